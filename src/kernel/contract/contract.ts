@@ -1,0 +1,90 @@
+/**
+ * The execution contract (M-4.1): what one run is bound to, frozen before its first inference (M-B).
+ *
+ * Version 2.1 is the seed's literal document; `migrate-contract.ts` reads it. Version 2.2, this one, adds what the
+ * machine must be bound to as well: its own version, the tools' digest, the policy, required effects and spend.
+ */
+import { type Static, Type } from "typebox";
+import { ToolPolicySchema } from "../policy/tool-policy.ts";
+import { HASH_PATTERN } from "../vocabulary/hash.ts";
+import type { Hash } from "../vocabulary/identifiers.ts";
+import { CHANNEL_CLASSES } from "../vocabulary/risk.ts";
+
+export const CONTRACT_VERSION = "2.2";
+/** A change to `step()` that would alter old journals gets the next number and a gate on `contract.machineVersion`. */
+export const MACHINE_VERSION = 1;
+
+const HashSchema = Type.Unsafe<Hash>(Type.String({ pattern: HASH_PATTERN }));
+const Count = Type.Integer({ minimum: 0 });
+const nullable = <Schema extends Parameters<typeof Type.Union>[0][number]>(schema: Schema) =>
+  Type.Union([schema, Type.Null()]);
+
+/** An effect the run must have proven before it may succeed (X-1): a tool pattern, and arguments that must match. */
+export const RequiredEffectSchema = Type.Object(
+  { tool: Type.String({ minLength: 1 }), args: Type.Optional(Type.Record(Type.String(), Type.Unknown())) },
+  { additionalProperties: false },
+);
+export type RequiredEffect = Static<typeof RequiredEffectSchema>;
+
+/** The seed's fields, as they stand in M-4.1. */
+export const SeedContractFields = {
+  contractId: Type.String({ minLength: 1, maxLength: 128 }),
+  parentContractHash: nullable(HashSchema),
+  toolPolicy: Type.Enum(["required", "forbidden", "optional"]),
+  allowedTools: nullable(Type.Array(Type.String({ minLength: 1 }))),
+  strictMode: Type.Boolean(),
+  maxInferences: Count,
+  maxTokensConsumed: Count,
+  maxFormatRetries: Count,
+  stepTimeoutMs: Count,
+  totalTimeoutMs: Count,
+  contextBudget: Type.Object(
+    { contextWindow: Count, reservedSystem: Count, reservedSynthesis: Count, forceSynthesisAtRatio: Type.Number() },
+    { additionalProperties: false },
+  ),
+  toolOutputBudget: Type.Object(
+    { maxBytesPerCall: Count, truncationMarker: Type.String(), summarizerModel: nullable(Type.String()) },
+    { additionalProperties: false },
+  ),
+  adapterVersion: Type.String({ minLength: 1 }),
+  modelProfileId: Type.String({ minLength: 1 }),
+  grammarProfile: nullable(Type.String()),
+  grammar: nullable(Type.String()),
+  logitsMask: nullable(Type.Array(Type.Number())),
+  tokenGate: Type.Boolean(),
+  speculativeExec: Type.Boolean(),
+  cycleForbid: Type.Array(Type.Tuple([Type.String(), Type.String()])),
+};
+
+/** What version 2.2 binds besides. */
+const AddedContractFields = {
+  version: Type.Literal(CONTRACT_VERSION),
+  machineVersion: Type.Integer({ minimum: 1 }),
+  toolsDigest: HashSchema,
+  /** Provider and model, as `provider:model`. */
+  model: Type.String({ minLength: 1 }),
+  maxOutputTokens: Count,
+  /** Millionths of a US dollar; null where no limit applies. */
+  maxSpendMicrousd: nullable(Count),
+  requiredEffects: Type.Array(RequiredEffectSchema),
+  policy: ToolPolicySchema,
+  channelClass: Type.Enum([...CHANNEL_CLASSES]),
+  capabilities: Type.Array(Type.String()),
+  /** Tools the operator approved for this run alone (`--approve`); void once the label latch is set. */
+  approvedTools: Type.Array(Type.String()),
+  /** 0 for a run a person started; a child has its parent's plus one. */
+  depth: Count,
+};
+
+export const ContractTermsSchema = Type.Object(
+  { ...SeedContractFields, ...AddedContractFields },
+  { additionalProperties: false },
+);
+/** A contract before it is sealed: all it says, but for its own hash. */
+export type ContractTerms = Static<typeof ContractTermsSchema>;
+
+export const ExecutionContractSchema = Type.Object(
+  { ...SeedContractFields, ...AddedContractFields, contractHash: HashSchema },
+  { additionalProperties: false },
+);
+export type ExecutionContract = Static<typeof ExecutionContractSchema>;

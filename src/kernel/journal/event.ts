@@ -1,0 +1,230 @@
+/**
+ * Events: what the world told a run. They are the only source of a run's state.
+ *
+ * V1. Every event carries its time: `ts` for people, `elapsedMs` (monotonic, active time only) for deadlines.
+ * V2. Events hold refs and metadata, never content: an entry that quotes one can be shown to anyone.
+ * V3. An event stands in the entry of the transition it led to (`entry.ts`), so entries alone rebuild the run.
+ */
+import { type Static, Type } from "typebox";
+import { ToolPolicySchema } from "../policy/tool-policy.ts";
+import { HASH_PATTERN } from "../vocabulary/hash.ts";
+import type { ApprovalId, BodyRef, CallId, Hash, RunId } from "../vocabulary/identifiers.ts";
+import { CONFIDENTIALITIES, INTEGRITIES } from "../vocabulary/labels.ts";
+import { OUTCOMES } from "../vocabulary/outcome.ts";
+import { IDEMPOTENCY_CLASSES, RISK_CLASSES } from "../vocabulary/risk.ts";
+import { ERROR_CODES } from "../vocabulary/error-code.ts";
+
+const HashSchema = Type.Unsafe<Hash>(Type.String({ pattern: HASH_PATTERN }));
+const BodyRefSchema = Type.Unsafe<BodyRef>(Type.String({ pattern: HASH_PATTERN }));
+const CallIdSchema = Type.Unsafe<CallId>(Type.String({ minLength: 1 }));
+const RunIdSchema = Type.Unsafe<RunId>(Type.String({ minLength: 1 }));
+const ApprovalIdSchema = Type.Unsafe<ApprovalId>(Type.String({ minLength: 1 }));
+const Count = Type.Integer({ minimum: 0 });
+const closed = { additionalProperties: false } as const;
+
+export const LabelsSchema = Type.Object(
+  { integrity: Type.Enum([...INTEGRITIES]), confidentiality: Type.Enum([...CONFIDENTIALITIES]) },
+  closed,
+);
+
+/** What policy says now, where it differs from the contract's. It can only narrow. */
+export const LivePolicySchema = Type.Object(
+  { policy: ToolPolicySchema, capabilities: Type.Array(Type.String()) },
+  closed,
+);
+export type LivePolicy = Static<typeof LivePolicySchema>;
+
+/** What a run may spend; a child's is carved out of its parent's. */
+export const CarvedBudgetSchema = Type.Object(
+  { inferences: Count, tokens: Count, spendMicrousd: Count },
+  closed,
+);
+export type CarvedBudget = Static<typeof CarvedBudgetSchema>;
+
+const Usage = Type.Object({ inputTokens: Count, outputTokens: Count, costMicrousd: Count }, closed);
+
+/** A call as the model proposed it: its arguments are a body. */
+export const ProposedCallSchema = Type.Object(
+  { callId: CallIdSchema, tool: Type.String(), argsRef: BodyRefSchema },
+  closed,
+);
+export type ProposedCall = Static<typeof ProposedCallSchema>;
+
+/** An error as a journal may hold it: its message can quote arguments, so it is a body. */
+export const RecordedErrorSchema = Type.Object(
+  {
+    code: Type.Enum([...ERROR_CODES]),
+    retryable: Type.Boolean(),
+    messageRef: Type.Union([BodyRefSchema, Type.Null()]),
+  },
+  closed,
+);
+export type RecordedError = Static<typeof RecordedErrorSchema>;
+
+/** A proposed call after planning: parsed once, hashed, and what policy must know of it. */
+export const PlannedCallSchema = Type.Object(
+  {
+    callId: CallIdSchema,
+    /** The registered name, aliases resolved. */
+    tool: Type.String(),
+    argsRef: BodyRefSchema,
+    planHash: HashSchema,
+    risk: Type.Enum([...RISK_CLASSES]),
+    idempotency: Type.Enum([...IDEMPOTENCY_CLASSES]),
+    idempotencyKey: Type.Union([HashSchema, Type.Null()]),
+    /** Repeats of a pollable call are bounded by budgets, not by the cycle ban. */
+    pollable: Type.Boolean(),
+    /** Hosts this call would reach. */
+    egress: Type.Array(Type.String()),
+    timeoutMs: Type.Integer({ minimum: 1 }),
+    /** Indexes into the contract's required effects that this call would prove. */
+    effects: Type.Array(Count),
+    /** All five honeypot conditions hold (P-3.3). */
+    honeypot: Type.Boolean(),
+    /** A delegated run, or null for an ordinary tool. */
+    child: Type.Union([
+      Type.Object({ runId: RunIdSchema, contractHash: HashSchema, budget: CarvedBudgetSchema }, closed),
+      Type.Null(),
+    ]),
+    /** Why it cannot be run at all: unknown tool, invalid arguments, a path outside. */
+    problem: Type.Union([RecordedErrorSchema, Type.Null()]),
+  },
+  closed,
+);
+export type PlannedCall = Static<typeof PlannedCallSchema>;
+
+/** A tool's response as a journal may hold it: the output is a body. */
+export const RecordedResponseSchema = Type.Object(
+  {
+    ok: Type.Boolean(),
+    outputRef: Type.Union([BodyRefSchema, Type.Null()]),
+    outputBytes: Count,
+    truncated: Type.Boolean(),
+    error: Type.Union([RecordedErrorSchema, Type.Null()]),
+    durationMs: Type.Number({ minimum: 0 }),
+  },
+  closed,
+);
+export type RecordedResponse = Static<typeof RecordedResponseSchema>;
+
+const timed = { ts: Type.String(), elapsedMs: Count };
+const event = <const Name extends string, Fields extends Parameters<typeof Type.Object>[0]>(type: Name, fields: Fields) =>
+  Type.Object({ type: Type.Literal(type), ...timed, ...fields }, closed);
+
+export const EventSchemas = {
+  "run.accepted": event("run.accepted", {
+    messageRef: BodyRefSchema,
+    agentId: Type.String(),
+    sessionId: Type.String(),
+    principal: Type.String(),
+    labels: LabelsSchema,
+    prompt: Type.Object({ head: HashSchema, tokens: Count, manifest: HashSchema }, closed),
+    retrieved: Type.Array(Type.Object({ id: Type.String(), score: Type.Number() }, closed)),
+    tools: Type.Object({ digest: HashSchema, names: Type.Array(Type.String()) }, closed),
+    profile: Type.Object(
+      {
+        id: Type.String(),
+        adapterVersion: Type.String(),
+        supportsTools: Type.Boolean(),
+        /** It can be made to call a tool (tool_choice required, a grammar or a mask). */
+        holdsRequired: Type.Boolean(),
+        grammarProfiles: Type.Array(Type.String()),
+      },
+      closed,
+    ),
+  }),
+  "backend.checked": event("backend.checked", { responsive: Type.Boolean(), detail: Type.String() }),
+  "model.answered": event("model.answered", {
+    attempt: Count,
+    rawHash: HashSchema,
+    adapter: Type.Object(
+      {
+        status: Type.Enum(["native", "rejected", "recovered"]),
+        failureCode: Type.Union([Type.String(), Type.Null()]),
+        version: Type.String(),
+      },
+      closed,
+    ),
+    /** The canonical message; null when the adapter rejected it. */
+    messageRef: Type.Union([BodyRefSchema, Type.Null()]),
+    /** The user-visible text of it; null when there is none. */
+    textRef: Type.Union([BodyRefSchema, Type.Null()]),
+    calls: Type.Array(ProposedCallSchema),
+    notes: Type.Union([
+      Type.Object(
+        {
+          status: Type.Enum(["applied", "malformed"]),
+          ref: Type.Union([BodyRefSchema, Type.Null()]),
+          actions: Type.Array(Type.Object({ action: Type.String(), status: Type.String() }, closed)),
+        },
+        closed,
+      ),
+      Type.Null(),
+    ]),
+    usage: Usage,
+    /** Tokens this message adds to the context. */
+    tokens: Count,
+    stopReason: Type.String(),
+    fingerprint: Type.String(),
+    stream: Type.Object({ chunks: Count, chars: Count, firstMs: Count, lastMs: Count }, closed),
+  }),
+  "model.failed": event("model.failed", {
+    attempt: Count,
+    code: Type.String(),
+    /** Before the first byte, and of a kind that may pass. */
+    retryable: Type.Boolean(),
+    retryAfterMs: Count,
+    usage: Usage,
+  }),
+  "context.compacted": event("context.compacted", {
+    succeeded: Type.Boolean(),
+    head: HashSchema,
+    tokens: Count,
+    usage: Usage,
+  }),
+  "calls.planned": event("calls.planned", {
+    calls: Type.Array(PlannedCallSchema),
+    /** Null while live policy is the contract's own. */
+    live: Type.Union([LivePolicySchema, Type.Null()]),
+  }),
+  "approval.decided": event("approval.decided", {
+    approvalId: ApprovalIdSchema,
+    callId: CallIdSchema,
+    planHash: HashSchema,
+    decision: Type.Enum(["allow", "deny", "expired", "unreachable"]),
+    by: Type.String(),
+  }),
+  "tool.finished": event("tool.finished", {
+    callId: CallIdSchema,
+    response: RecordedResponseSchema,
+    labels: LabelsSchema,
+    tokens: Count,
+  }),
+  /** The tool answered with something that is no envelope. */
+  "tool.malformed": event("tool.malformed", { callId: CallIdSchema, problem: Type.String() }),
+  /** Whether the effect happened cannot be known (crash or end of grace). */
+  "effect.unknown": event("effect.unknown", { callId: CallIdSchema }),
+  "effect.resolved": event("effect.resolved", {
+    callId: CallIdSchema,
+    decision: Type.Enum(["done", "retry", "fail", "expired"]),
+    by: Type.String(),
+    tokens: Count,
+  }),
+  "child.finished": event("child.finished", {
+    callId: CallIdSchema,
+    childRunId: RunIdSchema,
+    outcome: Type.Enum([...OUTCOMES]),
+    headHash: HashSchema,
+    spent: CarvedBudgetSchema,
+    response: RecordedResponseSchema,
+    labels: LabelsSchema,
+    tokens: Count,
+  }),
+  "policy.narrowed": event("policy.narrowed", { live: LivePolicySchema }),
+  "timer.fired": event("timer.fired", { timer: Type.Enum(["tool", "step", "run", "grace"]) }),
+  "cancel.requested": event("cancel.requested", { by: Type.String() }),
+};
+
+export type EventType = keyof typeof EventSchemas;
+export type EventOf<T extends EventType> = Static<(typeof EventSchemas)[T]>;
+export type RunEvent = { [T in EventType]: EventOf<T> }[EventType];
