@@ -1,11 +1,16 @@
 /**
  * The tool policy as configured (`tools.policy`, P-3.2) and as sealed into a contract.
- * `parsePolicy` takes it from outside; `decide-call.ts` is the only reader of its meaning.
+ * This file is its shape; `decide-call.ts` and `honeypot.ts` are the only readers of its meaning.
+ *
+ * S1. Unknown keys are refused, at every level.
+ * S2. A pattern that `tool-pattern.ts` could never match (`fs*`, `.*`) is refused: as a denial it would silently
+ *     deny nothing.
  */
 import { type Static, Type } from "typebox";
 import { CHANNEL_CLASSES, RISK_CLASSES } from "../vocabulary/risk.ts";
 
-const ToolPattern = Type.String({ minLength: 1, maxLength: 128 });
+/** A name, a namespace as `fs.*`, or `*`: a star stands alone or after a namespace's dot. */
+const ToolPattern = Type.String({ pattern: "^(\\*|[^*\\s]+(\\.\\*)?)$", maxLength: 128 });
 const Decision = Type.Enum(["allow", "approve", "deny"]);
 
 export const ToolPolicySchema = Type.Object(
@@ -15,7 +20,9 @@ export const ToolPolicySchema = Type.Object(
     /** Tool names, or a namespace as `fs.*`, or `*`. Anything else is denied. */
     allow: Type.Array(ToolPattern),
     /** By channel class; an absent class has no tools. */
-    channels: Type.Partial(Type.Object(recordOf(CHANNEL_CLASSES, Type.Array(ToolPattern)), { additionalProperties: false })),
+    channels: Type.Object(recordOf(CHANNEL_CLASSES, Type.Optional(Type.Array(ToolPattern))), {
+      additionalProperties: false,
+    }),
     risk: Type.Object(recordOf(RISK_CLASSES, Decision), { additionalProperties: false }),
     exceptions: Type.Array(
       Type.Object(

@@ -1,0 +1,87 @@
+/**
+ * The life of one approval (X-12): pending → allowed → consumed, or denied, or expired.
+ *
+ * A1. It is bound to one plan hash and one session; a different plan or session is a conflict, never a match.
+ *     There is no "allow always": a later call, however alike, has an approval of its own.
+ * A2. Only a principal that holds the required scope decides, and only once. No function here takes text, so nothing
+ *     that a model, a page or a message says can decide.
+ * A3. Single use: consuming an allowed approval is the only way out of `allowed`, but for its deadline.
+ * A4. Silence is a denial: from `expiresAt` on, what is not consumed is expired, allowed or not. A time that is not
+ *     a number counts as past the deadline.
+ * A5. An unauthorised asker is told `auth.forbidden` whatever the state: it learns nothing about the approval.
+ */
+import type { ApprovalId, CallId, Hash, RunId, SessionId } from "../vocabulary/identifiers.ts";
+
+export interface Approval {
+  readonly id: ApprovalId;
+  readonly runId: RunId;
+  readonly sessionId: SessionId;
+  readonly callId: CallId;
+  readonly planHash: Hash;
+  /** Milliseconds on the caller's clock, as is `expiresAt`. */
+  readonly createdAt: number;
+  readonly expiresAt: number;
+  readonly state: "pending" | "allowed" | "denied" | "expired" | "consumed";
+  /** The principal that allowed or denied it; null while nobody has. */
+  readonly decidedBy: string | null;
+  readonly requiredScope: string;
+}
+
+export interface ApprovalAnswer {
+  readonly decision: "allow" | "deny";
+  /** The hash of the plan the approver was shown. */
+  readonly planHash: Hash;
+  /** From the authenticated connection, never from the message. */
+  readonly by: { readonly principal: string; readonly scopes: readonly string[] };
+  readonly nowMs: number;
+}
+
+export interface ApprovalUse {
+  readonly planHash: Hash;
+  readonly sessionId: SessionId;
+  readonly nowMs: number;
+}
+
+type Changed<Code extends string> =
+  | { readonly ok: true; readonly approval: Approval }
+  | { readonly ok: false; readonly code: Code };
+
+export function decideApproval(
+  approval: Approval,
+  answer: ApprovalAnswer,
+): Changed<"auth.forbidden" | "expired" | "already-decided" | "conflict"> {
+  if (!answer.by.scopes.includes(approval.requiredScope)) return { ok: false, code: "auth.forbidden" };
+  const { state } = expireApproval(approval, answer.nowMs);
+  if (state === "expired") return { ok: false, code: "expired" };
+  if (state !== "pending") return { ok: false, code: "already-decided" };
+  if (answer.planHash !== approval.planHash) return { ok: false, code: "conflict" };
+  return {
+    ok: true,
+    approval: {
+      ...approval,
+      state: answer.decision === "allow" ? "allowed" : "denied",
+      decidedBy: answer.by.principal,
+    },
+  };
+}
+
+export function consumeApproval(
+  approval: Approval,
+  use: ApprovalUse,
+): Changed<"expired" | "already-consumed" | "not-allowed" | "conflict"> {
+  const { state } = expireApproval(approval, use.nowMs);
+  if (state === "expired") return { ok: false, code: "expired" };
+  if (state === "consumed") return { ok: false, code: "already-consumed" };
+  if (state !== "allowed") return { ok: false, code: "not-allowed" };
+  if (use.planHash !== approval.planHash || use.sessionId !== approval.sessionId)
+    return { ok: false, code: "conflict" };
+  return { ok: true, approval: { ...approval, state: "consumed" } };
+}
+
+/** The approval as it stands at `nowMs`. */
+export function expireApproval(approval: Approval, nowMs: number): Approval {
+  const isOpen = approval.state === "pending" || approval.state === "allowed";
+  // Asked this way round, a NaN is late rather than early.
+  const isInTime = nowMs < approval.expiresAt;
+  return isOpen && !isInTime ? { ...approval, state: "expired" } : approval;
+}

@@ -1,0 +1,162 @@
+/**
+ * May this planned call be run, must a person approve it first, or is it refused? (P-3.2, P-3.3, S-4.4, X-5)
+ *
+ * D1. Fail closed. The gates below are asked in order; the first that refuses decides, and nothing lifts it:
+ *     a. the contract's frozen list of tools (names, not patterns);
+ *     b. the kill switch, which refuses `side_effect`. It leaves `read_only` and `draft_only`, since a draft reaches
+ *        nobody until a side effect sends it;
+ *     c. the allowlist by tool;
+ *     d. the allowlist by channel class, where an absent class has no tools;
+ *     e. the network: each host needs `net:<host>` (that very host, no subdomain), or `net` and, where a global
+ *        allowlist is configured, a place on it. `net:<host>` overrides that list. What is not a capability by
+ *        grammar grants nothing.
+ * D2. Then the rules: the strictest exception that matches, whatever its position, so that no order of exceptions
+ *     opens what one of them closes; without one, the default of the risk class. An allow-exception lifts
+ *     what the risk class says and nothing else.
+ * D3. An approval demanded by D2 is waived for a tool the operator approved for this run, and for a honeypot send.
+ * D4. The latch: in a context that has seen private and untrusted data no waiver of D3 counts, and what has egress
+ *     or is not `read_only` is never allowed outright. Only an approval of that very plan opens it.
+ * D5. Monotone: fewer tools, capabilities or waivers, a stricter rule, the kill switch, more egress or higher labels
+ *     never make a decision more permissive.
+ * D6. Live policy only narrows: `decideUnder` is never more permissive than the contract alone or live policy alone.
+ * D7. A decision names its rule by a stable id and gives one sentence of advice. The sentences are fixed: nothing of
+ *     a call can leak through them.
+ */
+import { parseCapability } from "../vocabulary/capability.ts";
+import { isLatched, type Labels } from "../vocabulary/labels.ts";
+import type { ChannelClass, RiskClass } from "../vocabulary/risk.ts";
+import { jsonEquals } from "./json-equals.ts";
+import { matchesTool } from "./tool-pattern.ts";
+import type { PolicyVerdict, ToolPolicy } from "./tool-policy.ts";
+
+export interface PolicyQuestion {
+  /** The registered name, aliases resolved. */
+  readonly tool: string;
+  readonly risk: RiskClass;
+  /** Hosts the call would reach, in lower case. */
+  readonly egress: readonly string[];
+  /** `isHoneypotSend` under this question's policy. */
+  readonly honeypot: boolean;
+  readonly channelClass: ChannelClass;
+  readonly policy: ToolPolicy;
+  readonly capabilities: readonly string[];
+  /** Of the context that proposed the call. */
+  readonly labels: Labels;
+  /** Names of the tools the operator approved for this run. */
+  readonly approvedTools: readonly string[];
+  /** The contract's list, resolved at sealing. */
+  readonly allowedTools: readonly string[];
+}
+
+export interface PolicyDecision {
+  readonly decision: PolicyVerdict;
+  readonly policyId: string;
+  readonly reason: string;
+}
+
+export function decideCall(question: PolicyQuestion): PolicyDecision {
+  const refusal = refusalOf(question);
+  if (refusal !== null) return refusal;
+  const ruled = ruleFor(question);
+  const waiver = ruled.decision === "approve" ? waiverOf(question) : null;
+  const decision = waiver ?? ruled;
+  const hasEffect = question.egress.length > 0 || question.risk !== "read_only";
+  const needsLatchOpen = decision.decision === "allow" && (waiver !== null || hasEffect);
+  return needsLatchOpen && isLatched(question.labels) ? LATCHED : decision;
+}
+
+/** The decision under contract ∩ live; `live` is null while live policy is the contract's own. */
+export function decideUnder(
+  question: PolicyQuestion,
+  live: Pick<PolicyQuestion, "policy" | "capabilities"> | null,
+): PolicyDecision {
+  const underContract = decideCall(question);
+  if (live === null) return underContract;
+  // The five conditions were checked against the contract's terms. Where the live terms are others, they prove nothing.
+  const honeypot = question.honeypot && jsonEquals(question.policy.honeypot, live.policy.honeypot);
+  const { policy, capabilities } = live;
+  return stricter(underContract, decideCall({ ...question, policy, capabilities, honeypot }));
+}
+
+/** The stricter of two decisions; the first, where they agree. */
+export function stricter(a: PolicyDecision, b: PolicyDecision): PolicyDecision {
+  return STRICTNESS[b.decision] > STRICTNESS[a.decision] ? b : a;
+}
+
+const STRICTNESS: Readonly<Record<PolicyVerdict, number>> = { allow: 0, approve: 1, deny: 2 };
+
+function refusalOf({ tool, risk, policy, ...question }: PolicyQuestion): PolicyDecision | null {
+  if (!question.allowedTools.includes(tool)) {
+    return deny("policy.contract", "This run's contract does not list the tool: start a run whose allowed_tools do.");
+  }
+  if (policy.sideEffects === "disabled" && risk === "side_effect") {
+    return deny("policy.kill-switch", "Side effects are switched off: see tools.policy.sideEffects.");
+  }
+  if (!policy.allow.some((pattern) => matchesTool(pattern, tool))) {
+    return deny("policy.not-allowlisted", "The tool is not allowlisted: add it to tools.policy.allow.");
+  }
+  const channelTools = policy.channels[question.channelClass] ?? [];
+  if (!channelTools.some((pattern) => matchesTool(pattern, tool))) {
+    return deny("policy.channel", "The tool is not allowlisted for this channel: see tools.policy.channels.");
+  }
+  const granted = question.capabilities.filter((text) => parseCapability(text) !== null);
+  if (!question.egress.every((host) => mayReach(host, granted, policy.allowDomains))) {
+    return deny(
+      "policy.capability",
+      "The call reaches a host that is not granted: grant net:<domain>, or net with the domain in allowDomains.",
+    );
+  }
+  return null;
+}
+
+function mayReach(host: string, granted: readonly string[], allowDomains: readonly string[] | null): boolean {
+  if (granted.includes(`net:${host}`)) return true;
+  return granted.includes("net") && (allowDomains === null || allowDomains.includes(host));
+}
+
+function ruleFor({ tool, risk, channelClass, policy }: PolicyQuestion): PolicyDecision {
+  const matching = policy.exceptions.flatMap((exception, index) =>
+    matchesTool(exception.tool, tool) && (exception.channel ?? channelClass) === channelClass
+      ? [{ decision: exception.decision, policyId: `policy.exception.${index}`, reason: EXCEPTION[exception.decision] }]
+      : [],
+  );
+  const [first, ...others] = matching;
+  if (first !== undefined) return others.reduce(stricter, first);
+  const decision = policy.risk[risk];
+  return { decision, policyId: `policy.risk.${risk}`, reason: RISK[decision] };
+}
+
+const EXCEPTION: Readonly<Record<PolicyVerdict, string>> = {
+  allow: "An exception in tools.policy.exceptions allows this call.",
+  approve: "An exception in tools.policy.exceptions asks for approval: approve or deny this plan.",
+  deny: "An exception in tools.policy.exceptions denies this call: remove the exception to permit it.",
+};
+const RISK: Readonly<Record<PolicyVerdict, string>> = {
+  allow: "Calls of this risk class are allowed by tools.policy.risk.",
+  approve: "Calls of this risk class need approval: approve or deny this plan.",
+  deny: "Calls of this risk class are denied: see tools.policy.risk.",
+};
+
+const LATCHED: PolicyDecision = {
+  decision: "approve",
+  policyId: "policy.latch",
+  reason: "This context holds private and untrusted data: approve this very plan, or start a session without them.",
+};
+
+function waiverOf({ tool, approvedTools, honeypot }: PolicyQuestion): PolicyDecision | null {
+  if (approvedTools.includes(tool)) {
+    return {
+      decision: "allow",
+      policyId: "policy.approved-tool",
+      reason: "The operator approved this tool for this run.",
+    };
+  }
+  if (honeypot) {
+    return { decision: "allow", policyId: "policy.honeypot", reason: "All five conditions of a honeypot send hold." };
+  }
+  return null;
+}
+
+function deny(policyId: string, reason: string): PolicyDecision {
+  return { decision: "deny", policyId, reason };
+}

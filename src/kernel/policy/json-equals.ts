@@ -1,0 +1,26 @@
+/**
+ * Deep equality of JSON values.
+ *
+ * J1. Objects are equal when they have the same own keys with equal values, whatever their order; arrays item by item.
+ *     Inherited keys do not exist, so `__proto__` is a key like any other.
+ * J2. It always ends: below `MAX_DEPTH` levels nothing is equal, so that a cycle or a bomb proves nothing.
+ */
+const MAX_DEPTH = 64;
+
+export function jsonEquals(a: unknown, b: unknown): boolean {
+  return equalsWithin(MAX_DEPTH, a, b);
+}
+
+function equalsWithin(levels: number, a: unknown, b: unknown): boolean {
+  if (!isContainer(a) || !isContainer(b)) return a === b;
+  if (levels === 0 || Array.isArray(a) !== Array.isArray(b)) return false;
+  const keys = Object.keys(a);
+  return (
+    keys.length === Object.keys(b).length &&
+    keys.every((key) => Object.hasOwn(b, key) && equalsWithin(levels - 1, a[key], b[key]))
+  );
+}
+
+function isContainer(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null;
+}
