@@ -1,8 +1,8 @@
 /**
  * The execution contract (M-4.1): what one run is bound to, frozen before its first inference (M-B).
  *
- * Version 2.1 is the seed's literal document; `migrate-contract.ts` reads it. Version 2.2, this one, adds what the
- * machine must be bound to as well: its own version, the tools' digest, the policy, required effects and spend.
+ * Version 2.1 is the seed's literal document. Version 2.2 adds what the machine must be bound to as well: its own
+ * version, the tools' digest, the policy, required effects and spend. `open-contract.ts` reads both.
  */
 import { type Static, Type } from "typebox";
 import { ToolPolicySchema } from "../policy/tool-policy.ts";
@@ -10,7 +10,6 @@ import { HASH_PATTERN } from "../vocabulary/hash.ts";
 import type { Hash } from "../vocabulary/identifiers.ts";
 import { CHANNEL_CLASSES } from "../vocabulary/risk.ts";
 
-export const CONTRACT_VERSION = "2.2";
 /** A change to `step()` that would alter old journals gets the next number and a gate on `contract.machineVersion`. */
 export const MACHINE_VERSION = 1;
 
@@ -58,9 +57,10 @@ export const SeedContractFields = {
 
 /** What version 2.2 binds besides. */
 const AddedContractFields = {
-  version: Type.Literal(CONTRACT_VERSION),
+  version: Type.Enum(["2.1", "2.2"]),
   machineVersion: Type.Integer({ minimum: 1 }),
-  toolsDigest: HashSchema,
+  /** Digest of the registered tools; null only in a contract that came from version 2.1. */
+  toolsDigest: nullable(HashSchema),
   /** Provider and model, as `provider:model`. */
   model: Type.String({ minLength: 1 }),
   maxOutputTokens: Count,

@@ -14,34 +14,122 @@ interface FailureRow {
 }
 
 export const FAILURES = {
-  "context.over-budget": row("FAILED_PREFLIGHT", "invalid.request", "The prompt does not fit the model's context window: shorten the message, compact the session or choose a model with a larger window."),
-  "contract.context-infeasible": row("FAILED_PREFLIGHT", "invalid.request", "The reserved context leaves no room to work: lower the reserves or raise context_window."),
-  "contract.invalid": row("FAILED_PREFLIGHT", "invalid.request", "A term of the contract is out of bounds: the verdict names it."),
-  "contract.tools-unavailable": row("FAILED_PREFLIGHT", "tool.not_found", "The contract needs a tool that policy or registry does not offer: see `surety tools ls`."),
-  "contract.profile-incompatible": row("FAILED_PREFLIGHT", "invalid.request", "The model's profile cannot hold this contract: choose another model or relax tool_policy, grammar or token_gate."),
-  "backend.unresponsive": row("FAILED_PREFLIGHT", "internal.error", "The model's backend does not answer: see `surety models check`."),
-  "protocol.no-tool-call": row("FAILED_PROTOCOL_NO_TOOLS", "invalid.request", "The model answered without the tool call this task requires."),
-  "effect.missing": row("FAILED_PROTOCOL_NO_TOOLS", "invalid.request", "The model claimed to be done, but a required effect was never performed."),
-  "protocol.malformed": row("FAILED_PROTOCOL_MALFORMED", "invalid.request", "The model's output could not be read as its protocol demands."),
-  "provider.unavailable": row("FAILED_PROTOCOL_MALFORMED", "internal.error", "The provider failed and no other was tried: check its status and try again."),
-  "tool.all-failed": row("FAILED_VALIDATION", "internal.error", "Every performed tool call failed, so the required proof is missing."),
+  "context.over-budget": row(
+    "FAILED_PREFLIGHT",
+    "invalid.request",
+    "The prompt does not fit the model's context window: shorten the message, compact the session or choose a model with a larger window.",
+  ),
+  "contract.context-infeasible": row(
+    "FAILED_PREFLIGHT",
+    "invalid.request",
+    "The reserved context leaves no room to work: lower the reserves or raise context_window.",
+  ),
+  "contract.invalid": row(
+    "FAILED_PREFLIGHT",
+    "invalid.request",
+    "A term of the contract is out of bounds: the verdict names it.",
+  ),
+  "contract.tools-unavailable": row(
+    "FAILED_PREFLIGHT",
+    "tool.not_found",
+    "The contract needs a tool that policy or registry does not offer: see `surety tools ls`.",
+  ),
+  "contract.profile-incompatible": row(
+    "FAILED_PREFLIGHT",
+    "invalid.request",
+    "The model's profile cannot hold this contract: choose another model or relax tool_policy, grammar or token_gate.",
+  ),
+  "backend.unresponsive": row(
+    "FAILED_PREFLIGHT",
+    "internal.error",
+    "The model's backend does not answer: see `surety models check`.",
+  ),
+  "protocol.no-tool-call": row(
+    "FAILED_PROTOCOL_NO_TOOLS",
+    "invalid.request",
+    "The model answered without the tool call this task requires.",
+  ),
+  "effect.missing": row(
+    "FAILED_PROTOCOL_NO_TOOLS",
+    "invalid.request",
+    "The model claimed to be done, but a required effect was never performed.",
+  ),
+  "protocol.malformed": row(
+    "FAILED_PROTOCOL_MALFORMED",
+    "invalid.request",
+    "The model's output could not be read as its protocol demands.",
+  ),
+  "provider.unavailable": row(
+    "FAILED_PROTOCOL_MALFORMED",
+    "internal.error",
+    "The provider failed and no other was tried: check its status and try again.",
+  ),
+  "tool.all-failed": row(
+    "FAILED_VALIDATION",
+    "internal.error",
+    "Every performed tool call failed, so the required proof is missing.",
+  ),
   "effect.failed": row("FAILED_VALIDATION", "internal.error", "A required effect was attempted but did not succeed."),
-  "tool.malformed-result": row("FAILED_VALIDATION", "internal.error", "A tool returned a result that is not a valid envelope."),
-  "budget.inferences": row("FAILED_BUDGET_EXHAUSTED", "invalid.request", "The run used all its inferences: raise max_inferences or narrow the task."),
-  "budget.tokens": row("FAILED_BUDGET_EXHAUSTED", "invalid.request", "The run used all its tokens: raise max_tokens_consumed or narrow the task."),
-  "budget.spend": row("FAILED_BUDGET_EXHAUSTED", "invalid.request", "The run reached its spending limit: see `surety budget`."),
-  "context.exhausted": row("FAILED_BUDGET_EXHAUSTED", "invalid.request", "The context window is full and no answer could be made within it."),
+  "tool.malformed-result": row(
+    "FAILED_VALIDATION",
+    "internal.error",
+    "A tool returned a result that is not a valid envelope.",
+  ),
+  "budget.inferences": row(
+    "FAILED_BUDGET_EXHAUSTED",
+    "invalid.request",
+    "The run used all its inferences: raise max_inferences or narrow the task.",
+  ),
+  "budget.tokens": row(
+    "FAILED_BUDGET_EXHAUSTED",
+    "invalid.request",
+    "The run used all its tokens: raise max_tokens_consumed or narrow the task.",
+  ),
+  "budget.spend": row(
+    "FAILED_BUDGET_EXHAUSTED",
+    "invalid.request",
+    "The run reached its spending limit: see `surety budget`.",
+  ),
+  "context.exhausted": row(
+    "FAILED_BUDGET_EXHAUSTED",
+    "invalid.request",
+    "The context window is full and no answer could be made within it.",
+  ),
   cycle: row("FAILED_BUDGET_EXHAUSTED", "invalid.request", "The model repeated itself without getting further."),
-  tool_failure_escalation: row("FAILED_BUDGET_EXHAUSTED", "internal.error", "Tools kept failing in recovery: the answer lists what was tried and asks for guidance."),
+  tool_failure_escalation: row(
+    "FAILED_BUDGET_EXHAUSTED",
+    "internal.error",
+    "Tools kept failing in recovery: the answer lists what was tried and asks for guidance.",
+  ),
   "step.timeout": row("FAILED_TIMEOUT", "timeout", "One step took longer than step_timeout_ms."),
   "run.timeout": row("FAILED_TIMEOUT", "timeout", "The run took longer than total_timeout_ms."),
-  "tool.forbidden": row("FAILED_CONTRACT_VIOLATION", "policy.denied", "The model called a tool although the contract forbids tools; nothing was performed."),
-  "cycle.forbidden-pair": row("FAILED_CONTRACT_VIOLATION", "policy.denied", "The model called a tool directly after one it must not follow; nothing was performed."),
+  "tool.forbidden": row(
+    "FAILED_CONTRACT_VIOLATION",
+    "policy.denied",
+    "The model called a tool although the contract forbids tools; nothing was performed.",
+  ),
+  "cycle.forbidden-pair": row(
+    "FAILED_CONTRACT_VIOLATION",
+    "policy.denied",
+    "The model called a tool directly after one it must not follow; nothing was performed.",
+  ),
   "contract.tampered": row("FAILED_CONTRACT_VIOLATION", "internal.error", "The contract no longer matches its hash."),
-  defect: row("FAILED_CONTRACT_VIOLATION", "internal.error", "Surety itself has a defect: the log names an error id to report."),
+  defect: row(
+    "FAILED_CONTRACT_VIOLATION",
+    "internal.error",
+    "Surety itself has a defect: the log names an error id to report.",
+  ),
   "run.cancelled": row("INTERRUPTED", "invalid.request", "The run was cancelled."),
-  "effect.unresolved": row("INTERRUPTED", "internal.error", "Nobody said whether an interrupted effect had happened: check it before you try again."),
-  "machine.diverged": row("INTERRUPTED", "internal.error", "The journal does not replay to the same entries: nothing was acted on; verify it."),
+  "effect.unresolved": row(
+    "INTERRUPTED",
+    "internal.error",
+    "Nobody said whether an interrupted effect had happened: check it before you try again.",
+  ),
+  "machine.diverged": row(
+    "INTERRUPTED",
+    "internal.error",
+    "The journal does not replay to the same entries: nothing was acted on; verify it.",
+  ),
 } as const satisfies Record<string, FailureRow>;
 
 /** The name of an expected failure, used as the run's `reason`. */

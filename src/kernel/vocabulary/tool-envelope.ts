@@ -3,6 +3,8 @@
  *
  * E1. ok=true has error=null; ok=false has error.code and error.message and no output (O-1.2).
  * E2. `parseToolResponse` takes `unknown`: a tool's answer is foreign until it has passed.
+ * E3. A failure's empty output (the seed allows it) is dropped, so that inside there is one way to say "none".
+ * E4. A problem names a field of the envelope, never the tool's own keys or values: it may go into a journal.
  */
 import { type Static, Type } from "typebox";
 import { Compile } from "typebox/compile";
@@ -42,21 +44,46 @@ const responseFields = {
   durationMs: Type.Number({ minimum: 0 }),
   finishedAt: Type.String(),
 };
-export const ToolResponseSchema = Type.Union([
-  Type.Object(
-    { ...responseFields, ok: Type.Literal(true), output: Type.Unknown(), error: Type.Null() },
-    { additionalProperties: false },
-  ),
-  Type.Object({ ...responseFields, ok: Type.Literal(false), error: ToolErrorSchema }, { additionalProperties: false }),
-]);
+const SuccessSchema = Type.Object(
+  { ...responseFields, ok: Type.Literal(true), output: Type.Unknown(), error: Type.Null() },
+  { additionalProperties: false },
+);
+/** `never`, because nothing of ours writes it. */
+const EmptySchema = Type.Unsafe<never>({
+  type: ["object", "array", "string", "null"],
+  maxProperties: 0,
+  maxItems: 0,
+  maxLength: 0,
+});
+const FailureSchema = Type.Object(
+  { ...responseFields, ok: Type.Literal(false), output: Type.Optional(EmptySchema), error: ToolErrorSchema },
+  { additionalProperties: false },
+);
+export const ToolResponseSchema = Type.Union([SuccessSchema, FailureSchema]);
 export type ToolResponse = Static<typeof ToolResponseSchema>;
 
-const responseCheck = Compile(ToolResponseSchema);
+// One check each, so that a problem speaks of the envelope which `ok` announced.
+const successCheck = Compile(SuccessSchema);
+const failureCheck = Compile(FailureSchema);
 
 export function parseToolResponse(
   candidate: unknown,
 ): { readonly ok: true; readonly response: ToolResponse } | { readonly ok: false; readonly problem: string } {
-  if (responseCheck.Check(candidate)) return { ok: true, response: candidate };
-  const [first] = responseCheck.Errors(candidate);
-  return { ok: false, problem: first === undefined ? "not an envelope" : `${first.instancePath || "/"} ${first.message}` };
+  if (successCheck.Check(candidate)) return { ok: true, response: candidate };
+  if (failureCheck.Check(candidate)) {
+    const { output: _empty, ...response } = candidate;
+    return { ok: true, response };
+  }
+  return { ok: false, problem: describeProblem(candidate) };
+}
+
+function describeProblem(candidate: unknown): string {
+  const errors = claimsFailure(candidate) ? failureCheck.Errors(candidate) : successCheck.Errors(candidate);
+  // For a key that should not be there, TypeBox first names the key (keyword "boolean"), then the object around it.
+  const error = errors.find(({ keyword }) => keyword !== "boolean");
+  return error === undefined ? "/ must be a tool response" : `${error.instancePath || "/"} ${error.message}`;
+}
+
+function claimsFailure(candidate: unknown): boolean {
+  return typeof candidate === "object" && candidate !== null && "ok" in candidate && candidate.ok === false;
 }

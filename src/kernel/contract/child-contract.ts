@@ -1,0 +1,71 @@
+/**
+ * A child's contract: delegation never creates authority or money (T-3b).
+ *
+ * H1. A child may use only what its parent may: tools, capabilities and approvals are subsets, policy is the parent's.
+ * H2. Its budget is carved out of what the parent has left, never more.
+ * H3. It names its parent by hash and is one level deeper; beyond MAXIMUM_DEPTH there is no child.
+ */
+import { hashCanonical } from "../vocabulary/hash.ts";
+import { asRunId, type RunId } from "../vocabulary/identifiers.ts";
+import type { ContractTerms, ExecutionContract } from "./contract.ts";
+import { MAXIMUM_DEPTH } from "./preflight.ts";
+
+/** What a parent has left to give. */
+export interface RemainingBudget {
+  readonly inferences: number;
+  readonly tokens: number;
+  /** Null where the parent has no spending limit. */
+  readonly spendMicrousd: number | null;
+  readonly elapsedMs: number;
+}
+
+export interface ChildRequest {
+  readonly contractId: string;
+  readonly tools: readonly string[];
+  readonly toolPolicy: ContractTerms["toolPolicy"];
+  readonly maxInferences: number;
+  readonly maxTokensConsumed: number;
+  readonly maxSpendMicrousd: number | null;
+  readonly totalTimeoutMs: number;
+}
+
+export type ChildTerms =
+  | { readonly ok: true; readonly terms: ContractTerms }
+  | { readonly ok: false; readonly problem: "too-deep" | "no-budget" };
+
+export function childTerms(parent: ExecutionContract, left: RemainingBudget, request: ChildRequest): ChildTerms {
+  if (parent.depth >= MAXIMUM_DEPTH) return { ok: false, problem: "too-deep" };
+  const maxInferences = Math.min(request.maxInferences, left.inferences);
+  const maxTokensConsumed = Math.min(request.maxTokensConsumed, left.tokens);
+  const totalTimeoutMs = Math.min(request.totalTimeoutMs, left.elapsedMs);
+  if (maxInferences < 1 || maxTokensConsumed < 1 || totalTimeoutMs < 1) return { ok: false, problem: "no-budget" };
+  const { contractHash, ...inherited } = parent;
+  return {
+    ok: true,
+    terms: {
+      ...inherited,
+      version: "2.2",
+      contractId: request.contractId,
+      parentContractHash: contractHash,
+      depth: parent.depth + 1,
+      toolPolicy: request.toolPolicy,
+      allowedTools: request.tools.filter((tool) => parent.allowedTools === null || parent.allowedTools.includes(tool)),
+      requiredEffects: [],
+      maxInferences,
+      maxTokensConsumed,
+      maxSpendMicrousd: smallerLimit(request.maxSpendMicrousd, left.spendMicrousd),
+      stepTimeoutMs: Math.min(parent.stepTimeoutMs, totalTimeoutMs),
+      totalTimeoutMs,
+    },
+  };
+}
+
+/** The same call of the same step is the same child: a resumed parent finds it again instead of spawning another. */
+export function childRunId(parent: RunId, stepId: string, index: number): RunId {
+  return asRunId(`run_${hashCanonical([parent, stepId, index]).slice(0, 32)}`);
+}
+
+function smallerLimit(a: number | null, b: number | null): number | null {
+  if (a === null || b === null) return a ?? b;
+  return Math.min(a, b);
+}

@@ -1,0 +1,73 @@
+/**
+ * Opening a stored contract document of any version we ever wrote (M-P5.4).
+ *
+ * O1. The hash a document was sealed with stays its hash: journals chained to it still verify.
+ * O2. Opening never adds authority: what an old version did not say is filled with the narrowest reading.
+ * O3. A document that is no contract is refused with what is wrong, never coerced.
+ */
+import { Type } from "typebox";
+import { Compile } from "typebox/compile";
+import { asHash } from "../vocabulary/identifiers.ts";
+import { fromWire } from "../vocabulary/spelling.ts";
+import { type ExecutionContract, ExecutionContractSchema, SeedContractFields } from "./contract.ts";
+import { DEFAULT_POLICY } from "./default-terms.ts";
+import { deepFreeze, isSealIntact } from "./seal-contract.ts";
+
+export type OpenedContract =
+  | { readonly ok: true; readonly contract: ExecutionContract }
+  | { readonly ok: false; readonly problem: string };
+
+const seedDocument = Type.Object(
+  { ...SeedContractFields, contractHash: Type.String() },
+  { additionalProperties: false },
+);
+const seedCheck = Compile(seedDocument);
+const contractCheck = Compile(ExecutionContractSchema);
+
+export function openContract(document: unknown): OpenedContract {
+  if (typeof document !== "object" || document === null) return refuse("not a JSON object");
+  const candidate = fromWire(document) as Record<string, unknown>;
+  const contract = Object.hasOwn(candidate, "version") ? readCurrent(candidate) : readSeed(candidate);
+  if (!contract.ok) return contract;
+  if (!isSealIntact(contract.contract)) return refuse("contract_hash does not match the terms");
+  return { ok: true, contract: deepFreeze(contract.contract) };
+}
+
+function readCurrent(candidate: unknown): OpenedContract {
+  if (!contractCheck.Check(candidate)) return refuse(firstError(contractCheck.Errors(candidate)));
+  if (candidate.version !== "2.2") return refuse(`version ${candidate.version} documents carry no version field`);
+  return { ok: true, contract: candidate };
+}
+
+function readSeed(candidate: unknown): OpenedContract {
+  if (!seedCheck.Check(candidate)) return refuse(firstError(seedCheck.Errors(candidate)));
+  if (candidate.toolPolicy === "optional") return refuse("tool_policy: version 2.1 knows required and forbidden only");
+  return {
+    ok: true,
+    contract: {
+      ...candidate,
+      contractHash: asHash(candidate.contractHash),
+      version: "2.1",
+      machineVersion: 1,
+      toolsDigest: null,
+      model: candidate.modelProfileId,
+      maxOutputTokens: candidate.contextBudget.reservedSynthesis,
+      maxSpendMicrousd: null,
+      requiredEffects: [],
+      policy: { ...DEFAULT_POLICY, allow: candidate.allowedTools ?? ["*"] },
+      channelClass: "cli_local",
+      capabilities: [],
+      approvedTools: [],
+      depth: 0,
+    },
+  };
+}
+
+function firstError(errors: readonly { instancePath: string; message: string }[]): string {
+  const [first] = errors;
+  return first === undefined ? "not a contract" : `${first.instancePath || "/"} ${first.message}`;
+}
+
+function refuse(problem: string): OpenedContract {
+  return { ok: false, problem };
+}

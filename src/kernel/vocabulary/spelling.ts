@@ -1,0 +1,149 @@
+/**
+ * One translation between our camelCase and the wire's snake_case, done once, at the edge.
+ *
+ * N1. Only keys are renamed; values, and everything below an opaque key, are copied as they are.
+ * N2. It loses nothing: `fromWire(toWire(x))` is x. A key with no counterpart of its own is a Defect.
+ * N3. `toWireSchema` renames as `toWire` does: x is valid under a schema if and only if its wire form is under the wire schema.
+ *
+ * `fromWire` is for what has already passed its wire schema; for anything else a strange key is no Defect of ours.
+ */
+import { Defect } from "./defect.ts";
+
+/** Below these stand other people's keys: tools' arguments and results, providers' payloads, names of channels and risks. */
+const OPAQUE_KEYS = ["args", "arguments", "channels", "details", "input", "output", "rawPayload", "risk"] as const;
+type OpaqueKey = (typeof OPAQUE_KEYS)[number];
+type OpaqueWireKey = SnakeCase<OpaqueKey>;
+
+/** More than we have; a bound, in case somebody else's keys come by. */
+const MAX_REMEMBERED_KEYS = 1024;
+
+/** `T` as it is spelled on the wire. */
+export type Wire<T> = T extends Leaf
+  ? T
+  : T extends readonly unknown[]
+    ? { [Index in keyof T]: Wire<T[Index]> }
+    : T extends object
+      ? { [Key in keyof T as SnakeCase<Key & string>]: Key extends OpaqueKey ? T[Key] : Wire<T[Key]> }
+      : T;
+
+/** The way back: `Inside<Wire<T>>` is T. */
+export type Inside<T> = T extends Leaf
+  ? T
+  : T extends readonly unknown[]
+    ? { [Index in keyof T]: Inside<T[Index]> }
+    : T extends object
+      ? { [Key in keyof T as CamelCase<Key & string>]: Key extends OpaqueWireKey ? T[Key] : Inside<T[Key]> }
+      : T;
+
+/** Branded strings are strings too, and stay what they are. */
+type Leaf = string | number | boolean | null | undefined;
+type SnakeCase<Text extends string> = Text extends `${infer Head}${infer Tail}`
+  ? `${Head extends Lowercase<Head> ? Head : `_${Lowercase<Head>}`}${SnakeCase<Tail>}`
+  : Text;
+type CamelCase<Text extends string> = Text extends `${infer Head}_${infer Tail}`
+  ? `${Head}${Capitalize<CamelCase<Tail>>}`
+  : Text;
+
+interface Spelling {
+  readonly opaque: ReadonlySet<string>;
+  readonly rename: (key: string) => string;
+}
+const TO_WIRE: Spelling = { opaque: new Set(OPAQUE_KEYS), rename: remembering(toSnakeCase) };
+const FROM_WIRE: Spelling = { opaque: new Set(OPAQUE_KEYS.map(toSnakeCase)), rename: remembering(toCamelCase) };
+
+export function toWire<T>(value: T): Wire<T> {
+  return respell(value, TO_WIRE) as Wire<T>;
+}
+
+export function fromWire<T>(value: T): Inside<T> {
+  return respell(value, FROM_WIRE) as Inside<T>;
+}
+
+function respell(value: unknown, spelling: Spelling): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map((item) => respell(item, spelling));
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (prototype !== Object.prototype && prototype !== null) throw new Defect("spelling: an object that is not plain");
+  const respelled: Record<string, unknown> = {};
+  for (const key of Object.keys(value)) {
+    const inner = (value as Record<string, unknown>)[key];
+    // Most values are leaves: asking that here first halves the time of the whole.
+    const isLeaf = typeof inner !== "object" || inner === null;
+    respelled[spelling.rename(key)] = isLeaf || spelling.opaque.has(key) ? inner : respell(inner, spelling);
+  }
+  return respelled;
+}
+
+function toSnakeCase(key: string): string {
+  if (!/^[a-z][a-zA-Z0-9]*$/.test(key)) throw new Defect(`spelling: not a camelCase key: ${key}`);
+  return key.replace(/[A-Z]/g, (capital) => `_${capital.toLowerCase()}`);
+}
+
+function toCamelCase(key: string): string {
+  if (!/^[a-z][a-z0-9]*(?:_[a-z][a-z0-9]*)*$/.test(key)) throw new Defect(`spelling: not a snake_case key: ${key}`);
+  return key.replace(/_[a-z]/g, (letter) => letter.slice(1).toUpperCase());
+}
+
+/** Our keys are few and come again with every entry: looking them up is five times faster than renaming them. */
+function remembering(rename: (key: string) => string): (key: string) => string {
+  const known = new Map<string, string>();
+  return (key) => {
+    const remembered = known.get(key);
+    if (remembered !== undefined) return remembered;
+    const renamed = rename(key);
+    if (known.size < MAX_REMEMBERED_KEYS) known.set(key, renamed);
+    return renamed;
+  };
+}
+
+/** A JSON Schema document, as TypeBox makes it. */
+type JsonSchema = { readonly [keyword: string]: unknown };
+
+/** Keywords that hold a schema, or a list of them. */
+const SCHEMA_KEYWORDS: ReadonlySet<string> = new Set([
+  "additionalItems",
+  "additionalProperties",
+  "allOf",
+  "anyOf",
+  "contains",
+  "else",
+  "if",
+  "items",
+  "not",
+  "oneOf",
+  "prefixItems",
+  "then",
+]);
+/** Keywords that hold schemas by names or patterns which are not property names of ours. */
+const SCHEMA_MAP_KEYWORDS: ReadonlySet<string> = new Set(["$defs", "definitions", "patternProperties"]);
+/** Keywords that hold values of the kind the schema describes. */
+const VALUE_KEYWORDS: ReadonlySet<string> = new Set(["const", "default", "enum", "examples"]);
+
+/** The same schema for the wire form of what it describes. */
+export function toWireSchema(schema: JsonSchema): JsonSchema {
+  return Object.fromEntries(
+    Object.entries(schema).map(([keyword, value]) => [keyword, respellKeyword(keyword, value)]),
+  );
+}
+
+function respellKeyword(keyword: string, value: unknown): unknown {
+  if (keyword === "required") return (value as readonly string[]).map(toSnakeCase);
+  if (keyword === "properties") {
+    return mapEntries(value, (name, inner) => [
+      toSnakeCase(name),
+      TO_WIRE.opaque.has(name) ? inner : respellSchema(inner),
+    ]);
+  }
+  if (SCHEMA_MAP_KEYWORDS.has(keyword)) return mapEntries(value, (name, inner) => [name, respellSchema(inner)]);
+  if (SCHEMA_KEYWORDS.has(keyword)) return Array.isArray(value) ? value.map(respellSchema) : respellSchema(value);
+  return VALUE_KEYWORDS.has(keyword) ? toWire(value) : value;
+}
+
+/** `true` and `false` are schemas too. */
+function respellSchema(schema: unknown): unknown {
+  return typeof schema === "object" ? toWireSchema(schema as JsonSchema) : schema;
+}
+
+function mapEntries(object: unknown, map: (name: string, value: unknown) => [string, unknown]): object {
+  return Object.fromEntries(Object.entries(object as object).map(([name, value]) => map(name, value)));
+}
