@@ -7,12 +7,12 @@
  */
 import { type Static, Type } from "typebox";
 import { ToolPolicySchema } from "../policy/tool-policy.ts";
+import { ERROR_CODES } from "../vocabulary/error-code.ts";
 import { HASH_PATTERN } from "../vocabulary/hash.ts";
 import type { ApprovalId, BodyRef, CallId, Hash, RunId } from "../vocabulary/identifiers.ts";
 import { CONFIDENTIALITIES, INTEGRITIES } from "../vocabulary/labels.ts";
 import { OUTCOMES } from "../vocabulary/outcome.ts";
 import { IDEMPOTENCY_CLASSES, RISK_CLASSES } from "../vocabulary/risk.ts";
-import { ERROR_CODES } from "../vocabulary/error-code.ts";
 
 const HashSchema = Type.Unsafe<Hash>(Type.String({ pattern: HASH_PATTERN }));
 const BodyRefSchema = Type.Unsafe<BodyRef>(Type.String({ pattern: HASH_PATTERN }));
@@ -35,10 +35,7 @@ export const LivePolicySchema = Type.Object(
 export type LivePolicy = Static<typeof LivePolicySchema>;
 
 /** What a run may spend; a child's is carved out of its parent's. */
-export const CarvedBudgetSchema = Type.Object(
-  { inferences: Count, tokens: Count, spendMicrousd: Count },
-  closed,
-);
+export const CarvedBudgetSchema = Type.Object({ inferences: Count, tokens: Count, spendMicrousd: Count }, closed);
 export type CarvedBudget = Static<typeof CarvedBudgetSchema>;
 
 const Usage = Type.Object({ inputTokens: Count, outputTokens: Count, costMicrousd: Count }, closed);
@@ -108,8 +105,10 @@ export const RecordedResponseSchema = Type.Object(
 export type RecordedResponse = Static<typeof RecordedResponseSchema>;
 
 const timed = { ts: Type.String(), elapsedMs: Count };
-const event = <const Name extends string, Fields extends Parameters<typeof Type.Object>[0]>(type: Name, fields: Fields) =>
-  Type.Object({ type: Type.Literal(type), ...timed, ...fields }, closed);
+const event = <const Name extends string, Fields extends Parameters<typeof Type.Object>[0]>(
+  type: Name,
+  fields: Fields,
+) => Type.Object({ type: Type.Literal(type), ...timed, ...fields }, closed);
 
 export const EventSchemas = {
   "run.accepted": event("run.accepted", {
@@ -223,6 +222,8 @@ export const EventSchemas = {
   "policy.narrowed": event("policy.narrowed", { live: LivePolicySchema }),
   "timer.fired": event("timer.fired", { timer: Type.Enum(["tool", "step", "run", "grace"]) }),
   "cancel.requested": event("cancel.requested", { by: Type.String() }),
+  /** Our own code failed where it must not; the log has the error under this id. */
+  "defect.found": event("defect.found", { errorId: Type.String() }),
 };
 
 export type EventType = keyof typeof EventSchemas;

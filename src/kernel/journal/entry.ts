@@ -1,0 +1,209 @@
+/**
+ * Journal entries: one per transition, what was decided and what the world answered.
+ *
+ * J1. `decided` and `result` hold refs and metadata only; every byte of them is under `actionHash` or `resultHash`.
+ * J2. The events that led to an entry stand in it: earlier ones in `decided.heard`, the one that ended the wait as
+ *     `result`. So `eventsOf` over all entries gives back the run's history, and folding it gives the same bytes.
+ * J3. The wire form (`toLine`) is canonical JSON in snake_case, one line an entry.
+ */
+import { type Static, Type } from "typebox";
+import { PREFLIGHT_CHECKS } from "../contract/preflight.ts";
+import { HASH_PATTERN } from "../vocabulary/hash.ts";
+import type { ApprovalId, BodyRef, CallId, Hash, RunId } from "../vocabulary/identifiers.ts";
+import { IDEMPOTENCY_CLASSES } from "../vocabulary/risk.ts";
+import { type EventOf, EventSchemas, type EventType, LabelsSchema, PlannedCallSchema, type RunEvent } from "./event.ts";
+
+export const STATES = ["PRECHECK", "INFER", "VALIDATE_CALLS", "EXECUTE", "OBSERVE", "COMMIT", "TERMINATE"] as const;
+export type MachineState = (typeof STATES)[number];
+
+/** How the model is asked: as usual, to repair a malformed answer, to recover from failing tools, or to wrap up. */
+export const INFER_MODES = ["normal", "repair", "recovery", "synthesis"] as const;
+export type InferMode = (typeof INFER_MODES)[number];
+
+const HashSchema = Type.Unsafe<Hash>(Type.String({ pattern: HASH_PATTERN }));
+const BodyRefSchema = Type.Unsafe<BodyRef>(Type.String({ pattern: HASH_PATTERN }));
+const CallIdSchema = Type.Unsafe<CallId>(Type.String());
+const ApprovalIdSchema = Type.Unsafe<ApprovalId>(Type.String());
+const Count = Type.Integer({ minimum: 0 });
+const closed = { additionalProperties: false } as const;
+const nullable = <Schema extends Parameters<typeof Type.Union>[0][number]>(schema: Schema) =>
+  Type.Union([schema, Type.Null()]);
+
+const AnyEvent = Type.Union(Object.values(EventSchemas));
+const heard = { heard: Type.Unsafe<readonly RunEvent[]>(Type.Array(AnyEvent)) };
+
+export const BudgetSchema = Type.Object(
+  {
+    inferences: Count,
+    formatRetries: Count,
+    tokens: Count,
+    toolOutputBytes: Count,
+    spendMicrousd: Count,
+    /** Calls performed, failed ones too. */
+    performed: Count,
+    succeeded: Count,
+  },
+  closed,
+);
+export type Budget = Static<typeof BudgetSchema>;
+
+export const RecoverySchema = Type.Object(
+  { active: Type.Boolean(), failuresInARow: Count, failuresInRecovery: Count, successesInARow: Count },
+  closed,
+);
+export type Recovery = Static<typeof RecoverySchema>;
+
+const DecidedCall = Type.Object(
+  {
+    callId: CallIdSchema,
+    tool: Type.String(),
+    argsRef: BodyRefSchema,
+    planHash: nullable(HashSchema),
+    policyId: Type.String(),
+    decision: Type.Enum(["allow", "deny"]),
+    /** The approval that allowed it; null when policy alone did. */
+    approvalId: nullable(ApprovalIdSchema),
+    /** What the model is told when it was denied. */
+    refusal: nullable(
+      Type.Object({ code: Type.String(), message: Type.String(), messageRef: nullable(BodyRefSchema) }, closed),
+    ),
+  },
+  closed,
+);
+export type DecidedCall = Static<typeof DecidedCall>;
+
+const Verdict = Type.Object(
+  { check: Type.Enum([...PREFLIGHT_CHECKS]), failure: nullable(Type.String()), detail: Type.String() },
+  closed,
+);
+
+/** What each kind of entry decides. */
+export const DecidedSchemas = {
+  "run.created": Type.Object(
+    {
+      messageRef: nullable(BodyRefSchema),
+      principal: Type.String(),
+      contractHash: HashSchema,
+      verdicts: Type.Array(Verdict),
+      ...heard,
+    },
+    closed,
+  ),
+  INFER: Type.Object(
+    {
+      promptHead: HashSchema,
+      attempt: Count,
+      mode: Type.Enum([...INFER_MODES]),
+      maxOutputTokens: Count,
+      constraintHash: HashSchema,
+      ...heard,
+    },
+    closed,
+  ),
+  VALIDATE_CALLS: Type.Object({ calls: Type.Array(DecidedCall), ...heard }, closed),
+  EXECUTE: Type.Object(
+    {
+      callId: CallIdSchema,
+      tool: Type.String(),
+      argsRef: BodyRefSchema,
+      planHash: HashSchema,
+      idempotency: Type.Enum([...IDEMPOTENCY_CLASSES]),
+      idempotencyKey: nullable(HashSchema),
+      approvalId: nullable(ApprovalIdSchema),
+      /** Identical read-only calls of the batch that this one execution answers too. */
+      sharedBy: Type.Array(CallIdSchema),
+      child: PlannedCallSchema.properties.child,
+    },
+    closed,
+  ),
+  OBSERVE: Type.Object(
+    { callId: CallIdSchema, planHash: HashSchema, sharedBy: Type.Array(CallIdSchema), ...heard },
+    closed,
+  ),
+  COMMIT: Type.Object(
+    {
+      budget: BudgetSchema,
+      recovery: RecoverySchema,
+      /** How often the newest call or pair of calls has repeated itself with the same result. */
+      cycle: Count,
+      promptTokens: Count,
+      /** Validated calls that were not performed because the turn ended early. */
+      skipped: Type.Array(CallIdSchema),
+      next: Type.Enum(["INFER", "TERMINATE"]),
+      ...heard,
+    },
+    closed,
+  ),
+  TERMINATE: Type.Object(
+    {
+      outcome: Type.String(),
+      reason: nullable(Type.String()),
+      /** The failing calls an escalation reports (O-2.3). */
+      attempts: Type.Array(
+        Type.Object(
+          { tool: Type.String(), argsRef: BodyRefSchema, code: nullable(Type.String()), messageRef: nullable(BodyRefSchema), outputRef: nullable(BodyRefSchema) },
+          closed,
+        ),
+      ),
+    },
+    closed,
+  ),
+};
+export type EntryKind = keyof typeof DecidedSchemas;
+export type DecidedOf<K extends EntryKind> = Static<(typeof DecidedSchemas)[K]>;
+
+/** An event as a result: its time is the entry's. */
+export type Answer = { [T in EventType]: Omit<EventOf<T>, "ts" | "elapsedMs"> }[EventType];
+/** What an entry concludes where no single event says it. */
+export type Conclusion =
+  | { readonly type: "approvals.given"; readonly approvals: readonly Approved[] }
+  /** Given up because the run ended. */
+  | { readonly type: "call.abandoned" }
+  | { readonly type: "run.answered"; readonly ref: BodyRef };
+type Approved = Pick<EventOf<"approval.decided">, "approvalId" | "callId" | "decision" | "by">;
+export type Result = Answer | Conclusion | null;
+
+export const STATE_OF = {
+  "run.created": "PRECHECK",
+  INFER: "INFER",
+  VALIDATE_CALLS: "VALIDATE_CALLS",
+  EXECUTE: "EXECUTE",
+  OBSERVE: "OBSERVE",
+  COMMIT: "COMMIT",
+  TERMINATE: "TERMINATE",
+} as const satisfies Record<EntryKind, MachineState>;
+
+interface EntryFrame {
+  readonly runId: RunId;
+  /** From 1, without gaps. */
+  readonly seq: number;
+  readonly ts: string;
+  readonly elapsedMs: number;
+  readonly stepId: string;
+  readonly state: MachineState;
+  readonly actor: string;
+  readonly labels: Static<typeof LabelsSchema>;
+  readonly result: Result;
+  readonly actionHash: Hash;
+  readonly resultHash: Hash;
+  readonly contractHash: Hash;
+  readonly adapterVersion: string;
+  readonly modelProfileId: string;
+  readonly modelFingerprint: string;
+  readonly prev: Hash;
+  readonly hash: Hash;
+}
+export type EntryOf<K extends EntryKind> = EntryFrame & { readonly kind: K; readonly decided: DecidedOf<K> };
+export type Entry = { [K in EntryKind]: EntryOf<K> }[EntryKind];
+
+/** The events that led to this entry, in the order they were heard. */
+export function eventsOf(entry: Entry): readonly RunEvent[] {
+  const earlier = "heard" in entry.decided ? entry.decided.heard : [];
+  const { result } = entry;
+  if (result === null || !isAnswer(result)) return earlier;
+  return [...earlier, { ...result, ts: entry.ts, elapsedMs: entry.elapsedMs } as RunEvent];
+}
+
+export function isAnswer(result: Answer | Conclusion): result is Answer {
+  return Object.hasOwn(EventSchemas, result.type);
+}

@@ -1,0 +1,62 @@
+/**
+ * Commands: what the machine wants done, as data. The driver performs them and answers with events.
+ *
+ * A command may be performed twice after a crash unless its event says otherwise; only `run-tool` and `spawn-child`
+ * act on the world, and both follow an EXECUTE entry that must be durable first.
+ */
+import type { InferMode } from "../journal/entry.ts";
+import type { PlannedCall, ProposedCall } from "../journal/event.ts";
+import type { FailureReason } from "../vocabulary/failures.ts";
+import type { ApprovalId, BodyRef, CallId, Hash } from "../vocabulary/identifiers.ts";
+import type { Labels } from "../vocabulary/labels.ts";
+import type { Outcome } from "../vocabulary/outcome.ts";
+
+export type Command =
+  | { readonly type: "check-backend" }
+  | {
+      readonly type: "call-model";
+      /** Tags stream deltas, so that a client drops those of an attempt that was given up. */
+      readonly attempt: number;
+      readonly mode: InferMode;
+      readonly promptHead: Hash;
+      readonly maxOutputTokens: number;
+      /** Offered tools; none when the run must wrap up or may not act. */
+      readonly tools: readonly string[];
+      readonly constraintHash: Hash;
+      readonly delayMs: number;
+    }
+  | { readonly type: "compact"; readonly promptHead: Hash; readonly targetTokens: number }
+  | { readonly type: "plan-calls"; readonly calls: readonly ProposedCall[] }
+  | {
+      readonly type: "ask-approval";
+      /** `approve`: may this be done? `resolve`: was it done, before we were interrupted? */
+      readonly kind: "approve" | "resolve";
+      readonly callId: CallId;
+      readonly planHash: Hash;
+      readonly why: string;
+      readonly labels: Labels;
+    }
+  | {
+      readonly type: "run-tool";
+      readonly callId: CallId;
+      readonly tool: string;
+      readonly argsRef: BodyRef;
+      readonly planHash: Hash;
+      readonly idempotencyKey: Hash | null;
+      readonly approvalId: ApprovalId | null;
+      readonly timeoutMs: number;
+    }
+  | {
+      readonly type: "spawn-child";
+      readonly callId: CallId;
+      readonly argsRef: BodyRef;
+      readonly child: NonNullable<PlannedCall["child"]>;
+    }
+  /** Close the socket, end the process, withdraw the question, cancel the children: whatever is under way. */
+  | { readonly type: "stop-work" }
+  | {
+      readonly type: "finish";
+      readonly outcome: Outcome;
+      readonly reason: FailureReason | null;
+      readonly answerRef: BodyRef | null;
+    };

@@ -1,0 +1,103 @@
+/**
+ * COMMIT: account for the turn and decide whether there is another.
+ *
+ * 1. The contract's hash is checked before anything else is believed (M-B).
+ * 2. An answer is success only with everything required proven and every limit kept.
+ * 3. A cycle wins over escalation, escalation over deadlines, deadlines over budgets.
+ * 4. Another inference is reserved here or not made: whoever leaves for INFER can afford it.
+ */
+import { isSealIntact } from "../contract/seal-contract.ts";
+import type { InferMode } from "../journal/entry.ts";
+import { FAILURES, type FailureReason } from "../vocabulary/failures.ts";
+import type { BodyRef } from "../vocabulary/identifiers.ts";
+import { inferenceAllowance, isContextFull, overrun } from "./allowance.ts";
+import { isCycle, repeatsOf } from "./cycle.ts";
+import { stepDeadline } from "./deadline.ts";
+import { missingProof } from "./effect-proof.ts";
+import { enterRecoveryIfFailing, hasEscalated } from "./recovery.ts";
+import type { RunState } from "./state.ts";
+import { type Moved, type MoveTo, moveTo, record, type Turn, type TurnEnding, update } from "./turn.ts";
+
+type Next = MoveTo<"INFER"> | MoveTo<"TERMINATE">;
+
+/** Transport faults that are tried again before the provider counts as unavailable. */
+export const MAXIMUM_TRANSPORT_RETRIES = 2;
+
+export function enterCommit(turn: Turn, { ending }: MoveTo<"COMMIT">): Moved {
+  const counted = settleCounters(turn, ending);
+  const { state } = counted;
+  const next = isSealIntact(state.contract) ? judge(state, ending) : failure(state, "contract.tampered");
+  const { budget, recovery, history, prompt, skipped } = state;
+  const committed = record(counted, "COMMIT", {
+    budget,
+    recovery,
+    cycle: repeatsOf(history),
+    promptTokens: prompt.tokens,
+    skipped: [...skipped],
+    next: next.to,
+  });
+  return moveTo(update(committed, { committedBudget: budget, skipped: [] }), next);
+}
+
+function settleCounters(turn: Turn, ending: TurnEnding): Turn {
+  const { recovery, budget } = turn.state;
+  const formatRetries = budget.formatRetries + (ending.kind === "malformed" ? 1 : 0);
+  return update(turn, { recovery: enterRecoveryIfFailing(recovery), budget: { ...budget, formatRetries } });
+}
+
+function judge(state: RunState, ending: TurnEnding): Next {
+  switch (ending.kind) {
+    case "failed":
+      return failure(state, ending.reason);
+    case "answered":
+      return judgeAnswer(state, ending.textRef);
+    case "malformed":
+      // The first retry makes this counter 1: more malformed answers than retries allowed end the run.
+      if (state.budget.formatRetries > state.contract.maxFormatRetries) return failure(state, "protocol.malformed");
+      return goOn(state, "repair");
+    case "unreachable":
+      if (!ending.retryable || state.transportFailures > MAXIMUM_TRANSPORT_RETRIES) {
+        return failure(state, "provider.unavailable");
+      }
+      return askAgain(state, ending.mode, ending.retryAfterMs);
+    case "acted":
+      return goOn(state, state.recovery.active ? "recovery" : "normal");
+  }
+}
+
+function judgeAnswer(state: RunState, answerRef: BodyRef | null): Next {
+  const reason = overrun(state) ?? missingProof(state);
+  if (reason !== null) return failure(state, reason);
+  const outcome = state.budget.performed > 0 ? "COMPLETED_WITH_TOOLS" : "COMPLETED_CHAT_ONLY";
+  return { to: "TERMINATE", outcome, reason: null, answerRef, attempts: [] };
+}
+
+function goOn(state: RunState, mode: InferMode): Next {
+  if (!isContextFull(state)) return askAgain(state, mode, 0);
+  const reason = whyStop(state);
+  if (reason !== null) return failure(state, reason);
+  // What compaction leaves is not known yet, so an empty prompt is assumed: INFER asks again afterwards.
+  const allowance = inferenceAllowance(state, 0);
+  return allowance.ok ? { to: "INFER", mode, maxOutputTokens: null, delayMs: 0 } : failure(state, allowance.reason);
+}
+
+function askAgain(state: RunState, mode: InferMode, delayMs: number): Next {
+  const reason = whyStop(state);
+  if (reason !== null) return failure(state, reason);
+  const allowance = inferenceAllowance(state);
+  if (!allowance.ok) return failure(state, allowance.reason);
+  return { to: "INFER", mode, maxOutputTokens: allowance.maxOutputTokens, delayMs };
+}
+
+function whyStop(state: RunState): FailureReason | null {
+  if (isCycle(state.history)) return "cycle";
+  if (hasEscalated(state.recovery)) return "tool_failure_escalation";
+  if (state.elapsedMs >= state.contract.totalTimeoutMs) return "run.timeout";
+  if (state.elapsedMs >= stepDeadline(state)) return "step.timeout";
+  return null;
+}
+
+function failure(state: RunState, reason: FailureReason): MoveTo<"TERMINATE"> {
+  const attempts = reason === "tool_failure_escalation" ? state.failedAttempts : [];
+  return { to: "TERMINATE", outcome: FAILURES[reason].outcome, reason, answerRef: null, attempts };
+}

@@ -1,0 +1,41 @@
+/**
+ * The cycle ban (X-7): a run that repeats itself without getting further is ended.
+ *
+ * Z1. A cycle is the same call with the same result three times in a row, or a pair of calls that alternates with the
+ *     same results twice over (a b a b).
+ * Z2. Refused calls count too: their result is the refusal.
+ * Z3. A pollable call waits for the world to change, so it clears the trail; budgets bound it instead.
+ */
+export interface CallTrace {
+  readonly call: string;
+  readonly result: string;
+}
+
+const REPEATS_ALLOWED = 2;
+const TRAIL_LENGTH = 4;
+
+export function extendTrail(trail: readonly CallTrace[], next: CallTrace, pollable: boolean): readonly CallTrace[] {
+  return pollable ? [] : [...trail, next].slice(-TRAIL_LENGTH);
+}
+
+/** How often the newest call has been made in a row with the same result, 0 when none was made. */
+export function repeatsOf(trail: readonly CallTrace[]): number {
+  const newest = trail.at(-1);
+  if (newest === undefined) return 0;
+  const differs = trail.findLastIndex((trace) => !isSame(trace, newest));
+  return trail.length - 1 - differs;
+}
+
+export function isCycle(trail: readonly CallTrace[]): boolean {
+  return repeatsOf(trail) > REPEATS_ALLOWED || isAlternating(trail);
+}
+
+function isAlternating(trail: readonly CallTrace[]): boolean {
+  const [a, b, c, d] = trail;
+  if (a === undefined || b === undefined || c === undefined || d === undefined) return false;
+  return isSame(a, c) && isSame(b, d) && !isSame(a, b);
+}
+
+function isSame(a: CallTrace, b: CallTrace): boolean {
+  return a.call === b.call && a.result === b.result;
+}

@@ -1,0 +1,58 @@
+/**
+ * Deadlines, all on `elapsedMs`: monotonic active time that restarts and parking do not advance.
+ *
+ * D1. Compared with the event's own elapsed time, never with a clock: replaying yesterday's journal must time out at
+ *     the step where it did yesterday.
+ * D2. A timer that fires early is not heard; of a result and a timeout the first one heard wins.
+ * D3. A parked run has no deadline: approvals and resolutions carry their own, outside the machine.
+ */
+import type { EventOf } from "../journal/event.ts";
+import type { RunState } from "./state.ts";
+import { isParked } from "./waiting.ts";
+
+/** How long a stopped effect may still report what became of it. */
+export const GRACE_MS = 2_000;
+
+export type Timer = EventOf<"timer.fired">["timer"];
+export interface Deadline {
+  readonly timer: Timer;
+  readonly atMs: number;
+}
+
+const TIMERS: readonly Timer[] = ["tool", "step", "run", "grace"];
+
+/** The timer the driver should arm next. */
+export function nextDeadline(state: RunState): Deadline | null {
+  let next: Deadline | null = null;
+  for (const timer of TIMERS) {
+    const atMs = deadlineOf(state, timer);
+    if (atMs !== null && (next === null || atMs < next.atMs)) next = { timer, atMs };
+  }
+  return next;
+}
+
+export function isDue(state: RunState, timer: Timer): boolean {
+  const atMs = deadlineOf(state, timer);
+  return atMs !== null && state.elapsedMs >= atMs;
+}
+
+export function stepDeadline(state: RunState): number {
+  return state.stepStartedMs + state.contract.stepTimeoutMs;
+}
+
+function deadlineOf(state: RunState, timer: Timer): number | null {
+  const { phase, contract } = state;
+  if (phase.at === "TERMINATE" || isParked(state)) return null;
+  const stopping = phase.at === "OBSERVE" ? phase.stopping : null;
+  if (stopping !== null) return timer === "grace" ? stopping.sinceMs + GRACE_MS : null;
+  switch (timer) {
+    case "run":
+      return contract.totalTimeoutMs;
+    case "step":
+      return stepDeadline(state);
+    case "tool":
+      return phase.at === "OBSERVE" ? phase.dispatchedMs + (phase.inFlight[0]?.timeoutMs ?? 0) : null;
+    case "grace":
+      return null;
+  }
+}

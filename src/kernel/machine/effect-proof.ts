@@ -1,0 +1,19 @@
+/**
+ * Proof of what was asked for: success is unreachable without it (M-C, X-1).
+ *
+ * P1. `required` needs a performed call, and one that succeeded. Denied and rejected calls were never performed.
+ * P2. Every required effect needs a performed call that matches it and succeeded.
+ */
+import type { FailureReason } from "../vocabulary/failures.ts";
+import type { RunState } from "./state.ts";
+
+/** Why a text-only answer must not count as success, or null when everything required is proven. */
+export function missingProof({ contract, budget, effects }: RunState): FailureReason | null {
+  if (contract.toolPolicy === "required") {
+    if (budget.performed === 0) return "protocol.no-tool-call";
+    if (budget.succeeded === 0) return "tool.all-failed";
+  }
+  const unproven = contract.requiredEffects.findIndex((_, index) => !effects.proven.includes(index));
+  if (unproven === -1) return null;
+  return effects.attempted.includes(unproven) ? "effect.failed" : "effect.missing";
+}

@@ -1,0 +1,114 @@
+/**
+ * INFER: ask the model, within what the contract leaves.
+ *
+ * 1. One request at a time, tagged with its attempt; an answer to another attempt is not heard.
+ * 2. When the context is full it is compacted first; still full, the model is asked to wrap up without tools.
+ * 3. Only what the protocol adapter accepted goes on: under strict_mode `recovered` counts as rejected (M-7.5).
+ */
+import type { InferMode } from "../journal/entry.ts";
+import type { EventOf, RunEvent } from "../journal/event.ts";
+import { inferenceAllowance, isContextFull } from "./allowance.ts";
+import { missingProof } from "./effect-proof.ts";
+import { interruptionOf } from "./interruption.ts";
+import { constraintHash, inferCommand } from "./outstanding.ts";
+import { extendPrompt } from "./prompt.ts";
+import type { Phase } from "./state.ts";
+import { emit, fail, type Moved, type MoveTo, moveTo, record, type Turn, update, wait } from "./turn.ts";
+
+type Inferring = Extract<Phase, { at: "INFER" }>;
+
+export function enterInfer(turn: Turn, { mode, maxOutputTokens, delayMs }: MoveTo<"INFER">): Moved {
+  const { state } = turn;
+  const begun = update(turn, { step: state.step + 1, stepStartedMs: state.elapsedMs });
+  return maxOutputTokens === null ? compactFirst(begun, mode) : askModel(begun, mode, maxOutputTokens, delayMs);
+}
+
+export function hearInInfer(turn: Turn, phase: Inferring, event: RunEvent): Moved | null {
+  const interruption = interruptionOf(turn.state, event);
+  if (interruption !== null) return fail(emit(recordInfer(turn, phase, event), { type: "stop-work" }), interruption);
+  if (phase.compacting) return event.type === "context.compacted" ? continueCompacted(turn, phase, event) : null;
+  if (event.type === "model.answered" && event.attempt === phase.attempt) return readAnswer(turn, phase, event);
+  if (event.type === "model.failed" && event.attempt === phase.attempt) return readFailure(turn, phase, event);
+  return null;
+}
+
+function compactFirst(turn: Turn, mode: InferMode): Moved {
+  return begin(turn, { at: "INFER", mode, attempt: turn.state.attempt, maxOutputTokens: 0, compacting: true }, 0);
+}
+
+function askModel(turn: Turn, mode: InferMode, maxOutputTokens: number, delayMs: number): Moved {
+  const { budget } = turn.state;
+  const attempt = turn.state.attempt + 1;
+  const counted = update(turn, { attempt, budget: { ...budget, inferences: budget.inferences + 1 } });
+  return begin(counted, { at: "INFER", mode, attempt, maxOutputTokens, compacting: false }, delayMs);
+}
+
+function begin(turn: Turn, phase: Inferring, delayMs: number): Moved {
+  const begun = update(turn, { phase });
+  return wait(emit(begun, inferCommand(begun.state, phase, delayMs)));
+}
+
+function continueCompacted(turn: Turn, phase: Inferring, event: EventOf<"context.compacted">): Moved {
+  const charged = charge(turn, event.usage);
+  const compacted = event.succeeded ? update(charged, { prompt: { head: event.head, tokens: event.tokens } }) : charged;
+  const mustWrapUp = isContextFull(compacted.state);
+  if (mustWrapUp && missingProof(compacted.state) !== null) {
+    return fail(recordInfer(compacted, phase, event), "context.exhausted");
+  }
+  const allowance = inferenceAllowance(compacted.state);
+  if (!allowance.ok) return fail(recordInfer(compacted, phase, event), allowance.reason);
+  return askModel(compacted, mustWrapUp ? "synthesis" : phase.mode, allowance.maxOutputTokens, 0);
+}
+
+function readAnswer(turn: Turn, phase: Inferring, event: EventOf<"model.answered">): Moved {
+  const charged = charge(turn, event.usage);
+  const { state } = charged;
+  const named = update(charged, {
+    transportFailures: 0,
+    chain: { ...state.chain, modelFingerprint: event.fingerprint || state.chain.modelFingerprint },
+  });
+  const recorded = recordInfer(named, phase, event);
+  const { status } = event.adapter;
+  const isAccepted = status === "native" || (status === "recovered" && !state.contract.strictMode);
+  if (!isAccepted || event.messageRef === null) {
+    return moveTo(recorded, { to: "COMMIT", ending: { kind: "malformed" } });
+  }
+  return moveTo(extendPrompt(recorded, event.messageRef, event.tokens), {
+    to: "VALIDATE_CALLS",
+    mode: phase.mode,
+    proposed: event.calls,
+    textRef: event.textRef,
+  });
+}
+
+function readFailure(turn: Turn, phase: Inferring, event: EventOf<"model.failed">): Moved {
+  const charged = charge(turn, event.usage);
+  const { budget, transportFailures } = charged.state;
+  const failed = update(charged, {
+    transportFailures: transportFailures + 1,
+    // The inference did not take place; what it cost all the same is charged.
+    budget: { ...budget, inferences: budget.inferences - 1 },
+  });
+  const { retryable, retryAfterMs } = event;
+  const ending = { kind: "unreachable", mode: phase.mode, retryable, retryAfterMs } as const;
+  return moveTo(recordInfer(failed, phase, event), { to: "COMMIT", ending });
+}
+
+function recordInfer(turn: Turn, phase: Inferring, event: RunEvent): Turn {
+  const { state } = turn;
+  const { attempt, mode, maxOutputTokens } = phase;
+  const promptHead = state.prompt.head;
+  const decided = { promptHead, attempt, mode, maxOutputTokens, constraintHash: constraintHash(state, mode) };
+  return record(turn, "INFER", decided, { result: event, actor: event.type === "model.answered" ? "model" : "system" });
+}
+
+function charge(turn: Turn, usage: EventOf<"model.answered">["usage"]): Turn {
+  const { budget } = turn.state;
+  return update(turn, {
+    budget: {
+      ...budget,
+      tokens: budget.tokens + usage.inputTokens + usage.outputTokens,
+      spendMicrousd: budget.spendMicrousd + usage.costMicrousd,
+    },
+  });
+}

@@ -1,0 +1,161 @@
+/**
+ * OBSERVE: take in what became of the dispatched calls.
+ *
+ * 1. Results enter in dispatch order; a result for any other call than the next is not heard.
+ * 2. Every dispatched call gets exactly one OBSERVE entry: its result, its timeout, `unknown`, or abandoned.
+ * 3. An effect that is being stopped may still report for a grace period: what it says is the truth and is recorded;
+ *    silence is recorded as it is. A read-only call need not be waited for.
+ * 4. An opaque effect in doubt is never repeated by itself: the run parks until a person says what happened.
+ */
+import type { CarvedBudget, EventOf, RecordedResponse, RunEvent } from "../journal/event.ts";
+import { Defect } from "../vocabulary/defect.ts";
+import type { ErrorCode } from "../vocabulary/error-code.ts";
+import type { FailureReason } from "../vocabulary/failures.ts";
+import { CLEAN_LABELS } from "../vocabulary/labels.ts";
+import { isDue } from "./deadline.ts";
+import { interruptionOf } from "./interruption.ts";
+import { resolutionQuestion } from "./outstanding.ts";
+import { isConsistent, notePerformed, type PerformedResult, STATEMENT_TOKENS } from "./result.ts";
+import type { CallInFlight, Phase, ReadyCall, Stopping } from "./state.ts";
+import { emit, fail, type Moved, type MoveTo, moveTo, record, type Turn, update, wait } from "./turn.ts";
+
+type Observing = Extract<Phase, { at: "OBSERVE" }>;
+
+export function enterObserve(turn: Turn, { inFlight, waiting }: MoveTo<"OBSERVE">): Moved {
+  const dispatchedMs = turn.state.elapsedMs;
+  return wait(update(turn, { phase: { at: "OBSERVE", inFlight, waiting, dispatchedMs, stopping: null, resolving: false } }));
+}
+
+export function hearInObserve(turn: Turn, phase: Observing, event: RunEvent): Moved | null {
+  const next = phase.inFlight[0];
+  if (next === undefined) throw new Defect("OBSERVE waits for no call");
+  const interruption = interruptionOf(turn.state, event);
+  if (interruption !== null) return stop(turn, phase, next, event, interruption);
+  if (event.type === "timer.fired") return hearTimer(turn, phase, next, event);
+  if (!("callId" in event) || event.callId !== next.callId) return null;
+  switch (event.type) {
+    case "tool.finished":
+      return next.child === null ? finishCall(turn, phase, next, event, event) : null;
+    case "child.finished":
+      return next.child?.runId === event.childRunId ? finishChild(turn, phase, next, event) : null;
+    case "tool.malformed":
+      return failMalformed(turn, phase, next, event);
+    case "effect.unknown":
+      return hearUnknown(turn, phase, next, event);
+    case "effect.resolved":
+      return phase.resolving ? hearResolution(turn, phase, next, event) : null;
+    default:
+      return null;
+  }
+}
+
+function finishCall(turn: Turn, phase: Observing, call: CallInFlight, event: RunEvent, result: PerformedResult): Moved {
+  if (!isConsistent(result.response)) return failMalformed(turn, phase, call, event);
+  return proceed(observe(notePerformed(turn, call, result), call, event), phase);
+}
+
+function finishChild(turn: Turn, phase: Observing, call: CallInFlight, event: EventOf<"child.finished">): Moved {
+  const carved = call.child?.budget ?? event.spent;
+  return finishCall(credit(turn, carved, event.spent), phase, call, event, event);
+}
+
+function failMalformed(turn: Turn, phase: Observing, call: CallInFlight, event: RunEvent): Moved {
+  const observed = observe(notePerformed(turn, call, failedResult("internal.error", 0)), call, event);
+  return endEarly(observed, phase, "tool.malformed-result");
+}
+
+/** Waits out the grace where something in flight may act on the world; otherwise ends at once. */
+function stop(turn: Turn, phase: Observing, next: CallInFlight, event: RunEvent, reason: FailureReason): Moved | null {
+  if (phase.stopping !== null && phase.stopping.reason !== "tool.timeout") return null;
+  const stopped = emit(turn, { type: "stop-work" });
+  if (phase.resolving || phase.inFlight.every(isHarmless)) return endEarly(observe(stopped, next, event), phase, reason);
+  const sinceMs = turn.state.elapsedMs;
+  return wait(update(stopped, { phase: { ...phase, stopping: { reason, sinceMs } } }));
+}
+
+function hearTimer(turn: Turn, phase: Observing, call: CallInFlight, event: EventOf<"timer.fired">): Moved | null {
+  if (!isDue(turn.state, event.timer)) return null;
+  const elapsed = turn.state.elapsedMs - phase.dispatchedMs;
+  if (event.timer === "tool" && !isHarmless(call)) {
+    const stopping: Stopping = { reason: "tool.timeout", sinceMs: turn.state.elapsedMs };
+    return wait(emit(update(turn, { phase: { ...phase, stopping } }), { type: "stop-work" }));
+  }
+  const timedOut = observe(notePerformed(turn, call, failedResult("timeout", elapsed)), call, event);
+  return proceed(event.timer === "tool" ? emit(timedOut, { type: "stop-work" }) : timedOut, phase);
+}
+
+function hearUnknown(turn: Turn, phase: Observing, call: CallInFlight, event: EventOf<"effect.unknown">): Moved | null {
+  if (phase.resolving || call.child !== null) return null;
+  if (phase.stopping !== null) {
+    const unknown = notePerformed(turn, call, failedResult("internal.error", turn.state.elapsedMs - phase.dispatchedMs));
+    return proceed(observe(unknown, call, event), phase);
+  }
+  const parked = update(turn, { phase: { ...phase, resolving: true } });
+  return wait(emit(parked, resolutionQuestion(turn.state, call)));
+}
+
+function hearResolution(turn: Turn, phase: Observing, call: CallInFlight, event: EventOf<"effect.resolved">): Moved {
+  const { decision, tokens } = event;
+  switch (decision) {
+    case "done": {
+      const response: RecordedResponse = { ...failedResult("internal.error", 0).response, ok: true, error: null };
+      return proceed(observe(notePerformed(turn, call, { response, labels: CLEAN_LABELS, tokens }), call, event), phase);
+    }
+    case "fail":
+      return proceed(observe(notePerformed(turn, call, failedResult("internal.error", 0)), call, event), phase);
+    case "retry":
+      return moveTo(observe(turn, call, event), { to: "EXECUTE", calls: [call, ...phase.waiting] });
+    case "expired":
+      return endEarly(observe(turn, call, event), phase, "effect.unresolved");
+  }
+}
+
+/** The next call of the group, the next of the batch, or the end of the turn. */
+function proceed(turn: Turn, phase: Observing): Moved {
+  const inFlight = phase.inFlight.slice(1);
+  const isEnding = phase.stopping !== null && phase.stopping.reason !== "tool.timeout";
+  // Cancelled children still end by themselves, and what they did not spend comes back.
+  const mustWait = inFlight.length > 0 && (!isEnding || inFlight.every((call) => call.child !== null));
+  if (mustWait) {
+    const stopping = isEnding ? phase.stopping : null;
+    return wait(update(turn, { phase: { ...phase, inFlight, stopping, resolving: false } }));
+  }
+  if (phase.stopping !== null && phase.stopping.reason !== "tool.timeout") return endEarly(turn, phase, phase.stopping.reason);
+  return moveTo(turn, { to: "EXECUTE", calls: phase.waiting });
+}
+
+/** The run ends here: what else was in flight is abandoned, what was still to come is skipped (M-P3). */
+function endEarly(turn: Turn, phase: Observing, reason: FailureReason): Moved {
+  const abandoned = phase.inFlight
+    .slice(1)
+    .reduce((given, call) => observe(given, call, { type: "call.abandoned" }), turn);
+  const skipped = [...turn.state.skipped, ...phase.waiting.map((call: ReadyCall) => call.callId)];
+  return fail(update(abandoned, { skipped }), reason);
+}
+
+function observe(turn: Turn, call: CallInFlight, result: RunEvent | { readonly type: "call.abandoned" }): Turn {
+  const { callId, planHash, sharedBy } = call;
+  return record(turn, "OBSERVE", { callId, planHash, sharedBy: [...sharedBy] }, { result });
+}
+
+function isHarmless(call: CallInFlight): boolean {
+  return call.child === null && call.idempotency === "read_only";
+}
+
+function failedResult(code: ErrorCode, durationMs: number): PerformedResult {
+  const error = { code, retryable: false, messageRef: null };
+  const response = { ok: false, outputRef: null, outputBytes: 0, truncated: false, error, durationMs };
+  return { response, labels: CLEAN_LABELS, tokens: STATEMENT_TOKENS };
+}
+
+function credit(turn: Turn, carved: CarvedBudget, spent: CarvedBudget): Turn {
+  const { budget } = turn.state;
+  return update(turn, {
+    budget: {
+      ...budget,
+      inferences: budget.inferences - carved.inferences + spent.inferences,
+      tokens: budget.tokens - carved.tokens + spent.tokens,
+      spendMicrousd: budget.spendMicrousd - carved.spendMicrousd + spent.spendMicrousd,
+    },
+  });
+}

@@ -1,0 +1,89 @@
+/**
+ * The commands a waiting run has open, as a function of its state.
+ *
+ * States emit them when they begin to wait; after a crash the driver asks for them again. An opaque effect in flight
+ * is the exception: it is never run again by itself, its fate is asked for with `effect.unknown`.
+ */
+import type { InferMode } from "../journal/entry.ts";
+import { hashCanonical } from "../vocabulary/hash.ts";
+import type { Hash } from "../vocabulary/identifiers.ts";
+import type { Command } from "./command.ts";
+import { type CallInFlight, type Phase, type RunState, toolsOf } from "./state.ts";
+
+type PhaseAt<At extends Phase["at"]> = Extract<Phase, { at: At }>;
+
+export function outstandingCommands(state: RunState): readonly Command[] {
+  const { phase } = state;
+  switch (phase.at) {
+    case "PRECHECK":
+      return state.accepted === null ? [] : [{ type: "check-backend" }];
+    case "INFER":
+      return [inferCommand(state, phase, 0)];
+    case "VALIDATE_CALLS":
+      return validationCommands(state, phase);
+    case "OBSERVE":
+      return observationCommands(state, phase);
+    case "TERMINATE":
+      return [];
+  }
+}
+
+/** Opaque effects whose intent stands in the journal without a result. */
+export function effectsInDoubt({ phase }: RunState): readonly CallInFlight[] {
+  return phase.at === "OBSERVE" && !phase.resolving ? phase.inFlight.filter((call) => !isRepeatable(call)) : [];
+}
+
+export function inferCommand(state: RunState, phase: PhaseAt<"INFER">, delayMs: number): Command {
+  const { head: promptHead } = state.prompt;
+  if (phase.compacting) return { type: "compact", promptHead, targetTokens: compactionTarget(state) };
+  const { attempt, mode, maxOutputTokens } = phase;
+  const tools = offeredTools(state, mode);
+  return { type: "call-model", attempt, mode, promptHead, maxOutputTokens, tools, constraintHash: constraintHash(state, mode), delayMs };
+}
+
+/** Questions first; with none open, the plan is what is missing. */
+export function validationCommands(state: RunState, phase: PhaseAt<"VALIDATE_CALLS">): readonly Command[] {
+  const questions = (phase.planned ?? []).flatMap(({ callId, planHash }, index): readonly Command[] => {
+    const verdict = phase.verdicts[index];
+    if (verdict?.kind !== "asking") return [];
+    return [{ type: "ask-approval", kind: "approve", callId, planHash, why: verdict.why, labels: state.labels }];
+  });
+  return questions.length > 0 ? questions : [{ type: "plan-calls", calls: phase.proposed }];
+}
+
+export function dispatchCommand(call: CallInFlight): Command {
+  const { callId, tool, argsRef, planHash, idempotencyKey, approvalId, timeoutMs, child } = call;
+  if (child !== null) return { type: "spawn-child", callId, argsRef, child };
+  return { type: "run-tool", callId, tool, argsRef, planHash, idempotencyKey, approvalId, timeoutMs };
+}
+
+export function resolutionQuestion(state: RunState, { callId, planHash }: CallInFlight): Command {
+  const why = "interrupted before it was known whether this happened";
+  return { type: "ask-approval", kind: "resolve", callId, planHash, why, labels: state.labels };
+}
+
+/** The contract's hash covers grammar, mask, gate and tools; the mode is all that varies between turns. */
+export function constraintHash({ contract }: RunState, mode: InferMode): Hash {
+  return hashCanonical([contract.contractHash, mode]);
+}
+
+function observationCommands(state: RunState, phase: PhaseAt<"OBSERVE">): readonly Command[] {
+  const [first] = phase.inFlight;
+  if (first !== undefined && phase.resolving) return [resolutionQuestion(state, first)];
+  if (phase.stopping !== null) return [{ type: "stop-work" }];
+  return phase.inFlight.filter(isRepeatable).map(dispatchCommand);
+}
+
+/** A child is found again by its derived id, so asking for it twice is harmless. */
+function isRepeatable({ idempotency, child }: CallInFlight): boolean {
+  return idempotency !== "opaque" || child !== null;
+}
+
+function compactionTarget({ contract }: RunState): number {
+  const { contextWindow, reservedSystem } = contract.contextBudget;
+  return Math.floor((contextWindow - reservedSystem) / 2);
+}
+
+function offeredTools(state: RunState, mode: InferMode): readonly string[] {
+  return mode === "synthesis" || state.contract.toolPolicy === "forbidden" ? [] : toolsOf(state);
+}

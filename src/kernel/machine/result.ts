@@ -1,0 +1,83 @@
+/**
+ * What a result changes, whoever gave it: counters, labels, trail, proof and prompt.
+ *
+ * 1. Performed means performed: a refusal counts for recovery and cycle, never as a performed call.
+ * 2. Labels only join: what a run has seen it cannot unsee.
+ */
+import type { PlannedCall, RecordedResponse } from "../journal/event.ts";
+import type { BodyRef, CallId } from "../vocabulary/identifiers.ts";
+import { joinLabels, type Labels } from "../vocabulary/labels.ts";
+import { extendTrail } from "./cycle.ts";
+import { extendPrompt } from "./prompt.ts";
+import { afterResult } from "./recovery.ts";
+import type { CallInFlight, FailedAttempt, RunState } from "./state.ts";
+import { type Turn, update } from "./turn.ts";
+
+/** An upper bound for the fixed sentences in which the runtime itself tells the model what became of a call. */
+export const STATEMENT_TOKENS = 64;
+/** As many as recovery needs to escalate: two that started it and three more. */
+const ATTEMPTS_KEPT = 5;
+
+export interface PerformedResult {
+  readonly response: RecordedResponse;
+  readonly labels: Labels;
+  readonly tokens: number;
+}
+
+/** A refused call: the model sees an error, nothing was performed. */
+export function noteRefusal(turn: Turn, call: PlannedCall, code: string, policyId: string): Turn {
+  const noted = note(turn, call, { ok: false, result: `${code} ${policyId}`, code, messageRef: call.problem?.messageRef ?? null, outputRef: null });
+  return extendPrompt(noted, `${call.callId} ${policyId}`, STATEMENT_TOKENS);
+}
+
+/** A performed call and those that shared its execution. */
+export function notePerformed(turn: Turn, call: CallInFlight, { response, labels, tokens }: PerformedResult): Turn {
+  const { ok, outputRef, error } = response;
+  const messageRef = error?.messageRef ?? null;
+  const result = ok ? (outputRef ?? "done") : `${error?.code} ${messageRef}`;
+  const noted = note(turn, call, { ok, result, code: error?.code ?? null, messageRef, outputRef });
+  const { budget, effects, labels: seen } = noted.state;
+  const proven = call.effects.filter((index) => !effects.proven.includes(index));
+  const counted = update(noted, {
+    labels: joinLabels(seen, labels),
+    lastTool: call.tool,
+    budget: {
+      ...budget,
+      performed: budget.performed + 1,
+      succeeded: budget.succeeded + (ok ? 1 : 0),
+      toolOutputBytes: budget.toolOutputBytes + response.outputBytes,
+    },
+    effects: ok
+      ? { ...effects, proven: [...effects.proven, ...proven] }
+      : { ...effects, attempted: [...effects.attempted, ...call.effects] },
+  });
+  return [call.callId, ...call.sharedBy].reduce(
+    (extended, callId: CallId) => extendPrompt(extended, `${callId} ${result}`, tokens),
+    counted,
+  );
+}
+
+/** O-1.2, on the recorded form: success has no error, failure has an error and no output. */
+export function isConsistent({ ok, error, outputRef }: RecordedResponse): boolean {
+  return ok ? error === null : error !== null && outputRef === null;
+}
+
+interface Noted {
+  readonly ok: boolean;
+  /** Equal strings mean equal results. */
+  readonly result: string;
+  readonly code: string | null;
+  readonly messageRef: BodyRef | null;
+  readonly outputRef: BodyRef | null;
+}
+
+function note(turn: Turn, call: PlannedCall, { ok, result, code, messageRef, outputRef }: Noted): Turn {
+  const { recovery, history, failedAttempts }: RunState = turn.state;
+  const { tool, argsRef } = call;
+  const failed: readonly FailedAttempt[] = ok ? [] : [{ tool, argsRef, code, messageRef, outputRef }];
+  return update(turn, {
+    recovery: afterResult(recovery, ok),
+    history: extendTrail(history, { call: `${tool} ${argsRef}`, result }, call.pollable),
+    failedAttempts: [...failedAttempts, ...failed].slice(-ATTEMPTS_KEPT),
+  });
+}

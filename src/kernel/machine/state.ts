@@ -1,0 +1,153 @@
+/**
+ * The state of one run: plain data, rebuilt at any time by folding the run's events.
+ *
+ * R1. Nothing here that is not derived from the contract and the events heard.
+ * R2. `phase` says what the run waits for; EXECUTE and COMMIT never wait, so they are no phases.
+ * R3. `heard` holds the events since the last entry; the next entry quotes them.
+ */
+import type { ExecutionContract } from "../contract/contract.ts";
+import type { PreflightVerdict } from "../contract/preflight.ts";
+import { type ChainHead, startChain } from "../journal/chain.ts";
+import type { Budget, DecidedCall, DecidedOf, InferMode, Recovery } from "../journal/entry.ts";
+import type { EventOf, LivePolicy, PlannedCall, ProposedCall, RunEvent } from "../journal/event.ts";
+import type { FailureReason } from "../vocabulary/failures.ts";
+import type { ApprovalId, BodyRef, CallId, Hash, RunId } from "../vocabulary/identifiers.ts";
+import { CLEAN_LABELS, type Labels } from "../vocabulary/labels.ts";
+import type { Outcome } from "../vocabulary/outcome.ts";
+import type { CallTrace } from "./cycle.ts";
+import { CALM } from "./recovery.ts";
+
+/** A call that policy and, where needed, a person have let through. */
+export interface ReadyCall extends PlannedCall {
+  readonly approvalId: ApprovalId | null;
+}
+
+/** A dispatched call, and the identical ones that will share its result. */
+export interface CallInFlight extends ReadyCall {
+  readonly sharedBy: readonly CallId[];
+}
+
+/** Why a dispatched call is being ended before it answered, and since when. */
+export interface Stopping {
+  readonly reason: FailureReason | "tool.timeout";
+  readonly sinceMs: number;
+}
+
+export type FailedAttempt = DecidedOf<"TERMINATE">["attempts"][number];
+
+export type Phase =
+  | { readonly at: "PRECHECK"; readonly verdicts: readonly PreflightVerdict[] }
+  | {
+      readonly at: "INFER";
+      readonly mode: InferMode;
+      readonly attempt: number;
+      readonly maxOutputTokens: number;
+      /** The context is being compacted first; the model has not been asked yet. */
+      readonly compacting: boolean;
+    }
+  | {
+      readonly at: "VALIDATE_CALLS";
+      readonly mode: InferMode;
+      readonly proposed: readonly ProposedCall[];
+      /** Null until the first plan is there. */
+      readonly planned: readonly PlannedCall[] | null;
+      readonly verdicts: readonly CallVerdict[];
+    }
+  | {
+      readonly at: "OBSERVE";
+      /** Results enter in this order. */
+      readonly inFlight: readonly CallInFlight[];
+      readonly waiting: readonly ReadyCall[];
+      readonly dispatchedMs: number;
+      readonly stopping: Stopping | null;
+      /** A person has been asked whether the interrupted effect happened. */
+      readonly resolving: boolean;
+    }
+  | {
+      readonly at: "TERMINATE";
+      readonly outcome: Outcome;
+      readonly reason: FailureReason | null;
+      readonly answerRef: BodyRef | null;
+    };
+
+/** Where a proposed call stands while its batch is validated. */
+export type CallVerdict =
+  | { readonly kind: "allowed"; readonly policyId: string; readonly approvalId: ApprovalId | null }
+  | { readonly kind: "asking"; readonly policyId: string; readonly why: string }
+  | { readonly kind: "refused"; readonly policyId: string; readonly refusal: NonNullable<DecidedCall["refusal"]> };
+
+export interface RunState {
+  readonly contract: ExecutionContract;
+  readonly chain: ChainHead;
+  readonly phase: Phase;
+  readonly heard: readonly RunEvent[];
+  readonly ts: string;
+  readonly elapsedMs: number;
+  /** INFER turns begun; `step-0` is PRECHECK. */
+  readonly step: number;
+  readonly stepStartedMs: number;
+  /** Requests sent to the model, transport retries too. */
+  readonly attempt: number;
+  readonly transportFailures: number;
+  readonly accepted: EventOf<"run.accepted"> | null;
+  readonly labels: Labels;
+  readonly live: LivePolicy | null;
+  readonly prompt: { readonly head: Hash; readonly tokens: number };
+  readonly budget: Budget;
+  readonly recovery: Recovery;
+  readonly history: readonly CallTrace[];
+  /** Validated calls of this turn that will not be performed; COMMIT records them. */
+  readonly skipped: readonly CallId[];
+  readonly lastTool: string | null;
+  readonly failedAttempts: readonly FailedAttempt[];
+  /** Indexes of required effects that a performed call proved, or tried and failed to prove. */
+  readonly effects: { readonly proven: readonly number[]; readonly attempted: readonly number[] };
+  /** Budget of the last COMMIT: what views know. */
+  readonly committedBudget: Budget;
+}
+
+export const NOTHING_SPENT: Budget = {
+  inferences: 0,
+  formatRetries: 0,
+  tokens: 0,
+  toolOutputBytes: 0,
+  spendMicrousd: 0,
+  performed: 0,
+  succeeded: 0,
+};
+
+export function startRun(runId: RunId, contract: ExecutionContract): RunState {
+  return {
+    contract,
+    chain: startChain(runId, contract),
+    phase: { at: "PRECHECK", verdicts: [] },
+    heard: [],
+    ts: "",
+    elapsedMs: 0,
+    step: 0,
+    stepStartedMs: 0,
+    attempt: 0,
+    transportFailures: 0,
+    accepted: null,
+    labels: CLEAN_LABELS,
+    live: null,
+    prompt: { head: contract.contractHash, tokens: 0 },
+    budget: NOTHING_SPENT,
+    recovery: CALM,
+    history: [],
+    skipped: [],
+    lastTool: null,
+    failedAttempts: [],
+    effects: { proven: [], attempted: [] },
+    committedBudget: NOTHING_SPENT,
+  };
+}
+
+export function stepId(state: RunState): string {
+  return `step-${state.step}`;
+}
+
+/** The tools this run may use: the contract's frozen list, or for version 2.1's null all that were granted. */
+export function toolsOf(state: RunState): readonly string[] {
+  return state.contract.allowedTools ?? state.accepted?.tools.names ?? [];
+}

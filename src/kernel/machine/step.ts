@@ -1,0 +1,100 @@
+/**
+ * The machine: `step(state, event) → { state, commands, entries }`. Total, synchronous, deterministic.
+ *
+ *   PRECHECK → INFER → VALIDATE_CALLS → EXECUTE → OBSERVE → COMMIT → (INFER | TERMINATE)
+ *
+ * S1. An event the current state does not wait for changes nothing and is not recorded.
+ * S2. Every move is an edge of `edges.ts`; TERMINATE is reached through COMMIT only.
+ * S3. A defect in our own code ends the run FAILED_CONTRACT_VIOLATION, reason `defect`, with a sealed journal. It is
+ *     recorded as the event `defect.found`, so that replay ends where the run did.
+ */
+import type { Entry, MachineState } from "../journal/entry.ts";
+import type { RunEvent } from "../journal/event.ts";
+import { Defect, unreachable } from "../vocabulary/defect.ts";
+import { hashCanonical } from "../vocabulary/hash.ts";
+import type { Command } from "./command.ts";
+import { enterCommit } from "./commit.ts";
+import { isEdge } from "./edges.ts";
+import { enterExecute } from "./execute.ts";
+import { enterInfer, hearInInfer } from "./infer.ts";
+import { enterObserve, hearInObserve } from "./observe.ts";
+import { hearInPrecheck } from "./precheck.ts";
+import type { RunState } from "./state.ts";
+import { enterTerminate } from "./terminate.ts";
+import { beginTurn, fail, type Move, type Moved, type Turn, update, wait } from "./turn.ts";
+import { enterValidateCalls, hearInValidateCalls } from "./validate-calls.ts";
+
+export interface StepResult {
+  readonly state: RunState;
+  readonly commands: readonly Command[];
+  readonly entries: readonly Entry[];
+  /** What went wrong in our own code, for the log; the journal names it by its id only. */
+  readonly defect: { readonly errorId: string; readonly error: unknown } | null;
+}
+
+export function step(state: RunState, event: RunEvent): StepResult {
+  if (state.phase.at === "TERMINATE") return { state, commands: [], entries: [], defect: null };
+  try {
+    return { ...work(state, notBefore(state, event)), defect: null };
+  } catch (error) {
+    const errorId = hashCanonical([state.chain.hash, event.type, String(error)]).slice(0, 16);
+    const { ts, elapsedMs } = state;
+    return { ...work(state, { type: "defect.found", ts, elapsedMs, errorId }), defect: { errorId, error } };
+  }
+}
+
+function work(state: RunState, event: RunEvent): Turn {
+  let moved = hear(beginTurn(state, event), event);
+  if (moved === null) return { state, commands: [], entries: [] };
+  let at: MachineState = state.phase.at;
+  while (moved.move !== null) {
+    if (!isEdge(at, moved.move.to)) throw new Defect(`no edge from ${at} to ${moved.move.to}`);
+    at = moved.move.to;
+    moved = enter(moved.turn, moved.move);
+  }
+  return moved.turn;
+}
+
+function hear(turn: Turn, event: RunEvent): Moved | null {
+  if (event.type === "defect.found") return fail(turn, "defect");
+  if (event.type === "policy.narrowed") return wait(update(turn, { live: event.live }));
+  const { phase } = turn.state;
+  switch (phase.at) {
+    case "PRECHECK":
+      return hearInPrecheck(turn, event);
+    case "INFER":
+      return hearInInfer(turn, phase, event);
+    case "VALIDATE_CALLS":
+      return hearInValidateCalls(turn, phase, event);
+    case "OBSERVE":
+      return hearInObserve(turn, phase, event);
+    case "TERMINATE":
+      return null;
+    default:
+      return unreachable(phase, "phase");
+  }
+}
+
+function enter(turn: Turn, move: Move): Moved {
+  switch (move.to) {
+    case "INFER":
+      return enterInfer(turn, move);
+    case "VALIDATE_CALLS":
+      return enterValidateCalls(turn, move);
+    case "EXECUTE":
+      return enterExecute(turn, move);
+    case "OBSERVE":
+      return enterObserve(turn, move);
+    case "COMMIT":
+      return enterCommit(turn, move);
+    case "TERMINATE":
+      return enterTerminate(turn, move);
+    default:
+      return unreachable(move, "move");
+  }
+}
+
+/** Elapsed time never runs backwards, whatever the driver's restarts did to it. */
+function notBefore(state: RunState, event: RunEvent): RunEvent {
+  return event.elapsedMs >= state.elapsedMs ? event : { ...event, elapsedMs: state.elapsedMs };
+}

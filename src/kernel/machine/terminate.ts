@@ -1,0 +1,14 @@
+/**
+ * TERMINATE: state the outcome, once.
+ *
+ * 1. Entered from COMMIT only; nothing is heard afterwards.
+ * 2. Only a completed run has an answer, so no text is told that required proof is missing for (M-F).
+ */
+import { emit, type Moved, type MoveTo, record, type Turn, update, wait } from "./turn.ts";
+
+export function enterTerminate(turn: Turn, { outcome, reason, answerRef, attempts }: MoveTo<"TERMINATE">): Moved {
+  const decided = { outcome, reason, attempts: [...attempts] };
+  const result = answerRef === null ? {} : { result: { type: "run.answered", ref: answerRef } as const };
+  const ended = update(record(turn, "TERMINATE", decided, result), { phase: { at: "TERMINATE", outcome, reason, answerRef } });
+  return wait(emit(ended, { type: "finish", outcome, reason, answerRef }));
+}

@@ -1,0 +1,119 @@
+/**
+ * A turn: one event being worked off. State functions take a turn and return where it moved.
+ *
+ * T1. `record` is the only way an entry is made: it quotes what was heard, links the chain and clears `heard`.
+ * T2. A state names the next one as data (`Move`); `step.ts` walks the moves. So no state file imports another.
+ */
+import { advance, appendEntry } from "../journal/chain.ts";
+import type { DecidedOf, Entry, EntryKind, InferMode, Result } from "../journal/entry.ts";
+import type { ProposedCall, RunEvent } from "../journal/event.ts";
+import type { FailureReason } from "../vocabulary/failures.ts";
+import type { BodyRef } from "../vocabulary/identifiers.ts";
+import type { Outcome } from "../vocabulary/outcome.ts";
+import type { Command } from "./command.ts";
+import { type CallInFlight, type FailedAttempt, type ReadyCall, type RunState, stepId } from "./state.ts";
+
+export interface Turn {
+  readonly state: RunState;
+  readonly commands: readonly Command[];
+  readonly entries: readonly Entry[];
+}
+
+/** How a turn of the loop ended, as COMMIT must judge it. */
+export type TurnEnding =
+  | { readonly kind: "answered"; readonly textRef: BodyRef | null }
+  | { readonly kind: "acted" }
+  | { readonly kind: "malformed" }
+  | { readonly kind: "unreachable"; readonly mode: InferMode; readonly retryable: boolean; readonly retryAfterMs: number }
+  | { readonly kind: "failed"; readonly reason: FailureReason };
+
+export type Move =
+  | {
+      readonly to: "INFER";
+      readonly mode: InferMode;
+      /** The answer's allowed length, reserved by whoever moves here; null when the context must be compacted first. */
+      readonly maxOutputTokens: number | null;
+      readonly delayMs: number;
+    }
+  | { readonly to: "VALIDATE_CALLS"; readonly mode: InferMode; readonly proposed: readonly ProposedCall[]; readonly textRef: BodyRef | null }
+  | { readonly to: "EXECUTE"; readonly calls: readonly ReadyCall[] }
+  | { readonly to: "OBSERVE"; readonly inFlight: readonly CallInFlight[]; readonly waiting: readonly ReadyCall[] }
+  | { readonly to: "COMMIT"; readonly ending: TurnEnding }
+  | {
+      readonly to: "TERMINATE";
+      readonly outcome: Outcome;
+      readonly reason: FailureReason | null;
+      readonly answerRef: BodyRef | null;
+      readonly attempts: readonly FailedAttempt[];
+    };
+export type MoveTo<State extends Move["to"]> = Extract<Move, { to: State }>;
+
+/** Where a state function left the turn; `move` is null when the run now waits for an event. */
+export interface Moved {
+  readonly turn: Turn;
+  readonly move: Move | null;
+}
+
+export function beginTurn(state: RunState, event: RunEvent): Turn {
+  const heard = [...state.heard, event];
+  return { state: { ...state, heard, ts: event.ts, elapsedMs: event.elapsedMs }, commands: [], entries: [] };
+}
+
+export function update(turn: Turn, change: Partial<RunState>): Turn {
+  return { ...turn, state: { ...turn.state, ...change } };
+}
+
+export function emit(turn: Turn, ...commands: readonly Command[]): Turn {
+  return { ...turn, commands: [...turn.commands, ...commands] };
+}
+
+export const wait = (turn: Turn): Moved => ({ turn, move: null });
+export const moveTo = (turn: Turn, move: Move): Moved => ({ turn, move });
+export const fail = (turn: Turn, reason: FailureReason): Moved =>
+  moveTo(turn, { to: "COMMIT", ending: { kind: "failed", reason } });
+
+interface RecordOptions {
+  readonly actor?: string;
+  /** The event that ended the wait, or what the entry concludes; not quoted in `heard` again. */
+  readonly result?: RunEvent | Exclude<Result, RunEvent>;
+}
+
+type Unheard<K extends EntryKind> = Omit<DecidedOf<K>, "heard">;
+
+export function record<K extends EntryKind>(turn: Turn, kind: K, decided: Unheard<K>, options: RecordOptions = {}): Turn {
+  const { state } = turn;
+  const { result = null, actor = "system" } = options;
+  const heard = state.heard.filter((event) => event !== result);
+  const entry = appendEntry(state.chain, {
+    kind,
+    ts: state.ts,
+    elapsedMs: state.elapsedMs,
+    stepId: stepId(state),
+    actor,
+    labels: state.labels,
+    decided: (QUOTES_EVENTS[kind] ? { ...decided, heard } : decided) as DecidedOf<K>,
+    result: untimed(result),
+  }) as Entry;
+  return {
+    ...turn,
+    state: { ...state, heard: [], chain: advance(state.chain, entry) },
+    entries: [...turn.entries, entry],
+  };
+}
+
+/** EXECUTE and TERMINATE follow another entry of the same turn, which has quoted everything heard. */
+const QUOTES_EVENTS: Readonly<Record<EntryKind, boolean>> = {
+  "run.created": true,
+  INFER: true,
+  VALIDATE_CALLS: true,
+  EXECUTE: false,
+  OBSERVE: true,
+  COMMIT: true,
+  TERMINATE: false,
+};
+
+function untimed(result: RunEvent | Result): Result {
+  if (result === null || !("elapsedMs" in result)) return result;
+  const { ts: _ts, elapsedMs: _elapsedMs, ...answer } = result;
+  return answer as Result;
+}

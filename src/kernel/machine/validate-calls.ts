@@ -1,0 +1,188 @@
+/**
+ * VALIDATE_CALLS: may the calls the model proposed be run under this contract?
+ *
+ * 1. Calls keep the order in which they were proposed.
+ * 2. Under strict_mode one refused call refuses the batch: a run never acts on half an intention.
+ * 3. Any call under `forbidden`, and a forbidden pair, ends the run; nothing of the batch is performed.
+ * 4. An approval holds for the plan it was shown: after the last answer everything is planned and decided again,
+ *    and a plan or policy that has changed since refuses the call.
+ */
+import type { DecidedCall } from "../journal/entry.ts";
+import type { EventOf, PlannedCall, ProposedCall, RunEvent } from "../journal/event.ts";
+import { Defect } from "../vocabulary/defect.ts";
+import { FAILURES, type FailureReason } from "../vocabulary/failures.ts";
+import { decideNow } from "./decide-now.ts";
+import { interruptionOf } from "./interruption.ts";
+import { validationCommands } from "./outstanding.ts";
+import { noteRefusal } from "./result.ts";
+import { type CallVerdict, type Phase, type ReadyCall, type RunState } from "./state.ts";
+import { emit, fail, type Moved, type MoveTo, moveTo, record, type Turn, update, wait } from "./turn.ts";
+
+type Validating = Extract<Phase, { at: "VALIDATE_CALLS" }>;
+type Refused = Extract<CallVerdict, { kind: "refused" }>;
+
+export function enterValidateCalls(turn: Turn, { mode, proposed, textRef }: MoveTo<"VALIDATE_CALLS">): Moved {
+  const phase: Validating = { at: "VALIDATE_CALLS", mode, proposed, planned: null, verdicts: [] };
+  const entered = update(turn, { phase });
+  if (proposed.length === 0) {
+    const recorded = record(entered, "VALIDATE_CALLS", { calls: [] });
+    return moveTo(recorded, { to: "COMMIT", ending: { kind: "answered", textRef } });
+  }
+  if (turn.state.contract.toolPolicy === "forbidden") return refuseAll(entered, phase, "tool.forbidden");
+  // Asked to wrap up, the model called a tool all the same: there is no room left for its result.
+  if (mode === "synthesis") return refuseAll(entered, phase, "context.exhausted");
+  return waitFor(entered, phase);
+}
+
+export function hearInValidateCalls(turn: Turn, phase: Validating, event: RunEvent): Moved | null {
+  const interruption = interruptionOf(turn.state, event);
+  if (interruption !== null) return emitStop(refuseAll(turn, phase, interruption, event));
+  if (event.type === "calls.planned") return hearPlan(turn, phase, event);
+  if (event.type === "approval.decided") return hearApproval(turn, phase, event);
+  return null;
+}
+
+function hearPlan(turn: Turn, phase: Validating, event: EventOf<"calls.planned">): Moved | null {
+  if (phase.verdicts.some(isAsking)) return null;
+  assertSameCalls(phase.proposed, event.calls);
+  const planned = event.calls;
+  const live = update(turn, { live: event.live });
+  if (phase.planned === null) {
+    if (hasForbiddenPair(live.state, planned)) return refuseAll(live, phase, "cycle.forbidden-pair");
+    const verdicts = refuseHalfBatch(live.state, planned.map((call) => firstVerdict(live.state, call)));
+    return verdicts.some(isAsking) ? waitFor(live, { ...phase, planned, verdicts }) : conclude(live, planned, verdicts);
+  }
+  const before = phase.planned;
+  const verdicts = phase.verdicts.map((verdict, index) => recheck(live.state, verdict, before[index], planned[index]));
+  return conclude(live, planned, refuseHalfBatch(live.state, verdicts));
+}
+
+function waitFor(turn: Turn, phase: Validating): Moved {
+  return wait(emit(update(turn, { phase }), ...validationCommands(turn.state, phase)));
+}
+
+const isAsking = (verdict: CallVerdict): boolean => verdict.kind === "asking";
+
+function hearApproval(turn: Turn, phase: Validating, event: EventOf<"approval.decided">): Moved | null {
+  const index = phase.planned?.findIndex((call) => call.callId === event.callId) ?? -1;
+  const verdict = phase.verdicts[index];
+  const call = phase.planned?.[index];
+  if (verdict?.kind !== "asking" || call === undefined || call.planHash !== event.planHash) return null;
+  const answered: CallVerdict =
+    event.decision === "allow"
+      ? { kind: "allowed", policyId: verdict.policyId, approvalId: event.approvalId }
+      : refused(verdict.policyId, "policy.denied", DENIALS[event.decision]);
+  const verdicts = phase.verdicts.with(index, answered);
+  // The other questions are out already; after the last answer the plan is made again (4).
+  if (verdicts.some(isAsking)) return wait(update(turn, { phase: { ...phase, verdicts } }));
+  return waitFor(turn, { ...phase, verdicts });
+}
+
+const DENIALS = {
+  deny: "denied by user",
+  expired: "denied: nobody answered in time",
+  unreachable: "denied: nobody can be asked on this channel",
+} as const;
+
+function firstVerdict(state: RunState, call: PlannedCall): CallVerdict {
+  if (call.problem !== null) {
+    return {
+      kind: "refused",
+      policyId: "plan.problem",
+      refusal: { code: call.problem.code, message: "", messageRef: call.problem.messageRef },
+    };
+  }
+  const { decision, policyId, reason } = decideNow(state, call);
+  if (decision === "deny") return refused(policyId, "policy.denied", reason);
+  return decision === "approve" ? { kind: "asking", policyId, why: reason } : { kind: "allowed", policyId, approvalId: null };
+}
+
+function recheck(
+  state: RunState,
+  verdict: CallVerdict,
+  before: PlannedCall | undefined,
+  now: PlannedCall | undefined,
+): CallVerdict {
+  if (verdict.kind === "refused" || before === undefined || now === undefined) return verdict;
+  if (before.planHash !== now.planHash || now.problem !== null) {
+    return refused("approval.plan-changed", "policy.denied", "denied: what would be done has changed since it was approved");
+  }
+  const { decision, policyId, reason } = decideNow(state, now);
+  if (decision === "allow") return verdict;
+  const isApproved = verdict.kind === "allowed" && verdict.approvalId !== null;
+  return decision === "approve" && isApproved ? verdict : refused(policyId, "policy.denied", reason);
+}
+
+function conclude(turn: Turn, planned: readonly PlannedCall[], verdicts: readonly CallVerdict[]): Moved {
+  const calls = planned.map((call, index) => decidedCall(call, call.planHash, verdicts[index]));
+  let recorded = record(turn, "VALIDATE_CALLS", { calls }, approvalsHeard(turn.state));
+  const ready: ReadyCall[] = [];
+  for (const [index, call] of planned.entries()) {
+    const verdict = verdicts[index];
+    if (verdict?.kind === "allowed") ready.push({ ...call, approvalId: verdict.approvalId });
+    else if (verdict?.kind === "refused") recorded = noteRefusal(recorded, call, verdict.refusal.code, verdict.policyId);
+  }
+  if (ready.length > 0) return moveTo(recorded, { to: "EXECUTE", calls: ready });
+  return moveTo(recorded, { to: "COMMIT", ending: { kind: "acted" } });
+}
+
+/** Who answered what, as the entry's result; the events themselves are quoted in their place. */
+function approvalsHeard({ heard }: RunState): Parameters<typeof record>[3] {
+  const events = heard.filter((event) => event.type === "approval.decided");
+  const last = events.at(-1);
+  if (last === undefined) return {};
+  const approvals = events.map(({ approvalId, callId, decision, by }) => ({ approvalId, callId, decision, by }));
+  return { actor: last.by, result: { type: "approvals.given", approvals } };
+}
+
+/** Ends the run: every call of the batch is refused for the same reason. */
+function refuseAll(turn: Turn, phase: Validating, reason: FailureReason, ending?: RunEvent): Moved {
+  const { wire, advice } = FAILURES[reason];
+  const verdict = refused(`contract.${reason}`, wire, advice);
+  const calls = phase.proposed.map((call) => decidedCall(call, null, verdict));
+  return fail(record(turn, "VALIDATE_CALLS", { calls }, ending === undefined ? {} : { result: ending }), reason);
+}
+
+function emitStop({ turn, move }: Moved): Moved {
+  return { turn: emit(turn, { type: "stop-work" }), move };
+}
+
+function refuseHalfBatch(state: RunState, verdicts: readonly CallVerdict[]): readonly CallVerdict[] {
+  if (!state.contract.strictMode || verdicts.every((verdict) => verdict.kind !== "refused")) return verdicts;
+  return verdicts.map((verdict) =>
+    verdict.kind === "refused"
+      ? verdict
+      : refused("contract.strict-batch", "policy.denied", "not performed: another call of the same batch was refused"),
+  );
+}
+
+/** `cycle_forbid` pairs [a, b] forbid b directly after a, across turns as well as within a batch. */
+function hasForbiddenPair(state: RunState, planned: readonly PlannedCall[]): boolean {
+  let previous = state.lastTool;
+  for (const { tool } of planned) {
+    if (state.contract.cycleForbid.some(([first, second]) => first === previous && second === tool)) return true;
+    previous = tool;
+  }
+  return false;
+}
+
+function decidedCall(
+  { callId, tool, argsRef }: ProposedCall | PlannedCall,
+  planHash: DecidedCall["planHash"],
+  verdict: CallVerdict | undefined,
+): DecidedCall {
+  if (verdict === undefined || verdict.kind === "asking") throw new Defect("a batch was concluded with an open question");
+  const { policyId } = verdict;
+  const common = { callId, tool, argsRef, planHash, policyId };
+  if (verdict.kind === "refused") return { ...common, decision: "deny", approvalId: null, refusal: verdict.refusal };
+  return { ...common, decision: "allow", approvalId: verdict.approvalId, refusal: null };
+}
+
+function refused(policyId: string, code: string, message: string): Refused {
+  return { kind: "refused", policyId, refusal: { code, message, messageRef: null } };
+}
+
+function assertSameCalls(proposed: readonly ProposedCall[], planned: readonly PlannedCall[]): void {
+  const isSame = proposed.length === planned.length && proposed.every((call, index) => call.callId === planned[index]?.callId);
+  if (!isSame) throw new Defect("the plan is for other calls than were proposed");
+}
