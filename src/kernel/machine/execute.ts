@@ -8,8 +8,8 @@
  * 4. Live policy is asked again before every dispatch: a revocation acts on the very next call.
  */
 import type { CarvedBudget } from "../journal/event.ts";
-import { decideNow } from "./decide-now.ts";
 import { stepDeadline } from "./deadline.ts";
+import { decideNow } from "./decide-now.ts";
 import { dispatchCommand } from "./outstanding.ts";
 import { noteRefusal } from "./result.ts";
 import type { CallInFlight, ReadyCall, RunState } from "./state.ts";
@@ -86,7 +86,17 @@ function isIdentical(a: ReadyCall, b: ReadyCall): boolean {
 
 function dispatch(turn: Turn, call: CallInFlight): Turn {
   const { callId, tool, argsRef, planHash, idempotency, idempotencyKey, approvalId, sharedBy, child } = call;
-  const decided = { callId, tool, argsRef, planHash, idempotency, idempotencyKey, approvalId, sharedBy: [...sharedBy], child };
+  const decided = {
+    callId,
+    tool,
+    argsRef,
+    planHash,
+    idempotency,
+    idempotencyKey,
+    approvalId,
+    sharedBy: [...sharedBy],
+    child,
+  };
   const debited = { ...turn, state: debit(turn.state, call) };
   return emit(record(debited, "EXECUTE", decided), dispatchCommand(call));
 }

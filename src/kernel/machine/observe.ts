@@ -15,7 +15,7 @@ import { CLEAN_LABELS } from "../vocabulary/labels.ts";
 import { isDue } from "./deadline.ts";
 import { interruptionOf } from "./interruption.ts";
 import { resolutionQuestion } from "./outstanding.ts";
-import { isConsistent, notePerformed, type PerformedResult, STATEMENT_TOKENS } from "./result.ts";
+import { isWithinEnvelope, notePerformed, type PerformedResult, STATEMENT_TOKENS } from "./result.ts";
 import type { CallInFlight, Phase, ReadyCall, Stopping } from "./state.ts";
 import { emit, fail, type Moved, type MoveTo, moveTo, record, type Turn, update, wait } from "./turn.ts";
 
@@ -23,7 +23,9 @@ type Observing = Extract<Phase, { at: "OBSERVE" }>;
 
 export function enterObserve(turn: Turn, { inFlight, waiting }: MoveTo<"OBSERVE">): Moved {
   const dispatchedMs = turn.state.elapsedMs;
-  return wait(update(turn, { phase: { at: "OBSERVE", inFlight, waiting, dispatchedMs, stopping: null, resolving: false } }));
+  return wait(
+    update(turn, { phase: { at: "OBSERVE", inFlight, waiting, dispatchedMs, stopping: null, resolving: false } }),
+  );
 }
 
 export function hearInObserve(turn: Turn, phase: Observing, event: RunEvent): Moved | null {
@@ -39,7 +41,7 @@ export function hearInObserve(turn: Turn, phase: Observing, event: RunEvent): Mo
     case "child.finished":
       return next.child?.runId === event.childRunId ? finishChild(turn, phase, next, event) : null;
     case "tool.malformed":
-      return failMalformed(turn, phase, next, event);
+      return next.child === null ? failMalformed(turn, phase, next, event) : null;
     case "effect.unknown":
       return hearUnknown(turn, phase, next, event);
     case "effect.resolved":
@@ -50,7 +52,8 @@ export function hearInObserve(turn: Turn, phase: Observing, event: RunEvent): Mo
 }
 
 function finishCall(turn: Turn, phase: Observing, call: CallInFlight, event: RunEvent, result: PerformedResult): Moved {
-  if (!isConsistent(result.response)) return failMalformed(turn, phase, call, event);
+  const { maxBytesPerCall } = turn.state.contract.toolOutputBudget;
+  if (!isWithinEnvelope(result.response, maxBytesPerCall)) return failMalformed(turn, phase, call, event);
   return proceed(observe(notePerformed(turn, call, result), call, event), phase);
 }
 
@@ -61,14 +64,16 @@ function finishChild(turn: Turn, phase: Observing, call: CallInFlight, event: Ev
 
 function failMalformed(turn: Turn, phase: Observing, call: CallInFlight, event: RunEvent): Moved {
   const observed = observe(notePerformed(turn, call, failedResult("internal.error", 0)), call, event);
-  return endEarly(observed, phase, "tool.malformed-result");
+  const isAlone = phase.inFlight.length === 1;
+  return endEarly(isAlone ? observed : emit(observed, { type: "stop-work" }), phase, "tool.malformed-result");
 }
 
 /** Waits out the grace where something in flight may act on the world; otherwise ends at once. */
 function stop(turn: Turn, phase: Observing, next: CallInFlight, event: RunEvent, reason: FailureReason): Moved | null {
   if (phase.stopping !== null && phase.stopping.reason !== "tool.timeout") return null;
   const stopped = emit(turn, { type: "stop-work" });
-  if (phase.resolving || phase.inFlight.every(isHarmless)) return endEarly(observe(stopped, next, event), phase, reason);
+  if (phase.resolving || phase.inFlight.every(isHarmless))
+    return endEarly(observe(stopped, next, event), phase, reason);
   const sinceMs = turn.state.elapsedMs;
   return wait(update(stopped, { phase: { ...phase, stopping: { reason, sinceMs } } }));
 }
@@ -81,15 +86,23 @@ function hearTimer(turn: Turn, phase: Observing, call: CallInFlight, event: Even
     return wait(emit(update(turn, { phase: { ...phase, stopping } }), { type: "stop-work" }));
   }
   const timedOut = observe(notePerformed(turn, call, failedResult("timeout", elapsed)), call, event);
-  return proceed(event.timer === "tool" ? emit(timedOut, { type: "stop-work" }) : timedOut, phase);
+  // Stopping is for all that is under way: a late reader must not take its neighbours with it.
+  const mustStop = event.timer === "tool" && phase.inFlight.length === 1;
+  return proceed(mustStop ? emit(timedOut, { type: "stop-work" }) : timedOut, phase);
 }
 
 function hearUnknown(turn: Turn, phase: Observing, call: CallInFlight, event: EventOf<"effect.unknown">): Moved | null {
   if (phase.resolving || call.child !== null) return null;
   if (phase.stopping !== null) {
-    const unknown = notePerformed(turn, call, failedResult("internal.error", turn.state.elapsedMs - phase.dispatchedMs));
+    const unknown = notePerformed(
+      turn,
+      call,
+      failedResult("internal.error", turn.state.elapsedMs - phase.dispatchedMs),
+    );
     return proceed(observe(unknown, call, event), phase);
   }
+  // Anything but an opaque effect is simply done again.
+  if (call.idempotency !== "opaque") return null;
   const parked = update(turn, { phase: { ...phase, resolving: true } });
   return wait(emit(parked, resolutionQuestion(turn.state, call)));
 }
@@ -99,7 +112,10 @@ function hearResolution(turn: Turn, phase: Observing, call: CallInFlight, event:
   switch (decision) {
     case "done": {
       const response: RecordedResponse = { ...failedResult("internal.error", 0).response, ok: true, error: null };
-      return proceed(observe(notePerformed(turn, call, { response, labels: CLEAN_LABELS, tokens }), call, event), phase);
+      return proceed(
+        observe(notePerformed(turn, call, { response, labels: CLEAN_LABELS, tokens }), call, event),
+        phase,
+      );
     }
     case "fail":
       return proceed(observe(notePerformed(turn, call, failedResult("internal.error", 0)), call, event), phase);
@@ -120,7 +136,8 @@ function proceed(turn: Turn, phase: Observing): Moved {
     const stopping = isEnding ? phase.stopping : null;
     return wait(update(turn, { phase: { ...phase, inFlight, stopping, resolving: false } }));
   }
-  if (phase.stopping !== null && phase.stopping.reason !== "tool.timeout") return endEarly(turn, phase, phase.stopping.reason);
+  if (phase.stopping !== null && phase.stopping.reason !== "tool.timeout")
+    return endEarly(turn, phase, phase.stopping.reason);
   return moveTo(turn, { to: "EXECUTE", calls: phase.waiting });
 }
 

@@ -38,7 +38,16 @@ export function inferCommand(state: RunState, phase: PhaseAt<"INFER">, delayMs: 
   if (phase.compacting) return { type: "compact", promptHead, targetTokens: compactionTarget(state) };
   const { attempt, mode, maxOutputTokens } = phase;
   const tools = offeredTools(state, mode);
-  return { type: "call-model", attempt, mode, promptHead, maxOutputTokens, tools, constraintHash: constraintHash(state, mode), delayMs };
+  return {
+    type: "call-model",
+    attempt,
+    mode,
+    promptHead,
+    maxOutputTokens,
+    tools,
+    constraintHash: constraintHash(state, mode),
+    delayMs,
+  };
 }
 
 /** Questions first; with none open, the plan is what is missing. */

@@ -14,7 +14,8 @@ import { emit, fail, type Moved, moveTo, record, type Turn, update, wait } from 
 export function hearInPrecheck(turn: Turn, event: RunEvent): Moved | null {
   const { state } = turn;
   const interruption = interruptionOf(state, event);
-  if (interruption !== null) return fail(emit(recordCreated(turn, verdictsOf(state)), { type: "stop-work" }), interruption);
+  if (interruption !== null)
+    return fail(emit(recordCreated(turn, verdictsOf(state)), { type: "stop-work" }), interruption);
   if (event.type === "run.accepted" && state.accepted === null) return accept(turn, event);
   if (event.type === "backend.checked" && state.accepted !== null) {
     return conclude(turn, [...verdictsOf(state), backendVerdict(event.responsive, event.detail)]);
@@ -53,7 +54,12 @@ function recordCreated(turn: Turn, verdicts: readonly PreflightVerdict[]): Turn 
   return record(
     turn,
     "run.created",
-    { messageRef: accepted?.messageRef ?? null, principal, contractHash: contract.contractHash, verdicts: [...verdicts] },
+    {
+      messageRef: accepted?.messageRef ?? null,
+      principal,
+      contractHash: contract.contractHash,
+      verdicts: [...verdicts],
+    },
     { actor: principal },
   );
 }

@@ -26,7 +26,13 @@ export interface PerformedResult {
 
 /** A refused call: the model sees an error, nothing was performed. */
 export function noteRefusal(turn: Turn, call: PlannedCall, code: string, policyId: string): Turn {
-  const noted = note(turn, call, { ok: false, result: `${code} ${policyId}`, code, messageRef: call.problem?.messageRef ?? null, outputRef: null });
+  const noted = note(turn, call, {
+    ok: false,
+    result: `${code} ${policyId}`,
+    code,
+    messageRef: call.problem?.messageRef ?? null,
+    outputRef: null,
+  });
   return extendPrompt(noted, `${call.callId} ${policyId}`, STATEMENT_TOKENS);
 }
 
@@ -57,9 +63,9 @@ export function notePerformed(turn: Turn, call: CallInFlight, { response, labels
   );
 }
 
-/** O-1.2, on the recorded form: success has no error, failure has an error and no output. */
-export function isConsistent({ ok, error, outputRef }: RecordedResponse): boolean {
-  return ok ? error === null : error !== null && outputRef === null;
+/** O-1.2 on the recorded form: success has no error, failure has an error and no output; and the output was truncated. */
+export function isWithinEnvelope({ ok, error, outputRef, outputBytes }: RecordedResponse, maxBytes: number): boolean {
+  return outputBytes <= maxBytes && (ok ? error === null : error !== null && outputRef === null);
 }
 
 interface Noted {

@@ -9,6 +9,8 @@ import { emit, type Moved, type MoveTo, record, type Turn, update, wait } from "
 export function enterTerminate(turn: Turn, { outcome, reason, answerRef, attempts }: MoveTo<"TERMINATE">): Moved {
   const decided = { outcome, reason, attempts: [...attempts] };
   const result = answerRef === null ? {} : { result: { type: "run.answered", ref: answerRef } as const };
-  const ended = update(record(turn, "TERMINATE", decided, result), { phase: { at: "TERMINATE", outcome, reason, answerRef } });
+  const ended = update(record(turn, "TERMINATE", decided, result), {
+    phase: { at: "TERMINATE", outcome, reason, answerRef },
+  });
   return wait(emit(ended, { type: "finish", outcome, reason, answerRef }));
 }

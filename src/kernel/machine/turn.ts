@@ -24,7 +24,12 @@ export type TurnEnding =
   | { readonly kind: "answered"; readonly textRef: BodyRef | null }
   | { readonly kind: "acted" }
   | { readonly kind: "malformed" }
-  | { readonly kind: "unreachable"; readonly mode: InferMode; readonly retryable: boolean; readonly retryAfterMs: number }
+  | {
+      readonly kind: "unreachable";
+      readonly mode: InferMode;
+      readonly retryable: boolean;
+      readonly retryAfterMs: number;
+    }
   | { readonly kind: "failed"; readonly reason: FailureReason };
 
 export type Move =
@@ -35,7 +40,12 @@ export type Move =
       readonly maxOutputTokens: number | null;
       readonly delayMs: number;
     }
-  | { readonly to: "VALIDATE_CALLS"; readonly mode: InferMode; readonly proposed: readonly ProposedCall[]; readonly textRef: BodyRef | null }
+  | {
+      readonly to: "VALIDATE_CALLS";
+      readonly mode: InferMode;
+      readonly proposed: readonly ProposedCall[];
+      readonly textRef: BodyRef | null;
+    }
   | { readonly to: "EXECUTE"; readonly calls: readonly ReadyCall[] }
   | { readonly to: "OBSERVE"; readonly inFlight: readonly CallInFlight[]; readonly waiting: readonly ReadyCall[] }
   | { readonly to: "COMMIT"; readonly ending: TurnEnding }
@@ -80,7 +90,12 @@ interface RecordOptions {
 
 type Unheard<K extends EntryKind> = Omit<DecidedOf<K>, "heard">;
 
-export function record<K extends EntryKind>(turn: Turn, kind: K, decided: Unheard<K>, options: RecordOptions = {}): Turn {
+export function record<K extends EntryKind>(
+  turn: Turn,
+  kind: K,
+  decided: Unheard<K>,
+  options: RecordOptions = {},
+): Turn {
   const { state } = turn;
   const { result = null, actor = "system" } = options;
   const heard = state.heard.filter((event) => event !== result);

@@ -15,7 +15,7 @@ import { decideNow } from "./decide-now.ts";
 import { interruptionOf } from "./interruption.ts";
 import { validationCommands } from "./outstanding.ts";
 import { noteRefusal } from "./result.ts";
-import { type CallVerdict, type Phase, type ReadyCall, type RunState } from "./state.ts";
+import type { CallVerdict, Phase, ReadyCall, RunState } from "./state.ts";
 import { emit, fail, type Moved, type MoveTo, moveTo, record, type Turn, update, wait } from "./turn.ts";
 
 type Validating = Extract<Phase, { at: "VALIDATE_CALLS" }>;
@@ -49,7 +49,10 @@ function hearPlan(turn: Turn, phase: Validating, event: EventOf<"calls.planned">
   const live = update(turn, { live: event.live });
   if (phase.planned === null) {
     if (hasForbiddenPair(live.state, planned)) return refuseAll(live, phase, "cycle.forbidden-pair");
-    const verdicts = refuseHalfBatch(live.state, planned.map((call) => firstVerdict(live.state, call)));
+    const verdicts = refuseHalfBatch(
+      live.state,
+      planned.map((call) => firstVerdict(live.state, call)),
+    );
     return verdicts.some(isAsking) ? waitFor(live, { ...phase, planned, verdicts }) : conclude(live, planned, verdicts);
   }
   const before = phase.planned;
@@ -94,7 +97,9 @@ function firstVerdict(state: RunState, call: PlannedCall): CallVerdict {
   }
   const { decision, policyId, reason } = decideNow(state, call);
   if (decision === "deny") return refused(policyId, "policy.denied", reason);
-  return decision === "approve" ? { kind: "asking", policyId, why: reason } : { kind: "allowed", policyId, approvalId: null };
+  return decision === "approve"
+    ? { kind: "asking", policyId, why: reason }
+    : { kind: "allowed", policyId, approvalId: null };
 }
 
 function recheck(
@@ -105,7 +110,11 @@ function recheck(
 ): CallVerdict {
   if (verdict.kind === "refused" || before === undefined || now === undefined) return verdict;
   if (before.planHash !== now.planHash || now.problem !== null) {
-    return refused("approval.plan-changed", "policy.denied", "denied: what would be done has changed since it was approved");
+    return refused(
+      "approval.plan-changed",
+      "policy.denied",
+      "denied: what would be done has changed since it was approved",
+    );
   }
   const { decision, policyId, reason } = decideNow(state, now);
   if (decision === "allow") return verdict;
@@ -120,7 +129,8 @@ function conclude(turn: Turn, planned: readonly PlannedCall[], verdicts: readonl
   for (const [index, call] of planned.entries()) {
     const verdict = verdicts[index];
     if (verdict?.kind === "allowed") ready.push({ ...call, approvalId: verdict.approvalId });
-    else if (verdict?.kind === "refused") recorded = noteRefusal(recorded, call, verdict.refusal.code, verdict.policyId);
+    else if (verdict?.kind === "refused")
+      recorded = noteRefusal(recorded, call, verdict.refusal.code, verdict.policyId);
   }
   if (ready.length > 0) return moveTo(recorded, { to: "EXECUTE", calls: ready });
   return moveTo(recorded, { to: "COMMIT", ending: { kind: "acted" } });
@@ -171,7 +181,8 @@ function decidedCall(
   planHash: DecidedCall["planHash"],
   verdict: CallVerdict | undefined,
 ): DecidedCall {
-  if (verdict === undefined || verdict.kind === "asking") throw new Defect("a batch was concluded with an open question");
+  if (verdict === undefined || verdict.kind === "asking")
+    throw new Defect("a batch was concluded with an open question");
   const { policyId } = verdict;
   const common = { callId, tool, argsRef, planHash, policyId };
   if (verdict.kind === "refused") return { ...common, decision: "deny", approvalId: null, refusal: verdict.refusal };
@@ -183,6 +194,7 @@ function refused(policyId: string, code: string, message: string): Refused {
 }
 
 function assertSameCalls(proposed: readonly ProposedCall[], planned: readonly PlannedCall[]): void {
-  const isSame = proposed.length === planned.length && proposed.every((call, index) => call.callId === planned[index]?.callId);
+  const isSame =
+    proposed.length === planned.length && proposed.every((call, index) => call.callId === planned[index]?.callId);
   if (!isSame) throw new Defect("the plan is for other calls than were proposed");
 }

@@ -1,7 +1,16 @@
 /** What a run waits for. A parked one (design: Parking) holds no worker, no lane and no memory until its event comes. */
 import type { RunState } from "./state.ts";
 
-export type Waiting = "backend" | "compaction" | "model" | "plan" | "approval" | "tools" | "resolution" | "children" | "nothing";
+export type Waiting =
+  | "backend"
+  | "compaction"
+  | "model"
+  | "plan"
+  | "approval"
+  | "tools"
+  | "resolution"
+  | "children"
+  | "nothing";
 
 export function waitingFor({ phase }: RunState): Waiting {
   switch (phase.at) {
