@@ -6,17 +6,11 @@
  */
 import { type Static, Type } from "typebox";
 import { ToolPolicySchema } from "../policy/tool-policy.ts";
-import { HASH_PATTERN } from "../vocabulary/hash.ts";
-import type { Hash } from "../vocabulary/identifiers.ts";
 import { CHANNEL_CLASSES } from "../vocabulary/risk.ts";
+import { Count, HashSchema, nullable } from "../vocabulary/schema-primitives.ts";
 
 /** A change to `step()` that would alter old journals gets the next number and a gate on `contract.machineVersion`. */
 export const MACHINE_VERSION = 1;
-
-const HashSchema = Type.Unsafe<Hash>(Type.String({ pattern: HASH_PATTERN }));
-const Count = Type.Integer({ minimum: 0 });
-const nullable = <Schema extends Parameters<typeof Type.Union>[0][number]>(schema: Schema) =>
-  Type.Union([schema, Type.Null()]);
 
 /** An effect the run must have proven before it may succeed (X-1): a tool pattern, and arguments that must match. */
 export const RequiredEffectSchema = Type.Object(

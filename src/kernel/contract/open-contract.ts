@@ -5,10 +5,10 @@
  * O2. Opening never adds authority: what an old version did not say is filled with the narrowest reading.
  * O3. A document that is no contract is refused with what is wrong, never coerced.
  */
-import { Type } from "typebox";
+import { type Static, Type } from "typebox";
 import { Compile } from "typebox/compile";
 import { asHash } from "../vocabulary/identifiers.ts";
-import { fromWire } from "../vocabulary/spelling.ts";
+import { fromWire, toWireSchema } from "../vocabulary/spelling.ts";
 import { type ExecutionContract, ExecutionContractSchema, SeedContractFields } from "./contract.ts";
 import { DEFAULT_POLICY } from "./default-terms.ts";
 import { deepFreeze, isSealIntact } from "./seal-contract.ts";
@@ -17,30 +17,32 @@ export type OpenedContract =
   | { readonly ok: true; readonly contract: ExecutionContract }
   | { readonly ok: false; readonly problem: string };
 
-const seedDocument = Type.Object(
+const SeedDocumentSchema = Type.Object(
   { ...SeedContractFields, contractHash: Type.String() },
   { additionalProperties: false },
 );
-const seedCheck = Compile(seedDocument);
-const contractCheck = Compile(ExecutionContractSchema);
+// On the wire form, so that only what has passed is respelled: a stranger's key is a problem, not a Defect.
+const seedCheck = Compile(toWireSchema({ ...SeedDocumentSchema }));
+const contractCheck = Compile(toWireSchema({ ...ExecutionContractSchema }));
 
 export function openContract(document: unknown): OpenedContract {
   if (typeof document !== "object" || document === null) return refuse("not a JSON object");
-  const candidate = fromWire(document) as Record<string, unknown>;
-  const contract = Object.hasOwn(candidate, "version") ? readCurrent(candidate) : readSeed(candidate);
-  if (!contract.ok) return contract;
-  if (!isSealIntact(contract.contract)) return refuse("contract_hash does not match the terms");
-  return { ok: true, contract: deepFreeze(contract.contract) };
+  const opened = Object.hasOwn(document, "version") ? readCurrent(document) : readSeed(document);
+  if (!opened.ok) return opened;
+  if (!isSealIntact(opened.contract)) return refuse("contract_hash does not match the terms");
+  return { ok: true, contract: deepFreeze(opened.contract) };
 }
 
-function readCurrent(candidate: unknown): OpenedContract {
-  if (!contractCheck.Check(candidate)) return refuse(firstError(contractCheck.Errors(candidate)));
-  if (candidate.version !== "2.2") return refuse(`version ${candidate.version} documents carry no version field`);
-  return { ok: true, contract: candidate };
+function readCurrent(document: object): OpenedContract {
+  if (!contractCheck.Check(document)) return refuse(firstError(contractCheck.Errors(document)));
+  const contract = fromWire(document) as ExecutionContract;
+  if (contract.version !== "2.2") return refuse(`version ${contract.version} documents carry no version field`);
+  return { ok: true, contract };
 }
 
-function readSeed(candidate: unknown): OpenedContract {
-  if (!seedCheck.Check(candidate)) return refuse(firstError(seedCheck.Errors(candidate)));
+function readSeed(document: object): OpenedContract {
+  if (!seedCheck.Check(document)) return refuse(firstError(seedCheck.Errors(document)));
+  const candidate = fromWire(document) as Static<typeof SeedDocumentSchema>;
   if (candidate.toolPolicy === "optional") return refuse("tool_policy: version 2.1 knows required and forbidden only");
   return {
     ok: true,

@@ -71,7 +71,7 @@ const LOCAL_CHECKS: readonly (readonly [PreflightVerdict["check"], Check])[] = [
 
 function checkContext(contract: ExecutionContract, facts: PreflightFacts): Problem | null {
   const { contextWindow, reservedSystem, reservedSynthesis } = contract.contextBudget;
-  const needed = facts.promptTokens + reservedSynthesis;
+  const needed = facts.promptTokens + Math.max(reservedSynthesis, MINIMUM_OUTPUT_TOKENS);
   if (needed > contextWindow) {
     return { failure: "context.over-budget", detail: `prompt and reserve need ${needed} of ${contextWindow} tokens` };
   }
@@ -92,7 +92,7 @@ const isPositive = (value: number): boolean => Number.isSafeInteger(value) && va
 const STRUCTURE_RULES: readonly (readonly [string, (contract: ExecutionContract, facts: PreflightFacts) => boolean])[] =
   [
     ["machine_version is newer than this machine", (c) => c.machineVersion <= MACHINE_VERSION],
-    ["max_format_retries must be 0 or 1", (c) => c.maxFormatRetries <= 1],
+    ["max_format_retries must be 0 or 1", (c) => c.maxFormatRetries === 0 || c.maxFormatRetries === 1],
     ["max_inferences must be at least 1", (c) => isPositive(c.maxInferences)],
     ["step_timeout_ms must be at least 1", (c) => isPositive(c.stepTimeoutMs)],
     ["total_timeout_ms must be at least 1", (c) => isPositive(c.totalTimeoutMs)],

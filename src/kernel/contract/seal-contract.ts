@@ -35,9 +35,7 @@ function seedFieldsOf(terms: Record<string, unknown>): Record<string, unknown> {
 }
 
 export function deepFreeze<T>(value: T): T {
-  if (typeof value === "object" && value !== null && !Object.isFrozen(value)) {
-    Object.freeze(value);
-    Object.values(value).forEach(deepFreeze);
-  }
+  // What is frozen already is entered all the same: its inner parts need not be.
+  if (typeof value === "object" && value !== null) Object.values(Object.freeze(value)).forEach(deepFreeze);
   return value;
 }

@@ -8,10 +8,25 @@
  */
 import { type Static, Type } from "typebox";
 import { PREFLIGHT_CHECKS } from "../contract/preflight.ts";
-import { HASH_PATTERN } from "../vocabulary/hash.ts";
-import type { ApprovalId, BodyRef, CallId, Hash, RunId } from "../vocabulary/identifiers.ts";
+import type { BodyRef, Hash, RunId } from "../vocabulary/identifiers.ts";
 import { IDEMPOTENCY_CLASSES } from "../vocabulary/risk.ts";
-import { type EventOf, EventSchemas, type EventType, LabelsSchema, PlannedCallSchema, type RunEvent } from "./event.ts";
+import {
+  ApprovalIdSchema,
+  BodyRefSchema,
+  CallIdSchema,
+  Count,
+  closed,
+  HashSchema,
+  nullable,
+} from "../vocabulary/schema-primitives.ts";
+import {
+  type EventOf,
+  EventSchemas,
+  type EventType,
+  type LabelsSchema,
+  PlannedCallSchema,
+  type RunEvent,
+} from "./event.ts";
 
 export const STATES = ["PRECHECK", "INFER", "VALIDATE_CALLS", "EXECUTE", "OBSERVE", "COMMIT", "TERMINATE"] as const;
 export type MachineState = (typeof STATES)[number];
@@ -19,15 +34,6 @@ export type MachineState = (typeof STATES)[number];
 /** How the model is asked: as usual, to repair a malformed answer, to recover from failing tools, or to wrap up. */
 export const INFER_MODES = ["normal", "repair", "recovery", "synthesis"] as const;
 export type InferMode = (typeof INFER_MODES)[number];
-
-const HashSchema = Type.Unsafe<Hash>(Type.String({ pattern: HASH_PATTERN }));
-const BodyRefSchema = Type.Unsafe<BodyRef>(Type.String({ pattern: HASH_PATTERN }));
-const CallIdSchema = Type.Unsafe<CallId>(Type.String());
-const ApprovalIdSchema = Type.Unsafe<ApprovalId>(Type.String());
-const Count = Type.Integer({ minimum: 0 });
-const closed = { additionalProperties: false } as const;
-const nullable = <Schema extends Parameters<typeof Type.Union>[0][number]>(schema: Schema) =>
-  Type.Union([schema, Type.Null()]);
 
 const AnyEvent = Type.Union(Object.values(EventSchemas));
 const heard = { heard: Type.Unsafe<readonly RunEvent[]>(Type.Array(AnyEvent)) };
@@ -141,7 +147,13 @@ export const DecidedSchemas = {
       /** The failing calls an escalation reports (O-2.3). */
       attempts: Type.Array(
         Type.Object(
-          { tool: Type.String(), argsRef: BodyRefSchema, code: nullable(Type.String()), messageRef: nullable(BodyRefSchema), outputRef: nullable(BodyRefSchema) },
+          {
+            tool: Type.String(),
+            argsRef: BodyRefSchema,
+            code: nullable(Type.String()),
+            messageRef: nullable(BodyRefSchema),
+            outputRef: nullable(BodyRefSchema),
+          },
           closed,
         ),
       ),

@@ -8,19 +8,19 @@
 import { type Static, Type } from "typebox";
 import { ToolPolicySchema } from "../policy/tool-policy.ts";
 import { ERROR_CODES } from "../vocabulary/error-code.ts";
-import { HASH_PATTERN } from "../vocabulary/hash.ts";
-import type { ApprovalId, BodyRef, CallId, Hash, RunId } from "../vocabulary/identifiers.ts";
 import { CONFIDENTIALITIES, INTEGRITIES } from "../vocabulary/labels.ts";
 import { OUTCOMES } from "../vocabulary/outcome.ts";
 import { IDEMPOTENCY_CLASSES, RISK_CLASSES } from "../vocabulary/risk.ts";
-
-const HashSchema = Type.Unsafe<Hash>(Type.String({ pattern: HASH_PATTERN }));
-const BodyRefSchema = Type.Unsafe<BodyRef>(Type.String({ pattern: HASH_PATTERN }));
-const CallIdSchema = Type.Unsafe<CallId>(Type.String({ minLength: 1 }));
-const RunIdSchema = Type.Unsafe<RunId>(Type.String({ minLength: 1 }));
-const ApprovalIdSchema = Type.Unsafe<ApprovalId>(Type.String({ minLength: 1 }));
-const Count = Type.Integer({ minimum: 0 });
-const closed = { additionalProperties: false } as const;
+import {
+  ApprovalIdSchema,
+  BodyRefSchema,
+  CallIdSchema,
+  Count,
+  closed,
+  HashSchema,
+  nullable,
+  RunIdSchema,
+} from "../vocabulary/schema-primitives.ts";
 
 export const LabelsSchema = Type.Object(
   { integrity: Type.Enum([...INTEGRITIES]), confidentiality: Type.Enum([...CONFIDENTIALITIES]) },
@@ -52,7 +52,7 @@ export const RecordedErrorSchema = Type.Object(
   {
     code: Type.Enum([...ERROR_CODES]),
     retryable: Type.Boolean(),
-    messageRef: Type.Union([BodyRefSchema, Type.Null()]),
+    messageRef: nullable(BodyRefSchema),
   },
   closed,
 );
@@ -68,7 +68,7 @@ export const PlannedCallSchema = Type.Object(
     planHash: HashSchema,
     risk: Type.Enum([...RISK_CLASSES]),
     idempotency: Type.Enum([...IDEMPOTENCY_CLASSES]),
-    idempotencyKey: Type.Union([HashSchema, Type.Null()]),
+    idempotencyKey: nullable(HashSchema),
     /** Repeats of a pollable call are bounded by budgets, not by the cycle ban. */
     pollable: Type.Boolean(),
     /** Hosts this call would reach. */
@@ -79,12 +79,9 @@ export const PlannedCallSchema = Type.Object(
     /** All five honeypot conditions hold (P-3.3). */
     honeypot: Type.Boolean(),
     /** A delegated run, or null for an ordinary tool. */
-    child: Type.Union([
-      Type.Object({ runId: RunIdSchema, contractHash: HashSchema, budget: CarvedBudgetSchema }, closed),
-      Type.Null(),
-    ]),
+    child: nullable(Type.Object({ runId: RunIdSchema, contractHash: HashSchema, budget: CarvedBudgetSchema }, closed)),
     /** Why it cannot be run at all: unknown tool, invalid arguments, a path outside. */
-    problem: Type.Union([RecordedErrorSchema, Type.Null()]),
+    problem: nullable(RecordedErrorSchema),
   },
   closed,
 );
@@ -94,10 +91,10 @@ export type PlannedCall = Static<typeof PlannedCallSchema>;
 export const RecordedResponseSchema = Type.Object(
   {
     ok: Type.Boolean(),
-    outputRef: Type.Union([BodyRefSchema, Type.Null()]),
+    outputRef: nullable(BodyRefSchema),
     outputBytes: Count,
     truncated: Type.Boolean(),
-    error: Type.Union([RecordedErrorSchema, Type.Null()]),
+    error: nullable(RecordedErrorSchema),
     durationMs: Type.Number({ minimum: 0 }),
   },
   closed,
@@ -139,21 +136,21 @@ export const EventSchemas = {
     adapter: Type.Object(
       {
         status: Type.Enum(["native", "rejected", "recovered"]),
-        failureCode: Type.Union([Type.String(), Type.Null()]),
+        failureCode: nullable(Type.String()),
         version: Type.String(),
       },
       closed,
     ),
     /** The canonical message; null when the adapter rejected it. */
-    messageRef: Type.Union([BodyRefSchema, Type.Null()]),
+    messageRef: nullable(BodyRefSchema),
     /** The user-visible text of it; null when there is none. */
-    textRef: Type.Union([BodyRefSchema, Type.Null()]),
+    textRef: nullable(BodyRefSchema),
     calls: Type.Array(ProposedCallSchema),
     notes: Type.Union([
       Type.Object(
         {
           status: Type.Enum(["applied", "malformed"]),
-          ref: Type.Union([BodyRefSchema, Type.Null()]),
+          ref: nullable(BodyRefSchema),
           actions: Type.Array(Type.Object({ action: Type.String(), status: Type.String() }, closed)),
         },
         closed,
@@ -184,7 +181,7 @@ export const EventSchemas = {
   "calls.planned": event("calls.planned", {
     calls: Type.Array(PlannedCallSchema),
     /** Null while live policy is the contract's own. */
-    live: Type.Union([LivePolicySchema, Type.Null()]),
+    live: nullable(LivePolicySchema),
   }),
   "approval.decided": event("approval.decided", {
     approvalId: ApprovalIdSchema,

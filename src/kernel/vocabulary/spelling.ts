@@ -96,7 +96,6 @@ function remembering(rename: (key: string) => string): (key: string) => string {
   };
 }
 
-/** A JSON Schema document, as TypeBox makes it. */
 type JsonSchema = { readonly [keyword: string]: unknown };
 
 /** Keywords that hold a schema, or a list of them. */
@@ -120,7 +119,7 @@ const SCHEMA_MAP_KEYWORDS: ReadonlySet<string> = new Set(["$defs", "definitions"
 const VALUE_KEYWORDS: ReadonlySet<string> = new Set(["const", "default", "enum", "examples"]);
 
 /** The same schema for the wire form of what it describes. */
-export function toWireSchema(schema: JsonSchema): JsonSchema {
+export function toWireSchema(schema: object): JsonSchema {
   return Object.fromEntries(
     Object.entries(schema).map(([keyword, value]) => [keyword, respellKeyword(keyword, value)]),
   );
@@ -141,7 +140,7 @@ function respellKeyword(keyword: string, value: unknown): unknown {
 
 /** `true` and `false` are schemas too. */
 function respellSchema(schema: unknown): unknown {
-  return typeof schema === "object" ? toWireSchema(schema as JsonSchema) : schema;
+  return typeof schema === "object" ? toWireSchema(schema as object) : schema;
 }
 
 function mapEntries(object: unknown, map: (name: string, value: unknown) => [string, unknown]): object {
