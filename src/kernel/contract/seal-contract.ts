@@ -5,9 +5,8 @@
  * C2. A sealed contract is deeply frozen, and `isSealIntact` recomputes its hash: a swapped one is noticed too.
  * C3. Under strict_mode and `required` the token gate is forced on before hashing (M-7.5).
  */
-import { hashCanonical } from "../vocabulary/hash.ts";
+import { hashCanonical, hashWire } from "../vocabulary/hash.ts";
 import type { Hash } from "../vocabulary/identifiers.ts";
-import { toWire } from "../vocabulary/spelling.ts";
 import { type ContractTerms, type ExecutionContract, SeedContractFields } from "./contract.ts";
 
 export function sealContract(terms: ContractTerms): ExecutionContract {
@@ -26,7 +25,7 @@ export function hashTerms(terms: ContractTerms | ExecutionContract): Hash {
     grammar: terms.grammar === null ? null : hashCanonical(terms.grammar),
     logitsMask: terms.logitsMask === null ? null : hashCanonical(terms.logitsMask),
   };
-  return hashCanonical(toWire(terms.version === "2.1" ? seedFieldsOf(hashed) : hashed));
+  return hashWire(terms.version === "2.1" ? seedFieldsOf(hashed) : hashed);
 }
 
 /** Version 2.1 knows the seed's fields only, so only they are under its hash. */

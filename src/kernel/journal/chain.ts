@@ -6,10 +6,9 @@
  * K3. `appendEntry` is the only way an entry comes to be.
  */
 import type { ExecutionContract } from "../contract/contract.ts";
-import { hashCanonical } from "../vocabulary/hash.ts";
+import { hashCanonical, hashWire } from "../vocabulary/hash.ts";
 import type { Hash, RunId } from "../vocabulary/identifiers.ts";
 import type { Labels } from "../vocabulary/labels.ts";
-import { toWire } from "../vocabulary/spelling.ts";
 import { type DecidedOf, type EntryKind, type EntryOf, type Result, STATE_OF } from "./entry.ts";
 
 /** The version of the entry format; under every action hash. */
@@ -82,16 +81,23 @@ type Action = Pick<
 
 export function hashAction(entry: Action): Hash {
   const { runId, seq, ts, elapsedMs, stepId, kind, actor, labels, decided } = entry;
-  return hashCanonical(toWire({ v: ENTRY_FORMAT, runId, seq, ts, elapsedMs, stepId, kind, actor, labels, decided }));
+  return hashWire({ v: ENTRY_FORMAT, runId, seq, ts, elapsedMs, stepId, kind, actor, labels, decided });
 }
 
 export function hashResult(result: unknown): Hash {
-  return hashCanonical(toWire(result));
+  return hashWire(result);
 }
 
 type Link = Pick<
   EntryOf<EntryKind>,
-  "prev" | "contractHash" | "state" | "actionHash" | "resultHash" | "adapterVersion" | "modelProfileId" | "modelFingerprint"
+  | "prev"
+  | "contractHash"
+  | "state"
+  | "actionHash"
+  | "resultHash"
+  | "adapterVersion"
+  | "modelProfileId"
+  | "modelFingerprint"
 >;
 
 export function hashLink(entry: Link): Hash {

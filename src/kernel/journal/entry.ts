@@ -8,7 +8,6 @@
  */
 import { type Static, Type } from "typebox";
 import { PREFLIGHT_CHECKS } from "../contract/preflight.ts";
-import type { BodyRef, Hash, RunId } from "../vocabulary/identifiers.ts";
 import { IDEMPOTENCY_CLASSES } from "../vocabulary/risk.ts";
 import {
   ApprovalIdSchema,
@@ -18,15 +17,9 @@ import {
   closed,
   HashSchema,
   nullable,
+  RunIdSchema,
 } from "../vocabulary/schema-primitives.ts";
-import {
-  type EventOf,
-  EventSchemas,
-  type EventType,
-  type LabelsSchema,
-  PlannedCallSchema,
-  type RunEvent,
-} from "./event.ts";
+import { type EventOf, EventSchemas, type EventType, LabelsSchema, PlannedCallSchema, type RunEvent } from "./event.ts";
 
 export const STATES = ["PRECHECK", "INFER", "VALIDATE_CALLS", "EXECUTE", "OBSERVE", "COMMIT", "TERMINATE"] as const;
 export type MachineState = (typeof STATES)[number];
@@ -164,15 +157,25 @@ export const DecidedSchemas = {
 export type EntryKind = keyof typeof DecidedSchemas;
 export type DecidedOf<K extends EntryKind> = Static<(typeof DecidedSchemas)[K]>;
 
+const { approvalId, callId, decision, by } = EventSchemas["approval.decided"].properties;
+
+/** What an entry concludes where no single event says it. */
+const ConclusionSchemas = {
+  "approvals.given": Type.Object(
+    {
+      type: Type.Literal("approvals.given"),
+      approvals: Type.Array(Type.Object({ approvalId, callId, decision, by }, closed)),
+    },
+    closed,
+  ),
+  /** Given up because the run ended. */
+  "call.abandoned": Type.Object({ type: Type.Literal("call.abandoned") }, closed),
+  "run.answered": Type.Object({ type: Type.Literal("run.answered"), ref: BodyRefSchema }, closed),
+};
+export type Conclusion = Static<(typeof ConclusionSchemas)[keyof typeof ConclusionSchemas]>;
+
 /** An event as a result: its time is the entry's. */
 export type Answer = { [T in EventType]: Omit<EventOf<T>, "ts" | "elapsedMs"> }[EventType];
-/** What an entry concludes where no single event says it. */
-export type Conclusion =
-  | { readonly type: "approvals.given"; readonly approvals: readonly Approved[] }
-  /** Given up because the run ended. */
-  | { readonly type: "call.abandoned" }
-  | { readonly type: "run.answered"; readonly ref: BodyRef };
-type Approved = Pick<EventOf<"approval.decided">, "approvalId" | "callId" | "decision" | "by">;
 export type Result = Answer | Conclusion | null;
 
 export const STATE_OF = {
@@ -185,27 +188,47 @@ export const STATE_OF = {
   TERMINATE: "TERMINATE",
 } as const satisfies Record<EntryKind, MachineState>;
 
-interface EntryFrame {
-  readonly runId: RunId;
+const ResultSchema = Type.Unsafe<Result>(
+  Type.Union([
+    Type.Null(),
+    ...Object.values(ConclusionSchemas),
+    ...Object.values(EventSchemas).map(({ properties: { ts: _ts, elapsedMs: _elapsedMs, ...answer } }) =>
+      Type.Object(answer, closed),
+    ),
+  ]),
+);
+
+const frame = {
+  runId: RunIdSchema,
   /** From 1, without gaps. */
-  readonly seq: number;
-  readonly ts: string;
-  readonly elapsedMs: number;
-  readonly stepId: string;
-  readonly state: MachineState;
-  readonly actor: string;
-  readonly labels: Static<typeof LabelsSchema>;
-  readonly result: Result;
-  readonly actionHash: Hash;
-  readonly resultHash: Hash;
-  readonly contractHash: Hash;
-  readonly adapterVersion: string;
-  readonly modelProfileId: string;
-  readonly modelFingerprint: string;
-  readonly prev: Hash;
-  readonly hash: Hash;
+  seq: Type.Integer({ minimum: 1 }),
+  ts: Type.String(),
+  elapsedMs: Count,
+  stepId: Type.String(),
+  actor: Type.String(),
+  labels: LabelsSchema,
+  result: ResultSchema,
+  actionHash: HashSchema,
+  resultHash: HashSchema,
+  contractHash: HashSchema,
+  adapterVersion: Type.String(),
+  modelProfileId: Type.String(),
+  modelFingerprint: Type.String(),
+  prev: HashSchema,
+  hash: HashSchema,
+};
+type EntryFrame = Static<ReturnType<typeof Type.Object<typeof frame>>>;
+
+export function entrySchemaOf(kind: EntryKind) {
+  const state = Type.Literal(STATE_OF[kind]);
+  return Type.Object({ ...frame, state, kind: Type.Literal(kind), decided: DecidedSchemas[kind] }, closed);
 }
-export type EntryOf<K extends EntryKind> = EntryFrame & { readonly kind: K; readonly decided: DecidedOf<K> };
+
+export type EntryOf<K extends EntryKind> = Readonly<EntryFrame> & {
+  readonly kind: K;
+  readonly state: (typeof STATE_OF)[K];
+  readonly decided: DecidedOf<K>;
+};
 export type Entry = { [K in EntryKind]: EntryOf<K> }[EntryKind];
 
 /** The events that led to this entry, in the order they were heard. */

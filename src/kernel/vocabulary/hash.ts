@@ -2,9 +2,15 @@
 import { sha256Hex } from "#sha256";
 import { canonicalJson } from "./canonical-json.ts";
 import { asHash, type Hash } from "./identifiers.ts";
+import { canonicalWire } from "./spelling.ts";
 
 export function hashCanonical(value: unknown): Hash {
   return asHash(sha256Hex(canonicalJson(value)));
+}
+
+/** The hash of the value's wire form. */
+export function hashWire(value: unknown): Hash {
+  return asHash(sha256Hex(canonicalWire(value)));
 }
 
 export function hashBytes(data: string | Uint8Array): Hash {

@@ -7,6 +7,7 @@
  *
  * `fromWire` is for what has already passed its wire schema; for anything else a strange key is no Defect of ours.
  */
+import { canonicalWriter, type KeySpelling } from "./canonical-json.ts";
 import { Defect } from "./defect.ts";
 
 /** Below these stand other people's keys: tools' arguments and results, providers' payloads, names of channels and risks. */
@@ -44,12 +45,11 @@ type CamelCase<Text extends string> = Text extends `${infer Head}_${infer Tail}`
   ? `${Head}${Capitalize<CamelCase<Tail>>}`
   : Text;
 
-interface Spelling {
-  readonly opaque: ReadonlySet<string>;
-  readonly rename: (key: string) => string;
-}
-const TO_WIRE: Spelling = { opaque: new Set(OPAQUE_KEYS), rename: remembering(toSnakeCase) };
-const FROM_WIRE: Spelling = { opaque: new Set(OPAQUE_KEYS.map(toSnakeCase)), rename: remembering(toCamelCase) };
+const TO_WIRE: KeySpelling = { opaque: new Set(OPAQUE_KEYS), rename: remembering(toSnakeCase) };
+const FROM_WIRE: KeySpelling = { opaque: new Set(OPAQUE_KEYS.map(toSnakeCase)), rename: remembering(toCamelCase) };
+
+/** Canonical JSON of the wire form, without making the wire form first. */
+export const canonicalWire = canonicalWriter(TO_WIRE);
 
 export function toWire<T>(value: T): Wire<T> {
   return respell(value, TO_WIRE) as Wire<T>;
@@ -59,7 +59,7 @@ export function fromWire<T>(value: T): Inside<T> {
   return respell(value, FROM_WIRE) as Inside<T>;
 }
 
-function respell(value: unknown, spelling: Spelling): unknown {
+function respell(value: unknown, spelling: KeySpelling): unknown {
   if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) return value.map((item) => respell(item, spelling));
   const prototype: unknown = Object.getPrototypeOf(value);

@@ -2,10 +2,18 @@ import fc from "fast-check";
 import { Type } from "typebox";
 import { Compile } from "typebox/compile";
 import { describe, expect, expectTypeOf, test } from "vitest";
+import { canonicalJson } from "../../../src/kernel/vocabulary/canonical-json.ts";
 import { Defect } from "../../../src/kernel/vocabulary/defect.ts";
 import type { Hash } from "../../../src/kernel/vocabulary/identifiers.ts";
 import { type ToolInvocation, ToolInvocationSchema } from "../../../src/kernel/vocabulary/message.ts";
-import { fromWire, type Inside, toWire, toWireSchema, type Wire } from "../../../src/kernel/vocabulary/spelling.ts";
+import {
+  canonicalWire,
+  fromWire,
+  type Inside,
+  toWire,
+  toWireSchema,
+  type Wire,
+} from "../../../src/kernel/vocabulary/spelling.ts";
 import { ToolResponseSchema } from "../../../src/kernel/vocabulary/tool-envelope.ts";
 import { anyJson } from "./any-json.ts";
 
@@ -23,6 +31,19 @@ const anyInside: fc.Arbitrary<unknown> = fc.letrec((tie) => ({
     )
     .map(([ours, theirs]) => ({ ...ours, ...theirs })),
 })).value;
+
+test("canonicalWire writes what canonicalJson writes of the wire form", () => {
+  fc.assert(
+    fc.property(anyInside, (value) => {
+      expect(canonicalWire(value)).toBe(canonicalJson(toWire(value)));
+    }),
+  );
+  // Renaming moves keys: stepId comes before steps inside, but after it on the wire.
+  expect(canonicalWire({ stepId: 1, steps: 2, args: { stepId: 3 } })).toBe(
+    '{"args":{"stepId":3},"step_id":1,"steps":2}',
+  );
+  expect(() => canonicalWire({ step_id: 1 })).toThrow(Defect);
+});
 
 describe("toWire and fromWire", () => {
   test.each([
