@@ -1,0 +1,101 @@
+/**
+ * Talon's AgentChunks (T-3.1): what `run()` of the agent loop yields.
+ *
+ * A1. Every tool_call is followed by its tool_result, every subagent_start by its subagent_result.
+ * A2. `text` is the run's answer and nothing else: what a model says beside its calls is `thinking`, which a channel
+ *     may withhold.
+ * A3. A run that has ended ends in `done`, after one `error` unless it completed.
+ */
+import { FAILURES, type FailureReason } from "../../vocabulary/failures.ts";
+import { type Outcome, terminalStatus } from "../../vocabulary/outcome.ts";
+import type { Entry, EntryOf } from "../entry.ts";
+import { argsOf, contentOf, ERASED, type Lookup, textOf } from "./body-content.ts";
+import { type CallOutcome, shownError } from "./call-outcome.ts";
+import { answerOf } from "./run-answer.ts";
+import { type Moment, runMoments } from "./run-moments.ts";
+
+export type AgentChunk =
+  | { readonly type: "text"; readonly content: string }
+  | { readonly type: "tool_call"; readonly tool: string; readonly args: Readonly<Record<string, unknown>> }
+  | { readonly type: "tool_result"; readonly tool: string; readonly result: ShownResult }
+  | { readonly type: "subagent_start"; readonly agent: string; readonly task: string }
+  | { readonly type: "subagent_result"; readonly agent: string; readonly result: unknown }
+  | { readonly type: "thinking"; readonly content: string }
+  | { readonly type: "error"; readonly error: string }
+  | { readonly type: "done" };
+
+/** Talon's ToolResult: the text is the output, or the error. */
+export interface ShownResult {
+  readonly success: boolean;
+  readonly output: string;
+  readonly metadata: { readonly executionTime: number; readonly truncated: boolean };
+}
+
+export function agentChunks(entries: readonly Entry[], lookup: Lookup): readonly AgentChunk[] {
+  const moments = Map.groupBy(runMoments(entries), ({ entry }) => entry.seq);
+  const delegated = new Set<string>();
+  return entries.flatMap((entry) => {
+    if (entry.kind === "VALIDATE_CALLS") delegated.clear();
+    if (entry.kind === "EXECUTE" && entry.decided.child !== null) {
+      delegated.add(entry.decided.callId);
+      const { agent, description } = argsOf(entry.decided.argsRef, lookup);
+      return [{ type: "subagent_start", agent: nameOf(agent), task: nameOf(description) } as const];
+    }
+    return (moments.get(entry.seq) ?? []).flatMap((moment) => chunksOf(moment, delegated, lookup));
+  });
+}
+
+function chunksOf(moment: Moment, delegated: ReadonlySet<string>, lookup: Lookup): readonly AgentChunk[] {
+  switch (moment.kind) {
+    case "asked":
+      return thoughts(moment.entry, lookup);
+    case "called":
+      return [{ type: "tool_call", tool: moment.call.tool, args: argsOf(moment.call.argsRef, lookup) }];
+    case "call-ended": {
+      const { call, outcome } = moment;
+      const result: AgentChunk = { type: "tool_result", tool: call.tool, result: shownResult(outcome, lookup) };
+      if (!delegated.has(call.callId)) return [result];
+      const agent = nameOf(argsOf(call.argsRef, lookup)["agent"]);
+      const reported = outcome.ok ? contentOf(outcome.outputRef, lookup) : { error: shownError(outcome, lookup) };
+      return [{ type: "subagent_result", agent, result: reported }, result];
+    }
+    case "ended":
+      return ending(moment.entry, lookup);
+    default:
+      return [];
+  }
+}
+
+function thoughts({ result }: EntryOf<"INFER">, lookup: Lookup): readonly AgentChunk[] {
+  if (result?.type !== "model.answered" || result.calls.length === 0) return [];
+  const content = textOf(result.textRef, lookup);
+  return content === null ? [] : [{ type: "thinking", content }];
+}
+
+function shownResult(outcome: CallOutcome, lookup: Lookup): ShownResult {
+  const error = shownError(outcome, lookup);
+  const output = error === null ? (textOf(outcome.outputRef, lookup) ?? "") : `${error.code}: ${error.message}`;
+  return {
+    success: outcome.ok,
+    output,
+    metadata: { executionTime: outcome.durationMs, truncated: outcome.truncated },
+  };
+}
+
+function ending(entry: EntryOf<"TERMINATE">, lookup: Lookup): readonly AgentChunk[] {
+  const content = answerOf(entry, lookup);
+  const { outcome, reason } = entry.decided;
+  const text: readonly AgentChunk[] = content === null ? [] : [{ type: "text", content }];
+  if (terminalStatus(outcome as Outcome) === "completed") return [...text, { type: "done" }];
+  return [...text, { type: "error", error: errorText(outcome, reason) }, { type: "done" }];
+}
+
+function errorText(outcome: string, reason: string | null): string {
+  if (reason === null) return outcome;
+  return Object.hasOwn(FAILURES, reason) ? `${reason}: ${FAILURES[reason as FailureReason].advice}` : reason;
+}
+
+/** Arguments come out of a body, so they may be anything, or erased. */
+function nameOf(value: unknown): string {
+  return typeof value === "string" ? value : ERASED;
+}

@@ -1,0 +1,105 @@
+/**
+ * How one call ended, whatever ended it: a tool's answer, a refusal, a timer, a cancellation, or the end of its turn.
+ *
+ * C1. ok=true has no error, ok=false has one with a code and a sentence (O-1.2).
+ * C2. The sentence is fixed, so it may be shown to anyone; what the tool itself said is behind `messageRef`.
+ * C3. `performed` is what the budget counts: the tool had its chance, well or badly. A call that the end of its run cut
+ *     short says nothing about the tool.
+ */
+import type { BodyRef, Hash, RunId } from "../../vocabulary/identifiers.ts";
+import type { Outcome } from "../../vocabulary/outcome.ts";
+import type { DecidedCall, Result } from "../entry.ts";
+import type { RecordedResponse } from "../event.ts";
+import { type Lookup, textOf } from "./body-content.ts";
+
+export interface CallError {
+  readonly code: string;
+  readonly message: string;
+  readonly messageRef: BodyRef | null;
+}
+
+export interface CallOutcome {
+  /** The event or conclusion that ended it: `tool.finished`, `timer.fired`, `call.refused` … */
+  readonly endedBy: string;
+  readonly performed: boolean;
+  readonly ok: boolean;
+  readonly outputRef: BodyRef | null;
+  readonly outputBytes: number;
+  readonly truncated: boolean;
+  readonly durationMs: number;
+  readonly error: CallError | null;
+  /** The delegated run that answered, or null for an ordinary tool. */
+  readonly child: { readonly runId: RunId; readonly outcome: Outcome; readonly headHash: Hash } | null;
+}
+
+export function refusedOutcome({ refusal }: DecidedCall): CallOutcome {
+  const { code, message, messageRef } = refusal ?? { code: "policy.denied", message: "", messageRef: null };
+  return notPerformed("call.refused", { code, message: message || "The call was refused.", messageRef });
+}
+
+/** Validated, but never dispatched: the turn ended early, or policy narrowed before the call's turn came. */
+export function skippedOutcome(): CallOutcome {
+  return notPerformed("call.skipped", because("invalid.request", "The call was not performed."));
+}
+
+/** Dispatched, but the run ended without its answer. */
+export function abandonedOutcome(): CallOutcome {
+  return notPerformed("call.abandoned", because("internal.error", "The run ended before the call answered."));
+}
+
+export function observedOutcome(result: Result): CallOutcome {
+  switch (result?.type) {
+    case "tool.finished":
+      return answered(result.type, result.response, null);
+    case "child.finished": {
+      const { childRunId, outcome, headHash } = result;
+      return answered(result.type, result.response, { runId: childRunId, outcome, headHash });
+    }
+    case "tool.malformed":
+      return performed(result.type, MALFORMED);
+    case "effect.unknown":
+      return performed(result.type, because("internal.error", "Whether the effect happened is not known."));
+    case "effect.resolved": {
+      if (result.decision === "done") return performed(result.type, null);
+      const unconfirmed = because("internal.error", "The interrupted effect was not confirmed.");
+      return result.decision === "fail" ? performed(result.type, unconfirmed) : notPerformed(result.type, unconfirmed);
+    }
+    case "timer.fired": {
+      const late = because("timeout", "The tool did not answer in time.");
+      const endsRun = result.timer === "step" || result.timer === "run";
+      return endsRun ? notPerformed(result.type, late) : performed(result.type, late);
+    }
+    case "cancel.requested":
+      return notPerformed(result.type, because("invalid.request", "The run was cancelled."));
+    default:
+      return abandonedOutcome();
+  }
+}
+
+/** The error as a person or a model is told it. */
+export function shownError({ error }: CallOutcome, lookup: Lookup): { code: string; message: string } | null {
+  return error && { code: error.code, message: textOf(error.messageRef, lookup) ?? error.message };
+}
+
+const NOTHING = { outputRef: null, outputBytes: 0, truncated: false, durationMs: 0, child: null } as const;
+const MALFORMED = because("internal.error", "The tool's answer was no valid envelope.");
+
+function performed(endedBy: string, error: CallError | null): CallOutcome {
+  return { ...NOTHING, endedBy, performed: true, ok: error === null, error };
+}
+
+function notPerformed(endedBy: string, error: CallError): CallOutcome {
+  return { ...NOTHING, endedBy, performed: false, ok: false, error };
+}
+
+function because(code: string, message: string): CallError {
+  return { code, message, messageRef: null };
+}
+
+function answered(endedBy: string, response: RecordedResponse, child: CallOutcome["child"]): CallOutcome {
+  const { ok, outputRef, outputBytes, truncated, durationMs, error } = response;
+  const isConsistent = ok ? error === null : error !== null && outputRef === null;
+  if (!isConsistent) return { ...performed(endedBy, MALFORMED), child };
+  const shown = error && { code: error.code, message: "The tool failed.", messageRef: error.messageRef };
+  return { endedBy, performed: true, ok, outputRef, outputBytes, truncated, durationMs, error: shown, child };
+}

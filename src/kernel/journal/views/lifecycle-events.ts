@@ -1,0 +1,167 @@
+/**
+ * Lifecycle events (O-2.1): what a run goes through, for streams, audit logs and run bundles.
+ *
+ * E1. run.created, run.started (never for a run cancelled before), then model.requested, tool.call and tool.result as
+ *     often as needed, then exactly one terminal event. Each tool.result follows its tool.call.
+ * E2. `seq` counts from 1 without gaps, and a journal that grew only appends events: a stream resumes by seq.
+ * E3. Payloads hold refs and metadata, never content.
+ */
+import { type Static, Type } from "typebox";
+import { type Outcome, terminalStatus } from "../../vocabulary/outcome.ts";
+import { Count, closed, nullable } from "../../vocabulary/schema-primitives.ts";
+import type { Entry, EntryOf } from "../entry.ts";
+import { type Moment, runMoments } from "./run-moments.ts";
+
+const Text = Type.String();
+
+const event = <const Name extends string, Fields extends Parameters<typeof Type.Object>[0]>(
+  name: Name,
+  payload: Fields,
+) =>
+  Type.Object(
+    {
+      event_id: Text,
+      event_type: Type.Literal(name),
+      ts: Text,
+      run_id: Text,
+      agent_id: Text,
+      seq: Type.Integer({ minimum: 1 }),
+      payload: Type.Object(payload, closed),
+    },
+    closed,
+  );
+
+const terminal = { outcome: Text, reason: nullable(Text), answer_ref: nullable(Text), head_hash: Text };
+
+export const LifecycleEventSchema = Type.Union([
+  event("run.created", { session_id: Text, principal: Text, message_ref: nullable(Text), contract_hash: Text }),
+  event("run.started", { checks: Type.Array(Type.Object({ check: Text, failure: nullable(Text) }, closed)) }),
+  event("model.requested", {
+    step_id: Text,
+    attempt: Count,
+    mode: Text,
+    prompt_head: Text,
+    max_output_tokens: Count,
+    constraint_hash: Text,
+  }),
+  event("tool.call", {
+    step_id: Text,
+    call_id: Text,
+    tool: Text,
+    args_ref: Text,
+    plan_hash: nullable(Text),
+    policy_id: Text,
+    decision: Type.Enum(["allow", "deny"]),
+    approval: nullable(Type.Object({ id: Text, decision: Text, by: Text }, closed)),
+  }),
+  event("tool.result", {
+    step_id: Text,
+    call_id: Text,
+    tool: Text,
+    ok: Type.Boolean(),
+    /** What ended the call: the tool's own answer, a refusal, a timer … */
+    ended_by: Text,
+    output_ref: nullable(Text),
+    output_bytes: Count,
+    truncated: Type.Boolean(),
+    duration_ms: Type.Number({ minimum: 0 }),
+    error: nullable(Type.Object({ code: Text, message: Text, message_ref: nullable(Text) }, closed)),
+    child: nullable(Type.Object({ run_id: Text, outcome: Text, head_hash: Text }, closed)),
+  }),
+  event("run.completed", terminal),
+  event("run.failed", terminal),
+  event("run.cancelled", terminal),
+]);
+export type LifecycleEvent = Static<typeof LifecycleEventSchema>;
+
+export function lifecycleEvents(entries: readonly Entry[]): readonly LifecycleEvent[] {
+  return runMoments(entries).map(lifecycleEvent);
+}
+
+export function lifecycleEvent(moment: Moment): LifecycleEvent {
+  const { runId, ts } = moment.entry;
+  const { seq, agentId } = moment;
+  return { event_id: `evt_${runId}_${seq}`, ts, run_id: runId, agent_id: agentId, seq, ...whatHappened(moment) };
+}
+
+type WhatHappened<Event = LifecycleEvent> = Event extends LifecycleEvent
+  ? Pick<Event, "event_type" | "payload">
+  : never;
+
+function whatHappened(moment: Moment): WhatHappened {
+  const { stepId } = moment.entry;
+  switch (moment.kind) {
+    case "created": {
+      const { principal, messageRef, contractHash } = moment.entry.decided;
+      return {
+        event_type: "run.created",
+        payload: { session_id: moment.sessionId, principal, message_ref: messageRef, contract_hash: contractHash },
+      };
+    }
+    case "started": {
+      const checks = moment.entry.decided.verdicts.map(({ check, failure }) => ({ check, failure }));
+      return { event_type: "run.started", payload: { checks } };
+    }
+    case "asked": {
+      const { attempt, mode, promptHead, maxOutputTokens, constraintHash } = moment.entry.decided;
+      return {
+        event_type: "model.requested",
+        payload: {
+          step_id: stepId,
+          attempt,
+          mode,
+          prompt_head: promptHead,
+          max_output_tokens: maxOutputTokens,
+          constraint_hash: constraintHash,
+        },
+      };
+    }
+    case "called": {
+      const { callId, tool, argsRef, planHash, policyId, decision } = moment.call;
+      const { approval } = moment;
+      return {
+        event_type: "tool.call",
+        payload: {
+          step_id: stepId,
+          call_id: callId,
+          tool,
+          args_ref: argsRef,
+          plan_hash: planHash,
+          policy_id: policyId,
+          decision,
+          approval: approval && { id: approval.approvalId, decision: approval.decision, by: approval.by },
+        },
+      };
+    }
+    case "call-ended": {
+      const { ok, endedBy, outputRef, outputBytes, truncated, durationMs, error, child } = moment.outcome;
+      return {
+        event_type: "tool.result",
+        payload: {
+          step_id: stepId,
+          call_id: moment.call.callId,
+          tool: moment.call.tool,
+          ok,
+          ended_by: endedBy,
+          output_ref: outputRef,
+          output_bytes: outputBytes,
+          truncated,
+          duration_ms: durationMs,
+          error: error && { code: error.code, message: error.message, message_ref: error.messageRef },
+          child: child && { run_id: child.runId, outcome: child.outcome, head_hash: child.headHash },
+        },
+      };
+    }
+    case "ended":
+      return ending(moment.entry);
+  }
+}
+
+function ending({ decided, result, hash }: EntryOf<"TERMINATE">): WhatHappened {
+  const { outcome, reason } = decided;
+  const answerRef = result?.type === "run.answered" ? result.ref : null;
+  return {
+    event_type: `run.${terminalStatus(outcome as Outcome)}`,
+    payload: { outcome, reason, answer_ref: answerRef, head_hash: hash },
+  };
+}

@@ -1,0 +1,127 @@
+/**
+ * The run record (O-5.4): what `GET /v1/runs/{id}` answers, with the trace of its tool executions.
+ *
+ * R1. Once a run has ended its status follows from its outcome; before, whoever runs it says what it is waiting for.
+ * R2. `tool_calls` counts performed calls, failed ones too; the trace also lists those that were refused or skipped.
+ */
+import { type Static, Type } from "typebox";
+import type { Hash, RunId } from "../../vocabulary/identifiers.ts";
+import { type Outcome, terminalStatus } from "../../vocabulary/outcome.ts";
+import { Count, closed, nullable } from "../../vocabulary/schema-primitives.ts";
+import type { Entry } from "../entry.ts";
+import { argsOf, contentOf, type Lookup, textOf } from "./body-content.ts";
+import { shownError } from "./call-outcome.ts";
+import { answerOf } from "./run-answer.ts";
+import { type Moment, runMoments } from "./run-moments.ts";
+import { snapshotOfEntries } from "./run-snapshot.ts";
+import { digestOf } from "./state-digest.ts";
+
+const Text = Type.String();
+
+const ToolExecutionResult = Type.Object(
+  { tool: Text, tool_call_id: Text, summary: Text, output: Text, error: Text },
+  closed,
+);
+
+export const RunRecordSchema = Type.Object(
+  {
+    id: Text,
+    agent_id: Text,
+    source: Type.Optional(Text),
+    session_id: Text,
+    status: Type.Enum(["queued", "running", "waiting_approval", "completed", "failed", "cancelled"]),
+    outcome: nullable(Text),
+    reason: nullable(Text),
+    /** The answer; empty while there is none. */
+    output: Text,
+    artifact_path: Text,
+    /** Active time. */
+    duration_ms: Count,
+    tool_calls: Count,
+    provider: Text,
+    model: Text,
+    thinking_mode: Type.Enum(["never", "on_error", "always"]),
+    contract_hash: Text,
+    head_hash: Text,
+    state_digest: Text,
+    trace: Type.Object({ tool_execution_results: Type.Array(ToolExecutionResult) }, closed),
+  },
+  closed,
+);
+export type RunRecord = Static<typeof RunRecordSchema>;
+
+/** What the entries do not say. */
+export interface RunParticulars {
+  readonly runId: RunId;
+  readonly contractHash: Hash;
+  readonly agentId: string;
+  readonly sessionId: string;
+  readonly source?: string;
+  /** While the run has not ended. */
+  readonly status: "queued" | "running" | "waiting_approval";
+  readonly artifactPath: string;
+  readonly provider: string;
+  readonly model: string;
+  readonly thinkingMode: RunRecord["thinking_mode"];
+  /** Each tool gives a short summary of what it did, for display. */
+  readonly summarize: (call: {
+    readonly tool: string;
+    readonly args: Readonly<Record<string, unknown>>;
+    readonly ok: boolean;
+    readonly output: unknown;
+  }) => string;
+}
+
+export function runRecord(entries: readonly Entry[], run: RunParticulars, lookup: Lookup): RunRecord {
+  const snapshot = snapshotOfEntries(run.runId, run.contractHash, entries);
+  const last = entries.at(-1);
+  const ending = last?.kind === "TERMINATE" ? last : null;
+  return {
+    id: run.runId,
+    agent_id: run.agentId,
+    ...(run.source === undefined ? {} : { source: run.source }),
+    session_id: run.sessionId,
+    status: ending === null ? run.status : terminalStatus(ending.decided.outcome as Outcome),
+    outcome: snapshot.outcome,
+    reason: snapshot.reason,
+    output: (ending && answerOf(ending, lookup)) ?? "",
+    artifact_path: run.artifactPath,
+    duration_ms: last?.elapsedMs ?? 0,
+    tool_calls: snapshot.budget.performed,
+    provider: run.provider,
+    model: run.model,
+    thinking_mode: run.thinkingMode,
+    contract_hash: run.contractHash,
+    head_hash: snapshot.head,
+    state_digest: digestOf(snapshot),
+    trace: {
+      tool_execution_results: runMoments(entries).flatMap((moment) => executionResult(moment, run, lookup)),
+    },
+  };
+}
+
+function executionResult(
+  moment: Moment,
+  { summarize }: RunParticulars,
+  lookup: Lookup,
+): readonly Static<typeof ToolExecutionResult>[] {
+  if (moment.kind !== "call-ended") return [];
+  const { call, outcome } = moment;
+  const { tool, callId, argsRef } = call;
+  const error = shownError(outcome, lookup);
+  const summary = summarize({
+    tool,
+    args: argsOf(argsRef, lookup),
+    ok: outcome.ok,
+    output: contentOf(outcome.outputRef, lookup),
+  });
+  return [
+    {
+      tool,
+      tool_call_id: callId,
+      summary,
+      output: textOf(outcome.outputRef, lookup) ?? "",
+      error: error === null ? "" : `${error.code}: ${error.message}`,
+    },
+  ];
+}

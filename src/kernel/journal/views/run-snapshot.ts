@@ -1,0 +1,85 @@
+/**
+ * Where a run stands (M-D): what a user interface may derive its state from, and nothing more.
+ *
+ * N1. Built from entries here and from the machine's own state there; both give the same snapshot after every step.
+ * N2. The state is told by the last entry alone, never by the order in which events happened to arrive.
+ */
+import type { Hash, RunId } from "../../vocabulary/identifiers.ts";
+import { CLEAN_LABELS, type Labels } from "../../vocabulary/labels.ts";
+import { genesisHash } from "../chain.ts";
+import type { Budget, Entry, MachineState } from "../entry.ts";
+
+export interface RunSnapshot {
+  readonly runId: RunId;
+  readonly contractHash: Hash;
+  /** Of the last entry; 0 before the first. */
+  readonly seq: number;
+  readonly head: Hash;
+  readonly state: MachineState;
+  /** The turn the run is in, as its next entry will name it. */
+  readonly stepId: string;
+  readonly outcome: string | null;
+  readonly reason: string | null;
+  /** As of the last COMMIT. */
+  readonly budget: Budget;
+  readonly labels: Labels;
+}
+
+export function snapshotOfEntries(runId: RunId, contractHash: Hash, entries: readonly Entry[]): RunSnapshot {
+  const last = entries.at(-1);
+  const ending = last?.kind === "TERMINATE" ? last.decided : null;
+  return {
+    runId,
+    contractHash,
+    seq: last?.seq ?? 0,
+    head: last?.hash ?? genesisHash(contractHash),
+    state: stateAfter(last),
+    stepId: `step-${turnsBegun(last)}`,
+    outcome: ending?.outcome ?? null,
+    reason: ending?.reason ?? null,
+    budget: budgetAfter(entries),
+    labels: last?.labels ?? CLEAN_LABELS,
+  };
+}
+
+/** Turns of the loop, the one that is being inferred included: the last entry names its own. */
+export function turnsBegun(last: Entry | undefined): number {
+  const turn = last === undefined ? 0 : Number(last.stepId.slice("step-".length));
+  return stateAfter(last) === "INFER" ? turn + 1 : turn;
+}
+
+/** What was spent as of the last COMMIT. */
+export function budgetAfter(entries: readonly Entry[]): Budget {
+  return entries.findLast((entry) => entry.kind === "COMMIT")?.decided.budget ?? UNSPENT;
+}
+
+/** The state a run is in once this entry is its last. */
+export function stateAfter(last: Entry | undefined): MachineState {
+  switch (last?.kind) {
+    case undefined:
+      return "PRECHECK";
+    case "run.created":
+      return last.decided.verdicts.every(({ failure }) => failure === null) ? "INFER" : "COMMIT";
+    case "INFER":
+      return "VALIDATE_CALLS";
+    case "VALIDATE_CALLS":
+      return last.decided.calls.some(({ decision }) => decision === "allow") ? "EXECUTE" : "COMMIT";
+    case "EXECUTE":
+    case "OBSERVE":
+      return "OBSERVE";
+    case "COMMIT":
+      return last.decided.next;
+    case "TERMINATE":
+      return "TERMINATE";
+  }
+}
+
+const UNSPENT: Budget = {
+  inferences: 0,
+  formatRetries: 0,
+  tokens: 0,
+  toolOutputBytes: 0,
+  spendMicrousd: 0,
+  performed: 0,
+  succeeded: 0,
+};

@@ -1,0 +1,141 @@
+/**
+ * The RunSummary (M-P4a): what governance may learn from a run that has ended.
+ *
+ * S1. Immutable, and a function of the entries alone: summing up a run again gives the same bytes.
+ * S2. Codes, counts and names; never content.
+ */
+import { type Static, Type } from "typebox";
+import { deepFreeze } from "../../contract/seal-contract.ts";
+import { Count, closed, nullable } from "../../vocabulary/schema-primitives.ts";
+import { type Entry, eventsOf } from "../entry.ts";
+import { LabelsSchema } from "../event.ts";
+import { type Moment, runMoments } from "./run-moments.ts";
+import { budgetAfter } from "./run-snapshot.ts";
+import { unixMsOf } from "./unix-time.ts";
+
+const Text = Type.String();
+
+const ErrorLogLine = Type.Object({ step_id: Text, state: Text, code: Text, tool: nullable(Text) }, closed);
+
+export const RunSummarySchema = Type.Object(
+  {
+    run_id: Text,
+    contract_hash: Text,
+    head_hash: Text,
+    outcome: Text,
+    reason: nullable(Text),
+    /** Turns of the loop, those whose answer was rejected too. */
+    steps: Count,
+    /** Inferences the budget was charged with. */
+    inferences: Count,
+    format_retries: Count,
+    tokens: Count,
+    spend_microusd: Count,
+    tool_output_bytes: Count,
+    /** Active time. */
+    elapsed_ms: Count,
+    /** From the first event to the last entry by the clock, parked time included. */
+    wall_ms: Count,
+    /** By name. */
+    tools: Type.Record(Text, Type.Object({ performed: Count, failed: Count }, closed)),
+    /** `duplicate` counts the proposed calls that repeat an earlier one's tool and arguments. */
+    calls: Type.Object({ proposed: Count, refused: Count, skipped: Count, duplicate: Count }, closed),
+    error_log: Type.Array(ErrorLogLine),
+    escalation_attempts: Type.Array(Type.Object({ tool: Text, code: nullable(Text) }, closed)),
+    labels: LabelsSchema,
+  },
+  closed,
+);
+export type RunSummary = Static<typeof RunSummarySchema>;
+
+/** Null until the run has ended. */
+export function runSummary(entries: readonly Entry[]): RunSummary | null {
+  const [first] = entries;
+  const last = entries.at(-1);
+  if (first === undefined || last?.kind !== "TERMINATE") return null;
+  const moments = runMoments(entries);
+  const budget = budgetAfter(entries);
+  const startedAt = eventsOf(first)[0]?.ts ?? first.ts;
+  return deepFreeze({
+    run_id: last.runId,
+    contract_hash: last.contractHash,
+    head_hash: last.hash,
+    outcome: last.decided.outcome,
+    reason: last.decided.reason,
+    steps: moments.filter(({ kind }) => kind === "asked").length,
+    inferences: budget.inferences,
+    format_retries: budget.formatRetries,
+    tokens: budget.tokens,
+    spend_microusd: budget.spendMicrousd,
+    tool_output_bytes: budget.toolOutputBytes,
+    elapsed_ms: last.elapsedMs,
+    wall_ms: millisecondsBetween(startedAt, last.ts),
+    tools: toolsUsed(moments),
+    calls: countCalls(moments),
+    error_log: moments.flatMap(errorsAt),
+    escalation_attempts: last.decided.attempts.map(({ tool, code }) => ({ tool, code })),
+    labels: { ...last.labels },
+  });
+}
+
+/** People set clocks back; a run never took less than no time. */
+function millisecondsBetween(earlier: string, later: string): number {
+  const from = unixMsOf(earlier);
+  const to = unixMsOf(later);
+  return from === null || to === null ? 0 : Math.max(0, to - from);
+}
+
+/** One execution counts once, however many calls share it. */
+function toolsUsed(moments: readonly Moment[]): RunSummary["tools"] {
+  const executions = moments
+    .filter((moment) => moment.kind === "call-ended")
+    .filter(({ outcome }) => outcome.performed)
+    .filter(({ entry, call }) => entry.kind === "OBSERVE" && entry.decided.callId === call.callId);
+  const byTool = Map.groupBy(executions, ({ call }) => call.tool);
+  return Object.fromEntries(
+    [...byTool].map(([tool, ended]) => [
+      tool,
+      { performed: ended.length, failed: ended.filter(({ outcome }) => !outcome.ok).length },
+    ]),
+  );
+}
+
+function countCalls(moments: readonly Moment[]): RunSummary["calls"] {
+  const calls = moments.filter((moment) => moment.kind === "called").map(({ call }) => call);
+  const ended = moments.filter((moment) => moment.kind === "call-ended").map(({ outcome }) => outcome.endedBy);
+  const distinct = new Set(calls.map(({ tool, argsRef }) => `${argsRef} ${tool}`));
+  return {
+    proposed: calls.length,
+    refused: ended.filter((endedBy) => endedBy === "call.refused").length,
+    skipped: ended.filter((endedBy) => endedBy === "call.skipped").length,
+    duplicate: calls.length - distinct.size,
+  };
+}
+
+function errorsAt(moment: Moment): readonly Static<typeof ErrorLogLine>[] {
+  const { stepId, state } = moment.entry;
+  const tool = moment.kind === "call-ended" ? moment.call.tool : null;
+  return codesAt(moment).map((code) => ({ step_id: stepId, state, code, tool }));
+}
+
+function codesAt(moment: Moment): readonly string[] {
+  switch (moment.kind) {
+    case "created":
+      return moment.entry.decided.verdicts.flatMap(({ failure }) => failure ?? []);
+    case "asked": {
+      const { result } = moment.entry;
+      if (result?.type === "model.answered")
+        return result.adapter.failureCode === null ? [] : [result.adapter.failureCode];
+      return result?.type === "model.failed" ? [result.code] : [];
+    }
+    case "call-ended": {
+      // A skipped call is no failure of its own: what ended the turn is.
+      const { endedBy, error } = moment.outcome;
+      return error === null || endedBy === "call.skipped" ? [] : [error.code];
+    }
+    case "ended":
+      return moment.entry.decided.reason === null ? [] : [moment.entry.decided.reason];
+    default:
+      return [];
+  }
+}

@@ -1,0 +1,95 @@
+/**
+ * A run on the WebSocket (T-1.1): its calls, their results and its answer, in the seed's envelope.
+ *
+ * W1. Ids follow from run and place, and a journal that grew only appends messages: a client that reconnects drops
+ *     what it has.
+ * W2. The last message is agent.response.end with outcome, state digest and receipt; agent.response stands before it
+ *     where the run has something to say.
+ */
+import { type Static, Type } from "typebox";
+import { closed, nullable } from "../../vocabulary/schema-primitives.ts";
+import type { Entry } from "../entry.ts";
+import { argsOf, contentOf, type Lookup } from "./body-content.ts";
+import { shownError } from "./call-outcome.ts";
+import { ReceiptSchema, receiptOf } from "./receipt.ts";
+import { answerOf } from "./run-answer.ts";
+import { type Moment, runMoments } from "./run-moments.ts";
+import { snapshotOfEntries } from "./run-snapshot.ts";
+import { digestOf } from "./state-digest.ts";
+import { unixMsOf } from "./unix-time.ts";
+
+const Text = Type.String();
+
+const message = <const Name extends string, Fields extends Parameters<typeof Type.Object>[0]>(
+  type: Name,
+  payload: Fields,
+) =>
+  Type.Object(
+    {
+      id: Text,
+      type: Type.Literal(type),
+      /** Unix milliseconds. */
+      timestamp: Type.Integer(),
+      payload: Type.Object({ sessionId: Text, runId: Text, ...payload }, closed),
+    },
+    closed,
+  );
+
+const call = { callId: Text, tool: Text };
+
+export const WsMessageSchema = Type.Union([
+  message("agent.response", { content: Text }),
+  message("agent.response.end", { outcome: Text, digest: Text, receipt: ReceiptSchema }),
+  message("tool.call", { ...call, args: Type.Record(Text, Type.Unknown()) }),
+  message("tool.result", {
+    ...call,
+    ok: Type.Boolean(),
+    output: Type.Unknown(),
+    error: nullable(Type.Object({ code: Text, message: Text }, closed)),
+  }),
+]);
+export type WsMessage = Static<typeof WsMessageSchema>;
+
+type Content<Message = WsMessage> = Message extends WsMessage ? Pick<Message, "type" | "payload"> : never;
+
+/** `model` is the contract's, for the receipt. */
+export function websocketMessages(entries: readonly Entry[], lookup: Lookup, model: string): readonly WsMessage[] {
+  return runMoments(entries)
+    .flatMap((moment) => contentsOf(moment, entries, lookup, model).map((content) => ({ moment, content })))
+    .map(({ moment: { entry }, content }, index) => ({
+      id: `msg_${entry.runId}_${index + 1}`,
+      timestamp: unixMsOf(entry.ts) ?? 0,
+      ...content,
+    }));
+}
+
+function contentsOf(moment: Moment, entries: readonly Entry[], lookup: Lookup, model: string): readonly Content[] {
+  const run = { sessionId: moment.sessionId, runId: moment.entry.runId };
+  switch (moment.kind) {
+    case "called": {
+      const { callId, tool, argsRef } = moment.call;
+      return [{ type: "tool.call", payload: { ...run, callId, tool, args: argsOf(argsRef, lookup) } }];
+    }
+    case "call-ended": {
+      const { callId, tool } = moment.call;
+      const { ok, outputRef } = moment.outcome;
+      const output = contentOf(outputRef, lookup);
+      const error = shownError(moment.outcome, lookup);
+      return [{ type: "tool.result", payload: { ...run, callId, tool, ok, output, error } }];
+    }
+    case "ended": {
+      const { runId, contractHash, decided } = moment.entry;
+      const answer = answerOf(moment.entry, lookup);
+      const receipt = receiptOf(entries, model);
+      if (receipt === null) return [];
+      const digest = digestOf(snapshotOfEntries(runId, contractHash, entries));
+      const end: Content = {
+        type: "agent.response.end",
+        payload: { ...run, outcome: decided.outcome, digest, receipt },
+      };
+      return answer === null ? [end] : [{ type: "agent.response", payload: { ...run, content: answer } }, end];
+    }
+    default:
+      return [];
+  }
+}

@@ -1,0 +1,179 @@
+import { describe, expect, test } from "vitest";
+import type { DecidedCall, Result } from "../../../../src/kernel/journal/entry.ts";
+import { ERASED } from "../../../../src/kernel/journal/views/body-content.ts";
+import {
+  abandonedOutcome,
+  observedOutcome,
+  refusedOutcome,
+  shownError,
+  skippedOutcome,
+} from "../../../../src/kernel/journal/views/call-outcome.ts";
+import { asBodyRef, asCallId } from "../../../../src/kernel/vocabulary/identifiers.ts";
+import { USER_LABELS } from "../../../../src/kernel/vocabulary/labels.ts";
+import { verifies } from "../../../requirements.ts";
+import { Bodies, callEnded, hashOf } from "./canned-events.ts";
+
+const callId = asCallId("t1");
+const ref = asBodyRef(hashOf("body"));
+const nothing = { outputRef: null, outputBytes: 0, truncated: false, durationMs: 0, child: null };
+const resolved = (decision: "done" | "fail" | "retry" | "expired"): Result => ({
+  type: "effect.resolved",
+  callId,
+  decision,
+  by: "operator",
+  tokens: 0,
+});
+const finished = (response: object): Result => ({
+  type: "tool.finished",
+  callId,
+  response: {
+    ok: true,
+    outputRef: null,
+    outputBytes: 3,
+    truncated: true,
+    error: null,
+    durationMs: 7,
+    ...response,
+  },
+  labels: USER_LABELS,
+  tokens: 1,
+});
+const failure = { code: "timeout", retryable: true, messageRef: ref } as const;
+
+describe("what ended a call", () => {
+  const unconfirmed = ["internal.error", "The interrupted effect was not confirmed."];
+  const late = ["timeout", "The tool did not answer in time."];
+  const abandoned = ["internal.error", "The run ended before the call answered."];
+  const table: readonly (readonly [
+    Result,
+    { performed: boolean; error: readonly string[] | null; endedBy?: string },
+  ])[] = [
+    [
+      { type: "tool.malformed", callId, problem: "x" },
+      { performed: true, error: ["internal.error", "The tool's answer was no valid envelope."] },
+    ],
+    [
+      { type: "effect.unknown", callId },
+      { performed: true, error: ["internal.error", "Whether the effect happened is not known."] },
+    ],
+    [resolved("done"), { performed: true, error: null }],
+    [resolved("fail"), { performed: true, error: unconfirmed }],
+    [resolved("retry"), { performed: false, error: unconfirmed }],
+    [resolved("expired"), { performed: false, error: unconfirmed }],
+    [
+      { type: "timer.fired", timer: "tool" },
+      { performed: true, error: late },
+    ],
+    [
+      { type: "timer.fired", timer: "grace" },
+      { performed: true, error: late },
+    ],
+    [
+      { type: "timer.fired", timer: "step" },
+      { performed: false, error: late },
+    ],
+    [
+      { type: "timer.fired", timer: "run" },
+      { performed: false, error: late },
+    ],
+    [
+      { type: "cancel.requested", by: "ada" },
+      { performed: false, error: ["invalid.request", "The run was cancelled."] },
+    ],
+    [{ type: "call.abandoned" }, { performed: false, error: abandoned }],
+    [null, { performed: false, error: abandoned, endedBy: "call.abandoned" }],
+  ];
+  test.each(table)("%j", (result, { performed, error, endedBy }) => {
+    expect(observedOutcome(result)).toEqual({
+      ...nothing,
+      endedBy: endedBy ?? result?.type,
+      performed,
+      ok: error === null,
+      error: error && { code: error[0], message: error[1], messageRef: null },
+    });
+  });
+
+  verifies("O-1.2", "a tool's own answer is told as it was recorded", () => {
+    const common = {
+      endedBy: "tool.finished",
+      performed: true,
+      outputBytes: 3,
+      truncated: true,
+      durationMs: 7,
+      child: null,
+    };
+    expect(observedOutcome(finished({ outputRef: ref }))).toEqual({ ...common, ok: true, outputRef: ref, error: null });
+    expect(observedOutcome(finished({ ok: false, error: failure }))).toEqual({
+      ...common,
+      ok: false,
+      outputRef: null,
+      error: { code: "timeout", message: "The tool failed.", messageRef: ref },
+    });
+  });
+
+  verifies("O-1.2", "an answer that is no envelope is a failure, whatever it claims", () => {
+    for (const response of [{ error: failure }, { ok: false }, { ok: false, error: failure, outputRef: ref }]) {
+      expect(observedOutcome(finished(response))).toEqual({
+        ...nothing,
+        endedBy: "tool.finished",
+        performed: true,
+        ok: false,
+        error: { code: "internal.error", message: "The tool's answer was no valid envelope.", messageRef: null },
+      });
+    }
+  });
+
+  test("a delegated run's answer names the run", () => {
+    expect(observedOutcome(callEnded(new Bodies(), callId, "child"))).toMatchObject({
+      endedBy: "child.finished",
+      ok: true,
+      child: { runId: "run_child", outcome: "COMPLETED_CHAT_ONLY", headHash: hashOf("child") },
+    });
+  });
+});
+
+describe("calls that were not performed", () => {
+  const denied = (refusal: DecidedCall["refusal"]) => refusedOutcome({ refusal } as DecidedCall);
+
+  test("a refusal is told with its own code and sentence", () => {
+    expect(denied({ code: "policy.denied", message: "denied by user", messageRef: null })).toEqual({
+      ...nothing,
+      endedBy: "call.refused",
+      performed: false,
+      ok: false,
+      error: { code: "policy.denied", message: "denied by user", messageRef: null },
+    });
+  });
+
+  test("a refusal without a sentence gets one", () => {
+    expect(denied({ code: "tool.not_found", message: "", messageRef: ref }).error).toEqual({
+      code: "tool.not_found",
+      message: "The call was refused.",
+      messageRef: ref,
+    });
+    expect(denied(null).error).toEqual({ code: "policy.denied", message: "The call was refused.", messageRef: null });
+  });
+
+  test("skipped and abandoned differ", () => {
+    const skipped = { code: "invalid.request", message: "The call was not performed.", messageRef: null };
+    expect(skippedOutcome()).toEqual({
+      ...nothing,
+      endedBy: "call.skipped",
+      performed: false,
+      ok: false,
+      error: skipped,
+    });
+    expect(abandonedOutcome()).toEqual(observedOutcome({ type: "call.abandoned" }));
+  });
+});
+
+test("a shown error prefers the tool's own words, and says when they were erased", () => {
+  const failed = observedOutcome(finished({ ok: false, error: failure }));
+  expect(shownError(failed, () => "disk full")).toEqual({ code: "timeout", message: "disk full" });
+  expect(shownError(failed, () => null)).toEqual({ code: "timeout", message: ERASED });
+  expect(shownError(skippedOutcome(), () => "never asked")).toEqual({
+    code: "invalid.request",
+    message: "The call was not performed.",
+  });
+  expect(shownError(observedOutcome(resolved("done")), () => "never asked")).toBeNull();
+});
