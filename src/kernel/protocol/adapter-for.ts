@@ -1,0 +1,14 @@
+/** The adapters by version. A version, once released, stays: journals and contracts name it. */
+import { markerJson } from "./marker-json.ts";
+import { nativeTools } from "./native-tools.ts";
+import type { ProtocolAdapter } from "./protocol-adapter.ts";
+
+const ADAPTERS: ReadonlyMap<string, ProtocolAdapter> = new Map(
+  [nativeTools, markerJson].map((adapter) => [adapter.version, adapter]),
+);
+
+export const ADAPTER_VERSIONS: readonly string[] = [...ADAPTERS.keys()];
+
+export function adapterFor(version: string): ProtocolAdapter | null {
+  return ADAPTERS.get(version) ?? null;
+}

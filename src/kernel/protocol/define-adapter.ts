@@ -1,0 +1,75 @@
+/**
+ * What all adapters have in common: an adapter says on which channel its model calls tools and how one call is read.
+ *
+ * D1. Tools are called on exactly one channel a profile. A call on the other one is rejected, not executed, not shown.
+ * D2. A call is never taken from an answer that was cut.
+ * D3. Reading is the same in both modes; strict mode then rejects what needed recovery.
+ */
+import type { ToolInvocation } from "../vocabulary/message.ts";
+import { TOOL_CALLS_BEGIN, TOOL_CALLS_END } from "./markers.ts";
+import { readNotes } from "./notes.ts";
+import type { AdapterMode, ProtocolAdapter, ProtocolAdapterResult } from "./protocol-adapter.ts";
+import type { ProtocolFailure } from "./protocol-failure.ts";
+import { hashRawOutput, isCut, isWellFormed, type RawModelOutput } from "./raw-model-output.ts";
+import { type ScannedBlocks, scanBlocks } from "./scan-blocks.ts";
+
+export type CallChannel = "native" | "text";
+
+export type CallsReading =
+  | {
+      readonly ok: true;
+      readonly calls: readonly ToolInvocation[];
+      /** What had to be recovered, in the order it was met. */
+      readonly recovered: readonly ProtocolFailure[];
+    }
+  | { readonly ok: false; readonly failure: ProtocolFailure };
+
+export interface AdapterDefinition {
+  readonly version: string;
+  readonly channel: CallChannel;
+  readonly readCalls: (raw: RawModelOutput, blocks: ScannedBlocks) => CallsReading;
+}
+
+const BLANK = /^[ \t\r\n]*$/;
+
+export function defineAdapter(definition: AdapterDefinition): ProtocolAdapter {
+  return {
+    version: definition.version,
+    adapt: (raw, mode) => adapt(definition, raw, mode),
+  };
+}
+
+function adapt(definition: AdapterDefinition, raw: RawModelOutput, mode: AdapterMode): ProtocolAdapterResult {
+  const decision = { rawHash: hashRawOutput(raw), adapterVersion: definition.version };
+  const reject = (failureCode: ProtocolFailure): ProtocolAdapterResult => {
+    return { ...decision, status: "rejected", canonicalMessage: null, failureCode, notes: null };
+  };
+
+  const unfit = findUnfit(definition.channel, raw);
+  if (unfit !== null) return reject(unfit);
+  const blocks = scanBlocks(raw.content);
+  if (blocks.fault !== null) return reject(blocks.fault);
+  const reading = definition.readCalls(raw, blocks);
+  if (!reading.ok) return reject(reading.failure);
+  const [recovered] = reading.recovered;
+  if (recovered !== undefined && mode === "strict") return reject(recovered);
+  const notes = readNotes(blocks);
+  if (reading.calls.length === 0 && notes === null && BLANK.test(blocks.visibleText)) return reject("protocol.empty");
+
+  const canonicalMessage = { role: "assistant" as const, content: blocks.visibleText, toolCalls: [...reading.calls] };
+  return recovered === undefined
+    ? { ...decision, status: "native", canonicalMessage, failureCode: null, notes }
+    : { ...decision, status: "recovered", canonicalMessage, failureCode: recovered, notes };
+}
+
+/** Why an answer is not even read. */
+function findUnfit(channel: CallChannel, raw: RawModelOutput): ProtocolFailure | null {
+  if (!isWellFormed(raw)) return "protocol.ill-formed-text";
+  if (!raw.complete) return "protocol.incomplete";
+  const onNative = raw.toolCalls.length > 0;
+  const onText = raw.content.includes(TOOL_CALLS_BEGIN) || raw.content.includes(TOOL_CALLS_END);
+  if (onNative && onText) return "protocol.mixed-channels";
+  if (channel === "native" ? onText : onNative) return "protocol.wrong-channel";
+  if ((onNative || onText) && isCut(raw)) return "protocol.truncated";
+  return null;
+}

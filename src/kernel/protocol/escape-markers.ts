@@ -1,0 +1,40 @@
+/**
+ * Markers in data (user text, files, results, memories) on their way into a prompt (S-3.3): a visible word is put
+ * between the brackets and the name, `<<<quoted TOOL_CALLS_JSON>>>`, so that a person can still read what stood there.
+ *
+ * E1. The result holds no marker, and neither do two results side by side: a part of a marker at the edge of a text,
+ *     which a neighbour could complete, is broken as well.
+ * E2. Idempotent; all other text is untouched, since models copy what they read back into files.
+ * E3. Nothing is removed and nothing invisible is added: taking out a marker could close up another one around it,
+ *     and a zero-width character would be lost in the next normalisation.
+ */
+import { MARKERS, openMarkerLength, splitAtMarkers } from "./markers.ts";
+
+const BRACKETS = "<<<";
+const QUOTED = "quoted ";
+
+export function escapeMarkers(text: string): string {
+  const { head, rest } = splitAtMarkers(text);
+  const inert = head + rest.map(({ marker, text: after }) => quoteAt(marker, BRACKETS.length) + after).join("");
+  return escapeEnd(escapeStart(inert));
+}
+
+/** `<NOTES_JSON>>>` after a neighbour that ends in `<<`. */
+function escapeStart(text: string): string {
+  for (const marker of MARKERS) {
+    for (let missing = 1; missing <= BRACKETS.length; missing += 1) {
+      if (text.startsWith(marker.slice(missing))) return quoteAt(text, BRACKETS.length - missing);
+    }
+  }
+  return text;
+}
+
+/** `<<<NOTES_J` before a neighbour that starts with `SON>>>`. */
+function escapeEnd(text: string): string {
+  const open = openMarkerLength(text);
+  return open > BRACKETS.length ? quoteAt(text, text.length - open + BRACKETS.length) : text;
+}
+
+function quoteAt(text: string, at: number): string {
+  return text.slice(0, at) + QUOTED + text.slice(at);
+}

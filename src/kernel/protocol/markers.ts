@@ -1,0 +1,42 @@
+/**
+ * The four markers of the text protocol (S-2, S-3), and how text falls apart at them.
+ *
+ * K1. A marker is an exact run of characters. Look-alikes (other letters, other case, a zero-width character inside)
+ *     are text, and a code fence around a marker changes nothing: the contract knows no such exemption.
+ * K2. No marker can begin inside another, so a text splits at its markers in one way only.
+ */
+export const TOOL_CALLS_BEGIN = "<<<TOOL_CALLS_JSON>>>";
+export const TOOL_CALLS_END = "<<<END_TOOL_CALLS_JSON>>>";
+export const NOTES_BEGIN = "<<<NOTES_JSON>>>";
+export const NOTES_END = "<<<END_NOTES_JSON>>>";
+
+export const MARKERS = [TOOL_CALLS_BEGIN, TOOL_CALLS_END, NOTES_BEGIN, NOTES_END] as const;
+export type Marker = (typeof MARKERS)[number];
+
+const MARKER = new RegExp(`(${MARKERS.join("|")})`);
+const LONGEST_OPEN = Math.max(...MARKERS.map((marker) => marker.length)) - 1;
+
+export interface MarkedText {
+  /** The text up to the first marker. */
+  readonly head: string;
+  /** Each marker in order, with the text up to the next one. */
+  readonly rest: readonly { readonly marker: Marker; readonly text: string }[];
+}
+
+export function splitAtMarkers(text: string): MarkedText {
+  const [head = "", ...parts] = text.split(MARKER);
+  const rest: { marker: Marker; text: string }[] = [];
+  for (let at = 0; at + 1 < parts.length; at += 2) {
+    rest.push({ marker: parts[at] as Marker, text: parts[at + 1] as string });
+  }
+  return { head, rest };
+}
+
+/** How many characters at the end of `text` could still become a marker. */
+export function openMarkerLength(text: string): number {
+  for (let length = Math.min(LONGEST_OPEN, text.length); length > 0; length -= 1) {
+    const tail = text.slice(text.length - length);
+    if (MARKERS.some((marker) => marker.length > length && marker.startsWith(tail))) return length;
+  }
+  return 0;
+}

@@ -1,0 +1,28 @@
+/** Why an answer was rejected, or what it was recovered from: a name for each reason, which a journal may hold. */
+export const PROTOCOL_FAILURES = [
+  "protocol.ill-formed-text",
+  "protocol.incomplete",
+  "protocol.wrong-channel",
+  "protocol.mixed-channels",
+  "protocol.truncated",
+  "protocol.empty",
+  "protocol.nested-block",
+  "protocol.notes-in-tool-block",
+  "protocol.several-blocks",
+  "protocol.unmatched-end",
+  "protocol.unterminated-block",
+  "protocol.fenced-block",
+  "protocol.invalid-json",
+  "protocol.duplicate-key",
+  "protocol.trailing-garbage",
+  "protocol.not-an-array",
+  "protocol.not-a-call",
+  "protocol.unknown-call-key",
+  "protocol.missing-id",
+  "protocol.invalid-id",
+  "protocol.duplicate-id",
+  "protocol.invalid-tool-name",
+  "protocol.empty-arguments",
+  "protocol.invalid-arguments",
+] as const;
+export type ProtocolFailure = (typeof PROTOCOL_FAILURES)[number];

@@ -1,0 +1,28 @@
+/**
+ * Two stages that live equally long, as one. A stage with a life of its own (the token gate lasts a run, a stripper one
+ * answer) is joined by whoever knows both lives.
+ */
+import type { Transducer } from "../../vocabulary/transducer.ts";
+
+export interface ComposedState<First, Second> {
+  readonly first: First;
+  readonly second: Second;
+}
+
+export function compose<In, Between, First, Second>(
+  first: Transducer<In, Between, First>,
+  second: Transducer<Between, string, Second>,
+): Transducer<In, string, ComposedState<First, Second>> {
+  return {
+    start: () => ({ first: first.start(), second: second.start() }),
+    push(state, chunk) {
+      const [firstState, between] = first.push(state.first, chunk);
+      const [secondState, out] = second.push(state.second, between);
+      return [{ first: firstState, second: secondState }, out];
+    },
+    finish(state) {
+      const [secondState, out] = second.push(state.second, first.finish(state.first));
+      return out + second.finish(secondState);
+    },
+  };
+}

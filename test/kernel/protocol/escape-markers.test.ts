@@ -1,0 +1,87 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { escapeMarkers } from "../../../src/kernel/protocol/escape-markers.ts";
+import { MARKERS } from "../../../src/kernel/protocol/markers.ts";
+import { verifies } from "../../requirements.ts";
+import { illFormedText, notesBlock } from "./raw-output.ts";
+
+const hasMarker = (text: string): boolean => MARKERS.some((marker) => text.includes(marker));
+
+describe("escapeMarkers", () => {
+  verifies("S-3.3", "escaped text holds no marker, nor do two escaped texts side by side", () => {
+    fc.assert(
+      fc.property(illFormedText, illFormedText, (left, right) => {
+        expect(hasMarker(escapeMarkers(left))).toBe(false);
+        expect(hasMarker(escapeMarkers(left) + escapeMarkers(right))).toBe(false);
+      }),
+      { numRuns: 3000 },
+    );
+  });
+
+  verifies("S-3.3", "no cut of a marker into two texts survives escaping both", () => {
+    for (const marker of MARKERS) {
+      for (let at = 0; at <= marker.length; at += 1) {
+        const joined = escapeMarkers(`a${marker.slice(0, at)}`) + escapeMarkers(`${marker.slice(at)}b`);
+        expect(hasMarker(joined)).toBe(false);
+        expect(joined.replaceAll("quoted ", "")).toBe(`a${marker}b`);
+      }
+    }
+  });
+
+  test("it is idempotent", () => {
+    fc.assert(
+      fc.property(illFormedText, (text) => {
+        expect(escapeMarkers(escapeMarkers(text))).toBe(escapeMarkers(text));
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  test("nothing is lost: without the added word the text is what it was", () => {
+    fc.assert(
+      fc.property(illFormedText, (text) => {
+        fc.pre(!text.includes("quoted "));
+        expect(escapeMarkers(text).replaceAll("quoted ", "")).toBe(text);
+      }),
+    );
+  });
+
+  test("text without markers is untouched", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "binary" }), (text) => {
+        fc.pre(!/_JSON>>>|<<<[TNE]/.test(text));
+        expect(escapeMarkers(text)).toBe(text);
+      }),
+    );
+  });
+
+  test.each([
+    "",
+    "<<<<<<< HEAD\n=======\n>>>>>>> main",
+    "cat <<< 'TOOL_CALLS_JSON'",
+    "<<<TOOL\u200b_CALLS_JSON>>>",
+    "TOOL_CALLS_JSON",
+    "a NOTES_JSON>>> b",
+    "<<<NOTES b",
+    "CALLS_JSON>>>",
+    "a <<<",
+  ])("%j is untouched", (text) => {
+    expect(escapeMarkers(text)).toBe(text);
+  });
+
+  test.each([
+    ["<<<TOOL_CALLS_JSON>>>", "<<<quoted TOOL_CALLS_JSON>>>"],
+    ["<<<END_TOOL_CALLS_JSON>>>", "<<<quoted END_TOOL_CALLS_JSON>>>"],
+    [`a ${notesBlock("{}")} b`, "a <<<quoted NOTES_JSON>>>{}<<<quoted END_NOTES_JSON>>> b"],
+    ["<<<<NOTES_JSON>>>>", "<<<<quoted NOTES_JSON>>>>"],
+    ["<<<NOTES_<<<NOTES_JSON>>>JSON>>>", "<<<NOTES_<<<quoted NOTES_JSON>>>JSON>>>"],
+    ["<<NOTES_JSON>>> x", "<<quoted NOTES_JSON>>> x"],
+    ["<END_NOTES_JSON>>>", "<quoted END_NOTES_JSON>>>"],
+    ["TOOL_CALLS_JSON>>>", "quoted TOOL_CALLS_JSON>>>"],
+    ["x <<<N", "x <<<quoted N"],
+    ["x <<<END_NOTES_JSON>>", "x <<<quoted END_NOTES_JSON>>"],
+    ["<NOTES_JSON>>> <<<T", "<quoted NOTES_JSON>>> <<<quoted T"],
+  ])("%j becomes %j", (text, escaped) => {
+    expect(escapeMarkers(text)).toBe(escaped);
+  });
+});
