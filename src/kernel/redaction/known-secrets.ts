@@ -1,0 +1,265 @@
+/**
+ * The first stage of redaction: every loaded secret, in every encoding of `secret-encodings.ts`, found exactly.
+ *
+ * Text is read in two lanes, as it is written and with its escapes undone, and each lane through all views. What any
+ * view finds is covered; covered stretches that overlap become one marker.
+ *
+ * S1. No run of FRAGMENT_BYTES bytes of a secret is released in any view (a shorter secret: as a whole).
+ * S2. What comes out does not depend on the cuts: text is released once no match that covers it can still complete.
+ * S3. Held back are the running match and the stretch it may yet join: at most `maxHeldChars`.
+ * S4. A stretch that is exactly a loaded value becomes its handle; every other stretch is lost for good.
+ * S5. Our own markers are walls that no match crosses, so redacting twice changes nothing. Only the labels given
+ *     count as ours: nobody hides a value by dressing it up as a marker.
+ */
+import { MAX_ESCAPE_CHARS, readEscape, startsEscape } from "./escape-token.ts";
+import { handleOf, holeOf, readMarker, startsMarker } from "./redaction-marker.ts";
+import { bytesOf, FOREIGN, isInvisible, needlesOf, READINGS, SKIPPED, VIEWS } from "./secret-encodings.ts";
+import {
+  compileNeedles,
+  type Needle,
+  NOTHING_TRACKED,
+  type SubstringAutomaton,
+  SubstringTracker,
+  type Tracking,
+} from "./substring-automaton.ts";
+
+/** Ignored characters in a row within one match: a line end with an indented next line. */
+const MAX_GAP = 16;
+const NUL = 0;
+
+export interface Secret {
+  readonly name: string;
+  readonly value: string;
+}
+
+export interface KnownSecrets {
+  readonly names: readonly string[];
+  readonly nameOfValue: ReadonlyMap<string, string>;
+  readonly longestValue: number;
+  readonly maxHeldChars: number;
+  /** One per view. */
+  readonly automata: readonly SubstringAutomaton[];
+  readonly markers: ReadonlySet<string>;
+}
+
+/** Text that is clean so far, or a marker; `found` is null for a marker that stood there already. */
+export type Piece = string | { readonly marker: string; readonly found: string | null };
+
+export interface KnownSecretsState {
+  /** The offset in the stream of the first held character. */
+  readonly base: number;
+  readonly held: string;
+  /** How many of the held characters have been read. */
+  readonly read: number;
+  readonly tracks: readonly Tracking[];
+  readonly stretches: readonly Stretch[];
+}
+
+/** A covered part of the stream. */
+interface Stretch {
+  readonly from: number;
+  readonly to: number;
+  readonly label: string;
+  /** Its marker is out already. */
+  readonly told: boolean;
+  /** One of our own markers, found in the text. */
+  readonly marker: string | null;
+}
+
+export function compileKnownSecrets(secrets: readonly Secret[], labels: readonly string[]): KnownSecrets {
+  const needles = secrets.map(({ value }, owner) => needlesOf(value, owner));
+  const automata = VIEWS.map((_, view) => compileNeedles(needles.flatMap((views) => views[view] as readonly Needle[])));
+  const names = secrets.map(({ name }) => name);
+  const longestNeedle = Math.max(0, ...needles.flat(2).map(({ symbols }) => symbols.length));
+  const longestValue = Math.max(0, ...secrets.map(({ value }) => value.length));
+  return {
+    names,
+    // Of two names for one value the first wins.
+    nameOfValue: new Map(secrets.toReversed().map(({ name, value }) => [withoutEdges(value), name])),
+    longestValue,
+    maxHeldChars: longestValue + (longestNeedle + 1) * (MAX_GAP + 1) * MAX_ESCAPE_CHARS,
+    automata,
+    markers: new Set([...names.map(handleOf), ...names.map(holeOf), ...labels.map(holeOf)]),
+  };
+}
+
+export function startKnownSecrets(): KnownSecretsState {
+  return {
+    base: 0,
+    held: "",
+    read: 0,
+    tracks: Array.from({ length: 2 * VIEWS.length }, () => NOTHING_TRACKED),
+    stretches: [],
+  };
+}
+
+export function readKnownSecrets(
+  known: KnownSecrets,
+  state: KnownSecretsState,
+  chunk: string,
+  isFinal: boolean,
+): readonly [KnownSecretsState, readonly Piece[]] {
+  const text = state.held + chunk;
+  const reader = new StretchReader(known, state);
+  const read = reader.readOn(text, state.read, isFinal);
+  const settled = isFinal ? state.base + text.length : Math.min(reader.heldFrom(), state.base + read);
+  return release(known, { ...state, held: text, read, ...reader.progress() }, settled);
+}
+
+/** Lets go of everything before `settled`. */
+function release(
+  known: KnownSecrets,
+  state: KnownSecretsState,
+  settled: number,
+): readonly [KnownSecretsState, readonly Piece[]] {
+  const pieces: Piece[] = [];
+  const open: Stretch[] = [];
+  let at = state.base;
+  const textUpTo = (end: number): void => {
+    if (end > at) pieces.push(state.held.slice(at - state.base, end - state.base));
+    at = Math.max(at, end);
+  };
+  for (const stretch of state.stretches) {
+    if (stretch.from >= settled) {
+      open.push(stretch);
+      continue;
+    }
+    textUpTo(stretch.from);
+    const source = state.held.slice(stretch.from - state.base, stretch.to - state.base);
+    if (stretch.to <= settled) {
+      if (!stretch.told) pieces.push(markerFor(known, stretch, source));
+      at = stretch.to;
+      continue;
+    }
+    // It may still grow. Past the longest value it can no longer be one, so it need not be kept.
+    const told = stretch.told || source.length > known.longestValue;
+    if (told && !stretch.told) pieces.push({ marker: holeOf(stretch.label), found: stretch.label });
+    if (told) at = settled;
+    open.push({ ...stretch, from: at, told });
+  }
+  if (open[0] === undefined || open[0].from >= settled) textUpTo(settled);
+  const dropped = at - state.base;
+  return [{ ...state, base: at, held: state.held.slice(dropped), read: state.read - dropped, stretches: open }, pieces];
+}
+
+function markerFor(known: KnownSecrets, stretch: Stretch, source: string): Piece {
+  if (stretch.marker !== null) return { marker: stretch.marker, found: null };
+  const name = known.nameOfValue.get(source);
+  if (name !== undefined) return { marker: handleOf(name), found: name };
+  return { marker: holeOf(stretch.label), found: stretch.label };
+}
+
+/** A match never starts or ends with what the plain view skips. */
+function withoutEdges(value: string): string {
+  const counts = (unit: number): boolean => !isInvisible(unit) && (unit > 0x7f || READINGS.plain[unit] !== SKIPPED);
+  let from = 0;
+  let to = value.length;
+  while (from < to && !counts(value.charCodeAt(from))) from += 1;
+  while (to > from && !counts(value.charCodeAt(to - 1))) to -= 1;
+  return value.slice(from, to);
+}
+
+class StretchReader {
+  readonly #known: KnownSecrets;
+  readonly #base: number;
+  /** As written, then with escapes undone; in each the order of VIEWS. */
+  readonly #written: readonly SubstringTracker[];
+  readonly #unescaped: readonly SubstringTracker[];
+  readonly #stretches: Stretch[];
+
+  constructor(known: KnownSecrets, state: KnownSecretsState) {
+    this.#known = known;
+    this.#base = state.base;
+    const lane = (first: number): readonly SubstringTracker[] =>
+      known.automata.map(
+        (automaton, view) => new SubstringTracker(automaton, MAX_GAP, state.tracks[first + view] ?? NOTHING_TRACKED),
+      );
+    this.#written = lane(0);
+    this.#unescaped = lane(VIEWS.length);
+    this.#stretches = [...state.stretches];
+  }
+
+  /** Returns how far it came: an escape or marker that may not be complete is left for the next time. */
+  readOn(text: string, from: number, isFinal: boolean): number {
+    let at = from;
+    while (at < text.length) {
+      const unit = text.charCodeAt(at);
+      const start = this.#base + at;
+      if (startsMarker(unit)) {
+        const marker = readMarker(text, at, isFinal);
+        if (marker === undefined) return at;
+        if (this.#known.markers.has(marker)) {
+          this.#wall(start, marker);
+          at += marker.length;
+          continue;
+        }
+      }
+      const written = startsEscape(unit) ? readEscape(text, at, isFinal) : null;
+      if (written === undefined) return at;
+      const length = written === null ? 1 : written.length;
+      // Every character of an escape stands for the whole of it: a stretch that cut one in two would leave a rest
+      // that reads differently the next time.
+      for (let part = at; part < at + length; part += 1) {
+        this.#readUnit(this.#written, text.charCodeAt(part), start, start + length);
+      }
+      if (written === null) this.#readUnit(this.#unescaped, unit, start, start + 1);
+      else if (written.isByte) this.#readByte(this.#unescaped, written.code, start, start + length);
+      else this.#readUnit(this.#unescaped, written.code, start, start + length);
+      at += length;
+    }
+    return at;
+  }
+
+  heldFrom(): number {
+    return Math.min(...[...this.#written, ...this.#unescaped].map((tracker) => tracker.heldFrom()));
+  }
+
+  progress(): Pick<KnownSecretsState, "tracks" | "stretches"> {
+    return {
+      tracks: [...this.#written, ...this.#unescaped].map((tracker) => tracker.tracking()),
+      stretches: this.#stretches,
+    };
+  }
+
+  #readUnit(lane: readonly SubstringTracker[], unit: number, from: number, to: number): void {
+    if (unit < 0x80) this.#readByte(lane, unit, from, to);
+    else if (isInvisible(unit)) this.#readByte(lane, NUL, from, to);
+    else for (const byte of unitwise(unit)) this.#readByte(lane, byte, from, to);
+  }
+
+  #readByte(lane: readonly SubstringTracker[], byte: number, from: number, to: number): void {
+    for (let view = 0; view < VIEWS.length; view += 1) {
+      const tracker = lane[view] as SubstringTracker;
+      const digit = (READING_OF_VIEW[view] as readonly number[])[byte] as number;
+      if (digit === SKIPPED) tracker.skip();
+      else if (digit === FOREIGN) tracker.reset();
+      else {
+        const hit = tracker.follow(digit, from);
+        if (hit !== null) this.#cover(hit.from, to, this.#known.names[hit.owner] as string);
+      }
+    }
+  }
+
+  #cover(from: number, to: number, label: string): void {
+    let joined: Stretch = { from, to, label, told: false, marker: null };
+    for (let last = this.#stretches.at(-1); last !== undefined && last.to > from; last = this.#stretches.at(-1)) {
+      joined = { ...last, from: Math.min(last.from, joined.from), to };
+      this.#stretches.pop();
+    }
+    this.#stretches.push(joined);
+  }
+
+  #wall(from: number, marker: string): void {
+    for (const tracker of [...this.#written, ...this.#unescaped]) tracker.reset();
+    this.#stretches.push({ from, to: from + marker.length, label: "", told: false, marker });
+  }
+}
+
+const READING_OF_VIEW = VIEWS.map((view) => READINGS[view]);
+
+/** Code points beyond the first plane as two units, as the needles have them. */
+function unitwise(code: number): readonly number[] {
+  if (code < 0x10000) return bytesOf(code);
+  const pair = String.fromCodePoint(code);
+  return [...bytesOf(pair.charCodeAt(0)), ...bytesOf(pair.charCodeAt(1))];
+}

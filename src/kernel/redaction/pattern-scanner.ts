@@ -1,0 +1,137 @@
+/**
+ * The second stage of redaction: applies `secret-patterns.ts` to what the first stage let through.
+ *
+ * W1. Left to right, each place once; the first rule that matches at a place wins.
+ * W2. A place whose rules cannot be decided yet is held back with all that follows: at most MAX_PATTERN_HELD_CHARS.
+ * W3. A marker of the first stage ends whatever runs up to it, like the end of the text.
+ */
+import { isIn, MAX_RUN_CHARS, MORE, NONE } from "./character-run.ts";
+import type { Piece } from "./known-secrets.ts";
+import { holeOf } from "./redaction-marker.ts";
+import { CONTEXT_CHARS, type SecretPattern, SWALLOWED_BEFORE, type Swallow } from "./secret-patterns.ts";
+
+/** The longest rule is the JWT's: `eyJ`, a header, two dots and the start of a payload. */
+export const MAX_PATTERN_HELD_CHARS = 3 + MAX_RUN_CHARS + 2 + 8;
+
+export interface PatternState {
+  readonly held: string;
+  /** The end of what has been released. */
+  readonly context: string;
+  readonly swallowing: { readonly step: Swallow; readonly state: number } | null;
+}
+
+export interface PatternOutput {
+  readonly text: string;
+  readonly found: readonly string[];
+}
+
+/** For each ASCII character the rules that can start with it; the last row is for all others. */
+export type PatternTable = readonly (readonly SecretPattern[])[];
+
+export const PATTERNS_STARTED: PatternState = { held: "", context: "", swallowing: null };
+
+export function compilePatterns(patterns: readonly SecretPattern[]): PatternTable {
+  return Array.from({ length: 129 }, (_, code) => patterns.filter(({ first }) => isIn(first, code)));
+}
+
+export function scanPatterns(
+  table: PatternTable,
+  from: PatternState,
+  pieces: readonly Piece[],
+  isFinal: boolean,
+): readonly [PatternState, PatternOutput] {
+  let state = from;
+  const texts: string[] = [];
+  const found: string[] = [];
+  const take = ([next, output]: readonly [PatternState, PatternOutput]): void => {
+    state = next;
+    texts.push(output.text);
+    found.push(...output.found);
+  };
+  for (const piece of pieces) {
+    if (typeof piece === "string") {
+      take(scanText(table, state, piece, false));
+      continue;
+    }
+    take(scanText(table, state, "", true));
+    texts.push(piece.marker);
+    if (piece.found !== null) found.push(piece.found);
+    state = { held: "", context: endOf(state.context + piece.marker), swallowing: null };
+  }
+  if (isFinal) take(scanText(table, state, "", true));
+  return [state, { text: texts.join(""), found }];
+}
+
+function scanText(
+  table: PatternTable,
+  from: PatternState,
+  chunk: string,
+  isFinal: boolean,
+): readonly [PatternState, PatternOutput] {
+  const text = from.held + chunk;
+  const out: string[] = [];
+  const found: string[] = [];
+  let { context, swallowing } = from;
+  /** All before `kept` is in `out` or swallowed, and `context` ends there. */
+  let kept = 0;
+  let at = 0;
+  const contextOf = (): string => endOf(context + text.slice(Math.max(kept, at - CONTEXT_CHARS), at));
+  const release = (released: string): void => {
+    out.push(released);
+    context = endOf(context + released.slice(-CONTEXT_CHARS));
+  };
+  while (at < text.length) {
+    const code = text.charCodeAt(at);
+    if (swallowing !== null) {
+      const state: number = swallowing.step(swallowing.state, code);
+      swallowing = state < 0 ? null : { step: swallowing.step, state };
+      if (state !== SWALLOWED_BEFORE) at += 1;
+      kept = at;
+      continue;
+    }
+    const candidates = table[Math.min(code, 128)] as readonly SecretPattern[];
+    const previous = at > kept ? text.charCodeAt(at - 1) : lastUnit(context);
+    const verdict = firstMatch(candidates, text, at, isFinal, contextOf, previous);
+    if (verdict === MORE) break;
+    if (verdict === NONE) {
+      at += 1;
+      continue;
+    }
+    release(text.slice(kept, at) + holeOf(verdict.pattern.kind));
+    found.push(verdict.pattern.kind);
+    swallowing = { step: verdict.pattern.swallow, state: 0 };
+    at = verdict.end;
+    kept = at;
+  }
+  release(text.slice(kept, at));
+  return [
+    { held: text.slice(at), context, swallowing },
+    { text: out.join(""), found },
+  ];
+}
+
+function firstMatch(
+  candidates: readonly SecretPattern[],
+  text: string,
+  at: number,
+  isFinal: boolean,
+  contextOf: () => string,
+  previous: number,
+): typeof NONE | typeof MORE | { readonly pattern: SecretPattern; readonly end: number } {
+  for (const pattern of candidates) {
+    if (!isIn(pattern.after, previous)) continue;
+    const end = pattern.match(text, at, isFinal);
+    if (end === NONE || !pattern.mayFollow(contextOf())) continue;
+    return end === MORE ? MORE : { pattern, end };
+  }
+  return NONE;
+}
+
+function endOf(text: string): string {
+  return text.slice(-CONTEXT_CHARS);
+}
+
+/** The start of a text counts as a space. */
+function lastUnit(context: string): number {
+  return context === "" ? 0x20 : context.charCodeAt(context.length - 1);
+}

@@ -1,0 +1,58 @@
+/**
+ * Redaction of a stream: loaded secrets first, patterns second.
+ *
+ * R1. For every way of cutting a text the outputs together are what `redactText` makes of the whole.
+ * R2. No prefix of the output holds FRAGMENT_BYTES bytes of a loaded secret in a row, plain or encoded.
+ * R3. At most `maxHeldChars` characters are held back, whatever comes. In ordinary prose it is a word or two.
+ */
+import type { Transducer } from "../vocabulary/transducer.ts";
+import { type KnownSecrets, type KnownSecretsState, readKnownSecrets, startKnownSecrets } from "./known-secrets.ts";
+import {
+  MAX_PATTERN_HELD_CHARS,
+  PATTERNS_STARTED,
+  type PatternOutput,
+  type PatternState,
+  type PatternTable,
+  scanPatterns,
+} from "./pattern-scanner.ts";
+
+export interface RedactionRules {
+  readonly known: KnownSecrets;
+  readonly patterns: PatternTable;
+}
+
+export interface RedactStreamState {
+  readonly known: KnownSecretsState;
+  readonly patterns: PatternState;
+}
+
+export interface RedactStream extends Transducer<string, string, RedactStreamState> {
+  readonly maxHeldChars: number;
+}
+
+export function redactStream(rules: RedactionRules): RedactStream {
+  return {
+    maxHeldChars: rules.known.maxHeldChars + MAX_PATTERN_HELD_CHARS,
+    start: startRedaction,
+    push: (state, chunk) => {
+      const [next, output] = redactChunk(rules, state, chunk, false);
+      return [next, output.text];
+    },
+    finish: (state) => redactChunk(rules, state, "", true)[1].text,
+  };
+}
+
+export function startRedaction(): RedactStreamState {
+  return { known: startKnownSecrets(), patterns: PATTERNS_STARTED };
+}
+
+export function redactChunk(
+  rules: RedactionRules,
+  state: RedactStreamState,
+  chunk: string,
+  isFinal: boolean,
+): readonly [RedactStreamState, PatternOutput] {
+  const [known, pieces] = readKnownSecrets(rules.known, state.known, chunk, isFinal);
+  const [patterns, output] = scanPatterns(rules.patterns, state.patterns, pieces, isFinal);
+  return [{ known, patterns }, output];
+}

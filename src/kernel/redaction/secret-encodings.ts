@@ -1,0 +1,198 @@
+/**
+ * The disguises of a known value: what to look for, in which alphabet.
+ *
+ * Text is looked at through five views of its bytes. A view reads the characters of one alphabet as digits, passes
+ * over what such an encoding may be broken up with (line ends, separators, the NULs of UTF-16), and is interrupted
+ * by everything else. Escapes (`\u0073`, `%73`, `&#115;`) are undone before the views, see `escape-token.ts`.
+ *
+ * N1. Every run of FRAGMENT_BYTES bytes of the value, encoded anywhere in a longer text and at any alignment, shows at
+ *     least one run of `gram` digits of a needle. A shorter value counts as a whole only; a run in which fewer than
+ *     MIN_SECRET_BYTES bytes count is let through.
+ * N2. Base64 digits that also depend on a neighbouring byte are in no needle.
+ */
+import { readEscape, startsEscape } from "./escape-token.ts";
+import type { Needle } from "./substring-automaton.ts";
+
+/** The shortest part of a known value that is redacted. Shorter parts get through: a documented limit. */
+const FRAGMENT_BYTES = 12;
+
+/** Below this a value occurs by chance, and redacting it would destroy text. White space and backslashes do not count. */
+export const MIN_SECRET_BYTES = 8;
+
+export const VIEWS = ["plain", "base64", "base32", "hex", "decimal"] as const;
+type View = (typeof VIEWS)[number];
+
+export const BASE64_BITS = 6;
+const BASE32_BITS = 5;
+export const HEX_BITS = 4;
+
+/** A view's reading of a byte: a digit, or one of these. */
+export const SKIPPED = -1;
+export const FOREIGN = -2;
+
+const BREAKS = "\0\t\n\v\f\r \\";
+const UPPER = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+const LOWER = UPPER.toLowerCase();
+
+/** For each view what each of the 256 bytes means. */
+export const READINGS: Readonly<Record<View, readonly number[]>> = {
+  // Case is folded, since host names lose it.
+  plain: bytes().map((byte) => (BREAKS.includes(String.fromCharCode(byte)) ? SKIPPED : foldCase(byte))),
+  base64: reading([`${UPPER}${LOWER}0123456789+/`, `${UPPER}${LOWER}0123456789-_`], BREAKS),
+  // Long host names carry base32 and hex in labels, with dots between them.
+  base32: reading([`${UPPER}234567`, `${LOWER}234567`], `${BREAKS}.-`),
+  hex: reading(["0123456789abcdef", "0123456789ABCDEF"], `${BREAKS}.:,-`),
+  decimal: reading(["0123456789"], `${BREAKS},`),
+};
+
+/** All needles of a value, view by view in the order of VIEWS. */
+export function needlesOf(value: string, owner: number): readonly (readonly Needle[])[] {
+  const utf8Bytes = utf8(value);
+  const utf16Forms = utf16(value);
+  const visible = withoutInvisible(value);
+  const plainForms = [utf8(visible), unitwiseUtf8(visible), unescaped(visible), ...utf16Forms.map(asLatin1)];
+  const plainGram = fewestSignificant(visible);
+  const inDigits = (forms: readonly (readonly number[])[], width: number): readonly Needle[] =>
+    forms.flatMap((form) => digitNeedles(form, width, owner, FRAGMENT_BYTES));
+  const needles: Readonly<Record<View, readonly Needle[]>> = {
+    plain: plainForms.map(significant).map((symbols) => ({
+      symbols,
+      owner,
+      gram: Math.max(MIN_SECRET_BYTES, Math.min(plainGram, symbols.length)),
+    })),
+    base64: inDigits([utf8Bytes, ...utf16Forms], BASE64_BITS),
+    base32: inDigits([utf8Bytes], BASE32_BITS),
+    hex: inDigits([utf8Bytes, ...utf16Forms], HEX_BITS),
+    decimal: [decimalNeedle(utf8Bytes, owner)],
+  };
+  return VIEWS.map((view) => needles[view]);
+}
+
+/** Bytes in digits of `width` bits, once for each alignment. */
+export function digitNeedles(
+  form: readonly number[],
+  width: number,
+  owner: number,
+  fragmentBytes: number,
+): readonly Needle[] {
+  const gram = wholeDigits(Math.min(fragmentBytes, form.length), width);
+  return alignments(width).map((offset) => ({ symbols: stableDigits(form, offset, width), owner, gram }));
+}
+
+/** How many bytes of a value the plain view looks at. */
+export function significantLength(value: string): number {
+  return significant(utf8(withoutInvisible(value))).length;
+}
+
+/** A code point, or a lone UTF-16 code unit, as the bytes of UTF-8. */
+export function bytesOf(code: number): readonly number[] {
+  if (code < 0x80) return [code];
+  if (code < 0x800) return [0xc0 | (code >> 6), 0x80 | (code & 0x3f)];
+  if (code < 0x10000) return [0xe0 | (code >> 12), 0x80 | ((code >> 6) & 0x3f), 0x80 | (code & 0x3f)];
+  return [0xf0 | (code >> 18), 0x80 | ((code >> 12) & 0x3f), 0x80 | ((code >> 6) & 0x3f), 0x80 | (code & 0x3f)];
+}
+
+/** Characters that take no room: they break up a value for a machine, not for a reader. */
+export function isInvisible(unit: number): boolean {
+  if (unit < 0xad) return false;
+  if (unit === 0xad || unit === 0x34f || unit === 0x61c || unit === 0x180e || unit === 0xfeff) return true;
+  return (unit >= 0x200b && unit <= 0x200f) || (unit >= 0x202a && unit <= 0x202e) || (unit >= 0x2060 && unit <= 0x206f);
+}
+
+function withoutInvisible(text: string): string {
+  return [...text].filter((character) => !isInvisible(character.charCodeAt(0))).join("");
+}
+
+function units(text: string): number[] {
+  return Array.from({ length: text.length }, (_, at) => text.charCodeAt(at));
+}
+
+export function utf8(text: string): number[] {
+  return [...text].flatMap((character) => bytesOf(character.codePointAt(0) as number));
+}
+
+/** Surrogates one by one: so does text read, which may be cut between them. */
+function unitwiseUtf8(text: string): number[] {
+  return units(text).flatMap(bytesOf);
+}
+
+/** A value may hold what reads as an escape; undoing the escapes around it undoes that too. */
+function unescaped(text: string): number[] {
+  const form: number[] = [];
+  for (let at = 0; at < text.length; ) {
+    const found = startsEscape(text.charCodeAt(at)) ? readEscape(text, at, true) : null;
+    if (found?.isByte) form.push(found.code);
+    else form.push(...unitwiseUtf8(found ? String.fromCodePoint(found.code) : text.charAt(at)));
+    at += found?.length ?? 1;
+  }
+  return form;
+}
+
+/** Little-endian, and big-endian where that is more than the same bytes shifted by one NUL. */
+function utf16(text: string): readonly (readonly number[])[] {
+  const all = units(text);
+  const little = all.flatMap((unit) => [unit & 0xff, unit >> 8]);
+  return all.every((unit) => unit < 0x100) ? [little] : [little, all.flatMap((unit) => [unit >> 8, unit & 0xff])];
+}
+
+/** Bytes that were taken for Latin-1 and then written as text. */
+function asLatin1(form: readonly number[]): number[] {
+  return form.filter((byte) => !isInvisible(byte)).flatMap(bytesOf);
+}
+
+function significant(form: readonly number[]): number[] {
+  return form.map((byte) => READINGS.plain[byte] as number).filter((digit) => digit !== SKIPPED);
+}
+
+/** The fewest bytes that count among any FRAGMENT_BYTES characters; as a whole for a shorter value. */
+function fewestSignificant(value: string): number {
+  const windows = Array.from({ length: Math.max(1, value.length - FRAGMENT_BYTES + 1) }, (_, at) =>
+    significant(utf8(value.slice(at, at + FRAGMENT_BYTES))),
+  );
+  return Math.min(FRAGMENT_BYTES, ...windows.map(({ length }) => length));
+}
+
+/** The bit offsets at which a byte can start within a digit. */
+function alignments(width: number): readonly number[] {
+  const offsets = [0, 1, 2, 3, 4].map((count) => (count * 8) % width);
+  return [...new Set(offsets)];
+}
+
+/** How many digits so many bytes fill alone, wherever they start. */
+function wholeDigits(byteCount: number, width: number): number {
+  const lost = Math.max(...alignments(width).map((offset) => (width - offset) % width));
+  return Math.floor((byteCount * 8 - lost) / width);
+}
+
+/** The digits that lie wholly within the bytes, when the first byte starts `offset` bits into a digit. */
+function stableDigits(form: readonly number[], offset: number, width: number): readonly number[] {
+  const digits: number[] = [];
+  for (let bit = (width - offset) % width; bit + width <= form.length * 8; bit += width) {
+    const pair = ((form[bit >> 3] as number) << 8) | (form[(bit >> 3) + 1] ?? 0);
+    digits.push((pair >> (16 - (bit & 7) - width)) & ((1 << width) - 1));
+  }
+  return digits;
+}
+
+/** `115, 107, 45`, as a byte array is printed. Bytes of text have two digits or more. */
+function decimalNeedle(form: readonly number[], owner: number): Needle {
+  const symbols = form.flatMap((byte) => [...String(byte)].map(Number));
+  return { symbols, owner, gram: Math.min(symbols.length, 2 * FRAGMENT_BYTES) };
+}
+
+function bytes(): number[] {
+  return Array.from({ length: 256 }, (_, byte) => byte);
+}
+
+function foldCase(byte: number): number {
+  return byte >= 0x41 && byte <= 0x5a ? byte + 0x20 : byte;
+}
+
+function reading(alphabets: readonly string[], skipped: string): readonly number[] {
+  return bytes().map((byte) => {
+    const character = String.fromCharCode(byte);
+    const digit = Math.max(...alphabets.map((alphabet) => alphabet.indexOf(character)));
+    if (digit >= 0) return digit;
+    return skipped.includes(character) ? SKIPPED : FOREIGN;
+  });
+}

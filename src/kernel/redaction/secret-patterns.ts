@@ -1,0 +1,297 @@
+/**
+ * The second stage's rules: secrets nobody loaded, known by their shape. What they match is replaced for good.
+ *
+ * P1. Each rule looks ahead by reading runs (`character-run.ts`) and behind at no more than CONTEXT_CHARS of what
+ *     has been released, markers included.
+ * P2. No rule asks what follows its match, but for digits, after which no rule starts: a neighbour that becomes a
+ *     marker must not change the answer.
+ * P3. Bare hexadecimal, UUIDs and Base64 match no rule: without a prefix or a name nothing tells them from a hash.
+ */
+import {
+  type CharacterClass,
+  characterClass,
+  isIn,
+  MAX_RUN_CHARS,
+  MORE,
+  NONE,
+  type RunMix,
+  readLiteral,
+  readRun,
+  readUntilEnough,
+} from "./character-run.ts";
+
+export const CONTEXT_CHARS = 192;
+
+/** What is swallowed after a match: from a state and a character to the next state, or one of these. */
+export type Swallow = (state: number, code: number) => number;
+export const SWALLOWED_BEFORE = -1;
+const SWALLOWED_WITH = -2;
+
+export interface SecretPattern {
+  readonly kind: string;
+  /** The characters a match can start with. */
+  readonly first: CharacterClass;
+  /** The characters a match can come after; the start of the text counts as a space. */
+  readonly after: CharacterClass;
+  /** May a match come after this? Asked last, since most places have failed by then. */
+  mayFollow(context: string): boolean;
+  match(text: string, at: number, isFinal: boolean): number;
+  readonly swallow: Swallow;
+}
+
+const ANY = characterClass("^", true);
+const ALNUM = characterClass("A-Za-z0-9");
+const WORD = characterClass("A-Za-z0-9_");
+const DASHED = characterClass("A-Za-z0-9_-");
+const DOTTED = characterClass("A-Za-z0-9_.-");
+const DIGIT = characterClass("0-9");
+const DOT = characterClass(".");
+const CREDENTIAL = characterClass("A-Za-z0-9._~+/=-");
+const PATH = characterClass("A-Za-z0-9/");
+const ASSIGNED = characterClass("A-Za-z0-9_./+=~:!@#$%^*?|-");
+const PASSWORD = characterClass("^\\s/?#\"'<>", true);
+const LOCAL_PART = characterClass("A-Za-z0-9._%+-");
+const DOMAIN = characterClass("A-Za-z0-9.-");
+const PHONE = characterClass("0-9 ().-");
+const PEM_LABEL = characterClass("A-Z0-9 ");
+const PEM_BODY = characterClass("A-Za-z0-9+/=\\s\\\\:,._@()<>-");
+
+const atLeast =
+  (length: number) =>
+  (mix: RunMix): boolean =>
+    mix.length >= length;
+/** Words are of one case and have no digits; keys are not. */
+const looksRandom =
+  (length: number) =>
+  (mix: RunMix): boolean =>
+    mix.length >= length && (mix.digits > 0 || (mix.length >= 24 && mix.upper > 0 && mix.lower > 0));
+const mixedCase =
+  (length: number) =>
+  (mix: RunMix): boolean =>
+    mix.length >= length && mix.upper > 0 && mix.lower > 0;
+
+const prefixed: readonly (readonly [string, readonly string[], CharacterClass, (mix: RunMix) => boolean])[] = [
+  ["anthropic", ["sk-ant-"], DASHED, looksRandom(16)],
+  ["openai", ["sk-"], DASHED, looksRandom(16)],
+  ["stripe", ["sk_live_", "sk_test_", "rk_live_", "rk_test_"], ALNUM, atLeast(16)],
+  ["aws", ["AKIA", "ASIA", "ABIA", "ACCA"], characterClass("A-Z0-9"), atLeast(16)],
+  ["github", ["ghp_", "gho_", "ghu_", "ghs_", "ghr_"], ALNUM, atLeast(20)],
+  ["github", ["github_pat_"], WORD, atLeast(20)],
+  ["gitlab", ["glpat-"], DASHED, atLeast(20)],
+  ["npm", ["npm_"], ALNUM, atLeast(30)],
+  ["huggingface", ["hf_"], ALNUM, atLeast(30)],
+  ["slack", ["xoxa-", "xoxb-", "xoxc-", "xoxd-", "xoxe-", "xoxp-", "xoxr-", "xoxs-", "xapp-"], DASHED, looksRandom(10)],
+  ["google", ["AIza"], DASHED, atLeast(35)],
+  ["google", ["ya29.", "GOCSPX-"], DASHED, atLeast(20)],
+];
+
+const SECRET_NAMES =
+  "api[_-]?key|secret(?:[_-]?(?:access[_-]?)?key)?|token|passw(?:or)?d|passphrase|pwd|(?:access|account|auth|private)[_-]?key|credentials?";
+const ASSIGNMENT = new RegExp(
+  `(?<!⟦)(?:${SECRET_NAMES})\\\\{0,4}["'\`]?[ \\t]{0,8}(?:=>|:=|[:=])[ \\t]{0,8}\\\\{0,4}["'\`]?$`,
+  "i",
+);
+const OPTION = new RegExp(`-(?:${SECRET_NAMES}) {1,3}["']?$`, "i");
+const SCHEME = /(?:^|[^a-z0-9])bearer[ \t]{1,4}$/i;
+const AUTHORIZATION =
+  /authorization\\{0,4}["'`]?[ \t]{0,8}[:=][ \t]{0,8}\\{0,4}["'`]?(?:basic|bearer|token|digest)[ \t]{1,4}$/i;
+const USER_INFO = /:\/\/[^\s/@:?#"'<>]{0,128}:$/;
+const SLACK_HOOK = "hooks.slack.com/services/";
+/** A character that ends a written escape is no part of the word after it. */
+const ESCAPED_END = /(?:%[0-9a-f]{2}|\\[nrtbf]|\\u[0-9a-f]{4})$/i;
+
+const BLANK = characterClass(" \t");
+const COLON = characterClass(":");
+
+export const SECRET_PATTERNS: readonly SecretPattern[] = [
+  ...prefixed.flatMap(([kind, prefixes, set, enough]) =>
+    prefixes.map((prefix) => afterPrefix(kind, prefix, set, enough)),
+  ),
+  {
+    kind: "jwt",
+    first: characterClass("e"),
+    after: ANY,
+    mayFollow: startsWord,
+    match: matchJwt,
+    swallow: runOf(DOTTED),
+  },
+  {
+    kind: "telegram",
+    first: DIGIT,
+    after: characterClass("^0-9", true),
+    mayFollow: () => true,
+    match: matchTelegram,
+    swallow: runOf(DASHED),
+  },
+  {
+    kind: "private_key",
+    first: characterClass("-"),
+    after: ANY,
+    mayFollow: () => true,
+    match: matchPemHeader,
+    swallow: swallowPem,
+  },
+  afterContext("slack", characterClass("/"), (context) => context.endsWith(SLACK_HOOK), PATH, atLeast(20)),
+  afterContext("authorization", BLANK, (context) => AUTHORIZATION.test(context), CREDENTIAL, atLeast(8)),
+  afterContext("bearer", BLANK, (context) => SCHEME.test(context), CREDENTIAL, looksRandom(16)),
+  {
+    kind: "url_password",
+    first: PASSWORD,
+    after: COLON,
+    mayFollow: (context) => USER_INFO.test(context),
+    match: matchUrlPassword,
+    swallow: () => SWALLOWED_BEFORE,
+  },
+  afterContext(
+    "assignment",
+    characterClass("=:>\"'` \\t"),
+    (context) => ASSIGNMENT.test(context) || OPTION.test(context),
+    ASSIGNED,
+    (mix) => mix.length >= 16 && mix.digits >= 2,
+  ),
+];
+
+export const EMAIL_PATTERNS: readonly SecretPattern[] = [
+  {
+    kind: "email",
+    first: LOCAL_PART,
+    after: characterClass("^A-Za-z0-9._%+-", true),
+    mayFollow: () => true,
+    match: matchEmail,
+    swallow: () => SWALLOWED_BEFORE,
+  },
+];
+
+/** International numbers, and the North American form. Other national forms look like dates and are left alone. */
+export const PHONE_PATTERNS: readonly SecretPattern[] = [
+  phone(characterClass("+"), characterClass("^A-Za-z0-9_+", true), /^\+ ?\(?[1-9](?:[ ().-]{0,2}[0-9]){7,14}/),
+  phone(characterClass("0"), characterClass("^A-Za-z0-9_+.:/-", true), /^00 ?[1-9](?:[ ().-]{0,2}[0-9]){7,14}/),
+  phone(
+    characterClass("(1-9"),
+    characterClass("^A-Za-z0-9_+.:/-", true),
+    /^(?:1[ .-])?(?:\([0-9]{3}\) ?|[0-9]{3}[ .-])[0-9]{3}[ .-][0-9]{4}(?![0-9])/,
+  ),
+];
+
+export const PATTERN_KINDS: readonly string[] = [
+  ...new Set([...SECRET_PATTERNS, ...EMAIL_PATTERNS, ...PHONE_PATTERNS].map(({ kind }) => kind)),
+];
+
+function runOf(set: CharacterClass): Swallow {
+  return (_, code) => (isIn(set, code) ? 0 : SWALLOWED_BEFORE);
+}
+
+function startsWord(context: string): boolean {
+  return !/[A-Za-z0-9]$/.test(context) || ESCAPED_END.test(context);
+}
+
+function afterPrefix(
+  kind: string,
+  prefix: string,
+  set: CharacterClass,
+  enough: (mix: RunMix) => boolean,
+): SecretPattern {
+  return {
+    kind,
+    first: characterClass(prefix.charAt(0)),
+    after: ANY,
+    mayFollow: startsWord,
+    match: (text, at, isFinal) => {
+      const from = readLiteral(text, at, prefix, isFinal);
+      return from <= NONE ? from : readUntilEnough(text, from, set, enough, isFinal);
+    },
+    swallow: runOf(set),
+  };
+}
+
+function afterContext(
+  kind: string,
+  after: CharacterClass,
+  mayFollow: (context: string) => boolean,
+  set: CharacterClass,
+  enough: (mix: RunMix) => boolean,
+): SecretPattern {
+  return {
+    kind,
+    first: set,
+    after,
+    mayFollow,
+    match: (text, at, isFinal) => readUntilEnough(text, at, set, enough, isFinal),
+    swallow: runOf(set),
+  };
+}
+
+/** `eyJ…` (an encoded `{"`), a dot or two, and at least eight more characters. */
+function matchJwt(text: string, at: number, isFinal: boolean): number {
+  const from = readLiteral(text, at, "eyJ", isFinal);
+  if (from <= NONE) return from;
+  const header = readRun(text, from, DASHED, MAX_RUN_CHARS, isFinal);
+  if (header === MORE) return MORE;
+  if (header - from < 8) return NONE;
+  const dots = readRun(text, header, DOT, 2, isFinal);
+  if (dots === MORE) return MORE;
+  return dots === header ? NONE : readUntilEnough(text, dots, DASHED, atLeast(8), isFinal);
+}
+
+/** `123456789:AA…`; digests after a number are of one case. */
+function matchTelegram(text: string, at: number, isFinal: boolean): number {
+  const id = readRun(text, at, DIGIT, 13, isFinal);
+  if (id === MORE) return MORE;
+  if (id - at < 6 || id - at > 12) return NONE;
+  const from = readLiteral(text, id, ":", isFinal);
+  return from <= NONE ? from : readUntilEnough(text, from, DASHED, mixedCase(30), isFinal);
+}
+
+function matchPemHeader(text: string, at: number, isFinal: boolean): number {
+  const from = readLiteral(text, at, "-----BEGIN ", isFinal);
+  if (from <= NONE) return from;
+  const label = readRun(text, from, PEM_LABEL, 64, isFinal);
+  if (label === MORE) return MORE;
+  return text.slice(from, label).includes("PRIVATE KEY") ? readLiteral(text, label, "-----", isFinal) : NONE;
+}
+
+/**
+ * Everything that can stand in a PEM or armour block, through its END line. States 0 to 4 count dashes in the body,
+ * 5 is the END line's label, 6 to 9 count the dashes after it.
+ */
+function swallowPem(state: number, code: number): number {
+  if (code === 0x2d) return state === 9 ? SWALLOWED_WITH : state + 1;
+  if (state >= 5 && isIn(PEM_LABEL, code)) return 5;
+  return isIn(PEM_BODY, code) ? 0 : SWALLOWED_BEFORE;
+}
+
+/** Up to the last `@` before the host, since passwords are not always encoded as they should be. */
+function matchUrlPassword(text: string, at: number, isFinal: boolean): number {
+  const end = readRun(text, at, PASSWORD, MAX_RUN_CHARS, isFinal);
+  if (end === MORE) return MORE;
+  const length = text.slice(at, end).lastIndexOf("@");
+  return length > 0 ? at + length : NONE;
+}
+
+function matchEmail(text: string, at: number, isFinal: boolean): number {
+  const local = readRun(text, at, LOCAL_PART, 64, isFinal);
+  if (local === MORE) return MORE;
+  const from = readLiteral(text, local, "@", isFinal);
+  if (from <= NONE) return from;
+  const end = readRun(text, from, DOMAIN, 255, isFinal);
+  if (end === MORE) return MORE;
+  const domains = [...text.slice(from, end).matchAll(/\.[A-Za-z]{2,}/g)];
+  const last = domains.at(-1);
+  return last === undefined || last.index === 0 ? NONE : from + last.index + last[0].length;
+}
+
+function phone(first: CharacterClass, after: CharacterClass, form: RegExp): SecretPattern {
+  return {
+    kind: "phone",
+    first,
+    after,
+    mayFollow: () => true,
+    match: (text, at, isFinal) => {
+      const end = readRun(text, at + 1, PHONE, 32, isFinal);
+      if (end === MORE) return MORE;
+      const match = form.exec(text.slice(at, end));
+      return match === null ? NONE : at + match[0].length;
+    },
+    swallow: () => SWALLOWED_BEFORE,
+  };
+}
