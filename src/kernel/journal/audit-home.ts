@@ -1,0 +1,160 @@
+/**
+ * The audit of a home: do ledger, journals and checkpoints tell one story?
+ *
+ * A1. Each run the ledger created has a journal, and each journal its run; a sealed run's journal ends where the
+ *     seal says. So a run that vanished whole is noticed.
+ * A2. Whatever a checkpoint covers must still stand: the ledger up to its head, and every journal that was open.
+ *     So a roll-back or a rewrite of the whole home is noticed against a checkpoint kept elsewhere.
+ * A3. A finding names the run, or the ledger entry, or both. No findings means that nothing contradicts.
+ */
+import type { Hash, RunId } from "../vocabulary/identifiers.ts";
+import { coversItsRuns, isSigned, type OpenRun, type SignedCheckpoint, type TrustedKey } from "./checkpoint.ts";
+import { type LedgerEntry, startLedger } from "./ledger.ts";
+
+/** What the audit asks of a journal; that it verifies in itself is `verifyJournal`'s to say. */
+export interface JournalFacts {
+  /** Its number of entries. */
+  readonly seq: number;
+  readonly sealed: boolean;
+  /** The hash of the entry with this seq; of 0, the chain's beginning; null beyond its end. */
+  readonly hashAt: (seq: number) => Hash | null;
+}
+
+export interface Home {
+  readonly homeId: string;
+  /** As `verifyLedger` returned it. */
+  readonly ledger: readonly LedgerEntry[];
+  readonly journals: ReadonlyMap<RunId, JournalFacts>;
+  /** Those kept elsewhere; the ledger's own are looked at too. */
+  readonly checkpoints: readonly SignedCheckpoint[];
+  readonly trusted: TrustedKey;
+}
+
+export type FindingCode =
+  | "ledger.rolled-back"
+  | "ledger.rewritten"
+  | "checkpoint.forged"
+  | "checkpoint.run-unlisted"
+  | "run.created-twice"
+  | "run.sealed-unopened"
+  | "run.missing"
+  | "run.unannounced"
+  | "run.truncated"
+  | "run.rewritten"
+  | "run.seal-missing";
+
+export interface Finding {
+  readonly code: FindingCode;
+  readonly runId: RunId | null;
+  /** The ledger entry that is bad, missing, or contradicted. */
+  readonly ledgerSeq: number | null;
+}
+
+export function auditHome(home: Home): readonly Finding[] {
+  const { runs, findings } = readRuns(home.ledger);
+  const checkpoints = [...home.ledger.flatMap(checkpointsIn), ...home.checkpoints];
+  const openAt = readOpenRuns(home.ledger, new Set(checkpoints.map(({ ledgerSeq }) => ledgerSeq)));
+  return distinct([
+    ...findings,
+    ...[...runs].flatMap(([runId, run]) => auditRun(runId, run, home.journals.get(runId))),
+    ...[...home.journals.keys()].flatMap((runId) => (runs.has(runId) ? [] : [found("run.unannounced", runId, null)])),
+    ...checkpoints.flatMap((checkpoint) => auditCheckpoint(checkpoint, home, openAt.get(checkpoint.ledgerSeq))),
+  ]);
+}
+
+interface LedgerRun {
+  readonly createdSeq: number;
+  readonly seal: Extract<LedgerEntry, { kind: "run.sealed" }> | null;
+}
+
+function readRuns(ledger: readonly LedgerEntry[]) {
+  const runs = new Map<RunId, LedgerRun>();
+  const findings: Finding[] = [];
+  for (const entry of ledger) {
+    if (entry.kind === "run.created") {
+      const { runId } = entry.data;
+      if (runs.has(runId)) findings.push(found("run.created-twice", runId, entry.seq));
+      else runs.set(runId, { createdSeq: entry.seq, seal: null });
+    } else if (entry.kind === "run.sealed") {
+      const { runId } = entry.data;
+      const run = runs.get(runId);
+      if (run?.seal !== null) findings.push(found("run.sealed-unopened", runId, entry.seq));
+      else runs.set(runId, { ...run, seal: entry });
+    }
+  }
+  return { runs, findings };
+}
+
+function auditRun(
+  runId: RunId,
+  { createdSeq, seal }: LedgerRun,
+  journal: JournalFacts | undefined,
+): readonly Finding[] {
+  if (journal === undefined) return [found("run.missing", runId, createdSeq)];
+  if (seal === null) return journal.sealed ? [found("run.seal-missing", runId, createdSeq)] : [];
+  const { seq, head } = seal.data;
+  if (journal.seq < seq) return [found("run.truncated", runId, seal.seq)];
+  const isAsSealed = journal.sealed && journal.seq === seq && journal.hashAt(seq) === head;
+  return isAsSealed ? [] : [found("run.rewritten", runId, seal.seq)];
+}
+
+function auditCheckpoint(
+  checkpoint: SignedCheckpoint,
+  { homeId, ledger, journals, trusted }: Home,
+  openRuns: ReadonlySet<RunId> | undefined,
+): readonly Finding[] {
+  const { ledgerSeq, head } = checkpoint;
+  // A claim that nobody signed proves nothing, neither for the home nor against it.
+  if (!isSigned(checkpoint, trusted) || !coversItsRuns(checkpoint))
+    return [found("checkpoint.forged", null, ledgerSeq)];
+  const covered = checkpoint.openRuns.flatMap((run) => auditOpenRun(run, ledgerSeq, journals.get(run.runId)));
+  if (openRuns === undefined) return [found("ledger.rolled-back", null, ledger.length + 1), ...covered];
+  const hash = ledgerSeq === 0 ? startLedger(homeId).hash : ledger[ledgerSeq - 1]?.hash;
+  if (hash !== head) return [found("ledger.rewritten", null, ledgerSeq), ...covered];
+  const listed = new Set(checkpoint.openRuns.map(({ runId }) => runId));
+  const unlisted = [...openRuns].filter((runId) => !listed.has(runId));
+  return [...covered, ...unlisted.map((runId) => found("checkpoint.run-unlisted", runId, ledgerSeq))];
+}
+
+function auditOpenRun(
+  { runId, seq, head }: OpenRun,
+  ledgerSeq: number,
+  journal: JournalFacts | undefined,
+): readonly Finding[] {
+  if (journal === undefined) return [found("run.missing", runId, ledgerSeq)];
+  if (journal.seq < seq) return [found("run.truncated", runId, ledgerSeq)];
+  return journal.hashAt(seq) === head ? [] : [found("run.rewritten", runId, ledgerSeq)];
+}
+
+/** The runs that were open after each of these entries; nothing for what lies beyond the end. */
+function readOpenRuns(
+  ledger: readonly LedgerEntry[],
+  wanted: ReadonlySet<number>,
+): ReadonlyMap<number, ReadonlySet<RunId>> {
+  const open = new Set<RunId>();
+  const openAt = new Map<number, ReadonlySet<RunId>>([[0, new Set()]]);
+  for (const entry of ledger) {
+    if (entry.kind === "run.created") open.add(entry.data.runId);
+    if (entry.kind === "run.sealed") open.delete(entry.data.runId);
+    if (wanted.has(entry.seq)) openAt.set(entry.seq, new Set(open));
+  }
+  return openAt;
+}
+
+function checkpointsIn(entry: LedgerEntry): readonly SignedCheckpoint[] {
+  return entry.kind === "checkpoint.signed" ? [entry.data] : [];
+}
+
+function found(code: FindingCode, runId: RunId | null, ledgerSeq: number | null): Finding {
+  return { code, runId, ledgerSeq };
+}
+
+/** Many checkpoints may miss the same thing: it is said once. */
+function distinct(findings: readonly Finding[]): readonly Finding[] {
+  const byMatter = new Map<string, Finding>();
+  for (const finding of findings) {
+    const matter = `${finding.code} ${finding.runId ?? finding.ledgerSeq}`;
+    if (!byMatter.has(matter)) byMatter.set(matter, finding);
+  }
+  return [...byMatter.values()];
+}

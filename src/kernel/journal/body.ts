@@ -1,0 +1,46 @@
+/**
+ * Bodies: where content lives. Entries name them by ref only, so forgetting a body breaks no chain.
+ *
+ * B1. ref = SHA-256(salt ‖ UTF-8 bytes). With the salt gone a ref says nothing about what it stood for.
+ * B2. `refsOf` finds every ref an entry names, once; sorted, since the order of fields in memory says nothing.
+ * B3. A prompt is a chain of its own: its head covers every ref that was ever appended to it.
+ */
+import { Defect } from "../vocabulary/defect.ts";
+import { hashBytes, hashCanonical } from "../vocabulary/hash.ts";
+import { asBodyRef, type BodyRef, type Hash } from "../vocabulary/identifiers.ts";
+import { bytesOfHex, joinBytes } from "./bytes.ts";
+import type { Entry } from "./entry.ts";
+
+export interface Body {
+  /** 16 bytes as 32 lower-case hex digits. */
+  readonly salt: string;
+  readonly text: string;
+}
+
+export const SALT_PATTERN = "^[0-9a-f]{32}$";
+
+export function bodyRef(salt: Uint8Array, text: string): BodyRef {
+  // UTF-8 has no lone surrogates: written as U+FFFD, two texts would share one ref.
+  if (!text.isWellFormed()) throw new Defect("body: a text with a lone surrogate");
+  return asBodyRef(hashBytes(joinBytes(salt, new TextEncoder().encode(text))));
+}
+
+export function isBodyOf(ref: BodyRef, { salt, text }: Body): boolean {
+  return bodyRef(bytesOfHex(salt), text) === ref;
+}
+
+export function refsOf(entry: Entry): readonly BodyRef[] {
+  return [...new Set([...refsIn(entry.decided), ...refsIn(entry.result)])].sort();
+}
+
+/** Every schema of an entry calls a ref `ref` or `…Ref`, and nothing else so. */
+function refsIn(value: unknown): readonly BodyRef[] {
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).flatMap(([key, inner]) =>
+    typeof inner === "string" && /^ref$|Ref$/.test(key) ? [asBodyRef(inner)] : refsIn(inner),
+  );
+}
+
+export function promptHead(previous: Hash | null, refs: readonly BodyRef[]): Hash {
+  return hashCanonical([previous, ...refs]);
+}

@@ -1,0 +1,97 @@
+/**
+ * Checkpoints: what a home says of itself at one moment, signed, so that a copy kept elsewhere holds it to that.
+ *
+ * C1. The signature is over {ledger_seq, head, merkle_root} as canonical JSON; the root covers every open run.
+ * C2. The order in which open runs are listed does not matter, and a run is listed once.
+ * C3. The kernel knows no signature scheme: whoever signs or verifies brings the function (Ed25519 in practice).
+ */
+import { type Static, Type } from "typebox";
+import { canonicalJson } from "../vocabulary/canonical-json.ts";
+import { Defect } from "../vocabulary/defect.ts";
+import type { Hash, RunId } from "../vocabulary/identifiers.ts";
+import { Count, closed, HashSchema, RunIdSchema } from "../vocabulary/schema-primitives.ts";
+import { toWire } from "../vocabulary/spelling.ts";
+import { merkleProof, merkleRoot, type ProofStep, verifyProof } from "./merkle.ts";
+
+export type Sign = (message: string) => string;
+export type VerifySignature = (publicKey: string, message: string, signature: string) => boolean;
+
+/** The key a verifier already trusts, from somewhere else than what it verifies. */
+export interface TrustedKey {
+  readonly publicKey: string;
+  readonly verifySignature: VerifySignature;
+}
+
+const OpenRunSchema = Type.Object({ runId: RunIdSchema, seq: Count, head: HashSchema }, closed);
+/** How far the journal of a run that was not sealed had come. */
+export type OpenRun = Readonly<Static<typeof OpenRunSchema>>;
+
+/** A checkpoint with what the root stands for, as the ledger holds it and as it is kept elsewhere. */
+export const SignedCheckpointSchema = Type.Object(
+  {
+    ledgerSeq: Count,
+    head: HashSchema,
+    merkleRoot: HashSchema,
+    openRuns: Type.Unsafe<readonly OpenRun[]>(Type.Array(OpenRunSchema)),
+    signature: Type.String({ minLength: 1 }),
+  },
+  closed,
+);
+export type SignedCheckpoint = Readonly<Static<typeof SignedCheckpointSchema>>;
+export type Checkpoint = Pick<SignedCheckpoint, "ledgerSeq" | "head" | "merkleRoot">;
+
+export interface HomeState {
+  readonly ledgerSeq: number;
+  readonly ledgerHead: Hash;
+  readonly openRuns: readonly OpenRun[];
+}
+
+export function checkpointOf({ ledgerSeq, ledgerHead, openRuns }: HomeState): Checkpoint {
+  return { ledgerSeq, head: ledgerHead, merkleRoot: merkleRoot(inOrder(openRuns).map(leafOf)) };
+}
+
+export function signCheckpoint(state: HomeState, sign: Sign): SignedCheckpoint {
+  const checkpoint = checkpointOf(state);
+  return { ...checkpoint, openRuns: inOrder(state.openRuns), signature: sign(messageOf(checkpoint)) };
+}
+
+export function isSigned(checkpoint: Checkpoint & { readonly signature: string }, key: TrustedKey): boolean {
+  return key.verifySignature(key.publicKey, messageOf(checkpoint), checkpoint.signature);
+}
+
+/** Does the root stand for exactly these open runs, each listed once? */
+export function coversItsRuns({ openRuns, merkleRoot: root }: SignedCheckpoint): boolean {
+  return isInOrder(openRuns) && merkleRoot(openRuns.map(leafOf)) === root;
+}
+
+/** Shows that a checkpoint covers this run without showing the others; null when it does not. */
+export function proveOpenRun(openRuns: readonly OpenRun[], runId: RunId): readonly ProofStep[] | null {
+  const runs = inOrder(openRuns);
+  const index = runs.findIndex((run) => run.runId === runId);
+  return index === -1 ? null : merkleProof(runs.map(leafOf), index);
+}
+
+export function isOpenRunProven(checkpoint: Checkpoint, run: OpenRun, proof: readonly ProofStep[]): boolean {
+  return verifyProof(checkpoint.merkleRoot, leafOf(run), proof);
+}
+
+function messageOf({ ledgerSeq, head, merkleRoot: root }: Checkpoint): string {
+  return canonicalJson(toWire({ ledgerSeq, head, merkleRoot: root }));
+}
+
+function leafOf({ runId, seq, head }: OpenRun): Uint8Array {
+  return new TextEncoder().encode(canonicalJson(toWire({ runId, seq, head })));
+}
+
+function inOrder(openRuns: readonly OpenRun[]): readonly OpenRun[] {
+  const ordered = openRuns.toSorted((a, b) => (a.runId < b.runId ? -1 : 1));
+  if (!isInOrder(ordered)) throw new Defect("checkpoint: a run is listed twice");
+  return ordered;
+}
+
+function isInOrder(openRuns: readonly OpenRun[]): boolean {
+  return openRuns.every((run, index) => {
+    const before = openRuns[index - 1];
+    return before === undefined || before.runId < run.runId;
+  });
+}

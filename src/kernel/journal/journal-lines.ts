@@ -1,0 +1,30 @@
+/**
+ * The journal file (design §7): one line an entry, canonical JSON in snake_case.
+ *
+ * L1. `parseLine` accepts exactly what `toLine` writes: all fields, no others, each of its type; `decided`, the
+ *     events it quotes and the result valid for their kinds.
+ * L2. The format alone is judged here; whether entries belong together, `verify-journal.ts` says.
+ */
+import { canonicalJson } from "../vocabulary/canonical-json.ts";
+import { toWire } from "../vocabulary/spelling.ts";
+import { type Entry, type EntryKind, entrySchemaOf, STATE_OF } from "./entry.ts";
+import { parserByKind } from "./parse-by-kind.ts";
+import { type Parsed, parseCanonical, type Records, readRecords } from "./read-records.ts";
+
+export function toLine(entry: Entry): string {
+  return canonicalJson(toWire(entry));
+}
+
+export function parseLine(line: string): Parsed<Entry> {
+  const parsed = parseCanonical(line);
+  return parsed.ok ? parseEntry(parsed.value) : parsed;
+}
+
+export function readJournal(file: string | Uint8Array): Records<Entry> {
+  return readRecords(file, parseLine);
+}
+
+/** An entry in its wire form. */
+export const parseEntry = parserByKind<Entry>(
+  Object.fromEntries((Object.keys(STATE_OF) as EntryKind[]).map((kind) => [kind, entrySchemaOf(kind)])),
+);

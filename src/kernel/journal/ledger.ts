@@ -1,0 +1,207 @@
+/**
+ * The ledger (X-24): one chain per home for what is not inside a run.
+ *
+ * G1. hash = H of the entry without its hash, in wire form; H_0 = H(["ledger", home id]), so that no entry can be
+ *     moved to another home.
+ * G2. The kinds are a closed list, each with its data: metadata and refs, never content or secrets.
+ * G3. `verifyLedger` names the first bad entry, as `verifyJournal` does, and takes the same view of torn tails,
+ *     anchors and clocks.
+ * G4. A checkpoint inside the ledger names the head that stood there, and where a key is trusted, is signed by it.
+ */
+import { type Static, Type } from "typebox";
+import { canonicalJson } from "../vocabulary/canonical-json.ts";
+import { hashCanonical } from "../vocabulary/hash.ts";
+import type { Hash, SessionId } from "../vocabulary/identifiers.ts";
+import { OUTCOMES } from "../vocabulary/outcome.ts";
+import {
+  ApprovalIdSchema,
+  BodyRefSchema,
+  CallIdSchema,
+  closed,
+  HashSchema,
+  nullable,
+  RunIdSchema,
+} from "../vocabulary/schema-primitives.ts";
+import { toWire } from "../vocabulary/spelling.ts";
+import { type Anchor, findClockRegress, findLostAnchor } from "./chain-checks.ts";
+import { coversItsRuns, isSigned, SignedCheckpointSchema, type TrustedKey } from "./checkpoint.ts";
+import { parserByKind } from "./parse-by-kind.ts";
+import { type BadEntry, type Parsed, parseCanonical, type Refused, readRecords } from "./read-records.ts";
+
+const LEDGER_FORMAT = 1;
+
+const Text = Type.String({ minLength: 1 });
+
+const run = { runId: RunIdSchema };
+const call = { callId: CallIdSchema };
+const capability = Type.Object({ sessionId: Type.Unsafe<SessionId>(Text), capability: Text }, closed);
+const sender = Type.Object({ channel: Text, sender: Text }, closed);
+
+/** What an entry of each kind says. */
+export const LedgerDataSchemas = {
+  "run.created": Type.Object({ ...run, contractHash: HashSchema }, closed),
+  /** `seq` and `head` are the anchor of the run's journal. */
+  "run.sealed": Type.Object(
+    { ...run, outcome: Type.Enum([...OUTCOMES]), seq: Type.Integer({ minimum: 1 }), head: HashSchema },
+    closed,
+  ),
+  "capability.requested": capability,
+  "capability.granted": capability,
+  "capability.revoked": capability,
+  "approval.decided": Type.Object(
+    {
+      ...run,
+      ...call,
+      approvalId: ApprovalIdSchema,
+      planHash: HashSchema,
+      decision: Type.Enum(["allow", "deny", "expired", "unreachable"]),
+    },
+    closed,
+  ),
+  "effect.resolved": Type.Object(
+    { ...run, ...call, decision: Type.Enum(["done", "retry", "fail", "expired"]) },
+    closed,
+  ),
+  "token.created": Type.Object({ tokenId: Text, scope: Type.Enum(["chat", "operate", "admin"]) }, closed),
+  "token.revoked": Type.Object({ tokenId: Text }, closed),
+  /** Which settings, not to what: the hash is of the whole config after the change. */
+  "config.changed": Type.Object({ paths: Type.Array(Text, { minItems: 1 }), configHash: HashSchema }, closed),
+  "pair.accepted": sender,
+  "pair.denied": sender,
+  "slot.settled": Type.Object(
+    {
+      jobId: Text,
+      dueAt: Text,
+      status: Type.Enum(["ran", "skipped", "missed"]),
+      reason: nullable(Text),
+      runId: nullable(RunIdSchema),
+    },
+    closed,
+  ),
+  /** Hashes of the policy state before and after. */
+  "policy.delta": Type.Object({ ...run, before: HashSchema, after: HashSchema }, closed),
+  "body.erased": Type.Object({ refs: Type.Array(BodyRefSchema, { minItems: 1 }) }, closed),
+  "checkpoint.signed": SignedCheckpointSchema,
+};
+export type LedgerKind = keyof typeof LedgerDataSchemas;
+
+export interface LedgerDraft<K extends LedgerKind> {
+  readonly kind: K;
+  readonly ts: string;
+  readonly actor: string;
+  readonly data: Readonly<Static<(typeof LedgerDataSchemas)[K]>>;
+}
+interface LedgerFrame {
+  readonly v: typeof LEDGER_FORMAT;
+  /** From 1, without gaps. */
+  readonly seq: number;
+  readonly prev: Hash;
+  readonly hash: Hash;
+}
+export type LedgerEntryOf<K extends LedgerKind> = LedgerFrame & LedgerDraft<K>;
+export type LedgerEntry = { [K in LedgerKind]: LedgerEntryOf<K> }[LedgerKind];
+
+export interface LedgerHead {
+  readonly seq: number;
+  readonly hash: Hash;
+}
+
+export function startLedger(homeId: string): LedgerHead {
+  return { seq: 0, hash: hashCanonical(["ledger", homeId]) };
+}
+
+/** The new entry is the new head. */
+export function appendLedger<K extends LedgerKind>(head: LedgerHead, draft: LedgerDraft<K>): LedgerEntryOf<K> {
+  const unlinked = { ...draft, v: LEDGER_FORMAT, seq: head.seq + 1, prev: head.hash } as const;
+  return { ...unlinked, hash: hashEntry(unlinked) };
+}
+
+export function toLedgerLine(entry: LedgerEntry): string {
+  return canonicalJson(toWire(entry));
+}
+
+export interface LedgerExpectation {
+  readonly homeId: string;
+  readonly anchor?: Anchor;
+  readonly trusted?: TrustedKey;
+}
+
+export interface VerifiedLedger {
+  readonly ok: true;
+  readonly entries: readonly LedgerEntry[];
+  readonly head: Hash;
+  readonly length: number;
+  readonly torn: string | null;
+  /** Strange, but no proof of tampering. */
+  readonly flags: readonly BadEntry[];
+}
+
+export function verifyLedger(file: string | Uint8Array, expected: LedgerExpectation): VerifiedLedger | Refused {
+  const { entries, torn, bad } = readRecords(file, parseLedgerLine);
+  const start = startLedger(expected.homeId);
+  const broken =
+    findBroken(start, entries, expected.trusted) ?? bad ?? findLostAnchor(start.hash, entries, expected.anchor);
+  if (broken !== null) return { ok: false, ...broken };
+  const head = entries.at(-1)?.hash ?? start.hash;
+  return { ok: true, entries, head, length: entries.length, torn, flags: findClockRegress(entries) };
+}
+
+function findBroken(
+  start: LedgerHead,
+  entries: readonly LedgerEntry[],
+  trusted: TrustedKey | undefined,
+): BadEntry | null {
+  const heads = [start.hash];
+  for (const entry of entries) {
+    const problem = linkProblem(entry, heads) ?? checkpointProblem(entry, heads, trusted);
+    if (problem !== null) return { entry: heads.length, problem };
+    heads.push(entry.hash);
+  }
+  return null;
+}
+
+/** `heads` are the hashes before this entry, by seq. */
+function linkProblem(entry: LedgerEntry, heads: readonly Hash[]): string | null {
+  if (entry.seq !== heads.length) return `seq is ${entry.seq} instead of ${heads.length}`;
+  if (entry.prev !== heads.at(-1)) return "prev is not the hash before";
+  return entry.hash === hashEntry(entry) ? null : "hash does not match";
+}
+
+function checkpointProblem(entry: LedgerEntry, heads: readonly Hash[], trusted: TrustedKey | undefined): string | null {
+  if (entry.kind !== "checkpoint.signed") return null;
+  if (entry.data.head !== heads[entry.data.ledgerSeq]) return "checkpoint names a head that was not there";
+  if (!coversItsRuns(entry.data)) return "merkle_root is not that of open_runs";
+  return trusted === undefined || isSigned(entry.data, trusted) ? null : "signature is not the trusted key's";
+}
+
+type Unlinked = Pick<LedgerEntry, "v" | "seq" | "ts" | "kind" | "actor" | "prev"> & { readonly data: unknown };
+
+function hashEntry({ v, seq, ts, kind, actor, data, prev }: Unlinked): Hash {
+  return hashCanonical(toWire({ v, seq, ts, kind, actor, data, prev }));
+}
+
+const parseEntry = parserByKind<LedgerEntry>(
+  Object.fromEntries(
+    Object.entries(LedgerDataSchemas).map(([kind, data]) => [
+      kind,
+      Type.Object(
+        {
+          v: Type.Literal(LEDGER_FORMAT),
+          seq: Type.Integer({ minimum: 1 }),
+          ts: Type.String(),
+          kind: Type.Literal(kind),
+          actor: Type.String(),
+          data,
+          prev: HashSchema,
+          hash: HashSchema,
+        },
+        closed,
+      ),
+    ]),
+  ),
+);
+
+function parseLedgerLine(line: string): Parsed<LedgerEntry> {
+  const parsed = parseCanonical(line);
+  return parsed.ok ? parseEntry(parsed.value) : parsed;
+}

@@ -1,0 +1,30 @@
+/** Records in their wire form whose `kind` says which schema they follow. */
+import type { TSchema } from "typebox";
+import { Compile, type Validator } from "typebox/compile";
+import type { JsonValue } from "../vocabulary/parse-json.ts";
+import { fromWire, toWireSchema } from "../vocabulary/spelling.ts";
+import type { Parsed } from "./read-records.ts";
+
+/** The schemas are those of the inside form; `T` is what they describe. */
+export function parserByKind<T>(schemas: Readonly<Record<string, TSchema>>): (document: JsonValue) => Parsed<T> {
+  // Compiled when first met: all of a journal's schemas take a tenth of a second, which no start should wait for.
+  const checks = new Map<string, Validator>();
+  const checkFor = (kind: string, schema: TSchema): Validator => {
+    const check = checks.get(kind) ?? Compile(toWireSchema({ ...schema }));
+    checks.set(kind, check);
+    return check;
+  };
+  return (document) => {
+    const kind = kindOf(document);
+    const schema = Object.hasOwn(schemas, kind) ? schemas[kind] : undefined;
+    if (schema === undefined) return { ok: false, problem: "not of a known kind" };
+    if (!checkFor(kind, schema).Check(document)) return { ok: false, problem: `not a valid ${kind}` };
+    return { ok: true, value: fromWire<unknown>(document) as T };
+  };
+}
+
+function kindOf(document: JsonValue): string {
+  if (typeof document !== "object" || document === null || Array.isArray(document)) return "";
+  const { kind } = document as { readonly [key: string]: JsonValue };
+  return typeof kind === "string" ? kind : "";
+}

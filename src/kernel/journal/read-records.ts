@@ -1,0 +1,69 @@
+/**
+ * Files of records: one canonical JSON object a line, each line ended by a newline.
+ *
+ * R1. A line is exactly the canonical form of what it says, so every byte of it is significant.
+ * R2. Only the newline byte ends a line: U+2028 and carriage returns are characters like any other.
+ * R3. Bytes behind the last newline are a torn tail: an append that a crash cut short, never tampering.
+ * R4. Reading stops at the first bad line: what follows it proves nothing.
+ */
+import { canonicalJson } from "../vocabulary/canonical-json.ts";
+import { type JsonValue, parseJson } from "../vocabulary/parse-json.ts";
+
+export type Parsed<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: string };
+
+export interface Records<T> {
+  /** All records before the first bad line. */
+  readonly entries: readonly T[];
+  /** For people to look at: where it is not UTF-8 it shows U+FFFD. */
+  readonly torn: string | null;
+  readonly bad: BadEntry | null;
+}
+
+export interface BadEntry {
+  /** Its line, from 1. */
+  readonly entry: number;
+  readonly problem: string;
+}
+
+export type Refused = { readonly ok: false } & BadEntry;
+
+const NEWLINE = 0x0a;
+// A decoder that mends what it reads would give two files one text.
+const strictly = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+const leniently = new TextDecoder("utf-8", { ignoreBOM: true });
+
+export function readRecords<T>(file: string | Uint8Array, parse: (line: string) => Parsed<T>): Records<T> {
+  const bytes = typeof file === "string" ? new TextEncoder().encode(file) : file;
+  const end = bytes.lastIndexOf(NEWLINE) + 1;
+  const torn = end === bytes.length ? null : leniently.decode(bytes.subarray(end));
+  const entries: T[] = [];
+  for (let start = 0; start < end; ) {
+    const lineEnd = bytes.indexOf(NEWLINE, start);
+    const text = decodeText(bytes.subarray(start, lineEnd));
+    const parsed = text.ok ? parse(text.value) : text;
+    if (!parsed.ok) return { entries, torn, bad: { entry: entries.length + 1, problem: parsed.problem } };
+    entries.push(parsed.value);
+    start = lineEnd + 1;
+  }
+  return { entries, torn, bad: null };
+}
+
+export function parseCanonical(line: string): Parsed<JsonValue> {
+  const parsed = parseDocument(line);
+  if (parsed.ok && canonicalJson(parsed.value) !== line) return { ok: false, problem: "not canonical JSON" };
+  return parsed;
+}
+
+/** A JSON text of any layout and length. */
+export function parseDocument(text: string): Parsed<JsonValue> {
+  const parsed = parseJson(text, { maxChars: text.length });
+  return parsed.ok ? parsed : { ok: false, problem: `not JSON: ${parsed.problem} at ${parsed.at}` };
+}
+
+export function decodeText(bytes: Uint8Array): Parsed<string> {
+  try {
+    return { ok: true, value: strictly.decode(bytes) };
+  } catch {
+    return { ok: false, problem: "not UTF-8" };
+  }
+}

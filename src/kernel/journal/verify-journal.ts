@@ -1,0 +1,91 @@
+/**
+ * Verification of a journal: is every byte what was written, and if not, which entry is the first that is not?
+ *
+ * F1. All hashes are computed anew, so any change of an entry is found in that entry.
+ * F2. Entries count from 1 without gaps, and all name one run, contract, adapter and model profile.
+ * F3. TERMINATE follows COMMIT and ends the journal; the other edges are the machine's to judge.
+ * F4. A chain cannot know that its end was cut off. An anchor can.
+ * F5. Order is `seq`: a clock that went back is flagged, not refused.
+ * F6. A torn tail is reported, not refused; but behind TERMINATE nothing was ever being written.
+ */
+import type { Hash } from "../vocabulary/identifiers.ts";
+import { genesisHash, hashAction, hashLink, hashResult } from "./chain.ts";
+import { type Anchor, findClockRegress, findLostAnchor } from "./chain-checks.ts";
+import type { Entry } from "./entry.ts";
+import { readJournal } from "./journal-lines.ts";
+import type { BadEntry, Refused } from "./read-records.ts";
+
+export interface JournalExpectation {
+  readonly contractHash: Hash;
+  readonly anchor?: Anchor;
+}
+
+export interface VerifiedEntries {
+  readonly ok: true;
+  readonly head: Hash;
+  readonly length: number;
+  readonly sealed: boolean;
+  /** Strange, but no proof of tampering. */
+  readonly flags: readonly BadEntry[];
+}
+
+export interface VerifiedJournal extends VerifiedEntries {
+  readonly entries: readonly Entry[];
+  readonly torn: string | null;
+}
+
+export function verifyJournal(file: string | Uint8Array, expected: JournalExpectation): VerifiedJournal | Refused {
+  const { entries, torn, bad } = readJournal(file);
+  const verified = verify(entries, bad, expected);
+  if (!verified.ok) return verified;
+  if (verified.sealed && torn !== null) return { ok: false, entry: entries.length + 1, problem: AFTER_THE_END };
+  return { ...verified, entries, torn };
+}
+
+export function verifyEntries(entries: readonly Entry[], expected: JournalExpectation): VerifiedEntries | Refused {
+  return verify(entries, null, expected);
+}
+
+function verify(
+  entries: readonly Entry[],
+  bad: BadEntry | null,
+  { contractHash, anchor }: JournalExpectation,
+): VerifiedEntries | Refused {
+  const genesis = genesisHash(contractHash);
+  const broken = findBroken(entries, contractHash) ?? bad ?? findLostAnchor(genesis, entries, anchor);
+  if (broken !== null) return { ok: false, ...broken };
+  const last = entries.at(-1);
+  return {
+    ok: true,
+    head: last?.hash ?? genesis,
+    length: entries.length,
+    sealed: last?.kind === "TERMINATE",
+    flags: findClockRegress(entries),
+  };
+}
+
+function findBroken(entries: readonly Entry[], contractHash: Hash): BadEntry | null {
+  for (const [index, entry] of entries.entries()) {
+    const problem = problemOf(entry, entries[index - 1] ?? null, entries[0] ?? entry, contractHash);
+    if (problem !== null) return { entry: index + 1, problem };
+  }
+  return null;
+}
+
+const AFTER_THE_END = "follows TERMINATE";
+
+function problemOf(entry: Entry, before: Entry | null, first: Entry, contractHash: Hash): string | null {
+  const expectedSeq = (before?.seq ?? 0) + 1;
+  if (before?.kind === "TERMINATE") return AFTER_THE_END;
+  if (entry.seq !== expectedSeq) return `seq is ${entry.seq} instead of ${expectedSeq}`;
+  if (entry.contractHash !== contractHash) return "contract_hash is another contract's";
+  if (entry.runId !== first.runId) return "run_id is another run's";
+  if (entry.adapterVersion !== first.adapterVersion) return "adapter_version changed within the run";
+  if (entry.modelProfileId !== first.modelProfileId) return "model_profile_id changed within the run";
+  if (entry.prev !== (before?.hash ?? genesisHash(contractHash))) return "prev is not the hash before";
+  if (entry.actionHash !== hashAction(entry)) return "action_hash does not match";
+  if (entry.resultHash !== hashResult(entry.result)) return "result_hash does not match";
+  if (entry.hash !== hashLink(entry)) return "hash does not match";
+  if (entry.kind === "TERMINATE" && before?.kind !== "COMMIT") return "TERMINATE does not follow COMMIT";
+  return null;
+}

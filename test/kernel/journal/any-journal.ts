@@ -1,0 +1,148 @@
+/** Journals built with `appendEntry` alone: chains and formats are right, what they tell need not make sense. */
+import fc from "fast-check";
+import { DEFAULT_TERMS } from "../../../src/kernel/contract/default-terms.ts";
+import { sealContract } from "../../../src/kernel/contract/seal-contract.ts";
+import {
+  advance,
+  appendEntry,
+  type EntryDraft,
+  hashAction,
+  hashLink,
+  hashResult,
+  startChain,
+} from "../../../src/kernel/journal/chain.ts";
+import {
+  DecidedSchemas,
+  type Entry,
+  type EntryKind,
+  entrySchemaOf,
+  type Result,
+  STATE_OF,
+} from "../../../src/kernel/journal/entry.ts";
+import { LabelsSchema } from "../../../src/kernel/journal/event.ts";
+import { toLine } from "../../../src/kernel/journal/journal-lines.ts";
+import { hashBytes } from "../../../src/kernel/vocabulary/hash.ts";
+import { asRunId, type BodyRef } from "../../../src/kernel/vocabulary/identifiers.ts";
+import { CLEAN_LABELS } from "../../../src/kernel/vocabulary/labels.ts";
+import { anyOf, anyText, BODIES } from "./any-record.ts";
+
+export const RUN_ID = asRunId("run_1");
+export const CONTRACT = sealContract({
+  ...DEFAULT_TERMS,
+  contractId: "contract_1",
+  allowedTools: ["fs.read_text"],
+  adapterVersion: "native-tools@1",
+  modelProfileId: "native-tools",
+  model: "builtin:demo",
+  toolsDigest: hashBytes("tools"),
+  requiredEffects: [{ tool: "fs.*", args: { file_path: "notes.txt" } }],
+});
+
+export const KINDS = Object.keys(STATE_OF) as readonly EntryKind[];
+export type AnyDraft = EntryDraft<EntryKind>;
+
+export function chainOf(drafts: readonly AnyDraft[], runId = RUN_ID): readonly Entry[] {
+  const entries: Entry[] = [];
+  let head = startChain(runId, CONTRACT);
+  for (const draft of drafts) {
+    const entry = appendEntry(head, draft) as Entry;
+    entries.push(entry);
+    // From the second entry on there is a fingerprint, as after a first response.
+    head = { ...advance(head, entry), modelFingerprint: "fp_1" };
+  }
+  return entries;
+}
+
+export function fileOf(entries: readonly Entry[]): string {
+  return entries.map((entry) => `${toLine(entry)}\n`).join("");
+}
+
+/** The entry with these fields instead, and every hash of it made right again but those that are given. */
+export function forge(entry: Entry, changes: Partial<Record<keyof Entry, unknown>>): Entry {
+  const changed = { ...entry, ...changes } as Entry;
+  const hashes = { actionHash: hashAction(changed), resultHash: hashResult(changed.result), ...changes };
+  const linked = { ...changed, ...hashes } as Entry;
+  return { ...linked, hash: hashLink(linked), ...changes } as Entry;
+}
+
+const anyResult = anyOf<Result>(entrySchemaOf("COMMIT").properties.result);
+
+export function anyDraft(kinds: readonly EntryKind[]): fc.Arbitrary<AnyDraft> {
+  return fc.constantFrom(...kinds).chain((kind) =>
+    fc.record(
+      {
+        kind: fc.constant(kind),
+        ts: anyText,
+        elapsedMs: fc.maxSafeNat(),
+        stepId: anyText,
+        actor: anyText,
+        labels: anyOf<AnyDraft["labels"]>(LabelsSchema),
+        decided: anyOf<AnyDraft["decided"]>(DecidedSchemas[kind]),
+        result: anyResult,
+      },
+      { noNullPrototype: true },
+    ),
+  );
+}
+
+const OPEN_KINDS = KINDS.filter((kind) => kind !== "TERMINATE");
+
+export function anyOpenJournal(maxLength = 5): fc.Arbitrary<readonly Entry[]> {
+  return fc.array(anyDraft(OPEN_KINDS), { minLength: 1, maxLength }).map((drafts) => chainOf(drafts));
+}
+
+export function anySealedJournal(maxLength = 5): fc.Arbitrary<readonly Entry[]> {
+  return fc
+    .tuple(fc.array(anyDraft(OPEN_KINDS), { maxLength }), anyDraft(["COMMIT"]), anyDraft(["TERMINATE"]))
+    .map(([drafts, commit, end]) => chainOf([...drafts, commit, end]));
+}
+
+const BUDGET = {
+  inferences: 1,
+  formatRetries: 0,
+  tokens: 9,
+  toolOutputBytes: 0,
+  spendMicrousd: 0,
+  performed: 0,
+  succeeded: 0,
+};
+const RECOVERY = { active: false, failuresInARow: 0, failuresInRecovery: 0, successesInARow: 0 };
+const [FIRST_REF] = [...BODIES.keys()] as [BodyRef];
+const frame = { elapsedMs: 0, stepId: "s1", actor: "machine", labels: CLEAN_LABELS, result: null } as const;
+
+/** Three entries, as short as they can be, with text of one to four bytes a character. */
+export const SMALL_JOURNAL: readonly Entry[] = chainOf([
+  {
+    ...frame,
+    kind: "run.created",
+    ts: "2026-01-02T03:04:05.000Z",
+    decided: {
+      messageRef: null,
+      principal: "Zoë\u2028\n\ufffd\u{1f512}",
+      contractHash: CONTRACT.contractHash,
+      verdicts: [],
+      heard: [],
+    },
+  },
+  {
+    ...frame,
+    kind: "COMMIT",
+    ts: "2026-01-02T03:04:06.000Z",
+    decided: {
+      budget: BUDGET,
+      recovery: RECOVERY,
+      cycle: 0,
+      promptTokens: 10,
+      skipped: [],
+      next: "TERMINATE",
+      heard: [{ type: "timer.fired", ts: "2026-01-02T03:04:05.500Z", elapsedMs: 500, timer: "run" }],
+    },
+  },
+  {
+    ...frame,
+    kind: "TERMINATE",
+    ts: "2026-01-02T03:04:06.000Z",
+    decided: { outcome: "COMPLETED_CHAT_ONLY", reason: null, attempts: [] },
+    result: { type: "run.answered", ref: FIRST_REF },
+  },
+]);

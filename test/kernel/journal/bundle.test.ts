@@ -1,0 +1,223 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { refsOf } from "../../../src/kernel/journal/body.ts";
+import { type BundleParts, makeBundle, verifyBundle } from "../../../src/kernel/journal/bundle.ts";
+import type { Entry } from "../../../src/kernel/journal/entry.ts";
+import { canonicalJson } from "../../../src/kernel/vocabulary/canonical-json.ts";
+import { hashBytes } from "../../../src/kernel/vocabulary/hash.ts";
+import { asBodyRef, type BodyRef } from "../../../src/kernel/vocabulary/identifiers.ts";
+import { toWire } from "../../../src/kernel/vocabulary/spelling.ts";
+import { verifies } from "../../requirements.ts";
+import { anyOpenJournal, anySealedJournal, CONTRACT, fileOf, forge, RUN_ID, SMALL_JOURNAL } from "./any-journal.ts";
+import { BODIES } from "./any-record.ts";
+import { anyTampering, encode } from "./tamper.ts";
+import { PUBLIC_KEY, sign, signAsStranger, verifySignature } from "./toy-key.ts";
+
+const NO_BUNDLE = "not a bundle as surety.run-bundle.v1 has it";
+const OTHER = hashBytes("other");
+const CONTRACT_DOCUMENT: unknown = toWire(CONTRACT);
+const [created, commit, end] = SMALL_JOURNAL as [Entry, Entry, Entry];
+const [ANSWER_REF] = refsOf(end) as [BodyRef];
+
+function partsOf(entries: readonly Entry[]): BundleParts {
+  return { contract: CONTRACT_DOCUMENT, entries, bodies: BODIES, publicKey: PUBLIC_KEY, sign };
+}
+
+function bundleOf(entries: readonly Entry[], changes: Partial<BundleParts> = {}): string {
+  const made = makeBundle({ ...partsOf(entries), ...changes });
+  if (!made.ok) throw new Error(made.problem);
+  return made.text;
+}
+
+const namedBy = (entries: readonly Entry[]): readonly BodyRef[] => [...new Set(entries.flatMap(refsOf))].sort();
+
+describe("a run bundle", () => {
+  verifies("X-3", "verifies with nothing else at hand, and names outcome, head and signer", () => {
+    fc.assert(
+      fc.property(anySealedJournal(), (entries) => {
+        const last = entries.at(-1) as Entry & { kind: "TERMINATE" };
+        const expected = {
+          ok: true,
+          runId: RUN_ID,
+          head: last.hash,
+          outcome: last.decided.outcome,
+          erased: [],
+          publicKey: PUBLIC_KEY,
+        };
+        expect(verifyBundle(bundleOf(entries), { verifySignature })).toEqual(expected);
+        expect(verifyBundle(encode(bundleOf(entries)), { verifySignature })).toEqual(expected);
+      }),
+      { numRuns: 30 },
+    );
+  });
+
+  verifies("X-3", "is one canonical JSON document of the pinned fields, with readable bodies and a signed head", () => {
+    const text = bundleOf(SMALL_JOURNAL);
+    const bundle = JSON.parse(text);
+    expect(canonicalJson(bundle)).toBe(text);
+    expect(bundle).toEqual({
+      format: "surety.run-bundle.v1",
+      contract: CONTRACT_DOCUMENT,
+      entries: fileOf(SMALL_JOURNAL)
+        .trimEnd()
+        .split("\n")
+        .map((line) => JSON.parse(line)),
+      bodies: { [ANSWER_REF]: BODIES.get(ANSWER_REF) },
+      public_key: PUBLIC_KEY,
+      signature: sign(
+        `{"contract_hash":"${CONTRACT.contractHash}","format":"surety.run-bundle.v1","head":"${end.hash}","run_id":"run_1"}`,
+      ),
+    });
+  });
+
+  test("is a bundle in any layout", () => {
+    const pretty = JSON.stringify(JSON.parse(bundleOf(SMALL_JOURNAL)), null, 2);
+    expect(verifyBundle(pretty, { verifySignature }).ok).toBe(true);
+  });
+
+  verifies("X-3", "lists refs without a body as erased", () => {
+    fc.assert(
+      fc.property(anySealedJournal(), fc.subarray([...BODIES.keys()]), (entries, kept) => {
+        const bodies = new Map([...BODIES].filter(([ref]) => kept.includes(ref)));
+        const verdict = verifyBundle(bundleOf(entries, { bodies }), { verifySignature });
+        expect(verdict.ok && verdict.erased).toEqual(namedBy(entries).filter((ref) => !kept.includes(ref)));
+      }),
+      { numRuns: 30 },
+    );
+  });
+
+  verifies(
+    "X-3",
+    "no change of its meaning by one byte is missed",
+    () => {
+      const text = bundleOf(SMALL_JOURNAL);
+      const original = encode(text);
+      fc.assert(
+        fc.property(fc.infiniteStream(fc.nat()), (choices) => {
+          const { bytes } = anyTampering(original, () => choices.next().value);
+          expect(verifyBundle(bytes, { verifySignature }).ok).toBe(isSameMeaning(bytes, text));
+        }),
+        { numRuns: 1500 },
+      );
+    },
+    60_000,
+  );
+
+  function isSameMeaning(bytes: Uint8Array, text: string): boolean {
+    try {
+      return canonicalJson(JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes))) === text;
+    } catch {
+      return false;
+    }
+  }
+});
+
+describe("makeBundle", () => {
+  test("refuses what is not sealed, does not verify, or has no contract", () => {
+    const refused: readonly (readonly [Partial<BundleParts>, object])[] = [
+      [{ entries: [created, commit] }, { ok: false, problem: "the run is not sealed" }],
+      [{ entries: [] }, { ok: false, problem: "the run is not sealed" }],
+      [
+        { entries: [created, forge(commit, { prev: OTHER }), end] },
+        { ok: false, entry: 2, problem: "prev is not the hash before" },
+      ],
+      [{ contract: null }, { ok: false, problem: "contract: not a JSON object" }],
+      [
+        { bodies: new Map([[ANSWER_REF, { salt: "00".repeat(16), text: "forged" }]]) },
+        { ok: false, problem: `body ${ANSWER_REF} is not what its ref stands for` },
+      ],
+    ];
+    for (const [changes, verdict] of refused) {
+      expect(makeBundle({ ...partsOf(SMALL_JOURNAL), ...changes })).toEqual(verdict);
+    }
+  });
+
+  test("takes along no body that the run does not name", () => {
+    fc.assert(
+      fc.property(anySealedJournal(), (entries) => {
+        const { bodies } = JSON.parse(bundleOf(entries)) as { bodies: object };
+        expect(Object.keys(bodies).sort()).toEqual(namedBy(entries));
+      }),
+      { numRuns: 30 },
+    );
+  });
+});
+
+describe("verifyBundle", () => {
+  const bundle = JSON.parse(bundleOf(SMALL_JOURNAL));
+  const verdictOn = (changes: object) => verifyBundle(JSON.stringify({ ...bundle, ...changes }), { verifySignature });
+  const wireOf = (entry: Entry) => toWire(entry) as object;
+  const stranger = asBodyRef("a".repeat(64));
+  const body = BODIES.get(ANSWER_REF) as object;
+
+  const refused: readonly (readonly [string, object, object])[] = [
+    ["another format", { format: "surety.run-bundle.v2" }, { ok: false, problem: NO_BUNDLE }],
+    ["a missing field", { signature: undefined }, { ok: false, problem: NO_BUNDLE }],
+    ["a field more", { extra: 1 }, { ok: false, problem: NO_BUNDLE }],
+    ["no contract", { contract: [], entries: [] }, { ok: false, problem: expect.stringMatching(/^contract: /) }],
+    [
+      "a changed contract",
+      { contract: { ...bundle.contract, max_inferences: 99 } },
+      { ok: false, problem: "contract: contract_hash does not match the terms" },
+    ],
+    [
+      "a malformed entry",
+      { entries: [wireOf(created), { ...wireOf(commit), seq: "2" }, wireOf(end)] },
+      { ok: false, entry: 2, problem: "not a valid COMMIT" },
+    ],
+    [
+      "a changed entry",
+      { entries: [wireOf(created), { ...wireOf(commit), actor: "x" }, wireOf(end)] },
+      { ok: false, entry: 2, problem: "action_hash does not match" },
+    ],
+    ["a missing end", { entries: [wireOf(created), wireOf(commit)] }, { ok: false, problem: "the run is not sealed" }],
+    ["another signature", { signature: OTHER }, { ok: false, problem: "signature does not match" }],
+    ["another key", { public_key: "stranger" }, { ok: false, problem: "signature does not match" }],
+    [
+      "a body nobody names",
+      { bodies: { [stranger]: body } },
+      { ok: false, problem: `body ${stranger} is named by no entry` },
+    ],
+    [
+      "another body",
+      { bodies: { [ANSWER_REF]: { ...body, text: "forged" } } },
+      { ok: false, problem: `body ${ANSWER_REF} is not what its ref stands for` },
+    ],
+    ["a ref that is none", { bodies: { x: body } }, { ok: false, problem: NO_BUNDLE }],
+    ["a salt that is none", { bodies: { [ANSWER_REF]: { ...body, salt: "0" } } }, { ok: false, problem: NO_BUNDLE }],
+    ["a body with more", { bodies: { [ANSWER_REF]: { ...body, more: 1 } } }, { ok: false, problem: NO_BUNDLE }],
+  ];
+  for (const [name, changes, verdict] of refused) {
+    verifies("X-3", `${name} is refused`, () => expect(verdictOn(changes)).toEqual(verdict));
+  }
+
+  verifies("X-3", "a run forged as a whole is only as good as the key that signed it", () => {
+    const forged = [forge(created, { actor: "x" })];
+    forged.push(forge(commit, { prev: forged[0]?.hash }));
+    forged.push(forge(end, { prev: forged[1]?.hash }));
+    const entries = forged.map(wireOf);
+    expect(verdictOn({ entries })).toEqual({ ok: false, problem: "signature does not match" });
+    const resigned = bundleOf(forged, { publicKey: "stranger", sign: signAsStranger });
+    expect(verifyBundle(resigned, { verifySignature })).toMatchObject({ ok: true, publicKey: "stranger" });
+  });
+
+  test("what is no JSON, or no UTF-8, is refused", () => {
+    expect(verifyBundle("{", { verifySignature })).toEqual({ ok: false, problem: "not JSON: expected a key at 1" });
+    expect(verifyBundle(Uint8Array.of(0xff), { verifySignature })).toEqual({ ok: false, problem: "not UTF-8" });
+    expect(verifyBundle("null", { verifySignature })).toEqual({ ok: false, problem: NO_BUNDLE });
+    const text = bundleOf(SMALL_JOURNAL);
+    const doubled = text.replace('"format":', '"format":"surety.run-bundle.v1","format":');
+    expect(verifyBundle(doubled, { verifySignature })).toMatchObject({
+      problem: expect.stringMatching(/^not JSON: duplicate/),
+    });
+  });
+
+  test("a bundle of a run that never began proves nothing", () => {
+    fc.assert(
+      fc.property(anyOpenJournal(3), (entries) => {
+        expect(makeBundle(partsOf(entries))).toEqual({ ok: false, problem: "the run is not sealed" });
+      }),
+      { numRuns: 10 },
+    );
+  });
+});
