@@ -8,6 +8,7 @@
  */
 import { type Static, Type } from "typebox";
 import { PREFLIGHT_CHECKS } from "../contract/preflight.ts";
+import { OUTCOMES } from "../vocabulary/outcome.ts";
 import { IDEMPOTENCY_CLASSES } from "../vocabulary/risk.ts";
 import {
   ApprovalIdSchema,
@@ -135,7 +136,7 @@ export const DecidedSchemas = {
   ),
   TERMINATE: Type.Object(
     {
-      outcome: Type.String(),
+      outcome: Type.Enum([...OUTCOMES]),
       reason: nullable(Type.String()),
       /** The failing calls an escalation reports (O-2.3). */
       attempts: Type.Array(

@@ -53,7 +53,7 @@ describe("refsOf", () => {
     const [withAttempts] = chainOf([
       {
         ...end,
-        decided: { outcome: "x", reason: null, attempts: [attempt] },
+        decided: { outcome: "INTERRUPTED", reason: null, attempts: [attempt] },
         result: { type: "run.answered", ref: c },
       },
     ]) as [Entry];

@@ -7,7 +7,7 @@
  * A3. A run that has ended ends in `done`, after one `error` unless it completed.
  */
 import { FAILURES, type FailureReason } from "../../vocabulary/failures.ts";
-import { type Outcome, terminalStatus } from "../../vocabulary/outcome.ts";
+import { terminalStatus } from "../../vocabulary/outcome.ts";
 import type { Entry, EntryOf } from "../entry.ts";
 import { argsOf, contentOf, ERASED, type Lookup, textOf } from "./body-content.ts";
 import { type CallOutcome, shownError } from "./call-outcome.ts";
@@ -86,7 +86,7 @@ function ending(entry: EntryOf<"TERMINATE">, lookup: Lookup): readonly AgentChun
   const content = answerOf(entry, lookup);
   const { outcome, reason } = entry.decided;
   const text: readonly AgentChunk[] = content === null ? [] : [{ type: "text", content }];
-  if (terminalStatus(outcome as Outcome) === "completed") return [...text, { type: "done" }];
+  if (terminalStatus(outcome) === "completed") return [...text, { type: "done" }];
   return [...text, { type: "error", error: errorText(outcome, reason) }, { type: "done" }];
 }
 

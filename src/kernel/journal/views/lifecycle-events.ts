@@ -7,7 +7,7 @@
  * E3. Payloads hold refs and metadata, never content.
  */
 import { type Static, Type } from "typebox";
-import { type Outcome, terminalStatus } from "../../vocabulary/outcome.ts";
+import { terminalStatus } from "../../vocabulary/outcome.ts";
 import { Count, closed, nullable } from "../../vocabulary/schema-primitives.ts";
 import type { Entry, EntryOf } from "../entry.ts";
 import { type Moment, runMoments } from "./run-moments.ts";
@@ -161,7 +161,7 @@ function ending({ decided, result, hash }: EntryOf<"TERMINATE">): WhatHappened {
   const { outcome, reason } = decided;
   const answerRef = result?.type === "run.answered" ? result.ref : null;
   return {
-    event_type: `run.${terminalStatus(outcome as Outcome)}`,
+    event_type: `run.${terminalStatus(outcome)}`,
     payload: { outcome, reason, answer_ref: answerRef, head_hash: hash },
   };
 }

@@ -6,7 +6,7 @@
  */
 import { type Static, Type } from "typebox";
 import type { Hash, RunId } from "../../vocabulary/identifiers.ts";
-import { type Outcome, terminalStatus } from "../../vocabulary/outcome.ts";
+import { terminalStatus } from "../../vocabulary/outcome.ts";
 import { Count, closed, nullable } from "../../vocabulary/schema-primitives.ts";
 import type { Entry } from "../entry.ts";
 import { argsOf, contentOf, type Lookup, textOf } from "./body-content.ts";
@@ -81,7 +81,7 @@ export function runRecord(entries: readonly Entry[], run: RunParticulars, lookup
     agent_id: run.agentId,
     ...(run.source === undefined ? {} : { source: run.source }),
     session_id: run.sessionId,
-    status: ending === null ? run.status : terminalStatus(ending.decided.outcome as Outcome),
+    status: ending === null ? run.status : terminalStatus(ending.decided.outcome),
     outcome: snapshot.outcome,
     reason: snapshot.reason,
     output: (ending && answerOf(ending, lookup)) ?? "",

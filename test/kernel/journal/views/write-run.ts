@@ -1,4 +1,5 @@
 /** Scripted runs, written entry by entry through `appendEntry` in the order the machine keeps. */
+
 import type { ExecutionContract } from "../../../../src/kernel/contract/contract.ts";
 import { DEFAULT_TERMS } from "../../../../src/kernel/contract/default-terms.ts";
 import { sealContract } from "../../../../src/kernel/contract/seal-contract.ts";
@@ -22,6 +23,7 @@ import {
   type CallId,
 } from "../../../../src/kernel/vocabulary/identifiers.ts";
 import { CLEAN_LABELS, USER_LABELS } from "../../../../src/kernel/vocabulary/labels.ts";
+import type { Outcome } from "../../../../src/kernel/vocabulary/outcome.ts";
 import * as canned from "./canned-events.ts";
 import { type CallScript, type CallsScript, call, calls, type RunEnd, TOOLS, type TurnScript } from "./run-script.ts";
 
@@ -296,7 +298,7 @@ class RunWriter {
   }
 
   #terminate(
-    outcome: string,
+    outcome: Outcome,
     reason: string | null,
     ending: {
       readonly result?: Result;
@@ -338,7 +340,7 @@ function timeAt(seconds: number): { readonly ts: string; readonly elapsedMs: num
   return { ts, elapsedMs: seconds * 100 };
 }
 
-function cutBy(end: RunEnd, callId: CallId): { outcome: string; reason: string; result: Result } {
+function cutBy(end: RunEnd, callId: CallId): { outcome: Outcome; reason: string; result: Result } {
   switch (end) {
     case "cut-timed-out":
       return { outcome: "FAILED_TIMEOUT", reason: "run.timeout", result: { type: "timer.fired", timer: "run" } };
