@@ -1,0 +1,82 @@
+/**
+ * The layers of scripts/layers.ts as dependency-cruiser's rules: a second pair of eyes beside the layering test, and
+ * the one that draws pictures (`npx depcruise --config dependency-cruiser.config.ts -T mermaid src`).
+ *
+ * TypeScript 7 has no JavaScript API for it to parse with, so it reads through swc; without swc it would find no file
+ * and call that success, hence the import.
+ */
+import "@swc/core";
+import type { IConfiguration, IForbiddenRuleType } from "dependency-cruiser";
+import { ADAPTERS_FOLDER, KERNEL_FOLDER, KERNEL_PACKAGES, LAYERS } from "./scripts/layers.ts";
+
+const escapeDots = (path: string): string => path.replaceAll(".", "\\.");
+const anyOf = (folders: readonly string[]): string => `^(${folders.map(escapeDots).join("|")})/`;
+const packagePath = (name: string): string =>
+  name.startsWith("node:") ? `^(node:)?${name.slice("node:".length)}$` : `node_modules/${escapeDots(name)}/`;
+
+const layerRules = [...LAYERS].map(
+  ([layer, mayImport]): IForbiddenRuleType => ({
+    name: `${layer.replace("src/", "").replaceAll("/", "-")}-imports-inward`,
+    severity: "error",
+    from: { path: `^${layer}/` },
+    to: { path: "^src/", pathNot: anyOf([layer, ...mayImport]) },
+  }),
+);
+
+const confinedPackageRules = [...KERNEL_PACKAGES].flatMap(([name, onlyFile]): readonly IForbiddenRuleType[] =>
+  onlyFile === null
+    ? []
+    : [
+        {
+          name: `kernel-${name.replace("@", "").replaceAll(/\W+/gu, "-")}-in-one-file`,
+          severity: "error",
+          from: { path: `^${KERNEL_FOLDER}/`, pathNot: `^${escapeDots(onlyFile)}$` },
+          to: { path: packagePath(name) },
+        },
+      ],
+);
+
+const configuration: IConfiguration = {
+  forbidden: [
+    ...layerRules,
+    ...confinedPackageRules,
+    {
+      name: "kernel-packages",
+      severity: "error",
+      from: { path: `^${KERNEL_FOLDER}/` },
+      to: {
+        pathNot: [`^${KERNEL_FOLDER}/`, ...[...KERNEL_PACKAGES.keys()].map(packagePath)],
+        dependencyTypesNot: ["local"],
+      },
+    },
+    {
+      name: "adapters-are-strangers",
+      severity: "error",
+      from: { path: `^(${ADAPTERS_FOLDER}/[^/]+)` },
+      to: { path: `^${ADAPTERS_FOLDER}/`, pathNot: "^$1(/|$)" },
+    },
+    { name: "source-stays-inside", severity: "error", from: { path: "^src/" }, to: { path: "^(test|scripts|bench)/" } },
+    { name: "no-cycles", severity: "error", from: {}, to: { circular: true } },
+    { name: "no-unresolved", severity: "error", from: {}, to: { couldNotResolve: true } },
+    {
+      name: "no-undeclared-packages",
+      severity: "error",
+      from: {},
+      to: { dependencyTypes: ["npm-no-pkg", "npm-unknown"] },
+    },
+    {
+      name: "no-dev-packages-in-source",
+      severity: "error",
+      from: { path: "^src/" },
+      to: { dependencyTypes: ["npm-dev"] },
+    },
+  ],
+  options: {
+    // swc reads the source as it is written, type imports included; tsPreCompilationDeps would only ask for tsc.
+    parser: "swc",
+    doNotFollow: { path: "node_modules" },
+    enhancedResolveOptions: { exportsFields: ["exports"], conditionNames: ["node", "import", "default"] },
+  },
+};
+
+export default configuration;
