@@ -7,17 +7,16 @@
 import { type Static, Type } from "typebox";
 import { ToolPolicySchema } from "../policy/tool-policy.ts";
 import { CHANNEL_CLASSES } from "../vocabulary/risk.ts";
-import { Count, HashSchema, nullable } from "../vocabulary/schema-primitives.ts";
+import { Count, closed, HashSchema, nullable } from "../vocabulary/schema-primitives.ts";
 
 /** A change to `step()` that would alter old journals gets the next number and a gate on `contract.machineVersion`. */
 export const MACHINE_VERSION = 1;
 
 /** An effect the run must have proven before it may succeed (X-1): a tool pattern, and arguments that must match. */
-export const RequiredEffectSchema = Type.Object(
+const RequiredEffectSchema = Type.Object(
   { tool: Type.String({ minLength: 1 }), args: Type.Optional(Type.Record(Type.String(), Type.Unknown())) },
-  { additionalProperties: false },
+  closed,
 );
-export type RequiredEffect = Static<typeof RequiredEffectSchema>;
 
 /** The seed's fields, as they stand in M-4.1. */
 export const SeedContractFields = {
@@ -33,11 +32,11 @@ export const SeedContractFields = {
   totalTimeoutMs: Count,
   contextBudget: Type.Object(
     { contextWindow: Count, reservedSystem: Count, reservedSynthesis: Count, forceSynthesisAtRatio: Type.Number() },
-    { additionalProperties: false },
+    closed,
   ),
   toolOutputBudget: Type.Object(
     { maxBytesPerCall: Count, truncationMarker: Type.String(), summarizerModel: nullable(Type.String()) },
-    { additionalProperties: false },
+    closed,
   ),
   adapterVersion: Type.String({ minLength: 1 }),
   modelProfileId: Type.String({ minLength: 1 }),
@@ -48,6 +47,12 @@ export const SeedContractFields = {
   speculativeExec: Type.Boolean(),
   cycleForbid: Type.Array(Type.Tuple([Type.String(), Type.String()])),
 };
+
+/** Version 2.1 as it was sealed: the seed's document to the letter. */
+export const SeedContractSchema = Type.Object(
+  { ...SeedContractFields, toolPolicy: Type.Enum(["required", "forbidden"]), contractHash: HashSchema },
+  closed,
+);
 
 /** What version 2.2 binds besides. */
 const AddedContractFields = {
@@ -72,13 +77,13 @@ const AddedContractFields = {
 
 export const ContractTermsSchema = Type.Object(
   { ...SeedContractFields, ...AddedContractFields },
-  { additionalProperties: false },
+  closed,
 );
 /** A contract before it is sealed: all it says, but for its own hash. */
 export type ContractTerms = Static<typeof ContractTermsSchema>;
 
 export const ExecutionContractSchema = Type.Object(
   { ...SeedContractFields, ...AddedContractFields, contractHash: HashSchema },
-  { additionalProperties: false },
+  closed,
 );
 export type ExecutionContract = Static<typeof ExecutionContractSchema>;

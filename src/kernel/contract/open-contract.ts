@@ -5,11 +5,10 @@
  * O2. Opening never adds authority: what an old version did not say is filled with the narrowest reading.
  * O3. A document that is no contract is refused with what is wrong, never coerced.
  */
-import { type Static, Type } from "typebox";
+import type { Static } from "typebox";
 import { Compile } from "typebox/compile";
-import { asHash } from "../vocabulary/identifiers.ts";
 import { fromWire, toWireSchema } from "../vocabulary/spelling.ts";
-import { type ExecutionContract, ExecutionContractSchema, SeedContractFields } from "./contract.ts";
+import { type ExecutionContract, ExecutionContractSchema, SeedContractSchema } from "./contract.ts";
 import { DEFAULT_POLICY } from "./default-terms.ts";
 import { deepFreeze, isSealIntact } from "./seal-contract.ts";
 
@@ -17,12 +16,8 @@ export type OpenedContract =
   | { readonly ok: true; readonly contract: ExecutionContract }
   | { readonly ok: false; readonly problem: string };
 
-const SeedDocumentSchema = Type.Object(
-  { ...SeedContractFields, contractHash: Type.String() },
-  { additionalProperties: false },
-);
 // On the wire form, so that only what has passed is respelled: a stranger's key is a problem, not a Defect.
-const seedCheck = Compile(toWireSchema({ ...SeedDocumentSchema }));
+const seedCheck = Compile(toWireSchema({ ...SeedContractSchema }));
 const contractCheck = Compile(toWireSchema({ ...ExecutionContractSchema }));
 
 export function openContract(document: unknown): OpenedContract {
@@ -42,13 +37,11 @@ function readCurrent(document: object): OpenedContract {
 
 function readSeed(document: object): OpenedContract {
   if (!seedCheck.Check(document)) return refuse(firstError(seedCheck.Errors(document)));
-  const candidate = fromWire(document) as Static<typeof SeedDocumentSchema>;
-  if (candidate.toolPolicy === "optional") return refuse("tool_policy: version 2.1 knows required and forbidden only");
+  const candidate = fromWire(document) as Static<typeof SeedContractSchema>;
   return {
     ok: true,
     contract: {
       ...candidate,
-      contractHash: asHash(candidate.contractHash),
       version: "2.1",
       machineVersion: 1,
       toolsDigest: null,

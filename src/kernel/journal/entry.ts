@@ -240,6 +240,6 @@ export function eventsOf(entry: Entry): readonly RunEvent[] {
   return [...earlier, { ...result, ts: entry.ts, elapsedMs: entry.elapsedMs } as RunEvent];
 }
 
-export function isAnswer(result: Answer | Conclusion): result is Answer {
+function isAnswer(result: Answer | Conclusion): result is Answer {
   return Object.hasOwn(EventSchemas, result.type);
 }

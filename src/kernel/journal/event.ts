@@ -48,7 +48,7 @@ export const ProposedCallSchema = Type.Object(
 export type ProposedCall = Static<typeof ProposedCallSchema>;
 
 /** An error as a journal may hold it: its message can quote arguments, so it is a body. */
-export const RecordedErrorSchema = Type.Object(
+const RecordedErrorSchema = Type.Object(
   {
     code: Type.Enum([...ERROR_CODES]),
     retryable: Type.Boolean(),
@@ -56,7 +56,6 @@ export const RecordedErrorSchema = Type.Object(
   },
   closed,
 );
-export type RecordedError = Static<typeof RecordedErrorSchema>;
 
 /** A proposed call after planning: parsed once, hashed, and what policy must know of it. */
 export const PlannedCallSchema = Type.Object(

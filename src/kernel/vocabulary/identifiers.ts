@@ -8,7 +8,6 @@ export type Branded<Name extends string> = string & { readonly [brand]: Name };
 
 export type RunId = Branded<"RunId">;
 export type SessionId = Branded<"SessionId">;
-export type AgentId = Branded<"AgentId">;
 export type CallId = Branded<"CallId">;
 export type ApprovalId = Branded<"ApprovalId">;
 /** SHA-256 as 64 lower-case hex digits. */
@@ -18,7 +17,6 @@ export type BodyRef = Branded<"BodyRef">;
 
 export const asRunId = (value: string): RunId => value as RunId;
 export const asSessionId = (value: string): SessionId => value as SessionId;
-export const asAgentId = (value: string): AgentId => value as AgentId;
 export const asCallId = (value: string): CallId => value as CallId;
 export const asApprovalId = (value: string): ApprovalId => value as ApprovalId;
 export const asHash = (value: string): Hash => value as Hash;

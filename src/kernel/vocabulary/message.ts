@@ -25,4 +25,3 @@ export const AgentMessageSchema = Type.Object(
   { additionalProperties: false },
 );
 export type AgentMessage = Static<typeof AgentMessageSchema>;
-export type Role = AgentMessage["role"];

@@ -35,7 +35,6 @@ export const ToolRequestSchema = Type.Object(
   },
   { additionalProperties: false },
 );
-export type ToolRequest = Static<typeof ToolRequestSchema>;
 
 const responseFields = {
   requestId: Type.String({ minLength: 1 }),
