@@ -46,6 +46,15 @@ export const BudgetSchema = Type.Object(
   closed,
 );
 export type Budget = Static<typeof BudgetSchema>;
+export const NOTHING_SPENT: Budget = {
+  inferences: 0,
+  formatRetries: 0,
+  tokens: 0,
+  toolOutputBytes: 0,
+  spendMicrousd: 0,
+  performed: 0,
+  succeeded: 0,
+};
 
 export const RecoverySchema = Type.Object(
   { active: Type.Boolean(), failuresInARow: Count, failuresInRecovery: Count, successesInARow: Count },

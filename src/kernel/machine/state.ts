@@ -8,7 +8,14 @@
 import type { ExecutionContract } from "../contract/contract.ts";
 import type { PreflightVerdict } from "../contract/preflight.ts";
 import { type ChainHead, startChain } from "../journal/chain.ts";
-import type { Budget, DecidedCall, DecidedOf, InferMode, Recovery } from "../journal/entry.ts";
+import {
+  type Budget,
+  type DecidedCall,
+  type DecidedOf,
+  type InferMode,
+  NOTHING_SPENT,
+  type Recovery,
+} from "../journal/entry.ts";
 import type { EventOf, LivePolicy, PlannedCall, ProposedCall, RunEvent } from "../journal/event.ts";
 import type { FailureReason } from "../vocabulary/failures.ts";
 import type { ApprovalId, BodyRef, CallId, Hash, RunId } from "../vocabulary/identifiers.ts";
@@ -105,16 +112,6 @@ export interface RunState {
   /** Budget of the last COMMIT: what views know. */
   readonly committedBudget: Budget;
 }
-
-export const NOTHING_SPENT: Budget = {
-  inferences: 0,
-  formatRetries: 0,
-  tokens: 0,
-  toolOutputBytes: 0,
-  spendMicrousd: 0,
-  performed: 0,
-  succeeded: 0,
-};
 
 export function startRun(runId: RunId, contract: ExecutionContract): RunState {
   return {

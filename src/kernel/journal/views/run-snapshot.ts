@@ -7,7 +7,7 @@
 import type { Hash, RunId } from "../../vocabulary/identifiers.ts";
 import { CLEAN_LABELS, type Labels } from "../../vocabulary/labels.ts";
 import { genesisHash } from "../chain.ts";
-import type { Budget, Entry, MachineState } from "../entry.ts";
+import { type Budget, type Entry, type MachineState, NOTHING_SPENT } from "../entry.ts";
 
 export interface RunSnapshot {
   readonly runId: RunId;
@@ -50,7 +50,7 @@ export function turnsBegun(last: Entry | undefined): number {
 
 /** What was spent as of the last COMMIT. */
 export function budgetAfter(entries: readonly Entry[]): Budget {
-  return entries.findLast((entry) => entry.kind === "COMMIT")?.decided.budget ?? UNSPENT;
+  return entries.findLast((entry) => entry.kind === "COMMIT")?.decided.budget ?? NOTHING_SPENT;
 }
 
 /** The state a run is in once this entry is its last. */
@@ -73,13 +73,3 @@ export function stateAfter(last: Entry | undefined): MachineState {
       return "TERMINATE";
   }
 }
-
-const UNSPENT: Budget = {
-  inferences: 0,
-  formatRetries: 0,
-  tokens: 0,
-  toolOutputBytes: 0,
-  spendMicrousd: 0,
-  performed: 0,
-  succeeded: 0,
-};
