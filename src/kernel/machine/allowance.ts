@@ -5,6 +5,7 @@
  * A2. The answer's length is what contract, tokens left and context window leave, the smallest of them.
  */
 import { MINIMUM_OUTPUT_TOKENS } from "../contract/preflight.ts";
+import type { CarvedBudget } from "../journal/event.ts";
 import type { FailureReason } from "../vocabulary/failures.ts";
 import type { RunState } from "./state.ts";
 
@@ -29,6 +30,14 @@ export function overrun(state: RunState): FailureReason | null {
   if (budget.tokens > contract.maxTokensConsumed) return "budget.tokens";
   if (contract.maxSpendMicrousd !== null && budget.spendMicrousd > contract.maxSpendMicrousd) return "budget.spend";
   return null;
+}
+
+export function canAfford({ contract, budget }: RunState, carved: CarvedBudget): boolean {
+  return (
+    budget.inferences + carved.inferences <= contract.maxInferences &&
+    budget.tokens + carved.tokens <= contract.maxTokensConsumed &&
+    (contract.maxSpendMicrousd === null || budget.spendMicrousd + carved.spendMicrousd <= contract.maxSpendMicrousd)
+  );
 }
 
 export function isContextFull(state: RunState): boolean {

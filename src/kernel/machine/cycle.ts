@@ -5,7 +5,10 @@
  *     same results twice over (a b a b).
  * Z2. Refused calls count too: their result is the refusal.
  * Z3. A pollable call waits for the world to change, so it clears the trail; budgets bound it instead.
+ * Z4. Once a cycle, always a cycle: what else the same batch does before COMMIT looks cannot hide it.
  */
+import type { ExecutionContract } from "../contract/contract.ts";
+
 export interface CallTrace {
   readonly call: string;
   readonly result: string;
@@ -15,27 +18,31 @@ const REPEATS_ALLOWED = 2;
 const TRAIL_LENGTH = 4;
 
 export function extendTrail(trail: readonly CallTrace[], next: CallTrace, pollable: boolean): readonly CallTrace[] {
+  if (isCycle(trail)) return trail;
   return pollable ? [] : [...trail, next].slice(-TRAIL_LENGTH);
 }
 
 /** How often the newest call has been made in a row with the same result, 0 when none was made. */
 export function repeatsOf(trail: readonly CallTrace[]): number {
-  const newest = trail.at(-1);
-  if (newest === undefined) return 0;
-  const differs = trail.findLastIndex((trace) => !isSame(trace, newest));
-  return trail.length - 1 - differs;
+  const keys = trail.map(keyOf);
+  const newest = keys.at(-1);
+  return keys.length - 1 - keys.findLastIndex((key) => key !== newest);
 }
 
 export function isCycle(trail: readonly CallTrace[]): boolean {
   return repeatsOf(trail) > REPEATS_ALLOWED || isAlternating(trail);
 }
 
-function isAlternating(trail: readonly CallTrace[]): boolean {
-  const [a, b, c, d] = trail;
-  if (a === undefined || b === undefined || c === undefined || d === undefined) return false;
-  return isSame(a, c) && isSame(b, d) && !isSame(a, b);
+export function isForbiddenPair({ cycleForbid }: ExecutionContract, previous: string | null, next: string): boolean {
+  return cycleForbid.some(([first, second]) => first === previous && second === next);
 }
 
-function isSame(a: CallTrace, b: CallTrace): boolean {
-  return a.call === b.call && a.result === b.result;
+function isAlternating(trail: readonly CallTrace[]): boolean {
+  const [a, b, c, d] = trail.map(keyOf);
+  return a === c && b === d && a !== b;
+}
+
+/** Equal for the same call with the same result. */
+function keyOf({ call, result }: CallTrace): string {
+  return `${call}\n${result}`;
 }

@@ -7,7 +7,9 @@
  * 3. Identical read-only calls dispatched together share one execution (X-7).
  * 4. Live policy is asked again before every dispatch: a revocation acts on the very next call.
  */
-import type { CarvedBudget } from "../journal/event.ts";
+
+import { canAfford } from "./allowance.ts";
+import { isForbiddenPair } from "./cycle.ts";
 import { stepDeadline } from "./deadline.ts";
 import { decideNow } from "./decide-now.ts";
 import { dispatchCommand } from "./outstanding.ts";
@@ -19,9 +21,10 @@ export function enterExecute(turn: Turn, { calls }: MoveTo<"EXECUTE">): Moved {
   const timeLeftMs = Math.min(stepDeadline(turn.state), turn.state.contract.totalTimeoutMs) - turn.state.elapsedMs;
   if (timeLeftMs <= 0) return stopActing(skip(turn, calls));
   const firstAllowed = calls.findIndex((call) => whyNotNow(turn.state, call) === null);
-  if (firstAllowed === -1) return stopActing(refuse(turn, calls));
+  const first = calls[firstAllowed];
+  if (first === undefined) return stopActing(refuse(turn, calls));
   const ready = calls.slice(firstAllowed);
-  const group = dispatchedTogether(turn.state, ready);
+  const group = dispatchedTogether(turn.state, first, ready.slice(1));
   const inFlight = shareIdentical(group).map((call) => ({ ...call, timeoutMs: Math.min(call.timeoutMs, timeLeftMs) }));
   const dispatched = inFlight.reduce(dispatch, refuse(turn, calls.slice(0, firstAllowed)));
   return moveTo(dispatched, { to: "OBSERVE", inFlight, waiting: ready.slice(group.length) });
@@ -46,14 +49,14 @@ function refuse(turn: Turn, calls: readonly ReadyCall[]): Turn {
 /** Policy may have narrowed since validation; an approval still answers a question, never a denial. */
 function whyNotNow(state: RunState, call: ReadyCall): string | null {
   if (call.child !== null && !canAfford(state, call.child.budget)) return "budget.carved";
+  if (isForbiddenPair(state.contract, state.lastTool, call.tool)) return "contract.cycle.forbidden-pair";
   const { decision, policyId } = decideNow(state, call);
   if (decision === "allow" || (decision === "approve" && call.approvalId !== null)) return null;
   return policyId;
 }
 
 /** The leading calls that may overlap; at least the first one. Delegated budgets must be affordable together. */
-function dispatchedTogether(state: RunState, [first, ...others]: readonly ReadyCall[]): readonly ReadyCall[] {
-  if (first === undefined) return [];
+function dispatchedTogether(state: RunState, first: ReadyCall, others: readonly ReadyCall[]): readonly ReadyCall[] {
   const group = [first];
   let committed = debit(state, first);
   for (const call of others) {
@@ -81,7 +84,7 @@ function shareIdentical(calls: readonly ReadyCall[]): readonly CallInFlight[] {
 }
 
 function isIdentical(a: ReadyCall, b: ReadyCall): boolean {
-  return a.child === null && b.child === null && a.tool === b.tool && a.argsRef === b.argsRef;
+  return a.child === null && a.tool === b.tool && a.argsRef === b.argsRef;
 }
 
 function dispatch(turn: Turn, call: CallInFlight): Turn {
@@ -99,14 +102,6 @@ function dispatch(turn: Turn, call: CallInFlight): Turn {
   };
   const debited = { ...turn, state: debit(turn.state, call) };
   return emit(record(debited, "EXECUTE", decided), dispatchCommand(call));
-}
-
-function canAfford({ contract, budget }: RunState, carved: CarvedBudget): boolean {
-  return (
-    budget.inferences + carved.inferences <= contract.maxInferences &&
-    budget.tokens + carved.tokens <= contract.maxTokensConsumed &&
-    (contract.maxSpendMicrousd === null || budget.spendMicrousd + carved.spendMicrousd <= contract.maxSpendMicrousd)
-  );
 }
 
 /** A child's budget leaves the parent's when it is spawned; what it did not use comes back when it ends. */

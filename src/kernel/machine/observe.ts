@@ -7,7 +7,7 @@
  *    silence is recorded as it is. A read-only call need not be waited for.
  * 4. An opaque effect in doubt is never repeated by itself: the run parks until a person says what happened.
  */
-import type { CarvedBudget, EventOf, RecordedResponse, RunEvent } from "../journal/event.ts";
+import type { CarvedBudget, EventOf, RunEvent } from "../journal/event.ts";
 import { Defect } from "../vocabulary/defect.ts";
 import type { ErrorCode } from "../vocabulary/error-code.ts";
 import type { FailureReason } from "../vocabulary/failures.ts";
@@ -39,7 +39,8 @@ export function hearInObserve(turn: Turn, phase: Observing, event: RunEvent): Mo
     case "tool.finished":
       return next.child === null ? finishCall(turn, phase, next, event, event) : null;
     case "child.finished":
-      return next.child?.runId === event.childRunId ? finishChild(turn, phase, next, event) : null;
+      if (next.child?.runId !== event.childRunId) return null;
+      return finishCall(credit(turn, next.child.budget, event.spent), phase, next, event, event);
     case "tool.malformed":
       return next.child === null ? failMalformed(turn, phase, next, event) : null;
     case "effect.unknown":
@@ -57,13 +58,8 @@ function finishCall(turn: Turn, phase: Observing, call: CallInFlight, event: Run
   return proceed(observe(notePerformed(turn, call, result), call, event), phase);
 }
 
-function finishChild(turn: Turn, phase: Observing, call: CallInFlight, event: EventOf<"child.finished">): Moved {
-  const carved = call.child?.budget ?? event.spent;
-  return finishCall(credit(turn, carved, event.spent), phase, call, event, event);
-}
-
 function failMalformed(turn: Turn, phase: Observing, call: CallInFlight, event: RunEvent): Moved {
-  const observed = observe(notePerformed(turn, call, failedResult("internal.error", 0)), call, event);
+  const observed = observe(notePerformed(turn, call, failedResult("internal.error")), call, event);
   const isAlone = phase.inFlight.length === 1;
   return endEarly(isAlone ? observed : emit(observed, { type: "stop-work" }), phase, "tool.malformed-result");
 }
@@ -72,20 +68,18 @@ function failMalformed(turn: Turn, phase: Observing, call: CallInFlight, event: 
 function stop(turn: Turn, phase: Observing, next: CallInFlight, event: RunEvent, reason: FailureReason): Moved | null {
   if (phase.stopping !== null && phase.stopping.reason !== "tool.timeout") return null;
   const stopped = emit(turn, { type: "stop-work" });
-  if (phase.resolving || phase.inFlight.every(isHarmless))
-    return endEarly(observe(stopped, next, event), phase, reason);
+  if (phase.resolving || isHarmless(next)) return endEarly(observe(stopped, next, event), phase, reason);
   const sinceMs = turn.state.elapsedMs;
   return wait(update(stopped, { phase: { ...phase, stopping: { reason, sinceMs } } }));
 }
 
 function hearTimer(turn: Turn, phase: Observing, call: CallInFlight, event: EventOf<"timer.fired">): Moved | null {
   if (!isDue(turn.state, event.timer)) return null;
-  const elapsed = turn.state.elapsedMs - phase.dispatchedMs;
   if (event.timer === "tool" && !isHarmless(call)) {
     const stopping: Stopping = { reason: "tool.timeout", sinceMs: turn.state.elapsedMs };
     return wait(emit(update(turn, { phase: { ...phase, stopping } }), { type: "stop-work" }));
   }
-  const timedOut = observe(notePerformed(turn, call, failedResult("timeout", elapsed)), call, event);
+  const timedOut = observe(notePerformed(turn, call, failedResult("timeout")), call, event);
   // Stopping is for all that is under way: a late reader must not take its neighbours with it.
   const mustStop = event.timer === "tool" && phase.inFlight.length === 1;
   return proceed(mustStop ? emit(timedOut, { type: "stop-work" }) : timedOut, phase);
@@ -94,12 +88,7 @@ function hearTimer(turn: Turn, phase: Observing, call: CallInFlight, event: Even
 function hearUnknown(turn: Turn, phase: Observing, call: CallInFlight, event: EventOf<"effect.unknown">): Moved | null {
   if (phase.resolving || call.child !== null) return null;
   if (phase.stopping !== null) {
-    const unknown = notePerformed(
-      turn,
-      call,
-      failedResult("internal.error", turn.state.elapsedMs - phase.dispatchedMs),
-    );
-    return proceed(observe(unknown, call, event), phase);
+    return proceed(observe(notePerformed(turn, call, failedResult("internal.error")), call, event), phase);
   }
   // Anything but an opaque effect is simply done again.
   if (call.idempotency !== "opaque") return null;
@@ -111,14 +100,14 @@ function hearResolution(turn: Turn, phase: Observing, call: CallInFlight, event:
   const { decision, tokens } = event;
   switch (decision) {
     case "done": {
-      const response: RecordedResponse = { ...failedResult("internal.error", 0).response, ok: true, error: null };
+      const response = { ok: true, outputRef: null, outputBytes: 0, error: null };
       return proceed(
         observe(notePerformed(turn, call, { response, labels: CLEAN_LABELS, tokens }), call, event),
         phase,
       );
     }
     case "fail":
-      return proceed(observe(notePerformed(turn, call, failedResult("internal.error", 0)), call, event), phase);
+      return proceed(observe(notePerformed(turn, call, failedResult("internal.error")), call, event), phase);
     case "retry":
       return moveTo(observe(turn, call, event), { to: "EXECUTE", calls: [call, ...phase.waiting] });
     case "expired":
@@ -129,15 +118,10 @@ function hearResolution(turn: Turn, phase: Observing, call: CallInFlight, event:
 /** The next call of the group, the next of the batch, or the end of the turn. */
 function proceed(turn: Turn, phase: Observing): Moved {
   const inFlight = phase.inFlight.slice(1);
-  const isEnding = phase.stopping !== null && phase.stopping.reason !== "tool.timeout";
-  // Cancelled children still end by themselves, and what they did not spend comes back.
-  const mustWait = inFlight.length > 0 && (!isEnding || inFlight.every((call) => call.child !== null));
-  if (mustWait) {
-    const stopping = isEnding ? phase.stopping : null;
-    return wait(update(turn, { phase: { ...phase, inFlight, stopping, resolving: false } }));
-  }
-  if (phase.stopping !== null && phase.stopping.reason !== "tool.timeout")
-    return endEarly(turn, phase, phase.stopping.reason);
+  // Cancelled children too end by themselves, one after the other, and what they did not spend comes back.
+  if (inFlight.length > 0) return wait(update(turn, { phase: { ...phase, inFlight } }));
+  const reason = phase.stopping?.reason ?? "tool.timeout";
+  if (reason !== "tool.timeout") return endEarly(turn, phase, reason);
   return moveTo(turn, { to: "EXECUTE", calls: phase.waiting });
 }
 
@@ -159,9 +143,8 @@ function isHarmless(call: CallInFlight): boolean {
   return call.child === null && call.idempotency === "read_only";
 }
 
-function failedResult(code: ErrorCode, durationMs: number): PerformedResult {
-  const error = { code, retryable: false, messageRef: null };
-  const response = { ok: false, outputRef: null, outputBytes: 0, truncated: false, error, durationMs };
+function failedResult(code: ErrorCode): PerformedResult {
+  const response = { ok: false, outputRef: null, outputBytes: 0, error: { code, messageRef: null } };
   return { response, labels: CLEAN_LABELS, tokens: STATEMENT_TOKENS };
 }
 

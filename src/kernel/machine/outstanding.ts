@@ -8,6 +8,7 @@ import type { InferMode } from "../journal/entry.ts";
 import { hashCanonical } from "../vocabulary/hash.ts";
 import type { Hash } from "../vocabulary/identifiers.ts";
 import type { Command } from "./command.ts";
+import { decideNow } from "./decide-now.ts";
 import { type CallInFlight, type Phase, type RunState, toolsOf } from "./state.ts";
 
 type PhaseAt<At extends Phase["at"]> = Extract<Phase, { at: At }>;
@@ -80,12 +81,18 @@ function observationCommands(state: RunState, phase: PhaseAt<"OBSERVE">): readon
   const [first] = phase.inFlight;
   if (first !== undefined && phase.resolving) return [resolutionQuestion(state, first)];
   if (phase.stopping !== null) return [{ type: "stop-work" }];
-  return phase.inFlight.filter(isRepeatable).map(dispatchCommand);
+  return phase.inFlight.filter((call) => isRepeatable(call) && isStillAllowed(state, call)).map(dispatchCommand);
 }
 
 /** A child is found again by its derived id, so asking for it twice is harmless. */
 function isRepeatable({ idempotency, child }: CallInFlight): boolean {
   return idempotency !== "opaque" || child !== null;
+}
+
+function isStillAllowed(state: RunState, call: CallInFlight): boolean {
+  if (call.child !== null) return true;
+  const { decision } = decideNow(state, call);
+  return decision === "allow" || (decision === "approve" && call.approvalId !== null);
 }
 
 function compactionTarget({ contract }: RunState): number {

@@ -8,17 +8,20 @@ import { backendVerdict, type PreflightVerdict, preflight } from "../contract/pr
 import type { EventOf, RunEvent } from "../journal/event.ts";
 import { inferenceAllowance } from "./allowance.ts";
 import { interruptionOf } from "./interruption.ts";
-import type { RunState } from "./state.ts";
+import type { Phase } from "./state.ts";
 import { emit, fail, type Moved, moveTo, record, type Turn, update, wait } from "./turn.ts";
 
-export function hearInPrecheck(turn: Turn, event: RunEvent): Moved | null {
+type Prechecking = Extract<Phase, { at: "PRECHECK" }>;
+
+export function hearInPrecheck(turn: Turn, phase: Prechecking, event: RunEvent): Moved | null {
   const { state } = turn;
   const interruption = interruptionOf(state, event);
-  if (interruption !== null)
-    return fail(emit(recordCreated(turn, verdictsOf(state)), { type: "stop-work" }), interruption);
+  if (interruption !== null) {
+    return fail(emit(recordCreated(turn, phase.verdicts), { type: "stop-work" }), interruption);
+  }
   if (event.type === "run.accepted" && state.accepted === null) return accept(turn, event);
   if (event.type === "backend.checked" && state.accepted !== null) {
-    return conclude(turn, [...verdictsOf(state), backendVerdict(event.responsive, event.detail)]);
+    return conclude(turn, [...phase.verdicts, backendVerdict(event.responsive, event.detail)]);
   }
   return null;
 }
@@ -48,7 +51,7 @@ function conclude(turn: Turn, verdicts: readonly PreflightVerdict[]): Moved {
   return moveTo(recorded, { to: "INFER", mode: "normal", maxOutputTokens: allowance.maxOutputTokens, delayMs: 0 });
 }
 
-function recordCreated(turn: Turn, verdicts: readonly PreflightVerdict[]): Turn {
+export function recordCreated(turn: Turn, verdicts: readonly PreflightVerdict[]): Turn {
   const { accepted, contract } = turn.state;
   const principal = accepted?.principal ?? "system";
   return record(
@@ -62,8 +65,4 @@ function recordCreated(turn: Turn, verdicts: readonly PreflightVerdict[]): Turn 
     },
     { actor: principal },
   );
-}
-
-function verdictsOf({ phase }: RunState): readonly PreflightVerdict[] {
-  return phase.at === "PRECHECK" ? phase.verdicts : [];
 }

@@ -1,7 +1,8 @@
 /**
  * Failing tools: recovery mode and its end (O-2.2 to O-2.4).
  *
- * Y1. After 2 failing results in a row the next model turn, not the rest of this one, runs in recovery.
+ * Y1. After 2 failing results in a row the next model turn, not the rest of this one, runs in recovery; a success
+ *     later in the same batch does not change that.
  * Y2. 3 more failing results while in recovery escalate to the user.
  * Y3. Recovery ends after 2 successes in a row, never after a single one.
  */
@@ -23,16 +24,21 @@ export function afterResult(recovery: Recovery, ok: boolean): Recovery {
     };
   }
   const successesInARow = recovery.successesInARow + 1;
-  if (recovery.active && successesInARow >= SUCCESSES_TO_CLEAR) return CALM;
-  return { ...recovery, failuresInARow: 0, successesInARow };
+  if (isFailing(recovery) && successesInARow >= SUCCESSES_TO_CLEAR) return CALM;
+  const failuresInARow = recovery.active || !isFailing(recovery) ? 0 : recovery.failuresInARow;
+  return { ...recovery, failuresInARow, successesInARow };
 }
 
 /** At COMMIT, so that recovery begins with the next turn (Y1). */
 export function enterRecoveryIfFailing(recovery: Recovery): Recovery {
-  if (recovery.active || recovery.failuresInARow < FAILURES_TO_RECOVER) return recovery;
+  if (recovery.active || !isFailing(recovery)) return recovery;
   return { ...recovery, active: true, failuresInRecovery: 0, successesInARow: 0 };
 }
 
 export function hasEscalated(recovery: Recovery): boolean {
   return recovery.active && recovery.failuresInRecovery >= FAILURES_TO_ESCALATE;
+}
+
+function isFailing({ active, failuresInARow }: Recovery): boolean {
+  return active || failuresInARow >= FAILURES_TO_RECOVER;
 }

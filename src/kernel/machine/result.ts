@@ -18,8 +18,13 @@ export const STATEMENT_TOKENS = 64;
 /** As many as recovery needs to escalate: two that started it and three more. */
 const ATTEMPTS_KEPT = 5;
 
+/** What of a response the machine goes by. */
+type Response = Pick<RecordedResponse, "ok" | "outputRef" | "outputBytes"> & {
+  readonly error: Pick<NonNullable<RecordedResponse["error"]>, "code" | "messageRef"> | null;
+};
+
 export interface PerformedResult {
-  readonly response: RecordedResponse;
+  readonly response: Response;
   readonly labels: Labels;
   readonly tokens: number;
 }
@@ -64,7 +69,7 @@ export function notePerformed(turn: Turn, call: CallInFlight, { response, labels
 }
 
 /** O-1.2 on the recorded form: success has no error, failure has an error and no output; and the output was truncated. */
-export function isWithinEnvelope({ ok, error, outputRef, outputBytes }: RecordedResponse, maxBytes: number): boolean {
+export function isWithinEnvelope({ ok, error, outputRef, outputBytes }: Response, maxBytes: number): boolean {
   return outputBytes <= maxBytes && (ok ? error === null : error !== null && outputRef === null);
 }
 

@@ -18,10 +18,10 @@ import { isEdge } from "./edges.ts";
 import { enterExecute } from "./execute.ts";
 import { enterInfer, hearInInfer } from "./infer.ts";
 import { enterObserve, hearInObserve } from "./observe.ts";
-import { hearInPrecheck } from "./precheck.ts";
+import { hearInPrecheck, recordCreated } from "./precheck.ts";
 import type { RunState } from "./state.ts";
 import { enterTerminate } from "./terminate.ts";
-import { beginTurn, fail, type Move, type Moved, type Turn, update, wait } from "./turn.ts";
+import { beginTurn, emit, fail, type Move, type Moved, type Turn, update, wait } from "./turn.ts";
 import { enterValidateCalls, hearInValidateCalls } from "./validate-calls.ts";
 
 export interface StepResult {
@@ -33,7 +33,6 @@ export interface StepResult {
 }
 
 export function step(state: RunState, event: RunEvent): StepResult {
-  if (state.phase.at === "TERMINATE") return { state, commands: [], entries: [], defect: null };
   try {
     return { ...work(state, notBefore(state, event)), defect: null };
   } catch (error) {
@@ -56,20 +55,19 @@ function work(state: RunState, event: RunEvent): Turn {
 }
 
 function hear(turn: Turn, event: RunEvent): Moved | null {
-  if (event.type === "defect.found") return fail(turn, "defect");
-  if (event.type === "policy.narrowed") return wait(update(turn, { live: event.live }));
   const { phase } = turn.state;
+  if (phase.at === "TERMINATE") return null;
+  if (event.type === "defect.found") return fail(abandon(turn, phase), "defect");
+  if (event.type === "policy.narrowed") return wait(update(turn, { live: event.live }));
   switch (phase.at) {
     case "PRECHECK":
-      return hearInPrecheck(turn, event);
+      return hearInPrecheck(turn, phase, event);
     case "INFER":
       return hearInInfer(turn, phase, event);
     case "VALIDATE_CALLS":
       return hearInValidateCalls(turn, phase, event);
     case "OBSERVE":
       return hearInObserve(turn, phase, event);
-    case "TERMINATE":
-      return null;
     default:
       return unreachable(phase, "phase");
   }
@@ -92,6 +90,12 @@ function enter(turn: Turn, move: Move): Moved {
     default:
       return unreachable(move, "move");
   }
+}
+
+/** A journal begins with run.created, and nothing stays under way, even where our own code cannot be trusted. */
+function abandon(turn: Turn, phase: RunState["phase"]): Turn {
+  const begun = phase.at === "PRECHECK" ? recordCreated(turn, phase.verdicts) : turn;
+  return emit(begun, { type: "stop-work" });
 }
 
 /** Elapsed time never runs backwards, whatever the driver's restarts did to it. */

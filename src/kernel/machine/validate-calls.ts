@@ -11,6 +11,8 @@ import type { DecidedCall } from "../journal/entry.ts";
 import type { EventOf, PlannedCall, ProposedCall, RunEvent } from "../journal/event.ts";
 import { Defect } from "../vocabulary/defect.ts";
 import { FAILURES, type FailureReason } from "../vocabulary/failures.ts";
+import { canAfford } from "./allowance.ts";
+import { isForbiddenPair } from "./cycle.ts";
 import { decideNow } from "./decide-now.ts";
 import { interruptionOf } from "./interruption.ts";
 import { validationCommands } from "./outstanding.ts";
@@ -23,15 +25,14 @@ type Refused = Extract<CallVerdict, { kind: "refused" }>;
 
 export function enterValidateCalls(turn: Turn, { mode, proposed, textRef }: MoveTo<"VALIDATE_CALLS">): Moved {
   const phase: Validating = { at: "VALIDATE_CALLS", mode, proposed, planned: null, verdicts: [] };
-  const entered = update(turn, { phase });
   if (proposed.length === 0) {
-    const recorded = record(entered, "VALIDATE_CALLS", { calls: [] });
+    const recorded = record(turn, "VALIDATE_CALLS", { calls: [] });
     return moveTo(recorded, { to: "COMMIT", ending: { kind: "answered", textRef } });
   }
-  if (turn.state.contract.toolPolicy === "forbidden") return refuseAll(entered, phase, "tool.forbidden");
+  if (turn.state.contract.toolPolicy === "forbidden") return refuseAll(turn, phase, "tool.forbidden");
   // Asked to wrap up, the model called a tool all the same: there is no room left for its result.
-  if (mode === "synthesis") return refuseAll(entered, phase, "context.exhausted");
-  return waitFor(entered, phase);
+  if (mode === "synthesis") return refuseAll(turn, phase, "context.exhausted");
+  return waitFor(turn, phase);
 }
 
 export function hearInValidateCalls(turn: Turn, phase: Validating, event: RunEvent): Moved | null {
@@ -48,16 +49,26 @@ function hearPlan(turn: Turn, phase: Validating, event: EventOf<"calls.planned">
   const planned = event.calls;
   const live = update(turn, { live: event.live });
   if (phase.planned === null) {
-    if (hasForbiddenPair(live.state, planned)) return refuseAll(live, phase, "cycle.forbidden-pair");
     const verdicts = refuseHalfBatch(
       live.state,
       planned.map((call) => firstVerdict(live.state, call)),
     );
+    if (hasForbiddenPair(live.state, planned) || hasForbiddenPair(live.state, unrefused(planned, verdicts))) {
+      return refuseAll(live, phase, "cycle.forbidden-pair");
+    }
     return verdicts.some(isAsking) ? waitFor(live, { ...phase, planned, verdicts }) : conclude(live, planned, verdicts);
   }
   const before = phase.planned;
-  const verdicts = phase.verdicts.map((verdict, index) => recheck(live.state, verdict, before[index], planned[index]));
-  return conclude(live, planned, refuseHalfBatch(live.state, verdicts));
+  const verdicts = refuseHalfBatch(
+    live.state,
+    phase.verdicts.map((verdict, index) => recheck(live.state, verdict, before[index], planned[index])),
+  );
+  if (hasForbiddenPair(live.state, unrefused(planned, verdicts))) return refuseAll(live, phase, "cycle.forbidden-pair");
+  return conclude(live, planned, verdicts);
+}
+
+function unrefused(planned: readonly PlannedCall[], verdicts: readonly CallVerdict[]): readonly PlannedCall[] {
+  return planned.filter((_, index) => verdicts[index]?.kind !== "refused");
 }
 
 function waitFor(turn: Turn, phase: Validating): Moved {
@@ -94,6 +105,9 @@ function firstVerdict(state: RunState, call: PlannedCall): CallVerdict {
       policyId: "plan.problem",
       refusal: { code: call.problem.code, message: "", messageRef: call.problem.messageRef },
     };
+  }
+  if (state.contract.strictMode && call.child !== null && !canAfford(state, call.child.budget)) {
+    return refused("budget.carved", "policy.denied", "not performed: the run cannot afford what it would delegate");
   }
   const { decision, policyId, reason } = decideNow(state, call);
   if (decision === "deny") return refused(policyId, "policy.denied", reason);
@@ -132,8 +146,7 @@ function conclude(turn: Turn, planned: readonly PlannedCall[], verdicts: readonl
     else if (verdict?.kind === "refused")
       recorded = noteRefusal(recorded, call, verdict.refusal.code, verdict.policyId);
   }
-  if (ready.length > 0) return moveTo(recorded, { to: "EXECUTE", calls: ready });
-  return moveTo(recorded, { to: "COMMIT", ending: { kind: "acted" } });
+  return moveTo(recorded, { to: "EXECUTE", calls: ready });
 }
 
 /** Who answered what, as the entry's result; the events themselves are quoted in their place. */
@@ -146,11 +159,11 @@ function approvalsHeard({ heard }: RunState): Parameters<typeof record>[3] {
 }
 
 /** Ends the run: every call of the batch is refused for the same reason. */
-function refuseAll(turn: Turn, phase: Validating, reason: FailureReason, ending?: RunEvent): Moved {
+function refuseAll(turn: Turn, phase: Validating, reason: FailureReason, ending: RunEvent | null = null): Moved {
   const { wire, advice } = FAILURES[reason];
   const verdict = refused(`contract.${reason}`, wire, advice);
   const calls = phase.proposed.map((call) => decidedCall(call, null, verdict));
-  return fail(record(turn, "VALIDATE_CALLS", { calls }, ending === undefined ? {} : { result: ending }), reason);
+  return fail(record(turn, "VALIDATE_CALLS", { calls }, { result: ending }), reason);
 }
 
 function emitStop({ turn, move }: Moved): Moved {
@@ -170,7 +183,7 @@ function refuseHalfBatch(state: RunState, verdicts: readonly CallVerdict[]): rea
 function hasForbiddenPair(state: RunState, planned: readonly PlannedCall[]): boolean {
   let previous = state.lastTool;
   for (const { tool } of planned) {
-    if (state.contract.cycleForbid.some(([first, second]) => first === previous && second === tool)) return true;
+    if (isForbiddenPair(state.contract, previous, tool)) return true;
     previous = tool;
   }
   return false;

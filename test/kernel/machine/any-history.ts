@@ -61,8 +61,8 @@ const anyTerms: fc.Arbitrary<Partial<ContractTerms>> = fc
     maxSpendMicrousd: fc.constantFrom(null, 5, 1_000),
     stepTimeoutMs: fc.constantFrom(1_000, 60_000),
     totalTimeoutMs: fc.constantFrom(3_000, 600_000),
-    requiredEffects: fc.constantFrom([], [{ tool: "fs.write_text" }]),
-    cycleForbid: fc.constantFrom([], [["fs.write_text", "fs.write_text"] as [string, string]]),
+    requiredEffects: fc.constantFrom<ContractTerms["requiredEffects"]>([], [{ tool: "fs.write_text" }]),
+    cycleForbid: fc.constantFrom<ContractTerms["cycleForbid"]>([], [["fs.write_text", "fs.write_text"]]),
     contextBudget: fc.constantFrom(
       { contextWindow: 32_768, reservedSystem: 100, reservedSynthesis: 100, forceSynthesisAtRatio: 0.85 },
       { contextWindow: 600, reservedSystem: 50, reservedSynthesis: 50, forceSynthesisAtRatio: 0.5 },

@@ -6,7 +6,14 @@ import type { ContractTerms, ExecutionContract } from "../../../src/kernel/contr
 import { DEFAULT_TERMS } from "../../../src/kernel/contract/default-terms.ts";
 import { sealContract } from "../../../src/kernel/contract/seal-contract.ts";
 import type { Entry, EntryKind, EntryOf } from "../../../src/kernel/journal/entry.ts";
-import type { EventOf, PlannedCall, RecordedResponse, RunEvent } from "../../../src/kernel/journal/event.ts";
+import type {
+  CarvedBudget,
+  EventOf,
+  LivePolicy,
+  PlannedCall,
+  RecordedResponse,
+  RunEvent,
+} from "../../../src/kernel/journal/event.ts";
 import type { Command } from "../../../src/kernel/machine/command.ts";
 import { type RunState, startRun } from "../../../src/kernel/machine/state.ts";
 import { step } from "../../../src/kernel/machine/step.ts";
@@ -56,16 +63,7 @@ export interface Played {
 }
 
 export function play(contract: ExecutionContract, events: readonly RunEvent[]): Played {
-  let state = startRun(RUN_ID, contract);
-  const entries: Entry[] = [];
-  const commands: (readonly Command[])[] = [];
-  for (const event of events) {
-    const result = step(state, event);
-    state = result.state;
-    entries.push(...result.entries);
-    commands.push(result.commands);
-  }
-  return { state, entries, commands };
+  return playOn({ state: startRun(RUN_ID, contract), entries: [], commands: [] }, events);
 }
 
 export function outcomeOf({ state }: Played): string {
@@ -308,4 +306,87 @@ export function toolTurns(
   return calls.flatMap(({ result, over, ...call }, index) =>
     toolTurn(index + 1, call, { result: result ?? finished(call.id), ...(over ? { plan: over } : {}) }),
   );
+}
+
+export const malformedResult = (id: string): EventOf<"tool.malformed"> => ({
+  type: "tool.malformed",
+  ...TIME,
+  callId: asCallId(id),
+  problem: "/ok must be boolean",
+});
+
+export const narrowed = (live: LivePolicy): EventOf<"policy.narrowed"> => ({ type: "policy.narrowed", ...TIME, live });
+
+/** The kill switch, as live policy. */
+export const NO_SIDE_EFFECTS: LivePolicy = {
+  policy: { ...DEFAULT_TERMS.policy, sideEffects: "disabled" },
+  capabilities: [],
+};
+/** Everything that acts asks first. */
+export const ASKING: Partial<ContractTerms> = { policy: DEFAULT_TERMS.policy };
+
+export const childOf = (id: string) => asRunId(`run_1_${id}`);
+
+/** A delegated run with its share of the budget. */
+export const delegation = (id: string, budget: CarvedBudget, over: Partial<PlannedCall> = {}): PlannedCall =>
+  plan(
+    { id, tool: "agent.delegate", args: id },
+    { child: { runId: childOf(id), contractHash: hashBytes(`contract ${id}`), budget }, ...over },
+  );
+
+export const childFinished = (
+  id: string,
+  spent: CarvedBudget,
+  over: Partial<EventOf<"child.finished">> = {},
+): EventOf<"child.finished"> => ({
+  type: "child.finished",
+  ...TIME,
+  callId: asCallId(id),
+  childRunId: childOf(id),
+  outcome: "COMPLETED_CHAT_ONLY",
+  headHash: hashBytes(`head ${id}`),
+  spent,
+  response: okResponse(`report ${id}`),
+  labels: USER_LABELS,
+  tokens: 9,
+  ...over,
+});
+
+/** The model proposes a batch and it is planned as given: the run acts on it now, or asks. */
+export function batch(attempt: number, calls: readonly PlannedCall[]): readonly RunEvent[] {
+  const proposed = calls.map(({ callId, tool, argsRef }) => ({ callId, tool, argsRef }));
+  return [{ ...answered(attempt, {}), calls: proposed }, planned(calls)];
+}
+
+/** What more events make of a run. */
+export function playOn(run: Played, events: readonly RunEvent[]): Played {
+  let { state } = run;
+  const entries = [...run.entries];
+  const commands = [...run.commands];
+  for (const event of events) {
+    const result = step(state, event);
+    state = result.state;
+    entries.push(...result.entries);
+    commands.push(result.commands);
+  }
+  return { state, entries, commands };
+}
+
+/** Is this event not heard: the same state object, nothing recorded, nothing asked for? */
+export function isIgnored({ state }: Played, event: RunEvent): boolean {
+  const result = step(state, event);
+  const isSilent = result.commands.length === 0 && result.entries.length === 0 && result.defect === null;
+  return result.state === state && isSilent;
+}
+
+export const commandTypes = ({ commands }: Played): readonly string[] => commands.flat().map(({ type }) => type);
+export const lastTypes = (run: Played): readonly string[] => lastCommands(run).map(({ type }) => type);
+
+export function commandsOf<T extends Command["type"]>({ commands }: Played, type: T): Extract<Command, { type: T }>[] {
+  return commands.flat().filter((command): command is Extract<Command, { type: T }> => command.type === type);
+}
+
+/** An event as an entry's result shows it. */
+export function untimed<E extends RunEvent>({ ts: _ts, elapsedMs: _elapsedMs, ...answer }: E) {
+  return answer;
 }
