@@ -2,7 +2,7 @@
  * A child's contract: delegation never creates authority or money (T-3b).
  *
  * H1. A child may use only what its parent may: tools, capabilities and approvals are subsets, policy is the parent's.
- * H2. Its budget is carved out of what the parent has left, never more.
+ * H2. Its budget is carved out of what the parent has left, never more; what is no whole number is no budget.
  * H3. It names its parent by hash and is one level deeper; beyond MAXIMUM_DEPTH there is no child.
  */
 import { hashCanonical } from "../vocabulary/hash.ts";
@@ -38,7 +38,9 @@ export function childTerms(parent: ExecutionContract, left: RemainingBudget, req
   const maxInferences = Math.min(request.maxInferences, left.inferences);
   const maxTokensConsumed = Math.min(request.maxTokensConsumed, left.tokens);
   const totalTimeoutMs = Math.min(request.totalTimeoutMs, left.elapsedMs);
-  if (maxInferences < 1 || maxTokensConsumed < 1 || totalTimeoutMs < 1) return { ok: false, problem: "no-budget" };
+  const maxSpendMicrousd = smallerLimit(request.maxSpendMicrousd, left.spendMicrousd);
+  const limits = [maxInferences, maxTokensConsumed, totalTimeoutMs, maxSpendMicrousd];
+  if (!limits.every(isPositive)) return { ok: false, problem: "no-budget" };
   const { contractHash, ...inherited } = parent;
   return {
     ok: true,
@@ -53,7 +55,7 @@ export function childTerms(parent: ExecutionContract, left: RemainingBudget, req
       requiredEffects: [],
       maxInferences,
       maxTokensConsumed,
-      maxSpendMicrousd: smallerLimit(request.maxSpendMicrousd, left.spendMicrousd),
+      maxSpendMicrousd,
       stepTimeoutMs: Math.min(parent.stepTimeoutMs, totalTimeoutMs),
       totalTimeoutMs,
     },
@@ -63,6 +65,11 @@ export function childTerms(parent: ExecutionContract, left: RemainingBudget, req
 /** The same call of the same step is the same child: a resumed parent finds it again instead of spawning another. */
 export function childRunId(parent: RunId, stepId: string, index: number): RunId {
   return asRunId(`run_${hashCanonical([parent, stepId, index]).slice(0, 32)}`);
+}
+
+/** Null is no limit at all. */
+function isPositive(limit: number | null): boolean {
+  return limit === null || (Number.isSafeInteger(limit) && limit >= 1);
 }
 
 function smallerLimit(a: number | null, b: number | null): number | null {

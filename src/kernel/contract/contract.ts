@@ -76,7 +76,7 @@ const AddedContractFields = {
 };
 
 export const ContractTermsSchema = Type.Object(
-  { ...SeedContractFields, ...AddedContractFields },
+  { ...SeedContractFields, ...AddedContractFields, version: Type.Literal("2.2") },
   closed,
 );
 /** A contract before it is sealed: all it says, but for its own hash. */

@@ -5,12 +5,12 @@
  * O2. Opening never adds authority: what an old version did not say is filled with the narrowest reading.
  * O3. A document that is no contract is refused with what is wrong, never coerced.
  */
-import type { Static } from "typebox";
 import { Compile } from "typebox/compile";
+import { jsonProblem } from "../vocabulary/json-problem.ts";
 import { fromWire, toWireSchema } from "../vocabulary/spelling.ts";
 import { type ExecutionContract, ExecutionContractSchema, SeedContractSchema } from "./contract.ts";
-import { DEFAULT_POLICY } from "./default-terms.ts";
-import { deepFreeze, isSealIntact } from "./seal-contract.ts";
+import { deepFreeze, isSealIntact, MAX_CONTRACT_DEPTH } from "./seal-contract.ts";
+import { fillSeed, type SeedContract } from "./seed-contract.ts";
 
 export type OpenedContract =
   | { readonly ok: true; readonly contract: ExecutionContract }
@@ -22,6 +22,8 @@ const contractCheck = Compile(toWireSchema({ ...ExecutionContractSchema }));
 
 export function openContract(document: unknown): OpenedContract {
   if (typeof document !== "object" || document === null) return refuse("not a JSON object");
+  const unreadable = jsonProblem(document, MAX_CONTRACT_DEPTH);
+  if (unreadable !== null) return refuse(unreadable);
   const opened = Object.hasOwn(document, "version") ? readCurrent(document) : readSeed(document);
   if (!opened.ok) return opened;
   if (!isSealIntact(opened.contract)) return refuse("contract_hash does not match the terms");
@@ -37,25 +39,7 @@ function readCurrent(document: object): OpenedContract {
 
 function readSeed(document: object): OpenedContract {
   if (!seedCheck.Check(document)) return refuse(firstError(seedCheck.Errors(document)));
-  const candidate = fromWire(document) as Static<typeof SeedContractSchema>;
-  return {
-    ok: true,
-    contract: {
-      ...candidate,
-      version: "2.1",
-      machineVersion: 1,
-      toolsDigest: null,
-      model: candidate.modelProfileId,
-      maxOutputTokens: candidate.contextBudget.reservedSynthesis,
-      maxSpendMicrousd: null,
-      requiredEffects: [],
-      policy: { ...DEFAULT_POLICY, allow: candidate.allowedTools ?? ["*"] },
-      channelClass: "cli_local",
-      capabilities: [],
-      approvedTools: [],
-      depth: 0,
-    },
-  };
+  return { ok: true, contract: fillSeed(fromWire(document) as SeedContract) };
 }
 
 function firstError(errors: readonly { instancePath: string; message: string }[]): string {

@@ -3,34 +3,47 @@
  *
  * C1. The hash covers all terms in wire spelling, but grammar and mask by their own hash, and never itself.
  * C2. A sealed contract is deeply frozen, and `isSealIntact` recomputes its hash: a swapped one is noticed too.
+ *     Of version 2.1 the derived terms are checked against their derivation.
  * C3. Under strict_mode and `required` the token gate is forced on before hashing (M-7.5).
+ * C4. What is sealed can be opened again and bundled: it is JSON, and nests no deeper than MAX_CONTRACT_DEPTH.
  */
+import { Defect } from "../vocabulary/defect.ts";
 import { hashCanonical, hashWire } from "../vocabulary/hash.ts";
 import type { Hash } from "../vocabulary/identifiers.ts";
-import { type ContractTerms, type ExecutionContract, SeedContractFields } from "./contract.ts";
+import { jsonProblem } from "../vocabulary/json-problem.ts";
+import type { ContractTerms, ExecutionContract } from "./contract.ts";
+import { fillSeed, isFilledSeed, type SeedContract, seedFieldsOf } from "./seed-contract.ts";
+
+/** Half of what `parseJson` reads, so that a bundle fits around a contract. */
+export const MAX_CONTRACT_DEPTH = 32;
 
 export function sealContract(terms: ContractTerms): ExecutionContract {
+  const problem = jsonProblem(terms, MAX_CONTRACT_DEPTH);
+  if (problem !== null) throw new Defect(`contract: ${problem}`);
   const gated = terms.strictMode && terms.toolPolicy === "required" ? { ...terms, tokenGate: true } : terms;
   return deepFreeze({ ...gated, contractHash: hashTerms(gated) });
 }
 
-export function isSealIntact(contract: ExecutionContract): boolean {
-  return hashTerms(contract) === contract.contractHash;
+/** Seals the seed's own document; new contracts are sealed as version 2.2. */
+export function sealSeed(seed: Omit<SeedContract, "contractHash">): ExecutionContract {
+  const filled = fillSeed(seed);
+  return deepFreeze({ ...filled, contractHash: hashTerms(filled) });
 }
 
-export function hashTerms(terms: ContractTerms | ExecutionContract): Hash {
+export function isSealIntact(contract: ExecutionContract): boolean {
+  if (hashTerms(contract) !== contract.contractHash) return false;
+  return contract.version === "2.2" || isFilledSeed(contract);
+}
+
+export function hashTerms(terms: Omit<ExecutionContract, "contractHash">): Hash {
   const { contractHash: _own, ...covered } = { contractHash: null, ...terms };
   const hashed = {
     ...covered,
     grammar: terms.grammar === null ? null : hashCanonical(terms.grammar),
     logitsMask: terms.logitsMask === null ? null : hashCanonical(terms.logitsMask),
   };
+  // Version 2.1 knows the seed's fields only, so only they are under its hash.
   return hashWire(terms.version === "2.1" ? seedFieldsOf(hashed) : hashed);
-}
-
-/** Version 2.1 knows the seed's fields only, so only they are under its hash. */
-function seedFieldsOf(terms: Record<string, unknown>): Record<string, unknown> {
-  return Object.fromEntries(Object.keys(SeedContractFields).map((field) => [field, terms[field]]));
 }
 
 export function deepFreeze<T>(value: T): T {

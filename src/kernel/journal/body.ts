@@ -41,6 +41,6 @@ function refsIn(value: unknown): readonly BodyRef[] {
   );
 }
 
-export function promptHead(previous: Hash | null, refs: readonly BodyRef[]): Hash {
+export function promptHead(previous: Hash | null, refs: readonly string[]): Hash {
   return hashCanonical([previous, ...refs]);
 }

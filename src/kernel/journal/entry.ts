@@ -136,8 +136,8 @@ export const DecidedSchemas = {
       /** How often the newest call or pair of calls has repeated itself with the same result. */
       cycle: Count,
       promptTokens: Count,
-      /** Validated calls that were not performed because the turn ended early. */
-      skipped: Type.Array(CallIdSchema),
+      /** Validated calls that were not performed, by the rule that stood against it, or null: the turn ended early. */
+      skipped: Type.Array(Type.Object({ callId: CallIdSchema, policyId: nullable(Type.String()) }, closed)),
       next: Type.Enum(["INFER", "TERMINATE"]),
       ...heard,
     },

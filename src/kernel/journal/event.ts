@@ -4,8 +4,11 @@
  * V1. Every event carries its time: `ts` for people, `elapsedMs` (monotonic, active time only) for deadlines.
  * V2. Events hold refs and metadata, never content: an entry that quotes one can be shown to anyone.
  * V3. An event stands in the entry of the transition it led to (`entry.ts`), so entries alone rebuild the run.
+ * V4. An answer names the question: the attempt of a model call, the step and for plans the round of everything else.
+ *     Ids that a model made up come again in every turn and prove nothing.
  */
 import { type Static, Type } from "typebox";
+import { Compile, type Validator } from "typebox/compile";
 import { ToolPolicySchema } from "../policy/tool-policy.ts";
 import { ERROR_CODES } from "../vocabulary/error-code.ts";
 import { CONFIDENTIALITIES, INTEGRITIES } from "../vocabulary/labels.ts";
@@ -27,7 +30,7 @@ export const LabelsSchema = Type.Object(
   closed,
 );
 
-/** What policy says now, where it differs from the contract's. It can only narrow. */
+/** What policy says now. It can only narrow what the contract says. */
 export const LivePolicySchema = Type.Object(
   { policy: ToolPolicySchema, capabilities: Type.Array(Type.String()) },
   closed,
@@ -100,6 +103,8 @@ export const RecordedResponseSchema = Type.Object(
 );
 export type RecordedResponse = Static<typeof RecordedResponseSchema>;
 
+/** The step whose command this answers. */
+const answering = { step: Count };
 const timed = { ts: Type.String(), elapsedMs: Count };
 const event = <const Name extends string, Fields extends Parameters<typeof Type.Object>[0]>(
   type: Name,
@@ -172,17 +177,20 @@ export const EventSchemas = {
     usage: Usage,
   }),
   "context.compacted": event("context.compacted", {
+    ...answering,
     succeeded: Type.Boolean(),
     head: HashSchema,
     tokens: Count,
     usage: Usage,
   }),
   "calls.planned": event("calls.planned", {
+    ...answering,
+    /** 1 for the first plan of a batch, 2 for the one after its last approval. */
+    round: Type.Integer({ minimum: 1 }),
     calls: Type.Array(PlannedCallSchema),
-    /** Null while live policy is the contract's own. */
-    live: nullable(LivePolicySchema),
   }),
   "approval.decided": event("approval.decided", {
+    ...answering,
     approvalId: ApprovalIdSchema,
     callId: CallIdSchema,
     planHash: HashSchema,
@@ -190,22 +198,25 @@ export const EventSchemas = {
     by: Type.String(),
   }),
   "tool.finished": event("tool.finished", {
+    ...answering,
     callId: CallIdSchema,
     response: RecordedResponseSchema,
     labels: LabelsSchema,
     tokens: Count,
   }),
   /** The tool answered with something that is no envelope. */
-  "tool.malformed": event("tool.malformed", { callId: CallIdSchema, problem: Type.String() }),
+  "tool.malformed": event("tool.malformed", { ...answering, callId: CallIdSchema, problem: Type.String() }),
   /** Whether the effect happened cannot be known (crash or end of grace). */
-  "effect.unknown": event("effect.unknown", { callId: CallIdSchema }),
+  "effect.unknown": event("effect.unknown", { ...answering, callId: CallIdSchema }),
   "effect.resolved": event("effect.resolved", {
+    ...answering,
     callId: CallIdSchema,
     decision: Type.Enum(["done", "retry", "fail", "expired"]),
     by: Type.String(),
     tokens: Count,
   }),
   "child.finished": event("child.finished", {
+    ...answering,
     callId: CallIdSchema,
     childRunId: RunIdSchema,
     outcome: Type.Enum([...OUTCOMES]),
@@ -225,3 +236,15 @@ export const EventSchemas = {
 export type EventType = keyof typeof EventSchemas;
 export type EventOf<T extends EventType> = Static<(typeof EventSchemas)[T]>;
 export type RunEvent = { [T in EventType]: EventOf<T> }[EventType];
+
+const checks = new Map<string, Validator>();
+
+/** Events come from our own adapters, so one that is none is a defect; `step()` looks before it believes. */
+export function isRunEvent(candidate: RunEvent): boolean {
+  const schema = Object.hasOwn(EventSchemas, candidate.type) ? EventSchemas[candidate.type] : undefined;
+  if (schema === undefined) return false;
+  // Compiled when first met, so that no start waits for it.
+  const check = checks.get(candidate.type) ?? Compile(schema);
+  checks.set(candidate.type, check);
+  return check.Check(candidate);
+}

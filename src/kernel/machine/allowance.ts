@@ -5,9 +5,11 @@
  * A2. The answer's length is what contract, tokens left and context window leave, the smallest of them.
  */
 import { MINIMUM_OUTPUT_TOKENS } from "../contract/preflight.ts";
-import type { CarvedBudget } from "../journal/event.ts";
+import type { InferMode } from "../journal/entry.ts";
+import type { CarvedBudget, PlannedCall } from "../journal/event.ts";
 import type { FailureReason } from "../vocabulary/failures.ts";
 import type { RunState } from "./state.ts";
+import type { MoveTo } from "./turn.ts";
 
 export type Allowance =
   | { readonly ok: true; readonly maxOutputTokens: number }
@@ -24,6 +26,15 @@ export function inferenceAllowance(state: RunState, promptTokens = state.prompt.
   return { ok: true, maxOutputTokens: Math.min(contract.maxOutputTokens, tokensLeft, roomLeft) };
 }
 
+/** The move to another inference, by way of compaction when the context is full; or why there is none. */
+export function nextInference(state: RunState, mode: InferMode): MoveTo<"INFER"> | FailureReason {
+  const mustCompact = isContextFull(state);
+  // What compaction leaves is not known yet, so an empty prompt is assumed: INFER asks again afterwards.
+  const allowance = inferenceAllowance(state, mustCompact ? 0 : state.prompt.tokens);
+  if (!allowance.ok) return allowance.reason;
+  return { to: "INFER", mode, maxOutputTokens: mustCompact ? null : allowance.maxOutputTokens, delayMs: 0 };
+}
+
 /** Usage that turned out larger than its reservation: the run stops rather than pretend it kept to its limits. */
 export function overrun(state: RunState): FailureReason | null {
   const { contract, budget } = state;
@@ -38,6 +49,22 @@ export function canAfford({ contract, budget }: RunState, carved: CarvedBudget):
     budget.tokens + carved.tokens <= contract.maxTokensConsumed &&
     (contract.maxSpendMicrousd === null || budget.spendMicrousd + carved.spendMicrousd <= contract.maxSpendMicrousd)
   );
+}
+
+/** A child's budget leaves the parent's when it is spawned; what it did not use comes back when it ends. */
+export function debit(state: RunState, { child }: PlannedCall): RunState {
+  if (child === null) return state;
+  const { inferences, tokens, spendMicrousd } = state.budget;
+  const { budget } = child;
+  return {
+    ...state,
+    budget: {
+      ...state.budget,
+      inferences: inferences + budget.inferences,
+      tokens: tokens + budget.tokens,
+      spendMicrousd: spendMicrousd + budget.spendMicrousd,
+    },
+  };
 }
 
 export function isContextFull(state: RunState): boolean {

@@ -2,7 +2,8 @@
  * Commands: what the machine wants done, as data. The driver performs them and answers with events.
  *
  * A command may be performed twice after a crash unless its event says otherwise; only `run-tool` and `spawn-child`
- * act on the world, and both follow an EXECUTE entry that must be durable first.
+ * act on the world, and both follow an EXECUTE entry that must be durable first. Answers repeat the `step` (and
+ * `attempt` or `round`) of their command.
  */
 import type { InferMode } from "../journal/entry.ts";
 import type { PlannedCall, ProposedCall } from "../journal/event.ts";
@@ -25,10 +26,16 @@ export type Command =
       readonly constraintHash: Hash;
       readonly delayMs: number;
     }
-  | { readonly type: "compact"; readonly promptHead: Hash; readonly targetTokens: number }
-  | { readonly type: "plan-calls"; readonly calls: readonly ProposedCall[] }
+  | { readonly type: "compact"; readonly step: number; readonly promptHead: Hash; readonly targetTokens: number }
+  | {
+      readonly type: "plan-calls";
+      readonly step: number;
+      readonly round: number;
+      readonly calls: readonly ProposedCall[];
+    }
   | {
       readonly type: "ask-approval";
+      readonly step: number;
       /** `approve`: may this be done? `resolve`: was it done, before we were interrupted? */
       readonly kind: "approve" | "resolve";
       readonly callId: CallId;
@@ -38,6 +45,7 @@ export type Command =
     }
   | {
       readonly type: "run-tool";
+      readonly step: number;
       readonly callId: CallId;
       readonly tool: string;
       readonly argsRef: BodyRef;
@@ -48,6 +56,7 @@ export type Command =
     }
   | {
       readonly type: "spawn-child";
+      readonly step: number;
       readonly callId: CallId;
       readonly argsRef: BodyRef;
       readonly child: NonNullable<PlannedCall["child"]>;

@@ -10,11 +10,11 @@ import { isSealIntact } from "../contract/seal-contract.ts";
 import type { InferMode } from "../journal/entry.ts";
 import { FAILURES, type FailureReason } from "../vocabulary/failures.ts";
 import type { BodyRef } from "../vocabulary/identifiers.ts";
-import { inferenceAllowance, isContextFull, overrun } from "./allowance.ts";
+import { inferenceAllowance, nextInference, overrun } from "./allowance.ts";
 import { isCycle, repeatsOf } from "./cycle.ts";
 import { stepDeadline } from "./deadline.ts";
 import { missingProof } from "./effect-proof.ts";
-import { enterRecoveryIfFailing, hasEscalated } from "./recovery.ts";
+import { hasEscalated, settleRecovery } from "./recovery.ts";
 import type { RunState } from "./state.ts";
 import { type Moved, type MoveTo, moveTo, record, type Turn, type TurnEnding, update } from "./turn.ts";
 
@@ -42,7 +42,7 @@ export function enterCommit(turn: Turn, { ending }: MoveTo<"COMMIT">): Moved {
 function settleCounters(turn: Turn, ending: TurnEnding): Turn {
   const { recovery, budget } = turn.state;
   const formatRetries = budget.formatRetries + (ending.kind === "malformed" ? 1 : 0);
-  return update(turn, { recovery: enterRecoveryIfFailing(recovery), budget: { ...budget, formatRetries } });
+  return update(turn, { recovery: settleRecovery(recovery), budget: { ...budget, formatRetries } });
 }
 
 function judge(state: RunState, ending: TurnEnding): Next {
@@ -59,7 +59,7 @@ function judge(state: RunState, ending: TurnEnding): Next {
       if (!ending.retryable || state.transportFailures > MAXIMUM_TRANSPORT_RETRIES) {
         return failure(state, "provider.unavailable");
       }
-      return askAgain(state, ending.mode, ending.retryAfterMs);
+      return tryAgain(state, ending.mode, ending.retryAfterMs);
     case "acted":
       return goOn(state, state.recovery.active ? "recovery" : "normal");
   }
@@ -73,15 +73,14 @@ function judgeAnswer(state: RunState, answerRef: BodyRef | null): Next {
 }
 
 function goOn(state: RunState, mode: InferMode): Next {
-  if (!isContextFull(state)) return askAgain(state, mode, 0);
   const reason = whyStop(state);
   if (reason !== null) return failure(state, reason);
-  // What compaction leaves is not known yet, so an empty prompt is assumed: INFER asks again afterwards.
-  const allowance = inferenceAllowance(state, 0);
-  return allowance.ok ? { to: "INFER", mode, maxOutputTokens: null, delayMs: 0 } : failure(state, allowance.reason);
+  const next = nextInference(state, mode);
+  return typeof next === "string" ? failure(state, next) : next;
 }
 
-function askAgain(state: RunState, mode: InferMode, delayMs: number): Next {
+/** The same inference once more: its prompt is as it was, so it is not compacted now. */
+function tryAgain(state: RunState, mode: InferMode, delayMs: number): Next {
   const reason = whyStop(state);
   if (reason !== null) return failure(state, reason);
   const allowance = inferenceAllowance(state);

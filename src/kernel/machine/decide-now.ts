@@ -1,14 +1,37 @@
-/** Policy's word on one call, as things stand now: contract ∩ live policy, with the labels seen so far. */
+/**
+ * May this call be run, as things stand now? Contract ∩ live policy, with the labels seen so far.
+ *
+ * N1. An approval answers a question, never a denial.
+ * N2. It was given for what the run had seen by then: once the latch has closed since, it no longer counts.
+ * N3. A plan whose effect is in doubt is not repeated without asking, whatever policy allows.
+ */
 import type { PlannedCall } from "../journal/event.ts";
 import { decideUnder, type PolicyDecision } from "../policy/decide-call.ts";
-import { type RunState, toolsOf } from "./state.ts";
+import { isLatched } from "../vocabulary/labels.ts";
+import { type ReadyCall, type RunState, toolsOf } from "./state.ts";
 
-export function decideNow(state: RunState, { tool, risk, egress, honeypot }: PlannedCall): PolicyDecision {
+export function decideNow(state: RunState, call: PlannedCall): PolicyDecision {
+  const { tool, risk, egress, honeypot } = call;
   const { labels, live, contract } = state;
   const { policy, capabilities, channelClass, approvedTools } = contract;
   const allowedTools = toolsOf(state);
-  return decideUnder(
+  const decided = decideUnder(
     { tool, risk, egress, honeypot, channelClass, policy, capabilities, labels, approvedTools, allowedTools },
     live,
   );
+  return decided.decision === "allow" && state.inDoubt.includes(call.planHash) ? IN_DOUBT : decided;
 }
+
+/** The rule that stands against running a validated call after all, or null. */
+export function objectionNow(state: RunState, call: ReadyCall): string | null {
+  const { decision, policyId } = decideNow(state, call);
+  if (decision === "allow") return null;
+  const isCovered = call.approvalId !== null && isLatched(call.seen) === isLatched(state.labels);
+  return decision === "approve" && isCovered ? null : policyId;
+}
+
+const IN_DOUBT: PolicyDecision = {
+  decision: "approve",
+  policyId: "effect.in-doubt",
+  reason: "The same call was cut off before it was known whether it happened: check before you allow it again.",
+};

@@ -12,9 +12,10 @@ import { missingProof } from "./effect-proof.ts";
 import { interruptionOf } from "./interruption.ts";
 import { constraintHash, inferCommand } from "./outstanding.ts";
 import { extendPrompt } from "./prompt.ts";
-import type { Phase } from "./state.ts";
+import type { Phase, RunState } from "./state.ts";
 import { emit, fail, type Moved, type MoveTo, moveTo, record, type Turn, update, wait } from "./turn.ts";
 
+type Usage = EventOf<"model.answered">["usage"];
 type Inferring = Extract<Phase, { at: "INFER" }>;
 
 export function enterInfer(turn: Turn, { mode, maxOutputTokens, delayMs }: MoveTo<"INFER">): Moved {
@@ -25,7 +26,10 @@ export function enterInfer(turn: Turn, { mode, maxOutputTokens, delayMs }: MoveT
 
 export function hearInInfer(turn: Turn, phase: Inferring, event: RunEvent): Moved | null {
   const interruption = interruptionOf(turn.state, event);
-  if (interruption !== null) return fail(emit(recordInfer(turn, phase, event), { type: "stop-work" }), interruption);
+  if (interruption !== null) {
+    const charged = phase.compacting ? turn : charge(turn, reservation(turn.state, phase));
+    return fail(emit(recordInfer(charged, phase, event), { type: "stop-work" }), interruption);
+  }
   if (phase.compacting) return event.type === "context.compacted" ? continueCompacted(turn, phase, event) : null;
   if (event.type === "model.answered" && event.attempt === phase.attempt) return readAnswer(turn, phase, event);
   if (event.type === "model.failed" && event.attempt === phase.attempt) return readFailure(turn, phase, event);
@@ -102,7 +106,12 @@ function recordInfer(turn: Turn, phase: Inferring, event: RunEvent): Turn {
   return record(turn, "INFER", decided, { result: event, actor: event.type === "model.answered" ? "model" : "system" });
 }
 
-function charge(turn: Turn, usage: EventOf<"model.answered">["usage"]): Turn {
+/** What an inference that was cut off may have cost; its price is not known here, and settled elsewhere. */
+function reservation({ prompt }: RunState, { maxOutputTokens }: Inferring): Usage {
+  return { inputTokens: prompt.tokens, outputTokens: maxOutputTokens, costMicrousd: 0 };
+}
+
+function charge(turn: Turn, usage: Usage): Turn {
   const { budget } = turn.state;
   return update(turn, {
     budget: {

@@ -8,15 +8,17 @@
  * 4. An opaque effect in doubt is never repeated by itself: the run parks until a person says what happened.
  */
 import type { CarvedBudget, EventOf, RunEvent } from "../journal/event.ts";
+import { isConsistentResponse } from "../journal/recorded-response.ts";
 import { Defect } from "../vocabulary/defect.ts";
 import type { ErrorCode } from "../vocabulary/error-code.ts";
 import type { FailureReason } from "../vocabulary/failures.ts";
 import { CLEAN_LABELS } from "../vocabulary/labels.ts";
+import { isHarmless, isRepeatable } from "./call-promise.ts";
 import { isDue } from "./deadline.ts";
 import { interruptionOf } from "./interruption.ts";
 import { resolutionQuestion } from "./outstanding.ts";
-import { isWithinEnvelope, notePerformed, type PerformedResult, STATEMENT_TOKENS } from "./result.ts";
-import type { CallInFlight, Phase, ReadyCall, Stopping } from "./state.ts";
+import { notePerformed, type PerformedResult, STATEMENT_TOKENS } from "./result.ts";
+import type { CallInFlight, Phase, Stopping } from "./state.ts";
 import { emit, fail, type Moved, type MoveTo, moveTo, record, type Turn, update, wait } from "./turn.ts";
 
 type Observing = Extract<Phase, { at: "OBSERVE" }>;
@@ -37,10 +39,10 @@ export function hearInObserve(turn: Turn, phase: Observing, event: RunEvent): Mo
   if (!("callId" in event) || event.callId !== next.callId) return null;
   switch (event.type) {
     case "tool.finished":
-      return next.child === null ? finishCall(turn, phase, next, event, event) : null;
+      return next.child === null ? finishCall(turn, phase, next, event) : null;
     case "child.finished":
       if (next.child?.runId !== event.childRunId) return null;
-      return finishCall(credit(turn, next.child.budget, event.spent), phase, next, event, event);
+      return finishCall(credit(turn, next.child.budget, event.spent), phase, next, event);
     case "tool.malformed":
       return next.child === null ? failMalformed(turn, phase, next, event) : null;
     case "effect.unknown":
@@ -52,10 +54,13 @@ export function hearInObserve(turn: Turn, phase: Observing, event: RunEvent): Mo
   }
 }
 
-function finishCall(turn: Turn, phase: Observing, call: CallInFlight, event: RunEvent, result: PerformedResult): Moved {
+type Finished = EventOf<"tool.finished"> | EventOf<"child.finished">;
+
+function finishCall(turn: Turn, phase: Observing, call: CallInFlight, event: Finished): Moved {
   const { maxBytesPerCall } = turn.state.contract.toolOutputBudget;
-  if (!isWithinEnvelope(result.response, maxBytesPerCall)) return failMalformed(turn, phase, call, event);
-  return proceed(observe(notePerformed(turn, call, result), call, event), phase);
+  const isSound = isConsistentResponse(event.response) && event.response.outputBytes <= maxBytesPerCall;
+  if (!isSound) return failMalformed(turn, phase, call, event);
+  return proceed(observe(notePerformed(turn, call, event), call, event), phase);
 }
 
 function failMalformed(turn: Turn, phase: Observing, call: CallInFlight, event: RunEvent): Moved {
@@ -79,7 +84,8 @@ function hearTimer(turn: Turn, phase: Observing, call: CallInFlight, event: Even
     const stopping: Stopping = { reason: "tool.timeout", sinceMs: turn.state.elapsedMs };
     return wait(emit(update(turn, { phase: { ...phase, stopping } }), { type: "stop-work" }));
   }
-  const timedOut = observe(notePerformed(turn, call, failedResult("timeout")), call, event);
+  const code = phase.stopping === null || phase.stopping.reason === "tool.timeout" ? "timeout" : "internal.error";
+  const timedOut = observe(notePerformed(inDoubt(turn, call), call, failedResult(code)), call, event);
   // Stopping is for all that is under way: a late reader must not take its neighbours with it.
   const mustStop = event.timer === "tool" && phase.inFlight.length === 1;
   return proceed(mustStop ? emit(timedOut, { type: "stop-work" }) : timedOut, phase);
@@ -88,10 +94,11 @@ function hearTimer(turn: Turn, phase: Observing, call: CallInFlight, event: Even
 function hearUnknown(turn: Turn, phase: Observing, call: CallInFlight, event: EventOf<"effect.unknown">): Moved | null {
   if (phase.resolving || call.child !== null) return null;
   if (phase.stopping !== null) {
-    return proceed(observe(notePerformed(turn, call, failedResult("internal.error")), call, event), phase);
+    const unknown = notePerformed(inDoubt(turn, call), call, failedResult("internal.error"));
+    return proceed(observe(unknown, call, event), phase);
   }
-  // Anything but an opaque effect is simply done again.
-  if (call.idempotency !== "opaque") return null;
+  // What may be done again simply is.
+  if (isRepeatable(call)) return null;
   const parked = update(turn, { phase: { ...phase, resolving: true } });
   return wait(emit(parked, resolutionQuestion(turn.state, call)));
 }
@@ -99,13 +106,8 @@ function hearUnknown(turn: Turn, phase: Observing, call: CallInFlight, event: Ev
 function hearResolution(turn: Turn, phase: Observing, call: CallInFlight, event: EventOf<"effect.resolved">): Moved {
   const { decision, tokens } = event;
   switch (decision) {
-    case "done": {
-      const response = { ok: true, outputRef: null, outputBytes: 0, error: null };
-      return proceed(
-        observe(notePerformed(turn, call, { response, labels: CLEAN_LABELS, tokens }), call, event),
-        phase,
-      );
-    }
+    case "done":
+      return proceed(observe(notePerformed(turn, call, { ...DONE, tokens }), call, event), phase);
     case "fail":
       return proceed(observe(notePerformed(turn, call, failedResult("internal.error")), call, event), phase);
     case "retry":
@@ -120,18 +122,20 @@ function proceed(turn: Turn, phase: Observing): Moved {
   const inFlight = phase.inFlight.slice(1);
   // Cancelled children too end by themselves, one after the other, and what they did not spend comes back.
   if (inFlight.length > 0) return wait(update(turn, { phase: { ...phase, inFlight } }));
-  const reason = phase.stopping?.reason ?? "tool.timeout";
-  if (reason !== "tool.timeout") return endEarly(turn, phase, reason);
+  const { stopping } = phase;
+  if (stopping !== null && stopping.reason !== "tool.timeout") return endEarly(turn, phase, stopping.reason);
   return moveTo(turn, { to: "EXECUTE", calls: phase.waiting });
 }
 
 /** The run ends here: what else was in flight is abandoned, what was still to come is skipped (M-P3). */
 function endEarly(turn: Turn, phase: Observing, reason: FailureReason): Moved {
-  const abandoned = phase.inFlight
-    .slice(1)
-    .reduce((given, call) => observe(given, call, { type: "call.abandoned" }), turn);
-  const skipped = [...turn.state.skipped, ...phase.waiting.map((call: ReadyCall) => call.callId)];
+  const abandoned = abandonCalls(turn, phase.inFlight.slice(1));
+  const skipped = [...turn.state.skipped, ...phase.waiting.map(({ callId }) => ({ callId, policyId: null }))];
   return fail(update(abandoned, { skipped }), reason);
+}
+
+export function abandonCalls(turn: Turn, calls: readonly CallInFlight[]): Turn {
+  return calls.reduce((given, call) => observe(given, call, { type: "call.abandoned" }), turn);
 }
 
 function observe(turn: Turn, call: CallInFlight, result: RunEvent | { readonly type: "call.abandoned" }): Turn {
@@ -139,9 +143,13 @@ function observe(turn: Turn, call: CallInFlight, result: RunEvent | { readonly t
   return record(turn, "OBSERVE", { callId, planHash, sharedBy: [...sharedBy] }, { result });
 }
 
-function isHarmless(call: CallInFlight): boolean {
-  return call.child === null && call.idempotency === "read_only";
+/** Nobody knows whether it happened, so the same plan is not run again without asking. */
+function inDoubt(turn: Turn, call: CallInFlight): Turn {
+  return isRepeatable(call) ? turn : update(turn, { inDoubt: [...turn.state.inDoubt, call.planHash] });
 }
+
+/** An operator attests that it happened; what it printed is not known. */
+const DONE = { response: { ok: true, outputRef: null, outputBytes: 0, error: null }, labels: CLEAN_LABELS } as const;
 
 function failedResult(code: ErrorCode): PerformedResult {
   const response = { ok: false, outputRef: null, outputBytes: 0, error: { code, messageRef: null } };

@@ -7,8 +7,9 @@
 import type { InferMode } from "../journal/entry.ts";
 import { hashCanonical } from "../vocabulary/hash.ts";
 import type { Hash } from "../vocabulary/identifiers.ts";
+import { isRepeatable } from "./call-promise.ts";
 import type { Command } from "./command.ts";
-import { decideNow } from "./decide-now.ts";
+import { objectionNow } from "./decide-now.ts";
 import { type CallInFlight, type Phase, type RunState, toolsOf } from "./state.ts";
 
 type PhaseAt<At extends Phase["at"]> = Extract<Phase, { at: At }>;
@@ -36,7 +37,7 @@ export function effectsInDoubt({ phase }: RunState): readonly CallInFlight[] {
 
 export function inferCommand(state: RunState, phase: PhaseAt<"INFER">, delayMs: number): Command {
   const { head: promptHead } = state.prompt;
-  if (phase.compacting) return { type: "compact", promptHead, targetTokens: compactionTarget(state) };
+  if (phase.compacting) return { type: "compact", step: state.step, promptHead, targetTokens: compactionTarget(state) };
   const { attempt, mode, maxOutputTokens } = phase;
   const tools = offeredTools(state, mode);
   return {
@@ -53,23 +54,24 @@ export function inferCommand(state: RunState, phase: PhaseAt<"INFER">, delayMs: 
 
 /** Questions first; with none open, the plan is what is missing. */
 export function validationCommands(state: RunState, phase: PhaseAt<"VALIDATE_CALLS">): readonly Command[] {
+  const { step } = state;
   const questions = (phase.planned ?? []).flatMap(({ callId, planHash }, index): readonly Command[] => {
     const verdict = phase.verdicts[index];
     if (verdict?.kind !== "asking") return [];
-    return [{ type: "ask-approval", kind: "approve", callId, planHash, why: verdict.why, labels: state.labels }];
+    return [{ type: "ask-approval", step, kind: "approve", callId, planHash, why: verdict.why, labels: state.labels }];
   });
-  return questions.length > 0 ? questions : [{ type: "plan-calls", calls: phase.proposed }];
+  return questions.length > 0 ? questions : [{ type: "plan-calls", step, round: phase.round, calls: phase.proposed }];
 }
 
-export function dispatchCommand(call: CallInFlight): Command {
+export function dispatchCommand({ step }: RunState, call: CallInFlight): Command {
   const { callId, tool, argsRef, planHash, idempotencyKey, approvalId, timeoutMs, child } = call;
-  if (child !== null) return { type: "spawn-child", callId, argsRef, child };
-  return { type: "run-tool", callId, tool, argsRef, planHash, idempotencyKey, approvalId, timeoutMs };
+  if (child !== null) return { type: "spawn-child", step, callId, argsRef, child };
+  return { type: "run-tool", step, callId, tool, argsRef, planHash, idempotencyKey, approvalId, timeoutMs };
 }
 
 export function resolutionQuestion(state: RunState, { callId, planHash }: CallInFlight): Command {
   const why = "interrupted before it was known whether this happened";
-  return { type: "ask-approval", kind: "resolve", callId, planHash, why, labels: state.labels };
+  return { type: "ask-approval", step: state.step, kind: "resolve", callId, planHash, why, labels: state.labels };
 }
 
 /** The contract's hash covers grammar, mask, gate and tools; the mode is all that varies between turns. */
@@ -81,18 +83,9 @@ function observationCommands(state: RunState, phase: PhaseAt<"OBSERVE">): readon
   const [first] = phase.inFlight;
   if (first !== undefined && phase.resolving) return [resolutionQuestion(state, first)];
   if (phase.stopping !== null) return [{ type: "stop-work" }];
-  return phase.inFlight.filter((call) => isRepeatable(call) && isStillAllowed(state, call)).map(dispatchCommand);
-}
-
-/** A child is found again by its derived id, so asking for it twice is harmless. */
-function isRepeatable({ idempotency, child }: CallInFlight): boolean {
-  return idempotency !== "opaque" || child !== null;
-}
-
-function isStillAllowed(state: RunState, call: CallInFlight): boolean {
-  if (call.child !== null) return true;
-  const { decision } = decideNow(state, call);
-  return decision === "allow" || (decision === "approve" && call.approvalId !== null);
+  return phase.inFlight
+    .filter((call) => isRepeatable(call) && (call.child !== null || objectionNow(state, call) === null))
+    .map((call) => dispatchCommand(state, call));
 }
 
 function compactionTarget({ contract }: RunState): number {

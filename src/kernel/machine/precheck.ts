@@ -6,7 +6,7 @@
  */
 import { backendVerdict, type PreflightVerdict, preflight } from "../contract/preflight.ts";
 import type { EventOf, RunEvent } from "../journal/event.ts";
-import { inferenceAllowance } from "./allowance.ts";
+import { nextInference } from "./allowance.ts";
 import { interruptionOf } from "./interruption.ts";
 import type { Phase } from "./state.ts";
 import { emit, fail, type Moved, moveTo, record, type Turn, update, wait } from "./turn.ts";
@@ -46,9 +46,8 @@ function conclude(turn: Turn, verdicts: readonly PreflightVerdict[]): Moved {
   const recorded = recordCreated(turn, verdicts);
   const failure = verdicts.at(-1)?.failure ?? null;
   if (failure !== null) return fail(recorded, failure);
-  const allowance = inferenceAllowance(recorded.state);
-  if (!allowance.ok) return fail(recorded, allowance.reason);
-  return moveTo(recorded, { to: "INFER", mode: "normal", maxOutputTokens: allowance.maxOutputTokens, delayMs: 0 });
+  const next = nextInference(recorded.state, "normal");
+  return typeof next === "string" ? fail(recorded, next) : moveTo(recorded, next);
 }
 
 export function recordCreated(turn: Turn, verdicts: readonly PreflightVerdict[]): Turn {

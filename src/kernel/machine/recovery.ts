@@ -1,10 +1,10 @@
 /**
  * Failing tools: recovery mode and its end (O-2.2 to O-2.4).
  *
- * Y1. After 2 failing results in a row the next model turn, not the rest of this one, runs in recovery; a success
- *     later in the same batch does not change that.
+ * Y1. After 2 failing results in a row the next model turn, not the rest of this one, runs in recovery.
  * Y2. 3 more failing results while in recovery escalate to the user.
  * Y3. Recovery ends after 2 successes in a row, never after a single one.
+ * Y4. All three are settled at COMMIT: what else the same batch does cannot hide them.
  */
 import type { Recovery } from "../journal/entry.ts";
 
@@ -15,30 +15,26 @@ const SUCCESSES_TO_CLEAR = 2;
 export const CALM: Recovery = { active: false, failuresInARow: 0, failuresInRecovery: 0, successesInARow: 0 };
 
 export function afterResult(recovery: Recovery, ok: boolean): Recovery {
-  if (!ok) {
-    return {
-      active: recovery.active,
-      failuresInARow: recovery.failuresInARow + 1,
-      failuresInRecovery: recovery.failuresInRecovery + (recovery.active ? 1 : 0),
-      successesInARow: 0,
-    };
+  const { active, failuresInARow, failuresInRecovery, successesInARow } = recovery;
+  if (ok) {
+    const mustRecover = !active && failuresInARow >= FAILURES_TO_RECOVER;
+    return { ...recovery, failuresInARow: mustRecover ? failuresInARow : 0, successesInARow: successesInARow + 1 };
   }
-  const successesInARow = recovery.successesInARow + 1;
-  if (isFailing(recovery) && successesInARow >= SUCCESSES_TO_CLEAR) return CALM;
-  const failuresInARow = recovery.active || !isFailing(recovery) ? 0 : recovery.failuresInARow;
-  return { ...recovery, failuresInARow, successesInARow };
+  return {
+    active,
+    failuresInARow: failuresInARow + 1,
+    failuresInRecovery: failuresInRecovery + (active ? 1 : 0),
+    successesInARow: 0,
+  };
 }
 
-/** At COMMIT, so that recovery begins with the next turn (Y1). */
-export function enterRecoveryIfFailing(recovery: Recovery): Recovery {
-  if (recovery.active || !isFailing(recovery)) return recovery;
-  return { ...recovery, active: true, failuresInRecovery: 0, successesInARow: 0 };
+export function settleRecovery(recovery: Recovery): Recovery {
+  const { active, failuresInARow, successesInARow } = recovery;
+  if (hasEscalated(recovery)) return recovery;
+  if (active) return successesInARow >= SUCCESSES_TO_CLEAR ? CALM : recovery;
+  return failuresInARow >= FAILURES_TO_RECOVER ? { ...recovery, active: true, successesInARow: 0 } : recovery;
 }
 
-export function hasEscalated(recovery: Recovery): boolean {
-  return recovery.active && recovery.failuresInRecovery >= FAILURES_TO_ESCALATE;
-}
-
-function isFailing({ active, failuresInARow }: Recovery): boolean {
-  return active || failuresInARow >= FAILURES_TO_RECOVER;
+export function hasEscalated({ active, failuresInRecovery }: Recovery): boolean {
+  return active && failuresInRecovery >= FAILURES_TO_ESCALATE;
 }

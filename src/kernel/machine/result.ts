@@ -68,11 +68,6 @@ export function notePerformed(turn: Turn, call: CallInFlight, { response, labels
   );
 }
 
-/** O-1.2 on the recorded form: success has no error, failure has an error and no output; and the output was truncated. */
-export function isWithinEnvelope({ ok, error, outputRef, outputBytes }: Response, maxBytes: number): boolean {
-  return outputBytes <= maxBytes && (ok ? error === null : error !== null && outputRef === null);
-}
-
 interface Noted {
   readonly ok: boolean;
   /** Equal strings mean equal results. */

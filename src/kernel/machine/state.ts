@@ -27,6 +27,8 @@ import { CALM } from "./recovery.ts";
 /** A call that policy and, where needed, a person have let through. */
 export interface ReadyCall extends PlannedCall {
   readonly approvalId: ApprovalId | null;
+  /** What the run had seen when this call was let through: an approval covers no more than that. */
+  readonly seen: Labels;
 }
 
 /** A dispatched call, and the identical ones that will share its result. */
@@ -40,6 +42,7 @@ export interface Stopping {
   readonly sinceMs: number;
 }
 
+export type SkippedCall = DecidedOf<"COMMIT">["skipped"][number];
 export type FailedAttempt = DecidedOf<"TERMINATE">["attempts"][number];
 
 export type Phase =
@@ -56,6 +59,8 @@ export type Phase =
       readonly at: "VALIDATE_CALLS";
       readonly mode: InferMode;
       readonly proposed: readonly ProposedCall[];
+      /** Which plan of this batch is awaited: the first, or the one after the last approval. */
+      readonly round: 1 | 2;
       /** Null until the first plan is there. */
       readonly planned: readonly PlannedCall[] | null;
       readonly verdicts: readonly CallVerdict[];
@@ -104,9 +109,13 @@ export interface RunState {
   readonly recovery: Recovery;
   readonly history: readonly CallTrace[];
   /** Validated calls of this turn that will not be performed; COMMIT records them. */
-  readonly skipped: readonly CallId[];
+  readonly skipped: readonly SkippedCall[];
   readonly lastTool: string | null;
   readonly failedAttempts: readonly FailedAttempt[];
+  /** Approvals are single-use. */
+  readonly usedApprovals: readonly ApprovalId[];
+  /** Plans of opaque effects that were cut off: whether they happened is not known. */
+  readonly inDoubt: readonly Hash[];
   /** Indexes of required effects that a performed call proved, or tried and failed to prove. */
   readonly effects: { readonly proven: readonly number[]; readonly attempted: readonly number[] };
   /** Budget of the last COMMIT: what views know. */
@@ -135,6 +144,8 @@ export function startRun(runId: RunId, contract: ExecutionContract): RunState {
     skipped: [],
     lastTool: null,
     failedAttempts: [],
+    usedApprovals: [],
+    inDoubt: [],
     effects: { proven: [], attempted: [] },
     committedBudget: NOTHING_SPENT,
   };

@@ -9,15 +9,16 @@
  *     recorded as the event `defect.found`, so that replay ends where the run did.
  */
 import type { Entry, MachineState } from "../journal/entry.ts";
-import type { RunEvent } from "../journal/event.ts";
+import { isRunEvent, type RunEvent } from "../journal/event.ts";
 import { Defect, unreachable } from "../vocabulary/defect.ts";
-import { hashCanonical } from "../vocabulary/hash.ts";
+import { hashBytes } from "../vocabulary/hash.ts";
+import { canonicalWire } from "../vocabulary/spelling.ts";
 import type { Command } from "./command.ts";
 import { enterCommit } from "./commit.ts";
 import { isEdge } from "./edges.ts";
 import { enterExecute } from "./execute.ts";
 import { enterInfer, hearInInfer } from "./infer.ts";
-import { enterObserve, hearInObserve } from "./observe.ts";
+import { abandonCalls, enterObserve, hearInObserve } from "./observe.ts";
 import { hearInPrecheck, recordCreated } from "./precheck.ts";
 import type { RunState } from "./state.ts";
 import { enterTerminate } from "./terminate.ts";
@@ -36,14 +37,15 @@ export function step(state: RunState, event: RunEvent): StepResult {
   try {
     return { ...work(state, notBefore(state, event)), defect: null };
   } catch (error) {
-    const errorId = hashCanonical([state.chain.hash, event.type, String(error)]).slice(0, 16);
+    const errorId = hashBytes(`${state.chain.hash} ${String(error)}`).slice(0, 16);
     const { ts, elapsedMs } = state;
     return { ...work(state, { type: "defect.found", ts, elapsedMs, errorId }), defect: { errorId, error } };
   }
 }
 
 function work(state: RunState, event: RunEvent): Turn {
-  let moved = hear(beginTurn(state, event), event);
+  if (!isRunEvent(event)) throw new Defect(`not an event: ${event.type}`);
+  let moved = isForAnotherStep(state, event) ? null : hear(beginTurn(state, event), event);
   if (moved === null) return { state, commands: [], entries: [] };
   let at: MachineState = state.phase.at;
   while (moved.move !== null) {
@@ -51,7 +53,14 @@ function work(state: RunState, event: RunEvent): Turn {
     at = moved.move.to;
     moved = enter(moved.turn, moved.move);
   }
+  // An event that waits for its entry must be fit for one, or no entry could be made any more.
+  if (moved.turn.state.heard.length > 0) canonicalWire(event);
   return moved.turn;
+}
+
+/** An answer to a question of an earlier step: late, or a repeat. */
+function isForAnotherStep(state: RunState, event: RunEvent): boolean {
+  return "step" in event && event.step !== state.step;
 }
 
 function hear(turn: Turn, event: RunEvent): Moved | null {
@@ -94,8 +103,9 @@ function enter(turn: Turn, move: Move): Moved {
 
 /** A journal begins with run.created, and nothing stays under way, even where our own code cannot be trusted. */
 function abandon(turn: Turn, phase: RunState["phase"]): Turn {
-  const begun = phase.at === "PRECHECK" ? recordCreated(turn, phase.verdicts) : turn;
-  return emit(begun, { type: "stop-work" });
+  const stopped = emit(turn, { type: "stop-work" });
+  if (phase.at === "PRECHECK") return recordCreated(stopped, phase.verdicts);
+  return phase.at === "OBSERVE" ? abandonCalls(stopped, phase.inFlight) : stopped;
 }
 
 /** Elapsed time never runs backwards, whatever the driver's restarts did to it. */

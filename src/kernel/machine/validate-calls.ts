@@ -11,7 +11,7 @@ import type { DecidedCall } from "../journal/entry.ts";
 import type { EventOf, PlannedCall, ProposedCall, RunEvent } from "../journal/event.ts";
 import { Defect } from "../vocabulary/defect.ts";
 import { FAILURES, type FailureReason } from "../vocabulary/failures.ts";
-import { canAfford } from "./allowance.ts";
+import { canAfford, debit } from "./allowance.ts";
 import { isForbiddenPair } from "./cycle.ts";
 import { decideNow } from "./decide-now.ts";
 import { interruptionOf } from "./interruption.ts";
@@ -24,7 +24,7 @@ type Validating = Extract<Phase, { at: "VALIDATE_CALLS" }>;
 type Refused = Extract<CallVerdict, { kind: "refused" }>;
 
 export function enterValidateCalls(turn: Turn, { mode, proposed, textRef }: MoveTo<"VALIDATE_CALLS">): Moved {
-  const phase: Validating = { at: "VALIDATE_CALLS", mode, proposed, planned: null, verdicts: [] };
+  const phase: Validating = { at: "VALIDATE_CALLS", mode, proposed, round: 1, planned: null, verdicts: [] };
   if (proposed.length === 0) {
     const recorded = record(turn, "VALIDATE_CALLS", { calls: [] });
     return moveTo(recorded, { to: "COMMIT", ending: { kind: "answered", textRef } });
@@ -43,32 +43,22 @@ export function hearInValidateCalls(turn: Turn, phase: Validating, event: RunEve
   return null;
 }
 
-function hearPlan(turn: Turn, phase: Validating, event: EventOf<"calls.planned">): Moved | null {
-  if (phase.verdicts.some(isAsking)) return null;
-  assertSameCalls(phase.proposed, event.calls);
-  const planned = event.calls;
-  const live = update(turn, { live: event.live });
-  if (phase.planned === null) {
-    const verdicts = refuseHalfBatch(
-      live.state,
-      planned.map((call) => firstVerdict(live.state, call)),
-    );
-    if (hasForbiddenPair(live.state, planned) || hasForbiddenPair(live.state, unrefused(planned, verdicts))) {
-      return refuseAll(live, phase, "cycle.forbidden-pair");
-    }
-    return verdicts.some(isAsking) ? waitFor(live, { ...phase, planned, verdicts }) : conclude(live, planned, verdicts);
-  }
-  const before = phase.planned;
-  const verdicts = refuseHalfBatch(
-    live.state,
-    phase.verdicts.map((verdict, index) => recheck(live.state, verdict, before[index], planned[index])),
-  );
-  if (hasForbiddenPair(live.state, unrefused(planned, verdicts))) return refuseAll(live, phase, "cycle.forbidden-pair");
-  return conclude(live, planned, verdicts);
+function hearPlan(turn: Turn, phase: Validating, { round, calls }: EventOf<"calls.planned">): Moved | null {
+  if (round !== phase.round || phase.verdicts.some(isAsking)) return null;
+  assertSameCalls(phase.proposed, calls);
+  const { planned: before, verdicts } = phase;
+  if (before === null) return settle(turn, phase, calls, firstVerdicts(turn.state, calls));
+  const rechecked = verdicts.map((verdict, index) => recheck(turn.state, verdict, before[index], calls[index]));
+  return settle(turn, phase, calls, rechecked);
 }
 
-function unrefused(planned: readonly PlannedCall[], verdicts: readonly CallVerdict[]): readonly PlannedCall[] {
-  return planned.filter((_, index) => verdicts[index]?.kind !== "refused");
+/** A batch with verdicts: all or nothing under strict_mode, ended by a forbidden pair, asked about, or concluded. */
+function settle(turn: Turn, phase: Validating, planned: readonly PlannedCall[], judged: readonly CallVerdict[]): Moved {
+  const verdicts = refuseHalfBatch(turn.state, judged);
+  const wouldRun = planned.filter((_, index) => verdicts[index]?.kind !== "refused");
+  if (hasForbiddenPair(turn.state, wouldRun)) return refuseAll(turn, phase, "cycle.forbidden-pair");
+  if (verdicts.some(isAsking)) return waitFor(turn, { ...phase, planned, verdicts });
+  return conclude(turn, planned, verdicts);
 }
 
 function waitFor(turn: Turn, phase: Validating): Moved {
@@ -82,14 +72,17 @@ function hearApproval(turn: Turn, phase: Validating, event: EventOf<"approval.de
   const verdict = phase.verdicts[index];
   const call = phase.planned?.[index];
   if (verdict?.kind !== "asking" || call === undefined || call.planHash !== event.planHash) return null;
+  const { usedApprovals } = turn.state;
+  if (usedApprovals.includes(event.approvalId)) return null;
   const answered: CallVerdict =
     event.decision === "allow"
       ? { kind: "allowed", policyId: verdict.policyId, approvalId: event.approvalId }
       : refused(verdict.policyId, "policy.denied", DENIALS[event.decision]);
   const verdicts = phase.verdicts.with(index, answered);
+  const used = update(turn, { usedApprovals: [...usedApprovals, event.approvalId] });
   // The other questions are out already; after the last answer the plan is made again (4).
-  if (verdicts.some(isAsking)) return wait(update(turn, { phase: { ...phase, verdicts } }));
-  return waitFor(turn, { ...phase, verdicts });
+  if (verdicts.some(isAsking)) return wait(update(used, { phase: { ...phase, verdicts } }));
+  return waitFor(used, { ...phase, round: 2, verdicts });
 }
 
 const DENIALS = {
@@ -97,6 +90,16 @@ const DENIALS = {
   expired: "denied: nobody answered in time",
   unreachable: "denied: nobody can be asked on this channel",
 } as const;
+
+/** One after the other, so that delegations are judged by what those before them leave. */
+function firstVerdicts(state: RunState, planned: readonly PlannedCall[]): readonly CallVerdict[] {
+  let committed = state;
+  return planned.map((call) => {
+    const verdict = firstVerdict(committed, call);
+    if (verdict.kind !== "refused") committed = debit(committed, call);
+    return verdict;
+  });
+}
 
 function firstVerdict(state: RunState, call: PlannedCall): CallVerdict {
   if (call.problem !== null) {
@@ -106,6 +109,7 @@ function firstVerdict(state: RunState, call: PlannedCall): CallVerdict {
       refusal: { code: call.problem.code, message: "", messageRef: call.problem.messageRef },
     };
   }
+  // Otherwise a child waits for what the one before it gives back; a strict batch must be affordable as a whole.
   if (state.contract.strictMode && call.child !== null && !canAfford(state, call.child.budget)) {
     return refused("budget.carved", "policy.denied", "not performed: the run cannot afford what it would delegate");
   }
@@ -142,7 +146,7 @@ function conclude(turn: Turn, planned: readonly PlannedCall[], verdicts: readonl
   const ready: ReadyCall[] = [];
   for (const [index, call] of planned.entries()) {
     const verdict = verdicts[index];
-    if (verdict?.kind === "allowed") ready.push({ ...call, approvalId: verdict.approvalId });
+    if (verdict?.kind === "allowed") ready.push({ ...call, approvalId: verdict.approvalId, seen: turn.state.labels });
     else if (verdict?.kind === "refused")
       recorded = noteRefusal(recorded, call, verdict.refusal.code, verdict.policyId);
   }
@@ -161,7 +165,7 @@ function approvalsHeard({ heard }: RunState): Parameters<typeof record>[3] {
 /** Ends the run: every call of the batch is refused for the same reason. */
 function refuseAll(turn: Turn, phase: Validating, reason: FailureReason, ending: RunEvent | null = null): Moved {
   const { wire, advice } = FAILURES[reason];
-  const verdict = refused(`contract.${reason}`, wire, advice);
+  const verdict = refused(reason, wire, advice);
   const calls = phase.proposed.map((call) => decidedCall(call, null, verdict));
   return fail(record(turn, "VALIDATE_CALLS", { calls }, { result: ending }), reason);
 }

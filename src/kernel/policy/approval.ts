@@ -1,7 +1,7 @@
 /**
  * The life of one approval (X-12): pending → allowed → consumed, or denied, or expired.
  *
- * A1. It is bound to one plan hash and one session; a different plan or session is a conflict, never a match.
+ * A1. It is bound to one call of one run, its plan hash and its session; anything else is a conflict, never a match.
  *     There is no "allow always": a later call, however alike, has an approval of its own.
  * A2. Only a principal that holds the required scope decides, and only once. No function here takes text, so nothing
  *     that a model, a page or a message says can decide.
@@ -37,6 +37,8 @@ export interface ApprovalAnswer {
 }
 
 export interface ApprovalUse {
+  readonly runId: RunId;
+  readonly callId: CallId;
   readonly planHash: Hash;
   readonly sessionId: SessionId;
   readonly nowMs: number;
@@ -73,9 +75,17 @@ export function consumeApproval(
   if (state === "expired") return { ok: false, code: "expired" };
   if (state === "consumed") return { ok: false, code: "already-consumed" };
   if (state !== "allowed") return { ok: false, code: "not-allowed" };
-  if (use.planHash !== approval.planHash || use.sessionId !== approval.sessionId)
-    return { ok: false, code: "conflict" };
+  if (!isBoundTo(approval, use)) return { ok: false, code: "conflict" };
   return { ok: true, approval: { ...approval, state: "consumed" } };
+}
+
+function isBoundTo(approval: Approval, { runId, callId, planHash, sessionId }: ApprovalUse): boolean {
+  return (
+    runId === approval.runId &&
+    callId === approval.callId &&
+    planHash === approval.planHash &&
+    sessionId === approval.sessionId
+  );
 }
 
 /** The approval as it stands at `nowMs`. */

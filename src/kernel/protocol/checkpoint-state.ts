@@ -6,6 +6,8 @@
  *     is a request (S-2.4). Grants have a function of their own, which takes a parsed capability and no patch.
  * C3. Lists are sets in order: adding what is there changes nothing, so a patch applied twice is a patch applied once.
  * C4. Adding comes before closing: a loop opened and closed by one patch ends closed.
+ * C5. Reports go into journals, so they hold no text of a model: an action is told in our own words, a capability only
+ *     once it has been read as one.
  */
 import { type Capability, parseCapability } from "../vocabulary/capability.ts";
 import type { NotesPatch } from "./notes.ts";
@@ -53,6 +55,7 @@ export type ActionStatus =
   | "ignored";
 
 export interface ActionReport {
+  /** A known action as it stands in NOTES, one that was rejected without its argument, or `unknown`. */
   readonly action: string;
   readonly status: ActionStatus;
 }
@@ -65,8 +68,11 @@ export interface AppliedNotes {
 /** An operator has to read them: a model must not bury one request under thousands. */
 export const MAX_PENDING_CAPABILITIES = 64;
 
-const REQUEST = "request_permission:";
-const GRANT = "grant_permission:";
+/** What asks for a capability, and what becomes of it when it was not pending yet, or was. */
+const ASKING = [
+  { verb: "request_permission", added: "applied", present: "already_pending" },
+  { verb: "grant_permission", added: "requires_operator", present: "requires_operator" },
+] as const;
 
 export function applyNotes(state: CheckpointState, patch: NotesPatch): AppliedNotes {
   const closed = new Set(patch.closeOpenLoops);
@@ -81,20 +87,20 @@ export function applyNotes(state: CheckpointState, patch: NotesPatch): AppliedNo
   };
   const actions: ActionReport[] = [];
   for (const action of patch.actions) {
-    const [next, status] = runAction(applied, action);
+    const [next, report] = runAction(applied, action);
     applied = next;
-    actions.push({ action, status });
+    actions.push(report);
   }
   return { state: applied, actions };
 }
 
-function runAction(state: CheckpointState, action: string): readonly [CheckpointState, ActionStatus] {
-  if (action === "condense_now" || action === "condense_smart") return [state, "requested"];
-  if (action.startsWith(REQUEST)) return askFor(state, action.slice(REQUEST.length), "applied", "already_pending");
-  if (action.startsWith(GRANT)) {
-    return askFor(state, action.slice(GRANT.length), "requires_operator", "requires_operator");
-  }
-  return [state, "ignored"];
+function runAction(state: CheckpointState, action: string): readonly [CheckpointState, ActionReport] {
+  if (action === "condense_now" || action === "condense_smart") return [state, { action, status: "requested" }];
+  const asking = ASKING.find(({ verb }) => action.startsWith(`${verb}:`));
+  if (asking === undefined) return [state, { action: "unknown", status: "ignored" }];
+  const { verb, added, present } = asking;
+  const [next, status] = askFor(state, action.slice(verb.length + 1), added, present);
+  return [next, { action: status === "rejected" ? verb : action, status }];
 }
 
 function askFor(

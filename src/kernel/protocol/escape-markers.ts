@@ -2,8 +2,8 @@
  * Markers in data (user text, files, results, memories) on their way into a prompt (S-3.3): a visible word is put
  * between the brackets and the name, `<<<quoted TOOL_CALLS_JSON>>>`, so that a person can still read what stood there.
  *
- * E1. The result holds no marker, and neither do two results side by side: a part of a marker at the edge of a text,
- *     which a neighbour could complete, is broken as well.
+ * E1. The result holds no marker, and neither do any number of results side by side: where neighbours could complete a
+ *     marker, it is broken as well, between its brackets and its name. What follows the brackets alone is harmless.
  * E2. Idempotent; all other text is untouched, since models copy what they read back into files.
  * E3. Nothing is removed and nothing invisible is added: taking out a marker could close up another one around it,
  *     and a zero-width character would be lost in the next normalisation.
@@ -29,10 +29,13 @@ function escapeStart(text: string): string {
   return text;
 }
 
-/** `<<<NOTES_J` before a neighbour that starts with `SON>>>`. */
+/** `<<<NOTES_J` before a neighbour that starts with `SON>>>`; `<` or `<N` where it is all that stands between two. */
 function escapeEnd(text: string): string {
-  const open = openMarkerLength(text);
-  return open > BRACKETS.length ? quoteAt(text, text.length - open + BRACKETS.length) : text;
+  for (let missing = 0; missing < BRACKETS.length; missing += 1) {
+    const open = openMarkerLength(BRACKETS.slice(0, missing) + text);
+    if (open >= BRACKETS.length) return quoteAt(text, text.length - open + BRACKETS.length);
+  }
+  return text;
 }
 
 function quoteAt(text: string, at: number): string {

@@ -7,6 +7,7 @@
  *     and `failureCode` then names the one that strict mode would have rejected the answer for:
  *       protocol.fenced-block      a code fence around the array inside the TOOL_CALLS block is taken off
  *       protocol.missing-id        calls without an id get `call_1`, `call_2` …, skipping ids that are taken
+ *       protocol.invalid-id        so do calls under an id that could hold prose (`CALL_ID_PATTERN`)
  *       protocol.empty-arguments   empty native arguments are read as {}
  * A3. The message's content is the text a user may see: blocks are gone from it. Calls stand in proposed order.
  * A4. Nothing of a rejected answer survives: no call, no text, no notes.

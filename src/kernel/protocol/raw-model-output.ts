@@ -19,22 +19,28 @@ export interface RawModelOutput {
   readonly complete: boolean;
 }
 
-/** Stop reasons, in any case, which say that the provider cut the output: what stands last in it may be half a thing. */
-const CUT_REASONS: readonly string[] = [
-  "length",
-  "max_tokens",
-  "max_output_tokens",
-  "model_length",
-  "model_context_window_exceeded",
-  "content_filter",
-  "refusal",
-  "incomplete",
-  "error",
-  "abort",
+/** Stop reasons, in any case, with which a model ends an answer by itself: OpenAI's, Anthropic's, Google's and others'. */
+const PROPER_ENDS: readonly string[] = [
+  "stop",
+  "stop_sequence",
+  "end_turn",
+  "tool_calls",
+  "tool_call",
+  "tool_use",
+  "function_call",
+  "eos",
+  "eos_token",
+  "complete",
+  "completed",
 ];
 
-export function isCut(raw: RawModelOutput): boolean {
-  return CUT_REASONS.includes(raw.stopReason.toLowerCase());
+/**
+ * Whether what stands last in the output may be half a thing. A reason we do not know counts as a cut: the next provider's
+ * word for one is not known either. Some dialects give none beside tool calls; there the end of the stream must do.
+ */
+export function isCut({ stopReason, complete }: RawModelOutput): boolean {
+  const reason = stopReason.trim().toLowerCase();
+  return reason === "" ? !complete : !PROPER_ENDS.includes(reason);
 }
 
 export function isWellFormed(raw: RawModelOutput): boolean {

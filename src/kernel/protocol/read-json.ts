@@ -1,4 +1,4 @@
-/** Strict JSON inside an answer: the parser's problems under the protocol's names. */
+/** Strict JSON inside an answer: the parser's codes under the protocol's names. */
 import { type JsonValue, parseJson } from "../vocabulary/parse-json.ts";
 import type { ProtocolFailure } from "./protocol-failure.ts";
 
@@ -11,15 +11,14 @@ export type JsonReading =
 export function readJson(text: string): JsonReading {
   const parsed = parseJson(text);
   if (parsed.ok) return parsed;
-  switch (parsed.problem) {
-    case "duplicate key":
-      return { ok: false, failure: "protocol.duplicate-key" };
-    case "something follows the value":
-      return { ok: false, failure: "protocol.trailing-garbage" };
-    default:
-      return { ok: false, failure: "protocol.invalid-json" };
-  }
+  return { ok: false, failure: FAILURES[parsed.code] };
 }
+
+const FAILURES = {
+  "duplicate-key": "protocol.duplicate-key",
+  "trailing-text": "protocol.trailing-garbage",
+  invalid: "protocol.invalid-json",
+} as const satisfies Record<string, ProtocolFailure>;
 
 export function isJsonObject(value: JsonValue | undefined): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);

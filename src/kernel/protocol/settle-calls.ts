@@ -2,15 +2,17 @@
  * Calls as an adapter read them become canonical invocations (M-4.4).
  *
  * I1. Ids are unique within an answer; a second call under one id rejects the whole answer.
+ *     They stand in journals, so one that could hold prose is replaced as a missing one is.
  * I2. Any name goes through: whether such a tool exists is for the registry to say (`tool.not_found`).
  * I3. `rawPayload` holds what the model wrote where the invocation says it otherwise (an encoded name, a filled id).
  *     It never repeats arguments: a second, escaped copy is one that redaction could miss.
  */
 import type { ToolInvocation } from "../vocabulary/message.ts";
+import { CALL_ID_PATTERN } from "../vocabulary/schema-primitives.ts";
 import type { CallsReading } from "./define-adapter.ts";
 import type { ProtocolFailure } from "./protocol-failure.ts";
 
-const MAX_ID_CHARS = 256;
+const CALL_ID = new RegExp(CALL_ID_PATTERN);
 const MAX_NAME_CHARS = 256;
 
 export interface DraftCall {
@@ -31,7 +33,6 @@ export function settleCalls(
   for (const { id, writtenName } of drafts) {
     if (writtenName.length === 0 || writtenName.length > MAX_NAME_CHARS) return failed("protocol.invalid-tool-name");
     if (id === null || id === "") continue;
-    if (id.length > MAX_ID_CHARS) return failed("protocol.invalid-id");
     if (taken.has(id)) return failed("protocol.duplicate-id");
     taken.add(id);
   }
@@ -40,11 +41,11 @@ export function settleCalls(
   let next = 1;
   for (const draft of drafts) {
     let id = draft.id ?? "";
-    if (id === "") {
+    if (!CALL_ID.test(id)) {
+      recovered.push(id === "" ? "protocol.missing-id" : "protocol.invalid-id");
       while (taken.has(`call_${next}`)) next += 1;
       id = `call_${next}`;
       taken.add(id);
-      recovered.push("protocol.missing-id");
     }
     const asWritten = id === draft.id && draft.name === draft.writtenName;
     const rawPayload = asWritten ? null : { id: draft.id, name: draft.writtenName };

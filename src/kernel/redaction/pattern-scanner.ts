@@ -5,8 +5,9 @@
  * W2. A place whose rules cannot be decided yet is held back with all that follows: at most MAX_PATTERN_HELD_CHARS.
  * W3. A marker of the first stage ends whatever runs up to it, like the end of the text.
  */
-import { isIn, MAX_RUN_CHARS, MORE, NONE } from "./character-run.ts";
+import { isIn, MAX_RUN_CHARS } from "./character-run.ts";
 import type { Piece } from "./known-secrets.ts";
+import { LookAhead, MORE, NONE } from "./look-ahead.ts";
 import { holeOf } from "./redaction-marker.ts";
 import { CONTEXT_CHARS, type SecretPattern, SWALLOWED_BEFORE, type Swallow } from "./secret-patterns.ts";
 
@@ -69,6 +70,7 @@ function scanText(
   isFinal: boolean,
 ): readonly [PatternState, PatternOutput] {
   const text = from.held + chunk;
+  const ahead = new LookAhead(text, isFinal);
   const out: string[] = [];
   const found: string[] = [];
   let { context, swallowing } = from;
@@ -91,7 +93,7 @@ function scanText(
     }
     const candidates = table[Math.min(code, 128)] as readonly SecretPattern[];
     const previous = at > kept ? text.charCodeAt(at - 1) : lastUnit(context);
-    const verdict = firstMatch(candidates, text, at, isFinal, contextOf, previous);
+    const verdict = firstMatch(candidates, ahead, at, contextOf, previous);
     if (verdict === MORE) break;
     if (verdict === NONE) {
       at += 1;
@@ -112,15 +114,14 @@ function scanText(
 
 function firstMatch(
   candidates: readonly SecretPattern[],
-  text: string,
+  ahead: LookAhead,
   at: number,
-  isFinal: boolean,
   contextOf: () => string,
   previous: number,
 ): typeof NONE | typeof MORE | { readonly pattern: SecretPattern; readonly end: number } {
   for (const pattern of candidates) {
     if (!isIn(pattern.after, previous)) continue;
-    const end = pattern.match(text, at, isFinal);
+    const end = pattern.match(ahead, at);
     if (end === NONE || !pattern.mayFollow(contextOf())) continue;
     return end === MORE ? MORE : { pattern, end };
   }

@@ -1,24 +1,24 @@
 /**
  * The second stage's rules: secrets nobody loaded, known by their shape. What they match is replaced for good.
  *
- * P1. Each rule looks ahead by reading runs (`character-run.ts`) and behind at no more than CONTEXT_CHARS of what
+ * P1. Each rule looks ahead through `look-ahead.ts` and behind at no more than CONTEXT_CHARS of what
  *     has been released, markers included.
  * P2. No rule asks what follows its match, but for digits, after which no rule starts: a neighbour that becomes a
  *     marker must not change the answer.
  * P3. Bare hexadecimal, UUIDs and Base64 match no rule: without a prefix or a name nothing tells them from a hash.
  */
 import {
+  atLeast,
   type CharacterClass,
   characterClass,
   isIn,
+  looksRandom,
   MAX_RUN_CHARS,
-  MORE,
-  NONE,
-  type RunMix,
-  readLiteral,
-  readRun,
-  readUntilEnough,
+  ofBothCases,
+  type RunRule,
+  withDigits,
 } from "./character-run.ts";
+import { type LookAhead, MORE, NONE } from "./look-ahead.ts";
 
 export const CONTEXT_CHARS = 192;
 
@@ -35,7 +35,7 @@ export interface SecretPattern {
   readonly after: CharacterClass;
   /** May a match come after this? Asked last, since most places have failed by then. */
   mayFollow(context: string): boolean;
-  match(text: string, at: number, isFinal: boolean): number;
+  match(ahead: LookAhead, at: number): number;
   readonly swallow: Swallow;
 }
 
@@ -56,33 +56,19 @@ const PHONE = characterClass("0-9 ().-");
 const PEM_LABEL = characterClass("A-Z0-9 ");
 const PEM_BODY = characterClass("A-Za-z0-9+/=\\s\\\\:,._@()<>-");
 
-const atLeast =
-  (length: number) =>
-  (mix: RunMix): boolean =>
-    mix.length >= length;
-/** Words are of one case and have no digits; keys are not. */
-const looksRandom =
-  (length: number) =>
-  (mix: RunMix): boolean =>
-    mix.length >= length && (mix.digits > 0 || (mix.length >= 24 && mix.upper > 0 && mix.lower > 0));
-const mixedCase =
-  (length: number) =>
-  (mix: RunMix): boolean =>
-    mix.length >= length && mix.upper > 0 && mix.lower > 0;
-
-const prefixed: readonly (readonly [string, readonly string[], CharacterClass, (mix: RunMix) => boolean])[] = [
-  ["anthropic", ["sk-ant-"], DASHED, looksRandom(16)],
-  ["openai", ["sk-"], DASHED, looksRandom(16)],
-  ["stripe", ["sk_live_", "sk_test_", "rk_live_", "rk_test_"], ALNUM, atLeast(16)],
-  ["aws", ["AKIA", "ASIA", "ABIA", "ACCA"], characterClass("A-Z0-9"), atLeast(16)],
-  ["github", ["ghp_", "gho_", "ghu_", "ghs_", "ghr_"], ALNUM, atLeast(20)],
-  ["github", ["github_pat_"], WORD, atLeast(20)],
-  ["gitlab", ["glpat-"], DASHED, atLeast(20)],
-  ["npm", ["npm_"], ALNUM, atLeast(30)],
-  ["huggingface", ["hf_"], ALNUM, atLeast(30)],
-  ["slack", ["xoxa-", "xoxb-", "xoxc-", "xoxd-", "xoxe-", "xoxp-", "xoxr-", "xoxs-", "xapp-"], DASHED, looksRandom(10)],
-  ["google", ["AIza"], DASHED, atLeast(35)],
-  ["google", ["ya29.", "GOCSPX-"], DASHED, atLeast(20)],
+const prefixed: readonly (readonly [string, readonly string[], RunRule])[] = [
+  ["anthropic", ["sk-ant-"], looksRandom(DASHED, 16)],
+  ["openai", ["sk-"], looksRandom(DASHED, 16)],
+  ["stripe", ["sk_live_", "sk_test_", "rk_live_", "rk_test_"], atLeast(ALNUM, 16)],
+  ["aws", ["AKIA", "ASIA", "ABIA", "ACCA"], atLeast(characterClass("A-Z0-9"), 16)],
+  ["github", ["ghp_", "gho_", "ghu_", "ghs_", "ghr_"], atLeast(ALNUM, 20)],
+  ["github", ["github_pat_"], atLeast(WORD, 20)],
+  ["gitlab", ["glpat-"], atLeast(DASHED, 20)],
+  ["npm", ["npm_"], atLeast(ALNUM, 30)],
+  ["huggingface", ["hf_"], atLeast(ALNUM, 30)],
+  ["slack", ["xoxa-", "xoxb-", "xoxc-", "xoxd-", "xoxe-", "xoxp-", "xoxr-", "xoxs-", "xapp-"], looksRandom(DASHED, 10)],
+  ["google", ["AIza"], atLeast(DASHED, 35)],
+  ["google", ["ya29.", "GOCSPX-"], atLeast(DASHED, 20)],
 ];
 
 const SECRET_NAMES =
@@ -104,9 +90,7 @@ const BLANK = characterClass(" \t");
 const COLON = characterClass(":");
 
 export const SECRET_PATTERNS: readonly SecretPattern[] = [
-  ...prefixed.flatMap(([kind, prefixes, set, enough]) =>
-    prefixes.map((prefix) => afterPrefix(kind, prefix, set, enough)),
-  ),
+  ...prefixed.flatMap(([kind, prefixes, rule]) => prefixes.map((prefix) => afterPrefix(kind, prefix, rule))),
   {
     kind: "jwt",
     first: characterClass("e"),
@@ -131,9 +115,9 @@ export const SECRET_PATTERNS: readonly SecretPattern[] = [
     match: matchPemHeader,
     swallow: swallowPem,
   },
-  afterContext("slack", characterClass("/"), (context) => context.endsWith(SLACK_HOOK), PATH, atLeast(20)),
-  afterContext("authorization", BLANK, (context) => AUTHORIZATION.test(context), CREDENTIAL, atLeast(8)),
-  afterContext("bearer", BLANK, (context) => SCHEME.test(context), CREDENTIAL, looksRandom(16)),
+  afterContext("slack", characterClass("/"), (context) => context.endsWith(SLACK_HOOK), atLeast(PATH, 20)),
+  afterContext("authorization", BLANK, (context) => AUTHORIZATION.test(context), atLeast(CREDENTIAL, 8)),
+  afterContext("bearer", BLANK, (context) => SCHEME.test(context), looksRandom(CREDENTIAL, 16)),
   {
     kind: "url_password",
     first: PASSWORD,
@@ -146,8 +130,7 @@ export const SECRET_PATTERNS: readonly SecretPattern[] = [
     "assignment",
     characterClass("=:>\"'` \\t"),
     (context) => ASSIGNMENT.test(context) || OPTION.test(context),
-    ASSIGNED,
-    (mix) => mix.length >= 16 && mix.digits >= 2,
+    withDigits(ASSIGNED, 16, 2),
   ),
 ];
 
@@ -185,22 +168,17 @@ function startsWord(context: string): boolean {
   return !/[A-Za-z0-9]$/.test(context) || ESCAPED_END.test(context);
 }
 
-function afterPrefix(
-  kind: string,
-  prefix: string,
-  set: CharacterClass,
-  enough: (mix: RunMix) => boolean,
-): SecretPattern {
+function afterPrefix(kind: string, prefix: string, rule: RunRule): SecretPattern {
   return {
     kind,
     first: characterClass(prefix.charAt(0)),
     after: ANY,
     mayFollow: startsWord,
-    match: (text, at, isFinal) => {
-      const from = readLiteral(text, at, prefix, isFinal);
-      return from <= NONE ? from : readUntilEnough(text, from, set, enough, isFinal);
+    match: (ahead, at) => {
+      const from = ahead.readLiteral(at, prefix);
+      return from <= NONE ? from : ahead.readUntilEnough(from, rule);
     },
-    swallow: runOf(set),
+    swallow: runOf(rule.set),
   };
 }
 
@@ -208,46 +186,48 @@ function afterContext(
   kind: string,
   after: CharacterClass,
   mayFollow: (context: string) => boolean,
-  set: CharacterClass,
-  enough: (mix: RunMix) => boolean,
+  rule: RunRule,
 ): SecretPattern {
   return {
     kind,
-    first: set,
+    first: rule.set,
     after,
     mayFollow,
-    match: (text, at, isFinal) => readUntilEnough(text, at, set, enough, isFinal),
-    swallow: runOf(set),
+    match: (ahead, at) => ahead.readUntilEnough(at, rule),
+    swallow: runOf(rule.set),
   };
 }
 
+const JWT_PAYLOAD = atLeast(DASHED, 8);
+const TELEGRAM_KEY = ofBothCases(DASHED, 30);
+
 /** `eyJ…` (an encoded `{"`), a dot or two, and at least eight more characters. */
-function matchJwt(text: string, at: number, isFinal: boolean): number {
-  const from = readLiteral(text, at, "eyJ", isFinal);
+function matchJwt(ahead: LookAhead, at: number): number {
+  const from = ahead.readLiteral(at, "eyJ");
   if (from <= NONE) return from;
-  const header = readRun(text, from, DASHED, MAX_RUN_CHARS, isFinal);
+  const header = ahead.readRun(from, DASHED, MAX_RUN_CHARS);
   if (header === MORE) return MORE;
   if (header - from < 8) return NONE;
-  const dots = readRun(text, header, DOT, 2, isFinal);
+  const dots = ahead.readRun(header, DOT, 2);
   if (dots === MORE) return MORE;
-  return dots === header ? NONE : readUntilEnough(text, dots, DASHED, atLeast(8), isFinal);
+  return dots === header ? NONE : ahead.readUntilEnough(dots, JWT_PAYLOAD);
 }
 
 /** `123456789:AA…`; digests after a number are of one case. */
-function matchTelegram(text: string, at: number, isFinal: boolean): number {
-  const id = readRun(text, at, DIGIT, 13, isFinal);
+function matchTelegram(ahead: LookAhead, at: number): number {
+  const id = ahead.readRun(at, DIGIT, 13);
   if (id === MORE) return MORE;
   if (id - at < 6 || id - at > 12) return NONE;
-  const from = readLiteral(text, id, ":", isFinal);
-  return from <= NONE ? from : readUntilEnough(text, from, DASHED, mixedCase(30), isFinal);
+  const from = ahead.readLiteral(id, ":");
+  return from <= NONE ? from : ahead.readUntilEnough(from, TELEGRAM_KEY);
 }
 
-function matchPemHeader(text: string, at: number, isFinal: boolean): number {
-  const from = readLiteral(text, at, "-----BEGIN ", isFinal);
+function matchPemHeader(ahead: LookAhead, at: number): number {
+  const from = ahead.readLiteral(at, "-----BEGIN ");
   if (from <= NONE) return from;
-  const label = readRun(text, from, PEM_LABEL, 64, isFinal);
+  const label = ahead.readRun(from, PEM_LABEL, 64);
   if (label === MORE) return MORE;
-  return text.slice(from, label).includes("PRIVATE KEY") ? readLiteral(text, label, "-----", isFinal) : NONE;
+  return ahead.text.slice(from, label).includes("PRIVATE KEY") ? ahead.readLiteral(label, "-----") : NONE;
 }
 
 /**
@@ -261,21 +241,21 @@ function swallowPem(state: number, code: number): number {
 }
 
 /** Up to the last `@` before the host, since passwords are not always encoded as they should be. */
-function matchUrlPassword(text: string, at: number, isFinal: boolean): number {
-  const end = readRun(text, at, PASSWORD, MAX_RUN_CHARS, isFinal);
+function matchUrlPassword(ahead: LookAhead, at: number): number {
+  const end = ahead.readRun(at, PASSWORD, MAX_RUN_CHARS);
   if (end === MORE) return MORE;
-  const length = text.slice(at, end).lastIndexOf("@");
+  const length = ahead.text.slice(at, end).lastIndexOf("@");
   return length > 0 ? at + length : NONE;
 }
 
-function matchEmail(text: string, at: number, isFinal: boolean): number {
-  const local = readRun(text, at, LOCAL_PART, 64, isFinal);
+function matchEmail(ahead: LookAhead, at: number): number {
+  const local = ahead.readRun(at, LOCAL_PART, 64);
   if (local === MORE) return MORE;
-  const from = readLiteral(text, local, "@", isFinal);
+  const from = ahead.readLiteral(local, "@");
   if (from <= NONE) return from;
-  const end = readRun(text, from, DOMAIN, 255, isFinal);
+  const end = ahead.readRun(from, DOMAIN, 255);
   if (end === MORE) return MORE;
-  const domains = [...text.slice(from, end).matchAll(/\.[A-Za-z]{2,}/g)];
+  const domains = [...ahead.text.slice(from, end).matchAll(/\.[A-Za-z]{2,}/g)];
   const last = domains.at(-1);
   return last === undefined || last.index === 0 ? NONE : from + last.index + last[0].length;
 }
@@ -286,10 +266,10 @@ function phone(first: CharacterClass, after: CharacterClass, form: RegExp): Secr
     first,
     after,
     mayFollow: () => true,
-    match: (text, at, isFinal) => {
-      const end = readRun(text, at + 1, PHONE, 32, isFinal);
+    match: (ahead, at) => {
+      const end = ahead.readRun(at + 1, PHONE, 32);
       if (end === MORE) return MORE;
-      const match = form.exec(text.slice(at, end));
+      const match = form.exec(ahead.text.slice(at, end));
       return match === null ? NONE : at + match[0].length;
     },
     swallow: () => SWALLOWED_BEFORE,

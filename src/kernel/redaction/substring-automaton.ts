@@ -130,7 +130,9 @@ export class SubstringTracker {
   #node: number;
   #length: number;
   #gap: number;
-  #starts: number[];
+  /** Belongs to `from` or to a fork until the first symbol that counts. */
+  #starts: readonly number[];
+  #ownStarts: number[] | null = null;
 
   constructor(automaton: SubstringAutomaton, maxGap: number, from: Tracking) {
     this.#automaton = automaton;

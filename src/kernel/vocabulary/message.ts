@@ -3,10 +3,11 @@
  * What a provider sent becomes one of these in `protocol/`, or a named refusal.
  */
 import { type Static, Type } from "typebox";
+import { CALL_ID_PATTERN } from "./schema-primitives.ts";
 
 export const ToolInvocationSchema = Type.Object(
   {
-    id: Type.String({ minLength: 1, maxLength: 256 }),
+    id: Type.String({ pattern: CALL_ID_PATTERN }),
     name: Type.String({ minLength: 1, maxLength: 256 }),
     arguments: Type.Record(Type.String(), Type.Unknown()),
     sourceModel: Type.String(),

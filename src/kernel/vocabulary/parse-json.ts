@@ -3,9 +3,10 @@
  *
  * R1. It never throws and always ends: depth and length are bounded, and it reads each character once.
  * R2. Objects have no prototype and own keys only, so `__proto__` and `constructor` are data like any other.
- * R3. Nothing is lost: no duplicate key, no lone surrogate, no integer that a double cannot hold exactly.
+ * R3. No duplicate key, no lone surrogate. Numbers are doubles, each the nearest one to what is written; refused is what
+ *     overflows, and what becomes an integer beyond 2^53 - 1, which others would become as well.
  * R4. What it accepts is what `JSON.parse` makes of it, and `canonicalJson` can write it.
- * R5. A problem names the rule and the place, never the content: it may go into a journal.
+ * R5. A problem names the rule and the place, never the content: it may go into a journal. Programs go by its code.
  */
 export type JsonValue = null | boolean | number | string | readonly JsonValue[] | { readonly [key: string]: JsonValue };
 
@@ -16,9 +17,13 @@ interface JsonLimits {
   readonly maxChars?: number;
 }
 
-type ParsedJson =
-  | { readonly ok: true; readonly value: JsonValue }
-  | { readonly ok: false; readonly problem: string; readonly at: number };
+interface JsonFailure {
+  readonly code: "duplicate-key" | "trailing-text" | "invalid";
+  readonly problem: string;
+  readonly at: number;
+}
+
+type ParsedJson = { readonly ok: true; readonly value: JsonValue } | ({ readonly ok: false } & JsonFailure);
 
 const DEFAULT_MAX_DEPTH = 64;
 /** The reader calls itself once per level; this many calls fit on any stack. */
@@ -53,17 +58,21 @@ interface Reader {
   readonly text: string;
   readonly maxDepth: number;
   at: number;
-  failure: { readonly problem: string; readonly at: number } | null;
+  failure: JsonFailure | null;
 }
 
 export function parseJson(text: string, limits: JsonLimits = {}): ParsedJson {
   const maxChars = limits.maxChars ?? DEFAULT_MAX_CHARS;
-  if (text.length > maxChars) return { ok: false, problem: `longer than ${maxChars} characters`, at: maxChars };
+  if (text.length > maxChars) {
+    return { ok: false, code: "invalid", problem: `longer than ${maxChars} characters`, at: maxChars };
+  }
   const maxDepth = Math.min(limits.maxDepth ?? DEFAULT_MAX_DEPTH, CEILING_DEPTH);
   const reader: Reader = { text, maxDepth, at: 0, failure: null };
   let value = readValue(reader, 0);
-  if (value !== undefined && skipWhitespace(reader) < text.length) value = fail(reader, "something follows the value");
-  if (value === undefined) return { ok: false, ...(reader.failure as NonNullable<Reader["failure"]>) };
+  if (value !== undefined && skipWhitespace(reader) < text.length) {
+    value = fail(reader, "something follows the value", reader.at, "trailing-text");
+  }
+  if (value === undefined) return { ok: false, ...(reader.failure as JsonFailure) };
   return { ok: true, value };
 }
 
@@ -99,7 +108,7 @@ function readObject(reader: Reader, depth: number): JsonValue | undefined {
     if (reader.text.charCodeAt(keyAt) !== QUOTE) return fail(reader, "expected a key");
     const key = readString(reader);
     if (key === undefined) return undefined;
-    if (key in object) return fail(reader, "duplicate key", keyAt);
+    if (key in object) return fail(reader, "duplicate key", keyAt, "duplicate-key");
     if (!takes(reader, COLON)) return fail(reader, "expected a colon");
     const value = readValue(reader, depth);
     if (value === undefined) return undefined;
@@ -158,12 +167,14 @@ function readNumber(reader: Reader): number | undefined {
   const digits = NUMBER.exec(reader.text)?.[0];
   if (digits === undefined) return fail(reader, "expected a value");
   const value = Number(digits);
-  // An integral double beyond 2^53 - 1 stands for several integers, whichever way it was written.
-  if (!Number.isFinite(value) || (Number.isInteger(value) && !Number.isSafeInteger(value))) {
-    return fail(reader, "a number that does not fit");
-  }
+  if (!isSafeNumber(value)) return fail(reader, "a number that does not fit");
   reader.at += digits.length;
   return value;
+}
+
+/** An integral double beyond 2^53 - 1 stands for several integers, whichever way it was written. */
+export function isSafeNumber(value: number): boolean {
+  return Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value));
 }
 
 function readLiteral(reader: Reader, literal: string, value: JsonValue): JsonValue | undefined {
@@ -188,7 +199,7 @@ function takes(reader: Reader, code: number): boolean {
   return true;
 }
 
-function fail(reader: Reader, problem: string, at = reader.at): undefined {
-  reader.failure = { problem, at };
+function fail(reader: Reader, problem: string, at = reader.at, code: JsonFailure["code"] = "invalid"): undefined {
+  reader.failure = { code, problem, at };
   return undefined;
 }

@@ -30,8 +30,8 @@ export const ToolRequestSchema = Type.Object(
     agentId: Type.String({ minLength: 1 }),
     tool: Type.String({ minLength: 1 }),
     input: Type.Record(Type.String(), Type.Unknown()),
-    timeoutMs: Type.Integer({ minimum: 1 }),
-    createdAt: Type.String(),
+    timeoutMs: Type.Optional(Type.Integer({ minimum: 1, default: DEFAULT_TOOL_TIMEOUT_MS })),
+    createdAt: Type.Optional(Type.String()),
   },
   { additionalProperties: false },
 );

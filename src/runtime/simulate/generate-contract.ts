@@ -4,7 +4,8 @@
  */
 import { type ContractTerms, type ExecutionContract, MACHINE_VERSION } from "../../kernel/contract/contract.ts";
 import { DEFAULT_POLICY, DEFAULT_TERMS } from "../../kernel/contract/default-terms.ts";
-import { sealContract } from "../../kernel/contract/seal-contract.ts";
+import { sealContract, sealSeed } from "../../kernel/contract/seal-contract.ts";
+import { type SeedContract, seedFieldsOf } from "../../kernel/contract/seed-contract.ts";
 import type { ToolPolicy } from "../../kernel/policy/tool-policy.ts";
 import { ADAPTER_VERSIONS } from "../../kernel/protocol/adapter-for.ts";
 import { hashCanonical } from "../../kernel/vocabulary/hash.ts";
@@ -19,7 +20,8 @@ const PROVABLE_TOOLS: readonly string[] = ["fs.read_text", "fs.write_text", "mai
 
 export function generateContract(seed: number): ExecutionContract {
   const random = derive(seed, "contract");
-  const terms = random.chance(15) ? seedTerms(random) : currentTerms(random);
+  if (random.chance(15)) return seedContract(random);
+  const terms = currentTerms(random);
   return sealContract(random.chance(5) ? spoil(terms, random) : terms);
 }
 
@@ -50,22 +52,11 @@ function currentTerms(random: Random): ContractTerms {
 }
 
 /** Version 2.1: the seed's fields only, the rest as opening such a document fills it in. */
-function seedTerms(random: Random): ContractTerms {
+function seedContract(random: Random): ExecutionContract {
   const terms = currentTerms(random);
-  return {
-    ...terms,
-    version: "2.1",
-    toolPolicy: terms.toolPolicy === "optional" ? "required" : terms.toolPolicy,
-    toolsDigest: null,
-    model: terms.modelProfileId,
-    maxOutputTokens: terms.contextBudget.reservedSynthesis,
-    maxSpendMicrousd: null,
-    requiredEffects: [],
-    policy: { ...DEFAULT_POLICY, allow: terms.allowedTools ?? ["*"] },
-    channelClass: "cli_local",
-    capabilities: [],
-    approvedTools: [],
-  };
+  const toolPolicy = terms.toolPolicy === "optional" ? "required" : terms.toolPolicy;
+  const tokenGate = terms.tokenGate || (terms.strictMode && toolPolicy === "required");
+  return sealSeed({ ...seedFieldsOf(terms), toolPolicy, tokenGate } as SeedContract);
 }
 
 function anyLimits(random: Random) {

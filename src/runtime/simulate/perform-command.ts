@@ -110,7 +110,7 @@ function modelAnswered(scene: Scene, attempt: number, reply: Extract<ModelReply,
   };
 }
 
-function compact(scene: Scene, { promptHead, targetTokens }: CommandOf<"compact">): void {
+function compact(scene: Scene, { step, promptHead, targetTokens }: CommandOf<"compact">): void {
   const { seed, compaction, model } = scene.world;
   if (compaction === "hanging") return;
   const { tokens } = scene.state.prompt;
@@ -118,6 +118,7 @@ function compact(scene: Scene, { promptHead, targetTokens }: CommandOf<"compact"
   const usage = { inputTokens: random.below(80), outputTokens: random.below(40), costMicrousd: model.microusdPerToken };
   reply(scene, random.between(5, 150), () => ({
     type: "context.compacted",
+    step,
     succeeded: compaction !== "failing",
     head: hashCanonical(["compacted", promptHead]),
     tokens: compaction === "good" ? Math.min(tokens, targetTokens) : tokens,
@@ -125,14 +126,15 @@ function compact(scene: Scene, { promptHead, targetTokens }: CommandOf<"compact"
   }));
 }
 
-function planCalls(scene: Scene, { calls }: CommandOf<"plan-calls">): void {
+function planCalls(scene: Scene, { step, round, calls }: CommandOf<"plan-calls">): void {
   const { state, world, bodies, generations } = scene;
   const generation = generations.get(state.step) ?? 0;
   generations.set(state.step, generation + 1);
   reply(scene, derive(world.seed, "plan", state.step).between(1, 20), () => ({
     type: "calls.planned",
+    step,
+    round,
     calls: calls.map((call, index) => planCall(world, state, call, index, generation, bodies)),
-    live: scene.live,
   }));
 }
 
@@ -149,7 +151,15 @@ function askApproval(scene: Scene, { callId, planHash }: CommandOf<"ask-approval
   const { afterMs, decision } = approvalReply(world, turn, callId, planHash);
   reply(scene, afterMs, () => {
     const approvalId = asApprovalId(`approval_${hashCanonical([world.runId, key]).slice(0, 16)}`);
-    const answer = { type: "approval.decided", approvalId, callId, planHash, decision, by: "operator" } as const;
+    const answer = {
+      type: "approval.decided",
+      step: turn,
+      approvalId,
+      callId,
+      planHash,
+      decision,
+      by: "operator",
+    } as const;
     approvals.set(key, answer);
     happenings.push({ kind: "approved", turn, callId, planHash, approvalId, decision });
     return answer;
@@ -163,7 +173,7 @@ function askResolution(scene: Scene, { callId, planHash }: CommandOf<"ask-approv
   const { afterMs, decision } = resolutionReply(world, turn, callId, happened);
   reply(scene, afterMs, () => {
     happenings.push({ kind: "resolved", turn, callId, decision });
-    return { type: "effect.resolved", callId, decision, by: "operator", tokens: 12 };
+    return { type: "effect.resolved", step: turn, callId, decision, by: "operator", tokens: 12 };
   });
 }
 
@@ -180,7 +190,7 @@ function runTool(scene: Scene, command: CommandOf<"run-tool">): void {
     scene.agenda.put({ kind: "effect", dueMs: scene.nowMs + effectAfterMs, turn, callId, happen });
   }
   if (afterMs !== null) {
-    appoint(scene, "result", afterMs, callId, () => toolAnswered(scene, callId, envelope, tool.labels, bodies.keep));
+    appoint(scene, "result", afterMs, callId, () => toolAnswered(scene, command, envelope, tool.labels, bodies.keep));
   }
 }
 
@@ -197,13 +207,13 @@ function takeEffect(scene: Scene, turn: number, command: CommandOf<"run-tool">):
 /** The tool boundary: what is no envelope is malformed, and an output is cut before anybody sees it. */
 function toolAnswered(
   scene: Scene,
-  callId: CallId,
+  { step, callId }: CommandOf<"run-tool">,
   envelope: unknown,
   labels: AnswerOf<"tool.finished">["labels"],
   keep: Scene["bodies"]["keep"],
 ): Answer {
   const parsed = parseToolResponse(envelope);
-  if (!parsed.ok) return { type: "tool.malformed", callId, problem: parsed.problem };
+  if (!parsed.ok) return { type: "tool.malformed", step, callId, problem: parsed.problem };
   const { response } = parsed;
   if (!response.ok) {
     const { code, retryable, message } = response.error;
@@ -216,14 +226,14 @@ function toolAnswered(
       error,
       durationMs: response.durationMs,
     };
-    return { type: "tool.finished", callId, response: failed, labels, tokens: 16 };
+    return { type: "tool.finished", step, callId, response: failed, labels, tokens: 16 };
   }
   const { maxBytesPerCall, truncationMarker } = scene.world.contract.toolOutputBudget;
   const whole = typeof response.output === "string" ? response.output : canonicalJson(response.output);
   const { text, bytes, truncated } = truncateOutput(whole, maxBytesPerCall, truncationMarker);
   const { durationMs } = response;
   const done = { ok: true, outputRef: keep(text), outputBytes: bytes, truncated, error: null, durationMs };
-  return { type: "tool.finished", callId, response: done, labels, tokens: Math.ceil(bytes / 4) };
+  return { type: "tool.finished", step, callId, response: done, labels, tokens: Math.ceil(bytes / 4) };
 }
 
 /** In the transaction that makes a parent's intent durable its child is inserted (P1). */
@@ -231,8 +241,9 @@ export function insertChildren(scene: Scene, entries: readonly Entry[]): void {
   for (const entry of entries) {
     if (entry.kind !== "EXECUTE" || entry.decided.child === null) continue;
     const { callId, child } = entry.decided;
-    const { afterMs, ...ending } = childReply(scene.world, scene.state.step, callId);
-    appoint(scene, "child", afterMs, callId, () => childFinished(scene, callId, child, ending));
+    const { step } = scene.state;
+    const { afterMs, ...ending } = childReply(scene.world, step, callId);
+    appoint(scene, "child", afterMs, callId, () => childFinished(scene, { step, callId }, child, ending));
   }
 }
 
@@ -241,7 +252,12 @@ const CHILD_OUTPUT = "child done";
 type ChildEnding = Pick<ReturnType<typeof childReply>, "outcome" | "inferencesPercent" | "tokensPercent">;
 type Child = NonNullable<Extract<Entry, { kind: "EXECUTE" }>["decided"]["child"]>;
 
-function childFinished(scene: Scene, callId: CallId, child: Child, ending: ChildEnding): Answer {
+function childFinished(
+  scene: Scene,
+  asked: { readonly step: number; readonly callId: CallId },
+  child: Child,
+  ending: ChildEnding,
+): Answer {
   const { outcome, inferencesPercent, tokensPercent } = ending;
   const { inferences, tokens, spendMicrousd } = child.budget;
   const share = (whole: number, percent: number): number => Math.floor((whole * percent) / 100);
@@ -251,7 +267,7 @@ function childFinished(scene: Scene, callId: CallId, child: Child, ending: Child
     : { code: "internal.error" as const, retryable: false, messageRef: scene.bodies.keep(outcome) };
   return {
     type: "child.finished",
-    callId,
+    ...asked,
     childRunId: child.runId,
     outcome,
     headHash: hashCanonical([child.runId, outcome]),

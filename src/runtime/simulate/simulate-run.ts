@@ -143,7 +143,7 @@ function resume(scene: Scene, doubted: readonly CallInFlight[]): void {
   if (scene.isCancelled) tell(scene, requestCancel(scene));
   fireDueTimers(scene);
   for (const { callId } of doubted) {
-    if (isNextInFlight(scene, callId)) tell(scene, { type: "effect.unknown", callId });
+    if (isNextInFlight(scene, callId)) tell(scene, { type: "effect.unknown", step: scene.state.step, callId });
   }
   if (scene.isDead) return;
   for (const command of outstandingCommands(scene.state)) {

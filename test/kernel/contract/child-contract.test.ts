@@ -63,8 +63,8 @@ describe("a child's terms", () => {
     });
   });
 
-  test("of a 2.1 parent are 2.2, and its null tools mean all that were asked for", () => {
-    expect(termsOf({}, {}, { version: "2.1", allowedTools: null })).toMatchObject({
+  test("of a parent with null tools mean all that were asked for", () => {
+    expect(termsOf({}, {}, { allowedTools: null })).toMatchObject({
       version: "2.2",
       allowedTools: REQUEST.tools,
     });
@@ -80,7 +80,6 @@ describe("a child's terms", () => {
     ["only the parent is limited", null, 700, 700],
     ["only the child is limited", 500, null, 500],
     ["neither is", null, null, null],
-    ["nothing is left to spend", 500, 0, 0],
   ])("spend: %s", (_, maxSpendMicrousd, spendMicrousd, expected) => {
     expect(termsOf({ maxSpendMicrousd }, { spendMicrousd })).toMatchObject({ maxSpendMicrousd: expected });
   });
@@ -95,11 +94,32 @@ describe("a child's terms", () => {
       [{}, { tokens: 0 }, "no-budget"],
       [{}, { elapsedMs: 1 }, { totalTimeoutMs: 1, stepTimeoutMs: 1 }],
       [{}, { elapsedMs: 0 }, "no-budget"],
+      [{}, { spendMicrousd: 1 }, { maxSpendMicrousd: 1 }],
+      [{}, { spendMicrousd: 0 }, "no-budget"],
+      [{}, { spendMicrousd: -1 }, "no-budget"],
+      [{ maxSpendMicrousd: -1 }, {}, "no-budget"],
+      [{ maxSpendMicrousd: null }, { spendMicrousd: -1 }, "no-budget"],
     ];
     for (const [request, left, expected] of rows) {
       const terms = termsOf(request, left);
       if (typeof expected === "string") expect(terms).toBe(expected);
       else expect(terms).toMatchObject(expected as object);
+    }
+  });
+
+  verifies("T-3b", "what is no whole number is no budget", () => {
+    const amounts = [
+      ["maxInferences", "inferences"],
+      ["maxTokensConsumed", "tokens"],
+      ["maxSpendMicrousd", "spendMicrousd"],
+      ["totalTimeoutMs", "elapsedMs"],
+    ] as const;
+    for (const [asked, left] of amounts) {
+      for (const value of [Number.NaN, 1.5, Number.POSITIVE_INFINITY]) {
+        expect(termsOf({ [asked]: value }, { [left]: value }), `${left} ${value}`).toBe("no-budget");
+      }
+      expect(termsOf({}, { [left]: Number.NaN }), left).toBe("no-budget");
+      expect(termsOf({ [asked]: Number.NaN }), asked).toBe("no-budget");
     }
   });
 

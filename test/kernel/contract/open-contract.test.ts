@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { openContract } from "../../../src/kernel/contract/open-contract.ts";
 import { isSealIntact } from "../../../src/kernel/contract/seal-contract.ts";
+import { Defect } from "../../../src/kernel/vocabulary/defect.ts";
 import { hashBytes, hashCanonical } from "../../../src/kernel/vocabulary/hash.ts";
 import { toWire } from "../../../src/kernel/vocabulary/spelling.ts";
 import { verifies } from "../../requirements.ts";
@@ -156,6 +157,34 @@ describe("what is no contract", () => {
     expect(openContract(document())).toEqual({ ok: false, problem });
   });
 
+  /** Arguments of this many levels; with the effect, the list and the contract around them, three more. */
+  const nested = (levels: number): unknown => JSON.parse(`${'{"a":'.repeat(levels)}1${"}".repeat(levels)}`);
+  const withArgs = (args: unknown) => current({ required_effects: [{ tool: "fs.*", args }] });
+  test.each<[string, () => unknown, string]>([
+    ["a lone surrogate", () => current({ contract_id: "\ud800" }), "a lone surrogate in a string"],
+    [
+      "a lone surrogate in a 2.1 document",
+      () => ({ ...seedDocument(), contract_id: "\ud800" }),
+      "a lone surrogate in a string",
+    ],
+    ["a lone surrogate in an argument's name", () => withArgs({ "\ud800": 1 }), "a lone surrogate in a string"],
+    ["an overflow", () => withArgs({ a: JSON.parse("1e400") }), "a number that does not fit"],
+    ["a count that several integers share", () => current({ max_inferences: 2 ** 53 }), "a number that does not fit"],
+    ["arguments nested too deeply", () => withArgs(nested(30)), "nested deeper than 32 levels"],
+    ["arguments that would exhaust the stack", () => withArgs(nested(100_000)), "nested deeper than 32 levels"],
+    ["no JSON at all", () => withArgs({ a: undefined }), "not JSON"],
+  ])("%s is refused, not thrown", (_, document, problem) => {
+    expect(openContract(document())).toEqual({ ok: false, problem });
+  });
+
+  test("what can be sealed can be opened again, up to the same depth", () => {
+    const sealed = contractOf({ requiredEffects: [{ tool: "fs.*", args: nested(29) as Record<string, unknown> }] });
+    expect(openContract(JSON.parse(JSON.stringify(toWire(sealed))))).toEqual({ ok: true, contract: sealed });
+    const tooDeep = () =>
+      contractOf({ requiredEffects: [{ tool: "fs.*", args: nested(30) as Record<string, unknown> }] });
+    expect(tooDeep).toThrow(new Defect("contract: nested deeper than 32 levels"));
+  });
+
   verifies("M-4.1", "every single field is demanded, in both versions", () => {
     for (const document of [seedDocument(), current()]) {
       const opened = Object.keys(document).filter((field) => openContract(without(document, field)).ok);
@@ -165,7 +194,7 @@ describe("what is no contract", () => {
 
   test("nothing is thrown, whatever the document", () => {
     fc.assert(
-      fc.property(anyJson, (value) => {
+      fc.property(fc.oneof(anyJson, fc.anything({ withNullPrototype: true, withDate: true })), (value) => {
         expect(openContract(value).ok).toBe(false);
       }),
       { numRuns: 200 },

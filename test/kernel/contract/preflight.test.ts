@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { ContractTerms, ExecutionContract } from "../../../src/kernel/contract/contract.ts";
+import { openContract } from "../../../src/kernel/contract/open-contract.ts";
 import {
   backendVerdict,
   MAXIMUM_DEPTH,
@@ -12,6 +13,7 @@ import {
 import { hashBytes } from "../../../src/kernel/vocabulary/hash.ts";
 import { verifies } from "../../requirements.ts";
 import { contractOf, TOOLS, TOOLS_DIGEST } from "../machine/scripted-run.ts";
+import { seedDocument } from "./seed-document.ts";
 
 const FACTS: PreflightFacts = {
   promptTokens: 100,
@@ -156,17 +158,23 @@ const TOOL_ROWS: readonly Row[] = [
     {},
     unavailable("allowed tool mail.send is not registered"),
   ],
-  ["all that are granted", { allowedTools: null, toolPolicy: "required" }, {}, PASSED],
+  [
+    "all that are granted, not resolved",
+    { allowedTools: null },
+    {},
+    "structure contract.invalid: allowed_tools must be resolved when a contract is sealed",
+  ],
+  [
+    "nothing to spend",
+    { maxSpendMicrousd: 0 },
+    {},
+    "structure contract.invalid: max_spend_microusd must be at least 1",
+  ],
+  ["a millionth to spend", { maxSpendMicrousd: 1 }, {}, PASSED],
   [
     "required with an empty list",
     { allowedTools: [], toolPolicy: "required" },
     {},
-    unavailable("tool_policy required with no tool"),
-  ],
-  [
-    "required with none granted",
-    { allowedTools: null, toolPolicy: "required" },
-    { tools: EMPTY },
     unavailable("tool_policy required with no tool"),
   ],
   ["optional with none", { allowedTools: [] }, { tools: EMPTY }, PASSED],
@@ -266,4 +274,13 @@ describe("preflight", () => {
   test("the named constants are what the documents say", () => {
     expect([MINIMUM_LOOP_MARGIN, MINIMUM_OUTPUT_TOKENS, MAXIMUM_DEPTH]).toEqual([256, 16, 3]);
   });
+});
+
+test("of version 2.1 null tools are all that were granted", () => {
+  const opened = openContract(seedDocument({ allowed_tools: null }));
+  if (!opened.ok) throw new Error(opened.problem);
+  const checked = (names: readonly string[]) =>
+    preflight(opened.contract, { ...FACTS, tools: { ...FACTS.tools, names } }).map(({ failure }) => failure);
+  expect(checked(["http.get"])).toEqual([null, null, null, null]);
+  expect(checked([])).toEqual([null, null, "contract.tools-unavailable"]);
 });

@@ -5,6 +5,7 @@ import {
   type ExecutionContract,
 } from "../../../src/kernel/contract/contract.ts";
 import { DEFAULT_POLICY } from "../../../src/kernel/contract/default-terms.ts";
+import { openContract } from "../../../src/kernel/contract/open-contract.ts";
 import { deepFreeze, hashTerms, isSealIntact, sealContract } from "../../../src/kernel/contract/seal-contract.ts";
 import { hashBytes, hashCanonical } from "../../../src/kernel/vocabulary/hash.ts";
 import { verifies } from "../../requirements.ts";
@@ -12,7 +13,7 @@ import { contractOf } from "../machine/scripted-run.ts";
 import { seedDocument } from "./seed-document.ts";
 
 /** Another lawful value for every single term. */
-const OTHER: { readonly [Term in keyof ContractTerms]: ContractTerms[Term] } = {
+const OTHER: Omit<ExecutionContract, "contractHash"> = {
   contractId: "contract_2",
   parentContractHash: hashBytes("parent"),
   toolPolicy: "forbidden",
@@ -180,8 +181,28 @@ describe("sealing", () => {
   });
 
   test("hashes the gate it forced, so that the sealed contract is intact", () => {
-    const { contractHash: _, ...terms } = contractOf({ strictMode: true, toolPolicy: "required" });
+    const { contractHash: _, ...sealed } = contractOf({ strictMode: true, toolPolicy: "required" });
+    const terms = { ...sealed, version: "2.2" as const };
     expect(isSealIntact(sealContract({ ...terms, tokenGate: false }))).toBe(true);
     expect(sealContract({ ...terms, tokenGate: false })).toEqual(sealContract(terms));
   });
 });
+
+verifies(
+  ["M-B", "M-P5.4"],
+  "of version 2.1 the derived terms are bound too, though they are not under its hash",
+  () => {
+    const opened = openContract(seedDocument());
+    if (!opened.ok) throw new Error(opened.problem);
+    expect(isSealIntact(opened.contract)).toBe(true);
+    const changes: readonly Partial<ExecutionContract>[] = [
+      { policy: { ...opened.contract.policy, allow: ["*"] } },
+      { capabilities: ["net"] },
+      { approvedTools: ["fs.write_text"] },
+      { maxSpendMicrousd: 1 },
+      { depth: 1 },
+    ];
+    for (const change of changes)
+      expect([change, isSealIntact({ ...opened.contract, ...change })]).toEqual([change, false]);
+  },
+);

@@ -85,17 +85,35 @@ export function anyDraft(kinds: readonly EntryKind[]): fc.Arbitrary<AnyDraft> {
   );
 }
 
-const OPEN_KINDS = KINDS.filter((kind) => kind !== "TERMINATE");
+const LATER_KINDS = KINDS.filter((kind) => kind !== "run.created" && kind !== "TERMINATE");
 
 export function anyOpenJournal(maxLength = 5): fc.Arbitrary<readonly Entry[]> {
-  return fc.array(anyDraft(OPEN_KINDS), { minLength: 1, maxLength }).map((drafts) => chainOf(drafts));
+  return anyDrafts(maxLength - 1).map((drafts) => chainOf(inOrder(drafts)));
 }
 
 export function anySealedJournal(maxLength = 5): fc.Arbitrary<readonly Entry[]> {
   return fc
-    .tuple(fc.array(anyDraft(OPEN_KINDS), { maxLength }), anyDraft(["COMMIT"]), anyDraft(["TERMINATE"]))
-    .map(([drafts, commit, end]) => chainOf([...drafts, commit, end]));
+    .tuple(anyDrafts(maxLength - 1), anyDraft(["COMMIT"]), anyDraft(["TERMINATE"]))
+    .map(([drafts, commit, end]) => chainOf(inOrder([...drafts, commit, end])));
 }
+
+function anyDrafts(maxLength: number): fc.Arbitrary<readonly AnyDraft[]> {
+  return fc
+    .tuple(anyDraft(["run.created"]), fc.array(anyDraft(LATER_KINDS), { maxLength }))
+    .map(([created, later]) => [created, ...later]);
+}
+
+/** After a COMMIT comes what it says: what cannot come there is left out, and the COMMIT says what does. */
+function inOrder(drafts: readonly AnyDraft[]): readonly AnyDraft[] {
+  const possible = drafts.filter(({ kind }, index) => drafts[index - 1]?.kind !== "COMMIT" || AFTER_COMMIT.includes(kind));
+  return possible.map((draft, index) => {
+    if (draft.kind !== "COMMIT") return draft;
+    const next = possible[index + 1]?.kind === "TERMINATE" ? "TERMINATE" : "INFER";
+    return { ...draft, decided: { ...draft.decided, next } as AnyDraft["decided"] };
+  });
+}
+
+const AFTER_COMMIT: readonly EntryKind[] = ["INFER", "COMMIT", "TERMINATE"];
 
 const BUDGET = {
   inferences: 1,

@@ -13,14 +13,24 @@ import { sign, signAsStranger, TRUSTED } from "./toy-key.ts";
 const OTHER = hashBytes("other");
 const [A, B, C] = ["run_a", "run_b", "run_c"].map(asRunId) as [RunId, RunId, RunId];
 
-/** A journal with this many entries: nothing is asked of it but its hashes. */
+/** A journal with this many entries: nothing is asked of it but its hashes and its outcome. */
 function journalOf(runId: RunId, seq: number, sealed: boolean): JournalFacts {
   const hashAt = (at: number): Hash | null => {
     if (at > seq) return null;
     return at === 0 ? genesisHash(hashBytes(runId)) : hashBytes(`${runId} ${at}`);
   };
-  return { seq, sealed, hashAt };
+  return { seq, outcome: sealed ? "COMPLETED_CHAT_ONLY" : null, hashAt };
 }
+
+/** The same under another contract, or with other entries. */
+const swapped = (facts: JournalFacts): JournalFacts => ({
+  ...facts,
+  hashAt: (at) => (at === 0 ? genesisHash(OTHER) : facts.hashAt(at)),
+});
+const rewrite = (facts: JournalFacts): JournalFacts => ({
+  ...facts,
+  hashAt: (at) => (at === 0 ? facts.hashAt(0) : OTHER),
+});
 
 const createdDraft = (runId: RunId) => draft("run.created", { runId, contractHash: hashBytes(runId) });
 const sealedDraft = (runId: RunId, seq: number) =>
@@ -82,7 +92,7 @@ describe("a home whose records agree", () => {
 });
 
 describe("a home whose records do not agree", () => {
-  const rewritten: JournalFacts = { ...journalOf(B, 5, false), hashAt: () => OTHER };
+  const rewritten = rewrite(journalOf(B, 5, false));
   const twice = [createdDraft(B), sealedDraft(A, 3)];
   const cases: readonly (readonly [string, Partial<Home>, readonly Finding[]])[] = [
     ["a sealed run vanished whole", withJournal(A, null), [{ code: "run.missing", runId: A, ledgerSeq: 1 }]],
@@ -113,8 +123,36 @@ describe("a home whose records do not agree", () => {
     ],
     [
       "a sealed journal was rewritten",
-      withJournal(A, { ...journalOf(A, 3, true), hashAt: () => OTHER }),
+      withJournal(A, rewrite(journalOf(A, 3, true))),
       [{ code: "run.rewritten", runId: A, ledgerSeq: 3 }],
+    ],
+    [
+      "the ledger's seal tells another outcome",
+      withJournal(A, { ...journalOf(A, 3, true), outcome: "FAILED_TIMEOUT" }),
+      [{ code: "run.outcome-differs", runId: A, ledgerSeq: 3 }],
+    ],
+    [
+      "a sealed run stands under another contract",
+      withJournal(A, swapped(journalOf(A, 3, true))),
+      [{ code: "run.contract-swapped", runId: A, ledgerSeq: 1 }],
+    ],
+    [
+      "an open run stands under another contract",
+      withJournal(B, swapped(journalOf(B, 5, false))),
+      [{ code: "run.contract-swapped", runId: B, ledgerSeq: 2 }],
+    ],
+    [
+      "a run was rewritten under another contract",
+      withJournal(A, swapped(rewrite(journalOf(A, 3, true)))),
+      [
+        { code: "run.contract-swapped", runId: A, ledgerSeq: 1 },
+        { code: "run.rewritten", runId: A, ledgerSeq: 3 },
+      ],
+    ],
+    [
+      "a queued run stands under another contract",
+      { checkpoints: [], ...withJournal(C, swapped(journalOf(C, 0, false))) },
+      [{ code: "run.contract-swapped", runId: C, ledgerSeq: 4 }],
     ],
     ["an open journal was cut behind the checkpoint", withJournal(B, journalOf(B, 2, false)), []],
     [

@@ -29,6 +29,14 @@ function bundleOf(entries: readonly Entry[], changes: Partial<BundleParts> = {})
   return made.text;
 }
 
+/** The small journal, every hash of it right, but under another profile than its contract's. */
+function underProfile(changes: Partial<Record<"adapterVersion" | "modelProfileId", string>>): readonly Entry[] {
+  const [first, second, third] = SMALL_JOURNAL.map((entry) => ({ ...entry, ...changes })) as [Entry, Entry, Entry];
+  const begun = forge(first, {});
+  const committed = forge(second, { prev: begun.hash });
+  return [begun, committed, forge(third, { prev: committed.hash })];
+}
+
 const namedBy = (entries: readonly Entry[]): readonly BodyRef[] => [...new Set(entries.flatMap(refsOf))].sort();
 
 describe("a run bundle", () => {
@@ -123,6 +131,14 @@ describe("makeBundle", () => {
       ],
       [{ contract: null }, { ok: false, problem: "contract: not a JSON object" }],
       [
+        { entries: underProfile({ adapterVersion: "native-tools@2" }) },
+        { ok: false, entry: 1, problem: "adapter_version is not the contract's" },
+      ],
+      [
+        { entries: underProfile({ modelProfileId: "other" }) },
+        { ok: false, entry: 1, problem: "model_profile_id is not the contract's" },
+      ],
+      [
         { bodies: new Map([[ANSWER_REF, { salt: "00".repeat(16), text: "forged" }]]) },
         { ok: false, problem: `body ${ANSWER_REF} is not what its ref stands for` },
       ],
@@ -199,6 +215,16 @@ describe("verifyBundle", () => {
     expect(verdictOn({ entries })).toEqual({ ok: false, problem: "signature does not match" });
     const resigned = bundleOf(forged, { publicKey: "stranger", sign: signAsStranger });
     expect(verifyBundle(resigned, { verifySignature })).toMatchObject({ ok: true, publicKey: "stranger" });
+  });
+
+  test("a key or a signature that the verifier cannot even read does not match", () => {
+    const throwing = () => {
+      throw new Error("bad key");
+    };
+    expect(verifyBundle(bundleOf(SMALL_JOURNAL), { verifySignature: throwing })).toEqual({
+      ok: false,
+      problem: "signature does not match",
+    });
   });
 
   test("what is no JSON, or no UTF-8, is refused", () => {

@@ -1,17 +1,40 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { genesisHash, hashLink } from "../../../src/kernel/journal/chain.ts";
-import type { Entry } from "../../../src/kernel/journal/entry.ts";
+import type { Entry, EntryOf } from "../../../src/kernel/journal/entry.ts";
 import { verifyEntries, verifyJournal } from "../../../src/kernel/journal/verify-journal.ts";
 import { hashBytes, hashCanonical } from "../../../src/kernel/vocabulary/hash.ts";
 import adversarial from "../../fixtures/adversarial.json" with { type: "json" };
 import { verifies } from "../../requirements.ts";
-import { anyOpenJournal, anySealedJournal, CONTRACT, chainOf, fileOf, forge, SMALL_JOURNAL } from "./any-journal.ts";
+import {
+  type AnyDraft,
+  anyOpenJournal,
+  anySealedJournal,
+  CONTRACT,
+  chainOf,
+  fileOf,
+  forge,
+  SMALL_JOURNAL,
+} from "./any-journal.ts";
 import { encode } from "./tamper.ts";
 
 const { contractHash } = CONTRACT;
 const OTHER = hashBytes("other");
-const [created, commit, end] = SMALL_JOURNAL as [Entry, Entry, Entry];
+const [created, commit, end] = SMALL_JOURNAL as [Entry, EntryOf<"COMMIT">, Entry];
+const goesOn = { ...commit, decided: { ...commit.decided, next: "INFER" } } as Entry;
+const validated: AnyDraft = { ...created, kind: "VALIDATE_CALLS", decided: { calls: [], heard: [] } };
+const inferred: AnyDraft = {
+  ...created,
+  kind: "INFER",
+  decided: {
+    promptHead: OTHER,
+    attempt: 1,
+    mode: "normal",
+    maxOutputTokens: 16,
+    constraintHash: OTHER,
+    heard: [],
+  },
+};
 
 describe("a whole journal", () => {
   verifies(["M-P5.1", "M-E"], "what appendEntry wrote verifies, as entries, as text and as bytes", () => {
@@ -88,7 +111,12 @@ describe("an entry that does not belong", () => {
     ["an action not its own", [created, forge(commit, { actionHash: OTHER })], 2, "action_hash does not match"],
     ["a result not its own", [created, forge(commit, { resultHash: OTHER })], 2, "result_hash does not match"],
     ["a hash not its own", [created, forge(commit, { hash: OTHER })], 2, "hash does not match"],
-    ["an end from nowhere", [forge(end, { seq: 1, prev: created.prev })], 1, "TERMINATE does not follow COMMIT"],
+    ["an end from nowhere", [forge(end, { seq: 1, prev: created.prev })], 1, "the first entry is not run.created"],
+    ["a turn from nowhere", chainOf([commit, end]), 1, "the first entry is not run.created"],
+    ["a second beginning", chainOf([created, created]), 2, "run.created is not the first entry"],
+    ["a turn that went on and ended", chainOf([created, goesOn, end]), 3, "COMMIT said next INFER"],
+    ["a turn that ended and went on", chainOf([created, commit, commit]), 3, "COMMIT said next TERMINATE"],
+    ["a turn without its inference", chainOf([created, goesOn, validated]), 3, "COMMIT said next INFER"],
     ["an end without COMMIT", chainOf([created, end]), 2, "TERMINATE does not follow COMMIT"],
     ["a life after the end", chainOf([created, commit, end, commit]), 4, "follows TERMINATE"],
   ];
@@ -98,6 +126,12 @@ describe("an entry that does not belong", () => {
       expect(verifyJournal(fileOf(entries), { contractHash })).toEqual({ ok: false, entry, problem });
     });
   }
+
+  test("another turn begins with its inference, or, where our own code failed, ends at once", () => {
+    for (const next of [inferred, goesOn, commit]) {
+      expect(verifyEntries(chainOf([created, goesOn, next]), { contractHash }).ok).toBe(true);
+    }
+  });
 
   test("a broken link is named before a bad line behind it", () => {
     const file = `${fileOf([created, forge(commit, { prev: OTHER })])}garbage\n`;
@@ -141,9 +175,9 @@ describe("rows of the adversarial corpus", () => {
     const early = "2026-01-02T03:04:06.999Z";
     const entries = chainOf([
       { ...created, ts: late },
-      { ...commit, ts: early },
-      { ...commit, ts: early },
-      { ...commit, ts: late },
+      { ...goesOn, ts: early },
+      { ...goesOn, ts: early },
+      { ...goesOn, ts: late },
     ]);
     expect(verifyEntries(entries, { contractHash })).toMatchObject({
       ok: true,

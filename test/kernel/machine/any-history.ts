@@ -14,6 +14,7 @@ import { hashBytes } from "../../../src/kernel/vocabulary/hash.ts";
 import { UNTRUSTED_LABELS, USER_LABELS } from "../../../src/kernel/vocabulary/labels.ts";
 import {
   accepted,
+  addressed,
   answered,
   approval,
   backendOk,
@@ -112,7 +113,7 @@ const pick = <T>(list: readonly T[], choice: number): T => list[choice % list.le
 
 function chooseEvent(state: RunState, choice: readonly number[]): RunEvent {
   const [kind = 0, delay = 0] = choice;
-  const event = kind % 16 === 0 ? strayEvent(state, choice) : expectedEvent(state, choice);
+  const event = addressed(state, kind % 16 === 0 ? strayEvent(state, choice) : expectedEvent(state, choice));
   if (event.type === "timer.fired") return event;
   return { ...event, elapsedMs: state.elapsedMs + (delay % 20 === 0 ? 700 : delay % 5) };
 }
@@ -193,7 +194,14 @@ function strayEvent(state: RunState, choice: readonly number[]): RunEvent {
       unknownEffect("c0"),
       resolved("c0", "done"),
       compacted(1),
-      { type: "tool.malformed", ts: "", elapsedMs: 0, callId: other.callId, problem: "not an envelope" },
+      {
+        type: "tool.malformed",
+        ts: "",
+        elapsedMs: 0,
+        step: state.step,
+        callId: other.callId,
+        problem: "not an envelope",
+      },
       {
         type: "policy.narrowed",
         ts: "",

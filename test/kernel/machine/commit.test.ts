@@ -155,7 +155,12 @@ describe("deadlines", () => {
   });
 
   test("and for compaction: what has no time left is not compacted", () => {
-    const contextBudget = { contextWindow: 1_000, reservedSystem: 0, reservedSynthesis: 0, forceSynthesisAtRatio: 0.1 };
+    const contextBudget = {
+      contextWindow: 1_000,
+      reservedSystem: 0,
+      reservedSynthesis: 0,
+      forceSynthesisAtRatio: 0.101,
+    };
     expect(endingAt(120_000, { contextBudget })).toBe("FAILED_TIMEOUT step.timeout");
     expect(endingAt(119_999, { contextBudget })).toBe("INFER");
   });

@@ -21,6 +21,7 @@ import {
   lastTypes,
   NO_SIDE_EFFECTS,
   narrowed,
+  notPerformed,
   outcomeOf,
   type Played,
   path,
@@ -59,6 +60,7 @@ describe("a dispatched call", () => {
     expect(lastCommands(run)).toEqual([
       {
         type: "run-tool",
+        step: 1,
         callId: "c1",
         tool: "fs.write_text",
         argsRef: ref("c1"),
@@ -88,7 +90,10 @@ describe("a dispatched call", () => {
     const run = play(contractOf(), [...begin(), ...late]);
     expect(outcomeOf(run)).toBe("FAILED_TIMEOUT step.timeout");
     expect(path(run).slice(-3)).toEqual(["VALIDATE_CALLS", "COMMIT", "TERMINATE"]);
-    expect(lastEntry(run, "COMMIT").decided).toMatchObject({ skipped: ["c1", "c2"], budget: { performed: 0 } });
+    expect(lastEntry(run, "COMMIT").decided).toMatchObject({
+      skipped: notPerformed(["c1", "c2"]),
+      budget: { performed: 0 },
+    });
     expect(lastEntry(run, "COMMIT").decided.recovery.failuresInARow).toBe(0);
     expect(idsOf(run)).toEqual([]);
   });
@@ -163,7 +168,7 @@ describe("policy that narrows while a batch runs", () => {
     const run = playOn(acting(write("c1"), write("c2"), write("c3")), [narrowed(NO_SIDE_EFFECTS), finished("c1")]);
     expect(idsOf(run)).toEqual(["c1"]);
     expect(lastEntry(run, "COMMIT").decided).toMatchObject({
-      skipped: ["c2", "c3"],
+      skipped: notPerformed(["c2", "c3"], "policy.kill-switch"),
       budget: { performed: 1, succeeded: 1 },
       recovery: { failuresInARow: 2, active: true },
     });
@@ -189,9 +194,9 @@ describe("policy that narrows while a batch runs", () => {
       finished("c1"),
     ]);
     expect(dispatchedLast(run)).toEqual(["c3", "c4"]);
-    expect(run.state.skipped).toEqual(["c2"]);
+    expect(run.state.skipped).toEqual(notPerformed(["c2"], "policy.kill-switch"));
     const done = playOn(run, [finished("c3"), finished("c4")]);
-    expect(lastEntry(done, "COMMIT").decided.skipped).toEqual(["c2"]);
+    expect(lastEntry(done, "COMMIT").decided.skipped).toEqual(notPerformed(["c2"], "policy.kill-switch"));
     expect(done.state.skipped).toEqual([]);
   });
 
@@ -200,13 +205,13 @@ describe("policy that narrows while a batch runs", () => {
     const allowed = playOn(asked, [approval(write("c1")), approval(write("c2")), planned([write("c1"), write("c2")])]);
     expect(dispatchedLast(playOn(allowed, [finished("c1")]))).toEqual(["c2"]);
     const narrowedRun = playOn(allowed, [narrowed(NO_SIDE_EFFECTS), finished("c1")]);
-    expect(lastEntry(narrowedRun, "COMMIT").decided.skipped).toEqual(["c2"]);
+    expect(lastEntry(narrowedRun, "COMMIT").decided.skipped).toEqual(notPerformed(["c2"], "policy.kill-switch"));
   });
 
   test("what a result revealed may make the next call one to ask about: it is refused, not asked", () => {
     const run = playOn(acting(write("c1"), write("c2")), [finished("c1", { labels: UNTRUSTED_LABELS })]);
     expect(idsOf(run)).toEqual(["c1"]);
-    expect(lastEntry(run, "COMMIT").decided.skipped).toEqual(["c2"]);
+    expect(lastEntry(run, "COMMIT").decided.skipped).toEqual(notPerformed(["c2"], "policy.latch"));
     expect(run.state.history.at(-1)?.result).toBe("policy.denied policy.latch");
   });
 
@@ -219,10 +224,13 @@ describe("policy that narrows while a batch runs", () => {
     };
     const run = play(contract, [...begin(), ...batch(1, calls), narrowed(noFetching), finished("c1")]);
     expect(idsOf(run)).toEqual(["c1"]);
-    expect(lastEntry(run, "COMMIT").decided.skipped).toEqual(["c2", "c3"]);
+    expect(lastEntry(run, "COMMIT").decided.skipped).toEqual([
+      ...notPerformed(["c2"], "policy.exception.0"),
+      ...notPerformed(["c3"], "cycle.forbidden-pair"),
+    ]);
     expect(run.state.history.map(({ result }) => result).slice(-2)).toEqual([
       "policy.denied policy.exception.0",
-      "policy.denied contract.cycle.forbidden-pair",
+      "policy.denied cycle.forbidden-pair",
     ]);
   });
 
@@ -236,7 +244,7 @@ describe("policy that narrows while a batch runs", () => {
     expect(dispatchedLast(run)).toEqual(["c2"]);
     const next = playOn(run, [finished("c2")]);
     expect(dispatchedLast(next)).toEqual(["c4"]);
-    expect(next.state.skipped).toEqual(["c3"]);
+    expect(next.state.skipped).toEqual(notPerformed(["c3"], "policy.exception.0"));
   });
 });
 
@@ -250,7 +258,9 @@ describe("delegated runs", () => {
 
   verifies("T-3b", "are spawned with an intent on record, and their budget leaves the parent's", () => {
     const run = acting(CHILD);
-    expect(lastCommands(run)).toEqual([{ type: "spawn-child", callId: "c1", argsRef: ref("c1"), child: CHILD.child }]);
+    expect(lastCommands(run)).toEqual([
+      { type: "spawn-child", step: 1, callId: "c1", argsRef: ref("c1"), child: CHILD.child },
+    ]);
     expect(lastEntry(run, "EXECUTE").decided).toMatchObject({
       tool: "agent.delegate",
       child: { runId: childOf("c1"), contractHash: hashBytes("contract c1"), budget: share(3, 1_000, 50) },
@@ -291,7 +301,7 @@ describe("delegated runs", () => {
       expect(commandsOf(run, "spawn-child")).toHaveLength(isAffordable ? 1 : 0);
       if (isAffordable) return;
       expect(lastEntry(run, "COMMIT").decided).toMatchObject({
-        skipped: ["c1"],
+        skipped: notPerformed(["c1"], "budget.carved"),
         budget: { performed: 0, inferences: 1 },
       });
       expect(run.state.history.at(-1)?.result).toBe("policy.denied budget.carved");

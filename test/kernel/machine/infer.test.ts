@@ -13,6 +13,7 @@ import {
   contractOf,
   errorResponse,
   finished,
+  inStep,
   isIgnored,
   lastCommands,
   lastEntry,
@@ -228,7 +229,9 @@ describe("a full context", () => {
   verifies("M-P3", "is compacted before the model is asked again, and not a token earlier", () => {
     expect(asked(play(contractOf(SMALL), grown(394)))).toEqual(["1 normal", "2 normal"]);
     const run = full();
-    expect(lastCommands(run)).toEqual([{ type: "compact", promptHead: run.state.prompt.head, targetTokens: 449 }]);
+    expect(lastCommands(run)).toEqual([
+      { type: "compact", step: 2, promptHead: run.state.prompt.head, targetTokens: 449 },
+    ]);
     expect(lastEntry(run, "COMMIT").decided).toMatchObject({ promptTokens: 500, next: "INFER" });
     expect(run.state.phase).toMatchObject({ at: "INFER", compacting: true });
     expect(run.state.budget.inferences).toBe(1);
@@ -250,7 +253,10 @@ describe("a full context", () => {
     expect(run.state.budget).toMatchObject({ inferences: 2, tokens: 45, spendMicrousd: 4 });
     expect(run.state.step).toBe(2);
     const done = playOn(run, [answered(2, { text: "done" })]);
-    expect(lastEntry(done, "INFER").decided).toMatchObject({ promptHead: hashBytes("compacted"), heard: [event] });
+    expect(lastEntry(done, "INFER").decided).toMatchObject({
+      promptHead: hashBytes("compacted"),
+      heard: [inStep(2, event)],
+    });
     expect(outcomeOf(done)).toBe("COMPLETED_WITH_TOOLS");
   });
 
@@ -276,7 +282,7 @@ describe("a full context", () => {
     const run = playOn(full(), [compacted(500), answered(2, { calls: [{ ...READ, id: "c2" }] })]);
     expect(outcomeOf(run)).toBe("FAILED_BUDGET_EXHAUSTED context.exhausted");
     expect(lastEntry(run, "VALIDATE_CALLS").decided.calls).toMatchObject([
-      { callId: "c2", planHash: null, policyId: "contract.context.exhausted", decision: "deny" },
+      { callId: "c2", planHash: null, policyId: "context.exhausted", decision: "deny" },
     ]);
     expect(lastTypes(run)).toEqual(["finish"]);
     expect(spentIn(run).performed).toBe(1);
@@ -286,7 +292,10 @@ describe("a full context", () => {
     const run = playOn(full({ requiredEffects: [{ tool: "fs.write_text" }] }), [compacted(500)]);
     expect(outcomeOf(run)).toBe("FAILED_BUDGET_EXHAUSTED context.exhausted");
     expect(asked(run)).toEqual(["1 normal"]);
-    expect(lastEntry(run, "INFER")).toMatchObject({ result: untimed(compacted(500)), decided: { attempt: 1 } });
+    expect(lastEntry(run, "INFER")).toMatchObject({
+      result: untimed(inStep(2, compacted(500))),
+      decided: { attempt: 1 },
+    });
     expect(spentIn(run).inferences).toBe(1);
   });
 

@@ -12,11 +12,13 @@ import {
   delegation,
   errorResponse,
   finished,
+  inStep,
   isIgnored,
   lastCommands,
   lastEntry,
   lastTypes,
   malformedResult,
+  notPerformed,
   okResponse,
   outcomeOf,
   type Played,
@@ -47,7 +49,7 @@ describe("a child that ends", () => {
     expect(lastEntry(run, "OBSERVE")).toMatchObject({
       labels: { integrity: "untrusted", confidentiality: "private" },
       decided: { callId: "c1" },
-      result: untimed(event),
+      result: untimed(inStep(1, event)),
     });
     expect(run.state.budget).toMatchObject({
       inferences: 1 + 1 + 3,
@@ -75,7 +77,10 @@ describe("a child that ends", () => {
       ["c2", "call.abandoned"],
     ]);
     expect(lastTypes(run)).toEqual(["stop-work", "finish"]);
-    expect(lastEntry(run, "COMMIT").decided).toMatchObject({ skipped: ["c3"], budget: { inferences: 5 } });
+    expect(lastEntry(run, "COMMIT").decided).toMatchObject({
+      skipped: notPerformed(["c3"]),
+      budget: { inferences: 5 },
+    });
   });
 
   test("is heard in order and by its own id; nothing a tool would say is heard for it", () => {
@@ -114,7 +119,7 @@ describe("cancelling a run with children", () => {
       ["c2", "child.finished"],
     ]);
     expect(lastEntry(run, "COMMIT").decided).toMatchObject({
-      skipped: ["c3"],
+      skipped: notPerformed(["c3"]),
       budget: { inferences: 3, tokens: 815, spendMicrousd: 43, performed: 2, succeeded: 1 },
     });
     expect(lastTypes(run)).toEqual(["finish"]);

@@ -15,11 +15,13 @@ import {
   errorResponse,
   failed,
   finished,
+  inStep,
   isIgnored,
   lastCommands,
   lastEntry,
   lastTypes,
   malformedResult,
+  notPerformed,
   okResponse,
   outcomeOf,
   type Played,
@@ -53,7 +55,7 @@ describe("a result", () => {
       actor: "system",
       labels: { integrity: "untrusted", confidentiality: "private" },
       decided: { callId: "c1", planHash: read("c1").planHash, sharedBy: [], heard: [] },
-      result: untimed(result),
+      result: untimed(inStep(1, result)),
     });
     expect(commit(run).budget).toMatchObject({ performed: 1, succeeded: 1, toolOutputBytes: 5 });
     expect(run.state.prompt.tokens).toBe(before.state.prompt.tokens + 12);
@@ -114,7 +116,7 @@ describe("a result that is no envelope", () => {
       expect(outcomeOf(run)).toBe("FAILED_VALIDATION tool.malformed-result");
       expect(observed(run)).toEqual([["c1", event.type]]);
       expect(commit(run)).toMatchObject({
-        skipped: ["c2", "c3"],
+        skipped: notPerformed(["c2", "c3"]),
         budget: { performed: 1, succeeded: 0, toolOutputBytes: 0 },
         recovery: { failuresInARow: 1 },
       });
@@ -129,7 +131,7 @@ describe("a result that is no envelope", () => {
       ["c1", "tool.malformed"],
       ["c2", "call.abandoned"],
     ]);
-    expect(commit(run).skipped).toEqual(["c3"]);
+    expect(commit(run).skipped).toEqual(notPerformed(["c3"]));
     expect(lastTypes(run)).toEqual(["stop-work", "finish"]);
   });
 
@@ -235,7 +237,7 @@ for (const [event, outcome] of ENDINGS) {
         ["c1", event.type],
         ["c2", "call.abandoned"],
       ]);
-      expect(commit(run)).toMatchObject({ skipped: ["c3"], budget: { performed: 0 } });
+      expect(commit(run)).toMatchObject({ skipped: notPerformed(["c3"]), budget: { performed: 0 } });
       expect(lastTypes(run)).toEqual(["stop-work", "finish"]);
       expect(path(run).slice(-4)).toEqual(["OBSERVE", "OBSERVE", "COMMIT", "TERMINATE"]);
     });
@@ -248,7 +250,7 @@ for (const [event, outcome] of ENDINGS) {
       expect(outcomeOf(run)).toBe(outcome);
       expect(observed(run)).toEqual([["c1", "tool.finished"]]);
       expect(lastEntry(run, "OBSERVE").decided.heard).toEqual([event]);
-      expect(commit(run)).toMatchObject({ skipped: ["c2"], budget: { performed: 1, succeeded: 1 } });
+      expect(commit(run)).toMatchObject({ skipped: notPerformed(["c2"]), budget: { performed: 1, succeeded: 1 } });
       expect(lastTypes(run)).toEqual(["finish"]);
     });
 
@@ -283,6 +285,7 @@ describe("an effect in doubt", () => {
     expect(lastCommands(parked())).toEqual([
       {
         type: "ask-approval",
+        step: 1,
         kind: "resolve",
         callId: "c1",
         planHash: write("c1").planHash,
@@ -299,7 +302,7 @@ describe("an effect in doubt", () => {
     const before = parked().state.prompt.tokens;
     const run = playOn(parked(), [resolved("c1", "done")]);
     expect(observed(run)).toEqual([["c1", "effect.resolved"]]);
-    expect(lastEntry(run, "OBSERVE").decided.heard).toEqual([unknownEffect("c1")]);
+    expect(lastEntry(run, "OBSERVE").decided.heard).toEqual([inStep(1, unknownEffect("c1"))]);
     expect(run.state.budget).toMatchObject({ performed: 1, succeeded: 1, toolOutputBytes: 0 });
     expect(run.state.prompt.tokens).toBe(before + 4);
     expect(run.state.history).toEqual([{ call: `fs.write_text ${ref("c1")}`, result: "done" }]);
@@ -330,7 +333,7 @@ describe("an effect in doubt", () => {
   verifies("X-2", "that nobody resolves interrupts the run", () => {
     const run = playOn(parked(), [resolved("c1", "expired")]);
     expect(outcomeOf(run)).toBe("INTERRUPTED effect.unresolved");
-    expect(commit(run)).toMatchObject({ skipped: ["c2"], budget: { performed: 0 } });
+    expect(commit(run)).toMatchObject({ skipped: notPerformed(["c2"]), budget: { performed: 0 } });
   });
 
   test("may still answer by itself", () => {
@@ -343,16 +346,22 @@ describe("an effect in doubt", () => {
     const run = playOn(parked(), [cancel()]);
     expect(outcomeOf(run)).toBe("INTERRUPTED run.cancelled");
     expect(observed(run)).toEqual([["c1", "cancel.requested"]]);
-    expect(commit(run).skipped).toEqual(["c2"]);
+    expect(commit(run).skipped).toEqual(notPerformed(["c2"]));
     expect(lastTypes(run)).toEqual(["stop-work", "finish"]);
   });
 
   test("is an opaque one: whatever else may be done again is not in doubt", () => {
-    for (const idempotency of ["read_only", "own_store", "keyed"] as const) {
-      expect([idempotency, isIgnored(acting(write("c1", { idempotency })), unknownEffect("c1"))]).toEqual([
-        idempotency,
-        true,
-      ]);
+    const key = read("c9").planHash;
+    const told: readonly (readonly [Partial<PlannedCall>, boolean])[] = [
+      [{ idempotency: "own_store" }, true],
+      [{ idempotency: "keyed", idempotencyKey: key }, true],
+      // Without its key, or if it acts after all, repeating it could do it twice.
+      [{ idempotency: "keyed", idempotencyKey: null }, false],
+      [{ idempotency: "read_only" }, false],
+      [{ idempotency: "read_only", risk: "read_only" }, true],
+    ];
+    for (const [promise, ignored] of told) {
+      expect([promise, isIgnored(acting(write("c1", promise)), unknownEffect("c1"))]).toEqual([promise, ignored]);
     }
   });
 });

@@ -1,9 +1,11 @@
 import { describe, expect, test } from "vitest";
 import type { ContractTerms } from "../../../src/kernel/contract/contract.ts";
+import { openContract } from "../../../src/kernel/contract/open-contract.ts";
 import type { EventOf, RunEvent } from "../../../src/kernel/journal/event.ts";
 import { hashBytes, hashCanonical } from "../../../src/kernel/vocabulary/hash.ts";
 import { UNTRUSTED_LABELS } from "../../../src/kernel/vocabulary/labels.ts";
 import { verifies } from "../../requirements.ts";
+import { seedDocument } from "../contract/seed-document.ts";
 import {
   accepted,
   answered,
@@ -74,7 +76,9 @@ describe("a run that is accepted", () => {
   });
 
   test("may use, under allowed_tools null, all the tools that were granted", () => {
-    const run = play(contractOf({ allowedTools: null }), [
+    const opened = openContract(seedDocument({ allowed_tools: null }));
+    if (!opened.ok) throw new Error(opened.problem);
+    const run = play(opened.contract, [
       accepted({ tools: { digest: hashBytes("tools"), names: ["http.get"] } }),
       backendOk(),
     ]);
@@ -116,11 +120,10 @@ describe("a contract that cannot be carried out", () => {
     expect(lastEntry(run, "COMMIT").decided.budget.inferences).toBe(0);
   });
 
-  test("nothing to spend: the budget is exhausted before the first inference", () => {
-    const run = play(contractOf({ maxSpendMicrousd: 0 }), [accepted(), backendOk()]);
-    expect(outcomeOf(run)).toBe("FAILED_BUDGET_EXHAUSTED budget.spend");
-    expect(path(run)).toEqual(["PRECHECK", "COMMIT", "TERMINATE"]);
-    expect(commandTypes(run)).toEqual(["check-backend", "finish"]);
+  test("a context too full for its first inference is compacted before anything is sent", () => {
+    const contextBudget = { contextWindow: 1_000, reservedSystem: 0, reservedSynthesis: 0, forceSynthesisAtRatio: 0.1 };
+    const run = play(contractOf({ contextBudget }), [accepted(), backendOk()]);
+    expect(lastCommands(run)).toMatchObject([{ type: "compact", step: 1 }]);
   });
 });
 

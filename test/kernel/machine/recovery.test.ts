@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Recovery } from "../../../src/kernel/journal/entry.ts";
 import type { PlannedCall, RunEvent } from "../../../src/kernel/journal/event.ts";
-import { afterResult, CALM, enterRecoveryIfFailing, hasEscalated } from "../../../src/kernel/machine/recovery.ts";
+import { afterResult, CALM, hasEscalated, settleRecovery } from "../../../src/kernel/machine/recovery.ts";
 import { verifies } from "../../requirements.ts";
 import {
   answered,
@@ -25,7 +25,7 @@ import {
 function told(story: string): string {
   let recovery: Recovery = CALM;
   for (const sign of story) {
-    recovery = sign === "|" ? enterRecoveryIfFailing(recovery) : afterResult(recovery, sign === ".");
+    recovery = sign === "|" ? settleRecovery(recovery) : afterResult(recovery, sign === ".");
   }
   const { active, failuresInARow, failuresInRecovery, successesInARow } = recovery;
   return `${active ? "active" : "calm"} ${failuresInARow}/${failuresInRecovery}/${successesInARow}`;
@@ -43,10 +43,10 @@ describe("recovery", () => {
     ["xx|", "active 2/0/0"],
     ["xxx|", "active 3/0/0"],
     [".xx|", "active 2/0/0"],
-    // A success after two failures of the same batch undoes nothing; two of them do.
+    // What succeeds after two failures of the same batch undoes nothing.
     ["xx.|", "active 2/0/0"],
     ["xx.x|", "active 3/0/0"],
-    ["xx..|", "calm 0/0/0"],
+    ["xx..|", "active 2/0/0"],
     ["x.x|", "calm 1/0/0"],
     ["xx|x|", "active 3/1/0"],
     ["xx|.|", "active 0/0/1"],
@@ -56,6 +56,9 @@ describe("recovery", () => {
     ["xx|..|", "calm 0/0/0"],
     ["xx|.|.|x|", "calm 1/0/0"],
     ["xx|x|x|..|xx|", "active 2/0/0"],
+    // Nor do successes after the third failure in recovery, or before another failure.
+    ["xx|xxx..|", "active 0/3/2"],
+    ["xx|..x|", "active 1/1/0"],
   ])("%s → %s", (story, expected) => {
     expect(told(story)).toBe(expected);
   });
@@ -72,28 +75,19 @@ describe("recovery", () => {
 
   verifies(
     ["O-2.2", "O-2.4"],
-    "is active after a turn exactly when two failed in a row and two have not succeeded since",
+    "begins after two failures in a row and ends after two successes, at a turn's end",
     () => {
       fc.assert(
         fc.property(fc.array(fc.array(fc.boolean(), { minLength: 1, maxLength: 4 }), { maxLength: 8 }), (turns) => {
           let recovery: Recovery = CALM;
-          let isActive = false;
-          let tail = "";
+          let since = "";
           for (const turn of turns) {
-            for (const ok of turn) {
-              tail += ok ? "." : "x";
-              if (tail.endsWith("xx")) isActive = true;
-              // Entering recovery starts the count of successes anew.
-              if (tail.endsWith("..") && isActive) {
-                isActive = false;
-                tail = "";
-              }
-              recovery = afterResult(recovery, ok);
-            }
-            const wasActive = recovery.active;
-            recovery = enterRecoveryIfFailing(recovery);
-            if (recovery.active && !wasActive) tail += "|";
-            expect(recovery.active).toBe(isActive);
+            since += turn.map((ok) => (ok ? "." : "x")).join("");
+            const before: Recovery = recovery;
+            recovery = settleRecovery(turn.reduce(afterResult, before));
+            if (!before.active) expect(recovery.active).toBe(since.includes("xx"));
+            else if (!hasEscalated(recovery)) expect(recovery.active).toBe(!since.endsWith(".."));
+            if (recovery.active !== before.active) since = "";
           }
         }),
       );
@@ -124,6 +118,7 @@ describe("failing tools", () => {
     expect(modes(told2("x|x"))).toBe("normal normal recovery");
     expect(modes(told2("xx"))).toBe("normal recovery");
     expect(modes(told2("xx."))).toBe("normal recovery");
+    expect(modes(told2("xx.."))).toBe("normal recovery");
     expect(modes(told2("x|.|x"))).toBe("normal normal normal normal");
   });
 
@@ -154,6 +149,7 @@ describe("failing tools", () => {
       })),
     );
     expect(lastEntry(run, "TERMINATE").result).toBeNull();
+    expect(outcomeOf(told2("xx|xxx.."))).toBe("FAILED_BUDGET_EXHAUSTED tool_failure_escalation");
   });
 
   test("of many attempts the last five are told", () => {

@@ -85,6 +85,8 @@ export function at<E extends RunEvent>(elapsedMs: number, event: E): E {
   return { ...event, elapsedMs };
 }
 
+/** Stands for the step the run is in when the event is played. */
+const CURRENT = -1;
 const TIME = { ts: "2026-01-02T03:04:05.000Z", elapsedMs: 0 } as const;
 const NO_USAGE = { inputTokens: 0, outputTokens: 0, costMicrousd: 0 } as const;
 
@@ -192,10 +194,13 @@ export function plan({ id, tool, args = "" }: ScriptedCall, over: Partial<Planne
   };
 }
 
-export const planned = (
-  calls: readonly PlannedCall[],
-  live: EventOf<"calls.planned">["live"] = null,
-): EventOf<"calls.planned"> => ({ type: "calls.planned", ...TIME, calls: [...calls], live });
+export const planned = (calls: readonly PlannedCall[], round = CURRENT): EventOf<"calls.planned"> => ({
+  type: "calls.planned",
+  ...TIME,
+  step: CURRENT,
+  round,
+  calls: [...calls],
+});
 
 export function finished(
   id: string,
@@ -204,6 +209,7 @@ export function finished(
   return {
     type: "tool.finished",
     ...TIME,
+    step: CURRENT,
     callId: asCallId(id),
     response: okResponse(output),
     labels: USER_LABELS,
@@ -245,6 +251,7 @@ export function approval(
   return {
     type: "approval.decided",
     ...TIME,
+    step: CURRENT,
     approvalId: asApprovalId(`approval_${callId}`),
     callId,
     planHash,
@@ -265,12 +272,14 @@ export const cancel = (by = "operator"): EventOf<"cancel.requested"> => ({ type:
 export const unknownEffect = (id: string): EventOf<"effect.unknown"> => ({
   type: "effect.unknown",
   ...TIME,
+  step: CURRENT,
   callId: asCallId(id),
 });
 
 export const resolved = (id: string, decision: EventOf<"effect.resolved">["decision"]): EventOf<"effect.resolved"> => ({
   type: "effect.resolved",
   ...TIME,
+  step: CURRENT,
   callId: asCallId(id),
   decision,
   by: "operator",
@@ -283,6 +292,7 @@ export const compacted = (
 ): EventOf<"context.compacted"> => ({
   type: "context.compacted",
   ...TIME,
+  step: CURRENT,
   succeeded: true,
   head: hashBytes("compacted"),
   tokens,
@@ -311,6 +321,7 @@ export function toolTurns(
 export const malformedResult = (id: string): EventOf<"tool.malformed"> => ({
   type: "tool.malformed",
   ...TIME,
+  step: CURRENT,
   callId: asCallId(id),
   problem: "/ok must be boolean",
 });
@@ -341,6 +352,7 @@ export const childFinished = (
 ): EventOf<"child.finished"> => ({
   type: "child.finished",
   ...TIME,
+  step: CURRENT,
   callId: asCallId(id),
   childRunId: childOf(id),
   outcome: "COMPLETED_CHAT_ONLY",
@@ -364,7 +376,7 @@ export function playOn(run: Played, events: readonly RunEvent[]): Played {
   const entries = [...run.entries];
   const commands = [...run.commands];
   for (const event of events) {
-    const result = step(state, event);
+    const result = step(state, addressed(state, event));
     state = result.state;
     entries.push(...result.entries);
     commands.push(result.commands);
@@ -372,9 +384,30 @@ export function playOn(run: Played, events: readonly RunEvent[]): Played {
   return { state, entries, commands };
 }
 
+/** As COMMIT records calls that were not performed because the turn ended early, or by the rule that stood against it. */
+export const notPerformed = (callIds: readonly string[], policyId: string | null = null) =>
+  callIds.map((callId) => ({ callId, policyId }));
+
+/** The event as it is recorded in this step. */
+export const inStep = <E extends RunEvent>(step: number, event: E, round = 1): E => ({
+  ...event,
+  ...("step" in event ? { step } : {}),
+  ...("round" in event ? { round } : {}),
+});
+
+/** The event with its step and round filled in where the script leaves them open. */
+export function addressed<E extends RunEvent>(state: RunState, event: E): E {
+  const round = state.phase.at === "VALIDATE_CALLS" ? state.phase.round : 1;
+  return {
+    ...event,
+    ...("step" in event && event.step === CURRENT ? { step: state.step } : {}),
+    ...("round" in event && event.round === CURRENT ? { round } : {}),
+  };
+}
+
 /** Is this event not heard: the same state object, nothing recorded, nothing asked for? */
 export function isIgnored({ state }: Played, event: RunEvent): boolean {
-  const result = step(state, event);
+  const result = step(state, addressed(state, event));
   const isSilent = result.commands.length === 0 && result.entries.length === 0 && result.defect === null;
   return result.state === state && isSilent;
 }

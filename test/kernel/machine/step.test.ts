@@ -6,7 +6,7 @@ import { foldRun } from "../../../src/kernel/machine/fold.ts";
 import { startRun } from "../../../src/kernel/machine/state.ts";
 import { step } from "../../../src/kernel/machine/step.ts";
 import { Defect } from "../../../src/kernel/vocabulary/defect.ts";
-import { hashCanonical } from "../../../src/kernel/vocabulary/hash.ts";
+import { hashBytes, hashCanonical } from "../../../src/kernel/vocabulary/hash.ts";
 import { verifies } from "../../requirements.ts";
 import {
   ASKING,
@@ -18,6 +18,7 @@ import {
   begin,
   contractOf,
   finished,
+  inStep,
   lastEntry,
   lastTypes,
   NO_SIDE_EFFECTS,
@@ -119,12 +120,9 @@ describe("a defect in our own code", () => {
       `a plan for ${name} than proposed ends FAILED_CONTRACT_VIOLATION with a sealed journal and an error id`,
       () => {
         if (event === undefined) throw new Error("no event");
-        const { defect, ...result } = step(waiting().state, event);
-        const errorId = hashCanonical([
-          waiting().state.chain.hash,
-          "calls.planned",
-          "Defect: the plan is for other calls than were proposed",
-        ]).slice(0, 16);
+        const { defect, ...result } = step(waiting().state, inStep(1, event));
+        const { hash } = waiting().state.chain;
+        const errorId = hashBytes(`${hash} Defect: the plan is for other calls than were proposed`).slice(0, 16);
         expect(defect).toEqual({ errorId, error: new Defect("the plan is for other calls than were proposed") });
         expect(result.state.phase).toMatchObject({ outcome: "FAILED_CONTRACT_VIOLATION", reason: "defect" });
         expect(result.entries.map(({ kind }) => kind)).toEqual(["COMMIT", "TERMINATE"]);
@@ -171,7 +169,7 @@ describe("a defect in our own code", () => {
   test("is caught as well where a state waits for nothing", () => {
     const { state } = play(contract, [...begin(), ...batch(1, [plan(READ)])]);
     if (state.phase.at !== "OBSERVE") throw new Error(state.phase.at);
-    const result = step({ ...state, phase: { ...state.phase, inFlight: [] } }, finished("c1"));
+    const result = step({ ...state, phase: { ...state.phase, inFlight: [] } }, inStep(1, finished("c1")));
     expect(result.defect?.error).toEqual(new Defect("OBSERVE waits for no call"));
     expect(result.state.phase).toMatchObject({ reason: "defect" });
   });

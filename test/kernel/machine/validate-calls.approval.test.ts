@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { EventOf, PlannedCall } from "../../../src/kernel/journal/event.ts";
+import type { EventOf, PlannedCall, RunEvent } from "../../../src/kernel/journal/event.ts";
 import { hashBytes } from "../../../src/kernel/vocabulary/hash.ts";
 import { asApprovalId, asCallId } from "../../../src/kernel/vocabulary/identifiers.ts";
 import { USER_LABELS } from "../../../src/kernel/vocabulary/labels.ts";
@@ -14,6 +14,7 @@ import {
   commandsOf,
   contractOf,
   finished,
+  inStep,
   isIgnored,
   lastCommands,
   lastEntry,
@@ -49,6 +50,7 @@ describe("a call that needs approval", () => {
     expect(lastCommands(run)).toEqual([
       {
         type: "ask-approval",
+        step: 1,
         kind: "approve",
         callId: "c2",
         planHash: WRITE.planHash,
@@ -76,7 +78,7 @@ describe("a call that needs approval", () => {
           { callId: "c1", decision: "allow", approvalId: null },
           { callId: "c2", decision: "allow", policyId: "policy.risk.side_effect", approvalId: "approval_c2" },
         ],
-        heard: [planned([READ, WRITE]), approval(WRITE), planned([READ, WRITE])],
+        heard: [inStep(1, planned([READ, WRITE])), inStep(1, approval(WRITE)), inStep(1, planned([READ, WRITE]), 2)],
       },
       result: {
         type: "approvals.given",
@@ -131,7 +133,7 @@ describe("a call that needs approval", () => {
     const cancelled = playOn(run, [cancel()]);
     expect(outcomeOf(cancelled)).toBe("INTERRUPTED run.cancelled");
     expect(lastTypes(cancelled)).toEqual(["stop-work", "finish"]);
-    expect(lastEntry(cancelled, "VALIDATE_CALLS").decided.heard).toEqual([planned([WRITE])]);
+    expect(lastEntry(cancelled, "VALIDATE_CALLS").decided.heard).toEqual([inStep(1, planned([WRITE]))]);
   });
 });
 
@@ -179,8 +181,8 @@ describe("two approvals in one batch", () => {
 describe("after the last answer everything is decided again", () => {
   const CHANGED = "c2 deny approval.plan-changed denied: what would be done has changed since it was approved";
   const problem = { code: "tool.input_invalid", retryable: false, messageRef: null } as const;
-  const again = (calls: readonly PlannedCall[], live: EventOf<"calls.planned">["live"] = null): Played =>
-    playOn(asking([READ, WRITE]), [approval(WRITE), planned(calls, live)]);
+  const again = (calls: readonly PlannedCall[], ...meanwhile: readonly RunEvent[]): Played =>
+    playOn(asking([READ, WRITE]), [approval(WRITE), ...meanwhile, planned(calls)]);
 
   verifies("X-12", "a plan that has changed is not the one that was approved", () => {
     const run = again([READ, { ...WRITE, planHash: hashBytes("another plan") }]);
@@ -200,14 +202,10 @@ describe("after the last answer everything is decided again", () => {
 
   verifies("X-12", "an approval opens no gate that has closed since", () => {
     const closed = "c2 deny policy.kill-switch Side effects are switched off: see tools.policy.sideEffects.";
-    const run = again([READ, WRITE], NO_SIDE_EFFECTS);
+    const run = again([READ, WRITE], narrowed(NO_SIDE_EFFECTS));
     expect(decisions(run)).toEqual(["c1 allow policy.risk.read_only", closed]);
     expect(lastEntry(run, "VALIDATE_CALLS").decided.calls[1]?.refusal?.code).toBe("policy.denied");
-    const told = playOn(asking([READ, WRITE]), [
-      narrowed(NO_SIDE_EFFECTS),
-      approval(WRITE),
-      planned([READ, WRITE], NO_SIDE_EFFECTS),
-    ]);
+    const told = playOn(asking([READ, WRITE]), [narrowed(NO_SIDE_EFFECTS), approval(WRITE), planned([READ, WRITE])]);
     expect(decisions(told)[1]).toBe(closed);
     expect(lastEntry(told, "VALIDATE_CALLS").decided.heard.map(({ type }) => type)).toEqual([
       "calls.planned",
@@ -219,7 +217,7 @@ describe("after the last answer everything is decided again", () => {
 
   test("what was free and asks now is refused: nobody was asked about it", () => {
     const readsAsk = { ...contract.policy, risk: { ...contract.policy.risk, read_only: "approve" as const } };
-    const run = again([READ, WRITE], { policy: readsAsk, capabilities: [] });
+    const run = again([READ, WRITE], narrowed({ policy: readsAsk, capabilities: [] }));
     expect(decisions(run)).toEqual([
       "c1 deny policy.risk.read_only Calls of this risk class need approval: approve or deny this plan.",
       "c2 allow policy.risk.side_effect",
@@ -239,8 +237,10 @@ describe("after the last answer everything is decided again", () => {
     const run = play(contractOf(), [
       ...begin(),
       answered(1, { calls: [{ id: "c2", tool: "fs.write_text", args: "b" }] }),
-      planned([WRITE], live),
+      narrowed(live),
+      planned([WRITE]),
       approval(WRITE),
+      narrowed({ policy: contractOf().policy, capabilities: [] }),
       planned([WRITE]),
     ]);
     expect(decisions(run)).toEqual(["c2 allow policy.risk.side_effect"]);

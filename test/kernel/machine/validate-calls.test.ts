@@ -16,12 +16,15 @@ import {
   contractOf,
   delegation,
   finished,
+  inStep,
   isIgnored,
   lastCommands,
   lastEntry,
   lastTypes,
   NO_SIDE_EFFECTS,
+  narrowed,
   outcomeOf,
+  type Played,
   path,
   plan,
   planned,
@@ -44,6 +47,8 @@ describe("a proposed batch", () => {
     expect(lastCommands(run)).toEqual([
       {
         type: "plan-calls",
+        step: 1,
+        round: 1,
         calls: [
           { callId: "c1", tool: "fs.read_text", argsRef: ref("a") },
           { callId: "c2", tool: "fs.write_text", argsRef: ref("b") },
@@ -82,7 +87,7 @@ describe("a proposed batch", () => {
             refusal: null,
           },
         ],
-        heard: [planned(calls)],
+        heard: [inStep(1, planned(calls))],
       },
       result: null,
     });
@@ -101,7 +106,7 @@ describe("a contract that forbids tools", () => {
     const run = play(contractOf({ toolPolicy: "forbidden" }), [...begin(), answered(1, { calls: [READ, WRITE] })]);
     expect(outcomeOf(run)).toBe("FAILED_CONTRACT_VIOLATION tool.forbidden");
     const refusal = { code: "policy.denied", message: FAILURES["tool.forbidden"].advice, messageRef: null };
-    const denied = { planHash: null, policyId: "contract.tool.forbidden", decision: "deny", approvalId: null, refusal };
+    const denied = { planHash: null, policyId: "tool.forbidden", decision: "deny", approvalId: null, refusal };
     expect(lastEntry(run, "VALIDATE_CALLS")).toMatchObject({
       decided: {
         calls: [
@@ -225,29 +230,29 @@ describe("a call that may not be made", () => {
     expect(lastCommands(run)).toMatchObject([{ type: "run-tool", callId: "c1" }]);
   });
 
-  test("the live policy that came with the plan counts at once", () => {
+  verifies("P-3.2", "a plan made before the kill switch does not lift it", () => {
     const run = play(contractOf(), [
       ...begin(),
       answered(1, { calls: [WRITE] }),
-      planned([plan(WRITE)], NO_SIDE_EFFECTS),
+      narrowed(NO_SIDE_EFFECTS),
+      planned([plan(WRITE)]),
     ]);
     expect(lastEntry(run, "VALIDATE_CALLS").decided.calls).toMatchObject([{ policyId: "policy.kill-switch" }]);
     expect(commandsOf(run, "run-tool")).toEqual([]);
   });
 
-  test("the kill switch stays in force until a plan says that live policy is the contract's own again", () => {
-    const read = toolTurn(1, READ).slice(0, 1);
-    const turn = (live: typeof NO_SIDE_EFFECTS | null) =>
+  test("the kill switch stays in force until it is lifted", () => {
+    const turn = (...lifted: readonly RunEvent[]) =>
       play(contractOf(), [
         ...begin(),
-        ...read,
-        planned([plan(READ)], NO_SIDE_EFFECTS),
-        finished("c1"),
-        answered(2, { calls: [WRITE] }),
-        planned([plan(WRITE)], live),
+        narrowed(NO_SIDE_EFFECTS),
+        ...toolTurn(1, READ),
+        ...lifted,
+        ...batch(2, [plan(WRITE)]),
       ]);
-    expect(commandsOf(turn(NO_SIDE_EFFECTS), "run-tool").map(({ callId }) => callId)).toEqual(["c1"]);
-    expect(commandsOf(turn(null), "run-tool").map(({ callId }) => callId)).toEqual(["c1", "c2"]);
+    const performed = (run: Played) => commandsOf(run, "run-tool").map(({ callId }) => callId);
+    expect(performed(turn())).toEqual(["c1"]);
+    expect(performed(turn(narrowed({ policy: contractOf().policy, capabilities: [] })))).toEqual(["c1", "c2"]);
   });
 
   test("capabilities, channel and labels are the run's own", () => {
@@ -275,10 +280,10 @@ describe("a forbidden pair", () => {
     expect(outcomeOf(run)).toBe("FAILED_CONTRACT_VIOLATION cycle.forbidden-pair");
     expect(lastEntry(run, "VALIDATE_CALLS").decided).toMatchObject({
       calls: [
-        { callId: "c1", policyId: "contract.cycle.forbidden-pair", decision: "deny" },
-        { callId: "c2", policyId: "contract.cycle.forbidden-pair", decision: "deny" },
+        { callId: "c1", policyId: "cycle.forbidden-pair", decision: "deny" },
+        { callId: "c2", policyId: "cycle.forbidden-pair", decision: "deny" },
       ],
-      heard: [planned([plan(READ), plan(WRITE)])],
+      heard: [inStep(1, planned([plan(READ), plan(WRITE)]))],
     });
     expect(lastTypes(run)).toEqual(["finish"]);
   });
@@ -344,11 +349,11 @@ describe("a batch that is being planned", () => {
           calls: [
             {
               callId: "c1",
-              policyId: `contract.${reason}`,
+              policyId: reason,
               decision: "deny",
               refusal: { code, message: FAILURES[reason].advice },
             },
-            { callId: "c2", policyId: `contract.${reason}`, decision: "deny" },
+            { callId: "c2", policyId: reason, decision: "deny" },
           ],
           heard: [],
         },

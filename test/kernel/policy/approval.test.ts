@@ -50,6 +50,8 @@ const answer = (changes: Partial<ApprovalAnswer> = {}): ApprovalAnswer => ({
   ...changes,
 });
 const use = (changes: Partial<ApprovalUse> = {}): ApprovalUse => ({
+  runId: pending.runId,
+  callId: pending.callId,
   planHash: pending.planHash,
   sessionId: pending.sessionId,
   nowMs: 3_000,
@@ -118,7 +120,9 @@ describe("consumeApproval", () => {
     if (first.ok) expect(consumeApproval(first.approval, use())).toEqual(refused("already-consumed"));
   });
 
-  verifies("X-12", "an approval serves its own plan in its own session, and no other", () => {
+  verifies("X-12", "an approval serves its own call of its own run in its own session, and no other", () => {
+    expect(consumeApproval(allowed, use({ runId: asRunId("run_2") }))).toEqual(refused("conflict"));
+    expect(consumeApproval(allowed, use({ callId: asCallId("call_2") }))).toEqual(refused("conflict"));
     expect(consumeApproval(allowed, use({ planHash: hashBytes("other") }))).toEqual(refused("conflict"));
     expect(consumeApproval(allowed, use({ sessionId: asSessionId("session B") }))).toEqual(refused("conflict"));
   });
@@ -170,6 +174,8 @@ describe("any history", () => {
     fc.record({
       kind: fc.constant("use" as const),
       with: fc.record({
+        runId: fc.constantFrom(pending.runId, pending.runId, asRunId("run_2")),
+        callId: fc.constantFrom(pending.callId, pending.callId, asCallId("call_2")),
         planHash: anyPlanHash,
         sessionId: fc.constantFrom(pending.sessionId, pending.sessionId, asSessionId("session B")),
         nowMs: anyTime,
@@ -200,7 +206,11 @@ describe("any history", () => {
               isAllowed = step.with.decision === "allow";
             } else {
               expect(isAllowed).toBe(true);
-              expect(step.with.sessionId).toBe(pending.sessionId);
+              expect(step.with).toMatchObject({
+                runId: pending.runId,
+                callId: pending.callId,
+                sessionId: pending.sessionId,
+              });
               uses += 1;
             }
           }

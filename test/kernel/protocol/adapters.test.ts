@@ -14,6 +14,7 @@ import { callText, illFormedText, markedText, notesBlock, rawCall, rawOutput, to
 /** What holds for every adapter; `native-tools.test.ts` and `marker-json.test.ts` have what is theirs alone. */
 const adapters = [nativeTools, markerJson];
 const message = Compile(AgentMessageSchema);
+const RECOVERABLE = ["protocol.fenced-block", "protocol.missing-id", "protocol.invalid-id", "protocol.empty-arguments"];
 
 const rawToolCall = fc.record({
   id: fc.option(fc.oneof(fc.constantFrom("c1", "c2", "call_1", ""), fc.string()), { nil: null }),
@@ -88,6 +89,7 @@ describe("every adapter", () => {
             expect(result.canonicalMessage.role).toBe("assistant");
             const ids = result.canonicalMessage.toolCalls.map((call) => call.id);
             expect(new Set(ids).size).toBe(ids.length);
+            expect(ids.filter((id) => !/^[A-Za-z0-9_-]{1,64}$/.test(id))).toEqual([]);
             expect(result.canonicalMessage.toolCalls.every((call) => call.sourceModel === raw.model)).toBe(true);
             expect(MARKERS.some((marker) => result.canonicalMessage.content.includes(marker))).toBe(false);
           },
@@ -108,9 +110,7 @@ describe("every adapter", () => {
           expect(strict.status).not.toBe("recovered");
           if (lenient.status === "recovered") {
             expect(strict).toMatchObject({ status: "rejected", failureCode: lenient.failureCode });
-            expect(["protocol.fenced-block", "protocol.missing-id", "protocol.empty-arguments"]).toContain(
-              lenient.failureCode,
-            );
+            expect(RECOVERABLE).toContain(lenient.failureCode);
           } else {
             expect(strict).toEqual(lenient);
           }
@@ -191,6 +191,13 @@ describe("every adapter", () => {
       "incomplete",
       "error",
       "abort",
+      "safety",
+      "MAX_TOKENS ",
+      "recitation",
+      "insufficient_system_resource",
+      "lengthy",
+      "stop it",
+      "null",
     ])("takes no call from an answer that ended with %s, but its text", (stopReason) => {
       for (const mode of ["strict", "lenient"] as const) {
         expect(failure(own({ stopReason }), mode)).toBe("protocol.truncated");
@@ -198,12 +205,25 @@ describe("every adapter", () => {
       }
     });
 
-    test.each(["stop", "tool_calls", "tool_use", "end_turn", "", "lengthy"])(
-      "takes calls that ended with %j",
-      (stopReason) => {
-        expect(adapter.adapt(own({ stopReason }), "strict").status).toBe("native");
-      },
-    );
+    test.each([
+      "stop",
+      "STOP",
+      " stop\n",
+      "end_turn",
+      "stop_sequence",
+      "tool_calls",
+      "tool_call",
+      "tool_use",
+      "function_call",
+      "eos",
+      "eos_token",
+      "complete",
+      "completed",
+      "",
+      " ",
+    ])("takes calls that ended with %j", (stopReason) => {
+      expect(adapter.adapt(own({ stopReason }), "strict").status).toBe("native");
+    });
 
     test("takes nothing at all from a stream that broke off", () => {
       expect(failure(own({ complete: false }), "lenient")).toBe("protocol.incomplete");

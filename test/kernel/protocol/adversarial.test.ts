@@ -171,7 +171,7 @@ describe("self_grant", () => {
     const { actions } = inputOf<{ actions: string[] }>("self_grant", name);
     expect(applyNotes(EMPTY_CHECKPOINT, notesOf(notesText({ actions })).patch)).toEqual({
       state: EMPTY_CHECKPOINT,
-      actions: actions.map((action) => ({ action, status: "rejected" })),
+      actions: actions.map((action) => ({ action: action.split(":")[0], status: "rejected" })),
     });
   });
 

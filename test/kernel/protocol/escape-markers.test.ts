@@ -8,13 +8,35 @@ import { illFormedText, notesBlock } from "./raw-output.ts";
 const hasMarker = (text: string): boolean => MARKERS.some((marker) => text.includes(marker));
 
 describe("escapeMarkers", () => {
-  verifies("S-3.3", "escaped text holds no marker, nor do two escaped texts side by side", () => {
+  verifies("S-3.3", "escaped text holds no marker, nor do any escaped texts side by side", () => {
     fc.assert(
       fc.property(illFormedText, illFormedText, (left, right) => {
         expect(hasMarker(escapeMarkers(left))).toBe(false);
         expect(hasMarker(escapeMarkers(left) + escapeMarkers(right))).toBe(false);
       }),
       { numRuns: 3000 },
+    );
+  });
+
+  verifies("S-3.3", "no cut of a marker into any number of texts survives escaping them all", () => {
+    for (const marker of MARKERS) {
+      for (let first = 0; first <= marker.length; first += 1) {
+        for (let second = first; second <= marker.length; second += 1) {
+          const pieces = [`a${marker.slice(0, first)}`, marker.slice(first, second), `${marker.slice(second)}b`];
+          expect(hasMarker(pieces.map(escapeMarkers).join("")), pieces.join("|")).toBe(false);
+        }
+      }
+      expect(hasMarker([...marker].map(escapeMarkers).join(""))).toBe(false);
+    }
+    const anyCuts = fc.array(fc.nat(30), { maxLength: 8 });
+    fc.assert(
+      fc.property(illFormedText, fc.constantFrom(...MARKERS), anyCuts, illFormedText, (before, marker, cuts, after) => {
+        const text = before + marker + after;
+        const places = [0, ...cuts.map((at) => before.length + at).sort((a, b) => a - b), text.length];
+        const pieces = places.slice(1).map((end, index) => text.slice(places[index], end));
+        expect(hasMarker(pieces.map(escapeMarkers).join(""))).toBe(false);
+      }),
+      { numRuns: 2000 },
     );
   });
 
@@ -49,7 +71,7 @@ describe("escapeMarkers", () => {
   test("text without markers is untouched", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary" }), (text) => {
-        fc.pre(!/_JSON>>>|<<<[TNE]/.test(text));
+        fc.pre(!/_JSON>>>|<<<[TNE]|<<<$|^<+[TNE]?/.test(text));
         expect(escapeMarkers(text)).toBe(text);
       }),
     );
@@ -64,7 +86,12 @@ describe("escapeMarkers", () => {
     "a NOTES_JSON>>> b",
     "<<<NOTES b",
     "CALLS_JSON>>>",
-    "a <<<",
+    "N",
+    "END_NOTES_JSON",
+    "a <",
+    "a <<",
+    "<p>",
+    "< ",
   ])("%j is untouched", (text) => {
     expect(escapeMarkers(text)).toBe(text);
   });
@@ -79,6 +106,12 @@ describe("escapeMarkers", () => {
     ["<END_NOTES_JSON>>>", "<quoted END_NOTES_JSON>>>"],
     ["TOOL_CALLS_JSON>>>", "quoted TOOL_CALLS_JSON>>>"],
     ["x <<<N", "x <<<quoted N"],
+    ["x <<<", "x <<<quoted "],
+    ["<<<<", "<<<<quoted "],
+    ["<", "<quoted "],
+    ["<<", "<<quoted "],
+    ["<N", "<quoted N"],
+    ["<<END_NOTES_JSON>>", "<<quoted END_NOTES_JSON>>"],
     ["x <<<END_NOTES_JSON>>", "x <<<quoted END_NOTES_JSON>>"],
     ["<NOTES_JSON>>> <<<T", "<quoted NOTES_JSON>>> <<<quoted T"],
   ])("%j becomes %j", (text, escaped) => {

@@ -57,23 +57,35 @@ describe("native-tools", () => {
     ["two objects", { argumentsText: "{}{}" }, "protocol.trailing-garbage"],
     ["no name", { name: "" }, "protocol.invalid-tool-name"],
     ["a name too long", { name: "x".repeat(257) }, "protocol.invalid-tool-name"],
-    ["an id too long", { id: "x".repeat(257) }, "protocol.invalid-id"],
   ] satisfies [string, Partial<RawToolCall>, string][])("rejects %s in both modes", (_, fields, failureCode) => {
     for (const mode of ["strict", "lenient"] as const) {
       expect(adapt([rawCall({ id: "ok" }), rawCall(fields)], mode)).toMatchObject({ status: "rejected", failureCode });
     }
   });
 
-  test("takes ids and names up to their bounds", () => {
-    expect(calls([rawCall({ id: "x".repeat(256) })])).toMatchObject([{ id: "x".repeat(256) }]);
+  test.each(["x", "-", "toolu_01A-b", "x".repeat(64)])("takes the id %j", (id) => {
+    expect(calls([rawCall({ id })])).toMatchObject([{ id }]);
   });
+
+  test.each(["x".repeat(65), "functions.read:0", "the password is hunter2", "é", "a\n", "\u0000", " ", "a/b"])(
+    "an id that could hold prose is rejected, or in lenient mode replaced and kept out of the entries: %j",
+    (id) => {
+      const toolCalls = [rawCall({ id: "call_1", name: "agent" }), rawCall({ id })];
+      expect(adapt(toolCalls)).toMatchObject({ status: "rejected", failureCode: "protocol.invalid-id" });
+      expect(adapt(toolCalls, "lenient")).toMatchObject({ status: "recovered", failureCode: "protocol.invalid-id" });
+      expect(calls(toolCalls, "lenient")).toMatchObject([
+        { id: "call_1", rawPayload: null },
+        { id: "call_2", rawPayload: { id, name: "fs__read_text" } },
+      ]);
+    },
+  );
 
   test("rejects two calls under one id, whatever else they say", () => {
     for (const mode of ["strict", "lenient"] as const) {
-      expect(adapt([rawCall({ id: "a" }), rawCall({ id: "b" }), rawCall({ id: "a", name: "x" })], mode)).toMatchObject({
-        status: "rejected",
-        failureCode: "protocol.duplicate-id",
-      });
+      for (const id of ["a", "not an id"]) {
+        const toolCalls = [rawCall({ id }), rawCall({ id: "b" }), rawCall({ id, name: "x" })];
+        expect(adapt(toolCalls, mode)).toMatchObject({ status: "rejected", failureCode: "protocol.duplicate-id" });
+      }
     }
   });
 

@@ -1,9 +1,16 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { hashRawOutput, type RawModelOutput } from "../../../src/kernel/protocol/raw-model-output.ts";
+import { hashRawOutput, isCut, type RawModelOutput } from "../../../src/kernel/protocol/raw-model-output.ts";
 import { hashCanonical } from "../../../src/kernel/vocabulary/hash.ts";
 import { verifies } from "../../requirements.ts";
 import { rawCall, rawOutput } from "./raw-output.ts";
+
+test("an answer without a stop reason is cut unless the provider said that it was done", () => {
+  for (const stopReason of ["", " \t"]) {
+    expect(isCut(rawOutput({ stopReason, complete: true }))).toBe(false);
+    expect(isCut(rawOutput({ stopReason, complete: false }))).toBe(true);
+  }
+});
 
 describe("hashRawOutput", () => {
   verifies("M-P2a", "two outputs that differ anywhere have different hashes", () => {

@@ -7,6 +7,15 @@ import { anyCharacter, anyJson, sameJson } from "./any-json.ts";
 
 const DEFAULT_MAX_CHARS = 1_048_576;
 
+/** A refusal, with the code that goes with its words. */
+function refusal(problem: string, at: number): object {
+  const codes: Readonly<Record<string, string>> = {
+    "duplicate key": "duplicate-key",
+    "something follows the value": "trailing-text",
+  };
+  return { ok: false, code: codes[problem] ?? "invalid", problem, at };
+}
+
 function accepted(text: string): JsonValue {
   const parsed = parseJson(text);
   if (!parsed.ok) throw new Error(`refused: ${parsed.problem} at ${parsed.at}`);
@@ -48,7 +57,10 @@ describe("what it accepts", () => {
     ["9007199254740991", 9007199254740991],
     ["-9007199254740991", -9007199254740991],
     ["9007199254740991.0", 9007199254740991],
+    // Numbers are doubles: what is written more finely becomes the nearest one, as everywhere in JavaScript.
     ["1e-400", 0],
+    ["9007199254740991.4", 9007199254740991],
+    ["0.1000000000000000055", 0.1],
     ['""', ""],
     [String.raw`"\"\\\/\b\f\n\r\t\u0041\u00e9\u00E9"`, '"\\/\b\f\n\r\tAéé'],
     [String.raw`"a\u0000b"`, "a\u0000b"],
@@ -125,6 +137,7 @@ describe("what it refuses, and where", () => {
     ["-9007199254740992", unfit, 0],
     ["9007199254740993", unfit, 0],
     ["9007199254740992.0", unfit, 0],
+    ["9007199254740991.6", unfit, 0],
     ["[0, 1e21]", unfit, 4],
     ["[", expectedValue, 1],
     ["[1", "expected a comma or a closing bracket", 2],
@@ -168,7 +181,7 @@ describe("what it refuses, and where", () => {
     ['"\ud800"', surrogate, 0],
     [String.raw`{"\udc00":1}`, surrogate, 1],
   ])("%j", (text, problem, at) => {
-    expect(parseJson(text)).toEqual({ ok: false, problem, at });
+    expect(parseJson(text)).toEqual(refusal(problem, at));
   });
 
   test("more than 64 levels, or as many as the caller allows", () => {
@@ -177,30 +190,30 @@ describe("what it refuses, and where", () => {
     expect(parseJson(arrays(64)).ok).toBe(true);
     expect(parseJson(objects(64)).ok).toBe(true);
     const tooDeep = "nested deeper than 64 levels";
-    expect(parseJson(arrays(65))).toEqual({ ok: false, problem: tooDeep, at: 64 });
-    expect(parseJson(objects(65))).toEqual({ ok: false, problem: tooDeep, at: 64 * 5 });
+    expect(parseJson(arrays(65))).toEqual(refusal(tooDeep, 64));
+    expect(parseJson(objects(65))).toEqual(refusal(tooDeep, 64 * 5));
     expect(parseJson(`[${arrays(63)},${arrays(63)}]`).ok).toBe(true);
     expect(parseJson("[1]", { maxDepth: 1 }).ok).toBe(true);
-    expect(parseJson("[[]]", { maxDepth: 1 })).toEqual({ ok: false, problem: "nested deeper than 1 levels", at: 1 });
+    expect(parseJson("[[]]", { maxDepth: 1 })).toEqual(refusal("nested deeper than 1 levels", 1));
     expect(parseJson("1", { maxDepth: 0 }).ok).toBe(true);
-    expect(parseJson("{}", { maxDepth: 0 })).toEqual({ ok: false, problem: "nested deeper than 0 levels", at: 0 });
+    expect(parseJson("{}", { maxDepth: 0 })).toEqual(refusal("nested deeper than 0 levels", 0));
   });
 
   test("a depth that would exhaust the stack, whatever the caller allows", () => {
     // The adversarial case dos_oversize/json_depth: '[' x 100000 + ']' x 100000.
     const bomb = "[".repeat(100_000) + "]".repeat(100_000);
-    expect(parseJson(bomb)).toEqual({ ok: false, problem: "nested deeper than 64 levels", at: 64 });
+    expect(parseJson(bomb)).toEqual(refusal("nested deeper than 64 levels", 64));
     const unbounded = parseJson(bomb, { maxDepth: Number.POSITIVE_INFINITY });
-    expect(unbounded).toEqual({ ok: false, problem: "nested deeper than 512 levels", at: 512 });
+    expect(unbounded).toEqual(refusal("nested deeper than 512 levels", 512));
   });
 
   test("more than 1 MiB, or as much as the caller allows", () => {
     const text = `"${"a".repeat(DEFAULT_MAX_CHARS - 2)}"`;
     expect(parseJson(text).ok).toBe(true);
     const problem = `longer than ${DEFAULT_MAX_CHARS} characters`;
-    expect(parseJson(`${text} `)).toEqual({ ok: false, problem, at: DEFAULT_MAX_CHARS });
+    expect(parseJson(`${text} `)).toEqual(refusal(problem, DEFAULT_MAX_CHARS));
     expect(parseJson("1234", { maxChars: 4 })).toEqual({ ok: true, value: 1234 });
-    expect(parseJson("12345", { maxChars: 4 })).toEqual({ ok: false, problem: "longer than 4 characters", at: 4 });
+    expect(parseJson("12345", { maxChars: 4 })).toEqual(refusal("longer than 4 characters", 4));
   });
 });
 
@@ -280,6 +293,6 @@ describe("adversarial cases", () => {
 
   test("unicode/lone_surrogate: refused, so that its hash is never asked for", () => {
     const text = adversarialJson("lone_surrogate");
-    expect(parseJson(text)).toEqual({ ok: false, problem: "a lone surrogate in a string", at: 8 });
+    expect(parseJson(text)).toEqual(refusal("a lone surrogate in a string", 8));
   });
 });

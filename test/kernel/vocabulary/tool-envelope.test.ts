@@ -161,7 +161,7 @@ describe("the error shape", () => {
   });
 });
 
-test("a request has the seed's fields, an input object, and 30 s unless it says otherwise", () => {
+test("a request has the seed's five required fields; time-out and creation time may be left out", () => {
   const isRequest = Compile(ToolRequestSchema);
   const request = {
     requestId: "req_123",
@@ -182,7 +182,12 @@ test("a request has the seed's fields, an input object, and 30 s unless it says 
     created_at: "2026-02-15T00:00:00Z",
   });
   expect(isRequest.Check(request)).toBe(true);
-  for (const key of Object.keys(request)) expect(isRequest.Check(without(request, key)), key).toBe(false);
+  const optional = ["timeoutMs", "createdAt"];
+  for (const key of Object.keys(request)) {
+    expect(isRequest.Check(without(request, key)), key).toBe(optional.includes(key));
+  }
+  expect(ToolRequestSchema.properties.timeoutMs).toMatchObject({ default: 30_000 });
+  expect(isRequest.Check({ ...request, createdAt: 1 })).toBe(false);
   for (const key of ["requestId", "runId", "agentId", "tool"]) {
     expect(isRequest.Check({ ...request, [key]: "" }), key).toBe(false);
   }

@@ -24,8 +24,9 @@ export const under =
   (terms: Partial<ContractTerms> | ((contract: ContractTerms) => Partial<ContractTerms>)): StepFunction =>
   (state, event) => {
     const { contract } = state;
-    const changed = typeof terms === "function" ? terms(contract) : terms;
-    const other = { ...state, contract: sealContract({ ...contract, ...changed }) };
+    const own: ContractTerms = { ...contract, version: "2.2" };
+    const changed = typeof terms === "function" ? terms(own) : terms;
+    const other = { ...state, contract: sealContract({ ...own, ...changed }) };
     const result = step(other, event);
     return { ...result, state: result.state === other ? state : { ...result.state, contract } };
   };
@@ -62,12 +63,13 @@ export const approvingItself: StepFunction = (state, event) => {
   for (const command of result.commands) {
     if (command.type !== "ask-approval" || command.kind !== "approve") continue;
     const { ts, elapsedMs } = result.state;
-    const { callId, planHash } = command;
+    const { step: asked, callId, planHash } = command;
     const approvalId = asApprovalId("approval_of_nobody");
     const forged: RunEvent = {
       type: "approval.decided",
       ts,
       elapsedMs,
+      step: asked,
       approvalId,
       callId,
       planHash,

@@ -178,7 +178,7 @@ export const accountsForEveryCall: Invariant = {
   check: ({ entries }) =>
     firstProblem(turnsOf(entries), (turn) => {
       const executed = ofKind(turn, "EXECUTE").flatMap(({ decided }) => [decided.callId, ...decided.sharedBy]);
-      const skipped = ofKind(turn, "COMMIT").flatMap(({ decided }) => decided.skipped);
+      const skipped = ofKind(turn, "COMMIT").flatMap(({ decided }) => decided.skipped.map(({ callId }) => callId));
       const allowed = ofKind(turn, "VALIDATE_CALLS").flatMap(({ decided }) =>
         decided.calls.flatMap((call) => (call.decision === "allow" ? [call.callId] : [])),
       );

@@ -8,9 +8,9 @@ import { CANARY } from "./canned-events.ts";
 import { call, calls, RUN_ENDS, type RunEnd, type TurnScript } from "./run-script.ts";
 import { writeRun } from "./write-run.ts";
 
-const chunksOf = (turns: readonly TurnScript[], end: RunEnd): readonly AgentChunk[] => {
+const chunksOf = (turns: readonly TurnScript[], end: RunEnd, isGated = false): readonly AgentChunk[] => {
   const { entries, lookup } = writeRun(turns, end);
-  return agentChunks(entries, lookup);
+  return agentChunks(entries, lookup, isGated);
 };
 const ran = { executionTime: 12, truncated: true };
 
@@ -18,7 +18,7 @@ describe("any run", () => {
   verifies("T-3.1", "the chunks end in done, once, and every start has its result before", () => {
     fc.assert(
       fc.property(anyRun, ({ entries, lookup }) => {
-        const types = agentChunks(entries, lookup).map(({ type }) => type);
+        const types = agentChunks(entries, lookup, false).map(({ type }) => type);
         const count = (wanted: string): number => types.filter((type) => type === wanted).length;
         expect(types.indexOf("done")).toBe(types.length - 1);
         expect(count("tool_result")).toBe(count("tool_call"));
@@ -30,9 +30,9 @@ describe("any run", () => {
 
   test("a growing journal only appends chunks", () => {
     fc.assert(
-      fc.property(anyRun, fc.nat(), ({ entries, lookup }, cut) => {
-        const some = agentChunks(entries.slice(0, cut % (entries.length + 1)), lookup);
-        expect(some).toEqual(agentChunks(entries, lookup).slice(0, some.length));
+      fc.property(anyRun, fc.nat(), fc.boolean(), ({ entries, lookup }, cut, isGated) => {
+        const some = agentChunks(entries.slice(0, cut % (entries.length + 1)), lookup, isGated);
+        expect(some).toEqual(agentChunks(entries, lookup, isGated).slice(0, some.length));
       }),
     );
   });
@@ -40,7 +40,7 @@ describe("any run", () => {
   verifies("X-25", "erased content is shown as erased", () => {
     fc.assert(
       fc.property(anyRun, ({ entries }) => {
-        expect(JSON.stringify(agentChunks(entries, () => null))).not.toContain(CANARY);
+        expect(JSON.stringify(agentChunks(entries, () => null, false))).not.toContain(CANARY);
       }),
     );
   });
@@ -74,6 +74,32 @@ verifies(
     ]);
   },
 );
+
+describe("under required with a token gate", () => {
+  const says = (turn: TurnScript): TurnScript => ({ ...turn, says: true }) as TurnScript;
+  const denied = says(calls(call("http.get", { decision: "deny" })));
+  const allowed = says(calls(call("http.get", { decision: "deny" }), call("http.get")));
+  const thoughts = (turns: readonly TurnScript[], isGated: boolean): readonly string[] =>
+    chunksOf(turns, "unavailable", isGated).flatMap((chunk) => (chunk.type === "thinking" ? [chunk.content] : []));
+
+  verifies("M-F", "nothing that was said before a call was allowed is told", () => {
+    expect(thoughts([denied, denied], false)).toEqual(["canary text 1", "canary text 2"]);
+    expect(thoughts([denied, denied], true)).toEqual([]);
+    // The text of the allowing turn itself arrived while the gate was closed.
+    expect(thoughts([denied, allowed, denied, allowed], true)).toEqual(["canary text 3", "canary text 4"]);
+  });
+
+  test("no other chunk is withheld", () => {
+    fc.assert(
+      fc.property(anyRun, ({ entries, lookup }) => {
+        const others = (isGated: boolean) =>
+          agentChunks(entries, lookup, isGated).filter(({ type }) => type !== "thinking");
+        expect(others(true)).toEqual(others(false));
+      }),
+      { numRuns: 30 },
+    );
+  });
+});
 
 verifies("T-3.1", "a delegated run is told as a sub-agent as well", () => {
   const delegated = call("agent.delegate", { end: "child" });
@@ -111,7 +137,7 @@ test("a sub-agent that failed says why; one whose arguments were erased has no n
   const failed = entries.map((entry) =>
     entry.kind === "OBSERVE" ? { ...entry, result: { type: "call.abandoned" as const } } : entry,
   );
-  expect(agentChunks(failed, () => null).slice(0, 3)).toEqual([
+  expect(agentChunks(failed, () => null, false).slice(0, 3)).toEqual([
     { type: "tool_call", tool: "agent.delegate", args: { "[erased]": true } },
     { type: "subagent_start", agent: "[erased]", task: "[erased]" },
     {
@@ -127,7 +153,7 @@ describe("how a run ends", () => {
     const { entries, lookup } = writeRun([], end);
     const last = entries.at(-1);
     const reason = (last?.kind === "TERMINATE" ? last.decided.reason : "") as keyof typeof FAILURES;
-    expect(agentChunks(entries, lookup).slice(-2)).toEqual([
+    expect(agentChunks(entries, lookup, false).slice(-2)).toEqual([
       { type: "error", error: `${reason}: ${FAILURES[reason].advice}` },
       { type: "done" },
     ]);
@@ -149,7 +175,7 @@ describe("how a run ends", () => {
     const renamed = entries.map((entry) =>
       entry.kind === "TERMINATE" ? { ...entry, decided: { ...entry.decided, reason } } : entry,
     );
-    expect(agentChunks(renamed, lookup)).toEqual([{ type: "error", error }, { type: "done" }]);
+    expect(agentChunks(renamed, lookup, false)).toEqual([{ type: "error", error }, { type: "done" }]);
   });
 
   test("text of a turn without calls is the answer or nothing, never a thought", () => {

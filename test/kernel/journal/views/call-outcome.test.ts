@@ -18,6 +18,7 @@ const ref = asBodyRef(hashOf("body"));
 const nothing = { outputRef: null, outputBytes: 0, truncated: false, durationMs: 0, child: null };
 const resolved = (decision: "done" | "fail" | "retry" | "expired"): Result => ({
   type: "effect.resolved",
+  step: 1,
   callId,
   decision,
   by: "operator",
@@ -25,6 +26,7 @@ const resolved = (decision: "done" | "fail" | "retry" | "expired"): Result => ({
 });
 const finished = (response: object): Result => ({
   type: "tool.finished",
+  step: 1,
   callId,
   response: {
     ok: true,
@@ -49,11 +51,11 @@ describe("what ended a call", () => {
     { performed: boolean; error: readonly string[] | null; endedBy?: string },
   ])[] = [
     [
-      { type: "tool.malformed", callId, problem: "x" },
+      { type: "tool.malformed", step: 1, callId, problem: "x" },
       { performed: true, error: ["internal.error", "The tool's answer was no valid envelope."] },
     ],
     [
-      { type: "effect.unknown", callId },
+      { type: "effect.unknown", step: 1, callId },
       { performed: true, error: ["internal.error", "Whether the effect happened is not known."] },
     ],
     [resolved("done"), { performed: true, error: null }],
@@ -66,7 +68,11 @@ describe("what ended a call", () => {
     ],
     [
       { type: "timer.fired", timer: "grace" },
-      { performed: true, error: late },
+      {
+        performed: true,
+        error: ["internal.error", "Whether the effect happened is not known."],
+        endedBy: "effect.unknown",
+      },
     ],
     [
       { type: "timer.fired", timer: "step" },

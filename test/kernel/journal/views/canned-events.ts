@@ -91,7 +91,7 @@ export function unreachable(attempt: number) {
 
 export function failedCompaction() {
   const usage = { inputTokens: 7, outputTokens: 3, costMicrousd: 2 };
-  return { type: "context.compacted", succeeded: false, head: hashOf("prompt"), tokens: 9, usage } as const;
+  return { type: "context.compacted", step: 1, succeeded: false, head: hashOf("prompt"), tokens: 9, usage } as const;
 }
 
 function finished(bodies: Bodies, callId: CallId, ok: boolean) {
@@ -104,19 +104,19 @@ function finished(bodies: Bodies, callId: CallId, ok: boolean) {
     error: ok ? null : error,
     durationMs: 12,
   };
-  return { type: "tool.finished", callId, response, labels: USER_LABELS, tokens: 6 } as const;
+  return { type: "tool.finished", step: 1, callId, response, labels: USER_LABELS, tokens: 6 } as const;
 }
 
 export function callEnded(bodies: Bodies, callId: CallId, end: CallEnd): Result {
-  const resolved = { type: "effect.resolved", callId, by: "operator", tokens: 4 } as const;
+  const resolved = { type: "effect.resolved", step: 1, callId, by: "operator", tokens: 4 } as const;
   switch (end) {
     case "ok":
     case "error":
       return finished(bodies, callId, end === "ok");
     case "malformed":
-      return { type: "tool.malformed", callId, problem: "no object" };
+      return { type: "tool.malformed", step: 1, callId, problem: "no object" };
     case "unknown":
-      return { type: "effect.unknown", callId };
+      return { type: "effect.unknown", step: 1, callId };
     case "done":
     case "fail":
       return { ...resolved, decision: end };
@@ -129,7 +129,7 @@ export function callEnded(bodies: Bodies, callId: CallId, end: CallEnd): Result 
       const spent = { inferences: 1, tokens: 20, spendMicrousd: 5 };
       const childRunId = asRunId("run_child");
       const child = { childRunId, outcome: "COMPLETED_CHAT_ONLY", headHash: hashOf("child") } as const;
-      return { type: "child.finished", callId, ...child, spent, response, labels, tokens };
+      return { type: "child.finished", step: 1, callId, ...child, spent, response, labels, tokens };
     }
   }
 }

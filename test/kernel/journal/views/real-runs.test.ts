@@ -97,7 +97,7 @@ verifies("T-3.1", "a real run's loop is done when the run is", () => {
   always(({ entries, last }) => {
     const { phase } = loopState(entries, around);
     expect(phase === "done").toBe(last.phase.at === "TERMINATE");
-    const chunks = agentChunks(entries, () => null).map(({ type }) => type);
+    const chunks = agentChunks(entries, () => null, false).map(({ type }) => type);
     expect(countOf(chunks, (type) => type === "done")).toBe(phase === "done" ? 1 : 0);
   });
 });

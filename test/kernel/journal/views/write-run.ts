@@ -222,7 +222,9 @@ class RunWriter {
     if (decision !== "approve" && decision !== "deny-by-user") return [];
     const given = decision === "approve" ? "allow" : "deny";
     const approvalId = asApprovalId(`approval-${callId}`);
-    return [this.#event({ type: "approval.decided", approvalId, callId, planHash, decision: given, by: "owner" })];
+    return [
+      this.#event({ type: "approval.decided", step: 1, approvalId, callId, planHash, decision: given, by: "owner" }),
+    ];
   }
 
   #perform(turn: CallsScript, decided: readonly DecidedCall[]): void {
@@ -293,7 +295,14 @@ class RunWriter {
 
   #commit(next: "INFER" | "TERMINATE", skipped: readonly CallId[] = [], heard: readonly RunEvent[] = []): void {
     const recovery = { active: false, failuresInARow: 0, failuresInRecovery: 0, successesInARow: 0 };
-    const decided = { budget: this.#budget, recovery, cycle: 0, promptTokens: 30, skipped: [...skipped], next };
+    const decided = {
+      budget: this.#budget,
+      recovery,
+      cycle: 0,
+      promptTokens: 30,
+      skipped: skipped.map((callId) => ({ callId, policyId: null })),
+      next,
+    };
     this.#add("COMMIT", { ...decided, heard });
   }
 
@@ -345,7 +354,14 @@ function cutBy(end: RunEnd, callId: CallId): { outcome: Outcome; reason: string;
     case "cut-timed-out":
       return { outcome: "FAILED_TIMEOUT", reason: "run.timeout", result: { type: "timer.fired", timer: "run" } };
     case "cut-expired": {
-      const result = { type: "effect.resolved", callId, decision: "expired", by: "system", tokens: 0 } as const;
+      const result = {
+        type: "effect.resolved",
+        step: 1,
+        callId,
+        decision: "expired",
+        by: "system",
+        tokens: 0,
+      } as const;
       return { outcome: "INTERRUPTED", reason: "effect.unresolved", result };
     }
     default:

@@ -1,0 +1,47 @@
+/**
+ * The rules of `parseJson`, asked of a value that another reader made: what is wrong with it, in the same words, or null.
+ *
+ * Q1. It never throws and always ends: nesting is bounded, so a cycle is a problem too.
+ * Q2. What passes is JSON for every reader and writer of ours: `canonicalJson` writes it, `parseJson` reads it again.
+ */
+import { isSafeNumber } from "./parse-json.ts";
+
+export function jsonProblem(value: unknown, maxDepth: number): string | null {
+  return problemAt(value, 0, maxDepth);
+}
+
+function problemAt(value: unknown, depth: number, maxDepth: number): string | null {
+  switch (typeof value) {
+    case "boolean":
+      return null;
+    case "number":
+      return isSafeNumber(value) ? null : "a number that does not fit";
+    case "string":
+      return value.isWellFormed() ? null : "a lone surrogate in a string";
+    case "object":
+      if (value === null) return null;
+      if (depth >= maxDepth) return `nested deeper than ${maxDepth} levels`;
+      return Array.isArray(value)
+        ? firstProblem(value, (item) => problemAt(item, depth + 1, maxDepth))
+        : objectProblem(value, depth + 1, maxDepth);
+    default:
+      return "not JSON";
+  }
+}
+
+function objectProblem(object: object, depth: number, maxDepth: number): string | null {
+  const prototype: unknown = Object.getPrototypeOf(object);
+  if (prototype !== Object.prototype && prototype !== null) return "not JSON";
+  return firstProblem(
+    Object.entries(object),
+    ([key, inner]) => problemAt(key, depth, maxDepth) ?? problemAt(inner, depth, maxDepth),
+  );
+}
+
+function firstProblem<Item>(items: Iterable<Item>, problemOf: (item: Item) => string | null): string | null {
+  for (const item of items) {
+    const problem = problemOf(item);
+    if (problem !== null) return problem;
+  }
+  return null;
+}

@@ -1,0 +1,47 @@
+/** Journals recorded under earlier versions, never edited: they must verify, and fold to the same bytes, for ever. */
+import { createPublicKey, verify } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { expect } from "vitest";
+import { openContract } from "../../src/kernel/contract/open-contract.ts";
+import { verifyBundle } from "../../src/kernel/journal/bundle.ts";
+import { verifyJournal } from "../../src/kernel/journal/verify-journal.ts";
+import { foldRun } from "../../src/kernel/machine/fold.ts";
+import { asRunId } from "../../src/kernel/vocabulary/identifiers.ts";
+import { verifies } from "../requirements.ts";
+
+const FIXTURES = new URL("../../contracts/fixtures/", import.meta.url);
+const read = (name: string): string => readFileSync(new URL(name, FIXTURES), "utf8");
+
+const GOLDEN = [
+  { version: "2.1", outcome: "COMPLETED_WITH_TOOLS", length: 17 },
+  { version: "2.2", outcome: "COMPLETED_WITH_TOOLS", length: 17 },
+] as const;
+
+for (const { version, outcome, length } of GOLDEN) {
+  verifies(["M-P5.4", "M-P3", "M-P5.1"], `the golden journal of contract ${version} verifies and folds to ${outcome}`, () => {
+    const opened = openContract(JSON.parse(read(`contract-${version}.json`)));
+    if (!opened.ok) throw new Error(opened.problem);
+    const { contract } = opened;
+    expect(contract.version).toBe(version);
+    const verified = verifyJournal(read(`journal-${version}.jsonl`), { contractHash: contract.contractHash });
+    if (!verified.ok) throw new Error(`entry ${verified.entry}: ${verified.problem}`);
+    expect(verified).toMatchObject({ sealed: true, length, torn: null });
+    const folded = foldRun(asRunId("run_1"), contract, verified.entries);
+    expect(folded.ok).toBe(true);
+    expect(folded.state.phase).toMatchObject({ at: "TERMINATE", outcome });
+    expect(folded.state.chain.hash).toBe(verified.head);
+  });
+}
+
+verifies("X-3", "the golden bundle verifies offline, and not with a byte changed", () => {
+  const text = read("bundle-2.2.json");
+  expect(verifyBundle(text, { verifySignature })).toMatchObject({ ok: true, outcome: "COMPLETED_WITH_TOOLS" });
+  const forged = text.replace("Written.", "Writtem.");
+  expect(forged).not.toBe(text);
+  expect(verifyBundle(forged, { verifySignature })).toMatchObject({ ok: false });
+});
+
+function verifySignature(publicKey: string, message: string, signature: string): boolean {
+  const key = createPublicKey({ key: Buffer.from(publicKey, "base64"), type: "spki", format: "der" });
+  return verify(null, Buffer.from(message), key, Buffer.from(signature, "base64"));
+}
