@@ -1,13 +1,15 @@
 /**
  * The audit of a home: do ledger, journals and checkpoints tell one story?
  *
- * A1. Each run the ledger created has a journal, and each journal its run; a sealed run's journal ends where the
- *     seal says. So a run that vanished whole is noticed.
+ * A1. Each run the ledger created has a journal under the same contract, and each journal its run; a sealed run's
+ *     journal ends where and how the seal says. So a run that vanished whole is noticed.
  * A2. Whatever a checkpoint covers must still stand: the ledger up to its head, and every journal that was open.
  *     So a roll-back or a rewrite of the whole home is noticed against a checkpoint kept elsewhere.
  * A3. A finding names the run, or the ledger entry, or both. No findings means that nothing contradicts.
  */
 import type { Hash, RunId } from "../vocabulary/identifiers.ts";
+import type { Outcome } from "../vocabulary/outcome.ts";
+import { genesisHash } from "./chain.ts";
 import { coversItsRuns, isSigned, type OpenRun, type SignedCheckpoint, type TrustedKey } from "./checkpoint.ts";
 import { type LedgerEntry, startLedger } from "./ledger.ts";
 
@@ -15,7 +17,8 @@ import { type LedgerEntry, startLedger } from "./ledger.ts";
 export interface JournalFacts {
   /** Its number of entries. */
   readonly seq: number;
-  readonly sealed: boolean;
+  /** Null until the run has ended. */
+  readonly outcome: Outcome | null;
   /** The hash of the entry with this seq; of 0, the chain's beginning; null beyond its end. */
   readonly hashAt: (seq: number) => Hash | null;
 }
@@ -39,9 +42,11 @@ export type FindingCode =
   | "run.sealed-unopened"
   | "run.missing"
   | "run.unannounced"
+  | "run.contract-swapped"
   | "run.truncated"
   | "run.rewritten"
-  | "run.seal-missing";
+  | "run.seal-missing"
+  | "run.outcome-differs";
 
 export interface Finding {
   readonly code: FindingCode;
@@ -63,7 +68,7 @@ export function auditHome(home: Home): readonly Finding[] {
 }
 
 interface LedgerRun {
-  readonly createdSeq: number;
+  readonly created: Extract<LedgerEntry, { kind: "run.created" }>;
   readonly seal: Extract<LedgerEntry, { kind: "run.sealed" }> | null;
 }
 
@@ -74,7 +79,7 @@ function readRuns(ledger: readonly LedgerEntry[]) {
     if (entry.kind === "run.created") {
       const { runId } = entry.data;
       if (runs.has(runId)) findings.push(found("run.created-twice", runId, entry.seq));
-      else runs.set(runId, { createdSeq: entry.seq, seal: null });
+      else runs.set(runId, { created: entry, seal: null });
     } else if (entry.kind === "run.sealed") {
       const { runId } = entry.data;
       const run = runs.get(runId);
@@ -85,17 +90,21 @@ function readRuns(ledger: readonly LedgerEntry[]) {
   return { runs, findings };
 }
 
-function auditRun(
-  runId: RunId,
-  { createdSeq, seal }: LedgerRun,
-  journal: JournalFacts | undefined,
-): readonly Finding[] {
-  if (journal === undefined) return [found("run.missing", runId, createdSeq)];
-  if (seal === null) return journal.sealed ? [found("run.seal-missing", runId, createdSeq)] : [];
-  const { seq, head } = seal.data;
+function auditRun(runId: RunId, run: LedgerRun, journal: JournalFacts | undefined): readonly Finding[] {
+  const { seq, data } = run.created;
+  if (journal === undefined) return [found("run.missing", runId, seq)];
+  const isUnderItsContract = journal.hashAt(0) === genesisHash(data.contractHash);
+  const swapped = isUnderItsContract ? [] : [found("run.contract-swapped", runId, seq)];
+  return [...swapped, ...auditSeal(runId, run, journal)];
+}
+
+function auditSeal(runId: RunId, { created, seal }: LedgerRun, journal: JournalFacts): readonly Finding[] {
+  if (seal === null) return journal.outcome === null ? [] : [found("run.seal-missing", runId, created.seq)];
+  const { seq, head, outcome } = seal.data;
   if (journal.seq < seq) return [found("run.truncated", runId, seal.seq)];
-  const isAsSealed = journal.sealed && journal.seq === seq && journal.hashAt(seq) === head;
-  return isAsSealed ? [] : [found("run.rewritten", runId, seal.seq)];
+  const isAsSealed = journal.outcome !== null && journal.seq === seq && journal.hashAt(seq) === head;
+  if (!isAsSealed) return [found("run.rewritten", runId, seal.seq)];
+  return journal.outcome === outcome ? [] : [found("run.outcome-differs", runId, seal.seq)];
 }
 
 function auditCheckpoint(

@@ -2,7 +2,7 @@
  * The run bundle (X-3): one file that proves a run to whoever has the public key, with nothing else at hand.
  *
  * U1. The signature is over {format, run_id, contract_hash, head}; contract, entries and bodies hang on it by hashes.
- * U2. Only sealed runs are bundled: the outcome is among what is proven.
+ * U2. Only sealed runs are bundled, under their contract's own adapter and profile: the outcome is among what is proven.
  * U3. A ref without a body was erased or withheld: it is listed, and proves nothing against the run.
  * U4. A body that no entry names is refused, so a bundle cannot carry what the run never saw.
  * U5. The layout of the file is free, its meaning is not: duplicate keys and fields of other kinds are refused.
@@ -17,7 +17,7 @@ import type { JsonValue } from "../vocabulary/parse-json.ts";
 import { closed } from "../vocabulary/schema-primitives.ts";
 import { toWire } from "../vocabulary/spelling.ts";
 import { type Body, isBodyOf, refsOf, SALT_PATTERN } from "./body.ts";
-import type { Sign, VerifySignature } from "./checkpoint.ts";
+import { hasVerified, type Sign, type VerifySignature } from "./checkpoint.ts";
 import type { DecidedOf, Entry } from "./entry.ts";
 import { parseEntry } from "./journal-lines.ts";
 import { decodeText, parseDocument } from "./read-records.ts";
@@ -105,7 +105,7 @@ export function verifyBundle(
   const bodies = new Map(Object.entries(bundle.bodies).map(([ref, body]) => [asBodyRef(ref), body]));
   const proof = proveRun(bundle.contract, entries, bodies);
   if (!proof.ok) return proof;
-  if (!verifySignature(bundle.public_key, proof.message, bundle.signature)) {
+  if (!hasVerified(verifySignature, bundle.public_key, proof.message, bundle.signature)) {
     return { ok: false, problem: "signature does not match" };
   }
   const { runId, head, outcome, erased } = proof;
@@ -117,11 +117,14 @@ function proveRun(document: unknown, entries: readonly Entry[], bodies: Readonly
   const refuse = (problem: string): BundleRefused => ({ ok: false, problem });
   const opened = openContract(document);
   if (!opened.ok) return refuse(`contract: ${opened.problem}`);
-  const { contractHash } = opened.contract;
+  const { contractHash, adapterVersion, modelProfileId } = opened.contract;
   const verified = verifyEntries(entries, { contractHash });
   if (!verified.ok) return verified;
   const last = entries.at(-1);
   if (last?.kind !== "TERMINATE") return refuse("the run is not sealed");
+  // All entries agree on these, so one speaks for all.
+  if (last.adapterVersion !== adapterVersion) return { ...refuse("adapter_version is not the contract's"), entry: 1 };
+  if (last.modelProfileId !== modelProfileId) return { ...refuse("model_profile_id is not the contract's"), entry: 1 };
   const named = new Set(entries.flatMap(refsOf));
   for (const [ref, body] of bodies) {
     if (!named.has(ref)) return refuse(`body ${ref} is named by no entry`);

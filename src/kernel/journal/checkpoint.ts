@@ -3,7 +3,8 @@
  *
  * C1. The signature is over {ledger_seq, head, merkle_root} as canonical JSON; the root covers every open run.
  * C2. The order in which open runs are listed does not matter, and a run is listed once.
- * C3. The kernel knows no signature scheme: whoever signs or verifies brings the function (Ed25519 in practice).
+ * C3. The kernel knows no signature scheme: whoever signs or verifies brings the function (Ed25519 in practice). One
+ *     that throws, over a key or a signature it cannot even read, has not verified it.
  */
 import { type Static, Type } from "typebox";
 import { canonicalJson } from "../vocabulary/canonical-json.ts";
@@ -56,7 +57,15 @@ export function signCheckpoint(state: HomeState, sign: Sign): SignedCheckpoint {
 }
 
 export function isSigned(checkpoint: Checkpoint & { readonly signature: string }, key: TrustedKey): boolean {
-  return key.verifySignature(key.publicKey, messageOf(checkpoint), checkpoint.signature);
+  return hasVerified(key.verifySignature, key.publicKey, messageOf(checkpoint), checkpoint.signature);
+}
+
+export function hasVerified(verify: VerifySignature, publicKey: string, message: string, signature: string): boolean {
+  try {
+    return verify(publicKey, message, signature);
+  } catch {
+    return false;
+  }
 }
 
 /** Does the root stand for exactly these open runs, each listed once? */

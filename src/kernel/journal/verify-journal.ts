@@ -3,7 +3,8 @@
  *
  * F1. All hashes are computed anew, so any change of an entry is found in that entry.
  * F2. Entries count from 1 without gaps, and all name one run, contract, adapter and model profile.
- * F3. TERMINATE follows COMMIT and ends the journal; the other edges are the machine's to judge.
+ * F3. A run begins with run.created, once; after COMMIT comes what it says is next; TERMINATE follows COMMIT and ends the
+ *     journal. The other edges are the machine's to judge.
  * F4. A chain cannot know that its end was cut off. An anchor can.
  * F5. Order is `seq`: a clock that went back is flagged, not refused.
  * F6. A torn tail is reported, not refused; but behind TERMINATE nothing was ever being written.
@@ -86,6 +87,19 @@ function problemOf(entry: Entry, before: Entry | null, first: Entry, contractHas
   if (entry.actionHash !== hashAction(entry)) return "action_hash does not match";
   if (entry.resultHash !== hashResult(entry.result)) return "result_hash does not match";
   if (entry.hash !== hashLink(entry)) return "hash does not match";
-  if (entry.kind === "TERMINATE" && before?.kind !== "COMMIT") return "TERMINATE does not follow COMMIT";
-  return null;
+  return orderProblem(entry, before);
 }
+
+function orderProblem({ kind }: Entry, before: Entry | null): string | null {
+  if (before === null) return kind === "run.created" ? null : "the first entry is not run.created";
+  if (kind === "run.created") return "run.created is not the first entry";
+  if (before.kind !== "COMMIT") return kind === "TERMINATE" ? "TERMINATE does not follow COMMIT" : null;
+  const { next } = before.decided;
+  return AFTER_COMMIT[next].includes(kind) ? null : `COMMIT said next ${next}`;
+}
+
+/** A defect of ours ends a turn at once, before its inference is recorded. */
+const AFTER_COMMIT: Readonly<Record<"INFER" | "TERMINATE", readonly Entry["kind"][]>> = {
+  INFER: ["INFER", "COMMIT"],
+  TERMINATE: ["TERMINATE"],
+};

@@ -11,10 +11,10 @@ export type JsonReading =
 export function readJson(text: string): JsonReading {
   const parsed = parseJson(text);
   if (parsed.ok) return parsed;
-  return { ok: false, failure: FAILURES[parsed.code] };
+  return { ok: false, failure: FAILURE_OF[parsed.code] };
 }
 
-const FAILURES = {
+const FAILURE_OF = {
   "duplicate-key": "protocol.duplicate-key",
   "trailing-text": "protocol.trailing-garbage",
   invalid: "protocol.invalid-json",

@@ -6,7 +6,7 @@
  */
 export const MAX_ESCAPE_CHARS = 17;
 
-interface EscapeToken {
+export interface EscapeToken {
   /** Characters of source. */
   readonly length: number;
   readonly code: number;

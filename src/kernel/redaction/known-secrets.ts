@@ -1,27 +1,21 @@
 /**
  * The first stage of redaction: every loaded secret, in every encoding of `secret-encodings.ts`, found exactly.
  *
- * Text is read in two lanes, as it is written and with its escapes undone, and each lane through all views. What any
- * view finds is covered; covered stretches that overlap become one marker.
+ * Text is read through all views, and in each view every escape both as it is written and undone, in any mixture
+ * (`lane-set.ts`). What any reading finds is covered; covered stretches that overlap become one marker.
  *
- * S1. No run of FRAGMENT_BYTES bytes of a secret is released in any view (a shorter secret: as a whole).
+ * S1. No run of FRAGMENT_BYTES bytes of a secret is released in any reading (a shorter secret: as a whole).
  * S2. What comes out does not depend on the cuts: text is released once no match that covers it can still complete.
  * S3. Held back are the running match and the stretch it may yet join: at most `maxHeldChars`.
  * S4. A stretch that is exactly a loaded value becomes its handle; every other stretch is lost for good.
  * S5. Our own markers are walls that no match crosses, so redacting twice changes nothing. Only the labels given
  *     count as ours: nobody hides a value by dressing it up as a marker.
  */
-import { MAX_ESCAPE_CHARS, readEscape, startsEscape } from "./escape-token.ts";
+import { type EscapeToken, MAX_ESCAPE_CHARS, readEscape, startsEscape } from "./escape-token.ts";
+import { LaneSet } from "./lane-set.ts";
 import { handleOf, holeOf, readMarker, startsMarker } from "./redaction-marker.ts";
-import { bytesOf, FOREIGN, isInvisible, needlesOf, READINGS, SKIPPED, VIEWS } from "./secret-encodings.ts";
-import {
-  compileNeedles,
-  type Needle,
-  NOTHING_TRACKED,
-  type SubstringAutomaton,
-  SubstringTracker,
-  type Tracking,
-} from "./substring-automaton.ts";
+import { bytesOf, isInvisible, needlesOf, READINGS, SKIPPED, VIEWS } from "./secret-encodings.ts";
+import { compileNeedles, type Needle, type SubstringAutomaton, type Tracking } from "./substring-automaton.ts";
 
 /** Ignored characters in a row within one match: a line end with an indented next line. */
 const MAX_GAP = 16;
@@ -51,7 +45,8 @@ export interface KnownSecretsState {
   readonly held: string;
   /** How many of the held characters have been read. */
   readonly read: number;
-  readonly tracks: readonly Tracking[];
+  /** For each view its lanes. */
+  readonly tracks: readonly (readonly Tracking[])[];
   readonly stretches: readonly Stretch[];
 }
 
@@ -84,13 +79,7 @@ export function compileKnownSecrets(secrets: readonly Secret[], labels: readonly
 }
 
 export function startKnownSecrets(): KnownSecretsState {
-  return {
-    base: 0,
-    held: "",
-    read: 0,
-    tracks: Array.from({ length: 2 * VIEWS.length }, () => NOTHING_TRACKED),
-    stretches: [],
-  };
+  return { base: 0, held: "", read: 0, tracks: VIEWS.map(() => []), stretches: [] };
 }
 
 export function readKnownSecrets(
@@ -162,20 +151,16 @@ function withoutEdges(value: string): string {
 class StretchReader {
   readonly #known: KnownSecrets;
   readonly #base: number;
-  /** As written, then with escapes undone; in each the order of VIEWS. */
-  readonly #written: readonly SubstringTracker[];
-  readonly #unescaped: readonly SubstringTracker[];
+  /** In the order of VIEWS. */
+  readonly #views: readonly LaneSet[];
   readonly #stretches: Stretch[];
 
   constructor(known: KnownSecrets, state: KnownSecretsState) {
     this.#known = known;
     this.#base = state.base;
-    const lane = (first: number): readonly SubstringTracker[] =>
-      known.automata.map(
-        (automaton, view) => new SubstringTracker(automaton, MAX_GAP, state.tracks[first + view] ?? NOTHING_TRACKED),
-      );
-    this.#written = lane(0);
-    this.#unescaped = lane(VIEWS.length);
+    this.#views = known.automata.map((automaton, view) =>
+      LaneSet.from(automaton, MAX_GAP, state.tracks[view] as readonly Tracking[]),
+    );
     this.#stretches = [...state.stretches];
   }
 
@@ -196,47 +181,49 @@ class StretchReader {
       }
       const written = startsEscape(unit) ? readEscape(text, at, isFinal) : null;
       if (written === undefined) return at;
-      const length = written === null ? 1 : written.length;
-      // Every character of an escape stands for the whole of it: a stretch that cut one in two would leave a rest
-      // that reads differently the next time.
-      for (let part = at; part < at + length; part += 1) {
-        this.#readUnit(this.#written, text.charCodeAt(part), start, start + length);
+      if (written === null) {
+        this.#readUnit(this.#views, unit, start, start + 1);
+        at += 1;
+      } else {
+        this.#readBothWays(text.slice(at, at + written.length), written, start);
+        at += written.length;
       }
-      if (written === null) this.#readUnit(this.#unescaped, unit, start, start + 1);
-      else if (written.isByte) this.#readByte(this.#unescaped, written.code, start, start + length);
-      else this.#readUnit(this.#unescaped, written.code, start, start + length);
-      at += length;
     }
     return at;
   }
 
   heldFrom(): number {
-    return Math.min(...[...this.#written, ...this.#unescaped].map((tracker) => tracker.heldFrom()));
+    return Math.min(...this.#views.map((view) => view.heldFrom()));
   }
 
   progress(): Pick<KnownSecretsState, "tracks" | "stretches"> {
-    return {
-      tracks: [...this.#written, ...this.#unescaped].map((tracker) => tracker.tracking()),
-      stretches: this.#stretches,
-    };
+    return { tracks: this.#views.map((view) => view.tracks()), stretches: this.#stretches };
   }
 
-  #readUnit(lane: readonly SubstringTracker[], unit: number, from: number, to: number): void {
-    if (unit < 0x80) this.#readByte(lane, unit, from, to);
-    else if (isInvisible(unit)) this.#readByte(lane, NUL, from, to);
-    else for (const byte of unitwise(unit)) this.#readByte(lane, byte, from, to);
+  #readBothWays(source: string, escape: EscapeToken, from: number): void {
+    const to = from + source.length;
+    const asWritten = this.#views.map((view) => view.fork());
+    // Every character of an escape stands for the whole of it: a stretch that cut one in two would leave a rest
+    // that reads differently the next time.
+    for (let at = 0; at < source.length; at += 1) this.#readUnit(asWritten, source.charCodeAt(at), from, to);
+    if (escape.isByte) this.#readByte(this.#views, escape.code, from, to);
+    else this.#readUnit(this.#views, escape.code, from, to);
+    this.#views.forEach((view, index) => {
+      view.join(asWritten[index] as LaneSet);
+    });
   }
 
-  #readByte(lane: readonly SubstringTracker[], byte: number, from: number, to: number): void {
+  #readUnit(views: readonly LaneSet[], unit: number, from: number, to: number): void {
+    if (unit < 0x80) this.#readByte(views, unit, from, to);
+    else if (isInvisible(unit)) this.#readByte(views, NUL, from, to);
+    else for (const byte of unitwise(unit)) this.#readByte(views, byte, from, to);
+  }
+
+  #readByte(views: readonly LaneSet[], byte: number, from: number, to: number): void {
     for (let view = 0; view < VIEWS.length; view += 1) {
-      const tracker = lane[view] as SubstringTracker;
       const digit = (READING_OF_VIEW[view] as readonly number[])[byte] as number;
-      if (digit === SKIPPED) tracker.skip();
-      else if (digit === FOREIGN) tracker.reset();
-      else {
-        const hit = tracker.follow(digit, from);
-        if (hit !== null) this.#cover(hit.from, to, this.#known.names[hit.owner] as string);
-      }
+      const hit = (views[view] as LaneSet).read(digit, from, 1);
+      if (hit !== null) this.#cover(hit.from, to, this.#known.names[hit.owner] as string);
     }
   }
 
@@ -250,7 +237,7 @@ class StretchReader {
   }
 
   #wall(from: number, marker: string): void {
-    for (const tracker of [...this.#written, ...this.#unescaped]) tracker.reset();
+    for (const view of this.#views) view.reset();
     this.#stretches.push({ from, to: from + marker.length, label: "", told: false, marker });
   }
 }

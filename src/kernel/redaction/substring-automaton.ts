@@ -130,9 +130,10 @@ export class SubstringTracker {
   #node: number;
   #length: number;
   #gap: number;
-  /** Belongs to `from` or to a fork until the first symbol that counts. */
-  #starts: readonly number[];
-  #ownStarts: number[] | null = null;
+  #starts: number[];
+  /** How many of the starts are this tracker's; who they belong to may have added more. */
+  #startCount: number;
+  #ownsStarts = false;
 
   constructor(automaton: SubstringAutomaton, maxGap: number, from: Tracking) {
     this.#automaton = automaton;
@@ -140,7 +141,17 @@ export class SubstringTracker {
     this.#node = from.node;
     this.#length = from.length;
     this.#gap = from.gap;
-    this.#starts = [...from.starts];
+    // Copied before the first change, see `follow`.
+    this.#starts = from.starts as number[];
+    this.#startCount = from.starts.length;
+  }
+
+  /** A second tracker that stands where this one does. */
+  fork(): SubstringTracker {
+    const { node, length, gap } = { node: this.#node, length: this.#length, gap: this.#gap };
+    const twin = new SubstringTracker(this.#automaton, this.#maxGap, { node, length, gap, starts: this.#starts });
+    twin.#startCount = this.#startCount;
+    return twin;
   }
 
   follow(symbol: number, start: number): Hit | null {
@@ -161,19 +172,22 @@ export class SubstringTracker {
       this.reset();
       return null;
     }
+    // Only the end counts. Dropping the front now and then keeps it short without moving it at each symbol.
+    if (!this.#ownsStarts || this.#startCount > 2 * length + 64) {
+      this.#starts = this.#starts.slice(this.#startCount - length, this.#startCount);
+      this.#ownsStarts = true;
+    }
     this.#gap = 0;
     this.#node = to;
     this.#length = length + 1;
-    this.#starts.push(start);
-    // Only its end counts. Dropping the front now and then keeps it short without moving it at each symbol.
-    if (this.#starts.length > 2 * this.#length + 64) this.#starts = this.#starts.slice(-this.#length);
+    this.#startCount = this.#starts.push(start);
     return this.#hit();
   }
 
-  /** A symbol that does not count; too many of them in a row end the match, so that what is held back stays bounded. */
-  skip(): void {
+  /** Symbols that do not count; too many of them in a row end the match, so that what is held back stays bounded. */
+  skip(count: number): void {
     if (this.#length === 0) return;
-    this.#gap += 1;
+    this.#gap += count;
     if (this.#gap > this.#maxGap) this.reset();
   }
 
@@ -183,6 +197,20 @@ export class SubstringTracker {
     this.#length = 0;
   }
 
+  /** Does this one stand on an end of what the other does? Then whatever it can find, the other will. */
+  isWithin(other: SubstringTracker): boolean {
+    if (this.#length === 0) return true;
+    if (this.#length > other.#length || this.#gap < other.#gap) return false;
+    const { link, longest } = this.#automaton;
+    let node = other.#node;
+    while ((longest[link[node] as number] as number) >= this.#length) node = link[node] as number;
+    return node === this.#node;
+  }
+
+  get length(): number {
+    return this.#length;
+  }
+
   /** Where the running match began, or infinity. */
   heldFrom(): number {
     return this.#length === 0 ? Number.POSITIVE_INFINITY : this.#startOf(this.#length);
@@ -190,7 +218,8 @@ export class SubstringTracker {
 
   tracking(): Tracking {
     if (this.#length === 0) return NOTHING_TRACKED;
-    return { node: this.#node, length: this.#length, gap: this.#gap, starts: this.#starts.slice(-this.#length) };
+    const starts = this.#starts.slice(this.#startCount - this.#length, this.#startCount);
+    return { node: this.#node, length: this.#length, gap: this.#gap, starts };
   }
 
   #hit(): Hit | null {
@@ -205,6 +234,6 @@ export class SubstringTracker {
   }
 
   #startOf(length: number): number {
-    return this.#starts[this.#starts.length - length] as number;
+    return this.#starts[this.#startCount - length] as number;
   }
 }

@@ -56,7 +56,8 @@ function seedContract(random: Random): ExecutionContract {
   const terms = currentTerms(random);
   const toolPolicy = terms.toolPolicy === "optional" ? "required" : terms.toolPolicy;
   const tokenGate = terms.tokenGate || (terms.strictMode && toolPolicy === "required");
-  return sealSeed({ ...seedFieldsOf(terms), toolPolicy, tokenGate } as SeedContract);
+  const allowedTools = random.chance(30) ? null : terms.allowedTools;
+  return sealSeed({ ...seedFieldsOf(terms), toolPolicy, tokenGate, allowedTools } as SeedContract);
 }
 
 function anyLimits(random: Random) {
@@ -82,8 +83,8 @@ function anyLimits(random: Random) {
   };
 }
 
-function anyAllowedTools(random: Random): string[] | null {
-  if (random.chance(30)) return null;
+function anyAllowedTools(random: Random): string[] {
+  if (random.chance(30)) return [...TOOL_NAMES];
   return TOOL_NAMES.filter((name) => PROVABLE_TOOLS.includes(name) || random.chance(70));
 }
 

@@ -41,9 +41,9 @@ export const CONTRACT = sealContract({
 export const KINDS = Object.keys(STATE_OF) as readonly EntryKind[];
 export type AnyDraft = EntryDraft<EntryKind>;
 
-export function chainOf(drafts: readonly AnyDraft[], runId = RUN_ID): readonly Entry[] {
+export function chainOf(drafts: readonly AnyDraft[], runId = RUN_ID, contract = CONTRACT): readonly Entry[] {
   const entries: Entry[] = [];
-  let head = startChain(runId, CONTRACT);
+  let head = startChain(runId, contract);
   for (const draft of drafts) {
     const entry = appendEntry(head, draft) as Entry;
     entries.push(entry);
@@ -105,7 +105,10 @@ function anyDrafts(maxLength: number): fc.Arbitrary<readonly AnyDraft[]> {
 
 /** After a COMMIT comes what it says: what cannot come there is left out, and the COMMIT says what does. */
 function inOrder(drafts: readonly AnyDraft[]): readonly AnyDraft[] {
-  const possible = drafts.filter(({ kind }, index) => drafts[index - 1]?.kind !== "COMMIT" || AFTER_COMMIT.includes(kind));
+  const possible: AnyDraft[] = [];
+  for (const draft of drafts) {
+    if (possible.at(-1)?.kind !== "COMMIT" || AFTER_COMMIT.includes(draft.kind)) possible.push(draft);
+  }
   return possible.map((draft, index) => {
     if (draft.kind !== "COMMIT") return draft;
     const next = possible[index + 1]?.kind === "TERMINATE" ? "TERMINATE" : "INFER";

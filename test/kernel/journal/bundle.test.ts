@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { sealContract } from "../../../src/kernel/contract/seal-contract.ts";
 import { refsOf } from "../../../src/kernel/journal/body.ts";
 import { type BundleParts, makeBundle, verifyBundle } from "../../../src/kernel/journal/bundle.ts";
 import type { Entry } from "../../../src/kernel/journal/entry.ts";
@@ -8,7 +9,16 @@ import { hashBytes } from "../../../src/kernel/vocabulary/hash.ts";
 import { asBodyRef, type BodyRef } from "../../../src/kernel/vocabulary/identifiers.ts";
 import { toWire } from "../../../src/kernel/vocabulary/spelling.ts";
 import { verifies } from "../../requirements.ts";
-import { anyOpenJournal, anySealedJournal, CONTRACT, fileOf, forge, RUN_ID, SMALL_JOURNAL } from "./any-journal.ts";
+import {
+  anyOpenJournal,
+  anySealedJournal,
+  CONTRACT,
+  chainOf,
+  fileOf,
+  forge,
+  RUN_ID,
+  SMALL_JOURNAL,
+} from "./any-journal.ts";
 import { BODIES } from "./any-record.ts";
 import { anyTampering, encode } from "./tamper.ts";
 import { PUBLIC_KEY, sign, signAsStranger, verifySignature } from "./toy-key.ts";
@@ -76,6 +86,14 @@ describe("a run bundle", () => {
         `{"contract_hash":"${CONTRACT.contractHash}","format":"surety.run-bundle.v1","head":"${end.hash}","run_id":"run_1"}`,
       ),
     });
+  });
+
+  test("is made of the deepest contract that can be sealed, and verifies", () => {
+    const args = JSON.parse(`${'{"a":'.repeat(29)}1${"}".repeat(29)}`);
+    const { contractHash: _, ...terms } = CONTRACT;
+    const deep = sealContract({ ...terms, version: "2.2", requiredEffects: [{ tool: "fs.*", args }] });
+    const text = bundleOf(chainOf(SMALL_JOURNAL, RUN_ID, deep), { contract: toWire(deep) });
+    expect(verifyBundle(text, { verifySignature }).ok).toBe(true);
   });
 
   test("is a bundle in any layout", () => {

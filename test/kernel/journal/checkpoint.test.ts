@@ -15,7 +15,7 @@ import { asRunId } from "../../../src/kernel/vocabulary/identifiers.ts";
 import { verifies } from "../../requirements.ts";
 import { anyText } from "./any-record.ts";
 import { encode } from "./tamper.ts";
-import { sign, signAsStranger, TRUSTED } from "./toy-key.ts";
+import { PUBLIC_KEY, sign, signAsStranger, TRUSTED } from "./toy-key.ts";
 
 const ledgerHead = hashBytes("ledger");
 const anyOpenRuns: fc.Arbitrary<readonly OpenRun[]> = fc.uniqueArray(
@@ -124,4 +124,12 @@ describe("a signed checkpoint", () => {
       }),
     );
   });
+});
+
+test("a verifier that cannot even read a key or a signature has not verified it", () => {
+  const signed = signCheckpoint({ ledgerSeq: 7, ledgerHead, openRuns: RUNS }, sign);
+  const verifySignature = () => {
+    throw new Error("bad key");
+  };
+  expect(isSigned(signed, { publicKey: PUBLIC_KEY, verifySignature })).toBe(false);
 });

@@ -32,6 +32,18 @@ const base32 = (bytes: readonly number[]): string => {
 const unitEscape = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
 const units = (text: string): string[] => text.split("");
 
+/** Ways to write one ASCII character as an escape. */
+export const ESCAPES_OF_ONE: readonly ((character: string) => string)[] = [
+  (character) => `%${hex(utf8Bytes(character))}`,
+  (character) => `%25${hex(utf8Bytes(character)).toUpperCase()}`,
+  unitEscape,
+  (character) => `\\${unitEscape(character)}`,
+  (character) => `\\x${hex(utf8Bytes(character))}`,
+  (character) => `\\u{${hex(utf8Bytes(character))}}`,
+  (character) => `&#${character.charCodeAt(0)};`,
+  (character) => `&#x${hex(utf8Bytes(character))};`,
+];
+
 /** Disguises that hide every character: nothing of them may stay. */
 export const WHOLE_DISGUISES: Readonly<Record<string, (value: string) => string>> = {
   "hex, lower case": (value) => hex(utf8Bytes(value)),

@@ -15,6 +15,7 @@ import {
   asLatin1,
   CANARY,
   DIGIT_DISGUISES,
+  ESCAPES_OF_ONE,
   redactorFor,
   runsOf,
   textsWith,
@@ -148,6 +149,62 @@ describe("a loaded secret", () => {
     const { redactText } = redactorFor([{ name: "N", value: "41-value-%4" }]);
     expect(redactText("100%41-value-%4").text).toBe("100[REDACTED:N]");
     expect(redactText("41-value-%41!").text).toBe("[REDACTED:N]!");
+  });
+
+  test.each([
+    ["97dsSnfZL", "%97\\u0064sSnfZL", "[REDACTED:N]"],
+    ["97dsSnfZL", "%2597&#100;sSnfZL", "[REDACTED:N]"],
+    ["deadbeef1234", "50%de%61dbeef1234", "50[REDACTED:N]"],
+    ["7dsSnfZLx", "%97\\u0064sSnfZLx", "[REDACTED:N]"],
+    ["nthis-pwd", "C:\\\\nthis-p%77d", "C:[REDACTED:N]"],
+    ["u0041pwdx", "\\u0041pwd\\x78", "[REDACTED:N]"],
+    ["hunter-2%", "hunter-\\u0032%41!", "[REDACTED:N]!"],
+    ["ab%41cd%42ef", "ab\\u002541cd%42ef", "[REDACTED:N]"],
+  ])("%s does not hide among escapes that are part of it and others that are not: %s", (value, text, expected) => {
+    expect(redactorFor([{ name: "N", value }]).redactText(text).text).toBe(expected);
+  });
+
+  verifies("P-4.5", "leaves nothing behind junk when each of its characters is written or escaped at will", () => {
+    const value = fc
+      .tuple(
+        fc.string({ unit: fc.constantFrom(..."0123456789abcdefABCDEF"), minLength: 1, maxLength: 4 }),
+        fc.string({ unit: fc.constantFrom(..."nrtuxaAfF0149-_.zZ"), minLength: 7, maxLength: 16 }),
+      )
+      .map((parts) => parts.join(""));
+    const spellings = [(c: string) => c, (c: string) => c, ...ESCAPES_OF_ONE];
+    const junk = fc.constantFrom(
+      "",
+      "50%",
+      "%",
+      "%25",
+      "%2525",
+      "\\",
+      "\\\\",
+      "\\u",
+      "\\u00",
+      "\\x",
+      "&",
+      "&#",
+      "%4",
+      "%6",
+      "be%",
+    );
+    fc.assert(
+      fc.property(
+        value,
+        fc.array(junk, { maxLength: 4 }),
+        fc.infiniteStream(fc.nat(spellings.length - 1)),
+        (secret, before, choices) => {
+          const written = [...secret]
+            .map((c) => (spellings[choices.next().value] as (c: string) => string)(c))
+            .join("");
+          const { text } = redactorFor([{ name: "N", value: secret }]).redactText(`<${before.join("")}${written}>`);
+          expect(text).toMatch(/^<[^\]]*(?:\[REDACTED:N\]|⟦secret:N⟧)>$/);
+          expect(before.join("").startsWith(text.slice(1, text.search(/\[REDACTED|⟦/)))).toBe(true);
+        },
+      ),
+      { numRuns: 600 },
+    );
   });
 
   test("is found with so much between two characters, and not with more", () => {

@@ -82,11 +82,11 @@ test("ignored symbols do not end a match, until there are too many in a row", ()
   const automaton = compileNeedles([{ symbols: [1, 2, 3], owner: 7, gram: 3 }]);
   const afterGaps = (gap: number) => {
     const tracker = new SubstringTracker(automaton, 3, NOTHING_TRACKED);
-    tracker.skip();
+    tracker.skip(1);
     tracker.follow(1, 10);
-    for (let count = 0; count < gap; count += 1) tracker.skip();
+    for (let count = 0; count < gap; count += 1) tracker.skip(1);
     tracker.follow(2, 20);
-    for (let count = 0; count < gap; count += 1) tracker.skip();
+    for (let count = 0; count < gap; count += 1) tracker.skip(1);
     return tracker.follow(3, 30);
   };
   expect(afterGaps(3)).toEqual({ from: 10, owner: 7 });
@@ -97,9 +97,9 @@ test("the gap is part of what a tracking remembers", () => {
   const automaton = compileNeedles([{ symbols: [1, 2], owner: 0, gram: 2 }]);
   const first = new SubstringTracker(automaton, 1, NOTHING_TRACKED);
   first.follow(1, 0);
-  first.skip();
+  first.skip(1);
   const second = new SubstringTracker(automaton, 1, first.tracking());
-  second.skip();
+  second.skip(1);
   expect(second.tracking()).toBe(NOTHING_TRACKED);
 });
 

@@ -3,7 +3,8 @@
  *
  * A1. Every tool_call is followed by its tool_result, every subagent_start by its subagent_result.
  * A2. `text` is the run's answer and nothing else: what a model says beside its calls is `thinking`, which a channel
- *     may withhold.
+ *     may withhold. Under `required` with a token gate, what was said before a call was allowed is told nowhere (M-F):
+ *     the live stream has dropped it too.
  * A3. A run that has ended ends in `done`, after one `error` unless it completed.
  */
 import { FAILURES, type FailureReason } from "../../vocabulary/failures.ts";
@@ -31,9 +32,11 @@ export interface ShownResult {
   readonly metadata: { readonly executionTime: number; readonly truncated: boolean };
 }
 
-export function agentChunks(entries: readonly Entry[], lookup: Lookup): readonly AgentChunk[] {
+/** `isGated`: the contract says `required` and has a token gate. */
+export function agentChunks(entries: readonly Entry[], lookup: Lookup, isGated: boolean): readonly AgentChunk[] {
   const moments = Map.groupBy(runMoments(entries), ({ entry }) => entry.seq);
   const delegated = new Set<string>();
+  const opensAt = isGated ? (entries.find(allowsCall)?.seq ?? Number.POSITIVE_INFINITY) : 0;
   return entries.flatMap((entry) => {
     if (entry.kind === "VALIDATE_CALLS") delegated.clear();
     if (entry.kind === "EXECUTE" && entry.decided.child !== null) {
@@ -41,8 +44,13 @@ export function agentChunks(entries: readonly Entry[], lookup: Lookup): readonly
       const { agent, description } = argsOf(entry.decided.argsRef, lookup);
       return [{ type: "subagent_start", agent: nameOf(agent), task: nameOf(description) } as const];
     }
+    if (entry.kind === "INFER" && entry.seq < opensAt) return [];
     return (moments.get(entry.seq) ?? []).flatMap((moment) => chunksOf(moment, delegated, lookup));
   });
+}
+
+function allowsCall(entry: Entry): boolean {
+  return entry.kind === "VALIDATE_CALLS" && entry.decided.calls.some(({ decision }) => decision === "allow");
 }
 
 function chunksOf(moment: Moment, delegated: ReadonlySet<string>, lookup: Lookup): readonly AgentChunk[] {

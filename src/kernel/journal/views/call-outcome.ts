@@ -5,11 +5,13 @@
  * C2. The sentence is fixed, so it may be shown to anyone; what the tool itself said is behind `messageRef`.
  * C3. `performed` is what the budget counts: the tool had its chance, well or badly. A call that the end of its run cut
  *     short says nothing about the tool.
+ * C4. Where nobody knows whether the effect happened, that is what is told: the end of the grace is no time-out.
  */
 import type { BodyRef, Hash, RunId } from "../../vocabulary/identifiers.ts";
 import type { Outcome } from "../../vocabulary/outcome.ts";
 import type { DecidedCall, Result } from "../entry.ts";
 import type { RecordedResponse } from "../event.ts";
+import { isConsistentResponse } from "../recorded-response.ts";
 import { type Lookup, textOf } from "./body-content.ts";
 
 export interface CallError {
@@ -58,13 +60,14 @@ export function observedOutcome(result: Result): CallOutcome {
     case "tool.malformed":
       return performed(result.type, MALFORMED);
     case "effect.unknown":
-      return performed(result.type, because("internal.error", "Whether the effect happened is not known."));
+      return unknownOutcome();
     case "effect.resolved": {
       if (result.decision === "done") return performed(result.type, null);
       const unconfirmed = because("internal.error", "The interrupted effect was not confirmed.");
       return result.decision === "fail" ? performed(result.type, unconfirmed) : notPerformed(result.type, unconfirmed);
     }
     case "timer.fired": {
+      if (result.timer === "grace") return unknownOutcome();
       const late = because("timeout", "The tool did not answer in time.");
       const endsRun = result.timer === "step" || result.timer === "run";
       return endsRun ? notPerformed(result.type, late) : performed(result.type, late);
@@ -74,6 +77,10 @@ export function observedOutcome(result: Result): CallOutcome {
     default:
       return abandonedOutcome();
   }
+}
+
+function unknownOutcome(): CallOutcome {
+  return performed("effect.unknown", because("internal.error", "Whether the effect happened is not known."));
 }
 
 /** The error as a person or a model is told it. */
@@ -97,9 +104,8 @@ function because(code: string, message: string): CallError {
 }
 
 function answered(endedBy: string, response: RecordedResponse, child: CallOutcome["child"]): CallOutcome {
+  if (!isConsistentResponse(response)) return { ...performed(endedBy, MALFORMED), child };
   const { ok, outputRef, outputBytes, truncated, durationMs, error } = response;
-  const isConsistent = ok ? error === null : error !== null && outputRef === null;
-  if (!isConsistent) return { ...performed(endedBy, MALFORMED), child };
   const shown = error && { code: error.code, message: "The tool failed.", messageRef: error.messageRef };
   return { endedBy, performed: true, ok, outputRef, outputBytes, truncated, durationMs, error: shown, child };
 }

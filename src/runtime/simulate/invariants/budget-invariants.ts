@@ -1,5 +1,5 @@
 /** What a run may spend: every limit of its contract, counted here a second time from the events alone. */
-import { type Budget, type Entry, eventsOf } from "../../../kernel/journal/entry.ts";
+import { type Budget, type Entry, eventsOf, NOTHING_SPENT } from "../../../kernel/journal/entry.ts";
 import type { CarvedBudget } from "../../../kernel/journal/event.ts";
 import { canonicalJson } from "../../../kernel/vocabulary/canonical-json.ts";
 import type { CallId } from "../../../kernel/vocabulary/identifiers.ts";
@@ -17,27 +17,23 @@ export const countsEverything: Invariant = {
   name: "every COMMIT states what the events add up to",
   ids: ["M-P3"],
   check: ({ entries }) => {
-    let sum: Budget = NOTHING;
+    let sum: Budget = NOTHING_SPENT;
+    let promptTokens = 0;
     const carved = new Map<CallId, CarvedBudget>();
     return firstProblem(entries, (entry) => {
       if (entry.kind === "EXECUTE" && entry.decided.child !== null)
         carved.set(entry.decided.callId, entry.decided.child.budget);
-      sum = add(sum, spentIn(entry, entries[entry.seq], carved));
+      for (const event of eventsOf(entry)) {
+        if (event.type === "run.accepted") promptTokens = event.prompt.tokens;
+        if (event.type === "context.compacted" && event.succeeded) promptTokens = event.tokens;
+      }
+      sum = add(sum, spentIn(entry, entries[entry.seq], carved, promptTokens));
       if (entry.kind !== "COMMIT") return null;
+      promptTokens = entry.decided.promptTokens;
       const stated = canonicalJson(entry.decided.budget);
       return stated === canonicalJson(sum) ? null : `entry ${entry.seq}: states ${stated}, is ${canonicalJson(sum)}`;
     });
   },
-};
-
-const NOTHING: Budget = {
-  inferences: 0,
-  formatRetries: 0,
-  tokens: 0,
-  toolOutputBytes: 0,
-  spendMicrousd: 0,
-  performed: 0,
-  succeeded: 0,
 };
 
 function add(a: Budget, b: Partial<Budget>): Budget {
@@ -45,16 +41,23 @@ function add(a: Budget, b: Partial<Budget>): Budget {
   return Object.fromEntries(keys.map((key) => [key, a[key] + (b[key] ?? 0)])) as unknown as Budget;
 }
 
-function spentIn(entry: Entry, next: Entry | undefined, carved: ReadonlyMap<CallId, CarvedBudget>): Partial<Budget> {
+function spentIn(
+  entry: Entry,
+  next: Entry | undefined,
+  carved: ReadonlyMap<CallId, CarvedBudget>,
+  promptTokens: number,
+): Partial<Budget> {
   switch (entry.kind) {
     case "INFER": {
       const usages = eventsOf(entry).flatMap((event) => ("usage" in event ? [event.usage] : []));
       const { result } = entry;
       const isAnswered = result?.type === "model.answered";
       const wasAsked = entry.decided.maxOutputTokens > 0 && result?.type !== "model.failed";
+      // An inference that was cut off counts with all it may have used.
+      const cutOff = wasAsked && !isAnswered ? promptTokens + entry.decided.maxOutputTokens : 0;
       return {
         inferences: wasAsked ? 1 : 0,
-        tokens: usages.reduce((sum, usage) => sum + usage.inputTokens + usage.outputTokens, 0),
+        tokens: usages.reduce((sum, usage) => sum + usage.inputTokens + usage.outputTokens, cutOff),
         spendMicrousd: usages.reduce((sum, usage) => sum + usage.costMicrousd, 0),
         formatRetries: isAnswered && next?.kind === "COMMIT" ? 1 : 0,
       };

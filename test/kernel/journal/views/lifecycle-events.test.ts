@@ -94,7 +94,9 @@ describe("any run", () => {
   test("what a COMMIT skipped is told as skipped, in order", () => {
     fc.assert(
       fc.property(anyRun, ({ entries }) => {
-        const skipped = entries.flatMap((entry) => (entry.kind === "COMMIT" ? entry.decided.skipped : []));
+        const skipped = entries.flatMap((entry) =>
+          entry.kind === "COMMIT" ? entry.decided.skipped.map(({ callId }) => callId) : [],
+        );
         const told = resultsOf(lifecycleEvents(entries)).filter(({ ended_by }) => ended_by === "call.skipped");
         // A defect leaves no list: its turn was not accounted for call by call.
         const last = entries.at(-1);

@@ -4,6 +4,7 @@ import type { TSchema } from "typebox";
 import { Compile } from "typebox/compile";
 import { expect, test } from "vitest";
 import type { Entry } from "../../../../src/kernel/journal/entry.ts";
+import { verifyEntries } from "../../../../src/kernel/journal/verify-journal.ts";
 import { agentChunks } from "../../../../src/kernel/journal/views/agent-chunks.ts";
 import { AuditEventSchema, auditEvents } from "../../../../src/kernel/journal/views/audit-events.ts";
 import { LifecycleEventSchema, lifecycleEvents } from "../../../../src/kernel/journal/views/lifecycle-events.ts";
@@ -89,6 +90,16 @@ verifies("M-P4a", "a real run's summary counts what its budget counts", () => {
       last.committedBudget.succeeded,
     );
     expect(summary.steps).toBe(countOf(entries, ({ kind }) => kind === "INFER"));
+  });
+});
+
+verifies("M-P5.1", "a real run's journal verifies after every step", () => {
+  always(({ contract: { contractHash }, steps }) => {
+    let known: readonly Entry[] = [];
+    for (const step of steps) {
+      known = [...known, ...step.entries];
+      expect(verifyEntries(known, { contractHash })).toMatchObject({ ok: true, length: known.length });
+    }
   });
 });
 

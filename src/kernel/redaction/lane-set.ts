@@ -1,0 +1,79 @@
+/**
+ * All readings of one text against one automaton. Where a text can be read in two ways (an escape as it is written or
+ * undone), each lane goes on both ways: a value may hide behind any mixture of the two.
+ *
+ * F1. Lanes that can find nothing another lane would not find are dropped, so ordinary text soon has one lane again.
+ * F2. There are never more than MAX_LANES; of more, the longest matches stay. Values that need more are made for it:
+ *     they would have to repeat themselves in another spelling, as `61aaaaaa` does.
+ */
+import { FOREIGN, SKIPPED } from "./secret-encodings.ts";
+import {
+  type Hit,
+  NOTHING_TRACKED,
+  type SubstringAutomaton,
+  SubstringTracker,
+  type Tracking,
+} from "./substring-automaton.ts";
+
+export const MAX_LANES = 8;
+
+export class LaneSet {
+  #lanes: readonly SubstringTracker[];
+
+  constructor(lanes: readonly SubstringTracker[]) {
+    this.#lanes = lanes;
+  }
+
+  static from(automaton: SubstringAutomaton, maxGap: number, tracks: readonly Tracking[]): LaneSet {
+    const first = tracks.length === 0 ? [NOTHING_TRACKED] : tracks;
+    return new LaneSet(first.map((track) => new SubstringTracker(automaton, maxGap, track)));
+  }
+
+  /** The same lanes once more, to be read the other way and joined again. */
+  fork(): LaneSet {
+    return new LaneSet(this.#lanes.map((lane) => lane.fork()));
+  }
+
+  join(other: LaneSet): void {
+    this.#lanes = [...this.#lanes, ...other.#lanes];
+    this.#dropNeedless();
+  }
+
+  /** Reads a symbol whose source begins at `start`; SKIPPED passes over `width`, FOREIGN ends every match. */
+  read(symbol: number, start: number, width: number): Hit | null {
+    let widest: Hit | null = null;
+    for (const lane of this.#lanes) {
+      if (symbol === SKIPPED) lane.skip(width);
+      else if (symbol === FOREIGN) lane.reset();
+      else {
+        const hit = lane.follow(symbol, start);
+        if (hit !== null && (widest === null || hit.from < widest.from)) widest = hit;
+      }
+    }
+    if (this.#lanes.length > 1) this.#dropNeedless();
+    return widest;
+  }
+
+  reset(): void {
+    this.#lanes = this.#lanes.slice(0, 1);
+    for (const lane of this.#lanes) lane.reset();
+  }
+
+  /** Where the earliest running match began, or infinity. */
+  heldFrom(): number {
+    return Math.min(...this.#lanes.map((lane) => lane.heldFrom()));
+  }
+
+  tracks(): readonly Tracking[] {
+    return this.#lanes.map((lane) => lane.tracking());
+  }
+
+  #dropNeedless(): void {
+    const longestFirst = this.#lanes.toSorted((a, b) => b.length - a.length || a.heldFrom() - b.heldFrom());
+    const kept: SubstringTracker[] = [];
+    for (const lane of longestFirst) {
+      if (kept.length < MAX_LANES && !kept.some((other) => lane.isWithin(other))) kept.push(lane);
+    }
+    this.#lanes = kept;
+  }
+}
