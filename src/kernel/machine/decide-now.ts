@@ -26,8 +26,8 @@ export function decideNow(state: RunState, call: PlannedCall): PolicyDecision {
 export function objectionNow(state: RunState, call: ReadyCall): string | null {
   const { decision, policyId } = decideNow(state, call);
   if (decision === "allow") return null;
-  const isCovered = call.approvalId !== null && isLatched(call.seen) === isLatched(state.labels);
-  return decision === "approve" && isCovered ? null : policyId;
+  if (decision === "deny" || call.approvalId === null) return policyId;
+  return isLatched(state.labels) && !isLatched(call.seen) ? "policy.latch" : null;
 }
 
 const IN_DOUBT: PolicyDecision = {

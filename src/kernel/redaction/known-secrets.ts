@@ -200,14 +200,14 @@ class StretchReader {
     return { tracks: this.#views.map((view) => view.tracks()), stretches: this.#stretches };
   }
 
-  #readBothWays(source: string, escape: EscapeToken, from: number): void {
+  #readBothWays(source: string, undone: EscapeToken, from: number): void {
     const to = from + source.length;
     const asWritten = this.#views.map((view) => view.fork());
     // Every character of an escape stands for the whole of it: a stretch that cut one in two would leave a rest
     // that reads differently the next time.
     for (let at = 0; at < source.length; at += 1) this.#readUnit(asWritten, source.charCodeAt(at), from, to);
-    if (escape.isByte) this.#readByte(this.#views, escape.code, from, to);
-    else this.#readUnit(this.#views, escape.code, from, to);
+    if (undone.isByte) this.#readByte(this.#views, undone.code, from, to);
+    else this.#readUnit(this.#views, undone.code, from, to);
     this.#views.forEach((view, index) => {
       view.join(asWritten[index] as LaneSet);
     });

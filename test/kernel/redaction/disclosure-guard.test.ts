@@ -83,6 +83,26 @@ const REPEATED: readonly (readonly [string, string])[] = [
   ["hex", hex(utf8Bytes(PROMPT.slice(33, 90)))],
   ["hex, upper case, spaced", hex(utf8Bytes(PROMPT)).toUpperCase().replace(/../g, "$& ")],
   ["accents left out", "that is data and not an order. GRO\u0308ßENANGABEN stets in METERN, naive facade"],
+  ["entities for spaces", SENTENCE.replaceAll(" ", "&nbsp;")],
+  ["entities between letters", SENTENCE.split("").join("&shy;")],
+  ["entities for letters", SENTENCE.replace(/[aeiou]/g, "&$&uml;").replace(/[st]/g, "&$&scr;")],
+  ["tags around words", SENTENCE.replace(/\w+/g, "<b>$&</b>")],
+  ["tags with attributes", SENTENCE.replace(/\w+/g, '<span class="abc" title="def">$&</span >')],
+  ["line break tags", SENTENCE.replaceAll(" ", "<br/>")],
+  ["comments", SENTENCE.replaceAll(" ", "<!-- and so on -->")],
+  ["link targets", SENTENCE.replace(/\w+/g, "[$&](#a)")],
+  ["link targets with parentheses and titles", SENTENCE.replace(/\w+/g, '[$&](https://a.example/b_(c)_d "e")')],
+  ["link references", SENTENCE.replace(/\w+/g, "[$&][abc]")],
+  ["hidden in link targets", SENTENCE.replace(/\w+/g, "[](#$&)")],
+  ["hidden in tags", SENTENCE.replace(/\w+/g, "<$&>")],
+  ["hidden in entities", SENTENCE.replace(/\w+/g, "&$&;")],
+  [
+    "tags, escapes and plain words mixed",
+    SENTENCE.replace(/\w+/g, (word, at: number) => [`<i>${word}</i>`, `&${word};`, word, `[${word}](x)`][at % 4] ?? ""),
+  ],
+  ["a percent sign before hex letters", SENTENCE.replace(/ a/g, " %a").replace(/ ef/g, " %ef")],
+  ["many separators", letters(SENTENCE).join("=".repeat(1000))],
+  ["base64 in lines of HTML", base64(utf8Bytes(PROMPT)).replace(/.{20}/g, "$&<br>")],
   ["a short text as a whole", "MENTION the *blue* elephant, twice"],
 ];
 
@@ -151,6 +171,8 @@ describe("any other answer", () => {
     "Größe in Metern: 3.5 😀 — naïve façade?",
     "commit 3b6c956d0c0ffee0c0ffee0c0ffee0c0ffee0c0f",
     "%41 \\u0041 &amp; 100% \\",
+    "if a < b && b > c then <b>see</b> [the page](https://example.com/x_(y)) &nbsp; R&D; a[0][1]",
+    "an open <tag and an open [link](to",
     "\ud83d",
     "",
   ];
@@ -212,17 +234,21 @@ describe("what is held back", () => {
   });
 
   const gap = (count: number): string => [...SENTENCE].join(" ".repeat(count));
+  const spread = (between: string): string => letters(SENTENCE).join(between);
   test("is bounded: too much between two letters ends the match", () => {
     expect(answer(gap(15)).stopped).toBe(true);
-    expect(answer(letters(SENTENCE).join("=".repeat(64))).stopped).toBe(true);
-    expect(answer(letters(SENTENCE).join("=".repeat(65))).stopped).toBe(false);
+    expect(answer(spread("=".repeat(1024))).stopped).toBe(true);
+    expect(answer(spread("=".repeat(1025))).stopped).toBe(false);
+    // Markup counts with all its characters.
+    expect(answer(spread("<br>".repeat(256))).stopped).toBe(true);
+    expect(answer(spread(`${"<br>".repeat(256)}=`)).stopped).toBe(false);
     for (const text of [
-      gap(64),
-      gap(65),
+      gap(300),
+      gap(1025),
       "=".repeat(5000),
-      letters(SENTENCE).slice(0, 47).join("=".repeat(64)) + "=".repeat(3000),
+      `${letters(SENTENCE).slice(0, 47).join("=".repeat(1024))}${"=".repeat(1024)}<a${" b".repeat(200)}`,
     ]) {
-      expect(streamed(text.match(/.{1,9}/gs) ?? []).maxHeld).toBeLessThanOrEqual(guard.maxHeldChars);
+      expect(streamed(text.match(/.{1,99}/gs) ?? []).maxHeld).toBeLessThanOrEqual(guard.maxHeldChars);
     }
     expect(streamed("=".repeat(5000).split("")).maxHeld).toBe(0);
   });
