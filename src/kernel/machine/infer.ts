@@ -7,10 +7,12 @@
  */
 import type { InferMode } from "../journal/entry.ts";
 import type { EventOf, RunEvent } from "../journal/event.ts";
+import { hashCanonical } from "../vocabulary/hash.ts";
+import type { Hash } from "../vocabulary/identifiers.ts";
 import { inferenceAllowance, isContextFull } from "./allowance.ts";
 import { missingProof } from "./effect-proof.ts";
 import { interruptionOf } from "./interruption.ts";
-import { constraintHash, inferCommand } from "./outstanding.ts";
+import { inferCommand } from "./outstanding.ts";
 import { extendPrompt } from "./prompt.ts";
 import type { Phase, RunState } from "./state.ts";
 import { emit, fail, type Moved, type MoveTo, moveTo, record, type Turn, update, wait } from "./turn.ts";
@@ -47,7 +49,8 @@ function askModel(turn: Turn, mode: InferMode, maxOutputTokens: number, delayMs:
   return begin(counted, { at: "INFER", mode, attempt, maxOutputTokens, compacting: false }, delayMs);
 }
 
-function begin(turn: Turn, phase: Inferring, delayMs: number): Moved {
+function begin(turn: Turn, inferring: Omit<Inferring, "constraintHash">, delayMs: number): Moved {
+  const phase = { ...inferring, constraintHash: constraintHash(turn.state, inferring.mode) };
   const begun = update(turn, { phase });
   return wait(emit(begun, inferCommand(begun.state, phase, delayMs)));
 }
@@ -99,10 +102,8 @@ function readFailure(turn: Turn, phase: Inferring, event: EventOf<"model.failed"
 }
 
 function recordInfer(turn: Turn, phase: Inferring, event: RunEvent): Turn {
-  const { state } = turn;
-  const { attempt, mode, maxOutputTokens } = phase;
-  const promptHead = state.prompt.head;
-  const decided = { promptHead, attempt, mode, maxOutputTokens, constraintHash: constraintHash(state, mode) };
+  const { attempt, mode, maxOutputTokens, constraintHash } = phase;
+  const decided = { promptHead: turn.state.prompt.head, attempt, mode, maxOutputTokens, constraintHash };
   return record(turn, "INFER", decided, { result: event, actor: event.type === "model.answered" ? "model" : "system" });
 }
 
@@ -120,4 +121,9 @@ function charge(turn: Turn, usage: Usage): Turn {
       spendMicrousd: budget.spendMicrousd + usage.costMicrousd,
     },
   });
+}
+
+/** The contract's hash covers grammar, mask, gate and tools; the mode is all that varies between turns. */
+function constraintHash({ contract }: RunState, mode: InferMode): Hash {
+  return hashCanonical([contract.contractHash, mode]);
 }

@@ -5,8 +5,6 @@
  * is the exception: it is never run again by itself, its fate is asked for with `effect.unknown`.
  */
 import type { InferMode } from "../journal/entry.ts";
-import { hashCanonical } from "../vocabulary/hash.ts";
-import type { Hash } from "../vocabulary/identifiers.ts";
 import { isRepeatable } from "./call-promise.ts";
 import type { Command } from "./command.ts";
 import { objectionNow } from "./decide-now.ts";
@@ -38,18 +36,9 @@ export function effectsInDoubt({ phase }: RunState): readonly CallInFlight[] {
 export function inferCommand(state: RunState, phase: PhaseAt<"INFER">, delayMs: number): Command {
   const { head: promptHead } = state.prompt;
   if (phase.compacting) return { type: "compact", step: state.step, promptHead, targetTokens: compactionTarget(state) };
-  const { attempt, mode, maxOutputTokens } = phase;
+  const { attempt, mode, maxOutputTokens, constraintHash } = phase;
   const tools = offeredTools(state, mode);
-  return {
-    type: "call-model",
-    attempt,
-    mode,
-    promptHead,
-    maxOutputTokens,
-    tools,
-    constraintHash: constraintHash(state, mode),
-    delayMs,
-  };
+  return { type: "call-model", attempt, mode, promptHead, maxOutputTokens, tools, constraintHash, delayMs };
 }
 
 /** Questions first; with none open, the plan is what is missing. */
@@ -72,11 +61,6 @@ export function dispatchCommand({ step }: RunState, call: CallInFlight): Command
 export function resolutionQuestion(state: RunState, { callId, planHash }: CallInFlight): Command {
   const why = "interrupted before it was known whether this happened";
   return { type: "ask-approval", step: state.step, kind: "resolve", callId, planHash, why, labels: state.labels };
-}
-
-/** The contract's hash covers grammar, mask, gate and tools; the mode is all that varies between turns. */
-export function constraintHash({ contract }: RunState, mode: InferMode): Hash {
-  return hashCanonical([contract.contractHash, mode]);
 }
 
 function observationCommands(state: RunState, phase: PhaseAt<"OBSERVE">): readonly Command[] {

@@ -52,6 +52,7 @@ export type Phase =
       readonly mode: InferMode;
       readonly attempt: number;
       readonly maxOutputTokens: number;
+      readonly constraintHash: Hash;
       /** The context is being compacted first; the model has not been asked yet. */
       readonly compacting: boolean;
     }

@@ -2,9 +2,9 @@
  * The disclosure guard (P-2.5): an outgoing answer that repeats a system prompt is stopped here, whatever the model wants.
  *
  * Answer and protected texts are compared by their letters alone: case, accents, spacing, punctuation, digits, quoting,
- * numbered lines, invisible characters make no difference. Written escapes, entities, HTML tags and the targets of
- * links are read both ways, as they are written and as what they stand for, in any mixture (`lane-set.ts`). The protected
- * texts are also looked for backwards, in ROT13, and in the Base64 and hex of their own bytes.
+ * numbered lines and invisible characters make no difference. Written escapes and entities are read both ways, as they
+ * are written and as what they stand for, HTML tags and the targets of links with and without them, in any mixture
+ * (`lane-set.ts`). The protected texts are also looked for backwards, in ROT13, and in the Base64 and hex of their bytes.
  *
  * G1. An answer with WINDOW_LETTERS letters in a row out of a protected text is cut where they begin; the refusal follows
  *     once, and then nothing more. A shorter text counts as a whole, from MIN_LETTERS on; below that it is not protected.
@@ -13,11 +13,11 @@
  *
  * Limits: paraphrase, translation, look-alike letters of another script, extra words or letters within every window
  * (markup other than HTML and links adds such, as `\textbf{}` does), more than MAX_GAP characters between two letters,
- * tags and targets of more than MAX_DECORATION_CHARS, entities for letters beyond those of `decoration.ts`, and the
+ * tags and targets of more than MAX_DECORATION_CHARS, entities for letters that `escape-token.ts` does not know, and the
  * Base64 of a reformatted prompt get through. The guard is the last line; that prompts hold no secrets is the first.
  */
 import type { Transducer } from "../vocabulary/transducer.ts";
-import { MAX_DECORATION_CHARS, readDecoration, startsDecoration } from "./decoration.ts";
+import { MAX_DECORATION_CHARS, readDecoration } from "./decoration.ts";
 import { MAX_ESCAPE_CHARS, readEscape, startsEscape } from "./escape-token.ts";
 import { LaneSet } from "./lane-set.ts";
 import { BASE64_BITS, digitNeedles, FOREIGN, HEX_BITS, READINGS, SKIPPED, utf8 } from "./secret-encodings.ts";
@@ -53,7 +53,14 @@ export interface DisclosureState {
   readonly read: number;
   /** The lanes of letters, Base64 and hex. */
   readonly tracks: readonly (readonly Tracking[])[];
+  readonly bypasses: readonly { readonly to: number; readonly tracks: readonly (readonly Tracking[])[] }[];
   readonly stopped: boolean;
+}
+
+/** The lanes that pass over a decoration, until those that read it come to its end. */
+interface Bypass {
+  readonly to: number;
+  readonly lanes: readonly LaneSet[];
 }
 
 export interface DisclosureGuard extends Transducer<string, string, DisclosureState> {
@@ -73,7 +80,7 @@ export function compileDisclosureGuard(protectedTexts: readonly string[]): Discl
   ];
   return {
     maxHeldChars: 2 * WINDOW_LETTERS * (MAX_GAP + MAX_ESCAPE_CHARS) + MAX_DECORATION_CHARS,
-    start: () => ({ base: 0, held: "", read: 0, tracks: automata.map(() => []), stopped: false }),
+    start: () => ({ base: 0, held: "", read: 0, tracks: automata.map(() => []), bypasses: [], stopped: false }),
     push: (state, chunk) => guardChunk(automata, state, chunk, false),
     finish: (state) => guardChunk(automata, state, "", true)[1],
   };
@@ -97,77 +104,98 @@ function guardChunk(
 ): readonly [DisclosureState, string] {
   if (state.stopped) return [state, ""];
   const text = state.held + chunk;
-  const lanes = automata.map((automaton, view) =>
-    LaneSet.from(automaton, MAX_GAP, state.tracks[view] as readonly Tracking[]),
-  );
-  let at = state.read;
-  while (at < text.length) {
-    const token = readToken(text, at, isFinal);
-    const symbol = token === null ? readCharacter(text, at, isFinal) : token;
-    if (symbol === undefined) break;
-    const from = state.base + at;
-    const hit =
-      token === null
-        ? readOn(lanes, symbol, from)
-        : readBothWays(lanes, text.slice(at, at + symbol.length), symbol, from);
-    if (hit !== null) {
-      const clean = text.slice(0, hit.from - state.base);
-      return [{ base: hit.from, held: "", read: 0, tracks: [], stopped: true }, clean + DISCLOSURE_REFUSAL];
+  const reader = new AnswerReader(automata, state);
+  const read = reader.readOn(text, state.read, isFinal);
+  if (reader.hit !== null) {
+    const { from } = reader.hit;
+    const clean = text.slice(0, from - state.base);
+    return [{ base: from, held: "", read: 0, tracks: [], bypasses: [], stopped: true }, clean + DISCLOSURE_REFUSAL];
+  }
+  const settled = isFinal ? text.length : Math.min(reader.heldFrom() - state.base, read);
+  const next = { base: state.base + settled, held: text.slice(settled), read: read - settled, stopped: false };
+  return [{ ...next, ...reader.progress() }, text.slice(0, settled)];
+}
+
+class AnswerReader {
+  readonly #base: number;
+  /** Letters, Base64, hex. */
+  readonly #lanes: readonly LaneSet[];
+  #bypasses: readonly Bypass[];
+  hit: Hit | null = null;
+
+  constructor(automata: readonly SubstringAutomaton[], state: DisclosureState) {
+    const lanesOf = (tracks: readonly (readonly Tracking[])[]): readonly LaneSet[] =>
+      automata.map((automaton, view) => LaneSet.from(automaton, MAX_GAP, tracks[view] as readonly Tracking[]));
+    this.#base = state.base;
+    this.#lanes = lanesOf(state.tracks);
+    this.#bypasses = state.bypasses.map(({ to, tracks }) => ({ to, lanes: lanesOf(tracks) }));
+  }
+
+  /** Returns how far it came: up to the first hit, or to what may not be complete. */
+  readOn(text: string, from: number, isFinal: boolean): number {
+    let at = from;
+    while (at < text.length && this.hit === null) {
+      const start = this.#base + at;
+      const decoration = readDecoration(text, at, isFinal);
+      const undone = startsEscape(text.charCodeAt(at)) ? readEscape(text, at, isFinal) : null;
+      const symbol = undone === null ? readCharacter(text, at, isFinal) : undone;
+      if (decoration === undefined || symbol === undefined) break;
+      this.#joinBypasses(start);
+      if (decoration > 0) this.#bypass(start, decoration);
+      if (undone === null) this.#read(this.#lanes, symbol, start);
+      else this.#readBothWays(text.slice(at, at + symbol.length), symbol, start);
+      at += symbol.length;
     }
-    at += symbol.length;
+    return at;
   }
-  const matchFrom = Math.min(...lanes.map((lane) => lane.heldFrom())) - state.base;
-  const settled = isFinal ? text.length : Math.min(matchFrom, at);
-  return [
-    {
-      base: state.base + settled,
-      held: text.slice(settled),
-      read: at - settled,
-      tracks: lanes.map((lane) => lane.tracks()),
-      stopped: false,
-    },
-    text.slice(0, settled),
-  ];
-}
 
-function readBothWays(lanes: readonly LaneSet[], source: string, undone: Reading, from: number): Hit | null {
-  const asWritten = lanes.map((lane) => lane.fork());
-  for (let at = 0; at < source.length; ) {
-    const character = readCharacter(source, at, true) as Reading;
-    const hit = readOn(asWritten, character, from + at);
-    if (hit !== null) return hit;
-    at += character.length;
+  heldFrom(): number {
+    const lanes = [...this.#lanes, ...this.#bypasses.flatMap((bypass) => bypass.lanes)];
+    return Math.min(...lanes.map((lane) => lane.heldFrom()));
   }
-  const hit = readOn(lanes, undone, from);
-  lanes.forEach((lane, index) => {
-    lane.join(asWritten[index] as LaneSet);
-  });
-  return hit;
-}
 
-function readOn(lanes: readonly LaneSet[], symbol: Reading, at: number): Hit | null {
-  const [letters, base64, hex] = lanes as readonly [LaneSet, LaneSet, LaneSet];
-  const byLetters = followLetters(letters, symbol, at);
-  const byBase64 = base64.read(READINGS.base64[symbol.code] ?? FOREIGN, at, symbol.length);
-  const byHex = hex.read(READINGS.hex[symbol.code] ?? FOREIGN, at, symbol.length);
-  return byLetters ?? byBase64 ?? byHex;
-}
-
-function followLetters(lanes: LaneSet, symbol: Reading, at: number): Hit | null {
-  const letters = foldLetters(symbol.code);
-  if (letters.length === 0) return lanes.read(SKIPPED, at, symbol.length);
-  for (const letter of letters) {
-    const hit = lanes.read(letter, at, symbol.length);
-    if (hit !== null) return hit;
+  progress(): Pick<DisclosureState, "tracks" | "bypasses"> {
+    const tracksOf = (lanes: readonly LaneSet[]) => lanes.map((lane) => lane.tracks());
+    return {
+      tracks: tracksOf(this.#lanes),
+      bypasses: this.#bypasses.map(({ to, lanes }) => ({ to, tracks: tracksOf(lanes) })),
+    };
   }
-  return null;
-}
 
-/** What can be read in two ways; null when nothing of the kind stands here, undefined when it is not complete. */
-function readToken(text: string, at: number, isFinal: boolean): Reading | null | undefined {
-  const unit = text.charCodeAt(at);
-  const escaped = startsEscape(unit) ? readEscape(text, at, isFinal) : null;
-  return escaped === null && startsDecoration(unit) ? readDecoration(text, at, isFinal) : escaped;
+  #bypass(from: number, length: number): void {
+    const lanes = this.#lanes.map((lane) => lane.fork());
+    for (const lane of lanes) lane.read(SKIPPED, from, length);
+    this.#bypasses = [...this.#bypasses, { to: from + length, lanes }];
+  }
+
+  #joinBypasses(at: number): void {
+    const [ended, open] = [this.#bypasses.filter(({ to }) => to <= at), this.#bypasses.filter(({ to }) => to > at)];
+    for (const { lanes } of ended) this.#join(lanes);
+    if (ended.length > 0) this.#bypasses = open;
+  }
+
+  #readBothWays(source: string, undone: Reading, from: number): void {
+    const asWritten = this.#lanes.map((lane) => lane.fork());
+    for (let at = 0; at < source.length; at += 1) {
+      this.#read(asWritten, { length: 1, code: source.charCodeAt(at) }, from + at);
+    }
+    this.#read(this.#lanes, undone, from);
+    this.#join(asWritten);
+  }
+
+  #join(others: readonly LaneSet[]): void {
+    this.#lanes.forEach((lane, view) => {
+      lane.join(others[view] as LaneSet);
+    });
+  }
+
+  #read(lanes: readonly LaneSet[], { code, length }: Reading, at: number): void {
+    const [letters, base64, hex] = lanes as readonly [LaneSet, LaneSet, LaneSet];
+    const folded = foldLetters(code);
+    for (const letter of folded.length === 0 ? [SKIPPED] : folded) this.hit ??= letters.read(letter, at, length);
+    this.hit ??= base64.read(READINGS.base64[code] ?? FOREIGN, at, length);
+    this.hit ??= hex.read(READINGS.hex[code] ?? FOREIGN, at, length);
+  }
 }
 
 /** Undefined when only half of it is there. */
@@ -179,18 +207,20 @@ function readCharacter(text: string, at: number, isFinal: boolean): Reading | un
 
 /** A protected text may hold escapes and markup itself: as written, and with all of them undone. */
 function letterForms(text: string): readonly (readonly number[])[] {
-  const written = lettersOf(text, () => null);
-  const undone = lettersOf(text, (at) => readToken(text, at, true) ?? null);
+  const written = lettersOf(text, false);
+  const undone = lettersOf(text, true);
   const forms = written.join() === undone.join() ? [written] : [written, undone];
   return forms.filter((letters) => letters.length >= MIN_LETTERS);
 }
 
-function lettersOf(text: string, tokenAt: (at: number) => Reading | null): readonly number[] {
+function lettersOf(text: string, isUndone: boolean): readonly number[] {
   const letters: number[] = [];
   for (let at = 0; at < text.length; ) {
-    const symbol = tokenAt(at) ?? (readCharacter(text, at, true) as Reading);
-    letters.push(...foldLetters(symbol.code));
-    at += symbol.length;
+    const decoration = isUndone ? (readDecoration(text, at, true) as number) : 0;
+    const undone = isUndone && startsEscape(text.charCodeAt(at)) ? readEscape(text, at, true) : null;
+    const symbol = undone ?? (readCharacter(text, at, true) as Reading);
+    if (decoration === 0) letters.push(...foldLetters(symbol.code));
+    at += Math.max(decoration, symbol.length);
   }
   return letters;
 }

@@ -3,6 +3,7 @@
  *
  * W1. Left to right, each place once; the first rule that matches at a place wins.
  * W2. A place whose rules cannot be decided yet is held back with all that follows: at most MAX_PATTERN_HELD_CHARS.
+ *     It is asked again once what is held has grown by an eighth: at every small chunk anew would be far too dear.
  * W3. A marker of the first stage ends whatever runs up to it, like the end of the text.
  */
 import { isIn, MAX_RUN_CHARS } from "./character-run.ts";
@@ -12,10 +13,13 @@ import { holeOf } from "./redaction-marker.ts";
 import { CONTEXT_CHARS, type SecretPattern, SWALLOWED_BEFORE, type Swallow } from "./secret-patterns.ts";
 
 /** The longest rule is the JWT's: `eyJ`, a header, two dots and the start of a payload. */
-export const MAX_PATTERN_HELD_CHARS = 3 + MAX_RUN_CHARS + 2 + 8;
+const MAX_UNDECIDED_CHARS = 3 + MAX_RUN_CHARS + 2 + 8;
+export const MAX_PATTERN_HELD_CHARS = grownByAnEighth(MAX_UNDECIDED_CHARS);
 
 export interface PatternState {
   readonly held: string;
+  /** How much must be held before its first place is asked about again. */
+  readonly askAt: number;
   /** The end of what has been released. */
   readonly context: string;
   readonly swallowing: { readonly step: Swallow; readonly state: number } | null;
@@ -29,7 +33,7 @@ export interface PatternOutput {
 /** For each ASCII character the rules that can start with it; the last row is for all others. */
 export type PatternTable = readonly (readonly SecretPattern[])[];
 
-export const PATTERNS_STARTED: PatternState = { held: "", context: "", swallowing: null };
+export const PATTERNS_STARTED: PatternState = { held: "", askAt: 0, context: "", swallowing: null };
 
 export function compilePatterns(patterns: readonly SecretPattern[]): PatternTable {
   return Array.from({ length: 129 }, (_, code) => patterns.filter(({ first }) => isIn(first, code)));
@@ -57,7 +61,7 @@ export function scanPatterns(
     take(scanText(table, state, "", true));
     texts.push(piece.marker);
     if (piece.found !== null) found.push(piece.found);
-    state = { held: "", context: endOf(state.context + piece.marker), swallowing: null };
+    state = { held: "", askAt: 0, context: endOf(state.context + piece.marker), swallowing: null };
   }
   if (isFinal) take(scanText(table, state, "", true));
   return [state, { text: texts.join(""), found }];
@@ -70,6 +74,11 @@ function scanText(
   isFinal: boolean,
 ): readonly [PatternState, PatternOutput] {
   const text = from.held + chunk;
+  if (!isFinal && text.length < from.askAt)
+    return [
+      { ...from, held: text },
+      { text: "", found: [] },
+    ];
   const ahead = new LookAhead(text, isFinal);
   const out: string[] = [];
   const found: string[] = [];
@@ -107,7 +116,7 @@ function scanText(
   }
   release(text.slice(kept, at));
   return [
-    { held: text.slice(at), context, swallowing },
+    { held: text.slice(at), askAt: grownByAnEighth(text.length - at), context, swallowing },
     { text: out.join(""), found },
   ];
 }
@@ -126,6 +135,10 @@ function firstMatch(
     return end === MORE ? MORE : { pattern, end };
   }
   return NONE;
+}
+
+function grownByAnEighth(length: number): number {
+  return length + (length >> 3);
 }
 
 function endOf(text: string): string {

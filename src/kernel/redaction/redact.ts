@@ -5,7 +5,8 @@
  *     of FRAGMENT_BYTES bytes or more, the hole `[REDACTED:NAME]`. Shorter fragments get through.
  * R2. Other secrets are known by their shape and become `[REDACTED:kind]`; e-mail addresses and phone numbers when asked.
  * R3. Idempotent: redact(redact(x)) is redact(x).
- * R4. A secret too short to be told from ordinary text is refused when compiling, not silently let through.
+ * R4. A secret too short to be told from ordinary text, or longer than MAX_SECRET_BYTES, is refused when compiling, not
+ *     silently let through.
  * R5. Neither names nor paths that are reported hold a secret.
  */
 import type { JsonValue } from "../vocabulary/parse-json.ts";
@@ -13,7 +14,7 @@ import { compileKnownSecrets, readKnownSecrets, type Secret, startKnownSecrets }
 import { compilePatterns } from "./pattern-scanner.ts";
 import { type RedactionRules, type RedactStream, redactChunk, redactStream, startRedaction } from "./redact-stream.ts";
 import { holeOf, isSecretName, MAX_REDACTION_DEPTH } from "./redaction-marker.ts";
-import { MIN_SECRET_BYTES, significantLength } from "./secret-encodings.ts";
+import { isTooLong, MIN_SECRET_BYTES, significantLength } from "./secret-encodings.ts";
 import { EMAIL_PATTERNS, PATTERN_KINDS, PHONE_PATTERNS, SECRET_PATTERNS } from "./secret-patterns.ts";
 
 const TOO_DEEP = "too_deep";
@@ -46,7 +47,7 @@ type RedactorVerdict =
   | { readonly ok: true; readonly redactor: Redactor }
   | {
       readonly ok: false;
-      readonly reason: "name-invalid" | "name-repeated" | "value-too-short" | "name-holds-secret";
+      readonly reason: "name-invalid" | "name-repeated" | "value-too-long" | "value-too-short" | "name-holds-secret";
       /** Which of the secrets: its name may be the value, put in the wrong place. */
       readonly index: number;
     };
@@ -57,6 +58,7 @@ export function compileRedactor(config: RedactionConfig): RedactorVerdict {
   for (const [index, { name, value }] of secrets.entries()) {
     if (!isSecretName(name)) return { ok: false, reason: "name-invalid", index };
     if (seen.has(name)) return { ok: false, reason: "name-repeated", index };
+    if (isTooLong(value)) return { ok: false, reason: "value-too-long", index };
     if (significantLength(value) < MIN_SECRET_BYTES) return { ok: false, reason: "value-too-short", index };
     seen.add(name);
   }

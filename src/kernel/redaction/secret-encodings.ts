@@ -5,8 +5,9 @@
  * over what such an encoding may be broken up with (line ends, separators, the NULs of UTF-16), and is interrupted
  * by everything else. Escapes (`\u0073`, `%73`, `&#115;`) are undone before the views, see `escape-token.ts`.
  *
- * N1. Every run of FRAGMENT_BYTES bytes of the value, encoded anywhere in a longer text and at any alignment, shows at
- *     least one run of `gram` digits of a needle. A shorter value counts as a whole only; a run in which fewer than
+ * N1. Every run of FRAGMENT_BYTES bytes of the value in UTF-8, encoded anywhere in a longer text and at any alignment,
+ *     shows at least one run of `gram` digits of a needle; so does every run of characters that has as many bytes in
+ *     UTF-8, where UTF-16 is what was encoded. A shorter value counts as a whole only; a run in which fewer than
  *     MIN_SECRET_BYTES bytes count is let through.
  * N2. Base64 digits that also depend on a neighbouring byte are in no needle.
  */
@@ -18,6 +19,9 @@ const FRAGMENT_BYTES = 12;
 
 /** Below this a value occurs by chance, and redacting it would destroy text. White space and backslashes do not count. */
 export const MIN_SECRET_BYTES = 8;
+
+/** A private key of 8192 bits fits, in PEM. The needles of a longer value would take seconds to compile. */
+export const MAX_SECRET_BYTES = 8192;
 
 export const VIEWS = ["plain", "base64", "base32", "hex", "decimal"] as const;
 type View = (typeof VIEWS)[number];
@@ -45,24 +49,38 @@ export const READINGS: Readonly<Record<View, readonly number[]>> = {
   decimal: reading(["0123456789"], `${BREAKS},`),
 };
 
+const UTF16_LITTLE = (text: string): number[] => units(text).flatMap((unit) => [unit & 0xff, unit >> 8]);
+/** Where no unit has a high byte, these are the same bytes shifted by one NUL. */
+const UTF16_BIG = (text: string): number[] => units(text).flatMap((unit) => [unit >> 8, unit & 0xff]);
+
 /** All needles of a value, view by view in the order of VIEWS. */
 export function needlesOf(value: string, owner: number): readonly (readonly Needle[])[] {
   const utf8Bytes = utf8(value);
-  const utf16Forms = utf16(value);
+  const utf16Orders = units(value).every((unit) => unit < 0x100) ? [UTF16_LITTLE] : [UTF16_LITTLE, UTF16_BIG];
+  const utf16Forms = utf16Orders.map((bytesOfText) => bytesOfText(value));
   const visible = withoutInvisible(value);
-  const plainForms = [utf8(visible), unitwiseUtf8(visible), unescaped(visible), ...utf16Forms.map(asLatin1)];
-  const plainGram = fewestSignificant(visible);
-  const inDigits = (forms: readonly (readonly number[])[], width: number): readonly Needle[] =>
-    forms.flatMap((form) => digitNeedles(form, width, owner, FRAGMENT_BYTES));
+  const inDigits = (forms: readonly (readonly number[])[], width: number, fragmentBytes: number): readonly Needle[] =>
+    forms.flatMap((form) => digitNeedles(form, width, owner, fragmentBytes));
+  const inPlain = (form: readonly number[], fewest: number): Needle => {
+    const symbols = significant(form);
+    return { symbols, owner, gram: Math.max(MIN_SECRET_BYTES, Math.min(fewest, symbols.length)) };
+  };
+  const fewestPlain = fewestInFragment(visible, (character) => significant(utf8(character)).length);
+  const fewestUtf16 = fewestInFragment(value, (character) => 2 * character.length);
   const needles: Readonly<Record<View, readonly Needle[]>> = {
-    plain: plainForms.map(significant).map((symbols) => ({
-      symbols,
-      owner,
-      gram: Math.max(MIN_SECRET_BYTES, Math.min(plainGram, symbols.length)),
-    })),
-    base64: inDigits([utf8Bytes, ...utf16Forms], BASE64_BITS),
-    base32: inDigits([utf8Bytes], BASE32_BITS),
-    hex: inDigits([utf8Bytes, ...utf16Forms], HEX_BITS),
+    plain: [
+      ...[utf8(visible), unitwiseUtf8(visible), unescaped(visible)].map((form) => inPlain(form, fewestPlain)),
+      ...utf16Orders.map((bytesOfText) => {
+        const shown = (text: string): number[] => asLatin1(bytesOfText(text));
+        return inPlain(
+          shown(value),
+          fewestInFragment(value, (character) => significant(shown(character)).length),
+        );
+      }),
+    ],
+    base64: [...inDigits([utf8Bytes], BASE64_BITS, FRAGMENT_BYTES), ...inDigits(utf16Forms, BASE64_BITS, fewestUtf16)],
+    base32: inDigits([utf8Bytes], BASE32_BITS, FRAGMENT_BYTES),
+    hex: [...inDigits([utf8Bytes], HEX_BITS, FRAGMENT_BYTES), ...inDigits(utf16Forms, HEX_BITS, fewestUtf16)],
     decimal: [decimalNeedle(utf8Bytes, owner)],
   };
   return VIEWS.map((view) => needles[view]);
@@ -77,6 +95,11 @@ export function digitNeedles(
 ): readonly Needle[] {
   const gram = wholeDigits(Math.min(fragmentBytes, form.length), width);
   return alignments(width).map((offset) => ({ symbols: stableDigits(form, offset, width), owner, gram }));
+}
+
+export function isTooLong(value: string): boolean {
+  // No character has less than a byte: a value that is far too long need not be encoded to know.
+  return value.length > MAX_SECRET_BYTES || utf8(value).length > MAX_SECRET_BYTES;
 }
 
 /** How many bytes of a value the plain view looks at. */
@@ -128,13 +151,6 @@ function unescaped(text: string): number[] {
   return form;
 }
 
-/** Little-endian, and big-endian where that is more than the same bytes shifted by one NUL. */
-function utf16(text: string): readonly (readonly number[])[] {
-  const all = units(text);
-  const little = all.flatMap((unit) => [unit & 0xff, unit >> 8]);
-  return all.every((unit) => unit < 0x100) ? [little] : [little, all.flatMap((unit) => [unit >> 8, unit & 0xff])];
-}
-
 /** Bytes that were taken for Latin-1 and then written as text. */
 function asLatin1(form: readonly number[]): number[] {
   return form.filter((byte) => !isInvisible(byte)).flatMap(bytesOf);
@@ -144,12 +160,29 @@ function significant(form: readonly number[]): number[] {
   return form.map((byte) => READINGS.plain[byte] as number).filter((digit) => digit !== SKIPPED);
 }
 
-/** The fewest bytes that count among any FRAGMENT_BYTES characters; as a whole for a shorter value. */
-function fewestSignificant(value: string): number {
-  const windows = Array.from({ length: Math.max(1, value.length - FRAGMENT_BYTES + 1) }, (_, at) =>
-    significant(utf8(value.slice(at, at + FRAGMENT_BYTES))),
-  );
-  return Math.min(FRAGMENT_BYTES, ...windows.map(({ length }) => length));
+/**
+ * The least measure among all runs of characters with FRAGMENT_BYTES bytes or more, and no more than that;
+ * of the whole for a shorter value.
+ */
+function fewestInFragment(value: string, measure: (character: string) => number): number {
+  const characters = [...value].map((character) => ({ bytes: utf8(character).length, count: measure(character) }));
+  let fewest = FRAGMENT_BYTES;
+  let from = 0;
+  let bytes = 0;
+  let count = 0;
+  for (const last of characters) {
+    bytes += last.bytes;
+    count += last.count;
+    let first = characters[from] as (typeof characters)[number];
+    while (bytes - first.bytes >= FRAGMENT_BYTES) {
+      bytes -= first.bytes;
+      count -= first.count;
+      from += 1;
+      first = characters[from] as (typeof characters)[number];
+    }
+    if (bytes >= FRAGMENT_BYTES) fewest = Math.min(fewest, count);
+  }
+  return bytes < FRAGMENT_BYTES ? Math.min(fewest, count) : fewest;
 }
 
 /** The bit offsets at which a byte can start within a digit. */

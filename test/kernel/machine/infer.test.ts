@@ -345,3 +345,11 @@ describe("a full context", () => {
     expect(asked(playOn(run, [compacted(300)]))).toEqual(["1 normal", "2 synthesis", "3 repair"]);
   });
 });
+
+test("a constraint is the contract's, for the mode", () => {
+  const contract = contractOf();
+  const run = play(contract, [...begin(), rejected(1)]);
+  expect(commandsOf(run, "call-model").map(({ constraintHash }) => constraintHash)).toEqual(
+    ["normal", "repair"].map((mode) => hashCanonical([contract.contractHash, mode])),
+  );
+});

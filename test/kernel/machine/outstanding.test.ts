@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { PlannedCall, RunEvent } from "../../../src/kernel/journal/event.ts";
-import { constraintHash, effectsInDoubt, outstandingCommands } from "../../../src/kernel/machine/outstanding.ts";
+import { effectsInDoubt, outstandingCommands } from "../../../src/kernel/machine/outstanding.ts";
 import { hashBytes, hashCanonical } from "../../../src/kernel/vocabulary/hash.ts";
 import { verifies } from "../../requirements.ts";
 import {
@@ -125,9 +125,4 @@ describe("effects in doubt", () => {
     expect(idsOf(told(...batch(1, [write("c1")]), unknownEffect("c1")))).toEqual([]);
     expect(idsOf(told())).toEqual([]);
   });
-});
-
-test("a constraint is the contract's, for the mode", () => {
-  const { state } = told();
-  expect(constraintHash(state, "recovery")).toBe(hashCanonical([state.contract.contractHash, "recovery"]));
 });

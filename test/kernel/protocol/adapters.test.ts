@@ -89,7 +89,7 @@ describe("every adapter", () => {
             expect(result.canonicalMessage.role).toBe("assistant");
             const ids = result.canonicalMessage.toolCalls.map((call) => call.id);
             expect(new Set(ids).size).toBe(ids.length);
-            expect(ids.filter((id) => !/^[A-Za-z0-9_-]{1,64}$/.test(id))).toEqual([]);
+            expect(ids.filter((id) => !/^[A-Za-z0-9_.:-]{1,128}$/.test(id))).toEqual([]);
             expect(result.canonicalMessage.toolCalls.every((call) => call.sourceModel === raw.model)).toBe(true);
             expect(MARKERS.some((marker) => result.canonicalMessage.content.includes(marker))).toBe(false);
           },

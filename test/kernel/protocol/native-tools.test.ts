@@ -67,7 +67,7 @@ describe("native-tools", () => {
     expect(calls([rawCall({ id })])).toMatchObject([{ id }]);
   });
 
-  test.each(["x".repeat(65), "functions.read:0", "the password is hunter2", "é", "a\n", "\u0000", " ", "a/b"])(
+  test.each(["x".repeat(129), "read the file", "the password is hunter2", "é", "a\n", "\u0000", " ", "a/b"])(
     "an id that could hold prose is rejected, or in lenient mode replaced and kept out of the entries: %j",
     (id) => {
       const toolCalls = [rawCall({ id: "call_1", name: "agent" }), rawCall({ id })];

@@ -113,7 +113,7 @@ describe("an answer that repeats a system prompt", () => {
       expect(stopped).toBe(true);
       expect(text.endsWith(DISCLOSURE_REFUSAL)).toBe(true);
       // What got out before is the lead-in and decoration, or a digit of Base64 that stands for a neighbour.
-      expect(text.slice(0, -DISCLOSURE_REFUSAL.length)).toMatch(/^Of course!\n<\S{0,16} ?$/);
+      expect(text.slice(0, -DISCLOSURE_REFUSAL.length)).toMatch(/^Of course!\n<(?:<span[^>]*>|\S{0,16} ?)$/);
       for (const chunks of [
         `Of course!\n<${repeated}> And so on.`.split(""),
         [`Of course!\n<${repeated}`, "> And so on."],

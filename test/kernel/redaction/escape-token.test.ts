@@ -28,6 +28,14 @@ const ESCAPES: readonly (readonly [string, number, boolean])[] = [
   ["&gt;", 0x3e, false],
   ["&QUOT;", 0x22, false],
   ["&apos;", 0x27, false],
+  ["&nbsp;", 0x20, false],
+  ["&NewLine;", 0x20, false],
+  ["&frac12;", 0x20, false],
+  ["&constructor;", 0x20, false],
+  ["&CounterClockwiseContourIntegral;", 0x20, false],
+  ["&eacute;", 0x65, false],
+  ["&Ouml;", 0x4f, false],
+  ["&zscr;", 0x7a, false],
 ];
 const NO_ESCAPES = [
   "\\",
@@ -43,7 +51,11 @@ const NO_ESCAPES = [
   "&#;",
   "&#115",
   "&#x110000;",
-  "&nbsp;",
+  "&nbsp",
+  "&a;",
+  "&1a;",
+  "&a b;",
+  `&${"a".repeat(32)};`,
   "&amp",
 ];
 

@@ -6,19 +6,22 @@ import {
   MAX_REDACTION_DEPTH,
   restoreSecrets,
 } from "../../../src/kernel/redaction/redaction-marker.ts";
-import { MIN_SECRET_BYTES } from "../../../src/kernel/redaction/secret-encodings.ts";
+import { MAX_SECRET_BYTES, MIN_SECRET_BYTES } from "../../../src/kernel/redaction/secret-encodings.ts";
 import type { JsonValue } from "../../../src/kernel/vocabulary/parse-json.ts";
 import fixture from "../../fixtures/adversarial.json" with { type: "json" };
 import { verifies } from "../../requirements.ts";
 import {
   anyValue,
   asLatin1,
+  base64,
   CANARY,
   DIGIT_DISGUISES,
   ESCAPES_OF_ONE,
+  hex,
   redactorFor,
   runsOf,
   textsWith,
+  utf8Bytes,
   utf16Bytes,
   WHOLE_DISGUISES,
 } from "./disguises.ts";
@@ -123,6 +126,33 @@ describe("a loaded secret", () => {
         expect(clean(`<${disguise(fragment)}>`)).toContain(HOLE);
       }
     }
+  });
+
+  verifies("P-4.5", "in other scripts is not released in part: 12 bytes in UTF-8 are too many in UTF-16 too", () => {
+    const value = "密码ab是一二é三四cd五六七八😀九";
+    const { redactText } = redactorFor([{ name: "N", value }]);
+    const characters = [...value];
+    const fragments = characters.flatMap((_, from) => {
+      const to = characters.findIndex((_, at) => utf8Bytes(characters.slice(from, at + 1).join("")).length >= 12);
+      return to < 0 ? [] : [characters.slice(from, to + 1).join("")];
+    });
+    expect(Math.min(...fragments.map((fragment) => utf16Bytes(fragment, true).length))).toBe(8);
+    for (const fragment of fragments) {
+      for (const bigEndian of [false, true]) {
+        const bytes = utf16Bytes(fragment, bigEndian);
+        for (const disguised of [hex(bytes), base64(bytes), base64([1, ...bytes]), base64([1, 2, ...bytes])]) {
+          expect(redactText(`<${disguised}>`).text).toMatch(/^<[^\]]{0,4}\[REDACTED:N\].{0,4}>$/);
+        }
+        expect(redactText(`<${asLatin1(bytes)}>`).text).toContain("[REDACTED:N]");
+      }
+      expect(redactText(`<${fragment}>`).text).toBe("<[REDACTED:N]>");
+    }
+  });
+
+  test("that has spaces is not released in part: of 12 bytes only those that count are asked for", () => {
+    const { redactText } = redactorFor([{ name: "N", value: "密 码 是 一 二 三 四 五 六" }]);
+    expect(redactText("<码 是 一 >").text).toBe("<[REDACTED:N] >");
+    expect(redactText("<码 是>").text).toBe("<码 是>");
   });
 
   test("shorter than a fragment counts as a whole only", () => {
@@ -268,6 +298,8 @@ describe("a loaded secret", () => {
         { name: "B", value: "1234567" },
       ],
     ],
+    ["value-too-long", 0, [{ name: "A", value: "a".repeat(MAX_SECRET_BYTES + 1) }]],
+    ["value-too-long", 0, [{ name: "A", value: `${"a".repeat(MAX_SECRET_BYTES - 1)}é` }]],
     ["value-too-short", 0, [{ name: "A", value: "1 2 3\n4\\5\t6\u200b7" }]],
     ["name-invalid", 0, [{ name: "a b", value: CANARY }]],
     ["name-invalid", 0, [{ name: "", value: CANARY }]],
@@ -290,6 +322,12 @@ describe("a loaded secret", () => {
     ],
   ] as const)("is refused when compiling: %s", (reason, index, secrets) => {
     expect(compileRedactor({ secrets, emails: false, phones: false })).toEqual({ ok: false, reason, index });
+  });
+
+  test("of the greatest length is taken", () => {
+    const value = `${"abcdefgh".repeat(MAX_SECRET_BYTES / 8 - 1)}abcdefé`;
+    expect(utf8Bytes(value).length).toBe(MAX_SECRET_BYTES);
+    expect(redactorFor([{ name: "A", value }]).redactText(`(${value})`).text).toBe("(⟦secret:A⟧)");
   });
 
   test("of the least length is taken", () => {

@@ -236,6 +236,8 @@ function doubleOf(bits: string): number {
 
 test("objects whose keys look alike when joined keep apart, however often they come", () => {
   for (let round = 0; round < 2; round += 1) {
+    expect(canonicalJson({})).toBe("{}");
+    expect(canonicalJson({ "": 1 })).toBe('{"":1}');
     expect(canonicalJson({ "a,b": 1 })).toBe('{"a,b":1}');
     expect(canonicalJson({ a: 1, b: 2 })).toBe('{"a":1,"b":2}');
     expect(canonicalJson({ b: 1, a: 2 })).toBe('{"a":2,"b":1}');
