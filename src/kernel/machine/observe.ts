@@ -84,7 +84,8 @@ function hearTimer(turn: Turn, phase: Observing, call: CallInFlight, event: Even
     const stopping: Stopping = { reason: "tool.timeout", sinceMs: turn.state.elapsedMs };
     return wait(emit(update(turn, { phase: { ...phase, stopping } }), { type: "stop-work" }));
   }
-  const code = phase.stopping === null || phase.stopping.reason === "tool.timeout" ? "timeout" : "internal.error";
+  // Silence to the end of the grace is not a timeout any more: what became of the effect is unknown.
+  const code = event.timer === "tool" ? "timeout" : "internal.error";
   const timedOut = observe(notePerformed(inDoubt(turn, call), call, failedResult(code)), call, event);
   // Stopping is for all that is under way: a late reader must not take its neighbours with it.
   const mustStop = event.timer === "tool" && phase.inFlight.length === 1;

@@ -41,10 +41,13 @@ export class LaneSet {
 
   /** Reads a symbol whose source begins at `start`; SKIPPED passes over `width`, FOREIGN ends every match. */
   read(symbol: number, start: number, width: number): Hit | null {
+    if (symbol === FOREIGN) {
+      this.reset();
+      return null;
+    }
     let widest: Hit | null = null;
     for (const lane of this.#lanes) {
       if (symbol === SKIPPED) lane.skip(width);
-      else if (symbol === FOREIGN) lane.reset();
       else {
         const hit = lane.follow(symbol, start);
         if (hit !== null && (widest === null || hit.from < widest.from)) widest = hit;
@@ -55,7 +58,7 @@ export class LaneSet {
   }
 
   reset(): void {
-    this.#lanes = this.#lanes.slice(0, 1);
+    if (this.#lanes.length > 1) this.#lanes = this.#lanes.slice(0, 1);
     for (const lane of this.#lanes) lane.reset();
   }
 
@@ -69,11 +72,28 @@ export class LaneSet {
   }
 
   #dropNeedless(): void {
-    const longestFirst = this.#lanes.toSorted((a, b) => b.length - a.length || a.heldFrom() - b.heldFrom());
-    const kept: SubstringTracker[] = [];
-    for (const lane of longestFirst) {
-      if (kept.length < MAX_LANES && !kept.some((other) => lane.isWithin(other))) kept.push(lane);
+    const running = this.#lanes.filter(({ length }) => length > 0);
+    if (running.length < 2) {
+      this.#lanes = running.length === 1 ? running : this.#lanes.slice(0, 1);
+      return;
     }
+    const kept: SubstringTracker[] = [];
+    for (const lane of running) addUnlessNeedless(kept, lane);
+    if (kept.length > MAX_LANES) kept.sort((a, b) => b.length - a.length).splice(MAX_LANES);
     this.#lanes = kept;
   }
+}
+
+function addUnlessNeedless(kept: SubstringTracker[], lane: SubstringTracker): void {
+  for (let at = kept.length - 1; at >= 0; at -= 1) {
+    const other = kept[at] as SubstringTracker;
+    if (isNeedlessBeside(lane, other)) return;
+    if (isNeedlessBeside(other, lane)) kept.splice(at, 1);
+  }
+  kept.push(lane);
+}
+
+/** The other finds all that this one does, and covers as much of the source. */
+function isNeedlessBeside(lane: SubstringTracker, other: SubstringTracker): boolean {
+  return other.heldFrom() <= lane.heldFrom() && lane.isWithin(other);
 }

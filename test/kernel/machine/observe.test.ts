@@ -180,13 +180,13 @@ describe("a tool that takes too long", () => {
     expect(lastEntry(told, "OBSERVE").decided.heard).toEqual([timer("tool", 30_000)]);
   });
 
-  test("and says nothing within its grace has timed out", () => {
+  test("and says nothing within its grace has an unknown end", () => {
     expect(isIgnored(stopped(), timer("grace", 30_000 + GRACE_MS - 1))).toBe(true);
     expect(isIgnored(stopped(), timer("tool", 30_000 + GRACE_MS))).toBe(true);
     const run = playOn(stopped(), [timer("grace", 30_000 + GRACE_MS)]);
     expect(outcomeOf(run)).toBe("INFER");
     expect(observed(run)).toEqual([["c1", "timer.fired"]]);
-    expect(run.state.failedAttempts).toMatchObject([{ code: "timeout" }]);
+    expect(run.state.failedAttempts).toMatchObject([{ code: "internal.error" }]);
     expect(lastTypes(run)).toEqual(["call-model"]);
   });
 

@@ -40,8 +40,10 @@ export function refusedOutcome({ refusal }: DecidedCall): CallOutcome {
 }
 
 /** Validated, but never dispatched: the turn ended early, or policy narrowed before the call's turn came. */
-export function skippedOutcome(): CallOutcome {
-  return notPerformed("call.skipped", because("invalid.request", "The call was not performed."));
+/** By the rule that stood against it, as the model was told; or because the turn ended first. */
+export function skippedOutcome(policyId: string | null): CallOutcome {
+  const code = policyId === null ? "invalid.request" : "policy.denied";
+  return notPerformed("call.skipped", because(code, "The call was not performed."));
 }
 
 /** Dispatched, but the run ended without its answer. */

@@ -121,7 +121,9 @@ function observation(entry: EntryOf<"OBSERVE">, open: readonly OpenCall[]): Step
 }
 
 function leftover(entry: EntryOf<"COMMIT">, { call, isDispatched }: OpenCall): Happening {
-  return { kind: "call-ended", entry, call, outcome: isDispatched ? abandonedOutcome() : skippedOutcome() };
+  const skipped = entry.decided.skipped.find(({ callId }) => callId === call.callId);
+  const outcome = isDispatched ? abandonedOutcome() : skippedOutcome(skipped?.policyId ?? null);
+  return { kind: "call-ended", entry, call, outcome };
 }
 
 function answers({ decided }: EntryOf<"EXECUTE"> | EntryOf<"OBSERVE">, { call }: OpenCall): boolean {

@@ -162,7 +162,7 @@ describe("calls that were not performed", () => {
 
   test("skipped and abandoned differ", () => {
     const skipped = { code: "invalid.request", message: "The call was not performed.", messageRef: null };
-    expect(skippedOutcome()).toEqual({
+    expect(skippedOutcome(null)).toEqual({
       ...nothing,
       endedBy: "call.skipped",
       performed: false,
@@ -177,9 +177,14 @@ test("a shown error prefers the tool's own words, and says when they were erased
   const failed = observedOutcome(finished({ ok: false, error: failure }));
   expect(shownError(failed, () => "disk full")).toEqual({ code: "timeout", message: "disk full" });
   expect(shownError(failed, () => null)).toEqual({ code: "timeout", message: ERASED });
-  expect(shownError(skippedOutcome(), () => "never asked")).toEqual({
+  expect(shownError(skippedOutcome(null), () => "never asked")).toEqual({
     code: "invalid.request",
     message: "The call was not performed.",
   });
   expect(shownError(observedOutcome(resolved("done")), () => "never asked")).toBeNull();
+});
+
+test("a call that a rule stood against was denied; one the turn ended before was not", () => {
+  expect(skippedOutcome("policy.kill-switch").error?.code).toBe("policy.denied");
+  expect(skippedOutcome(null).error?.code).toBe("invalid.request");
 });
