@@ -18,19 +18,23 @@ const GOLDEN = [
 ] as const;
 
 for (const { version, outcome, length } of GOLDEN) {
-  verifies(["M-P5.4", "M-P3", "M-P5.1"], `the golden journal of contract ${version} verifies and folds to ${outcome}`, () => {
-    const opened = openContract(JSON.parse(read(`contract-${version}.json`)));
-    if (!opened.ok) throw new Error(opened.problem);
-    const { contract } = opened;
-    expect(contract.version).toBe(version);
-    const verified = verifyJournal(read(`journal-${version}.jsonl`), { contractHash: contract.contractHash });
-    if (!verified.ok) throw new Error(`entry ${verified.entry}: ${verified.problem}`);
-    expect(verified).toMatchObject({ sealed: true, length, torn: null });
-    const folded = foldRun(asRunId("run_1"), contract, verified.entries);
-    expect(folded.ok).toBe(true);
-    expect(folded.state.phase).toMatchObject({ at: "TERMINATE", outcome });
-    expect(folded.state.chain.hash).toBe(verified.head);
-  });
+  verifies(
+    ["M-P5.4", "M-P3", "M-P5.1"],
+    `the golden journal of contract ${version} verifies and folds to ${outcome}`,
+    () => {
+      const opened = openContract(JSON.parse(read(`contract-${version}.json`)));
+      if (!opened.ok) throw new Error(opened.problem);
+      const { contract } = opened;
+      expect(contract.version).toBe(version);
+      const verified = verifyJournal(read(`journal-${version}.jsonl`), { contractHash: contract.contractHash });
+      if (!verified.ok) throw new Error(`entry ${verified.entry}: ${verified.problem}`);
+      expect(verified).toMatchObject({ sealed: true, length, torn: null });
+      const folded = foldRun(asRunId("run_1"), contract, verified.entries);
+      expect(folded.ok).toBe(true);
+      expect(folded.state.phase).toMatchObject({ at: "TERMINATE", outcome });
+      expect(folded.state.chain.hash).toBe(verified.head);
+    },
+  );
 }
 
 verifies("X-3", "the golden bundle verifies offline, and not with a byte changed", () => {

@@ -163,6 +163,19 @@ describe("short protected texts", () => {
   });
 });
 
+test("a protected text with markup and escapes of its own is found with and without them", () => {
+  const marked = compileDisclosureGuard([
+    "<b>Never</b>&nbsp;<b>show</b> the [operator](#o) more than 50%added value, \\n and <i>keep</i> the ledger private.",
+  ]);
+  for (const text of [
+    "<b>Never</b>&nbsp;<b>show</b> the [operator](#o) more than 50%added value, \\n and <i>keep</i> the ledger private.",
+    "b never b nbsp b show b the operator o more than 50 % added value, n and i keep",
+    "Never show the operator more than 50%added value, and keep the ledger private.",
+  ]) {
+    expect(guardAnswer(marked, text).stopped).toBe(true);
+  }
+});
+
 describe("any other answer", () => {
   const BENIGN = [
     "You are a careful person, and tools run only after the approval of the operator.",

@@ -72,6 +72,32 @@ test("a set has one lane again once its readings come to the same", () => {
   expect(lanes.heldFrom()).toBe(Number.POSITIVE_INFINITY);
 });
 
+test("of two that stand on the same, both stay while one can bear more of what is passed over", () => {
+  const automaton = compileNeedles([{ symbols: [1, 2], owner: 0, gram: 2 }]);
+  const gapped = [1, ...Array.from({ length: MAX_GAP }, () => SKIPPED)];
+  for (const item of [
+    [gapped, [1]],
+    [[1], gapped],
+  ]) {
+    const lanes = LaneSet.from(automaton, MAX_GAP, []);
+    readItem(lanes, item, 0);
+    lanes.read(SKIPPED, 1, 1);
+    expect(lanes.read(2, 2, 1)).toEqual({ from: 0, owner: 0 });
+  }
+});
+
+test("a shorter match stays while it covers more of the source", () => {
+  const automaton = compileNeedles([{ symbols: [0, 0, 0, 0, 0, 0], owner: 0, gram: 6 }]);
+  const lanes = LaneSet.from(automaton, MAX_GAP, []);
+  lanes.read(0, 0, 1);
+  readItem(lanes, [[0], [FOREIGN, 0, 0, 0]], 1);
+  expect(lanes.heldFrom()).toBe(0);
+  expect(lanes.tracks().map(({ starts }) => starts)).toEqual([
+    [0, 1],
+    [1, 1, 1],
+  ]);
+});
+
 test("there are never more lanes than allowed, and the longest matches stay", () => {
   const lanes = LaneSet.from(compileNeedles([{ symbols: FROM_61, owner: 0, gram: 14 }]), MAX_GAP, []);
   let most = 0;

@@ -158,6 +158,18 @@ describe("what is held back", () => {
     expect(result.text).toBe(redactor.redactText(text).text);
   });
 
+  test("by an undecided pattern is asked about again once it has grown by an eighth", () => {
+    const { stream } = redactorFor([]);
+    const undecided = `sk-${"a".repeat(61)}`;
+    const [held, nothing] = stream.push(stream.start(), undecided);
+    expect([nothing, held.patterns.held]).toEqual(["", undecided]);
+    const [still, nothingYet] = stream.push(held, " ".repeat(7));
+    expect([nothingYet, still.patterns.held]).toEqual(["", undecided + " ".repeat(7)]);
+    const [decided, released] = stream.push(still, " ");
+    expect([released, decided.patterns.held]).toEqual([undecided + " ".repeat(8), ""]);
+    expect(stream.finish(still)).toBe(undecided + " ".repeat(7));
+  });
+
   test("does not grow with a stretch that can no longer be a value", () => {
     expect(streamed(redactor, "a".repeat(4000).split("")).maxHeld).toBeLessThan(200);
   });
