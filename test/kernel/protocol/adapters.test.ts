@@ -111,14 +111,27 @@ describe("every adapter", () => {
           if (lenient.status === "recovered") {
             expect(strict).toMatchObject({ status: "rejected", failureCode: lenient.failureCode });
             expect(RECOVERABLE).toContain(lenient.failureCode);
-          } else {
+          } else if (strict.failureCode === lenient.failureCode) {
             expect(strict).toEqual(lenient);
+          } else {
+            // Past the first fault lenient mode met another one: both refuse, each by the fault it stopped at.
+            expect([strict.status, lenient.status]).toEqual(["rejected", "rejected"]);
+            expect(RECOVERABLE).toContain(strict.failureCode);
           }
         }),
         { numRuns: 2000 },
       );
     },
   );
+
+  test("a recoverable fault around another one leads to the other one", () => {
+    const fencedNothing = "<<<TOOL_CALLS_JSON>>>```json\n[]\n```<<<END_TOOL_CALLS_JSON>>>";
+    const raw = { content: fencedNothing, toolCalls: [], stopReason: "stop", model: "m", complete: true };
+    const codes = (["strict", "lenient"] as const).map(
+      (mode) => adapterFor("marker-json@1")?.adapt(raw, mode).failureCode,
+    );
+    expect(codes).toEqual(["protocol.fenced-block", "protocol.empty"]);
+  });
 
   describe.each(adapters)("$version", (adapter) => {
     const own = (fields: Partial<RawModelOutput> = {}): RawModelOutput =>
