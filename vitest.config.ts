@@ -9,6 +9,8 @@ export default defineConfig({
     reporters: ["default", new RunReport()],
     // Tests share no state but what they import, and that is pure or theirs to clean up: no need for a world each.
     isolate: false,
+    setupFiles: ["./test/property-seed.ts"],
+    env: { PROPERTY_SEED: process.env["PROPERTY_SEED"] ?? "20261115" },
     pool: "threads",
     // Only against hanging: a busy machine must not fail a test.
     testTimeout: 60_000,
