@@ -96,7 +96,7 @@ function firstVerdicts(state: RunState, planned: readonly PlannedCall[]): readon
   let committed = state;
   return planned.map((call) => {
     const verdict = firstVerdict(committed, call);
-    if (verdict.kind !== "refused") committed = debit(committed, call);
+    committed = debit(committed, call);
     return verdict;
   });
 }

@@ -17,11 +17,13 @@ import {
   cancel,
   commandsOf,
   contractOf,
+  delegation,
   finished,
   inStep,
   isIgnored,
   lastCommands,
   lastEntry,
+  modelFailed,
   narrowed,
   notPerformed,
   outcomeOf,
@@ -200,4 +202,25 @@ test("an answer after a resolution is for the same step", () => {
   const run = play(contractOf(), [...begin(), ...batch(1, [WRITE]), unknownEffect("x")]);
   expect(isIgnored(run, inStep(2, resolved("x", "done")))).toBe(true);
   expect(isIgnored(run, resolved("x", "done"))).toBe(false);
+});
+
+verifies(["M-7.5", "T-3b"], "children that are affordable one by one but not together refuse a strict batch", () => {
+  const share = { inferences: 5, tokens: 10, spendMicrousd: 0 };
+  const children = [delegation("c1", share), delegation("c2", share)];
+  const strict = play(contractOf({ strictMode: true, toolPolicy: "required" }), [...begin(), ...batch(1, children)]);
+  expect(commandsOf(strict, "spawn-child")).toEqual([]);
+  expect(lastEntry(strict, "VALIDATE_CALLS").decided.calls.map(({ policyId }) => policyId)).toEqual([
+    "contract.strict-batch",
+    "budget.carved",
+  ]);
+  const lenient = play(contractOf(), [...begin(), ...batch(1, children)]);
+  expect(commandsOf(lenient, "spawn-child").map(({ callId }) => callId)).toEqual(["c1"]);
+});
+
+test("a provider that fails over and over is given up when no inference is left to afford", () => {
+  const run = play(contractOf({ maxTokensConsumed: 120 }), [
+    ...begin(),
+    modelFailed(1, { usage: { inputTokens: 10, outputTokens: 0, costMicrousd: 0 } }),
+  ]);
+  expect(outcomeOf(run)).toBe("FAILED_BUDGET_EXHAUSTED budget.tokens");
 });
