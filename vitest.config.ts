@@ -21,7 +21,10 @@ export default defineConfig({
         plugins: [withoutNode()],
         test: { name: "kernel-portable", include: [KERNEL_TESTS, "test/kernel-portable/**/*.test.ts"] },
       },
-      { extends: true, test: { name: "runtime", include: ["test/runtime/**/*.test.ts"] } },
+      {
+        extends: true,
+        test: { name: "product", include: ["test/{runtime,assistant,adapters,boot}/**/*.test.ts"] },
+      },
       { extends: true, test: { name: "repository", include: ["test/repository/**/*.test.ts"] } },
     ],
   },

@@ -1,0 +1,16 @@
+/** Whoever can put a question before a person. Deciding goes through `Approvals`, with a principal; never through text. */
+import type { StoredApproval } from "./store.ts";
+
+export interface ApprovalCard extends StoredApproval {
+  /** What would be done, whole. */
+  readonly shown: string;
+}
+
+export interface Approver {
+  /** Could anybody answer now? Where nobody can, a question is denied at once. */
+  isReachable(): boolean;
+  /** A question was asked, or asked again after a restart. */
+  ask(card: ApprovalCard): void;
+  /** It no longer needs an answer. */
+  withdraw(id: StoredApproval["id"]): void;
+}

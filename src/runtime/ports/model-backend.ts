@@ -1,0 +1,98 @@
+/**
+ * A model behind a wire protocol. The adapter speaks the wire and judges nothing: what the model wrote comes back as
+ * `RawModelOutput`, and the kernel's protocol adapter reads it.
+ *
+ * B1. `complete` never rejects for what a provider does; a failure is a value with its own code.
+ * B2. When the signal aborts, the request ends on the wire (the socket closes) and `complete` settles soon after.
+ * B3. `retryable` is said only of faults before the first byte of an answer that may pass by themselves.
+ * B4. `check` never costs a completion.
+ */
+import type { RawModelOutput } from "../../kernel/protocol/raw-model-output.ts";
+
+/** Text in it has its markers escaped already where it is not the model's own. */
+export type PromptMessage =
+  | { readonly role: "system" | "user"; readonly content: string }
+  | { readonly role: "assistant"; readonly content: string; readonly toolCalls: readonly PromptCall[] }
+  | { readonly role: "tool"; readonly callId: string; readonly tool: string; readonly content: string };
+
+export interface PromptCall {
+  readonly id: string;
+  /** The registered name; wire spelling is the adapter's. */
+  readonly tool: string;
+  readonly argumentsText: string;
+}
+
+export interface ToolOffer {
+  readonly name: string;
+  readonly description: string;
+  /** JSON Schema of the arguments. */
+  readonly parameters: object;
+}
+
+export interface ModelRequest {
+  /** The provider's own name for it. */
+  readonly model: string;
+  readonly messages: readonly PromptMessage[];
+  readonly tools: readonly ToolOffer[];
+  readonly toolChoice: "auto" | "required" | "none";
+  readonly maxOutputTokens: number;
+}
+
+export interface ModelUsage {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+}
+
+export type ModelReply =
+  | {
+      readonly ok: true;
+      readonly raw: RawModelOutput;
+      /** Null where the provider did not say. */
+      readonly usage: ModelUsage | null;
+      /** Milliseconds from the request to the first and the last piece of the answer. */
+      readonly stream: { readonly chunks: number; readonly firstMs: number; readonly lastMs: number };
+    }
+  | {
+      readonly ok: false;
+      /** `provider.rate-limited`, `provider.http-500`, `provider.unreachable`, `provider.cut-off` …: no content. */
+      readonly code: string;
+      readonly retryable: boolean;
+      readonly retryAfterMs: number;
+      readonly usage: ModelUsage | null;
+    };
+
+export interface ModelBackend {
+  check(signal: AbortSignal): Promise<{ readonly responsive: boolean; readonly detail: string }>;
+  complete(
+    request: ModelRequest,
+    watch: { readonly signal: AbortSignal; readonly onText: ((text: string) => void) | null },
+  ): Promise<ModelReply>;
+}
+
+/** Prices in millionths of a dollar per thousand tokens; null where the operator named none. */
+export interface ModelPrice {
+  readonly inputPer1k: number;
+  readonly outputPer1k: number;
+}
+
+/** A configured model as contracts are drafted for it. */
+export interface ConfiguredModel {
+  /** `provider:model`. */
+  readonly ref: string;
+  readonly provider: string;
+  readonly model: string;
+  readonly backend: ModelBackend;
+  /** What preflight compares the contract with. */
+  readonly profile: {
+    readonly id: string;
+    readonly adapterVersion: string;
+    readonly supportsTools: boolean;
+    readonly holdsRequired: boolean;
+    readonly grammarProfiles: readonly string[];
+  };
+  readonly contextWindow: number;
+  readonly maxOutputTokens: number;
+  readonly price: ModelPrice | null;
+  /** Costs nothing by its owner's word, so that spending limits need no price. */
+  readonly isFree: boolean;
+}

@@ -1,0 +1,77 @@
+/**
+ * The registered tools, as the runtime plans and runs calls of them.
+ *
+ * T1. `plan` resolves the name, validates the arguments and looks at the world; it changes nothing.
+ * T2. `run` executes what was planned and looks nothing up again. It answers with a response envelope (O-1.2), which
+ *     the runtime still reads as foreign; it rejects only for a defect.
+ * T3. When the signal aborts, the work ends within the machine's grace, and `run` settles.
+ * T4. What `plan` returned is data for one call; after a restart it is made anew from the same arguments.
+ */
+import type { CallPlan } from "../../kernel/policy/plan.ts";
+import type { Hash } from "../../kernel/vocabulary/identifiers.ts";
+import type { Labels } from "../../kernel/vocabulary/labels.ts";
+import type { JsonValue } from "../../kernel/vocabulary/parse-json.ts";
+import type { IdempotencyClass, RiskClass } from "../../kernel/vocabulary/risk.ts";
+import type { ToolError } from "../../kernel/vocabulary/tool-envelope.ts";
+import type { ToolOffer } from "./model-backend.ts";
+
+export type Arguments = Readonly<Record<string, JsonValue>>;
+
+export interface RegisteredTool extends ToolOffer {
+  readonly risk: RiskClass;
+}
+
+/** What one call would do, before anybody decided about it. */
+export interface Planned {
+  readonly ok: true;
+  /** The registered name, aliases resolved; its arguments mapped, defaults filled in. */
+  readonly tool: string;
+  readonly args: Arguments;
+  readonly risk: RiskClass;
+  readonly idempotency: IdempotencyClass;
+  readonly pollable: boolean;
+  readonly timeoutMs: number;
+  /** Hosts it would reach. */
+  readonly egress: readonly string[];
+  /** What decides what will happen; the runtime adds who asks, and hashes it. */
+  readonly plan: Pick<CallPlan, "argv" | "cwd" | "environmentHash" | "executable" | "scriptHashes" | "targets">;
+  /** What an approver reads: never shortened. */
+  readonly shown: string;
+  /** Of what the call will bring back. */
+  readonly labels: Labels;
+  /** A run of its own instead of a tool: what it is asked to do, and by which agent. */
+  readonly delegation: { readonly agent: string; readonly message: string } | null;
+}
+
+export interface Unplannable {
+  readonly ok: false;
+  readonly tool: string;
+  readonly error: ToolError;
+}
+
+export interface CallContext {
+  readonly requestId: string;
+  readonly runId: string;
+  readonly agentId: string;
+  readonly timeoutMs: number;
+  /** The same for every repeat of one call; null where the tool takes none. */
+  readonly idempotencyKey: Hash | null;
+  /** A crash came between intent and result: what is asked for may have been done already. */
+  readonly isRepeat: boolean;
+  readonly signal: AbortSignal;
+}
+
+export interface Toolbox {
+  /** Covers name, schema, risk and promise of every tool: a contract pins it. */
+  readonly digest: Hash;
+  readonly tools: readonly RegisteredTool[];
+  plan(tool: string, args: Arguments): Promise<Planned | Unplannable>;
+  run(planned: Planned, context: CallContext): Promise<unknown>;
+  /** A short line about what became of a call, for display. */
+  summarize(call: {
+    readonly tool: string;
+    readonly args: Readonly<Record<string, unknown>>;
+    readonly ok: boolean;
+    readonly output: unknown;
+  }): string;
+}
