@@ -7,6 +7,7 @@ import {
   lifecycleEvents,
 } from "../../../../src/kernel/journal/views/lifecycle-events.ts";
 import { verifies } from "../../../requirements.ts";
+import { answered, begin, cancel, contractOf, modelFailed, play, ref } from "../../machine/scripted-run.ts";
 import { anyRun } from "./any-run.ts";
 import { CANARY, hashOf } from "./canned-events.ts";
 import { call, calls, RUN_ENDS, type RunEnd, type TurnScript } from "./run-script.ts";
@@ -212,6 +213,25 @@ describe("how runs end", () => {
         { outcome: terminal[end][1], reason: terminal[end][2] },
       ]);
     }
+  });
+
+  verifies("O-2.1", "a completed run's terminal event refers to its answer", () => {
+    const { entries } = play(contractOf(), [...begin(), answered(1, { text: "forty-two" })]);
+    expect(lifecycleEvents(entries).at(-1)).toMatchObject({
+      event_type: "run.completed",
+      payload: { outcome: "COMPLETED_CHAT_ONLY", reason: null, answer_ref: ref("forty-two") },
+    });
+  });
+
+  verifies("O-2.1", "a run that failed or was cancelled has no answer to refer to, whatever the model said", () => {
+    const unproven = contractOf({ requiredEffects: [{ tool: "fs.write_text" }] });
+    const endings = [
+      play(unproven, [...begin(), answered(1, { text: "done, trust me" })]),
+      play(contractOf(), [...begin(), modelFailed(1, { retryable: false })]),
+      play(contractOf(), [...begin(), cancel()]),
+    ].map(({ entries }) => lifecycleEvents(entries).at(-1));
+    expect(endings.map((last) => last?.event_type)).toEqual(["run.failed", "run.failed", "run.cancelled"]);
+    expect(endings.map((last) => last?.payload)).toMatchObject(endings.map(() => ({ answer_ref: null })));
   });
 
   verifies("O-2.1", "a run cancelled before it started goes from run.created to run.cancelled", () => {

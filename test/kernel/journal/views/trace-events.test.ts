@@ -1,8 +1,23 @@
 import fc from "fast-check";
 import { Compile } from "typebox/compile";
 import { describe, expect, test } from "vitest";
+import type { ContractTerms } from "../../../../src/kernel/contract/contract.ts";
+import type { Entry } from "../../../../src/kernel/journal/entry.ts";
+import type { RunEvent } from "../../../../src/kernel/journal/event.ts";
 import { type TraceEvent, TraceEventSchema, traceEvents } from "../../../../src/kernel/journal/views/trace-events.ts";
 import { verifies } from "../../../requirements.ts";
+import {
+  answered,
+  begin,
+  compacted,
+  contractOf,
+  finished,
+  modelFailed,
+  play,
+  ref,
+  timer,
+  toolTurn,
+} from "../../machine/scripted-run.ts";
 import { anyRun } from "./any-run.ts";
 import { CANARY, hashOf } from "./canned-events.ts";
 import { call, calls, type RunEnd, type TurnScript } from "./run-script.ts";
@@ -205,6 +220,19 @@ describe("what is not there is not traced", () => {
   });
 });
 
+verifies("S-2.5", "what a notes block asked for is traced after its patch, in its order", () => {
+  const actions = [
+    { action: "condense_now", status: "done" },
+    { action: "forget", status: "ignored" },
+  ];
+  const notes = { status: "applied" as const, ref: ref("notes"), actions };
+  const step = { run_id: "run_1", step_id: "step-1" };
+  const events = traceEvents(play(contractOf(), [...begin(), answered(1, { text: "noted", notes })]).entries);
+  expect(kindsOf(events)).toEqual(["retrieval", "llm_req", "llm_stream", "llm_done", "notes_patch", "actions"]);
+  expect(dataOf(events, "notes_patch")).toEqual([{ ...step, status: "applied", ref: ref("notes") }]);
+  expect(dataOf(events, "actions")).toEqual([{ ...step, actions }]);
+});
+
 describe("what ended the wait for a model", () => {
   const unanswered = {
     run_id: "run_1",
@@ -227,6 +255,42 @@ describe("what ended the wait for a model", () => {
     ["compaction-failed", { ended_by: "context.compacted", input_tokens: 7, output_tokens: 3, cost_microusd: 2 }],
   ] as const)("%s", (end, told) => {
     expect(dataOf(traceOf([], end), "llm_done")).toEqual([{ ...unanswered, ...told }]);
+  });
+
+  describe("costs what its event says, and nothing where it says nothing", () => {
+    const usage = { inputTokens: 11, outputTokens: 13, costMicrousd: 17 };
+    const charged = { input_tokens: 11, output_tokens: 13, cost_microusd: 17 };
+    // Full from 500 tokens on, and with an effect still missing nothing to wrap up.
+    const terms: Partial<ContractTerms> = {
+      contextBudget: { contextWindow: 1_000, reservedSystem: 101, reservedSynthesis: 50, forceSynthesisAtRatio: 0.5 },
+      requiredEffects: [{ tool: "fs.write_text" }],
+    };
+    const filling = toolTurn(1, { id: "c1", tool: "fs.read_text" }, { result: finished("c1", { tokens: 395 }) });
+    const WAITS: readonly (readonly [string, readonly RunEvent[], object])[] = [
+      ["a timer", [timer("step", 120_000)], { ended_by: "timer.fired" }],
+      [
+        "a failure",
+        [modelFailed(1, { code: "http.502", retryable: false, usage })],
+        { ended_by: "model.failed", code: "http.502", ...charged },
+      ],
+      [
+        "a compaction that made no room",
+        [...filling, compacted(500, { usage })],
+        { step_id: "step-2", ended_by: "context.compacted", ...charged },
+      ],
+    ];
+    for (const [what, events, told] of WAITS) {
+      verifies("S-6.1", what, () => {
+        const { entries } = play(contractOf(terms), [...begin(), ...events]);
+        expect(dataOf(traceEvents(entries), "llm_done").at(-1)).toEqual({ ...unanswered, ...told });
+      });
+    }
+
+    test("no event at all", () => {
+      const { entries } = play(contractOf(), [...begin(), modelFailed(1, { retryable: false, usage })]);
+      const silent = entries.map((entry): Entry => (entry.kind === "INFER" ? { ...entry, result: null } : entry));
+      expect(dataOf(traceEvents(silent), "llm_done")).toEqual([{ ...unanswered, ended_by: "" }]);
+    });
   });
 
   test("a rejected answer", () => {
