@@ -52,6 +52,7 @@ export type RefusalCode =
   | "queue.full"
   | "payload.too_large"
   | "auth.forbidden"
+  | "store.unavailable"
   | "internal.error";
 
 export interface Refusal {

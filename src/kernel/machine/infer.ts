@@ -96,7 +96,9 @@ function readFailure(turn: Turn, phase: Inferring, event: EventOf<"model.failed"
     // The inference did not take place; what it cost all the same is charged.
     budget: { ...budget, inferences: budget.inferences - 1 },
   });
-  const { retryable, retryAfterMs } = event;
+  const { code, retryable, retryAfterMs } = event;
+  // A purse beyond the run's own (a day's, an agent's) did not cover it: nothing was sent, and trying again is no help.
+  if (code === "budget.spend" || code === "budget.tokens") return fail(recordInfer(failed, phase, event), code);
   const ending = { kind: "unreachable", mode: phase.mode, retryable, retryAfterMs } as const;
   return moveTo(recordInfer(failed, phase, event), { to: "COMMIT", ending });
 }

@@ -37,7 +37,7 @@ export interface NewRun {
   readonly contractHash: Hash;
   /** The sealed contract as canonical JSON in wire spelling. */
   readonly contract: string;
-  /** The `run.accepted` event without its times, as canonical JSON: what was found when the run was accepted. */
+  /** What was found when the run was accepted, as JSON (`Acceptance`): enough to begin it, or begin it again. */
   readonly accepted: string;
   readonly createdAt: string;
 }
@@ -152,7 +152,10 @@ export type Write =
   | { readonly type: "consume-approval"; readonly id: ApprovalId; readonly planHash: Hash }
   /** What a reservation turned out to cost; 0 gives it back. Of one that was never made, or is settled, nothing changes. */
   | { readonly type: "settle-spend"; readonly runId: RunId; readonly attempt: number; readonly amount: SpendAmount }
-  /** Counts against every scope, or, when one of them would pass its limit, against none (`CommitResult.spend`). */
+  /**
+   * Counts against every scope, or, when one of them would pass its limit, against none (`CommitResult.spend`). One that
+   * was made before for this attempt is granted and not counted again.
+   */
   | {
       readonly type: "reserve-spend";
       readonly runId: RunId;

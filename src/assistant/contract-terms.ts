@@ -1,0 +1,120 @@
+/**
+ * Terms of a run: the defaults, what the model allows, what the operator configured, what the caller asked for.
+ *
+ * T1. A caller narrows or widens within ceilings; beyond one it is told which, and nothing is sealed.
+ * T2. `allowed_tools` that nobody named are all tools which policy grants this channel, frozen here.
+ */
+import { Compile, type Validator } from "typebox/compile";
+import { type ContractTerms, ContractTermsSchema } from "../kernel/contract/contract.ts";
+import { DEFAULT_TERMS } from "../kernel/contract/default-terms.ts";
+import { MAX_CONTRACT_DEPTH } from "../kernel/contract/seal-contract.ts";
+import { matchesTool } from "../kernel/policy/tool-pattern.ts";
+import type { ToolPolicy } from "../kernel/policy/tool-policy.ts";
+import { jsonProblem } from "../kernel/vocabulary/json-problem.ts";
+import type { ChannelClass } from "../kernel/vocabulary/risk.ts";
+import type { ConfiguredModel } from "../runtime/ports/model-backend.ts";
+import type { RegisteredTool, Toolbox } from "../runtime/ports/toolbox.ts";
+import type { ContractOverrides } from "./assistant.ts";
+
+export interface Ceilings {
+  readonly maxInferences: number;
+  readonly maxTokensConsumed: number;
+  readonly maxOutputTokens: number;
+  readonly stepTimeoutMs: number;
+  readonly totalTimeoutMs: number;
+  /** Null: no limit per run. */
+  readonly maxSpendMicrousd: number | null;
+}
+
+const HOUR_MS = 3_600_000;
+export const DEFAULT_CEILINGS: Ceilings = {
+  maxInferences: 10_000,
+  maxTokensConsumed: 1_000_000_000,
+  maxOutputTokens: 1_000_000,
+  stepTimeoutMs: 24 * HOUR_MS,
+  totalTimeoutMs: 24 * HOUR_MS,
+  maxSpendMicrousd: null,
+};
+
+export interface TermsRequest {
+  readonly contractId: string;
+  readonly model: ConfiguredModel;
+  readonly toolbox: Toolbox;
+  readonly policy: ToolPolicy;
+  readonly channelClass: ChannelClass;
+  readonly overrides: ContractOverrides;
+  readonly approvedTools: readonly string[];
+  readonly ceilings: Ceilings;
+}
+
+export type DraftedTerms =
+  | { readonly ok: true; readonly terms: ContractTerms }
+  | { readonly ok: false; readonly problem: string };
+
+export function contractTerms(request: TermsRequest): DraftedTerms {
+  const { overrides, ceilings, model } = request;
+  const exceeded = Object.entries(ceilings).find(([term, most]) => {
+    const asked = overrides[term as keyof Ceilings];
+    return asked !== undefined && most !== null && !(asked <= most);
+  });
+  if (exceeded !== undefined) return { ok: false, problem: `${wireName(exceeded[0])} must be at most ${exceeded[1]}` };
+  const { allowedTools, requiredEffects, cycleForbid, ...plain } = overrides;
+  const window = Math.min(model.contextWindow, CONTEXT_CAP);
+  const terms: ContractTerms = {
+    ...DEFAULT_TERMS,
+    maxSpendMicrousd: ceilings.maxSpendMicrousd,
+    maxTokensConsumed: Math.min(DEFAULT_TERMS.maxTokensConsumed, ceilings.maxTokensConsumed),
+    maxOutputTokens: Math.min(DEFAULT_TERMS.maxOutputTokens, model.maxOutputTokens),
+    contextBudget: { ...DEFAULT_TERMS.contextBudget, ...reservesFor(window), contextWindow: window },
+    toolOutputBudget: { ...DEFAULT_TERMS.toolOutputBudget },
+    cycleForbid: (cycleForbid ?? []).map(([first, then]): [string, string] => [first, then]),
+    requiredEffects: (requiredEffects ?? []).map((effect) => ({ ...effect })),
+    allowedTools: [...(allowedTools ?? grantedTools(request))],
+    ...plain,
+    contractId: request.contractId,
+    modelProfileId: model.profile.id,
+    adapterVersion: model.profile.adapterVersion,
+    model: model.ref,
+    toolsDigest: request.toolbox.digest,
+    policy: request.policy,
+    channelClass: request.channelClass,
+    capabilities: [],
+    approvedTools: [...request.approvedTools],
+  };
+  const problem = jsonProblem(terms, MAX_CONTRACT_DEPTH) ?? schemaProblem(terms);
+  return problem === null ? { ok: true, terms } : { ok: false, problem };
+}
+
+/** The largest window that is worth its price by default. */
+const CONTEXT_CAP = 1_000_000;
+
+/** Small windows keep the proportions of the default one. */
+function reservesFor(contextWindow: number): { reservedSystem: number; reservedSynthesis: number } {
+  const share = Math.floor(contextWindow / 8);
+  const { reservedSystem, reservedSynthesis } = DEFAULT_TERMS.contextBudget;
+  return { reservedSystem: Math.min(reservedSystem, share), reservedSynthesis: Math.min(reservedSynthesis, share) };
+}
+
+export function grantedTools({
+  toolbox,
+  policy,
+  channelClass,
+}: Pick<TermsRequest, "toolbox" | "policy" | "channelClass">): readonly string[] {
+  const grants = [policy.allow, policy.channels[channelClass] ?? []];
+  const isGranted = ({ name, risk }: RegisteredTool): boolean =>
+    policy.risk[risk] !== "deny" && grants.every((patterns) => patterns.some((pattern) => matchesTool(pattern, name)));
+  return toolbox.tools.filter(isGranted).map(({ name }) => name);
+}
+
+let check: Validator | null = null;
+
+function schemaProblem(terms: ContractTerms): string | null {
+  check ??= Compile(ContractTermsSchema);
+  if (check.Check(terms)) return null;
+  const [error] = check.Errors(terms);
+  return error === undefined ? "not a contract" : `${wireName(error.instancePath.slice(1))} ${error.message}`;
+}
+
+function wireName(term: string): string {
+  return term.replaceAll(/[A-Z]/g, (capital) => `_${capital.toLowerCase()}`);
+}

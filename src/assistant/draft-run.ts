@@ -1,0 +1,227 @@
+/**
+ * From a request to a run that can be accepted: who acts, with which model, under which contract, with which words.
+ *
+ * D1. Nothing is guessed: an unknown agent, session or model is refused by name.
+ * D2. The message is redacted before it becomes a body; secrets that were loaded never reach the store (P-5.4).
+ */
+import { childTerms } from "../kernel/contract/child-contract.ts";
+import { sealContract } from "../kernel/contract/seal-contract.ts";
+import type { ToolPolicy } from "../kernel/policy/tool-policy.ts";
+import type { Redactor } from "../kernel/redaction/redact.ts";
+import { asRunId, asSessionId, type SessionId } from "../kernel/vocabulary/identifiers.ts";
+import { joinLabels, USER_LABELS } from "../kernel/vocabulary/labels.ts";
+import type { Acceptance } from "../runtime/acceptance.ts";
+import { BodyShelf } from "../runtime/body-shelf.ts";
+import type { Delegate } from "../runtime/children.ts";
+import type { ConfiguredModel } from "../runtime/ports/model-backend.ts";
+import { newId, type RandomBytes } from "../runtime/ports/randomness.ts";
+import type { Store } from "../runtime/ports/store.ts";
+import type { Toolbox } from "../runtime/ports/toolbox.ts";
+import { acceptanceWrites, type RunDraft } from "../runtime/runtime.ts";
+import type { Refusal, RunRequest } from "./assistant.ts";
+import { type Ceilings, contractTerms } from "./contract-terms.ts";
+import type { PromptTexts, Said } from "./prompt-stack.ts";
+
+/** As much as one HTTP request may carry. */
+const MAX_MESSAGE_BYTES = 1_048_576;
+/** Earlier turns of a session that a run is reminded of, and how many characters of them. */
+const REMEMBERED_RUNS = 20;
+const REMEMBERED_CHARS = 12_000;
+const DEFAULT_AGENT = "main";
+const AGENT_ALIAS = "agent_default";
+
+export interface DraftingSettings {
+  readonly store: Store;
+  readonly random: RandomBytes;
+  readonly toolbox: Toolbox;
+  readonly redactor: Redactor;
+  readonly texts: PromptTexts;
+  readonly policy: () => ToolPolicy;
+  readonly ceilings: Ceilings;
+  readonly thinkingMode: "never" | "on_error" | "always";
+  readonly isAgent: (agentId: string) => boolean;
+  /** The model a request, an agent or the configuration asks for; a sentence when it cannot be used. */
+  readonly chooseModel: (
+    asked: string | null,
+    agentId: string,
+  ) => { readonly ok: true; readonly model: ConfiguredModel } | { readonly ok: false; readonly message: string };
+}
+
+export type Drafted = { readonly ok: true; readonly draft: RunDraft } | Refusal;
+
+export async function draftRun(settings: DraftingSettings, request: RunRequest): Promise<Drafted> {
+  const agentId = request.agentId === AGENT_ALIAS ? DEFAULT_AGENT : request.agentId;
+  const problem = messageProblem(request.message);
+  if (problem !== null) return problem;
+  if (agentId !== DEFAULT_AGENT && !settings.isAgent(agentId))
+    return refuse("not_found", `there is no agent ${agentId}`);
+  if (request.sessionId !== null && !(await settings.store.hasSession(request.sessionId))) {
+    return refuse("not_found", `there is no session ${request.sessionId}`);
+  }
+  const chosen = settings.chooseModel(request.model, agentId);
+  if (!chosen.ok) return refuse("invalid.request", chosen.message);
+  const drafted = contractTerms({
+    contractId: newId("contract", settings.random),
+    model: chosen.model,
+    toolbox: settings.toolbox,
+    policy: settings.policy(),
+    channelClass: "cli_local",
+    overrides: request.contract,
+    approvedTools: request.approvedTools,
+    ceilings: settings.ceilings,
+  });
+  if (!drafted.ok) return refuse("invalid.request", drafted.problem);
+  const shelf = new BodyShelf(settings.random, new Map());
+  const message = settings.redactor.redactText(request.message).text;
+  const messageRef = shelf.keep(message);
+  const history = request.sessionId === null ? [] : await remember(settings, request.sessionId);
+  const contract = sealContract(drafted.terms);
+  const offered = settings.toolbox.tools.filter(({ name }) => contract.allowedTools?.includes(name));
+  const { opening, prompt } = settings.texts.stack(
+    agentId,
+    [...history, { role: "user", ref: messageRef, text: message }],
+    offered,
+  );
+  const sessionId = request.sessionId ?? asSessionId(newId("session", settings.random));
+  const acceptance: Acceptance = {
+    event: {
+      type: "run.accepted",
+      messageRef,
+      agentId,
+      sessionId,
+      principal: request.principal,
+      labels: USER_LABELS,
+      prompt,
+      retrieved: [],
+      tools: { digest: settings.toolbox.digest, names: settings.toolbox.tools.map(({ name }) => name) },
+      profile: { ...chosen.model.profile, grammarProfiles: [...chosen.model.profile.grammarProfiles] },
+    },
+    opening,
+  };
+  return {
+    ok: true,
+    draft: {
+      run: {
+        runId: asRunId(newId("run", settings.random)),
+        agentId,
+        sessionId,
+        source: request.source,
+        lane: `session:${sessionId}`,
+        parentRunId: null,
+        model: chosen.model.ref,
+        thinkingMode: request.thinkingMode ?? settings.thinkingMode,
+      },
+      contract,
+      acceptance,
+      bodies: shelf.takeUnwritten(),
+      beginsSession: request.sessionId === null,
+      idempotencyKey: request.idempotencyKey,
+      inbound: null,
+    },
+  };
+}
+
+/** A child's contract is its parent's, carved; it sees the task it is given and nothing of its parent's history (T-3b). */
+export function delegateWith(settings: DraftingSettings, now: () => string): Delegate {
+  return ({ parent, contract, left, childRunId, agent, message, labels }) => {
+    if (agent !== DEFAULT_AGENT && !settings.isAgent(agent)) return { problem: `There is no agent ${agent}.` };
+    const carved = childTerms(contract, left, {
+      contractId: newId("contract", settings.random),
+      tools: contract.allowedTools ?? [],
+      toolPolicy: "optional",
+      maxInferences: Math.ceil(left.inferences / 2),
+      maxTokensConsumed: Math.ceil(left.tokens / 2),
+      maxSpendMicrousd: left.spendMicrousd === null ? null : Math.ceil(left.spendMicrousd / 2),
+      totalTimeoutMs: contract.totalTimeoutMs,
+    });
+    if (!carved.ok)
+      return {
+        problem: carved.problem === "too-deep" ? "Delegation is nested too deeply." : "No budget is left to delegate.",
+      };
+    const child = sealContract({ ...carved.terms, strictMode: false, tokenGate: false });
+    const shelf = new BodyShelf(settings.random, new Map());
+    const messageRef = shelf.keep(message);
+    const said: readonly Said[] = [{ role: "user", ref: messageRef, text: message }];
+    const offered = settings.toolbox.tools.filter(({ name }) => child.allowedTools?.includes(name));
+    const { opening, prompt } = settings.texts.stack(agent, said, offered);
+    const sessionId = asSessionId(newId("session", settings.random));
+    const chosen = settings.chooseModel(contract.model, agent);
+    if (!chosen.ok) return { problem: chosen.message };
+    const draft: RunDraft = {
+      run: {
+        runId: childRunId,
+        agentId: agent,
+        sessionId,
+        source: "run",
+        lane: `run:${parent.runId}`,
+        parentRunId: parent.runId,
+        model: contract.model,
+        thinkingMode: parent.thinkingMode,
+      },
+      contract: child,
+      acceptance: {
+        event: {
+          type: "run.accepted",
+          messageRef,
+          agentId: agent,
+          sessionId,
+          principal: `run:${parent.runId}`,
+          labels: joinLabels(USER_LABELS, labels),
+          prompt,
+          retrieved: [],
+          tools: { digest: settings.toolbox.digest, names: settings.toolbox.tools.map(({ name }) => name) },
+          profile: { ...chosen.model.profile, grammarProfiles: [...chosen.model.profile.grammarProfiles] },
+        },
+        opening,
+      },
+      bodies: shelf.takeUnwritten(),
+      beginsSession: true,
+      idempotencyKey: null,
+      inbound: null,
+    };
+    const { maxInferences: inferences, maxTokensConsumed: tokens, maxSpendMicrousd, contractHash } = child;
+    return {
+      child: { runId: childRunId, contractHash, budget: { inferences, tokens, spendMicrousd: maxSpendMicrousd ?? 0 } },
+      writes: acceptanceWrites(draft, now()),
+    };
+  };
+}
+
+/** What was said before in this session, the latest that fits. */
+async function remember({ store }: DraftingSettings, sessionId: SessionId): Promise<readonly Said[]> {
+  const runs = await store.sessionRuns(sessionId, REMEMBERED_RUNS);
+  const turns = runs.flatMap(({ accepted, answerRef }) => {
+    const { messageRef } = (JSON.parse(accepted) as Acceptance).event;
+    return answerRef === null ? [] : [{ messageRef, answerRef }];
+  });
+  const bodies = await store.readBodies(turns.flatMap(({ messageRef, answerRef }) => [messageRef, answerRef]));
+  const remembered: Said[] = [];
+  let chars = 0;
+  for (const { messageRef, answerRef } of turns.toReversed()) {
+    const asked = bodies.get(messageRef)?.text;
+    const answered = bodies.get(answerRef)?.text;
+    if (asked === undefined || answered === undefined) continue;
+    chars += asked.length + answered.length;
+    if (chars > REMEMBERED_CHARS) break;
+    remembered.unshift(
+      { role: "user", ref: messageRef, text: asked },
+      { role: "assistant", ref: answerRef, text: answered },
+    );
+  }
+  return remembered;
+}
+
+function messageProblem(message: string): Refusal | null {
+  if (message.trim() === "") return refuse("invalid.request", "message is required");
+  if (!message.isWellFormed()) return refuse("invalid.request", "message is not well-formed Unicode");
+  const bytes = Buffer.byteLength(message);
+  if (bytes <= MAX_MESSAGE_BYTES) return null;
+  return refuse(
+    "payload.too_large",
+    `message has ${bytes} bytes; at most ${MAX_MESSAGE_BYTES} are taken: put it into a file`,
+  );
+}
+
+function refuse(code: Refusal["code"], message: string): Refusal {
+  return { ok: false, code, message };
+}

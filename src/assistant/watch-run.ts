@@ -1,0 +1,62 @@
+/**
+ * Watching a run: first what is recorded, then what happens, without a gap and without a repeat.
+ *
+ * W1. The watcher is in place before the journal is read; what comes twice is dropped by its seq.
+ * W2. It ends after the terminal event, or when the signal aborts; then nobody is watching any more.
+ */
+import type { Entry } from "../kernel/journal/entry.ts";
+import { lifecycleEvents } from "../kernel/journal/views/lifecycle-events.ts";
+import type { RunId } from "../kernel/vocabulary/identifiers.ts";
+import type { Store } from "../runtime/ports/store.ts";
+import type { Delta } from "../runtime/release-text.ts";
+import { readWholeJournal } from "../runtime/run-journal.ts";
+import type { Runtime } from "../runtime/runtime.ts";
+import type { RunNews } from "./assistant.ts";
+
+type Heard = { readonly entries: readonly Entry[] } | { readonly delta: Delta };
+
+export async function* watchRun(
+  store: Store,
+  runtime: Pick<Runtime, "watch">,
+  runId: RunId,
+  afterSeq: number,
+  signal: AbortSignal,
+): AsyncGenerator<RunNews> {
+  const heard: Heard[] = [];
+  let wakeUp = (): void => {};
+  const put = (item: Heard): void => {
+    heard.push(item);
+    wakeUp();
+  };
+  const stopWatching = runtime.watch(runId, {
+    entries: (entries) => put({ entries }),
+    delta: (delta) => put({ delta }),
+  });
+  const onAbort = (): void => wakeUp();
+  signal.addEventListener("abort", onAbort);
+  try {
+    const { entries: recorded } = await readWholeJournal(store, runId);
+    const entries = [...recorded];
+    let told = afterSeq;
+    for (;;) {
+      for (const event of lifecycleEvents(entries)) {
+        if (event.seq <= told) continue;
+        told = event.seq;
+        yield { kind: "event", event };
+      }
+      if (entries.at(-1)?.kind === "TERMINATE" || signal.aborted) return;
+      while (heard.length === 0 && !signal.aborted) {
+        await new Promise<void>((resolve) => {
+          wakeUp = resolve;
+        });
+      }
+      for (const item of heard.splice(0)) {
+        if ("delta" in item) yield { kind: "delta", ...item.delta };
+        else entries.push(...item.entries.filter(({ seq }) => seq > entries.length));
+      }
+    }
+  } finally {
+    stopWatching();
+    signal.removeEventListener("abort", onAbort);
+  }
+}

@@ -1,0 +1,267 @@
+/**
+ * Questions to people: asked durably, answered once, by somebody who was authenticated (X-12).
+ *
+ * A1. A question is durable before anybody is asked. The same question after a restart is the same question: its id
+ *     follows from run, step, call and plan.
+ * A2. Where nobody can be reached, permission is denied at once. What became of an interrupted effect is asked all the
+ *     same: it may be answered later, until it expires.
+ * A3. Silence is a denial. Deciding takes the hash of the plan that was shown; another one is a conflict.
+ */
+import type { Answer } from "../kernel/journal/entry.ts";
+import type { LedgerDraft } from "../kernel/journal/ledger.ts";
+import type { Command } from "../kernel/machine/command.ts";
+import { hashCanonical } from "../kernel/vocabulary/hash.ts";
+import { type ApprovalId, asApprovalId, type Hash, type RunId } from "../kernel/vocabulary/identifiers.ts";
+import type { BodyShelf } from "./body-shelf.ts";
+import { estimateTokens } from "./estimate-tokens.ts";
+import type { ApprovalCard } from "./ports/approver.ts";
+import { timestampOf } from "./ports/clock.ts";
+import {
+  type ApprovalState,
+  type Page,
+  type StoredApproval,
+  type StoredRun,
+  StoreError,
+  type Write,
+} from "./ports/store.ts";
+import type { RunPorts } from "./run-ports.ts";
+
+type AskApproval = Extract<Command, { type: "ask-approval" }>;
+
+export interface Question {
+  readonly question: AskApproval;
+  readonly tool: string;
+  /** The whole plan, as a person reads it. */
+  readonly shown: string;
+}
+
+export interface ApprovalVerdict {
+  readonly id: ApprovalId;
+  readonly decision: "allow" | "deny" | "done" | "retry" | "fail";
+  readonly planHash: Hash;
+  readonly principal: string;
+}
+
+export type Decided =
+  | { readonly ok: true; readonly runId: RunId }
+  | { readonly ok: false; readonly code: "not_found" | "conflict" | "invalid.request"; readonly message: string };
+
+const STATE_OF = { allow: "allowed", deny: "denied", done: "done", retry: "retry", fail: "fail" } as const;
+const SWEEP_PAGE = 200;
+
+export class Approvals {
+  readonly #ports: Pick<RunPorts, "store" | "clock" | "approver" | "approvalTimeoutMs">;
+  /** The run's question was answered: it can go on. */
+  readonly #wakeRun: (runId: RunId) => void;
+  #disarm: () => void = () => {};
+
+  constructor(
+    ports: Pick<RunPorts, "store" | "clock" | "approver" | "approvalTimeoutMs">,
+    wakeRun: (runId: RunId) => void,
+  ) {
+    this.#ports = ports;
+    this.#wakeRun = wakeRun;
+  }
+
+  /** What is answered already, in the order it was decided; the rest is asked and waited for. */
+  async ask(run: StoredRun, questions: readonly Question[], shelf: BodyShelf): Promise<readonly Answer[]> {
+    const { store, approver, clock } = this.#ports;
+    const known = new Map((await store.approvalsOf(run.runId)).map((approval) => [approval.id, approval]));
+    const asked = questions.map((question) => ({ ...question, id: approvalIdOf(run.runId, question.question) }));
+    const decided = asked
+      .flatMap(({ id, question }) => {
+        const approval = known.get(id);
+        return approval === undefined || approval.state === "pending" ? [] : [{ approval, question }];
+      })
+      .sort((a, b) => (a.approval.decidedAtMs ?? 0) - (b.approval.decidedAtMs ?? 0));
+    const fresh = asked.filter(({ id }) => !known.has(id));
+    const unreachable = approver.isReachable() ? [] : fresh.filter(({ question }) => question.kind === "approve");
+    const open = fresh.filter((each) => !unreachable.includes(each));
+    const nowMs = clock.nowMs();
+    const cards = open.map((each) => ({ ...this.#cardOf(run, each, shelf, nowMs), id: each.id }));
+    const hasPending = cards.length > 0 || asked.some(({ id }) => known.get(id)?.state === "pending");
+    if (hasPending) await this.#write(run, cards, shelf);
+    for (const card of cards) approver.ask(card);
+    for (const { id, shown } of asked) {
+      const approval = known.get(id);
+      if (approval?.state === "pending") approver.ask({ ...approval, shown });
+    }
+    if (hasPending)
+      this.#arm(Math.min(...[...cards, ...known.values()].filter(isPending).map(({ expiresAtMs }) => expiresAtMs)));
+    return [
+      ...decided.map(({ approval, question }) => answerOf(question, approval)),
+      ...unreachable.map(({ question, id }) => unreachableAnswer(question, id)),
+    ];
+  }
+
+  async decide({ id, decision, planHash, principal }: ApprovalVerdict): Promise<Decided> {
+    const { store, clock } = this.#ports;
+    const approval = await store.findApproval(id);
+    if (approval === null) return refuse("not_found", `there is no approval ${id}`);
+    const answers = approval.kind === "approve" ? ["allow", "deny"] : ["done", "retry", "fail"];
+    if (!answers.includes(decision)) {
+      return refuse("invalid.request", `this question is answered by ${answers.join(", ")}`);
+    }
+    if (approval.state !== "pending") return refuse("conflict", `it was ${approval.state} already`);
+    const atMs = clock.nowMs();
+    // From the deadline on silence has been the answer, even if nobody has written it down yet.
+    if (!(atMs < approval.expiresAtMs)) return refuse("conflict", "it has expired");
+    if (planHash !== approval.planHash) return refuse("conflict", "the plan is not the one that was shown");
+    return this.#settle(approval, STATE_OF[decision], principal, atMs);
+  }
+
+  async pending(page: Page): Promise<readonly ApprovalCard[]> {
+    const { store } = this.#ports;
+    const approvals = await store.pendingApprovals(page);
+    const bodies = await store.readBodies(approvals.map(({ planRef }) => planRef));
+    return approvals.map((approval) => ({ ...approval, shown: bodies.get(approval.planRef)?.text ?? "[erased]" }));
+  }
+
+  /** Denies what has expired and looks again when the next one will. */
+  async sweep(): Promise<void> {
+    const { store, clock } = this.#ports;
+    let next = Number.POSITIVE_INFINITY;
+    for (let offset = 0; ; ) {
+      const page = await store.pendingApprovals({ limit: SWEEP_PAGE, offset });
+      for (const approval of page) {
+        const nowMs = clock.nowMs();
+        if (nowMs < approval.expiresAtMs) {
+          next = Math.min(next, approval.expiresAtMs);
+          offset += 1;
+        } else {
+          await this.#settle(approval, "expired", "system", nowMs);
+        }
+      }
+      if (page.length < SWEEP_PAGE) break;
+    }
+    this.#arm(next);
+  }
+
+  /** The run has ended: nobody needs to answer any more. */
+  async withdraw(runId: RunId): Promise<void> {
+    const { store, approver, clock } = this.#ports;
+    for (const approval of await store.approvalsOf(runId)) {
+      if (approval.state !== "pending") continue;
+      approver.withdraw(approval.id);
+      await store.commit(
+        [{ type: "decide-approval", id: approval.id, state: "expired", by: "system", atMs: clock.nowMs() }],
+        "lazy",
+      );
+    }
+  }
+
+  stop(): void {
+    this.#disarm();
+  }
+
+  async #settle(
+    approval: StoredApproval,
+    state: Exclude<ApprovalState, "pending" | "consumed">,
+    by: string,
+    atMs: number,
+  ): Promise<Decided> {
+    const { store, approver } = this.#ports;
+    const { id, runId } = approval;
+    try {
+      await store.commit(
+        [
+          { type: "decide-approval", id, state, by, atMs },
+          { type: "append-ledger", draft: ledgerDraft(approval, state, by, timestampOf(atMs)) } as Write,
+        ],
+        "barrier",
+      );
+    } catch (error) {
+      if (error instanceof StoreError && error.code === "store.conflict")
+        return refuse("conflict", "it was decided already");
+      throw error;
+    }
+    approver.withdraw(id);
+    this.#wakeRun(runId);
+    return { ok: true, runId };
+  }
+
+  #cardOf(run: StoredRun, { question, tool, shown }: Question, shelf: BodyShelf, nowMs: number): ApprovalCard {
+    const { kind, callId, step, planHash, why, labels } = question;
+    return {
+      id: approvalIdOf(run.runId, question),
+      runId: run.runId,
+      sessionId: run.sessionId,
+      callId,
+      step,
+      kind,
+      tool,
+      planRef: shelf.keep(shown),
+      planHash,
+      why,
+      labels,
+      createdAtMs: nowMs,
+      expiresAtMs: nowMs + this.#ports.approvalTimeoutMs,
+      state: "pending",
+      decidedBy: null,
+      decidedAtMs: null,
+      shown,
+    };
+  }
+
+  async #write({ runId, sessionId }: StoredRun, cards: readonly ApprovalCard[], shelf: BodyShelf): Promise<void> {
+    const bodies = shelf.takeUnwritten();
+    await this.#ports.store.commit(
+      [
+        ...(bodies.length === 0 ? [] : [{ type: "put-bodies", sessionId, bodies } as const]),
+        ...cards.map(({ shown: _shown, ...approval }) => ({ type: "insert-approval", approval }) as const),
+        { type: "set-status", runId, status: "waiting_approval" },
+      ],
+      "barrier",
+    );
+  }
+
+  #arm(atMs: number): void {
+    this.#disarm();
+    if (!Number.isFinite(atMs)) return;
+    const delayMs = Math.max(0, atMs - this.#ports.clock.nowMs());
+    this.#disarm = this.#ports.clock.wake(delayMs, () => {
+      // A store that fails here has told its owner; the next start sweeps again.
+      this.sweep().catch(() => {});
+    });
+  }
+}
+
+function isPending({ state }: StoredApproval): boolean {
+  return state === "pending";
+}
+
+function approvalIdOf(runId: RunId, { step, callId, planHash, kind }: AskApproval): ApprovalId {
+  return asApprovalId(`approval_${hashCanonical([runId, step, callId, planHash, kind]).slice(0, 24)}`);
+}
+
+function answerOf({ kind, step, callId, planHash }: AskApproval, { id, state, decidedBy }: StoredApproval): Answer {
+  const by = decidedBy ?? "system";
+  if (kind === "resolve") {
+    const decision = state === "done" || state === "retry" || state === "fail" ? state : "expired";
+    return { type: "effect.resolved", step, callId, decision, by, tokens: estimateTokens("") };
+  }
+  const decision = state === "allowed" || state === "consumed" ? "allow" : state === "denied" ? "deny" : "expired";
+  return { type: "approval.decided", step, approvalId: id, callId, planHash, decision, by };
+}
+
+function unreachableAnswer({ step, callId, planHash }: AskApproval, approvalId: ApprovalId): Answer {
+  return { type: "approval.decided", step, approvalId, callId, planHash, decision: "unreachable", by: "system" };
+}
+
+function ledgerDraft(
+  { kind, runId, callId, id, planHash }: StoredApproval,
+  state: ApprovalState,
+  actor: string,
+  ts: string,
+): LedgerDraft<"approval.decided"> | LedgerDraft<"effect.resolved"> {
+  if (kind === "resolve") {
+    const decision = state === "done" || state === "retry" || state === "fail" ? state : "expired";
+    return { kind: "effect.resolved", ts, actor, data: { runId, callId, decision } };
+  }
+  const decision = state === "allowed" ? "allow" : state === "denied" ? "deny" : "expired";
+  return { kind: "approval.decided", ts, actor, data: { runId, callId, approvalId: id, planHash, decision } };
+}
+
+function refuse(code: "not_found" | "conflict" | "invalid.request", message: string): Decided {
+  return { ok: false, code, message };
+}

@@ -1,0 +1,151 @@
+/**
+ * `call-model`: from the conversation to a `model.answered` or `model.failed`.
+ *
+ * M1. What the model wrote is read by the contract's protocol adapter, redacted, and only then kept: the machine sees
+ *     refs to what the journal may hold.
+ * M2. An answer that repeats a system prompt is replaced by a refusal, in the stream and in what is kept (P-2.5).
+ * M3. A provider that tells no usage is charged what was sent and what came back, by upper bound.
+ */
+import type { ExecutionContract } from "../kernel/contract/contract.ts";
+import type { Answer } from "../kernel/journal/entry.ts";
+import type { Command } from "../kernel/machine/command.ts";
+import type { RunState } from "../kernel/machine/state.ts";
+import { adapterFor } from "../kernel/protocol/adapter-for.ts";
+import { applyNotes, EMPTY_CHECKPOINT } from "../kernel/protocol/checkpoint-state.ts";
+import type { Notes } from "../kernel/protocol/notes.ts";
+import type { ProtocolAdapterResult } from "../kernel/protocol/protocol-adapter.ts";
+import type { RawModelOutput } from "../kernel/protocol/raw-model-output.ts";
+import { type DisclosureGuard, guardAnswer } from "../kernel/redaction/disclosure-guard.ts";
+import type { Redactor } from "../kernel/redaction/redact.ts";
+import { canonicalJson } from "../kernel/vocabulary/canonical-json.ts";
+import { Defect } from "../kernel/vocabulary/defect.ts";
+import { asCallId, type BodyRef } from "../kernel/vocabulary/identifiers.ts";
+import type { AgentMessage } from "../kernel/vocabulary/message.ts";
+import type { JsonValue } from "../kernel/vocabulary/parse-json.ts";
+import { estimateTokens } from "./estimate-tokens.ts";
+import type { ConfiguredModel, ModelReply, ModelRequest, ModelUsage, PromptMessage } from "./ports/model-backend.ts";
+import type { RegisteredTool } from "./ports/toolbox.ts";
+import { costOf } from "./spend.ts";
+
+type CallModel = Extract<Command, { type: "call-model" }>;
+
+export function modelRequest(
+  { model }: ConfiguredModel,
+  command: CallModel,
+  state: RunState,
+  messages: readonly PromptMessage[],
+  registered: readonly RegisteredTool[],
+): ModelRequest {
+  const tools = registered.filter(({ name }) => command.tools.includes(name));
+  return {
+    model,
+    messages,
+    tools,
+    toolChoice: toolChoice(state, tools.length),
+    maxOutputTokens: command.maxOutputTokens,
+  };
+}
+
+/** A model is made to call a tool until one was performed; after that it must be able to close. */
+function toolChoice({ contract, budget }: RunState, offered: number): ModelRequest["toolChoice"] {
+  if (offered === 0) return "none";
+  return contract.toolPolicy === "required" && budget.performed === 0 ? "required" : "auto";
+}
+
+export interface AnswerDesk {
+  readonly model: ConfiguredModel;
+  readonly contract: ExecutionContract;
+  readonly redactor: Redactor;
+  readonly guard: DisclosureGuard;
+  readonly keep: (text: string) => BodyRef;
+}
+
+export function modelAnswer(desk: AnswerDesk, command: CallModel, promptTokens: number, reply: ModelReply): Answer {
+  const { attempt } = command;
+  if (!reply.ok) {
+    const { code, retryable, retryAfterMs } = reply;
+    const usage = priced(desk.model, reply.usage ?? { inputTokens: 0, outputTokens: 0 });
+    return { type: "model.failed", attempt, code, retryable, retryAfterMs, usage };
+  }
+  const { raw, stream } = reply;
+  const adapted = adapt(desk.contract, raw);
+  const usage = reply.usage ?? { inputTokens: promptTokens, outputTokens: outputBound(raw) };
+  const { status, failureCode, adapterVersion: version, rawHash } = adapted;
+  return {
+    type: "model.answered",
+    attempt,
+    rawHash,
+    adapter: { status, failureCode, version },
+    ...spoken(desk, adapted),
+    usage: priced(desk.model, usage),
+    stopReason: shortName(desk.redactor, raw.stopReason),
+    fingerprint: shortName(desk.redactor, raw.model),
+    stream: { ...stream, chars: raw.content.length },
+  };
+}
+
+function adapt(contract: ExecutionContract, raw: RawModelOutput): ProtocolAdapterResult {
+  const adapter = adapterFor(contract.adapterVersion);
+  if (adapter === null) throw new Defect("preflight let an unknown adapter pass");
+  return adapter.adapt(raw, contract.strictMode ? "strict" : "lenient");
+}
+
+type AnsweredEvent = Extract<Answer, { type: "model.answered" }>;
+
+function spoken(
+  desk: AnswerDesk,
+  { canonicalMessage, notes }: ProtocolAdapterResult,
+): Pick<AnsweredEvent, "messageRef" | "textRef" | "calls" | "notes" | "tokens"> {
+  if (canonicalMessage === null) return { messageRef: null, textRef: null, calls: [], notes: null, tokens: 0 };
+  const message = clean(desk, canonicalMessage);
+  const text = canonicalJson(message);
+  return {
+    messageRef: desk.keep(text),
+    textRef: message.content.trim() === "" ? null : desk.keep(message.content),
+    calls: message.toolCalls.map((call) => ({
+      callId: asCallId(call.id),
+      tool: call.name,
+      argsRef: desk.keep(canonicalJson(call.arguments)),
+    })),
+    notes: notes && notesOf(desk, notes),
+    tokens: estimateTokens(text),
+  };
+}
+
+/** The payload as the provider framed it was for the adapter; arguments and text say all that is acted on. */
+function clean({ redactor, guard }: AnswerDesk, message: AgentMessage): AgentMessage {
+  const content = redactor.redactText(guardAnswer(guard, message.content).text).text;
+  const toolCalls = message.toolCalls.map((call) => ({
+    ...call,
+    name: redactor.redactText(call.name).text,
+    arguments: redactor.redactJson(call.arguments as JsonValue).value as Record<string, unknown>,
+    rawPayload: null,
+  }));
+  return { ...message, content, toolCalls };
+}
+
+function notesOf({ redactor, keep }: AnswerDesk, notes: Notes): NonNullable<AnsweredEvent["notes"]> {
+  if (notes.status !== "parsed") return { status: "malformed", ref: null, actions: [] };
+  const { value } = redactor.redactJson(notes.patch as unknown as JsonValue);
+  const { actions } = applyNotes(EMPTY_CHECKPOINT, value as unknown as typeof notes.patch);
+  return {
+    status: "applied",
+    ref: keep(canonicalJson(value)),
+    actions: actions.map(({ action, status }) => ({ action, status })),
+  };
+}
+
+function priced(model: ConfiguredModel, usage: ModelUsage): AnsweredEvent["usage"] {
+  return { inputTokens: usage.inputTokens, outputTokens: usage.outputTokens, costMicrousd: costOf(model, usage) };
+}
+
+function outputBound({ content, toolCalls }: RawModelOutput): number {
+  return toolCalls.reduce((sum, call) => sum + estimateTokens(call.name + call.argumentsText), estimateTokens(content));
+}
+
+const MAX_NAME_CHARS = 128;
+
+/** A provider's word for something: never a place to put content. */
+function shortName(redactor: Redactor, text: string): string {
+  return redactor.redactText(text.toWellFormed().slice(0, MAX_NAME_CHARS)).text.toWellFormed();
+}

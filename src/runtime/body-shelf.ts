@@ -1,0 +1,54 @@
+/**
+ * The bodies of one run while it is being driven: what was written, what still has to be, and what can be read.
+ *
+ * B1. Equal text has one ref within a run, across restarts too: the machine tells repetition by comparing refs.
+ * B2. What `keep` returned is written with the next commit (`takeUnwritten`), so never after the entry that names it.
+ * B3. Text arrives redacted: what is kept here is what the journal stands for.
+ */
+import { type Body, bodyRef } from "../kernel/journal/body.ts";
+import type { BodyRef } from "../kernel/vocabulary/identifiers.ts";
+import type { RandomBytes } from "./ports/randomness.ts";
+
+const SALT_BYTES = 16;
+
+export interface KeptBody extends Body {
+  readonly ref: BodyRef;
+}
+
+export class BodyShelf {
+  readonly #random: RandomBytes;
+  readonly #texts = new Map<BodyRef, string>();
+  readonly #refs = new Map<string, BodyRef>();
+  #unwritten: KeptBody[] = [];
+
+  constructor(random: RandomBytes, known: ReadonlyMap<BodyRef, Body>) {
+    this.#random = random;
+    for (const [ref, { text }] of known) this.#remember(ref, text);
+  }
+
+  keep(text: string): BodyRef {
+    const known = this.#refs.get(text);
+    if (known !== undefined) return known;
+    const salt = this.#random(SALT_BYTES);
+    const ref = bodyRef(salt, text);
+    this.#remember(ref, text);
+    this.#unwritten.push({ ref, salt: Buffer.from(salt).toString("hex"), text });
+    return ref;
+  }
+
+  /** Null when it was erased. */
+  read(ref: BodyRef): string | null {
+    return this.#texts.get(ref) ?? null;
+  }
+
+  takeUnwritten(): readonly KeptBody[] {
+    const taken = this.#unwritten;
+    this.#unwritten = [];
+    return taken;
+  }
+
+  #remember(ref: BodyRef, text: string): void {
+    this.#texts.set(ref, text);
+    this.#refs.set(text, ref);
+  }
+}

@@ -1,0 +1,88 @@
+/**
+ * Delegated runs: a child is a run of its own, under a contract carved out of its parent's.
+ *
+ * H1. A child is inserted in the transaction that makes its parent's intent durable: there is never one without the other.
+ * H2. Its id follows from parent, step and place, so a resumed parent finds it again instead of starting another.
+ * H3. What the parent is told of it is read from the child's sealed journal.
+ */
+import type { RemainingBudget } from "../kernel/contract/child-contract.ts";
+import type { ExecutionContract } from "../kernel/contract/contract.ts";
+import type { Answer, Entry } from "../kernel/journal/entry.ts";
+import type { PlannedCall } from "../kernel/journal/event.ts";
+import type { Lookup } from "../kernel/journal/views/body-content.ts";
+import { answerOf } from "../kernel/journal/views/run-answer.ts";
+import { snapshotOfEntries } from "../kernel/journal/views/run-snapshot.ts";
+import type { Command } from "../kernel/machine/command.ts";
+import type { RunState } from "../kernel/machine/state.ts";
+import { Defect } from "../kernel/vocabulary/defect.ts";
+import type { BodyRef, RunId } from "../kernel/vocabulary/identifiers.ts";
+import type { Labels } from "../kernel/vocabulary/labels.ts";
+import { truncateOutput } from "../kernel/vocabulary/truncate-output.ts";
+import { estimateTokens } from "./estimate-tokens.ts";
+import type { StoredRun, Write } from "./ports/store.ts";
+
+export interface DelegationRequest {
+  readonly parent: StoredRun;
+  readonly contract: ExecutionContract;
+  readonly left: RemainingBudget;
+  readonly childRunId: RunId;
+  readonly agent: string;
+  readonly message: string;
+  /** Of the context that delegates: the child's message carries them. */
+  readonly labels: Labels;
+}
+
+export interface ChildDraft {
+  readonly child: NonNullable<PlannedCall["child"]>;
+  /** Inserts the run and everything it needs to begin. */
+  readonly writes: readonly Write[];
+}
+
+/** Drafts a child; a sentence when there can be none (no such agent, no budget left, nested too deeply). */
+export type Delegate = (request: DelegationRequest) => ChildDraft | { readonly problem: string };
+
+export function remainingBudget({ contract, budget, elapsedMs }: RunState): RemainingBudget {
+  return {
+    inferences: contract.maxInferences - budget.inferences,
+    tokens: contract.maxTokensConsumed - budget.tokens,
+    spendMicrousd: contract.maxSpendMicrousd === null ? null : contract.maxSpendMicrousd - budget.spendMicrousd,
+    elapsedMs: contract.totalTimeoutMs - elapsedMs,
+  };
+}
+
+export function childFinished(
+  { step, callId, child }: Extract<Command, { type: "spawn-child" }>,
+  { contract }: RunState,
+  entries: readonly Entry[],
+  lookup: Lookup,
+  keep: (text: string) => BodyRef,
+): Answer {
+  const ending = entries.at(-1);
+  if (ending?.kind !== "TERMINATE") throw new Defect("a child that has not ended");
+  const { outcome, reason } = ending.decided;
+  const { inferences, tokens, spendMicrousd } = snapshotOfEntries(child.runId, child.contractHash, entries).budget;
+  const said = answerOf(ending, lookup) ?? "";
+  const ok = outcome.startsWith("COMPLETED_");
+  const { maxBytesPerCall, truncationMarker } = contract.toolOutputBudget;
+  const shown = truncateOutput(said, maxBytesPerCall, truncationMarker);
+  const message = `The delegated run ended ${outcome}${reason === null ? "" : ` (${reason})`}. ${said}`.trim();
+  return {
+    type: "child.finished",
+    step,
+    callId,
+    childRunId: child.runId,
+    outcome,
+    headHash: ending.hash,
+    spent: { inferences, tokens, spendMicrousd },
+    response: {
+      ok,
+      outputRef: ok ? keep(shown.text) : null,
+      outputBytes: ok ? shown.bytes : 0,
+      truncated: ok && shown.truncated,
+      error: ok ? null : { code: "internal.error", retryable: false, messageRef: keep(message) },
+      durationMs: ending.elapsedMs,
+    },
+    labels: ending.labels,
+    tokens: estimateTokens(ok ? shown.text : message),
+  };
+}

@@ -1,0 +1,97 @@
+/**
+ * What the model is shown: the prompt the run began with, then what became of each turn, rebuilt from the entries.
+ *
+ * C1. A function of the run's opening prompt and its entries, so a resumed run asks with the same words.
+ * C2. Every call the model proposed is answered once, by a role=tool message with the seed's JSON (S-3.2).
+ * C3. What is not the model's own writing has its markers escaped (S-3.3).
+ * C4. Instructions of a mode (repair, recovery, synthesis) are said for one inference and not kept.
+ */
+import type { DecidedCall, Entry, InferMode } from "../kernel/journal/entry.ts";
+import { contentOf, type Lookup } from "../kernel/journal/views/body-content.ts";
+import {
+  type CallOutcome,
+  observedOutcome,
+  refusedOutcome,
+  shownError,
+  skippedOutcome,
+} from "../kernel/journal/views/call-outcome.ts";
+import { escapeMarkers } from "../kernel/protocol/escape-markers.ts";
+import type { AgentMessage } from "../kernel/vocabulary/message.ts";
+import type { PromptMessage } from "./ports/model-backend.ts";
+
+/** Arguments and results stay what they were: only the new entries of a turn are looked at. */
+export class Conversation {
+  readonly #lookup: Lookup;
+  readonly #messages: PromptMessage[];
+  #calls: readonly DecidedCall[] = [];
+
+  constructor(opening: readonly PromptMessage[], lookup: Lookup) {
+    this.#messages = [...opening];
+    this.#lookup = lookup;
+  }
+
+  hear(entries: readonly Entry[]): void {
+    for (const entry of entries) this.#messages.push(...this.#messagesOf(entry));
+  }
+
+  messages(mode: InferMode): readonly PromptMessage[] {
+    const note = MODE_NOTES[mode];
+    return note === null ? this.#messages : [...this.#messages, { role: "system", content: note }];
+  }
+
+  #messagesOf(entry: Entry): readonly PromptMessage[] {
+    switch (entry.kind) {
+      case "INFER":
+        return this.#spoken(entry.result);
+      case "VALIDATE_CALLS": {
+        this.#calls = entry.decided.calls;
+        const denied = entry.decided.calls.filter(({ decision }) => decision === "deny");
+        return denied.map((call) => this.#resultMessage(call, refusedOutcome(call)));
+      }
+      case "OBSERVE": {
+        const { result, decided } = entry;
+        // To be tried again: the call is not over.
+        if (result?.type === "effect.resolved" && result.decision === "retry") return [];
+        const answered = this.#calls.filter(
+          ({ callId }) => callId === decided.callId || decided.sharedBy.includes(callId),
+        );
+        return answered.map((call) => this.#resultMessage(call, observedOutcome(result)));
+      }
+      case "COMMIT":
+        return entry.decided.skipped.flatMap(({ callId, policyId }) => {
+          const call = this.#calls.find((other) => other.callId === callId);
+          return call === undefined ? [] : [this.#resultMessage(call, skippedOutcome(policyId))];
+        });
+      default:
+        return [];
+    }
+  }
+
+  #spoken(result: Extract<Entry, { kind: "INFER" }>["result"]): readonly PromptMessage[] {
+    if (result?.type !== "model.answered" || result.messageRef === null) return [];
+    const message = contentOf(result.messageRef, this.#lookup) as AgentMessage | string;
+    // Erased since: that something was said remains.
+    if (typeof message === "string") return [{ role: "assistant", content: message, toolCalls: [] }];
+    const toolCalls = message.toolCalls.map(({ id, name, arguments: args }) => ({
+      id,
+      tool: name,
+      argumentsText: JSON.stringify(args),
+    }));
+    return [{ role: "assistant", content: message.content, toolCalls }];
+  }
+
+  #resultMessage({ callId, tool }: DecidedCall, outcome: CallOutcome): PromptMessage {
+    const output = outcome.ok ? contentOf(outcome.outputRef, this.#lookup) : null;
+    const error = shownError(outcome, this.#lookup);
+    const told = { id: callId, tool, ok: outcome.ok, output, error: error && `${error.code}: ${error.message}` };
+    return { role: "tool", callId, tool, content: escapeMarkers(JSON.stringify(told)) };
+  }
+}
+
+const MODE_NOTES: Readonly<Record<InferMode, string | null>> = {
+  normal: null,
+  repair: "Your last answer could not be read. Answer again, exactly in the required form.",
+  recovery:
+    "The last tool calls failed. Look at their errors, change your approach or the arguments, and do not repeat a call that failed.",
+  synthesis: "Answer now with what you know. No more tools can be called.",
+};

@@ -1,0 +1,265 @@
+/**
+ * The driver of one run: feeds events to the machine, makes its entries durable, performs its commands.
+ *
+ * D1. One event at a time. The entries of a step become durable together, and before any of its commands that acts on
+ *     the world; what a side effect brought is durable before anything follows it.
+ * D2. Results of calls dispatched together are told in the order of dispatch.
+ * D3. Starting and resuming are one: the journal is folded (with no entries, to the beginning), the machine is told what
+ *     changed outside, timers that are due fire, effects in doubt are asked about, and what is outstanding is performed.
+ * D4. A parked run leaves: it holds no worker, no lane and no memory. What it waits for starts it again.
+ * D5. When the store refuses, nothing more is performed: what is on disk decides how the run goes on.
+ */
+import type { Answer, Entry } from "../kernel/journal/entry.ts";
+import type { RunEvent } from "../kernel/journal/event.ts";
+import type { Command } from "../kernel/machine/command.ts";
+import { nextDeadline } from "../kernel/machine/deadline.ts";
+import { effectsInDoubt, outstandingCommands } from "../kernel/machine/outstanding.ts";
+import type { RunState } from "../kernel/machine/state.ts";
+import { step } from "../kernel/machine/step.ts";
+import { isParked } from "../kernel/machine/waiting.ts";
+import { canonicalJson } from "../kernel/vocabulary/canonical-json.ts";
+import { hashBytes } from "../kernel/vocabulary/hash.ts";
+import type { CallId } from "../kernel/vocabulary/identifiers.ts";
+import { timestampOf } from "./ports/clock.ts";
+import type { RunDesk } from "./run-desk.ts";
+import { writesFor } from "./run-writes.ts";
+
+export type Departure =
+  | "ended"
+  | "parked"
+  /** The process is going down; the run goes on at the next start. */
+  | "suspended"
+  /** The store refused: somebody else owns the run, or nothing can be written. */
+  | "lost";
+
+export class RunDriver {
+  readonly left: Promise<Departure>;
+  readonly #desk: RunDesk;
+  readonly #leave: (departure: Departure) => void;
+  readonly #mailbox: Answer[] = [];
+  /** What this life of the process has set about, by `commandKey`. */
+  readonly #begun = new Set<string>();
+  readonly #underWay = new Set<AbortController>();
+  readonly #startedMs: number;
+  readonly #elapsedBefore: number;
+  #state: RunState;
+  #isWorking = false;
+  #isStarting = true;
+  #isSuspending = false;
+  #hasLeft = false;
+  #disarm: () => void = () => {};
+
+  constructor(desk: RunDesk, state: RunState) {
+    const { promise, resolve } = Promise.withResolvers<Departure>();
+    this.left = promise;
+    this.#desk = desk;
+    this.#state = state;
+    this.#elapsedBefore = state.elapsedMs;
+    this.#startedMs = desk.ports.clock.monotonicMs();
+    this.#leave = (departure) => {
+      if (this.#hasLeft) return;
+      this.#hasLeft = true;
+      this.#disarm();
+      for (const controller of this.#underWay) controller.abort();
+      resolve(departure);
+    };
+  }
+
+  start(): void {
+    this.#resume()
+      .catch((error: unknown) => this.#failed(error))
+      .finally(() => {
+        this.#isStarting = false;
+        this.#work();
+      });
+  }
+
+  async #resume(): Promise<void> {
+    const { acceptance, run, ports } = this.#desk;
+    const doubted = effectsInDoubt(this.#state);
+    if (this.#state.accepted === null) await this.#hear(acceptance.event);
+    const live = ports.livePolicy();
+    if (canonicalJson(live) !== canonicalJson(policyKnownTo(this.#state))) {
+      await this.#hear({ type: "policy.narrowed", live });
+    }
+    if (run.cancelledBy !== null) await this.#hear({ type: "cancel.requested", by: run.cancelledBy });
+    for (let due = this.#dueTimer(); due !== null; due = this.#dueTimer()) await this.#hear(due);
+    for (const { callId } of doubted) {
+      if (this.#isAwaited(callId)) await this.#hear({ type: "effect.unknown", step: this.#state.step, callId });
+    }
+    const commands = outstandingCommands(this.#state).filter((command) => !this.#begun.has(this.#keyOf(command)));
+    this.#performAll(commands, true);
+  }
+
+  /** Something happened that the run may wait for. */
+  tell(answer: Answer): void {
+    this.#mailbox.push(answer);
+    this.#work();
+  }
+
+  /** Goes at the next safe point: at once, unless an effect that must not be repeated is in flight. */
+  suspend(): void {
+    this.#isSuspending = true;
+    this.#work();
+  }
+
+  #work(): void {
+    if (this.#isWorking || this.#isStarting || this.#hasLeft) return;
+    this.#isWorking = true;
+    this.#drain()
+      .catch((error: unknown) => this.#failed(error))
+      .finally(() => {
+        this.#isWorking = false;
+        if (!this.#hasLeft && this.#hasMail()) this.#work();
+      });
+  }
+
+  async #drain(): Promise<void> {
+    for (let next = this.#takeMail(); next !== null; next = this.#takeMail()) await this.#hear(next);
+    if (this.#isSuspending && effectsInDoubt(this.#state).length === 0) this.#leave("suspended");
+    if (isParked(this.#state) && this.#underWay.size === 0) this.#leave("parked");
+  }
+
+  #hasMail(): boolean {
+    return this.#mailbox.some((answer) => !this.#mustWait(answer));
+  }
+
+  #takeMail(): Answer | null {
+    const index = this.#mailbox.findIndex((answer) => !this.#mustWait(answer));
+    return index === -1 || this.#hasLeft ? null : (this.#mailbox.splice(index, 1)[0] ?? null);
+  }
+
+  /** A result of a call that is in flight, but not the next one (D2). */
+  #mustWait(answer: Answer): boolean {
+    const { phase } = this.#state;
+    if (phase.at !== "OBSERVE" || !("callId" in answer) || this.#isAwaited(answer.callId)) return false;
+    return phase.inFlight.some(({ callId }) => callId === answer.callId);
+  }
+
+  #isAwaited(callId: CallId): boolean {
+    const { phase } = this.#state;
+    return phase.at === "OBSERVE" && phase.inFlight[0]?.callId === callId;
+  }
+
+  async #hear(answer: Answer): Promise<void> {
+    if (this.#hasLeft) return;
+    const { ports } = this.#desk;
+    const before = this.#state;
+    const event = { ...answer, ts: timestampOf(ports.clock.nowMs()), elapsedMs: this.#elapsedMs() } as RunEvent;
+    const { state, entries, commands, defect } = step(before, event);
+    if (defect !== null) ports.onDefect(defect.errorId, defect.error);
+    this.#state = state;
+    this.#desk.conversation.hear(entries);
+    if (!(await this.#makeDurable(before, entries, commands))) return;
+    this.#arm();
+    this.#performAll(commands, false);
+  }
+
+  /** False when the store refused, and the run has been left. */
+  async #makeDurable(before: RunState, entries: readonly Entry[], commands: readonly Command[]): Promise<boolean> {
+    const { ports, observer } = this.#desk;
+    const { writes, urgency, reserving } = writesFor(this.#desk, before, this.#state, entries, commands);
+    if (writes.length === 0) return true;
+    const committed = ports.store.commit(writes, urgency).then((result) => {
+      if (reserving !== null && result.spend?.granted) this.#desk.account.grant(reserving);
+      if (entries.length > 0) observer.entries(entries);
+    });
+    if (urgency === "lazy") {
+      committed.catch((error: unknown) => this.#lost(error));
+      return true;
+    }
+    try {
+      await committed;
+      return true;
+    } catch (error) {
+      this.#lost(error);
+      return false;
+    }
+  }
+
+  #performAll(commands: readonly Command[], isRepeat: boolean): void {
+    if (this.#hasLeft) return;
+    const questions = commands.filter((command) => command.type === "ask-approval");
+    for (const command of commands) {
+      this.#begun.add(this.#keyOf(command));
+      if (command.type === "finish") this.#leave("ended");
+      else if (command.type === "stop-work") this.#stopWork();
+      else if (command.type !== "ask-approval") this.#perform(command, isRepeat);
+    }
+    // They belong together: what was decided before is told in the order in which it was decided.
+    if (questions.length > 0) {
+      this.#attend(() => this.#desk.hands.askApprovals(questions, this.#state));
+    }
+  }
+
+  #perform(command: Command, isRepeat: boolean): void {
+    // What acts on the world waits for the next start; what is asked again then costs nothing now.
+    if (this.#isSuspending) return;
+    this.#attend(async (signal) => {
+      const answer = await this.#desk.hands.perform(command, this.#state, isRepeat, signal);
+      return answer === null ? [] : [answer];
+    });
+  }
+
+  #attend(work: (signal: AbortSignal) => Promise<readonly Answer[]>): void {
+    const controller = new AbortController();
+    this.#underWay.add(controller);
+    work(controller.signal)
+      .then((answers) => this.#mailbox.push(...answers))
+      .catch((error: unknown) => this.#failed(error))
+      .finally(() => {
+        this.#underWay.delete(controller);
+        this.#work();
+      });
+  }
+
+  /** Ends what the run no longer waits for, and asks what it still waits for to come to an end. */
+  #stopWork(): void {
+    for (const controller of this.#underWay) controller.abort();
+    const { phase } = this.#state;
+    const children = phase.at === "OBSERVE" ? phase.inFlight.flatMap(({ child }) => child ?? []) : [];
+    for (const { runId } of children) this.#desk.observer.abandonedChild(runId);
+  }
+
+  #arm(): void {
+    this.#disarm();
+    const deadline = nextDeadline(this.#state);
+    if (deadline === null) return;
+    const { timer, atMs } = deadline;
+    const delayMs = Math.max(0, atMs - this.#elapsedMs()) + 1;
+    this.#disarm = this.#desk.ports.clock.wake(delayMs, () => this.tell({ type: "timer.fired", timer }));
+  }
+
+  #dueTimer(): Answer | null {
+    const deadline = nextDeadline(this.#state);
+    return deadline === null || deadline.atMs > this.#state.elapsedMs
+      ? null
+      : { type: "timer.fired", timer: deadline.timer };
+  }
+
+  #elapsedMs(): number {
+    return this.#elapsedBefore + Math.floor(this.#desk.ports.clock.monotonicMs() - this.#startedMs);
+  }
+
+  #keyOf(command: Command): string {
+    return `${this.#state.step} ${command.type} ${"callId" in command ? command.callId : ""}`;
+  }
+
+  #lost(error: unknown): void {
+    if (this.#hasLeft) return;
+    this.#leave("lost");
+    this.#desk.observer.lost(error);
+  }
+
+  /** Our own code failed while performing: the run ends by name, with a sealed journal. */
+  #failed(error: unknown): void {
+    if (this.#hasLeft) return;
+    const errorId = hashBytes(`${this.#state.chain.hash} ${String(error)}`).slice(0, 16);
+    this.#desk.ports.onDefect(errorId, error);
+    this.#mailbox.push({ type: "defect.found", errorId });
+  }
+}
+
+function policyKnownTo({ live, contract }: RunState) {
+  return live ?? { policy: contract.policy, capabilities: contract.capabilities };
+}

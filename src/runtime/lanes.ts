@@ -1,0 +1,87 @@
+/**
+ * Lanes: the runs of one session go one at a time and in order, those of different sessions side by side.
+ *
+ * L1. A lane has at most one run at work. What was parked and can go on comes before what has not begun.
+ * L2. At most `workers` runs are at work; lanes that are ready take turns.
+ * L3. A run is in its lane once, however often it is put there.
+ */
+export interface Lanes<Id> {
+  /** `first`: before everything that waits there. */
+  put(lane: string, id: Id, where: "first" | "last"): void;
+  /** Takes back what has not begun; false when it is not waiting. */
+  remove(lane: string, id: Id): boolean;
+  /** Nothing more is begun. */
+  close(): void;
+  readonly waiting: number;
+}
+
+interface Lane<Id> {
+  readonly queue: Id[];
+  isBusy: boolean;
+}
+
+/** `begin` settles when the run has left: ended, or parked. */
+export function openLanes<Id>(workers: number, begin: (id: Id) => Promise<void>): Lanes<Id> {
+  const lanes = new Map<string, Lane<Id>>();
+  /** Lanes that have something to do and are not busy, in the order in which they became so. */
+  const ready = new Set<string>();
+  let working = 0;
+  let waiting = 0;
+  let isOpen = true;
+
+  const laneNamed = (name: string): Lane<Id> => {
+    const lane = lanes.get(name) ?? { queue: [], isBusy: false };
+    lanes.set(name, lane);
+    return lane;
+  };
+
+  const beginNext = (name: string): void => {
+    const lane = laneNamed(name);
+    const id = lane.queue.shift();
+    if (id === undefined) return;
+    waiting -= 1;
+    working += 1;
+    lane.isBusy = true;
+    begin(id).finally(() => {
+      working -= 1;
+      lane.isBusy = false;
+      if (lane.queue.length > 0) ready.add(name);
+      else lanes.delete(name);
+      pump();
+    });
+  };
+
+  const pump = (): void => {
+    for (const name of ready) {
+      if (!isOpen || working >= workers) return;
+      ready.delete(name);
+      beginNext(name);
+    }
+  };
+
+  return {
+    put: (name, id, where) => {
+      const lane = laneNamed(name);
+      if (lane.queue.includes(id)) return;
+      if (where === "first") lane.queue.unshift(id);
+      else lane.queue.push(id);
+      waiting += 1;
+      if (!lane.isBusy) ready.add(name);
+      pump();
+    },
+    remove: (name, id) => {
+      const lane = lanes.get(name);
+      const index = lane?.queue.indexOf(id) ?? -1;
+      if (lane === undefined || index === -1) return false;
+      lane.queue.splice(index, 1);
+      waiting -= 1;
+      return true;
+    },
+    close: () => {
+      isOpen = false;
+    },
+    get waiting() {
+      return waiting;
+    },
+  };
+}

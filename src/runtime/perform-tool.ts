@@ -1,0 +1,93 @@
+/**
+ * `run-tool`: performs what was planned and reads the tool's answer as foreign.
+ *
+ * T1. What is no envelope is `tool.malformed`; an output is redacted, then cut at the contract's budget, before
+ *     anybody sees it.
+ * T2. A tool that throws has a defect: the run is told `internal.error`, without its message.
+ */
+import type { ExecutionContract } from "../kernel/contract/contract.ts";
+import type { Answer } from "../kernel/journal/entry.ts";
+import type { Command } from "../kernel/machine/command.ts";
+import type { Redactor } from "../kernel/redaction/redact.ts";
+import { canonicalJson } from "../kernel/vocabulary/canonical-json.ts";
+import type { BodyRef } from "../kernel/vocabulary/identifiers.ts";
+import type { Labels } from "../kernel/vocabulary/labels.ts";
+import type { JsonValue } from "../kernel/vocabulary/parse-json.ts";
+import { parseToolResponse, type ToolError, type ToolResponse } from "../kernel/vocabulary/tool-envelope.ts";
+import { truncateOutput } from "../kernel/vocabulary/truncate-output.ts";
+import { estimateTokens } from "./estimate-tokens.ts";
+
+type RunTool = Pick<Extract<Command, { type: "run-tool" }>, "step" | "callId">;
+
+export interface ResultDesk {
+  readonly contract: ExecutionContract;
+  readonly redactor: Redactor;
+  readonly keep: (text: string) => BodyRef;
+}
+
+export function toolAnswer(desk: ResultDesk, { step, callId }: RunTool, labels: Labels, envelope: unknown): Answer {
+  const parsed = parseToolResponse(envelope);
+  if (!parsed.ok) return { type: "tool.malformed", step, callId, problem: parsed.problem };
+  const { response } = parsed;
+  return response.ok
+    ? succeeded(desk, { step, callId }, labels, response)
+    : failed(desk, { step, callId }, labels, response);
+}
+
+function succeeded(
+  { contract, redactor, keep }: ResultDesk,
+  asked: RunTool,
+  labels: Labels,
+  { output, durationMs }: Extract<ToolResponse, { ok: true }>,
+): Answer {
+  const whole =
+    typeof output === "string"
+      ? redactor.redactText(output.toWellFormed()).text
+      : canonicalJson(redactor.redactJson((output ?? null) as JsonValue).value);
+  const { maxBytesPerCall, truncationMarker } = contract.toolOutputBudget;
+  const { text, bytes, truncated } = truncateOutput(whole, maxBytesPerCall, truncationMarker);
+  return {
+    type: "tool.finished",
+    ...asked,
+    response: { ok: true, outputRef: keep(text), outputBytes: bytes, truncated, error: null, durationMs },
+    labels,
+    tokens: estimateTokens(text),
+  };
+}
+
+function failed(
+  { redactor, keep }: ResultDesk,
+  asked: RunTool,
+  labels: Labels,
+  { error, durationMs }: Extract<ToolResponse, { ok: false }>,
+): Answer {
+  const message = redactor.redactText(error.message.toWellFormed()).text;
+  const { code, retryable } = error;
+  return {
+    type: "tool.finished",
+    ...asked,
+    response: {
+      ok: false,
+      outputRef: null,
+      outputBytes: 0,
+      truncated: false,
+      error: { code, retryable, messageRef: keep(message) },
+      durationMs,
+    },
+    labels,
+    tokens: estimateTokens(message),
+  };
+}
+
+/** An answer in the tool's place, where the runtime itself could not let it work. */
+export function refusedByRuntime(
+  desk: ResultDesk,
+  asked: RunTool,
+  labels: Labels,
+  code: ToolError["code"],
+  message: string,
+): Answer {
+  const error = { code, retryable: false, messageRef: desk.keep(message) };
+  const response = { ok: false, outputRef: null, outputBytes: 0, truncated: false, error, durationMs: 0 };
+  return { type: "tool.finished", ...asked, response, labels, tokens: estimateTokens(message) };
+}

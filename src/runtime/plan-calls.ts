@@ -1,0 +1,143 @@
+/**
+ * `plan-calls`: what each proposed call would do, looked up once, hashed, and kept until it is run.
+ *
+ * L1. The plan's hash covers the tool's own plan and who asks: labels, session and contract.
+ * L2. A call that cannot be planned is a problem the model is told about, never an exception.
+ * L3. A second plan of the same batch replaces the first: what is run is what was decided last.
+ */
+import { childRunId } from "../kernel/contract/child-contract.ts";
+import type { PlannedCall, ProposedCall } from "../kernel/journal/event.ts";
+import { type RunState, stepId } from "../kernel/machine/state.ts";
+import { provenEffects } from "../kernel/policy/effect-match.ts";
+import { type CallPlan, hashPlan } from "../kernel/policy/plan.ts";
+import { hashCanonical } from "../kernel/vocabulary/hash.ts";
+import type { BodyRef } from "../kernel/vocabulary/identifiers.ts";
+import { parseJson } from "../kernel/vocabulary/parse-json.ts";
+import type { ToolError } from "../kernel/vocabulary/tool-envelope.ts";
+import { type ChildDraft, type Delegate, remainingBudget } from "./children.ts";
+import type { StoredRun } from "./ports/store.ts";
+import type { Arguments, Planned, Toolbox, Unplannable } from "./ports/toolbox.ts";
+
+/** What the driver keeps of a plan until its call is run. */
+export interface PreparedCall {
+  readonly call: PlannedCall;
+  readonly planned: Planned | null;
+  readonly child: ChildDraft | null;
+}
+
+export interface PlanningDesk {
+  readonly run: StoredRun;
+  readonly toolbox: Toolbox;
+  readonly delegate: Delegate;
+  readonly read: (ref: BodyRef) => string | null;
+  readonly keep: (text: string) => BodyRef;
+}
+
+export function planCalls(
+  desk: PlanningDesk,
+  state: RunState,
+  calls: readonly ProposedCall[],
+): Promise<readonly PreparedCall[]> {
+  return Promise.all(calls.map((call, index) => planCall(desk, state, call, index)));
+}
+
+export async function planCall(
+  desk: PlanningDesk,
+  state: RunState,
+  proposed: ProposedCall,
+  index: number,
+): Promise<PreparedCall> {
+  const args = argumentsOf(desk.read(proposed.argsRef));
+  const planned = args === null ? ARGUMENTS_GONE : await desk.toolbox.plan(proposed.tool, args);
+  if (!planned.ok) return unplannable(desk, state, proposed, planned);
+  if (planned.delegation === null) return { call: plannedCall(desk, state, proposed, planned), planned, child: null };
+  const { agent, message } = planned.delegation;
+  const drafted = desk.delegate({
+    parent: desk.run,
+    contract: state.contract,
+    left: remainingBudget(state),
+    childRunId: childRunId(desk.run.runId, stepId(state), index),
+    agent,
+    message,
+    labels: state.labels,
+  });
+  if ("problem" in drafted) {
+    const error: ToolError = { code: "invalid.request", message: drafted.problem, retryable: false, details: {} };
+    return unplannable(desk, state, proposed, { ok: false, tool: planned.tool, error });
+  }
+  const call = { ...plannedCall(desk, state, proposed, planned), child: drafted.child };
+  return { call, planned, child: drafted };
+}
+
+const ARGUMENTS_GONE: Unplannable = {
+  ok: false,
+  tool: "",
+  error: { code: "tool.input_invalid", message: "The arguments were erased.", retryable: false, details: {} },
+};
+
+function plannedCall(desk: PlanningDesk, state: RunState, proposed: ProposedCall, planned: Planned): PlannedCall {
+  const { callId, argsRef } = proposed;
+  const { runId } = desk.run;
+  const { tool, args, risk, idempotency, pollable, egress, timeoutMs } = planned;
+  return {
+    callId,
+    tool,
+    argsRef,
+    planHash: planHashOf(desk.run, state, argsRef, planned),
+    risk,
+    idempotency,
+    idempotencyKey: idempotency === "keyed" ? hashCanonical([runId, stepId(state), callId, argsRef]) : null,
+    pollable,
+    egress: [...egress],
+    timeoutMs,
+    effects: [...provenEffects(state.contract.requiredEffects, { tool, args })],
+    honeypot: false,
+    child: null,
+    problem: null,
+  };
+}
+
+/** The same call under the same circumstances has the same hash; anything else that happened since changes it. */
+export function planHashOf(run: StoredRun, state: RunState, argsRef: BodyRef, { tool, plan }: Planned) {
+  const { labels, contract } = state;
+  const whole: CallPlan = {
+    tool,
+    argsRef,
+    ...plan,
+    labels,
+    sessionId: run.sessionId,
+    contractHash: contract.contractHash,
+  };
+  return hashPlan(whole);
+}
+
+function unplannable(
+  { run, keep }: PlanningDesk,
+  state: RunState,
+  { callId, tool, argsRef }: ProposedCall,
+  { error }: Unplannable,
+): PreparedCall {
+  const { code, retryable, message } = error;
+  const call: PlannedCall = {
+    callId,
+    tool,
+    argsRef,
+    planHash: hashCanonical(["unplannable", run.runId, stepId(state), callId, code]),
+    risk: "side_effect",
+    idempotency: "opaque",
+    idempotencyKey: null,
+    pollable: false,
+    egress: [],
+    timeoutMs: 1,
+    effects: [],
+    honeypot: false,
+    child: null,
+    problem: { code, retryable, messageRef: keep(message) },
+  };
+  return { call, planned: null, child: null };
+}
+
+function argumentsOf(text: string | null): Arguments | null {
+  const parsed = text === null ? null : parseJson(text);
+  return parsed?.ok ? (parsed.value as Arguments) : null;
+}

@@ -1,0 +1,89 @@
+/**
+ * Replay (X-4): a recorded run once more, from its entries alone: no network, no tool, no clock.
+ *
+ * Y1. The recorded events are the only input; the same machine must come to the same entries, hash by hash.
+ * Y2. What-if asks another policy about the calls that were proposed, where they stood: with the labels and the live
+ *     capabilities of that moment. It never guesses what a model would have done instead.
+ */
+import type { ExecutionContract } from "../kernel/contract/contract.ts";
+import { type Entry, eventsOf } from "../kernel/journal/entry.ts";
+import type { PlannedCall } from "../kernel/journal/event.ts";
+import { foldRun } from "../kernel/machine/fold.ts";
+import { decideCall } from "../kernel/policy/decide-call.ts";
+import type { PolicyVerdict, ToolPolicy } from "../kernel/policy/tool-policy.ts";
+import type { Hash, RunId } from "../kernel/vocabulary/identifiers.ts";
+import type { Outcome } from "../kernel/vocabulary/outcome.ts";
+
+export interface Replayed {
+  readonly isReproduced: boolean;
+  readonly outcome: Outcome | null;
+  readonly headHash: Hash;
+  /** The first entry that came out otherwise. */
+  readonly divergedAt: number | null;
+}
+
+export function replayRun(runId: RunId, contract: ExecutionContract, entries: readonly Entry[]): Replayed {
+  const folded = foldRun(runId, contract, entries);
+  const { phase, chain } = folded.state;
+  return {
+    isReproduced: folded.ok,
+    outcome: phase.at === "TERMINATE" ? phase.outcome : null,
+    headHash: chain.hash,
+    divergedAt: folded.ok ? null : folded.divergedAt,
+  };
+}
+
+export interface OtherDecision {
+  readonly entry: number;
+  readonly callId: string;
+  readonly tool: string;
+  /** What was decided then: `deny` where it was refused, whoever refused it. */
+  readonly recorded: "allow" | "deny";
+  readonly now: PolicyVerdict;
+  readonly policyId: string;
+}
+
+/** The recorded calls that another policy would decide otherwise. */
+export function whatIf(
+  contract: ExecutionContract,
+  entries: readonly Entry[],
+  policy: ToolPolicy,
+): readonly OtherDecision[] {
+  let capabilities: readonly string[] = contract.capabilities;
+  return entries.flatMap((entry) => {
+    const events = eventsOf(entry);
+    for (const event of events) if (event.type === "policy.narrowed") capabilities = event.live.capabilities;
+    if (entry.kind !== "VALIDATE_CALLS") return [];
+    const planned = events.findLast((event) => event.type === "calls.planned")?.calls ?? [];
+    return entry.decided.calls.flatMap((call) => {
+      const plan = planned.find(({ callId }) => callId === call.callId);
+      if (plan === undefined || plan.problem !== null) return [];
+      const { decision: now, policyId } = decideAgain(contract, entry, plan, policy, capabilities);
+      const asBefore = now === call.decision || (now === "approve" && call.approvalId !== null);
+      if (asBefore) return [];
+      return [{ entry: entry.seq, callId: call.callId, tool: call.tool, recorded: call.decision, now, policyId }];
+    });
+  });
+}
+
+function decideAgain(
+  contract: ExecutionContract,
+  { labels }: Entry,
+  { tool, risk, egress, honeypot }: PlannedCall,
+  policy: ToolPolicy,
+  capabilities: readonly string[],
+) {
+  const { channelClass, approvedTools, allowedTools } = contract;
+  return decideCall({
+    tool,
+    risk,
+    egress,
+    honeypot,
+    channelClass,
+    policy,
+    capabilities,
+    labels,
+    approvedTools,
+    allowedTools: allowedTools ?? [tool],
+  });
+}

@@ -1,0 +1,221 @@
+/**
+ * The driver's hands: each command is carried out through a port and answered with an event.
+ *
+ * N1. A command is performed for the state it was given in; an answer that comes too late is not heard by the machine.
+ * N2. Where a limit applies, nothing goes to a model without a granted reservation (X-6).
+ * N3. A call is run from the plan that was decided about. After a restart it is planned again, and one whose plan has
+ *     changed since is refused instead of run.
+ */
+import type { Answer } from "../kernel/journal/entry.ts";
+import type { Command } from "../kernel/machine/command.ts";
+import type { RunState } from "../kernel/machine/state.ts";
+import type { DisclosureGuard } from "../kernel/redaction/disclosure-guard.ts";
+import { Defect } from "../kernel/vocabulary/defect.ts";
+import type { CallId } from "../kernel/vocabulary/identifiers.ts";
+import type { Approvals } from "./approvals.ts";
+import { modelAnswer, modelRequest } from "./ask-model.ts";
+import type { BodyShelf } from "./body-shelf.ts";
+import { childFinished } from "./children.ts";
+import type { Conversation } from "./conversation.ts";
+import { refusedByRuntime, toolAnswer } from "./perform-tool.ts";
+import { type PlanningDesk, type PreparedCall, planCall, planCalls } from "./plan-calls.ts";
+import type { ConfiguredModel } from "./ports/model-backend.ts";
+import { type StoredRun, StoreError, type Write } from "./ports/store.ts";
+import { releaseText } from "./release-text.ts";
+import { readBodiesOf, readWholeJournal } from "./run-journal.ts";
+import type { RunObserver } from "./run-observer.ts";
+import type { RunPorts } from "./run-ports.ts";
+import type { SpendAccount } from "./spend.ts";
+
+type CommandOf<Type extends Command["type"]> = Extract<Command, { type: Type }>;
+
+export interface HandsParts {
+  readonly ports: RunPorts;
+  readonly run: StoredRun;
+  readonly shelf: BodyShelf;
+  readonly conversation: Conversation;
+  readonly account: SpendAccount;
+  readonly approvals: Approvals;
+  readonly guard: DisclosureGuard;
+  readonly model: ConfiguredModel | null;
+  readonly observer: RunObserver;
+}
+
+export class RunHands {
+  readonly #parts: HandsParts;
+  /** What was planned for the batch at hand. */
+  #prepared: ReadonlyMap<CallId, PreparedCall> = new Map();
+
+  constructor(parts: HandsParts) {
+    this.#parts = parts;
+  }
+
+  /** The event that answers the command; null when it is answered otherwise, or not at all any more. */
+  async perform(command: Command, state: RunState, isRepeat: boolean, signal: AbortSignal): Promise<Answer | null> {
+    switch (command.type) {
+      case "check-backend":
+        return await this.#checkBackend(signal);
+      case "call-model":
+        return this.#callModel(command, state, signal);
+      case "compact":
+        return nothingCompacted(command, state);
+      case "plan-calls":
+        return this.#planCalls(command, state);
+      case "run-tool":
+        return this.#runTool(command, state, isRepeat, signal);
+      case "spawn-child":
+        return this.#awaitChild(command, state);
+      default:
+        throw new Defect(`not for hands: ${command.type}`);
+    }
+  }
+
+  askApprovals(questions: readonly CommandOf<"ask-approval">[], state: RunState): Promise<readonly Answer[]> {
+    const { approvals, run, shelf } = this.#parts;
+    return approvals.ask(
+      run,
+      questions.map((question) => this.#questionOf(question, state)),
+      shelf,
+    );
+  }
+
+  /** The writes that bring a child into being, for the transaction of its intent. */
+  writesOfChild(callId: CallId): readonly Write[] {
+    const child = this.#prepared.get(callId)?.child;
+    // A resumed parent whose child is there already inserts nothing.
+    return child?.writes ?? [];
+  }
+
+  async #checkBackend(signal: AbortSignal): Promise<Answer> {
+    const { model, run } = this.#parts;
+    if (model === null) {
+      return { type: "backend.checked", responsive: false, detail: `${run.model} is not configured` };
+    }
+    const { responsive, detail } = await model.backend.check(signal);
+    return { type: "backend.checked", responsive, detail };
+  }
+
+  async #callModel(command: CommandOf<"call-model">, state: RunState, signal: AbortSignal): Promise<Answer | null> {
+    const { ports, model, conversation, observer, guard, shelf } = this.#parts;
+    if (model === null) return failedBefore(command, "provider.not-configured");
+    const refused = await this.#reserve(command, state);
+    if (refused !== null) return failedBefore(command, refused);
+    if (command.delayMs > 0) await pause(ports, command.delayMs, signal);
+    if (signal.aborted) return null;
+    const { redactor, toolbox } = ports;
+    const request = modelRequest(model, command, state, conversation.messages(command.mode), toolbox.tools);
+    const isGated = state.contract.tokenGate && state.budget.performed === 0;
+    const release =
+      observer.hasReaders() && !isGated
+        ? releaseText(command.attempt, guard, redactor, (delta) => observer.delta(delta))
+        : null;
+    const reply = await model.backend.complete(request, { signal, onText: release?.push ?? null });
+    if (reply.ok) release?.finish();
+    const desk = { model, contract: state.contract, redactor, guard, keep: (text: string) => shelf.keep(text) };
+    return signal.aborted ? null : modelAnswer(desk, command, state.prompt.tokens, reply);
+  }
+
+  /** Null when the attempt may go out; otherwise which budget stands against it. */
+  async #reserve({ attempt, maxOutputTokens }: CommandOf<"call-model">, state: RunState): Promise<string | null> {
+    const { ports, account } = this.#parts;
+    const writes = account.reserve(attempt, { inputTokens: state.prompt.tokens, outputTokens: maxOutputTokens });
+    if (writes.length === 0) return null;
+    const { spend } = await ports.store.commit(writes, "barrier");
+    if (spend?.granted === false) return spend.by === "tokens" ? "budget.tokens" : "budget.spend";
+    account.grant(attempt);
+    return null;
+  }
+
+  async #planCalls({ step, round, calls }: CommandOf<"plan-calls">, state: RunState): Promise<Answer> {
+    const prepared = await planCalls(this.#planning(), state, calls);
+    this.#prepared = new Map(prepared.map((each) => [each.call.callId, each]));
+    return { type: "calls.planned", step, round, calls: prepared.map(({ call }) => call) };
+  }
+
+  async #runTool(
+    command: CommandOf<"run-tool">,
+    state: RunState,
+    isRepeat: boolean,
+    signal: AbortSignal,
+  ): Promise<Answer> {
+    const { ports, run, shelf } = this.#parts;
+    const desk = { contract: state.contract, redactor: ports.redactor, keep: (text: string) => shelf.keep(text) };
+    const prepared = isRepeat ? await this.#planAgain(command, state) : this.#prepared.get(command.callId);
+    const planned = prepared?.planned ?? null;
+    if (planned === null || prepared?.call.planHash !== command.planHash) {
+      const message = "What this call would do has changed since it was decided; it was not run again.";
+      return refusedByRuntime(desk, command, state.labels, "policy.denied", message);
+    }
+    const envelope = await ports.toolbox.run(planned, {
+      requestId: `${run.runId}:${command.step}:${command.callId}`,
+      runId: run.runId,
+      agentId: run.agentId,
+      timeoutMs: command.timeoutMs,
+      idempotencyKey: command.idempotencyKey,
+      isRepeat,
+      signal,
+    });
+    return toolAnswer(desk, command, planned.labels, envelope);
+  }
+
+  #planAgain({ callId, tool, argsRef }: CommandOf<"run-tool">, state: RunState): Promise<PreparedCall> {
+    return planCall(this.#planning(), state, { callId, tool, argsRef }, 0);
+  }
+
+  #planning(): PlanningDesk {
+    const { ports, run, shelf } = this.#parts;
+    const { toolbox, delegate } = ports;
+    return { run, toolbox, delegate, read: (ref) => shelf.read(ref), keep: (text) => shelf.keep(text) };
+  }
+
+  async #awaitChild(command: CommandOf<"spawn-child">, state: RunState): Promise<Answer | null> {
+    const { ports, shelf, observer } = this.#parts;
+    const { runId } = command.child;
+    const child = await ports.store.findRun(runId);
+    if (child === null) throw new StoreError("store.corrupt", `the delegated run ${runId} is missing`);
+    if (child.outcome === null) {
+      observer.awaitedChild(runId);
+      return null;
+    }
+    const { entries } = await readWholeJournal(ports.store, runId);
+    const bodies = await readBodiesOf(ports.store, entries);
+    return childFinished(
+      command,
+      state,
+      entries,
+      (ref) => bodies.get(ref)?.text ?? null,
+      (text) => shelf.keep(text),
+    );
+  }
+
+  #questionOf(question: CommandOf<"ask-approval">, { phase }: RunState) {
+    const prepared = this.#prepared.get(question.callId);
+    const inFlight =
+      phase.at === "OBSERVE" ? phase.inFlight.find(({ callId }) => callId === question.callId) : undefined;
+    const call = prepared?.call ?? inFlight;
+    if (call === undefined) throw new Defect("a question about no call");
+    const args = this.#parts.shelf.read(call.argsRef) ?? "[erased]";
+    return { question, tool: call.tool, shown: prepared?.planned?.shown ?? `${call.tool} ${args}` };
+  }
+}
+
+/** Nothing here can summarise yet: the machine goes on to wrap up instead. */
+function nothingCompacted({ step, promptHead }: CommandOf<"compact">, state: RunState): Answer {
+  const usage = { inputTokens: 0, outputTokens: 0, costMicrousd: 0 };
+  return { type: "context.compacted", step, succeeded: false, head: promptHead, tokens: state.prompt.tokens, usage };
+}
+
+function failedBefore({ attempt }: CommandOf<"call-model">, code: string): Answer {
+  const usage = { inputTokens: 0, outputTokens: 0, costMicrousd: 0 };
+  return { type: "model.failed", attempt, code, retryable: false, retryAfterMs: 0, usage };
+}
+
+function pause({ clock }: RunPorts, delayMs: number, signal: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const callOff = clock.wake(delayMs, resolve);
+  signal.addEventListener("abort", () => {
+    callOff();
+    resolve();
+  });
+  return promise;
+}

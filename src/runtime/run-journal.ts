@@ -1,0 +1,64 @@
+/**
+ * A run as the store holds it, read back whole: contract, entries, and where the machine stands.
+ *
+ * J1. The journal is folded by the same machine that made it; where it differs, nothing is acted on.
+ */
+import type { ExecutionContract } from "../kernel/contract/contract.ts";
+import { openContract } from "../kernel/contract/open-contract.ts";
+import { type Body, refsOf } from "../kernel/journal/body.ts";
+import type { Entry } from "../kernel/journal/entry.ts";
+import { parseLine } from "../kernel/journal/journal-lines.ts";
+import { foldRun } from "../kernel/machine/fold.ts";
+import type { RunState } from "../kernel/machine/state.ts";
+import { Defect } from "../kernel/vocabulary/defect.ts";
+import type { BodyRef, RunId } from "../kernel/vocabulary/identifiers.ts";
+import { parseJson } from "../kernel/vocabulary/parse-json.ts";
+import type { Store, StoredRun } from "./ports/store.ts";
+
+const PAGE = 256;
+
+export type Journal =
+  | { readonly ok: true; readonly entries: readonly Entry[] }
+  | { readonly ok: false; readonly entries: readonly Entry[]; readonly badEntry: number; readonly problem: string };
+
+export async function readWholeJournal(store: Store, runId: RunId): Promise<Journal> {
+  const entries: Entry[] = [];
+  for (;;) {
+    const lines = await store.readEntries(runId, entries.length, PAGE);
+    for (const line of lines) {
+      const parsed = parseLine(line);
+      if (!parsed.ok) return { ok: false, entries, badEntry: entries.length + 1, problem: parsed.problem };
+      entries.push(parsed.value);
+    }
+    if (lines.length < PAGE) return { ok: true, entries };
+  }
+}
+
+export function contractOf({ contract }: Pick<StoredRun, "contract">): ExecutionContract {
+  const parsed = parseJson(contract);
+  const opened = parsed.ok ? openContract(parsed.value) : parsed;
+  if (!opened.ok) throw new Defect("the store holds a contract that cannot be opened");
+  return opened.contract;
+}
+
+export type Restored =
+  | { readonly ok: true; readonly entries: readonly Entry[]; readonly state: RunState }
+  | { readonly ok: false; readonly entries: readonly Entry[]; readonly divergedAt: number };
+
+export async function restoreRun(store: Store, run: StoredRun): Promise<Restored> {
+  const journal = await readWholeJournal(store, run.runId);
+  if (!journal.ok) return { ok: false, entries: journal.entries, divergedAt: journal.badEntry };
+  const { entries } = journal;
+  const folded = foldRun(run.runId, contractOf(run), entries);
+  if (!folded.ok) return { ok: false, entries, divergedAt: folded.divergedAt };
+  return { ok: true, entries, state: folded.state };
+}
+
+/** The bodies a journal names, and others besides. */
+export function readBodiesOf(
+  store: Store,
+  entries: readonly Entry[],
+  others: readonly BodyRef[] = [],
+): Promise<ReadonlyMap<BodyRef, Body>> {
+  return store.readBodies([...new Set([...entries.flatMap(refsOf), ...others])]);
+}

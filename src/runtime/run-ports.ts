@@ -1,0 +1,32 @@
+/** What a run is driven through: the world as the runtime sees it, given once by whoever wires the program. */
+import type { LivePolicy } from "../kernel/journal/event.ts";
+import type { DisclosureGuard } from "../kernel/redaction/disclosure-guard.ts";
+import type { Redactor } from "../kernel/redaction/redact.ts";
+import type { Delegate } from "./children.ts";
+import type { Approver } from "./ports/approver.ts";
+import type { Clock } from "./ports/clock.ts";
+import type { ConfiguredModel } from "./ports/model-backend.ts";
+import type { RandomBytes } from "./ports/randomness.ts";
+import type { Store } from "./ports/store.ts";
+import type { Toolbox } from "./ports/toolbox.ts";
+import type { Purses } from "./spend.ts";
+
+export interface RunPorts {
+  readonly clock: Clock;
+  readonly random: RandomBytes;
+  readonly store: Store;
+  readonly toolbox: Toolbox;
+  readonly approver: Approver;
+  readonly approvalTimeoutMs: number;
+  readonly redactor: Redactor;
+  /** Stops answers that repeat a system prompt (P-2.5). */
+  readonly guardFor: (systemTexts: readonly string[]) => DisclosureGuard;
+  /** Null when the model is no longer configured. */
+  readonly model: (ref: string) => ConfiguredModel | null;
+  /** What policy says now; it can only narrow a contract. */
+  readonly livePolicy: () => LivePolicy;
+  readonly purses: Purses;
+  readonly delegate: Delegate;
+  /** Our own code failed; the journal names it by this id, the log has the error. */
+  readonly onDefect: (errorId: string, error: unknown) => void;
+}

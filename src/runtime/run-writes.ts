@@ -1,0 +1,115 @@
+/**
+ * What of a step must be written, and how soon (design: Durability).
+ *
+ * W1. Lazy by default; a barrier before a tool or a child is started, before a question is asked, after a side effect
+ *     reported, and before the end is told.
+ * W2. In the transaction of an intent: the approval it uses up, the child it starts, the reservation of the next inference.
+ * W3. In the transaction of the end: the seal, the ledger's entry and the settled money.
+ */
+import type { Entry, EntryOf } from "../kernel/journal/entry.ts";
+import { toLine } from "../kernel/journal/journal-lines.ts";
+import { isHarmless } from "../kernel/machine/call-promise.ts";
+import type { Command } from "../kernel/machine/command.ts";
+import type { RunState } from "../kernel/machine/state.ts";
+import { estimateTokens } from "./estimate-tokens.ts";
+import type { Write } from "./ports/store.ts";
+import type { RunDesk } from "./run-desk.ts";
+
+export interface StepWrites {
+  readonly writes: readonly Write[];
+  readonly urgency: "barrier" | "lazy";
+  /** The attempt whose reservation is among them. */
+  readonly reserving: number | null;
+}
+
+type WritingDesk = Pick<RunDesk, "run" | "shelf" | "account" | "hands">;
+
+export function writesFor(
+  desk: WritingDesk,
+  before: RunState,
+  after: RunState,
+  entries: readonly Entry[],
+  commands: readonly Command[],
+): StepWrites {
+  const acts = commands.some(({ type }) => type === "run-tool" || type === "spawn-child");
+  const isBarrier = acts || commands.some(({ type }) => type === "finish") || hasSideEffectReported(before, entries);
+  if (entries.length === 0 && !isBarrier) return { writes: [], urgency: "lazy", reserving: null };
+  const reservation = acts ? reserveNext(desk, after) : [];
+  const { runId, sessionId, epoch } = desk.run;
+  const bodies = desk.shelf.takeUnwritten();
+  const { seq, hash } = before.chain;
+  const writes: readonly Write[] = [
+    ...(bodies.length === 0 ? [] : [{ type: "put-bodies", sessionId, bodies } as const]),
+    {
+      type: "append-entries",
+      runId,
+      epoch,
+      after: { seq, hash },
+      entries: entries.map((entry) => ({ hash: entry.hash, line: toLine(entry) })),
+    },
+    ...entries.flatMap((entry) => consequencesOf(desk, entry)),
+    ...reservation,
+  ];
+  return {
+    writes,
+    urgency: isBarrier ? "barrier" : "lazy",
+    reserving: reservation.length === 0 ? null : after.attempt + 1,
+  };
+}
+
+/** The result of anything but a harmless read is durable before the next thing happens. */
+function hasSideEffectReported({ phase }: RunState, entries: readonly Entry[]): boolean {
+  if (phase.at !== "OBSERVE" || !entries.some(({ kind }) => kind === "OBSERVE")) return false;
+  return phase.inFlight.some((call) => !isHarmless(call));
+}
+
+function consequencesOf(desk: WritingDesk, entry: Entry): readonly Write[] {
+  switch (entry.kind) {
+    case "INFER":
+      return settlementOf(desk, entry);
+    case "EXECUTE": {
+      const { approvalId, planHash, child, callId } = entry.decided;
+      const consumed: readonly Write[] =
+        approvalId === null ? [] : [{ type: "consume-approval", id: approvalId, planHash }];
+      return child === null ? consumed : [...consumed, ...desk.hands.writesOfChild(callId)];
+    }
+    case "TERMINATE":
+      return sealingOf(desk, entry);
+    default:
+      return [];
+  }
+}
+
+function settlementOf({ account }: WritingDesk, { decided, result }: EntryOf<"INFER">): readonly Write[] {
+  if (result?.type !== "model.answered" && result?.type !== "model.failed") return [];
+  const { inputTokens, outputTokens, costMicrousd } = result.usage;
+  return account.settle(decided.attempt, { microusd: costMicrousd, tokens: inputTokens + outputTokens });
+}
+
+function sealingOf(
+  { run, account }: WritingDesk,
+  { decided, result, seq, hash, ts }: EntryOf<"TERMINATE">,
+): readonly Write[] {
+  const { runId } = run;
+  const { outcome, reason } = decided;
+  const answerRef = result?.type === "run.answered" ? result.ref : null;
+  return [
+    ...account.close(),
+    { type: "seal-run", runId, outcome, reason, answerRef, endedAt: ts },
+    {
+      type: "append-ledger",
+      draft: { kind: "run.sealed", ts, actor: "system", data: { runId, outcome, seq, head: hash } },
+    },
+  ];
+}
+
+/** An upper bound of what the inference after this step may use; where it is too much, the exact need is reserved later. */
+function reserveNext({ account }: WritingDesk, state: RunState): readonly Write[] {
+  const { prompt, contract, phase } = state;
+  const calls = phase.at === "OBSERVE" ? phase.inFlight.length : 1;
+  const results = calls * (estimateTokens("") + Math.ceil(contract.toolOutputBudget.maxBytesPerCall / 3));
+  return account.reserve(state.attempt + 1, {
+    inputTokens: prompt.tokens + results,
+    outputTokens: contract.maxOutputTokens,
+  });
+}

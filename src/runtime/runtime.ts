@@ -1,0 +1,297 @@
+/**
+ * The runtime: accepts runs, lets their lanes drive them, and brings every accepted run to its end, across restarts.
+ *
+ * R1. `submit` answers when the run is durable; from then on it ends in an outcome, whatever happens to the process.
+ * R2. A full queue refuses before anything is written (O-5.5).
+ * R3. A run has one driver at a time. What it waits for (an answer, a child's end, a cancellation) reaches its driver,
+ *     or puts it back at the head of its lane.
+ * R4. When the store fails nothing more is accepted or begun: `isAccepting` says so, and the next start recovers.
+ */
+import type { ExecutionContract } from "../kernel/contract/contract.ts";
+import type { LedgerDraft } from "../kernel/journal/ledger.ts";
+import { canonicalJson } from "../kernel/vocabulary/canonical-json.ts";
+import type { RunId, SessionId } from "../kernel/vocabulary/identifiers.ts";
+import { terminalStatus } from "../kernel/vocabulary/outcome.ts";
+import { toWire } from "../kernel/vocabulary/spelling.ts";
+import { type Acceptance, openingMessages, openingRefs, readAcceptance } from "./acceptance.ts";
+import { Approvals } from "./approvals.ts";
+import { BodyShelf, type KeptBody } from "./body-shelf.ts";
+import { Conversation } from "./conversation.ts";
+import { RunDriver } from "./drive-run.ts";
+import { openLanes } from "./lanes.ts";
+import { News, type Watcher } from "./news.ts";
+import { timestampOf } from "./ports/clock.ts";
+import { type NewRun, type RunStatus, type StoredRun, StoreError, type Write } from "./ports/store.ts";
+import { RunHands } from "./run-hands.ts";
+import { readBodiesOf, restoreRun } from "./run-journal.ts";
+import type { RunObserver } from "./run-observer.ts";
+import type { RunPorts } from "./run-ports.ts";
+import { SpendAccount } from "./spend.ts";
+
+export interface RuntimeSettings {
+  /** Runs that may wait for their turn. */
+  readonly maxQueued: number;
+  /** Runs that may be at work at once. */
+  readonly workers: number;
+  /** The text behind the id of a system prompt. */
+  readonly systemText: (id: string) => string;
+}
+
+/** A run that is ready to be accepted. */
+export interface RunDraft {
+  readonly run: Omit<NewRun, "contract" | "contractHash" | "accepted" | "createdAt">;
+  readonly contract: ExecutionContract;
+  readonly acceptance: Acceptance;
+  readonly bodies: readonly KeptBody[];
+  /** The session is new and begins with this run. */
+  readonly beginsSession: boolean;
+  readonly idempotencyKey: string | null;
+  readonly inbound: { readonly channel: string; readonly messageId: string } | null;
+}
+
+export type Accepted =
+  | { readonly ok: true; readonly runId: RunId; readonly sessionId: SessionId }
+  | { readonly ok: false; readonly code: "queue.full" | "conflict" | "store.unavailable"; readonly message: string };
+
+export interface Runtime {
+  readonly approvals: Approvals;
+  readonly isAccepting: boolean;
+  submit(draft: RunDraft): Promise<Accepted>;
+  /** Null when there is no such run. */
+  cancel(runId: RunId, by: string): Promise<RunStatus | null>;
+  watch(runId: RunId, watcher: Watcher): () => void;
+  /** Takes up every run that was accepted and has not ended. */
+  recover(): Promise<{ readonly resumed: number }>;
+  /** Lets effects in flight report, for so long, and leaves the rest for the next start. */
+  stop(graceMs: number): Promise<void>;
+}
+
+const RECOVERY_PAGE = 500;
+
+export function openRuntime(ports: RunPorts, settings: RuntimeSettings): Runtime {
+  const { store, clock } = ports;
+  const news = new News();
+  const drivers = new Map<RunId, RunDriver>();
+  /** Asked for while the run may have been on its way to its driver's seat. */
+  const cancelling = new Map<RunId, string>();
+  let isAccepting = true;
+  /** Accepted and not begun yet; counted before the commit, so that a burst cannot slip past the limit. */
+  let admitted = 0;
+
+  const lanes = openLanes<RunId>(settings.workers, async (runId) => {
+    try {
+      await drive(runId);
+    } catch (error) {
+      failStore(error);
+    }
+  });
+
+  const failStore = (error: unknown): void => {
+    isAccepting = false;
+    lanes.close();
+    ports.onDefect("runtime.stopped", error);
+  };
+
+  const resume = (runId: RunId): void => {
+    if (drivers.has(runId)) return;
+    store.findRun(runId).then((run) => {
+      if (run !== null && run.outcome === null) lanes.put(run.lane, runId, "first");
+    }, failStore);
+  };
+
+  /** A question was answered. Its driver may be waiting for another one: it starts over from the journal. */
+  const wake = (runId: RunId): void => {
+    const driver = drivers.get(runId);
+    if (driver === undefined) resume(runId);
+    else driver.left.then(() => resume(runId));
+  };
+
+  const approvals = new Approvals(ports, wake);
+
+  const observe = ({ runId }: StoredRun): RunObserver => ({
+    entries: (entries) => news.entries(runId, entries),
+    delta: (delta) => news.delta(runId, delta),
+    hasReaders: () => news.hasWatchers(runId),
+    lost: (error) => {
+      // Another owner's claim concerns this run alone; anything else concerns everybody.
+      if (!(error instanceof StoreError && error.code === "store.fenced")) failStore(error);
+    },
+    abandonedChild: (childRunId) => {
+      cancel(childRunId, `run:${runId}`).catch(failStore);
+    },
+    awaitedChild: (childRunId) => resume(childRunId),
+  });
+
+  const drive = async (runId: RunId): Promise<void> => {
+    const run = await store.findRun(runId);
+    if (run === null || run.outcome !== null || !isAccepting) return;
+    const restored = await restoreRun(store, run);
+    if (!restored.ok) {
+      await sealDiverged(ports, run);
+      return;
+    }
+    const driver = await seat(run, restored);
+    drivers.set(runId, driver);
+    driver.start();
+    const by = cancelling.get(runId);
+    if (by !== undefined) driver.tell({ type: "cancel.requested", by });
+    const departure = await driver.left;
+    drivers.delete(runId);
+    if (departure === "ended") await depart(run);
+  };
+
+  const seat = async (run: StoredRun, { entries, state }: Restored): Promise<RunDriver> => {
+    const acceptance = readAcceptance(run.accepted);
+    const bodies = await readBodiesOf(store, entries, openingRefs(acceptance));
+    const shelf = new BodyShelf(ports.random, bodies);
+    const opening = openingMessages(acceptance, settings.systemText, (ref) => shelf.read(ref));
+    const conversation = new Conversation(opening, (ref) => shelf.read(ref));
+    conversation.hear(entries);
+    const systemTexts = opening.flatMap(({ role, content }) => (role === "system" ? [content] : []));
+    const model = ports.model(run.model);
+    const day = timestampOf(clock.nowMs()).slice(0, 10);
+    const usedBefore = { microusd: state.budget.spendMicrousd, tokens: state.budget.tokens };
+    const account = new SpendAccount(run.runId, model, ports.purses.scopesFor(run.agentId, run.model, day), usedBefore);
+    const observer = observe(run);
+    const guard = ports.guardFor(systemTexts);
+    const parts = { ports, run, shelf, conversation, account, approvals, guard, model, observer };
+    const hands = new RunHands(parts);
+    const begin: readonly Write[] = [{ type: "set-status", runId: run.runId, status: "running" }];
+    if (run.status !== "running") store.commit(begin, "lazy").catch(observer.lost);
+    return new RunDriver({ ...parts, acceptance, hands }, state);
+  };
+
+  const depart = async (run: StoredRun): Promise<void> => {
+    cancelling.delete(run.runId);
+    await approvals.withdraw(run.runId);
+    if (run.parentRunId !== null) wake(run.parentRunId);
+  };
+
+  const cancel = async (runId: RunId, by: string): Promise<RunStatus | null> => {
+    const run = await store.findRun(runId);
+    if (run === null) return null;
+    if (run.outcome !== null) return terminalStatus(run.outcome);
+    cancelling.set(runId, by);
+    await store.commit([{ type: "request-cancel", runId, by }], "barrier");
+    const driver = drivers.get(runId);
+    if (driver !== undefined) driver.tell({ type: "cancel.requested", by });
+    // It ends by itself at once: there is nothing it would have to wait for in its lane.
+    else if (lanes.remove(run.lane, runId)) lanes.put(`cancelled:${runId}`, runId, "first");
+    else resume(runId);
+    return run.status;
+  };
+
+  return {
+    approvals,
+    get isAccepting() {
+      return isAccepting;
+    },
+    submit: async (draft) => {
+      if (!isAccepting) return refuse("store.unavailable", "the gateway is not accepting runs; try again later");
+      if (admitted + lanes.waiting >= settings.maxQueued) return refuse("queue.full", "run queue is full");
+      admitted += 1;
+      try {
+        await store.commit(acceptanceWrites(draft, timestampOf(clock.nowMs())), "barrier");
+      } catch (error) {
+        return refusalOf(error, failStore);
+      } finally {
+        admitted -= 1;
+      }
+      lanes.put(draft.run.lane, draft.run.runId, "last");
+      return { ok: true, runId: draft.run.runId, sessionId: draft.run.sessionId };
+    },
+    cancel,
+    watch: (runId, watcher) => news.watch(runId, watcher),
+    recover: async () => {
+      let resumed = 0;
+      for (let after = 0; ; ) {
+        const runs = await store.openRuns(after, RECOVERY_PAGE);
+        const claims = runs.map(({ runId, epoch }) => ({ type: "claim-run", runId, epoch: epoch + 1 }) as const);
+        if (claims.length > 0) await store.commit(claims, "barrier");
+        for (const { lane, runId } of runs) lanes.put(lane, runId, "last");
+        resumed += runs.length;
+        after = runs.at(-1)?.position ?? after;
+        if (runs.length < RECOVERY_PAGE) break;
+      }
+      await approvals.sweep();
+      return { resumed };
+    },
+    stop: async (graceMs) => {
+      isAccepting = false;
+      lanes.close();
+      approvals.stop();
+      for (const driver of drivers.values()) driver.suspend();
+      const { promise: graceOver, resolve } = Promise.withResolvers<void>();
+      const callOff = clock.wake(graceMs, resolve);
+      await Promise.race([Promise.all([...drivers.values()].map(({ left }) => left)), graceOver]);
+      callOff();
+    },
+  };
+}
+
+type Restored = Extract<Awaited<ReturnType<typeof restoreRun>>, { ok: true }>;
+
+/** Everything a run needs to begin, in one transaction. */
+export function acceptanceWrites(
+  { run, contract, acceptance, bodies, beginsSession, idempotencyKey, inbound }: RunDraft,
+  ts: string,
+): readonly Write[] {
+  const { runId, sessionId, agentId } = run;
+  const { contractHash } = contract;
+  const created: LedgerDraft<"run.created"> = {
+    kind: "run.created",
+    ts,
+    actor: acceptance.event.principal,
+    data: { runId, contractHash },
+  };
+  return [
+    ...(beginsSession ? [{ type: "insert-session", sessionId, agentId, createdAt: ts } as const] : []),
+    { type: "put-bodies", sessionId, bodies },
+    {
+      type: "insert-run",
+      run: {
+        ...run,
+        contractHash,
+        contract: canonicalJson(toWire(contract)),
+        accepted: JSON.stringify(acceptance),
+        createdAt: ts,
+      },
+      idempotencyKey,
+      inbound,
+    },
+    { type: "append-ledger", draft: created },
+  ];
+}
+
+/** The journal does not replay to itself: nothing is acted on, and whoever verifies it is told where. */
+async function sealDiverged({ store, clock }: RunPorts, run: StoredRun): Promise<void> {
+  const endedAt = timestampOf(clock.nowMs());
+  await store.commit(
+    [
+      {
+        type: "seal-run",
+        runId: run.runId,
+        outcome: "INTERRUPTED",
+        reason: "machine.diverged",
+        answerRef: null,
+        endedAt,
+      },
+    ],
+    "barrier",
+  );
+}
+
+function refusalOf(error: unknown, failStore: (error: unknown) => void): Accepted {
+  if (error instanceof StoreError && error.code === "store.conflict") {
+    return refuse("conflict", "this request was accepted before");
+  }
+  if (error instanceof StoreError && error.code === "store.busy") {
+    return refuse("store.unavailable", "the database is locked by another process; try again");
+  }
+  failStore(error);
+  return refuse("store.unavailable", "nothing can be written; see the log");
+}
+
+function refuse(code: Extract<Accepted, { ok: false }>["code"], message: string): Accepted {
+  return { ok: false, code, message };
+}

@@ -1,0 +1,79 @@
+/**
+ * Money and tokens (X-6): reserved before the network, settled after it.
+ *
+ * P1. Where a limit applies, no inference is made without a reservation that every limit allowed; the reservation of
+ *     the next one rides in the commit that is made anyway.
+ * P2. A reservation nobody settled (a crash) stays spent: the answer may have been paid for.
+ * P3. Without limits nothing is reserved; what was used is still counted when the run ends.
+ */
+import type { RunId } from "../kernel/vocabulary/identifiers.ts";
+import type { ConfiguredModel, ModelUsage } from "./ports/model-backend.ts";
+import type { SpendAmount, SpendScope, Write } from "./ports/store.ts";
+
+export interface Purses {
+  /** What spending of this agent with this model counts against on a UTC day. */
+  scopesFor(agentId: string, model: string, day: string): readonly SpendScope[];
+}
+
+export function costOf({ price }: Pick<ConfiguredModel, "price">, usage: ModelUsage): number {
+  if (price === null) return 0;
+  return Math.ceil((usage.inputTokens * price.inputPer1k + usage.outputTokens * price.outputPer1k) / 1000);
+}
+
+export class SpendAccount {
+  readonly #runId: RunId;
+  readonly #model: ConfiguredModel | null;
+  readonly #scopes: readonly SpendScope[];
+  readonly #isLimited: boolean;
+  readonly #granted = new Set<number>();
+  #used: SpendAmount;
+
+  constructor(runId: RunId, model: ConfiguredModel | null, scopes: readonly SpendScope[], usedBefore: SpendAmount) {
+    this.#runId = runId;
+    this.#used = usedBefore;
+    this.#model = model;
+    this.#scopes = scopes;
+    this.#isLimited = scopes.some(({ limitMicrousd, limitTokens }) => limitMicrousd !== null || limitTokens !== null);
+  }
+
+  /** May this attempt go on the wire as things stand? */
+  covers(attempt: number): boolean {
+    return !this.#isLimited || this.#granted.has(attempt);
+  }
+
+  reserve(attempt: number, usage: ModelUsage): readonly Write[] {
+    if (this.covers(attempt)) return [];
+    return [
+      { type: "reserve-spend", runId: this.#runId, attempt, amount: this.#amountOf(usage), scopes: this.#scopes },
+    ];
+  }
+
+  grant(attempt: number): void {
+    this.#granted.add(attempt);
+  }
+
+  settle(attempt: number, used: SpendAmount): readonly Write[] {
+    this.#used = { microusd: this.#used.microusd + used.microusd, tokens: this.#used.tokens + used.tokens };
+    return this.#isLimited ? [{ type: "settle-spend", runId: this.#runId, attempt, amount: used }] : [];
+  }
+
+  /** At the run's end: gives back what was reserved for an inference that never came, counts what was never reserved. */
+  close(): readonly Write[] {
+    const runId = this.#runId;
+    if (this.#isLimited) {
+      const nothing = { microusd: 0, tokens: 0 };
+      return [...this.#granted].map((attempt) => ({ type: "settle-spend", runId, attempt, amount: nothing }));
+    }
+    if (this.#used.tokens === 0) return [];
+    const amount = this.#used;
+    return [
+      { type: "reserve-spend", runId, attempt: 0, amount, scopes: this.#scopes },
+      { type: "settle-spend", runId, attempt: 0, amount },
+    ];
+  }
+
+  #amountOf(usage: ModelUsage): SpendAmount {
+    const microusd = this.#model === null ? 0 : costOf(this.#model, usage);
+    return { microusd, tokens: usage.inputTokens + usage.outputTokens };
+  }
+}
