@@ -4,59 +4,22 @@
  * O1. A repeated idempotency key finds the run it made; it never makes another.
  * O2. What is shown of a run is read from what is durable.
  */
-import { makeBundle } from "../kernel/journal/bundle.ts";
-import type { Sign } from "../kernel/journal/checkpoint.ts";
-import type { Entry } from "../kernel/journal/entry.ts";
-import { type RunRecord, runRecord } from "../kernel/journal/views/run-record.ts";
-import type { RunId } from "../kernel/vocabulary/identifiers.ts";
-import { parseJson } from "../kernel/vocabulary/parse-json.ts";
-import type { Store, StoredRun } from "../runtime/ports/store.ts";
-import { readBodiesOf, readWholeJournal } from "../runtime/run-journal.ts";
+import type { StoredRun } from "../runtime/ports/store.ts";
 import type { Runtime } from "../runtime/runtime.ts";
-import type { Assistant, Refusal, RunRequest, Submission } from "./assistant.ts";
+import type { Assistant, RunRequest, Submission } from "./assistant.ts";
 import { type DraftingSettings, draftRun } from "./draft-run.ts";
+import { createRunViews, noSuchRun, type RunViewParts } from "./run-views.ts";
 import { watchRun } from "./watch-run.ts";
 
-export interface AssistantParts {
-  readonly store: Store;
+export interface AssistantParts extends RunViewParts {
   readonly runtime: Runtime;
   readonly drafting: DraftingSettings;
-  readonly signing: { readonly publicKey: string; readonly sign: Sign };
-  /** Where a run's files are, as its record says. */
-  readonly artifactPath: (agentId: string, runId: RunId) => string;
 }
 
 export function openAssistant(parts: AssistantParts): Assistant {
-  const { store, runtime, drafting, signing } = parts;
+  const { store, runtime, drafting } = parts;
 
-  const recordOf = async (run: StoredRun, entries: readonly Entry[]): Promise<RunRecord> => {
-    const bodies = await readBodiesOf(store, entries);
-    const [provider = "", ...rest] = run.model.split(":");
-    const particulars = {
-      runId: run.runId,
-      contractHash: run.contractHash,
-      agentId: run.agentId,
-      sessionId: run.sessionId,
-      source: run.source,
-      status: run.status === "waiting_approval" || run.status === "queued" ? run.status : ("running" as const),
-      artifactPath: parts.artifactPath(run.agentId, run.runId),
-      provider,
-      model: rest.join(":"),
-      thinkingMode: run.thinkingMode,
-      summarize: drafting.toolbox.summarize,
-    };
-    const record = runRecord(entries, particulars, (ref) => bodies.get(ref)?.text ?? null);
-    // Sealed without a last entry of its own: its journal did not replay.
-    if (run.outcome !== null && record.outcome === null) {
-      return { ...record, status: "cancelled", outcome: run.outcome, reason: run.reason };
-    }
-    return record;
-  };
-
-  const record = async (run: StoredRun): Promise<RunRecord> => {
-    const { entries } = await readWholeJournal(store, run.runId);
-    return recordOf(run, entries);
-  };
+  const views = createRunViews(parts);
 
   const submit = async (request: RunRequest): Promise<Submission> => {
     const earlier = request.idempotencyKey === null ? null : await store.findRunByKey(request.idempotencyKey);
@@ -75,15 +38,18 @@ export function openAssistant(parts: AssistantParts): Assistant {
     submit,
     run: async (runId) => {
       const run = await store.findRun(runId);
-      return run === null ? null : record(run);
+      return run === null ? null : views.record(run);
     },
     runs: async (filter) => {
       const { runs, total } = await store.listRuns(filter);
-      return { runs: await Promise.all(runs.map(record)), total };
+      return { runs: await Promise.all(runs.map(views.record)), total };
     },
     watch: async (runId, afterSeq, signal) => {
       const run = await store.findRun(runId);
-      return run === null ? null : watchRun(store, runtime, runId, afterSeq, signal);
+      if (run === null) return null;
+      // Sealed without a last entry: there is nothing to wait for.
+      const until = run.outcome === null ? signal : AbortSignal.abort();
+      return watchRun(store, runtime, runId, afterSeq, until);
     },
     cancel: async (runId, principal) => {
       const status = await runtime.cancel(runId, principal);
@@ -92,11 +58,7 @@ export function openAssistant(parts: AssistantParts): Assistant {
     bundle: async (runId) => {
       const run = await store.findRun(runId);
       if (run === null) return noSuchRun(runId);
-      const { entries } = await readWholeJournal(store, runId);
-      const contract = parseJson(run.contract);
-      const bodies = await readBodiesOf(store, entries);
-      const made = makeBundle({ contract: contract.ok ? contract.value : null, entries, bodies, ...signing });
-      return made.ok ? made : { ok: false, code: "conflict", message: made.problem };
+      return views.bundle(run);
     },
     approvals: (page) => runtime.approvals.pending(page),
     decide: async ({ id, decision, planHash, principal }) => {
@@ -108,8 +70,4 @@ export function openAssistant(parts: AssistantParts): Assistant {
 
 function repeated({ runId, sessionId, status }: StoredRun): Submission {
   return { ok: true, runId, sessionId, status, isRepeat: true };
-}
-
-function noSuchRun(runId: RunId): Refusal {
-  return { ok: false, code: "not_found", message: `there is no run ${runId}` };
 }

@@ -75,6 +75,10 @@ export function openLanes<Id>(workers: number, begin: (id: Id) => Promise<void>)
       if (lane === undefined || index === -1) return false;
       lane.queue.splice(index, 1);
       waiting -= 1;
+      if (lane.queue.length === 0 && !lane.isBusy) {
+        ready.delete(name);
+        lanes.delete(name);
+      }
       return true;
     },
     close: () => {

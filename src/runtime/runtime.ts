@@ -35,6 +35,8 @@ export interface RuntimeSettings {
   readonly workers: number;
   /** The text behind the id of a system prompt. */
   readonly systemText: (id: string) => string;
+  /** Told once: nothing more will be accepted, begun or performed. */
+  readonly onStoreFailure: (error: unknown) => void;
 }
 
 /** A run that is ready to be accepted. */
@@ -56,10 +58,14 @@ export type Accepted =
 export interface Runtime {
   readonly approvals: Approvals;
   readonly isAccepting: boolean;
+  /** False once the store has failed: what it holds is for the next start to say. */
+  readonly isIntact: boolean;
   submit(draft: RunDraft): Promise<Accepted>;
   /** Null when there is no such run. */
   cancel(runId: RunId, by: string): Promise<RunStatus | null>;
   watch(runId: RunId, watcher: Watcher): () => void;
+  /** The store said by itself that it cannot write any more. */
+  storeFailed(error: unknown): void;
   /** Takes up every run that was accepted and has not ended. */
   recover(): Promise<{ readonly resumed: number }>;
   /** Lets effects in flight report, for so long, and leaves the rest for the next start. */
@@ -75,21 +81,26 @@ export function openRuntime(ports: RunPorts, settings: RuntimeSettings): Runtime
   /** Asked for while the run may have been on its way to its driver's seat. */
   const cancelling = new Map<RunId, string>();
   let isAccepting = true;
+  let isIntact = true;
   /** Accepted and not begun yet; counted before the commit, so that a burst cannot slip past the limit. */
   let admitted = 0;
 
+  /** Runs on their way from the lane to their departure. */
+  const driving = new Set<Promise<void>>();
+
   const lanes = openLanes<RunId>(settings.workers, async (runId) => {
-    try {
-      await drive(runId);
-    } catch (error) {
-      failStore(error);
-    }
+    const driven = drive(runId).catch(failStore);
+    driving.add(driven);
+    await driven;
+    driving.delete(driven);
   });
 
   const failStore = (error: unknown): void => {
+    if (!isIntact) return;
     isAccepting = false;
+    isIntact = false;
     lanes.close();
-    ports.onDefect("runtime.stopped", error);
+    settings.onStoreFailure(error);
   };
 
   const resume = (runId: RunId): void => {
@@ -131,6 +142,7 @@ export function openRuntime(ports: RunPorts, settings: RuntimeSettings): Runtime
       return;
     }
     const driver = await seat(run, restored);
+    if (!isAccepting) return;
     drivers.set(runId, driver);
     driver.start();
     const by = cancelling.get(runId);
@@ -186,6 +198,9 @@ export function openRuntime(ports: RunPorts, settings: RuntimeSettings): Runtime
     get isAccepting() {
       return isAccepting;
     },
+    get isIntact() {
+      return isIntact;
+    },
     submit: async (draft) => {
       if (!isAccepting) return refuse("store.unavailable", "the gateway is not accepting runs; try again later");
       if (admitted + lanes.waiting >= settings.maxQueued) return refuse("queue.full", "run queue is full");
@@ -202,6 +217,7 @@ export function openRuntime(ports: RunPorts, settings: RuntimeSettings): Runtime
     },
     cancel,
     watch: (runId, watcher) => news.watch(runId, watcher),
+    storeFailed: failStore,
     recover: async () => {
       let resumed = 0;
       for (let after = 0; ; ) {
@@ -223,7 +239,7 @@ export function openRuntime(ports: RunPorts, settings: RuntimeSettings): Runtime
       for (const driver of drivers.values()) driver.suspend();
       const { promise: graceOver, resolve } = Promise.withResolvers<void>();
       const callOff = clock.wake(graceMs, resolve);
-      await Promise.race([Promise.all([...drivers.values()].map(({ left }) => left)), graceOver]);
+      await Promise.race([Promise.all(driving), graceOver]);
       callOff();
     },
   };

@@ -231,6 +231,8 @@ export interface Store {
   hasSession(sessionId: SessionId): Promise<boolean>;
   /** Journal lines after `seq`, at most `limit`. */
   readEntries(runId: RunId, after: number, limit: number): Promise<readonly string[]>;
+  /** The last entry of a run; null before the first. */
+  headOf(runId: RunId): Promise<{ readonly seq: number; readonly hash: Hash } | null>;
   /** Those that are there: what is missing was erased. */
   readBodies(refs: readonly BodyRef[]): Promise<ReadonlyMap<BodyRef, Body>>;
   approvalsOf(runId: RunId): Promise<readonly StoredApproval[]>;

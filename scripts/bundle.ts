@@ -1,0 +1,33 @@
+/**
+ * What starts is a bundle (design §9): one file for the start, chunks for what is loaded later, the store's threads
+ * beside it. Made at install (`prepare`); `dist/` is replaced whole, so that nothing stale is left to be started.
+ */
+import { chmod, copyFile, rename, rm } from "node:fs/promises";
+import { rolldown } from "rolldown";
+
+const OUTPUT = "dist";
+const MAKING = `${OUTPUT}.making-${process.pid}`;
+
+const bundle = await rolldown({
+  platform: "node",
+  input: {
+    surety: "src/boot/surety.ts",
+    "writer-worker": "src/adapters/store-sqlite/writer-worker.ts",
+    "reader-worker": "src/adapters/store-sqlite/reader-worker.ts",
+  },
+  resolve: { conditionNames: ["node", "import", "default"] },
+});
+await bundle.write({
+  dir: MAKING,
+  format: "esm",
+  entryFileNames: "[name].js",
+  chunkFileNames: "[name]-[hash].js",
+  comments: false,
+  banner: (chunk) => (chunk.name === "surety" && chunk.isEntry ? "#!/usr/bin/env node" : ""),
+});
+await bundle.close();
+// Read beside the module that asks for it, which is in the bundle now.
+await copyFile("src/prompts/sophie_base_prompt_v1.txt", `${MAKING}/sophie_base_prompt_v1.txt`);
+await chmod(`${MAKING}/surety.js`, 0o755);
+await rm(OUTPUT, { recursive: true, force: true });
+await rename(MAKING, OUTPUT);

@@ -1,0 +1,96 @@
+/**
+ * One request to the gateway and its whole answer.
+ *
+ * X1. The token goes to this gateway alone: redirects are not followed.
+ * X2. An answer is JSON, or an error of the one shape; anything else is `gateway.unintelligible`.
+ */
+import type { Refusal, RefusalCode } from "../../assistant/assistant.ts";
+import { StoreError } from "../../runtime/ports/store.ts";
+import { unauthorized, unintelligible, unreachable } from "./gateway-client-error.ts";
+
+const REFUSALS: readonly string[] = [
+  "invalid.request",
+  "not_found",
+  "conflict",
+  "queue.full",
+  "payload.too_large",
+  "auth.forbidden",
+  "internal.error",
+] satisfies readonly RefusalCode[];
+
+export interface Question {
+  readonly method?: "GET" | "POST";
+  readonly path: string;
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export interface Answer {
+  readonly ok: true;
+  readonly text: string;
+  readonly headers: Headers;
+}
+
+export interface Line {
+  /** The answer once its head has arrived. Rejects with `gateway.unreachable`. */
+  open(question: Question, signal: AbortSignal): Promise<Response>;
+  ask(question: Question): Promise<Answer | Refusal>;
+  /** What an answer that is no success says; throws what is not the assistant's to refuse. */
+  refusalIn(response: Response): Promise<Refusal>;
+}
+
+export function createLine(url: string, token: string, timeoutMs: number): Line {
+  const open: Line["open"] = async ({ method = "GET", path, body, headers }, signal) => {
+    try {
+      return await fetch(new URL(path, url), {
+        method,
+        signal,
+        redirect: "error",
+        headers: { authorization: `Bearer ${token}`, "content-type": "application/json", ...headers },
+        body: body === undefined ? null : JSON.stringify(body),
+      });
+    } catch (error) {
+      throw unreachable(url, signal.aborted ? "did not answer in time" : "cannot be reached", error);
+    }
+  };
+
+  const textOf = async (response: Response): Promise<string> => {
+    try {
+      return await response.text();
+    } catch (error) {
+      throw unreachable(url, "broke off its answer", error);
+    }
+  };
+
+  const refusalIn: Line["refusalIn"] = async (response) => {
+    const { code, message } = errorIn(await textOf(response)) ?? {};
+    if (code === undefined || message === undefined) throw unintelligible(url, `answered ${response.status}`);
+    if (code === "auth.required") throw unauthorized(url);
+    if (code === "store.unavailable") throw new StoreError("store.unavailable", message);
+    if (!isRefusalCode(code)) throw unintelligible(url, `answered ${response.status} ${code}`);
+    return { ok: false, code, message };
+  };
+
+  return {
+    open,
+    refusalIn,
+    async ask(question) {
+      const response = await open(question, AbortSignal.timeout(timeoutMs));
+      if (!response.ok) return await refusalIn(response);
+      return { ok: true, text: await textOf(response), headers: response.headers };
+    },
+  };
+}
+
+function isRefusalCode(code: string): code is RefusalCode {
+  return REFUSALS.includes(code);
+}
+
+function errorIn(text: string): { readonly code: string; readonly message: string } | null {
+  try {
+    const { error } = JSON.parse(text);
+    return typeof error.code === "string" && typeof error.message === "string" ? error : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,39 @@
+/**
+ * Why a running gateway could not be asked. What the gateway itself refuses comes back as the assistant's refusals.
+ *
+ * U1. The message holds neither the token nor what was sent.
+ */
+export type GatewayClientErrorCode =
+  /** Nothing answers there, or not in time, or the connection broke. */
+  | "gateway.unreachable"
+  /** It answers, but does not take our token. */
+  | "gateway.unauthorized"
+  /** Something answers that is no gateway of this version. */
+  | "gateway.unintelligible";
+
+export class GatewayClientError extends Error {
+  override readonly name = "GatewayClientError";
+  readonly code: GatewayClientErrorCode;
+  readonly hint: string;
+
+  constructor(code: GatewayClientErrorCode, message: string, hint: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+    this.hint = hint;
+  }
+}
+
+export function unreachable(url: string, what: string, cause?: unknown): GatewayClientError {
+  const hint = "Is it running? `surety start` starts it.";
+  return new GatewayClientError("gateway.unreachable", `the gateway at ${url} ${what}`, hint, { cause });
+}
+
+export function unintelligible(url: string, what: string): GatewayClientError {
+  const hint = "Check that it is a surety gateway of the same version as this command.";
+  return new GatewayClientError("gateway.unintelligible", `the gateway at ${url} ${what}`, hint);
+}
+
+export function unauthorized(url: string): GatewayClientError {
+  const hint = "Use the home it runs on (--home), or its token (SURETY_TOKEN).";
+  return new GatewayClientError("gateway.unauthorized", `the gateway at ${url} does not take our token`, hint);
+}

@@ -1,0 +1,55 @@
+/**
+ * The query of a list (O-5.3): strict, so that what was asked for is what is answered.
+ *
+ * Q1. A parameter that is unknown, repeated or out of range is refused by name; nothing is clamped.
+ */
+import { type Page, RUN_STATUSES, type RunStatus } from "../../runtime/ports/store.ts";
+import { invalidRequest } from "./http-error.ts";
+import { oneOf } from "./read-fields.ts";
+
+const DEFAULT_LIMIT = 50;
+const MAX_LIMIT = 500;
+const DIGITS = /^[0-9]{1,15}$/;
+
+export function parsePage(query: string): Page {
+  return pageOf(readParameters(query, ["limit", "offset"]));
+}
+
+export function parseRunFilter(query: string): { readonly status?: RunStatus } & Page {
+  const parameters = readParameters(query, ["status", "limit", "offset"]);
+  const status = parameters.get("status");
+  return {
+    ...(status === undefined ? {} : { status: oneOf(RUN_STATUSES)(status, "status") }),
+    ...pageOf(parameters),
+  };
+}
+
+function pageOf(parameters: ReadonlyMap<string, string>): Page {
+  return {
+    limit: wholeNumber(parameters, "limit", 1, MAX_LIMIT) ?? DEFAULT_LIMIT,
+    offset: wholeNumber(parameters, "offset", 0, Number.MAX_SAFE_INTEGER) ?? 0,
+  };
+}
+
+function readParameters(query: string, known: readonly string[]): ReadonlyMap<string, string> {
+  const parameters = new Map<string, string>();
+  for (const [name, value] of new URLSearchParams(query)) {
+    if (!known.includes(name)) throw invalidRequest(`unknown query parameter; known are ${known.join(", ")}`);
+    if (parameters.has(name)) throw invalidRequest(`${name} stands there twice`);
+    parameters.set(name, value);
+  }
+  return parameters;
+}
+
+function wholeNumber(
+  parameters: ReadonlyMap<string, string>,
+  name: string,
+  least: number,
+  most: number,
+): number | undefined {
+  const digits = parameters.get(name);
+  if (digits === undefined) return undefined;
+  const value = DIGITS.test(digits) ? Number(digits) : Number.NaN;
+  if (value >= least && value <= most) return value;
+  throw invalidRequest(`${name} must be a whole number from ${least} to ${most}`);
+}

@@ -1,0 +1,90 @@
+/**
+ * POST /v1/runs: from the wire's snake_case to the assistant's request.
+ *
+ * P1. Types and names are checked here; whether a term is within the agent's ceilings is the assistant's to say.
+ * P2. Source and principal are what this door knows, whatever the body says.
+ */
+import type { ContractOverrides, RunRequest } from "../../assistant/assistant.ts";
+import { asSessionId } from "../../kernel/vocabulary/identifiers.ts";
+import type { JsonValue } from "../../kernel/vocabulary/parse-json.ts";
+import { invalidRequest } from "./http-error.ts";
+import { count, flag, listOf, oneOf, optional, type Reader, readFields, required, text } from "./read-fields.ts";
+import type { Head } from "./read-head.ts";
+
+const MAX_NAME_CHARS = 256;
+const name = text(MAX_NAME_CHARS);
+const IDEMPOTENCY_KEY = /^[\x20-\x7e]{1,255}$/;
+
+const FIELDS = ["agent_id", "message", "thinking_mode", "session_id", "model", "contract", "approved_tools"] as const;
+
+const requiredEffect: Reader<{ readonly tool: string; readonly args?: Readonly<Record<string, unknown>> }> = (
+  value,
+  where,
+) => {
+  const fields = readFields(value, where, ["tool", "args"]);
+  const tool = required(fields, "tool", name);
+  const args = fields["args"];
+  if (args === undefined || args === null) return { tool };
+  if (typeof args !== "object" || Array.isArray(args)) throw invalidRequest(`${where}.args must be a JSON object`);
+  return { tool, args: args as Readonly<Record<string, unknown>> };
+};
+
+const pair: Reader<readonly [string, string]> = (value, where) => {
+  const [first, second, ...more] = listOf(name)(value, where);
+  if (first === undefined || second === undefined || more.length > 0) {
+    throw invalidRequest(`${where} must be a pair of tools`);
+  }
+  return [first, second];
+};
+
+type Terms = Required<ContractOverrides>;
+const TERMS: { readonly [Term in keyof Terms]: readonly [field: string, read: Reader<Terms[Term]>] } = {
+  toolPolicy: ["tool_policy", oneOf(["required", "forbidden", "optional"])],
+  allowedTools: ["allowed_tools", listOf(name)],
+  strictMode: ["strict_mode", flag],
+  tokenGate: ["token_gate", flag],
+  maxInferences: ["max_inferences", count],
+  maxTokensConsumed: ["max_tokens_consumed", count],
+  maxOutputTokens: ["max_output_tokens", count],
+  maxFormatRetries: ["max_format_retries", count],
+  maxSpendMicrousd: ["max_spend_microusd", count],
+  stepTimeoutMs: ["step_timeout_ms", count],
+  totalTimeoutMs: ["total_timeout_ms", count],
+  requiredEffects: ["required_effects", listOf(requiredEffect)],
+  cycleForbid: ["cycle_forbid", listOf(pair)],
+};
+const TERM_FIELDS = Object.values(TERMS).map(([field]) => field);
+
+export function parseRunRequest(body: JsonValue, head: Head, principal: string): RunRequest {
+  const fields = readFields(body, "the body", FIELDS);
+  const sessionId = optional(fields, "session_id", name);
+  return {
+    agentId: required(fields, "agent_id", name),
+    message: required(fields, "message", text()),
+    sessionId: sessionId === null ? null : asSessionId(sessionId),
+    model: optional(fields, "model", name),
+    thinkingMode: optional(fields, "thinking_mode", oneOf(["never", "on_error", "always"])),
+    contract: optional(fields, "contract", readOverrides) ?? {},
+    approvedTools: optional(fields, "approved_tools", listOf(name)) ?? [],
+    source: "http",
+    principal,
+    idempotencyKey: readIdempotencyKey(head),
+  };
+}
+
+const readOverrides: Reader<ContractOverrides> = (value, where) => {
+  const fields = readFields(value, where, TERM_FIELDS);
+  const overrides: Record<string, unknown> = {};
+  for (const [term, [field, read]] of Object.entries(TERMS)) {
+    const given = optional<unknown>(fields, field, read);
+    if (given !== null) overrides[term] = given;
+  }
+  return overrides;
+};
+
+function readIdempotencyKey(head: Head): string | null {
+  const key = head["idempotency-key"];
+  if (key === undefined) return null;
+  if (!IDEMPOTENCY_KEY.test(key)) throw invalidRequest("Idempotency-Key must be 1 to 255 printable ASCII characters");
+  return key;
+}

@@ -1,0 +1,83 @@
+/**
+ * A request's body, from bytes to JSON.
+ *
+ * B1. Bytes are counted as they arrive; what a Content-Length claims can only refuse sooner.
+ * B2. What is refused is still read and thrown away, up to a bound, so that the caller gets to read why.
+ * B3. One meaning or none: strict UTF-8, strict JSON, no compression.
+ */
+import { isUtf8 } from "node:buffer";
+import type { IncomingMessage } from "node:http";
+import { type JsonValue, parseJson } from "../../kernel/vocabulary/parse-json.ts";
+import { HttpError, invalidRequest } from "./http-error.ts";
+import type { Head } from "./read-head.ts";
+
+export const MAX_BODY_BYTES = 1_048_576;
+const MAX_DISCARDED_BYTES = 128 * MAX_BODY_BYTES;
+const FIRST_BUFFER_BYTES = 4096;
+const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json\s*(?:;.*)?$/i;
+
+export async function readJson(incoming: IncomingMessage, head: Head): Promise<JsonValue> {
+  checkKind(head);
+  if (Number(head["content-length"] ?? 0) > MAX_BODY_BYTES) throw tooLarge();
+  const parsed = parseJson(decodeUtf8(await readBytes(incoming)));
+  if (parsed.ok) return parsed.value;
+  throw invalidRequest(`the body is not the JSON we take: ${parsed.problem} (at character ${parsed.at})`);
+}
+
+/** For a body that nobody will read. */
+export function discardBody(incoming: IncomingMessage): void {
+  let discarded = 0;
+  incoming.on("data", (chunk: Buffer) => {
+    discarded += chunk.length;
+    if (discarded > MAX_DISCARDED_BYTES) incoming.destroy();
+  });
+}
+
+function checkKind(head: Head): void {
+  if (!["", "identity"].includes(head["content-encoding"] ?? "")) {
+    throw new HttpError("invalid.request", "send the body without Content-Encoding", { status: 415 });
+  }
+  if (!JSON_TYPE.test(head["content-type"] ?? "application/json")) {
+    throw new HttpError("invalid.request", "send the body as Content-Type: application/json", { status: 415 });
+  }
+}
+
+function readBytes(incoming: IncomingMessage): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    // One buffer that grows: a body sent byte by byte must not cost an object a byte.
+    let bytes = Buffer.allocUnsafe(FIRST_BUFFER_BYTES);
+    let size = 0;
+    const stop = (): void => {
+      incoming.off("data", take).off("end", finish).off("close", abandon);
+    };
+    const take = (chunk: Buffer): void => {
+      const grown = size + chunk.length;
+      if (grown > MAX_BODY_BYTES) {
+        stop();
+        reject(tooLarge());
+        return;
+      }
+      if (grown > bytes.length) bytes = Buffer.concat([bytes.subarray(0, size)], Math.max(grown, 2 * bytes.length));
+      chunk.copy(bytes, size);
+      size = grown;
+    };
+    const finish = (): void => {
+      stop();
+      resolve(bytes.subarray(0, size));
+    };
+    const abandon = (): void => {
+      stop();
+      reject(invalidRequest("the body ended too early"));
+    };
+    incoming.on("data", take).on("end", finish).on("close", abandon);
+  });
+}
+
+function decodeUtf8(bytes: Buffer): string {
+  if (!isUtf8(bytes)) throw invalidRequest("the body is not valid UTF-8");
+  return bytes.toString("utf8");
+}
+
+function tooLarge(): HttpError {
+  return new HttpError("payload.too_large", `a body holds at most ${MAX_BODY_BYTES} bytes`);
+}

@@ -1,0 +1,176 @@
+/**
+ * Which path does what (design: HTTP). A path is matched as it was written: nothing is decoded or normalised on the
+ * way to a handler, so no spelling of a path slips past the check of another.
+ */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Assistant } from "../../assistant/assistant.ts";
+import { asApprovalId, asHash, asRunId } from "../../kernel/vocabulary/identifiers.ts";
+import type { ApprovalCard } from "../../runtime/ports/approver.ts";
+import { timestampOf } from "../../runtime/ports/clock.ts";
+import { accepted, HttpError, invalidRequest, notFound } from "./http-error.ts";
+import { parsePage, parseRunFilter } from "./parse-query.ts";
+import { parseRunRequest } from "./parse-run-request.ts";
+import { readJson } from "./read-body.ts";
+import { oneOf, readFields, required, text } from "./read-fields.ts";
+import type { Head } from "./read-head.ts";
+import { jsonReply, jsonTextReply, type Reply } from "./reply.ts";
+
+/** Whoever holds the main token. */
+const PRINCIPAL = "operator";
+const DECISIONS = ["allow", "deny", "done", "retry", "fail"] as const;
+
+export interface Call {
+  readonly incoming: IncomingMessage;
+  readonly outgoing: ServerResponse;
+  readonly head: Head;
+  /** What the path names; empty where it names nothing. */
+  readonly id: string;
+  readonly query: string;
+}
+
+/** Answers with a run's news until it, the client or the gateway ends; null when there is nothing to watch. */
+export type OpenStream = (
+  outgoing: ServerResponse,
+  watch: (signal: AbortSignal) => ReturnType<Assistant["watch"]>,
+) => Promise<Reply | null>;
+
+type Handler = (call: Call) => Promise<Reply>;
+
+export interface Route {
+  /** Open to everybody who may come in at all. */
+  readonly isPublic: boolean;
+  readonly methods: ReadonlyMap<string, Handler>;
+}
+
+export type FindRoute = (path: string) => { readonly route: Route; readonly id: string } | null;
+
+export function createRoutes(assistant: Assistant, openStream: OpenStream): FindRoute {
+  const health = route(
+    reading(() => Promise.resolve(jsonReply(200, { ok: true }))),
+    true,
+  );
+  const fixed: ReadonlyMap<string, Route> = new Map([
+    ["/healthz", health],
+    ["/api/health", health],
+    ["/v1/runs", route({ ...reading(listRuns(assistant)), POST: startRun(assistant) })],
+    ["/api/approvals", route(reading(listApprovals(assistant)))],
+  ]);
+  const named: readonly (readonly [pattern: RegExp, route: Route])[] = [
+    [/^\/v1\/runs\/([\w-]{1,128})$/, route(reading(showRun(assistant)))],
+    [/^\/v1\/runs\/([\w-]{1,128})\/events$/, route({ GET: watchRun(assistant, openStream) })],
+    [/^\/v1\/runs\/([\w-]{1,128})\/cancel$/, route({ POST: cancelRun(assistant) })],
+    [/^\/v1\/runs\/([\w-]{1,128})\/bundle$/, route(reading(exportRun(assistant)))],
+    [/^\/api\/approvals\/([\w-]{1,128})$/, route({ POST: decideApproval(assistant) })],
+  ];
+  return (path) => {
+    const exact = fixed.get(path);
+    if (exact !== undefined) return { route: exact, id: "" };
+    for (const [pattern, found] of named) {
+      const id = pattern.exec(path)?.[1];
+      if (id !== undefined) return { route: found, id };
+    }
+    return null;
+  };
+}
+
+export function handlerOf(route: Route, method: string): Handler {
+  const handler = route.methods.get(method);
+  if (handler !== undefined) return handler;
+  const allowed = [...route.methods.keys()].join(", ");
+  throw new HttpError("method.not_allowed", `this path takes ${allowed}`, { headers: ["Allow", allowed] });
+}
+
+function route(handlers: Readonly<Record<string, Handler>>, isPublic = false): Route {
+  return { isPublic, methods: new Map(Object.entries(handlers)) };
+}
+
+const reading = (handler: Handler): Readonly<Record<string, Handler>> => ({ GET: handler, HEAD: handler });
+
+const startRun =
+  (assistant: Assistant): Handler =>
+  async ({ incoming, head }) => {
+    const request = parseRunRequest(await readJson(incoming, head), head, PRINCIPAL);
+    const { runId, status, sessionId, isRepeat } = accepted(await assistant.submit(request));
+    const headers = isRepeat ? ["Idempotent-Replayed", "true"] : [];
+    return jsonReply(202, { id: runId, status, session_id: sessionId }, headers);
+  };
+
+const listRuns =
+  (assistant: Assistant): Handler =>
+  async ({ query }) => {
+    const filter = parseRunFilter(query);
+    const { runs, total } = await assistant.runs(filter);
+    return jsonReply(200, { runs, total, limit: filter.limit, offset: filter.offset });
+  };
+
+const showRun =
+  (assistant: Assistant): Handler =>
+  async ({ id }) => {
+    const record = await assistant.run(asRunId(id));
+    if (record === null) throw notFound("run");
+    return jsonReply(200, record);
+  };
+
+const watchRun =
+  (assistant: Assistant, openStream: OpenStream): Handler =>
+  async ({ id, head, outgoing }) => {
+    const after = head["last-event-id"] ?? "0";
+    if (!/^[0-9]{1,15}$/.test(after)) throw invalidRequest("Last-Event-ID must be the number of an event");
+    const reply = await openStream(outgoing, (signal) => assistant.watch(asRunId(id), Number(after), signal));
+    if (reply === null) throw notFound("run");
+    return reply;
+  };
+
+const cancelRun =
+  (assistant: Assistant): Handler =>
+  async ({ id }) => {
+    const { status } = accepted(await assistant.cancel(asRunId(id), PRINCIPAL));
+    return jsonReply(202, { id, status });
+  };
+
+const exportRun =
+  (assistant: Assistant): Handler =>
+  async ({ id }) =>
+    jsonTextReply(200, accepted(await assistant.bundle(asRunId(id))).text);
+
+const listApprovals =
+  (assistant: Assistant): Handler =>
+  async ({ query }) => {
+    const cards = await assistant.approvals(parsePage(query));
+    return jsonReply(200, { approvals: cards.map(wireCard) });
+  };
+
+const decideApproval =
+  (assistant: Assistant): Handler =>
+  async ({ id, incoming, head }) => {
+    const fields = readFields(await readJson(incoming, head), "the body", ["decision", "plan_hash"]);
+    const decision = required(fields, "decision", oneOf(DECISIONS));
+    // Whatever is not the plan's hash is a wrong one, and the assistant says so.
+    const planHash = required(fields, "plan_hash", text());
+    accepted(
+      await assistant.decide({ id: asApprovalId(id), decision, planHash: asHash(planHash), principal: PRINCIPAL }),
+    );
+    return jsonReply(200, { id, decision });
+  };
+
+function wireCard(card: ApprovalCard) {
+  return {
+    id: card.id,
+    kind: card.kind,
+    run_id: card.runId,
+    session_id: card.sessionId,
+    call_id: card.callId,
+    step: card.step,
+    tool: card.tool,
+    plan: card.shown,
+    plan_ref: card.planRef,
+    plan_hash: card.planHash,
+    why: card.why,
+    labels: card.labels,
+    created_at: timestampOf(card.createdAtMs),
+    expires_at: timestampOf(card.expiresAtMs),
+    state: card.state,
+    decided_by: card.decidedBy,
+    decided_at: card.decidedAtMs === null ? null : timestampOf(card.decidedAtMs),
+  };
+}

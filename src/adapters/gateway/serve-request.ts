@@ -1,0 +1,142 @@
+/**
+ * One request from its head to its last byte.
+ *
+ * W1. Checks come in one order: Host and Origin, token, path, method, body. Nobody without the token learns which paths
+ *     there are.
+ * W2. Every error has the one shape. A failure of ours says an id, never what failed.
+ * W3. A stream ends when its client is gone or when we stop, and lets go of the run it watched.
+ */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Assistant } from "../../assistant/assistant.ts";
+import type { Clock } from "../../runtime/ports/clock.ts";
+import { StoreError, type StoreErrorCode } from "../../runtime/ports/store.ts";
+import type { Admission } from "./admission.ts";
+import { EVENT_STREAM_HEADERS, streamEvents } from "./event-stream.ts";
+import { HttpError, notFound } from "./http-error.ts";
+import { discardBody } from "./read-body.ts";
+import { type Head, readHead } from "./read-head.ts";
+import { errorReply, jsonReply, type Reply, sendJson } from "./reply.ts";
+import { createRoutes, handlerOf, type OpenStream } from "./routes.ts";
+
+/** It may work again in a moment. */
+const PASSING: ReadonlySet<StoreErrorCode> = new Set(["store.unavailable", "store.busy", "store.closed"]);
+const RETRY_AFTER_S = "2";
+const PREFLIGHT_REPLY = jsonReply(200, {}, [
+  "Access-Control-Allow-Methods",
+  "GET, POST",
+  "Access-Control-Allow-Headers",
+  "Authorization, Content-Type, Idempotency-Key, Last-Event-ID",
+]);
+
+interface Doorway {
+  readonly assistant: Assistant;
+  readonly admission: Admission;
+  readonly clock: Clock;
+  readonly onError: (error: unknown, errorId: string) => void;
+}
+
+export interface RequestServer {
+  serve(incoming: IncomingMessage, outgoing: ServerResponse): void;
+  /** For failures outside any request. */
+  report(error: unknown): HttpError;
+  /** Ends every stream, and those that still come. */
+  stopStreams(): void;
+}
+
+export function createRequestServer({ assistant, admission, clock, onError }: Doorway): RequestServer {
+  const streams = new Set<AbortController>();
+  let isStopping = false;
+  let failures = 0;
+
+  const report = (error: unknown): HttpError => {
+    if (error instanceof HttpError) return error;
+    if (error instanceof StoreError && PASSING.has(error.code)) {
+      return new HttpError("store.unavailable", "the store takes nothing at the moment; try again", {
+        headers: ["Retry-After", RETRY_AFTER_S],
+      });
+    }
+    failures += 1;
+    const errorId = `err_${clock.nowMs().toString(36)}_${failures}`;
+    onError(error, errorId);
+    return new HttpError("internal.error", `something failed here; the log says more under ${errorId}`);
+  };
+
+  const openStream: OpenStream = async (outgoing, watch) => {
+    const ending = new AbortController();
+    const end = (): void => {
+      streams.delete(ending);
+      ending.abort();
+    };
+    streams.add(ending);
+    outgoing.on("close", end);
+    const news = await watch(ending.signal);
+    if (news === null) {
+      end();
+      return null;
+    }
+    if (isStopping) ending.abort();
+    const onFailure = (error: unknown) => report(error).body;
+    return {
+      kind: "stream",
+      headers: EVENT_STREAM_HEADERS,
+      write: () => streamEvents({ outgoing, news, signal: ending.signal, clock, onFailure }),
+    };
+  };
+
+  const findRoute = createRoutes(assistant, openStream);
+
+  const answer = (incoming: IncomingMessage, outgoing: ServerResponse, head: Head): Promise<Reply> => {
+    const { method = "", url = "" } = incoming;
+    admission.checkPlace(head, incoming.socket);
+    if (method === "OPTIONS" && isPreflight(head, admission)) return Promise.resolve(PREFLIGHT_REPLY);
+    const queryAt = url.indexOf("?");
+    const found = findRoute(queryAt === -1 ? url : url.slice(0, queryAt));
+    if (found === null || !found.route.isPublic) admission.checkToken(head);
+    if (found === null) throw notFound("path");
+    const handle = handlerOf(found.route, method);
+    return handle({ incoming, outgoing, head, id: found.id, query: queryAt === -1 ? "" : url.slice(queryAt + 1) });
+  };
+
+  const send = (incoming: IncomingMessage, outgoing: ServerResponse, head: Head, reply: Reply): void => {
+    if (!incoming.complete && mayHaveBody(head)) discardBody(incoming);
+    const more = admission.isAllowedSite(head.origin)
+      ? ["Access-Control-Allow-Origin", head.origin, "Vary", "Origin"]
+      : [];
+    if (reply.kind === "json") {
+      sendJson(outgoing, reply, more);
+      return;
+    }
+    outgoing.writeHead(200, [...reply.headers, ...more]);
+    reply.write().catch((error: unknown) => {
+      report(error);
+      outgoing.destroy();
+    });
+  };
+
+  return {
+    serve(incoming, outgoing) {
+      let head: Head = {};
+      const refuse = (error: unknown): void => send(incoming, outgoing, head, errorReply(report(error)));
+      try {
+        head = readHead(incoming.rawHeaders);
+        answer(incoming, outgoing, head).then((reply) => send(incoming, outgoing, head, reply), refuse);
+      } catch (error) {
+        refuse(error);
+      }
+    },
+    report,
+    stopStreams() {
+      isStopping = true;
+      for (const ending of streams) ending.abort();
+    },
+  };
+}
+
+function isPreflight(head: Head, admission: Admission): boolean {
+  return head["access-control-request-method"] !== undefined && admission.isAllowedSite(head.origin);
+}
+
+/** An empty head is one that was refused unread. */
+function mayHaveBody(head: Head): boolean {
+  return head.host === undefined || head["content-length"] !== undefined || head["transfer-encoding"] !== undefined;
+}

@@ -1,0 +1,128 @@
+/**
+ * What became of a call, in a sentence that shows it.
+ *
+ * T1. A failed or denied call is told as such, with what to do; never as if it had been done.
+ * T2. It takes the result as it finds it: one that is not of the expected shape is shown as it is.
+ */
+import { fieldsOf, textOf } from "../read-fields.ts";
+
+const MAX_SHOWN_CHARS = 4_000;
+
+export interface ToldCall {
+  readonly tool: string;
+  readonly args: Readonly<Record<string, unknown>>;
+  /** Content of the message of the role `tool`. */
+  readonly result: string;
+}
+
+const ADVICE: Readonly<Record<string, string>> = {
+  "tool.not_found": "`surety tools ls` shows the tools there are.",
+  "tool.input_invalid": "Check the name and try again; `list files` shows what is there.",
+  "invalid.request": "Check the name and try again; `list files` shows what is there.",
+  "sandbox.required": "This machine cannot run it safely: `surety doctor` says what is missing.",
+  timeout: "Try again, or ask for less at once.",
+};
+
+export function tellResult({ tool, args, result }: ToldCall): string {
+  const envelope = fieldsOf(parse(result));
+  if (typeof envelope?.["ok"] !== "boolean") return `${tool} answered:\n\n${shorten(result)}`;
+  if (!envelope["ok"]) return tellFailure(tool, envelope["error"]);
+  const tell = TELLERS[tool] ?? tellAny;
+  return tell(envelope["output"], args, tool);
+}
+
+function tellFailure(tool: string, error: unknown): string {
+  const { code, message } = readError(error);
+  if (code === "policy.denied") {
+    // Where a person said no, or none could be asked, there is another way to allow it.
+    const advice = message.startsWith("denied")
+      ? ` Approve it when asked, or allow it for a run: --approve ${tool}`
+      : "";
+    return `${tool} was denied (${message}), so nothing was done.${advice}`;
+  }
+  const named = code === "" ? message : `${message} (${code})`;
+  return `${tool} failed: ${named}. ${ADVICE[code] ?? "Nothing else was tried."}`;
+}
+
+/** `code: message` as a conversation tells it (S-3.2), or an error of the tool envelope. */
+function readError(error: unknown): { readonly code: string; readonly message: string } {
+  const [, code, message] = /^([a-z_]+(?:\.[a-z_]+)*): (.+)$/s.exec(textOf(error)) ?? [];
+  const told = message ?? (textOf(error) || textOf(fieldsOf(error)?.["message"]));
+  return {
+    code: code ?? textOf(fieldsOf(error)?.["code"]),
+    message: told.trim().replace(/\.$/, "") || "no reason was given",
+  };
+}
+
+type Teller = (output: unknown, args: ToldCall["args"], tool: string) => string;
+
+const TELLERS: Readonly<Record<string, Teller>> = {
+  "fs.list_dir": (output, args) => {
+    const names = entryNames(output);
+    if (names === null) return tellAny(output, args, "fs.list_dir");
+    const place = textOf(args["path"]) || ".";
+    if (names.length === 0) return `${place} is empty.`;
+    const list = names.map((name) => `- ${name}`).join("\n");
+    return `${place} holds ${names.length === 1 ? "one entry" : `${names.length} entries`}:\n\n${shorten(list)}${cutNote(output)}`;
+  },
+  "fs.read_text": (output, args) => {
+    const text = contentOf(output);
+    const name = textOf(args["path"]) || "The file";
+    return text === "" ? `${name} is empty.` : `${name} says:\n\n${shorten(text)}${cutNote(output)}`;
+  },
+  "fs.write_text": (_, args) => `Done: ${textOf(args["path"]) || "the file"} is written.`,
+  "shell.exec": (output, args) => {
+    const { exit_code: exitCode, stdout, stderr } = fieldsOf(output) ?? {};
+    const printed = [textOf(stdout), textOf(stderr)].filter((text) => text !== "").join("\n");
+    const told = `\`${textOf(args["cmd"])}\` ended with exit code ${exitCode ?? "unknown"}`;
+    return printed === "" ? `${told} and printed nothing.` : `${told}:\n\n${shorten(printed)}${cutNote(output)}`;
+  },
+  "http.get": (output, args) => {
+    const status = fieldsOf(output)?.["status"];
+    const told = `${textOf(args["url"])} answered${typeof status === "number" ? ` with ${status}` : ""}`;
+    return `${told}:\n\n${shorten(contentOf(output))}${cutNote(output)}`;
+  },
+  "memory.add": () => "I have put that into memory.",
+  "schedule.add": (_, args) => `The reminder is set: ${textOf(args["schedule"])}.`,
+};
+
+function tellAny(output: unknown, _: ToldCall["args"], tool: string): string {
+  return `${tool} answered:\n\n${shorten(contentOf(output))}`;
+}
+
+/** Directories with a slash; null where it is no listing. */
+function entryNames(output: unknown): readonly string[] | null {
+  const entries = Array.isArray(output) ? output : fieldsOf(output)?.["entries"];
+  return Array.isArray(entries) ? entries.map(entryName) : null;
+}
+
+function entryName(entry: unknown): string {
+  if (typeof entry === "string") return entry;
+  const { name, path, type, kind } = fieldsOf(entry) ?? {};
+  const isDirectory = [type, kind].some((word) => word === "dir" || word === "directory");
+  return (textOf(name) || textOf(path) || JSON.stringify(entry)) + (isDirectory ? "/" : "");
+}
+
+function contentOf(output: unknown): string {
+  if (typeof output === "string") return output;
+  const { text, content, body } = fieldsOf(output) ?? {};
+  const found = [text, content, body].find((value) => typeof value === "string");
+  return textOf(found ?? JSON.stringify(output, null, 2) ?? "");
+}
+
+function cutNote(output: unknown): string {
+  return fieldsOf(output)?.["truncated"] === true ? "\n\n(There is more; this was cut short.)" : "";
+}
+
+function shorten(text: string): string {
+  const shown = [...text.slice(0, 2 * MAX_SHOWN_CHARS)].slice(0, MAX_SHOWN_CHARS).join("");
+  return shown.length < text.length ? `${shown}\n…` : text;
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}

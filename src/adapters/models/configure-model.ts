@@ -1,0 +1,64 @@
+/**
+ * A model as the operator configured it, ready to be asked.
+ *
+ * M1. What is configured is what is asked: a name nobody knows is an error, and never another model instead.
+ * M2. Nothing is contacted, and nothing loaded, before the first request.
+ */
+import type { Clock } from "../../runtime/ports/clock.ts";
+import type { ConfiguredModel, ModelBackend, ModelPrice } from "../../runtime/ports/model-backend.ts";
+import { builtinDemo, DEMO_MODEL } from "./builtin-demo/builtin-demo.ts";
+import { openaiChat } from "./openai-chat/openai-chat.ts";
+import { PROFILES, type ProfileId } from "./profile.ts";
+
+export interface ModelSettings {
+  /** `provider:model`, split at the first colon. */
+  readonly ref: string;
+  readonly kind: "openai_compatible" | "builtin";
+  /** Of an OpenAI-compatible server, up to and without `/chat/completions`. */
+  readonly baseUrl: string | null;
+  /** The provider's own name for it. */
+  readonly model: string;
+  readonly profile: ProfileId;
+  readonly contextWindow: number;
+  readonly maxOutputTokens: number;
+  readonly price: ModelPrice | null;
+  readonly isFree: boolean;
+  /** A function is asked before each request; null sends none. */
+  readonly apiKey: string | (() => string | null) | null;
+  readonly clock: Clock;
+}
+
+export type ModelConfigCode = "model.invalid-base-url" | "model.unknown-builtin";
+
+/** The message says what to correct. */
+export class ModelConfigError extends Error {
+  override readonly name = "ModelConfigError";
+  readonly code: ModelConfigCode;
+  constructor(code: ModelConfigCode, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+export function configureModel(settings: ModelSettings): ConfiguredModel {
+  const { ref, model, contextWindow, maxOutputTokens, price, isFree } = settings;
+  const { rewrite: _, ...profile } = PROFILES[settings.kind === "builtin" ? "native-tools" : settings.profile];
+  const provider = ref.slice(0, Math.max(ref.indexOf(":"), 0));
+  const backend = settings.kind === "builtin" ? builtinOf(model) : serverOf(settings);
+  return { ref, provider, model, backend, profile, contextWindow, maxOutputTokens, price, isFree };
+}
+
+function builtinOf(model: string): ModelBackend {
+  if (model === DEMO_MODEL) return builtinDemo;
+  throw new ModelConfigError("model.unknown-builtin", `The built-in provider has one model, builtin:${DEMO_MODEL}.`);
+}
+
+function serverOf({ ref, baseUrl, apiKey, profile, clock }: ModelSettings): ModelBackend {
+  const url = URL.parse(baseUrl ?? "");
+  if (url === null || !["http:", "https:"].includes(url.protocol) || url.username !== "" || url.search !== "") {
+    const message = `The baseUrl of ${ref} must be an http or https address without a password or a query.`;
+    throw new ModelConfigError("model.invalid-base-url", message);
+  }
+  const readKey = typeof apiKey === "function" ? apiKey : () => apiKey;
+  return openaiChat({ baseUrl: url, apiKey: readKey, profile: PROFILES[profile], clock });
+}

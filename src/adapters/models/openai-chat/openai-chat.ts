@@ -1,0 +1,51 @@
+/**
+ * The wire protocol `openai-chat`: chat completions as OpenAI defined them and many servers speak them.
+ *
+ * It streams when somebody listens and asks for one JSON document when nobody does.
+ */
+import type { Clock } from "../../../runtime/ports/clock.ts";
+import type { ModelBackend } from "../../../runtime/ports/model-backend.ts";
+import { watchHealth } from "../health.ts";
+import { openOrigin } from "../http-exchange.ts";
+import type { Profile } from "../profile.ts";
+import { fault } from "../provider-fault.ts";
+import { ChatReader } from "./chat-reader.ts";
+import { encodeRequest } from "./encode-request.ts";
+
+interface ChatServer {
+  /** Up to and without `/chat/completions`. */
+  readonly baseUrl: URL;
+  /** Asked for each request, so that a new key needs no restart; null where the server wants none. */
+  readonly apiKey: () => string | null;
+  readonly profile: Profile;
+  readonly clock: Clock;
+}
+
+export function openaiChat({ baseUrl, apiKey, profile, clock }: ChatServer): ModelBackend {
+  const origin = openOrigin(baseUrl.origin, clock);
+  const basePath = baseUrl.pathname.replace(/\/+$/, "");
+  const path = `${basePath}/chat/completions`;
+  return {
+    check: watchHealth({
+      origin,
+      name: baseUrl.origin,
+      path: `${basePath}/models`,
+      headers: () => authorization(apiKey()),
+      clock,
+    }),
+    async complete(request, { signal, onText }) {
+      const authorized = authorization(apiKey());
+      if (authorized === null) return fault("provider.invalid-key");
+      const headers = ["content-type", "application/json", ...authorized];
+      const body = encodeRequest(profile.rewrite(request), onText !== null);
+      const reader = new ChatReader(clock, onText);
+      return reader.replyAt(await origin.exchange({ method: "POST", path, headers, body }, reader, signal));
+    },
+  };
+}
+
+/** Null for what cannot be a key: a line end pasted along with one would begin another header. */
+function authorization(key: string | null): readonly string[] | null {
+  if (key === null) return [];
+  return /^[\x21-\x7e]+$/.test(key) ? ["authorization", `Bearer ${key}`] : null;
+}

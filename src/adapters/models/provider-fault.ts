@@ -1,0 +1,40 @@
+/**
+ * What a provider did wrong, as a reply that names it (B1, B3 of the port).
+ *
+ * F1. A code names the kind of fault, with the HTTP status where there was one. It never holds a word of the provider's,
+ *     an address or a key.
+ * F2. Retryable is what may pass by itself and came before the first byte of an answer: 429, 5xx, no connection.
+ * F3. A provider's wish to wait is heard up to MAX_RETRY_AFTER_MS: it may not park a run.
+ */
+import type { ModelReply } from "../../runtime/ports/model-backend.ts";
+import type { ExchangeEnd, ResponseHead } from "./http-exchange.ts";
+
+const MAX_RETRY_AFTER_MS = 60_000;
+
+export type Fault = Extract<ModelReply, { readonly ok: false }>;
+
+export function fault(code: string, retry: { readonly afterMs: number } | null = null): Fault {
+  return { ok: false, code, retryable: retry !== null, retryAfterMs: retry?.afterMs ?? 0, usage: null };
+}
+
+/** Null where the status announces an answer. */
+export function faultOfHead(head: ResponseHead, nowMs: number): Fault | null {
+  const { status } = head;
+  if (status === 200) return null;
+  const retry = { afterMs: readRetryAfter(head.header("retry-after"), nowMs) };
+  if (status === 429) return fault("provider.rate-limited", retry);
+  return fault(`provider.http-${status}`, status >= 500 ? retry : null);
+}
+
+/** For exchanges that did not end well; `hasBegun` says whether anything of the body was read. */
+export function faultOfEnd(end: Exclude<ExchangeEnd, "complete">, hasBegun: boolean): Fault {
+  const mayPass = end === "unreachable" || (end === "cut-off" && !hasBegun);
+  return fault(`provider.${end}`, mayPass ? { afterMs: 0 } : null);
+}
+
+/** Seconds or a date (RFC 9110, 10.2.3); anything else is no wish at all. */
+function readRetryAfter(header: string | null, nowMs: number): number {
+  const text = header?.trim() ?? "";
+  const waitMs = /^\d+(\.\d+)?$/.test(text) ? Number(text) * 1000 : Date.parse(text) - nowMs;
+  return Number.isNaN(waitMs) ? 0 : Math.ceil(Math.min(Math.max(waitMs, 0), MAX_RETRY_AFTER_MS));
+}

@@ -1,0 +1,15 @@
+/** Looks at parsed JSON from outside: what is not of the form asked for reads as nothing. */
+
+export function fieldsOf(value: unknown): Record<string, unknown> | null {
+  return typeof value === "object" && value !== null && !Array.isArray(value)
+    ? (value as Record<string, unknown>)
+    : null;
+}
+
+export function entriesOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+export function textOf(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}

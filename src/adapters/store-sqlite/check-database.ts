@@ -1,0 +1,105 @@
+/**
+ * Is this a sound database of ours, that this version may use?
+ *
+ * I1. `checkDatabase` looks at the header, the version, the length of the file and the newest row of what grows: the
+ *     same work whatever the home holds. After an unclean end a small database is read whole besides.
+ * I2. `checkIntegrity` reads everything, and may take its time.
+ * I3. Checking changes nothing.
+ */
+import { existsSync, statSync } from "node:fs";
+import type { DatabaseSync } from "node:sqlite";
+import { StoreError } from "../../runtime/ports/store.ts";
+import { connectReader, databaseFile } from "./connection.ts";
+import { APPLICATION_ID, SCHEMA_VERSION } from "./schema.ts";
+import { toStoreError } from "./sqlite-failure.ts";
+
+/** Read whole in a few hundredths of a second. */
+const SMALL_BYTES = 4 * 1024 * 1024;
+const MAX_PROBLEMS = 20;
+
+const NEWEST_ROWS = [
+  "SELECT * FROM runs ORDER BY position DESC LIMIT 1",
+  "SELECT * FROM run_states ORDER BY run DESC LIMIT 1",
+  "SELECT * FROM appends ORDER BY position DESC LIMIT 1",
+  "SELECT * FROM bodies ORDER BY position DESC LIMIT 1",
+  "SELECT * FROM ledger ORDER BY seq DESC LIMIT 1",
+];
+
+/** The version of its schema; 0 for a database with nothing in it. */
+export function checkDatabase(db: DatabaseSync, file: string): number {
+  try {
+    const version = checkVersion(db);
+    if (version === SCHEMA_VERSION) checkContent(db, file);
+    return version;
+  } catch (error) {
+    throw toStoreError(error);
+  }
+}
+
+/** What is wrong with the database of a home, in SQLite's words; nothing when it is sound. */
+export function checkIntegrity(home: string): readonly string[] {
+  const db = openExisting(databaseFile(home));
+  try {
+    return findProblems(db);
+  } catch (error) {
+    throw toStoreError(error);
+  } finally {
+    db.close();
+  }
+}
+
+/** A database that must be there already. */
+export function openExisting(file: string): DatabaseSync {
+  if (!existsSync(file)) {
+    throw new StoreError("store.unavailable", `There is no database at ${file}. Start surety once, or check the path.`);
+  }
+  try {
+    return connectReader(file);
+  } catch (error) {
+    throw toStoreError(error);
+  }
+}
+
+export function findProblems(db: DatabaseSync): readonly string[] {
+  const found = db.prepare(`PRAGMA integrity_check(${MAX_PROBLEMS})`).all();
+  return found.map((row) => String(row["integrity_check"])).filter((problem) => problem !== "ok");
+}
+
+/** A log that is not empty was left behind by a process that could not say goodbye. */
+export function wasLeftUnclean(file: string): boolean {
+  return (statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0;
+}
+
+function checkVersion(db: DatabaseSync): number {
+  const applicationId = pragma(db, "application_id");
+  const version = pragma(db, "user_version");
+  if (applicationId === 0 && version === 0 && isEmpty(db)) return 0;
+  if (applicationId !== APPLICATION_ID) throw corrupt("is not a database of surety");
+  if (version <= SCHEMA_VERSION) return version;
+  throw new StoreError(
+    "store.newer-schema",
+    `The home was written by a newer surety (schema ${version}, this one knows ${SCHEMA_VERSION}). Upgrade surety.`,
+  );
+}
+
+function checkContent(db: DatabaseSync, file: string): void {
+  for (const query of NEWEST_ROWS) db.prepare(query).get();
+  const bytes = pragma(db, "page_count") * pragma(db, "page_size");
+  if (!wasLeftUnclean(file)) {
+    if (statSync(file).size < bytes) throw corrupt("is cut short");
+  } else if (bytes <= SMALL_BYTES && findProblems(db).length > 0) {
+    throw corrupt("is damaged");
+  }
+}
+
+function isEmpty(db: DatabaseSync): boolean {
+  return db.prepare("SELECT 1 FROM sqlite_schema LIMIT 1").get() === undefined;
+}
+
+function pragma(db: DatabaseSync, name: string): number {
+  return Number(db.prepare(`PRAGMA ${name}`).get()?.[name]);
+}
+
+function corrupt(what: string): StoreError {
+  return new StoreError("store.corrupt", `The database file ${what}. Restore a backup: surety restore FILE.`);
+}

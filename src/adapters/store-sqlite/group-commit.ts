@@ -1,0 +1,70 @@
+/**
+ * Many commits, one transaction, one sync.
+ *
+ * G1. Every commit has a savepoint of its own: one that is refused fails alone and leaves no trace.
+ * G2. Nothing is reported before the sync that covers it.
+ * G3. What throws failed for the medium's sake, and is never tried again.
+ * G4. Where another process held the database too long, nothing was begun, so nothing is lost by trying again.
+ */
+import type { DatabaseSync } from "node:sqlite";
+import type { Write } from "../../runtime/ports/store.ts";
+import type { WriteApplier } from "./apply-writes.ts";
+import type { Prepare } from "./connection.ts";
+import { type Failure, failureOf } from "./thread-failure.ts";
+import type { BatchReport } from "./writer-messages.ts";
+
+export class GroupCommit {
+  readonly #db: DatabaseSync;
+  readonly #prepare: Prepare;
+  readonly #applier: WriteApplier;
+
+  constructor(db: DatabaseSync, prepare: Prepare, applier: WriteApplier) {
+    this.#db = db;
+    this.#prepare = prepare;
+    this.#applier = applier;
+  }
+
+  commit(commits: readonly (readonly Write[])[]): BatchReport {
+    try {
+      this.#prepare("BEGIN IMMEDIATE").run();
+    } catch (error) {
+      const failure = failureOf(error);
+      if (failure.code !== "store.busy") throw error;
+      return { commits: commits.length, refused: commits.map((_, at) => ({ at, failure })), spend: [] };
+    }
+    try {
+      const report = this.#applyAll(commits);
+      this.#prepare("COMMIT").run();
+      return report;
+    } catch (error) {
+      // SQLite may have rolled back by itself already.
+      if (this.#db.isTransaction) this.#db.exec("ROLLBACK");
+      throw error;
+    }
+  }
+
+  #applyAll(commits: readonly (readonly Write[])[]): BatchReport {
+    const refused: { at: number; failure: Failure }[] = [];
+    const spend: { at: number; spend: BatchReport["spend"][number]["spend"] }[] = [];
+    for (const [at, writes] of commits.entries()) {
+      this.#prepare("SAVEPOINT one").run();
+      try {
+        const reserved = this.#applier.apply(writes);
+        if (reserved !== null) spend.push({ at, spend: reserved });
+      } catch (error) {
+        refused.push({ at, failure: this.#undo(error) });
+      }
+      this.#prepare("RELEASE one").run();
+    }
+    return { commits: commits.length, refused, spend };
+  }
+
+  /** Only what concerns one commit alone can be undone alone. */
+  #undo(error: unknown): Failure {
+    const failure = failureOf(error);
+    if (!["store.fenced", "store.conflict", "defect"].includes(failure.code)) throw error;
+    this.#prepare("ROLLBACK TO one").run();
+    this.#applier.forget();
+    return failure;
+  }
+}

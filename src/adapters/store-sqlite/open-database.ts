@@ -1,0 +1,101 @@
+/**
+ * From a directory, or none yet, to a locked home with a sound, current database.
+ *
+ * O1. The lock comes first; whoever does not get it changes nothing.
+ * O2. A database that may not be used is not changed either. One that a kill left half made is made again.
+ * O3. What was made survives a power cut.
+ */
+import { accessSync, closeSync, constants, existsSync, fsyncSync, mkdirSync, openSync } from "node:fs";
+import { dirname } from "node:path";
+import type { DatabaseSync } from "node:sqlite";
+import { newId, type RandomBytes } from "../../runtime/ports/randomness.ts";
+import { StoreError } from "../../runtime/ports/store.ts";
+import { checkDatabase, openExisting } from "./check-database.ts";
+import { connectReader, connectWriter, createPrivateFile, databaseFile } from "./connection.ts";
+import { type HomeLock, takeHomeLock } from "./home-lock.ts";
+import { migrate, SCHEMA_VERSION } from "./schema.ts";
+import { toStoreError } from "./sqlite-failure.ts";
+
+export interface OpenDatabase {
+  readonly homeId: string;
+  readonly reading: DatabaseSync;
+  readonly lock: HomeLock;
+}
+
+export function openDatabase(home: string, random: RandomBytes, busyTimeoutMs: number): OpenDatabase {
+  const lock = lockHome(home);
+  try {
+    const file = databaseFile(home);
+    const version = existsSync(file) ? currentVersion(file) : 0;
+    if (version < SCHEMA_VERSION) upgrade(file, version, newId("home", random), busyTimeoutMs);
+    const reading = connectReader(file);
+    return { homeId: readHomeId(reading), reading, lock };
+  } catch (error) {
+    lock.release();
+    throw toStoreError(error);
+  }
+}
+
+/** For commands that only look, beside a running gateway or without one. */
+export function openForReading(home: string): Omit<OpenDatabase, "lock"> {
+  const file = databaseFile(home);
+  const reading = openExisting(file);
+  try {
+    if (checkDatabase(reading, file) < SCHEMA_VERSION) {
+      throw new StoreError(
+        "store.unavailable",
+        `The home ${home} is of an older surety. Start surety once to upgrade it.`,
+      );
+    }
+    return { homeId: readHomeId(reading), reading };
+  } catch (error) {
+    reading.close();
+    throw toStoreError(error);
+  }
+}
+
+export function lockHome(home: string): HomeLock {
+  try {
+    const made = mkdirSync(home, { recursive: true, mode: 0o700 });
+    if (made !== undefined) syncDirectory(dirname(made));
+    // Even root, whom no mode stops, cannot write to a file system that is mounted read-only.
+    accessSync(home, constants.W_OK);
+    const file = databaseFile(home);
+    if (existsSync(file)) accessSync(file, constants.R_OK | constants.W_OK);
+    return takeHomeLock(home);
+  } catch (error) {
+    throw toStoreError(error);
+  }
+}
+
+export function syncDirectory(path: string): void {
+  const directory = openSync(path, "r");
+  try {
+    fsyncSync(directory);
+  } finally {
+    closeSync(directory);
+  }
+}
+
+function currentVersion(file: string): number {
+  const db = connectReader(file);
+  try {
+    return checkDatabase(db, file);
+  } finally {
+    db.close();
+  }
+}
+
+function upgrade(file: string, version: number, homeId: string, busyTimeoutMs: number): void {
+  createPrivateFile(file);
+  const db = connectWriter(file, busyTimeoutMs);
+  try {
+    migrate(db, version, homeId);
+  } finally {
+    db.close();
+  }
+}
+
+function readHomeId(db: DatabaseSync): string {
+  return String(db.prepare("SELECT value FROM meta WHERE name = 'home_id'").get()?.["value"]);
+}

@@ -1,0 +1,28 @@
+/**
+ * A home read from outside: for commands that only look, while a gateway runs on it or none does.
+ *
+ * R1. It takes no lock and starts no thread; each read is a short transaction.
+ * R2. It writes nothing: a commit is refused.
+ */
+import { type Store, StoreError } from "../../runtime/ports/store.ts";
+import { backUp } from "./backup.ts";
+import { databaseFile } from "./connection.ts";
+import { readList } from "./list-reads.ts";
+import { openForReading } from "./open-database.ts";
+import { Reading, storeReads } from "./store-reads.ts";
+
+export function openSqliteReader(home: string): Promise<Store> {
+  return new Promise((resolve) => resolve(open(home)));
+}
+
+function open(home: string): Store {
+  const { homeId, reading: connection } = openForReading(home);
+  const reading = new Reading(connection);
+  return {
+    homeId,
+    ...storeReads(reading, homeId, (list, ...args) => reading.read((prepare) => readList(prepare, list, args))),
+    commit: () => Promise.reject(new StoreError("store.read-only", "This home was opened for reading only.")),
+    backup: (toFile) => backUp(databaseFile(home), toFile),
+    close: () => new Promise((resolve) => resolve(reading.close())),
+  };
+}

@@ -1,0 +1,59 @@
+/** Runs as they lie in the database, and as the port shows them. */
+import { RUN_STATUSES, type StoredRun } from "../../runtime/ports/store.ts";
+import { toHex } from "./hex-bytes.ts";
+
+/** To be followed by the conditions; `s` are the states, `r` the runs. */
+export const SELECT_RUNS = `
+  SELECT r.position, r.id, r.agent_id, n.id AS session_id, r.source, r.lane, r.parent_run_id, r.model,
+    r.thinking_mode, r.contract_hash, r.contract, r.accepted, r.created_at, s.status, s.epoch, s.outcome, s.reason,
+    s.answer_ref, s.ended_at, s.cancelled_by
+  FROM run_states s JOIN runs r ON r.position = s.run JOIN sessions n ON n.position = s.session`;
+
+interface RunRow {
+  readonly position: number;
+  readonly id: StoredRun["runId"];
+  readonly agent_id: string;
+  readonly session_id: StoredRun["sessionId"];
+  readonly source: string;
+  readonly lane: string;
+  readonly parent_run_id: StoredRun["parentRunId"];
+  readonly model: string;
+  readonly thinking_mode: StoredRun["thinkingMode"];
+  readonly contract_hash: Uint8Array;
+  readonly contract: string;
+  readonly accepted: string;
+  readonly created_at: string;
+  readonly status: number;
+  readonly epoch: number;
+  readonly outcome: StoredRun["outcome"];
+  readonly reason: string | null;
+  readonly answer_ref: Uint8Array | null;
+  readonly ended_at: string | null;
+  readonly cancelled_by: string | null;
+}
+
+export function toStoredRun(found: object): StoredRun {
+  const row = found as RunRow;
+  return {
+    runId: row.id,
+    agentId: row.agent_id,
+    sessionId: row.session_id,
+    source: row.source,
+    lane: row.lane,
+    parentRunId: row.parent_run_id,
+    model: row.model,
+    thinkingMode: row.thinking_mode,
+    contractHash: toHex(row.contract_hash),
+    contract: row.contract,
+    accepted: row.accepted,
+    createdAt: row.created_at,
+    position: row.position,
+    status: RUN_STATUSES[row.status] ?? "failed",
+    epoch: row.epoch,
+    outcome: row.outcome,
+    reason: row.reason,
+    answerRef: row.answer_ref === null ? null : toHex(row.answer_ref),
+    endedAt: row.ended_at,
+    cancelledBy: row.cancelled_by,
+  };
+}

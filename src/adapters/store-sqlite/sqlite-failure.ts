@@ -1,0 +1,63 @@
+/**
+ * What a failure of SQLite, or of the file system below it, is called here, and what the reader can do about it.
+ *
+ * F1. Every message names what to do, and holds neither content nor SQL.
+ * F2. What is none of these failures is a defect of ours and passes through as it is.
+ */
+import { StoreError, type StoreErrorCode } from "../../runtime/ports/store.ts";
+
+/** SQLite's primary result codes; `errcode` holds the extended one, whose low byte is the primary. */
+const PRIMARY = {
+  perm: 3,
+  busy: 5,
+  locked: 6,
+  readonly: 8,
+  ioerr: 10,
+  corrupt: 11,
+  full: 13,
+  cantopen: 14,
+  notadb: 26,
+};
+
+const ADVICE: Readonly<Record<number, readonly [StoreErrorCode, string]>> = {
+  [PRIMARY.perm]: ["store.read-only", "The database cannot be written: its files belong to somebody else."],
+  [PRIMARY.busy]: ["store.busy", "The database is locked by another process. Try again, or end that process."],
+  [PRIMARY.locked]: ["store.busy", "The database is locked. Try again."],
+  [PRIMARY.readonly]: ["store.read-only", "The database is read-only. Make the home writable, or choose another."],
+  [PRIMARY.ioerr]: [
+    "store.unavailable",
+    "The disk failed to read or write. Check it and its free space, then restart.",
+  ],
+  [PRIMARY.corrupt]: ["store.corrupt", "The database is damaged. Restore a backup: surety restore FILE."],
+  [PRIMARY.full]: ["store.unavailable", "The disk is full. Make room, then restart."],
+  [PRIMARY.cantopen]: [
+    "store.unavailable",
+    "The database cannot be opened. Check that the home and its disk are there.",
+  ],
+  [PRIMARY.notadb]: ["store.corrupt", "The database file is no database. Restore a backup: surety restore FILE."],
+};
+
+export function toStoreError(error: unknown): unknown {
+  if (error instanceof StoreError) return error;
+  const known = ADVICE[primaryCode(error)];
+  if (known !== undefined) return new StoreError(known[0], known[1], { cause: error });
+  return fileSystemError(error) ?? error;
+}
+
+function primaryCode(error: unknown): number {
+  if (!(error instanceof Error && "errcode" in error)) return 0;
+  return typeof error.errcode === "number" ? error.errcode & 0xff : 0;
+}
+
+function fileSystemError(error: unknown): StoreError | null {
+  if (!(error instanceof Error && "syscall" in error && "code" in error)) return null;
+  const code = String(error.code);
+  if (["ENOSPC", "EDQUOT"].includes(code)) {
+    return new StoreError("store.unavailable", "The disk is full. Make room, then restart.", { cause: error });
+  }
+  if (["EACCES", "EPERM", "EROFS", "ENOTDIR", "EEXIST"].includes(code)) {
+    const message = `The home cannot be written (${code}). Make it writable, or choose another with --home DIR.`;
+    return new StoreError("store.read-only", message, { cause: error });
+  }
+  return new StoreError("store.unavailable", `The home cannot be used (${code}). Check its disk.`, { cause: error });
+}

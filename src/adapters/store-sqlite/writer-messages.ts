@@ -1,0 +1,31 @@
+/**
+ * What the store and its writer thread say to each other.
+ *
+ * G1. Commits are answered in the order in which they were given, many in one reply, so none needs a name.
+ * G2. Commits travel as one JSON text: copying a text between threads costs a third of copying the objects.
+ */
+import type { CommitResult } from "../../runtime/ports/store.ts";
+import type { Failure } from "./thread-failure.ts";
+
+export interface WriterSetup {
+  readonly file: string;
+  readonly homeId: string;
+  readonly busyTimeoutMs: number;
+  readonly maxPages: number | null;
+}
+
+/** A text is a JSON list of commits, each a list of writes. */
+export type WriterRequest = string | { readonly type: "checkpoint" | "close" };
+
+/** How the next commits ended; `at` counts from the first of them. What is not mentioned went well and reserved nothing. */
+export interface BatchReport {
+  readonly commits: number;
+  readonly refused: readonly { readonly at: number; readonly failure: Failure }[];
+  readonly spend: readonly { readonly at: number; readonly spend: CommitResult["spend"] }[];
+}
+
+export type WriterReply =
+  | ({ readonly type: "committed" } & BatchReport)
+  /** Nothing that is still unanswered was written, and nothing more will be. */
+  | { readonly type: "broken"; readonly failure: Failure }
+  | { readonly type: "closed"; readonly failure: Failure | null };

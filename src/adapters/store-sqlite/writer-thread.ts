@@ -1,0 +1,154 @@
+/**
+ * The store's end of the writer thread: gathers commits, sends them, and hears how they ended.
+ *
+ * T1. What is committed in one turn of the event loop travels in one message. A lazy commit waits for the next barrier,
+ *     or for LAZY_FLUSH_MS; nothing overtakes it.
+ * T2. After the medium failed nothing is sent any more: all that is unanswered, and all that comes, is refused.
+ * T3. The log is carried over into the database when nothing was committed for a while.
+ * T4. The thread lives, and keeps the process alive, from the start to the end of `close`.
+ */
+import { Worker } from "node:worker_threads";
+import type { Clock } from "../../runtime/ports/clock.ts";
+import { type CommitResult, LAZY_FLUSH_MS, StoreError, type Write } from "../../runtime/ports/store.ts";
+import { closedError } from "./store-reads.ts";
+import { errorOf } from "./thread-failure.ts";
+import { workerFile } from "./worker-file.ts";
+import type { WriterReply, WriterRequest, WriterSetup } from "./writer-messages.ts";
+
+interface Waiting {
+  resolve(result: CommitResult): void;
+  reject(error: Error): void;
+}
+
+/** About two megabytes of log. */
+const CHECKPOINT_AFTER_COMMITS = 64;
+const IDLE_MS = 500;
+
+const NOTHING_RESERVED: CommitResult = { spend: null };
+
+export class WriterThread {
+  readonly #clock: Clock;
+  readonly #worker: Worker;
+  readonly #listeners: ((error: Error) => void)[] = [];
+  /** Sent and unsent, in the order in which they were given. */
+  readonly #waiting: Waiting[] = [];
+  #unsent: string[] = [];
+  #isSending = false;
+  #cancelLazy: (() => void) | null = null;
+  #uncheckpointed = 0;
+  #cancelCheckpoint: (() => void) | null = null;
+  #refusal: Error | null = null;
+  #closing: Promise<void> | null = null;
+  #closeFailure: Error | null = null;
+  #onClosed: (() => void) | null = null;
+
+  constructor(setup: WriterSetup, clock: Clock) {
+    this.#clock = clock;
+    this.#worker = new Worker(workerFile("writer-worker"), { workerData: setup, name: "store-writer", env: {} });
+    this.#worker.on("message", (reply: WriterReply) => this.#hear(reply));
+    this.#worker.on("error", (error) => this.#break(gone(error)));
+    this.#worker.on("exit", () => this.#end());
+  }
+
+  commit(writes: readonly Write[], urgency: "barrier" | "lazy"): Promise<CommitResult> {
+    return new Promise((resolve, reject) => {
+      const refusal = this.#closing === null ? this.#refusal : closedError();
+      if (refusal !== null) return reject(refusal);
+      this.#unsent.push(JSON.stringify(writes));
+      this.#waiting.push({ resolve, reject });
+      if (urgency === "barrier") this.#sendSoon();
+      else this.#cancelLazy ??= this.#clock.wake(LAZY_FLUSH_MS, () => this.#send());
+    });
+  }
+
+  /** Told once, when nothing can be written any more; at once, when that is so already. */
+  onUnavailable(listener: (error: Error) => void): void {
+    if (this.#refusal === null) this.#listeners.push(listener);
+    else listener(this.#refusal);
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= new Promise<void>((resolve, reject) => {
+      this.#onClosed = () => (this.#closeFailure === null ? resolve() : reject(this.#closeFailure));
+      this.#send();
+      this.#cancelCheckpoint?.();
+      this.#post({ type: "close" });
+    });
+    return this.#closing;
+  }
+
+  #sendSoon(): void {
+    if (this.#isSending) return;
+    this.#isSending = true;
+    // After everything that promises already settled still lead to: it may commit too.
+    queueMicrotask(() => process.nextTick(() => this.#send()));
+  }
+
+  #send(): void {
+    this.#isSending = false;
+    this.#cancelLazy?.();
+    this.#cancelLazy = null;
+    if (this.#unsent.length === 0) return;
+    const commits = this.#unsent;
+    this.#unsent = [];
+    this.#post(`[${commits.join(",")}]`);
+  }
+
+  #post(request: WriterRequest): void {
+    this.#worker.postMessage(request);
+  }
+
+  #hear(reply: WriterReply): void {
+    switch (reply.type) {
+      case "committed":
+        this.#settle(reply);
+        this.#checkpointWhenIdle(reply.commits);
+        break;
+      case "broken":
+        this.#break(errorOf(reply.failure));
+        break;
+      case "closed":
+        this.#closeFailure = reply.failure === null ? null : errorOf(reply.failure);
+        break;
+    }
+  }
+
+  #settle({ commits, refused, spend }: Extract<WriterReply, { readonly type: "committed" }>): void {
+    const ended = this.#waiting.splice(0, commits);
+    for (const { at, failure } of refused) ended[at]?.reject(errorOf(failure));
+    for (const result of spend) ended[result.at]?.resolve({ spend: result.spend });
+    // Settling a second time changes nothing.
+    for (const { resolve } of ended) resolve(NOTHING_RESERVED);
+  }
+
+  #checkpointWhenIdle(commits: number): void {
+    this.#uncheckpointed += commits;
+    if (this.#uncheckpointed < CHECKPOINT_AFTER_COMMITS || this.#cancelCheckpoint !== null) return;
+    const seen = this.#uncheckpointed;
+    this.#cancelCheckpoint = this.#clock.wake(IDLE_MS, () => {
+      this.#cancelCheckpoint = null;
+      if (this.#uncheckpointed !== seen || this.#waiting.length > 0) return this.#checkpointWhenIdle(0);
+      this.#uncheckpointed = 0;
+      this.#post({ type: "checkpoint" });
+    });
+  }
+
+  #break(error: Error): void {
+    if (this.#refusal !== null) return;
+    this.#refusal = error;
+    this.#unsent = [];
+    for (const { reject } of this.#waiting.splice(0)) reject(error);
+    for (const listener of this.#listeners.splice(0)) listener(error);
+  }
+
+  #end(): void {
+    this.#break(this.#closing === null ? gone(null) : closedError());
+    this.#onClosed?.();
+  }
+}
+
+function gone(cause: unknown): StoreError {
+  return new StoreError("store.unavailable", "The store's writer failed. Restart; if it happens again, report it.", {
+    cause,
+  });
+}

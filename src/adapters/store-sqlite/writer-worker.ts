@@ -1,0 +1,130 @@
+/**
+ * The writer thread: the only one that changes the database.
+ *
+ * T1. While one transaction is synced the next commits gather, and go in one transaction after it.
+ * T2. The log is carried over when the store says that nobody is waiting, and emptied when the store closes.
+ * T3. The log's file is made long enough beforehand: a sync that also has to record a new length takes twice as long.
+ */
+import { closeSync, fdatasyncSync, fstatSync, ftruncateSync, openSync, writeSync } from "node:fs";
+import type { DatabaseSync } from "node:sqlite";
+import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
+import { Defect } from "../../kernel/vocabulary/defect.ts";
+import { StoreError, type Write } from "../../runtime/ports/store.ts";
+import { WriteApplier } from "./apply-writes.ts";
+import { connectWriter, preparing } from "./connection.ts";
+import { GroupCommit } from "./group-commit.ts";
+import { toStoreError } from "./sqlite-failure.ts";
+import { type Failure, failureOf } from "./thread-failure.ts";
+import type { WriterReply, WriterRequest, WriterSetup } from "./writer-messages.ts";
+
+/** As long as the log grows before it is carried over anyway. */
+const LOG_BYTES = 4 * 1024 * 1024;
+const ZEROS = new Uint8Array(256 * 1024);
+
+if (parentPort === null) throw new Defect("the writer runs as a thread only");
+const port = parentPort;
+const setup = workerData as WriterSetup;
+
+/** Null once the medium has failed: nothing more is written then, not even what has been given already. */
+let writing = open();
+
+const carryOut = { checkpoint, close };
+
+port.on("message", (first: WriterRequest) => {
+  const requests: WriterRequest[] = [first];
+  for (let more = receiveMessageOnPort(port); more !== undefined; more = receiveMessageOnPort(port)) {
+    requests.push(more.message as WriterRequest);
+  }
+  const commits = requests.flatMap((request) =>
+    typeof request === "string" ? (JSON.parse(request) as readonly (readonly Write[])[]) : [],
+  );
+  if (commits.length > 0) write(commits);
+  for (const request of requests) if (typeof request !== "string") carryOut[request.type]();
+});
+
+function reply(message: WriterReply): void {
+  port.postMessage(message);
+}
+
+function open(): { readonly db: DatabaseSync; readonly group: GroupCommit } | null {
+  try {
+    const db = connectWriter(setup.file, setup.busyTimeoutMs);
+    if (setup.maxPages !== null) db.exec(`PRAGMA max_page_count = ${setup.maxPages}`);
+    lengthenLog(db);
+    const prepare = preparing(db);
+    return { db, group: new GroupCommit(db, prepare, new WriteApplier(prepare, setup.homeId)) };
+  } catch (error) {
+    reply({ type: "broken", failure: failureOf(error) });
+    return null;
+  }
+}
+
+function write(commits: readonly (readonly Write[])[]): void {
+  try {
+    if (writing === null) return;
+    reply({ type: "committed", ...writing.group.commit(commits) });
+  } catch (error) {
+    fail(error);
+  }
+}
+
+function checkpoint(): void {
+  try {
+    writing?.db.exec("PRAGMA wal_checkpoint(PASSIVE)");
+  } catch (error) {
+    fail(error);
+  }
+}
+
+function fail(error: unknown): void {
+  const { code, message } = failureOf(error);
+  const failure: Failure = { code: code === "store.corrupt" ? code : "store.unavailable", message };
+  writing?.db.close();
+  writing = null;
+  reply({ type: "broken", failure });
+}
+
+function close(): void {
+  let failure: Failure | null = null;
+  try {
+    // Everything that was reported is in the log: what fails here is lost to nobody.
+    writing?.db.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+  } catch (error) {
+    failure = failureOf(error);
+  }
+  writing?.db.close();
+  reply({ type: "closed", failure });
+  port.close();
+}
+
+function lengthenLog(db: DatabaseSync): void {
+  try {
+    // Whoever else would write to the log waits for this transaction.
+    db.exec("BEGIN IMMEDIATE");
+    fillUp(`${setup.file}-wal`);
+    db.exec("ROLLBACK");
+  } catch (error) {
+    if (db.isTransaction) db.exec("ROLLBACK");
+    // Without room to spare, or while somebody else writes, syncs are slower, no more.
+    if (!(toStoreError(error) instanceof StoreError)) throw error;
+  }
+}
+
+/** SQLite takes zeros behind its last frame for what they are: no frame. */
+function fillUp(log: string): void {
+  const file = openSync(log, "r+");
+  try {
+    const length = fstatSync(file).size;
+    try {
+      for (let at = length; at < LOG_BYTES; at += ZEROS.length) {
+        writeSync(file, ZEROS, 0, Math.min(ZEROS.length, LOG_BYTES - at), at);
+      }
+      fdatasyncSync(file);
+    } catch (error) {
+      ftruncateSync(file, length);
+      throw error;
+    }
+  } finally {
+    closeSync(file);
+  }
+}

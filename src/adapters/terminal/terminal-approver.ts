@@ -1,0 +1,147 @@
+/**
+ * The person at the terminal as an approver: a question at a time, the plan whole, one line as the answer.
+ *
+ * A1. Reachable only while input and output are both a terminal and the input has not ended.
+ * A2. What is shown of the plan cannot pass for the frame around it: each of its lines is marked, and what would move
+ *     the cursor or hide is written out.
+ * A3. Only a line that comes while its question stands answers it: from the start everything typed is read, and what
+ *     was typed before a question is thrown away.
+ * A4. Anything but one of the offered words asks again. The end of the input is a denial, and no answer to `resolve`.
+ */
+import { StringDecoder } from "node:string_decoder";
+import type { Decision } from "../../assistant/assistant.ts";
+import type { ApprovalId } from "../../kernel/vocabulary/identifiers.ts";
+import type { ApprovalCard, Approver } from "../../runtime/ports/approver.ts";
+import type { OutputStream } from "./progress-printer.ts";
+import type { Style } from "./style.ts";
+import { visibleLine, visibleText } from "./visible-text.ts";
+
+type Answer = Decision["decision"];
+
+/** As much of a TTY's input stream as is needed. */
+export interface InputStream {
+  readonly isTTY?: boolean | undefined;
+  on(event: "data", listener: (chunk: Buffer | string) => void): unknown;
+  on(event: "end", listener: () => void): unknown;
+  off(event: "data" | "end", listener: (chunk: Buffer | string) => void): unknown;
+  pause(): unknown;
+  ref?(): unknown;
+  unref?(): unknown;
+}
+
+interface Conversation {
+  readonly input: InputStream;
+  readonly output: OutputStream;
+  readonly style: Style;
+  readonly onDecision: (card: ApprovalCard, decision: Answer) => void;
+}
+
+export interface TerminalApprover extends Approver {
+  /** Gives the input back. */
+  close(): void;
+}
+
+const WORDS: Readonly<Record<ApprovalCard["kind"], Readonly<Record<string, Answer>>>> = {
+  approve: { a: "allow", allow: "allow", d: "deny", deny: "deny" },
+  resolve: { d: "done", done: "done", r: "retry", retry: "retry", f: "fail", fail: "fail" },
+};
+const PROMPTS: Readonly<Record<ApprovalCard["kind"], string>> = {
+  approve: "[a]llow / [d]eny: ",
+  resolve: "[d]one / [r]etry / [f]ail: ",
+};
+/** A line nobody types; what is longer is thrown away. */
+const MAX_LINE_CHARS = 4096;
+
+export function terminalApprover({ input, output, style, onDecision }: Conversation): TerminalApprover {
+  const waiting: ApprovalCard[] = [];
+  const decoder = new StringDecoder("utf8");
+  const isTerminal = input.isTTY === true && output.isTTY === true;
+  let isOpen = isTerminal;
+  let typed = "";
+
+  const showNext = (): void => {
+    const [card] = waiting;
+    if (card === undefined) {
+      input.unref?.();
+      return;
+    }
+    typed = "";
+    input.ref?.();
+    output.write(questionOf(card, style));
+  };
+  const settle = (card: ApprovalCard, answer: Answer): void => {
+    waiting.shift();
+    onDecision(card, answer);
+    showNext();
+  };
+  const hearLine = (line: string): void => {
+    const [card] = waiting;
+    if (card === undefined) return;
+    const answer = WORDS[card.kind][line.trim().toLowerCase()];
+    if (answer === undefined) output.write(PROMPTS[card.kind]);
+    else settle(card, answer);
+  };
+  const hear = (chunk: Buffer | string): void => {
+    const lines = (typed + (typeof chunk === "string" ? chunk : decoder.write(chunk))).split(/\r\n|[\n\r]/);
+    typed = "";
+    const rest = lines.pop() ?? "";
+    // Only the first line of what came at once answers: the next question was not yet seen.
+    const [first] = lines;
+    if (first !== undefined) hearLine(first);
+    else typed = rest.slice(-MAX_LINE_CHARS);
+  };
+  const end = (): void => {
+    isOpen = false;
+    const unanswered = waiting.splice(0);
+    for (const card of unanswered) if (card.kind === "approve") onDecision(card, "deny");
+  };
+
+  if (isTerminal) {
+    input.on("data", hear);
+    input.on("end", end);
+    input.unref?.();
+  }
+  return {
+    isReachable: () => isOpen,
+    ask(card) {
+      if (!isOpen || waiting.some(({ id }) => id === card.id)) return;
+      waiting.push(card);
+      if (waiting.length === 1) showNext();
+    },
+    withdraw(id: ApprovalId) {
+      const index = waiting.findIndex((card) => card.id === id);
+      if (index < 0) return;
+      waiting.splice(index, 1);
+      if (index > 0) return;
+      output.write("\n(no longer needs an answer)\n");
+      showNext();
+    },
+    close() {
+      isOpen = false;
+      waiting.length = 0;
+      if (!isTerminal) return;
+      input.off("data", hear);
+      input.off("end", end);
+      input.pause();
+    },
+  };
+}
+
+function questionOf(card: ApprovalCard, style: Style): string {
+  const isResolve = card.kind === "resolve";
+  const heading = isResolve
+    ? `Was this done before Surety was interrupted? ${visibleLine(card.tool)}`
+    : `The assistant wants to run: ${visibleLine(card.tool)}`;
+  const plan = visibleText(card.shown)
+    .split("\n")
+    .map((line) => `${style.dim("  │")} ${line}`);
+  const { integrity, confidentiality } = card.labels;
+  const facts = [
+    `why: ${visibleLine(card.why)}`,
+    `has seen: ${integrity}, ${confidentiality}`,
+    `plan: ${visibleLine(card.planHash)}`,
+  ];
+  return ["", style.yellow(heading), ...plan, ...facts.map((fact) => style.dim(`  ${fact}`)), PROMPTS[card.kind]].join(
+    "\n",
+  );
+}

@@ -1,0 +1,29 @@
+/**
+ * Foreign text on its way to a terminal.
+ *
+ * V1. `safeText`, for what is read at leisure: nothing in it can move the cursor, change colours or turn other text
+ *     round. Control characters but tab and line end, direction overrides and halves of surrogate pairs are written as
+ *     `\u{…}`.
+ * V2. `visibleText`, for what somebody decides upon: invisible characters are written out as well, though some
+ *     languages and emoji need them.
+ * V3. Both work character by character: text may come in pieces that do not split one.
+ */
+const MOVING = /(?![\t\n])[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u{202a}-\u{202e}\u{2066}-\u{2069}]/gu;
+const INVISIBLE = /[\p{Cf}\p{Co}\u{115f}\u{1160}\u{3164}\u{ffa0}]|[\u{fe00}-\u{fe0e}]|[\u{e0100}-\u{e01ef}]/gu;
+
+export function safeText(text: string): string {
+  return text.replace(MOVING, written);
+}
+
+export function visibleText(text: string): string {
+  return safeText(text).replace(INVISIBLE, written);
+}
+
+/** For places where a line end would forge another line. */
+export function visibleLine(text: string): string {
+  return visibleText(text).replace(/[\n\t]/g, written);
+}
+
+function written(character: string): string {
+  return `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;
+}

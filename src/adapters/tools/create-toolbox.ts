@@ -1,0 +1,176 @@
+/**
+ * The tool registry (T-4.1): names, aliases, schemas and promises of the tools, and the envelope around every call.
+ *
+ * R1. A name or alias means one tool. What breaks a rule of `lint-tool.ts` is not registered: the process stops.
+ * R2. The digest changes with a name, a schema, a risk or a promise, and with nothing else.
+ * R3. A schema is compiled once, when its tool is first called.
+ * R4. `plan` and `run` answer for whatever a tool does: a failure is its own, an abort is `timeout`, anything else is
+ *     `internal.error` without a word of what was thrown, which goes to `onDefect`.
+ */
+
+import { Compile, type Validator } from "typebox/compile";
+import { Defect } from "../../kernel/vocabulary/defect.ts";
+import { hashCanonical } from "../../kernel/vocabulary/hash.ts";
+import type { ToolError, ToolResponse } from "../../kernel/vocabulary/tool-envelope.ts";
+import { truncateOutput } from "../../kernel/vocabulary/truncate-output.ts";
+import { type Clock, timestampOf } from "../../runtime/ports/clock.ts";
+import type { CallContext, Planned, RegisteredTool, Toolbox, Unplannable } from "../../runtime/ports/toolbox.ts";
+import type { Tool, ToolAlias } from "./define-tool.ts";
+import { lintTool } from "./lint-tool.ts";
+import { readArguments } from "./read-arguments.ts";
+import { ToolFailure, toolErrorOf } from "./tool-failure.ts";
+
+interface ToolboxOptions {
+  readonly clock: Pick<Clock, "nowMs" | "monotonicMs">;
+  /** Hears what a tool should never have thrown. */
+  readonly onDefect: (error: unknown) => void;
+  /** No call is given longer than this, whatever it asks for. */
+  readonly maxTimeoutMs?: number;
+}
+
+interface Registration {
+  readonly tool: Tool;
+  readonly alias: ToolAlias | null;
+}
+
+const MAX_TIMEOUT_MS = 600_000;
+const MAX_SUMMARY_BYTES = 220;
+const MAX_NAMES_SHOWN = 24;
+const EMPTY_PLAN = { argv: [], cwd: null, executable: null, scriptHashes: [], targets: [] } as const;
+
+export function createToolbox(tools: readonly Tool[], options: ToolboxOptions): Toolbox {
+  const sorted = tools.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  const registered = register(sorted);
+  const planner = createPlanner(options);
+  return {
+    digest: digestOf(sorted),
+    tools: sorted.map(offerOf),
+    async plan(name, given) {
+      const found = registered.get(name);
+      if (found === undefined) return { ok: false, tool: name, error: toolErrorOf(notFound(name, sorted)) };
+      return await planner(found, given);
+    },
+    async run(planned, context) {
+      const tool = registered.get(planned.tool)?.tool;
+      if (tool === undefined) throw new Defect(`a plan for ${planned.tool}, which is not registered`);
+      return await runCall(tool, planned, context, options);
+    },
+    summarize({ tool: name, args, ok, output }) {
+      const tool = registered.get(name)?.tool;
+      if (tool === undefined || !ok) return `${name} ${ok ? "done" : "failed"}`;
+      return truncateOutput(tool.summarize({ args, output }), MAX_SUMMARY_BYTES, "…").text;
+    },
+  };
+}
+
+function createPlanner(options: ToolboxOptions) {
+  const validators = new Map<Tool, Validator>();
+  const environmentHash = hashCanonical({});
+  return async ({ tool, alias }: Registration, given: unknown): Promise<Planned | Unplannable> => {
+    try {
+      const validator = validators.get(tool) ?? Compile(tool.parameters);
+      validators.set(tool, validator);
+      const args = readArguments(tool, validator, alias, given);
+      const { plan, timeoutMs = tool.timeoutMs, ...outline } = await tool.plan(args);
+      const { name, risk, idempotency, pollable } = tool;
+      return {
+        ...{ ok: true, tool: name, args, risk, idempotency, pollable, egress: [], delegation: null },
+        ...outline,
+        timeoutMs: clamp(timeoutMs, options.maxTimeoutMs ?? MAX_TIMEOUT_MS),
+        plan: { ...EMPTY_PLAN, environmentHash, ...plan },
+      };
+    } catch (thrown) {
+      return { ok: false, tool: tool.name, error: errorOf(thrown, options) };
+    }
+  };
+}
+
+async function runCall(
+  tool: Tool,
+  { args, plan }: Planned,
+  context: CallContext,
+  options: ToolboxOptions,
+): Promise<ToolResponse> {
+  const { clock } = options;
+  const { requestId, runId, signal } = context;
+  const startedMs = clock.monotonicMs();
+  const finished = () => ({
+    ...{ requestId, runId, tool: tool.name },
+    durationMs: Math.round(clock.monotonicMs() - startedMs),
+    finishedAt: timestampOf(clock.nowMs()),
+  });
+  try {
+    signal.throwIfAborted();
+    const output = await tool.run({ args, plan }, context);
+    return { ...finished(), ok: true, output, error: null };
+  } catch (thrown) {
+    const isStopped = signal.aborted && (thrown === signal.reason || isAbort(thrown));
+    return { ...finished(), ok: false, error: isStopped ? stoppedError(tool) : errorOf(thrown, options) };
+  }
+}
+
+function register(tools: readonly Tool[]): ReadonlyMap<string, Registration> {
+  const registered = new Map<string, Registration>();
+  for (const tool of tools) {
+    lintTool(tool);
+    for (const [name, alias] of [[tool.name, null] as const, ...tool.aliases.map((one) => [one.name, one] as const)]) {
+      const other = registered.get(name);
+      if (other !== undefined) throw new Defect(`tool ${tool.name}: ${name} already names ${other.tool.name}`);
+      registered.set(name, { tool, alias });
+    }
+  }
+  return registered;
+}
+
+function digestOf(tools: readonly Tool[]): Toolbox["digest"] {
+  return hashCanonical(
+    tools.map(({ name, parameters, risk, idempotency }) => ({
+      name,
+      parameters: plainSchema(parameters),
+      risk,
+      idempotency,
+    })),
+  );
+}
+
+function offerOf({ name, description, parameters, risk }: Tool): RegisteredTool {
+  return { name, description, parameters: plainSchema(parameters), risk };
+}
+
+/** As it goes over the wire: without what TypeBox keeps on it for itself. */
+function plainSchema(schema: object): object {
+  return JSON.parse(JSON.stringify(schema));
+}
+
+/** Timers overflow beyond 2^31 ms and then fire at once. */
+function clamp(timeoutMs: number, maxTimeoutMs: number): number {
+  return Math.max(1, Math.min(Math.trunc(timeoutMs), maxTimeoutMs, 2 ** 31 - 1));
+}
+
+function notFound(name: string, tools: readonly Tool[]): ToolFailure {
+  const family = name.split(/[._]/, 1)[0] ?? "";
+  const names = tools.map((tool) => tool.name);
+  const nearest = [
+    ...names.filter((other) => other.startsWith(family)),
+    ...names.filter((other) => !other.startsWith(family)),
+  ];
+  const shown = nearest.slice(0, MAX_NAMES_SHOWN).join(", ");
+  const more = nearest.length > MAX_NAMES_SHOWN ? ` and ${nearest.length - MAX_NAMES_SHOWN} more` : "";
+  return new ToolFailure("tool.not_found", `There is no such tool. There are: ${shown || "none"}${more}.`);
+}
+
+function errorOf(thrown: unknown, { onDefect }: ToolboxOptions): ToolError {
+  if (thrown instanceof ToolFailure) return toolErrorOf(thrown);
+  onDefect(thrown);
+  const message = "The tool failed in a way it should not: this is a fault of the gateway, see its log.";
+  return { code: "internal.error", message, retryable: false, details: {} };
+}
+
+function stoppedError({ idempotency }: Tool): ToolError {
+  const retryable = idempotency !== "opaque";
+  return { code: "timeout", message: "Stopped before it was done.", retryable, details: {} };
+}
+
+function isAbort(thrown: unknown): boolean {
+  return thrown instanceof Error && thrown.name === "AbortError";
+}

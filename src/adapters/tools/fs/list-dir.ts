@@ -1,0 +1,109 @@
+/**
+ * `fs.list_dir`: the entries of one directory, by name.
+ *
+ * 1. Of more entries than asked for, it lists the first by name, whatever order the disk has them in.
+ * 2. It holds at most twice as many entries in memory as it lists, whatever is in the directory.
+ * 3. A link is listed as what it is. Nothing is asked of where it leads.
+ */
+import { type Dirent, lstatSync } from "node:fs";
+import { opendir } from "node:fs/promises";
+import { Type } from "typebox";
+import { USER_LABELS } from "../../../kernel/vocabulary/labels.ts";
+import { defineTool } from "../define-tool.ts";
+import { fieldOf } from "./field-of.ts";
+import { naming } from "./fs-failure.ts";
+import { assertInPlace, entryPath, type HeldDirectory } from "./held-directory.ts";
+import { inDirectory, type Workspace } from "./workspace.ts";
+import { directoryNames } from "./workspace-path.ts";
+
+const DEFAULT_MAX_ENTRIES = 200;
+/** Asked for more, it lists this many. */
+const MAX_ENTRIES = 2_000;
+const READ_AHEAD = 256;
+
+const parameters = Type.Object(
+  {
+    path: Type.Optional(Type.String({ minLength: 1, default: ".", description: "Relative to the workspace" })),
+    max_entries: Type.Optional(Type.Integer({ minimum: 1, default: DEFAULT_MAX_ENTRIES })),
+  },
+  { additionalProperties: false },
+);
+
+export function listDirTool(workspace: Workspace) {
+  return defineTool({
+    name: "fs.list_dir",
+    description: "List a directory of the workspace.",
+    parameters,
+    risk: "read_only",
+    idempotency: "read_only",
+    aliases: [
+      { name: "fs.list", rename: { directory: "path" }, ignore: { recursive: false } },
+      { name: "file_list", rename: { directory: "path" }, ignore: { recursive: false } },
+    ],
+    plan({ path, max_entries: maxEntries }) {
+      const target = [workspace.root, ...directoryNames(path)].join("/");
+      return {
+        labels: USER_LABELS,
+        shown: `List up to ${Math.min(maxEntries, MAX_ENTRIES)} entries of ${JSON.stringify(target)}`,
+        plan: { targets: [target] },
+      };
+    },
+    run({ args: { path, max_entries: maxEntries } }, { signal }) {
+      const names = directoryNames(path);
+      const shown = names.join("/") || ".";
+      return inDirectory(workspace, names, (directory) =>
+        naming(shown, async () => {
+          const { first, truncated } = await firstByName(directory, Math.min(maxEntries, MAX_ENTRIES), signal);
+          const entries = first.map((entry) => describe(directory, entry));
+          assertInPlace(directory);
+          return { path: shown, entries, truncated };
+        }),
+      );
+    },
+    summarize({ args, output }) {
+      const path = fieldOf(output, "path") ?? fieldOf(args, "path") ?? "a directory";
+      const entries = typeof output === "object" && output !== null && "entries" in output ? output.entries : null;
+      return Array.isArray(entries) ? `listed ${entries.length} in ${path}` : `listed ${path}`;
+    },
+  });
+}
+
+async function firstByName(
+  directory: HeldDirectory,
+  maxEntries: number,
+  signal: AbortSignal,
+): Promise<{ readonly first: readonly Dirent[]; readonly truncated: boolean }> {
+  let kept: Dirent[] = [];
+  let count = 0;
+  for await (const entry of await opendir(entryPath(directory, "."), { bufferSize: READ_AHEAD })) {
+    signal.throwIfAborted();
+    count += 1;
+    kept.push(entry);
+    if (kept.length === 2 * maxEntries) kept = kept.sort(byName).slice(0, maxEntries);
+  }
+  return { first: kept.sort(byName).slice(0, maxEntries), truncated: count > maxEntries };
+}
+
+function byName(a: Dirent, b: Dirent): number {
+  if (a.name === b.name) return 0;
+  return a.name < b.name ? -1 : 1;
+}
+
+type Kind = "file" | "directory" | "symlink" | "other";
+
+function describe(
+  directory: HeldDirectory,
+  entry: Dirent,
+): { readonly name: string; readonly type: Kind; readonly bytes: number | null } {
+  const { name } = entry;
+  const stats = lstatSync(entryPath(directory, name), { throwIfNoEntry: false });
+  // Gone meanwhile, or a name that is no text, which cannot be asked about: it was there all the same.
+  if (stats === undefined) return { name, type: kindOf(entry), bytes: null };
+  return { name, type: kindOf(stats), bytes: stats.isFile() ? stats.size : null };
+}
+
+function kindOf(entry: Pick<Dirent, "isFile" | "isDirectory" | "isSymbolicLink">): Kind {
+  if (entry.isFile()) return "file";
+  if (entry.isDirectory()) return "directory";
+  return entry.isSymbolicLink() ? "symlink" : "other";
+}

@@ -1,0 +1,77 @@
+/**
+ * A file put into its place whole, or not at all.
+ *
+ * P1. The bytes are written under another name, in the same directory, and are durable before the name is theirs.
+ * P2. `add` never replaces anything, not even what appears at the last moment; `replace` takes the name over, and a
+ *     link that stands there is replaced itself, never followed.
+ * P3. The other name is made from the call's own key: a call that is repeated after a crash clears away what the first
+ *     attempt left, and nobody else's.
+ * P4. After a failure nothing is left under the other name. The signal is not asked once the name may be taken.
+ */
+import { constants } from "node:fs";
+import { link, open, rename, unlink } from "node:fs/promises";
+import { errnoOf } from "./fs-failure.ts";
+import { assertInPlace, entryPath, type HeldDirectory } from "./held-directory.ts";
+import { syncDirectory } from "./workspace.ts";
+
+const FLAGS = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
+
+export interface Placement {
+  readonly name: string;
+  readonly temporaryName: string;
+  readonly content: Uint8Array;
+  readonly mode: "add" | "replace";
+}
+
+/** False where `add` found the name taken. */
+export async function placeFile(
+  directory: HeldDirectory,
+  { name, temporaryName, content, mode }: Placement,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const temporary = entryPath(directory, temporaryName);
+  const target = entryPath(directory, name);
+  await removeIfThere(temporary);
+  try {
+    await writeDurably(directory, temporary, content);
+    signal.throwIfAborted();
+    assertInPlace(directory);
+    if (mode === "replace") await rename(temporary, target);
+    else if (!(await linkIfFree(temporary, target))) return false;
+  } finally {
+    await removeIfThere(temporary);
+  }
+  await syncDirectory(directory);
+  return true;
+}
+
+async function writeDurably(directory: HeldDirectory, path: string, content: Uint8Array): Promise<void> {
+  const handle = await open(path, FLAGS, 0o600);
+  try {
+    // Still empty: where there are only paths, not a byte goes astray before this is known.
+    assertInPlace(directory);
+    await handle.writeFile(content);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Linking, unlike renaming, refuses a name that is taken. */
+async function linkIfFree(from: string, to: string): Promise<boolean> {
+  try {
+    await link(from, to);
+    return true;
+  } catch (error) {
+    if (errnoOf(error) === "EEXIST") return false;
+    throw error;
+  }
+}
+
+export async function removeIfThere(path: string): Promise<void> {
+  try {
+    await unlink(path);
+  } catch (error) {
+    if (errnoOf(error) !== "ENOENT") throw error;
+  }
+}

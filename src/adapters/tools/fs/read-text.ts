@@ -1,0 +1,103 @@
+/**
+ * `fs.read_text`: the beginning of a text file, cut between two characters.
+ *
+ * 1. The text is the longest beginning of whole code points within `max_bytes`; `bytes` is the size of the file.
+ * 2. Text is UTF-8 without NUL, a byte order mark included as it stands. Anything else is refused, not guessed at.
+ * 3. A file with a second name is refused: the other name may be outside, and nothing tells (hard links).
+ */
+import { Type } from "typebox";
+import { USER_LABELS } from "../../../kernel/vocabulary/labels.ts";
+import { defineTool } from "../define-tool.ts";
+import { ToolFailure } from "../tool-failure.ts";
+import { fieldOf } from "./field-of.ts";
+import { readUpTo, withRegularFile } from "./regular-file.ts";
+import { inDirectory, type Workspace } from "./workspace.ts";
+import { fileNames } from "./workspace-path.ts";
+
+const DEFAULT_MAX_BYTES = 20_000;
+/** Asked for more, it reads this much: results this long are cut by every contract anyway. */
+const MAX_BYTES = 1_048_576;
+
+const parameters = Type.Object(
+  {
+    path: Type.String({ minLength: 1, description: "Relative to the workspace" }),
+    max_bytes: Type.Optional(Type.Integer({ minimum: 1, default: DEFAULT_MAX_BYTES })),
+  },
+  { additionalProperties: false },
+);
+
+export function readTextTool(workspace: Workspace) {
+  return defineTool({
+    name: "fs.read_text",
+    description: "Read the beginning of a text file in the workspace.",
+    parameters,
+    risk: "read_only",
+    idempotency: "read_only",
+    aliases: [
+      { name: "fs.read", rename: { file_path: "path" } },
+      { name: "file_read", rename: { file_path: "path" } },
+    ],
+    plan({ path, max_bytes: maxBytes }) {
+      const { parents, name } = fileNames(path);
+      const target = [workspace.root, ...parents, name].join("/");
+      return {
+        labels: USER_LABELS,
+        shown: `Read up to ${Math.min(maxBytes, MAX_BYTES)} bytes of ${JSON.stringify(target)}`,
+        plan: { targets: [target] },
+      };
+    },
+    async run({ args: { path, max_bytes: maxBytes } }, { signal }) {
+      const { parents, name } = fileNames(path);
+      const shown = [...parents, name].join("/");
+      const read = await inDirectory(workspace, parents, (directory) =>
+        withRegularFile(directory, name, async (file) => {
+          if (file.stats.nlink > 1) throw refused("policy.denied", shown, MANY_NAMES);
+          const limit = Math.min(maxBytes, MAX_BYTES);
+          const bytes = await readUpTo(file, limit + 1, signal);
+          return { text: textOf(bytes, limit, shown), size: file.stats.size };
+        }),
+      );
+      if (read === null)
+        throw refused("invalid.request", shown, "There is no such file; fs.list_dir shows what there is");
+      return { path: shown, text: read.text, bytes: read.size, truncated: Buffer.byteLength(read.text) < read.size };
+    },
+    summarize({ args, output }) {
+      const path = fieldOf(output, "path") ?? fieldOf(args, "path") ?? "a file";
+      const bytes = fieldOf(output, "bytes");
+      return bytes === undefined ? `read ${path}` : `read ${path} (${bytes} bytes)`;
+    },
+  });
+}
+
+const MANY_NAMES = "It has more than one name (hard links), so it may belong outside the workspace; read a copy of it";
+
+function textOf(bytes: Buffer, limit: number, path: string): string {
+  const kept = bytes.subarray(0, wholeCharacters(bytes, limit));
+  const text = decode(kept);
+  if (text === null || text.includes("\0")) throw refused("invalid.request", path, "It is not a text file in UTF-8");
+  return text;
+}
+
+/** How many bytes of the first `limit` to keep, so that no character is cut in two. */
+function wholeCharacters(bytes: Buffer, limit: number): number {
+  let end = Math.min(limit, bytes.length);
+  // A character has at most three bytes after its first. More of them are no UTF-8, and decoding will say so.
+  for (let back = 0; back < 3 && isContinuation(bytes[end]); back += 1) end -= 1;
+  return end;
+}
+
+function isContinuation(byte: number | undefined): boolean {
+  return byte !== undefined && (byte & 0xc0) === 0x80;
+}
+
+function decode(bytes: Buffer): string | null {
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    return null;
+  }
+}
+
+function refused(code: "policy.denied" | "invalid.request", path: string, problem: string): ToolFailure {
+  return new ToolFailure(code, `${problem}: ${JSON.stringify(path)}.`, { details: { path } });
+}

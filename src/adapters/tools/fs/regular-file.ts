@@ -1,0 +1,109 @@
+/**
+ * Opening what is there to be read: regular files only, and never by way of a link.
+ *
+ * R1. What it is, is asked before it is opened, since opening alone does something to a device, and of the open file
+ *     again, since it may have been swapped in between. A pipe does not keep anybody waiting.
+ * R2. At most `limit` bytes are read, however large the file is or grows.
+ */
+import { closeSync, constants, fstatSync, lstatSync, openSync, read as readCallback, type Stats } from "node:fs";
+import { promisify } from "node:util";
+import { hashBytes } from "../../../kernel/vocabulary/hash.ts";
+import type { Hash } from "../../../kernel/vocabulary/identifiers.ts";
+import { ToolFailure } from "../tool-failure.ts";
+import { errnoOf, naming, symlinkRefused } from "./fs-failure.ts";
+import { assertInPlace, entryPath, type HeldDirectory, shownPath } from "./held-directory.ts";
+
+const FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | constants.O_NOCTTY;
+
+const read = promisify(readCallback);
+
+interface OpenFile {
+  readonly fd: number;
+  readonly stats: Stats;
+}
+
+/** Null where there is nothing of that name. */
+export function withRegularFile<Result>(
+  directory: HeldDirectory,
+  name: string,
+  use: (file: OpenFile) => Promise<Result>,
+): Promise<Result | null> {
+  const path = shownPath(directory, name);
+  return naming(path, async () => {
+    const file = openRegular(directory, name, path);
+    if (file === null) return null;
+    try {
+      return await use(file);
+    } finally {
+      closeSync(file.fd);
+    }
+  });
+}
+
+function openRegular(directory: HeldDirectory, name: string, path: string): OpenFile | null {
+  const before = lstatSync(entryPath(directory, name), { throwIfNoEntry: false });
+  if (before === undefined) return null;
+  refuseIrregular(path, before);
+  const fd = openOwn(entryPath(directory, name), path);
+  try {
+    const stats = fstatSync(fd);
+    refuseIrregular(path, stats);
+    assertInPlace(directory);
+    return { fd, stats };
+  } catch (error) {
+    closeSync(fd);
+    throw error;
+  }
+}
+
+function openOwn(entry: string, path: string): number {
+  try {
+    return openSync(entry, FLAGS);
+  } catch (error) {
+    throw errnoOf(error) === "ELOOP" ? symlinkRefused(path) : error;
+  }
+}
+
+function refuseIrregular(path: string, stats: Stats): void {
+  if (stats.isFile()) return;
+  if (stats.isSymbolicLink()) throw symlinkRefused(path);
+  if (stats.isDirectory()) {
+    const message = `${JSON.stringify(path)} is a directory: fs.list_dir lists it.`;
+    throw new ToolFailure("invalid.request", message, { details: { path } });
+  }
+  const message = `${JSON.stringify(path)} is a device, a pipe or a socket, not a regular file.`;
+  throw new ToolFailure("policy.denied", message, { details: { path } });
+}
+
+/** From its beginning; fewer bytes than `limit` only where the file had no more when it was opened. */
+export async function readUpTo({ fd, stats }: OpenFile, limit: number, signal?: AbortSignal): Promise<Buffer> {
+  const bytes = Buffer.allocUnsafe(Math.min(limit, stats.size));
+  let length = 0;
+  while (length < bytes.length) {
+    signal?.throwIfAborted();
+    const { bytesRead } = await read(fd, bytes, length, bytes.length - length, length);
+    if (bytesRead === 0) break;
+    length += bytesRead;
+  }
+  return bytes.subarray(0, length);
+}
+
+/** Replacing a file is bound to what it replaces, so that is read whole. */
+const MAX_PRESENT_BYTES = 16_777_216;
+
+export interface PresentFile {
+  readonly hash: Hash;
+  readonly bytes: number;
+}
+
+export function inspectFile(directory: HeldDirectory, name: string): Promise<PresentFile | null> {
+  return withRegularFile(directory, name, async (file) => {
+    const content = await readUpTo(file, MAX_PRESENT_BYTES + 1);
+    if (content.length > MAX_PRESENT_BYTES) {
+      const path = shownPath(directory, name);
+      const message = `${JSON.stringify(path)} is too large to be replaced as a text: move it away first.`;
+      throw new ToolFailure("invalid.request", message, { details: { path } });
+    }
+    return { hash: hashBytes(content), bytes: content.length };
+  });
+}

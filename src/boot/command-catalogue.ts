@@ -1,0 +1,78 @@
+/** Every command there is, in the order of the help. A command's file is loaded when it is called, and no other. */
+import type { Command } from "./command.ts";
+
+export interface CatalogueRow {
+  readonly name: string;
+  readonly section: string;
+  readonly summary: string;
+  load(): Promise<Command>;
+}
+
+export const COMMAND_CATALOGUE: readonly CatalogueRow[] = [
+  {
+    name: "start",
+    section: "Gateway",
+    summary: "run the gateway on this home",
+    load: async () => (await import("./commands/start.ts")).start,
+  },
+  {
+    name: "run",
+    section: "Work",
+    summary: "let the assistant work on one message",
+    load: async () => (await import("./commands/run.ts")).run,
+  },
+  {
+    name: "runs",
+    section: "Work",
+    summary: "list, show, cancel and export runs",
+    load: async () => (await import("./commands/runs.ts")).runs,
+  },
+  {
+    name: "approvals",
+    section: "Work",
+    summary: "answer what waits for a person",
+    load: async () => (await import("./commands/approvals.ts")).approvals,
+  },
+  {
+    name: "tools",
+    section: "Work",
+    summary: "see the tools, or call one yourself",
+    load: async () => (await import("./commands/tools.ts")).tools,
+  },
+  {
+    name: "budget",
+    section: "Work",
+    summary: "see what was spent, on what, and what is left",
+    load: async () => (await import("./commands/budget.ts")).budget,
+  },
+  {
+    name: "verify",
+    section: "Proof",
+    summary: "check the chains of a bundle, a run or the home",
+    load: async () => (await import("./commands/verify.ts")).verify,
+  },
+  {
+    name: "replay",
+    section: "Proof",
+    summary: "run a recorded run again, or ask another policy",
+    load: async () => (await import("./commands/replay.ts")).replay,
+  },
+  {
+    name: "config",
+    section: "Setup",
+    summary: "read and change the configuration",
+    load: async () => (await import("./commands/config.ts")).config,
+  },
+  {
+    name: "backup",
+    section: "Setup",
+    summary: "copy the database while work goes on",
+    load: async () => (await import("./commands/backup.ts")).backup,
+  },
+  {
+    name: "restore",
+    section: "Setup",
+    summary: "put a backup in the database's place",
+    load: async () => (await import("./commands/restore.ts")).restore,
+  },
+];

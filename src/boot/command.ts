@@ -1,0 +1,49 @@
+/**
+ * What a command is: one file in `commands/`, one row in `command-catalogue.ts`.
+ *
+ * C1. The frame has checked the arguments before `run` is called: none is missing, none is too many, no flag unknown.
+ * C2. `run` returns the exit code, or throws a BootError; it prints through `output` and reads no global.
+ * C3. `--home`, `--json` and `--help` belong to every command and are declared by none.
+ */
+
+import type { ReadVariable } from "./environment.ts";
+import type { Home } from "./home.ts";
+import type { OptionValues } from "./option-values.ts";
+import type { Output } from "./output.ts";
+import type { Streams } from "./streams.ts";
+
+export interface OptionSpec {
+  readonly type: "string" | "boolean";
+  /** What stands for the value in usage lines, such as `TOOL`. */
+  readonly value?: string;
+  readonly summary: string;
+  /** May be given several times. */
+  readonly multiple?: boolean;
+}
+
+export interface Action {
+  readonly summary: string;
+  /** As they stand in the usage line: `RUN`, or `[PATH]` where it may be left out. */
+  readonly arguments: readonly string[];
+  readonly options: Readonly<Record<string, OptionSpec>>;
+  readonly examples: readonly string[];
+  /** `--home` without a directory means the usual one: `surety verify --home`. */
+  readonly takesBareHome?: boolean;
+  run(context: CommandContext): Promise<number>;
+}
+
+/** A command acts, or is a family of actions: `runs ls`, `runs show`. */
+export type Command = Action | { readonly actions: Readonly<Record<string, Action>> };
+
+export interface CommandContext {
+  /** As many as `arguments` names; those that may be left out, perhaps fewer. */
+  readonly arguments: readonly string[];
+  readonly options: OptionValues;
+  /** Found, not opened. */
+  readonly home: Home;
+  readonly isJson: boolean;
+  readonly output: Output;
+  readonly streams: Streams;
+  /** The process's own variables; `.env` of the home comes in with `withEnvFile`. */
+  readonly readVariable: ReadVariable;
+}

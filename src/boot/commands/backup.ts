@@ -1,0 +1,41 @@
+/** `surety backup [FILE]`: a consistent copy of the home's database, while work goes on. */
+
+import { access } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
+import { openSqliteReader } from "../../adapters/store-sqlite/open-sqlite-reader.ts";
+import { timestampOf } from "../../runtime/ports/clock.ts";
+import { BootError, EXIT } from "../boot-error.ts";
+import type { Action } from "../command.ts";
+import { systemClock } from "../system-clock.ts";
+
+export const backup: Action = {
+  summary: "copy the database to a file, while work goes on",
+  arguments: ["[FILE]"],
+  options: {},
+  examples: ["surety backup", "surety backup /mnt/disk/surety.db"],
+  async run({ arguments: [file], home, output }) {
+    const stamp = timestampOf(systemClock.nowMs()).replaceAll(/[:.]/g, "-");
+    const target = resolve(file ?? `surety-${stamp}.db`);
+    await assertFree(target);
+    const store = await openSqliteReader(home.directory);
+    try {
+      await store.backup(target);
+    } finally {
+      await store.close();
+    }
+    output.result({ file: target }, () => {
+      output.line(`wrote ${target}`);
+      output.remark("Keep keys/, token, .env and surety.json5 of the home as well; they are not in it.");
+    });
+    return EXIT.success;
+  },
+};
+
+async function assertFree(target: string): Promise<void> {
+  const isTaken = await access(target).then(
+    () => true,
+    () => false,
+  );
+  if (isTaken)
+    throw new BootError("backup.exists", `${target} is there already`, `Name another file in ${dirname(target)}.`);
+}

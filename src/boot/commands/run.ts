@@ -1,0 +1,141 @@
+/** `surety run "message"`: one run, shown as it happens; through the gateway when one runs on this home. */
+import { progressPrinter } from "../../adapters/terminal/progress-printer.ts";
+import { type TerminalApprover, terminalApprover } from "../../adapters/terminal/terminal-approver.ts";
+import type { Assistant, ContractOverrides, RunRequest } from "../../assistant/assistant.ts";
+import type { RunRecord } from "../../kernel/journal/views/run-record.ts";
+import type { ApprovalId, RunId } from "../../kernel/vocabulary/identifiers.ts";
+import type { ApprovalCard } from "../../runtime/ports/approver.ts";
+import { BootError, EXIT, usageError } from "../boot-error.ts";
+import type { Action, CommandContext } from "../command.ts";
+import { reachAssistant } from "../reach-assistant.ts";
+import { onInterrupt } from "../signals.ts";
+import { systemClock } from "../system-clock.ts";
+
+export const run: Action = {
+  summary: "let the assistant work on one message, and show what it does",
+  arguments: ["MESSAGE"],
+  options: {
+    agent: { type: "string", value: "A", summary: "the agent that acts (default main)" },
+    model: { type: "string", value: "P:M", summary: "provider:model instead of the configured one" },
+    session: { type: "string", value: "S", summary: "go on with this session" },
+    require: { type: "string", value: "TOOL", summary: "succeed only if this tool was performed", multiple: true },
+    "forbid-tools": { type: "boolean", summary: "no tool may be called" },
+    strict: { type: "boolean", summary: "nothing malformed is repaired" },
+    approve: { type: "string", value: "TOOL", summary: "approve this tool for this run", multiple: true },
+  },
+  examples: [
+    'surety run "list files"',
+    'surety run "write hello to a.txt" --approve fs.write_text',
+    'surety run "list files" --json',
+  ],
+  run: performRun,
+};
+
+async function performRun(context: CommandContext): Promise<number> {
+  const { isJson, output, streams } = context;
+  const request = requestOf(context);
+  let decide = (_card: ApprovalCard, _decision: string): void => {};
+  const approver = terminalApprover({
+    input: streams.stdin,
+    output: streams.stderr,
+    style: output.remarkStyle,
+    onDecision: (card, decision) => decide(card, decision),
+  });
+  const { assistant, isRemote, close } = await reachAssistant(context, approver);
+  try {
+    decide = (card, decision) => {
+      answer(assistant, card, decision as "allow").catch((error: unknown) => output.remark(String(error)));
+    };
+    const submitted = await assistant.submit(request);
+    if (!submitted.ok) throw refusal(submitted.code, submitted.message);
+    const stopListening = onInterrupt(() => assistant.cancel(submitted.runId, "operator"));
+    try {
+      if (isRemote && approver.isReachable()) askRemotely(assistant, submitted.runId, approver);
+      const record = await follow(context, assistant, submitted.runId);
+      if (isJson) output.json(record);
+      return exitCodeOf(record);
+    } finally {
+      stopListening();
+    }
+  } finally {
+    approver.close();
+    await close();
+  }
+}
+
+function requestOf({ arguments: [message = ""], options }: CommandContext): RunRequest {
+  const required = options.texts("require");
+  if (required.length > 0 && options.flag("forbid-tools")) {
+    throw usageError("--require and --forbid-tools contradict each other", "Leave one of them out.");
+  }
+  return {
+    agentId: options.text("agent") ?? "main",
+    message,
+    sessionId: (options.text("session") ?? null) as RunRequest["sessionId"],
+    model: options.text("model") ?? null,
+    thinkingMode: null,
+    contract: overridesOf(required, options.flag("forbid-tools"), options.flag("strict")),
+    approvedTools: options.texts("approve"),
+    source: "cli",
+    principal: "operator",
+    idempotencyKey: null,
+  };
+}
+
+function overridesOf(required: readonly string[], isForbidden: boolean, isStrict: boolean): ContractOverrides {
+  const strict = isStrict ? { strictMode: true } : {};
+  if (isForbidden) return { ...strict, toolPolicy: "forbidden" };
+  if (required.length === 0) return isStrict ? { ...strict, toolPolicy: "required" } : {};
+  return { ...strict, toolPolicy: "required", requiredEffects: required.map((tool) => ({ tool })) };
+}
+
+async function follow(
+  { isJson, output, streams }: CommandContext,
+  assistant: Assistant,
+  runId: RunId,
+): Promise<RunRecord> {
+  const progress = isJson && streams.stderr.isTTY !== true ? { write: () => {} } : streams.stderr;
+  const printer = progressPrinter({ progress, answer: isJson ? null : streams.stdout, style: output.remarkStyle });
+  const news = await assistant.watch(runId, 0, new AbortController().signal);
+  for await (const item of news ?? []) printer.show(item);
+  const record = await assistant.run(runId);
+  if (record === null) throw new BootError("not_found", `run ${runId} vanished`, "See surety verify --home.");
+  printer.finish(record);
+  return record;
+}
+
+const ASK_PAGE = { limit: 100, offset: 0 };
+const LOOK_AGAIN_MS = 300;
+
+/** Beside a gateway the questions of this run are looked for, and put before whoever sits at this terminal. */
+function askRemotely(assistant: Assistant, runId: RunId, approver: TerminalApprover): void {
+  const asked = new Set<ApprovalId>();
+  const look = async (): Promise<void> => {
+    for (const card of await assistant.approvals(ASK_PAGE)) {
+      if (card.runId !== runId || asked.has(card.id)) continue;
+      asked.add(card.id);
+      approver.ask(card);
+    }
+    // Closed, when the run has ended.
+    if (approver.isReachable()) systemClock.wake(LOOK_AGAIN_MS, lookSafely);
+  };
+  // A gateway that is gone is noticed by whoever follows the run.
+  const lookSafely = (): void => {
+    look().catch(() => {});
+  };
+  lookSafely();
+}
+
+async function answer(assistant: Assistant, card: ApprovalCard, decision: "allow"): Promise<void> {
+  const decided = await assistant.decide({ id: card.id, decision, planHash: card.planHash, principal: "operator" });
+  if (!decided.ok) throw refusal(decided.code, decided.message);
+}
+
+function exitCodeOf({ status }: RunRecord): number {
+  if (status === "completed") return EXIT.success;
+  return status === "cancelled" ? EXIT.interrupted : EXIT.failure;
+}
+
+function refusal(code: string, message: string): BootError {
+  return new BootError(code, message, "See surety run --help.");
+}

@@ -1,0 +1,137 @@
+/** `surety runs ls|show|cancel|export`. */
+import { writeFile } from "node:fs/promises";
+import type { RunRecord } from "../../kernel/journal/views/run-record.ts";
+import { asRunId } from "../../kernel/vocabulary/identifiers.ts";
+import { RUN_STATUSES, type RunStatus } from "../../runtime/ports/store.ts";
+import { nobodyToAsk } from "../approvers.ts";
+import { BootError, EXIT, usageError } from "../boot-error.ts";
+import type { Action, Command, CommandContext } from "../command.ts";
+import { reachAssistant } from "../reach-assistant.ts";
+import { findRun, withHome } from "../read-home.ts";
+
+const MAX_LIMIT = 500;
+
+const ls: Action = {
+  summary: "list runs, newest first",
+  arguments: [],
+  options: {
+    status: { type: "string", value: "S", summary: `only ${RUN_STATUSES.join(", ")}` },
+    limit: { type: "string", value: "N", summary: "at most so many (default 50)" },
+    offset: { type: "string", value: "N", summary: "leave out so many" },
+  },
+  examples: ["surety runs ls", "surety runs ls --status failed --limit 5"],
+  run: (context) =>
+    withHome(context, async ({ store, views }) => {
+      const { options, output } = context;
+      const status = statusOf(options.text("status"));
+      const limit = options.integer("limit", 1, MAX_LIMIT) ?? 50;
+      const offset = options.integer("offset", 0, Number.MAX_SAFE_INTEGER) ?? 0;
+      const { runs, total } = await store.listRuns({ limit, offset, ...(status === undefined ? {} : { status }) });
+      const records = await Promise.all(runs.map(views.record));
+      output.result({ runs: records, total, limit, offset }, () => {
+        output.table(
+          ["RUN", "CREATED", "STATUS", "OUTCOME", "CALLS"],
+          records.map((record, index) => [
+            record.id,
+            runs[index]?.createdAt ?? "",
+            record.status,
+            [record.outcome ?? "", record.reason ?? ""].filter((text) => text !== "").join(" "),
+            String(record.tool_calls),
+          ]),
+        );
+        if (total > offset + runs.length) output.line(`${total} in all; see --offset`);
+      });
+      return EXIT.success;
+    }),
+};
+
+const show: Action = {
+  summary: "show one run: what it did and how it ended",
+  arguments: ["RUN"],
+  options: {},
+  examples: ["surety runs show run_0123"],
+  run: (context) =>
+    withHome(context, async (home) => {
+      const {
+        arguments: [id = ""],
+        output,
+      } = context;
+      const record = await home.views.record(await findRun(home, id));
+      output.result(record, () => printRecord(context, record));
+      return EXIT.success;
+    }),
+};
+
+const cancel: Action = {
+  summary: "ask a run to stop",
+  arguments: ["RUN"],
+  options: {},
+  examples: ["surety runs cancel run_0123"],
+  async run(context) {
+    const {
+      arguments: [id = ""],
+      output,
+    } = context;
+    const { assistant, close } = await reachAssistant(context, nobodyToAsk);
+    try {
+      const cancelled = await assistant.cancel(asRunId(id), "operator");
+      if (!cancelled.ok) throw new BootError(cancelled.code, cancelled.message, "See surety runs ls.");
+      output.result({ id, status: cancelled.status }, () => output.line(`${id} ${cancelled.status}, asked to stop`));
+      return EXIT.success;
+    } finally {
+      await close();
+    }
+  },
+};
+
+const exportRun: Action = {
+  summary: "write a signed bundle that anybody can verify",
+  arguments: ["RUN"],
+  options: { out: { type: "string", value: "FILE", summary: "write it here instead of to stdout" } },
+  examples: ["surety runs export run_0123 --out run.json", "surety verify run.json"],
+  run: (context) =>
+    withHome(context, async (home) => {
+      const {
+        arguments: [id = ""],
+        options,
+        output,
+      } = context;
+      const bundle = await home.views.bundle(await findRun(home, id));
+      if (!bundle.ok) throw new BootError(bundle.code, bundle.message, "A run can be exported once it has ended.");
+      const file = options.text("out");
+      if (file === undefined) {
+        output.line(bundle.text);
+      } else {
+        await writeFile(file, `${bundle.text}\n`, { mode: 0o600 });
+        output.result({ file }, () => output.line(`wrote ${file}`));
+      }
+      return EXIT.success;
+    }),
+};
+
+export const runs: Command = { actions: { ls, show, cancel, export: exportRun } };
+
+function statusOf(text: string | undefined): RunStatus | undefined {
+  if (text === undefined || RUN_STATUSES.some((status) => status === text)) return text as RunStatus | undefined;
+  throw usageError(`--status is none of ${RUN_STATUSES.join(", ")}`, "Leave it out to see all runs.");
+}
+
+function printRecord({ output }: CommandContext, record: RunRecord): void {
+  const { style } = output;
+  const rows: readonly (readonly [string, string])[] = [
+    ["run", record.id],
+    ["status", record.status],
+    ["outcome", [record.outcome ?? "none yet", record.reason ?? ""].join(" ").trim()],
+    ["agent", record.agent_id],
+    ["session", record.session_id],
+    ["model", `${record.provider}:${record.model}`],
+    ["active", `${record.duration_ms} ms`],
+    ["contract", record.contract_hash],
+    ["head", record.head_hash],
+  ];
+  for (const [name, value] of rows) output.line(`${style.dim(name.padEnd(9))} ${value}`);
+  for (const { tool, summary, error } of record.trace.tool_execution_results) {
+    output.line(`${style.dim("call".padEnd(9))} ${tool}: ${error === "" ? summary : error}`);
+  }
+  if (record.output !== "") output.line(`\n${record.output}`);
+}

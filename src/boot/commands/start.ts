@@ -1,0 +1,72 @@
+/** `surety start`: the gateway of a home, until it is told to stop. */
+import { createGateway, type Listening } from "../../adapters/gateway/create-gateway.ts";
+import { EXIT, usageError } from "../boot-error.ts";
+import type { Action, CommandContext } from "../command.ts";
+import { announceAddress, withdrawAddress } from "../gateway-address.ts";
+import { openLastingAssistant } from "../lasting-assistant.ts";
+import { defectReporter } from "../report-defect.ts";
+import { loadSettings } from "../settings.ts";
+import { onInterrupt } from "../signals.ts";
+import { systemClock } from "../system-clock.ts";
+import { systemRandomness } from "../system-randomness.ts";
+import { loadToken } from "../token.ts";
+
+/** For requests that are being answered; runs wait for effects in flight a little longer. */
+const GATEWAY_GRACE_MS = 2_000;
+
+export const start: Action = {
+  summary: "run the gateway on this home",
+  arguments: [],
+  options: {
+    host: { type: "string", value: "H", summary: "listen here instead of 127.0.0.1" },
+    port: { type: "string", value: "N", summary: "listen on this port; 0 takes any that is free" },
+    store: { type: "string", value: "URL", summary: "where to keep everything (default sqlite, in the home)" },
+    workers: { type: "string", value: "N", summary: "runs at work at once; 0 accepts without working" },
+  },
+  examples: ["surety start", "surety start --port 8080 --home ~/work/.surety"],
+  run: performStart,
+};
+
+async function performStart(context: CommandContext): Promise<number> {
+  const { home, options, output, streams, isJson } = context;
+  const address = { host: options.text("host"), port: options.integer("port", 0, 65_535) };
+  const workers = options.integer("workers", 0, 1024);
+  const store = options.text("store") ?? "sqlite";
+  if (store !== "sqlite") throw usageError(`unknown store ${store}`, "This version keeps everything in sqlite.");
+  const { config, readVariable } = await loadSettings(context);
+  const token = await loadToken(home, readVariable, systemRandomness);
+  const report = defectReporter(streams);
+  const assistant = await openLastingAssistant(
+    { home, config, readVariable, token, workers, clock: systemClock, random: systemRandomness, onDefect: report },
+    (line) => output.remark(line),
+  );
+  let listening: Listening;
+  try {
+    const gateway = createGateway({
+      assistant: assistant.door,
+      token,
+      allowedOrigins: config.gateway.allowedOrigins,
+      clock: systemClock,
+      onError: (error, errorId) => report(errorId, error),
+    });
+    listening = await gateway.listen({
+      host: address.host ?? config.gateway.host,
+      port: address.port ?? config.gateway.port,
+    });
+  } catch (error) {
+    await assistant.close();
+    throw error;
+  }
+  await announceAddress(home, listening.url, systemRandomness);
+  const stopped = Promise.withResolvers<void>();
+  onInterrupt(async () => {
+    await withdrawAddress(home);
+    await listening.close(GATEWAY_GRACE_MS);
+    await assistant.close();
+    stopped.resolve();
+  });
+  if (isJson) output.json({ url: listening.url });
+  else output.line(`surety listening on ${listening.url}`);
+  await stopped.promise;
+  return EXIT.success;
+}

@@ -1,0 +1,179 @@
+/** `surety verify FILE|RUN|--home`: do the chains hold? Names the first bad entry; needs no network and no gateway. */
+import { readFile } from "node:fs/promises";
+import { auditHome, type Finding, type JournalFacts } from "../../kernel/journal/audit-home.ts";
+import { verifyBundle } from "../../kernel/journal/bundle.ts";
+import { genesisHash } from "../../kernel/journal/chain.ts";
+import { readJournal } from "../../kernel/journal/journal-lines.ts";
+import { type LedgerEntry, toLedgerLine, verifyLedger } from "../../kernel/journal/ledger.ts";
+import { verifyJournal } from "../../kernel/journal/verify-journal.ts";
+import type { Hash, RunId } from "../../kernel/vocabulary/identifiers.ts";
+import type { StoredRun } from "../../runtime/ports/store.ts";
+import { BootError, EXIT, systemCodeOf } from "../boot-error.ts";
+import type { Action, CommandContext } from "../command.ts";
+import { findRun, type ReadableHome, withHome } from "../read-home.ts";
+import { verifySignature } from "../signing-key.ts";
+
+export const verify: Action = {
+  summary: "check the chains of a bundle, a journal file, a run or the whole home",
+  arguments: ["[FILE|RUN]"],
+  options: { key: { type: "string", value: "KEY", summary: "the public key a bundle must be signed with" } },
+  examples: ["surety verify run.json", "surety verify run_0123", "surety verify --home"],
+  takesBareHome: true,
+  async run(context) {
+    const [target] = context.arguments;
+    if (target === undefined) return withHome(context, (home) => verifyHome(context, home));
+    const file = await readIfFile(target);
+    if (file === null) return withHome(context, (home) => verifyRun(context, home, target));
+    return isBundle(file) ? verifyBundleFile(context, target, file) : verifyJournalFile(context, target, file);
+  },
+};
+
+interface Verdict {
+  readonly ok: boolean;
+  readonly what: string;
+  readonly entry?: number | undefined;
+  readonly problem?: string | undefined;
+  readonly [fact: string]: unknown;
+}
+
+function tell({ output }: CommandContext, verdict: Verdict, good: string): number {
+  output.result(verdict, () => {
+    const where = verdict.entry === undefined ? "" : `entry ${verdict.entry}: `;
+    if (verdict.ok) output.line(good);
+    else output.remark(`error verify.failed: ${verdict.what}: ${where}${verdict.problem ?? ""}`);
+  });
+  return verdict.ok ? EXIT.success : EXIT.failure;
+}
+
+function verifyBundleFile(context: CommandContext, what: string, file: Uint8Array): number {
+  const verified = verifyBundle(file, { verifySignature });
+  if (!verified.ok) return tell(context, { what, ...verified }, "");
+  const { runId, head, outcome, erased, publicKey } = verified;
+  const expected = context.options.text("key");
+  if (expected !== undefined && expected !== publicKey) {
+    return tell(context, { ok: false, what, problem: `signed with another key: ${publicKey}` }, "");
+  }
+  const verdict = { ok: true, what, run_id: runId, outcome, head_hash: head, public_key: publicKey, erased };
+  const whose = expected === undefined ? `by ${publicKey}: compare it with a key you know` : "by the key you named";
+  return tell(context, verdict, `${what} holds: ${runId} ended ${outcome}, head ${head}, signed ${whose}`);
+}
+
+function verifyJournalFile(context: CommandContext, what: string, file: Uint8Array): number {
+  // A journal alone says which contract it was under; that this was the right one, only a bundle or the home can show.
+  const contractHash = readJournal(file).entries[0]?.contractHash;
+  const verified =
+    contractHash === undefined
+      ? ({ ok: false, entry: 1, problem: "not a journal" } as const)
+      : verifyJournal(file, { contractHash });
+  if (!verified.ok) return tell(context, { what, ...verified }, "");
+  const { head, length } = verified;
+  return tell(
+    context,
+    { ok: true, what, head_hash: head, entries: length },
+    `${what} holds: ${length} entries, head ${head}`,
+  );
+}
+
+async function verifyRun(context: CommandContext, home: ReadableHome, id: string): Promise<number> {
+  const run = await findRun(home, id);
+  const verified = await verifyStored(home, run);
+  if (!verified.ok) return tell(context, { what: id, ...verified }, "");
+  const { head, length } = verified;
+  return tell(
+    context,
+    { ok: true, what: id, head_hash: head, entries: length },
+    `${id} holds: ${length} entries, head ${head}`,
+  );
+}
+
+const PAGE = 500;
+
+async function verifyStored({ store }: ReadableHome, { runId, contractHash }: StoredRun) {
+  const lines: string[] = [];
+  for (let page = await store.readEntries(runId, 0, PAGE); page.length > 0; ) {
+    lines.push(...page);
+    page = page.length < PAGE ? [] : await store.readEntries(runId, lines.length, PAGE);
+  }
+  return verifyJournal(lines.map((line) => `${line}\n`).join(""), { contractHash });
+}
+
+/** Every journal, the ledger, and whether they tell one story (X-24). */
+async function verifyHome(context: CommandContext, home: ReadableHome): Promise<number> {
+  const { store, signing } = home;
+  const ledger = await readWholeLedger(home);
+  const checked = verifyLedger(ledger.map((entry) => `${toLedgerLine(entry)}\n`).join(""), {
+    homeId: store.homeId,
+    trusted: signing,
+  });
+  if (!checked.ok) return tell(context, { what: "ledger", ...checked }, "");
+  const journals = new Map<RunId, JournalFacts>();
+  for (let offset = 0; ; offset += PAGE) {
+    const { runs } = await store.listRuns({ limit: PAGE, offset });
+    for (const run of runs) {
+      const verified = await verifyStored(home, run);
+      if (!verified.ok) return tell(context, { what: run.runId, ...verified }, "");
+      journals.set(run.runId, factsOf(run, verified.entries));
+    }
+    if (runs.length < PAGE) break;
+  }
+  const findings = auditHome({ homeId: store.homeId, ledger, journals, checkpoints: [], trusted: signing });
+  const ok = findings.length === 0;
+  const problem = findings.map(describe).join("; ");
+  const verdict = {
+    ok,
+    what: "home",
+    problem: ok ? undefined : problem,
+    runs: journals.size,
+    ledger: ledger.length,
+    findings,
+  };
+  return tell(context, verdict, `the home holds: ${journals.size} runs, ${ledger.length} ledger entries`);
+}
+
+async function readWholeLedger({ store }: ReadableHome): Promise<readonly LedgerEntry[]> {
+  const entries: LedgerEntry[] = [];
+  for (;;) {
+    const page = await store.readLedger(entries.length, PAGE);
+    entries.push(...page);
+    if (page.length < PAGE) return entries;
+  }
+}
+
+function factsOf(
+  { contractHash }: StoredRun,
+  entries: readonly { hash: Hash; kind: string; decided: object }[],
+): JournalFacts {
+  const last = entries.at(-1);
+  const outcome = last?.kind === "TERMINATE" && "outcome" in last.decided ? last.decided.outcome : null;
+  return {
+    seq: entries.length,
+    outcome: outcome as JournalFacts["outcome"],
+    hashAt: (seq) => (seq === 0 ? genesisHash(contractHash) : (entries[seq - 1]?.hash ?? null)),
+  };
+}
+
+function describe({ code, runId, ledgerSeq }: Finding): string {
+  return [code, runId, ledgerSeq === null ? null : `ledger entry ${ledgerSeq}`]
+    .filter((part) => part !== null)
+    .join(" ");
+}
+
+async function readIfFile(path: string): Promise<Uint8Array | null> {
+  try {
+    return await readFile(path);
+  } catch (error) {
+    if (systemCodeOf(error) === "ENOENT") return null;
+    throw unreadable(path, error);
+  }
+}
+
+/** A bundle is one document with a format; a journal file is a document a line. */
+function isBundle(file: Uint8Array): boolean {
+  const [firstLine = ""] = Buffer.from(file).toString("utf8").trimStart().split("\n", 1);
+  return !firstLine.includes('"prev":') || firstLine.includes('"public_key":');
+}
+
+function unreadable(path: string, cause: unknown): BootError {
+  const hint = "Name a bundle, a journal file or a run.";
+  return new BootError("verify.unreadable", `${path} cannot be read`, hint, { cause });
+}

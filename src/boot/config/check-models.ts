@@ -1,0 +1,106 @@
+/**
+ * What the config says about models, taken together: do the parts fit one another?
+ *
+ * C1. A reference names a provider and a model that are declared, or the built-in model.
+ * C2. What a kind of provider needs is there: a base URL, or a model file. Moonshot's is known (P-1.1), and its key
+ *     comes from MOONSHOT_API_KEY and nowhere else (P-1.3).
+ * C3. Both prices are given or none, and none of a free model.
+ */
+import { nearest } from "../nearest.ts";
+import type { Config, ModelSettings, ProviderSettings } from "./config.ts";
+import type { ConfigPath } from "./config-path.ts";
+import type { Finding } from "./config-problem.ts";
+import { BUILTIN_PROVIDER, BUILTIN_REF, KNOWN_BASE_URLS, MOONSHOT } from "./known-providers.ts";
+import { splitModelRef } from "./resolve-configured-model-ref.ts";
+
+export function checkModels({ models, agents }: Config): readonly Finding[] {
+  const { providers } = models;
+  return [
+    ...Object.entries(providers).flatMap(([id, provider]) => checkProvider(id, provider)),
+    ...checkRef(models.default, ["models", "default"], providers),
+    ...Object.entries(agents).flatMap(([id, { model }]) => checkRef(model, ["agents", id, "model"], providers)),
+  ];
+}
+
+function checkProvider(id: string, provider: ProviderSettings): readonly Finding[] {
+  const path = ["models", "providers", id];
+  const { kind, baseUrl, apiKeyEnv, defaults, models } = provider;
+  const findings: Finding[] = [];
+  const refuse = (key: string, what: string, hint: string): void => {
+    findings.push(invalid([...path, key], what, hint));
+  };
+  if ((id === BUILTIN_PROVIDER) !== (kind === "builtin")) {
+    refuse(
+      "kind",
+      `must be builtin for the provider ${BUILTIN_PROVIDER}, and for no other`,
+      "Name the provider otherwise.",
+    );
+  }
+  if (id === MOONSHOT && kind !== "openai_compatible") refuse("kind", "must be openai_compatible", "Remove it.");
+  if (id === MOONSHOT && apiKeyEnv !== undefined) {
+    refuse("apiKeyEnv", "cannot be set for moonshot", "Its key is read from MOONSHOT_API_KEY.");
+  }
+  if (kind === "openai_compatible" && baseUrl === undefined && KNOWN_BASE_URLS[id] === undefined) {
+    refuse("baseUrl", "is missing", "Say where the provider is, such as http://127.0.0.1:8080/v1.");
+  }
+  if (defaults.model !== undefined && !Object.hasOwn(models, defaults.model)) {
+    findings.push(
+      invalid(
+        [...path, "defaults", "model"],
+        "is not among the provider's models",
+        didYouMean(defaults.model, Object.keys(models)),
+      ),
+    );
+  }
+  for (const [name, model] of Object.entries(models)) {
+    findings.push(...checkModel([...path, "models", name], model, provider));
+  }
+  return findings;
+}
+
+function checkModel(path: ConfigPath, model: ModelSettings, { kind, modelPath }: ProviderSettings): readonly Finding[] {
+  const { contextWindow, maxOutputTokens, costPer1kInput, costPer1kOutput, free } = model;
+  const findings: Finding[] = [];
+  if (maxOutputTokens >= contextWindow) {
+    findings.push(
+      invalid([...path, "maxOutputTokens"], "must be less than contextWindow", "The prompt needs room too."),
+    );
+  }
+  if ((costPer1kInput === undefined) !== (costPer1kOutput === undefined)) {
+    findings.push(invalid(path, "has one price only", "Give costPer1kInput and costPer1kOutput, or neither."));
+  }
+  if (free && ((costPer1kInput ?? 0) > 0 || (costPer1kOutput ?? 0) > 0)) {
+    findings.push(invalid([...path, "free"], "contradicts the model's prices", "Remove one or the other."));
+  }
+  if (kind === "llama_cpp" && model.modelPath === undefined && modelPath === undefined) {
+    findings.push(invalid([...path, "modelPath"], "is missing", "Name the model's GGUF file."));
+  }
+  return findings;
+}
+
+function checkRef(
+  ref: string | undefined,
+  path: ConfigPath,
+  providers: Readonly<Record<string, ProviderSettings>>,
+): readonly Finding[] {
+  if (ref === undefined || ref === BUILTIN_REF) return [];
+  const { provider, model } = splitModelRef(ref);
+  const known = Object.hasOwn(providers, provider) ? providers[provider] : undefined;
+  if (known === undefined) {
+    const names = [...Object.keys(providers), BUILTIN_PROVIDER];
+    return [invalid(path, "names a provider that is not configured", didYouMean(provider, names))];
+  }
+  if (Object.hasOwn(known.models, model)) return [];
+  return [
+    invalid(path, "names a model that its provider does not declare", didYouMean(model, Object.keys(known.models))),
+  ];
+}
+
+function invalid(path: ConfigPath, what: string, hint: string): Finding {
+  return { code: "config.invalid", path, what, hint };
+}
+
+function didYouMean(word: string, known: readonly string[]): string {
+  const meant = nearest(word, known);
+  return `${meant === null ? "" : `Did you mean ${meant}? `}Configured: ${known.join(", ") || "none"}.`;
+}

@@ -1,0 +1,239 @@
+/**
+ * What `surety.json5` may hold (P-1.2).
+ *
+ * S1. Unknown keys are refused at every level; sections that a later version fills hold nothing yet.
+ * S2. Every number has a range. A value that no one could mean is refused here, not discovered at run time.
+ * S3. Defaults stand in `default-config.ts` alone.
+ *
+ * `zod/mini`, because it is loaded at every start: bundled, it costs a quarter of `zod`.
+ */
+import * as z from "zod/mini";
+import { CHANNEL_CLASSES, RISK_CLASSES } from "../../kernel/vocabulary/risk.ts";
+import { type Config, MODEL_PROFILES, MODEL_TIERS, PROVIDER_KINDS, THINKING_MODES } from "./config.ts";
+import { DEFAULT_CONFIG as DEFAULT } from "./default-config.ts";
+
+const SECONDS_A_DAY = 86_400;
+const MAX_DAYS = 366;
+
+const integer = (least: number, most: number) => z.int().check(z.gte(least), z.lte(most));
+const amount = (most: number) => z.number().check(z.gte(0), z.lte(most));
+const flag = (otherwise: boolean) => z._default(z.boolean(), otherwise);
+const matching = (pattern: RegExp, what: string) => z.string().check(z.regex(pattern, what));
+const texts = (otherwise: readonly string[]) => z._default(z.array(Text), [...otherwise]);
+
+const Text = z.string().check(z.maxLength(4096));
+const Prompt = z.string().check(z.maxLength(100_000));
+const FilePath = matching(/^[^\0\n\r]{1,4096}$/, "must be a path");
+const ProviderId = matching(/^[a-z0-9][a-z0-9_-]{0,63}$/, "must be of lower-case letters, digits, - and _");
+const ModelId = matching(/^[^\s\p{Cc}]{1,200}$/u, "must be without blanks");
+const AgentId = matching(/^[A-Za-z0-9_-]{1,64}$/, "must be of letters, digits, - and _");
+const ModelRef = matching(/^[a-z0-9][a-z0-9_-]{0,63}:[^\s\p{Cc}]{1,200}$/u, 'must be of the form "provider:model"');
+const VariableName = matching(/^[A-Z][A-Z0-9_]{0,63}$/, "must be the name of an environment variable");
+const Host = matching(/^[A-Za-z0-9.:_-]{1,255}$/, "must be a host name or an address");
+const Domain = matching(/^[a-z0-9.-]{1,253}$/, "must be a domain in lower case");
+const HostAndPort = matching(
+  /^(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]{1,253}):[0-9]{1,5}$/,
+  "must be of the form host:port",
+);
+const ToolPattern = matching(/^(?:\*|[^*\s]+(?:\.\*)?)$/, "must be a tool, a namespace such as fs.*, or *").check(
+  z.maxLength(128),
+);
+const CommandName = matching(/^[^\s\p{Cc}]{1,255}$/u, "must be the name of one command, without arguments");
+const BaseUrl = z.string().check(z.refine(isBaseUrl, "must be an http(s) URL without user, query and fragment"));
+const Origin = z.string().check(z.refine(isOrigin, "must be an origin such as https://example.org"));
+const Verdict = z.enum(["allow", "approve", "deny"]);
+
+const Model = z.strictObject({
+  contextWindow: integer(256, 100_000_000),
+  maxOutputTokens: integer(1, 10_000_000),
+  supportsTools: flag(true),
+  supportsStreaming: flag(true),
+  supportsVision: flag(false),
+  profile: z.optional(z.enum(MODEL_PROFILES)),
+  tier: z.optional(z.enum(MODEL_TIERS)),
+  costPer1kInput: z.optional(amount(1000)),
+  costPer1kOutput: z.optional(amount(1000)),
+  free: flag(false),
+  modelPath: z.optional(FilePath),
+});
+
+const Provider = z.strictObject({
+  enabled: flag(true),
+  kind: z._default(z.enum(PROVIDER_KINDS), "openai_compatible"),
+  baseUrl: z.optional(BaseUrl),
+  apiKeyEnv: z.optional(VariableName),
+  local: flag(false),
+  startupValidation: z._default(z.enum(["strict", "warn", "off"]), "warn"),
+  models: z._default(z.record(ModelId, Model), {}),
+  defaults: z.prefault(z.strictObject({ model: z.optional(ModelId) }), {}),
+  modelPath: z.optional(FilePath),
+});
+
+const Models = z.strictObject({
+  default: z.optional(ModelRef),
+  providers: z._default(z.record(ProviderId, Provider), {}),
+});
+
+const Gateway = z.strictObject({
+  host: z._default(Host, DEFAULT.gateway.host),
+  port: z._default(integer(0, 65_535), DEFAULT.gateway.port),
+  allowedOrigins: z._default(z.array(Origin), []),
+  queue: z.prefault(
+    z.strictObject({
+      max: z._default(integer(1, 1_000_000), DEFAULT.gateway.queue.max),
+      workers: z._default(integer(1, 1024), DEFAULT.gateway.queue.workers),
+    }),
+    {},
+  ),
+  rateLimit: z.prefault(
+    z.strictObject({ perMinute: z._default(integer(1, 1_000_000), DEFAULT.gateway.rateLimit.perMinute) }),
+    {},
+  ),
+});
+
+const Shadow = z.strictObject({
+  enabled: flag(DEFAULT.shadow.enabled),
+  watchers: z.prefault(
+    z.strictObject({
+      filesystem: z.prefault(
+        z.strictObject({
+          paths: z._default(z.array(FilePath), []),
+          ignore: texts([]),
+          events: z._default(z.array(z.enum(["add", "change", "unlink"])), [
+            ...DEFAULT.shadow.watchers.filesystem.events,
+          ]),
+        }),
+        {},
+      ),
+      shell: z.prefault(
+        z.strictObject({
+          historyFile: z._default(Text, DEFAULT.shadow.watchers.shell.historyFile),
+          watchErrors: flag(DEFAULT.shadow.watchers.shell.watchErrors),
+        }),
+        {},
+      ),
+      git: z.prefault(
+        z.strictObject({
+          enabled: flag(DEFAULT.shadow.watchers.git.enabled),
+          events: z._default(z.array(z.enum(["commit", "push", "merge-conflict"])), [
+            ...DEFAULT.shadow.watchers.git.events,
+          ]),
+        }),
+        {},
+      ),
+    }),
+    {},
+  ),
+  cooldown: z._default(integer(0, SECONDS_A_DAY * 1000), DEFAULT.shadow.cooldown),
+  maxGhostsPerHour: z._default(integer(0, 3600), DEFAULT.shadow.maxGhostsPerHour),
+});
+
+const dollars = z.optional(amount(1_000_000));
+const tokens = z.optional(integer(0, 1_000_000_000_000));
+const Budgets = z.strictObject({
+  perRunUsd: dollars,
+  perDayUsd: dollars,
+  perAgentDayUsd: dollars,
+  perJobDayUsd: dollars,
+  perRunTokens: tokens,
+  perDayTokens: tokens,
+});
+
+const { policy } = DEFAULT.tools;
+const [READ_ONLY, DRAFT_ONLY, SIDE_EFFECT] = RISK_CLASSES;
+
+export const PolicySchema = z.strictObject({
+  sideEffects: z._default(z.enum(["enabled", "disabled"]), policy.sideEffects),
+  allow: z._default(z.array(ToolPattern), [...policy.allow]),
+  channels: z._default(z.partialRecord(z.enum(CHANNEL_CLASSES), z.array(ToolPattern)), { ...policy.channels }),
+  risk: z.prefault(
+    z.strictObject({
+      [READ_ONLY]: z._default(Verdict, policy.risk[READ_ONLY]),
+      [DRAFT_ONLY]: z._default(Verdict, policy.risk[DRAFT_ONLY]),
+      [SIDE_EFFECT]: z._default(Verdict, policy.risk[SIDE_EFFECT]),
+    }),
+    {},
+  ),
+  exceptions: z._default(
+    z.array(
+      z.strictObject({ tool: ToolPattern, channel: z.exactOptional(z.enum(CHANNEL_CLASSES)), decision: Verdict }),
+    ),
+    [...policy.exceptions],
+  ),
+  honeypot: z.prefault(
+    z.strictObject({
+      templates: texts(policy.honeypot.templates),
+      recipientTypes: texts(policy.honeypot.recipientTypes),
+      perHour: z._default(integer(0, 10_000), policy.honeypot.perHour),
+    }),
+    {},
+  ),
+});
+
+const Tools = z.strictObject({
+  workspace: z.optional(FilePath),
+  policy: z.prefault(PolicySchema, {}),
+  shell: z.prefault(z.strictObject({ allow: z._default(z.array(CommandName), []) }), {}),
+  http: z.prefault(
+    z.strictObject({
+      allowDomains: z.optional(z.array(Domain)),
+      allowAddresses: z._default(z.array(HostAndPort), []),
+      ttlS: z._default(integer(0, SECONDS_A_DAY * MAX_DAYS), DEFAULT.tools.http.ttlS),
+    }),
+    {},
+  ),
+});
+
+const Later = z.prefault(z.strictObject({}), {});
+
+export const ConfigSchema: z.ZodMiniType<Config> = z.strictObject({
+  models: z.prefault(Models, {}),
+  gateway: z.prefault(Gateway, {}),
+  agents: z._default(
+    z.record(AgentId, z.strictObject({ prompt: z.optional(Prompt), model: z.optional(ModelRef) })),
+    {},
+  ),
+  approvals: z.prefault(
+    z.strictObject({ timeoutS: z._default(integer(1, SECONDS_A_DAY * 30), DEFAULT.approvals.timeoutS) }),
+    {},
+  ),
+  sessions: z.prefault(
+    z.strictObject({ idleMs: z._default(integer(1000, SECONDS_A_DAY * MAX_DAYS * 1000), DEFAULT.sessions.idleMs) }),
+    {},
+  ),
+  memory: Later,
+  output: z.prefault(
+    z.strictObject({ thinking_mode: z._default(z.enum(THINKING_MODES), DEFAULT.output.thinking_mode) }),
+    {},
+  ),
+  scheduler: Later,
+  shadow: z.prefault(Shadow, {}),
+  channels: Later,
+  mcp: Later,
+  skills: Later,
+  budgets: z.prefault(Budgets, {}),
+  governance: Later,
+  logging: z.prefault(
+    z.strictObject({
+      maxBytes: z._default(integer(1024, 2 ** 40), DEFAULT.logging.maxBytes),
+      maxFiles: z._default(integer(1, 10_000), DEFAULT.logging.maxFiles),
+    }),
+    {},
+  ),
+  redaction: z.prefault(
+    z.strictObject({ emails: flag(DEFAULT.redaction.emails), phones: flag(DEFAULT.redaction.phones) }),
+    {},
+  ),
+  tools: z.prefault(Tools, {}),
+});
+
+function isBaseUrl(text: string): boolean {
+  const url = URL.parse(text);
+  if (url === null || !["http:", "https:"].includes(url.protocol)) return false;
+  return url.username === "" && url.password === "" && url.search === "" && url.hash === "";
+}
+
+function isOrigin(text: string): boolean {
+  const url = URL.parse(text);
+  return url !== null && ["http:", "https:"].includes(url.protocol) && url.origin === text;
+}

@@ -1,0 +1,120 @@
+/**
+ * The configuration as the rest of boot reads it: every default filled in, nothing secret in it (design: Config).
+ * `config-schema.ts` says what a file may hold; this file is what comes out of it, and needs no validator to be read.
+ */
+import type { ToolPolicy } from "../../kernel/policy/tool-policy.ts";
+
+export const PROVIDER_KINDS = ["openai_compatible", "anthropic", "llama_cpp", "builtin"] as const;
+export const MODEL_PROFILES = ["native-tools", "marker-json", "grammar-json"] as const;
+export const MODEL_TIERS = ["cheap", "mid", "premium"] as const;
+export const THINKING_MODES = ["never", "on_error", "always"] as const;
+
+export interface ModelSettings {
+  readonly contextWindow: number;
+  readonly maxOutputTokens: number;
+  readonly supportsTools: boolean;
+  readonly supportsStreaming: boolean;
+  readonly supportsVision: boolean;
+  /** Absent: as fits the provider's kind. */
+  readonly profile?: (typeof MODEL_PROFILES)[number] | undefined;
+  readonly tier?: (typeof MODEL_TIERS)[number] | undefined;
+  readonly costPer1kInput?: number | undefined;
+  readonly costPer1kOutput?: number | undefined;
+  /** Costs nothing by its owner's word. */
+  readonly free: boolean;
+  readonly modelPath?: string | undefined;
+}
+
+export interface ProviderSettings {
+  readonly enabled: boolean;
+  readonly kind: (typeof PROVIDER_KINDS)[number];
+  readonly baseUrl?: string | undefined;
+  /** The name of the variable that holds the key; absent: `<ID>_API_KEY`. */
+  readonly apiKeyEnv?: string | undefined;
+  /** Needs no key; a small context window is raised to the least that is of use (P-1.5). */
+  readonly local: boolean;
+  readonly startupValidation: "strict" | "warn" | "off";
+  readonly models: Readonly<Record<string, ModelSettings>>;
+  readonly defaults: { readonly model?: string | undefined };
+  /** For models that name none of their own. */
+  readonly modelPath?: string | undefined;
+}
+
+export interface AgentSettings {
+  readonly prompt?: string | undefined;
+  /** `provider:model`; absent: `models.default`. */
+  readonly model?: string | undefined;
+}
+
+/** `tools.policy`: ToolPolicy without its domains, which stand in `tools.http`. */
+export type PolicySettings = Omit<ToolPolicy, "allowDomains">;
+
+export interface Budgets {
+  readonly perRunUsd?: number | undefined;
+  readonly perDayUsd?: number | undefined;
+  readonly perAgentDayUsd?: number | undefined;
+  readonly perJobDayUsd?: number | undefined;
+  readonly perRunTokens?: number | undefined;
+  readonly perDayTokens?: number | undefined;
+}
+
+/** The seed's ShadowConfig as it stands (T-5.1). */
+export interface ShadowSettings {
+  readonly enabled: boolean;
+  readonly watchers: {
+    readonly filesystem: {
+      readonly paths: readonly string[];
+      readonly ignore: readonly string[];
+      readonly events: readonly ("add" | "change" | "unlink")[];
+    };
+    readonly shell: { readonly historyFile: string; readonly watchErrors: boolean };
+    readonly git: { readonly enabled: boolean; readonly events: readonly ("commit" | "push" | "merge-conflict")[] };
+  };
+  readonly cooldown: number;
+  readonly maxGhostsPerHour: number;
+}
+
+/** A section that a later version fills. */
+type Empty = Readonly<Record<string, never>>;
+
+export interface Config {
+  readonly models: {
+    /** `provider:model`. Absent while no provider is configured: the built-in model. */
+    readonly default?: string | undefined;
+    readonly providers: Readonly<Record<string, ProviderSettings>>;
+  };
+  readonly gateway: {
+    readonly host: string;
+    readonly port: number;
+    readonly allowedOrigins: readonly string[];
+    readonly queue: { readonly max: number; readonly workers: number };
+    readonly rateLimit: { readonly perMinute: number };
+  };
+  readonly agents: Readonly<Record<string, AgentSettings>>;
+  readonly approvals: { readonly timeoutS: number };
+  readonly sessions: { readonly idleMs: number };
+  readonly memory: Empty;
+  readonly output: { readonly thinking_mode: (typeof THINKING_MODES)[number] };
+  readonly scheduler: Empty;
+  readonly shadow: ShadowSettings;
+  readonly channels: Empty;
+  readonly mcp: Empty;
+  readonly skills: Empty;
+  readonly budgets: Budgets;
+  readonly governance: Empty;
+  readonly logging: { readonly maxBytes: number; readonly maxFiles: number };
+  readonly redaction: { readonly emails: boolean; readonly phones: boolean };
+  readonly tools: {
+    /** Absent: `workspace` in the home. */
+    readonly workspace?: string | undefined;
+    readonly policy: PolicySettings;
+    readonly shell: { readonly allow: readonly string[] };
+    readonly http: {
+      /** Absent: no global allowlist; empty: no domain at all. */
+      readonly allowDomains?: readonly string[] | undefined;
+      /** The operator's exceptions to the address policy, `host:port`. */
+      readonly allowAddresses: readonly string[];
+      readonly ttlS: number;
+    };
+  };
+}

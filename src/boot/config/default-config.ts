@@ -1,0 +1,44 @@
+/** What holds where the file says nothing; also without any validator being loaded. A test reads it back as a file. */
+import { DEFAULT_POLICY } from "../../kernel/contract/default-terms.ts";
+import type { Config } from "./config.ts";
+
+const { allowDomains: _, ...DEFAULT_POLICY_SETTINGS } = DEFAULT_POLICY;
+
+export const DEFAULT_CONFIG: Config = {
+  models: { providers: {} },
+  gateway: {
+    host: "127.0.0.1",
+    port: 19789,
+    allowedOrigins: [],
+    queue: { max: 1000, workers: 64 },
+    rateLimit: { perMinute: 20 },
+  },
+  agents: {},
+  approvals: { timeoutS: 600 },
+  sessions: { idleMs: 1_800_000 },
+  memory: {},
+  output: { thinking_mode: "on_error" },
+  scheduler: {},
+  shadow: {
+    enabled: false,
+    watchers: {
+      filesystem: { paths: [], ignore: [], events: ["add", "change", "unlink"] },
+      shell: { historyFile: "", watchErrors: false },
+      git: { enabled: false, events: ["commit", "push", "merge-conflict"] },
+    },
+    cooldown: 30_000,
+    maxGhostsPerHour: 10,
+  },
+  channels: {},
+  mcp: {},
+  skills: {},
+  budgets: {},
+  governance: {},
+  logging: { maxBytes: 10_485_760, maxFiles: 10 },
+  redaction: { emails: false, phones: false },
+  tools: {
+    policy: DEFAULT_POLICY_SETTINGS,
+    shell: { allow: [] },
+    http: { allowAddresses: [], ttlS: 3600 },
+  },
+};

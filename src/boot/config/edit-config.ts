@@ -1,0 +1,65 @@
+/**
+ * One value of a config text set anew; everything else, comments and order included, stays as it was written.
+ *
+ * E1. The new text says what the old one said, but for that value: it is parsed again and compared.
+ * E2. Objects on the way that are missing are made; lists are replaced whole, never stepped into.
+ */
+import { isDeepStrictEqual } from "node:util";
+import JSON5 from "json5";
+import { Defect } from "../../kernel/vocabulary/defect.ts";
+import type { ConfigPath } from "./config-path.ts";
+import { type Outline, outlineOf, skipTrivia } from "./json5-outline.ts";
+
+type Settings = Readonly<Record<string, unknown>>;
+
+const STEP_INDENT = "  ";
+
+/** Null when something other than an object is in the way. The text must be valid JSON5 with an object at its root. */
+export function editConfig(text: string, path: ConfigPath, value: unknown): string | null {
+  const edited = editAt(text, outlineOf(text), path, value, STEP_INDENT);
+  if (edited === null) return null;
+  if (!isDeepStrictEqual(JSON5.parse(edited), withValue(JSON5.parse<Settings>(text), path, value))) {
+    throw new Defect("edit config: more changed than was asked for");
+  }
+  return edited;
+}
+
+function editAt(text: string, outline: Outline, path: ConfigPath, value: unknown, indent: string): string | null {
+  const [step, ...rest] = path;
+  if (outline.kind !== "object" || step === undefined) return null;
+  const member = outline.members.findLast(({ key }) => key === step);
+  if (member === undefined)
+    return insert(text, outline, `${keyText(step)}: ${print(nest(rest, value), indent)}`, indent);
+  if (rest.length > 0) return editAt(text, member.value, rest, value, indent + STEP_INDENT);
+  return text.slice(0, member.value.start) + print(value, indent) + text.slice(member.value.end);
+}
+
+/** As the last member, on a line of its own where the closing brace has one. */
+function insert(text: string, { members, end }: Outline, member: string, indent: string): string {
+  const brace = end - 1;
+  const last = members.at(-1)?.value.end;
+  const needsComma = last !== undefined && text.charAt(skipTrivia(text, last)) !== ",";
+  const head = needsComma ? `${text.slice(0, last)},${text.slice(last, brace)}` : text.slice(0, brace);
+  const lineStart = head.lastIndexOf("\n") + 1;
+  const ownsLine = lineStart > 0 && head.slice(lineStart).trim() === "";
+  if (ownsLine) return `${head.slice(0, lineStart)}${indent}${member},\n${head.slice(lineStart)}${text.slice(brace)}`;
+  return `${head.replace(/[ \t]+$/, "")} ${member} ${text.slice(brace)}`;
+}
+
+function nest(path: ConfigPath, value: unknown): unknown {
+  return path.reduceRight((inner, step) => ({ [step]: inner }), value);
+}
+
+function withValue(settings: Settings, [step = "", ...rest]: ConfigPath, value: unknown): Settings {
+  const inner = Object.hasOwn(settings, step) ? settings[step] : {};
+  return { ...settings, [step]: rest.length === 0 ? value : withValue(inner as Settings, rest, value) };
+}
+
+function keyText(key: string): string {
+  return /^[A-Za-z_$][\w$]*$/.test(key) ? key : JSON.stringify(key);
+}
+
+/** Lines after the first are indented as deep as the member itself. */
+function print(value: unknown, indent: string): string {
+  return JSON5.stringify(value, { space: 2, quote: '"' }).replaceAll("\n", `\n${indent}`);
+}

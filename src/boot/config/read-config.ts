@@ -1,0 +1,137 @@
+/**
+ * From the text of `surety.json5` to a Config, or to everything that is wrong with it. Pure.
+ *
+ * R1. A config is taken whole or not at all.
+ * R2. Every problem names the file and, where one can be told, line and path; none quotes a value.
+ * R3. Secrets come first among the problems, whatever else is wrong.
+ */
+import JSON5 from "json5";
+import type * as z from "zod/mini";
+import { checkModels } from "./check-models.ts";
+import type { Config, PolicySettings } from "./config.ts";
+import { type ConfigPath, printPath } from "./config-path.ts";
+import type { ConfigProblem, Finding } from "./config-problem.ts";
+import { ConfigSchema, PolicySchema } from "./config-schema.ts";
+import { explainIssue } from "./explain-issue.ts";
+import { inspectValues } from "./inspect-values.ts";
+import { lineAt, MAX_DEPTH, type Outline, outlineOf } from "./json5-outline.ts";
+import { looksSecret } from "./looks-secret.ts";
+
+type Problems = readonly [ConfigProblem, ...ConfigProblem[]];
+type Reading<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problems: Problems };
+type ConfigVerdict =
+  | { readonly ok: true; readonly config: Config }
+  | { readonly ok: false; readonly problems: Problems };
+
+const MAX_CONFIG_CHARS = 1024 * 1024;
+const MAX_PATH_CHARS = 200;
+
+export function readConfig(text: string, file: string): ConfigVerdict {
+  const reading = read(text, file, ConfigSchema, checkModels);
+  return reading.ok ? { ok: true, config: reading.value } : reading;
+}
+
+/** A file that holds the `tools.policy` object alone. */
+export function readPolicyFile(text: string, file: string): Reading<PolicySettings> {
+  return read(text, file, PolicySchema, () => []);
+}
+
+function read<T>(
+  text: string,
+  file: string,
+  schema: z.ZodMiniType<T>,
+  check: (value: T) => readonly Finding[],
+): Reading<T> {
+  if (text.length > MAX_CONFIG_CHARS) return refuse(syntaxProblem(file, null, "is larger than a config may be"));
+  const parsed = parse(text, file);
+  if (!parsed.ok) return parsed;
+  const inspected = inspectValues(parsed.value);
+  const isTooDeep = inspected.some(({ path }) => path.length >= MAX_DEPTH);
+  const outline = isTooDeep ? null : outlineOf(text);
+  const result = schema.safeParse(parsed.value);
+  const issues = result.error?.issues ?? [];
+  const findings = [
+    ...inspected.toSorted((a, b) => Number(b.code === "config.secret") - Number(a.code === "config.secret")),
+    ...(outline === null ? [] : findRepeats(outline, [])),
+    ...issues.flatMap((issue) => explainIssue(issue, parsed.value, schema)),
+    ...(result.success ? check(result.data) : []),
+  ];
+  const [first, ...others] = withoutEchoes(findings).map((finding) => place(finding, text, file, outline));
+  if (first !== undefined) return { ok: false, problems: [first, ...others] };
+  return result.success ? { ok: true, value: result.data } : refuse(syntaxProblem(file, null, "cannot be read"));
+}
+
+function parse(text: string, file: string): Reading<unknown> {
+  try {
+    return { ok: true, value: JSON5.parse<unknown>(text) };
+  } catch (error) {
+    if (!(error instanceof SyntaxError) || !("lineNumber" in error) || !("columnNumber" in error)) throw error;
+    const { lineNumber, columnNumber } = error;
+    // The library's message quotes the character it stumbled over, which may be part of a key.
+    const isCutOff = error.message.includes("end of input");
+    const what = isCutOff ? "ends too early" : `is no JSON5 at column ${columnNumber}`;
+    return refuse(syntaxProblem(file, Number(lineNumber), what));
+  }
+}
+
+/** A key given twice in one object: the library keeps the last and says nothing. */
+function findRepeats({ kind, members }: Outline, path: ConfigPath): readonly Finding[] {
+  const seen = new Set<string>();
+  return members.flatMap(({ key, value }) => {
+    const inside = findRepeats(value, [...path, key]);
+    const isRepeat = kind === "object" && seen.has(key);
+    seen.add(key);
+    if (!isRepeat) return inside;
+    return [
+      { code: "config.invalid", path: [...path, key], what: "is given twice", hint: "Keep one of the two." },
+      ...inside,
+    ];
+  });
+}
+
+/**
+ * What is refused for one reason need not be refused for another: the first finding about a path stands. A path that
+ * leads through a secret is not shown at all: its parent was refused for it.
+ */
+function withoutEchoes(findings: readonly Finding[]): readonly Finding[] {
+  const seen = new Set<string>();
+  return findings.filter(({ path }) => {
+    const name = printPath(path);
+    const isNew = !seen.has(name) && !path.some(looksSecret);
+    seen.add(name);
+    return isNew;
+  });
+}
+
+function place(finding: Finding, text: string, file: string, outline: Outline | null): ConfigProblem {
+  const { code, what, hint } = finding;
+  const path = printPath(finding.path);
+  const offset = outline === null ? null : offsetOf(outline, finding.path);
+  const line = offset === null ? null : lineAt(text, offset);
+  const where = line === null ? file : `${file}:${line}`;
+  const shown = path.length > MAX_PATH_CHARS ? `${path.slice(0, MAX_PATH_CHARS)}…` : path;
+  return { code, path, line, message: `${where}: ${shown === "" ? "the config" : shown} ${what}`, hint };
+}
+
+/** Where the path leads, or as far along it as there is something; of repeated keys the last. */
+function offsetOf(outline: Outline, path: ConfigPath): number {
+  const [step, ...rest] = path;
+  const member = outline.members.findLast(({ key }) => key === step);
+  if (member === undefined) return outline.start;
+  return rest.length === 0 ? member.keyStart : offsetOf(member.value, rest);
+}
+
+function syntaxProblem(file: string, line: number | null, what: string): ConfigProblem {
+  const where = line === null ? file : `${file}:${line}`;
+  return {
+    code: "config.syntax",
+    path: "",
+    line,
+    message: `${where}: ${what}`,
+    hint: "Mend it, or move it away to go on with the defaults.",
+  };
+}
+
+function refuse(problem: ConfigProblem): { readonly ok: false; readonly problems: Problems } {
+  return { ok: false, problems: [problem] };
+}

@@ -1,0 +1,95 @@
+/**
+ * Which model does a reference mean (P-1.4)? The name is the seed's.
+ *
+ * M1. A reference splits at its first colon: models' names may hold more of them.
+ * M2. What is not configured, or is switched off, is an error; nothing else is ever taken instead (P-0).
+ * M3. Without a reference: `models.default`; without that the one provider's default model; with no provider at all the
+ *     built-in model. A choice between several is the operator's.
+ */
+import { nearest } from "../nearest.ts";
+import type { Config, ModelSettings, ProviderSettings } from "./config.ts";
+import { BUILTIN, BUILTIN_PROVIDER, BUILTIN_REF, KNOWN_BASE_URLS } from "./known-providers.ts";
+
+export interface ModelRef {
+  readonly provider: string;
+  readonly model: string;
+}
+
+export interface ResolvedModel {
+  /** `provider:model`. */
+  readonly ref: string;
+  readonly providerId: string;
+  readonly modelId: string;
+  readonly provider: ProviderSettings;
+  readonly model: ModelSettings;
+}
+
+export type ModelVerdict =
+  | { readonly ok: true; readonly resolved: ResolvedModel }
+  | { readonly ok: false; readonly code: "model.unknown" | "model.disabled" | "model.unset"; readonly message: string };
+
+export function resolveConfiguredModelRef(config: Config, ref: string | ModelRef | null): ModelVerdict {
+  const wanted = ref ?? defaultRef(config);
+  if (wanted === null) {
+    const choices = allRefs(config).join(", ") || "none is enabled";
+    return refuse("model.unset", `No default model: set models.default, or name one of: ${choices}`);
+  }
+  const { provider: providerId, model: modelId } = typeof wanted === "string" ? splitModelRef(wanted) : wanted;
+  const provider = providersOf(config).get(providerId);
+  if (provider === undefined) return unknown("provider", providerId, [...providersOf(config).keys()]);
+  if (!provider.enabled) return refuse("model.disabled", `The provider ${providerId} is disabled in the config`);
+  const model = Object.hasOwn(provider.models, modelId) ? provider.models[modelId] : undefined;
+  if (model === undefined) return unknown(`model of ${providerId}`, modelId, Object.keys(provider.models));
+  const modelPath = model.modelPath ?? provider.modelPath;
+  const baseUrl = provider.baseUrl ?? KNOWN_BASE_URLS[providerId];
+  return {
+    ok: true,
+    resolved: {
+      ref: `${providerId}:${modelId}`,
+      providerId,
+      modelId,
+      provider: baseUrl === undefined ? provider : { ...provider, baseUrl },
+      model: modelPath === undefined ? model : { ...model, modelPath },
+    },
+  };
+}
+
+export function splitModelRef(ref: string): ModelRef {
+  const colon = ref.indexOf(":");
+  return colon < 0 ? { provider: "", model: ref } : { provider: ref.slice(0, colon), model: ref.slice(colon + 1) };
+}
+
+function defaultRef({ models }: Config): string | null {
+  if (models.default !== undefined) return models.default;
+  const configured = Object.entries(models.providers).filter(([id]) => id !== BUILTIN_PROVIDER);
+  if (configured.length === 0) return BUILTIN_REF;
+  const enabled = configured.filter(([, provider]) => provider.enabled);
+  const [only, ...others] = enabled;
+  if (only === undefined || others.length > 0) return null;
+  const [id, { defaults, models: declared }] = only;
+  const names = Object.keys(declared);
+  const model = defaults.model ?? (names.length === 1 ? names[0] : undefined);
+  return model === undefined ? null : `${id}:${model}`;
+}
+
+/** The built-in provider is as it is: a config may switch it off, not change it. */
+function providersOf({ models }: Config): ReadonlyMap<string, ProviderSettings> {
+  const enabled = models.providers[BUILTIN_PROVIDER]?.enabled ?? true;
+  return new Map([...Object.entries(models.providers), [BUILTIN_PROVIDER, { ...BUILTIN, enabled }]]);
+}
+
+function allRefs(config: Config): readonly string[] {
+  return [...providersOf(config)].flatMap(([id, { enabled, models }]) =>
+    enabled ? Object.keys(models).map((model) => `${id}:${model}`) : [],
+  );
+}
+
+function unknown(what: string, name: string, known: readonly string[]): ModelVerdict {
+  const meant = nearest(name, known);
+  const question = meant === null ? "" : ` (did you mean ${meant}?)`;
+  return refuse("model.unknown", `No such ${what}: ${name}${question}; configured: ${known.join(", ") || "none"}`);
+}
+
+function refuse(code: Exclude<ModelVerdict, { ok: true }>["code"], message: string): ModelVerdict {
+  return { ok: false, code, message };
+}

@@ -1,0 +1,115 @@
+/**
+ * The home: which directory, and what stands where in it (design: Home).
+ *
+ * H1. `--home` wins over SURETY_HOME, and that over `~/.surety`. Finding a home creates nothing.
+ * H2. Directories are 0700, files that hold secrets 0600; what is wider is narrowed when the home is opened.
+ * H3. A home that cannot be used is one error, `home.unusable`, that says why and what to do.
+ */
+import { access, chmod, constants, mkdir, stat } from "node:fs/promises";
+import { homedir } from "node:os";
+import { join, resolve } from "node:path";
+import { BootError, systemCodeOf, usageError } from "./boot-error.ts";
+import type { ReadVariable } from "./environment.ts";
+
+export interface Home {
+  readonly directory: string;
+  readonly configFile: string;
+  readonly envFile: string;
+  readonly tokenFile: string;
+  readonly keysDirectory: string;
+  readonly database: string;
+  readonly lockDatabase: string;
+  /** The sandbox root, unless the config names another. */
+  readonly workspace: string;
+  readonly agentsDirectory: string;
+  readonly logsDirectory: string;
+}
+
+const PRIVATE_DIRECTORY = 0o700;
+const PRIVATE_FILE = 0o600;
+const OTHERS = 0o077;
+
+export function findHome(option: string | undefined, readVariable: ReadVariable): Home {
+  if (option === "") throw usageError("--home needs a directory", "Leave it out to use ~/.surety.");
+  const named = option ?? readVariable("SURETY_HOME");
+  return homeAt(named === undefined ? join(homedir(), ".surety") : resolve(withoutTilde(named)));
+}
+
+/** Makes what is missing; what is there is only made private. */
+export async function openHome(home: Home): Promise<void> {
+  const { directory, keysDirectory, workspace, agentsDirectory, logsDirectory } = home;
+  for (const path of [directory, keysDirectory, workspace, agentsDirectory, logsDirectory]) await openDirectory(path);
+  for (const path of [home.envFile, home.tokenFile]) await narrowFile(path);
+}
+
+export function homeUnusable(path: string, why: string, cause?: unknown): BootError {
+  return new BootError(
+    "home.unusable",
+    `${path}: ${why}`,
+    "Choose another home with --home DIR or SURETY_HOME, or make this one a directory you may write to.",
+    { cause },
+  );
+}
+
+function homeAt(directory: string): Home {
+  return {
+    directory,
+    configFile: join(directory, "surety.json5"),
+    envFile: join(directory, ".env"),
+    tokenFile: join(directory, "token"),
+    keysDirectory: join(directory, "keys"),
+    database: join(directory, "surety.db"),
+    lockDatabase: join(directory, "lock.db"),
+    workspace: join(directory, "workspace"),
+    agentsDirectory: join(directory, "agents"),
+    logsDirectory: join(directory, "logs"),
+  };
+}
+
+/** A quoted `~` reaches us as it is; a directory of that name is not what anybody meant. */
+function withoutTilde(path: string): string {
+  return path === "~" || path.startsWith("~/") ? join(homedir(), path.slice(1)) : path;
+}
+
+async function openDirectory(path: string): Promise<void> {
+  try {
+    await mkdir(path, { recursive: true, mode: PRIVATE_DIRECTORY });
+    const { mode } = await stat(path);
+    if ((mode & OTHERS) !== 0) await chmod(path, PRIVATE_DIRECTORY);
+    await access(path, constants.R_OK | constants.W_OK | constants.X_OK);
+  } catch (error) {
+    throw homeUnusable(path, whyUnusable(error), error);
+  }
+}
+
+/** The file was written by hand, perhaps readable by all. */
+async function narrowFile(path: string): Promise<void> {
+  try {
+    const { mode } = await stat(path);
+    if ((mode & OTHERS) !== 0) await chmod(path, PRIVATE_FILE);
+  } catch (error) {
+    if (systemCodeOf(error) === "ENOENT") return;
+    throw homeUnusable(path, whyUnusable(error), error);
+  }
+}
+
+function whyUnusable(error: unknown): string {
+  const code = systemCodeOf(error);
+  switch (code) {
+    case "EEXIST":
+    case "ENOTDIR":
+      return "a file is in the way";
+    case "EACCES":
+    case "EPERM":
+      return "no permission";
+    case "EROFS":
+      return "the file system is read-only";
+    case "ENOSPC":
+    case "EDQUOT":
+      return "the disk is full";
+    case null:
+      throw error;
+    default:
+      return `it cannot be used (${code})`;
+  }
+}

@@ -1,0 +1,114 @@
+/**
+ * The command line: which command is meant, is it called rightly, and what does the caller hear of its end?
+ *
+ * M1. Options of every command may stand before the command's name as well.
+ * M2. Only the command that was called is loaded.
+ * M3. It never throws: every failure becomes an exit code and a line on stderr.
+ */
+import manifest from "../../package.json" with { type: "json" };
+import { type BootError, EXIT, usageError } from "./boot-error.ts";
+import type { Action } from "./command.ts";
+import { type CatalogueRow, COMMAND_CATALOGUE } from "./command-catalogue.ts";
+import { type ReadVariable, readProcessVariable } from "./environment.ts";
+import { helpOnAction, helpOnFamily, helpOverview, usageLine } from "./help.ts";
+import { findHome } from "./home.ts";
+import { nearest } from "./nearest.ts";
+import { type Output, outputTo } from "./output.ts";
+import { parseArguments } from "./parse-arguments.ts";
+import { reportFailure } from "./report-failure.ts";
+import type { Streams } from "./streams.ts";
+
+interface Call {
+  readonly words: readonly string[];
+  readonly streams: Streams;
+  readonly output: Output;
+  readonly readVariable: ReadVariable;
+  readonly isJson: boolean;
+}
+
+/** Returns the exit code. */
+export async function main(
+  argv: readonly string[],
+  streams: Streams,
+  readVariable: ReadVariable = readProcessVariable,
+  catalogue: readonly CatalogueRow[] = COMMAND_CATALOGUE,
+): Promise<number> {
+  // Asked before anything can fail, since it decides how failures are told.
+  const beforeDashes = argv.slice(0, argv.includes("--") ? argv.indexOf("--") : undefined);
+  const isJson = beforeDashes.includes("--json");
+  const isColourWelcome = readVariable("NO_COLOR") === undefined;
+  try {
+    const output = outputTo(streams, isJson, isColourWelcome);
+    return await dispatch({ words: argv, streams, output, readVariable, isJson }, catalogue);
+  } catch (error) {
+    return await reportFailure(error, streams, { isJson, isColourWelcome });
+  }
+}
+
+async function dispatch(call: Call, catalogue: readonly CatalogueRow[]): Promise<number> {
+  const { leading, name, rest } = splitAtCommand(call.words);
+  if (name === undefined) return overview(leading, call, catalogue);
+  if (name === "help") return dispatch({ ...call, words: [...leading, ...rest, "--help"] }, catalogue);
+  const row = catalogue.find((candidate) => candidate.name === name);
+  if (row === undefined) {
+    throw unknownWord(
+      "command",
+      name,
+      catalogue.map((candidate) => candidate.name),
+      "surety --help",
+    );
+  }
+  const command = await row.load();
+  if (!("actions" in command)) return perform(row.name, command, { ...call, words: [...leading, ...rest] });
+  return dispatchAction(row, command.actions, { ...call, words: [...leading, ...rest] });
+}
+
+function dispatchAction(row: CatalogueRow, actions: Readonly<Record<string, Action>>, call: Call): Promise<number> {
+  const { leading, name, rest } = splitAtCommand(call.words);
+  const names = Object.keys(actions);
+  if (name === undefined) {
+    const { options } = parseArguments(leading, { arguments: [], options: {} }, "");
+    if (!options.flag("help"))
+      throw usageError(`${row.name} needs one of ${names.join(", ")}`, `See surety ${row.name} --help.`);
+    call.output.text(helpOnFamily(row, actions, call.output.style));
+    return Promise.resolve(EXIT.success);
+  }
+  const action = Object.hasOwn(actions, name) ? actions[name] : undefined;
+  if (action === undefined) throw unknownWord(`action of ${row.name}`, name, names, `surety ${row.name} --help`);
+  return perform(`${row.name} ${name}`, action, { ...call, words: [...leading, ...rest] });
+}
+
+async function perform(name: string, action: Action, call: Call): Promise<number> {
+  const { output, streams, readVariable, isJson } = call;
+  const parsed = parseArguments(call.words, action, usageLine(name, action));
+  if (parsed.options.flag("help")) {
+    output.text(helpOnAction(name, action, output.style));
+    return EXIT.success;
+  }
+  const home = findHome(parsed.options.text("home"), readVariable);
+  return await action.run({ ...parsed, home, isJson, output, streams, readVariable });
+}
+
+function overview(leading: readonly string[], { output }: Call, catalogue: readonly CatalogueRow[]): number {
+  const versionOption = { version: { type: "boolean", summary: "print the version" } } as const;
+  const { options } = parseArguments(leading, { arguments: [], options: versionOption }, "");
+  if (options.flag("version")) {
+    output.result({ version: manifest.version }, () => output.line(`surety ${manifest.version}`));
+    return EXIT.success;
+  }
+  if (!options.flag("help")) throw usageError("no command given", "See surety --help.");
+  output.text(helpOverview(catalogue, output.style));
+  return EXIT.success;
+}
+
+/** The command is the first word that is neither an option nor the value of `--home`. */
+function splitAtCommand(words: readonly string[]) {
+  let at = 0;
+  while (at < words.length && words[at]?.startsWith("-") === true) at += words[at] === "--home" ? 2 : 1;
+  return { leading: words.slice(0, at), name: words[at], rest: words.slice(at + 1) };
+}
+
+function unknownWord(what: string, word: string, known: readonly string[], help: string): BootError {
+  const meant = nearest(word, known);
+  return usageError(`unknown ${what} ${word}`, meant === null ? `See ${help}.` : `Did you mean ${meant}?`);
+}

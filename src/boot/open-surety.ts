@@ -1,0 +1,173 @@
+/**
+ * Wiring: one home becomes one working assistant. Everything that touches the world is made here and handed inwards.
+ *
+ * W1. What holds a lock is let go in the opposite order of taking it, also when opening fails half-way.
+ * W2. Secrets that were read are known to the redactor before anything is stored.
+ */
+import { openSqliteStore } from "../adapters/store-sqlite/open-sqlite-store.ts";
+import { createToolbox } from "../adapters/tools/create-toolbox.ts";
+import type { Tool } from "../adapters/tools/define-tool.ts";
+import { fsTools } from "../adapters/tools/fs/fs-tools.ts";
+import { openWorkspace } from "../adapters/tools/fs/workspace.ts";
+import type { Assistant } from "../assistant/assistant.ts";
+import { type Ceilings, DEFAULT_CEILINGS } from "../assistant/contract-terms.ts";
+import { type DraftingSettings, delegateWith } from "../assistant/draft-run.ts";
+import { openAssistant } from "../assistant/open-assistant.ts";
+import { PromptTexts } from "../assistant/prompt-stack.ts";
+import { genesisHash } from "../kernel/journal/chain.ts";
+import { type OpenRun, signCheckpoint } from "../kernel/journal/checkpoint.ts";
+import { compileDisclosureGuard, type DisclosureGuard } from "../kernel/redaction/disclosure-guard.ts";
+import type { Approver } from "../runtime/ports/approver.ts";
+import type { Clock } from "../runtime/ports/clock.ts";
+import { timestampOf } from "../runtime/ports/clock.ts";
+import type { RandomBytes } from "../runtime/ports/randomness.ts";
+import type { Store } from "../runtime/ports/store.ts";
+import type { RunPorts } from "../runtime/run-ports.ts";
+import { openRuntime, type Runtime } from "../runtime/runtime.ts";
+import type { Config } from "./config/config.ts";
+import { toToolPolicy } from "./config/to-tool-policy.ts";
+import { configuredPurses, microusd } from "./configured-purses.ts";
+import type { ReadVariable } from "./environment.ts";
+import type { Home } from "./home.ts";
+import { type ChooseModel, openModelRegistry } from "./model-registry.ts";
+import { openRedactor } from "./open-redactor.ts";
+import { loadSigningKey, type SigningKey } from "./signing-key.ts";
+
+export interface SuretyOptions {
+  readonly home: Home;
+  readonly config: Config;
+  readonly readVariable: ReadVariable;
+  readonly clock: Clock;
+  readonly random: RandomBytes;
+  readonly token: string | null;
+  readonly approver: Approver;
+  readonly onDefect: (errorId: string, error: unknown) => void;
+  /** Nothing can be written any more: what is in memory counts for nothing. Told once. */
+  readonly onStoreFailure?: (error: unknown) => void;
+  /** Runs at work at once; absent: as configured. */
+  readonly workers?: number | undefined;
+  /** Tools beside the built-in ones. */
+  readonly moreTools?: readonly Tool[];
+}
+
+export interface Surety {
+  readonly assistant: Assistant;
+  readonly runtime: Runtime;
+  readonly store: Store;
+  readonly signing: SigningKey;
+  close(graceMs: number): Promise<void>;
+}
+
+export async function openSurety(options: SuretyOptions): Promise<Surety> {
+  const { home, config, clock, random, onDefect } = options;
+  const store = await openSqliteStore({ home: home.directory, clock, random });
+  try {
+    const signing = await loadSigningKey(home, random);
+    const workspace = await openWorkspace(config.tools.workspace ?? home.workspace);
+    const toolbox = createToolbox([...fsTools(workspace), ...(options.moreTools ?? [])], {
+      clock,
+      onDefect: (error) => onDefect("tool", error),
+    });
+    const chooseModel = openModelRegistry(config, options.readVariable, clock);
+    const redactor = openRedactor(config, options.readVariable, options.token);
+    const texts = new PromptTexts((agentId) => config.agents[agentId]?.prompt ?? null);
+    const drafting: DraftingSettings = {
+      store,
+      random,
+      toolbox,
+      redactor,
+      texts,
+      policy: () => toToolPolicy(config),
+      ceilings: ceilingsOf(config),
+      thinkingMode: config.output.thinking_mode,
+      isAgent: (agentId) => Object.hasOwn(config.agents, agentId),
+      chooseModel: (asked, agentId) => affordable(config, chooseModel(asked ?? config.agents[agentId]?.model ?? null)),
+    };
+    const ports: RunPorts = {
+      clock,
+      random,
+      store,
+      toolbox,
+      approver: options.approver,
+      approvalTimeoutMs: config.approvals.timeoutS * 1000,
+      redactor,
+      guardFor: guardsByText(),
+      model: (ref) => {
+        const choice = chooseModel(ref);
+        return choice.ok ? choice.model : null;
+      },
+      livePolicy: () => ({ policy: toToolPolicy(config), capabilities: [] }),
+      purses: configuredPurses(config.budgets),
+      delegate: delegateWith(drafting, () => timestampOf(clock.nowMs())),
+      onDefect,
+    };
+    const runtime = openRuntime(ports, {
+      maxQueued: config.gateway.queue.max,
+      workers: options.workers ?? config.gateway.queue.workers,
+      systemText: (id) => texts.textOf(id),
+      onStoreFailure: options.onStoreFailure ?? ((error) => onDefect("store", error)),
+    });
+    store.onUnavailable((error) => runtime.storeFailed(error));
+    const artifactPath = (agentId: string, runId: string): string => `${home.agentsDirectory}/${agentId}/runs/${runId}`;
+    return {
+      assistant: openAssistant({ store, runtime, drafting, signing, artifactPath, summarize: toolbox.summarize }),
+      runtime,
+      store,
+      signing,
+      close: async (graceMs) => {
+        await runtime.stop(graceMs);
+        if (runtime.isIntact) await appendCheckpoint(store, signing, clock);
+        await store.close();
+      },
+    };
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+}
+
+function ceilingsOf({ budgets }: Config): Ceilings {
+  return {
+    ...DEFAULT_CEILINGS,
+    maxSpendMicrousd: microusd(budgets.perRunUsd),
+    maxTokensConsumed: budgets.perRunTokens ?? DEFAULT_CEILINGS.maxTokensConsumed,
+  };
+}
+
+/** Where money is limited, what has no price cannot be used (X-6). */
+function affordable({ budgets }: Config, choice: ReturnType<ChooseModel>): ReturnType<ChooseModel> {
+  const isLimited = [budgets.perRunUsd, budgets.perDayUsd, budgets.perAgentDayUsd].some((limit) => limit !== undefined);
+  if (!isLimited || !choice.ok || choice.model.price !== null || choice.model.isFree) return choice;
+  const message = `${choice.model.ref} has no price, and a spending limit applies: set costPer1kInput and costPer1kOutput, or free: true`;
+  return { ok: false, message };
+}
+
+/** Compiled once a text: runs share prompts. */
+function guardsByText(): (texts: readonly string[]) => DisclosureGuard {
+  const guards = new Map<string, DisclosureGuard>();
+  return (texts) => {
+    const key = texts.join("\0");
+    const guard = guards.get(key) ?? compileDisclosureGuard(texts);
+    guards.set(key, guard);
+    return guard;
+  };
+}
+
+const OPEN_RUNS_PAGE = 1000;
+
+/** What this home says of itself when it stops (X-24). */
+async function appendCheckpoint(store: Store, { sign }: SigningKey, clock: Clock): Promise<void> {
+  const { seq: ledgerSeq, hash: ledgerHead } = await store.ledgerHead();
+  if (ledgerSeq === 0) return;
+  const openRuns: OpenRun[] = [];
+  for (const { runId, contractHash } of await store.openRuns(0, OPEN_RUNS_PAGE)) {
+    const { seq, hash } = (await store.headOf(runId)) ?? { seq: 0, hash: genesisHash(contractHash) };
+    openRuns.push({ runId, seq, head: hash });
+  }
+  const data = signCheckpoint({ ledgerSeq, ledgerHead, openRuns }, sign);
+  const ts = timestampOf(clock.nowMs());
+  await store.commit(
+    [{ type: "append-ledger", draft: { kind: "checkpoint.signed", ts, actor: "system", data } }],
+    "barrier",
+  );
+}

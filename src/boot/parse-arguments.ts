@@ -1,0 +1,77 @@
+/**
+ * From the words of a command line to an action's arguments and options.
+ *
+ * A1. An unknown flag, a flag without its value, a word too few or too many: a usage error that says which.
+ * A2. A value that begins with a dash must be attached (`--out=-x`): a forgotten value must not swallow the next flag.
+ * A3. After `--` everything is an argument.
+ */
+import { parseArgs } from "node:util";
+import { usageError } from "./boot-error.ts";
+import type { Action, OptionSpec } from "./command.ts";
+import { nearest } from "./nearest.ts";
+import { type OptionValues, optionValues } from "./option-values.ts";
+
+export interface ParsedArguments {
+  readonly arguments: readonly string[];
+  readonly options: OptionValues;
+}
+
+export const COMMON_OPTIONS: Readonly<Record<string, OptionSpec>> = {
+  home: { type: "string", value: "DIR", summary: "the home directory (else SURETY_HOME, else ~/.surety)" },
+  json: { type: "boolean", summary: "print JSON" },
+  help: { type: "boolean", summary: "print this help" },
+};
+const SHORT_NAMES: Readonly<Record<string, string>> = { h: "help" };
+
+type ParsableAction = Pick<Action, "arguments" | "options" | "takesBareHome">;
+
+/** `usage` is the line to show with an error. */
+export function parseArguments(words: readonly string[], action: ParsableAction, usage: string): ParsedArguments {
+  const specs = new Map(Object.entries({ ...COMMON_OPTIONS, ...action.options }));
+  const { tokens } = parseArgs({
+    args: [...words],
+    options: Object.fromEntries([...specs].map(([name, { type }]) => [name, { type }])),
+    strict: false,
+    allowPositionals: true,
+    tokens: true,
+  });
+  const given = new Map<string, string[]>();
+  const positionals: string[] = [];
+  for (const token of tokens) {
+    if (token.kind === "positional") positionals.push(token.value);
+    if (token.kind !== "option") continue;
+    const name = SHORT_NAMES[token.name] ?? token.name;
+    const spec = specs.get(name);
+    if (spec === undefined) throw unknownOption(token.rawName, [...specs.keys()]);
+    if (name === "home" && token.value === undefined && action.takesBareHome === true) continue;
+    const value = readValue(token.rawName, token.value, token.inlineValue === true, spec);
+    given.set(name, [...(given.get(name) ?? []), value]);
+  }
+  if (!given.has("help")) checkCount(positionals, action.arguments, usage);
+  return { arguments: positionals, options: optionValues(new Set(specs.keys()), given) };
+}
+
+function readValue(flag: string, value: string | undefined, isAttached: boolean, spec: OptionSpec): string {
+  if (spec.type === "boolean") {
+    if (value !== undefined) throw usageError(`${flag} takes no value`, `Write ${flag} alone.`);
+    return "true";
+  }
+  if (value === undefined) throw usageError(`${flag} needs a value`, `Write it as ${flag} ${spec.value ?? "VALUE"}.`);
+  if (!isAttached && value.startsWith("-") && value !== "-") {
+    throw usageError(`${flag} needs a value`, `If ${value} is meant to be it, write ${flag}=${value}.`);
+  }
+  return value;
+}
+
+function unknownOption(flag: string, names: readonly string[]): Error {
+  const meant = nearest(flag.replace(/^-+/, ""), names);
+  const hint = meant === null ? "See --help for what it takes." : `Did you mean --${meant}?`;
+  return usageError(`unknown option ${flag}`, hint);
+}
+
+function checkCount(given: readonly string[], named: readonly string[], usage: string): void {
+  const missing = named.slice(given.length).find((name) => !name.startsWith("["));
+  if (missing !== undefined) throw usageError(`${missing} is missing`, usage);
+  const extra = given[named.length];
+  if (extra !== undefined) throw usageError(`unexpected argument ${extra}`, usage);
+}

@@ -1,0 +1,60 @@
+/**
+ * The assistant of a home, for a command: through the gateway that runs on it, or opened here when none does.
+ *
+ * A1. The home's lock decides which: there is never a second writer.
+ * A2. Opened here, only what the command itself starts is driven; what was left unfinished waits for the gateway.
+ */
+import type { Assistant } from "../assistant/assistant.ts";
+import type { Approver } from "../runtime/ports/approver.ts";
+import { StoreError } from "../runtime/ports/store.ts";
+import { BootError } from "./boot-error.ts";
+import type { CommandContext } from "./command.ts";
+import { findAddress } from "./gateway-address.ts";
+import { openSurety } from "./open-surety.ts";
+import { defectReporter } from "./report-defect.ts";
+import { loadSettings } from "./settings.ts";
+import { systemClock } from "./system-clock.ts";
+import { systemRandomness } from "./system-randomness.ts";
+import { loadToken } from "./token.ts";
+
+export interface ReachedAssistant {
+  readonly assistant: Assistant;
+  readonly isRemote: boolean;
+  close(): Promise<void>;
+}
+
+const STOP_GRACE_MS = 5_000;
+
+export async function reachAssistant(context: CommandContext, approver: Approver): Promise<ReachedAssistant> {
+  const { home, streams } = context;
+  const { config, readVariable } = await loadSettings(context);
+  const token = await loadToken(home, readVariable, systemRandomness);
+  try {
+    const surety = await openSurety({
+      home,
+      config,
+      readVariable,
+      token,
+      approver,
+      clock: systemClock,
+      random: systemRandomness,
+      onDefect: defectReporter(streams),
+    });
+    return { assistant: surety.assistant, isRemote: false, close: () => surety.close(STOP_GRACE_MS) };
+  } catch (error) {
+    if (!(error instanceof StoreError && error.code === "store.in-use")) throw error;
+    const url = await findAddress(home);
+    if (url === null) throw busyHome(error);
+    const { createGatewayClient } = await import("../adapters/gateway-client/create-gateway-client.ts");
+    return { assistant: createGatewayClient({ url, token }), isRemote: true, close: () => Promise.resolve() };
+  }
+}
+
+function busyHome(cause: unknown): BootError {
+  return new BootError(
+    "store.in-use",
+    "another surety command is working on this home",
+    "Wait until it has finished, or use another --home.",
+    { cause },
+  );
+}

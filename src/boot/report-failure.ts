@@ -1,0 +1,77 @@
+/**
+ * What the person or the program at the other end is told when a command fails.
+ *
+ * F1. One line with a code, one that says what to do, never a stack.
+ * F2. Our own errors speak for themselves. So does the operating system, which names files and calls only. Of
+ *     anybody else's the message is redacted before it is shown, as it may quote.
+ */
+import { styleFor } from "../adapters/terminal/style.ts";
+import { visibleLine } from "../adapters/terminal/visible-text.ts";
+import { BootError, EXIT, systemCodeOf } from "./boot-error.ts";
+import type { Streams } from "./streams.ts";
+
+interface Failure {
+  readonly code: string;
+  readonly message: string;
+  readonly hint: string;
+  readonly exitCode: number;
+}
+
+interface Manner {
+  readonly isJson: boolean;
+  readonly isColourWelcome: boolean;
+}
+
+/** `area.reason`, as ours are. */
+const OUR_CODE = /^[a-z]+(?:[._-][a-z]+)+$/;
+
+const SYSTEM_HINTS: Readonly<Record<string, string>> = {
+  EACCES: "Check who owns it and who may use it.",
+  EADDRINUSE: "Something else listens there: choose another port with --port N.",
+  EDQUOT: "Free some space and try again.",
+  ENOSPC: "Free some space and try again.",
+  EPERM: "Check who owns it and who may use it.",
+  EROFS: "The file system is read-only: choose another place.",
+};
+
+/** Returns the exit code. */
+export async function reportFailure(
+  error: unknown,
+  { stderr }: Pick<Streams, "stderr">,
+  manner: Manner,
+): Promise<number> {
+  const { code, message, hint, exitCode } = await describe(error);
+  if (manner.isJson) {
+    stderr.write(`${JSON.stringify({ error: { code, message, hint } })}\n`);
+  } else {
+    const style = styleFor(stderr, manner.isColourWelcome);
+    stderr.write(`${style.red(`error ${code}:`)} ${visibleLine(message)}\n`);
+    if (hint !== "") stderr.write(`${style.dim(visibleLine(hint))}\n`);
+  }
+  return exitCode;
+}
+
+async function describe(error: unknown): Promise<Failure> {
+  if (error instanceof BootError)
+    return { code: error.code, message: error.message, hint: error.hint, exitCode: error.exitCode };
+  if (error instanceof Error && "code" in error && typeof error.code === "string" && OUR_CODE.test(error.code)) {
+    return { code: error.code, message: error.message, hint: "", exitCode: EXIT.failure };
+  }
+  const systemCode = systemCodeOf(error);
+  if (error instanceof Error && systemCode !== null) {
+    const hint = SYSTEM_HINTS[systemCode] ?? "The operating system refused; see its message.";
+    return { code: `system.${systemCode.toLowerCase()}`, message: error.message, hint, exitCode: EXIT.failure };
+  }
+  return {
+    code: "internal.error",
+    message: `unexpected failure: ${await redacted(error instanceof Error ? `${error.name}: ${error.message}` : String(error))}`,
+    hint: "This is a defect of Surety: please report it with this line.",
+    exitCode: EXIT.failure,
+  };
+}
+
+async function redacted(text: string): Promise<string> {
+  const { compileRedactor } = await import("../kernel/redaction/redact.ts");
+  const verdict = compileRedactor({ secrets: [], emails: true, phones: false });
+  return verdict.ok ? verdict.redactor.redactText(text).text : "";
+}

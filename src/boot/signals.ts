@@ -1,0 +1,15 @@
+/** Ctrl-C asks politely once; the second time the process goes as it stands, which every run survives. */
+import { EXIT } from "./boot-error.ts";
+
+export function onInterrupt(stop: () => Promise<unknown>): () => void {
+  let wasAsked = false;
+  const hear = (): void => {
+    if (wasAsked) process.exit(EXIT.interrupted);
+    wasAsked = true;
+    stop().catch(() => process.exit(EXIT.interrupted));
+  };
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, hear);
+  return () => {
+    for (const signal of ["SIGINT", "SIGTERM"] as const) process.off(signal, hear);
+  };
+}

@@ -1,0 +1,91 @@
+/**
+ * The Ed25519 key with which a home signs checkpoints and bundles; made once, kept in `keys/`.
+ *
+ * K1. The private key never leaves its file and this module.
+ * K2. Public keys (32 bytes) and signatures (64 bytes) are written as unpadded base64url, in exactly one way: another
+ *     spelling of the same bytes does not verify.
+ * K3. A damaged key file is an error, never a reason to make a new key: what was signed would be nobody's.
+ */
+import {
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  type KeyObject,
+  sign as signBytes,
+  verify as verifyBytes,
+} from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Sign, TrustedKey, VerifySignature } from "../kernel/journal/checkpoint.ts";
+import { Defect } from "../kernel/vocabulary/defect.ts";
+import type { RandomBytes } from "../runtime/ports/randomness.ts";
+import { BootError, systemCodeOf } from "./boot-error.ts";
+import { createFile } from "./durable-file.ts";
+import { type Home, homeUnusable } from "./home.ts";
+
+export interface SigningKey extends TrustedKey {
+  readonly sign: Sign;
+}
+
+const KEY_FILE = "signing-key.pem";
+
+export async function loadSigningKey(home: Home, random: RandomBytes): Promise<SigningKey> {
+  const file = join(home.keysDirectory, KEY_FILE);
+  const pem = (await readPem(file)) ?? (await makePem(file, random));
+  const key = openKey(pem, file);
+  return {
+    publicKey: publicKeyOf(key),
+    sign: (message) => signBytes(null, Buffer.from(message), key).toString("base64url"),
+    verifySignature,
+  };
+}
+
+export const verifySignature: VerifySignature = (publicKey, message, signature) => {
+  const bytes = Buffer.from(signature, "base64url");
+  if (bytes.toString("base64url") !== signature) return false;
+  if (Buffer.from(publicKey, "base64url").toString("base64url") !== publicKey) return false;
+  const key = createPublicKey({ key: { kty: "OKP", crv: "Ed25519", x: publicKey }, format: "jwk" });
+  return verifyBytes(null, Buffer.from(message), key, bytes);
+};
+
+async function makePem(file: string, random: RandomBytes): Promise<string> {
+  const pem = generateKeyPairSync("ed25519").privateKey.export({ type: "pkcs8", format: "pem" }).toString();
+  try {
+    if ((await createFile(file, pem, random)) === "created") return pem;
+  } catch (error) {
+    throw homeUnusable(file, `the signing key cannot be written (${systemCodeOf(error) ?? "unknown"})`, error);
+  }
+  const other = await readPem(file);
+  if (other === null) throw homeUnusable(file, "the signing key vanished while it was read");
+  return other;
+}
+
+async function readPem(file: string): Promise<string | null> {
+  try {
+    return await readFile(file, "utf8");
+  } catch (error) {
+    const code = systemCodeOf(error);
+    if (code === "ENOENT") return null;
+    throw homeUnusable(file, `the signing key cannot be read (${code ?? "unknown"})`, error);
+  }
+}
+
+function openKey(pem: string, file: string): KeyObject {
+  try {
+    const key = createPrivateKey(pem);
+    if (key.asymmetricKeyType === "ed25519") return key;
+  } catch {
+    // What OpenSSL says of a key may quote it.
+  }
+  throw new BootError(
+    "key.unusable",
+    `${file} is no Ed25519 private key`,
+    "Bring it back from a backup; if there is none, move it away and a new key is made, which earlier signatures do not match.",
+  );
+}
+
+function publicKeyOf(key: KeyObject): string {
+  const { x } = createPublicKey(key).export({ format: "jwk" });
+  if (x === undefined) throw new Defect("signing key: no public half");
+  return x;
+}

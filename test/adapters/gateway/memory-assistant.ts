@@ -1,0 +1,278 @@
+/** An assistant that keeps its promises in memory: runs go on only when a test says so. */
+import type {
+  Assistant,
+  Decision,
+  Refusal,
+  RefusalCode,
+  RunNews,
+  RunRequest,
+} from "../../../src/assistant/assistant.ts";
+import type { LifecycleEvent } from "../../../src/kernel/journal/views/lifecycle-events.ts";
+import type { RunRecord } from "../../../src/kernel/journal/views/run-record.ts";
+import {
+  asApprovalId,
+  asBodyRef,
+  asCallId,
+  asHash,
+  asRunId,
+  asSessionId,
+  type RunId,
+} from "../../../src/kernel/vocabulary/identifiers.ts";
+import type { ApprovalCard } from "../../../src/runtime/ports/approver.ts";
+import type { Page, RunStatus } from "../../../src/runtime/ports/store.ts";
+
+type Happening = LifecycleEvent extends infer Event
+  ? Event extends LifecycleEvent
+    ? Pick<Event, "event_type" | "payload">
+    : never
+  : never;
+
+interface Run {
+  record: RunRecord;
+  readonly events: LifecycleEvent[];
+  readonly listeners: Set<(delta: RunNews | null) => void>;
+}
+
+export const PLAN_HASH = asHash("b".repeat(64));
+const CONTRACT_HASH = "a".repeat(64);
+
+export class MemoryAssistant implements Assistant {
+  readonly requests: RunRequest[] = [];
+  readonly decisions: Decision[] = [];
+  readonly cancelledBy: string[] = [];
+  readonly cards: ApprovalCard[] = [];
+  /** Watches begun and ended, so that a test can see a disconnect arrive. */
+  watching = 0;
+  maxQueued = 1000;
+  /** Every question fails with it while set. */
+  failure: Error | null = null;
+  readonly #runs = new Map<RunId, Run>();
+  readonly #keys = new Map<string, { readonly runId: RunId; readonly message: string }>();
+
+  async submit(request: RunRequest): ReturnType<Assistant["submit"]> {
+    await this.#mayFail();
+    this.requests.push(request);
+    const { agentId, message, sessionId, idempotencyKey } = request;
+    const known = idempotencyKey === null ? undefined : this.#keys.get(idempotencyKey);
+    if (known !== undefined) {
+      if (known.message !== message) return refuse("conflict", "the key was used for another request");
+      return this.#accepted(this.#run(known.runId), true);
+    }
+    if (agentId !== "main") return refuse("invalid.request", "no such agent");
+    if (sessionId !== null && ![...this.#runs.values()].some(({ record }) => record.session_id === sessionId)) {
+      return refuse("not_found", "no such session");
+    }
+    const queued = [...this.#runs.values()].filter(({ record }) => record.status === "queued");
+    if (queued.length >= this.maxQueued) return refuse("queue.full", "run queue is full");
+    const run = this.#insert(request);
+    if (idempotencyKey !== null) this.#keys.set(idempotencyKey, { runId: asRunId(run.record.id), message });
+    return this.#accepted(run, false);
+  }
+
+  async run(runId: RunId): Promise<RunRecord | null> {
+    await this.#mayFail();
+    return this.#runs.get(runId)?.record ?? null;
+  }
+
+  async runs({ status, limit, offset }: { readonly status?: RunStatus } & Page) {
+    await this.#mayFail();
+    const all = [...this.#runs.values()].map(({ record }) => record).reverse();
+    const matching = all.filter((record) => status === undefined || record.status === status);
+    return { runs: matching.slice(offset, offset + limit), total: matching.length };
+  }
+
+  async watch(runId: RunId, afterSeq: number, signal: AbortSignal): Promise<AsyncIterable<RunNews> | null> {
+    await this.#mayFail();
+    const run = this.#runs.get(runId);
+    return run === undefined ? null : this.#follow(run, afterSeq, signal);
+  }
+
+  async cancel(runId: RunId, principal: string) {
+    await this.#mayFail();
+    const run = this.#runs.get(runId);
+    if (run === undefined) return refuse("not_found", "no such run");
+    if (run.record.outcome !== null) return refuse("conflict", "the run has ended");
+    this.cancelledBy.push(principal);
+    this.end(runId, "run.cancelled");
+    return { ok: true as const, status: run.record.status };
+  }
+
+  async bundle(runId: RunId) {
+    await this.#mayFail();
+    const run = this.#runs.get(runId);
+    if (run === undefined) return refuse("not_found", "no such run");
+    if (run.record.outcome === null) return refuse("conflict", "the run has not ended");
+    return { ok: true as const, text: `{"format":"surety-bundle","id":"${runId}","text":"ü"}` };
+  }
+
+  async approvals({ limit, offset }: Page): Promise<readonly ApprovalCard[]> {
+    await this.#mayFail();
+    return this.cards.slice(offset, offset + limit);
+  }
+
+  async decide(decision: Decision) {
+    await this.#mayFail();
+    const card = this.cards.find(({ id }) => id === decision.id);
+    if (card === undefined) return refuse("not_found", "no such approval");
+    if (card.planHash !== decision.planHash) return refuse("conflict", "this is not the plan that is waiting");
+    this.decisions.push(decision);
+    return { ok: true as const };
+  }
+
+  record(runId: RunId, happening: Happening): void {
+    const run = this.#run(runId);
+    const seq = run.events.length + 1;
+    const event = {
+      event_id: `evt_${runId}_${seq}`,
+      ts: "2026-11-16T00:00:00.000Z",
+      run_id: runId,
+      agent_id: run.record.agent_id,
+      seq,
+      ...happening,
+    } as LifecycleEvent;
+    run.events.push(event);
+    for (const listener of run.listeners) listener(null);
+  }
+
+  say(runId: RunId, text: string, offset = 0): void {
+    for (const listener of this.#run(runId).listeners) listener({ kind: "delta", attempt: 1, offset, text });
+  }
+
+  ask(runId: RunId, step = 1): void {
+    this.record(runId, {
+      event_type: "model.requested",
+      payload: {
+        step_id: `s${step}`,
+        attempt: 1,
+        mode: "normal",
+        prompt_head: CONTRACT_HASH,
+        max_output_tokens: 100,
+        constraint_hash: CONTRACT_HASH,
+      },
+    });
+  }
+
+  end(runId: RunId, event_type: "run.completed" | "run.failed" | "run.cancelled" = "run.completed"): void {
+    const run = this.#run(runId);
+    const outcome = {
+      "run.completed": "COMPLETED_CHAT_ONLY",
+      "run.failed": "FAILED_TIMEOUT",
+      "run.cancelled": "INTERRUPTED",
+    }[event_type];
+    run.record = { ...run.record, status: event_type.slice("run.".length) as RunStatus, outcome, output: "done: ü" };
+    this.record(runId, { event_type, payload: { outcome, reason: null, answer_ref: null, head_hash: CONTRACT_HASH } });
+  }
+
+  addCard(runId: RunId, kind: ApprovalCard["kind"] = "approve"): ApprovalCard {
+    const card: ApprovalCard = {
+      id: asApprovalId(`apr_${this.cards.length + 1}`),
+      runId,
+      sessionId: asSessionId(this.#run(runId).record.session_id),
+      callId: asCallId("call-1"),
+      step: 2,
+      kind,
+      tool: "fs.write_text",
+      planRef: asBodyRef("c".repeat(64)),
+      planHash: PLAN_HASH,
+      why: "side_effect",
+      labels: { integrity: "user", confidentiality: "private" },
+      createdAtMs: 1_765_000_000_123,
+      expiresAtMs: 1_765_000_600_123,
+      state: "pending",
+      decidedBy: null,
+      decidedAtMs: null,
+      shown: "write 5 bytes to a.txt",
+    };
+    this.cards.push(card);
+    return card;
+  }
+
+  async *#follow(run: Run, afterSeq: number, signal: AbortSignal): AsyncGenerator<RunNews, void> {
+    const live: RunNews[] = [];
+    let wake = (): void => {};
+    const listener = (delta: RunNews | null): void => {
+      if (delta !== null) live.push(delta);
+      wake();
+    };
+    const onAbort = (): void => wake();
+    run.listeners.add(listener);
+    signal.addEventListener("abort", onAbort);
+    this.watching += 1;
+    try {
+      for (let seq = afterSeq; !signal.aborted; ) {
+        const event = run.events[seq];
+        if (event !== undefined) {
+          seq += 1;
+          yield { kind: "event", event };
+        } else if (live.length > 0) {
+          yield* live.splice(0);
+        } else if (run.record.outcome !== null) {
+          return;
+        } else {
+          await new Promise<void>((resolve) => {
+            wake = resolve;
+          });
+        }
+      }
+    } finally {
+      this.watching -= 1;
+      run.listeners.delete(listener);
+      signal.removeEventListener("abort", onAbort);
+    }
+  }
+
+  #insert({ agentId, sessionId, source, principal, thinkingMode }: RunRequest): Run {
+    const runId = asRunId(`run_${this.#runs.size + 1}`);
+    const record: RunRecord = {
+      id: runId,
+      agent_id: agentId,
+      source,
+      session_id: sessionId ?? `ses_${this.#runs.size + 1}`,
+      status: "queued",
+      outcome: null,
+      reason: null,
+      output: "",
+      artifact_path: `agents/${agentId}/runs/${runId}`,
+      duration_ms: 0,
+      tool_calls: 0,
+      provider: "builtin",
+      model: "demo",
+      thinking_mode: thinkingMode ?? "on_error",
+      contract_hash: CONTRACT_HASH,
+      head_hash: CONTRACT_HASH,
+      state_digest: CONTRACT_HASH,
+      trace: {
+        tool_execution_results: [
+          { tool: "fs.read_text", tool_call_id: "call-0", summary: "read 2 lines", output: "ü\n2", error: "" },
+        ],
+      },
+    };
+    const run: Run = { record, events: [], listeners: new Set() };
+    this.#runs.set(runId, run);
+    this.record(runId, {
+      event_type: "run.created",
+      payload: { session_id: record.session_id, principal, message_ref: null, contract_hash: CONTRACT_HASH },
+    });
+    return run;
+  }
+
+  #accepted({ record }: Run, isRepeat: boolean) {
+    const { id, session_id, status } = record;
+    return { ok: true as const, runId: asRunId(id), sessionId: asSessionId(session_id), status, isRepeat };
+  }
+
+  #run(runId: RunId): Run {
+    const run = this.#runs.get(runId);
+    if (run === undefined) throw new Error(`the test names a run that is not there: ${runId}`);
+    return run;
+  }
+
+  async #mayFail(): Promise<void> {
+    await null;
+    if (this.failure !== null) throw this.failure;
+  }
+}
+
+function refuse(code: RefusalCode, message: string): Refusal {
+  return { ok: false, code, message };
+}

@@ -1,0 +1,69 @@
+import { describe, expect, test } from "vitest";
+import { encodeRequest } from "../../../../src/adapters/models/openai-chat/encode-request.ts";
+import type { ModelRequest, PromptMessage } from "../../../../src/runtime/ports/model-backend.ts";
+
+const parameters = { type: "object", properties: { path: { type: "string" } }, required: ["path"] };
+const tools = [{ name: "fs.read_text", description: "Read a file.", parameters }];
+const base: ModelRequest = { model: "m-1", messages: [], tools: [], toolChoice: "auto", maxOutputTokens: 256 };
+
+describe("messages", () => {
+  const call = (tool: string, argumentsText = '{"path":"a"}') => ({ id: "call_1", tool, argumentsText });
+  const wireCall = (name: string, text = '{"path":"a"}') => {
+    return { id: "call_1", type: "function", function: { name, arguments: text } };
+  };
+  test.each<[string, PromptMessage, object]>([
+    ["system", { role: "system", content: "Be brief." }, { role: "system", content: "Be brief." }],
+    ["user", { role: "user", content: "Hi “you”\n" }, { role: "user", content: "Hi “you”\n" }],
+    ["assistant", { role: "assistant", content: "Hello", toolCalls: [] }, { role: "assistant", content: "Hello" }],
+    ["empty assistant", { role: "assistant", content: "", toolCalls: [] }, { role: "assistant", content: "" }],
+    [
+      "a call beside text",
+      { role: "assistant", content: "Reading.", toolCalls: [call("fs.read_text")] },
+      { role: "assistant", content: "Reading.", tool_calls: [wireCall("fs__read_text")] },
+    ],
+    [
+      "a call alone, without arguments",
+      { role: "assistant", content: "", toolCalls: [call("clock.now", "")] },
+      { role: "assistant", content: null, tool_calls: [wireCall("clock__now", "{}")] },
+    ],
+    [
+      "a name the model made up",
+      { role: "assistant", content: "", toolCalls: [call("Read File; rm -rf"), call(""), call("x".repeat(80))] },
+      {
+        role: "assistant",
+        content: null,
+        tool_calls: [wireCall("Read_File__rm_-rf"), wireCall("_"), wireCall("x".repeat(80))],
+      },
+    ],
+    [
+      "an impossible name of great length",
+      { role: "assistant", content: "", toolCalls: [call("X".repeat(80))] },
+      { role: "assistant", content: null, tool_calls: [wireCall("X".repeat(64))] },
+    ],
+    [
+      "a result",
+      { role: "tool", callId: "call_1", tool: "fs.read_text", content: '{"ok":true}' },
+      { role: "tool", tool_call_id: "call_1", content: '{"ok":true}' },
+    ],
+  ])("%s", (_, message, wire) => {
+    expect(JSON.parse(encodeRequest({ ...base, messages: [message] }, false)).messages).toEqual([wire]);
+  });
+});
+
+describe("parameters", () => {
+  const wireTools = [
+    { type: "function", function: { name: "fs__read_text", description: "Read a file.", parameters } },
+  ];
+  const plain = { model: "m-1", messages: [], max_tokens: 256, stream: false };
+  const streamed = { ...plain, stream: true, stream_options: { include_usage: true } };
+  test.each<[Partial<ModelRequest>, boolean, object]>([
+    [{}, false, plain],
+    [{}, true, streamed],
+    [{ toolChoice: "required" }, false, plain],
+    [{ tools }, false, { ...plain, tools: wireTools, tool_choice: "auto" }],
+    [{ tools, toolChoice: "required" }, true, { ...streamed, tools: wireTools, tool_choice: "required" }],
+    [{ tools, toolChoice: "none" }, false, { ...plain, tools: wireTools, tool_choice: "none" }],
+  ])("%j, streamed: %j", (more, isStreamed, wire) => {
+    expect(JSON.parse(encodeRequest({ ...base, ...more }, isStreamed))).toEqual(wire);
+  });
+});

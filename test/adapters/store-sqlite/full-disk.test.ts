@@ -1,0 +1,107 @@
+/** F3: the disk is full. Once by a limit on the database, and where this process may mount one, on a real small disk. */
+import { execFileSync } from "node:child_process";
+import { mkdirSync } from "node:fs";
+import { dirname } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import type { SqliteStore, SqliteStoreOptions } from "../../../src/adapters/store-sqlite/open-sqlite-store.ts";
+import { asSessionId } from "../../../src/kernel/vocabulary/identifiers.ts";
+import type { Store } from "../../../src/runtime/ports/store.ts";
+import { newBody, newSession } from "../../runtime/store-samples.ts";
+import { type TemporaryHome, temporaryHome } from "./temporary-home.ts";
+
+const SESSION = asSessionId("ses_full");
+
+interface Disk {
+  /** Options that make the store run into the end of the disk. */
+  readonly small: Partial<SqliteStoreOptions>;
+  makeRoom(): void;
+  remove(): void;
+}
+
+function limitedDatabase(): Disk {
+  return { small: { maxPages: 100 }, makeRoom: () => undefined, remove: () => undefined };
+}
+
+function smallDisk(home: string): Disk {
+  mkdirSync(home, { recursive: true });
+  execFileSync("mount", ["-t", "tmpfs", "-o", "size=1m,mode=700", "tmpfs", home]);
+  return {
+    small: {},
+    makeRoom: () => execFileSync("mount", ["-o", "remount,size=64m", home]),
+    remove: () => execFileSync("umount", ["--lazy", home]),
+  };
+}
+
+function mayMount(): boolean {
+  const { home, dispose } = temporaryHome();
+  try {
+    smallDisk(home).remove();
+    return true;
+  } catch {
+    return false;
+  } finally {
+    dispose();
+  }
+}
+
+const DISKS: readonly (readonly [string, (home: string) => Disk])[] = [
+  ["a database that may not grow", limitedDatabase],
+  ...(mayMount() ? ([["a small disk", smallDisk]] as const) : []),
+];
+
+let temporary: TemporaryHome;
+let disk: Disk | null = null;
+beforeEach(() => {
+  temporary = temporaryHome();
+});
+afterEach(async () => {
+  disk?.remove();
+  disk = null;
+  await temporary.dispose();
+});
+
+test.each(DISKS)(
+  "%s: refused at once and for good; after room was made all that was promised is there",
+  async (_, make) => {
+    disk = make(temporary.home);
+    const store = await temporary.open(disk.small);
+    await store.commit([newSession(SESSION)], "barrier");
+    const told: unknown[] = [];
+    store.onUnavailable((error) => told.push(error));
+
+    const { kept, error } = await fillUp(store);
+    expect(error).toMatchObject({ code: "store.unavailable" });
+    expect(told).toEqual([error]);
+    await expect(store.commit([], "barrier")).rejects.toMatchObject({ code: "store.unavailable" });
+    expect(kept.length).toBeGreaterThan(0);
+    await expectKept(store, kept);
+    await store.close();
+
+    disk.makeRoom();
+    const reopened = await temporary.open();
+    await expectKept(reopened, kept);
+    await reopened.commit([{ type: "put-bodies", sessionId: SESSION, bodies: [newBody("after")] }], "barrier");
+    expect(dirname(temporary.home)).not.toBe("");
+  },
+);
+
+/** Several at once, until the first is refused. */
+async function fillUp(store: SqliteStore) {
+  const kept: ReturnType<typeof newBody>[] = [];
+  for (;;) {
+    const bodies = [1, 2, 3].map(() => newBody("x".repeat(20_000)));
+    const ended = await Promise.allSettled(
+      bodies.map((body) => store.commit([{ type: "put-bodies", sessionId: SESSION, bodies: [body] }], "barrier")),
+    );
+    kept.push(...bodies.filter((_, index) => ended[index]?.status === "fulfilled"));
+    const refused = ended.find((result) => result.status === "rejected");
+    if (refused !== undefined) return { kept, error: refused.reason as unknown };
+  }
+}
+
+async function expectKept(
+  store: Store,
+  kept: readonly { readonly ref: ReturnType<typeof newBody>["ref"] }[],
+): Promise<void> {
+  expect((await store.readBodies(kept.map(({ ref }) => ref))).size).toBe(kept.length);
+}

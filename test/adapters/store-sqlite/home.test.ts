@@ -1,0 +1,184 @@
+/** Opening a home: who may, and which home may be opened. */
+import { chmodSync, existsSync, readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import { mkdir } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { checkIntegrity } from "../../../src/adapters/store-sqlite/check-database.ts";
+import { databaseFile, lockFile } from "../../../src/adapters/store-sqlite/connection.ts";
+import { StoreError, type StoreErrorCode } from "../../../src/runtime/ports/store.ts";
+import { runOfItsOwn, SampleJournal } from "../../runtime/store-samples.ts";
+import { startChild } from "./child-process.ts";
+import { type TemporaryHome, temporaryHome } from "./temporary-home.ts";
+
+let temporary: TemporaryHome;
+beforeEach(() => {
+  temporary = temporaryHome();
+});
+afterEach(() => temporary.dispose());
+
+const modeOf = (path: string): string => (statSync(path).mode & 0o777).toString(8);
+
+/** A closed home with a run in it. */
+async function usedHome(appends = 1): Promise<void> {
+  const store = await temporary.open();
+  const { runId, sessionId, writes } = runOfItsOwn();
+  const journal = new SampleJournal(runId);
+  await store.commit(writes, "barrier");
+  for (let index = 0; index < appends; index += 1) await store.commit([journal.append(4)], "barrier");
+  expect(await store.hasSession(sessionId)).toBe(true);
+  await store.close();
+}
+
+async function expectRefusal(code: StoreErrorCode): Promise<string> {
+  const error = await temporary.open().then(
+    () => null,
+    (reason: unknown) => reason,
+  );
+  expect(error).toBeInstanceOf(StoreError);
+  expect(error).toMatchObject({ code });
+  const { message } = error as StoreError;
+  expect(message).not.toContain("\n");
+  return message;
+}
+
+describe("a new home", () => {
+  test("belongs to its owner alone, whatever the umask", async () => {
+    const umask = process.umask(0);
+    try {
+      const store = await temporary.open();
+      await store.commit([...runOfItsOwn().writes], "barrier");
+      const file = databaseFile(temporary.home);
+      expect(modeOf(temporary.home)).toBe("700");
+      for (const path of [file, `${file}-wal`, `${file}-shm`, lockFile(temporary.home)]) {
+        expect([path, modeOf(path)]).toEqual([path, "600"]);
+      }
+    } finally {
+      process.umask(umask);
+    }
+  });
+
+  test("keeps its name for good", async () => {
+    const first = await temporary.open();
+    await first.close();
+    const second = await temporary.open();
+    expect(second.homeId).toBe(first.homeId);
+    expect(second.homeId).toMatch(/^home_[0-9a-f]{24}$/);
+  });
+
+  test("that a kill left half made is made again", async () => {
+    await mkdir(temporary.home);
+    writeFileSync(databaseFile(temporary.home), "");
+    const store = await temporary.open();
+    expect((await store.listRuns({ limit: 1, offset: 0 })).total).toBe(0);
+  });
+
+  test("leaves no log behind when it is closed", async () => {
+    await usedHome();
+    expect(existsSync(`${databaseFile(temporary.home)}-wal`)).toBe(false);
+    expect(checkIntegrity(temporary.home)).toEqual([]);
+  });
+});
+
+describe("the home lock", () => {
+  test("refuses a second store of the same process, and lets go when the first is closed", async () => {
+    const first = await temporary.open();
+    await expectRefusal("store.in-use");
+    await first.commit([...runOfItsOwn().writes], "barrier");
+    await expectRefusal("store.in-use");
+    await first.close();
+    const second = await temporary.open();
+    expect((await second.listRuns({ limit: 1, offset: 0 })).total).toBe(1);
+  });
+
+  test("refuses another process", async () => {
+    await temporary.open();
+    const child = startChild("./hold-home.ts", temporary.home);
+    expect(await child.nextLine()).toBe("store.in-use");
+    await child.kill("SIGKILL");
+  });
+
+  test("is freed by kill -9", async () => {
+    const child = startChild("./hold-home.ts", temporary.home);
+    expect(await child.nextLine()).toBe("open");
+    expect(await expectRefusal("store.in-use")).toContain(temporary.home);
+    await child.kill("SIGKILL");
+    const store = await temporary.open();
+    await store.commit([...runOfItsOwn().writes], "barrier");
+  });
+});
+
+describe("a home that cannot be used is refused, and left as it is", () => {
+  test("written by a newer surety", async () => {
+    await usedHome();
+    const db = new DatabaseSync(databaseFile(temporary.home));
+    db.exec("PRAGMA user_version = 99");
+    db.close();
+    const before = readFileSync(databaseFile(temporary.home));
+    expect(await expectRefusal("store.newer-schema")).toContain("Upgrade");
+    expect(readFileSync(databaseFile(temporary.home)).equals(before)).toBe(true);
+  });
+
+  test("a database of somebody else's", async () => {
+    await mkdir(temporary.home);
+    const db = new DatabaseSync(databaseFile(temporary.home));
+    db.exec("CREATE TABLE theirs (x)");
+    db.close();
+    const before = readFileSync(databaseFile(temporary.home));
+    await expectRefusal("store.corrupt");
+    expect(readFileSync(databaseFile(temporary.home)).equals(before)).toBe(true);
+  });
+
+  test.each([
+    [
+      "no database at all",
+      (file: string) => writeFileSync(file, "not a database, but long enough to be read as one".repeat(200)),
+    ],
+    ["cut short", (file: string) => truncateSync(file, statSync(file).size - 8192)],
+    ["overwritten behind its first page", (file: string) => writeFileSync(file, damaged(readFileSync(file), 4096))],
+    ["overwritten in its first page", (file: string) => writeFileSync(file, damaged(readFileSync(file), 100))],
+  ])("damaged: %s", async (_, damage) => {
+    await usedHome(20);
+    damage(databaseFile(temporary.home));
+    const before = readFileSync(databaseFile(temporary.home));
+    expect(await expectRefusal("store.corrupt")).toContain("Restore a backup");
+    expect(readFileSync(databaseFile(temporary.home)).equals(before)).toBe(true);
+  });
+
+  test("damaged where only a full reading finds it, after an unclean end", async () => {
+    await usedHome(400);
+    const file = databaseFile(temporary.home);
+    const bytes = readFileSync(file);
+    // A page in the middle: neither the header nor the newest rows.
+    bytes.fill(0xff, Math.floor(bytes.length / 8192) * 4096, Math.floor(bytes.length / 8192) * 4096 + 4096);
+    writeFileSync(file, bytes);
+    writeFileSync(`${file}-wal`, Buffer.alloc(64));
+    await expectRefusal("store.corrupt");
+    expect(checkIntegrity(temporary.home)).not.toEqual([]);
+  });
+
+  test("a file where the directory should be", async () => {
+    writeFileSync(temporary.home, "in the way");
+    await expectRefusal("store.read-only");
+    const beneath = join(temporary.home, "deeper");
+    await expect(temporary.open({ home: beneath })).rejects.toMatchObject({ code: "store.read-only" });
+    expect(readFileSync(temporary.home, "utf8")).toBe("in the way");
+  });
+
+  test("without permission to write", async () => {
+    await usedHome();
+    // Root may write anywhere, so for root this is no obstacle: then it must simply work.
+    chmodSync(temporary.home, 0o500);
+    try {
+      if (process.getuid?.() === 0) await (await temporary.open()).close();
+      else await expectRefusal("store.read-only");
+    } finally {
+      chmodSync(temporary.home, 0o700);
+    }
+    expect(existsSync(dirname(temporary.home))).toBe(true);
+  });
+});
+
+function damaged(bytes: Buffer, from: number): Buffer {
+  return bytes.fill(0xff, from);
+}

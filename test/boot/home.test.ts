@@ -1,0 +1,78 @@
+import { chmod, mkdir, readdir, stat, writeFile } from "node:fs/promises";
+import { homedir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import { describe, expect, test } from "vitest";
+import { findHome, openHome } from "../../src/boot/home.ts";
+import { temporaryHome } from "./temporary-home.ts";
+
+const modeOf = async (path: string): Promise<string> => ((await stat(path)).mode & 0o777).toString(8);
+
+describe("finding a home", () => {
+  const readVariable = (value: string | undefined) => (name: string) => (name === "SURETY_HOME" ? value : undefined);
+
+  test.each([
+    ["/a", "/b", "/a"],
+    [undefined, "/b", "/b"],
+    [undefined, undefined, join(homedir(), ".surety")],
+    ["x/y", undefined, resolve("x/y")],
+    ["~/x", undefined, join(homedir(), "x")],
+    [undefined, "~", homedir()],
+    ["~x", undefined, resolve("~x")],
+  ])("--home %j, SURETY_HOME %j: %s", (option, variable, expected) => {
+    expect(findHome(option, readVariable(variable)).directory).toBe(expected);
+  });
+
+  test("an empty --home is a usage error", () => {
+    expect(() => findHome("", readVariable("/b"))).toThrow(expect.objectContaining({ code: "usage", exitCode: 2 }));
+  });
+
+  test("nothing is created", async () => {
+    const home = await temporaryHome();
+    expect(await readdir(dirname(home.directory))).toEqual([]);
+  });
+});
+
+describe("opening a home", () => {
+  test("directories are for the owner alone, also when they were not before", async () => {
+    const home = await temporaryHome();
+    await mkdir(home.directory, { mode: 0o755 });
+    await mkdir(home.keysDirectory, { mode: 0o777 });
+    await openHome(home);
+    const directories = [home.directory, home.keysDirectory, home.workspace, home.agentsDirectory, home.logsDirectory];
+    expect(await Promise.all(directories.map(modeOf))).toEqual(directories.map(() => "700"));
+    await openHome(home);
+  });
+
+  test("files with secrets in them are narrowed", async () => {
+    const home = await temporaryHome();
+    await mkdir(home.directory);
+    for (const file of [home.envFile, home.tokenFile]) {
+      await writeFile(file, "");
+      await chmod(file, 0o644);
+    }
+    await openHome(home);
+    expect(await Promise.all([home.envFile, home.tokenFile].map(modeOf))).toEqual(["600", "600"]);
+  });
+
+  test.each(["directory", "keysDirectory", "workspace"] as const)("a file in the place of its %s", async (part) => {
+    const home = await temporaryHome();
+    await mkdir(dirname(home[part]), { recursive: true });
+    await writeFile(home[part], "");
+    await expect(openHome(home)).rejects.toMatchObject({
+      code: "home.unusable",
+      message: `${home[part]}: a file is in the way`,
+      hint: expect.stringContaining("--home"),
+    });
+  });
+
+  test("a file on the way to it", async () => {
+    const home = await temporaryHome();
+    await writeFile(home.directory, "");
+    const below = findHome(join(home.directory, "a", "b"), () => undefined);
+    await expect(openHome(below)).rejects.toMatchObject({ code: "home.unusable" });
+  });
+
+  test("a place where nobody may write", async () => {
+    await expect(openHome(findHome("/proc/surety", () => undefined))).rejects.toMatchObject({ code: "home.unusable" });
+  });
+});

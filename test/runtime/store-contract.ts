@@ -1,0 +1,720 @@
+/**
+ * What every store owes the runtime (src/runtime/ports/store.ts): one suite for SQLite and whatever comes after it.
+ * It waits for promises only: no clock, no sleep.
+ */
+import fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type LedgerEntry, startLedger, toLedgerLine, verifyLedger } from "../../src/kernel/journal/ledger.ts";
+import { asApprovalId, asRunId, asSessionId, type RunId } from "../../src/kernel/vocabulary/identifiers.ts";
+import {
+  type CommitResult,
+  RUN_STATUSES,
+  type RunStatus,
+  type SpendScope,
+  type Store,
+  type StoredApproval,
+  StoreError,
+  type StoreErrorCode,
+  type Write,
+} from "../../src/runtime/ports/store.ts";
+import {
+  created,
+  ENDED_AT,
+  fresh,
+  hashOf,
+  newApproval,
+  newBody,
+  newRun,
+  newSession,
+  purse,
+  runOfItsOwn,
+  SampleJournal,
+  sealed,
+} from "./store-samples.ts";
+
+export interface OpenedStore {
+  readonly store: Store;
+  /** Closes it and opens it again. */
+  reopen(): Promise<Store>;
+  dispose(): Promise<void>;
+}
+
+export function describeStoreContract(name: string, open: () => Promise<OpenedStore>): void {
+  describe(`${name} keeps the store's contract`, () => {
+    let opened: OpenedStore;
+    let store: Store;
+    beforeAll(async () => {
+      opened = await open();
+      store = opened.store;
+    });
+    afterAll(() => opened.dispose());
+
+    const barrier = (...writes: readonly Write[]): Promise<CommitResult> => store.commit(writes, "barrier");
+
+    async function insertRun(also: Parameters<typeof runOfItsOwn>[0] = {}) {
+      const { writes, ...ids } = runOfItsOwn(also);
+      await barrier(...writes);
+      return { ...ids, journal: new SampleJournal(ids.runId) };
+    }
+
+    describe("commits", () => {
+      test("the writes of one commit take effect together or not at all, whatever shared its transaction", async () => {
+        await fc.assert(
+          fc.asyncProperty(fc.array(anyCommit, { minLength: 1, maxLength: 25 }), async (plans) => {
+            const taken = await insertRun({ key: fresh("key") });
+            const commits = plans.map((plan) => prepareCommit(plan, taken.runId));
+            const ended = await Promise.allSettled(
+              commits.map(({ writes, plan }) => store.commit(writes, plan.urgency)),
+            );
+            for (const [index, { plan, traces }] of commits.entries()) {
+              const outcome = ended[index];
+              expect(outcome?.status).toBe(plan.fault === null ? "fulfilled" : "rejected");
+              if (outcome?.status === "rejected") expect(outcome.reason).toBeInstanceOf(StoreError);
+              expect(await countTraces(store, traces)).toBe(plan.fault === null ? 4 : 0);
+            }
+          }),
+          { numRuns: 20 },
+        );
+      });
+
+      test("commits take effect in the order in which they were given, lazy or not", async () => {
+        const { runId, journal } = await insertRun();
+        const urgencies = ["lazy", "barrier", "lazy", "lazy", "barrier", "barrier", "lazy", "barrier"] as const;
+        // Each stands on the head of the one before: out of order, one of them would be fenced.
+        await Promise.all(urgencies.map((urgency) => store.commit([journal.append(2)], urgency)));
+        expect(await store.readEntries(runId, 0, 100)).toEqual(journal.lines);
+      });
+
+      test("a barrier takes what was given before it along", async () => {
+        const { runId, journal } = await insertRun();
+        const lazily = store.commit([journal.append(1)], "lazy");
+        await barrier();
+        expect(await store.readEntries(runId, 0, 10)).toEqual(journal.lines);
+        await lazily;
+      });
+
+      test("a lazy commit needs no barrier to become durable", async () => {
+        const { runId, journal } = await insertRun();
+        await store.commit([journal.append(1)], "lazy");
+        expect(await store.headOf(runId)).toEqual(journal.head);
+      });
+
+      test("a commit that reserved nothing says so", async () => {
+        expect(await barrier()).toEqual({ spend: null });
+      });
+    });
+
+    describe("runs", () => {
+      test("a run is found as it was inserted: by id, by key, by message", async () => {
+        const key = fresh("key");
+        const message = fresh("msg");
+        const { runId, sessionId } = await insertRun({ key, message, parentRunId: asRunId("run_parent") });
+        const found = await store.findRun(runId);
+        expect(found).toEqual({
+          ...newRun(runId, sessionId, { parentRunId: asRunId("run_parent") }).run,
+          position: expect.any(Number),
+          status: "queued",
+          epoch: 0,
+          outcome: null,
+          reason: null,
+          answerRef: null,
+          endedAt: null,
+          cancelledBy: null,
+        });
+        expect(await store.findRunByKey(key)).toEqual(found);
+        expect(await store.findRunByMessage("telegram", message)).toEqual(found);
+        expect(await store.hasSession(sessionId)).toBe(true);
+      });
+
+      test("what is not there is not found", async () => {
+        expect(await store.findRun(asRunId("run_none"))).toBeNull();
+        expect(await store.findRunByKey("none")).toBeNull();
+        expect(await store.findRunByMessage("telegram", "none")).toBeNull();
+        expect(await store.hasSession(asSessionId("ses_none"))).toBe(false);
+        expect(await store.readEntries(asRunId("run_none"), 0, 10)).toEqual([]);
+        expect(await store.headOf(asRunId("run_none"))).toBeNull();
+        expect(await store.findApproval(asApprovalId("apr_none"))).toBeNull();
+        expect(await store.approvalsOf(asRunId("run_none"))).toEqual([]);
+      });
+
+      test.each([
+        ["id", "run", "key", "msg"],
+        ["idempotency key", "key", "msg", "run"],
+        ["inbound message", "msg", "run", "key"],
+      ])("the same %s a second time is a conflict, also when both are given at once", async (_, ...names) => {
+        const [same] = names;
+        const id = fresh("run");
+        const key = fresh("key");
+        const message = fresh("msg");
+        const sessionId = asSessionId(fresh("ses"));
+        await barrier(newSession(sessionId));
+        const attempts = [1, 2, 3].map(() =>
+          barrier(
+            newRun(asRunId(same === "run" ? id : fresh("run")), sessionId, {
+              key: same === "key" ? key : fresh("key"),
+              message: same === "msg" ? message : fresh("msg"),
+            }),
+          ),
+        );
+        const ended = await Promise.allSettled(attempts);
+        expect(ended.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "rejected"]);
+        await expectRefused(attempts[1], "store.conflict");
+      });
+
+      test("positions grow in the order of insertion", async () => {
+        const runs = await Promise.all([insertRun(), insertRun(), insertRun()]);
+        const positions = await Promise.all(runs.map(async ({ runId }) => (await store.findRun(runId))?.position ?? 0));
+        expect(positions).toEqual([...positions].sort((a, b) => a - b));
+        expect(new Set(positions).size).toBe(3);
+      });
+
+      test("a session that is there already is left as it is", async () => {
+        const { sessionId } = await insertRun();
+        await barrier(newSession(sessionId));
+        expect(await store.hasSession(sessionId)).toBe(true);
+      });
+
+      test("a run that is not there can be neither claimed, changed nor appended to", async () => {
+        const runId = asRunId("run_none");
+        const journal = new SampleJournal(runId);
+        await expectRefused(barrier({ type: "claim-run", runId, epoch: 1 }), "store.conflict");
+        await expectRefused(barrier({ type: "set-status", runId, status: "running" }), "store.conflict");
+        await expectRefused(barrier(journal.append(1)), "store.conflict");
+        await expectRefused(barrier(newRun(asRunId(fresh("run")), asSessionId("ses_none"))), "store.conflict");
+      });
+
+      test("a cancellation is noted once, and of an ended run not at all", async () => {
+        const { runId } = await insertRun();
+        await barrier({ type: "request-cancel", runId, by: "anna" });
+        await barrier({ type: "request-cancel", runId, by: "bert" });
+        expect((await store.findRun(runId))?.cancelledBy).toBe("anna");
+
+        const { runId: ended } = await insertRun();
+        await barrier(sealed(ended, "COMPLETED_CHAT_ONLY"));
+        await barrier({ type: "request-cancel", runId: ended, by: "anna" });
+        expect((await store.findRun(ended))?.cancelledBy).toBeNull();
+      });
+
+      test("a run that has ended stays as it ended", async () => {
+        const { runId } = await insertRun();
+        const answer = newBody("the answer");
+        const seal = { ...sealed(runId, "FAILED_TIMEOUT"), reason: "step", answerRef: answer.ref } as const;
+        await barrier(seal);
+        const found = await store.findRun(runId);
+        expect(found).toMatchObject({
+          status: "failed",
+          outcome: "FAILED_TIMEOUT",
+          reason: "step",
+          answerRef: answer.ref,
+          endedAt: ENDED_AT,
+        });
+        await barrier(seal);
+        await expectRefused(barrier(sealed(runId, "INTERRUPTED")), "store.conflict");
+        await expectRefused(barrier({ type: "set-status", runId, status: "running" }), "store.conflict");
+        expect(await store.findRun(runId)).toEqual(found);
+      });
+    });
+
+    describe("journals", () => {
+      test("lines come back in order, page by page, however they were appended", async () => {
+        const { runId, journal } = await insertRun();
+        for (const count of [1, 5, 2, 1, 7]) await barrier(journal.append(count));
+        expect(await store.readEntries(runId, 0, 100)).toEqual(journal.lines);
+        for (const after of [0, 1, 3, 5, 6, 15, 16, 99]) {
+          for (const limit of [0, 1, 3, 4, 50]) {
+            expect(await store.readEntries(runId, after, limit)).toEqual(journal.lines.slice(after, after + limit));
+          }
+        }
+        expect(await store.headOf(runId)).toEqual(journal.head);
+      });
+
+      test("an append on another head than the last is fenced, and leaves nothing behind", async () => {
+        const { runId, journal } = await insertRun();
+        await barrier(journal.append(2));
+        const rival = new SampleJournal(runId);
+        await expectRefused(barrier(rival.append(1)), "store.fenced");
+        await expectRefused(barrier(rival.append(1)), "store.fenced");
+        await expectRefused(barrier(rival.append(1)), "store.fenced");
+        const ahead = { ...journal.append(1), after: { seq: 7, hash: journal.head.hash } };
+        await expectRefused(barrier(ahead), "store.fenced");
+        expect(await store.readEntries(runId, 0, 10)).toEqual(journal.lines.slice(0, 2));
+      });
+
+      test("the first append stands on the chain's beginning", async () => {
+        const { runId, journal } = await insertRun();
+        const elsewhere = { ...journal.append(1), after: { seq: 0, hash: hashOf("another contract") } };
+        await expectRefused(barrier(elsewhere), "store.fenced");
+        expect(await store.headOf(runId)).toBeNull();
+      });
+
+      test("the same append repeated succeeds and changes nothing, also when the run has gone on", async () => {
+        const { runId, journal } = await insertRun();
+        const first = journal.append(3);
+        await barrier(first);
+        await barrier(first);
+        await barrier(journal.append(2));
+        await barrier(first);
+        expect(await store.readEntries(runId, 0, 100)).toEqual(journal.lines);
+        const longer = { ...first, entries: [...first.entries, { hash: hashOf("x"), line: "{}" }] };
+        await expectRefused(barrier(longer), "store.fenced");
+      });
+
+      test("a claim shuts out whoever wrote before, repeats included", async () => {
+        const { runId, journal } = await insertRun();
+        const before = journal.append(1);
+        await barrier(before);
+        await barrier({ type: "claim-run", runId, epoch: 1 });
+        await expectRefused(barrier(before), "store.fenced");
+        await expectRefused(barrier({ type: "claim-run", runId, epoch: 1 }), "store.fenced");
+        await expectRefused(barrier({ type: "claim-run", runId, epoch: 0 }), "store.fenced");
+        const written = journal.lines.length;
+        await expectRefused(barrier(new SampleJournal(runId).append(1, 2)), "store.fenced");
+        await barrier(journal.append(1, 1));
+        expect((await store.readEntries(runId, 0, 10)).length).toBe(written + 1);
+        expect((await store.findRun(runId))?.epoch).toBe(1);
+      });
+
+      test("of two writers that stand on one head, one wins", async () => {
+        const { runId, journal } = await insertRun();
+        const rival = new SampleJournal(runId);
+        const ended = await Promise.allSettled([barrier(journal.append(2)), barrier(rival.append(2))]);
+        expect(ended.map(({ status }) => status)).toEqual(["fulfilled", "rejected"]);
+        expect(await store.readEntries(runId, 0, 10)).toEqual(journal.lines);
+      });
+    });
+
+    describe("bodies", () => {
+      test("come back by ref, byte for byte; what is missing is left out", async () => {
+        const { sessionId } = await insertRun();
+        const bodies = ["", "plain", "zero\u0000inside", "emoji 🜁 and ü", "x".repeat(300_000)].map(newBody);
+        await barrier({ type: "put-bodies", sessionId, bodies });
+        const missing = newBody("never written");
+        const found = await store.readBodies([...bodies, missing].map(({ ref }) => ref));
+        expect([...found]).toEqual(bodies.map(({ ref, salt, text }) => [ref, { salt, text }]));
+      });
+
+      test("one that is there already is left as it is", async () => {
+        const { sessionId } = await insertRun();
+        const body = newBody("first");
+        await barrier({ type: "put-bodies", sessionId, bodies: [body] });
+        await barrier({ type: "put-bodies", sessionId, bodies: [{ ...body, text: "second" }] });
+        expect((await store.readBodies([body.ref])).get(body.ref)?.text).toBe("first");
+      });
+    });
+
+    describe("approvals", () => {
+      async function insertApproval(also: Parameters<typeof newApproval>[2] = {}) {
+        const { runId, sessionId } = await insertRun();
+        const approval = newApproval(runId, sessionId, also);
+        await barrier({ type: "insert-approval", approval });
+        return approval;
+      }
+      const decide = (id: string, state: "allowed" | "denied" | "expired", by = "anna"): Promise<CommitResult> =>
+        barrier({ type: "decide-approval", id: asApprovalId(id), state, by, atMs: 5 });
+
+      test("come back as they were given; the same one repeated is left as it is", async () => {
+        const approval = await insertApproval({ kind: "resolve" });
+        await decide(approval.id, "denied");
+        await barrier({ type: "insert-approval", approval });
+        const decided = { ...approval, state: "denied", decidedBy: "anna", decidedAtMs: 5 };
+        expect(await store.findApproval(approval.id)).toEqual(decided);
+        expect(await store.approvalsOf(approval.runId)).toEqual([decided]);
+        const another = { ...approval, planHash: hashOf("another plan") };
+        await expectRefused(barrier({ type: "insert-approval", approval: another }), "store.conflict");
+      });
+
+      test("are decided once, by whoever comes first", async () => {
+        const { id } = await insertApproval();
+        const ended = await Promise.allSettled([
+          decide(id, "allowed"),
+          decide(id, "denied", "bert"),
+          decide(id, "expired"),
+        ]);
+        expect(ended.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "rejected"]);
+        expect(await store.findApproval(id)).toMatchObject({ state: "allowed", decidedBy: "anna" });
+        await expectRefused(decide("apr_none", "allowed"), "store.conflict");
+      });
+
+      test("are used up once, by the plan they were given for, and only when allowed", async () => {
+        const { id, planHash } = await insertApproval();
+        await expectRefused(barrier({ type: "consume-approval", id, planHash }), "store.conflict");
+        await decide(id, "allowed");
+        const otherPlan = hashOf("another plan");
+        await expectRefused(barrier({ type: "consume-approval", id, planHash: otherPlan }), "store.conflict");
+        await barrier({ type: "consume-approval", id, planHash });
+        expect((await store.findApproval(id))?.state).toBe("consumed");
+        await barrier({ type: "consume-approval", id, planHash });
+        await expectRefused(barrier({ type: "consume-approval", id, planHash: otherPlan }), "store.conflict");
+        await expectRefused(decide(id, "denied"), "store.conflict");
+      });
+
+      test("one that was denied, or has expired, allows nothing", async () => {
+        for (const state of ["denied", "expired"] as const) {
+          const { id, planHash } = await insertApproval();
+          await decide(id, state);
+          await expectRefused(barrier({ type: "consume-approval", id, planHash }), "store.conflict");
+        }
+      });
+
+      test("the pending ones are listed, page by page, oldest first", async () => {
+        for (const { id } of await store.pendingApprovals({ limit: 1000, offset: 0 })) await decide(id, "denied");
+        const approvals: StoredApproval[] = [];
+        for (let index = 0; index < 5; index += 1) approvals.push(await insertApproval());
+        await decide(approvals[1]?.id ?? "", "allowed");
+        const pending = approvals.filter((_, index) => index !== 1);
+        expect(await store.pendingApprovals({ limit: 10, offset: 0 })).toEqual(pending);
+        expect(await store.pendingApprovals({ limit: 2, offset: 1 })).toEqual(pending.slice(1, 3));
+        expect(await store.pendingApprovals({ limit: 2, offset: 4 })).toEqual([]);
+      });
+    });
+
+    describe("spending", () => {
+      const reserve = (
+        runId: RunId,
+        attempt: number,
+        microusd: number,
+        scopes: readonly SpendScope[],
+        tokens = 1,
+      ): Write => ({
+        type: "reserve-spend",
+        runId,
+        attempt,
+        amount: { microusd, tokens },
+        scopes,
+      });
+      const settle = (runId: RunId, attempt: number, microusd: number, tokens = 1): Write => ({
+        type: "settle-spend",
+        runId,
+        attempt,
+        amount: { microusd, tokens },
+      });
+      const totalOf = async (scope: string) =>
+        (await store.spendTotals("2026-11-15")).find((total) => total.scope === scope) ?? null;
+
+      test("however many reserve at once, no total passes its limit", async () => {
+        const { runId } = await insertRun();
+        const scope = fresh("day");
+        const wanted = Array.from({ length: 120 }, (_, index) => 1 + ((index * 37) % 90));
+        const results = await Promise.all(
+          wanted.map((amount, attempt) => barrier(reserve(runId, attempt, amount, [purse(scope, 1000)]))),
+        );
+        const granted = wanted.filter((_, index) => results[index]?.spend?.granted === true);
+        const total = granted.reduce((sum, amount) => sum + amount, 0);
+        expect(total).toBeLessThanOrEqual(1000);
+        expect(await totalOf(scope)).toMatchObject({ microusd: total, tokens: granted.length });
+        const smallestRefused = Math.min(...wanted.filter((_, index) => results[index]?.spend?.granted === false));
+        expect(total + smallestRefused).toBeGreaterThan(1000);
+      });
+
+      test("what one scope refuses counts against none, and the rest of the commit stands", async () => {
+        const { runId, journal } = await insertRun();
+        const wide = fresh("all");
+        const narrow = fresh("agent");
+        const scopes = [purse(wide, null), purse(narrow, 100, 50)];
+        const { spend } = await barrier(reserve(runId, 1, 101, scopes), journal.append(1));
+        expect(spend).toEqual({ granted: false, scope: narrow, by: "microusd" });
+        expect(await totalOf(wide)).toBeNull();
+        expect(await store.headOf(runId)).toEqual(journal.head);
+        expect((await barrier(reserve(runId, 1, 100, scopes, 51))).spend).toMatchObject({
+          granted: false,
+          by: "tokens",
+        });
+        expect((await barrier(reserve(runId, 1, 100, scopes, 50))).spend).toEqual({ granted: true });
+        expect(await totalOf(narrow)).toMatchObject({ microusd: 100, tokens: 50, period: "2026-11-15" });
+      });
+
+      test("settling puts the true cost in the reservation's place, once; nothing settled, nothing given back", async () => {
+        const { runId } = await insertRun();
+        const scope = fresh("day");
+        const scopes = [purse(scope, 1000)];
+        await barrier(reserve(runId, 1, 600, scopes, 10), reserve(runId, 2, 300, scopes, 10));
+        await barrier(settle(runId, 1, 250, 4));
+        await barrier(settle(runId, 1, 0, 0), settle(runId, 9, 0, 0));
+        expect(await totalOf(scope)).toMatchObject({ microusd: 550, tokens: 14 });
+        await barrier(settle(runId, 2, 0, 0));
+        expect(await totalOf(scope)).toMatchObject({ microusd: 250, tokens: 4 });
+      });
+
+      test("one attempt is counted once, however often it is reserved", async () => {
+        const { runId } = await insertRun();
+        const scope = fresh("day");
+        const scopes = [purse(scope, 1000)];
+        for (const _ of [1, 2, 3]) {
+          expect((await barrier(reserve(runId, 1, 600, scopes))).spend).toEqual({ granted: true });
+        }
+        await barrier(settle(runId, 1, 500));
+        await barrier(reserve(runId, 1, 600, scopes), settle(runId, 1, 100));
+        expect(await totalOf(scope)).toMatchObject({ microusd: 500, tokens: 1 });
+      });
+
+      test("totals are of their period alone", async () => {
+        const { runId } = await insertRun();
+        const scope = fresh("run");
+        await barrier(reserve(runId, 1, 5, [purse(scope, null), { ...purse(scope, null), period: "ever" }]));
+        expect(await store.spendTotals("ever")).toContainEqual({ scope, period: "ever", microusd: 5, tokens: 1 });
+        expect(await store.spendTotals("2001-01-01")).toEqual([]);
+      });
+    });
+
+    describe("ledger", () => {
+      test("is one chain in the order of commits; what was refused is not in it", async () => {
+        const before = await store.ledgerHead();
+        const { runId } = await insertRun();
+        const names = Array.from({ length: 12 }, (_, index) => asRunId(`run_ledger_${index}`));
+        const commits = names.map((name, index) =>
+          barrier(created(name), ...(index % 4 === 3 ? [new SampleJournal(runId).append(1, 9)] : [])),
+        );
+        await Promise.allSettled(commits);
+        const kept = names.filter((_, index) => index % 4 !== 3);
+        const entries = await store.readLedger(before.seq, 100);
+        expect(entries.map(({ data }) => ("runId" in data ? data.runId : null))).toEqual(kept);
+        const whole = await wholeLedger(store);
+        const verified = verifyLedger(whole.map((entry) => `${toLedgerLine(entry)}\n`).join(""), {
+          homeId: store.homeId,
+        });
+        expect(verified).toMatchObject({ ok: true, length: whole.length });
+        expect(await store.ledgerHead()).toEqual({ seq: whole.length, hash: whole.at(-1)?.hash });
+      });
+
+      test("pages by seq", async () => {
+        await barrier(...[1, 2, 3, 4].map((index) => created(asRunId(`run_page_${index}`))));
+        const whole = await wholeLedger(store);
+        expect(await store.readLedger(whole.length - 3, 2)).toEqual(whole.slice(-3, -1));
+        expect(await store.readLedger(whole.length, 2)).toEqual([]);
+      });
+    });
+
+    describe("outbox", () => {
+      test("what waits is listed until it is settled", async () => {
+        const { runId } = await insertRun();
+        const rows = [1, 2, 3].map(() => ({
+          id: fresh("out"),
+          runId,
+          channel: "telegram",
+          bodyRef: newBody("x").ref,
+          createdAt: ENDED_AT,
+        }));
+        await barrier(...rows.map((row) => ({ type: "insert-outbox", ...row }) as const));
+        await barrier({ type: "settle-outbox", id: rows[1]?.id ?? "", state: "ambiguous" });
+        const waiting = await store.waitingOutbox({ limit: 100, offset: 0 });
+        expect(waiting).toEqual([rows[0], rows[2]].map((row) => ({ ...row, state: "waiting" })));
+        expect(await store.waitingOutbox({ limit: 1, offset: 1 })).toEqual(waiting.slice(1));
+        const [again] = rows.map((row) => ({ type: "insert-outbox", ...row }) as const);
+        if (again !== undefined) await expectRefused(barrier(again), "store.conflict");
+        await expectRefused(barrier({ type: "settle-outbox", id: "out_none", state: "sent" }), "store.conflict");
+      });
+    });
+
+    describe("lists", () => {
+      test("show every status, newest first, with totals that add up", async () => {
+        await fc.assert(
+          fc.asyncProperty(fc.array(fc.constantFrom(...RUN_STATUSES), { maxLength: 12 }), async (statuses) => {
+            const before = await totals(store);
+            const runs = statuses.map((status) => ({ status, ...runOfItsOwn() }));
+            await barrier(...runs.flatMap(({ writes }) => writes));
+            await Promise.all(runs.map(({ runId, status }) => barrier(...changesTo(runId, status))));
+            for (const status of [undefined, ...RUN_STATUSES]) {
+              const expected = runs.filter((run) => status === undefined || run.status === status).reverse();
+              const filter = status === undefined ? {} : { status };
+              const { runs: found, total } = await store.listRuns({ ...filter, limit: expected.length, offset: 0 });
+              expect(found.map(({ runId }) => runId)).toEqual(expected.map(({ runId }) => runId));
+              expect(total).toBe((before.get(status) ?? 0) + expected.length);
+            }
+          }),
+          { numRuns: 12 },
+        );
+      });
+
+      test("page, and a page past the end is empty", async () => {
+        const inserted: RunId[] = [];
+        for (let index = 0; index < 5; index += 1) inserted.push((await insertRun()).runId);
+        const page = async (limit: number, offset: number) =>
+          (await store.listRuns({ limit, offset })).runs.map(({ runId }) => runId);
+        expect(await page(5, 0)).toEqual([...inserted].reverse());
+        expect([...(await page(2, 0)), ...(await page(2, 2)), ...(await page(1, 4))]).toEqual([...inserted].reverse());
+        const { runs, total } = await store.listRuns({ limit: 5, offset: 1_000_000 });
+        expect(runs).toEqual([]);
+        expect(total).toBeGreaterThanOrEqual(5);
+      });
+
+      test("open runs come in the order of their lanes, ended ones do not", async () => {
+        const all = [await insertRun(), await insertRun(), await insertRun(), await insertRun()].map(
+          ({ runId }) => runId,
+        );
+        await barrier(sealed(all[1] ?? asRunId(""), "COMPLETED_CHAT_ONLY"));
+        await barrier({ type: "set-status", runId: all[2] ?? asRunId(""), status: "waiting_approval" });
+        const start = ((await store.findRun(all[0] ?? asRunId("")))?.position ?? 0) - 1;
+        const open = await store.openRuns(start, 10);
+        expect(open.map(({ runId }) => runId)).toEqual([all[0], all[2], all[3]]);
+        const second = await store.openRuns(open[0]?.position ?? 0, 1);
+        expect(second.map(({ runId }) => runId)).toEqual([all[2]]);
+      });
+
+      test("a session's runs are its last ended ones, oldest first", async () => {
+        const { sessionId, runId: first } = await insertRun();
+        const later = [1, 2, 3].map(() => asRunId(fresh("run")));
+        await barrier(...later.map((runId) => newRun(runId, sessionId)));
+        await barrier(...[first, ...later.slice(0, 2)].map((runId) => sealed(runId, "COMPLETED_CHAT_ONLY")));
+        const ids = async (limit: number) => (await store.sessionRuns(sessionId, limit)).map(({ runId }) => runId);
+        expect(await ids(10)).toEqual([first, later[0], later[1]]);
+        expect(await ids(2)).toEqual([later[0], later[1]]);
+        expect(await store.sessionRuns(asSessionId("ses_none"), 5)).toEqual([]);
+      });
+    });
+
+    describe("closing", () => {
+      test("flushes what was given; afterwards everything is refused, and after reopening everything is there", async () => {
+        const { runId, sessionId, journal } = await insertRun();
+        const body = newBody("kept");
+        const approval = newApproval(runId, sessionId);
+        await barrier(journal.append(3), { type: "put-bodies", sessionId, bodies: [body] });
+        await barrier({ type: "insert-approval", approval }, { type: "claim-run", runId, epoch: 4 }, created(runId));
+        const lazily = store.commit([journal.append(2, 4)], "lazy");
+        const { homeId } = store;
+        const head = await store.ledgerHead();
+        const old = store;
+        store = await opened.reopen();
+        await lazily;
+
+        await expectRefused(old.commit([], "barrier"), "store.closed");
+        await expectRefused(old.findRun(runId), "store.closed");
+        await expectRefused(old.listRuns({ limit: 1, offset: 0 }), "store.closed");
+
+        expect(store.homeId).toBe(homeId);
+        expect(await store.ledgerHead()).toEqual(head);
+        expect(await store.readEntries(runId, 0, 10)).toEqual(journal.lines);
+        expect((await store.readBodies([body.ref])).get(body.ref)?.text).toBe("kept");
+        expect(await store.findApproval(approval.id)).toEqual(approval);
+        await expectRefused(barrier(journal.append(1, 3)), "store.fenced");
+      });
+
+      test("a fresh writer goes on where the last one stopped", async () => {
+        const { runId, journal } = await insertRun();
+        await barrier(journal.append(3), created(runId));
+        store = await opened.reopen();
+        await barrier(journal.append(2), created(runId));
+        expect(await store.readEntries(runId, 0, 10)).toEqual(journal.lines);
+        const whole = await wholeLedger(store);
+        const file = whole.map((entry) => `${toLedgerLine(entry)}\n`).join("");
+        expect(verifyLedger(file, { homeId: store.homeId })).toMatchObject({ ok: true });
+      });
+    });
+  });
+
+  test(`${name}: an untouched ledger begins with its home`, async () => {
+    const { store, dispose } = await open();
+    expect(await store.ledgerHead()).toEqual(startLedger(store.homeId));
+    await dispose();
+  });
+}
+
+type Fault = "stale head" | "wrong epoch" | "taken id" | "no such run" | "decided twice" | "not consumable";
+interface CommitPlan {
+  readonly urgency: "barrier" | "lazy";
+  readonly fault: Fault | null;
+  /** Before which of the good writes the fault stands. */
+  readonly at: number;
+}
+
+const anyCommit: fc.Arbitrary<CommitPlan> = fc.record({
+  urgency: fc.constantFrom("barrier" as const, "lazy" as const),
+  fault: fc.option(
+    fc.constantFrom<Fault>("stale head", "wrong epoch", "taken id", "no such run", "decided twice", "not consumable"),
+  ),
+  at: fc.nat({ max: 6 }),
+});
+
+/** One good commit of many kinds of writes, with a bad write in the middle of it where the plan says so. */
+function prepareCommit(plan: CommitPlan, taken: RunId) {
+  const { runId, sessionId, writes } = runOfItsOwn();
+  const journal = new SampleJournal(runId);
+  const body = newBody("trace");
+  const good: readonly Write[] = [
+    ...writes,
+    journal.append(2),
+    { type: "put-bodies", sessionId, bodies: [body] },
+    created(runId),
+    { type: "set-status", runId, status: "running" },
+  ];
+  const bad = plan.fault === null ? [] : [faultyWrite(plan.fault, taken, sessionId)];
+  return {
+    plan,
+    traces: { runId, bodyRef: body.ref },
+    writes: [...good.slice(0, plan.at), ...bad, ...good.slice(plan.at)],
+  };
+}
+
+function faultyWrite(fault: Fault, taken: RunId, sessionId: ReturnType<typeof asSessionId>): Write {
+  switch (fault) {
+    case "stale head":
+      return { ...new SampleJournal(taken).append(1), after: { seq: 5, hash: hashOf("nothing") } };
+    case "wrong epoch":
+      return new SampleJournal(taken).append(1, 7);
+    case "taken id":
+      return newRun(taken, sessionId);
+    case "no such run":
+      return { type: "claim-run", runId: asRunId("run_none"), epoch: 1 };
+    case "decided twice":
+      return { type: "decide-approval", id: asApprovalId("apr_none"), state: "denied", by: "anna", atMs: 1 };
+    case "not consumable":
+      return { type: "consume-approval", id: asApprovalId("apr_none"), planHash: hashOf("plan") };
+  }
+}
+
+/** How many of a commit's four traces are there. */
+async function countTraces(
+  store: Store,
+  { runId, bodyRef }: ReturnType<typeof prepareCommit>["traces"],
+): Promise<number> {
+  const ledger = await wholeLedger(store);
+  const traces = [
+    (await store.findRun(runId)) !== null,
+    (await store.readEntries(runId, 0, 10)).length === 2,
+    (await store.readBodies([bodyRef])).size === 1,
+    ledger.some(({ data }) => "runId" in data && data.runId === runId),
+  ];
+  return traces.filter(Boolean).length;
+}
+
+async function wholeLedger(store: Store): Promise<readonly LedgerEntry[]> {
+  const entries: LedgerEntry[] = [];
+  for (;;) {
+    const page = await store.readLedger(entries.length, 500);
+    if (page.length === 0) return entries;
+    entries.push(...page);
+  }
+}
+
+async function totals(store: Store): Promise<ReadonlyMap<RunStatus | undefined, number>> {
+  const found = new Map<RunStatus | undefined, number>();
+  for (const status of [undefined, ...RUN_STATUSES]) {
+    const filter = status === undefined ? {} : { status };
+    found.set(status, (await store.listRuns({ ...filter, limit: 0, offset: 0 })).total);
+  }
+  return found;
+}
+
+function changesTo(runId: RunId, status: RunStatus): readonly Write[] {
+  switch (status) {
+    case "queued":
+      return [];
+    case "running":
+    case "waiting_approval":
+      return [{ type: "set-status", runId, status }];
+    case "completed":
+      return [{ type: "set-status", runId, status: "running" }, sealed(runId, "COMPLETED_CHAT_ONLY")];
+    case "failed":
+      return [sealed(runId, "FAILED_TIMEOUT")];
+    case "cancelled":
+      return [sealed(runId, "INTERRUPTED")];
+  }
+}
+
+async function expectRefused(commit: Promise<unknown> | undefined, code: StoreErrorCode): Promise<void> {
+  const error = await commit?.then(
+    () => null,
+    (reason: unknown) => reason,
+  );
+  expect(error).toBeInstanceOf(StoreError);
+  expect(error).toMatchObject({ code });
+}

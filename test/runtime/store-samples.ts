@@ -1,0 +1,142 @@
+/** Things to put into a store, each valid, each different from the next. */
+import { genesisHash } from "../../src/kernel/journal/chain.ts";
+import { hashBytes } from "../../src/kernel/vocabulary/hash.ts";
+import {
+  type ApprovalId,
+  asApprovalId,
+  asBodyRef,
+  asCallId,
+  asHash,
+  asRunId,
+  asSessionId,
+  type BodyRef,
+  type Hash,
+  type RunId,
+  type SessionId,
+} from "../../src/kernel/vocabulary/identifiers.ts";
+import { USER_LABELS } from "../../src/kernel/vocabulary/labels.ts";
+import type { NewRun, SpendScope, StoredApproval, Write } from "../../src/runtime/ports/store.ts";
+
+const CREATED_AT = "2026-11-15T00:00:00.000Z";
+export const ENDED_AT = "2026-11-15T00:00:09.000Z";
+export const CONTRACT_HASH = hashBytes("contract");
+
+let made = 0;
+export function fresh(prefix: string): string {
+  made += 1;
+  return `${prefix}_${made}`;
+}
+
+export function hashOf(text: string): Hash {
+  return asHash(hashBytes(text));
+}
+
+export function newSession(sessionId: SessionId): Write {
+  return { type: "insert-session", sessionId, agentId: "main", createdAt: CREATED_AT };
+}
+
+export function newRun(
+  runId: RunId,
+  sessionId: SessionId,
+  also: { readonly key?: string; readonly message?: string } & Partial<NewRun> = {},
+): Extract<Write, { type: "insert-run" }> {
+  const { key, message, ...terms } = also;
+  const run: NewRun = {
+    runId,
+    agentId: "main",
+    sessionId,
+    source: "cli",
+    lane: sessionId,
+    parentRunId: null,
+    model: "builtin:demo",
+    thinkingMode: "never",
+    contractHash: CONTRACT_HASH,
+    contract: '{"contract":1}',
+    accepted: '{"accepted":1}',
+    createdAt: CREATED_AT,
+    ...terms,
+  };
+  const inbound = message === undefined ? null : { channel: "telegram", messageId: message };
+  return { type: "insert-run", run, idempotencyKey: key ?? null, inbound };
+}
+
+/** A run of a session of its own. */
+export function runOfItsOwn(also: Parameters<typeof newRun>[2] = {}): {
+  readonly runId: RunId;
+  readonly sessionId: SessionId;
+  readonly writes: readonly Write[];
+} {
+  const runId = asRunId(fresh("run"));
+  const sessionId = asSessionId(fresh("ses"));
+  return { runId, sessionId, writes: [newSession(sessionId), newRun(runId, sessionId, also)] };
+}
+
+export function sealed(runId: RunId, outcome: "COMPLETED_CHAT_ONLY" | "FAILED_TIMEOUT" | "INTERRUPTED"): Write {
+  return { type: "seal-run", runId, outcome, reason: null, answerRef: null, endedAt: ENDED_AT };
+}
+
+/** A journal as its one writer sees it: each append stands on the one before. */
+export class SampleJournal {
+  readonly runId: RunId;
+  readonly lines: string[] = [];
+  #head: Hash = genesisHash(CONTRACT_HASH);
+
+  constructor(runId: RunId) {
+    this.runId = runId;
+  }
+
+  get head(): { readonly seq: number; readonly hash: Hash } {
+    return { seq: this.lines.length, hash: this.#head };
+  }
+
+  append(count: number, epoch = 0): Extract<Write, { type: "append-entries" }> {
+    const after = this.head;
+    const entries = Array.from({ length: count }, () => {
+      const prev = this.#head;
+      this.#head = hashOf(`${prev} ${fresh("entry")}`);
+      const line = JSON.stringify({ hash: this.#head, prev, run_id: this.runId });
+      this.lines.push(line);
+      return { hash: this.#head, line };
+    });
+    return { type: "append-entries", runId: this.runId, epoch, after, entries };
+  }
+}
+
+export function newBody(text: string): { readonly ref: BodyRef; readonly salt: string; readonly text: string } {
+  return { ref: asBodyRef(hashBytes(fresh("body"))), salt: "00112233445566778899aabbccddeeff", text };
+}
+
+export function newApproval(runId: RunId, sessionId: SessionId, also: Partial<StoredApproval> = {}): StoredApproval {
+  const id: ApprovalId = asApprovalId(fresh("apr"));
+  return {
+    id,
+    runId,
+    sessionId,
+    callId: asCallId("call_1"),
+    step: 3,
+    kind: "approve",
+    tool: "fs.write_text",
+    planRef: asBodyRef(hashBytes(`shown ${id}`)),
+    planHash: hashOf(`plan ${id}`),
+    why: "policy",
+    labels: USER_LABELS,
+    createdAtMs: 1_763_000_000_000,
+    expiresAtMs: 1_763_000_600_000,
+    state: "pending",
+    decidedBy: null,
+    decidedAtMs: null,
+    ...also,
+  };
+}
+
+export function purse(scope: string, limitMicrousd: number | null, limitTokens: number | null = null): SpendScope {
+  return { scope, period: "2026-11-15", limitMicrousd, limitTokens };
+}
+
+/** An entry for the ledger that names the run. */
+export function created(runId: RunId): Write {
+  return {
+    type: "append-ledger",
+    draft: { kind: "run.created", ts: CREATED_AT, actor: "cli", data: { runId, contractHash: CONTRACT_HASH } },
+  };
+}
