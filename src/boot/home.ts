@@ -7,7 +7,7 @@
  */
 import { access, chmod, constants, mkdir, stat } from "node:fs/promises";
 import { homedir } from "node:os";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { BootError, systemCodeOf, usageError } from "./boot-error.ts";
 import type { ReadVariable } from "./environment.ts";
 
@@ -73,12 +73,36 @@ function withoutTilde(path: string): string {
 
 async function openDirectory(path: string): Promise<void> {
   try {
-    await mkdir(path, { recursive: true, mode: PRIVATE_DIRECTORY });
+    await makeDirectory(path);
     const { mode } = await stat(path);
     if ((mode & OTHERS) !== 0) await chmod(path, PRIVATE_DIRECTORY);
     await access(path, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (error) {
     throw homeUnusable(path, whyUnusable(error), error);
+  }
+}
+
+/** Node's own recursive mkdir tries for ever where the file system itself says ENOENT, as /proc does. */
+async function makeDirectory(path: string): Promise<void> {
+  try {
+    await mkdir(path, PRIVATE_DIRECTORY);
+  } catch (error) {
+    const code = systemCodeOf(error);
+    if (code === "EEXIST" && (await stat(path)).isDirectory()) return;
+    const parent = dirname(path);
+    if (code !== "ENOENT" || (await exists(parent))) throw error;
+    await makeDirectory(parent);
+    await makeDirectory(path);
+  }
+}
+
+async function exists(path: string): Promise<boolean> {
+  try {
+    await stat(path);
+    return true;
+  } catch (error) {
+    if (systemCodeOf(error) === "ENOENT") return false;
+    throw error;
   }
 }
 

@@ -3,8 +3,8 @@
  *
  * N1. A command is performed for the state it was given in; an answer that comes too late is not heard by the machine.
  * N2. Where a limit applies, nothing goes to a model without a granted reservation (X-6).
- * N3. A call is run from the plan that was decided about. After a restart it is planned again, and one whose plan has
- *     changed since is refused instead of run.
+ * N3. A call is run from the plan that was decided about. After a restart it is planned again; where the plan has
+ *     changed since (perhaps because the call was done), the tool may say that it was done, and must not act.
  */
 import type { Answer } from "../kernel/journal/entry.ts";
 import type { Command } from "../kernel/machine/command.ts";
@@ -142,10 +142,12 @@ export class RunHands {
     const desk = { contract: state.contract, redactor: ports.redactor, keep: (text: string) => shelf.keep(text) };
     const prepared = isRepeat ? await this.#planAgain(command, state) : this.#prepared.get(command.callId);
     const planned = prepared?.planned ?? null;
-    if (planned === null || prepared?.call.planHash !== command.planHash) {
-      const message = "What this call would do has changed since it was decided; it was not run again.";
+    if (planned === null) {
+      const message = "What this call would do cannot be planned any more; it was not run again.";
       return refusedByRuntime(desk, command, state.labels, "policy.denied", message);
     }
+    const isAsDecided = prepared?.call.planHash === command.planHash;
+    if (!isAsDecided && !isRepeat) throw new Defect("a call was decided about under another plan");
     const envelope = await ports.toolbox.run(planned, {
       requestId: `${run.runId}:${command.step}:${command.callId}`,
       runId: run.runId,
@@ -153,6 +155,7 @@ export class RunHands {
       timeoutMs: command.timeoutMs,
       idempotencyKey: command.idempotencyKey,
       isRepeat,
+      mayAct: isAsDecided || planned.idempotency === "read_only",
       signal,
     });
     return toolAnswer(desk, command, planned.labels, envelope);

@@ -41,7 +41,10 @@ describe("the signing key", () => {
     ["padded", (text: string) => `${text}==`],
     ["with a line end", (text: string) => `${text}\n`],
     ["cut off", (text: string) => text.slice(0, -2)],
-    ["with other bits in the last character", (text: string) => `${text.slice(0, -1)}${text.endsWith("B") ? "C" : "B"}`],
+    [
+      "with other bits in the last character",
+      (text: string) => `${text.slice(0, -1)}${text.endsWith("B") ? "C" : "B"}`,
+    ],
     ["empty", () => ""],
     ["of another alphabet", (text: string) => text.replaceAll(/[_-]/g, "+").concat("+")],
   ])("a signature or key that is written otherwise does not verify: %s", async (_, change) => {

@@ -36,19 +36,22 @@ describe("the token", () => {
     await expect(readFile(home.tokenFile)).rejects.toMatchObject({ code: "ENOENT" });
   });
 
-  test.each(["short", "with blanks inside 0123", "with-a-line\nend-01234567", "mit-Ümlaut-0123456789", "x".repeat(600)])(
-    "%j opens no door, from the variable or the file",
-    async (token) => {
-      const home = await openTemporaryHome();
-      const failures = [await load(home, token).catch((error: unknown) => error)];
-      await writeFile(home.tokenFile, token);
-      failures.push(await load(home).catch((error: unknown) => error));
-      for (const failure of failures) {
-        expect(failure).toMatchObject({ code: "token.unusable" });
-        expect(String(failure)).not.toContain(token);
-      }
-    },
-  );
+  test.each([
+    "short",
+    "with blanks inside 0123",
+    "with-a-line\nend-01234567",
+    "mit-Ümlaut-0123456789",
+    "x".repeat(600),
+  ])("%j opens no door, from the variable or the file", async (token) => {
+    const home = await openTemporaryHome();
+    const failures = [await load(home, token).catch((error: unknown) => error)];
+    await writeFile(home.tokenFile, token);
+    failures.push(await load(home).catch((error: unknown) => error));
+    for (const failure of failures) {
+      expect(failure).toMatchObject({ code: "token.unusable" });
+      expect(String(failure)).not.toContain(token);
+    }
+  });
 
   test("an empty or unreadable file is one clear error", async () => {
     const home = await openTemporaryHome();

@@ -1,8 +1,10 @@
 /**
- * What Node's HTTP parser refuses before there is a request: malformed, too large or too slow heads.
+ * What Node's HTTP parser refuses: malformed, too large or too slow, before there is a request or in the midst of one.
  *
- * It gets the one error shape too, unless an answer is under way on that socket; then the connection just ends.
+ * P1. It gets the one error shape too, but never inside another answer: one that has begun is cut off, one that a whole
+ *     request still waits for is given first.
  */
+import type { ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import type { Clock } from "../../runtime/ports/clock.ts";
 import { HttpError, invalidRequest } from "./http-error.ts";
@@ -10,14 +12,18 @@ import { HttpError, invalidRequest } from "./http-error.ts";
 /** Time for the caller to read the answer: destroying at once would take it away again. */
 const LINGER_MS = 1_000;
 
-export function answerParseError(error: Error, socket: Duplex, isAnswering: boolean, clock: Clock): void {
-  if (isAnswering || socket.destroyed) {
-    socket.destroy();
-    return;
-  }
-  // Answered already; more garbage arrived meanwhile.
+/** `latest`: the newest answer on this connection. */
+export function answerParseError(error: Error, socket: Duplex, latest: ServerResponse | undefined, clock: Clock): void {
+  const isOpen = latest !== undefined && !latest.writableFinished;
+  if (isOpen && latest.headersSent) socket.destroy();
+  else if (isOpen && latest.req.complete) latest.once("finish", () => letGo(socket, "", clock));
+  else letGo(socket, rawAnswer(errorOf("code" in error ? error.code : null)), clock);
+}
+
+function letGo(socket: Duplex, lastWords: string, clock: Clock): void {
+  // Done already; more garbage arrived meanwhile.
   if (!socket.writable) return;
-  socket.end(rawAnswer(errorOf("code" in error ? error.code : null)));
+  socket.end(lastWords);
   clock.wake(LINGER_MS, () => socket.destroy());
 }
 

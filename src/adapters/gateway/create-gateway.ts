@@ -89,8 +89,7 @@ function serveWith(server: Server, requests: RequestServer, clock: Clock): Answe
     requests.serve(incoming, outgoing);
   });
   server.on("clientError", (error: Error, socket: Duplex) => {
-    const isAnswering = answers.get(socket)?.writableFinished === false;
-    answerParseError(error, socket, isAnswering, clock);
+    answerParseError(error, socket, answers.get(socket), clock);
   });
   return answers;
 }

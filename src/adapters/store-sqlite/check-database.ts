@@ -61,8 +61,15 @@ export function openExisting(file: string): DatabaseSync {
 }
 
 export function findProblems(db: DatabaseSync): readonly string[] {
-  const found = db.prepare(`PRAGMA integrity_check(${MAX_PROBLEMS})`).all();
-  return found.map((row) => String(row["integrity_check"])).filter((problem) => problem !== "ok");
+  try {
+    const found = db.prepare(`PRAGMA integrity_check(${MAX_PROBLEMS})`).all();
+    return found.map((row) => String(row["integrity_check"])).filter((problem) => problem !== "ok");
+  } catch (error) {
+    // Some damage ends even the search for it.
+    const known = toStoreError(error);
+    if (known instanceof StoreError && known.code === "store.corrupt") return [known.message];
+    throw error;
+  }
 }
 
 /** A log that is not empty was left behind by a process that could not say goodbye. */

@@ -5,7 +5,7 @@
  *     since some of it may stem from that commit.
  * H2. Memory is bounded, however many runs wait for somebody.
  */
-import { genesisHash } from "../../kernel/journal/chain.ts";
+import { hashCanonical } from "../../kernel/vocabulary/hash.ts";
 import type { Hash, RunId, SessionId } from "../../kernel/vocabulary/identifiers.ts";
 import { StoreError } from "../../runtime/ports/store.ts";
 import type { Prepare } from "./connection.ts";
@@ -72,7 +72,8 @@ export class RunHeads {
     const found = { run, status: Number(row["status"]), epoch: Number(row["epoch"]) };
     const head = journalHead(this.#prepare, run);
     if (head !== null) return { ...found, ...head };
-    return { ...found, seq: 0, hash: genesisHash(toHex(row["contract_hash"] as Uint8Array)) };
+    // genesisHash of the kernel's chain.ts, which would bring every entry's schema into this thread with it.
+    return { ...found, seq: 0, hash: hashCanonical(toHex(row["contract_hash"] as Uint8Array)) };
   }
 }
 

@@ -65,6 +65,7 @@ async function performCall(context: CommandContext): Promise<number> {
     timeoutMs: planned.timeoutMs,
     idempotencyKey: null,
     isRepeat: false,
+    mayAct: true,
     signal: AbortSignal.timeout(planned.timeoutMs),
   });
   const answer = parseToolResponse(envelope);

@@ -58,6 +58,8 @@ export interface CallContext {
   readonly idempotencyKey: Hash | null;
   /** A crash came between intent and result: what is asked for may have been done already. */
   readonly isRepeat: boolean;
+  /** False: the world is no longer as it was when the call was decided about. Say whether it was done; do nothing. */
+  readonly mayAct: boolean;
   readonly signal: AbortSignal;
 }
 

@@ -72,16 +72,36 @@ describe("what is not HTTP", () => {
     expect(gateway.errors).toEqual([]);
   });
 
-  test("garbage behind a request on the same connection does not get into its answer", async () => {
+  test("a body whose chunks are broken is 400", async () => {
+    const gateway = await startGateway();
+    const head = `Host: localhost\r\nAuthorization: Bearer ${TOKEN}\r\nTransfer-Encoding: chunked\r\n\r\n`;
+    const answer = await sendRaw(gateway.port, `POST /v1/runs HTTP/1.1\r\n${head}2\r\n{}\r\nZZ\r\n`);
+    expect(answer.match(/HTTP\/1\.1 \d+/g)).toEqual(["HTTP/1.1 400"]);
+    expect(gateway.assistant.requests).toEqual([]);
+  });
+
+  test("garbage behind a whole request comes after its answer", async () => {
+    const gateway = await startGateway();
+    const head = `Host: localhost\r\nAuthorization: Bearer ${TOKEN}\r\n\r\n`;
+    const answer = await sendRaw(gateway.port, `GET /v1/runs HTTP/1.1\r\n${head}\x00garbage\r\n\r\n`);
+    expect(answer.match(/HTTP\/1\.1 \d+/g)).toEqual(["HTTP/1.1 200"]);
+  });
+
+  test("garbage into a stream ends it and does not get into it", async () => {
     const gateway = await startGateway();
     const runId = await gateway.queueRun();
+    const socket = connect({ host: "127.0.0.1", port: gateway.port });
     const head = `Host: localhost\r\nAuthorization: Bearer ${TOKEN}\r\n\r\n`;
-    const answer = await sendRaw(
-      gateway.port,
-      `GET /v1/runs/${runId}/events HTTP/1.1\r\n${head}\x00\x01garbage\r\n\r\n`,
-    );
-    expect(answer).not.toContain("not HTTP");
-    expect(gateway.assistant.watching).toBe(0);
+    socket.write(`GET /v1/runs/${runId}/events HTTP/1.1\r\n${head}`);
+    let answer = "";
+    socket.setEncoding("latin1");
+    socket.on("data", (chunk) => {
+      answer += chunk;
+      if (answer.includes("run.created")) socket.write("\x00\x01garbage\r\n\r\n");
+    });
+    await new Promise((resolve) => socket.on("error", () => {}).on("close", resolve));
+    expect(answer.match(/HTTP\/1\.1 \d+/g)).toEqual(["HTTP/1.1 200"]);
+    while (gateway.assistant.watching > 0) await new Promise((resolve) => setImmediate(resolve));
   });
 
   test("connections that come and go without a word harm nobody", async () => {
@@ -114,7 +134,9 @@ describe("closing", () => {
     await gateway.close(1000);
     await gateway.close(1000);
     const other = createServer();
-    onTestFinished(() => void other.close());
+    onTestFinished(() => {
+      other.close();
+    });
     await new Promise<void>((resolve, reject) => other.on("error", reject).listen(gateway.port, "127.0.0.1", resolve));
   });
 

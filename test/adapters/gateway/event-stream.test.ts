@@ -69,7 +69,7 @@ describe("a run's events", () => {
     const text = await stream.rest();
     const delta = framesIn(text).find((frame) => frame.startsWith("event: delta"));
     expect(delta?.split("\n")).toHaveLength(2);
-    expect(JSON.parse(delta?.split("data: ")[1] ?? "")).toEqual({
+    expect(JSON.parse(delta?.split("\ndata: ")[1] ?? "")).toEqual({
       attempt: 1,
       offset: 7,
       text: "one\n\nevent: run.completed\ndata: {}\r\n",

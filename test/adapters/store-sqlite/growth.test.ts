@@ -1,6 +1,6 @@
 /** What a home costs must not grow with what it holds: bytes per step, and the rows a list has to walk over. */
 import { statSync } from "node:fs";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test } from "vitest";
 import { connectReader, databaseFile } from "../../../src/adapters/store-sqlite/connection.ts";
 import { LIST_QUERIES } from "../../../src/adapters/store-sqlite/list-reads.ts";
 import { newBody, runOfItsOwn, SampleJournal } from "../../runtime/store-samples.ts";
@@ -15,7 +15,9 @@ afterEach(() => temporary.dispose());
 test("a step late in a run takes no more bytes than an early one", async () => {
   const { runId, sessionId, writes } = runOfItsOwn();
   const journal = new SampleJournal(runId);
-  await (await temporary.open()).commit(writes, "barrier");
+  const store = await temporary.open();
+  await store.commit(writes, "barrier");
+  await store.close();
   const sizes: number[] = [];
   for (let block = 0; block < 3; block += 1) {
     const store = await temporary.open();
@@ -33,17 +35,21 @@ test("a step late in a run takes no more bytes than an early one", async () => {
   expect((third - second) / (second - first)).toBeLessThan(1.1);
 });
 
-describe("no list walks over rows it does not show", () => {
-  test.each(Object.entries(LIST_QUERIES))("%s", async (_, query) => {
-    await (await temporary.open()).close();
-    const db = connectReader(databaseFile(temporary.home));
-    const plan = db
-      .prepare(`EXPLAIN QUERY PLAN ${query}`)
-      .all()
-      .map((row) => String(row["detail"]));
-    db.close();
-    expect(plan).not.toEqual([]);
-    expect(plan.filter((step) => /SCAN/.test(step) && !/USING|^SCAN run_states$/.test(step))).toEqual([]);
-    expect(plan).toEqual([]);
-  });
+/** By a key, along an index of nothing but what is shown, or from the newest run on; never sorted afterwards. */
+const WAYS = [
+  /^SEARCH .* USING /,
+  /^SCAN . USING INDEX (pending_approvals|waiting_outbox|open_runs)/,
+  /^SCAN run_states$/,
+  /SUBQUERY/,
+];
+
+test("no list walks over rows it does not show", async () => {
+  await (await temporary.open()).close();
+  const db = connectReader(databaseFile(temporary.home));
+  for (const query of Object.values(LIST_QUERIES)) {
+    const plan = db.prepare(`EXPLAIN QUERY PLAN ${query}`).all();
+    const detours = plan.map((row) => String(row["detail"])).filter((step) => !WAYS.some((way) => way.test(step)));
+    expect([query, detours]).toEqual([query, []]);
+  }
+  db.close();
 });

@@ -43,18 +43,13 @@ async function expectRefusal(code: StoreErrorCode): Promise<string> {
 }
 
 describe("a new home", () => {
-  test("belongs to its owner alone, whatever the umask", async () => {
-    const umask = process.umask(0);
-    try {
-      const store = await temporary.open();
-      await store.commit([...runOfItsOwn().writes], "barrier");
-      const file = databaseFile(temporary.home);
-      expect(modeOf(temporary.home)).toBe("700");
-      for (const path of [file, `${file}-wal`, `${file}-shm`, lockFile(temporary.home)]) {
-        expect([path, modeOf(path)]).toEqual([path, "600"]);
-      }
-    } finally {
-      process.umask(umask);
+  test("belongs to its owner alone", async () => {
+    const store = await temporary.open();
+    await store.commit([...runOfItsOwn().writes], "barrier");
+    const file = databaseFile(temporary.home);
+    expect(modeOf(temporary.home)).toBe("700");
+    for (const path of [file, `${file}-wal`, `${file}-shm`, lockFile(temporary.home)]) {
+      expect([path, modeOf(path)]).toEqual([path, "600"]);
     }
   });
 

@@ -42,7 +42,7 @@ function box(tools: readonly Tool[] = [echo], maxTimeoutMs?: number) {
 
 function context(signal = new AbortController().signal): CallContext {
   const ids = { requestId: "req_1", runId: "run_1", agentId: "main" };
-  return { ...ids, timeoutMs: 1000, idempotencyKey: null, isRepeat: false, signal };
+  return { ...ids, timeoutMs: 1000, idempotencyKey: null, isRepeat: false, mayAct: true, signal };
 }
 
 async function planned(tools: readonly Tool[], name: string, args: Arguments): Promise<Planned> {

@@ -140,6 +140,7 @@ function runWrite(
         if (context.isRepeat && (await isInPlace(directory, { name, temporaryName, content }))) {
           return { path: shown, bytes: content.length, created: !overwrite };
         }
+        if (!context.mayAct) throw changed(shown);
         if (replaced !== undefined && (await inspectFile(directory, name))?.hash !== replaced) throw changed(shown);
         const mode = replaced === undefined ? "add" : "replace";
         const isPlaced = await placeFile(directory, { name, temporaryName, content, mode }, context.signal);

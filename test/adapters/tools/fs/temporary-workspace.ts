@@ -68,5 +68,6 @@ const CONTEXT: CallContext = {
   timeoutMs: 30_000,
   idempotencyKey: null,
   isRepeat: false,
+  mayAct: true,
   signal: new AbortController().signal,
 };

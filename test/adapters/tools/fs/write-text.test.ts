@@ -257,6 +257,16 @@ describe("repeated after a crash", () => {
     expect(await readdir(root)).toEqual(["a.txt"]);
   });
 
+  test("where the world has changed since, it says that it was done, or does nothing", async () => {
+    const { call, root } = await temporaryWorkspace();
+    const repeat = { isRepeat: true, mayAct: false, idempotencyKey: KEY };
+    const answer = await call("fs.write_text", { path: "a.txt", text: "new" }, repeat);
+    expect(answer).toMatchObject({ ok: false, error: { code: "policy.denied" } });
+    expect(await readdir(root)).toEqual([]);
+    await writeFile(join(root, "a.txt"), "new");
+    expect(await call("fs.write_text", { path: "a.txt", text: "new" }, repeat)).toMatchObject({ ok: true });
+  });
+
   test("what others wrote there meanwhile is left alone", async () => {
     const { call, root } = await temporaryWorkspace();
     await writeFile(join(root, "a.txt"), "theirs");

@@ -1,0 +1,53 @@
+import { describe, expect, test } from "vitest";
+import type { ProviderSettings } from "../../../src/boot/config/config.ts";
+import { resolveApiKey } from "../../../src/boot/config/resolve-api-key.ts";
+import { verifies } from "../../requirements.ts";
+
+const PROVIDER: ProviderSettings = {
+  enabled: true,
+  kind: "openai_compatible",
+  local: false,
+  startupValidation: "warn",
+  models: {},
+  defaults: {},
+};
+const from = (variables: Readonly<Record<string, string>>) => (name: string) => variables[name];
+
+describe("the key of a provider", () => {
+  verifies(["P-1.3"], "comes from its own variable, or is missing by that name", () => {
+    const asked: string[] = [];
+    const missing = resolveApiKey("moonshot", PROVIDER, (name) => {
+      asked.push(name);
+      return undefined;
+    });
+    expect(missing).toEqual({ ok: false, message: "Missing MOONSHOT_API_KEY" });
+    expect(asked).toEqual(["MOONSHOT_API_KEY"]);
+    expect(resolveApiKey("moonshot", PROVIDER, from({ MOONSHOT_API_KEY: "k" }))).toEqual({ ok: true, key: "k" });
+  });
+
+  test.each([
+    ["my-lab", PROVIDER, "Missing MY_LAB_API_KEY"],
+    ["lab", { ...PROVIDER, apiKeyEnv: "OTHER" }, "Missing OTHER"],
+    ["anthropic", { ...PROVIDER, kind: "anthropic" as const }, "Missing ANTHROPIC_API_KEY"],
+  ])("%s", (id, provider, message) => {
+    expect(resolveApiKey(id, provider, from({ MOONSHOT_API_KEY: "k" }))).toEqual({ ok: false, message });
+  });
+
+  test("where none is needed none is missed, and one that is there is used", () => {
+    for (const provider of [
+      { ...PROVIDER, local: true },
+      { ...PROVIDER, kind: "llama_cpp" as const },
+    ]) {
+      expect(resolveApiKey("lab", provider, from({}))).toEqual({ ok: true, key: null });
+    }
+    const provider = { ...PROVIDER, local: true };
+    expect(resolveApiKey("lab", provider, from({ LAB_API_KEY: "k" }))).toEqual({ ok: true, key: "k" });
+  });
+
+  test.each(["k\n", "k k", "k\u0000", "kö"])("%j fits no header, and is not shown", (key) => {
+    expect(resolveApiKey("lab", PROVIDER, from({ LAB_API_KEY: key }))).toEqual({
+      ok: false,
+      message: "LAB_API_KEY holds blanks or unprintable characters",
+    });
+  });
+});

@@ -1,0 +1,75 @@
+import { describe, expect, test } from "vitest";
+import { resolveConfiguredModelRef } from "../../../src/boot/config/resolve-configured-model-ref.ts";
+import { verifies } from "../../requirements.ts";
+import { MOONSHOT_CONFIG, readOk } from "./example-config.ts";
+
+const MODEL = "{contextWindow: 1000, maxOutputTokens: 10}";
+const provider = (...models: readonly string[]): string =>
+  `{baseUrl: "http://127.0.0.1:1/v1", models: {${models.map((name) => `"${name}": ${MODEL}`).join(", ")}}}`;
+
+describe("a model reference", () => {
+  verifies(["P-1.4"], "resolves into provider, model and what the model can do, from either form", () => {
+    const config = readOk(MOONSHOT_CONFIG);
+    const fromText = resolveConfiguredModelRef(config, "moonshot:kimi-k1-32k");
+    expect(fromText).toMatchObject({
+      ok: true,
+      resolved: {
+        ref: "moonshot:kimi-k1-32k",
+        providerId: "moonshot",
+        modelId: "kimi-k1-32k",
+        model: { contextWindow: 32768, maxOutputTokens: 4096, supportsTools: true },
+      },
+    });
+    expect(resolveConfiguredModelRef(config, { provider: "moonshot", model: "kimi-k1-32k" })).toEqual(fromText);
+  });
+
+  verifies(["P-1.1"], "moonshot is openai_compatible at its own address, without being told so", () => {
+    const config = readOk(`{models: {providers: {moonshot: {models: {k: ${MODEL}}}}}}`);
+    expect(resolveConfiguredModelRef(config, "moonshot:k")).toMatchObject({
+      resolved: { provider: { kind: "openai_compatible", baseUrl: "https://api.moonshot.cn/v1" } },
+    });
+  });
+
+  test("splits at the first colon", () => {
+    const config = readOk(`{models: {providers: {local: ${provider("llama3:8b")}}}}`);
+    expect(resolveConfiguredModelRef(config, "local:llama3:8b")).toMatchObject({ resolved: { modelId: "llama3:8b" } });
+  });
+
+  test("a provider's model file is its models', unless they have one", () => {
+    const config = readOk(
+      "{models: {providers: {g: {kind: 'llama_cpp', modelPath: '/a', models: {" +
+        "m: {contextWindow: 1000, maxOutputTokens: 9}, n: {contextWindow: 1000, maxOutputTokens: 9, modelPath: '/b'}}}}}}",
+    );
+    expect(resolveConfiguredModelRef(config, "g:m")).toMatchObject({ resolved: { model: { modelPath: "/a" } } });
+    expect(resolveConfiguredModelRef(config, "g:n")).toMatchObject({ resolved: { model: { modelPath: "/b" } } });
+  });
+
+  test.each([
+    ["{}", "builtin:demo"],
+    [`{models: {default: "builtin:demo", providers: {p: ${provider("m")}}}}`, "builtin:demo"],
+    [`{models: {default: "p:b", providers: {p: ${provider("a", "b")}}}}`, "p:b"],
+    [`{models: {providers: {p: ${provider("m")}}}}`, "p:m"],
+    [MOONSHOT_CONFIG, "moonshot:kimi-k1-128k"],
+    [`{models: {providers: {p: ${provider("m")}, q: {baseUrl: "http://x", enabled: false}}}}`, "p:m"],
+  ])("none at all: %s means %s", (text, ref) => {
+    expect(resolveConfiguredModelRef(readOk(text), null)).toMatchObject({ resolved: { ref } });
+  });
+
+  verifies(["P-0"], "nothing is ever taken in the place of what is missing", () => {
+    const refusals = [
+      [`{models: {providers: {p: ${provider("a", "b")}}}}`, null, "model.unset"],
+      [`{models: {providers: {p: ${provider("m")}, q: ${provider("m")}}}}`, null, "model.unset"],
+      ["{models: {providers: {p: {baseUrl: 'http://x', enabled: false}}}}", null, "model.unset"],
+      [`{models: {providers: {p: ${provider("m")}}}}`, "p:n", "model.unknown"],
+      [`{models: {providers: {p: ${provider("m")}}}}`, "q:m", "model.unknown"],
+      [`{models: {providers: {p: ${provider("m")}}}}`, "m", "model.unknown"],
+      [`{models: {providers: {p: ${provider("m")}}}}`, "p:__proto__", "model.unknown"],
+      [`{models: {providers: {p: ${provider("m")}}}}`, "constructor:m", "model.unknown"],
+      ["{models: {providers: {p: {baseUrl: 'http://x', enabled: false}}}}", "p:m", "model.disabled"],
+      ["{models: {providers: {builtin: {kind: 'builtin', enabled: false}}}}", null, "model.disabled"],
+    ] as const;
+    for (const [text, ref, code] of refusals) {
+      expect(resolveConfiguredModelRef(readOk(text), ref), `${ref} in ${text}`).toMatchObject({ ok: false, code });
+    }
+  });
+});
