@@ -4,7 +4,13 @@ import type { Action, OptionSpec } from "./command.ts";
 import type { CatalogueRow } from "./command-catalogue.ts";
 import { COMMON_OPTIONS } from "./parse-arguments.ts";
 
-const EXAMPLES = ["surety config get gateway.port", "surety config set models.default builtin:demo"];
+const EXAMPLES: readonly string[] = [
+  "surety start",
+  'surety run "list files"',
+  'surety run "write hello to a.txt" --approve fs.write_text',
+  "surety runs ls",
+  "surety verify --home",
+];
 
 export function helpOverview(catalogue: readonly CatalogueRow[], style: Style): string {
   const sections = [...new Set(catalogue.map(({ section }) => section))];

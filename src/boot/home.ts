@@ -26,7 +26,8 @@ export interface Home {
 }
 
 const PRIVATE_DIRECTORY = 0o700;
-const PRIVATE_FILE = 0o600;
+/** Narrowing takes bits away and gives none: a home that its owner made read-only stays so. */
+const OWNERS = 0o700;
 const OTHERS = 0o077;
 
 export function findHome(option: string | undefined, readVariable: ReadVariable): Home {
@@ -75,7 +76,7 @@ async function openDirectory(path: string): Promise<void> {
   try {
     await makeDirectory(path);
     const { mode } = await stat(path);
-    if ((mode & OTHERS) !== 0) await chmod(path, PRIVATE_DIRECTORY);
+    if ((mode & OTHERS) !== 0) await chmod(path, mode & OWNERS);
     await access(path, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (error) {
     throw homeUnusable(path, whyUnusable(error), error);
@@ -110,7 +111,7 @@ async function exists(path: string): Promise<boolean> {
 async function narrowFile(path: string): Promise<void> {
   try {
     const { mode } = await stat(path);
-    if ((mode & OTHERS) !== 0) await chmod(path, PRIVATE_FILE);
+    if ((mode & OTHERS) !== 0) await chmod(path, mode & OWNERS);
   } catch (error) {
     if (systemCodeOf(error) === "ENOENT") return;
     throw homeUnusable(path, whyUnusable(error), error);

@@ -43,6 +43,15 @@ describe("opening a home", () => {
     await openHome(home);
   });
 
+  test("narrowing gives no right that was not there", async () => {
+    const home = await temporaryHome();
+    await mkdir(home.directory);
+    await openHome(home);
+    await chmod(home.workspace, 0o555);
+    await openHome(home).catch((error: unknown) => expect(error).toMatchObject({ code: "home.unusable" }));
+    expect(await modeOf(home.workspace)).toBe("500");
+  });
+
   test("files with secrets in them are narrowed", async () => {
     const home = await temporaryHome();
     await mkdir(home.directory);

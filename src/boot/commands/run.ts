@@ -1,6 +1,6 @@
 /** `surety run "message"`: one run, shown as it happens; through the gateway when one runs on this home. */
-import { progressPrinter } from "../../adapters/terminal/progress-printer.ts";
-import { type TerminalApprover, terminalApprover } from "../../adapters/terminal/terminal-approver.ts";
+import { type ProgressPrinter, progressPrinter } from "../../adapters/terminal/progress-printer.ts";
+import { terminalApprover } from "../../adapters/terminal/terminal-approver.ts";
 import type { Assistant, ContractOverrides, RunRequest } from "../../assistant/assistant.ts";
 import type { RunRecord } from "../../kernel/journal/views/run-record.ts";
 import type { ApprovalId, RunId } from "../../kernel/vocabulary/identifiers.ts";
@@ -50,8 +50,10 @@ async function performRun(context: CommandContext): Promise<number> {
     if (!submitted.ok) throw refusal(submitted.code, submitted.message);
     const stopListening = onInterrupt(() => assistant.cancel(submitted.runId, "operator"));
     try {
-      if (isRemote && approver.isReachable()) askRemotely(assistant, submitted.runId, approver);
-      const record = await follow(context, assistant, submitted.runId);
+      const printer = printerFor(context);
+      const ask = approver.isReachable() ? approver.ask : printer.showWaiting;
+      const stopLooking = isRemote ? lookForQuestions(assistant, submitted.runId, ask) : () => {};
+      const record = await follow(assistant, submitted.runId, printer).finally(stopLooking);
       if (isJson) output.json(record);
       return exitCodeOf(record);
     } finally {
@@ -89,13 +91,12 @@ function overridesOf(required: readonly string[], isForbidden: boolean, isStrict
   return { ...strict, toolPolicy: "required", requiredEffects: required.map((tool) => ({ tool })) };
 }
 
-async function follow(
-  { isJson, output, streams }: CommandContext,
-  assistant: Assistant,
-  runId: RunId,
-): Promise<RunRecord> {
+function printerFor({ isJson, output, streams }: CommandContext): ProgressPrinter {
   const progress = isJson && streams.stderr.isTTY !== true ? { write: () => {} } : streams.stderr;
-  const printer = progressPrinter({ progress, answer: isJson ? null : streams.stdout, style: output.remarkStyle });
+  return progressPrinter({ progress, answer: isJson ? null : streams.stdout, style: output.remarkStyle });
+}
+
+async function follow(assistant: Assistant, runId: RunId, printer: ProgressPrinter): Promise<RunRecord> {
   const news = await assistant.watch(runId, 0, new AbortController().signal);
   for await (const item of news ?? []) printer.show(item);
   const record = await assistant.run(runId);
@@ -108,22 +109,25 @@ const ASK_PAGE = { limit: 100, offset: 0 };
 const LOOK_AGAIN_MS = 300;
 
 /** Beside a gateway the questions of this run are looked for, and put before whoever sits at this terminal. */
-function askRemotely(assistant: Assistant, runId: RunId, approver: TerminalApprover): void {
+function lookForQuestions(assistant: Assistant, runId: RunId, ask: (card: ApprovalCard) => void): () => void {
   const asked = new Set<ApprovalId>();
+  let isOver = false;
   const look = async (): Promise<void> => {
     for (const card of await assistant.approvals(ASK_PAGE)) {
       if (card.runId !== runId || asked.has(card.id)) continue;
       asked.add(card.id);
-      approver.ask(card);
+      ask(card);
     }
-    // Closed, when the run has ended.
-    if (approver.isReachable()) systemClock.wake(LOOK_AGAIN_MS, lookSafely);
+    if (!isOver) systemClock.wake(LOOK_AGAIN_MS, lookSafely);
   };
   // A gateway that is gone is noticed by whoever follows the run.
   const lookSafely = (): void => {
     look().catch(() => {});
   };
   lookSafely();
+  return () => {
+    isOver = true;
+  };
 }
 
 async function answer(assistant: Assistant, card: ApprovalCard, decision: "allow"): Promise<void> {

@@ -1,5 +1,6 @@
 /** `surety start`: the gateway of a home, until it is told to stop. */
 import { createGateway, type Listening } from "../../adapters/gateway/create-gateway.ts";
+import type { Tool } from "../../adapters/tools/define-tool.ts";
 import { EXIT, usageError } from "../boot-error.ts";
 import type { Action, CommandContext } from "../command.ts";
 import { announceAddress, withdrawAddress } from "../gateway-address.ts";
@@ -14,20 +15,25 @@ import { loadToken } from "../token.ts";
 /** For requests that are being answered; runs wait for effects in flight a little longer. */
 const GATEWAY_GRACE_MS = 2_000;
 
-export const start: Action = {
-  summary: "run the gateway on this home",
-  arguments: [],
-  options: {
-    host: { type: "string", value: "H", summary: "listen here instead of 127.0.0.1" },
-    port: { type: "string", value: "N", summary: "listen on this port; 0 takes any that is free" },
-    store: { type: "string", value: "URL", summary: "where to keep everything (default sqlite, in the home)" },
-    workers: { type: "string", value: "N", summary: "runs at work at once; 0 accepts without working" },
-  },
-  examples: ["surety start", "surety start --port 8080 --home ~/work/.surety"],
-  run: performStart,
-};
+export const start: Action = startWith([]);
 
-async function performStart(context: CommandContext): Promise<number> {
+/** A gateway that has these tools beside the built-in ones. */
+export function startWith(moreTools: readonly Tool[]): Action {
+  return {
+    summary: "run the gateway on this home",
+    arguments: [],
+    options: {
+      host: { type: "string", value: "H", summary: "listen here instead of 127.0.0.1" },
+      port: { type: "string", value: "N", summary: "listen on this port; 0 takes any that is free" },
+      store: { type: "string", value: "URL", summary: "where to keep everything (default sqlite, in the home)" },
+      workers: { type: "string", value: "N", summary: "runs at work at once; 0 accepts without working" },
+    },
+    examples: ["surety start", "surety start --port 8080 --home ~/work/.surety"],
+    run: (context) => performStart(context, moreTools),
+  };
+}
+
+async function performStart(context: CommandContext, moreTools: readonly Tool[]): Promise<number> {
   const { home, options, output, streams, isJson } = context;
   const address = { host: options.text("host"), port: options.integer("port", 0, 65_535) };
   const workers = options.integer("workers", 0, 1024);
@@ -36,8 +42,9 @@ async function performStart(context: CommandContext): Promise<number> {
   const { config, readVariable } = await loadSettings(context);
   const token = await loadToken(home, readVariable, systemRandomness);
   const report = defectReporter(streams);
+  const surroundings = { clock: systemClock, random: systemRandomness, onDefect: report, moreTools };
   const assistant = await openLastingAssistant(
-    { home, config, readVariable, token, workers, clock: systemClock, random: systemRandomness, onDefect: report },
+    { home, config, readVariable, token, workers, ...surroundings },
     (line) => output.remark(line),
   );
   let listening: Listening;

@@ -6,7 +6,7 @@
  */
 export type ConfigPath = readonly string[];
 
-const STEP = /(?:^|\.)([^.[\]"\s]+)|(?:^|\.)?\[("(?:[^"\\]|\\.)*"|[0-9]+)\]/y;
+const STEP = /(?:^|(?<!^)\.)([^.[\]"\s]+)|\[("(?:[^"\\]|\\.)*"|[0-9]+)\]/y;
 const PLAIN = /^[^.[\]"\s\p{C}]+$/u;
 
 /** Null when it is no path. */

@@ -66,11 +66,11 @@ function parse(text: string, file: string): Reading<unknown> {
     return { ok: true, value: JSON5.parse<unknown>(text) };
   } catch (error) {
     if (!(error instanceof SyntaxError) || !("lineNumber" in error) || !("columnNumber" in error)) throw error;
-    const { lineNumber, columnNumber } = error;
-    // The library's message quotes the character it stumbled over, which may be part of a key.
+    const [line, column] = [Number(error.lineNumber), Number(error.columnNumber)];
+    // The library's own message quotes the character it stumbled over, which may be part of a key.
+    if (column === 0) return refuse(syntaxProblem(file, line - 1, "has a text that does not end on its line"));
     const isCutOff = error.message.includes("end of input");
-    const what = isCutOff ? "ends too early" : `is no JSON5 at column ${columnNumber}`;
-    return refuse(syntaxProblem(file, Number(lineNumber), what));
+    return refuse(syntaxProblem(file, line, isCutOff ? "ends too early" : `is no JSON5 at column ${column}`));
   }
 }
 

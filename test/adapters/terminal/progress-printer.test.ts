@@ -1,0 +1,195 @@
+import { describe, expect, test } from "vitest";
+import { progressPrinter } from "../../../src/adapters/terminal/progress-printer.ts";
+import { styleFor } from "../../../src/adapters/terminal/style.ts";
+import type { RunNews } from "../../../src/assistant/assistant.ts";
+import type { LifecycleEvent } from "../../../src/kernel/journal/views/lifecycle-events.ts";
+import type { RunRecord } from "../../../src/kernel/journal/views/run-record.ts";
+
+const PLAIN = styleFor({}, true);
+
+const RECORD: RunRecord = {
+  id: "run_1",
+  agent_id: "main",
+  session_id: "s",
+  status: "completed",
+  outcome: "COMPLETED_WITH_TOOLS",
+  reason: null,
+  output: "Hello there.",
+  artifact_path: "",
+  duration_ms: 1234,
+  tool_calls: 1,
+  provider: "builtin",
+  model: "demo",
+  thinking_mode: "never",
+  contract_hash: "c",
+  head_hash: "h",
+  state_digest: "d",
+  trace: { tool_execution_results: [] },
+};
+
+type PayloadOf<Type extends LifecycleEvent["event_type"]> = Extract<LifecycleEvent, { event_type: Type }>["payload"];
+
+function event<Type extends LifecycleEvent["event_type"]>(event_type: Type, payload: PayloadOf<Type>): RunNews {
+  const common = { event_id: "e", ts: "t", run_id: "run_1", agent_id: "main", seq: 1 };
+  return { kind: "event", event: { ...common, event_type, payload } as LifecycleEvent };
+}
+const delta = (text: string, attempt = 1): RunNews => ({ kind: "delta", attempt, offset: 0, text });
+
+const CREATED = event("run.created", { session_id: "s", principal: "p", message_ref: null, contract_hash: "c" });
+const asked = (attempt: number) =>
+  event("model.requested", {
+    step_id: "1",
+    attempt,
+    mode: "normal",
+    prompt_head: "",
+    max_output_tokens: 1,
+    constraint_hash: "",
+  });
+const called = (over: Partial<PayloadOf<"tool.call">>) =>
+  event("tool.call", {
+    step_id: "1",
+    call_id: "c",
+    tool: "fs.read_text",
+    args_ref: "a",
+    plan_hash: null,
+    policy_id: "risk",
+    decision: "allow",
+    approval: null,
+    ...over,
+  });
+const ended = (over: Partial<PayloadOf<"tool.result">>) =>
+  event("tool.result", {
+    step_id: "1",
+    call_id: "c",
+    tool: "fs.read_text",
+    ok: true,
+    ended_by: "tool",
+    output_ref: null,
+    output_bytes: 1500,
+    truncated: false,
+    duration_ms: 12,
+    error: null,
+    child: null,
+    ...over,
+  });
+
+/** Both streams in one text, as a terminal shows them; `answers` is what went to the answer's alone. */
+function screen(isTTY: boolean, hasAnswer = true) {
+  let shown = "";
+  let answers = "";
+  const write = (text: string): void => {
+    shown += text;
+  };
+  const progress = { isTTY, write };
+  const answer = {
+    isTTY,
+    write(text: string) {
+      write(text);
+      answers += text;
+    },
+  };
+  const printer = progressPrinter({ progress, answer: hasAnswer ? answer : null, style: PLAIN });
+  return { printer, shown: () => shown, answers: () => answers };
+}
+
+describe("the progress of a run", () => {
+  test("is told in words", () => {
+    const { printer, shown } = screen(false);
+    const news = [
+      CREATED,
+      asked(1),
+      called({}),
+      ended({}),
+      asked(2),
+      called({ tool: "fs.write_text", approval: { id: "a", decision: "allow", by: "terminal" } }),
+      ended({ tool: "fs.write_text", truncated: true }),
+      called({ tool: "shell.exec", decision: "deny" }),
+      ended({
+        tool: "shell.exec",
+        ok: false,
+        error: { code: "policy.denied", message: "not allowed", message_ref: null },
+      }),
+    ];
+    for (const piece of news) printer.show(piece);
+    printer.finish(RECORD);
+    expect(shown().split("\n")).toEqual([
+      "run run_1",
+      "thinking",
+      "calling fs.read_text",
+      "fs.read_text done in 12 ms, 1.5 kB",
+      "thinking (attempt 2)",
+      "calling fs.write_text, allowed by terminal",
+      "fs.write_text done in 12 ms, 1.5 kB, truncated",
+      "shell.exec denied by policy risk",
+      "shell.exec failed: policy.denied: not allowed",
+      "Hello there.",
+      "COMPLETED_WITH_TOOLS · 1 tool call · 1.2 s · builtin:demo · run_1",
+      "",
+    ]);
+  });
+
+  test("a failed run says why", () => {
+    const { printer, shown } = screen(false);
+    printer.finish({
+      ...RECORD,
+      status: "failed",
+      outcome: "FAILED_TIMEOUT",
+      reason: "run.timeout",
+      output: "",
+      tool_calls: 0,
+    });
+    expect(shown()).toBe("FAILED_TIMEOUT (run.timeout) · 0 tool calls · 1.2 s · builtin:demo · run_1\n");
+  });
+
+  test("foreign words move no cursor", () => {
+    const { printer, shown } = screen(true);
+    printer.show(called({ tool: "x\u001b[2J\ny" }));
+    printer.show(ended({ error: { code: "timeout", message: "a\r\nb\u009b", message_ref: null } }));
+    printer.show(delta("live \u001b[31m"));
+    printer.finish({ ...RECORD, output: "other \u001b]0;x\u0007", model: "m\u001b" });
+    expect(shown()).not.toMatch(/[\u001b\u009b\u0007\r]/);
+  });
+});
+
+describe("the answer", () => {
+  test("appears as it is written, once", () => {
+    const { printer, shown, answers } = screen(true);
+    for (const piece of [delta("Hello "), delta("there.")]) printer.show(piece);
+    expect(answers()).toBe("Hello there.");
+    printer.finish(RECORD);
+    expect(answers()).toBe("Hello there.\n");
+    expect(shown()).toMatch(/^Hello there\.\nCOMPLETED_WITH_TOOLS/);
+  });
+
+  test("an attempt that was given up is marked, and the recorded answer wins", () => {
+    const { printer, shown } = screen(true);
+    printer.show(delta("Hel", 1));
+    printer.show(delta("Good ", 2));
+    printer.finish({ ...RECORD, output: "Good day." });
+    expect(shown()).toMatch(
+      /^Hel\n\(the model starts over\)\nGood \n\(the answer as it was recorded\)\nGood day\.\nCOMPLETED/,
+    );
+  });
+
+  test("an emoji in two pieces stays one", () => {
+    const { printer, answers } = screen(true);
+    printer.show(delta("a\ud83d"));
+    expect(answers()).toBe("a");
+    printer.show(delta("\ude42"));
+    expect(answers()).toBe("a🙂");
+  });
+
+  test("into a file or a pipe it goes whole and as it is", () => {
+    const { printer, answers } = screen(false);
+    printer.show(delta("Hel"));
+    printer.finish({ ...RECORD, output: "Hello\u001b[0m\n" });
+    expect(answers()).toBe("Hello\u001b[0m\n");
+  });
+
+  test("is left out where nobody wants it", () => {
+    const { printer, shown } = screen(true, false);
+    printer.show(delta("Hello"));
+    printer.finish(RECORD);
+    expect(shown()).toMatch(/^COMPLETED_WITH_TOOLS/);
+  });
+});

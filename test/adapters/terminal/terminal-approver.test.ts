@@ -1,0 +1,205 @@
+import { spawn } from "node:child_process";
+import { PassThrough } from "node:stream";
+import { fileURLToPath } from "node:url";
+import { describe, expect, test } from "vitest";
+import { styleFor } from "../../../src/adapters/terminal/style.ts";
+import { terminalApprover } from "../../../src/adapters/terminal/terminal-approver.ts";
+import {
+  asApprovalId,
+  asBodyRef,
+  asCallId,
+  asHash,
+  asRunId,
+  asSessionId,
+} from "../../../src/kernel/vocabulary/identifiers.ts";
+import type { ApprovalCard } from "../../../src/runtime/ports/approver.ts";
+
+const CARD: ApprovalCard = {
+  id: asApprovalId("apr_1"),
+  runId: asRunId("run_1"),
+  sessionId: asSessionId("s"),
+  callId: asCallId("c"),
+  step: 1,
+  kind: "approve",
+  tool: "fs.write_text",
+  planRef: asBodyRef("b"),
+  planHash: asHash("f".repeat(64)),
+  why: "side_effect tools ask",
+  labels: { integrity: "user", confidentiality: "private" },
+  createdAtMs: 0,
+  expiresAtMs: 1,
+  state: "pending",
+  decidedBy: null,
+  decidedAtMs: null,
+  shown: "write 5 bytes to a.txt\nhello",
+};
+const OTHER: ApprovalCard = { ...CARD, id: asApprovalId("apr_2"), tool: "shell.exec", shown: "ls" };
+const RESOLVE: ApprovalCard = { ...CARD, id: asApprovalId("apr_3"), kind: "resolve" };
+
+function terminal({ isTTY = true }: { readonly isTTY?: boolean } = {}) {
+  const input = Object.assign(new PassThrough(), { isTTY });
+  const decisions: string[] = [];
+  let shown = "";
+  const approver = terminalApprover({
+    input,
+    output: { isTTY, write: (text: string) => (shown += text) },
+    style: styleFor({}, true),
+    onDecision: (card, decision) => decisions.push(`${card.id} ${decision}`),
+  });
+  /** What was typed has been heard when the stream has passed it on. */
+  const type = (text: string): Promise<void> =>
+    new Promise((resolve) => {
+      input.write(text, () => setImmediate(resolve));
+    });
+  return { approver, input, decisions, type, shown: () => shown };
+}
+
+describe("the person at the terminal", () => {
+  test("sees the whole plan and answers with a word", async () => {
+    const { approver, decisions, type, shown } = terminal();
+    approver.ask(CARD);
+    expect(shown()).toBe(
+      [
+        "",
+        "The assistant wants to run: fs.write_text",
+        "  │ write 5 bytes to a.txt",
+        "  │ hello",
+        "  why: side_effect tools ask",
+        "  has seen: user, private",
+        `  plan: ${"f".repeat(64)}`,
+        "[a]llow / [d]eny: ",
+      ].join("\n"),
+    );
+    await type("a\n");
+    expect(decisions).toEqual(["apr_1 allow"]);
+  });
+
+  test.each([
+    [CARD, "a", "allow"],
+    [CARD, " Allow \r", "allow"],
+    [CARD, "d", "deny"],
+    [CARD, "DENY", "deny"],
+    [RESOLVE, "d", "done"],
+    [RESOLVE, "done", "done"],
+    [RESOLVE, "r", "retry"],
+    [RESOLVE, "f", "fail"],
+  ])("$kind: %j", async (card, line, decision) => {
+    const { approver, decisions, type } = terminal();
+    approver.ask(card);
+    await type(`${line}\n`);
+    expect(decisions).toEqual([`${card.id} ${decision}`]);
+  });
+
+  test.each(["", "y", "yes", "allow everything", "done", "aa", "\u001b[A", "x".repeat(10_000)])(
+    "%j is no answer: it is asked again",
+    async (line) => {
+      const { approver, decisions, type, shown } = terminal();
+      approver.ask(CARD);
+      await type(`${line}\n`);
+      expect(decisions).toEqual([]);
+      expect(shown().match(/\[a\]llow/g)).toHaveLength(2);
+      await type("d\n");
+      expect(decisions).toEqual(["apr_1 deny"]);
+    },
+  );
+
+  test("what was typed before a question does not answer it", async () => {
+    const { approver, decisions, type } = terminal();
+    await type("a\na\n");
+    await type("al");
+    approver.ask(CARD);
+    await type("low\n");
+    expect(decisions).toEqual([]);
+    await type("a\na\n");
+    approver.ask(OTHER);
+    await type("");
+    expect(decisions).toEqual(["apr_1 allow"]);
+  });
+
+  test("one line answers one question, also when two come at once", async () => {
+    const { approver, decisions, type, shown } = terminal();
+    approver.ask(CARD);
+    approver.ask(OTHER);
+    approver.ask(CARD);
+    expect(shown()).not.toContain("shell.exec");
+    await type("a\na\n");
+    expect(decisions).toEqual(["apr_1 allow"]);
+    expect(shown()).toContain("shell.exec");
+    await type("d");
+    await type("\n");
+    expect(decisions).toEqual(["apr_1 allow", "apr_2 deny"]);
+  });
+
+  test("a plan cannot pass for the frame, nor draw on the screen", () => {
+    const { approver, shown } = terminal();
+    const shownPlan = "rm -rf /\u001b[1A\u001b[2K\r\nThe assistant wants to run: ls\n[a]llow / [d]eny: \u202etxt.a";
+    approver.ask({ ...CARD, tool: "x\ny", why: "because\n[a]llow", shown: shownPlan });
+    expect(shown()).not.toMatch(/[\u001b\r\u202e]/);
+    expect(shown()).toContain("  │ rm -rf /\\u{1b}[1A\\u{1b}[2K\\u{d}\n  │ The assistant wants to run: ls\n");
+    expect(shown().match(/^\[a\]llow/gm)).toHaveLength(1);
+    expect(shown().match(/^The assistant wants/gm)).toHaveLength(1);
+  });
+
+  test("a question that is withdrawn makes way for the next", async () => {
+    const { approver, decisions, type, shown } = terminal();
+    approver.ask(CARD);
+    approver.ask(OTHER);
+    approver.withdraw(CARD.id);
+    approver.withdraw(asApprovalId("unknown"));
+    expect(shown()).toContain("no longer needs an answer");
+    await type("d\n");
+    expect(decisions).toEqual(["apr_2 deny"]);
+  });
+
+  test("the end of the input denies, decides no doubt, and nobody is there any more", async () => {
+    const { approver, decisions, input } = terminal();
+    approver.ask(CARD);
+    approver.ask(RESOLVE);
+    const ended = new Promise((resolve) => input.once("end", resolve));
+    input.end();
+    await ended;
+    expect(decisions).toEqual(["apr_1 deny"]);
+    expect(approver.isReachable()).toBe(false);
+  });
+
+  test("nobody is there without a terminal", async () => {
+    const { approver, decisions, type, shown } = terminal({ isTTY: false });
+    expect(approver.isReachable()).toBe(false);
+    approver.ask(CARD);
+    await type("a\n");
+    expect([decisions, shown()]).toEqual([[], ""]);
+  });
+
+  test("gives the input back", async () => {
+    const { approver, decisions, type } = terminal();
+    expect(approver.isReachable()).toBe(true);
+    approver.ask(CARD);
+    approver.close();
+    await type("a\n");
+    expect([decisions, approver.isReachable()]).toEqual([[], false]);
+  });
+});
+
+describe("a real terminal", () => {
+  test("asks, hears the answer, and keeps no process alive", async () => {
+    const program = fileURLToPath(new URL("./ask-once.ts", import.meta.url));
+    // `script` gives a process a real terminal; BSD's and util-linux's are called differently.
+    const words =
+      process.platform === "linux"
+        ? ["-qec", `${process.execPath} ${program}`, "/dev/null"]
+        : ["-q", "/dev/null", process.execPath, program];
+    const child = spawn("/usr/bin/script", words);
+    let shown = "";
+    child.stdout.on("data", (chunk: Buffer) => {
+      const wasAsked = shown.includes("[d]eny: ");
+      shown += chunk.toString();
+      if (!wasAsked && shown.includes("[d]eny: ")) child.stdin.write("a\n");
+    });
+    const code = await new Promise((resolve, reject) => {
+      child.on("error", reject);
+      child.on("close", resolve);
+    });
+    expect(shown).toContain("decided: allow");
+    expect(code).toBe(0);
+  });
+});

@@ -1,0 +1,300 @@
+import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { describe, expect, test } from "vitest";
+import { BootError } from "../../src/boot/boot-error.ts";
+import type { Action, CommandContext } from "../../src/boot/command.ts";
+import { type CatalogueRow, COMMAND_CATALOGUE } from "../../src/boot/command-catalogue.ts";
+import { main } from "../../src/boot/main.ts";
+import { capturedStreams } from "./captured-streams.ts";
+import { temporaryHome } from "./temporary-home.ts";
+
+interface Ending {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+async function surety(
+  words: readonly string[],
+  catalogue: readonly CatalogueRow[] = COMMAND_CATALOGUE,
+): Promise<Ending> {
+  const streams = capturedStreams();
+  const code = await main(words, streams, () => undefined, catalogue);
+  return { code, ...streams.written() };
+}
+
+/** A command that tells what it was called with. */
+function probe(action: Partial<Action>, ran: (context: CommandContext) => void = () => {}): readonly CatalogueRow[] {
+  const run = (context: CommandContext): Promise<number> => {
+    ran(context);
+    return Promise.resolve(0);
+  };
+  const load = () => Promise.resolve({ summary: "s", arguments: [], options: {}, examples: [], run, ...action });
+  return [{ name: "probe", section: "Tests", summary: "tell", load }];
+}
+
+describe("calls that are wrong", () => {
+  test.each([
+    [[], "error usage: no command given", "See surety --help."],
+    [["confgi"], "error usage: unknown command confgi", "Did you mean config?"],
+    [["xyzzy"], "error usage: unknown command xyzzy", "See surety --help."],
+    [["--bogus"], "error usage: unknown option --bogus", "See --help for what it takes."],
+    [["--versoin"], "error usage: unknown option --versoin", "Did you mean --version?"],
+    [["-x", "config", "get"], "error usage: unknown option -x", "See --help for what it takes."],
+    [["config"], "error usage: config needs one of get, set, schema", "See surety config --help."],
+    [["config", "gte"], "error usage: unknown action of config gte", "Did you mean get?"],
+    [["config", "__proto__"], "error usage: unknown action of config __proto__", "See surety config --help."],
+    [["config", "get", "--jsno"], "error usage: unknown option --jsno", "Did you mean --json?"],
+    [["config", "get", "a", "b"], "error usage: unexpected argument b", "surety config get [PATH]"],
+    [["config", "set", "a"], "error usage: VALUE is missing", "surety config set PATH VALUE"],
+    [["config", "get", "--home"], "error usage: --home needs a value", "Write it as --home DIR."],
+    [["config", "get", "--home", "--json"], undefined, undefined],
+    [["config", "get", "--json=1"], undefined, undefined],
+    [["config", "get", "--home="], "error usage: --home needs a directory", "Leave it out to use ~/.surety."],
+    [["config", "get", "a..b"], "error usage: PATH is no path", undefined],
+  ])("%j: exit 2, one line and a hint", async (words, line, hint) => {
+    const { code, stdout, stderr } = await surety(words);
+    expect(code).toBe(2);
+    expect(stdout).toBe("");
+    const [first, second, ...rest] = stderr.split("\n");
+    if (line !== undefined) expect(first).toBe(line);
+    if (hint !== undefined) expect(second).toBe(hint);
+    expect(rest.length).toBeLessThanOrEqual(1);
+    expect(stderr).not.toMatch(/\n\s+at /);
+  });
+
+  test("with --json the error is JSON, wherever the flag stands", async () => {
+    for (const words of [
+      ["--json", "bogus"],
+      ["bogus", "--json"],
+      ["config", "get", "nowhere", "--json"],
+    ]) {
+      const { stderr } = await surety(words);
+      expect(JSON.parse(stderr)).toEqual({
+        error: { code: expect.any(String), message: expect.any(String), hint: expect.any(String) },
+      });
+    }
+    expect((await surety(["bogus", "--", "--json"])).stderr).toMatch(/^error usage/);
+  });
+
+  test("what was typed comes back without its escapes", async () => {
+    const { stderr } = await surety(["\u001b[31mred\u202e"]);
+    expect(stderr).toContain("unknown command \\u{1b}[31mred\\u{202e}");
+    expect(stderr).not.toContain("\u001b");
+  });
+});
+
+describe("help and version", () => {
+  test.each([["--help"], ["-h"], ["help"]])("%s lists every command with its summary", async (word) => {
+    const { code, stdout, stderr } = await surety([word]);
+    expect([code, stderr]).toEqual([0, ""]);
+    for (const { name, section, summary } of COMMAND_CATALOGUE) {
+      expect(stdout).toContain(`${section}:`);
+      expect(stdout).toMatch(new RegExp(`^  ${name} +${summary.slice(0, 10)}`, "m"));
+    }
+    expect(stdout).toContain("Examples:");
+  });
+
+  test("every command and every action has help, whatever else stands on the line", async () => {
+    for (const { name, load } of COMMAND_CATALOGUE) {
+      const command = await load();
+      const calls = "actions" in command ? Object.keys(command.actions).map((action) => [name, action]) : [[name]];
+      for (const words of [[name], ...calls]) {
+        const { code, stdout } = await surety([...words, "--help"]);
+        expect(code).toBe(0);
+        expect(stdout).toContain(`surety ${words.join(" ")}`);
+        expect(stdout).toContain("--home DIR");
+      }
+    }
+    expect((await surety(["help", "config", "set"])).stdout).toContain("surety config set PATH VALUE");
+  });
+
+  test("--version, in words and in JSON", async () => {
+    expect((await surety(["--version"])).stdout).toMatch(/^surety \d+\.\d+\.\d+\n$/);
+    expect(JSON.parse((await surety(["--version", "--json"])).stdout)).toEqual({ version: expect.any(String) });
+  });
+
+  test("colours on a terminal, unless somebody minds", async () => {
+    const help = async (isTTY: boolean, noColor: string | undefined): Promise<string> => {
+      const streams = capturedStreams(isTTY);
+      await main(["--help"], streams, (name) => (name === "NO_COLOR" ? noColor : undefined));
+      return streams.written().stdout;
+    };
+    expect(await help(true, undefined)).toContain("\u001b[");
+    expect(await help(true, "1")).not.toContain("\u001b[");
+    expect(await help(false, undefined)).not.toContain("\u001b[");
+  });
+});
+
+describe("what a command is given", () => {
+  const options = {
+    port: { type: "string", value: "N", summary: "" },
+    approve: { type: "string", value: "TOOL", summary: "", multiple: true },
+    strict: { type: "boolean", summary: "" },
+  } as const;
+
+  test("arguments, options and home, from before and behind its name", async () => {
+    let seen: CommandContext | undefined;
+    const catalogue = probe({ arguments: ["A", "[B]"], options }, (context) => {
+      seen = context;
+    });
+    const words = ["--home", "/h", "--json", "probe", "a", "--approve", "x", "--strict", "--approve=-y", "--", "--b"];
+    expect(await surety(words, catalogue)).toMatchObject({ code: 0 });
+    expect(seen?.arguments).toEqual(["a", "--b"]);
+    expect(seen?.options.texts("approve")).toEqual(["x", "-y"]);
+    expect(seen?.options.flag("strict")).toBe(true);
+    expect(seen?.options.text("port")).toBeUndefined();
+    expect(seen?.home.directory).toBe("/h");
+    expect(seen?.isJson).toBe(true);
+    expect(() => seen?.options.text("undeclared")).toThrow("never declared");
+  });
+
+  test.each(["0", "65536", "x", "1e3", "-1", "1.5", "", "99999999999999999999"])(
+    "--port=%s is no port",
+    async (port) => {
+      const catalogue = probe({ options }, (context) => context.options.integer("port", 1, 65535));
+      const { code, stderr } = await surety(["probe", `--port=${port}`], catalogue);
+      expect([code, stderr.split("\n")[0]]).toEqual([2, "error usage: --port must be a whole number from 1 to 65535"]);
+    },
+  );
+
+  test("a bare --home is for commands that say so", async () => {
+    const homes: string[] = [];
+    const catalogue = probe({ takesBareHome: true, arguments: ["[RUN]"] }, ({ home }) => homes.push(home.directory));
+    expect((await surety(["probe", "--home"], catalogue)).code).toBe(0);
+    expect((await surety(["probe", "--home", "/h"], catalogue)).code).toBe(0);
+    expect(homes).toEqual([expect.stringMatching(/\.surety$/), "/h"]);
+  });
+
+  test("only the command that is called is loaded", async () => {
+    const load = (): never => {
+      throw new Error("loaded");
+    };
+    const catalogue = [...probe({}), { name: "other", section: "Tests", summary: "s", load }];
+    expect((await surety(["probe"], catalogue)).code).toBe(0);
+    expect((await surety(["--help"], catalogue)).code).toBe(0);
+    expect((await surety(["other"], catalogue)).code).toBe(1);
+  });
+});
+
+describe("what a command throws", () => {
+  const throwing = (error: unknown) =>
+    probe({}, () => {
+      throw error;
+    });
+
+  test("its own error is said with its code and its hint", async () => {
+    const error = new BootError("home.unusable", "/x: no permission", "Choose another.");
+    expect(await surety(["probe"], throwing(error))).toEqual({
+      code: 1,
+      stdout: "",
+      stderr: "error home.unusable: /x: no permission\nChoose another.\n",
+    });
+  });
+
+  test("an error of an inner ring keeps its code", async () => {
+    const error = Object.assign(new Error("Another gateway runs here."), { code: "store.in-use" });
+    expect((await surety(["probe"], throwing(error))).stderr).toBe("error store.in-use: Another gateway runs here.\n");
+  });
+
+  test("the operating system's is named and explained", async () => {
+    const failure = await readFile("/nowhere/at/all").catch((error: unknown) => error);
+    expect((await surety(["probe"], throwing(failure))).stderr).toMatch(/^error system\.enoent: ENOENT/);
+  });
+
+  test.each([
+    new TypeError(`boom sk-${"aB3dE5fG7hI9jK1lM3nO"}`),
+    "a string",
+    null,
+    Object.assign(new Error("x"), { code: "ERR_THING" }),
+  ])("%s is a defect: one line, no stack, no secret", async (thrown) => {
+    const { code, stderr } = await surety(["probe"], throwing(thrown));
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^error internal\.error: unexpected failure: .*\n.*report.*\n$/);
+    expect(stderr).not.toMatch(/aB3dE5|\n\s+at /);
+  });
+});
+
+describe("surety config", () => {
+  const config = async (...words: readonly string[]) => {
+    const home = await temporaryHome();
+    return {
+      home,
+      run: (...more: readonly string[]) => surety(["config", ...words, ...more, "--home", home.directory]),
+    };
+  };
+
+  test("get prints what holds, and makes nothing", async () => {
+    const { home, run } = await config("get");
+    expect((await run("gateway.port")).stdout).toBe("19789\n");
+    expect((await run("gateway.host")).stdout).toBe("127.0.0.1\n");
+    expect((await run("gateway.host", "--json")).stdout).toBe('"127.0.0.1"\n');
+    expect(JSON.parse((await run()).stdout)).toMatchObject({ approvals: { timeoutS: 600 } });
+    expect(await run("gateway.prot")).toMatchObject({
+      code: 1,
+      stderr: "error not_found: nothing is set at gateway.prot\nDid you mean gateway.port?\n",
+    });
+    await expect(stat(home.directory)).rejects.toMatchObject({ code: "ENOENT" });
+  });
+
+  test("set writes a private file in a private home, which get reads", async () => {
+    const { home, run } = await config();
+    expect(await run("set", "gateway.port", "8080")).toMatchObject({ code: 0, stderr: "" });
+    expect((await stat(home.configFile)).mode & 0o777).toBe(0o600);
+    expect((await stat(home.directory)).mode & 0o777).toBe(0o700);
+    expect((await run("get", "gateway.port")).stdout).toBe("8080\n");
+    expect((await run("set", "agents.main.prompt", "Be brief, please")).code).toBe(0);
+    expect((await run("get", "agents.main.prompt")).stdout).toBe("Be brief, please\n");
+    expect(JSON.parse((await run("set", "tools.shell.allow", "['ls']", "--json")).stdout)).toEqual({
+      path: "tools.shell.allow",
+      value: ["ls"],
+    });
+  });
+
+  test.each([
+    [["gateway.port", "99999"], "config.invalid"],
+    [["gateway.prot", "1"], "config.unknown-key"],
+    [["__proto__.x", "1"], "config.unknown-key"],
+    [["gateway.port.x", "1"], "config.invalid"],
+    [["agents.main.prompt", `use ${["sk", "aB3dE5fG7hI9jK1lM3nO5p"].join("-")}`], "config.secret"],
+    [["models.default", "nowhere:x"], "config.invalid"],
+  ])("set %j is refused and leaves the file as it was", async (words, code) => {
+    const { home, run } = await config("set");
+    await mkdir(home.directory);
+    const before = "{ gateway: { port: 1 } } // mine\n";
+    await writeFile(home.configFile, before);
+    const { code: exit, stderr } = await run(...words);
+    expect(exit).toBe(1);
+    expect(stderr).toMatch(new RegExp(`^error ${code}: `));
+    expect(stderr).not.toContain("aB3dE5");
+    expect(await readFile(home.configFile, "utf8")).toBe(before);
+    expect(await readdir(home.directory)).toEqual(["surety.json5"]);
+  });
+
+  test.each([
+    ["{gateway: {prot: 1}}", "config.unknown-key"],
+    ["{gateway", "config.syntax"],
+    [Buffer.from([0x7b, 0xff, 0x7d]), "config.unreadable"],
+  ])("a broken file (%j) is one clear line for every action that reads it", async (content, code) => {
+    const { home, run } = await config();
+    await mkdir(home.directory);
+    await writeFile(home.configFile, content);
+    for (const words of [["get"], ["set", "gateway.port", "1"]]) {
+      const ending = await run(...words);
+      expect(ending.code).toBe(1);
+      expect(ending.stderr).toMatch(new RegExp(`^error ${code}: .*surety\\.json5.*\\n.+\\n$`));
+    }
+  });
+
+  test("a home that is a file is unusable", async () => {
+    const { home, run } = await config();
+    await writeFile(home.directory, "");
+    for (const words of [["get"], ["set", "gateway.port", "1"]]) {
+      expect((await run(...words)).stderr).toMatch(/^error home\.unusable: .*: a file is in the way\n.*--home/);
+    }
+  });
+
+  test("schema prints a bare JSON Schema", async () => {
+    const { run } = await config("schema");
+    expect(JSON.parse((await run()).stdout)).toMatchObject({ type: "object", properties: { gateway: {} } });
+  });
+});
