@@ -7,7 +7,7 @@
  */
 import "@swc/core";
 import type { IConfiguration, IForbiddenRuleType } from "dependency-cruiser";
-import { ADAPTERS_FOLDER, KERNEL_FOLDER, KERNEL_PACKAGES, LAYERS } from "./scripts/layers.ts";
+import { ADAPTERS_FOLDER, BUNDLED_PACKAGES, KERNEL_FOLDER, KERNEL_PACKAGES, LAYERS } from "./scripts/layers.ts";
 
 const escapeDots = (path: string): string => path.replaceAll(".", "\\.");
 const anyOf = (folders: readonly string[]): string => `^(${folders.map(escapeDots).join("|")})/`;
@@ -65,10 +65,10 @@ const configuration: IConfiguration = {
       to: { dependencyTypes: ["npm-no-pkg", "npm-unknown"] },
     },
     {
-      name: "no-dev-packages-in-source",
+      name: "source-uses-bundled-packages",
       severity: "error",
       from: { path: "^src/" },
-      to: { dependencyTypes: ["npm-dev"] },
+      to: { dependencyTypes: ["npm-dev"], pathNot: BUNDLED_PACKAGES.map(packagePath) },
     },
   ],
   options: {

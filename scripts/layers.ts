@@ -46,6 +46,19 @@ export const KERNEL_PACKAGES: ReadonlyMap<string, string | null> = new Map([
   ["@noble/hashes", "src/kernel/vocabulary/sha256-portable.ts"],
 ]);
 
+/**
+ * Packages that `src/` may import. The bundle holds them, so what is installed needs no package at all; hence all of
+ * them are development dependencies.
+ */
+export const BUNDLED_PACKAGES: readonly string[] = [
+  "typebox",
+  "@noble/hashes",
+  "undici",
+  "eventsource-parser",
+  "zod",
+  "json5",
+];
+
 export function layerOf(file: string): string | undefined {
   return [...LAYERS.keys()].find((layer) => file.startsWith(`${layer}/`));
 }
