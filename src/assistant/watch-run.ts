@@ -13,6 +13,8 @@ import { readWholeJournal } from "../runtime/run-journal.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { RunNews } from "./assistant.ts";
 
+const MAX_WAITING = 1_000;
+
 type Heard = { readonly entries: readonly Entry[] } | { readonly delta: Delta };
 
 export async function* watchRun(
@@ -25,6 +27,8 @@ export async function* watchRun(
   const heard: Heard[] = [];
   let wakeUp = (): void => {};
   const put = (item: Heard): void => {
+    // Somebody who reads slower than a model writes misses text, which is live only, and no event.
+    if ("delta" in item && heard.length >= MAX_WAITING) return;
     heard.push(item);
     wakeUp();
   };

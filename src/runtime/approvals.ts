@@ -2,10 +2,12 @@
  * Questions to people: asked durably, answered once, by somebody who was authenticated (X-12).
  *
  * A1. A question is durable before anybody is asked. The same question after a restart is the same question: its id
- *     follows from run, step, call and plan.
+ *     follows from run, step, call and plan. What became of an effect is asked anew for every time it was set about:
+ *     who let it be tried again has not said what became of that.
  * A2. Where nobody can be reached, permission is denied at once. What became of an interrupted effect is asked all the
  *     same: it may be answered later, until it expires.
  * A3. Silence is a denial. Deciding takes the hash of the plan that was shown; another one is a conflict.
+ * A4. What a run no longer asks, since its plan has changed or it has ended, is withdrawn.
  */
 import type { Answer } from "../kernel/journal/entry.ts";
 import type { LedgerDraft } from "../kernel/journal/ledger.ts";
@@ -33,6 +35,8 @@ export interface Question {
   readonly tool: string;
   /** The whole plan, as a person reads it. */
   readonly shown: string;
+  /** Where the journal stands: behind the intent, when the question is what became of it. */
+  readonly seq: number;
 }
 
 export interface ApprovalVerdict {
@@ -54,6 +58,8 @@ export class Approvals {
   /** The run's question was answered: it can go on. */
   readonly #wakeRun: (runId: RunId) => void;
   #disarm: () => void = () => {};
+  /** When silence next becomes an answer. */
+  #armedFor = Number.POSITIVE_INFINITY;
 
   constructor(
     ports: Pick<RunPorts, "store" | "clock" | "approver" | "approvalTimeoutMs">,
@@ -67,7 +73,7 @@ export class Approvals {
   async ask(run: StoredRun, questions: readonly Question[], shelf: BodyShelf): Promise<readonly Answer[]> {
     const { store, approver, clock } = this.#ports;
     const known = new Map((await store.approvalsOf(run.runId)).map((approval) => [approval.id, approval]));
-    const asked = questions.map((question) => ({ ...question, id: approvalIdOf(run.runId, question.question) }));
+    const asked = questions.map((question) => ({ ...question, id: approvalIdOf(run.runId, question) }));
     const decided = asked
       .flatMap(({ id, question }) => {
         const approval = known.get(id);
@@ -81,13 +87,15 @@ export class Approvals {
     const cards = open.map((each) => ({ ...this.#cardOf(run, each, shelf, nowMs), id: each.id }));
     const hasPending = cards.length > 0 || asked.some(({ id }) => known.get(id)?.state === "pending");
     if (hasPending) await this.#write(run, cards, shelf);
+    const ids = new Set(asked.map(({ id }) => id));
+    await this.#withdrawAll([...known.values()].filter((approval) => isPending(approval) && !ids.has(approval.id)));
     for (const card of cards) approver.ask(card);
     for (const { id, shown } of asked) {
       const approval = known.get(id);
       if (approval?.state === "pending") approver.ask({ ...approval, shown });
     }
-    if (hasPending)
-      this.#arm(Math.min(...[...cards, ...known.values()].filter(isPending).map(({ expiresAtMs }) => expiresAtMs)));
+    const expiries = [...cards, ...known.values()].filter(isPending).map(({ expiresAtMs }) => expiresAtMs);
+    this.#arm(Math.min(this.#armedFor, ...expiries));
     return [
       ...decided.map(({ approval, question }) => answerOf(question, approval)),
       ...unreachable.map(({ question, id }) => unreachableAnswer(question, id)),
@@ -139,19 +147,25 @@ export class Approvals {
 
   /** The run has ended: nobody needs to answer any more. */
   async withdraw(runId: RunId): Promise<void> {
-    const { store, approver, clock } = this.#ports;
-    for (const approval of await store.approvalsOf(runId)) {
-      if (approval.state !== "pending") continue;
-      approver.withdraw(approval.id);
-      await store.commit(
-        [{ type: "decide-approval", id: approval.id, state: "expired", by: "system", atMs: clock.nowMs() }],
-        "lazy",
-      );
-    }
+    await this.#withdrawAll((await this.#ports.store.approvalsOf(runId)).filter(isPending));
   }
 
   stop(): void {
     this.#disarm();
+  }
+
+  async #withdrawAll(approvals: readonly StoredApproval[]): Promise<void> {
+    const { store, approver, clock } = this.#ports;
+    for (const { id } of approvals) {
+      approver.withdraw(id);
+      try {
+        const atMs = clock.nowMs();
+        await store.commit([{ type: "decide-approval", id, state: "expired", by: "system", atMs }], "lazy");
+      } catch (error) {
+        // Somebody answered in the same moment: then nobody is asked any more, either.
+        if (!isConflict(error)) throw error;
+      }
+    }
   }
 
   async #settle(
@@ -171,8 +185,7 @@ export class Approvals {
         "barrier",
       );
     } catch (error) {
-      if (error instanceof StoreError && error.code === "store.conflict")
-        return refuse("conflict", "it was decided already");
+      if (isConflict(error)) return refuse("conflict", "it was decided already");
       throw error;
     }
     approver.withdraw(id);
@@ -180,10 +193,11 @@ export class Approvals {
     return { ok: true, runId };
   }
 
-  #cardOf(run: StoredRun, { question, tool, shown }: Question, shelf: BodyShelf, nowMs: number): ApprovalCard {
-    const { kind, callId, step, planHash, why, labels } = question;
+  #cardOf(run: StoredRun, asked: Question, shelf: BodyShelf, nowMs: number): ApprovalCard {
+    const { tool, shown } = asked;
+    const { kind, callId, step, planHash, why, labels } = asked.question;
     return {
-      id: approvalIdOf(run.runId, question),
+      id: approvalIdOf(run.runId, asked),
       runId: run.runId,
       sessionId: run.sessionId,
       callId,
@@ -217,6 +231,7 @@ export class Approvals {
 
   #arm(atMs: number): void {
     this.#disarm();
+    this.#armedFor = atMs;
     if (!Number.isFinite(atMs)) return;
     const delayMs = Math.max(0, atMs - this.#ports.clock.nowMs());
     this.#disarm = this.#ports.clock.wake(delayMs, () => {
@@ -226,12 +241,17 @@ export class Approvals {
   }
 }
 
+function isConflict(error: unknown): boolean {
+  return error instanceof StoreError && error.code === "store.conflict";
+}
+
 function isPending({ state }: StoredApproval): boolean {
   return state === "pending";
 }
 
-function approvalIdOf(runId: RunId, { step, callId, planHash, kind }: AskApproval): ApprovalId {
-  return asApprovalId(`approval_${hashCanonical([runId, step, callId, planHash, kind]).slice(0, 24)}`);
+function approvalIdOf(runId: RunId, { question: { step, callId, planHash, kind }, seq }: Question): ApprovalId {
+  const place = kind === "resolve" ? [seq] : [];
+  return asApprovalId(`approval_${hashCanonical([runId, step, callId, planHash, kind, ...place]).slice(0, 24)}`);
 }
 
 function answerOf({ kind, step, callId, planHash }: AskApproval, { id, state, decidedBy }: StoredApproval): Answer {

@@ -36,7 +36,7 @@ export class Conversation {
 
   messages(mode: InferMode): readonly PromptMessage[] {
     const note = MODE_NOTES[mode];
-    return note === null ? this.#messages : [...this.#messages, { role: "system", content: note }];
+    return note === null ? [...this.#messages] : [...this.#messages, { role: "system", content: note }];
   }
 
   #messagesOf(entry: Entry): readonly PromptMessage[] {

@@ -82,12 +82,12 @@ function failed(
 /** An answer in the tool's place, where the runtime itself could not let it work. */
 export function refusedByRuntime(
   desk: ResultDesk,
-  asked: RunTool,
+  { step, callId }: RunTool,
   labels: Labels,
   code: ToolError["code"],
   message: string,
 ): Answer {
   const error = { code, retryable: false, messageRef: desk.keep(message) };
   const response = { ok: false, outputRef: null, outputBytes: 0, truncated: false, error, durationMs: 0 };
-  return { type: "tool.finished", ...asked, response, labels, tokens: estimateTokens(message) };
+  return { type: "tool.finished", step, callId, response, labels, tokens: estimateTokens(message) };
 }

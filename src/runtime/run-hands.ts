@@ -140,21 +140,23 @@ export class RunHands {
   ): Promise<Answer> {
     const { ports, run, shelf } = this.#parts;
     const desk = { contract: state.contract, redactor: ports.redactor, keep: (text: string) => shelf.keep(text) };
-    const prepared = isRepeat ? await this.#planAgain(command, state) : this.#prepared.get(command.callId);
-    const planned = prepared?.planned ?? null;
+    // What somebody lets be tried again, after a restart, was planned in another life too.
+    const known = isRepeat ? undefined : this.#prepared.get(command.callId);
+    const prepared = known ?? (await this.#planAgain(command, state));
+    const { planned } = prepared;
     if (planned === null) {
       const message = "What this call would do cannot be planned any more; it was not run again.";
       return refusedByRuntime(desk, command, state.labels, "policy.denied", message);
     }
-    const isAsDecided = prepared?.call.planHash === command.planHash;
-    if (!isAsDecided && !isRepeat) throw new Defect("a call was decided about under another plan");
+    const isAsDecided = prepared.call.planHash === command.planHash;
+    if (!isAsDecided && known !== undefined) throw new Defect("a call was decided about under another plan");
     const envelope = await ports.toolbox.run(planned, {
       requestId: `${run.runId}:${command.step}:${command.callId}`,
       runId: run.runId,
       agentId: run.agentId,
       timeoutMs: command.timeoutMs,
       idempotencyKey: command.idempotencyKey,
-      isRepeat,
+      isRepeat: known === undefined,
       mayAct: isAsDecided || planned.idempotency === "read_only",
       signal,
     });
@@ -191,14 +193,15 @@ export class RunHands {
     );
   }
 
-  #questionOf(question: CommandOf<"ask-approval">, { phase }: RunState) {
+  #questionOf(question: CommandOf<"ask-approval">, { phase, chain }: RunState) {
     const prepared = this.#prepared.get(question.callId);
     const inFlight =
       phase.at === "OBSERVE" ? phase.inFlight.find(({ callId }) => callId === question.callId) : undefined;
     const call = prepared?.call ?? inFlight;
     if (call === undefined) throw new Defect("a question about no call");
     const args = this.#parts.shelf.read(call.argsRef) ?? "[erased]";
-    return { question, tool: call.tool, shown: prepared?.planned?.shown ?? `${call.tool} ${args}` };
+    const shown = prepared?.planned?.shown ?? `${call.tool} ${args}`;
+    return { question, tool: call.tool, shown, seq: chain.seq };
   }
 }
 

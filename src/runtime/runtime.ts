@@ -229,7 +229,8 @@ export function openRuntime(ports: RunPorts, settings: RuntimeSettings): Runtime
         after = runs.at(-1)?.position ?? after;
         if (runs.length < RECOVERY_PAGE) break;
       }
-      await approvals.sweep();
+      // Every question belongs to a run that has not ended.
+      if (resumed > 0) await approvals.sweep();
       return { resumed };
     },
     stop: async (graceMs) => {

@@ -83,6 +83,32 @@ describe("the size of a body", () => {
   });
 });
 
+describe("a body nobody asked for", () => {
+  test("is thrown away for a while, then the connection ends", async () => {
+    const gateway = await startGateway();
+    const mostBytes = 512 * MAX_BODY_BYTES;
+    const chunk = Buffer.concat([Buffer.from("10000\r\n"), Buffer.alloc(65_536, "x"), Buffer.from("\r\n")]);
+    const socket = connect({ host: "127.0.0.1", port: gateway.port });
+    let sent = 0;
+    let answer = "";
+    const write = (): void => {
+      while (sent < mostBytes && socket.writable) {
+        sent += 65_536;
+        if (!socket.write(chunk)) return;
+      }
+    };
+    socket.on("data", (data) => {
+      answer += data.toString("latin1");
+    });
+    socket.on("drain", write).on("error", () => {});
+    socket.write("POST /v1/runs HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n");
+    write();
+    await new Promise((resolve) => socket.on("close", resolve));
+    expect(answer).toMatch(/^HTTP\/1\.1 401 /);
+    expect(sent).toBeLessThan(mostBytes);
+  });
+});
+
 describe("what a body may be", () => {
   test.each([
     ["nothing", ""],
@@ -123,19 +149,7 @@ describe("what a body may be", () => {
     expect([answer.status, errorOf(answer).message]).toEqual([400, "the body is not valid UTF-8"]);
   });
 
-  test.each([
-    "text/plain",
-    "application/x-www-form-urlencoded",
-    "multipart/form-data; boundary=x",
-    "application/jsonp",
-    "application/json5",
-  ])("as %s it is 415", async (type) => {
-    const gateway = await startGateway();
-    const answer = await postBytes(gateway, Buffer.from(bodyOf(100)), { "content-type": type });
-    expect([answer.status, errorOf(answer).code]).toEqual([415, "invalid.request"]);
-  });
-
-  test.each(["application/json", "Application/JSON; charset=utf-8", "application/merge-patch+json"])(
+  test.each(["application/json", "Application/JSON; charset=utf-8", "text/plain", "application/x-www-form-urlencoded"])(
     "as %s it is taken",
     async (type) => {
       const gateway = await startGateway();
