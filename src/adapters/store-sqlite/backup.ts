@@ -7,7 +7,7 @@
  */
 import { closeSync, copyFileSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
-import { backup, type DatabaseSync } from "node:sqlite";
+import { backup, DatabaseSync } from "node:sqlite";
 import { StoreError } from "../../runtime/ports/store.ts";
 import { checkDatabase, findProblems, openExisting } from "./check-database.ts";
 import { BUSY_TIMEOUT_MS, connectReader, connectWriter, createPrivateFile, databaseFile } from "./connection.ts";
@@ -24,6 +24,7 @@ export async function backUp(file: string, toFile: string): Promise<void> {
     rmSync(aside, { force: true });
     createPrivateFile(aside);
     await backup(source, aside, { rate: ALL_PAGES });
+    makeSelfContained(aside);
     putInPlace(aside, toFile);
   } catch (error) {
     rmSync(aside, { force: true });
@@ -41,6 +42,7 @@ export function restoreBackup(fromFile: string, home: string): string | null {
     const file = databaseFile(home);
     const aside = `${file}.restoring`;
     copyPrivately(fromFile, aside);
+    connectWriter(aside, BUSY_TIMEOUT_MS).close();
     const kept = existsSync(file) ? keep(file) : null;
     rmSync(`${file}-shm`, { force: true });
     putInPlace(aside, file);
@@ -49,6 +51,16 @@ export function restoreBackup(fromFile: string, home: string): string | null {
     throw toStoreError(error);
   } finally {
     lock.release();
+  }
+}
+
+/** A database with a log can only be read where files can be made beside it; a backup may lie anywhere. */
+function makeSelfContained(file: string): void {
+  const db = new DatabaseSync(file);
+  try {
+    db.exec("PRAGMA journal_mode = DELETE");
+  } finally {
+    db.close();
   }
 }
 

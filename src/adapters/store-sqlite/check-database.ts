@@ -28,7 +28,7 @@ const NEWEST_ROWS = [
 /** The version of its schema; 0 for a database with nothing in it. */
 export function checkDatabase(db: DatabaseSync, file: string): number {
   try {
-    const version = checkVersion(db);
+    const version = schemaVersion(db);
     if (version === SCHEMA_VERSION) checkContent(db, file);
     return version;
   } catch (error) {
@@ -77,7 +77,8 @@ export function wasLeftUnclean(file: string): boolean {
   return (statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0;
 }
 
-function checkVersion(db: DatabaseSync): number {
+/** 0 for a database with nothing in it; refuses what is not ours, or too new. */
+export function schemaVersion(db: DatabaseSync): number {
   const applicationId = pragma(db, "application_id");
   const version = pragma(db, "user_version");
   if (applicationId === 0 && version === 0 && isEmpty(db)) return 0;

@@ -7,11 +7,10 @@
  * G4. Where another process held the database too long, nothing was begun, so nothing is lost by trying again.
  */
 import type { DatabaseSync } from "node:sqlite";
-import type { Write } from "../../runtime/ports/store.ts";
 import type { WriteApplier } from "./apply-writes.ts";
 import type { Prepare } from "./connection.ts";
 import { type Failure, failureOf } from "./thread-failure.ts";
-import type { BatchReport } from "./writer-messages.ts";
+import type { BatchReport, Commits } from "./writer-messages.ts";
 
 export class GroupCommit {
   readonly #db: DatabaseSync;
@@ -24,7 +23,7 @@ export class GroupCommit {
     this.#applier = applier;
   }
 
-  commit(commits: readonly (readonly Write[])[]): BatchReport {
+  commit(commits: Commits): BatchReport {
     try {
       this.#prepare("BEGIN IMMEDIATE").run();
     } catch (error) {
@@ -43,7 +42,7 @@ export class GroupCommit {
     }
   }
 
-  #applyAll(commits: readonly (readonly Write[])[]): BatchReport {
+  #applyAll(commits: Commits): BatchReport {
     const refused: { at: number; failure: Failure }[] = [];
     const spend: { at: number; spend: BatchReport["spend"][number]["spend"] }[] = [];
     for (const [at, writes] of commits.entries()) {

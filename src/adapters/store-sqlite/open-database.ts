@@ -10,7 +10,7 @@ import { dirname } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { newId, type RandomBytes } from "../../runtime/ports/randomness.ts";
 import { StoreError } from "../../runtime/ports/store.ts";
-import { checkDatabase, openExisting } from "./check-database.ts";
+import { checkDatabase, openExisting, schemaVersion } from "./check-database.ts";
 import { connectReader, connectWriter, createPrivateFile, databaseFile } from "./connection.ts";
 import { type HomeLock, takeHomeLock } from "./home-lock.ts";
 import { migrate, SCHEMA_VERSION } from "./schema.ts";
@@ -26,9 +26,7 @@ export function openDatabase(home: string, random: RandomBytes, busyTimeoutMs: n
   const lock = lockHome(home);
   try {
     const file = databaseFile(home);
-    const version = existsSync(file) ? currentVersion(file) : 0;
-    if (version < SCHEMA_VERSION) upgrade(file, version, newId("home", random), busyTimeoutMs);
-    const reading = connectReader(file);
+    const reading = openCurrent(file) ?? makeCurrent(file, newId("home", random), busyTimeoutMs);
     return { homeId: readHomeId(reading), reading, lock };
   } catch (error) {
     lock.release();
@@ -38,10 +36,9 @@ export function openDatabase(home: string, random: RandomBytes, busyTimeoutMs: n
 
 /** For commands that only look, beside a running gateway or without one. */
 export function openForReading(home: string): Omit<OpenDatabase, "lock"> {
-  const file = databaseFile(home);
-  const reading = openExisting(file);
+  const reading = openExisting(databaseFile(home));
   try {
-    if (checkDatabase(reading, file) < SCHEMA_VERSION) {
+    if (schemaVersion(reading) < SCHEMA_VERSION) {
       throw new StoreError(
         "store.unavailable",
         `The home ${home} is of an older surety. Start surety once to upgrade it.`,
@@ -77,23 +74,29 @@ export function syncDirectory(path: string): void {
   }
 }
 
-function currentVersion(file: string): number {
+/** Null when the database has yet to be made or upgraded. */
+function openCurrent(file: string): DatabaseSync | null {
+  if (!existsSync(file)) return null;
   const db = connectReader(file);
   try {
-    return checkDatabase(db, file);
-  } finally {
+    if (checkDatabase(db, file) === SCHEMA_VERSION) return db;
+  } catch (error) {
     db.close();
+    throw error;
   }
+  db.close();
+  return null;
 }
 
-function upgrade(file: string, version: number, homeId: string, busyTimeoutMs: number): void {
+function makeCurrent(file: string, homeId: string, busyTimeoutMs: number): DatabaseSync {
   createPrivateFile(file);
   const db = connectWriter(file, busyTimeoutMs);
   try {
-    migrate(db, version, homeId);
+    migrate(db, schemaVersion(db), homeId);
   } finally {
     db.close();
   }
+  return connectReader(file);
 }
 
 function readHomeId(db: DatabaseSync): string {

@@ -2,9 +2,9 @@
  * What the store and its writer thread say to each other.
  *
  * G1. Commits are answered in the order in which they were given, many in one reply, so none needs a name.
- * G2. Commits travel as one JSON text: copying a text between threads costs a third of copying the objects.
+ * G2. The common case is short: a list of commits there, a number back.
  */
-import type { CommitResult } from "../../runtime/ports/store.ts";
+import type { CommitResult, Write } from "../../runtime/ports/store.ts";
 import type { Failure } from "./thread-failure.ts";
 
 export interface WriterSetup {
@@ -14,8 +14,9 @@ export interface WriterSetup {
   readonly maxPages: number | null;
 }
 
-/** A text is a JSON list of commits, each a list of writes. */
-export type WriterRequest = string | { readonly type: "checkpoint" | "close" };
+export type Commits = readonly (readonly Write[])[];
+
+export type WriterRequest = Commits | "checkpoint" | "close";
 
 /** How the next commits ended; `at` counts from the first of them. What is not mentioned went well and reserved nothing. */
 export interface BatchReport {
@@ -25,6 +26,8 @@ export interface BatchReport {
 }
 
 export type WriterReply =
+  /** So many commits went well and reserved nothing. */
+  | number
   | ({ readonly type: "committed" } & BatchReport)
   /** Nothing that is still unanswered was written, and nothing more will be. */
   | { readonly type: "broken"; readonly failure: Failure }

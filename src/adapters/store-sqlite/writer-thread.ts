@@ -13,7 +13,7 @@ import { type CommitResult, LAZY_FLUSH_MS, StoreError, type Write } from "../../
 import { closedError } from "./store-reads.ts";
 import { errorOf } from "./thread-failure.ts";
 import { workerFile } from "./worker-file.ts";
-import type { WriterReply, WriterRequest, WriterSetup } from "./writer-messages.ts";
+import type { BatchReport, WriterReply, WriterRequest, WriterSetup } from "./writer-messages.ts";
 
 interface Waiting {
   resolve(result: CommitResult): void;
@@ -32,7 +32,7 @@ export class WriterThread {
   readonly #listeners: ((error: Error) => void)[] = [];
   /** Sent and unsent, in the order in which they were given. */
   readonly #waiting: Waiting[] = [];
-  #unsent: string[] = [];
+  #unsent: (readonly Write[])[] = [];
   #isSending = false;
   #cancelLazy: (() => void) | null = null;
   #uncheckpointed = 0;
@@ -54,7 +54,7 @@ export class WriterThread {
     return new Promise((resolve, reject) => {
       const refusal = this.#closing === null ? this.#refusal : closedError();
       if (refusal !== null) return reject(refusal);
-      this.#unsent.push(JSON.stringify(writes));
+      this.#unsent.push(writes);
       this.#waiting.push({ resolve, reject });
       if (urgency === "barrier") this.#sendSoon();
       else this.#cancelLazy ??= this.#clock.wake(LAZY_FLUSH_MS, () => this.#send());
@@ -72,7 +72,7 @@ export class WriterThread {
       this.#onClosed = () => (this.#closeFailure === null ? resolve() : reject(this.#closeFailure));
       this.#send();
       this.#cancelCheckpoint?.();
-      this.#post({ type: "close" });
+      this.#post("close");
     });
     return this.#closing;
   }
@@ -91,7 +91,7 @@ export class WriterThread {
     if (this.#unsent.length === 0) return;
     const commits = this.#unsent;
     this.#unsent = [];
-    this.#post(`[${commits.join(",")}]`);
+    this.#post(commits);
   }
 
   #post(request: WriterRequest): void {
@@ -99,26 +99,19 @@ export class WriterThread {
   }
 
   #hear(reply: WriterReply): void {
-    switch (reply.type) {
-      case "committed":
-        this.#settle(reply);
-        this.#checkpointWhenIdle(reply.commits);
-        break;
-      case "broken":
-        this.#break(errorOf(reply.failure));
-        break;
-      case "closed":
-        this.#closeFailure = reply.failure === null ? null : errorOf(reply.failure);
-        break;
-    }
+    if (typeof reply === "number") this.#settle({ commits: reply, refused: [], spend: [] });
+    else if (reply.type === "committed") this.#settle(reply);
+    else if (reply.type === "broken") this.#break(errorOf(reply.failure));
+    else this.#closeFailure = reply.failure === null ? null : errorOf(reply.failure);
   }
 
-  #settle({ commits, refused, spend }: Extract<WriterReply, { readonly type: "committed" }>): void {
+  #settle({ commits, refused, spend }: BatchReport): void {
     const ended = this.#waiting.splice(0, commits);
     for (const { at, failure } of refused) ended[at]?.reject(errorOf(failure));
     for (const result of spend) ended[result.at]?.resolve({ spend: result.spend });
     // Settling a second time changes nothing.
     for (const { resolve } of ended) resolve(NOTHING_RESERVED);
+    this.#checkpointWhenIdle(commits);
   }
 
   #checkpointWhenIdle(commits: number): void {
@@ -129,7 +122,7 @@ export class WriterThread {
       this.#cancelCheckpoint = null;
       if (this.#uncheckpointed !== seen || this.#waiting.length > 0) return this.#checkpointWhenIdle(0);
       this.#uncheckpointed = 0;
-      this.#post({ type: "checkpoint" });
+      this.#post("checkpoint");
     });
   }
 

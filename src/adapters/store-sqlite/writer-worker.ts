@@ -9,13 +9,13 @@ import { closeSync, fdatasyncSync, fstatSync, ftruncateSync, openSync, writeSync
 import type { DatabaseSync } from "node:sqlite";
 import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import { Defect } from "../../kernel/vocabulary/defect.ts";
-import { StoreError, type Write } from "../../runtime/ports/store.ts";
+import { StoreError } from "../../runtime/ports/store.ts";
 import { WriteApplier } from "./apply-writes.ts";
 import { connectWriter, preparing } from "./connection.ts";
 import { GroupCommit } from "./group-commit.ts";
 import { toStoreError } from "./sqlite-failure.ts";
 import { type Failure, failureOf } from "./thread-failure.ts";
-import type { WriterReply, WriterRequest, WriterSetup } from "./writer-messages.ts";
+import type { Commits, WriterReply, WriterRequest, WriterSetup } from "./writer-messages.ts";
 
 /** As long as the log grows before it is carried over anyway. */
 const LOG_BYTES = 4 * 1024 * 1024;
@@ -28,18 +28,15 @@ const setup = workerData as WriterSetup;
 /** Null once the medium has failed: nothing more is written then, not even what has been given already. */
 let writing = open();
 
-const carryOut = { checkpoint, close };
-
 port.on("message", (first: WriterRequest) => {
   const requests: WriterRequest[] = [first];
   for (let more = receiveMessageOnPort(port); more !== undefined; more = receiveMessageOnPort(port)) {
     requests.push(more.message as WriterRequest);
   }
-  const commits = requests.flatMap((request) =>
-    typeof request === "string" ? (JSON.parse(request) as readonly (readonly Write[])[]) : [],
-  );
+  const commits = requests.flatMap((request) => (typeof request === "string" ? [] : request));
   if (commits.length > 0) write(commits);
-  for (const request of requests) if (typeof request !== "string") carryOut[request.type]();
+  if (requests.includes("checkpoint")) checkpoint();
+  if (requests.includes("close")) close();
 });
 
 function reply(message: WriterReply): void {
@@ -59,10 +56,12 @@ function open(): { readonly db: DatabaseSync; readonly group: GroupCommit } | nu
   }
 }
 
-function write(commits: readonly (readonly Write[])[]): void {
+function write(commits: Commits): void {
   try {
     if (writing === null) return;
-    reply({ type: "committed", ...writing.group.commit(commits) });
+    const report = writing.group.commit(commits);
+    const isPlain = report.refused.length === 0 && report.spend.length === 0;
+    reply(isPlain ? report.commits : { type: "committed", ...report });
   } catch (error) {
     fail(error);
   }

@@ -18,8 +18,11 @@
  */
 import type { Transducer } from "../vocabulary/transducer.ts";
 import { MAX_DECORATION_CHARS, readDecoration } from "./decoration.ts";
+import { compileDisclosureFilter } from "./disclosure-filter.ts";
 import { MAX_ESCAPE_CHARS, readEscape, startsEscape } from "./escape-token.ts";
+import { foldLetters } from "./fold-letters.ts";
 import { LaneSet } from "./lane-set.ts";
+import { madeOnce } from "./made-once.ts";
 import { BASE64_BITS, digitNeedles, FOREIGN, HEX_BITS, READINGS, SKIPPED, utf8 } from "./secret-encodings.ts";
 import {
   compileNeedles,
@@ -65,24 +68,26 @@ interface Bypass {
 
 export interface DisclosureGuard extends Transducer<string, string, DisclosureState> {
   readonly maxHeldChars: number;
+  /** False when this is known to be released unharmed, as a whole answer. */
+  readonly mayStop: (answer: string) => boolean;
 }
 
 export function compileDisclosureGuard(protectedTexts: readonly string[]): DisclosureGuard {
   const texts = protectedTexts
     .map((text) => ({ forms: letterForms(text), bytes: utf8(text) }))
     .filter(({ forms }) => forms.length > 0);
-  const digits = (width: number): SubstringAutomaton =>
-    compileNeedles(texts.flatMap(({ bytes }) => digitNeedles(bytes, width, OWNER, WINDOW_LETTERS)));
-  const automata = [
-    compileNeedles(texts.flatMap(({ forms }) => forms.flatMap(letterNeedles))),
-    digits(BASE64_BITS),
-    digits(HEX_BITS),
-  ];
+  const digits = (width: number): readonly Needle[] =>
+    texts.flatMap(({ bytes }) => digitNeedles(bytes, width, OWNER, WINDOW_LETTERS));
+  const letters = texts.flatMap(({ forms }) => forms.flatMap(letterNeedles));
+  const [base64, hex] = [digits(BASE64_BITS), digits(HEX_BITS)];
+  const filter = compileDisclosureFilter({ letters, base64, hex });
+  const automata = madeOnce(() => [letters, base64, hex].map(compileNeedles));
   return {
+    mayStop: (answer) => filter.mayHold(answer),
     maxHeldChars: 2 * WINDOW_LETTERS * (MAX_GAP + MAX_ESCAPE_CHARS) + MAX_DECORATION_CHARS,
-    start: () => ({ base: 0, held: "", read: 0, tracks: automata.map(() => []), bypasses: [], stopped: false }),
-    push: (state, chunk) => guardChunk(automata, state, chunk, false),
-    finish: (state) => guardChunk(automata, state, "", true)[1],
+    start: () => ({ base: 0, held: "", read: 0, tracks: [[], [], []], bypasses: [], stopped: false }),
+    push: (state, chunk) => guardChunk(automata(), state, chunk, false),
+    finish: (state) => guardChunk(automata(), state, "", true)[1],
   };
 }
 
@@ -91,6 +96,7 @@ export function guardAnswer(
   guard: DisclosureGuard,
   answer: string,
 ): { readonly text: string; readonly stopped: boolean } {
+  if (!guard.mayStop(answer)) return { text: answer, stopped: false };
   const [state, released] = guard.push(guard.start(), answer);
   const text = released + guard.finish(state);
   return { text, stopped: text !== answer };
@@ -224,18 +230,6 @@ function lettersOf(text: string, isUndone: boolean): readonly number[] {
   }
   return letters;
 }
-
-/** The letters of a character, in lower case and without accents, as UTF-16 units; none when it is no letter. */
-function foldLetters(code: number): readonly number[] {
-  if (code < 0x80) return ASCII_LETTERS[code] as readonly number[];
-  const letters = String.fromCodePoint(code).normalize("NFKD").toLowerCase().normalize("NFKD").replace(/\P{L}/gu, "");
-  return Array.from({ length: letters.length }, (_, index) => letters.charCodeAt(index));
-}
-
-const ASCII_LETTERS: readonly (readonly number[])[] = Array.from({ length: 0x80 }, (_, code) => {
-  const folded = code | 0x20;
-  return folded >= 0x61 && folded <= 0x7a && code >= 0x41 ? [folded] : [];
-});
 
 function letterNeedles(letters: readonly number[]): readonly Needle[] {
   const gram = Math.min(WINDOW_LETTERS, letters.length);

@@ -13,8 +13,11 @@
  */
 import { type EscapeToken, MAX_ESCAPE_CHARS, readEscape, startsEscape } from "./escape-token.ts";
 import { LaneSet } from "./lane-set.ts";
-import { handleOf, holeOf, readMarker, startsMarker } from "./redaction-marker.ts";
-import { bytesOf, isInvisible, needlesOf, READINGS, SKIPPED, VIEWS } from "./secret-encodings.ts";
+import { madeOnce } from "./made-once.ts";
+import type { NeedleFilter } from "./needle-filter.ts";
+import { handleOf, holeOf, mayHoldMarker, readMarker, startsMarker } from "./redaction-marker.ts";
+import { isInvisible, needlesOf, READINGS, SKIPPED, unitwiseBytes, VIEWS } from "./secret-encodings.ts";
+import { compileSecretFilter } from "./secret-filter.ts";
 import { compileNeedles, type Needle, type SubstringAutomaton, type Tracking } from "./substring-automaton.ts";
 
 /** Ignored characters in a row within one match: a line end with an indented next line. */
@@ -31,8 +34,9 @@ export interface KnownSecrets {
   readonly nameOfValue: ReadonlyMap<string, string>;
   readonly longestValue: number;
   readonly maxHeldChars: number;
+  readonly filter: NeedleFilter;
   /** One per view. */
-  readonly automata: readonly SubstringAutomaton[];
+  readonly automata: () => readonly SubstringAutomaton[];
   readonly markers: ReadonlySet<string>;
 }
 
@@ -62,10 +66,10 @@ interface Stretch {
 }
 
 export function compileKnownSecrets(secrets: readonly Secret[], labels: readonly string[]): KnownSecrets {
-  const needles = secrets.map(({ value }, owner) => needlesOf(value, owner));
-  const automata = VIEWS.map((_, view) => compileNeedles(needles.flatMap((views) => views[view] as readonly Needle[])));
+  const ofSecrets = secrets.map(({ value }, owner) => needlesOf(value, owner));
+  const needles = VIEWS.map((_, view) => ofSecrets.flatMap((views) => views[view] as readonly Needle[]));
   const names = secrets.map(({ name }) => name);
-  const longestNeedle = Math.max(0, ...needles.flat(2).map(({ symbols }) => symbols.length));
+  const longestNeedle = Math.max(0, ...needles.flat().map(({ symbols }) => symbols.length));
   const longestValue = Math.max(0, ...secrets.map(({ value }) => value.length));
   return {
     names,
@@ -73,9 +77,15 @@ export function compileKnownSecrets(secrets: readonly Secret[], labels: readonly
     nameOfValue: new Map(secrets.toReversed().map(({ name, value }) => [withoutEdges(value), name])),
     longestValue,
     maxHeldChars: longestValue + (longestNeedle + 1) * (MAX_GAP + 1) * MAX_ESCAPE_CHARS,
-    automata,
+    filter: compileSecretFilter(needles),
+    automata: madeOnce(() => needles.map(compileNeedles)),
     markers: new Set([...names.map(handleOf), ...names.map(holeOf), ...labels.map(holeOf)]),
   };
+}
+
+/** May reading the whole of this text find a secret, or a marker? If not, it comes out as one piece of clean text. */
+export function mayHoldSecrets({ filter }: KnownSecrets, text: string): boolean {
+  return mayHoldMarker(text) || filter.mayHold(text);
 }
 
 export function startKnownSecrets(): KnownSecretsState {
@@ -158,9 +168,9 @@ class StretchReader {
   constructor(known: KnownSecrets, state: KnownSecretsState) {
     this.#known = known;
     this.#base = state.base;
-    this.#views = known.automata.map((automaton, view) =>
-      LaneSet.from(automaton, MAX_GAP, state.tracks[view] as readonly Tracking[]),
-    );
+    this.#views = known
+      .automata()
+      .map((automaton, view) => LaneSet.from(automaton, MAX_GAP, state.tracks[view] as readonly Tracking[]));
     this.#stretches = [...state.stretches];
   }
 
@@ -216,7 +226,7 @@ class StretchReader {
   #readUnit(views: readonly LaneSet[], unit: number, from: number, to: number): void {
     if (unit < 0x80) this.#readByte(views, unit, from, to);
     else if (isInvisible(unit)) this.#readByte(views, NUL, from, to);
-    else for (const byte of unitwise(unit)) this.#readByte(views, byte, from, to);
+    else for (const byte of unitwiseBytes(unit)) this.#readByte(views, byte, from, to);
   }
 
   #readByte(views: readonly LaneSet[], byte: number, from: number, to: number): void {
@@ -243,10 +253,3 @@ class StretchReader {
 }
 
 const READING_OF_VIEW = VIEWS.map((view) => READINGS[view]);
-
-/** Code points beyond the first plane as two units, as the needles have them. */
-function unitwise(code: number): readonly number[] {
-  if (code < 0x10000) return bytesOf(code);
-  const pair = String.fromCodePoint(code);
-  return [...bytesOf(pair.charCodeAt(0)), ...bytesOf(pair.charCodeAt(1))];
-}

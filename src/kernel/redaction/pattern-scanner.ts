@@ -9,6 +9,7 @@
 import { isIn, MAX_RUN_CHARS } from "./character-run.ts";
 import type { Piece } from "./known-secrets.ts";
 import { LookAhead, MORE, NONE } from "./look-ahead.ts";
+import { PatternFilter } from "./pattern-filter.ts";
 import { holeOf } from "./redaction-marker.ts";
 import { CONTEXT_CHARS, type SecretPattern, SWALLOWED_BEFORE, type Swallow } from "./secret-patterns.ts";
 
@@ -30,13 +31,32 @@ export interface PatternOutput {
   readonly found: readonly string[];
 }
 
-/** For each ASCII character the rules that can start with it; the last row is for all others. */
-export type PatternTable = readonly (readonly SecretPattern[])[];
+export interface PatternTable {
+  /** The rules that can start with a character. */
+  readonly startingWith: (code: number) => readonly SecretPattern[];
+  readonly filter: PatternFilter;
+}
 
 export const PATTERNS_STARTED: PatternState = { held: "", askAt: 0, context: "", swallowing: null };
 
 export function compilePatterns(patterns: readonly SecretPattern[]): PatternTable {
-  return Array.from({ length: 129 }, (_, code) => patterns.filter(({ first }) => isIn(first, code)));
+  // One for each ASCII character and one for all others, each made when a text has such a character.
+  const rows: SecretPattern[][] = [];
+  const startingWith = (code: number): readonly SecretPattern[] => {
+    const row = Math.min(code, 128);
+    rows[row] ??= patterns.filter(({ first }) => isIn(first, row));
+    return rows[row];
+  };
+  return { startingWith, filter: new PatternFilter(patterns) };
+}
+
+/** What scanning makes of a whole text without markers. */
+export function scanWholeText(table: PatternTable, text: string): PatternOutput {
+  const from = table.filter.firstPlace(text);
+  if (from === null) return { text, found: [] };
+  const state = { ...PATTERNS_STARTED, context: endOf(text.slice(0, from)) };
+  const [, output] = scanPatterns(table, state, [text.slice(from)], true);
+  return { text: text.slice(0, from) + output.text, found: output.found };
 }
 
 export function scanPatterns(
@@ -100,7 +120,7 @@ function scanText(
       kept = at;
       continue;
     }
-    const candidates = table[Math.min(code, 128)] as readonly SecretPattern[];
+    const candidates = table.startingWith(code);
     const previous = at > kept ? text.charCodeAt(at - 1) : lastUnit(context);
     const verdict = firstMatch(candidates, ahead, at, contextOf, previous);
     if (verdict === MORE) break;

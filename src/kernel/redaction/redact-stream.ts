@@ -6,7 +6,13 @@
  * R3. At most `maxHeldChars` characters are held back, whatever comes. In ordinary prose it is a word or two.
  */
 import type { Transducer } from "../vocabulary/transducer.ts";
-import { type KnownSecrets, type KnownSecretsState, readKnownSecrets, startKnownSecrets } from "./known-secrets.ts";
+import {
+  type KnownSecrets,
+  type KnownSecretsState,
+  mayHoldSecrets,
+  readKnownSecrets,
+  startKnownSecrets,
+} from "./known-secrets.ts";
 import {
   MAX_PATTERN_HELD_CHARS,
   PATTERNS_STARTED,
@@ -14,6 +20,7 @@ import {
   type PatternState,
   type PatternTable,
   scanPatterns,
+  scanWholeText,
 } from "./pattern-scanner.ts";
 
 export interface RedactionRules {
@@ -44,6 +51,12 @@ export function redactStream(rules: RedactionRules): RedactStream {
 
 export function startRedaction(): RedactStreamState {
   return { known: startKnownSecrets(), patterns: PATTERNS_STARTED };
+}
+
+/** The same as its only chunk, mostly without reading it through: see `needle-filter.ts` and `pattern-filter.ts`. */
+export function redactWhole(rules: RedactionRules, text: string): PatternOutput {
+  if (!mayHoldSecrets(rules.known, text)) return scanWholeText(rules.patterns, text);
+  return redactChunk(rules, startRedaction(), text, true)[1];
 }
 
 export function redactChunk(

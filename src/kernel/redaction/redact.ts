@@ -10,9 +10,15 @@
  * R5. Neither names nor paths that are reported hold a secret.
  */
 import type { JsonValue } from "../vocabulary/parse-json.ts";
-import { compileKnownSecrets, readKnownSecrets, type Secret, startKnownSecrets } from "./known-secrets.ts";
+import {
+  compileKnownSecrets,
+  mayHoldSecrets,
+  readKnownSecrets,
+  type Secret,
+  startKnownSecrets,
+} from "./known-secrets.ts";
 import { compilePatterns } from "./pattern-scanner.ts";
-import { type RedactionRules, type RedactStream, redactChunk, redactStream, startRedaction } from "./redact-stream.ts";
+import { type RedactionRules, type RedactStream, redactStream, redactWhole } from "./redact-stream.ts";
 import { holeOf, isSecretName, MAX_REDACTION_DEPTH } from "./redaction-marker.ts";
 import { isTooLong, MIN_SECRET_BYTES, significantLength } from "./secret-encodings.ts";
 import { EMAIL_PATTERNS, PATTERN_KINDS, PHONE_PATTERNS, SECRET_PATTERNS } from "./secret-patterns.ts";
@@ -65,6 +71,7 @@ export function compileRedactor(config: RedactionConfig): RedactorVerdict {
   const known = compileKnownSecrets(secrets, [...PATTERN_KINDS, TOO_DEEP]);
   // A name is shown in place of its value, so it must not give any value away.
   const isTold = (text: string): boolean => {
+    if (!mayHoldSecrets(known, text)) return false;
     const [, pieces] = readKnownSecrets(known, startKnownSecrets(), text, true);
     return pieces.some((piece) => typeof piece !== "string");
   };
@@ -78,7 +85,7 @@ export function compileRedactor(config: RedactionConfig): RedactorVerdict {
   ]);
   const rules: RedactionRules = { known, patterns };
   const redactText = (text: string): RedactedText => {
-    const [, output] = redactChunk(rules, startRedaction(), text, true);
+    const output = redactWhole(rules, text);
     return { text: output.text, found: [...new Set(output.found)] };
   };
   return {

@@ -38,6 +38,11 @@ export function startsMarker(unit: number): boolean {
   return unit === 0x5b || unit === 0x27e6;
 }
 
+/** A text without an opening holds no marker. */
+export function mayHoldMarker(text: string): boolean {
+  return OPENINGS.some((opening) => text.includes(opening));
+}
+
 /** The marker that stands here, "" for none, or undefined when that cannot be known before more text comes. */
 export function readMarker(text: string, at: number, isFinal: boolean): string | undefined {
   MARKER.lastIndex = at;

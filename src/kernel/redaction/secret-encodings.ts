@@ -24,7 +24,7 @@ export const MIN_SECRET_BYTES = 8;
 export const MAX_SECRET_BYTES = 8192;
 
 export const VIEWS = ["plain", "base64", "base32", "hex", "decimal"] as const;
-type View = (typeof VIEWS)[number];
+export type View = (typeof VIEWS)[number];
 
 export const BASE64_BITS = 6;
 const BASE32_BITS = 5;
@@ -49,14 +49,24 @@ export const READINGS: Readonly<Record<View, readonly number[]>> = {
   decimal: reading(["0123456789"], `${BREAKS},`),
 };
 
-const UTF16_LITTLE = (text: string): number[] => units(text).flatMap((unit) => [unit & 0xff, unit >> 8]);
+const UTF16_LITTLE = (text: string): number[] =>
+  utf16(
+    text,
+    (unit) => unit & 0xff,
+    (unit) => unit >> 8,
+  );
 /** Where no unit has a high byte, these are the same bytes shifted by one NUL. */
-const UTF16_BIG = (text: string): number[] => units(text).flatMap((unit) => [unit >> 8, unit & 0xff]);
+const UTF16_BIG = (text: string): number[] =>
+  utf16(
+    text,
+    (unit) => unit >> 8,
+    (unit) => unit & 0xff,
+  );
 
 /** All needles of a value, view by view in the order of VIEWS. */
 export function needlesOf(value: string, owner: number): readonly (readonly Needle[])[] {
   const utf8Bytes = utf8(value);
-  const utf16Orders = units(value).every((unit) => unit < 0x100) ? [UTF16_LITTLE] : [UTF16_LITTLE, UTF16_BIG];
+  const utf16Orders = isLatin1(value) ? [UTF16_LITTLE] : [UTF16_LITTLE, UTF16_BIG];
   const utf16Forms = utf16Orders.map((bytesOfText) => bytesOfText(value));
   const visible = withoutInvisible(value);
   const inDigits = (forms: readonly (readonly number[])[], width: number, fragmentBytes: number): readonly Needle[] =>
@@ -68,7 +78,7 @@ export function needlesOf(value: string, owner: number): readonly (readonly Need
   const fewestPlain = fewestInFragment(visible, (character) => significant(utf8(character)).length);
   const fewestUtf16 = fewestInFragment(value, (character) => 2 * character.length);
   const needles: Readonly<Record<View, readonly Needle[]>> = {
-    plain: [
+    plain: withoutRepeated([
       ...[utf8(visible), unitwiseUtf8(visible), unescaped(visible)].map((form) => inPlain(form, fewestPlain)),
       ...utf16Orders.map((bytesOfText) => {
         const shown = (text: string): number[] => asLatin1(bytesOfText(text));
@@ -77,13 +87,23 @@ export function needlesOf(value: string, owner: number): readonly (readonly Need
           fewestInFragment(value, (character) => significant(shown(character)).length),
         );
       }),
-    ],
+    ]),
     base64: [...inDigits([utf8Bytes], BASE64_BITS, FRAGMENT_BYTES), ...inDigits(utf16Forms, BASE64_BITS, fewestUtf16)],
     base32: inDigits([utf8Bytes], BASE32_BITS, FRAGMENT_BYTES),
     hex: [...inDigits([utf8Bytes], HEX_BITS, FRAGMENT_BYTES), ...inDigits(utf16Forms, HEX_BITS, fewestUtf16)],
     decimal: [decimalNeedle(utf8Bytes, owner)],
   };
   return VIEWS.map((view) => needles[view]);
+}
+
+/** Of the same symbols only the needle that is found the soonest. */
+function withoutRepeated(needles: readonly Needle[]): readonly Needle[] {
+  const kept = new Map<string, Needle>();
+  for (const needle of needles) {
+    const key = needle.symbols.join();
+    if (needle.gram < (kept.get(key)?.gram ?? Number.POSITIVE_INFINITY)) kept.set(key, needle);
+  }
+  return [...kept.values()];
 }
 
 /** Bytes in digits of `width` bits, once for each alignment. */
@@ -107,12 +127,24 @@ export function significantLength(value: string): number {
   return significant(utf8(withoutInvisible(value))).length;
 }
 
-/** A code point, or a lone UTF-16 code unit, as the bytes of UTF-8. */
-export function bytesOf(code: number): readonly number[] {
-  if (code < 0x80) return [code];
-  if (code < 0x800) return [0xc0 | (code >> 6), 0x80 | (code & 0x3f)];
-  if (code < 0x10000) return [0xe0 | (code >> 12), 0x80 | ((code >> 6) & 0x3f), 0x80 | (code & 0x3f)];
-  return [0xf0 | (code >> 18), 0x80 | ((code >> 12) & 0x3f), 0x80 | ((code >> 6) & 0x3f), 0x80 | (code & 0x3f)];
+/** Adds a code point, or a lone UTF-16 code unit, as the bytes of UTF-8. */
+function addUtf8(form: number[], code: number): void {
+  if (code < 0x80) form.push(code);
+  else if (code < 0x800) form.push(0xc0 | (code >> 6), 0x80 | (code & 0x3f));
+  else if (code < 0x10000) form.push(0xe0 | (code >> 12), 0x80 | ((code >> 6) & 0x3f), 0x80 | (code & 0x3f));
+  else form.push(0xf0 | (code >> 18), 0x80 | ((code >> 12) & 0x3f), 0x80 | ((code >> 6) & 0x3f), 0x80 | (code & 0x3f));
+}
+
+/** Code points beyond the first plane as two units: so does text read, which may be cut between them. */
+export function unitwiseBytes(code: number): readonly number[] {
+  const form: number[] = [];
+  if (code < 0x10000) addUtf8(form, code);
+  else addUnitwise(form, String.fromCodePoint(code));
+  return form;
+}
+
+function addUnitwise(form: number[], text: string): void {
+  for (let at = 0; at < text.length; at += 1) addUtf8(form, text.charCodeAt(at));
 }
 
 /** Characters that take no room: they break up a value for a machine, not for a reader. */
@@ -123,20 +155,32 @@ export function isInvisible(unit: number): boolean {
 }
 
 function withoutInvisible(text: string): string {
-  return [...text].filter((character) => !isInvisible(character.charCodeAt(0))).join("");
+  let visible = "";
+  for (const character of text) if (!isInvisible(character.charCodeAt(0))) visible += character;
+  return visible;
 }
 
-function units(text: string): number[] {
-  return Array.from({ length: text.length }, (_, at) => text.charCodeAt(at));
+function isLatin1(text: string): boolean {
+  for (let at = 0; at < text.length; at += 1) if (text.charCodeAt(at) > 0xff) return false;
+  return true;
 }
 
 export function utf8(text: string): number[] {
-  return [...text].flatMap((character) => bytesOf(character.codePointAt(0) as number));
+  const form: number[] = [];
+  for (const character of text) addUtf8(form, character.codePointAt(0) as number);
+  return form;
 }
 
-/** Surrogates one by one: so does text read, which may be cut between them. */
 function unitwiseUtf8(text: string): number[] {
-  return units(text).flatMap(bytesOf);
+  const form: number[] = [];
+  addUnitwise(form, text);
+  return form;
+}
+
+function utf16(text: string, first: (unit: number) => number, second: (unit: number) => number): number[] {
+  const form: number[] = [];
+  for (let at = 0; at < text.length; at += 1) form.push(first(text.charCodeAt(at)), second(text.charCodeAt(at)));
+  return form;
 }
 
 /** A value may hold what reads as an escape; undoing the escapes around it undoes that too. */
@@ -145,19 +189,26 @@ function unescaped(text: string): number[] {
   for (let at = 0; at < text.length; ) {
     const found = startsEscape(text.charCodeAt(at)) ? readEscape(text, at, true) : null;
     if (found?.isByte) form.push(found.code);
-    else form.push(...unitwiseUtf8(found ? String.fromCodePoint(found.code) : text.charAt(at)));
+    else addUnitwise(form, found ? String.fromCodePoint(found.code) : text.charAt(at));
     at += found?.length ?? 1;
   }
   return form;
 }
 
 /** Bytes that were taken for Latin-1 and then written as text. */
-function asLatin1(form: readonly number[]): number[] {
-  return form.filter((byte) => !isInvisible(byte)).flatMap(bytesOf);
+function asLatin1(bytes: readonly number[]): number[] {
+  const form: number[] = [];
+  for (const byte of bytes) if (!isInvisible(byte)) addUtf8(form, byte);
+  return form;
 }
 
 function significant(form: readonly number[]): number[] {
-  return form.map((byte) => READINGS.plain[byte] as number).filter((digit) => digit !== SKIPPED);
+  const digits: number[] = [];
+  for (const byte of form) {
+    const digit = READINGS.plain[byte] as number;
+    if (digit !== SKIPPED) digits.push(digit);
+  }
+  return digits;
 }
 
 /**

@@ -5,7 +5,8 @@
  *     has been released, markers included.
  * P2. No rule asks what follows its match, but for digits, after which no rule starts: a neighbour that becomes a
  *     marker must not change the answer.
- * P3. Bare hexadecimal, UUIDs and Base64 match no rule: without a prefix or a name nothing tells them from a hash.
+ * P3. Every rule has a sign, which is much easier to find than its matches: `pattern-filter.ts` looks for it first.
+ * P4. Bare hexadecimal, UUIDs and Base64 match no rule: without a prefix or a name nothing tells them from a hash.
  */
 import {
   atLeast,
@@ -27,8 +28,20 @@ export type Swallow = (state: number, code: number) => number;
 export const SWALLOWED_BEFORE = -1;
 const SWALLOWED_WITH = -2;
 
+/**
+ * What points to a match: the match starts at least `nearest` and at most `farthest` characters after the literal does.
+ * Literals are read without regard to case, and every digit stands for all.
+ */
+export interface Clue {
+  readonly literal: string;
+  readonly nearest: number;
+  readonly farthest: number;
+}
+
 export interface SecretPattern {
   readonly kind: string;
+  /** A text in which the rule matches holds one of these clues, or what this expression matches. */
+  readonly sign: readonly Clue[] | RegExp;
   /** The characters a match can start with. */
   readonly first: CharacterClass;
   /** The characters a match can come after; the start of the text counts as a space. */
@@ -50,9 +63,13 @@ const CREDENTIAL = characterClass("A-Za-z0-9._~+/=-");
 const PATH = characterClass("A-Za-z0-9/");
 const ASSIGNED = characterClass("A-Za-z0-9_./+=~:!@#$%^*?|-");
 const PASSWORD = characterClass("^\\s/?#\"'<>", true);
-const LOCAL_PART = characterClass("A-Za-z0-9._%+-");
-const DOMAIN = characterClass("A-Za-z0-9.-");
+const IN_LOCAL_PART = "A-Za-z0-9._%+-";
+const LOCAL_PART = characterClass(IN_LOCAL_PART);
+const IN_DOMAIN = "A-Za-z0-9.-";
+const DOMAIN = characterClass(IN_DOMAIN);
 const PHONE = characterClass("0-9 ().-");
+/** Eight digits, which all forms have. */
+const PHONE_SIGN = /[0-9](?:[ ().-]{0,3}[0-9]){7}/;
 const PEM_LABEL = characterClass("A-Z0-9 ");
 const PEM_BODY = characterClass("A-Za-z0-9+/=\\s\\\\:,._@()<>-");
 
@@ -71,8 +88,18 @@ const prefixed: readonly (readonly [string, readonly string[], RunRule])[] = [
   ["google", ["ya29.", "GOCSPX-"], atLeast(DASHED, 20)],
 ];
 
-const SECRET_NAMES =
-  "api[_-]?key|secret(?:[_-]?(?:access[_-]?)?key)?|token|passw(?:or)?d|passphrase|pwd|(?:access|account|auth|private)[_-]?key|credentials?";
+/** Names of what is secret, each with a word that is part of it. */
+const NAMED_SECRETS: readonly (readonly [string, string])[] = [
+  ["key", "api[_-]?key"],
+  ["secret", "secret(?:[_-]?(?:access[_-]?)?key)?"],
+  ["token", "token"],
+  ["passw", "passw(?:or)?d"],
+  ["passphrase", "passphrase"],
+  ["pwd", "pwd"],
+  ["key", "(?:access|account|auth|private)[_-]?key"],
+  ["credential", "credentials?"],
+];
+const SECRET_NAMES = NAMED_SECRETS.map(([, name]) => name).join("|");
 const ASSIGNMENT = new RegExp(
   `(?<!⟦)(?:${SECRET_NAMES})\\\\{0,4}["'\`]?[ \\t]{0,8}(?:=>|:=|[:=])[ \\t]{0,8}\\\\{0,4}["'\`]?$`,
   "i",
@@ -83,6 +110,9 @@ const AUTHORIZATION =
   /authorization\\{0,4}["'`]?[ \t]{0,8}[:=][ \t]{0,8}\\{0,4}["'`]?(?:basic|bearer|token|digest)[ \t]{1,4}$/i;
 const USER_INFO = /:\/\/[^\s/@:?#"'<>]{0,128}:$/;
 const SLACK_HOOK = "hooks.slack.com/services/";
+/** No name or scheme of the expressions above, with all that may stand between it and the value, is longer. */
+const MAX_LEAD_CHARS = 64;
+const MAX_USER_INFO_CHARS = 3 + 128 + 1;
 /** A character that ends a written escape is no part of the word after it. */
 const ESCAPED_END = /(?:%[0-9a-f]{2}|\\[nrtbf]|\\u[0-9a-f]{4})$/i;
 
@@ -93,6 +123,7 @@ export const SECRET_PATTERNS: readonly SecretPattern[] = [
   ...prefixed.flatMap(([kind, prefixes, rule]) => prefixes.map((prefix) => afterPrefix(kind, prefix, rule))),
   {
     kind: "jwt",
+    sign: [{ literal: "eyJ", nearest: 0, farthest: 0 }],
     first: characterClass("e"),
     after: ANY,
     mayFollow: startsWord,
@@ -101,6 +132,8 @@ export const SECRET_PATTERNS: readonly SecretPattern[] = [
   },
   {
     kind: "telegram",
+    // The last two digits of an id of 6 to 12.
+    sign: [{ literal: "00:", nearest: 2 - 12, farthest: 2 - 6 }],
     first: DIGIT,
     after: characterClass("^0-9", true),
     mayFollow: () => true,
@@ -109,17 +142,19 @@ export const SECRET_PATTERNS: readonly SecretPattern[] = [
   },
   {
     kind: "private_key",
+    sign: [{ literal: "-----BEGIN ", nearest: 0, farthest: 0 }],
     first: characterClass("-"),
     after: ANY,
     mayFollow: () => true,
     match: matchPemHeader,
     swallow: swallowPem,
   },
-  afterContext("slack", characterClass("/"), (context) => context.endsWith(SLACK_HOOK), atLeast(PATH, 20)),
-  afterContext("authorization", BLANK, (context) => AUTHORIZATION.test(context), atLeast(CREDENTIAL, 8)),
-  afterContext("bearer", BLANK, (context) => SCHEME.test(context), looksRandom(CREDENTIAL, 16)),
+  afterContext("slack", [SLACK_HOOK], characterClass("/"), endsInSlackHook, atLeast(PATH, 20)),
+  afterContext("authorization", ["authorization"], BLANK, endsInAuthorization, atLeast(CREDENTIAL, 8)),
+  afterContext("bearer", ["bearer"], BLANK, endsInScheme, looksRandom(CREDENTIAL, 16)),
   {
     kind: "url_password",
+    sign: [{ literal: "://", nearest: 0, farthest: MAX_USER_INFO_CHARS }],
     first: PASSWORD,
     after: COLON,
     mayFollow: (context) => USER_INFO.test(context),
@@ -128,8 +163,9 @@ export const SECRET_PATTERNS: readonly SecretPattern[] = [
   },
   afterContext(
     "assignment",
+    [...new Set(NAMED_SECRETS.map(([word]) => word))],
     characterClass("=:>\"'` \\t"),
-    (context) => ASSIGNMENT.test(context) || OPTION.test(context),
+    endsInName,
     withDigits(ASSIGNED, 16, 2),
   ),
 ];
@@ -137,6 +173,7 @@ export const SECRET_PATTERNS: readonly SecretPattern[] = [
 export const EMAIL_PATTERNS: readonly SecretPattern[] = [
   {
     kind: "email",
+    sign: new RegExp(`[${IN_LOCAL_PART}]@[${IN_DOMAIN}]*\\.[A-Za-z]{2}`),
     first: LOCAL_PART,
     after: characterClass("^A-Za-z0-9._%+-", true),
     mayFollow: () => true,
@@ -164,6 +201,22 @@ function runOf(set: CharacterClass): Swallow {
   return (_, code) => (isIn(set, code) ? 0 : SWALLOWED_BEFORE);
 }
 
+function endsInSlackHook(context: string): boolean {
+  return context.endsWith(SLACK_HOOK);
+}
+
+function endsInAuthorization(context: string): boolean {
+  return AUTHORIZATION.test(context);
+}
+
+function endsInScheme(context: string): boolean {
+  return SCHEME.test(context);
+}
+
+function endsInName(context: string): boolean {
+  return ASSIGNMENT.test(context) || OPTION.test(context);
+}
+
 function startsWord(context: string): boolean {
   return !/[A-Za-z0-9]$/.test(context) || ESCAPED_END.test(context);
 }
@@ -171,6 +224,7 @@ function startsWord(context: string): boolean {
 function afterPrefix(kind: string, prefix: string, rule: RunRule): SecretPattern {
   return {
     kind,
+    sign: [{ literal: prefix, nearest: 0, farthest: 0 }],
     first: characterClass(prefix.charAt(0)),
     after: ANY,
     mayFollow: startsWord,
@@ -184,12 +238,14 @@ function afterPrefix(kind: string, prefix: string, rule: RunRule): SecretPattern
 
 function afterContext(
   kind: string,
+  words: readonly string[],
   after: CharacterClass,
   mayFollow: (context: string) => boolean,
   rule: RunRule,
 ): SecretPattern {
   return {
     kind,
+    sign: words.map((literal) => ({ literal, nearest: literal.length, farthest: MAX_LEAD_CHARS })),
     first: rule.set,
     after,
     mayFollow,
@@ -263,6 +319,7 @@ function matchEmail(ahead: LookAhead, at: number): number {
 function phone(first: CharacterClass, after: CharacterClass, form: RegExp): SecretPattern {
   return {
     kind: "phone",
+    sign: PHONE_SIGN,
     first,
     after,
     mayFollow: () => true,

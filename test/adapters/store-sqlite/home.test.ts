@@ -1,9 +1,9 @@
 /** Opening a home: who may, and which home may be opened. */
-import { chmodSync, existsSync, readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import { chmodSync, cpSync, existsSync, readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { checkIntegrity } from "../../../src/adapters/store-sqlite/check-database.ts";
 import { databaseFile, lockFile } from "../../../src/adapters/store-sqlite/connection.ts";
 import { StoreError, type StoreErrorCode } from "../../../src/runtime/ports/store.ts";
@@ -19,15 +19,20 @@ afterEach(() => temporary.dispose());
 
 const modeOf = (path: string): string => (statSync(path).mode & 0o777).toString(8);
 
-/** A closed home with a run in it. */
-async function usedHome(appends = 1): Promise<void> {
-  const store = await temporary.open();
-  const { runId, sessionId, writes } = runOfItsOwn();
+/** A closed home with a run in it: made once, copied for each test that spoils it. */
+const template = temporaryHome();
+beforeAll(async () => {
+  const store = await template.open();
+  const { runId, writes } = runOfItsOwn();
   const journal = new SampleJournal(runId);
   await store.commit(writes, "barrier");
-  for (let index = 0; index < appends; index += 1) await store.commit([journal.append(4)], "barrier");
-  expect(await store.hasSession(sessionId)).toBe(true);
+  await Promise.all(Array.from({ length: 400 }, () => store.commit([journal.append(4)], "barrier")));
   await store.close();
+});
+afterAll(() => template.dispose());
+
+function usedHome(): void {
+  cpSync(template.home, temporary.home, { recursive: true });
 }
 
 async function expectRefusal(code: StoreErrorCode): Promise<string> {
@@ -69,7 +74,7 @@ describe("a new home", () => {
   });
 
   test("leaves no log behind when it is closed", async () => {
-    await usedHome();
+    usedHome();
     expect(existsSync(`${databaseFile(temporary.home)}-wal`)).toBe(false);
     expect(checkIntegrity(temporary.home)).toEqual([]);
   });
@@ -105,7 +110,7 @@ describe("the home lock", () => {
 
 describe("a home that cannot be used is refused, and left as it is", () => {
   test("written by a newer surety", async () => {
-    await usedHome();
+    usedHome();
     const db = new DatabaseSync(databaseFile(temporary.home));
     db.exec("PRAGMA user_version = 99");
     db.close();
@@ -133,7 +138,7 @@ describe("a home that cannot be used is refused, and left as it is", () => {
     ["overwritten behind its first page", (file: string) => writeFileSync(file, damaged(readFileSync(file), 4096))],
     ["overwritten in its first page", (file: string) => writeFileSync(file, damaged(readFileSync(file), 100))],
   ])("damaged: %s", async (_, damage) => {
-    await usedHome(20);
+    usedHome();
     damage(databaseFile(temporary.home));
     const before = readFileSync(databaseFile(temporary.home));
     expect(await expectRefusal("store.corrupt")).toContain("Restore a backup");
@@ -141,7 +146,7 @@ describe("a home that cannot be used is refused, and left as it is", () => {
   });
 
   test("damaged where only a full reading finds it, after an unclean end", async () => {
-    await usedHome(400);
+    usedHome();
     const file = databaseFile(temporary.home);
     const bytes = readFileSync(file);
     // A page in the middle: neither the header nor the newest rows.
@@ -161,7 +166,7 @@ describe("a home that cannot be used is refused, and left as it is", () => {
   });
 
   test("without permission to write", async () => {
-    await usedHome();
+    usedHome();
     // Root may write anywhere, so for root this is no obstacle: then it must simply work.
     chmodSync(temporary.home, 0o500);
     try {
