@@ -1,7 +1,17 @@
-/** The process: `surety …`. Everything it does is in `main.ts`, which knows neither this process nor its streams. */
-import { readProcessVariable } from "./environment.ts";
-import { main } from "./main.ts";
-import { reportFailure } from "./report-failure.ts";
+/**
+ * The process: `surety …`. Everything it does is in `main.ts`, which knows neither this process nor its streams.
+ *
+ * Loaded first and alone: what comes after it is compiled once and then read from a cache beside the bundle.
+ */
+import { enableCompileCache } from "node:module";
+
+// From source a cache would only be in the way of editing. Where it cannot be written, nothing is lost but time.
+if (import.meta.url.endsWith(".js")) enableCompileCache(`${import.meta.dirname}/.compile-cache`);
+const [{ main }, { reportFailure }, { readProcessVariable }] = await Promise.all([
+  import("./main.ts"),
+  import("./report-failure.ts"),
+  import("./environment.ts"),
+]);
 
 const { stdin, stdout, stderr } = process;
 

@@ -1,4 +1,5 @@
 /** `surety start`: the gateway of a home, until it is told to stop. */
+import { flushCompileCache } from "node:module";
 import { createGateway, type Listening } from "../../adapters/gateway/create-gateway.ts";
 import type { Tool } from "../../adapters/tools/define-tool.ts";
 import { EXIT, usageError } from "../boot-error.ts";
@@ -74,6 +75,8 @@ async function performStart(context: CommandContext, moreTools: readonly Tool[])
   });
   if (isJson) output.json({ url: listening.url });
   else output.line(`surety listening on ${listening.url}`);
+  // For the next start: this process may end without a chance to.
+  flushCompileCache();
   await stopped.promise;
   return EXIT.success;
 }
