@@ -19,7 +19,7 @@ import type { NewRun, SpendScope, StoredApproval, Write } from "../../src/runtim
 
 const CREATED_AT = "2026-11-15T00:00:00.000Z";
 export const ENDED_AT = "2026-11-15T00:00:09.000Z";
-export const CONTRACT_HASH = hashBytes("contract");
+const CONTRACT_HASH = hashBytes("contract");
 
 let made = 0;
 export function fresh(prefix: string): string {

@@ -73,7 +73,7 @@ export function findProblems(db: DatabaseSync): readonly string[] {
 }
 
 /** A log that is not empty was left behind by a process that could not say goodbye. */
-export function wasLeftUnclean(file: string): boolean {
+function wasLeftUnclean(file: string): boolean {
   return (statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0;
 }
 

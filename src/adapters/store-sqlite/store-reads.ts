@@ -8,7 +8,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { Defect } from "../../kernel/vocabulary/defect.ts";
 import { type Store, StoreError } from "../../runtime/ports/store.ts";
 import { type Prepare, preparing } from "./connection.ts";
-import type { ListArguments, ListName, ListResult } from "./list-reads.ts";
+import { type ListArguments, type ListName, type ListResult, readList } from "./list-reads.ts";
 import {
   approvalsOf,
   findApproval,
@@ -65,7 +65,9 @@ export function storeReads(reading: Reading, homeId: string, list: ReadingList):
     findApproval: (id) => reading.read((prepare) => findApproval(prepare, id)),
     ledgerHead: () => reading.read((prepare) => ledgerHead(prepare, homeId)),
 
-    openRuns: (after, limit) => list("openRuns", counted(after), counted(limit)),
+    // Asked for at the start, when nobody waits for the main thread yet: a page costs less than starting the reader.
+    openRuns: (after, limit) =>
+      reading.read((prepare) => readList(prepare, "openRuns", [counted(after), counted(limit)])),
     listRuns: ({ status, limit, offset }) =>
       list("listRuns", { ...(status === undefined ? {} : { status }), limit: counted(limit), offset: counted(offset) }),
     sessionRuns: (sessionId, limit) => list("sessionRuns", sessionId, counted(limit)),

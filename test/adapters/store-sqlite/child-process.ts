@@ -5,7 +5,6 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 
 export interface Child {
-  readonly lines: AsyncIterator<string>;
   /** Its next line; rejects when it ends instead. */
   nextLine(): Promise<string>;
   say(line: string): void;
@@ -20,7 +19,6 @@ export function startChild(script: string, ...args: readonly string[]): Child {
   if (child.stdout === null) throw new Error("the child has no output");
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   return {
-    lines,
     async nextLine() {
       const { done, value } = await lines.next();
       if (done === true) throw new Error(`${script} ended too early`);

@@ -1,7 +1,7 @@
 /** Opening a home: who may, and which home may be opened. */
 import { chmodSync, cpSync, existsSync, readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { checkIntegrity } from "../../../src/adapters/store-sqlite/check-database.ts";
@@ -9,6 +9,7 @@ import { databaseFile, lockFile } from "../../../src/adapters/store-sqlite/conne
 import { StoreError, type StoreErrorCode } from "../../../src/runtime/ports/store.ts";
 import { runOfItsOwn, SampleJournal } from "../../runtime/store-samples.ts";
 import { startChild } from "./child-process.ts";
+import { mayMount, mountDisk } from "./mounted-disk.ts";
 import { type TemporaryHome, temporaryHome } from "./temporary-home.ts";
 
 let temporary: TemporaryHome;
@@ -73,7 +74,7 @@ describe("a new home", () => {
     expect((await store.listRuns({ limit: 1, offset: 0 })).total).toBe(0);
   });
 
-  test("leaves no log behind when it is closed", async () => {
+  test("leaves no log behind when it is closed", () => {
     usedHome();
     expect(existsSync(`${databaseFile(temporary.home)}-wal`)).toBe(false);
     expect(checkIntegrity(temporary.home)).toEqual([]);
@@ -165,17 +166,18 @@ describe("a home that cannot be used is refused, and left as it is", () => {
     expect(readFileSync(temporary.home, "utf8")).toBe("in the way");
   });
 
-  test("without permission to write", async () => {
-    usedHome();
-    // Root may write anywhere, so for root this is no obstacle: then it must simply work.
-    chmodSync(temporary.home, 0o500);
+  // Root, whom no mode stops, may mount what is read-only even for root.
+  test.each(mayMount() ? [["on a read-only disk"]] : [["without permission to write"]])("%s", async (obstacle) => {
+    const disk = obstacle === "on a read-only disk" ? mountDisk(temporary.home, "mode=700") : null;
     try {
-      if (process.getuid?.() === 0) await (await temporary.open()).close();
-      else await expectRefusal("store.read-only");
+      usedHome();
+      if (disk === null) chmodSync(temporary.home, 0o500);
+      else disk.change("ro");
+      await expectRefusal("store.read-only");
     } finally {
-      chmodSync(temporary.home, 0o700);
+      if (disk === null) chmodSync(temporary.home, 0o700);
+      disk?.remove();
     }
-    expect(existsSync(dirname(temporary.home))).toBe(true);
   });
 });
 
