@@ -4,8 +4,9 @@
  * D1. Nothing is guessed: an unknown agent, session or model is refused by name.
  * D2. The message is redacted before it becomes a body; secrets that were loaded never reach the store (P-5.4).
  */
-import { childTerms } from "../kernel/contract/child-contract.ts";
+import { childTerms, type RemainingBudget } from "../kernel/contract/child-contract.ts";
 import { sealContract } from "../kernel/contract/seal-contract.ts";
+import type { CarvedBudget } from "../kernel/journal/event.ts";
 import type { ToolPolicy } from "../kernel/policy/tool-policy.ts";
 import type { Redactor } from "../kernel/redaction/redact.ts";
 import { asRunId, asSessionId, type SessionId } from "../kernel/vocabulary/identifiers.ts";
@@ -123,15 +124,18 @@ export async function draftRun(settings: DraftingSettings, request: RunRequest):
 
 /** A child's contract is its parent's, carved; it sees the task it is given and nothing of its parent's history (T-3b). */
 export function delegateWith(settings: DraftingSettings, now: () => string): Delegate {
-  return ({ parent, contract, left, childRunId, agent, message, labels }) => {
+  return ({ parent, contract, left, carved: promised, childRunId, agent, message, labels }) => {
     if (agent !== DEFAULT_AGENT && !settings.isAgent(agent)) return { problem: `There is no agent ${agent}.` };
-    const carved = childTerms(contract, left, {
-      contractId: newId("contract", settings.random),
+    const budget = promised ?? halfOf(left);
+    const maxSpendMicrousd = contract.maxSpendMicrousd === null ? null : budget.spendMicrousd;
+    const available = promised === null ? left : { ...left, ...promised, spendMicrousd: maxSpendMicrousd };
+    const carved = childTerms(contract, available, {
+      contractId: `contract_of_${childRunId}`,
       tools: contract.allowedTools ?? [],
       toolPolicy: "optional",
-      maxInferences: Math.ceil(left.inferences / 2),
-      maxTokensConsumed: Math.ceil(left.tokens / 2),
-      maxSpendMicrousd: left.spendMicrousd === null ? null : Math.ceil(left.spendMicrousd / 2),
+      maxInferences: budget.inferences,
+      maxTokensConsumed: budget.tokens,
+      maxSpendMicrousd,
       totalTimeoutMs: contract.totalTimeoutMs,
     });
     if (!carved.ok)
@@ -179,11 +183,20 @@ export function delegateWith(settings: DraftingSettings, now: () => string): Del
       idempotencyKey: null,
       inbound: null,
     };
-    const { maxInferences: inferences, maxTokensConsumed: tokens, maxSpendMicrousd, contractHash } = child;
+    const { maxInferences: inferences, maxTokensConsumed: tokens, contractHash } = child;
+    const spendMicrousd = child.maxSpendMicrousd ?? 0;
     return {
-      child: { runId: childRunId, contractHash, budget: { inferences, tokens, spendMicrousd: maxSpendMicrousd ?? 0 } },
+      child: { runId: childRunId, contractHash, budget: { inferences, tokens, spendMicrousd } },
       writes: acceptanceWrites(draft, now()),
     };
+  };
+}
+
+function halfOf({ inferences, tokens, spendMicrousd }: RemainingBudget): CarvedBudget {
+  return {
+    inferences: Math.ceil(inferences / 2),
+    tokens: Math.ceil(tokens / 2),
+    spendMicrousd: Math.ceil((spendMicrousd ?? 0) / 2),
   };
 }
 

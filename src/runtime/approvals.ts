@@ -128,6 +128,8 @@ export class Approvals {
   /** Denies what has expired and looks again when the next one will. */
   async sweep(): Promise<void> {
     const { store, clock } = this.#ports;
+    // Whatever is asked while we look arms itself.
+    this.#arm(Number.POSITIVE_INFINITY);
     let next = Number.POSITIVE_INFINITY;
     for (let offset = 0; ; ) {
       const page = await store.pendingApprovals({ limit: SWEEP_PAGE, offset });
@@ -142,7 +144,7 @@ export class Approvals {
       }
       if (page.length < SWEEP_PAGE) break;
     }
-    this.#arm(next);
+    this.#arm(Math.min(this.#armedFor, next));
   }
 
   /** The run has ended: nobody needs to answer any more. */

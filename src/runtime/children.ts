@@ -4,11 +4,12 @@
  * H1. A child is inserted in the transaction that makes its parent's intent durable: there is never one without the other.
  * H2. Its id follows from parent, step and place, so a resumed parent finds it again instead of starting another.
  * H3. What the parent is told of it is read from the child's sealed journal.
+ * H4. Its contract follows from its parent's, its id and its budget: drafted again by a resumed parent it is the same.
  */
 import type { RemainingBudget } from "../kernel/contract/child-contract.ts";
 import type { ExecutionContract } from "../kernel/contract/contract.ts";
 import type { Answer, Entry } from "../kernel/journal/entry.ts";
-import type { PlannedCall } from "../kernel/journal/event.ts";
+import type { CarvedBudget, PlannedCall } from "../kernel/journal/event.ts";
 import type { Lookup } from "../kernel/journal/views/body-content.ts";
 import { answerOf } from "../kernel/journal/views/run-answer.ts";
 import { snapshotOfEntries } from "../kernel/journal/views/run-snapshot.ts";
@@ -25,6 +26,8 @@ export interface DelegationRequest {
   readonly parent: StoredRun;
   readonly contract: ExecutionContract;
   readonly left: RemainingBudget;
+  /** What its call was let through with; null when it is planned for the first time. */
+  readonly carved: CarvedBudget | null;
   readonly childRunId: RunId;
   readonly agent: string;
   readonly message: string;
@@ -41,12 +44,13 @@ export interface ChildDraft {
 /** Drafts a child; a sentence when there can be none (no such agent, no budget left, nested too deeply). */
 export type Delegate = (request: DelegationRequest) => ChildDraft | { readonly problem: string };
 
-export function remainingBudget({ contract, budget, elapsedMs }: RunState): RemainingBudget {
+/** Time counts from the beginning of the step, which a resumed run knows to the millisecond (H4). */
+export function remainingBudget({ contract, budget, stepStartedMs }: RunState): RemainingBudget {
   return {
     inferences: contract.maxInferences - budget.inferences,
     tokens: contract.maxTokensConsumed - budget.tokens,
     spendMicrousd: contract.maxSpendMicrousd === null ? null : contract.maxSpendMicrousd - budget.spendMicrousd,
-    elapsedMs: contract.totalTimeoutMs - elapsedMs,
+    elapsedMs: contract.totalTimeoutMs - stepStartedMs,
   };
 }
 

@@ -13,7 +13,7 @@ import type { Answer, Entry } from "../kernel/journal/entry.ts";
 import type { RunEvent } from "../kernel/journal/event.ts";
 import type { Command } from "../kernel/machine/command.ts";
 import { nextDeadline } from "../kernel/machine/deadline.ts";
-import { effectsInDoubt, outstandingCommands } from "../kernel/machine/outstanding.ts";
+import { dispatchCommand, effectsInDoubt, outstandingCommands } from "../kernel/machine/outstanding.ts";
 import type { RunState } from "../kernel/machine/state.ts";
 import { step } from "../kernel/machine/step.ts";
 import { isParked } from "../kernel/machine/waiting.ts";
@@ -44,6 +44,8 @@ export class RunDriver {
   readonly #elapsedBefore: number;
   #state: RunState;
   #isWorking = false;
+  /** Something changed since the mailbox was last looked into, and be it only that nothing is under way any more. */
+  #hasWork = false;
   #isStarting = true;
   #isSuspending = false;
   #hasLeft = false;
@@ -75,7 +77,8 @@ export class RunDriver {
   }
 
   async #resume(): Promise<void> {
-    const { acceptance, run, ports } = this.#desk;
+    const { acceptance, run, ports, hands } = this.#desk;
+    await hands.prepareAgain(this.#state);
     const doubted = effectsInDoubt(this.#state);
     if (this.#state.accepted === null) await this.#hear(acceptance.event);
     const live = ports.livePolicy();
@@ -88,7 +91,7 @@ export class RunDriver {
       if (this.#isAwaited(callId)) await this.#hear({ type: "effect.unknown", step: this.#state.step, callId });
     }
     const commands = outstandingCommands(this.#state).filter((command) => !this.#begun.has(this.#keyOf(command)));
-    this.#performAll(commands, true);
+    this.#performAll(commands);
   }
 
   /** Something happened that the run may wait for. */
@@ -104,13 +107,15 @@ export class RunDriver {
   }
 
   #work(): void {
+    this.#hasWork = true;
     if (this.#isWorking || this.#isStarting || this.#hasLeft) return;
     this.#isWorking = true;
+    this.#hasWork = false;
     this.#drain()
       .catch((error: unknown) => this.#failed(error))
       .finally(() => {
         this.#isWorking = false;
-        if (!this.#hasLeft && this.#hasMail()) this.#work();
+        if (this.#hasWork || this.#hasMail()) this.#work();
       });
   }
 
@@ -152,7 +157,7 @@ export class RunDriver {
     this.#desk.conversation.hear(entries);
     if (!(await this.#makeDurable(before, entries, commands))) return;
     this.#arm();
-    this.#performAll(commands, false);
+    this.#performAll(commands);
   }
 
   /** False when the store refused, and the run has been left. */
@@ -177,14 +182,14 @@ export class RunDriver {
     }
   }
 
-  #performAll(commands: readonly Command[], isRepeat: boolean): void {
+  #performAll(commands: readonly Command[]): void {
     if (this.#hasLeft) return;
     const questions = commands.filter((command) => command.type === "ask-approval");
     for (const command of commands) {
       this.#begun.add(this.#keyOf(command));
       if (command.type === "finish") this.#leave("ended");
       else if (command.type === "stop-work") this.#stopWork();
-      else if (command.type !== "ask-approval") this.#perform(command, isRepeat);
+      else if (command.type !== "ask-approval") this.#perform(command);
     }
     // They belong together: what was decided before is told in the order in which it was decided.
     if (questions.length > 0) {
@@ -192,11 +197,12 @@ export class RunDriver {
     }
   }
 
-  #perform(command: Command, isRepeat: boolean): void {
-    // What acts on the world waits for the next start; what is asked again then costs nothing now.
-    if (this.#isSuspending) return;
+  #perform(command: Command): void {
+    // What is asked again at the next start costs nothing now. An intent that is durable already is carried out, or a
+    // person would be asked about an effect that was never begun.
+    if (this.#isSuspending && command.type !== "run-tool") return;
     this.#attend(async (signal) => {
-      const answer = await this.#desk.hands.perform(command, this.#state, isRepeat, signal);
+      const answer = await this.#desk.hands.perform(command, this.#state, signal);
       return answer === null ? [] : [answer];
     });
   }
@@ -217,8 +223,12 @@ export class RunDriver {
   #stopWork(): void {
     for (const controller of this.#underWay) controller.abort();
     const { phase } = this.#state;
-    const children = phase.at === "OBSERVE" ? phase.inFlight.flatMap(({ child }) => child ?? []) : [];
-    for (const { runId } of children) this.#desk.observer.abandonedChild(runId);
+    for (const call of phase.at === "OBSERVE" ? phase.inFlight : []) {
+      if (call.child === null) continue;
+      this.#desk.observer.abandonedChild(call.child.runId);
+      // It ends by itself, or has ended already: either way its end is what this run waits for.
+      this.#perform(dispatchCommand(this.#state, call));
+    }
   }
 
   #arm(): void {

@@ -1,9 +1,8 @@
 /**
  * `run-tool`: performs what was planned and reads the tool's answer as foreign.
  *
- * T1. What is no envelope is `tool.malformed`; an output is redacted, then cut at the contract's budget, before
- *     anybody sees it.
- * T2. A tool that throws has a defect: the run is told `internal.error`, without its message.
+ * T1. What is no envelope is `tool.malformed`; an output, and an error's message, is redacted, then cut at the
+ *     contract's budget, before anybody sees it.
  */
 import type { ExecutionContract } from "../kernel/contract/contract.ts";
 import type { Answer } from "../kernel/journal/entry.ts";
@@ -56,12 +55,14 @@ function succeeded(
 }
 
 function failed(
-  { redactor, keep }: ResultDesk,
+  { contract, redactor, keep }: ResultDesk,
   asked: RunTool,
   labels: Labels,
   { error, durationMs }: Extract<ToolResponse, { ok: false }>,
 ): Answer {
-  const message = redactor.redactText(error.message.toWellFormed()).text;
+  const { maxBytesPerCall, truncationMarker } = contract.toolOutputBudget;
+  const whole = redactor.redactText(error.message.toWellFormed()).text;
+  const message = truncateOutput(whole, maxBytesPerCall, truncationMarker).text;
   const { code, retryable } = error;
   return {
     type: "tool.finished",

@@ -4,14 +4,18 @@
  * L1. The plan's hash covers the tool's own plan and who asks: labels, session and contract.
  * L2. A call that cannot be planned is a problem the model is told about, never an exception.
  * L3. A second plan of the same batch replaces the first: what is run is what was decided last.
+ * L4. After a restart a call is planned again as it was decided about: under its registered name, with the labels of
+ *     then. So its hash differs only if the world does.
  */
 import { childRunId } from "../kernel/contract/child-contract.ts";
-import type { PlannedCall, ProposedCall } from "../kernel/journal/event.ts";
-import { type RunState, stepId } from "../kernel/machine/state.ts";
+import type { CarvedBudget, PlannedCall, ProposedCall } from "../kernel/journal/event.ts";
+import { type ReadyCall, type RunState, stepId } from "../kernel/machine/state.ts";
 import { provenEffects } from "../kernel/policy/effect-match.ts";
 import { type CallPlan, hashPlan } from "../kernel/policy/plan.ts";
+import { canonicalJson } from "../kernel/vocabulary/canonical-json.ts";
 import { hashCanonical } from "../kernel/vocabulary/hash.ts";
-import type { BodyRef } from "../kernel/vocabulary/identifiers.ts";
+import type { BodyRef, Hash, RunId } from "../kernel/vocabulary/identifiers.ts";
+import type { Labels } from "../kernel/vocabulary/labels.ts";
 import { parseJson } from "../kernel/vocabulary/parse-json.ts";
 import type { ToolError } from "../kernel/vocabulary/tool-envelope.ts";
 import { type ChildDraft, type Delegate, remainingBudget } from "./children.ts";
@@ -38,25 +42,44 @@ export function planCalls(
   state: RunState,
   calls: readonly ProposedCall[],
 ): Promise<readonly PreparedCall[]> {
-  return Promise.all(calls.map((call, index) => planCall(desk, state, call, index)));
+  const { labels } = state;
+  const place = (index: number): RunId => childRunId(desk.run.runId, stepId(state), index);
+  return Promise.all(
+    calls.map((call, index) => planCall(desk, state, call, { labels, childRunId: place(index), carved: null })),
+  );
 }
 
-export async function planCall(
+export function planAgain(desk: PlanningDesk, state: RunState, call: ReadyCall): Promise<PreparedCall> {
+  const { seen: labels, child } = call;
+  const carved = child?.budget ?? null;
+  return planCall(desk, state, call, { labels, childRunId: child?.runId ?? desk.run.runId, carved });
+}
+
+/** Who asks for the call, and which run it would start. */
+interface Circumstances {
+  readonly labels: Labels;
+  readonly childRunId: RunId;
+  readonly carved: CarvedBudget | null;
+}
+
+async function planCall(
   desk: PlanningDesk,
   state: RunState,
   proposed: ProposedCall,
-  index: number,
+  { labels, childRunId, carved }: Circumstances,
 ): Promise<PreparedCall> {
   const args = argumentsOf(desk.read(proposed.argsRef));
   const planned = args === null ? ARGUMENTS_GONE : await desk.toolbox.plan(proposed.tool, args);
   if (!planned.ok) return unplannable(desk, state, proposed, planned);
-  if (planned.delegation === null) return { call: plannedCall(desk, state, proposed, planned), planned, child: null };
+  const asTool = plannedCall(desk, state, proposed, planned, labels);
+  if (planned.delegation === null) return { call: asTool, planned, child: null };
   const { agent, message } = planned.delegation;
   const drafted = desk.delegate({
     parent: desk.run,
     contract: state.contract,
     left: remainingBudget(state),
-    childRunId: childRunId(desk.run.runId, stepId(state), index),
+    carved,
+    childRunId,
     agent,
     message,
     labels: state.labels,
@@ -65,8 +88,7 @@ export async function planCall(
     const error: ToolError = { code: "invalid.request", message: drafted.problem, retryable: false, details: {} };
     return unplannable(desk, state, proposed, { ok: false, tool: planned.tool, error });
   }
-  const call = { ...plannedCall(desk, state, proposed, planned), child: drafted.child };
-  return { call, planned, child: drafted };
+  return { call: { ...asTool, child: drafted.child }, planned, child: drafted };
 }
 
 const ARGUMENTS_GONE: Unplannable = {
@@ -75,15 +97,23 @@ const ARGUMENTS_GONE: Unplannable = {
   error: { code: "tool.input_invalid", message: "The arguments were erased.", retryable: false, details: {} },
 };
 
-function plannedCall(desk: PlanningDesk, state: RunState, proposed: ProposedCall, planned: Planned): PlannedCall {
-  const { callId, argsRef } = proposed;
+function plannedCall(
+  desk: PlanningDesk,
+  state: RunState,
+  proposed: ProposedCall,
+  planned: Planned,
+  labels: Labels,
+): PlannedCall {
+  const { callId } = proposed;
   const { runId } = desk.run;
   const { tool, args, risk, idempotency, pollable, egress, timeoutMs } = planned;
+  // An alias has arguments of its own, which the registered tool would not understand when it is planned again.
+  const argsRef = tool === proposed.tool ? proposed.argsRef : desk.keep(canonicalJson(args));
   return {
     callId,
     tool,
     argsRef,
-    planHash: planHashOf(desk.run, state, argsRef, planned),
+    planHash: planHashOf(desk.run, state, argsRef, planned, labels),
     risk,
     idempotency,
     idempotencyKey: idempotency === "keyed" ? hashCanonical([runId, stepId(state), callId, argsRef]) : null,
@@ -98,8 +128,13 @@ function plannedCall(desk: PlanningDesk, state: RunState, proposed: ProposedCall
 }
 
 /** The same call under the same circumstances has the same hash; anything else that happened since changes it. */
-export function planHashOf(run: StoredRun, state: RunState, argsRef: BodyRef, { tool, plan }: Planned) {
-  const { labels, contract } = state;
+function planHashOf(
+  run: StoredRun,
+  { contract }: RunState,
+  argsRef: BodyRef,
+  { tool, plan }: Planned,
+  labels: Labels,
+): Hash {
   const whole: CallPlan = {
     tool,
     argsRef,

@@ -7,9 +7,9 @@
  */
 import type { ExecutionContract } from "../kernel/contract/contract.ts";
 import { type Entry, eventsOf } from "../kernel/journal/entry.ts";
-import type { PlannedCall } from "../kernel/journal/event.ts";
+import type { LivePolicy, PlannedCall } from "../kernel/journal/event.ts";
 import { foldRun } from "../kernel/machine/fold.ts";
-import { decideCall } from "../kernel/policy/decide-call.ts";
+import { decideCall, decideUnder, type PolicyQuestion } from "../kernel/policy/decide-call.ts";
 import type { PolicyVerdict, ToolPolicy } from "../kernel/policy/tool-policy.ts";
 import type { Hash, RunId } from "../kernel/vocabulary/identifiers.ts";
 import type { Outcome } from "../kernel/vocabulary/outcome.ts";
@@ -49,41 +49,33 @@ export function whatIf(
   entries: readonly Entry[],
   policy: ToolPolicy,
 ): readonly OtherDecision[] {
-  let capabilities: readonly string[] = contract.capabilities;
+  let live: LivePolicy | null = null;
   return entries.flatMap((entry) => {
     const events = eventsOf(entry);
-    for (const event of events) if (event.type === "policy.narrowed") capabilities = event.live.capabilities;
+    for (const event of events) if (event.type === "policy.narrowed") live = event.live;
     if (entry.kind !== "VALIDATE_CALLS") return [];
     const planned = events.findLast((event) => event.type === "calls.planned")?.calls ?? [];
     return entry.decided.calls.flatMap((call) => {
       const plan = planned.find(({ callId }) => callId === call.callId);
       if (plan === undefined || plan.problem !== null) return [];
-      const { decision: now, policyId } = decideAgain(contract, entry, plan, policy, capabilities);
-      const asBefore = now === call.decision || (now === "approve" && call.approvalId !== null);
-      if (asBefore) return [];
+      const then = decideUnder(questionOf(contract, entry, plan), live);
+      const { capabilities } = live ?? contract;
+      const { decision: now, policyId } = decideCall({ ...questionOf(contract, entry, plan), policy, capabilities });
+      // What a person decided then, or the rest of the batch, a policy that asks again leaves as it was.
+      if (now === call.decision || now === then.decision) return [];
       return [{ entry: entry.seq, callId: call.callId, tool: call.tool, recorded: call.decision, now, policyId }];
     });
   });
 }
 
-function decideAgain(
+function questionOf(
   contract: ExecutionContract,
   { labels }: Entry,
   { tool, risk, egress, honeypot }: PlannedCall,
-  policy: ToolPolicy,
-  capabilities: readonly string[],
-) {
-  const { channelClass, approvedTools, allowedTools } = contract;
-  return decideCall({
-    tool,
-    risk,
-    egress,
-    honeypot,
-    channelClass,
-    policy,
-    capabilities,
-    labels,
-    approvedTools,
+): PolicyQuestion {
+  const { channelClass, approvedTools, allowedTools, policy, capabilities } = contract;
+  return {
+    ...{ tool, risk, egress, honeypot, channelClass, policy, capabilities, labels, approvedTools },
     allowedTools: allowedTools ?? [tool],
-  });
+  };
 }

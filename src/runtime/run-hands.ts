@@ -4,7 +4,8 @@
  * N1. A command is performed for the state it was given in; an answer that comes too late is not heard by the machine.
  * N2. Where a limit applies, nothing goes to a model without a granted reservation (X-6).
  * N3. A call is run from the plan that was decided about. After a restart it is planned again; where the plan has
- *     changed since (perhaps because the call was done), the tool may say that it was done, and must not act.
+ *     changed since (perhaps because the call was done), the tool may say that it was done, and must not act. One that
+ *     was never begun is refused.
  */
 import type { Answer } from "../kernel/journal/entry.ts";
 import type { Command } from "../kernel/machine/command.ts";
@@ -18,7 +19,7 @@ import type { BodyShelf } from "./body-shelf.ts";
 import { childFinished } from "./children.ts";
 import type { Conversation } from "./conversation.ts";
 import { refusedByRuntime, toolAnswer } from "./perform-tool.ts";
-import { type PlanningDesk, type PreparedCall, planCall, planCalls } from "./plan-calls.ts";
+import { type PlanningDesk, type PreparedCall, planAgain, planCalls } from "./plan-calls.ts";
 import type { ConfiguredModel } from "./ports/model-backend.ts";
 import { type StoredRun, StoreError, type Write } from "./ports/store.ts";
 import { releaseText } from "./release-text.ts";
@@ -45,13 +46,15 @@ export class RunHands {
   readonly #parts: HandsParts;
   /** What was planned for the batch at hand. */
   #prepared: ReadonlyMap<CallId, PreparedCall> = new Map();
+  /** In flight when this life of the process began: they may have been done. */
+  #begunBefore: ReadonlySet<CallId> = new Set();
 
   constructor(parts: HandsParts) {
     this.#parts = parts;
   }
 
   /** The event that answers the command; null when it is answered otherwise, or not at all any more. */
-  async perform(command: Command, state: RunState, isRepeat: boolean, signal: AbortSignal): Promise<Answer | null> {
+  async perform(command: Command, state: RunState, signal: AbortSignal): Promise<Answer | null> {
     switch (command.type) {
       case "check-backend":
         return await this.#checkBackend(signal);
@@ -62,12 +65,22 @@ export class RunHands {
       case "plan-calls":
         return this.#planCalls(command, state);
       case "run-tool":
-        return this.#runTool(command, state, isRepeat, signal);
+        return this.#runTool(command, state, signal);
       case "spawn-child":
         return this.#awaitChild(command, state);
       default:
         throw new Defect(`not for hands: ${command.type}`);
     }
+  }
+
+  /** A resumed run has calls that were decided about, and of which no plan is left. */
+  async prepareAgain(state: RunState): Promise<void> {
+    const { phase } = state;
+    if (phase.at !== "OBSERVE") return;
+    const calls = [...phase.inFlight, ...phase.waiting];
+    const prepared = await Promise.all(calls.map((call) => planAgain(this.#planning(), state, call)));
+    this.#prepared = new Map(prepared.map((each) => [each.call.callId, each]));
+    this.#begunBefore = new Set(phase.inFlight.map(({ callId }) => callId));
   }
 
   askApprovals(questions: readonly CommandOf<"ask-approval">[], state: RunState): Promise<readonly Answer[]> {
@@ -81,9 +94,7 @@ export class RunHands {
 
   /** The writes that bring a child into being, for the transaction of its intent. */
   writesOfChild(callId: CallId): readonly Write[] {
-    const child = this.#prepared.get(callId)?.child;
-    // A resumed parent whose child is there already inserts nothing.
-    return child?.writes ?? [];
+    return this.#prepared.get(callId)?.child?.writes ?? [];
   }
 
   async #checkBackend(signal: AbortSignal): Promise<Answer> {
@@ -129,42 +140,36 @@ export class RunHands {
   async #planCalls({ step, round, calls }: CommandOf<"plan-calls">, state: RunState): Promise<Answer> {
     const prepared = await planCalls(this.#planning(), state, calls);
     this.#prepared = new Map(prepared.map((each) => [each.call.callId, each]));
+    this.#begunBefore = new Set();
     return { type: "calls.planned", step, round, calls: prepared.map(({ call }) => call) };
   }
 
-  async #runTool(
-    command: CommandOf<"run-tool">,
-    state: RunState,
-    isRepeat: boolean,
-    signal: AbortSignal,
-  ): Promise<Answer> {
+  async #runTool(command: CommandOf<"run-tool">, state: RunState, signal: AbortSignal): Promise<Answer> {
     const { ports, run, shelf } = this.#parts;
     const desk = { contract: state.contract, redactor: ports.redactor, keep: (text: string) => shelf.keep(text) };
-    // What somebody lets be tried again, after a restart, was planned in another life too.
-    const known = isRepeat ? undefined : this.#prepared.get(command.callId);
-    const prepared = known ?? (await this.#planAgain(command, state));
-    const { planned } = prepared;
+    const prepared = this.#prepared.get(command.callId);
+    const planned = prepared?.planned ?? null;
     if (planned === null) {
       const message = "What this call would do cannot be planned any more; it was not run again.";
       return refusedByRuntime(desk, command, state.labels, "policy.denied", message);
     }
-    const isAsDecided = prepared.call.planHash === command.planHash;
-    if (!isAsDecided && known !== undefined) throw new Defect("a call was decided about under another plan");
+    const isAsDecided = prepared?.call.planHash === command.planHash;
+    const isRepeat = this.#begunBefore.has(command.callId);
+    if (!isAsDecided && !isRepeat) {
+      const message = "What this call would do has changed since it was decided about; it was not run.";
+      return refusedByRuntime(desk, command, state.labels, "policy.denied", message);
+    }
     const envelope = await ports.toolbox.run(planned, {
       requestId: `${run.runId}:${command.step}:${command.callId}`,
       runId: run.runId,
       agentId: run.agentId,
       timeoutMs: command.timeoutMs,
       idempotencyKey: command.idempotencyKey,
-      isRepeat: known === undefined,
+      isRepeat,
       mayAct: isAsDecided || planned.idempotency === "read_only",
       signal,
     });
     return toolAnswer(desk, command, planned.labels, envelope);
-  }
-
-  #planAgain({ callId, tool, argsRef }: CommandOf<"run-tool">, state: RunState): Promise<PreparedCall> {
-    return planCall(this.#planning(), state, { callId, tool, argsRef }, 0);
   }
 
   #planning(): PlanningDesk {

@@ -47,7 +47,7 @@ export function writesFor(
       after: { seq, hash },
       entries: entries.map((entry) => ({ hash: entry.hash, line: toLine(entry) })),
     },
-    ...entries.flatMap((entry) => consequencesOf(desk, entry)),
+    ...entries.flatMap((entry) => consequencesOf(desk, before, entry)),
     ...reservation,
   ];
   return {
@@ -63,10 +63,10 @@ function hasSideEffectReported({ phase }: RunState, entries: readonly Entry[]): 
   return phase.inFlight.some((call) => !isHarmless(call));
 }
 
-function consequencesOf(desk: WritingDesk, entry: Entry): readonly Write[] {
+function consequencesOf(desk: WritingDesk, before: RunState, entry: Entry): readonly Write[] {
   switch (entry.kind) {
     case "INFER":
-      return settlementOf(desk, entry);
+      return settlementOf(desk, before, entry);
     case "EXECUTE": {
       const { approvalId, planHash, child, callId } = entry.decided;
       const consumed: readonly Write[] =
@@ -80,10 +80,19 @@ function consequencesOf(desk: WritingDesk, entry: Entry): readonly Write[] {
   }
 }
 
-function settlementOf({ account }: WritingDesk, { decided, result }: EntryOf<"INFER">): readonly Write[] {
-  if (result?.type !== "model.answered" && result?.type !== "model.failed") return [];
-  const { inputTokens, outputTokens, costMicrousd } = result.usage;
-  return account.settle(decided.attempt, { microusd: costMicrousd, tokens: inputTokens + outputTokens });
+function settlementOf(
+  { account }: WritingDesk,
+  { phase, prompt }: RunState,
+  { decided, result }: EntryOf<"INFER">,
+): readonly Write[] {
+  if (result?.type === "model.answered" || result?.type === "model.failed") {
+    const { inputTokens, outputTokens, costMicrousd } = result.usage;
+    return account.settle(decided.attempt, { microusd: costMicrousd, tokens: inputTokens + outputTokens });
+  }
+  if (phase.at !== "INFER" || phase.compacting) return [];
+  // Cut off: nobody will say what it cost, so it cost all that it could.
+  const usage = { inputTokens: prompt.tokens, outputTokens: decided.maxOutputTokens };
+  return account.settle(decided.attempt, account.amountOf(usage));
 }
 
 function sealingOf(
@@ -106,7 +115,8 @@ function sealingOf(
 /** An upper bound of what the inference after this step may use; where it is too much, the exact need is reserved later. */
 function reserveNext({ account }: WritingDesk, state: RunState): readonly Write[] {
   const { prompt, contract, phase } = state;
-  const calls = phase.at === "OBSERVE" ? phase.inFlight.length : 1;
+  const { inFlight, waiting } = phase.at === "OBSERVE" ? phase : { inFlight: [], waiting: [] };
+  const calls = inFlight.reduce((sum, { sharedBy }) => sum + 1 + sharedBy.length, waiting.length);
   const results = calls * (estimateTokens("") + Math.ceil(contract.toolOutputBudget.maxBytesPerCall / 3));
   return account.reserve(state.attempt + 1, {
     inputTokens: prompt.tokens + results,

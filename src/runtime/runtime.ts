@@ -86,13 +86,16 @@ export function openRuntime(ports: RunPorts, settings: RuntimeSettings): Runtime
   let admitted = 0;
 
   /** Runs on their way from the lane to their departure. */
-  const driving = new Set<Promise<void>>();
+  const driving = new Map<RunId, Promise<void>>();
 
   const lanes = openLanes<RunId>(settings.workers, async (runId) => {
-    const driven = drive(runId).catch(failStore);
-    driving.add(driven);
+    // A cancelled run may stand in two lanes for a moment; it is driven in one of them at a time.
+    for (let earlier = driving.get(runId); earlier !== undefined; earlier = driving.get(runId)) await earlier;
+    const driven = drive(runId)
+      .catch(failStore)
+      .finally(() => driving.delete(runId));
+    driving.set(runId, driven);
     await driven;
-    driving.delete(driven);
   });
 
   const failStore = (error: unknown): void => {
@@ -139,6 +142,7 @@ export function openRuntime(ports: RunPorts, settings: RuntimeSettings): Runtime
     const restored = await restoreRun(store, run);
     if (!restored.ok) {
       await sealDiverged(ports, run);
+      await depart(run);
       return;
     }
     const driver = await seat(run, restored);
@@ -186,9 +190,14 @@ export function openRuntime(ports: RunPorts, settings: RuntimeSettings): Runtime
     cancelling.set(runId, by);
     await store.commit([{ type: "request-cancel", runId, by }], "barrier");
     const driver = drivers.get(runId);
-    if (driver !== undefined) driver.tell({ type: "cancel.requested", by });
+    if (driver !== undefined) {
+      driver.tell({ type: "cancel.requested", by });
+      // It may be about to park: then it is taken up again, and finds that it was cancelled.
+      driver.left.then(() => resume(runId));
+      return "running";
+    }
     // It ends by itself at once: there is nothing it would have to wait for in its lane.
-    else if (lanes.remove(run.lane, runId)) lanes.put(`cancelled:${runId}`, runId, "first");
+    if (lanes.remove(run.lane, runId)) lanes.put(`cancelled:${runId}`, runId, "first");
     else resume(runId);
     return run.status;
   };
@@ -240,7 +249,7 @@ export function openRuntime(ports: RunPorts, settings: RuntimeSettings): Runtime
       for (const driver of drivers.values()) driver.suspend();
       const { promise: graceOver, resolve } = Promise.withResolvers<void>();
       const callOff = clock.wake(graceMs, resolve);
-      await Promise.race([Promise.all(driving), graceOver]);
+      await Promise.race([Promise.all(driving.values()), graceOver]);
       callOff();
     },
   };

@@ -3,7 +3,8 @@
  *
  * P1. Where a limit applies, no inference is made without a reservation that every limit allowed; the reservation of
  *     the next one rides in the commit that is made anyway.
- * P2. A reservation nobody settled (a crash) stays spent: the answer may have been paid for.
+ * P2. A reservation nobody settled (a crash) stays spent, and an inference that was cut off is settled in full: the
+ *     answer may have been paid for.
  * P3. Without limits nothing is reserved; what was used is still counted when the run ends.
  */
 import type { RunId } from "../kernel/vocabulary/identifiers.ts";
@@ -44,7 +45,7 @@ export class SpendAccount {
   reserve(attempt: number, usage: ModelUsage): readonly Write[] {
     if (this.covers(attempt)) return [];
     return [
-      { type: "reserve-spend", runId: this.#runId, attempt, amount: this.#amountOf(usage), scopes: this.#scopes },
+      { type: "reserve-spend", runId: this.#runId, attempt, amount: this.amountOf(usage), scopes: this.#scopes },
     ];
   }
 
@@ -72,7 +73,7 @@ export class SpendAccount {
     ];
   }
 
-  #amountOf(usage: ModelUsage): SpendAmount {
+  amountOf(usage: ModelUsage): SpendAmount {
     const microusd = this.#model === null ? 0 : costOf(this.#model, usage);
     return { microusd, tokens: usage.inputTokens + usage.outputTokens };
   }

@@ -39,7 +39,8 @@ export class LookAhead {
 
   readLiteral(at: number, literal: string): number {
     if (this.text.startsWith(literal, at)) return at + literal.length;
-    return !this.isFinal && literal.startsWith(this.text.slice(at, at + literal.length)) ? MORE : NONE;
+    if (this.isFinal || at + literal.length <= this.text.length) return NONE;
+    return literal.startsWith(this.text.slice(at)) ? MORE : NONE;
   }
 
   /** The index after the run, of at most `max` characters; MORE while the run may go on. */

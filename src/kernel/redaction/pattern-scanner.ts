@@ -32,20 +32,28 @@ export interface PatternOutput {
 }
 
 export interface PatternTable {
-  /** The rules that can start with a character. */
-  readonly startingWith: (code: number) => readonly SecretPattern[];
+  /** The rules that can start with a character, after another. */
+  readonly startingWith: (code: number, previous: number) => readonly SecretPattern[];
   readonly filter: PatternFilter;
 }
+
+const BEYOND_ASCII = 0x80;
 
 export const PATTERNS_STARTED: PatternState = { held: "", askAt: 0, context: "", swallowing: null };
 
 export function compilePatterns(patterns: readonly SecretPattern[]): PatternTable {
-  // One for each ASCII character and one for all others, each made when a text has such a character.
-  const rows: SecretPattern[][] = [];
-  const startingWith = (code: number): readonly SecretPattern[] => {
-    const row = Math.min(code, 128);
+  // One row for each ASCII character and one for all others, each made when a text has such a character.
+  const rows: (readonly SecretPattern[])[] = [];
+  const cells: (readonly SecretPattern[])[] = [];
+  const startingWith = (code: number, previous: number): readonly SecretPattern[] => {
+    const row = Math.min(code, BEYOND_ASCII);
+    const column = Math.min(previous, BEYOND_ASCII);
+    const cell = row * (BEYOND_ASCII + 1) + column;
+    const known = cells[cell];
+    if (known !== undefined) return known;
     rows[row] ??= patterns.filter(({ first }) => isIn(first, row));
-    return rows[row];
+    cells[cell] = rows[row].filter(({ after }) => isIn(after, column));
+    return cells[cell];
   };
   return { startingWith, filter: new PatternFilter(patterns) };
 }
@@ -120,9 +128,9 @@ function scanText(
       kept = at;
       continue;
     }
-    const candidates = table.startingWith(code);
     const previous = at > kept ? text.charCodeAt(at - 1) : lastUnit(context);
-    const verdict = firstMatch(candidates, ahead, at, contextOf, previous);
+    const candidates = table.startingWith(code, previous);
+    const verdict = candidates.length === 0 ? NONE : firstMatch(candidates, ahead, at, contextOf);
     if (verdict === MORE) break;
     if (verdict === NONE) {
       at += 1;
@@ -146,10 +154,8 @@ function firstMatch(
   ahead: LookAhead,
   at: number,
   contextOf: () => string,
-  previous: number,
 ): typeof NONE | typeof MORE | { readonly pattern: SecretPattern; readonly end: number } {
   for (const pattern of candidates) {
-    if (!isIn(pattern.after, previous)) continue;
     const end = pattern.match(ahead, at);
     if (end === NONE || !pattern.mayFollow(contextOf())) continue;
     return end === MORE ? MORE : { pattern, end };

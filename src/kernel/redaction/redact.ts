@@ -18,12 +18,11 @@ import {
   startKnownSecrets,
 } from "./known-secrets.ts";
 import { compilePatterns } from "./pattern-scanner.ts";
-import { type RedactionRules, type RedactStream, redactStream, redactWhole } from "./redact-stream.ts";
-import { holeOf, isSecretName, MAX_REDACTION_DEPTH } from "./redaction-marker.ts";
+import { type RedactedJson, redactJson, TOO_DEEP } from "./redact-json.ts";
+import { isProvenClean, type RedactionRules, type RedactStream, redactStream, redactWhole } from "./redact-stream.ts";
+import { isSecretName } from "./redaction-marker.ts";
 import { isTooLong, MIN_SECRET_BYTES, significantLength } from "./secret-encodings.ts";
 import { EMAIL_PATTERNS, PATTERN_KINDS, PHONE_PATTERNS, SECRET_PATTERNS } from "./secret-patterns.ts";
-
-const TOO_DEEP = "too_deep";
 
 export interface RedactionConfig {
   readonly secrets: readonly Secret[];
@@ -35,12 +34,6 @@ export interface RedactedText {
   readonly text: string;
   /** Names of loaded secrets and kinds of patterns, each once, in order of appearance. */
   readonly found: readonly string[];
-}
-
-export interface RedactedJson {
-  readonly value: JsonValue;
-  /** Where something was redacted, as `payload.input.token` or `items[0]`. */
-  readonly paths: readonly string[];
 }
 
 export interface Redactor {
@@ -88,51 +81,13 @@ export function compileRedactor(config: RedactionConfig): RedactorVerdict {
     const output = redactWhole(rules, text);
     return { text: output.text, found: [...new Set(output.found)] };
   };
+  const isClean = (text: string): boolean => isProvenClean(rules, text);
   return {
     ok: true,
-    redactor: { stream: redactStream(rules), redactText, redactJson: (value) => redactJson(redactText, value) },
+    redactor: {
+      stream: redactStream(rules),
+      redactText,
+      redactJson: (value) => redactJson((text) => redactWhole(rules, text).text, isClean, value),
+    },
   };
-}
-
-function redactJson(redactText: (text: string) => RedactedText, root: JsonValue): RedactedJson {
-  const paths = new Set<string>();
-  const clean = (value: JsonValue, path: string, depth: number): JsonValue => {
-    if (typeof value === "string" || typeof value === "number") return cleanScalar(value, path);
-    if (value === null || typeof value !== "object") return value;
-    if (depth === MAX_REDACTION_DEPTH) {
-      paths.add(path);
-      return holeOf(TOO_DEEP);
-    }
-    if (isArray(value)) return value.map((item, index) => clean(item, `${path}[${index}]`, depth + 1));
-    const entries = new Map<string, JsonValue>();
-    for (const [key, item] of Object.entries(value)) {
-      const cleanKey = unusedKey(entries, redactText(key).text);
-      const at = path === "" ? cleanKey : `${path}.${cleanKey}`;
-      if (cleanKey !== key) paths.add(at);
-      entries.set(cleanKey, clean(item, at, depth + 1));
-    }
-    return Object.fromEntries(entries);
-  };
-  // A secret made of digits may come as a number.
-  const cleanScalar = (value: string | number, path: string): string | number => {
-    const text = String(value);
-    const redacted = redactText(text);
-    if (redacted.text === text) return value;
-    paths.add(path);
-    return redacted.text;
-  };
-  const value = clean(root, "", 0);
-  // Keys that are harmless alone may spell a secret when strung together.
-  return { value, paths: [...paths].map((path) => redactText(path).text) };
-}
-
-/** Two keys may become one marker; none of their values may be lost. */
-function unusedKey(entries: ReadonlyMap<string, JsonValue>, key: string): string {
-  let candidate = key;
-  for (let count = 2; entries.has(candidate); count += 1) candidate = `${key}#${count}`;
-  return candidate;
-}
-
-function isArray(value: JsonValue): value is readonly JsonValue[] {
-  return Array.isArray(value);
 }

@@ -110,8 +110,8 @@ const AUTHORIZATION =
   /authorization\\{0,4}["'`]?[ \t]{0,8}[:=][ \t]{0,8}\\{0,4}["'`]?(?:basic|bearer|token|digest)[ \t]{1,4}$/i;
 const USER_INFO = /:\/\/[^\s/@:?#"'<>]{0,128}:$/;
 const SLACK_HOOK = "hooks.slack.com/services/";
-/** No name or scheme of the expressions above, with all that may stand between it and the value, is longer. */
-const MAX_LEAD_CHARS = 64;
+/** No more than this stands between a word of the expressions above and the value. */
+const MAX_LEAD_CHARS = 40;
 const MAX_USER_INFO_CHARS = 3 + 128 + 1;
 /** A character that ends a written escape is no part of the word after it. */
 const ESCAPED_END = /(?:%[0-9a-f]{2}|\\[nrtbf]|\\u[0-9a-f]{4})$/i;
@@ -245,7 +245,7 @@ function afterContext(
 ): SecretPattern {
   return {
     kind,
-    sign: words.map((literal) => ({ literal, nearest: literal.length, farthest: MAX_LEAD_CHARS })),
+    sign: words.map((literal) => ({ literal, nearest: literal.length, farthest: literal.length + MAX_LEAD_CHARS })),
     first: rule.set,
     after,
     mayFollow,

@@ -6,6 +6,8 @@
  *     completes later starts no earlier than that, so everything before it is settled.
  * A2. An end is a hit when it is a fragment of at least `gram` symbols of some needle; the hit covers the longest one.
  */
+import { EdgeTable, NO_EDGE } from "./edge-table.ts";
+
 export interface Needle {
   readonly symbols: readonly number[];
   /** Whose needle this is. */
@@ -15,10 +17,7 @@ export interface Needle {
 }
 
 export interface SubstringAutomaton {
-  /** More than any symbol in it. */
-  readonly radix: number;
-  /** By node * radix + symbol. */
-  readonly next: ReadonlyMap<number, number>;
+  readonly edges: EdgeTable;
   /** The node of the longest proper end that is its own class; -1 for the root. */
   readonly link: readonly number[];
   /** The longest string of a node. */
@@ -31,24 +30,21 @@ export interface SubstringAutomaton {
 }
 
 const ROOT = 0;
+/** More than the length of any needle. */
+const NEVER = 2 ** 30;
 
 export function compileNeedles(needles: readonly Needle[]): SubstringAutomaton {
-  const radix = 1 + needles.flatMap(({ symbols }) => symbols).reduce((a, b) => Math.max(a, b), 0);
-  const next = new Map<number, number>();
+  const edges = new EdgeTable();
   const link = [-1];
   const longest = [0];
-  const gram = [Number.POSITIVE_INFINITY];
+  const gram = [NEVER];
   const owner = [-1];
   const outgoing: number[][] = [[]];
 
-  const target = (node: number, symbol: number): number | undefined => next.get(node * radix + symbol);
-  const connect = (node: number, symbol: number, to: number): void => {
-    next.set(node * radix + symbol, to);
-  };
   const addNode = (length: number): number => {
     link.push(ROOT);
     longest.push(length);
-    gram.push(Number.POSITIVE_INFINITY);
+    gram.push(NEVER);
     owner.push(-1);
     outgoing.push([]);
     return link.length - 1;
@@ -56,46 +52,49 @@ export function compileNeedles(needles: readonly Needle[]): SubstringAutomaton {
   /** Splits off the strings of `node` that are reached from `from` and shorter than the rest. */
   const split = (node: number, from: number, symbol: number): number => {
     const copy = addNode((longest[from] as number) + 1);
-    for (const out of outgoing[node] as number[]) connect(copy, out, target(node, out) as number);
-    outgoing[copy] = [...(outgoing[node] as number[])];
+    for (const out of outgoing[node] as number[]) edges.connect(copy, out, edges.target(node, out));
+    outgoing[copy] = (outgoing[node] as number[]).slice();
     link[copy] = link[node] as number;
     link[node] = copy;
-    for (let at = from; at >= ROOT && target(at, symbol) === node; at = link[at] as number) connect(at, symbol, copy);
+    for (let at = from; at >= ROOT && edges.target(at, symbol) === node; at = link[at] as number) {
+      edges.connect(at, symbol, copy);
+    }
     return copy;
   };
   /** The class of the string that is one symbol longer, split off when it shares a node with longer ones. */
   const classOf = (node: number, from: number, symbol: number): number =>
     longest[node] === (longest[from] as number) + 1 ? node : split(node, from, symbol);
   const append = (last: number, symbol: number): number => {
-    const known = target(last, symbol);
-    if (known !== undefined) return classOf(known, last, symbol);
+    const known = edges.target(last, symbol);
+    if (known !== NO_EDGE) return classOf(known, last, symbol);
     const added = addNode((longest[last] as number) + 1);
     let at = last;
-    for (; at >= ROOT && target(at, symbol) === undefined; at = link[at] as number) {
-      connect(at, symbol, added);
+    for (; at >= ROOT && edges.target(at, symbol) === NO_EDGE; at = link[at] as number) {
+      edges.connect(at, symbol, added);
       (outgoing[at] as number[]).push(symbol);
     }
-    if (at >= ROOT) link[added] = classOf(target(at, symbol) as number, at, symbol);
+    if (at >= ROOT) link[added] = classOf(edges.target(at, symbol), at, symbol);
     return added;
   };
-  const claim = (node: number, by: { readonly gram: number; readonly owner: number }): void => {
+  const claim = (node: number, byGram: number, byOwner: number): void => {
     const held = gram[node] as number;
-    if (by.gram > held || (by.gram === held && by.owner >= (owner[node] as number))) return;
-    gram[node] = by.gram;
-    owner[node] = by.owner;
+    if (byGram > held || (byGram === held && byOwner >= (owner[node] as number))) return;
+    gram[node] = byGram;
+    owner[node] = byOwner;
   };
 
   for (const needle of needles) {
     let last = ROOT;
     for (const symbol of needle.symbols) {
       last = append(last, symbol);
-      claim(last, needle);
+      claim(last, needle.gram, needle.owner);
     }
   }
-  const byLength = longest.map((_, node) => node).sort((a, b) => (longest[a] as number) - (longest[b] as number));
-  for (const node of byLength.toReversed()) {
+  const byLength = nodesByLength(longest);
+  for (let at = byLength.length - 1; at >= 0; at -= 1) {
+    const node = byLength[at] as number;
     const above = link[node] as number;
-    if (above > ROOT) claim(above, { gram: gram[node] as number, owner: owner[node] as number });
+    if (above > ROOT) claim(above, gram[node] as number, owner[node] as number);
   }
   const hitAbove = longest.map(() => -1);
   for (const node of byLength) {
@@ -103,7 +102,23 @@ export function compileNeedles(needles: readonly Needle[]): SubstringAutomaton {
     if (above <= ROOT) continue;
     hitAbove[node] = (longest[above] as number) >= (gram[above] as number) ? above : (hitAbove[above] as number);
   }
-  return { radix, next, link, longest, gram, owner, hitAbove };
+  return { edges, link, longest, gram, owner, hitAbove };
+}
+
+/** Counted, not compared: lengths are small numbers. */
+function nodesByLength(longest: readonly number[]): Int32Array {
+  const before = new Int32Array(longest.reduce((most, length) => Math.max(most, length), 0) + 2);
+  for (const length of longest) before[length + 1] = (before[length + 1] as number) + 1;
+  for (let length = 1; length < before.length; length += 1) {
+    before[length] = (before[length] as number) + (before[length - 1] as number);
+  }
+  const nodes = new Int32Array(longest.length);
+  for (const [node, length] of longest.entries()) {
+    const place = before[length] as number;
+    nodes[place] = node;
+    before[length] = place + 1;
+  }
+  return nodes;
 }
 
 /** Where a stream stands in an automaton, and where in the source the matching end began. */
@@ -155,20 +170,16 @@ export class SubstringTracker {
   }
 
   follow(symbol: number, start: number): Hit | null {
-    const { radix, next, link, longest } = this.#automaton;
-    if (symbol >= radix) {
-      this.reset();
-      return null;
-    }
+    const { edges, link, longest } = this.#automaton;
     let node = this.#node;
     let length = this.#length;
-    let to = next.get(node * radix + symbol);
-    while (to === undefined && node !== ROOT) {
+    let to = edges.target(node, symbol);
+    while (to === NO_EDGE && node !== ROOT) {
       node = link[node] as number;
       length = longest[node] as number;
-      to = next.get(node * radix + symbol);
+      to = edges.target(node, symbol);
     }
-    if (to === undefined) {
+    if (to === NO_EDGE) {
       this.reset();
       return null;
     }

@@ -172,6 +172,16 @@ describe("a provider that fails", () => {
     expect(lastEntry(run, "INFER")).toMatchObject({ actor: "system", result: { type: "model.failed", attempt: 1 } });
   });
 
+  for (const code of ["budget.spend", "budget.tokens"]) {
+    verifies("X-6", `whose purse is empty (${code}) ends the run: nothing was sent, nothing is tried again`, () => {
+      const run = play(contractOf(), [...begin(), modelFailed(1, { code, retryable: true })]);
+      expect(outcomeOf(run)).toBe(`FAILED_BUDGET_EXHAUSTED ${code}`);
+      expect(asked(run)).toEqual(["1 normal"]);
+      expect(path(run)).toEqual(["PRECHECK", "INFER", "COMMIT", "TERMINATE"]);
+      expect(lastEntry(run, "COMMIT")).toMatchObject({ decided: { budget: { inferences: 0 } } });
+    });
+  }
+
   test("is asked again in the mode it was asked in", () => {
     const run = play(contractOf(), [...begin(), rejected(1), modelFailed(2)]);
     expect(asked(run)).toEqual(["1 normal", "2 repair", "3 repair"]);
