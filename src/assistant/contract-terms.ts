@@ -63,8 +63,11 @@ export function contractTerms(request: TermsRequest): DraftedTerms {
   const terms: ContractTerms = {
     ...DEFAULT_TERMS,
     maxSpendMicrousd: ceilings.maxSpendMicrousd,
+    maxInferences: Math.min(DEFAULT_TERMS.maxInferences, ceilings.maxInferences),
     maxTokensConsumed: Math.min(DEFAULT_TERMS.maxTokensConsumed, ceilings.maxTokensConsumed),
-    maxOutputTokens: Math.min(DEFAULT_TERMS.maxOutputTokens, model.maxOutputTokens),
+    maxOutputTokens: Math.min(DEFAULT_TERMS.maxOutputTokens, ceilings.maxOutputTokens, model.maxOutputTokens),
+    stepTimeoutMs: Math.min(DEFAULT_TERMS.stepTimeoutMs, ceilings.stepTimeoutMs),
+    totalTimeoutMs: Math.min(DEFAULT_TERMS.totalTimeoutMs, ceilings.totalTimeoutMs),
     contextBudget: { ...DEFAULT_TERMS.contextBudget, ...reservesFor(window), contextWindow: window },
     toolOutputBudget: { ...DEFAULT_TERMS.toolOutputBudget },
     cycleForbid: (cycleForbid ?? []).map(([first, then]): [string, string] => [first, then]),

@@ -11,10 +11,8 @@ export interface Settings {
 }
 
 export async function loadSettings({ home, readVariable }: CommandContext): Promise<Settings> {
-  const [config, variables] = await Promise.all([
-    loadConfig(home.configFile),
-    withEnvFile(readVariable, home.envFile),
-    openHome(home),
-  ]);
+  const [config, variables] = await Promise.all([loadConfig(home.configFile), withEnvFile(readVariable, home.envFile)]);
+  // Only now: what cannot be read leaves nothing half-made.
+  await openHome(home);
   return { config, readVariable: variables };
 }

@@ -44,9 +44,7 @@ export class SpendAccount {
 
   reserve(attempt: number, usage: ModelUsage): readonly Write[] {
     if (this.covers(attempt)) return [];
-    return [
-      { type: "reserve-spend", runId: this.#runId, attempt, amount: this.amountOf(usage), scopes: this.#scopes },
-    ];
+    return [{ type: "reserve-spend", runId: this.#runId, attempt, amount: this.amountOf(usage), scopes: this.#scopes }];
   }
 
   grant(attempt: number): void {

@@ -85,6 +85,26 @@ export function describeStoreContract(name: string, open: () => Promise<OpenedSt
         expect(await store.readEntries(runId, 0, 100)).toEqual(journal.lines);
       });
 
+      test("commits are acknowledged in that order, whatever each of them has to say", async () => {
+        const { runId } = await insertRun();
+        const scopes = [purse(fresh("scope"), 10)];
+        const reserve = (attempt: number): Write => {
+          return { type: "reserve-spend", runId, attempt, amount: { microusd: 1, tokens: 1 }, scopes };
+        };
+        const acknowledged: number[] = [];
+        const commits = [
+          store.commit([created(runId)], "lazy"),
+          store.commit([reserve(1)], "lazy"),
+          store.commit([created(runId)], "lazy"),
+          store.commit([{ type: "claim-run", runId, epoch: 0 }], "lazy"),
+          store.commit([created(runId)], "barrier"),
+          store.commit([reserve(2)], "barrier"),
+        ];
+        const noted = commits.map((commit, index) => commit.catch(() => {}).then(() => acknowledged.push(index)));
+        await Promise.all(noted);
+        expect(acknowledged).toEqual(commits.map((_, index) => index));
+      });
+
       test("a barrier takes what was given before it along", async () => {
         const { runId, journal } = await insertRun();
         const lazily = store.commit([journal.append(1)], "lazy");

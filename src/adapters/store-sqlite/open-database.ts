@@ -7,7 +7,7 @@
  */
 import { accessSync, closeSync, constants, existsSync, fsyncSync, mkdirSync, openSync } from "node:fs";
 import { dirname } from "node:path";
-import type { DatabaseSync } from "node:sqlite";
+import { DatabaseSync } from "node:sqlite";
 import { newId, type RandomBytes } from "../../runtime/ports/randomness.ts";
 import { StoreError } from "../../runtime/ports/store.ts";
 import { checkDatabase, openExisting, schemaVersion } from "./check-database.ts";
@@ -77,6 +77,7 @@ export function syncDirectory(path: string): void {
 /** Null when the database has yet to be made or upgraded. */
 function openCurrent(file: string): DatabaseSync | null {
   if (!existsSync(file)) return null;
+  if (existsSync(`${file}-journal`)) playBack(file);
   const db = connectReader(file);
   try {
     if (checkDatabase(db, file) === SCHEMA_VERSION) return db;
@@ -86,6 +87,16 @@ function openCurrent(file: string): DatabaseSync | null {
   }
   db.close();
   return null;
+}
+
+/** Killed before it had its log, the database has a journal, which a connection that only reads cannot play back. */
+function playBack(file: string): void {
+  const db = new DatabaseSync(file);
+  try {
+    db.prepare("SELECT 1 FROM sqlite_schema LIMIT 1").get();
+  } finally {
+    db.close();
+  }
 }
 
 function makeCurrent(file: string, homeId: string, busyTimeoutMs: number): DatabaseSync {

@@ -1,8 +1,9 @@
 /**
  * The store's end of the writer thread: gathers commits, sends them, and hears how they ended.
  *
- * T1. What is committed in one turn of the event loop travels in one message. A lazy commit waits for the next barrier,
- *     or for LAZY_FLUSH_MS; nothing overtakes it.
+ * T1. What is committed in one turn of the event loop, or while a message is unanswered, travels in one message: the
+ *     more runs go on at once, the more of them share a sync. A lazy commit waits for the next barrier, or for
+ *     LAZY_FLUSH_MS; nothing overtakes it.
  * T2. After the medium failed nothing is sent any more: all that is unanswered, and all that comes, is refused.
  * T3. The log is carried over into the database when nothing was committed for a while.
  * T4. The thread lives, and keeps the process alive, from the start to the end of `close`.
@@ -33,7 +34,9 @@ export class WriterThread {
   /** Sent and unsent, in the order in which they were given. */
   readonly #waiting: Waiting[] = [];
   #unsent: (readonly Write[])[] = [];
-  #isSending = false;
+  /** Something is to be sent: at the end of this turn of the event loop, or when the last message is answered. */
+  #isDue = false;
+  #isUnanswered = false;
   #cancelLazy: (() => void) | null = null;
   #uncheckpointed = 0;
   #cancelCheckpoint: (() => void) | null = null;
@@ -57,7 +60,7 @@ export class WriterThread {
       this.#unsent.push(writes);
       this.#waiting.push({ resolve, reject });
       if (urgency === "barrier") this.#sendSoon();
-      else this.#cancelLazy ??= this.#clock.wake(LAZY_FLUSH_MS, () => this.#send());
+      else this.#cancelLazy ??= this.#clock.wake(LAZY_FLUSH_MS, () => this.#sendSoon());
     });
   }
 
@@ -78,19 +81,24 @@ export class WriterThread {
   }
 
   #sendSoon(): void {
-    if (this.#isSending) return;
-    this.#isSending = true;
-    // After everything that promises already settled still lead to: it may commit too.
-    queueMicrotask(() => process.nextTick(() => this.#send()));
+    if (this.#isDue) return;
+    this.#isDue = true;
+    if (!this.#isUnanswered) this.#sendAfterThisTurn();
+  }
+
+  /** Whatever else the sockets and files of this turn bring may commit too. */
+  #sendAfterThisTurn(): void {
+    setImmediate(() => this.#send());
   }
 
   #send(): void {
-    this.#isSending = false;
+    this.#isDue = false;
     this.#cancelLazy?.();
     this.#cancelLazy = null;
     if (this.#unsent.length === 0) return;
     const commits = this.#unsent;
     this.#unsent = [];
+    this.#isUnanswered = true;
     this.#post(commits);
   }
 
@@ -106,11 +114,17 @@ export class WriterThread {
   }
 
   #settle({ commits, refused, spend }: BatchReport): void {
+    this.#isUnanswered = false;
+    if (this.#isDue) this.#sendAfterThisTurn();
     const ended = this.#waiting.splice(0, commits);
-    for (const { at, failure } of refused) ended[at]?.reject(errorOf(failure));
-    for (const result of spend) ended[result.at]?.resolve({ spend: result.spend });
-    // Settling a second time changes nothing.
-    for (const { resolve } of ended) resolve(NOTHING_RESERVED);
+    const failures = new Map(refused.map(({ at, failure }) => [at, failure]));
+    const results = new Map(spend.map((result) => [result.at, { spend: result.spend }]));
+    // In the order in which they were given: whoever watches a run hears of its entries one after the other.
+    for (const [at, { resolve, reject }] of ended.entries()) {
+      const failure = failures.get(at);
+      if (failure === undefined) resolve(results.get(at) ?? NOTHING_RESERVED);
+      else reject(errorOf(failure));
+    }
     this.#checkpointWhenIdle(commits);
   }
 
@@ -131,7 +145,10 @@ export class WriterThread {
     this.#refusal = error;
     this.#unsent = [];
     for (const { reject } of this.#waiting.splice(0)) reject(error);
-    for (const listener of this.#listeners.splice(0)) listener(error);
+    // Whoever closed the store need not be told.
+    const listeners = this.#listeners.splice(0);
+    if (error instanceof StoreError && error.code === "store.closed") return;
+    for (const listener of listeners) listener(error);
   }
 
   #end(): void {

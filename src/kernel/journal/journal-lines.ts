@@ -5,14 +5,13 @@
  *     events it quotes and the result valid for their kinds.
  * L2. The format alone is judged here; whether entries belong together, `verify-journal.ts` says.
  */
-import { canonicalJson } from "../vocabulary/canonical-json.ts";
-import { toWire } from "../vocabulary/spelling.ts";
+import { canonicalWire } from "../vocabulary/spelling.ts";
 import { type Entry, type EntryKind, entrySchemaOf, STATE_OF } from "./entry.ts";
 import { parserByKind } from "./parse-by-kind.ts";
 import { type Parsed, parseCanonical, type Records, readRecords } from "./read-records.ts";
 
 export function toLine(entry: Entry): string {
-  return canonicalJson(toWire(entry));
+  return canonicalWire(entry);
 }
 
 export function parseLine(line: string): Parsed<Entry> {

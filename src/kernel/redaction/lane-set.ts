@@ -45,6 +45,12 @@ export class LaneSet {
       this.reset();
       return null;
     }
+    if (this.#lanes.length === 1) {
+      const lane = this.#lanes[0] as SubstringTracker;
+      if (symbol !== SKIPPED) return lane.follow(symbol, start);
+      lane.skip(width);
+      return null;
+    }
     let widest: Hit | null = null;
     for (const lane of this.#lanes) {
       if (symbol === SKIPPED) lane.skip(width);
@@ -53,7 +59,7 @@ export class LaneSet {
         if (hit !== null && (widest === null || hit.from < widest.from)) widest = hit;
       }
     }
-    if (this.#lanes.length > 1) this.#dropNeedless();
+    this.#dropNeedless();
     return widest;
   }
 

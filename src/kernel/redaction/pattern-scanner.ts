@@ -44,7 +44,7 @@ export const PATTERNS_STARTED: PatternState = { held: "", askAt: 0, context: "",
 export function compilePatterns(patterns: readonly SecretPattern[]): PatternTable {
   // One row for each ASCII character and one for all others, each made when a text has such a character.
   const rows: (readonly SecretPattern[])[] = [];
-  const cells: (readonly SecretPattern[])[] = [];
+  const cells = new Array<readonly SecretPattern[] | undefined>((BEYOND_ASCII + 1) ** 2);
   const startingWith = (code: number, previous: number): readonly SecretPattern[] => {
     const row = Math.min(code, BEYOND_ASCII);
     const column = Math.min(previous, BEYOND_ASCII);
@@ -52,8 +52,9 @@ export function compilePatterns(patterns: readonly SecretPattern[]): PatternTabl
     const known = cells[cell];
     if (known !== undefined) return known;
     rows[row] ??= patterns.filter(({ first }) => isIn(first, row));
-    cells[cell] = rows[row].filter(({ after }) => isIn(after, column));
-    return cells[cell];
+    const made = rows[row].filter(({ after }) => isIn(after, column));
+    cells[cell] = made;
+    return made;
   };
   return { startingWith, filter: new PatternFilter(patterns) };
 }

@@ -6,8 +6,6 @@
  *     completes later starts no earlier than that, so everything before it is settled.
  * A2. An end is a hit when it is a fragment of at least `gram` symbols of some needle; the hit covers the longest one.
  */
-import { EdgeTable, NO_EDGE } from "./edge-table.ts";
-
 export interface Needle {
   readonly symbols: readonly number[];
   /** Whose needle this is. */
@@ -17,7 +15,12 @@ export interface Needle {
 }
 
 export interface SubstringAutomaton {
-  readonly edges: EdgeTable;
+  /** More than any symbol in it. */
+  readonly radix: number;
+  /** By node * radix + symbol. */
+  readonly next: ReadonlyMap<number, number>;
+  /** The same from the root, by symbol alone: most of a text leads back there. 0 for no edge, since none leads to it. */
+  readonly fromRoot: Int32Array;
   /** The node of the longest proper end that is its own class; -1 for the root. */
   readonly link: readonly number[];
   /** The longest string of a node. */
@@ -30,21 +33,24 @@ export interface SubstringAutomaton {
 }
 
 const ROOT = 0;
-/** More than the length of any needle. */
-const NEVER = 2 ** 30;
 
 export function compileNeedles(needles: readonly Needle[]): SubstringAutomaton {
-  const edges = new EdgeTable();
+  const radix = 1 + needles.flatMap(({ symbols }) => symbols).reduce((a, b) => Math.max(a, b), 0);
+  const next = new Map<number, number>();
   const link = [-1];
   const longest = [0];
-  const gram = [NEVER];
+  const gram = [Number.POSITIVE_INFINITY];
   const owner = [-1];
   const outgoing: number[][] = [[]];
 
+  const target = (node: number, symbol: number): number | undefined => next.get(node * radix + symbol);
+  const connect = (node: number, symbol: number, to: number): void => {
+    next.set(node * radix + symbol, to);
+  };
   const addNode = (length: number): number => {
     link.push(ROOT);
     longest.push(length);
-    gram.push(NEVER);
+    gram.push(Number.POSITIVE_INFINITY);
     owner.push(-1);
     outgoing.push([]);
     return link.length - 1;
@@ -52,49 +58,46 @@ export function compileNeedles(needles: readonly Needle[]): SubstringAutomaton {
   /** Splits off the strings of `node` that are reached from `from` and shorter than the rest. */
   const split = (node: number, from: number, symbol: number): number => {
     const copy = addNode((longest[from] as number) + 1);
-    for (const out of outgoing[node] as number[]) edges.connect(copy, out, edges.target(node, out));
-    outgoing[copy] = (outgoing[node] as number[]).slice();
+    for (const out of outgoing[node] as number[]) connect(copy, out, target(node, out) as number);
+    outgoing[copy] = [...(outgoing[node] as number[])];
     link[copy] = link[node] as number;
     link[node] = copy;
-    for (let at = from; at >= ROOT && edges.target(at, symbol) === node; at = link[at] as number) {
-      edges.connect(at, symbol, copy);
-    }
+    for (let at = from; at >= ROOT && target(at, symbol) === node; at = link[at] as number) connect(at, symbol, copy);
     return copy;
   };
   /** The class of the string that is one symbol longer, split off when it shares a node with longer ones. */
   const classOf = (node: number, from: number, symbol: number): number =>
     longest[node] === (longest[from] as number) + 1 ? node : split(node, from, symbol);
   const append = (last: number, symbol: number): number => {
-    const known = edges.target(last, symbol);
-    if (known !== NO_EDGE) return classOf(known, last, symbol);
+    const known = target(last, symbol);
+    if (known !== undefined) return classOf(known, last, symbol);
     const added = addNode((longest[last] as number) + 1);
     let at = last;
-    for (; at >= ROOT && edges.target(at, symbol) === NO_EDGE; at = link[at] as number) {
-      edges.connect(at, symbol, added);
+    for (; at >= ROOT && target(at, symbol) === undefined; at = link[at] as number) {
+      connect(at, symbol, added);
       (outgoing[at] as number[]).push(symbol);
     }
-    if (at >= ROOT) link[added] = classOf(edges.target(at, symbol), at, symbol);
+    if (at >= ROOT) link[added] = classOf(target(at, symbol) as number, at, symbol);
     return added;
   };
-  const claim = (node: number, byGram: number, byOwner: number): void => {
+  const claim = (node: number, by: { readonly gram: number; readonly owner: number }): void => {
     const held = gram[node] as number;
-    if (byGram > held || (byGram === held && byOwner >= (owner[node] as number))) return;
-    gram[node] = byGram;
-    owner[node] = byOwner;
+    if (by.gram > held || (by.gram === held && by.owner >= (owner[node] as number))) return;
+    gram[node] = by.gram;
+    owner[node] = by.owner;
   };
 
   for (const needle of needles) {
     let last = ROOT;
     for (const symbol of needle.symbols) {
       last = append(last, symbol);
-      claim(last, needle.gram, needle.owner);
+      claim(last, needle);
     }
   }
-  const byLength = nodesByLength(longest);
-  for (let at = byLength.length - 1; at >= 0; at -= 1) {
-    const node = byLength[at] as number;
+  const byLength = longest.map((_, node) => node).sort((a, b) => (longest[a] as number) - (longest[b] as number));
+  for (const node of byLength.toReversed()) {
     const above = link[node] as number;
-    if (above > ROOT) claim(above, gram[node] as number, owner[node] as number);
+    if (above > ROOT) claim(above, { gram: gram[node] as number, owner: owner[node] as number });
   }
   const hitAbove = longest.map(() => -1);
   for (const node of byLength) {
@@ -102,23 +105,9 @@ export function compileNeedles(needles: readonly Needle[]): SubstringAutomaton {
     if (above <= ROOT) continue;
     hitAbove[node] = (longest[above] as number) >= (gram[above] as number) ? above : (hitAbove[above] as number);
   }
-  return { edges, link, longest, gram, owner, hitAbove };
-}
-
-/** Counted, not compared: lengths are small numbers. */
-function nodesByLength(longest: readonly number[]): Int32Array {
-  const before = new Int32Array(longest.reduce((most, length) => Math.max(most, length), 0) + 2);
-  for (const length of longest) before[length + 1] = (before[length + 1] as number) + 1;
-  for (let length = 1; length < before.length; length += 1) {
-    before[length] = (before[length] as number) + (before[length - 1] as number);
-  }
-  const nodes = new Int32Array(longest.length);
-  for (const [node, length] of longest.entries()) {
-    const place = before[length] as number;
-    nodes[place] = node;
-    before[length] = place + 1;
-  }
-  return nodes;
+  const fromRoot = new Int32Array(radix);
+  for (const symbol of outgoing[ROOT] as number[]) fromRoot[symbol] = target(ROOT, symbol) as number;
+  return { radix, next, fromRoot, link, longest, gram, owner, hitAbove };
 }
 
 /** Where a stream stands in an automaton, and where in the source the matching end began. */
@@ -170,18 +159,20 @@ export class SubstringTracker {
   }
 
   follow(symbol: number, start: number): Hit | null {
-    const { edges, link, longest } = this.#automaton;
-    let node = this.#node;
-    let length = this.#length;
-    let to = edges.target(node, symbol);
-    while (to === NO_EDGE && node !== ROOT) {
-      node = link[node] as number;
-      length = longest[node] as number;
-      to = edges.target(node, symbol);
-    }
-    if (to === NO_EDGE) {
+    const { radix, next, fromRoot, link, longest } = this.#automaton;
+    // What the root has no edge for is in no needle.
+    const first = symbol < radix ? (fromRoot[symbol] as number) : ROOT;
+    if (first === ROOT) {
       this.reset();
       return null;
+    }
+    let node = this.#node;
+    let length = this.#length;
+    let to = node === ROOT ? first : next.get(node * radix + symbol);
+    while (to === undefined) {
+      node = link[node] as number;
+      length = longest[node] as number;
+      to = node === ROOT ? first : next.get(node * radix + symbol);
     }
     // Only the end counts. Dropping the front now and then keeps it short without moving it at each symbol.
     if (!this.#ownsStarts || this.#startCount > 2 * length + 64) {

@@ -6,7 +6,7 @@
  *     others shared its transaction.
  * S2. `commit` resolves when the writes survive a power cut. A `barrier` is flushed at once, together with everything
  *     given before it; a `lazy` commit rides along with the next barrier or goes after LAZY_FLUSH_MS.
- * S3. Commits take effect in the order in which they were given.
+ * S3. Commits take effect, and are acknowledged, in the order in which they were given.
  * S4. An append is accepted only on top of the head and the epoch its writer knows; the same append repeated succeeds.
  * S5. After a commit or a sync failed for the medium's sake nothing more is accepted: `store.unavailable` until reopened.
  * S6. Reads see what was committed durably before they were asked for. Every list is paged.

@@ -1,0 +1,69 @@
+/**
+ * `npm run bench`: the table of speed and footprint, each figure a ratio measured in one run (docs/performance.md).
+ *
+ * Ends with 1 when a must is missed beyond the spread of the measurement itself.
+ *
+ *   --only NAME   this figure alone; may be given more than once
+ *   --quick       three small blocks instead of five: to see that it works
+ *   --json        the rows as JSON
+ *   --peers       other libraries beside it, installed into a temporary directory
+ */
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { startChild } from "./child.ts";
+import type { BenchWorld, Figure } from "./figure.ts";
+import { firstRequestTokens } from "./figures/first-request.ts";
+import { fullStore } from "./figures/full-store.ts";
+import { gateway } from "./figures/gateway.ts";
+import { growth } from "./figures/growth.ts";
+import { installSize } from "./figures/install-size.ts";
+import { manyRuns } from "./figures/many-runs.ts";
+import { stepOverhead } from "./figures/step-overhead.ts";
+import { syncs } from "./figures/syncs.ts";
+import { firstRequest } from "./opening.ts";
+import { formatRows, type Row, verdictOf } from "./row.ts";
+import { machineSpeed } from "./step-speed.ts";
+
+const FIGURES: readonly Figure[] = [
+  machineSpeed,
+  stepOverhead,
+  syncs,
+  manyRuns,
+  growth,
+  gateway,
+  fullStore,
+  firstRequestTokens,
+  installSize,
+];
+
+const { values: options } = parseArgs({
+  options: {
+    only: { type: "string", multiple: true, default: [] },
+    quick: { type: "boolean", default: false },
+    json: { type: "boolean", default: false },
+    peers: { type: "boolean", default: false },
+  },
+});
+const names = FIGURES.map(({ name }) => name);
+const unknown = options.only.filter((name) => !names.includes(name));
+if (unknown.length > 0) {
+  console.error(`no such figure: ${unknown.join(", ")}; there are ${names.join(", ")}`);
+  process.exit(2);
+}
+
+const model = await startChild(join(import.meta.dirname, "scripted-model.ts"), []);
+const rows: Row[] = [];
+try {
+  const opening = await firstRequest("hello");
+  const world: BenchWorld = { isQuick: options.quick, blocks: options.quick ? 3 : 5, model, opening };
+  for (const figure of FIGURES) {
+    if (options.only.length > 0 && !options.only.includes(figure.name)) continue;
+    if (!options.json) process.stderr.write(`measuring ${figure.name} …\n`);
+    rows.push(...(await figure.measure(world)));
+  }
+} finally {
+  await model.stop();
+}
+if (options.json) console.log(JSON.stringify(rows.map((row) => ({ ...row, verdict: verdictOf(row) }))));
+else console.log(formatRows(rows));
+if (rows.some((row) => verdictOf(row) === "MISSED")) process.exitCode = 1;

@@ -1,0 +1,74 @@
+/**
+ * What a durable step costs beyond asking the model and running the tool: the same conversation as a run and as a bare
+ * loop over the same backend and toolbox, in D.
+ *
+ * A step is an inference with what follows from it; ten turns with a tool and the answer are eleven steps. The commit
+ * that accepts the run and the one that seals it are spread over them.
+ */
+import { elapsedMs, measureBlocks, median } from "../blocks.ts";
+import { openDurableInsert } from "../durable-insert.ts";
+import type { BenchWorld, Figure } from "../figure.ts";
+import { transportLoop } from "../plain-loops.ts";
+import type { Row } from "../row.ts";
+import { configFor, makeHome, openScene, removeDirectory, stepsOf, temporaryDirectory } from "../scene.ts";
+
+const TURNS = 10;
+const INSERTS = 150;
+
+export const stepOverhead: Figure = { name: "overhead", measure };
+
+interface Sample {
+  readonly stepMs: number;
+  readonly insertMs: number;
+}
+
+async function measure({ isQuick, blocks, model, opening }: BenchWorld): Promise<readonly Row[]> {
+  const runs = isQuick ? 10 : 40;
+  const directory = await temporaryDirectory();
+  const scene = await openScene(await makeHome(directory), configFor(model.ready));
+  const loop = await transportLoop(model.ready, scene.home.workspace, opening);
+  const insert = await openDurableInsert();
+  const perStep = async (one: () => Promise<void>): Promise<Sample> => {
+    const ms = await elapsedMs(async () => {
+      for (let run = 0; run < runs; run += 1) await one();
+    });
+    return { stepMs: ms / runs / stepsOf(TURNS), insertMs: await insert.measure(INSERTS) };
+  };
+  try {
+    for (let warmUp = 0; warmUp < (isQuick ? 10 : 60); warmUp += 1) {
+      await scene.run({ turns: TURNS, tool: "fs.read_text" });
+      await loop(TURNS);
+    }
+    const measured = await measureBlocks(
+      blocks,
+      () => perStep(() => scene.run({ turns: TURNS, tool: "fs.read_text" })),
+      () => perStep(() => loop(TURNS)),
+    );
+    const d = median(measured.flatMap(({ subject, baseline, again }) => [subject, baseline, again].map(insertMsOf)));
+    const overhead = measured.map(({ subject, baseline, again }) => {
+      const inserts = (subject.insertMs + baseline.insertMs + again.insertMs) / 3;
+      return (subject.stepMs - (baseline.stepMs + again.stepMs) / 2) / inserts;
+    });
+    const spread = median(measured.map(({ baseline, again }) => Math.abs(again.stepMs - baseline.stepMs) / d));
+    const stepMs = median(measured.map(({ subject }) => subject.stepMs));
+    const loopMs = median(measured.map(({ baseline }) => baseline.stepMs));
+    return [
+      {
+        name: "overhead per read_only step",
+        value: median(overhead),
+        spread,
+        unit: "D",
+        bound: { is: "at most", must: 3, stretch: 2.5 },
+        note: `D ${d.toFixed(3)} ms; step ${stepMs.toFixed(3)} ms, same transport alone ${loopMs.toFixed(3)} ms`,
+      },
+    ];
+  } finally {
+    await insert.close();
+    await scene.close();
+    await removeDirectory(directory);
+  }
+}
+
+function insertMsOf({ insertMs }: Sample): number {
+  return insertMs;
+}

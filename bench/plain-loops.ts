@@ -1,0 +1,111 @@
+/**
+ * The same conversation without machine and store, two ways.
+ *
+ * transportLoop  our own model backend and our own toolbox in a bare loop: what is left of a run's time is what the
+ *                machine, the journal and the store cost.
+ * fetchLoop      what anybody would write first: global `fetch`, JSON, `readFile`.
+ */
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { openaiChat } from "../src/adapters/models/openai-chat/openai-chat.ts";
+import { PROFILES } from "../src/adapters/models/profile.ts";
+import { createToolbox } from "../src/adapters/tools/create-toolbox.ts";
+import { fsTools } from "../src/adapters/tools/fs/fs-tools.ts";
+import { openWorkspace } from "../src/adapters/tools/fs/workspace.ts";
+import { systemClock } from "../src/boot/system-clock.ts";
+import { decodeToolName } from "../src/kernel/protocol/tool-names.ts";
+import type { ModelBackend, PromptMessage } from "../src/runtime/ports/model-backend.ts";
+import type { Toolbox } from "../src/runtime/ports/toolbox.ts";
+import type { ChatRequestBody } from "../test/loopback/openai-server.ts";
+
+export type Loop = (turns: number) => Promise<void>;
+
+export async function transportLoop(baseUrl: string, workspace: string, opening: ChatRequestBody): Promise<Loop> {
+  const profile = PROFILES["native-tools"];
+  const backend = openaiChat({ baseUrl: new URL(baseUrl), apiKey: () => null, profile, clock: systemClock });
+  const toolbox = createToolbox(fsTools(await openWorkspace(workspace)), { clock: systemClock, onDefect: fail });
+  const system = opening.messages.filter(({ role }) => role === "system");
+  return async (turns) => {
+    const messages: PromptMessage[] = [
+      ...system.map(({ content }) => ({ role: "system", content: String(content) }) as const),
+      { role: "user", content: `turns=${turns} tool=fs.read_text folder=none-1` },
+    ];
+    while (await turn(backend, toolbox, messages)) {
+      // One turn after another.
+    }
+  };
+}
+
+async function turn(backend: ModelBackend, toolbox: Toolbox, messages: PromptMessage[]): Promise<boolean> {
+  const { signal } = new AbortController();
+  const request = { model: "scripted", messages, tools: toolbox.tools, toolChoice: "auto", maxOutputTokens: 2048 };
+  const reply = await backend.complete({ ...request, toolChoice: "auto" }, { signal, onText: null });
+  if (!reply.ok) throw new Error(reply.code);
+  const calls = reply.raw.toolCalls.map(({ id, name, argumentsText }) => ({
+    id: id ?? "",
+    tool: decodeToolName(name) ?? name,
+    argumentsText,
+  }));
+  messages.push({ role: "assistant", content: reply.raw.content, toolCalls: calls });
+  for (const { id, tool, argumentsText } of calls) {
+    const planned = await toolbox.plan(tool, JSON.parse(argumentsText));
+    if (!planned.ok) throw new Error(planned.error.message);
+    const envelope = await toolbox.run(planned, { ...CONTEXT, signal });
+    const { ok, output } = envelope as { readonly ok: boolean; readonly output: unknown };
+    messages.push({
+      role: "tool",
+      callId: id,
+      tool,
+      content: JSON.stringify({ id, tool, ok, output, error: null }),
+    });
+  }
+  return calls.length > 0;
+}
+
+const CONTEXT = {
+  requestId: "loop",
+  runId: "loop",
+  agentId: "main",
+  timeoutMs: 10_000,
+  idempotencyKey: null,
+  isRepeat: false,
+  mayAct: true,
+} as const;
+
+interface Completion {
+  readonly choices: readonly {
+    readonly message: {
+      readonly content: string | null;
+      readonly tool_calls?: readonly { readonly id: string; readonly function: { readonly arguments: string } }[];
+    };
+  }[];
+}
+
+export function fetchLoop(baseUrl: string, workspace: string, opening: ChatRequestBody): Loop {
+  const system = opening.messages.filter(({ role }) => role === "system");
+  return async (turns) => {
+    const messages: object[] = [...system, { role: "user", content: `turns=${turns} tool=fs.read_text folder=none-1` }];
+    for (;;) {
+      const response = await fetch(`${baseUrl}/chat/completions`, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ ...opening, messages }),
+      });
+      const message = ((await response.json()) as Completion).choices[0]?.message;
+      if (message === undefined) throw new Error("no answer");
+      messages.push({ role: "assistant", ...message });
+      if (message.tool_calls === undefined) return;
+      for (const { id, function: called } of message.tool_calls) {
+        const { path } = JSON.parse(called.arguments) as { readonly path: string };
+        const text = await readFile(join(workspace, path), "utf8");
+        const output = { path, text, bytes: text.length, truncated: false };
+        const content = JSON.stringify({ id, tool: "fs.read_text", ok: true, output, error: null });
+        messages.push({ role: "tool", tool_call_id: id, content });
+      }
+    }
+  };
+}
+
+function fail(error: unknown): never {
+  throw error;
+}

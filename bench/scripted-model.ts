@@ -1,0 +1,29 @@
+/**
+ * The model of the benches: a process of its own on loopback that answers at once.
+ *
+ * The user's message says what to do: `turns=10 tool=fs.read_text` is ten calls of that tool, one a turn and each with
+ * other arguments (a repeated call would be stopped by the cycle ban), then a short answer. Answers have one length, so
+ * that requests grow by the same bytes every turn.
+ */
+import { answer, startOpenAiServer } from "../test/loopback/openai-server.ts";
+
+const server = await startOpenAiServer(
+  ({ text }) => {
+    const turns = Number(/turns=(\d+)/.exec(text)?.[1] ?? 0);
+    const done = text.split('"role":"tool"').length - 1;
+    if (done >= turns) return answer({ text: "All of it is read." });
+    const name = /tool=([a-z_.]+)/.exec(text)?.[1] ?? "fs.read_text";
+    const number = String(done).padStart(3, "0");
+    const args = name === "fs.write_text" ? { path: pathFor(text, number), text: `note ${number}` } : {};
+    return answer({ calls: [{ name, id: `call_${number}`, arguments: { path: `n${number}.txt`, ...args } }] });
+  },
+  { keepsRequests: false },
+);
+console.log(server.baseUrl);
+// Gone with whoever started it.
+process.stdin.on("end", () => process.exit()).resume();
+
+/** A folder for each run: a file that is there is not written again. */
+function pathFor(text: string, number: string): string {
+  return `${/folder=([\w-]+)/.exec(text)?.[1] ?? "out"}/n${number}.txt`;
+}

@@ -1,0 +1,94 @@
+/**
+ * Redaction of every string, number and key in a JSON value.
+ *
+ * J1. The answer is a copy: who still holds the value cannot change what was redacted.
+ * J2. All texts of a value are first tried as one, a line each. A line end is passed over by everything that looks for
+ *     secrets and no rule of `secret-patterns.ts` asks for one, so nothing is found in a line that is not found there.
+ */
+import type { JsonValue } from "../vocabulary/parse-json.ts";
+import { holeOf, MAX_REDACTION_DEPTH } from "./redaction-marker.ts";
+
+export const TOO_DEEP = "too_deep";
+
+export interface RedactedJson {
+  readonly value: JsonValue;
+  /** Where something was redacted, as `payload.input.token` or `items[0]`. */
+  readonly paths: readonly string[];
+}
+
+/** `isProvenClean` may only be true when no part of the text that stands between line ends would be redacted. */
+export function redactJson(
+  redactText: (text: string) => string,
+  isProvenClean: (text: string) => boolean,
+  root: JsonValue,
+): RedactedJson {
+  const lines: string[] = [];
+  const copy = copyOf(root, lines, 0);
+  if (copy !== undefined && isProvenClean(lines.join("\n"))) return { value: copy, paths: [] };
+  return redactEach(redactText, root);
+}
+
+/** Notes all texts; undefined when the value is nested too deep. */
+function copyOf(value: JsonValue, lines: string[], depth: number): JsonValue | undefined {
+  if (typeof value === "string" || typeof value === "number") {
+    lines.push(String(value));
+    return value;
+  }
+  if (value === null || typeof value !== "object") return value;
+  if (depth === MAX_REDACTION_DEPTH) return undefined;
+  if (isArray(value)) {
+    const items = value.map((item) => copyOf(item, lines, depth + 1));
+    return items.includes(undefined) ? undefined : (items as readonly JsonValue[]);
+  }
+  const entries: (readonly [string, JsonValue])[] = [];
+  for (const [key, item] of Object.entries(value)) {
+    lines.push(key);
+    const copy = copyOf(item, lines, depth + 1);
+    if (copy === undefined) return undefined;
+    entries.push([key, copy]);
+  }
+  return Object.fromEntries(entries);
+}
+
+function redactEach(redactText: (text: string) => string, root: JsonValue): RedactedJson {
+  const paths = new Set<string>();
+  const clean = (value: JsonValue, path: string, depth: number): JsonValue => {
+    if (typeof value === "string" || typeof value === "number") return cleanScalar(value, path);
+    if (value === null || typeof value !== "object") return value;
+    if (depth === MAX_REDACTION_DEPTH) {
+      paths.add(path);
+      return holeOf(TOO_DEEP);
+    }
+    if (isArray(value)) return value.map((item, index) => clean(item, `${path}[${index}]`, depth + 1));
+    const entries = new Map<string, JsonValue>();
+    for (const [key, item] of Object.entries(value)) {
+      const cleanKey = unusedKey(entries, redactText(key));
+      const at = path === "" ? cleanKey : `${path}.${cleanKey}`;
+      if (cleanKey !== key) paths.add(at);
+      entries.set(cleanKey, clean(item, at, depth + 1));
+    }
+    return Object.fromEntries(entries);
+  };
+  // A secret made of digits may come as a number.
+  const cleanScalar = (value: string | number, path: string): string | number => {
+    const text = String(value);
+    const redacted = redactText(text);
+    if (redacted === text) return value;
+    paths.add(path);
+    return redacted;
+  };
+  const value = clean(root, "", 0);
+  // Keys that are harmless alone may spell a secret when strung together.
+  return { value, paths: [...paths].map(redactText) };
+}
+
+/** Two keys may become one marker; none of their values may be lost. */
+function unusedKey(entries: ReadonlyMap<string, JsonValue>, key: string): string {
+  let candidate = key;
+  for (let count = 2; entries.has(candidate); count += 1) candidate = `${key}#${count}`;
+  return candidate;
+}
+
+function isArray(value: JsonValue): value is readonly JsonValue[] {
+  return Array.isArray(value);
+}

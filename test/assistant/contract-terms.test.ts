@@ -1,0 +1,103 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { type Ceilings, contractTerms, DEFAULT_CEILINGS, grantedTools } from "../../src/assistant/contract-terms.ts";
+import { DEFAULT_POLICY, DEFAULT_TERMS } from "../../src/kernel/contract/default-terms.ts";
+import { sealContract } from "../../src/kernel/contract/seal-contract.ts";
+import { outsideWorld } from "../runtime/trial/outside-world.ts";
+import { says, scriptedModel } from "../runtime/trial/scripted-model.ts";
+
+const { toolbox } = outsideWorld();
+
+function request(also: Partial<Parameters<typeof contractTerms>[0]> = {}): Parameters<typeof contractTerms>[0] {
+  return {
+    contractId: "contract_1",
+    model: scriptedModel(() => says("")),
+    toolbox,
+    policy: DEFAULT_POLICY,
+    channelClass: "cli_local",
+    overrides: {},
+    approvedTools: [],
+    ceilings: DEFAULT_CEILINGS,
+    ...also,
+  };
+}
+
+describe("terms of a contract", () => {
+  test("are the defaults, the model's and what policy grants, and can be sealed", () => {
+    const drafted = contractTerms(request());
+    if (!drafted.ok) throw new Error(drafted.problem);
+    expect(drafted.terms).toMatchObject({
+      toolPolicy: "optional",
+      maxInferences: DEFAULT_TERMS.maxInferences,
+      maxOutputTokens: 1000,
+      model: "scripted:model",
+      toolsDigest: toolbox.digest,
+      allowedTools: toolbox.tools.map(({ name }) => name),
+    });
+    expect(sealContract(drafted.terms).contractHash).toMatch(/^[0-9a-f]{64}$/);
+  });
+
+  test("within the ceilings a caller has its way, beyond one it is told which", () => {
+    const terms = fc.constantFrom<keyof Ceilings>(
+      "maxInferences",
+      "maxTokensConsumed",
+      "stepTimeoutMs",
+      "totalTimeoutMs",
+    );
+    fc.assert(
+      fc.property(terms, fc.integer({ min: 1, max: 2000 }), fc.integer({ min: 1, max: 2000 }), (term, asked, most) => {
+        const ceilings = { ...DEFAULT_CEILINGS, [term]: most };
+        const drafted = contractTerms(request({ overrides: { [term]: asked }, ceilings }));
+        if (asked <= most) expect(drafted).toMatchObject({ ok: true, terms: { [term]: asked } });
+        else expect(drafted).toMatchObject({ ok: false, problem: expect.stringContaining(`must be at most ${most}`) });
+      }),
+    );
+    const drafted = contractTerms(
+      request({ overrides: { maxSpendMicrousd: 11 }, ceilings: { ...DEFAULT_CEILINGS, maxSpendMicrousd: 10 } }),
+    );
+    expect(drafted).toEqual({ ok: false, problem: "max_spend_microusd must be at most 10" });
+  });
+
+  test("a configured ceiling holds where nobody asked for anything", () => {
+    const low: Ceilings = {
+      maxInferences: 3,
+      maxTokensConsumed: 500,
+      maxOutputTokens: 100,
+      stepTimeoutMs: 1000,
+      totalTimeoutMs: 2000,
+      maxSpendMicrousd: 7,
+    };
+    expect(contractTerms(request({ ceilings: low }))).toMatchObject({ ok: true, terms: low });
+  });
+
+  test("what is no term is named in the caller's words", () => {
+    for (const [overrides, word] of [
+      [{ maxSpendMicrousd: -1 }, "max_spend_microusd"],
+      [{ maxInferences: 1.5 }, "max_inferences"],
+      [{ stepTimeoutMs: -1 }, "step_timeout_ms"],
+      [{ maxOutputTokens: Number.NaN }, "max_output_tokens"],
+    ] as const) {
+      const drafted = contractTerms(request({ overrides }));
+      expect(drafted).toMatchObject({ ok: false, problem: expect.stringContaining(word) });
+    }
+  });
+
+  test("tools nobody named are those that policy grants the channel", () => {
+    const policy = {
+      ...DEFAULT_POLICY,
+      allow: ["look.*", "door.open"],
+      risk: { ...DEFAULT_POLICY.risk, side_effect: "deny" as const },
+    };
+    expect(grantedTools({ toolbox, policy, channelClass: "cli_local" })).toEqual(["look.at"]);
+    expect(grantedTools({ toolbox, policy, channelClass: "external_email" })).toEqual([]);
+  });
+
+  test("a small window keeps room to work", () => {
+    const model = scriptedModel(() => says(""), { contextWindow: 4096 });
+    const drafted = contractTerms(request({ model }));
+    expect(drafted).toMatchObject({
+      ok: true,
+      terms: { contextBudget: { contextWindow: 4096, reservedSystem: 512, reservedSynthesis: 512 } },
+    });
+  });
+});

@@ -1,0 +1,23 @@
+/** Every fault that can be staged, in the order of security.md. */
+import { failingProvider } from "./failing-provider.ts";
+import { failingSync } from "./failing-sync.ts";
+import type { Fault } from "./fault.ts";
+import { fullDisk } from "./full-disk.ts";
+import { fullQueue } from "./full-queue.ts";
+import { killAtEveryCall } from "./kill-at-every-call.ts";
+import { killAtRandom } from "./kill-at-random.ts";
+import { lockedDatabase } from "./locked-database.ts";
+import { replayRecorded } from "./replay-recorded.ts";
+import { simulatedSeeds } from "./simulated-seeds.ts";
+
+export const FAULTS: readonly Fault[] = [
+  killAtRandom,
+  killAtEveryCall,
+  fullDisk,
+  failingSync,
+  lockedDatabase,
+  failingProvider,
+  fullQueue,
+  replayRecorded,
+  simulatedSeeds,
+];

@@ -1,0 +1,36 @@
+/** The gateway with effects as one bundle, as the product itself is bundled: a start from source takes seconds. */
+import { copyFile, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { rolldown } from "rolldown";
+
+export interface GatewayProgram {
+  readonly file: string;
+  dispose(): Promise<void>;
+}
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+
+export async function buildGatewayProgram(): Promise<GatewayProgram> {
+  const directory = await mkdtemp(join(tmpdir(), "surety-faults-program-"));
+  const bundle = await rolldown({
+    cwd: ROOT,
+    platform: "node",
+    input: {
+      gateway: "test/faults/gateway-with-effects.ts",
+      "writer-worker": "src/adapters/store-sqlite/writer-worker.ts",
+      "reader-worker": "src/adapters/store-sqlite/reader-worker.ts",
+    },
+    resolve: { conditionNames: ["node", "import", "default"] },
+  });
+  await bundle.write({
+    dir: directory,
+    format: "esm",
+    entryFileNames: "[name].js",
+    chunkFileNames: "[name]-[hash].js",
+  });
+  await bundle.close();
+  await copyFile(join(ROOT, "src/prompts/sophie_base_prompt_v1.txt"), join(directory, "sophie_base_prompt_v1.txt"));
+  return { file: join(directory, "gateway.js"), dispose: () => rm(directory, { recursive: true, force: true }) };
+}

@@ -1,0 +1,253 @@
+/** Questions to people: durable, bound to a plan, answered once, denied by silence. */
+import { describe, expect, test } from "vitest";
+import { hashCanonical } from "../../src/kernel/vocabulary/hash.ts";
+import { asApprovalId, type RunId } from "../../src/kernel/vocabulary/identifiers.ts";
+import type { Approvals } from "../../src/runtime/approvals.ts";
+import type { ApprovalCard } from "../../src/runtime/ports/approver.ts";
+import { manualClock } from "../adapters/models/manual-clock.ts";
+import { verifies } from "../requirements.ts";
+import { mortalStore } from "./trial/mortal-store.ts";
+import { APPROVAL_TIMEOUT_MS, openTrial, storeOfFile, type Trial, type TrialOptions } from "./trial/open-trial.ts";
+import { outsideWorld } from "./trial/outside-world.ts";
+import { askedFor, calls, inTurns, says, scriptedModel } from "./trial/scripted-model.ts";
+
+const store = storeOfFile();
+const PAGE = { limit: 100, offset: 0 };
+const openDoor = (thing: string) => calls([{ id: "call_1", tool: "door.open", args: { thing } }]);
+const doorModel = () => scriptedModel(inTurns(openDoor("front"), says("went on")));
+
+function trialWith(options: Partial<TrialOptions> = {}) {
+  const world = options.world ?? outsideWorld();
+  const model = doorModel();
+  return { world, trial: openTrial({ store: store(), model, world, ...options }) };
+}
+
+function decide(approvals: Approvals, card: ApprovalCard, decision: "allow" | "deny" | "done") {
+  return approvals.decide({ id: card.id, decision, planHash: card.planHash, principal: "operator" });
+}
+
+async function resultsOf(trial: Trial, runId: RunId) {
+  return (await trial.assistant.run(runId))?.trace.tool_execution_results ?? [];
+}
+
+describe("an approval", () => {
+  verifies(
+    ["X-12", "T-4.2"],
+    "waits without a worker, survives a restart, and then lets the call be made once",
+    async () => {
+      const world = outsideWorld();
+      const model = scriptedModel((request, signal) =>
+        askedFor(request) === "other" ? says("other") : inTurns(openDoor("front"), says("went on"))(request, signal),
+      );
+      const first = openTrial({ store: store(), model, world, workers: 1 });
+      const runId = await first.submit("open it");
+      const card = await first.nextCard();
+      expect(card).toMatchObject({ runId, kind: "approve", tool: "door.open", shown: 'door.open {"thing":"front"}' });
+      expect((await first.ended(await first.submit("other"))).outcome).toBe("COMPLETED_CHAT_ONLY");
+      expect((await first.assistant.run(runId))?.status).toBe("waiting_approval");
+      await first.stop();
+
+      const second = openTrial({ store: store(), model, world, workers: 1 });
+      await second.runtime.recover();
+      const again = await second.nextCard();
+      expect(again).toEqual(card);
+      expect(await second.runtime.approvals.pending(PAGE)).toEqual([card]);
+      expect(world.effects("door.open")).toBe(0);
+      expect(await decide(second.runtime.approvals, again, "allow")).toEqual({ ok: true, runId });
+      expect((await second.ended(runId)).outcome).toBe("COMPLETED_WITH_TOOLS");
+      expect(world.effects("door.open")).toBe(1);
+      expect((await second.store.findApproval(card.id))?.state).toBe("consumed");
+      expect(second.withdrawn).toEqual([card.id]);
+      expect(await second.runtime.approvals.pending(PAGE)).toEqual([]);
+      await second.stop();
+    },
+  );
+
+  verifies(["X-12", "T-4.2"], "that is denied is a result the model sees; nothing is performed", async () => {
+    const { trial, world } = trialWith();
+    const runId = await trial.submit("open it");
+    await decide(trial.runtime.approvals, await trial.nextCard(), "deny");
+    expect((await trial.ended(runId)).outcome).toBe("COMPLETED_CHAT_ONLY");
+    expect(await resultsOf(trial, runId)).toMatchObject([{ error: "policy.denied: denied by user" }]);
+    expect(world.performed).toEqual([]);
+    await trial.stop();
+  });
+
+  verifies("X-12", "is bound to its plan and answered once", async () => {
+    const { trial, world } = trialWith();
+    const { approvals } = trial.runtime;
+    const runId = await trial.submit("open it");
+    const card = await trial.nextCard();
+    const verdict = { id: card.id, decision: "allow", principal: "operator" } as const;
+    const other = await approvals.decide({ ...verdict, planHash: hashCanonical("another plan") });
+    expect(other).toMatchObject({ ok: false, code: "conflict" });
+    expect(await decide(approvals, card, "done")).toMatchObject({ ok: false, code: "invalid.request" });
+    expect(await decide(approvals, { ...card, id: asApprovalId("approval_none") }, "allow")).toMatchObject({
+      ok: false,
+      code: "not_found",
+    });
+    const both = await Promise.all([decide(approvals, card, "allow"), decide(approvals, card, "deny")]);
+    expect(both.filter(({ ok }) => ok)).toHaveLength(1);
+    expect(await decide(approvals, card, "allow")).toMatchObject({ ok: false, code: "conflict" });
+    await trial.ended(runId);
+    expect(world.effects("door.open")).toBe(both[0].ok ? 1 : 0);
+    await trial.stop();
+  });
+
+  verifies("X-12", "is denied at once where nobody can be reached", async () => {
+    const { trial, world } = trialWith({ isReachable: false });
+    const runId = await trial.submit("open it");
+    expect((await trial.ended(runId)).outcome).toBe("COMPLETED_CHAT_ONLY");
+    expect(await resultsOf(trial, runId)).toMatchObject([
+      { error: "policy.denied: denied: nobody can be asked on this channel" },
+    ]);
+    expect([world.performed, await trial.store.approvalsOf(runId)]).toEqual([[], []]);
+    await trial.stop();
+  });
+
+  verifies("X-12", "is denied by silence, each at its own time however many are asked after it", async () => {
+    const clock = manualClock(Date.now());
+    const { trial, world } = trialWith({ clock });
+    const { approvals } = trial.runtime;
+    const early = await trial.submit("open it");
+    const earlyCard = await trial.nextCard();
+    clock.pass(APPROVAL_TIMEOUT_MS / 2);
+    const late = await trial.submit("open it too");
+    const lateCard = await trial.nextCard();
+    clock.pass(APPROVAL_TIMEOUT_MS / 2);
+    expect(await decide(approvals, earlyCard, "allow")).toMatchObject({ ok: false, code: "conflict" });
+    expect((await trial.ended(early)).outcome).toBe("COMPLETED_CHAT_ONLY");
+    expect(await resultsOf(trial, early)).toMatchObject([{ error: "policy.denied: denied: nobody answered in time" }]);
+    expect((await trial.store.findApproval(earlyCard.id))?.state).toBe("expired");
+    expect((await trial.store.findApproval(lateCard.id))?.state).toBe("pending");
+    clock.pass(APPROVAL_TIMEOUT_MS);
+    await trial.ended(late);
+    expect(world.performed).toEqual([]);
+    await trial.stop();
+  });
+
+  test("expires while no process runs, and is denied by the next one", async () => {
+    const clock = manualClock(Date.now());
+    const { trial, world } = trialWith({ clock });
+    const runId = await trial.submit("open it");
+    await trial.nextCard();
+    await trial.stop();
+    clock.pass(APPROVAL_TIMEOUT_MS);
+    const next = trialWith({ clock, world }).trial;
+    await next.runtime.recover();
+    await next.ended(runId);
+    expect(world.performed).toEqual([]);
+    await next.stop();
+  });
+
+  verifies("X-12", "for a plan that has changed since covers nothing", async () => {
+    const { trial, world } = trialWith();
+    const runId = await trial.submit("open it");
+    const card = await trial.nextCard();
+    // The allowance is durable, and the world changes before the run can go on under it.
+    world.circumstances = "another door";
+    await decide(trial.runtime.approvals, card, "allow");
+    const asked = await Promise.race([trial.nextCard(), trial.ended(runId).then(() => null)]);
+    expect(world.performed).toEqual([]);
+    if (asked !== null) {
+      expect(asked.planHash).not.toBe(card.planHash);
+      await decide(trial.runtime.approvals, asked, "deny");
+    }
+    await trial.ended(runId);
+    expect(world.performed).toEqual([]);
+    await trial.stop();
+  });
+
+  test("of a plan that changed while it waited is no longer asked for", async () => {
+    const { trial, world } = trialWith();
+    const runId = await trial.submit("open it");
+    const stale = await trial.nextCard();
+    await trial.stop();
+    world.circumstances = "another door";
+    const next = trialWith({ world }).trial;
+    await next.runtime.recover();
+    const card = await next.nextCard();
+    expect(card.id).not.toBe(stale.id);
+    expect((await next.runtime.approvals.pending(PAGE)).map(({ id }) => id)).toEqual([card.id]);
+    expect(await decide(next.runtime.approvals, stale, "allow")).toMatchObject({ ok: false, code: "conflict" });
+    await decide(next.runtime.approvals, card, "allow");
+    await next.ended(runId);
+    expect(world.effects("door.open")).toBe(1);
+    await next.stop();
+  });
+
+  test("of a cancelled run needs no answer any more, and a late one does no harm", async () => {
+    const { trial, world } = trialWith();
+    const runId = await trial.submit("open it");
+    const card = await trial.nextCard();
+    const [, decided] = await Promise.all([
+      trial.runtime.cancel(runId, "operator"),
+      decide(trial.runtime.approvals, card, "allow"),
+    ]);
+    expect(decided.ok).toBe(true);
+    expect((await trial.ended(runId)).outcome).toBe("INTERRUPTED");
+    expect([world.performed, trial.storeFailures, trial.runtime.isIntact]).toEqual([[], [], true]);
+    await trial.stop();
+  });
+
+  test("that is decided while its run ends takes nothing down", async () => {
+    const world = outsideWorld();
+    const whole = store();
+    const { promise: reached, resolve: reach } = Promise.withResolvers<void>();
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    // Between reading what is pending and withdrawing it, somebody answers.
+    const slow = {
+      ...whole,
+      approvalsOf: async (runId: RunId) => {
+        const approvals = await whole.approvalsOf(runId);
+        if ((await whole.findRun(runId))?.outcome !== null) {
+          reach();
+          await released;
+        }
+        return approvals;
+      },
+    };
+    const model = scriptedModel((request, signal) =>
+      askedFor(request) === "chat" ? says("hello") : inTurns(openDoor("front"))(request, signal),
+    );
+    const trial = openTrial({ store: slow, model, world });
+    const runId = await trial.submit("open it");
+    const card = await trial.nextCard();
+    await trial.runtime.cancel(runId, "operator");
+    await reached;
+    const decided = await decide(trial.runtime.approvals, card, "allow");
+    release();
+    expect(decided.ok).toBe(true);
+    expect((await trial.ended(await trial.submit("chat"))).outcome).toBe("COMPLETED_CHAT_ONLY");
+    await trial.stop();
+    expect([world.performed, trial.storeFailures]).toEqual([[], []]);
+  });
+});
+
+describe("an effect in doubt", () => {
+  test("is asked about even where nobody can be reached, and ends the run if nobody ever says", async () => {
+    const clock = manualClock(Date.now());
+    const world = outsideWorld();
+    const { promise: never } = Promise.withResolvers<never>();
+    const { promise: acting, resolve: act } = Promise.withResolvers<void>();
+    world.conduct = () => {
+      act();
+      return never;
+    };
+    const wanted = { approvedTools: ["door.open"] };
+    const dying = mortalStore(store(), { after: Number.POSITIVE_INFINITY, lastOneLands: false });
+    const first = openTrial({ store: dying, model: doorModel(), world, clock });
+    const runId = await first.submit("open it", wanted);
+    await acting;
+    world.conduct = () => "opened";
+    const second = openTrial({ store: store(), model: doorModel(), world, clock, isReachable: false });
+    await second.runtime.recover();
+    const card = await second.nextCard();
+    expect(card).toMatchObject({ kind: "resolve", tool: "door.open", runId });
+    expect(await decide(second.runtime.approvals, card, "allow")).toMatchObject({ ok: false, code: "invalid.request" });
+    clock.pass(APPROVAL_TIMEOUT_MS);
+    expect(await second.ended(runId)).toMatchObject({ outcome: "INTERRUPTED", reason: "effect.unresolved" });
+    expect(world.effects("door.open")).toBe(1);
+    await second.stop();
+  });
+});

@@ -1,0 +1,97 @@
+/** What is shown of an answer while it is being written. */
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { compileDisclosureGuard } from "../../src/kernel/redaction/disclosure-guard.ts";
+import { compileRedactor } from "../../src/kernel/redaction/redact.ts";
+import { type Delta, releaseText } from "../../src/runtime/release-text.ts";
+import { verifies } from "../requirements.ts";
+import { openTrial, storeOfFile, type Trial } from "./trial/open-trial.ts";
+import { outsideWorld } from "./trial/outside-world.ts";
+import { calls, inTurns, type ModelScript, says, scriptedModel } from "./trial/scripted-model.ts";
+
+const store = storeOfFile();
+const look = { id: "call_1", tool: "look.at", args: { thing: "a" } };
+const SECRET = "hunter2-hunter2-hunter2";
+
+describe("released text", () => {
+  test("is the same however it was cut, with offsets that add up, and without secrets or markers", () => {
+    const verdict = compileRedactor({ secrets: [{ name: "TEST_KEY", value: SECRET }], emails: false, phones: false });
+    if (!verdict.ok) throw new Error("the redactor did not compile");
+    const guard = compileDisclosureGuard([]);
+    const part = fc.constantFrom("hello ", "<<<NOTES_JSON>>>{}<<<END_NOTES_JSON>>>", SECRET, "ü😀", "<<<", "\n");
+    const texts = fc.array(part, { maxLength: 12 }).map((parts) => parts.join(""));
+    const released = (pieces: readonly string[]): readonly Delta[] => {
+      const deltas: Delta[] = [];
+      const release = releaseText(3, guard, verdict.redactor, (delta) => deltas.push(delta));
+      for (const piece of pieces) release.push(piece);
+      release.finish();
+      return deltas;
+    };
+    fc.assert(
+      fc.property(texts, fc.array(fc.integer({ min: 1, max: 9 }), { maxLength: 40 }), (text, cuts) => {
+        const pieces: string[] = [];
+        let rest = text;
+        for (const cut of cuts) {
+          pieces.push(rest.slice(0, cut));
+          rest = rest.slice(cut);
+        }
+        const deltas = released([...pieces, rest]);
+        const shown = deltas.map((delta) => delta.text).join("");
+        expect(shown).toBe(
+          released([text])
+            .map((delta) => delta.text)
+            .join(""),
+        );
+        expect(shown).not.toContain(SECRET);
+        expect(shown).not.toContain("NOTES_JSON>>>{}");
+        let offset = 0;
+        for (const delta of deltas) {
+          expect([delta.attempt, delta.offset]).toEqual([3, offset]);
+          offset += delta.text.length;
+        }
+      }),
+    );
+  });
+});
+
+describe("a watched run", () => {
+  async function watched(trial: Trial, message: string, contract = {}) {
+    const deltas: Delta[] = [];
+    const runId = await trial.submit(message, { contract });
+    trial.runtime.watch(runId, { entries: () => {}, delta: (delta) => deltas.push(delta) });
+    return { runId, deltas };
+  }
+
+  /** The model waits until somebody watches. */
+  function patient(script: ModelScript) {
+    const { promise: watching, resolve: watch } = Promise.withResolvers<void>();
+    return { watch, model: scriptedModel(async (request, signal) => watching.then(() => script(request, signal))) };
+  }
+
+  test("releases what its answer says in the end, and tags it with the attempt", async () => {
+    const { model, watch } = patient(inTurns(calls([look], "Let me look."), says("There is an a, and all is well.")));
+    const trial = openTrial({ store: store(), model, world: outsideWorld() });
+    const { runId, deltas } = await watched(trial, "look");
+    watch();
+    await trial.ended(runId);
+    const said = (attempt: number) =>
+      deltas
+        .filter((delta) => delta.attempt === attempt)
+        .map(({ text }) => text)
+        .join("");
+    expect(said(1)).toBe("Let me look.");
+    expect(said(2)).toBe((await trial.assistant.run(runId))?.output);
+    await trial.stop();
+  });
+
+  verifies("M-F", "shows nothing before a call was performed, where a token gate says so", async () => {
+    const { model, watch } = patient(inTurns(calls([look], "Surely it is done!"), says("Now it is.")));
+    const trial = openTrial({ store: store(), model, world: outsideWorld() });
+    const { runId, deltas } = await watched(trial, "look", { toolPolicy: "required", tokenGate: true });
+    watch();
+    await trial.ended(runId);
+    expect(new Set(deltas.map(({ attempt }) => attempt))).toEqual(new Set([2]));
+    expect(deltas.map(({ text }) => text).join("")).toBe("Now it is.");
+    await trial.stop();
+  });
+});

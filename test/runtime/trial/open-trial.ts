@@ -1,0 +1,209 @@
+/** The real runtime and assistant on the real store, with a scripted model and an outside world that counts. */
+import { randomBytes } from "node:crypto";
+import { afterAll, beforeAll } from "vitest";
+import type { Assistant, ContractOverrides } from "../../../src/assistant/assistant.ts";
+import { DEFAULT_CEILINGS } from "../../../src/assistant/contract-terms.ts";
+import { type DraftingSettings, delegateWith } from "../../../src/assistant/draft-run.ts";
+import { openAssistant } from "../../../src/assistant/open-assistant.ts";
+import { PromptTexts } from "../../../src/assistant/prompt-stack.ts";
+import { systemClock } from "../../../src/boot/system-clock.ts";
+import { DEFAULT_POLICY } from "../../../src/kernel/contract/default-terms.ts";
+import type { Entry } from "../../../src/kernel/journal/entry.ts";
+import type { ToolPolicy } from "../../../src/kernel/policy/tool-policy.ts";
+import { compileDisclosureGuard } from "../../../src/kernel/redaction/disclosure-guard.ts";
+import { compileRedactor } from "../../../src/kernel/redaction/redact.ts";
+import type { ApprovalId, RunId, SessionId } from "../../../src/kernel/vocabulary/identifiers.ts";
+import type { ApprovalCard } from "../../../src/runtime/ports/approver.ts";
+import { type Clock, timestampOf } from "../../../src/runtime/ports/clock.ts";
+import type { ConfiguredModel } from "../../../src/runtime/ports/model-backend.ts";
+import type { Store, StoredRun } from "../../../src/runtime/ports/store.ts";
+import { readWholeJournal } from "../../../src/runtime/run-journal.ts";
+import { openRuntime, type Runtime } from "../../../src/runtime/runtime.ts";
+import type { Purses } from "../../../src/runtime/spend.ts";
+import { temporaryHome } from "../../adapters/store-sqlite/temporary-home.ts";
+import { PUBLIC_KEY, sign } from "../../kernel/journal/toy-key.ts";
+import type { OutsideWorld } from "./outside-world.ts";
+
+export const APPROVAL_TIMEOUT_MS = 600_000;
+const STOP_GRACE_MS = 5_000;
+
+export interface TrialOptions {
+  readonly model: ConfiguredModel;
+  readonly world: OutsideWorld;
+  /** Runs outlive a trial in it. */
+  readonly store: Store;
+  readonly clock?: Clock;
+  readonly workers?: number;
+  readonly maxQueued?: number;
+  readonly isReachable?: boolean;
+  readonly policy?: ToolPolicy;
+  readonly purses?: Purses;
+}
+
+export interface Wanted {
+  readonly contract?: ContractOverrides;
+  readonly approvedTools?: readonly string[];
+  readonly sessionId?: SessionId;
+  readonly idempotencyKey?: string;
+}
+
+export interface Trial {
+  readonly store: Store;
+  readonly runtime: Runtime;
+  readonly assistant: Assistant;
+  readonly drafting: DraftingSettings;
+  readonly defects: readonly unknown[];
+  readonly storeFailures: readonly unknown[];
+  readonly withdrawn: readonly ApprovalId[];
+  /** Accepted, or the test fails. */
+  submit(message: string, wanted?: Wanted): Promise<RunId>;
+  /** The run's end, as the store knows it. */
+  ended(runId: RunId): Promise<StoredRun>;
+  /** The next question that is put before somebody. */
+  nextCard(): Promise<ApprovalCard>;
+  entries(runId: RunId): Promise<readonly Entry[]>;
+  /** Resolves with the first durable entry of this kind. */
+  recorded(runId: RunId, kind: Entry["kind"]): Promise<void>;
+  /** The runtime stops; the store stays as it is. */
+  stop(): Promise<void>;
+}
+
+export function openTrial(options: TrialOptions): Trial {
+  const { model, world, store, clock = systemClock, policy = DEFAULT_POLICY } = options;
+  const redaction = compileRedactor({ secrets: [], emails: false, phones: false });
+  if (!redaction.ok) throw new Error("the redactor did not compile");
+  const { redactor } = redaction;
+  const texts = new PromptTexts(() => null);
+  const defects: unknown[] = [];
+  const storeFailures: unknown[] = [];
+  const withdrawn: ApprovalId[] = [];
+  const cards = mailbox<ApprovalCard>();
+  const drafting: DraftingSettings = {
+    store,
+    random: randomBytes,
+    toolbox: world.toolbox,
+    redactor,
+    texts,
+    policy: () => policy,
+    ceilings: DEFAULT_CEILINGS,
+    thinkingMode: "never",
+    isAgent: () => false,
+    chooseModel: () => ({ ok: true, model }),
+  };
+  const runtime = openRuntime(
+    {
+      clock,
+      random: randomBytes,
+      store,
+      toolbox: world.toolbox,
+      approver: {
+        isReachable: () => options.isReachable ?? true,
+        ask: cards.put,
+        withdraw: (id) => withdrawn.push(id),
+      },
+      approvalTimeoutMs: APPROVAL_TIMEOUT_MS,
+      redactor,
+      guardFor: compileDisclosureGuard,
+      model: () => model,
+      livePolicy: () => ({ policy, capabilities: [] }),
+      purses: options.purses ?? { scopesFor: () => [] },
+      delegate: delegateWith(drafting, () => timestampOf(clock.nowMs())),
+      onDefect: (_id, error) => defects.push(error),
+    },
+    {
+      maxQueued: options.maxQueued ?? 100,
+      workers: options.workers ?? 8,
+      systemText: (id) => texts.textOf(id),
+      onStoreFailure: (error) => storeFailures.push(error),
+    },
+  );
+  const assistant = openAssistant({
+    store,
+    runtime,
+    drafting,
+    summarize: world.toolbox.summarize,
+    signing: { publicKey: PUBLIC_KEY, sign },
+    artifactPath: (agentId, runId) => `${agentId}/${runId}`,
+  });
+  const entries = async (runId: RunId): Promise<readonly Entry[]> => (await readWholeJournal(store, runId)).entries;
+
+  const recorded = async (runId: RunId, kind: Entry["kind"]): Promise<void> => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const isThere = (some: readonly Entry[]): boolean => some.some((entry) => entry.kind === kind);
+    const stopWatching = runtime.watch(runId, {
+      entries: (news) => {
+        if (isThere(news)) resolve();
+      },
+      delta: () => {},
+    });
+    if (isThere(await entries(runId))) resolve();
+    await promise;
+    stopWatching();
+  };
+
+  return {
+    store,
+    runtime,
+    assistant,
+    drafting,
+    defects,
+    storeFailures,
+    withdrawn,
+    submit: async (message, { contract = {}, approvedTools = [], sessionId, idempotencyKey } = {}) => {
+      const submitted = await assistant.submit({
+        agentId: "main",
+        message,
+        sessionId: sessionId ?? null,
+        model: null,
+        thinkingMode: null,
+        contract,
+        approvedTools,
+        source: "test",
+        principal: "tester",
+        idempotencyKey: idempotencyKey ?? null,
+      });
+      if (!submitted.ok) throw new Error(`${submitted.code}: ${submitted.message}`);
+      return submitted.runId;
+    },
+    ended: async (runId) => {
+      await recorded(runId, "TERMINATE");
+      const run = await store.findRun(runId);
+      if (run === null) throw new Error("a run vanished");
+      return run;
+    },
+    nextCard: cards.next,
+    entries,
+    recorded,
+    stop: () => runtime.stop(STOP_GRACE_MS),
+  };
+}
+
+/** One home for the tests of a file, each with runs of its own: opening one costs two threads. */
+export function storeOfFile(): () => Store {
+  const home = temporaryHome();
+  let store: Store | null = null;
+  beforeAll(async () => {
+    store = await home.open();
+  });
+  afterAll(() => home.dispose());
+  return () => {
+    if (store === null) throw new Error("the store is opened before the first test");
+    return store;
+  };
+}
+
+function mailbox<Item>(): { put(item: Item): void; next(): Promise<Item> } {
+  const items: Item[] = [];
+  const awaiting: ((item: Item) => void)[] = [];
+  return {
+    put: (item) => {
+      const taker = awaiting.shift();
+      if (taker === undefined) items.push(item);
+      else taker(item);
+    },
+    next: () => {
+      const item = items.shift();
+      return item === undefined ? new Promise((resolve) => awaiting.push(resolve)) : Promise.resolve(item);
+    },
+  };
+}
