@@ -6,7 +6,7 @@
  *   --only NAME   this figure alone; may be given more than once
  *   --quick       three small blocks instead of five: to see that it works
  *   --json        the rows as JSON
- *   --peers       other libraries beside it, installed into a temporary directory
+ *   --peers       other libraries instead, and ourselves beside them; they are installed outside the project
  */
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -21,6 +21,7 @@ import { manyRuns } from "./figures/many-runs.ts";
 import { stepOverhead } from "./figures/step-overhead.ts";
 import { syncs } from "./figures/syncs.ts";
 import { firstRequest } from "./opening.ts";
+import { measurePeers } from "./peers.ts";
 import { formatRows, type Row, verdictOf } from "./row.ts";
 import { machineSpeed } from "./step-speed.ts";
 
@@ -51,16 +52,22 @@ if (unknown.length > 0) {
   process.exit(2);
 }
 
+/** `--peers` alone measures the peers alone. */
+function isWanted({ name }: Figure): boolean {
+  return options.only.length === 0 ? !options.peers : options.only.includes(name);
+}
+
 const model = await startChild(join(import.meta.dirname, "scripted-model.ts"), []);
 const rows: Row[] = [];
 try {
   const opening = await firstRequest("hello");
   const world: BenchWorld = { isQuick: options.quick, blocks: options.quick ? 3 : 5, model, opening };
   for (const figure of FIGURES) {
-    if (options.only.length > 0 && !options.only.includes(figure.name)) continue;
+    if (!isWanted(figure)) continue;
     if (!options.json) process.stderr.write(`measuring ${figure.name} …\n`);
     rows.push(...(await figure.measure(world)));
   }
+  if (options.peers) rows.push(...(await measurePeers(world)));
 } finally {
   await model.stop();
 }

@@ -1,12 +1,18 @@
-/** LangGraph's prebuilt agent with its SQLite checkpointer: a checkpoint after every node. */
+/**
+ * LangGraph's prebuilt agent with its SQLite checkpointer: a checkpoint after every node.
+ *
+ * Its own driver, better-sqlite3, has to be compiled for the Node at hand; here node:sqlite stands in for it, which is
+ * as fast, behind the few methods that the checkpointer calls.
+ */
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { loaderFrom, measurePeer, promptFor, readNote, SYSTEM } from "./agent-loop.ts";
 
 interface Agents {
   createReactAgent(options: object): { invoke(input: object, config: object): Promise<unknown> };
 }
 interface Saver {
-  SqliteSaver: { fromConnString(file: string): object };
+  SqliteSaver: new (db: object) => object;
 }
 interface OpenAi {
   ChatOpenAI: new (options: object) => object;
@@ -30,7 +36,7 @@ await measurePeer(async (setting) => {
     description: "Read the beginning of a text file in the workspace.",
     schema: { type: "object", properties: { path: { type: "string" } }, required: ["path"] },
   });
-  const checkpointSaver = SqliteSaver.fromConnString(join(setting.scratch, "langgraph.db"));
+  const checkpointSaver = new SqliteSaver(databaseAt(join(setting.scratch, "langgraph.db")));
   const agent = createReactAgent({ llm, tools: [readText], prompt: SYSTEM, checkpointSaver });
   return async (turns) => {
     threads += 1;
@@ -38,3 +44,25 @@ await measurePeer(async (setting) => {
     await agent.invoke({ messages: [{ role: "user", content: promptFor(turns) }] }, config);
   };
 });
+
+function databaseAt(file: string): object {
+  const db = new DatabaseSync(file);
+  return {
+    pragma: (text: string) => db.exec(`PRAGMA ${text}`),
+    exec: (sql: string) => db.exec(sql),
+    prepare: (sql: string) => db.prepare(sql),
+    transaction:
+      (work: (...args: readonly unknown[]) => unknown) =>
+      (...args: readonly unknown[]) => {
+        db.exec("BEGIN");
+        try {
+          const result = work(...args);
+          db.exec("COMMIT");
+          return result;
+        } catch (error) {
+          db.exec("ROLLBACK");
+          throw error;
+        }
+      },
+  };
+}

@@ -1,8 +1,7 @@
 /** Restate: its server beside us, a handler with one journaled step a turn. */
 import { spawn } from "node:child_process";
-import { createRequire } from "node:module";
 import { createServer } from "node:net";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { loaderFrom, measurePeer, promptFor, readNote, SYSTEM } from "./agent-loop.ts";
 
 interface Context {
@@ -70,8 +69,7 @@ async function post(url: string, body: unknown): Promise<void> {
 }
 
 async function startServer(packages: string, scratch: string, ingress: number, admin: number, node: number) {
-  const require = createRequire(join(packages, "package.json"));
-  const binary = join(dirname(require.resolve("@restatedev/restate-server/package.json")), "../../.bin/restate-server");
+  const binary = join(packages, "node_modules", ".bin", "restate-server");
   const server = spawn(binary, ["--base-dir", scratch], {
     stdio: "ignore",
     env: {

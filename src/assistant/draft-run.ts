@@ -11,6 +11,7 @@ import type { ToolPolicy } from "../kernel/policy/tool-policy.ts";
 import type { Redactor } from "../kernel/redaction/redact.ts";
 import { asRunId, asSessionId, type SessionId } from "../kernel/vocabulary/identifiers.ts";
 import { joinLabels, USER_LABELS } from "../kernel/vocabulary/labels.ts";
+import type { JsonValue } from "../kernel/vocabulary/parse-json.ts";
 import type { Acceptance } from "../runtime/acceptance.ts";
 import { BodyShelf } from "../runtime/body-shelf.ts";
 import type { Delegate } from "../runtime/children.ts";
@@ -52,7 +53,7 @@ export type Drafted = { readonly ok: true; readonly draft: RunDraft } | Refusal;
 
 export async function draftRun(settings: DraftingSettings, request: RunRequest): Promise<Drafted> {
   const agentId = request.agentId === AGENT_ALIAS ? DEFAULT_AGENT : request.agentId;
-  const problem = messageProblem(request.message);
+  const problem = messageProblem(request.message) ?? secretProblem(settings.redactor, request);
   if (problem !== null) return problem;
   if (agentId !== DEFAULT_AGENT && !settings.isAgent(agentId))
     return refuse("not_found", `there is no agent ${agentId}`);
@@ -222,6 +223,13 @@ async function remember({ store }: DraftingSettings, sessionId: SessionId): Prom
     );
   }
   return remembered;
+}
+
+/** A contract is kept, bundled and shown as it is: what must not be seen has no place in it. */
+function secretProblem(redactor: Redactor, { agentId, model, contract, approvedTools }: RunRequest): Refusal | null {
+  const kept = { agentId, model, contract, approvedTools } as unknown as JsonValue;
+  const [path] = redactor.redactJson(kept).paths;
+  return path === undefined ? null : refuse("invalid.request", `${path} holds a secret; leave it out`);
 }
 
 function messageProblem(message: string): Refusal | null {

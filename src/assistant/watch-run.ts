@@ -2,7 +2,8 @@
  * Watching a run: first what is recorded, then what happens, without a gap and without a repeat.
  *
  * W1. The watcher is in place before the journal is read; what comes twice is dropped by its seq.
- * W2. It ends after the terminal event, or when the signal aborts; then nobody is watching any more.
+ * W2. It ends after the terminal event, or when the signal aborts; then nobody is watching any more. When the store fails
+ *     it throws: what became of the run is for the next start to say.
  */
 import type { Entry } from "../kernel/journal/entry.ts";
 import { lifecycleEvents } from "../kernel/journal/views/lifecycle-events.ts";
@@ -15,7 +16,7 @@ import type { RunNews } from "./assistant.ts";
 
 const MAX_WAITING = 1_000;
 
-type Heard = { readonly entries: readonly Entry[] } | { readonly delta: Delta };
+type Heard = { readonly entries: readonly Entry[] } | { readonly delta: Delta } | { readonly error: unknown };
 
 export async function* watchRun(
   store: Store,
@@ -35,6 +36,7 @@ export async function* watchRun(
   const stopWatching = runtime.watch(runId, {
     entries: (entries) => put({ entries }),
     delta: (delta) => put({ delta }),
+    broken: (error) => put({ error }),
   });
   const onAbort = (): void => wakeUp();
   signal.addEventListener("abort", onAbort);
@@ -55,6 +57,7 @@ export async function* watchRun(
         });
       }
       for (const item of heard.splice(0)) {
+        if ("error" in item) throw item.error;
         if ("delta" in item) yield { kind: "delta", ...item.delta };
         else entries.push(...item.entries.filter(({ seq }) => seq > entries.length));
       }

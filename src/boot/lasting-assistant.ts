@@ -4,7 +4,9 @@
  *
  * K1. After a failed commit nothing is performed on memory's word: the store is closed, opened anew, checked, and every
  *     run recovered from what is on disk.
- * K2. While it is down, requests are told `store.unavailable`; nothing is queued in memory.
+ * K2. While it is down, requests are told `store.unavailable`; nothing is queued in memory. The door opens when every
+ *     unfinished run has been claimed.
+ * K3. What could not be opened whole is closed again. The first time that is an error of whoever starts the gateway.
  */
 import type { Assistant } from "../assistant/assistant.ts";
 import { StoreError } from "../runtime/ports/store.ts";
@@ -16,6 +18,7 @@ const STOP_GRACE_MS = 10_000;
 
 export interface LastingAssistant {
   readonly door: Assistant;
+  readonly isUp: () => boolean;
   close(): Promise<void>;
 }
 
@@ -26,43 +29,69 @@ export async function openLastingAssistant(
   const { clock } = options;
   let current: Surety | null = null;
   let isClosing = false;
-  let callOff = (): void => {};
+  /** Settles when the home is open again, or we are closing. */
+  let reopening = Promise.resolve();
+  let wakeUp = (): void => {};
 
-  const open = async (): Promise<void> => {
-    const opened = await openSurety({ ...options, approver: operatorOverApi, onStoreFailure: fail });
-    current = opened;
-    await opened.runtime.recover();
+  const open = async (): Promise<Surety> => {
+    const failure: { seen: { readonly error: unknown } | null } = { seen: null };
+    const surety = await openSurety({
+      ...options,
+      approver: operatorOverApi,
+      onStoreFailure: (error) => {
+        if (current === surety) fail(surety, error);
+        else failure.seen ??= { error };
+      },
+    });
+    try {
+      await surety.runtime.recover();
+      if (failure.seen !== null) throw failure.seen.error;
+      return surety;
+    } catch (error) {
+      await surety.close(0).catch(() => {});
+      throw error;
+    }
   };
 
-  const fail = (error: unknown): void => {
-    const failed = current;
+  const fail = (failed: Surety, error: unknown): void => {
     current = null;
-    if (failed === null || isClosing) return;
+    if (isClosing) return;
     remark(`error store.unavailable: ${error instanceof Error ? error.message : "nothing can be written"}`);
     remark("Not accepting runs; the home is opened again as soon as it can be.");
-    // What cannot be flushed any more is on nobody's word.
-    failed
-      .close(0)
-      .catch(() => {})
-      .finally(tryAgain);
+    reopening = reopen(failed);
   };
 
-  const tryAgain = (): void => {
-    if (isClosing) return;
-    open().then(
-      () => remark("The home is open again; accepting runs."),
-      () => {
-        callOff = clock.wake(TRY_AGAIN_MS, tryAgain);
-      },
-    );
+  const reopen = async (failed: Surety): Promise<void> => {
+    // What cannot be flushed any more is on nobody's word.
+    await failed.close(0).catch(() => {});
+    while (!isClosing) {
+      await pause();
+      if (isClosing) return;
+      try {
+        current = await open();
+        remark("The home is open again; accepting runs.");
+        return;
+      } catch {
+        // Said once already; it is tried until it works.
+      }
+    }
   };
+
+  const pause = (): Promise<void> =>
+    new Promise((resolve) => {
+      const callOff = clock.wake(TRY_AGAIN_MS, resolve);
+      wakeUp = () => {
+        callOff();
+        resolve();
+      };
+    });
 
   const there = (): Assistant => {
     if (current === null) throw new StoreError("store.unavailable", "Nothing can be written at the moment.");
     return current.assistant;
   };
 
-  await open();
+  current = await open();
   return {
     door: {
       submit: async (request) => await there().submit(request),
@@ -74,9 +103,11 @@ export async function openLastingAssistant(
       approvals: async (page) => await there().approvals(page),
       decide: async (decision) => await there().decide(decision),
     },
+    isUp: () => current !== null,
     close: async () => {
       isClosing = true;
-      callOff();
+      wakeUp();
+      await reopening;
       await current?.close(STOP_GRACE_MS);
     },
   };

@@ -9,7 +9,7 @@ import type { Approver } from "../runtime/ports/approver.ts";
 import { StoreError } from "../runtime/ports/store.ts";
 import { BootError } from "./boot-error.ts";
 import type { CommandContext } from "./command.ts";
-import { findAddress } from "./gateway-address.ts";
+import { findAddress, withdrawAddress } from "./gateway-address.ts";
 import { openSurety } from "./open-surety.ts";
 import { defectReporter } from "./report-defect.ts";
 import { loadSettings } from "./settings.ts";
@@ -25,7 +25,12 @@ export interface ReachedAssistant {
 
 const STOP_GRACE_MS = 5_000;
 
-export async function reachAssistant(context: CommandContext, approver: Approver): Promise<ReachedAssistant> {
+/** `drives`: whether runs that can go on do so here, or wait for the gateway. */
+export async function reachAssistant(
+  context: CommandContext,
+  approver: Approver,
+  drives = true,
+): Promise<ReachedAssistant> {
   const { home, streams } = context;
   const { config, readVariable } = await loadSettings(context);
   const token = await loadToken(home, readVariable, systemRandomness);
@@ -36,10 +41,13 @@ export async function reachAssistant(context: CommandContext, approver: Approver
       readVariable,
       token,
       approver,
+      ...(drives ? {} : { workers: 0 }),
       clock: systemClock,
       random: systemRandomness,
       onDefect: defectReporter(streams),
     });
+    // We hold the lock, so no gateway runs here; whoever listens where the last one did must not be sent our token.
+    await withdrawAddress(home);
     return { assistant: surety.assistant, isRemote: false, close: () => surety.close(STOP_GRACE_MS) };
   } catch (error) {
     if (!(error instanceof StoreError && error.code === "store.in-use")) throw error;

@@ -115,8 +115,10 @@ function spoken(
 /** The payload as the provider framed it was for the adapter; arguments and text say all that is acted on. */
 function clean({ redactor, guard }: AnswerDesk, message: AgentMessage): AgentMessage {
   const content = redactor.redactText(guardAnswer(guard, message.content).text).text;
-  const toolCalls = message.toolCalls.map((call) => ({
+  const toolCalls = message.toolCalls.map((call, index) => ({
     ...call,
+    // An id is a word of the model's like any other; one that would give a secret away is replaced.
+    id: redactor.redactText(call.id).text === call.id ? call.id : `redacted_${index}`,
     name: redactor.redactText(call.name).text,
     arguments: redactor.redactJson(call.arguments as JsonValue).value as Record<string, unknown>,
     rawPayload: null,

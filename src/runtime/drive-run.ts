@@ -21,6 +21,7 @@ import { canonicalJson } from "../kernel/vocabulary/canonical-json.ts";
 import { hashBytes } from "../kernel/vocabulary/hash.ts";
 import type { CallId } from "../kernel/vocabulary/identifiers.ts";
 import { timestampOf } from "./ports/clock.ts";
+import { StoreError } from "./ports/store.ts";
 import type { RunDesk } from "./run-desk.ts";
 import { writesFor } from "./run-writes.ts";
 
@@ -193,7 +194,7 @@ export class RunDriver {
     }
     // They belong together: what was decided before is told in the order in which it was decided.
     if (questions.length > 0) {
-      this.#attend(() => this.#desk.hands.askApprovals(questions, this.#state));
+      this.#attend(() => this.#desk.hands.askApprovals(questions, this.#state).catch(noLongerAsked));
     }
   }
 
@@ -212,7 +213,7 @@ export class RunDriver {
     this.#underWay.add(controller);
     work(controller.signal)
       .then((answers) => this.#mailbox.push(...answers))
-      .catch((error: unknown) => this.#failed(error))
+      .catch((error: unknown) => (error instanceof StoreError ? this.#lost(error) : this.#failed(error)))
       .finally(() => {
         this.#underWay.delete(controller);
         this.#work();
@@ -268,6 +269,12 @@ export class RunDriver {
     this.#desk.ports.onDefect(errorId, error);
     this.#mailbox.push({ type: "defect.found", errorId });
   }
+}
+
+/** The run ended while its question was on the way to the store: nobody has to be asked any more. */
+function noLongerAsked(error: unknown): readonly Answer[] {
+  if (error instanceof StoreError && error.code === "store.conflict") return [];
+  throw error;
 }
 
 function policyKnownTo({ live, contract }: RunState) {

@@ -10,6 +10,8 @@ import type { Delta } from "./release-text.ts";
 export interface Watcher {
   entries(entries: readonly Entry[]): void;
   delta(delta: Delta): void;
+  /** Nothing more will be heard here, although the run has not ended. */
+  broken(error: unknown): void;
 }
 
 export class News {
@@ -22,6 +24,11 @@ export class News {
       watchers.delete(watcher);
       if (watchers.size === 0 && this.#watchers.get(runId) === watchers) this.#watchers.delete(runId);
     };
+  }
+
+  close(error: unknown): void {
+    for (const watchers of this.#watchers.values()) for (const watcher of watchers) watcher.broken(error);
+    this.#watchers.clear();
   }
 
   hasWatchers(runId: RunId): boolean {

@@ -92,7 +92,7 @@ export function openRuntime(ports: RunPorts, settings: RuntimeSettings): Runtime
     // A cancelled run may stand in two lanes for a moment; it is driven in one of them at a time.
     for (let earlier = driving.get(runId); earlier !== undefined; earlier = driving.get(runId)) await earlier;
     const driven = drive(runId)
-      .catch(failStore)
+      .catch((error: unknown) => failed(runId, error))
       .finally(() => driving.delete(runId));
     driving.set(runId, driven);
     await driven;
@@ -103,14 +103,24 @@ export function openRuntime(ports: RunPorts, settings: RuntimeSettings): Runtime
     isAccepting = false;
     isIntact = false;
     lanes.close();
+    news.close(error);
     settings.onStoreFailure(error);
+  };
+
+  /** What concerns everybody stops everybody; anything else is this run's alone, and the others go on. */
+  const failed = (runId: RunId, error: unknown): void => {
+    if (isOfTheMedium(error)) failStore(error);
+    else ports.onDefect(runId, error);
   };
 
   const resume = (runId: RunId): void => {
     if (drivers.has(runId)) return;
-    store.findRun(runId).then((run) => {
-      if (run !== null && run.outcome === null) lanes.put(run.lane, runId, "first");
-    }, failStore);
+    store.findRun(runId).then(
+      (run) => {
+        if (run !== null && run.outcome === null) lanes.put(run.lane, runId, "first");
+      },
+      (error: unknown) => failed(runId, error),
+    );
   };
 
   /** A question was answered. Its driver may be waiting for another one: it starts over from the journal. */
@@ -126,12 +136,9 @@ export function openRuntime(ports: RunPorts, settings: RuntimeSettings): Runtime
     entries: (entries) => news.entries(runId, entries),
     delta: (delta) => news.delta(runId, delta),
     hasReaders: () => news.hasWatchers(runId),
-    lost: (error) => {
-      // Another owner's claim concerns this run alone; anything else concerns everybody.
-      if (!(error instanceof StoreError && error.code === "store.fenced")) failStore(error);
-    },
+    lost: (error) => failed(runId, error),
     abandonedChild: (childRunId) => {
-      cancel(childRunId, `run:${runId}`).catch(failStore);
+      cancel(childRunId, `run:${runId}`).catch((error: unknown) => failed(childRunId, error));
     },
     awaitedChild: (childRunId) => resume(childRunId),
   });
@@ -228,19 +235,20 @@ export function openRuntime(ports: RunPorts, settings: RuntimeSettings): Runtime
     watch: (runId, watcher) => news.watch(runId, watcher),
     storeFailed: failStore,
     recover: async () => {
-      let resumed = 0;
+      const open: Pick<StoredRun, "lane" | "runId">[] = [];
       for (let after = 0; ; ) {
         const runs = await store.openRuns(after, RECOVERY_PAGE);
         const claims = runs.map(({ runId, epoch }) => ({ type: "claim-run", runId, epoch: epoch + 1 }) as const);
         if (claims.length > 0) await store.commit(claims, "barrier");
-        for (const { lane, runId } of runs) lanes.put(lane, runId, "last");
-        resumed += runs.length;
+        open.push(...runs.map(({ lane, runId }) => ({ lane, runId })));
         after = runs.at(-1)?.position ?? after;
         if (runs.length < RECOVERY_PAGE) break;
       }
+      // Only now: a child that a resumed run starts must not be claimed under its driver.
+      for (const { lane, runId } of open) lanes.put(lane, runId, "last");
       // Every question belongs to a run that has not ended.
-      if (resumed > 0) await approvals.sweep();
-      return { resumed };
+      if (open.length > 0) await approvals.sweep();
+      return { resumed: open.length };
     },
     stop: async (graceMs) => {
       isAccepting = false;
@@ -253,6 +261,11 @@ export function openRuntime(ports: RunPorts, settings: RuntimeSettings): Runtime
       callOff();
     },
   };
+}
+
+/** Nothing can be read or written any more, whoever asks. */
+function isOfTheMedium(error: unknown): boolean {
+  return error instanceof StoreError && ["store.unavailable", "store.busy", "store.closed"].includes(error.code);
 }
 
 type Restored = Extract<Awaited<ReturnType<typeof restoreRun>>, { ok: true }>;

@@ -152,7 +152,7 @@ describe("a model that does not keep to its contract", () => {
 });
 
 describe("cancelling", () => {
-  verifies("S-7.1", "by an interrupt: INTERRUPTED, exit 130, and the server sees the socket close", async () => {
+  test("by an interrupt: INTERRUPTED, exit 130, and the server sees the socket close", async () => {
     const { server, directory } = await homeWith(() => ({ kind: "hang" }));
     const { child, ending } = start(directory, "run", "--json", "think long");
     const { closed } = await server.arrival(0);
@@ -162,7 +162,7 @@ describe("cancelling", () => {
     expect([code, JSON.parse(stdout).outcome]).toEqual([130, "INTERRUPTED"]);
   });
 
-  verifies("S-7.1", "at a running gateway, which no second one can run beside", async () => {
+  test("at a running gateway, which no second one can run beside", async () => {
     const { server, directory, surety } = await homeWith(() => ({ kind: "hang", withHead: true }));
     const gateway = start(directory, "start", "--port", "0");
     const url = (await gateway.printed(/http:\/\/\S+/)).replace(/\/$/, "");
@@ -315,7 +315,7 @@ describe("bad input", () => {
     expect(await readFile(file, "utf8")).toBe("not a directory");
   });
 
-  verifies("X-26", "a database that is damaged, or of a newer version: refused, and left as it is", async () => {
+  test("a database that is damaged, or of a newer version: refused, and left as it is", async () => {
     const { surety, run, directory } = await homeFor();
     await run("hello");
     const file = join(directory, "surety.db");

@@ -14,6 +14,17 @@ const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
 export async function buildGatewayProgram(): Promise<GatewayProgram> {
   const directory = await mkdtemp(join(tmpdir(), "surety-faults-program-"));
+  const dispose = (): Promise<void> => rm(directory, { recursive: true, force: true });
+  try {
+    await bundleInto(directory);
+  } catch (error) {
+    await dispose();
+    throw error;
+  }
+  return { file: join(directory, "gateway.js"), dispose };
+}
+
+async function bundleInto(directory: string): Promise<void> {
   const bundle = await rolldown({
     cwd: ROOT,
     platform: "node",
@@ -32,5 +43,4 @@ export async function buildGatewayProgram(): Promise<GatewayProgram> {
   });
   await bundle.close();
   await copyFile(join(ROOT, "src/prompts/sophie_base_prompt_v1.txt"), join(directory, "sophie_base_prompt_v1.txt"));
-  return { file: join(directory, "gateway.js"), dispose: () => rm(directory, { recursive: true, force: true }) };
 }

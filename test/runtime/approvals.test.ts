@@ -1,9 +1,11 @@
 /** Questions to people: durable, bound to a plan, answered once, denied by silence. */
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { hashCanonical } from "../../src/kernel/vocabulary/hash.ts";
 import { asApprovalId, type RunId } from "../../src/kernel/vocabulary/identifiers.ts";
 import type { Approvals } from "../../src/runtime/approvals.ts";
 import type { ApprovalCard } from "../../src/runtime/ports/approver.ts";
+import { type Page, StoreError } from "../../src/runtime/ports/store.ts";
 import { manualClock } from "../adapters/models/manual-clock.ts";
 import { verifies } from "../requirements.ts";
 import { mortalStore } from "./trial/mortal-store.ts";
@@ -126,6 +128,33 @@ describe("an approval", () => {
     await trial.stop();
   });
 
+  verifies("X-12", "is denied by silence even if the first look at the clock's bell failed", async () => {
+    const clock = manualClock(Date.now());
+    const whole = store();
+    let looks = 0;
+    const { promise: failed, resolve: fail } = Promise.withResolvers<void>();
+    const shaky = {
+      ...whole,
+      pendingApprovals: async (page: Page) => {
+        looks += 1;
+        if (looks > 1) return whole.pendingApprovals(page);
+        fail();
+        throw new StoreError("store.busy", "held by somebody");
+      },
+    };
+    const { trial, world } = trialWith({ store: shaky, clock });
+    const runId = await trial.submit("open it");
+    await trial.nextCard();
+    await clock.armed;
+    clock.pass(APPROVAL_TIMEOUT_MS);
+    await failed;
+    await nextTurn();
+    clock.pass(1_000);
+    expect((await trial.ended(runId)).outcome).toBe("COMPLETED_CHAT_ONLY");
+    expect(world.performed).toEqual([]);
+    await trial.stop();
+  });
+
   test("expires while no process runs, and is denied by the next one", async () => {
     const clock = manualClock(Date.now());
     const { trial, world } = trialWith({ clock });
@@ -190,37 +219,19 @@ describe("an approval", () => {
     await trial.stop();
   });
 
-  test("that is decided while its run ends takes nothing down", async () => {
-    const world = outsideWorld();
-    const whole = store();
-    const { promise: reached, resolve: reach } = Promise.withResolvers<void>();
-    const { promise: released, resolve: release } = Promise.withResolvers<void>();
-    // Between reading what is pending and withdrawing it, somebody answers.
-    const slow = {
-      ...whole,
-      approvalsOf: async (runId: RunId) => {
-        const approvals = await whole.approvalsOf(runId);
-        if ((await whole.findRun(runId))?.outcome !== null) {
-          reach();
-          await released;
-        }
-        return approvals;
-      },
-    };
-    const model = scriptedModel((request, signal) =>
-      askedFor(request) === "chat" ? says("hello") : inTurns(openDoor("front"))(request, signal),
-    );
-    const trial = openTrial({ store: slow, model, world });
+  verifies("X-12", "ends with its run, in one commit: whoever answers after that is told so", async () => {
+    const { trial, world } = trialWith();
     const runId = await trial.submit("open it");
     const card = await trial.nextCard();
+    const before = await trial.store.ledgerHead();
     await trial.runtime.cancel(runId, "operator");
-    await reached;
-    const decided = await decide(trial.runtime.approvals, card, "allow");
-    release();
-    expect(decided.ok).toBe(true);
-    expect((await trial.ended(await trial.submit("chat"))).outcome).toBe("COMPLETED_CHAT_ONLY");
+    await trial.ended(runId);
+    // Nothing was waited for but the seal.
+    expect(await trial.store.findApproval(card.id)).toMatchObject({ state: "expired", decidedBy: "system" });
+    expect(await decide(trial.runtime.approvals, card, "allow")).toMatchObject({ ok: false, code: "conflict" });
+    expect((await trial.store.readLedger(before.seq, 10)).map(({ kind }) => kind)).toEqual(["run.sealed"]);
     await trial.stop();
-    expect([world.performed, trial.storeFailures]).toEqual([[], []]);
+    expect([world.performed, trial.withdrawn, trial.storeFailures]).toEqual([[], [card.id], []]);
   });
 });
 

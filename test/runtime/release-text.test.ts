@@ -58,7 +58,7 @@ describe("a watched run", () => {
   async function watched(trial: Trial, message: string, contract = {}) {
     const deltas: Delta[] = [];
     const runId = await trial.submit(message, { contract });
-    trial.runtime.watch(runId, { entries: () => {}, delta: (delta) => deltas.push(delta) });
+    trial.runtime.watch(runId, { entries: () => {}, delta: (delta) => deltas.push(delta), broken: () => {} });
     return { runId, deltas };
   }
 

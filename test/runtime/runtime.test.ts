@@ -171,6 +171,18 @@ describe("the queue", () => {
     expect(await trial.submit("once", { idempotencyKey: "key" })).toBe(ids[0]);
     await trial.stop();
   });
+
+  test("an idempotency key belongs to one request: with another it is a conflict, also when both come at once", async () => {
+    const trial = openTrial({ store: store(), model: scriptedModel(() => says("done")), world: outsideWorld() });
+    const idempotencyKey = "a key of its own";
+    const attempts = await Promise.allSettled(
+      ["this", "that", "this"].map((message) => trial.submit(message, { idempotencyKey })),
+    );
+    expect(attempts.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
+    const otherwise = trial.submit("this", { idempotencyKey, contract: { maxInferences: 2 } });
+    await expect(otherwise).rejects.toThrow("conflict: this idempotency key was used for another request");
+    await trial.stop();
+  });
 });
 
 /** Works until the commit of this number; from then on the medium is gone. */

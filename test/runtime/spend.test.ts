@@ -1,13 +1,13 @@
 /** Money and tokens: reserved before the network, settled after it, and never beyond a limit. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { asRunId } from "../../src/kernel/vocabulary/identifiers.ts";
-import type { SpendScope } from "../../src/runtime/ports/store.ts";
+import { asRunId, type RunId } from "../../src/kernel/vocabulary/identifiers.ts";
+import type { SpendScope, StoredRun } from "../../src/runtime/ports/store.ts";
 import { costOf, SpendAccount } from "../../src/runtime/spend.ts";
 import { verifies } from "../requirements.ts";
-import { openTrial, storeOfFile } from "./trial/open-trial.ts";
+import { openTrial, storeOfFile, type Trial } from "./trial/open-trial.ts";
 import { outsideWorld } from "./trial/outside-world.ts";
-import { calls, inTurns, says, scriptedModel } from "./trial/scripted-model.ts";
+import { askedFor, calls, inTurns, says, scriptedModel } from "./trial/scripted-model.ts";
 
 const store = storeOfFile();
 const DAY = "2026-01-01";
@@ -80,21 +80,25 @@ describe("spending limits", () => {
     await trial.stop();
   });
 
-  test("reserve for every result of a batch, so that what comes after it is covered", async () => {
-    const { purses, spent } = purse({ limitTokens: 60_000 });
-    const world = outsideWorld();
-    world.conduct = () => "x".repeat(20_000);
+  verifies("X-6", "cover every result of a batch before what follows it is sent", async () => {
     const batch = calls(
       ["a", "b", "c"].map((thing, index) => ({ id: `call_${index}`, tool: "note.put", args: { thing } })),
     );
-    const model = scriptedModel(inTurns(batch, says("done", null)));
-    const trial = openTrial({ store: store(), model, world, purses });
-    const run = await trial.ended(await trial.submit("spend", { approvedTools: ["note.put"], contract }));
-    expect(run.outcome).toBe("COMPLETED_WITH_TOOLS");
-    const { tokens } = await spent();
-    expect(tokens).toBeGreaterThan(20_000);
-    expect(tokens).toBeLessThanOrEqual(60_000);
-    await trial.stop();
+    for (const [limitTokens, outcome] of [
+      [60_000, "COMPLETED_WITH_TOOLS"],
+      [12_000, "FAILED_BUDGET_EXHAUSTED"],
+    ] as const) {
+      const { purses, spent } = purse({ limitTokens });
+      const world = outsideWorld();
+      // Three results of nearly seven thousand tokens each, which a provider that says nothing is charged with.
+      world.conduct = () => "x".repeat(20_000);
+      const model = scriptedModel(inTurns(batch, says("done", null)));
+      const trial = openTrial({ store: store(), model, world, purses });
+      const run = await trial.ended(await trial.submit("spend", { approvedTools: ["note.put"], contract }));
+      expect([run.outcome, world.performed.length]).toEqual([outcome, 3]);
+      expect((await spent()).tokens).toBeLessThanOrEqual(limitTokens);
+      await trial.stop();
+    }
   });
 
   verifies("X-6", "count an inference that was cut off in full: it may have been paid for", async () => {
@@ -115,6 +119,56 @@ describe("spending limits", () => {
     const { microusd, tokens } = await spent();
     expect(tokens).toBeGreaterThan(500);
     expect(microusd).toBeGreaterThanOrEqual(1000);
+    await trial.stop();
+  });
+
+  verifies("X-6", "count every inference that a kill cut off, however often the run is taken up again", async () => {
+    const limitTokens = 5_000;
+    const { purses, spent } = purse({ limitTokens });
+    const lives: Trial[] = [];
+    let asked = 0;
+    const live = async (begin: (trial: Trial) => Promise<RunId>) => {
+      const { promise: isAsked, resolve: ask } = Promise.withResolvers<null>();
+      const model = scriptedModel(() => {
+        asked += 1;
+        ask(null);
+        return new Promise(() => {});
+      });
+      // The one before is left as a killed process leaves everything: it never hears of an answer.
+      const trial = openTrial({ store: store(), model, world: outsideWorld(), purses });
+      lives.push(trial);
+      const runId = await begin(trial);
+      return { runId, run: await Promise.race([isAsked, trial.ended(runId)]) };
+    };
+    const { runId } = await live((trial) => trial.submit("spend", { contract }));
+    const { tokens: reserved } = await spent();
+    expect(reserved).toBeGreaterThan(500);
+    let run: StoredRun | null = null;
+    while (run === null && lives.length < 20) {
+      ({ run } = await live(async (trial) => {
+        await trial.runtime.recover();
+        return runId;
+      }));
+    }
+    expect(run).toMatchObject({ outcome: "FAILED_BUDGET_EXHAUSTED", reason: "budget.tokens" });
+    expect(asked).toBe(Math.floor(limitTokens / reserved));
+    expect(await spent()).toMatchObject({ tokens: asked * reserved });
+    await Promise.all(lives.map((trial) => trial.stop()));
+  });
+
+  test("give back what a run reserved before it parked, when it ends without using it", async () => {
+    const { purses, spent } = purse({ limitTokens: 1_000_000 });
+    const delegate = calls([{ id: "call_1", tool: "agent.delegate", args: { thing: "child" } }]);
+    const openDoor = calls([{ id: "call_2", tool: "door.open", args: { thing: "front" } }]);
+    const model = scriptedModel((request) => (askedFor(request) === "child" ? openDoor : delegate));
+    const trial = openTrial({ store: store(), model, world: outsideWorld(), purses });
+    const runId = await trial.submit("spend");
+    await trial.nextCard();
+    expect((await spent()).tokens).toBeGreaterThan(100);
+    await trial.runtime.cancel(runId, "operator");
+    await trial.ended(runId);
+    // One inference of the parent, one of its child, 40 tokens in and 10 out each.
+    expect(await spent()).toMatchObject({ tokens: 100 });
     await trial.stop();
   });
 

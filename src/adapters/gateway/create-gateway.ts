@@ -45,6 +45,8 @@ export interface GatewayOptions {
   /** Other sites whose pages may call, as browsers write them: `https://example.org`. */
   readonly allowedOrigins: readonly string[];
   readonly clock: Clock;
+  /** Can anything be accepted? Health says so. */
+  readonly isHealthy?: () => boolean;
   /** A failure of ours; callers were told its id alone. */
   readonly onError: (error: unknown, errorId: string) => void;
 }
@@ -60,11 +62,12 @@ export interface Gateway {
   listen(address?: { readonly host?: string; readonly port?: number }): Promise<Listening>;
 }
 
-export function createGateway({ assistant, token, allowedOrigins, clock, onError }: GatewayOptions): Gateway {
+export function createGateway(options: GatewayOptions): Gateway {
+  const { assistant, token, allowedOrigins, clock, onError, isHealthy = () => true } = options;
   return {
     async listen({ host = DEFAULT_HOST, port = DEFAULT_PORT } = {}) {
       const admission = createAdmission({ token, allowedOrigins, listenHost: host });
-      const requests = createRequestServer({ assistant, admission, clock, onError });
+      const requests = createRequestServer({ assistant, admission, clock, isHealthy, onError });
       const server = createServer(LIMITS);
       // Bounded by bytes; a count would drop the rest silently, and the second of two headers with it.
       server.maxHeadersCount = 0;

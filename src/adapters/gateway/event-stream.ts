@@ -10,6 +10,7 @@
 import type { ServerResponse } from "node:http";
 import type { RunNews } from "../../assistant/assistant.ts";
 import type { Clock } from "../../runtime/ports/clock.ts";
+import { StoreError } from "../../runtime/ports/store.ts";
 import { PROTECTIVE_HEADERS } from "./reply.ts";
 
 const BEAT_MS = 15_000;
@@ -38,6 +39,7 @@ interface EventStream {
 
 export async function streamEvents({ outgoing, news, signal, clock, onFailure }: EventStream): Promise<void> {
   const stopBeats = beat(outgoing, clock);
+  let goesOn = false;
   try {
     outgoing.write(`retry: ${RECONNECT_AFTER_MS}\n\n`);
     for await (const item of news) {
@@ -45,11 +47,13 @@ export async function streamEvents({ outgoing, news, signal, clock, onFailure }:
       if (!outgoing.write(frameOf(item))) await roomIn(outgoing);
     }
   } catch (error) {
+    // The run goes on, or will: the client comes back and hears the rest.
+    goesOn = error instanceof StoreError;
     // News that were called off may end by saying so.
-    if (!signal.aborted) outgoing.write(`event: error\ndata: ${JSON.stringify(onFailure(error))}\n\n`);
+    if (!signal.aborted && !goesOn) outgoing.write(`event: error\ndata: ${JSON.stringify(onFailure(error))}\n\n`);
   } finally {
     stopBeats();
-    outgoing.end(signal.aborted ? STOPPING : "");
+    outgoing.end(signal.aborted || goesOn ? STOPPING : "");
   }
 }
 

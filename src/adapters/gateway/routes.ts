@@ -44,9 +44,9 @@ export interface Route {
 
 export type FindRoute = (path: string) => { readonly route: Route; readonly id: string } | null;
 
-export function createRoutes(assistant: Assistant, openStream: OpenStream): FindRoute {
+export function createRoutes(assistant: Assistant, openStream: OpenStream, isHealthy: () => boolean): FindRoute {
   const health = route(
-    reading(() => Promise.resolve(jsonReply(200, { ok: true }))),
+    reading(() => Promise.resolve(isHealthy() ? jsonReply(200, { ok: true }) : jsonReply(503, { ok: false }))),
     true,
   );
   const fixed: ReadonlyMap<string, Route> = new Map([

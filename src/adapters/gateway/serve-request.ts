@@ -32,6 +32,7 @@ interface Doorway {
   readonly assistant: Assistant;
   readonly admission: Admission;
   readonly clock: Clock;
+  readonly isHealthy: () => boolean;
   readonly onError: (error: unknown, errorId: string) => void;
 }
 
@@ -43,7 +44,7 @@ export interface RequestServer {
   stopStreams(): void;
 }
 
-export function createRequestServer({ assistant, admission, clock, onError }: Doorway): RequestServer {
+export function createRequestServer({ assistant, admission, clock, isHealthy, onError }: Doorway): RequestServer {
   const streams = new Set<AbortController>();
   let isStopping = false;
   let failures = 0;
@@ -83,7 +84,7 @@ export function createRequestServer({ assistant, admission, clock, onError }: Do
     };
   };
 
-  const findRoute = createRoutes(assistant, openStream);
+  const findRoute = createRoutes(assistant, openStream, isHealthy);
 
   const answer = (incoming: IncomingMessage, outgoing: ServerResponse, head: Head): Promise<Reply> => {
     const { method = "", url = "" } = incoming;

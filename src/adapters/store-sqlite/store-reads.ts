@@ -68,11 +68,14 @@ export function storeReads(reading: Reading, homeId: string, list: ReadingList):
     // Asked for at the start, when nobody waits for the main thread yet: a page costs less than starting the reader.
     openRuns: (after, limit) =>
       reading.read((prepare) => readList(prepare, "openRuns", [counted(after), counted(limit)])),
+    // Asked for at the start too. They are few, whatever the home holds: somebody is waited for.
+    pendingApprovals: ({ limit, offset }) =>
+      reading.read((prepare) =>
+        readList(prepare, "pendingApprovals", [{ limit: counted(limit), offset: counted(offset) }]),
+      ),
     listRuns: ({ status, limit, offset }) =>
       list("listRuns", { ...(status === undefined ? {} : { status }), limit: counted(limit), offset: counted(offset) }),
     sessionRuns: (sessionId, limit) => list("sessionRuns", sessionId, counted(limit)),
-    pendingApprovals: ({ limit, offset }) =>
-      list("pendingApprovals", { limit: counted(limit), offset: counted(offset) }),
     waitingOutbox: ({ limit, offset }) => list("waitingOutbox", { limit: counted(limit), offset: counted(offset) }),
     spendTotals: (period) => list("spendTotals", period),
     readLedger: (after, limit) => list("readLedger", counted(after), counted(limit)),

@@ -50,11 +50,14 @@ async function performStart(context: CommandContext, moreTools: readonly Tool[])
   );
   let listening: Listening;
   try {
+    // Whoever listens where the last gateway did is not us.
+    await withdrawAddress(home);
     const gateway = createGateway({
       assistant: assistant.door,
       token,
       allowedOrigins: config.gateway.allowedOrigins,
       clock: systemClock,
+      isHealthy: assistant.isUp,
       onError: (error, errorId) => report(errorId, error),
     });
     listening = await gateway.listen({

@@ -6,6 +6,8 @@
  * U3. A ref without a body was erased or withheld: it is listed, and proves nothing against the run.
  * U4. A body that no entry names is refused, so a bundle cannot carry what the run never saw.
  * U5. The layout of the file is free, its meaning is not: duplicate keys and fields of other kinds are refused.
+ * U6. A refusal names the entry that is damaged, or on which the damage bears: of a body the first that names it, of the
+ *     contract the first of all, which names its hash; of format, key and signature the last, whose hash is signed.
  */
 import { Type } from "typebox";
 import { Compile } from "typebox/compile";
@@ -20,7 +22,8 @@ import { type Body, isBodyOf, refsOf, SALT_PATTERN } from "./body.ts";
 import { hasVerified, type Sign, type VerifySignature } from "./checkpoint.ts";
 import type { DecidedOf, Entry } from "./entry.ts";
 import { parseEntry } from "./journal-lines.ts";
-import { decodeText, parseDocument } from "./read-records.ts";
+import { entryAt } from "./locate-damage.ts";
+import { type Refused, readDocument } from "./read-records.ts";
 import { verifyEntries } from "./verify-journal.ts";
 
 const BUNDLE_FORMAT = "surety.run-bundle.v1";
@@ -53,12 +56,8 @@ export interface BundleParts {
   readonly sign: Sign;
 }
 
-export interface BundleRefused {
-  readonly ok: false;
-  /** The first bad entry, where it is an entry that is bad. */
-  readonly entry?: number;
-  readonly problem: string;
-}
+/** `entry` as U6 has it; 1 where there are none. */
+export type BundleRefused = Refused;
 
 export interface VerifiedBundle {
   readonly ok: true;
@@ -72,7 +71,7 @@ export interface VerifiedBundle {
 }
 
 export function makeBundle(parts: BundleParts): { readonly ok: true; readonly text: string } | BundleRefused {
-  const named = new Set(parts.entries.flatMap(refsOf));
+  const named = namedBy(parts.entries);
   const bodies = new Map([...parts.bodies].filter(([ref]) => named.has(ref)));
   const proof = proveRun(parts.contract, parts.entries, bodies);
   if (!proof.ok) return proof;
@@ -91,11 +90,10 @@ export function verifyBundle(
   file: string | Uint8Array,
   { verifySignature }: { readonly verifySignature: VerifySignature },
 ): VerifiedBundle | BundleRefused {
-  const text = typeof file === "string" ? { ok: true as const, value: file } : decodeText(file);
-  const parsed = text.ok ? parseDocument(text.value) : text;
-  if (!parsed.ok) return parsed;
+  const parsed = readDocument(file);
+  if (!parsed.ok) return { ok: false, entry: entryAt(parsed.text, parsed.at), problem: parsed.problem };
   const bundle: unknown = parsed.value;
-  if (!bundleCheck.Check(bundle)) return { ok: false, problem: `not a bundle as ${BUNDLE_FORMAT} has it` };
+  if (!bundleCheck.Check(bundle)) return refuseShape(bundle);
   const entries: Entry[] = [];
   for (const document of bundle.entries) {
     const entry = parseEntry(document as JsonValue);
@@ -106,29 +104,51 @@ export function verifyBundle(
   const proof = proveRun(bundle.contract, entries, bodies);
   if (!proof.ok) return proof;
   if (!hasVerified(verifySignature, bundle.public_key, proof.message, bundle.signature)) {
-    return { ok: false, problem: "signature does not match" };
+    return { ok: false, entry: entries.length, problem: "signature does not match" };
   }
   const { runId, head, outcome, erased } = proof;
   return { ok: true, runId, head, outcome, erased, publicKey: bundle.public_key };
 }
 
+/** Which part is not as it has to be, and which entry that bears upon. */
+function refuseShape(bundle: unknown): BundleRefused {
+  const parts: Readonly<Record<string, unknown>> = typeof bundle === "object" ? { ...bundle } : {};
+  const field = Object.entries(BundleSchema.properties).find(
+    ([name, schema]) => !Object.hasOwn(parts, name) || !Compile(schema).Check(parts[name]),
+  )?.[0];
+  const entries = Array.isArray(parts["entries"]) ? parts["entries"] : [];
+  const problem = `not a bundle as ${BUNDLE_FORMAT} has it${field === undefined ? "" : `: ${field}`}`;
+  return { ok: false, entry: Math.max(1, entryOfPart(field, parts["bodies"], entries)), problem };
+}
+
+function entryOfPart(field: string | undefined, bodies: unknown, entries: readonly unknown[]): number {
+  if (field === "contract" || field === "entries") return 1;
+  if (field !== "bodies" || typeof bodies !== "object" || bodies === null) return entries.length;
+  const bodyCheck = Compile(BundleSchema.properties.bodies);
+  const bad = Object.entries(bodies).find(([ref, body]) => !bodyCheck.Check({ [ref]: body }))?.[0];
+  return 1 + entries.findIndex((entry) => bad !== undefined && canonicalJson(entry).includes(`"${bad}"`));
+}
+
 /** Everything but the signature, and the message that it must be over. */
 function proveRun(document: unknown, entries: readonly Entry[], bodies: ReadonlyMap<BodyRef, Body>) {
-  const refuse = (problem: string): BundleRefused => ({ ok: false, problem });
+  const refuse = (entry: number, problem: string): BundleRefused => ({ ok: false, entry, problem });
   const opened = openContract(document);
-  if (!opened.ok) return refuse(`contract: ${opened.problem}`);
+  if (!opened.ok) return refuse(1, `contract: ${opened.problem}`);
   const { contractHash, adapterVersion, modelProfileId } = opened.contract;
   const verified = verifyEntries(entries, { contractHash });
   if (!verified.ok) return verified;
   const last = entries.at(-1);
-  if (last?.kind !== "TERMINATE") return refuse("the run is not sealed");
+  if (last?.kind !== "TERMINATE") return refuse(Math.max(1, entries.length), "the run is not sealed");
   // All entries agree on these, so one speaks for all.
-  if (last.adapterVersion !== adapterVersion) return { ...refuse("adapter_version is not the contract's"), entry: 1 };
-  if (last.modelProfileId !== modelProfileId) return { ...refuse("model_profile_id is not the contract's"), entry: 1 };
-  const named = new Set(entries.flatMap(refsOf));
+  if (last.adapterVersion !== adapterVersion) return refuse(1, "adapter_version is not the contract's");
+  if (last.modelProfileId !== modelProfileId) return refuse(1, "model_profile_id is not the contract's");
+  const named = namedBy(entries);
+  const lost = [...named].find(([ref]) => !bodies.has(ref))?.[1];
   for (const [ref, body] of bodies) {
-    if (!named.has(ref)) return refuse(`body ${ref} is named by no entry`);
-    if (!isBodyOf(ref, body)) return refuse(`body ${ref} is not what its ref stands for`);
+    const entry = named.get(ref);
+    // A ref that nobody names may be the damaged one of a body that is missed elsewhere.
+    if (entry === undefined) return refuse(lost ?? entries.length, `body ${ref} is named by no entry`);
+    if (!isBodyOf(ref, body)) return refuse(entry, `body ${ref} is not what its ref stands for`);
   }
   const { runId, hash: head } = last;
   return {
@@ -136,7 +156,12 @@ function proveRun(document: unknown, entries: readonly Entry[], bodies: Readonly
     runId,
     head,
     outcome: last.decided.outcome,
-    erased: [...named].filter((ref) => !bodies.has(ref)).sort(),
+    erased: [...named.keys()].filter((ref) => !bodies.has(ref)).sort(),
     message: canonicalJson(toWire({ format: BUNDLE_FORMAT, runId, contractHash, head })),
   };
+}
+
+/** Each ref with the first entry that names it. */
+function namedBy(entries: readonly Entry[]): ReadonlyMap<BodyRef, number> {
+  return new Map(entries.toReversed().flatMap((entry) => refsOf(entry).map((ref) => [ref, entry.seq] as const)));
 }

@@ -50,14 +50,29 @@ export function readRecords<T>(file: string | Uint8Array, parse: (line: string) 
 
 export function parseCanonical(line: string): Parsed<JsonValue> {
   const parsed = parseDocument(line);
-  if (parsed.ok && canonicalJson(parsed.value) !== line) return { ok: false, problem: "not canonical JSON" };
-  return parsed;
+  if (!parsed.ok) return { ok: false, problem: parsed.problem };
+  return canonicalJson(parsed.value) === line ? parsed : { ok: false, problem: "not canonical JSON" };
 }
 
-/** A JSON text of any layout and length. */
-export function parseDocument(text: string): Parsed<JsonValue> {
+/** Where a document cannot be read, and the text that shows what stands before it. */
+type Unreadable = { readonly ok: false; readonly problem: string; readonly text: string; readonly at: number };
+
+/** A JSON document of any layout and length. */
+export function readDocument(
+  file: string | Uint8Array,
+): { readonly ok: true; readonly value: JsonValue } | Unreadable {
+  if (typeof file === "string") return parseDocument(file);
+  const decoded = decodeText(file);
+  if (decoded.ok) return parseDocument(decoded.value);
+  const text = leniently.decode(file);
+  const mended = new TextEncoder().encode(text);
+  const badByte = file.findIndex((byte, at) => byte !== mended[at]);
+  return { ...decoded, text, at: leniently.decode(file.subarray(0, badByte)).length };
+}
+
+function parseDocument(text: string): { readonly ok: true; readonly value: JsonValue } | Unreadable {
   const parsed = parseJson(text, { maxChars: text.length });
-  return parsed.ok ? parsed : { ok: false, problem: `not JSON: ${parsed.problem} at ${parsed.at}` };
+  return parsed.ok ? parsed : { ok: false, problem: `not JSON: ${parsed.problem} at ${parsed.at}`, text, at: parsed.at };
 }
 
 export function decodeText(bytes: Uint8Array): Parsed<string> {

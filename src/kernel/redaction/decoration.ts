@@ -7,12 +7,11 @@
  */
 export const MAX_DECORATION_CHARS = 256;
 
-const COMPLETE = /^(?:<[/!?]?[a-z-][^<>]*>|\]\((?:[^()]|\([^()]*\))*\)|\]\[[^[\]]*\])/i;
+const TARGET = /^\](?:\((?:[^()]|\([^()]*\))*\)|\[[^[\]]*\])/;
 const OPEN = /^(?:<[/!?]?(?:[a-z-][^<>]*)?|\](?:\((?:[^()]|\([^()]*\))*(?:\([^()]*)?)?|\]\[[^[\]]*)$/i;
-
-/** What can follow the first character: most of what looks like a start is none, and that is told cheaply. */
 const SECOND_OF_TAG = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-/!?";
 const SECOND_OF_TARGET = "([";
+const OPENS_TAG = /^<[/!?]?[a-z-]/i;
 
 export function startsDecoration(unit: number): boolean {
   return unit === 0x3c || unit === 0x5d;
@@ -22,10 +21,18 @@ export function startsDecoration(unit: number): boolean {
 export function readDecoration(text: string, at: number, isFinal: boolean): number | undefined {
   const unit = text.charCodeAt(at);
   if (!startsDecoration(unit)) return 0;
-  // Past the end this is the empty string, which every string includes.
-  if (!(unit === 0x3c ? SECOND_OF_TAG : SECOND_OF_TARGET).includes(text.charAt(at + 1))) return 0;
+  const isTag = unit === 0x3c;
+  // Most of what looks like a start is none, and that is told cheaply. Past the end this is "", which is in every text.
+  if (!(isTag ? SECOND_OF_TAG : SECOND_OF_TARGET).includes(text.charAt(at + 1))) return 0;
   const rest = text.slice(at, at + MAX_DECORATION_CHARS);
-  const complete = COMPLETE.exec(rest);
-  if (complete !== null) return complete[0].length;
+  const length = isTag ? tagLength(rest) : (TARGET.exec(rest)?.[0].length ?? 0);
+  if (length > 0) return length;
   return !isFinal && rest.length < MAX_DECORATION_CHARS && OPEN.test(rest) ? undefined : 0;
+}
+
+function tagLength(rest: string): number {
+  const end = rest.indexOf(">");
+  const next = rest.indexOf("<", 1);
+  const isClosed = end > 0 && (next < 0 || next > end);
+  return isClosed && OPENS_TAG.test(rest) ? end + 1 : 0;
 }

@@ -5,7 +5,7 @@
  * Q2. No reading is lost: two become one only when they end in the same symbols and so go on alike, and the one with
  *     more grams in a row stays. With more than MAX_GRAM_LANES left the set gives up, which counts as a find.
  */
-import { END_OF_GRAM, type GramSet, hasGram, nextGram, slotOf } from "./gram-set.ts";
+import { END_OF_GRAM, GRAM_SYMBOLS, type GramSet, hasGram, nextGram, slotOf } from "./gram-set.ts";
 
 export const MAX_GRAM_LANES = 16;
 
@@ -22,6 +22,8 @@ export class GramLanes {
   readonly #grams: number[] = [0];
   readonly #runs: number[] = [0];
   #count = 1;
+  /** How many symbols were read since lanes last became one. */
+  #unsettled = 0;
 
   constructor(set: GramSet) {
     this.set = set;
@@ -80,6 +82,7 @@ export class GramLanes {
 
   /** Lanes that go on alike become one. True when too many are left. */
   settle(): boolean {
+    this.#unsettled = 0;
     const count = this.#count;
     this.#count = 0;
     for (let lane = 0; lane < count; lane += 1) {
@@ -91,6 +94,13 @@ export class GramLanes {
       else if (run > (this.#runs[twin] as number)) this.#runs[twin] = run;
     }
     return this.#count > MAX_GRAM_LANES;
+  }
+
+  /** The same now and then, since it takes a gram's length until lanes that parted can go on alike. */
+  settleInTime(): void {
+    if (this.#count === 1) return;
+    this.#unsettled += 1;
+    if (this.#count === 2 || this.#unsettled >= GRAM_SYMBOLS) this.settle();
   }
 
   /** The last gram is looked at twice: a single wrong bit would do for a text that repeats itself. */

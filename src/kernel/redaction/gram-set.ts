@@ -5,6 +5,7 @@
  * M2. Whoever reads as many symbols in a row of a needle as are too many has read `enough` grams in a row, at least.
  *     So a text without `enough` grams in a row holds nothing that must be found.
  */
+import { madeOnce } from "./made-once.ts";
 import type { Needle } from "./substring-automaton.ts";
 
 // What the innermost loops use has a private name: an exported one is fetched anew at each use.
@@ -28,15 +29,17 @@ const SPREAD = 0x9e3779b1;
 export interface GramSource {
   readonly needles: readonly Pick<Needle, "symbols" | "gram">[];
   /** What a needle's symbols, of which there may be many, are here. */
-  readonly symbolOf: (symbol: number) => number;
+  readonly symbolOf: SymbolOf;
 }
+
+type SymbolOf = (symbol: number) => number;
 
 export interface GramSet {
   /** One bit for each gram, where `slotOf` says: a first look that is mostly right. */
   readonly bits: Int32Array;
   readonly shift: number;
-  /** All grams, in ascending order. */
-  readonly grams: Int32Array;
+  /** All needles, each symbol as the character with that number: for a second look, which is never wrong. */
+  readonly rows: () => readonly string[];
   /** Infinity when there is nothing to find, 0 when the set proves nothing. */
   readonly enough: number;
 }
@@ -50,23 +53,21 @@ export function compileGrams(sources: readonly GramSource[]): GramSet {
   const slotBits = Math.ceil(Math.log2(Math.max(1, count * BITS_PER_GRAM)));
   const shift = 32 - Math.min(MAX_SLOT_BITS, Math.max(MIN_SLOT_BITS, slotBits));
   const bits = new Int32Array(2 ** (32 - shift - 5));
-  const grams: number[] = [];
   let fewest = Number.POSITIVE_INFINITY;
   for (const { findable, symbolOf } of parts) {
     for (const { symbols, gram } of findable) {
-      const kept = addGrams(grams, symbols, symbolOf);
+      const kept = addGrams(bits, shift, symbols, symbolOf);
       fewest = Math.min(fewest, kept === symbols.length ? gram : fewestInRow(symbols, gram, symbolOf));
     }
   }
-  for (const gram of grams) {
-    const slot = slotOf(gram, shift);
-    bits[slot >>> 5] = (bits[slot >>> 5] as number) | (1 << slot);
-  }
-  return { bits, shift, grams: Int32Array.from(grams).sort(), enough: Math.max(0, fewest - GRAM_SYMBOLS + 1) };
+  const rows = madeOnce(() =>
+    parts.flatMap(({ findable, symbolOf }) => findable.map(({ symbols }) => rowOf(symbols.map(symbolOf)))),
+  );
+  return { bits, shift, rows, enough: Math.max(0, fewest - GRAM_SYMBOLS + 1) };
 }
 
 /** Returns how many of the symbols are not left out. */
-function addGrams(grams: number[], symbols: readonly number[], symbolOf: GramSource["symbolOf"]): number {
+function addGrams(bits: Int32Array, shift: number, symbols: readonly number[], symbolOf: SymbolOf): number {
   let gram = 0;
   let kept = 0;
   for (let at = 0; at < symbols.length; at += 1) {
@@ -74,21 +75,29 @@ function addGrams(grams: number[], symbols: readonly number[], symbolOf: GramSou
     if (symbol === LEFT_OUT) continue;
     gram = nextGram(gram, symbol);
     kept += 1;
-    if (kept >= GRAM_SYMBOLS) grams.push(gram);
+    if (kept < GRAM_SYMBOLS) continue;
+    const slot = slotOf(gram, shift);
+    bits[slot >>> 5] = (bits[slot >>> 5] as number) | (1 << slot);
   }
   return kept;
 }
 
-/** The second look, never wrong. */
-export function hasGram({ grams }: GramSet, gram: number): boolean {
-  let from = 0;
-  let to = grams.length;
-  while (from < to) {
-    const middle = (from + to) >> 1;
-    if ((grams[middle] as number) < gram) from = middle + 1;
-    else to = middle;
-  }
-  return grams[from] === gram;
+function rowOf(symbols: readonly number[]): string {
+  return symbols.map((symbol) => (symbol === LEFT_OUT ? "" : String.fromCharCode(symbol))).join("");
+}
+
+/** How many symbols has the longest end of these, given as a row, that occurs in a needle? */
+export function longestEnd({ rows }: GramSet, symbols: string): number {
+  let length = symbols.length;
+  while (length > 0 && !rows().some((row) => row.includes(symbols.slice(-length)))) length -= 1;
+  return length;
+}
+
+/** The second look at one gram. */
+export function hasGram(set: GramSet, gram: number): boolean {
+  const places = Array.from({ length: GRAM_SYMBOLS }, (_, place) => GRAM_SYMBOLS - 1 - place);
+  const row = rowOf(places.map((place) => (gram >>> (WIDTH * place)) & MAX_SYMBOL));
+  return longestEnd(set, row) === GRAM_SYMBOLS;
 }
 
 export function nextGram(gram: number, symbol: number): number {
@@ -101,7 +110,7 @@ export function slotOf(gram: number, shift: number): number {
 }
 
 /** The fewest symbols that remain of any `gram` in a row. */
-function fewestInRow(symbols: readonly number[], gram: number, symbolOf: GramSource["symbolOf"]): number {
+function fewestInRow(symbols: readonly number[], gram: number, symbolOf: SymbolOf): number {
   const counts = symbols.map((symbol) => (symbolOf(symbol) === LEFT_OUT ? 0 : 1));
   let kept = 0;
   let fewest = Number.POSITIVE_INFINITY;

@@ -11,7 +11,18 @@
 import { readDecoration, startsDecoration } from "./decoration.ts";
 import { type EscapeToken, readEscape, startsEscape } from "./escape-token.ts";
 import { GramLanes, type GramTracks } from "./gram-lanes.ts";
-import { compileGrams, type GramSource, LEFT_OUT, MAX_SYMBOL, nextGram, SYMBOL_BITS, slotOf } from "./gram-set.ts";
+import {
+  compileGrams,
+  GRAM_SYMBOLS,
+  type GramSet,
+  type GramSource,
+  LEFT_OUT,
+  longestEnd,
+  MAX_SYMBOL,
+  nextGram,
+  SYMBOL_BITS,
+  slotOf,
+} from "./gram-set.ts";
 import { SymbolCache, UNPACKED } from "./symbol-cache.ts";
 import { fillBlock, TEXT_BLOCK } from "./text-block.ts";
 
@@ -54,6 +65,8 @@ export class NeedleFilter {
   /** The next character to read: its index in the text, and that of its first byte in the block. */
   #index = 0;
   #at = 0;
+  /** Since this byte the block has been read in one way only. */
+  #plainFrom = 0;
 
   constructor(rules: FilterRules) {
     const [first, second] = rules.views;
@@ -80,6 +93,7 @@ export class NeedleFilter {
     while (this.#index < text.length) {
       const { written } = fillBlock(text, this.#index);
       this.#at = 0;
+      this.#plainFrom = 0;
       while (this.#at < written) if (this.#readNext(text, written)) return true;
     }
     return false;
@@ -93,7 +107,7 @@ export class NeedleFilter {
     const entry = this.#table[byte] as number;
     if (entry < SPECIAL) return isOneLane ? this.#readAscii(this.#asciiEnd(end)) : this.#readByLane(entry);
     if (byte < 0x80) return this.#readSpecial(text, entry);
-    return (isOneLane && this.#readBeyondAscii(text, end)) || this.#readBeyondByLane(text, end);
+    return isOneLane ? this.#readBeyondAscii(text, end) : this.#readBeyondByLane(text);
   }
 
   /** No further than where a bypass ends: up to there each character is a byte, or reading stops before. */
@@ -130,11 +144,22 @@ export class NeedleFilter {
     }
     this.#index += at - this.#at;
     this.#at = at;
-    const isEnough = this.#first.stand(gram1, run1);
-    return this.#second.stand(gram2, run2) || isEnough;
+    const isEnough = this.#first.stand(gram1, run1 < enough1 ? run1 : this.#trueRun(this.#first.set, run1, 0));
+    return this.#second.stand(gram2, run2 < enough2 ? run2 : this.#trueRun(this.#second.set, run2, WIDTH)) || isEnough;
   }
 
-  /** The same beyond ASCII, up to a character with more symbols than fit into a number. */
+  /** So many grams in a row seem to be in the set. Are they of one needle? Only what was read in one way can tell. */
+  #trueRun(set: GramSet, run: number, width: number): number {
+    const count = set.enough + GRAM_SYMBOLS - 1;
+    let symbols = "";
+    for (let at = this.#at - 1; at >= this.#plainFrom && symbols.length < count; at -= 1) {
+      const symbol = ((this.#table[TEXT_BLOCK[at] as number] as number) >> width) & SYMBOL;
+      if (symbol !== NONE) symbols = String.fromCharCode(symbol) + symbols;
+    }
+    return symbols.length < count ? run : Math.max(0, longestEnd(set, symbols) - GRAM_SYMBOLS + 1);
+  }
+
+  /** The same beyond ASCII, up to where a bypass ends, or to a character with more symbols than fit into a number. */
   #readBeyondAscii(text: string, end: number): boolean {
     const { bits, shift, enough } = this.#first.set;
     let { gram, run } = this.#first;
@@ -154,23 +179,27 @@ export class NeedleFilter {
       at += byteCount(code);
       index += unitCount(code);
     }
+    if (at === this.#at) return this.#readBeyondByLane(text);
     this.#at = at;
+    this.#plainFrom = at;
     this.#index = index;
     return this.#first.stand(gram, run);
   }
 
   #readByLane(entry: number): boolean {
-    this.#at += 1;
-    this.#index += 1;
-    return readIn(this.#first, firstOf(entry)) || readIn(this.#second, secondOf(entry)) || this.#settle();
+    this.#move(1, 1);
+    if (readIn(this.#first, firstOf(entry)) || readIn(this.#second, secondOf(entry))) return true;
+    this.#first.settleInTime();
+    this.#second.settleInTime();
+    return false;
   }
 
-  #readBeyondByLane(text: string, end: number): boolean {
-    if (this.#at >= end || (TEXT_BLOCK[this.#at] as number) < 0x80) return false;
+  #readBeyondByLane(text: string): boolean {
     const code = text.codePointAt(this.#index) as number;
-    this.#at += byteCount(code);
-    this.#index += unitCount(code);
-    return this.#rules.symbolsBeyondAscii(code, false).some((symbol) => readIn(this.#first, symbol)) || this.#settle();
+    this.#move(byteCount(code), unitCount(code));
+    const isEnough = this.#rules.symbolsBeyondAscii(code, false).some((symbol) => readIn(this.#first, symbol));
+    this.#first.settleInTime();
+    return isEnough;
   }
 
   #readSpecial(text: string, entry: number): boolean {
@@ -187,6 +216,7 @@ export class NeedleFilter {
 
   /** The lanes go on with the escape undone, and a second time with it as written. */
   #readBothWays(text: string, { code, isByte, length }: EscapeToken): boolean {
+    if (this.#settle()) return true;
     const [first, second] = [this.#first, this.#second];
     const [count1, count2] = [first.count, second.count];
     first.double();
@@ -195,12 +225,17 @@ export class NeedleFilter {
       const entry = this.#table[text.charCodeAt(index)] as number;
       if (readIn(first, firstOf(entry), count1) || readIn(second, secondOf(entry), count2)) return true;
     }
-    this.#at += length;
-    this.#index += length;
+    this.#move(length, length);
     const entry = code < 0x80 ? (this.#table[code] as number) : 0;
     const undone = code < 0x80 ? [firstOf(entry)] : this.#rules.symbolsBeyondAscii(code, isByte);
     for (const symbol of undone) if (readIn(first, symbol, 0, count1)) return true;
-    return readIn(second, secondOf(entry), 0, count2) || this.#settle();
+    return readIn(second, secondOf(entry), 0, count2);
+  }
+
+  #move(bytes: number, units: number): void {
+    this.#at += bytes;
+    this.#index += units;
+    this.#plainFrom = this.#at;
   }
 
   #joinBypasses(): boolean {
@@ -211,13 +246,14 @@ export class NeedleFilter {
       this.#second.add(second);
     }
     this.#bypasses = this.#bypasses.filter(({ to }) => to > this.#index);
+    this.#plainFrom = this.#at;
     return this.#settle();
   }
 
   /** True when there are too many readings to follow, which counts as enough. */
   #settle(): boolean {
-    const isTooMany = this.#first.count > 1 && this.#first.settle();
-    return (this.#second.count > 1 && this.#second.settle()) || isTooMany;
+    const isTooMany = this.#first.settle();
+    return this.#second.settle() || isTooMany;
   }
 }
 

@@ -21,6 +21,7 @@ const THREE_SYMBOLS = 2 ** (3 * SYMBOL_BITS) - 1;
 
 /** By byte; letters by their rarity. 0 for all others. */
 const SYMBOLS = Uint8Array.from({ length: 256 }, (_, byte) => symbolOf(String.fromCharCode(byte).toLowerCase()));
+
 interface FoundClue {
   readonly pattern: SecretPattern;
   readonly symbols: readonly number[];

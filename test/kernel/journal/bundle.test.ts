@@ -129,6 +129,52 @@ describe("a run bundle", () => {
     60_000,
   );
 
+  verifies(
+    "X-3",
+    "of whichever byte is damaged, an entry is named: that one, or the one that what was damaged hangs on",
+    () => {
+      const text = bundleOf(SMALL_JOURNAL);
+      const original = encode(text);
+      const sections = sectionsOf(text);
+      for (let at = 0; at < original.length; at += 1) {
+        const right = sections.find(({ end }) => at < end)?.entry;
+        for (const bit of [1, 2, 4, 8, 16, 32, 64, 128]) {
+          const verdict = verifyBundle(original.with(at, (original[at] ?? 0) ^ bit), { verifySignature });
+          const entry = verdict.ok ? "accepted" : verdict.entry;
+          if (right !== undefined) expect([at, bit, entry]).toEqual([at, bit, right]);
+          else expect([1, 2, 3], `byte ${at}, bit ${bit}`).toContain(entry);
+        }
+      }
+    },
+    60_000,
+  );
+
+  /** Which entry the damage of a byte has to name; between the parts, any. */
+  function sectionsOf(text: string): readonly { readonly end: number; readonly entry: number | undefined }[] {
+    const at = (part: string): number => encode(text.slice(0, text.indexOf(part))).length;
+    const size = (part: string): number => encode(part).length;
+    const [first, second, third] = SMALL_JOURNAL.map((entry) => canonicalJson(toWire(entry))) as [
+      string,
+      string,
+      string,
+    ];
+    const [body, answer] = ['"text":"', canonicalJson(CONTRACT_DOCUMENT)] as const;
+    return [
+      { end: at(body) + size(body), entry: undefined },
+      { end: at(`"},"${"contract"}`) - 1, entry: undefined },
+      { end: at(answer) + 1, entry: undefined },
+      { end: at(answer) + size(answer) - 1, entry: 1 },
+      { end: at(first) + 1, entry: undefined },
+      { end: at(first) + size(first), entry: 1 },
+      { end: at(second), entry: undefined },
+      { end: at(second) + size(second), entry: 2 },
+      { end: at(third), entry: undefined },
+      { end: at(third) + size(third), entry: 3 },
+      { end: at('"public_key":') + 1, entry: undefined },
+      { end: size(text) - 1, entry: 3 },
+    ];
+  }
+
   function isSameMeaning(bytes: Uint8Array, text: string): boolean {
     try {
       return canonicalJson(JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes))) === text;
@@ -141,13 +187,13 @@ describe("a run bundle", () => {
 describe("makeBundle", () => {
   test("refuses what is not sealed, does not verify, or has no contract", () => {
     const refused: readonly (readonly [Partial<BundleParts>, object])[] = [
-      [{ entries: [created, commit] }, { ok: false, problem: "the run is not sealed" }],
-      [{ entries: [] }, { ok: false, problem: "the run is not sealed" }],
+      [{ entries: [created, commit] }, { ok: false, entry: 2, problem: "the run is not sealed" }],
+      [{ entries: [] }, { ok: false, entry: 1, problem: "the run is not sealed" }],
       [
         { entries: [created, forge(commit, { prev: OTHER }), end] },
         { ok: false, entry: 2, problem: "prev is not the hash before" },
       ],
-      [{ contract: null }, { ok: false, problem: "contract: not a JSON object" }],
+      [{ contract: null }, { ok: false, entry: 1, problem: "contract: not a JSON object" }],
       [
         { entries: underProfile({ adapterVersion: "native-tools@2" }) },
         { ok: false, entry: 1, problem: "adapter_version is not the contract's" },
@@ -158,7 +204,7 @@ describe("makeBundle", () => {
       ],
       [
         { bodies: new Map([[ANSWER_REF, { salt: "00".repeat(16), text: "forged" }]]) },
-        { ok: false, problem: `body ${ANSWER_REF} is not what its ref stands for` },
+        { ok: false, entry: 3, problem: `body ${ANSWER_REF} is not what its ref stands for` },
       ],
     ];
     for (const [changes, verdict] of refused) {
@@ -185,14 +231,14 @@ describe("verifyBundle", () => {
   const body = BODIES.get(ANSWER_REF) as object;
 
   const refused: readonly (readonly [string, object, object])[] = [
-    ["another format", { format: "surety.run-bundle.v2" }, { ok: false, problem: NO_BUNDLE }],
-    ["a missing field", { signature: undefined }, { ok: false, problem: NO_BUNDLE }],
-    ["a field more", { extra: 1 }, { ok: false, problem: NO_BUNDLE }],
-    ["no contract", { contract: [], entries: [] }, { ok: false, problem: expect.stringMatching(/^contract: /) }],
+    ["another format", { format: "surety.run-bundle.v2" }, { ok: false, entry: 3, problem: `${NO_BUNDLE}: format` }],
+    ["a missing field", { signature: undefined }, { ok: false, entry: 3, problem: `${NO_BUNDLE}: signature` }],
+    ["a field more", { extra: 1 }, { ok: false, entry: 3, problem: NO_BUNDLE }],
+    ["no contract", { contract: [], entries: [] }, { ok: false, entry: 1, problem: expect.stringMatching(/^contract: /) }],
     [
       "a changed contract",
       { contract: { ...bundle.contract, max_inferences: 99 } },
-      { ok: false, problem: "contract: contract_hash does not match the terms" },
+      { ok: false, entry: 1, problem: "contract: contract_hash does not match the terms" },
     ],
     [
       "a malformed entry",
@@ -204,22 +250,22 @@ describe("verifyBundle", () => {
       { entries: [wireOf(created), { ...wireOf(commit), actor: "x" }, wireOf(end)] },
       { ok: false, entry: 2, problem: "action_hash does not match" },
     ],
-    ["a missing end", { entries: [wireOf(created), wireOf(commit)] }, { ok: false, problem: "the run is not sealed" }],
-    ["another signature", { signature: OTHER }, { ok: false, problem: "signature does not match" }],
-    ["another key", { public_key: "stranger" }, { ok: false, problem: "signature does not match" }],
+    ["a missing end", { entries: [wireOf(created), wireOf(commit)] }, { ok: false, entry: 2, problem: "the run is not sealed" }],
+    ["another signature", { signature: OTHER }, { ok: false, entry: 3, problem: "signature does not match" }],
+    ["another key", { public_key: "stranger" }, { ok: false, entry: 3, problem: "signature does not match" }],
     [
       "a body nobody names",
       { bodies: { [stranger]: body } },
-      { ok: false, problem: `body ${stranger} is named by no entry` },
+      { ok: false, entry: 3, problem: `body ${stranger} is named by no entry` },
     ],
     [
       "another body",
       { bodies: { [ANSWER_REF]: { ...body, text: "forged" } } },
-      { ok: false, problem: `body ${ANSWER_REF} is not what its ref stands for` },
+      { ok: false, entry: 3, problem: `body ${ANSWER_REF} is not what its ref stands for` },
     ],
-    ["a ref that is none", { bodies: { x: body } }, { ok: false, problem: NO_BUNDLE }],
-    ["a salt that is none", { bodies: { [ANSWER_REF]: { ...body, salt: "0" } } }, { ok: false, problem: NO_BUNDLE }],
-    ["a body with more", { bodies: { [ANSWER_REF]: { ...body, more: 1 } } }, { ok: false, problem: NO_BUNDLE }],
+    ["a ref that is none", { bodies: { x: body } }, { ok: false, entry: 1, problem: `${NO_BUNDLE}: bodies` }],
+    ["a salt that is none", { bodies: { [ANSWER_REF]: { ...body, salt: "0" } } }, { ok: false, entry: 3, problem: `${NO_BUNDLE}: bodies` }],
+    ["a body with more", { bodies: { [ANSWER_REF]: { ...body, more: 1 } } }, { ok: false, entry: 3, problem: `${NO_BUNDLE}: bodies` }],
   ];
   for (const [name, changes, verdict] of refused) {
     verifies("X-3", `${name} is refused`, () => expect(verdictOn(changes)).toEqual(verdict));
@@ -230,7 +276,7 @@ describe("verifyBundle", () => {
     forged.push(forge(commit, { prev: forged[0]?.hash }));
     forged.push(forge(end, { prev: forged[1]?.hash }));
     const entries = forged.map(wireOf);
-    expect(verdictOn({ entries })).toEqual({ ok: false, problem: "signature does not match" });
+    expect(verdictOn({ entries })).toEqual({ ok: false, entry: 3, problem: "signature does not match" });
     const resigned = bundleOf(forged, { publicKey: "stranger", sign: signAsStranger });
     expect(verifyBundle(resigned, { verifySignature })).toMatchObject({ ok: true, publicKey: "stranger" });
   });
@@ -241,14 +287,23 @@ describe("verifyBundle", () => {
     };
     expect(verifyBundle(bundleOf(SMALL_JOURNAL), { verifySignature: throwing })).toEqual({
       ok: false,
+      entry: 3,
       problem: "signature does not match",
     });
   });
 
   test("what is no JSON, or no UTF-8, is refused", () => {
-    expect(verifyBundle("{", { verifySignature })).toEqual({ ok: false, problem: "not JSON: expected a key at 1" });
-    expect(verifyBundle(Uint8Array.of(0xff), { verifySignature })).toEqual({ ok: false, problem: "not UTF-8" });
-    expect(verifyBundle("null", { verifySignature })).toEqual({ ok: false, problem: NO_BUNDLE });
+    expect(verifyBundle("{", { verifySignature })).toEqual({
+      ok: false,
+      entry: 1,
+      problem: "not JSON: expected a key at 1",
+    });
+    expect(verifyBundle(Uint8Array.of(0xff), { verifySignature })).toEqual({
+      ok: false,
+      entry: 1,
+      problem: "not UTF-8",
+    });
+    expect(verifyBundle("null", { verifySignature })).toMatchObject({ ok: false, entry: 1 });
     const text = bundleOf(SMALL_JOURNAL);
     const doubled = text.replace('"format":', '"format":"surety.run-bundle.v1","format":');
     expect(verifyBundle(doubled, { verifySignature })).toMatchObject({
@@ -259,7 +314,7 @@ describe("verifyBundle", () => {
   test("a bundle of a run that never began proves nothing", () => {
     fc.assert(
       fc.property(anyOpenJournal(3), (entries) => {
-        expect(makeBundle(partsOf(entries))).toEqual({ ok: false, problem: "the run is not sealed" });
+        expect(makeBundle(partsOf(entries))).toMatchObject({ ok: false, problem: "the run is not sealed" });
       }),
       { numRuns: 10 },
     );

@@ -135,6 +135,7 @@ export function openTrial(options: TrialOptions): Trial {
         if (isThere(news)) resolve();
       },
       delta: () => {},
+      broken: () => {},
     });
     if (isThere(await entries(runId))) resolve();
     await promise;

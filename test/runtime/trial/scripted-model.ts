@@ -90,7 +90,7 @@ export function inTurns(...turns: readonly (ModelReply | ModelScript)[]): ModelS
   };
 }
 
-export function turnOf({ messages }: ModelRequest): number {
+function turnOf({ messages }: ModelRequest): number {
   return messages.filter(({ role }) => role === "assistant").length;
 }
 

@@ -130,7 +130,15 @@ verifies("S-4.2", "a device is refused before it is opened", async () => {
     const planned = await toolbox.plan("fs.read_text", { path });
     if (!planned.ok) throw new Error(planned.error.message);
     const signal = new AbortController().signal;
-    const ids = { requestId: "r", runId: "run", agentId: "main", timeoutMs: 1, idempotencyKey: null, isRepeat: false, mayAct: true };
+    const ids = {
+      requestId: "r",
+      runId: "run",
+      agentId: "main",
+      timeoutMs: 1,
+      idempotencyKey: null,
+      isRepeat: false,
+      mayAct: true,
+    };
     const response = await toolbox.run(planned, { ...ids, signal });
     expect(response).toMatchObject({ ok: false, error: { code: "policy.denied" } });
   }
