@@ -70,7 +70,7 @@ function dispatchAction(row: CatalogueRow, actions: Readonly<Record<string, Acti
     const { options } = parseArguments(leading, { arguments: [], options: {} }, "");
     if (!options.flag("help"))
       throw usageError(`${row.name} needs one of ${names.join(", ")}`, `See surety ${row.name} --help.`);
-    call.output.text(helpOnFamily(row, actions, call.output.style));
+    call.output.help(helpOnFamily(row, actions, call.output.style));
     return Promise.resolve(EXIT.success);
   }
   const action = Object.hasOwn(actions, name) ? actions[name] : undefined;
@@ -82,7 +82,7 @@ async function perform(name: string, action: Action, call: Call): Promise<number
   const { output, streams, readVariable, isJson } = call;
   const parsed = parseArguments(call.words, action, usageLine(name, action));
   if (parsed.options.flag("help")) {
-    output.text(helpOnAction(name, action, output.style));
+    output.help(helpOnAction(name, action, output.style));
     return EXIT.success;
   }
   const home = findHome(parsed.options.text("home"), readVariable);
@@ -97,7 +97,7 @@ function overview(leading: readonly string[], { output }: Call, catalogue: reado
     return EXIT.success;
   }
   if (!options.flag("help")) throw usageError("no command given", "See surety --help.");
-  output.text(helpOverview(catalogue, output.style));
+  output.help(helpOverview(catalogue, output.style));
   return EXIT.success;
 }
 

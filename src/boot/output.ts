@@ -1,6 +1,13 @@
-/** What a command prints: results to stdout, remarks to stderr; one JSON document with `--json`, words without. */
+/**
+ * What a command prints: results to stdout, remarks to stderr; one JSON document with `--json`, words without.
+ *
+ * P1. No command can forget that text may be foreign: whatever is printed here cannot move a terminal's cursor, change its
+ *     colours or forge a line. `help` alone, which is ours to the last character, goes out as it is.
+ * P2. A line is one line everywhere. Text of several lines, and JSON, keep their value where no terminal shows them.
+ */
 import { formatTable } from "../adapters/terminal/format-table.ts";
 import { type Style, styleFor } from "../adapters/terminal/style.ts";
+import { safeText, visibleJson, visibleLine } from "../adapters/terminal/visible-text.ts";
 import type { Streams } from "./streams.ts";
 
 export interface Output {
@@ -9,36 +16,51 @@ export interface Output {
   /** The style of stderr, for progress and questions. */
   readonly remarkStyle: Style;
   line(text: string): void;
-  /** As it is, without a line end. */
+  /** A line with its name before it. */
+  field(name: string, value: string): void;
+  /** Of any number of lines. */
   text(text: string): void;
+  help(text: string): void;
   table(headings: readonly string[], rows: readonly (readonly string[])[]): void;
   json(value: unknown): void;
+  /** JSON that is text already. */
+  jsonText(json: string): void;
   /** The value with `--json`, else what `print` prints. */
   result(value: unknown, print: () => void): void;
   remark(text: string): void;
 }
 
+const NAME_WIDTH = 9;
+
 export function outputTo({ stdout, stderr }: Streams, isJson: boolean, isColourWelcome: boolean): Output {
   const style = styleFor(stdout, isColourWelcome);
-  const json = (value: unknown): void => {
-    stdout.write(`${JSON.stringify(value, null, 2)}\n`);
+  const jsonText = (json: string): void => {
+    stdout.write(`${visibleJson(json)}\n`);
   };
+  const json = (value: unknown): void => jsonText(JSON.stringify(value, null, 2));
   return {
     style,
     remarkStyle: styleFor(stderr, isColourWelcome),
     line: (text) => {
-      stdout.write(`${text}\n`);
+      stdout.write(`${visibleLine(text)}\n`);
+    },
+    field: (name, value) => {
+      stdout.write(`${style.dim(name.padEnd(NAME_WIDTH))} ${visibleLine(value)}\n`);
     },
     text: (text) => {
+      stdout.write(`${stdout.isTTY === true ? safeText(text) : text}\n`);
+    },
+    help: (text) => {
       stdout.write(text);
     },
     table: (headings, rows) => {
       stdout.write(formatTable(headings, rows, style));
     },
     json,
+    jsonText,
     result: (value, print) => (isJson ? json(value) : print()),
     remark: (text) => {
-      stderr.write(`${text}\n`);
+      stderr.write(`${visibleLine(text)}\n`);
     },
   };
 }

@@ -6,7 +6,7 @@
  *     anybody else's the message is redacted before it is shown, as it may quote.
  */
 import { styleFor } from "../adapters/terminal/style.ts";
-import { visibleLine } from "../adapters/terminal/visible-text.ts";
+import { visibleJson, visibleLine } from "../adapters/terminal/visible-text.ts";
 import { BootError, EXIT, systemCodeOf } from "./boot-error.ts";
 import type { Streams } from "./streams.ts";
 
@@ -42,7 +42,7 @@ export async function reportFailure(
 ): Promise<number> {
   const { code, message, hint, exitCode } = await describe(error);
   if (manner.isJson) {
-    stderr.write(`${JSON.stringify({ error: { code, message, hint } })}\n`);
+    stderr.write(`${visibleJson(JSON.stringify({ error: { code, message, hint } }))}\n`);
   } else {
     const style = styleFor(stderr, manner.isColourWelcome);
     stderr.write(`${style.red(`error ${code}:`)} ${visibleLine(message)}\n`);

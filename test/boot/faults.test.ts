@@ -27,7 +27,9 @@ describe("the gateway stands", () => {
     test(
       requirement === undefined ? `${id}: ${title}` : citedTitle(requirement, `${id}: ${title}`),
       async () => {
-        const { problems } = await stage({ program, seed: SEED, size: shortSize, judgesTime: false, say: () => {} });
+        const staging = { program, seed: SEED, size: shortSize, judgesTime: false, say: () => {} };
+        const { problems, notStaged } = await stage(staging);
+        expect(notStaged, "see scripts/system-packages.ts").toBeUndefined();
         expect(problems, `seed ${SEED}, --${unit} ${shortSize}`).toEqual([]);
       },
       LIMIT_MS,

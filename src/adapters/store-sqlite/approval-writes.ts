@@ -9,7 +9,7 @@ import { StoreError } from "../../runtime/ports/store.ts";
 import type { Prepare } from "./connection.ts";
 import { toBytes, toHex } from "./hex-bytes.ts";
 import type { RunHeads } from "./run-heads.ts";
-import type { WriteOf } from "./run-writes.ts";
+import type { WriteOf } from "./write-of.ts";
 
 const INSERT = `
   INSERT INTO approvals (id, run, session_id, call_id, step, kind, tool, plan_ref, plan_hash, why, integrity,
@@ -17,6 +17,8 @@ const INSERT = `
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`;
 const DECIDE = `
   UPDATE approvals SET state = ?, decided_by = ?, decided_at_ms = ? WHERE id = ? AND state = 'pending'`;
+const EXPIRE = `
+  UPDATE approvals SET state = 'expired', decided_by = 'system', decided_at_ms = ? WHERE run = ? AND state = 'pending'`;
 const CONSUME = "UPDATE approvals SET state = 'consumed' WHERE id = ? AND plan_hash = ? AND state = 'allowed'";
 
 export function insertApproval(prepare: Prepare, heads: RunHeads, { approval }: WriteOf<"insert-approval">): void {
@@ -46,6 +48,11 @@ export function insertApproval(prepare: Prepare, heads: RunHeads, { approval }: 
 export function decideApproval(prepare: Prepare, { id, state, by, atMs }: WriteOf<"decide-approval">): void {
   const { changes } = prepare(DECIDE).run(state, by, atMs, id);
   if (changes === 0) throw new StoreError("store.conflict", "The approval is not pending any more.");
+}
+
+/** The run has ended: nobody needs to answer any more. */
+export function expireApprovals(prepare: Prepare, run: number, atMs: number): void {
+  prepare(EXPIRE).run(atMs, run);
 }
 
 export function consumeApproval(prepare: Prepare, { id, planHash }: WriteOf<"consume-approval">): void {

@@ -5,7 +5,7 @@
  */
 import type { Body } from "../../kernel/journal/body.ts";
 import { type LedgerHead, startLedger } from "../../kernel/journal/ledger.ts";
-import type { ApprovalId, BodyRef, RunId, SessionId } from "../../kernel/vocabulary/identifiers.ts";
+import type { ApprovalId, BodyRef, Hash, RunId, SessionId } from "../../kernel/vocabulary/identifiers.ts";
 import type { StoredApproval, StoredRun } from "../../runtime/ports/store.ts";
 import { SELECT_APPROVALS, toStoredApproval } from "./approval-rows.ts";
 import type { Prepare } from "./connection.ts";
@@ -14,7 +14,8 @@ import { journalHead, linesAfter } from "./journal-rows.ts";
 import { SELECT_RUNS, toStoredRun } from "./run-rows.ts";
 
 const RUN_BY_ID = `${SELECT_RUNS} WHERE r.id = ?`;
-const RUN_BY_KEY = `${SELECT_RUNS} WHERE r.position = (SELECT run FROM idempotency_keys WHERE key = ?)`;
+const RUN_AT = `${SELECT_RUNS} WHERE r.position = ?`;
+const USE_OF_KEY = "SELECT run, request_hash FROM idempotency_keys WHERE key_hash = ?";
 const RUN_BY_MESSAGE = `
   ${SELECT_RUNS} WHERE r.position = (SELECT run FROM inbox WHERE channel = ? AND message_id = ?)`;
 
@@ -22,8 +23,13 @@ export function findRun(prepare: Prepare, runId: RunId): StoredRun | null {
   return runOrNull(prepare(RUN_BY_ID).get(runId));
 }
 
-export function findRunByKey(prepare: Prepare, key: string): StoredRun | null {
-  return runOrNull(prepare(RUN_BY_KEY).get(key));
+export function findRunByKey(
+  prepare: Prepare,
+  keyHash: Hash,
+): { readonly run: StoredRun; readonly requestHash: Hash } | null {
+  const use = prepare(USE_OF_KEY).get(toBytes(keyHash));
+  const run = use === undefined ? null : runOrNull(prepare(RUN_AT).get(Number(use["run"])));
+  return run === null ? null : { run, requestHash: toHex(use?.["request_hash"] as Uint8Array) };
 }
 
 export function findRunByMessage(prepare: Prepare, channel: string, messageId: string): StoredRun | null {

@@ -1,12 +1,12 @@
 /** Runs as they lie in the database, and as the port shows them. */
-import { RUN_STATUSES, type StoredRun } from "../../runtime/ports/store.ts";
+import { RUN_STATUSES, type RunEnding, type StoredRun } from "../../runtime/ports/store.ts";
 import { toHex } from "./hex-bytes.ts";
 
 /** To be followed by the conditions; `s` are the states, `r` the runs. */
 export const SELECT_RUNS = `
   SELECT r.position, r.id, r.agent_id, n.id AS session_id, r.source, r.lane, r.parent_run_id, r.model,
     r.thinking_mode, r.contract_hash, r.contract, r.accepted, r.created_at, s.status, s.epoch, s.outcome, s.reason,
-    s.answer_ref, s.ended_at, s.cancelled_by
+    s.answer_ref, s.ended_at, s.tool_calls, s.duration_ms, s.head_hash, s.state_digest, s.cancelled_by
   FROM run_states s JOIN runs r ON r.position = s.run JOIN sessions n ON n.position = s.session`;
 
 interface RunRow {
@@ -29,7 +29,21 @@ interface RunRow {
   readonly reason: string | null;
   readonly answer_ref: Uint8Array | null;
   readonly ended_at: string | null;
+  /** This and the next three are null together, until the run has ended. */
+  readonly tool_calls: number | null;
+  readonly duration_ms: number;
+  readonly head_hash: Uint8Array;
+  readonly state_digest: Uint8Array;
   readonly cancelled_by: string | null;
+}
+
+function toRunEnding(row: RunRow & { readonly tool_calls: number }): RunEnding {
+  return {
+    toolCalls: row.tool_calls,
+    durationMs: row.duration_ms,
+    headHash: toHex(row.head_hash),
+    stateDigest: toHex(row.state_digest),
+  };
 }
 
 export function toStoredRun(found: object): StoredRun {
@@ -54,6 +68,7 @@ export function toStoredRun(found: object): StoredRun {
     reason: row.reason,
     answerRef: row.answer_ref === null ? null : toHex(row.answer_ref),
     endedAt: row.ended_at,
+    ended: row.tool_calls === null ? null : toRunEnding({ ...row, tool_calls: row.tool_calls }),
     cancelledBy: row.cancelled_by,
   };
 }

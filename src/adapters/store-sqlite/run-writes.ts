@@ -2,11 +2,12 @@
  * Writes about sessions and runs.
  *
  * R1. An append stands on the head and the epoch its writer knows, or it is what stands there already, or it is fenced.
- * R2. An epoch only grows. A run that has ended stays as it ended.
+ * R2. An epoch only grows. A run that has ended stays as it ended, and asks nobody anything.
  * R3. `run_counts` says how many runs have each status.
  */
 import { terminalStatus } from "../../kernel/vocabulary/outcome.ts";
 import { StoreError, type Write } from "../../runtime/ports/store.ts";
+import { expireApprovals } from "./approval-writes.ts";
 import type { Prepare } from "./connection.ts";
 import { toBytes } from "./hex-bytes.ts";
 import { appendLines, linesAfter } from "./journal-rows.ts";
@@ -22,10 +23,12 @@ const INSERT_SESSION = `
 const INSERT_RUN = `
   INSERT INTO runs (id, agent_id, source, lane, parent_run_id, model, thinking_mode, contract_hash, contract, accepted,
     created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`;
-const INSERT_KEY = "INSERT INTO idempotency_keys (key, run) VALUES (?, ?) ON CONFLICT DO NOTHING";
+const INSERT_KEY = `
+  INSERT INTO idempotency_keys (key_hash, request_hash, run) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`;
 const INSERT_MESSAGE = "INSERT INTO inbox (channel, message_id, run) VALUES (?, ?, ?) ON CONFLICT DO NOTHING";
 const SEAL = `
-  UPDATE run_states SET status = ?, outcome = ?, reason = ?, answer_ref = ?, ended_at = ? WHERE run = ?`;
+  UPDATE run_states SET status = ?, outcome = ?, reason = ?, answer_ref = ?, ended_at = ?, tool_calls = ?,
+    duration_ms = ?, head_hash = ?, state_digest = ? WHERE run = ?`;
 const CANCEL = `
   UPDATE run_states SET cancelled_by = ? WHERE run = ? AND cancelled_by IS NULL AND status < ${FIRST_ENDED_STATUS}`;
 
@@ -37,12 +40,15 @@ export function insertSession(prepare: Prepare, { sessionId, agentId, createdAt 
 export function insertRun(
   prepare: Prepare,
   heads: RunHeads,
-  { run, idempotencyKey, inbound }: WriteOf<"insert-run">,
+  { run, idempotency, inbound }: WriteOf<"insert-run">,
 ): void {
   const session = heads.session(run.sessionId);
   const position = insertRow(prepare, run);
   prepare("INSERT INTO run_states (run, session, status, epoch) VALUES (?, ?, ?, 0)").run(position, session, QUEUED);
-  if (idempotencyKey !== null) requireNew(prepare(INSERT_KEY).run(idempotencyKey, position));
+  if (idempotency !== null) {
+    const { keyHash, requestHash } = idempotency;
+    requireNew(prepare(INSERT_KEY).run(toBytes(keyHash), toBytes(requestHash), position));
+  }
   if (inbound !== null) requireNew(prepare(INSERT_MESSAGE).run(inbound.channel, inbound.messageId, position));
   count(prepare, QUEUED, 1);
 }
@@ -85,7 +91,7 @@ export function setStatus(prepare: Prepare, heads: RunHeads, { runId, status }: 
 }
 
 export function sealRun(prepare: Prepare, heads: RunHeads, write: WriteOf<"seal-run">): void {
-  const { runId, outcome, reason, answerRef, endedAt } = write;
+  const { runId, outcome, reason, answerRef, endedAt, ended } = write;
   const head = heads.get(runId);
   const status = statusNumber(terminalStatus(outcome));
   if (head.status >= FIRST_ENDED_STATUS) {
@@ -93,7 +99,19 @@ export function sealRun(prepare: Prepare, heads: RunHeads, write: WriteOf<"seal-
     if (sealed?.["outcome"] === outcome) return;
     throw new StoreError("store.conflict", "The run has ended with another outcome.");
   }
-  prepare(SEAL).run(status, outcome, reason, answerRef === null ? null : toBytes(answerRef), endedAt, head.run);
+  prepare(SEAL).run(
+    status,
+    outcome,
+    reason,
+    answerRef === null ? null : toBytes(answerRef),
+    endedAt,
+    ended.toolCalls,
+    ended.durationMs,
+    toBytes(ended.headHash),
+    toBytes(ended.stateDigest),
+    head.run,
+  );
+  expireApprovals(prepare, head.run, Date.parse(endedAt));
   move(prepare, head.status, status);
   heads.drop(runId);
 }

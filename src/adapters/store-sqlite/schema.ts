@@ -37,14 +37,17 @@ const MIGRATIONS: readonly string[] = [
   ) STRICT;
   CREATE TABLE run_states (
     run INTEGER PRIMARY KEY, session INTEGER NOT NULL, status INTEGER NOT NULL, epoch INTEGER NOT NULL,
-    outcome TEXT, reason TEXT, answer_ref BLOB, ended_at TEXT, cancelled_by TEXT
+    outcome TEXT, reason TEXT, answer_ref BLOB, ended_at TEXT, tool_calls INTEGER, duration_ms INTEGER,
+    head_hash BLOB, state_digest BLOB, cancelled_by TEXT
   ) STRICT;
   CREATE INDEX runs_by_status ON run_states (status, run);
   CREATE INDEX open_runs ON run_states (run) WHERE status < ${FIRST_ENDED_STATUS};
   CREATE INDEX ended_runs_by_session ON run_states (session, run) WHERE status >= ${FIRST_ENDED_STATUS};
   CREATE TABLE run_counts (status INTEGER PRIMARY KEY, total INTEGER NOT NULL) STRICT;
   INSERT INTO run_counts VALUES ${RUN_STATUSES.map((_, status) => `(${status}, 0)`).join(", ")};
-  CREATE TABLE idempotency_keys (key TEXT PRIMARY KEY, run INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+  CREATE TABLE idempotency_keys (
+    key_hash BLOB PRIMARY KEY, request_hash BLOB NOT NULL, run INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
   CREATE TABLE inbox (
     channel TEXT NOT NULL, message_id TEXT NOT NULL, run INTEGER NOT NULL, PRIMARY KEY (channel, message_id)
   ) STRICT, WITHOUT ROWID;
@@ -73,8 +76,8 @@ const MIGRATIONS: readonly string[] = [
     PRIMARY KEY (period, scope)
   ) STRICT, WITHOUT ROWID;
   CREATE TABLE reservations (
-    run INTEGER NOT NULL, attempt INTEGER NOT NULL, microusd INTEGER NOT NULL, tokens INTEGER NOT NULL, scopes TEXT,
-    PRIMARY KEY (run, attempt)
+    run INTEGER NOT NULL, epoch INTEGER NOT NULL, attempt INTEGER NOT NULL, microusd INTEGER NOT NULL,
+    tokens INTEGER NOT NULL, scopes TEXT, PRIMARY KEY (run, epoch, attempt)
   ) STRICT, WITHOUT ROWID;
 
   CREATE TABLE ledger (seq INTEGER PRIMARY KEY, line TEXT NOT NULL) STRICT;

@@ -18,7 +18,7 @@ const get: Action = {
     const path = text === undefined ? [] : pathOf(text);
     const value = valueAt(config, path);
     if (value === undefined) throw nothingAt(config, path);
-    output.result(value, () => (typeof value === "string" ? output.line(value) : output.json(value)));
+    output.result(value, () => (typeof value === "string" ? output.text(value) : output.json(value)));
     return EXIT.success;
   },
 };

@@ -58,9 +58,7 @@ export function parseCanonical(line: string): Parsed<JsonValue> {
 type Unreadable = { readonly ok: false; readonly problem: string; readonly text: string; readonly at: number };
 
 /** A JSON document of any layout and length. */
-export function readDocument(
-  file: string | Uint8Array,
-): { readonly ok: true; readonly value: JsonValue } | Unreadable {
+export function readDocument(file: string | Uint8Array): { readonly ok: true; readonly value: JsonValue } | Unreadable {
   if (typeof file === "string") return parseDocument(file);
   const decoded = decodeText(file);
   if (decoded.ok) return parseDocument(decoded.value);
@@ -72,7 +70,9 @@ export function readDocument(
 
 function parseDocument(text: string): { readonly ok: true; readonly value: JsonValue } | Unreadable {
   const parsed = parseJson(text, { maxChars: text.length });
-  return parsed.ok ? parsed : { ok: false, problem: `not JSON: ${parsed.problem} at ${parsed.at}`, text, at: parsed.at };
+  return parsed.ok
+    ? parsed
+    : { ok: false, problem: `not JSON: ${parsed.problem} at ${parsed.at}`, text, at: parsed.at };
 }
 
 export function decodeText(bytes: Uint8Array): Parsed<string> {

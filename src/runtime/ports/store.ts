@@ -42,6 +42,22 @@ export interface NewRun {
   readonly createdAt: string;
 }
 
+/** What a list shows of an ended run, so that no list has to read journals. */
+export interface RunEnding {
+  /** Performed calls, failed ones too. */
+  readonly toolCalls: number;
+  /** Active time. */
+  readonly durationMs: number;
+  readonly headHash: Hash;
+  readonly stateDigest: Hash;
+}
+
+/** A key that may be a secret, and the request it was used for; of both, only hashes are kept. */
+export interface Idempotency {
+  readonly keyHash: Hash;
+  readonly requestHash: Hash;
+}
+
 export interface StoredRun extends NewRun {
   /** Grows with every run inserted: the order of lanes and lists. */
   readonly position: number;
@@ -52,6 +68,8 @@ export interface StoredRun extends NewRun {
   readonly reason: string | null;
   readonly answerRef: BodyRef | null;
   readonly endedAt: string | null;
+  /** As its seal said; null until it has ended. */
+  readonly ended: RunEnding | null;
   /** Who asked for it to be cancelled; null while nobody has. */
   readonly cancelledBy: string | null;
 }
@@ -108,7 +126,7 @@ export type Write =
   | {
       readonly type: "insert-run";
       readonly run: NewRun;
-      readonly idempotencyKey: string | null;
+      readonly idempotency: Idempotency | null;
       readonly inbound: { readonly channel: string; readonly messageId: string } | null;
     }
   | {
@@ -128,6 +146,7 @@ export type Write =
     }
   | { readonly type: "claim-run"; readonly runId: RunId; readonly epoch: number }
   | { readonly type: "set-status"; readonly runId: RunId; readonly status: "queued" | "running" | "waiting_approval" }
+  /** Its questions that nobody has answered expire with it. */
   | {
       readonly type: "seal-run";
       readonly runId: RunId;
@@ -135,6 +154,7 @@ export type Write =
       readonly reason: string | null;
       readonly answerRef: BodyRef | null;
       readonly endedAt: string;
+      readonly ended: RunEnding;
     }
   /** Of an ended run, and the second time, nothing changes. */
   | { readonly type: "request-cancel"; readonly runId: RunId; readonly by: string }
@@ -150,15 +170,25 @@ export type Write =
     }
   /** Refused as `store.conflict` unless it was allowed for this plan; repeated for the same call it succeeds. */
   | { readonly type: "consume-approval"; readonly id: ApprovalId; readonly planHash: Hash }
-  /** What a reservation turned out to cost; 0 gives it back. Of one that was never made, or is settled, nothing changes. */
-  | { readonly type: "settle-spend"; readonly runId: RunId; readonly attempt: number; readonly amount: SpendAmount }
+  /** What a reservation turned out to cost. Of one that was never made, or is settled, nothing changes. */
+  | {
+      readonly type: "settle-spend";
+      readonly runId: RunId;
+      readonly epoch: number;
+      readonly attempt: number;
+      readonly amount: SpendAmount;
+    }
+  /** Gives back what was reserved under this epoch and not settled. What an earlier owner left unsettled stays spent. */
+  | { readonly type: "release-spend"; readonly runId: RunId; readonly epoch: number }
   /**
    * Counts against every scope, or, when one of them would pass its limit, against none (`CommitResult.spend`). One that
-   * was made before for this attempt is granted and not counted again.
+   * was made before for this attempt under this epoch is granted and not counted again; one of an earlier epoch may have
+   * been used up, so the attempt is counted anew.
    */
   | {
       readonly type: "reserve-spend";
       readonly runId: RunId;
+      readonly epoch: number;
       readonly attempt: number;
       readonly amount: SpendAmount;
       readonly scopes: readonly SpendScope[];
@@ -226,7 +256,8 @@ export interface Store {
   commit(writes: readonly Write[], urgency: "barrier" | "lazy"): Promise<CommitResult>;
 
   findRun(runId: RunId): Promise<StoredRun | null>;
-  findRunByKey(idempotencyKey: string): Promise<StoredRun | null>;
+  /** The run, and the request its key was used for. */
+  findRunByKey(keyHash: Hash): Promise<{ readonly run: StoredRun; readonly requestHash: Hash } | null>;
   findRunByMessage(channel: string, messageId: string): Promise<StoredRun | null>;
   hasSession(sessionId: SessionId): Promise<boolean>;
   /** Journal lines after `seq`, at most `limit`. */

@@ -196,7 +196,7 @@ describe("ordinary text takes the short cut", () => {
     "ghp_Zx81kQpLm2VbNc93TsYw7HdKfJ4gRa",
     "postgres://app:Tr0ub4dor-and-3@db.example:5432/prod",
     "3f9c1b52-7a44-4e0e-9d1b-c2a6f0e8d713",
-    `BEGIN PRIVATE KEY\n${"MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj\n".repeat(8)}END PRIVATE KEY\n`,
+    `-----BEGIN PRIVATE KEY-----\n${"MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj\n".repeat(8)}-----END PRIVATE KEY-----\n`,
   ];
   const prompt = compileDisclosureGuard([PROMPTS[0] as string]);
 

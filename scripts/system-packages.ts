@@ -1,0 +1,23 @@
+/**
+ * Programs of the system that tests need. Run before `npm test`: installs what is missing where it may (as root, with
+ * apt), and says what to install where it may not; the tests that need it then fail by name.
+ */
+import { spawnSync } from "node:child_process";
+
+/** What each is for, by the package that brings it. */
+const NEEDED = [{ program: "strace", package: "strace", purpose: "makes the gateway's system calls fail (F2, F4)" }];
+
+const missing = NEEDED.filter(({ program }) => spawnSync(program, ["-V"]).error !== undefined);
+const mayInstall = process.getuid?.() === 0 && spawnSync("apt-get", ["--version"]).error === undefined;
+
+for (const { package: name, purpose } of missing) {
+  const isInstalled = mayInstall && install(name);
+  if (isInstalled) process.stdout.write(`installed ${name}: it ${purpose}\n`);
+  else process.stderr.write(`missing ${name}: it ${purpose}; install it with your package manager\n`);
+}
+
+function install(name: string): boolean {
+  const quietly = { stdio: "ignore", env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" } } as const;
+  const apt = (...words: readonly string[]): boolean => spawnSync("apt-get", words, quietly).status === 0;
+  return apt("install", "-y", "-qq", name) || (apt("update", "-qq") && apt("install", "-y", "-qq", name));
+}
