@@ -5,7 +5,10 @@
  * other arguments (a repeated call would be stopped by the cycle ban), then a short answer. Answers have one length, so
  * that requests grow by the same bytes every turn.
  */
-import { answer, startOpenAiServer } from "../test/loopback/openai-server.ts";
+import { type ChatScript, encodeDocument } from "../test/loopback/chat-wire.ts";
+import { type Reply, startOpenAiServer } from "../test/loopback/openai-server.ts";
+
+let answers = 0;
 
 const server = await startOpenAiServer(
   ({ text }) => {
@@ -22,6 +25,14 @@ const server = await startOpenAiServer(
 console.log(server.baseUrl);
 // Gone with whoever started it.
 process.stdin.on("end", () => process.exit()).resume();
+
+/** Each with an id of its own, as the real ones have: there are clients that take the same id for the same message. */
+function answer(script: ChatScript): Reply {
+  answers += 1;
+  const body = encodeDocument(script).replace("chatcmpl-1", `chatcmpl-${answers}`);
+  const headers = { "content-type": "application/json", "content-length": String(Buffer.byteLength(body)) };
+  return { kind: "http", status: 200, headers, body };
+}
 
 /** A folder for each run: a file that is there is not written again. */
 function pathFor(text: string, number: string): string {

@@ -33,7 +33,10 @@ export function promptFor(turns: number): string {
   return `turns=${turns} tool=fs.read_text folder=none-1`;
 }
 
+let notesRead = 0;
+
 export async function readNote({ workspace }: PeerSetting, path: string): Promise<string> {
+  notesRead += 1;
   return JSON.stringify({ path, text: await readFile(join(workspace, path), "utf8") });
 }
 
@@ -49,6 +52,9 @@ export async function measurePeer(open: (setting: PeerSetting) => Promise<PeerLo
   const [packages = "", baseUrl = "", workspace = "", scratch = "", runs = "20", atOnce = "64"] = process.argv.slice(2);
   const loop = await open({ packages, baseUrl, workspace, scratch });
   for (let warmUp = 0; warmUp < Number(runs); warmUp += 1) await loop(TURNS);
+  // A peer that gives up early would look fast.
+  const asked = Number(runs) * TURNS;
+  if (notesRead !== 0 && notesRead !== asked) throw new Error(`${notesRead} notes were read instead of ${asked}`);
   const alone = performance.now();
   for (let run = 0; run < Number(runs); run += 1) await loop(TURNS);
   const stepMs = (performance.now() - alone) / Number(runs) / STEPS;

@@ -69,7 +69,9 @@ async function post(url: string, body: unknown): Promise<void> {
 }
 
 async function startServer(packages: string, scratch: string, ingress: number, admin: number, node: number) {
-  const binary = join(packages, "node_modules", ".bin", "restate-server");
+  // The program itself: npm's own starter for it would leave it behind when it is ended.
+  const platform = `restate-server-${process.platform}-${process.arch}`;
+  const binary = join(packages, "node_modules", "@restatedev", platform, "bin", "restate-server");
   const server = spawn(binary, ["--base-dir", scratch], {
     stdio: "ignore",
     env: {

@@ -26,6 +26,22 @@ export interface ContractOverrides {
   readonly totalTimeoutMs?: number;
   readonly requiredEffects?: readonly { readonly tool: string; readonly args?: Readonly<Record<string, unknown>> }[];
   readonly cycleForbid?: readonly (readonly [string, string])[];
+  readonly contextBudget?: {
+    readonly contextWindow?: number;
+    readonly reservedSystem?: number;
+    readonly reservedSynthesis?: number;
+    readonly forceSynthesisAtRatio?: number;
+  };
+  readonly toolOutputBudget?: {
+    readonly maxBytesPerCall?: number;
+    readonly truncationMarker?: string;
+    readonly summarizerModel?: string;
+  };
+  /** Whether a model can hold these is for preflight to say. */
+  readonly grammarProfile?: string;
+  readonly grammar?: string;
+  readonly logitsMask?: readonly number[];
+  readonly speculativeExec?: boolean;
 }
 
 export interface RunRequest {

@@ -2,7 +2,10 @@
  * Terms of a run: the defaults, what the model allows, what the operator configured, what the caller asked for.
  *
  * T1. A caller narrows or widens within ceilings; beyond one it is told which, and nothing is sealed.
- * T2. `allowed_tools` that nobody named are all tools which policy grants this channel, frozen here.
+ * T2. What only the machine or the model can judge (`speculative_exec`, grammars) is sealed as asked for: preflight
+ *     refuses it on the record.
+ * T3. Tools that are approved are named one by one, and exist.
+ * T4. `allowed_tools` that nobody named are all tools which policy grants this channel, frozen here.
  */
 import { Compile, type Validator } from "typebox/compile";
 import { type ContractTerms, ContractTermsSchema } from "../kernel/contract/contract.ts";
@@ -58,8 +61,11 @@ export function contractTerms(request: TermsRequest): DraftedTerms {
     return asked !== undefined && most !== null && !(asked <= most);
   });
   if (exceeded !== undefined) return { ok: false, problem: `${wireName(exceeded[0])} must be at most ${exceeded[1]}` };
-  const { allowedTools, requiredEffects, cycleForbid, ...plain } = overrides;
-  const window = Math.min(model.contextWindow, CONTEXT_CAP);
+  const refused = budgetProblem(request) ?? approvalProblem(request);
+  if (refused !== null) return { ok: false, problem: refused };
+  const { allowedTools, requiredEffects, cycleForbid, contextBudget, toolOutputBudget, logitsMask, ...plain } =
+    overrides;
+  const window = contextBudget?.contextWindow ?? Math.min(model.contextWindow, CONTEXT_CAP);
   const terms: ContractTerms = {
     ...DEFAULT_TERMS,
     maxSpendMicrousd: ceilings.maxSpendMicrousd,
@@ -68,8 +74,14 @@ export function contractTerms(request: TermsRequest): DraftedTerms {
     maxOutputTokens: Math.min(DEFAULT_TERMS.maxOutputTokens, ceilings.maxOutputTokens, model.maxOutputTokens),
     stepTimeoutMs: Math.min(DEFAULT_TERMS.stepTimeoutMs, ceilings.stepTimeoutMs),
     totalTimeoutMs: Math.min(DEFAULT_TERMS.totalTimeoutMs, ceilings.totalTimeoutMs),
-    contextBudget: { ...DEFAULT_TERMS.contextBudget, ...reservesFor(window), contextWindow: window },
-    toolOutputBudget: { ...DEFAULT_TERMS.toolOutputBudget },
+    contextBudget: {
+      ...DEFAULT_TERMS.contextBudget,
+      ...reservesFor(window),
+      ...contextBudget,
+      contextWindow: window,
+    },
+    toolOutputBudget: { ...DEFAULT_TERMS.toolOutputBudget, ...toolOutputBudget },
+    logitsMask: logitsMask === undefined ? null : [...logitsMask],
     cycleForbid: (cycleForbid ?? []).map(([first, then]): [string, string] => [first, then]),
     requiredEffects: (requiredEffects ?? []).map((effect) => ({ ...effect })),
     allowedTools: [...(allowedTools ?? grantedTools(request))],
@@ -86,6 +98,25 @@ export function contractTerms(request: TermsRequest): DraftedTerms {
   };
   const problem = jsonProblem(terms, MAX_CONTRACT_DEPTH) ?? schemaProblem(terms);
   return problem === null ? { ok: true, terms } : { ok: false, problem };
+}
+
+/** A tool's output is held in memory, and read by the model. */
+const MAX_OUTPUT_BYTES = 1_048_576;
+
+function budgetProblem({ overrides: { contextBudget, toolOutputBudget }, model }: TermsRequest): string | null {
+  if ((contextBudget?.contextWindow ?? 0) > model.contextWindow) {
+    return `context_budget.context_window must be at most ${model.contextWindow}, the model's own`;
+  }
+  if ((toolOutputBudget?.maxBytesPerCall ?? 0) > MAX_OUTPUT_BYTES) {
+    return `tool_output_budget.max_bytes_per_call must be at most ${MAX_OUTPUT_BYTES}`;
+  }
+  return null;
+}
+
+function approvalProblem({ approvedTools, toolbox }: TermsRequest): string | null {
+  const known = new Set(toolbox.tools.map(({ name }) => name));
+  const unknown = approvedTools.findIndex((tool) => !known.has(tool));
+  return unknown < 0 ? null : `approved_tools[${unknown}] names no tool`;
 }
 
 /** The largest window that is worth its price by default. */

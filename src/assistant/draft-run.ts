@@ -22,6 +22,7 @@ import type { Toolbox } from "../runtime/ports/toolbox.ts";
 import { acceptanceWrites, type RunDraft } from "../runtime/runtime.ts";
 import type { Refusal, RunRequest } from "./assistant.ts";
 import { type Ceilings, contractTerms } from "./contract-terms.ts";
+import { idempotencyOf } from "./idempotency.ts";
 import type { PromptTexts, Said } from "./prompt-stack.ts";
 
 /** As much as one HTTP request may carry. */
@@ -117,7 +118,7 @@ export async function draftRun(settings: DraftingSettings, request: RunRequest):
       acceptance,
       bodies: shelf.takeUnwritten(),
       beginsSession: request.sessionId === null,
-      idempotencyKey: request.idempotencyKey,
+      idempotency: idempotencyOf(request),
       inbound: null,
     },
   };
@@ -181,7 +182,7 @@ export function delegateWith(settings: DraftingSettings, now: () => string): Del
       },
       bodies: shelf.takeUnwritten(),
       beginsSession: true,
-      idempotencyKey: null,
+      idempotency: null,
       inbound: null,
     };
     const { maxInferences: inferences, maxTokensConsumed: tokens, contractHash } = child;

@@ -1,13 +1,14 @@
 /**
  * The assistant behind its door: drafts runs for the runtime, and shows them as views of their journals.
  *
- * O1. A repeated idempotency key finds the run it made; it never makes another.
+ * O1. A repeated idempotency key finds the run it made; it never makes another, and with another request it is refused.
  * O2. What is shown of a run is read from what is durable.
  */
-import type { StoredRun } from "../runtime/ports/store.ts";
+import type { Idempotency } from "../runtime/ports/store.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { Assistant, RunRequest, Submission } from "./assistant.ts";
 import { type DraftingSettings, draftRun } from "./draft-run.ts";
+import { idempotencyOf } from "./idempotency.ts";
 import { createRunViews, noSuchRun, type RunViewParts } from "./run-views.ts";
 import { watchRun } from "./watch-run.ts";
 
@@ -21,17 +22,28 @@ export function openAssistant(parts: AssistantParts): Assistant {
 
   const views = createRunViews(parts);
 
+  const findRepeated = async ({ keyHash, requestHash }: Idempotency): Promise<Submission | null> => {
+    const earlier = await store.findRunByKey(keyHash);
+    if (earlier === null) return null;
+    if (earlier.requestHash !== requestHash) {
+      return { ok: false, code: "conflict", message: "this idempotency key was used for another request" };
+    }
+    const { runId, sessionId, status } = earlier.run;
+    return { ok: true, runId, sessionId, status, isRepeat: true };
+  };
+
   const submit = async (request: RunRequest): Promise<Submission> => {
-    const earlier = request.idempotencyKey === null ? null : await store.findRunByKey(request.idempotencyKey);
-    if (earlier !== null) return repeated(earlier);
+    const idempotency = idempotencyOf(request);
+    const earlier = idempotency === null ? null : await findRepeated(idempotency);
+    if (earlier !== null) return earlier;
     const drafted = await draftRun(drafting, request);
     if (!drafted.ok) return drafted;
     const accepted = await runtime.submit(drafted.draft);
     if (accepted.ok) return { ...accepted, status: "queued", isRepeat: false };
     const { code, message } = accepted;
     // Two requests with one key at the same time: the other one was first.
-    const twin = request.idempotencyKey === null ? null : await store.findRunByKey(request.idempotencyKey);
-    return twin === null ? { ok: false, code, message } : repeated(twin);
+    const twin = idempotency === null ? null : await findRepeated(idempotency);
+    return twin ?? { ok: false, code, message };
   };
 
   return {
@@ -42,7 +54,7 @@ export function openAssistant(parts: AssistantParts): Assistant {
     },
     runs: async (filter) => {
       const { runs, total } = await store.listRuns(filter);
-      return { runs: await Promise.all(runs.map(views.record)), total };
+      return { runs: await views.rows(runs), total };
     },
     watch: async (runId, afterSeq, signal) => {
       const run = await store.findRun(runId);
@@ -66,8 +78,4 @@ export function openAssistant(parts: AssistantParts): Assistant {
       return decided.ok ? { ok: true } : decided;
     },
   };
-}
-
-function repeated({ runId, sessionId, status }: StoredRun): Submission {
-  return { ok: true, runId, sessionId, status, isRepeat: true };
 }

@@ -1,14 +1,25 @@
-/** What is shown of a stored run: its record and its bundle, read from what is durable and from nothing else. */
+/**
+ * What is shown of a stored run: its record, its row in a list and its bundle, read from what is durable alone.
+ *
+ * V1. A row is the record without its trace.
+ * V2. The row of an ended run is what its seal says, and its answer: a list reads no journal that has come to its end.
+ */
 import { makeBundle } from "../kernel/journal/bundle.ts";
 import type { Sign } from "../kernel/journal/checkpoint.ts";
-import { type RunRecord, runRecord } from "../kernel/journal/views/run-record.ts";
+import type { EntryOf } from "../kernel/journal/entry.ts";
+import { parseLine } from "../kernel/journal/journal-lines.ts";
+import { type Lookup, textOf } from "../kernel/journal/views/body-content.ts";
+import { answerOf } from "../kernel/journal/views/run-answer.ts";
+import { type RunParticulars, type RunRecord, runRecord } from "../kernel/journal/views/run-record.ts";
 import type { RunId } from "../kernel/vocabulary/identifiers.ts";
-import { terminalStatus } from "../kernel/vocabulary/outcome.ts";
+import { type Outcome, terminalStatus } from "../kernel/vocabulary/outcome.ts";
 import { parseJson } from "../kernel/vocabulary/parse-json.ts";
-import type { Store, StoredRun } from "../runtime/ports/store.ts";
+import type { RunEnding, Store, StoredRun } from "../runtime/ports/store.ts";
 import type { Toolbox } from "../runtime/ports/toolbox.ts";
 import { readBodiesOf, readWholeJournal } from "../runtime/run-journal.ts";
 import type { Refusal } from "./assistant.ts";
+
+const NO_TRACE: RunRecord["trace"] = { tool_execution_results: [] };
 
 export interface RunViewParts {
   readonly store: Store;
@@ -20,37 +31,58 @@ export interface RunViewParts {
 
 export interface RunViews {
   record(run: StoredRun): Promise<RunRecord>;
+  /** As lists show them, in the same order. */
+  rows(runs: readonly StoredRun[]): Promise<readonly RunRecord[]>;
   bundle(run: StoredRun): Promise<{ readonly ok: true; readonly text: string } | Refusal>;
 }
 
 export function createRunViews({ store, summarize, signing, artifactPath }: RunViewParts): RunViews {
+  const particularsOf = (run: StoredRun): RunParticulars => {
+    const [provider = "", ...model] = run.model.split(":");
+    const { runId, contractHash, agentId, sessionId, source, thinkingMode, status } = run;
+    return {
+      runId,
+      contractHash,
+      agentId,
+      sessionId,
+      source,
+      status: status === "waiting_approval" || status === "queued" ? status : "running",
+      artifactPath: artifactPath(agentId, runId),
+      provider,
+      model: model.join(":"),
+      thinkingMode,
+      summarize,
+    };
+  };
+
+  const record = async (run: StoredRun): Promise<RunRecord> => {
+    const { entries } = await readWholeJournal(store, run.runId);
+    const bodies = await readBodiesOf(store, entries);
+    const shown = runRecord(entries, particularsOf(run), (ref) => bodies.get(ref)?.text ?? null);
+    // Sealed without a last entry of its own: its journal did not replay.
+    if (run.outcome === null || shown.outcome !== null) return shown;
+    return { ...shown, status: terminalStatus(run.outcome), outcome: run.outcome, reason: run.reason };
+  };
+
+  const rows = async (runs: readonly StoredRun[]): Promise<readonly RunRecord[]> => {
+    const endings = await Promise.all(runs.map((run) => (isEscalated(run) ? endingOf(store, run) : null)));
+    const answers = runs.flatMap(({ answerRef }) => (answerRef === null ? [] : [answerRef]));
+    const escalations = endings.flatMap((ending) => (ending === null ? [] : [ending]));
+    const bodies = await readBodiesOf(store, escalations, answers);
+    const lookup: Lookup = (ref) => bodies.get(ref)?.text ?? null;
+    const row = async (run: StoredRun, at: number): Promise<RunRecord> => {
+      const { outcome, ended } = run;
+      if (outcome === null || ended === null) return { ...(await record(run)), trace: NO_TRACE };
+      const ending = endings[at] ?? null;
+      const said = ending === null ? textOf(run.answerRef, lookup) : answerOf(ending, lookup);
+      return endedRow(particularsOf(run), { ...run, outcome, ended }, said ?? "");
+    };
+    return Promise.all(runs.map(row));
+  };
+
   return {
-    record: async (run) => {
-      const { entries } = await readWholeJournal(store, run.runId);
-      const bodies = await readBodiesOf(store, entries);
-      const [provider = "", ...model] = run.model.split(":");
-      const { runId, contractHash, agentId, sessionId, source, thinkingMode, status } = run;
-      const record = runRecord(
-        entries,
-        {
-          runId,
-          contractHash,
-          agentId,
-          sessionId,
-          source,
-          status: status === "waiting_approval" || status === "queued" ? status : "running",
-          artifactPath: artifactPath(agentId, runId),
-          provider,
-          model: model.join(":"),
-          thinkingMode,
-          summarize,
-        },
-        (ref) => bodies.get(ref)?.text ?? null,
-      );
-      // Sealed without a last entry of its own: its journal did not replay.
-      if (run.outcome === null || record.outcome !== null) return record;
-      return { ...record, status: terminalStatus(run.outcome), outcome: run.outcome, reason: run.reason };
-    },
+    record,
+    rows,
     bundle: async (run) => {
       const { entries } = await readWholeJournal(store, run.runId);
       const contract = parseJson(run.contract);
@@ -59,6 +91,44 @@ export function createRunViews({ store, summarize, signing, artifactPath }: RunV
       return made.ok ? made : { ok: false, code: "conflict", message: made.problem };
     },
   };
+}
+
+type EndedRun = StoredRun & { readonly outcome: Outcome; readonly ended: RunEnding };
+
+function endedRow(particulars: RunParticulars, { outcome, reason, ended }: EndedRun, output: string): RunRecord {
+  const { runId, contractHash, agentId, sessionId, source, artifactPath, provider, model, thinkingMode } = particulars;
+  return {
+    id: runId,
+    agent_id: agentId,
+    ...(source === undefined ? {} : { source }),
+    session_id: sessionId,
+    status: terminalStatus(outcome),
+    outcome,
+    reason,
+    output,
+    artifact_path: artifactPath,
+    duration_ms: ended.durationMs,
+    tool_calls: ended.toolCalls,
+    provider,
+    model,
+    thinking_mode: thinkingMode,
+    contract_hash: contractHash,
+    head_hash: ended.headHash,
+    state_digest: ended.stateDigest,
+    trace: NO_TRACE,
+  };
+}
+
+/** Its answer is made up from its last entry, and is no body. */
+function isEscalated({ outcome, reason }: StoredRun): boolean {
+  return outcome !== null && reason === "tool_failure_escalation";
+}
+
+async function endingOf(store: Store, { runId }: StoredRun): Promise<EntryOf<"TERMINATE"> | null> {
+  const head = await store.headOf(runId);
+  const [line = ""] = head === null ? [] : await store.readEntries(runId, head.seq - 1, 1);
+  const parsed = parseLine(line);
+  return parsed.ok && parsed.value.kind === "TERMINATE" ? parsed.value : null;
 }
 
 export function noSuchRun(runId: RunId): Refusal {

@@ -3,7 +3,8 @@
  *
  * H1. `--home` wins over SURETY_HOME, and that over `~/.surety`. Finding a home creates nothing.
  * H2. Directories are 0700, files that hold secrets 0600; what is wider is narrowed when the home is opened.
- * H3. A home that cannot be used is one error, `home.unusable`, that says why and what to do.
+ * H3. A home that cannot be used is one error, `home.unusable`, that says why and what to do; one that is not there, for
+ *     whoever only wants to look, is `home.missing`, and it is not made.
  */
 import { access, chmod, constants, mkdir, stat } from "node:fs/promises";
 import { homedir } from "node:os";
@@ -43,6 +44,17 @@ export async function openHome(home: Home): Promise<void> {
   for (const path of [home.envFile, home.tokenFile]) await narrowFile(path);
 }
 
+/** For commands that only look: makes nothing, changes nothing. */
+export async function findExistingHome({ directory }: Home): Promise<void> {
+  try {
+    if ((await stat(directory)).isDirectory()) return;
+  } catch (error) {
+    if (systemCodeOf(error) === "ENOENT") throw homeMissing(directory, error);
+    throw homeUnusable(directory, whyUnusable(error), error);
+  }
+  throw homeUnusable(directory, "a file is in the way");
+}
+
 export function homeUnusable(path: string, why: string, cause?: unknown): BootError {
   return new BootError(
     "home.unusable",
@@ -50,6 +62,11 @@ export function homeUnusable(path: string, why: string, cause?: unknown): BootEr
     "Choose another home with --home DIR or SURETY_HOME, or make this one a directory you may write to.",
     { cause },
   );
+}
+
+function homeMissing(directory: string, cause: unknown): BootError {
+  const hint = "surety start makes one; --home DIR or SURETY_HOME names another.";
+  return new BootError("home.missing", `there is no home at ${directory}`, hint, { cause });
 }
 
 function homeAt(directory: string): Home {

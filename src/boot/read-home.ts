@@ -1,25 +1,25 @@
-/** A home opened to look at: no lock, no thread, nothing written; the same whether a gateway runs on it or not. */
+/** A home opened to look at: no lock, no thread, nothing made or written; the same whether a gateway runs on it or not. */
 import { openSqliteReader } from "../adapters/store-sqlite/open-sqlite-reader.ts";
 import { createToolbox } from "../adapters/tools/create-toolbox.ts";
 import { fsTools } from "../adapters/tools/fs/fs-tools.ts";
-import { openWorkspace } from "../adapters/tools/fs/workspace.ts";
 import { createRunViews, type RunViews } from "../assistant/run-views.ts";
-import { asRunId } from "../kernel/vocabulary/identifiers.ts";
+import { asRunId, type RunId } from "../kernel/vocabulary/identifiers.ts";
 import type { Store, StoredRun } from "../runtime/ports/store.ts";
 import type { Toolbox } from "../runtime/ports/toolbox.ts";
+import { readWholeJournal } from "../runtime/run-journal.ts";
 import { BootError } from "./boot-error.ts";
 import type { CommandContext } from "./command.ts";
 import type { Config } from "./config/config.ts";
 import { defectReporter } from "./report-defect.ts";
-import { loadSettings } from "./settings.ts";
-import { loadSigningKey, type SigningKey } from "./signing-key.ts";
+import { readSettings } from "./settings.ts";
+import { findSigningKey, keyMissing, type SigningKey } from "./signing-key.ts";
 import { systemClock } from "./system-clock.ts";
-import { systemRandomness } from "./system-randomness.ts";
 
 export interface ReadableHome {
   readonly store: Store;
   readonly config: Config;
-  readonly signing: SigningKey;
+  /** Null when the key is missing, as in a copy that was made without it. */
+  readonly signing: SigningKey | null;
   readonly views: RunViews;
 }
 
@@ -28,27 +28,43 @@ export async function withHome<Result>(
   read: (home: ReadableHome) => Promise<Result>,
 ): Promise<Result> {
   const { home } = context;
-  const { config } = await loadSettings(context);
+  const { config } = await readSettings(context);
   const store = await openSqliteReader(home.directory);
   try {
-    const signing = await loadSigningKey(home, systemRandomness);
-    const { summarize } = await openToolbox(context, config);
+    const signing = await findSigningKey(home);
+    const { summarize } = describedTools(context);
     const artifactPath = (agentId: string, runId: string): string => `${home.agentsDirectory}/${agentId}/runs/${runId}`;
-    const views = createRunViews({ store, summarize, signing, artifactPath });
+    const signer = signing ?? {
+      publicKey: "",
+      sign: () => {
+        throw keyMissing(home);
+      },
+    };
+    const views = createRunViews({ store, summarize, signing: signer, artifactPath });
     return await read({ store, config, signing, views });
   } finally {
     await store.close();
   }
 }
 
-export async function openToolbox({ home, streams }: CommandContext, config: Config): Promise<Toolbox> {
-  const workspace = await openWorkspace(config.tools.workspace ?? home.workspace);
+/** The tools as they describe themselves and their results. None of them is to be run: the workspace was not opened. */
+export function describedTools({ home, streams }: CommandContext): Pick<Toolbox, "tools" | "summarize"> {
   const report = defectReporter(streams);
-  return createToolbox(fsTools(workspace), { clock: systemClock, onDefect: (error) => report("tool", error) });
+  return createToolbox(fsTools({ root: home.workspace, traversal: "paths" }), {
+    clock: systemClock,
+    onDefect: (error) => report("tool", error),
+  });
 }
 
 export async function findRun({ store }: ReadableHome, id: string): Promise<StoredRun> {
   const run = await store.findRun(asRunId(id));
   if (run !== null) return run;
   throw new BootError("not_found", `there is no run ${id}`, "See surety runs ls.");
+}
+
+/** What exactly a check before the first inference found wrong; empty when all passed. */
+export async function failedCheckOf({ store }: ReadableHome, runId: RunId): Promise<string> {
+  const [first] = (await readWholeJournal(store, runId)).entries;
+  if (first?.kind !== "run.created") return "";
+  return first.decided.verdicts.find(({ failure }) => failure !== null)?.detail ?? "";
 }

@@ -4,7 +4,7 @@
  * K1. The private key never leaves its file and this module.
  * K2. Public keys (32 bytes) and signatures (64 bytes) are written as unpadded base64url, in exactly one way: another
  *     spelling of the same bytes does not verify.
- * K3. A damaged key file is an error, never a reason to make a new key: what was signed would be nobody's.
+ * K3. A key is made for whoever acts on a home, never for whoever only looks. A damaged key file is an error, never a reason to make a new key: what was signed would be nobody's.
  */
 import {
   createPrivateKey,
@@ -29,9 +29,26 @@ export interface SigningKey extends TrustedKey {
 
 const KEY_FILE = "signing-key.pem";
 
+/** Made when it is missing. */
 export async function loadSigningKey(home: Home, random: RandomBytes): Promise<SigningKey> {
-  const file = join(home.keysDirectory, KEY_FILE);
-  const pem = (await readPem(file)) ?? (await makePem(file, random));
+  const file = keyFile(home);
+  return signingKey((await readPem(file)) ?? (await makePem(file, random)), file);
+}
+
+/** Null when it is missing. */
+export async function findSigningKey(home: Home): Promise<SigningKey | null> {
+  const file = keyFile(home);
+  const pem = await readPem(file);
+  return pem === null ? null : signingKey(pem, file);
+}
+
+export function keyMissing(home: Home): BootError {
+  return new BootError("key.missing", `there is no signing key at ${keyFile(home)}`, "Bring it back from a backup.");
+}
+
+const keyFile = ({ keysDirectory }: Home): string => join(keysDirectory, KEY_FILE);
+
+function signingKey(pem: string, file: string): SigningKey {
   const key = openKey(pem, file);
   return {
     publicKey: publicKeyOf(key),

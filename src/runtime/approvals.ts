@@ -7,7 +7,9 @@
  * A2. Where nobody can be reached, permission is denied at once. What became of an interrupted effect is asked all the
  *     same: it may be answered later, until it expires.
  * A3. Silence is a denial. Deciding takes the hash of the plan that was shown; another one is a conflict.
- * A4. What a run no longer asks, since its plan has changed or it has ended, is withdrawn.
+ * A4. What a run no longer asks, since its plan has changed, is withdrawn; what it asked when it ended expired with its
+ *     seal, and only whoever was asked has to be told.
+ * A5. Silence is looked for until somebody could look: a failed search is repeated.
  */
 import type { Answer } from "../kernel/journal/entry.ts";
 import type { LedgerDraft } from "../kernel/journal/ledger.ts";
@@ -52,6 +54,7 @@ export type Decided =
 
 const STATE_OF = { allow: "allowed", deny: "denied", done: "done", retry: "retry", fail: "fail" } as const;
 const SWEEP_PAGE = 200;
+const SWEEP_AGAIN_MS = 1_000;
 
 export class Approvals {
   readonly #ports: Pick<RunPorts, "store" | "clock" | "approver" | "approvalTimeoutMs">;
@@ -60,6 +63,9 @@ export class Approvals {
   #disarm: () => void = () => {};
   /** When silence next becomes an answer. */
   #armedFor = Number.POSITIVE_INFINITY;
+  #isStopped = false;
+  /** What the approver shows, by run. */
+  readonly #shown = new Map<RunId, Set<ApprovalId>>();
 
   constructor(
     ports: Pick<RunPorts, "store" | "clock" | "approver" | "approvalTimeoutMs">,
@@ -89,10 +95,10 @@ export class Approvals {
     if (hasPending) await this.#write(run, cards, shelf);
     const ids = new Set(asked.map(({ id }) => id));
     await this.#withdrawAll([...known.values()].filter((approval) => isPending(approval) && !ids.has(approval.id)));
-    for (const card of cards) approver.ask(card);
+    for (const card of cards) this.#show(card);
     for (const { id, shown } of asked) {
       const approval = known.get(id);
-      if (approval?.state === "pending") approver.ask({ ...approval, shown });
+      if (approval?.state === "pending") this.#show({ ...approval, shown });
     }
     const expiries = [...cards, ...known.values()].filter(isPending).map(({ expiresAtMs }) => expiresAtMs);
     this.#arm(Math.min(this.#armedFor, ...expiries));
@@ -147,19 +153,33 @@ export class Approvals {
     this.#arm(Math.min(this.#armedFor, next));
   }
 
-  /** The run has ended: nobody needs to answer any more. */
-  async withdraw(runId: RunId): Promise<void> {
-    await this.#withdrawAll((await this.#ports.store.approvalsOf(runId)).filter(isPending));
+  /** The run has ended, and its questions with it: whoever was asked need not answer any more. */
+  withdraw(runId: RunId): void {
+    for (const id of this.#shown.get(runId) ?? []) this.#hide(runId, id);
   }
 
   stop(): void {
+    this.#isStopped = true;
     this.#disarm();
   }
 
+  #show(card: ApprovalCard): void {
+    const ofRun = this.#shown.get(card.runId) ?? new Set();
+    this.#shown.set(card.runId, ofRun.add(card.id));
+    this.#ports.approver.ask(card);
+  }
+
+  #hide(runId: RunId, id: ApprovalId): void {
+    const ofRun = this.#shown.get(runId);
+    ofRun?.delete(id);
+    if (ofRun?.size === 0) this.#shown.delete(runId);
+    this.#ports.approver.withdraw(id);
+  }
+
   async #withdrawAll(approvals: readonly StoredApproval[]): Promise<void> {
-    const { store, approver, clock } = this.#ports;
-    for (const { id } of approvals) {
-      approver.withdraw(id);
+    const { store, clock } = this.#ports;
+    for (const { id, runId } of approvals) {
+      this.#hide(runId, id);
       try {
         const atMs = clock.nowMs();
         await store.commit([{ type: "decide-approval", id, state: "expired", by: "system", atMs }], "lazy");
@@ -176,7 +196,7 @@ export class Approvals {
     by: string,
     atMs: number,
   ): Promise<Decided> {
-    const { store, approver } = this.#ports;
+    const { store } = this.#ports;
     const { id, runId } = approval;
     try {
       await store.commit(
@@ -190,7 +210,7 @@ export class Approvals {
       if (isConflict(error)) return refuse("conflict", "it was decided already");
       throw error;
     }
-    approver.withdraw(id);
+    this.#hide(runId, id);
     this.#wakeRun(runId);
     return { ok: true, runId };
   }
@@ -234,11 +254,12 @@ export class Approvals {
   #arm(atMs: number): void {
     this.#disarm();
     this.#armedFor = atMs;
-    if (!Number.isFinite(atMs)) return;
-    const delayMs = Math.max(0, atMs - this.#ports.clock.nowMs());
-    this.#disarm = this.#ports.clock.wake(delayMs, () => {
-      // A store that fails here has told its owner; the next start sweeps again.
-      this.sweep().catch(() => {});
+    if (!Number.isFinite(atMs) || this.#isStopped) return;
+    const { clock } = this.#ports;
+    const delayMs = Math.max(0, atMs - clock.nowMs());
+    this.#disarm = clock.wake(delayMs, () => {
+      // A store that failed for good has told its owner, who stops us; one that was busy can be read again.
+      this.sweep().catch(() => this.#arm(Math.min(this.#armedFor, clock.nowMs() + SWEEP_AGAIN_MS)));
     });
   }
 }

@@ -4,12 +4,14 @@
  * W1. Lazy by default; a barrier before a tool or a child is started, before a question is asked, after a side effect
  *     reported, and before the end is told.
  * W2. In the transaction of an intent: the approval it uses up, the child it starts, the reservation of the next inference.
- * W3. In the transaction of the end: the seal, the ledger's entry and the settled money.
+ * W3. In the transaction of the end: the seal, with what lists show of it, the ledger's entry and the settled money.
  */
 import type { Entry, EntryOf } from "../kernel/journal/entry.ts";
 import { toLine } from "../kernel/journal/journal-lines.ts";
+import { digestOf } from "../kernel/journal/views/state-digest.ts";
 import { isHarmless } from "../kernel/machine/call-promise.ts";
 import type { Command } from "../kernel/machine/command.ts";
+import { snapshotOf } from "../kernel/machine/snapshot.ts";
 import type { RunState } from "../kernel/machine/state.ts";
 import { estimateTokens } from "./estimate-tokens.ts";
 import type { Write } from "./ports/store.ts";
@@ -47,7 +49,7 @@ export function writesFor(
       after: { seq, hash },
       entries: entries.map((entry) => ({ hash: entry.hash, line: toLine(entry) })),
     },
-    ...entries.flatMap((entry) => consequencesOf(desk, before, entry)),
+    ...entries.flatMap((entry) => consequencesOf(desk, before, after, entry)),
     ...reservation,
   ];
   return {
@@ -63,7 +65,7 @@ function hasSideEffectReported({ phase }: RunState, entries: readonly Entry[]): 
   return phase.inFlight.some((call) => !isHarmless(call));
 }
 
-function consequencesOf(desk: WritingDesk, before: RunState, entry: Entry): readonly Write[] {
+function consequencesOf(desk: WritingDesk, before: RunState, after: RunState, entry: Entry): readonly Write[] {
   switch (entry.kind) {
     case "INFER":
       return settlementOf(desk, before, entry);
@@ -74,7 +76,7 @@ function consequencesOf(desk: WritingDesk, before: RunState, entry: Entry): read
       return child === null ? consumed : [...consumed, ...desk.hands.writesOfChild(callId)];
     }
     case "TERMINATE":
-      return sealingOf(desk, entry);
+      return sealingOf(desk, after, entry);
     default:
       return [];
   }
@@ -97,14 +99,22 @@ function settlementOf(
 
 function sealingOf(
   { run, account }: WritingDesk,
-  { decided, result, seq, hash, ts }: EntryOf<"TERMINATE">,
+  after: RunState,
+  { decided, result, seq, hash, ts, elapsedMs }: EntryOf<"TERMINATE">,
 ): readonly Write[] {
   const { runId } = run;
   const { outcome, reason } = decided;
   const answerRef = result?.type === "run.answered" ? result.ref : null;
+  const snapshot = snapshotOf(after);
+  const ended = {
+    toolCalls: snapshot.budget.performed,
+    durationMs: elapsedMs,
+    headHash: hash,
+    stateDigest: digestOf(snapshot),
+  };
   return [
     ...account.close(),
-    { type: "seal-run", runId, outcome, reason, answerRef, endedAt: ts },
+    { type: "seal-run", runId, outcome, reason, answerRef, endedAt: ts, ended },
     {
       type: "append-ledger",
       draft: { kind: "run.sealed", ts, actor: "system", data: { runId, outcome, seq, head: hash } },

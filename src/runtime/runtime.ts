@@ -21,11 +21,19 @@ import { RunDriver } from "./drive-run.ts";
 import { openLanes } from "./lanes.ts";
 import { News, type Watcher } from "./news.ts";
 import { timestampOf } from "./ports/clock.ts";
-import { type NewRun, type RunStatus, type StoredRun, StoreError, type Write } from "./ports/store.ts";
+import {
+  type Idempotency,
+  type NewRun,
+  type RunStatus,
+  type StoredRun,
+  StoreError,
+  type Write,
+} from "./ports/store.ts";
 import { RunHands } from "./run-hands.ts";
 import { readBodiesOf, restoreRun } from "./run-journal.ts";
 import type { RunObserver } from "./run-observer.ts";
 import type { RunPorts } from "./run-ports.ts";
+import { sealDiverged } from "./seal-diverged.ts";
 import { SpendAccount } from "./spend.ts";
 
 export interface RuntimeSettings {
@@ -47,7 +55,7 @@ export interface RunDraft {
   readonly bodies: readonly KeptBody[];
   /** The session is new and begins with this run. */
   readonly beginsSession: boolean;
-  readonly idempotencyKey: string | null;
+  readonly idempotency: Idempotency | null;
   readonly inbound: { readonly channel: string; readonly messageId: string } | null;
 }
 
@@ -103,6 +111,7 @@ export function openRuntime(ports: RunPorts, settings: RuntimeSettings): Runtime
     isAccepting = false;
     isIntact = false;
     lanes.close();
+    approvals.stop();
     news.close(error);
     settings.onStoreFailure(error);
   };
@@ -148,8 +157,8 @@ export function openRuntime(ports: RunPorts, settings: RuntimeSettings): Runtime
     if (run === null || run.outcome !== null || !isAccepting) return;
     const restored = await restoreRun(store, run);
     if (!restored.ok) {
-      await sealDiverged(ports, run);
-      await depart(run);
+      await sealDiverged(ports, run, restored.entries);
+      depart(run);
       return;
     }
     const driver = await seat(run, restored);
@@ -160,7 +169,7 @@ export function openRuntime(ports: RunPorts, settings: RuntimeSettings): Runtime
     if (by !== undefined) driver.tell({ type: "cancel.requested", by });
     const departure = await driver.left;
     drivers.delete(runId);
-    if (departure === "ended") await depart(run);
+    if (departure === "ended") depart(run);
   };
 
   const seat = async (run: StoredRun, { entries, state }: Restored): Promise<RunDriver> => {
@@ -174,7 +183,7 @@ export function openRuntime(ports: RunPorts, settings: RuntimeSettings): Runtime
     const model = ports.model(run.model);
     const day = timestampOf(clock.nowMs()).slice(0, 10);
     const usedBefore = { microusd: state.budget.spendMicrousd, tokens: state.budget.tokens };
-    const account = new SpendAccount(run.runId, model, ports.purses.scopesFor(run.agentId, run.model, day), usedBefore);
+    const account = new SpendAccount(run, model, ports.purses.scopesFor(run.agentId, run.model, day), usedBefore);
     const observer = observe(run);
     const guard = ports.guardFor(systemTexts);
     const parts = { ports, run, shelf, conversation, account, approvals, guard, model, observer };
@@ -184,9 +193,9 @@ export function openRuntime(ports: RunPorts, settings: RuntimeSettings): Runtime
     return new RunDriver({ ...parts, acceptance, hands }, state);
   };
 
-  const depart = async (run: StoredRun): Promise<void> => {
+  const depart = (run: StoredRun): void => {
     cancelling.delete(run.runId);
-    await approvals.withdraw(run.runId);
+    approvals.withdraw(run.runId);
     if (run.parentRunId !== null) wake(run.parentRunId);
   };
 
@@ -272,7 +281,7 @@ type Restored = Extract<Awaited<ReturnType<typeof restoreRun>>, { ok: true }>;
 
 /** Everything a run needs to begin, in one transaction. */
 export function acceptanceWrites(
-  { run, contract, acceptance, bodies, beginsSession, idempotencyKey, inbound }: RunDraft,
+  { run, contract, acceptance, bodies, beginsSession, idempotency, inbound }: RunDraft,
   ts: string,
 ): readonly Write[] {
   const { runId, sessionId, agentId } = run;
@@ -295,29 +304,11 @@ export function acceptanceWrites(
         accepted: JSON.stringify(acceptance),
         createdAt: ts,
       },
-      idempotencyKey,
+      idempotency,
       inbound,
     },
     { type: "append-ledger", draft: created },
   ];
-}
-
-/** The journal does not replay to itself: nothing is acted on, and whoever verifies it is told where. */
-async function sealDiverged({ store, clock }: RunPorts, run: StoredRun): Promise<void> {
-  const endedAt = timestampOf(clock.nowMs());
-  await store.commit(
-    [
-      {
-        type: "seal-run",
-        runId: run.runId,
-        outcome: "INTERRUPTED",
-        reason: "machine.diverged",
-        answerRef: null,
-        endedAt,
-      },
-    ],
-    "barrier",
-  );
 }
 
 function refusalOf(error: unknown, failStore: (error: unknown) => void): Accepted {

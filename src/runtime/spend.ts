@@ -3,13 +3,12 @@
  *
  * P1. Where a limit applies, no inference is made without a reservation that every limit allowed; the reservation of
  *     the next one rides in the commit that is made anyway.
- * P2. A reservation nobody settled (a crash) stays spent, and an inference that was cut off is settled in full: the
- *     answer may have been paid for.
+ * P2. A reservation nobody settled (a crash) stays spent: whoever takes the run up again reserves anew, under an epoch
+ *     of its own. An inference that was cut off is settled in full: the answer may have been paid for.
  * P3. Without limits nothing is reserved; what was used is still counted when the run ends.
  */
-import type { RunId } from "../kernel/vocabulary/identifiers.ts";
 import type { ConfiguredModel, ModelUsage } from "./ports/model-backend.ts";
-import type { SpendAmount, SpendScope, Write } from "./ports/store.ts";
+import type { SpendAmount, SpendScope, StoredRun, Write } from "./ports/store.ts";
 
 export interface Purses {
   /** What spending of this agent with this model counts against on a UTC day. */
@@ -22,15 +21,22 @@ export function costOf({ price }: Pick<ConfiguredModel, "price">, usage: ModelUs
 }
 
 export class SpendAccount {
-  readonly #runId: RunId;
+  /** Whose reservations these are: the run, and this claim of it. */
+  readonly #owner: Pick<StoredRun, "runId" | "epoch">;
   readonly #model: ConfiguredModel | null;
   readonly #scopes: readonly SpendScope[];
   readonly #isLimited: boolean;
+  /** What is known to be reserved. After a run parked it is asked for again, and found. */
   readonly #granted = new Set<number>();
   #used: SpendAmount;
 
-  constructor(runId: RunId, model: ConfiguredModel | null, scopes: readonly SpendScope[], usedBefore: SpendAmount) {
-    this.#runId = runId;
+  constructor(
+    { runId, epoch }: Pick<StoredRun, "runId" | "epoch">,
+    model: ConfiguredModel | null,
+    scopes: readonly SpendScope[],
+    usedBefore: SpendAmount,
+  ) {
+    this.#owner = { runId, epoch };
     this.#used = usedBefore;
     this.#model = model;
     this.#scopes = scopes;
@@ -44,7 +50,7 @@ export class SpendAccount {
 
   reserve(attempt: number, usage: ModelUsage): readonly Write[] {
     if (this.covers(attempt)) return [];
-    return [{ type: "reserve-spend", runId: this.#runId, attempt, amount: this.amountOf(usage), scopes: this.#scopes }];
+    return [{ type: "reserve-spend", ...this.#owner, attempt, amount: this.amountOf(usage), scopes: this.#scopes }];
   }
 
   grant(attempt: number): void {
@@ -53,21 +59,17 @@ export class SpendAccount {
 
   settle(attempt: number, used: SpendAmount): readonly Write[] {
     this.#used = { microusd: this.#used.microusd + used.microusd, tokens: this.#used.tokens + used.tokens };
-    return this.#isLimited ? [{ type: "settle-spend", runId: this.#runId, attempt, amount: used }] : [];
+    return this.#isLimited ? [{ type: "settle-spend", ...this.#owner, attempt, amount: used }] : [];
   }
 
   /** At the run's end: gives back what was reserved for an inference that never came, counts what was never reserved. */
   close(): readonly Write[] {
-    const runId = this.#runId;
-    if (this.#isLimited) {
-      const nothing = { microusd: 0, tokens: 0 };
-      return [...this.#granted].map((attempt) => ({ type: "settle-spend", runId, attempt, amount: nothing }));
-    }
+    if (this.#isLimited) return [{ type: "release-spend", ...this.#owner }];
     if (this.#used.tokens === 0) return [];
     const amount = this.#used;
     return [
-      { type: "reserve-spend", runId, attempt: 0, amount, scopes: this.#scopes },
-      { type: "settle-spend", runId, attempt: 0, amount },
+      { type: "reserve-spend", ...this.#owner, attempt: 0, amount, scopes: this.#scopes },
+      { type: "settle-spend", ...this.#owner, attempt: 0, amount },
     ];
   }
 

@@ -1,5 +1,6 @@
 /** A process that dies at any commit: what the next one makes of it. */
 import { describe, expect, test } from "vitest";
+import { hashBytes } from "../../src/kernel/vocabulary/hash.ts";
 import type { RunId } from "../../src/kernel/vocabulary/identifiers.ts";
 import type { ApprovalCard } from "../../src/runtime/ports/approver.ts";
 import type { Store } from "../../src/runtime/ports/store.ts";
@@ -70,7 +71,7 @@ async function liveTwice(death: Death, firstStore: Store, reopen: () => Promise<
   const reopened = await reopen();
   const second = openTrial({ store: reopened, model, world });
   const askedAfter = operator(second, world);
-  const run = (await reopened.findRunByKey(idempotencyKey))?.runId ?? null;
+  const run = (await reopened.findRunByKey(hashBytes(idempotencyKey)))?.run.runId ?? null;
   await second.runtime.recover();
   if (run !== null) {
     expect((await second.ended(run)).outcome).toBe("COMPLETED_WITH_TOOLS");

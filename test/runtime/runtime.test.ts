@@ -181,6 +181,7 @@ describe("the queue", () => {
     expect(attempts.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
     const otherwise = trial.submit("this", { idempotencyKey, contract: { maxInferences: 2 } });
     await expect(otherwise).rejects.toThrow("conflict: this idempotency key was used for another request");
+    await trial.ended(await trial.submit("this", { idempotencyKey }));
     await trial.stop();
   });
 });

@@ -187,7 +187,7 @@ describe("a spend account", () => {
   const nothing = { microusd: 0, tokens: 0 };
   const scope = { scope: "all", period: DAY, limitMicrousd: 10, limitTokens: null };
   const model = scriptedModel(() => says(""), { price: PRICE });
-  const runId = asRunId("run_1");
+  const owner = { runId: asRunId("run_1"), epoch: 2 };
 
   test("costs are rounded up, and nothing costs nothing", () => {
     expect(costOf({ price: PRICE }, usage)).toBe(2000);
@@ -197,26 +197,28 @@ describe("a spend account", () => {
   });
 
   test("a limited one reserves once an attempt and gives back what was never used", () => {
-    const account = new SpendAccount(runId, model, [scope], nothing);
+    const account = new SpendAccount(owner, model, [scope], nothing);
     const amount = { microusd: 2000, tokens: 1500 };
     expect(account.covers(1)).toBe(false);
-    expect(account.reserve(1, usage)).toEqual([{ type: "reserve-spend", runId, attempt: 1, amount, scopes: [scope] }]);
+    expect(account.reserve(1, usage)).toEqual([
+      { type: "reserve-spend", ...owner, attempt: 1, amount, scopes: [scope] },
+    ]);
     account.grant(1);
     expect([account.covers(1), account.reserve(1, usage)]).toEqual([true, []]);
-    expect(account.settle(1, amount)).toEqual([{ type: "settle-spend", runId, attempt: 1, amount }]);
-    expect(account.close()).toEqual([{ type: "settle-spend", runId, attempt: 1, amount: nothing }]);
+    expect(account.settle(1, amount)).toEqual([{ type: "settle-spend", ...owner, attempt: 1, amount }]);
+    expect(account.close()).toEqual([{ type: "release-spend", ...owner }]);
   });
 
   test("an unlimited one counts all that was used, before a restart too, when the run ends", () => {
     const free = { ...scope, limitMicrousd: null };
-    const account = new SpendAccount(runId, model, [free], { microusd: 5, tokens: 7 });
+    const account = new SpendAccount(owner, model, [free], { microusd: 5, tokens: 7 });
     expect([account.covers(1), account.reserve(1, usage)]).toEqual([true, []]);
     expect(account.settle(1, { microusd: 1, tokens: 2 })).toEqual([]);
     const amount = { microusd: 6, tokens: 9 };
     expect(account.close()).toEqual([
-      { type: "reserve-spend", runId, attempt: 0, amount, scopes: [free] },
-      { type: "settle-spend", runId, attempt: 0, amount },
+      { type: "reserve-spend", ...owner, attempt: 0, amount, scopes: [free] },
+      { type: "settle-spend", ...owner, attempt: 0, amount },
     ]);
-    expect(new SpendAccount(runId, model, [free], nothing).close()).toEqual([]);
+    expect(new SpendAccount(owner, model, [free], nothing).close()).toEqual([]);
   });
 });

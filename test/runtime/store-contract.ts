@@ -20,6 +20,7 @@ import {
 import {
   created,
   ENDED_AT,
+  ENDING,
   fresh,
   hashOf,
   newApproval,
@@ -89,7 +90,7 @@ export function describeStoreContract(name: string, open: () => Promise<OpenedSt
         const { runId } = await insertRun();
         const scopes = [purse(fresh("scope"), 10)];
         const reserve = (attempt: number): Write => {
-          return { type: "reserve-spend", runId, attempt, amount: { microusd: 1, tokens: 1 }, scopes };
+          return { type: "reserve-spend", runId, epoch: 0, attempt, amount: { microusd: 1, tokens: 1 }, scopes };
         };
         const acknowledged: number[] = [];
         const commits = [
@@ -139,16 +140,17 @@ export function describeStoreContract(name: string, open: () => Promise<OpenedSt
           reason: null,
           answerRef: null,
           endedAt: null,
+          ended: null,
           cancelledBy: null,
         });
-        expect(await store.findRunByKey(key)).toEqual(found);
+        expect(await store.findRunByKey(hashOf(key))).toEqual({ run: found, requestHash: hashOf(`request ${key}`) });
         expect(await store.findRunByMessage("telegram", message)).toEqual(found);
         expect(await store.hasSession(sessionId)).toBe(true);
       });
 
       test("what is not there is not found", async () => {
         expect(await store.findRun(asRunId("run_none"))).toBeNull();
-        expect(await store.findRunByKey("none")).toBeNull();
+        expect(await store.findRunByKey(hashOf("none"))).toBeNull();
         expect(await store.findRunByMessage("telegram", "none")).toBeNull();
         expect(await store.hasSession(asSessionId("ses_none"))).toBe(false);
         expect(await store.readEntries(asRunId("run_none"), 0, 10)).toEqual([]);
@@ -227,7 +229,9 @@ export function describeStoreContract(name: string, open: () => Promise<OpenedSt
           reason: "step",
           answerRef: answer.ref,
           endedAt: ENDED_AT,
+          ended: ENDING,
         });
+        expect((await store.listRuns({ limit: 1, offset: 0 })).runs).toEqual([found]);
         await barrier(seal);
         await expectRefused(barrier(sealed(runId, "INTERRUPTED")), "store.conflict");
         await expectRefused(barrier({ type: "set-status", runId, status: "running" }), "store.conflict");
@@ -376,6 +380,24 @@ export function describeStoreContract(name: string, open: () => Promise<OpenedSt
         }
       });
 
+      test("the pending ones of a run expire with it, and no others; the ledger has nothing to say about that", async () => {
+        const { runId, sessionId } = await insertRun();
+        const [open, allowed] = [newApproval(runId, sessionId), newApproval(runId, sessionId)];
+        await barrier(...[open, allowed].map((approval) => ({ type: "insert-approval", approval }) as const));
+        await decide(allowed.id, "allowed");
+        const other = await insertApproval();
+        const head = await store.ledgerHead();
+        await barrier(sealed(runId, "INTERRUPTED"));
+        const decidedAtMs = Date.parse(ENDED_AT);
+        expect(await store.approvalsOf(runId)).toEqual([
+          { ...open, state: "expired", decidedBy: "system", decidedAtMs },
+          { ...allowed, state: "allowed", decidedBy: "anna", decidedAtMs: 5 },
+        ]);
+        expect(await store.findApproval(other.id)).toEqual(other);
+        expect(await store.ledgerHead()).toEqual(head);
+        await expectRefused(decide(open.id, "allowed"), "store.conflict");
+      });
+
       test("the pending ones are listed, page by page, oldest first", async () => {
         for (const { id } of await store.pendingApprovals({ limit: 1000, offset: 0 })) await decide(id, "denied");
         const approvals: StoredApproval[] = [];
@@ -395,16 +417,19 @@ export function describeStoreContract(name: string, open: () => Promise<OpenedSt
         microusd: number,
         scopes: readonly SpendScope[],
         tokens = 1,
+        epoch = 0,
       ): Write => ({
         type: "reserve-spend",
         runId,
+        epoch,
         attempt,
         amount: { microusd, tokens },
         scopes,
       });
-      const settle = (runId: RunId, attempt: number, microusd: number, tokens = 1): Write => ({
+      const settle = (runId: RunId, attempt: number, microusd: number, tokens = 1, epoch = 0): Write => ({
         type: "settle-spend",
         runId,
+        epoch,
         attempt,
         amount: { microusd, tokens },
       });
@@ -465,6 +490,32 @@ export function describeStoreContract(name: string, open: () => Promise<OpenedSt
         await barrier(settle(runId, 1, 500));
         await barrier(reserve(runId, 1, 600, scopes), settle(runId, 1, 100));
         expect(await totalOf(scope)).toMatchObject({ microusd: 500, tokens: 1 });
+      });
+
+      test("an attempt is counted anew under another epoch; what the one before left unsettled stays spent", async () => {
+        const { runId } = await insertRun();
+        const scope = fresh("day");
+        const scopes = [purse(scope, 1000)];
+        await barrier(reserve(runId, 1, 600, scopes, 10));
+        expect((await barrier(reserve(runId, 1, 600, scopes, 10, 1))).spend).toMatchObject({ granted: false });
+        expect((await barrier(reserve(runId, 1, 300, scopes, 10, 1))).spend).toEqual({ granted: true });
+        await barrier(settle(runId, 1, 100, 2, 1));
+        expect(await totalOf(scope)).toMatchObject({ microusd: 700, tokens: 12 });
+      });
+
+      test("what is released is all that its epoch reserved and did not settle, once", async () => {
+        const { runId } = await insertRun();
+        const { runId: other } = await insertRun();
+        const scope = fresh("day");
+        const scopes = [purse(scope, 1000), purse(fresh("all"), null)];
+        await barrier(reserve(runId, 1, 1, scopes), reserve(runId, 1, 20, scopes, 1, 1), settle(runId, 1, 10, 1, 1));
+        await barrier(reserve(runId, 2, 200, scopes, 1, 1), reserve(runId, 3, 300, scopes, 1, 1));
+        await barrier(reserve(other, 2, 5, scopes, 1, 1));
+        for (const _ of [1, 2]) await barrier({ type: "release-spend", runId, epoch: 1 });
+        expect(await totalOf(scope)).toMatchObject({ microusd: 16, tokens: 3 });
+        // A reservation that was given back is gone: its attempt is not granted on its account.
+        await barrier(settle(runId, 2, 400, 9, 1));
+        expect(await totalOf(scope)).toMatchObject({ microusd: 16, tokens: 3 });
       });
 
       test("totals are of their period alone", async () => {

@@ -15,10 +15,16 @@ import {
   type SessionId,
 } from "../../src/kernel/vocabulary/identifiers.ts";
 import { USER_LABELS } from "../../src/kernel/vocabulary/labels.ts";
-import type { NewRun, SpendScope, StoredApproval, Write } from "../../src/runtime/ports/store.ts";
+import type { NewRun, RunEnding, SpendScope, StoredApproval, Write } from "../../src/runtime/ports/store.ts";
 
 const CREATED_AT = "2026-11-15T00:00:00.000Z";
 export const ENDED_AT = "2026-11-15T00:00:09.000Z";
+export const ENDING: RunEnding = {
+  toolCalls: 3,
+  durationMs: 1234,
+  headHash: hashOf("head"),
+  stateDigest: hashOf("state"),
+};
 const CONTRACT_HASH = hashBytes("contract");
 
 let made = 0;
@@ -57,7 +63,8 @@ export function newRun(
     ...terms,
   };
   const inbound = message === undefined ? null : { channel: "telegram", messageId: message };
-  return { type: "insert-run", run, idempotencyKey: key ?? null, inbound };
+  const idempotency = key === undefined ? null : { keyHash: hashOf(key), requestHash: hashOf(`request ${key}`) };
+  return { type: "insert-run", run, idempotency, inbound };
 }
 
 /** A run of a session of its own. */
@@ -72,7 +79,7 @@ export function runOfItsOwn(also: Parameters<typeof newRun>[2] = {}): {
 }
 
 export function sealed(runId: RunId, outcome: "COMPLETED_CHAT_ONLY" | "FAILED_TIMEOUT" | "INTERRUPTED"): Write {
-  return { type: "seal-run", runId, outcome, reason: null, answerRef: null, endedAt: ENDED_AT };
+  return { type: "seal-run", runId, outcome, reason: null, answerRef: null, endedAt: ENDED_AT, ended: ENDING };
 }
 
 /** A journal as its one writer sees it: each append stands on the one before. */

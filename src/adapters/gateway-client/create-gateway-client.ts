@@ -116,14 +116,43 @@ function wireRequest({ agentId, message, sessionId, model, thinkingMode, contrac
       total_timeout_ms: contract.totalTimeoutMs,
       required_effects: contract.requiredEffects,
       cycle_forbid: contract.cycleForbid,
-    } satisfies WireOverrides,
+      context_budget: contract.contextBudget && wireContextBudget(contract.contextBudget),
+      tool_output_budget: contract.toolOutputBudget && wireOutputBudget(contract.toolOutputBudget),
+      grammar_profile: contract.grammarProfile,
+      grammar: contract.grammar,
+      logits_mask: contract.logitsMask,
+      speculative_exec: contract.speculativeExec,
+    } satisfies Wire<RunRequest["contract"]>,
   };
+}
+
+type Terms = Required<RunRequest["contract"]>;
+
+function wireContextBudget(budget: Terms["contextBudget"]) {
+  return {
+    context_window: budget.contextWindow,
+    reserved_system: budget.reservedSystem,
+    reserved_synthesis: budget.reservedSynthesis,
+    force_synthesis_at_ratio: budget.forceSynthesisAtRatio,
+  } satisfies Wire<Terms["contextBudget"]>;
+}
+
+function wireOutputBudget(budget: Terms["toolOutputBudget"]) {
+  return {
+    max_bytes_per_call: budget.maxBytesPerCall,
+    truncation_marker: budget.truncationMarker,
+    summarizer_model: budget.summarizerModel,
+  } satisfies Wire<Terms["toolOutputBudget"]>;
 }
 
 /** M-4.1's names: every term of the assistant's has its field here, or this does not compile. */
 type SnakeCase<Name extends string> = Name extends `${infer First}${infer Rest}`
   ? `${First extends Lowercase<First> ? First : `_${Lowercase<First>}`}${SnakeCase<Rest>}`
   : Name;
-type WireOverrides = {
-  readonly [Term in keyof Required<RunRequest["contract"]> as SnakeCase<Term>]: RunRequest["contract"][Term];
+type Wire<Values> = {
+  readonly [Term in keyof Required<Values> as SnakeCase<Term & string>]: Term extends
+    | "contextBudget"
+    | "toolOutputBudget"
+    ? object | undefined
+    : Values[Term];
 };

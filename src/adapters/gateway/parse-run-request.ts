@@ -8,7 +8,18 @@ import type { ContractOverrides, RunRequest } from "../../assistant/assistant.ts
 import { asSessionId } from "../../kernel/vocabulary/identifiers.ts";
 import type { JsonValue } from "../../kernel/vocabulary/parse-json.ts";
 import { invalidRequest } from "./http-error.ts";
-import { count, flag, listOf, oneOf, optional, type Reader, readFields, required, text } from "./read-fields.ts";
+import {
+  count,
+  flag,
+  listOf,
+  number,
+  oneOf,
+  optional,
+  type Reader,
+  readFields,
+  required,
+  text,
+} from "./read-fields.ts";
 import type { Head } from "./read-head.ts";
 
 const MAX_NAME_CHARS = 256;
@@ -38,7 +49,36 @@ const pair: Reader<readonly [string, string]> = (value, where) => {
 };
 
 type Terms = Required<ContractOverrides>;
-const TERMS: { readonly [Term in keyof Terms]: readonly [field: string, read: Reader<Terms[Term]>] } = {
+type FieldsOf<Values> = { readonly [Term in keyof Values]: readonly [field: string, read: Reader<Values[Term]>] };
+
+/** Fields that were left out stay out. */
+const objectOf =
+  <Values>(terms: FieldsOf<Values>): Reader<Partial<Values>> =>
+  (value, where) => {
+    const rows = Object.entries<readonly [string, Reader<unknown>]>(terms);
+    const fields = readFields(
+      value,
+      where,
+      rows.map(([, [field]]) => field),
+    );
+    const given = rows.map(([term, [field, read]]) => [term, optional<unknown>(fields, field, read)] as const);
+    return Object.fromEntries(given.filter(([, read]) => read !== null)) as Partial<Values>;
+  };
+
+const CONTEXT_BUDGET: FieldsOf<Required<Terms["contextBudget"]>> = {
+  contextWindow: ["context_window", count],
+  reservedSystem: ["reserved_system", count],
+  reservedSynthesis: ["reserved_synthesis", count],
+  forceSynthesisAtRatio: ["force_synthesis_at_ratio", number],
+};
+
+const TOOL_OUTPUT_BUDGET: FieldsOf<Required<Terms["toolOutputBudget"]>> = {
+  maxBytesPerCall: ["max_bytes_per_call", count],
+  truncationMarker: ["truncation_marker", text(MAX_NAME_CHARS)],
+  summarizerModel: ["summarizer_model", name],
+};
+
+const TERMS: FieldsOf<Terms> = {
   toolPolicy: ["tool_policy", oneOf(["required", "forbidden", "optional"])],
   allowedTools: ["allowed_tools", listOf(name)],
   strictMode: ["strict_mode", flag],
@@ -52,8 +92,14 @@ const TERMS: { readonly [Term in keyof Terms]: readonly [field: string, read: Re
   totalTimeoutMs: ["total_timeout_ms", count],
   requiredEffects: ["required_effects", listOf(requiredEffect)],
   cycleForbid: ["cycle_forbid", listOf(pair)],
+  contextBudget: ["context_budget", objectOf(CONTEXT_BUDGET)],
+  toolOutputBudget: ["tool_output_budget", objectOf(TOOL_OUTPUT_BUDGET)],
+  grammarProfile: ["grammar_profile", name],
+  grammar: ["grammar", text()],
+  logitsMask: ["logits_mask", listOf(number)],
+  speculativeExec: ["speculative_exec", flag],
 };
-const TERM_FIELDS = Object.values(TERMS).map(([field]) => field);
+const readOverrides = objectOf(TERMS);
 
 export function parseRunRequest(body: JsonValue, head: Head, principal: string): RunRequest {
   const fields = readFields(body, "the body", FIELDS);
@@ -71,16 +117,6 @@ export function parseRunRequest(body: JsonValue, head: Head, principal: string):
     idempotencyKey: readIdempotencyKey(head),
   };
 }
-
-const readOverrides: Reader<ContractOverrides> = (value, where) => {
-  const fields = readFields(value, where, TERM_FIELDS);
-  const overrides: Record<string, unknown> = {};
-  for (const [term, [field, read]] of Object.entries(TERMS)) {
-    const given = optional<unknown>(fields, field, read);
-    if (given !== null) overrides[term] = given;
-  }
-  return overrides;
-};
 
 function readIdempotencyKey(head: Head): string | null {
   const key = head["idempotency-key"];

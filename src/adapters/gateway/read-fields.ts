@@ -65,6 +65,11 @@ export const count: Reader<number> = (value, name) => {
   return value as number;
 };
 
+export const number: Reader<number> = (value, name) => {
+  if (typeof value !== "number") throw invalidRequest(`${name} must be a number`);
+  return value;
+};
+
 export const listOf =
   <Item>(read: Reader<Item>): Reader<readonly Item[]> =>
   (value, name) => {

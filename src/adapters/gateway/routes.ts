@@ -4,9 +4,8 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Assistant } from "../../assistant/assistant.ts";
+import { wireCard } from "../../assistant/wire-card.ts";
 import { asApprovalId, asHash, asRunId } from "../../kernel/vocabulary/identifiers.ts";
-import type { ApprovalCard } from "../../runtime/ports/approver.ts";
-import { timestampOf } from "../../runtime/ports/clock.ts";
 import { accepted, HttpError, invalidRequest, notFound } from "./http-error.ts";
 import { parsePage, parseRunFilter } from "./parse-query.ts";
 import { parseRunRequest } from "./parse-run-request.ts";
@@ -152,25 +151,3 @@ const decideApproval =
     );
     return jsonReply(200, { id, decision });
   };
-
-function wireCard(card: ApprovalCard) {
-  return {
-    id: card.id,
-    kind: card.kind,
-    run_id: card.runId,
-    session_id: card.sessionId,
-    call_id: card.callId,
-    step: card.step,
-    tool: card.tool,
-    plan: card.shown,
-    plan_ref: card.planRef,
-    plan_hash: card.planHash,
-    why: card.why,
-    labels: card.labels,
-    created_at: timestampOf(card.createdAtMs),
-    expires_at: timestampOf(card.expiresAtMs),
-    state: card.state,
-    decided_by: card.decidedBy,
-    decided_at: card.decidedAtMs === null ? null : timestampOf(card.decidedAtMs),
-  };
-}

@@ -12,17 +12,9 @@ import type { Prepare } from "./connection.ts";
 import { toBytes } from "./hex-bytes.ts";
 import { ledgerHead } from "./point-reads.ts";
 import { RunHeads } from "./run-heads.ts";
-import {
-  appendEntries,
-  claimRun,
-  insertRun,
-  insertSession,
-  requestCancel,
-  sealRun,
-  setStatus,
-  type WriteOf,
-} from "./run-writes.ts";
-import { reserveSpend, settleSpend } from "./spend-writes.ts";
+import { appendEntries, claimRun, insertRun, insertSession, requestCancel, sealRun, setStatus } from "./run-writes.ts";
+import { releaseSpend, reserveSpend, settleSpend } from "./spend-writes.ts";
+import type { WriteOf } from "./write-of.ts";
 
 type Spend = CommitResult["spend"];
 
@@ -68,6 +60,7 @@ export class WriteApplier {
     else if (write.type === "settle-spend") settleSpend(prepare, heads, write);
     else if (write.type === "append-ledger") this.#appendLedger(write);
     else if (write.type === "set-status") setStatus(prepare, heads, write);
+    else if (write.type === "release-spend") releaseSpend(prepare, heads, write);
     else if (write.type === "seal-run") sealRun(prepare, heads, write);
     else if (write.type === "insert-run") insertRun(prepare, heads, write);
     else if (write.type === "insert-session") insertSession(prepare, write);

@@ -6,15 +6,14 @@
  * R3. `run_counts` says how many runs have each status.
  */
 import { terminalStatus } from "../../kernel/vocabulary/outcome.ts";
-import { StoreError, type Write } from "../../runtime/ports/store.ts";
+import { StoreError } from "../../runtime/ports/store.ts";
 import { expireApprovals } from "./approval-writes.ts";
 import type { Prepare } from "./connection.ts";
 import { toBytes } from "./hex-bytes.ts";
 import { appendLines, linesAfter } from "./journal-rows.ts";
 import type { RunHead, RunHeads } from "./run-heads.ts";
 import { FIRST_ENDED_STATUS, statusNumber } from "./schema.ts";
-
-export type WriteOf<T extends Write["type"]> = Extract<Write, { readonly type: T }>;
+import type { WriteOf } from "./write-of.ts";
 
 const QUEUED = statusNumber("queued");
 

@@ -2,13 +2,15 @@
  * Writes about spending (X-6).
  *
  * Q1. A total never passes its limit by a reservation: all scopes take the amount, or none does.
- * Q2. What is reserved counts until it is settled; what nobody settles, after a crash, counts for good.
- * Q3. One attempt of one run is counted once, however often its reservation or its settlement is repeated.
+ * Q2. What is reserved counts until it is settled or given back by the owner that reserved it; what an owner leaves
+ *     behind, after a crash, counts for good.
+ * Q3. One attempt of one owner (a run under an epoch) is counted once, however often its reservation or its settlement
+ *     is repeated. The next owner's is another one: the first may have been paid for.
  */
 import type { CommitResult, SpendAmount, SpendScope } from "../../runtime/ports/store.ts";
 import type { Prepare } from "./connection.ts";
 import type { RunHeads } from "./run-heads.ts";
-import type { WriteOf } from "./run-writes.ts";
+import type { WriteOf } from "./write-of.ts";
 
 type Purse = readonly [period: string, scope: string];
 
@@ -16,42 +18,57 @@ const TOTAL = "SELECT microusd, tokens FROM spend_totals WHERE period = ? AND sc
 const ADD = `
   INSERT INTO spend_totals (period, scope, microusd, tokens) VALUES (?, ?, ?, ?)
   ON CONFLICT DO UPDATE SET microusd = microusd + excluded.microusd, tokens = tokens + excluded.tokens`;
-const RESERVED = "SELECT microusd, tokens, scopes FROM reservations WHERE run = ? AND attempt = ?";
-const RESERVE = "INSERT INTO reservations (run, attempt, microusd, tokens, scopes) VALUES (?, ?, ?, ?, ?)";
+const RESERVED = "SELECT microusd, tokens, scopes FROM reservations WHERE run = ? AND epoch = ? AND attempt = ?";
+const UNSETTLED = `
+  SELECT attempt, microusd, tokens, scopes FROM reservations WHERE run = ? AND epoch = ? AND scopes IS NOT NULL`;
+const RESERVE = "INSERT INTO reservations (run, epoch, attempt, microusd, tokens, scopes) VALUES (?, ?, ?, ?, ?, ?)";
 /** The row stays, for Q3; what it counted against is needed no more. */
-const SETTLE = "UPDATE reservations SET microusd = ?, tokens = ?, scopes = NULL WHERE run = ? AND attempt = ?";
+const SETTLE = `
+  UPDATE reservations SET microusd = ?, tokens = ?, scopes = NULL WHERE run = ? AND epoch = ? AND attempt = ?`;
 
 export function reserveSpend(
   prepare: Prepare,
   heads: RunHeads,
-  { runId, attempt, amount, scopes }: WriteOf<"reserve-spend">,
+  { runId, epoch, attempt, amount, scopes }: WriteOf<"reserve-spend">,
 ): NonNullable<CommitResult["spend"]> {
   const { run } = heads.get(runId);
-  if (prepare(RESERVED).get(run, attempt) !== undefined) return { granted: true };
+  if (prepare(RESERVED).get(run, epoch, attempt) !== undefined) return { granted: true };
   for (const scope of scopes) {
     const by = exceededBy(prepare, scope, amount);
     if (by !== null) return { granted: false, scope: scope.scope, by };
   }
   const purses = scopes.map(({ period, scope }): Purse => [period, scope]);
   add(prepare, purses, amount);
-  prepare(RESERVE).run(run, attempt, amount.microusd, amount.tokens, JSON.stringify(purses));
+  prepare(RESERVE).run(run, epoch, attempt, amount.microusd, amount.tokens, JSON.stringify(purses));
   return { granted: true };
 }
 
 export function settleSpend(
   prepare: Prepare,
   heads: RunHeads,
-  { runId, attempt, amount }: WriteOf<"settle-spend">,
+  { runId, epoch, attempt, amount }: WriteOf<"settle-spend">,
 ): void {
   const { run } = heads.get(runId);
-  const row = prepare(RESERVED).get(run, attempt);
-  const scopes = row?.["scopes"];
-  if (row === undefined || typeof scopes !== "string") return;
-  add(prepare, JSON.parse(scopes) as readonly Purse[], {
-    microusd: amount.microusd - Number(row["microusd"]),
-    tokens: amount.tokens - Number(row["tokens"]),
+  const row = prepare(RESERVED).get(run, epoch, attempt);
+  if (row === undefined || row["scopes"] === null) return;
+  replace(prepare, row, amount);
+  prepare(SETTLE).run(amount.microusd, amount.tokens, run, epoch, attempt);
+}
+
+export function releaseSpend(prepare: Prepare, heads: RunHeads, { runId, epoch }: WriteOf<"release-spend">): void {
+  const { run } = heads.get(runId);
+  for (const row of prepare(UNSETTLED).all(run, epoch)) {
+    replace(prepare, row, { microusd: 0, tokens: 0 });
+    prepare(SETTLE).run(0, 0, run, epoch, Number(row["attempt"]));
+  }
+}
+
+/** Puts the true amount in a reservation's place, in every purse it was counted against. */
+function replace(prepare: Prepare, reserved: Readonly<Record<string, unknown>>, amount: SpendAmount): void {
+  add(prepare, JSON.parse(String(reserved["scopes"])) as readonly Purse[], {
+    microusd: amount.microusd - Number(reserved["microusd"]),
+    tokens: amount.tokens - Number(reserved["tokens"]),
   });
-  prepare(SETTLE).run(amount.microusd, amount.tokens, run, attempt);
 }
 
 function exceededBy(prepare: Prepare, scope: SpendScope, amount: SpendAmount): "microusd" | "tokens" | null {

@@ -44,10 +44,12 @@ export class WriterThread {
   #closing: Promise<void> | null = null;
   #closeFailure: Error | null = null;
   #onClosed: (() => void) | null = null;
+  #hasExited = false;
 
-  constructor(setup: WriterSetup, clock: Clock) {
+  /** `code` is the thread's program; tests give one that fails. */
+  constructor(setup: WriterSetup, clock: Clock, code: URL = workerFile("writer-worker")) {
     this.#clock = clock;
-    this.#worker = new Worker(workerFile("writer-worker"), { workerData: setup, name: "store-writer", env: {} });
+    this.#worker = new Worker(code, { workerData: setup, name: "store-writer", env: {} });
     this.#worker.on("message", (reply: WriterReply) => this.#hear(reply));
     this.#worker.on("error", (error) => this.#break(gone(error)));
     this.#worker.on("exit", () => this.#end());
@@ -64,12 +66,13 @@ export class WriterThread {
     });
   }
 
-  /** Told once, when nothing can be written any more; at once, when that is so already. */
+  /** Told once, when nothing can be written any more; at once, when that is so already. Closing is no such news. */
   onUnavailable(listener: (error: Error) => void): void {
     if (this.#refusal === null) this.#listeners.push(listener);
-    else listener(this.#refusal);
+    else if (!isClosed(this.#refusal)) listener(this.#refusal);
   }
 
+  /** Resolves when the thread is gone, whether it went because it was asked to or by itself before. */
   close(): Promise<void> {
     this.#closing ??= new Promise<void>((resolve, reject) => {
       this.#onClosed = () => (this.#closeFailure === null ? resolve() : reject(this.#closeFailure));
@@ -145,16 +148,22 @@ export class WriterThread {
     this.#refusal = error;
     this.#unsent = [];
     for (const { reject } of this.#waiting.splice(0)) reject(error);
-    // Whoever closed the store need not be told.
     const listeners = this.#listeners.splice(0);
-    if (error instanceof StoreError && error.code === "store.closed") return;
+    // Whoever closed the store need not be told.
     for (const listener of listeners) listener(error);
   }
 
   #end(): void {
+    this.#hasExited = true;
+    this.#cancelLazy?.();
+    this.#cancelCheckpoint?.();
     this.#break(this.#closing === null ? gone(null) : closedError());
     this.#onClosed?.();
   }
+}
+
+function isClosed(error: Error): boolean {
+  return error instanceof StoreError && error.code === "store.closed";
 }
 
 function gone(cause: unknown): StoreError {

@@ -3,23 +3,16 @@
  *
  * T1. While one transaction is synced the next commits gather, and go in one transaction after it.
  * T2. The log is carried over when the store says that nobody is waiting, and emptied when the store closes.
- * T3. The log's file is made long enough beforehand: a sync that also has to record a new length takes twice as long.
  */
-import { closeSync, fdatasyncSync, fstatSync, ftruncateSync, openSync, writeSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
 import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import { Defect } from "../../kernel/vocabulary/defect.ts";
-import { StoreError } from "../../runtime/ports/store.ts";
 import { WriteApplier } from "./apply-writes.ts";
 import { connectWriter, preparing } from "./connection.ts";
 import { GroupCommit } from "./group-commit.ts";
-import { toStoreError } from "./sqlite-failure.ts";
+import { lengthenLog } from "./lengthen-log.ts";
 import { type Failure, failureOf } from "./thread-failure.ts";
 import type { Commits, WriterReply, WriterRequest, WriterSetup } from "./writer-messages.ts";
-
-/** As long as the log grows before it is carried over anyway. */
-const LOG_BYTES = 4 * 1024 * 1024;
-const ZEROS = new Uint8Array(256 * 1024);
 
 if (parentPort === null) throw new Defect("the writer runs as a thread only");
 const port = parentPort;
@@ -47,7 +40,7 @@ function open(): { readonly db: DatabaseSync; readonly group: GroupCommit } | nu
   try {
     const db = connectWriter(setup.file, setup.busyTimeoutMs);
     if (setup.maxPages !== null) db.exec(`PRAGMA max_page_count = ${setup.maxPages}`);
-    lengthenLog(db);
+    lengthenLog(db, setup.file, setup.busyTimeoutMs);
     const prepare = preparing(db);
     return { db, group: new GroupCommit(db, prepare, new WriteApplier(prepare, setup.homeId)) };
   } catch (error) {
@@ -94,36 +87,4 @@ function close(): void {
   writing?.db.close();
   reply({ type: "closed", failure });
   port.close();
-}
-
-function lengthenLog(db: DatabaseSync): void {
-  try {
-    // Whoever else would write to the log waits for this transaction.
-    db.exec("BEGIN IMMEDIATE");
-    fillUp(`${setup.file}-wal`);
-    db.exec("ROLLBACK");
-  } catch (error) {
-    if (db.isTransaction) db.exec("ROLLBACK");
-    // Without room to spare, or while somebody else writes, syncs are slower, no more.
-    if (!(toStoreError(error) instanceof StoreError)) throw error;
-  }
-}
-
-/** SQLite takes zeros behind its last frame for what they are: no frame. */
-function fillUp(log: string): void {
-  const file = openSync(log, "r+");
-  try {
-    const length = fstatSync(file).size;
-    try {
-      for (let at = length; at < LOG_BYTES; at += ZEROS.length) {
-        writeSync(file, ZEROS, 0, Math.min(ZEROS.length, LOG_BYTES - at), at);
-      }
-      fdatasyncSync(file);
-    } catch (error) {
-      ftruncateSync(file, length);
-      throw error;
-    }
-  } finally {
-    closeSync(file);
-  }
 }

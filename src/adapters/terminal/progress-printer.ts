@@ -6,10 +6,14 @@
  * P2. Text appears while it is written only on a terminal; elsewhere the answer is written once, at the end.
  * P3. Whatever was shown live, at the end the whole answer of the record has been shown, once; text of an attempt that
  *     was given up is marked as such.
+ * P4. That the model works is said when it begins to, which is not recorded until it has answered: after the checks, and
+ *     when every call of a turn has its result. It is said once a turn.
+ * P5. A run that failed says what was wrong, as far as it was found out, and what can be done.
  */
 import type { RunNews } from "../../assistant/assistant.ts";
 import type { LifecycleEvent } from "../../kernel/journal/views/lifecycle-events.ts";
 import type { RunRecord } from "../../kernel/journal/views/run-record.ts";
+import { adviceOn } from "../../kernel/vocabulary/failures.ts";
 import type { ApprovalCard } from "../../runtime/ports/approver.ts";
 import { formatBytes, formatDuration, plural } from "./quantities.ts";
 import type { Style } from "./style.ts";
@@ -24,8 +28,8 @@ export interface ProgressPrinter {
   show(news: RunNews): void;
   /** Somebody has to answer this elsewhere before the run goes on. */
   showWaiting(card: ApprovalCard): void;
-  /** The answer, as far as it was not shown, and the line that says how the run ended. */
-  finish(record: RunRecord): void;
+  /** The answer, as far as it was not shown, and how the run ended; `foundOut` is what a failed check said, or empty. */
+  finish(record: RunRecord, foundOut: string): void;
 }
 
 interface Screen {
@@ -38,6 +42,8 @@ interface Screen {
 export function progressPrinter({ progress, answer, style }: Screen): ProgressPrinter {
   let live = { attempt: 0, text: "", heldBack: "" };
   let isMidLine = false;
+  let isThinking = false;
+  const openCalls = new Set<string>();
 
   const endLine = (): void => {
     if (isMidLine) answer?.write("\n");
@@ -46,6 +52,29 @@ export function progressPrinter({ progress, answer, style }: Screen): ProgressPr
   const say = (line: string): void => {
     endLine();
     progress.write(`${line}\n`);
+  };
+  const think = (): void => {
+    if (!isThinking) say(style.dim("thinking"));
+    isThinking = true;
+  };
+  const showEvent = (event: LifecycleEvent): void => {
+    const line = wordsFor(event, style);
+    if (line !== null) say(line);
+    switch (event.event_type) {
+      case "run.started":
+        if (event.payload.checks.every(({ failure }) => failure === null)) think();
+        break;
+      case "model.requested":
+        think();
+        isThinking = false;
+        break;
+      case "tool.call":
+        openCalls.add(event.payload.call_id);
+        break;
+      case "tool.result":
+        openCalls.delete(event.payload.call_id);
+        if (openCalls.size === 0) think();
+    }
   };
   const stream = ({ attempt, text }: Extract<RunNews, { kind: "delta" }>): void => {
     if (answer?.isTTY !== true) return;
@@ -72,31 +101,44 @@ export function progressPrinter({ progress, answer, style }: Screen): ProgressPr
   return {
     show(news) {
       if (news.kind === "delta") stream(news);
-      else for (const line of wordsFor(news.event, style)) say(line);
+      else showEvent(news.event);
     },
     showWaiting(card) {
-      say(style.yellow(`waiting for approval ${visibleLine(card.id)} to run ${visibleLine(card.tool)}`));
+      const id = visibleLine(card.id);
+      const isResolve = card.kind === "resolve";
+      say(
+        style.yellow(
+          `waiting for approval ${id} ${isResolve ? "of what became of" : "to run"} ${visibleLine(card.tool)}`,
+        ),
+      );
+      const answers = isResolve ? `resolve ${id} done|retry|fail` : `allow ${id}, or surety approvals deny ${id}`;
+      say(style.dim(`answer with surety approvals ${answers}`));
     },
-    finish(record) {
+    finish(record, foundOut) {
       showAnswer(record);
       say(outcomeLine(record, style));
+      for (const line of whatWentWrong(record, foundOut)) say(style.dim(line));
     },
   };
 }
 
-function wordsFor(event: LifecycleEvent, style: Style): readonly string[] {
+/** What was found out about a failed run, and what to do; nothing for any other. */
+export function whatWentWrong({ status, reason }: RunRecord, foundOut: string): readonly string[] {
+  const advice = reason === null || status !== "failed" ? null : adviceOn(reason);
+  return [status === "failed" ? foundOut : "", advice ?? ""].filter((line) => line !== "").map(visibleLine);
+}
+
+function wordsFor(event: LifecycleEvent, style: Style): string | null {
   switch (event.event_type) {
     case "run.created":
-      return [style.dim(`run ${visibleLine(event.run_id)}`)];
-    case "model.requested":
-      return [style.dim(event.payload.attempt > 1 ? `thinking (attempt ${event.payload.attempt})` : "thinking")];
+      return style.dim(`run ${visibleLine(event.run_id)}`);
     case "tool.call":
-      return [callWords(event.payload, style)];
+      return callWords(event.payload, style);
     case "tool.result":
-      return [resultWords(event.payload, style)];
+      return resultWords(event.payload, style);
     default:
       // How it ended is said with the record, which knows more.
-      return [];
+      return null;
   }
 }
 

@@ -1,12 +1,14 @@
 /** `surety approvals ls|allow|deny|resolve`: what waits for a person, and answering it. */
 import { visibleText } from "../../adapters/terminal/visible-text.ts";
 import type { Assistant, Decision } from "../../assistant/assistant.ts";
+import { wireCard } from "../../assistant/wire-card.ts";
 import { asHash } from "../../kernel/vocabulary/identifiers.ts";
 import type { ApprovalCard } from "../../runtime/ports/approver.ts";
 import { timestampOf } from "../../runtime/ports/clock.ts";
 import { nobodyToAsk } from "../approvers.ts";
 import { BootError, EXIT, usageError } from "../boot-error.ts";
 import type { Action, Command, CommandContext } from "../command.ts";
+import { findExistingHome } from "../home.ts";
 import { reachAssistant } from "../reach-assistant.ts";
 
 const PAGE = { limit: 500, offset: 0 };
@@ -75,40 +77,13 @@ function decide(context: CommandContext, decision: Decision["decision"]): Promis
 }
 
 async function withAssistant(context: CommandContext, use: (assistant: Assistant) => Promise<number>): Promise<number> {
+  await findExistingHome(context.home);
   const { assistant, close } = await reachAssistant(context, nobodyToAsk);
   try {
     return await use(assistant);
   } finally {
     await close();
   }
-}
-
-function wireCard({
-  id,
-  kind,
-  runId,
-  sessionId,
-  tool,
-  shown,
-  planHash,
-  why,
-  labels,
-  createdAtMs,
-  expiresAtMs,
-}: ApprovalCard) {
-  return {
-    id,
-    kind,
-    run_id: runId,
-    session_id: sessionId,
-    tool,
-    plan: shown,
-    plan_hash: planHash,
-    why,
-    labels,
-    created_at: timestampOf(createdAtMs),
-    expires_at: timestampOf(expiresAtMs),
-  };
 }
 
 function printCard({ output }: CommandContext, { id, kind, runId, tool, shown, why, expiresAtMs }: ApprovalCard): void {

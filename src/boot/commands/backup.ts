@@ -6,6 +6,7 @@ import { openSqliteReader } from "../../adapters/store-sqlite/open-sqlite-reader
 import { timestampOf } from "../../runtime/ports/clock.ts";
 import { BootError, EXIT } from "../boot-error.ts";
 import type { Action } from "../command.ts";
+import { findExistingHome } from "../home.ts";
 import { systemClock } from "../system-clock.ts";
 
 export const backup: Action = {
@@ -17,6 +18,7 @@ export const backup: Action = {
     const stamp = timestampOf(systemClock.nowMs()).replaceAll(/[:.]/g, "-");
     const target = resolve(file ?? `surety-${stamp}.db`);
     await assertFree(target);
+    await findExistingHome(home);
     const store = await openSqliteReader(home.directory);
     try {
       await store.backup(target);

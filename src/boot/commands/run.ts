@@ -1,13 +1,15 @@
 /** `surety run "message"`: one run, shown as it happens; through the gateway when one runs on this home. */
 import { type ProgressPrinter, progressPrinter } from "../../adapters/terminal/progress-printer.ts";
 import { terminalApprover } from "../../adapters/terminal/terminal-approver.ts";
-import type { Assistant, ContractOverrides, RunRequest } from "../../assistant/assistant.ts";
+import type { Assistant, ContractOverrides, Decision, RunRequest } from "../../assistant/assistant.ts";
 import type { RunRecord } from "../../kernel/journal/views/run-record.ts";
-import type { ApprovalId, RunId } from "../../kernel/vocabulary/identifiers.ts";
+import { type ApprovalId, asRunId, asSessionId, type RunId } from "../../kernel/vocabulary/identifiers.ts";
 import type { ApprovalCard } from "../../runtime/ports/approver.ts";
 import { BootError, EXIT, usageError } from "../boot-error.ts";
 import type { Action, CommandContext } from "../command.ts";
+import { nearest } from "../nearest.ts";
 import { reachAssistant } from "../reach-assistant.ts";
+import { describedTools, failedCheckOf, withHome } from "../read-home.ts";
 import { onInterrupt } from "../signals.ts";
 import { systemClock } from "../system-clock.ts";
 
@@ -34,7 +36,7 @@ export const run: Action = {
 async function performRun(context: CommandContext): Promise<number> {
   const { isJson, output, streams } = context;
   const request = requestOf(context);
-  let decide = (_card: ApprovalCard, _decision: string): void => {};
+  let decide = (_card: ApprovalCard, _decision: Decision["decision"]): void => {};
   const approver = terminalApprover({
     input: streams.stdin,
     output: streams.stderr,
@@ -44,7 +46,7 @@ async function performRun(context: CommandContext): Promise<number> {
   const { assistant, isRemote, close } = await reachAssistant(context, approver);
   try {
     decide = (card, decision) => {
-      answer(assistant, card, decision as "allow").catch((error: unknown) => output.remark(String(error)));
+      answer(assistant, card, decision).catch((error: unknown) => output.remark(String(error)));
     };
     const submitted = await assistant.submit(request);
     if (!submitted.ok) throw refusal(submitted.code, submitted.message);
@@ -54,6 +56,7 @@ async function performRun(context: CommandContext): Promise<number> {
       const ask = approver.isReachable() ? approver.ask : printer.showWaiting;
       const stopLooking = isRemote ? lookForQuestions(assistant, submitted.runId, ask) : () => {};
       const record = await follow(assistant, submitted.runId, printer).finally(stopLooking);
+      printer.finish(record, await foundOutAbout(context, record));
       if (isJson) output.json(record);
       return exitCodeOf(record);
     } finally {
@@ -65,7 +68,12 @@ async function performRun(context: CommandContext): Promise<number> {
   }
 }
 
-function requestOf({ arguments: [message = ""], options }: CommandContext): RunRequest {
+function requestOf(context: CommandContext): RunRequest {
+  const {
+    arguments: [message = ""],
+    options,
+  } = context;
+  const session = options.text("session");
   const required = options.texts("require");
   if (required.length > 0 && options.flag("forbid-tools")) {
     throw usageError("--require and --forbid-tools contradict each other", "Leave one of them out.");
@@ -73,15 +81,32 @@ function requestOf({ arguments: [message = ""], options }: CommandContext): RunR
   return {
     agentId: options.text("agent") ?? "main",
     message,
-    sessionId: (options.text("session") ?? null) as RunRequest["sessionId"],
-    model: options.text("model") ?? null,
+    sessionId: session === undefined ? null : asSessionId(session),
+    model: modelOf(options.text("model")),
     thinkingMode: null,
     contract: overridesOf(required, options.flag("forbid-tools"), options.flag("strict")),
-    approvedTools: options.texts("approve"),
+    approvedTools: approvedOf(context),
     source: "cli",
     principal: "operator",
     idempotencyKey: null,
   };
+}
+
+function modelOf(ref: string | undefined): string | null {
+  if (ref === undefined) return null;
+  if (/^[^:]+:./.test(ref)) return ref;
+  throw usageError(`--model ${ref} is not provider:model`, "Write it as --model builtin:demo.");
+}
+
+/** Each by its name: a pattern would approve what nobody thought of. */
+function approvedOf(context: CommandContext): readonly string[] {
+  const named = context.options.texts("approve");
+  const known = describedTools(context).tools.map(({ name }) => name);
+  const unknown = named.find((name) => !known.includes(name));
+  if (unknown === undefined) return named;
+  const meant = nearest(unknown, known);
+  const hint = meant === null ? `There is: ${known.join(", ")}.` : `Did you mean ${meant}?`;
+  throw usageError(`--approve ${unknown} names no tool`, hint);
 }
 
 function overridesOf(required: readonly string[], isForbidden: boolean, isStrict: boolean): ContractOverrides {
@@ -101,8 +126,13 @@ async function follow(assistant: Assistant, runId: RunId, printer: ProgressPrint
   for await (const item of news ?? []) printer.show(item);
   const record = await assistant.run(runId);
   if (record === null) throw new BootError("not_found", `run ${runId} vanished`, "See surety verify --home.");
-  printer.finish(record);
   return record;
+}
+
+/** What a record has no field for, read beside whoever writes to the home. */
+async function foundOutAbout(context: CommandContext, { id, outcome }: RunRecord): Promise<string> {
+  if (outcome !== "FAILED_PREFLIGHT") return "";
+  return await withHome(context, (home) => failedCheckOf(home, asRunId(id)));
 }
 
 const ASK_PAGE = { limit: 100, offset: 0 };
@@ -130,7 +160,7 @@ function lookForQuestions(assistant: Assistant, runId: RunId, ask: (card: Approv
   };
 }
 
-async function answer(assistant: Assistant, card: ApprovalCard, decision: "allow"): Promise<void> {
+async function answer(assistant: Assistant, card: ApprovalCard, decision: Decision["decision"]): Promise<void> {
   const decided = await assistant.decide({ id: card.id, decision, planHash: card.planHash, principal: "operator" });
   if (!decided.ok) throw refusal(decided.code, decided.message);
 }

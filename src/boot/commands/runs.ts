@@ -1,13 +1,15 @@
 /** `surety runs ls|show|cancel|export`. */
 import { writeFile } from "node:fs/promises";
+import { whatWentWrong } from "../../adapters/terminal/progress-printer.ts";
 import type { RunRecord } from "../../kernel/journal/views/run-record.ts";
 import { asRunId } from "../../kernel/vocabulary/identifiers.ts";
 import { RUN_STATUSES, type RunStatus } from "../../runtime/ports/store.ts";
 import { nobodyToAsk } from "../approvers.ts";
 import { BootError, EXIT, usageError } from "../boot-error.ts";
 import type { Action, Command, CommandContext } from "../command.ts";
+import { findExistingHome } from "../home.ts";
 import { reachAssistant } from "../reach-assistant.ts";
-import { findRun, withHome } from "../read-home.ts";
+import { failedCheckOf, findRun, withHome } from "../read-home.ts";
 
 const MAX_LIMIT = 500;
 
@@ -27,7 +29,7 @@ const ls: Action = {
       const limit = options.integer("limit", 1, MAX_LIMIT) ?? 50;
       const offset = options.integer("offset", 0, Number.MAX_SAFE_INTEGER) ?? 0;
       const { runs, total } = await store.listRuns({ limit, offset, ...(status === undefined ? {} : { status }) });
-      const records = await Promise.all(runs.map(views.record));
+      const records = await views.rows(runs);
       output.result({ runs: records, total, limit, offset }, () => {
         output.table(
           ["RUN", "CREATED", "STATUS", "OUTCOME", "CALLS"],
@@ -56,8 +58,12 @@ const show: Action = {
         arguments: [id = ""],
         output,
       } = context;
-      const record = await home.views.record(await findRun(home, id));
-      output.result(record, () => printRecord(context, record));
+      const run = await findRun(home, id);
+      const [record, foundOut] = await Promise.all([
+        home.views.record(run),
+        failedCheckOf(home, run.runId),
+      ]);
+      output.result(record, () => printRecord(context, record, foundOut));
       return EXIT.success;
     }),
 };
@@ -72,6 +78,7 @@ const cancel: Action = {
       arguments: [id = ""],
       output,
     } = context;
+    await findExistingHome(context.home);
     const { assistant, close } = await reachAssistant(context, nobodyToAsk);
     try {
       const cancelled = await assistant.cancel(asRunId(id), "operator");
@@ -100,7 +107,7 @@ const exportRun: Action = {
       if (!bundle.ok) throw new BootError(bundle.code, bundle.message, "A run can be exported once it has ended.");
       const file = options.text("out");
       if (file === undefined) {
-        output.line(bundle.text);
+        output.jsonText(bundle.text);
       } else {
         await writeFile(file, `${bundle.text}\n`, { mode: 0o600 });
         output.result({ file }, () => output.line(`wrote ${file}`));
@@ -116,12 +123,12 @@ function statusOf(text: string | undefined): RunStatus | undefined {
   throw usageError(`--status is none of ${RUN_STATUSES.join(", ")}`, "Leave it out to see all runs.");
 }
 
-function printRecord({ output }: CommandContext, record: RunRecord): void {
-  const { style } = output;
+function printRecord({ output }: CommandContext, record: RunRecord, foundOut: string): void {
   const rows: readonly (readonly [string, string])[] = [
     ["run", record.id],
     ["status", record.status],
     ["outcome", [record.outcome ?? "none yet", record.reason ?? ""].join(" ").trim()],
+    ...whatWentWrong(record, foundOut).map((line) => ["", line] as const),
     ["agent", record.agent_id],
     ["session", record.session_id],
     ["model", `${record.provider}:${record.model}`],
@@ -129,9 +136,9 @@ function printRecord({ output }: CommandContext, record: RunRecord): void {
     ["contract", record.contract_hash],
     ["head", record.head_hash],
   ];
-  for (const [name, value] of rows) output.line(`${style.dim(name.padEnd(9))} ${value}`);
+  for (const [name, value] of rows) output.field(name, value);
   for (const { tool, summary, error } of record.trace.tool_execution_results) {
-    output.line(`${style.dim("call".padEnd(9))} ${tool}: ${error === "" ? summary : error}`);
+    output.field("call", `${tool}: ${error === "" ? summary : error}`);
   }
-  if (record.output !== "") output.line(`\n${record.output}`);
+  if (record.output !== "") output.text(`\n${record.output}`);
 }

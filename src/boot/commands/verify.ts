@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises";
 import { auditHome, type Finding, type JournalFacts } from "../../kernel/journal/audit-home.ts";
 import { verifyBundle } from "../../kernel/journal/bundle.ts";
 import { genesisHash } from "../../kernel/journal/chain.ts";
+import type { TrustedKey } from "../../kernel/journal/checkpoint.ts";
 import { readJournal } from "../../kernel/journal/journal-lines.ts";
 import { type LedgerEntry, toLedgerLine, verifyLedger } from "../../kernel/journal/ledger.ts";
 import { verifyJournal } from "../../kernel/journal/verify-journal.ts";
@@ -11,7 +12,7 @@ import type { StoredRun } from "../../runtime/ports/store.ts";
 import { BootError, EXIT, systemCodeOf } from "../boot-error.ts";
 import type { Action, CommandContext } from "../command.ts";
 import { findRun, type ReadableHome, withHome } from "../read-home.ts";
-import { verifySignature } from "../signing-key.ts";
+import { keyMissing, verifySignature } from "../signing-key.ts";
 
 export const verify: Action = {
   summary: "check the chains of a bundle, a journal file, a run or the whole home",
@@ -97,13 +98,18 @@ async function verifyStored({ store }: ReadableHome, { runId, contractHash }: St
   return verifyJournal(lines.map((line) => `${line}\n`).join(""), { contractHash });
 }
 
+/** Without the key everything but signatures can be verified. */
+const UNCHECKED: TrustedKey = { publicKey: "", verifySignature: () => true };
+
 /** Every journal, the ledger, and whether they tell one story (X-24). */
 async function verifyHome(context: CommandContext, home: ReadableHome): Promise<number> {
-  const { store, signing } = home;
+  const { store } = home;
+  const trusted = home.signing ?? UNCHECKED;
+  if (home.signing === null) context.output.remark(`${keyMissing(context.home).message}: signatures are not checked`);
   const ledger = await readWholeLedger(home);
   const checked = verifyLedger(ledger.map((entry) => `${toLedgerLine(entry)}\n`).join(""), {
     homeId: store.homeId,
-    trusted: signing,
+    trusted,
   });
   if (!checked.ok) return tell(context, { what: "ledger", ...checked }, "");
   const journals = new Map<RunId, JournalFacts>();
@@ -116,7 +122,7 @@ async function verifyHome(context: CommandContext, home: ReadableHome): Promise<
     }
     if (runs.length < PAGE) break;
   }
-  const findings = auditHome({ homeId: store.homeId, ledger, journals, checkpoints: [], trusted: signing });
+  const findings = auditHome({ homeId: store.homeId, ledger, journals, checkpoints: [], trusted });
   const ok = findings.length === 0;
   const problem = findings.map(describe).join("; ");
   const verdict = {
@@ -125,6 +131,7 @@ async function verifyHome(context: CommandContext, home: ReadableHome): Promise<
     problem: ok ? undefined : problem,
     runs: journals.size,
     ledger: ledger.length,
+    signatures: home.signing === null ? "unchecked" : "checked",
     findings,
   };
   return tell(context, verdict, `the home holds: ${journals.size} runs, ${ledger.length} ledger entries`);
@@ -167,10 +174,12 @@ async function readIfFile(path: string): Promise<Uint8Array | null> {
   }
 }
 
-/** A bundle is one document with a format; a journal file is a document a line. */
+const BUNDLE_KEYS = ['"bodies":', '"signature":', '"public_key":'];
+
+/** A bundle is one document with a format; a journal file is a document a line. Either may be damaged. */
 function isBundle(file: Uint8Array): boolean {
   const [firstLine = ""] = Buffer.from(file).toString("utf8").trimStart().split("\n", 1);
-  return !firstLine.includes('"prev":') || firstLine.includes('"public_key":');
+  return !firstLine.includes('"prev":') || BUNDLE_KEYS.some((key) => firstLine.includes(key));
 }
 
 function unreadable(path: string, cause: unknown): BootError {

@@ -109,6 +109,7 @@ const STRUCTURE_RULES: readonly (readonly [string, (contract: ExecutionContract,
     ],
     ["max_output_tokens is below the minimum", (c) => c.maxOutputTokens >= MINIMUM_OUTPUT_TOKENS],
     ["speculative_exec is not offered", (c) => !c.speculativeExec],
+    ["summarizer_model is not offered", (c) => c.toolOutputBudget.summarizerModel === null],
     ["strict_mode refuses tool_policy optional", (c) => !(c.strictMode && c.toolPolicy === "optional")],
     [
       "strict_mode with tool_policy required needs token_gate",
@@ -145,6 +146,10 @@ function checkProfile(contract: ExecutionContract, { profile }: PreflightFacts):
     return incompatible("the profile has no tool calls");
   if (contract.grammarProfile !== null && !profile.grammarProfiles.includes(contract.grammarProfile)) {
     return incompatible(`the profile cannot hold grammar ${contract.grammarProfile}`);
+  }
+  const isConstrained = contract.grammar !== null || contract.logitsMask !== null;
+  if (isConstrained && profile.grammarProfiles.length === 0) {
+    return incompatible("the profile holds neither a grammar nor a logits_mask");
   }
   if (contract.strictMode && contract.toolPolicy === "required" && contract.tokenGate && !profile.holdsRequired) {
     return incompatible("the profile cannot hold strict_mode, tool_policy required and token_gate together");

@@ -42,7 +42,7 @@ export const FAILURES = {
   "backend.unresponsive": row(
     "FAILED_PREFLIGHT",
     "internal.error",
-    "The model's backend does not answer: see `surety models check`.",
+    "The model's backend does not answer: check that it runs, and its baseUrl and key in the config.",
   ),
   "protocol.no-tool-call": row(
     "FAILED_PROTOCOL_NO_TOOLS",
@@ -134,6 +134,11 @@ export const FAILURES = {
 
 /** The name of an expected failure, used as the run's `reason`. */
 export type FailureReason = keyof typeof FAILURES;
+
+/** Null for a reason that this version does not know. */
+export function adviceOn(reason: string): string | null {
+  return Object.hasOwn(FAILURES, reason) ? FAILURES[reason as FailureReason].advice : null;
+}
 
 function row<const O extends FailureRow["outcome"]>(outcome: O, wire: ErrorCode, advice: string) {
   return { outcome, wire, advice };

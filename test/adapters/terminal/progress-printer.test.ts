@@ -4,6 +4,7 @@ import { styleFor } from "../../../src/adapters/terminal/style.ts";
 import type { RunNews } from "../../../src/assistant/assistant.ts";
 import type { LifecycleEvent } from "../../../src/kernel/journal/views/lifecycle-events.ts";
 import type { RunRecord } from "../../../src/kernel/journal/views/run-record.ts";
+import type { ApprovalCard } from "../../../src/runtime/ports/approver.ts";
 
 const PLAIN = styleFor({}, true);
 
@@ -36,6 +37,7 @@ function event<Type extends LifecycleEvent["event_type"]>(event_type: Type, payl
 const delta = (text: string, attempt = 1): RunNews => ({ kind: "delta", attempt, offset: 0, text });
 
 const CREATED = event("run.created", { session_id: "s", principal: "p", message_ref: null, contract_hash: "c" });
+const STARTED = event("run.started", { checks: [{ check: "backend", failure: null }] });
 const asked = (attempt: number) =>
   event("model.requested", {
     step_id: "1",
@@ -97,48 +99,88 @@ describe("the progress of a run", () => {
     const { printer, shown } = screen(false);
     const news = [
       CREATED,
+      STARTED,
       asked(1),
       called({}),
       ended({}),
       asked(2),
-      called({ tool: "fs.write_text", approval: { id: "a", decision: "allow", by: "terminal" } }),
-      ended({ tool: "fs.write_text", truncated: true }),
-      called({ tool: "shell.exec", decision: "deny" }),
+      called({
+        call_id: "d",
+        tool: "fs.write_text",
+        approval: { id: "a", decision: "allow", by: "terminal" },
+      }),
+      called({ call_id: "e", tool: "shell.exec", decision: "deny" }),
+      ended({ call_id: "d", tool: "fs.write_text", truncated: true }),
       ended({
+        call_id: "e",
         tool: "shell.exec",
         ok: false,
         error: { code: "policy.denied", message: "not allowed", message_ref: null },
       }),
     ];
     for (const piece of news) printer.show(piece);
-    printer.finish(RECORD);
+    printer.finish(RECORD, "");
     expect(shown().split("\n")).toEqual([
       "run run_1",
       "thinking",
       "calling fs.read_text",
       "fs.read_text done in 12 ms, 1.5 kB",
-      "thinking (attempt 2)",
+      "thinking",
       "calling fs.write_text, allowed by terminal",
-      "fs.write_text done in 12 ms, 1.5 kB, truncated",
       "shell.exec denied by policy risk",
+      "fs.write_text done in 12 ms, 1.5 kB, truncated",
       "shell.exec failed: policy.denied: not allowed",
+      "thinking",
       "Hello there.",
       "COMPLETED_WITH_TOOLS · 1 tool call · 1.2 s · builtin:demo · run_1",
       "",
     ]);
   });
 
-  test("a failed run says why", () => {
+  test("that the model thinks is said when it begins to, and once a turn", () => {
     const { printer, shown } = screen(false);
-    printer.finish({
-      ...RECORD,
-      status: "failed",
-      outcome: "FAILED_TIMEOUT",
-      reason: "run.timeout",
-      output: "",
-      tool_calls: 0,
-    });
-    expect(shown()).toBe("FAILED_TIMEOUT (run.timeout) · 0 tool calls · 1.2 s · builtin:demo · run_1\n");
+    const told = (news: RunNews): string => {
+      const before = shown().length;
+      printer.show(news);
+      return shown().slice(before);
+    };
+    expect(told(CREATED)).toBe("run run_1\n");
+    expect(told(STARTED)).toBe("thinking\n");
+    expect(told(asked(1))).toBe("");
+    for (const call_id of ["c", "d"]) told(called({ call_id }));
+    expect(told(ended({ call_id: "c" }))).not.toContain("thinking");
+    expect(told(ended({ call_id: "d" }))).toMatch(/\nthinking\n$/);
+    expect(told(asked(2))).toBe("");
+    // An answer that nobody could read: it is asked again.
+    expect(told(asked(3))).toBe("thinking\n");
+  });
+
+  test("a failed run says why, what was found out and what to do", () => {
+    const { printer, shown } = screen(false);
+    const failed = { status: "failed", outcome: "FAILED_PREFLIGHT", output: "", tool_calls: 0 } as const;
+    const check = { check: "backend", failure: "backend.unresponsive" };
+    printer.show(event("run.started", { checks: [check] }));
+    printer.finish({ ...RECORD, ...failed, reason: "backend.unresponsive" }, "cannot be reached:\u001b[2J is it up?");
+    expect(shown().split("\n")).toEqual([
+      "FAILED_PREFLIGHT (backend.unresponsive) · 0 tool calls · 1.2 s · builtin:demo · run_1",
+      "cannot be reached:\\u{1b}[2J is it up?",
+      "The model's backend does not answer: check that it runs, and its baseUrl and key in the config.",
+      "",
+    ]);
+  });
+
+  test("what waits for an answer says how to give it", () => {
+    const { printer, shown } = screen(false);
+    const card = { id: "approval_1", tool: "fs.write_text" };
+    printer.showWaiting({ ...card, kind: "approve" } as ApprovalCard);
+    printer.showWaiting({ ...card, kind: "resolve" } as ApprovalCard);
+    expect(shown().split("\n")).toEqual([
+      "waiting for approval approval_1 to run fs.write_text",
+      "answer with surety approvals allow approval_1, or surety approvals deny approval_1",
+      "waiting for approval approval_1 of what became of fs.write_text",
+      "answer with surety approvals resolve approval_1 done|retry|fail",
+      "",
+    ]);
   });
 
   test("foreign words move no cursor", () => {
@@ -146,7 +188,7 @@ describe("the progress of a run", () => {
     printer.show(called({ tool: "x\u001b[2J\ny" }));
     printer.show(ended({ error: { code: "timeout", message: "a\r\nb\u009b", message_ref: null } }));
     printer.show(delta("live \u001b[31m"));
-    printer.finish({ ...RECORD, output: "other \u001b]0;x\u0007", model: "m\u001b" });
+    printer.finish({ ...RECORD, output: "other \u001b]0;x\u0007", model: "m\u001b" }, "");
     expect(shown()).not.toMatch(/[\u001b\u009b\u0007\r]/);
   });
 });
@@ -156,7 +198,7 @@ describe("the answer", () => {
     const { printer, shown, answers } = screen(true);
     for (const piece of [delta("Hello "), delta("there.")]) printer.show(piece);
     expect(answers()).toBe("Hello there.");
-    printer.finish(RECORD);
+    printer.finish(RECORD, "");
     expect(answers()).toBe("Hello there.\n");
     expect(shown()).toMatch(/^Hello there\.\nCOMPLETED_WITH_TOOLS/);
   });
@@ -165,7 +207,7 @@ describe("the answer", () => {
     const { printer, shown } = screen(true);
     printer.show(delta("Hel", 1));
     printer.show(delta("Good ", 2));
-    printer.finish({ ...RECORD, output: "Good day." });
+    printer.finish({ ...RECORD, output: "Good day." }, "");
     expect(shown()).toMatch(
       /^Hel\n\(the model starts over\)\nGood \n\(the answer as it was recorded\)\nGood day\.\nCOMPLETED/,
     );
@@ -182,14 +224,14 @@ describe("the answer", () => {
   test("into a file or a pipe it goes whole and as it is", () => {
     const { printer, answers } = screen(false);
     printer.show(delta("Hel"));
-    printer.finish({ ...RECORD, output: "Hello\u001b[0m\n" });
+    printer.finish({ ...RECORD, output: "Hello\u001b[0m\n" }, "");
     expect(answers()).toBe("Hello\u001b[0m\n");
   });
 
   test("is left out where nobody wants it", () => {
     const { printer, shown } = screen(true, false);
     printer.show(delta("Hello"));
-    printer.finish(RECORD);
+    printer.finish(RECORD, "");
     expect(shown()).toMatch(/^COMPLETED_WITH_TOOLS/);
   });
 });

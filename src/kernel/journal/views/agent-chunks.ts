@@ -7,7 +7,7 @@
  *     the live stream has dropped it too.
  * A3. A run that has ended ends in `done`, after one `error` unless it completed.
  */
-import { FAILURES, type FailureReason } from "../../vocabulary/failures.ts";
+import { adviceOn } from "../../vocabulary/failures.ts";
 import { terminalStatus } from "../../vocabulary/outcome.ts";
 import type { Entry, EntryOf } from "../entry.ts";
 import { argsOf, contentOf, ERASED, type Lookup, textOf } from "./body-content.ts";
@@ -100,7 +100,8 @@ function ending(entry: EntryOf<"TERMINATE">, lookup: Lookup): readonly AgentChun
 
 function errorText(outcome: string, reason: string | null): string {
   if (reason === null) return outcome;
-  return Object.hasOwn(FAILURES, reason) ? `${reason}: ${FAILURES[reason as FailureReason].advice}` : reason;
+  const advice = adviceOn(reason);
+  return advice === null ? reason : `${reason}: ${advice}`;
 }
 
 /** Arguments come out of a body, so they may be anything, or erased. */

@@ -35,7 +35,9 @@ const terminal = { outcome: Text, reason: nullable(Text), answer_ref: nullable(T
 
 export const LifecycleEventSchema = Type.Union([
   event("run.created", { session_id: Text, principal: Text, message_ref: nullable(Text), contract_hash: Text }),
-  event("run.started", { checks: Type.Array(Type.Object({ check: Text, failure: nullable(Text) }, closed)) }),
+  event("run.started", {
+    checks: Type.Array(Type.Object({ check: Text, failure: nullable(Text) }, closed)),
+  }),
   event("model.requested", {
     step_id: Text,
     attempt: Count,

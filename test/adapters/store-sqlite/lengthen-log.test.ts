@@ -1,0 +1,35 @@
+/** The log's length beforehand: worth having, not worth waiting for. */
+import { statSync } from "node:fs";
+import { DatabaseSync } from "node:sqlite";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { connectWriter, databaseFile } from "../../../src/adapters/store-sqlite/connection.ts";
+import { lengthenLog } from "../../../src/adapters/store-sqlite/lengthen-log.ts";
+import { type TemporaryHome, temporaryHome } from "./temporary-home.ts";
+
+const BUSY_TIMEOUT_MS = 8_000;
+
+let temporary: TemporaryHome;
+beforeEach(async () => {
+  temporary = temporaryHome();
+  await (await temporary.open()).close();
+});
+afterEach(() => temporary.dispose());
+
+const logLength = (): number => statSync(`${databaseFile(temporary.home)}-wal`).size;
+
+test("while somebody else writes the log is left as it is, and whoever opens the home does not wait", () => {
+  const file = databaseFile(temporary.home);
+  const holder = new DatabaseSync(file);
+  const db = connectWriter(file, BUSY_TIMEOUT_MS);
+  holder.exec("BEGIN IMMEDIATE");
+  // Were it to wait as long as a commit does, this test would run out of time.
+  lengthenLog(db, file, BUSY_TIMEOUT_MS);
+  expect(logLength()).toBe(0);
+  holder.exec("ROLLBACK");
+  lengthenLog(db, file, BUSY_TIMEOUT_MS);
+  expect(logLength()).toBeGreaterThan(1_000_000);
+  // Commits are as patient as before.
+  expect(db.prepare("PRAGMA busy_timeout").get()).toEqual({ timeout: BUSY_TIMEOUT_MS });
+  holder.close();
+  db.close();
+});

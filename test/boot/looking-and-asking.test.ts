@@ -1,0 +1,118 @@
+/** Commands that only look leave nothing behind; commands that act say what is wrong with what they were asked. */
+import { access, mkdir, readdir, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { main } from "../../src/boot/main.ts";
+import { capturedStreams } from "./captured-streams.ts";
+import { temporaryDirectory } from "./temporary-home.ts";
+
+async function homeFor(config: object = {}) {
+  const directory = join(await temporaryDirectory(), "home");
+  await mkdir(directory);
+  await writeFile(join(directory, "surety.json5"), JSON.stringify(config));
+  return directory;
+}
+
+async function surety(directory: string, ...words: readonly string[]) {
+  const streams = capturedStreams();
+  const code = await main(["--home", directory, ...words], streams, () => undefined);
+  return { code, ...streams.written() };
+}
+
+describe("commands that only look", () => {
+  test.each([
+    ["runs", "ls"],
+    ["runs", "show", "run_1"],
+    ["runs", "cancel", "run_1"],
+    ["approvals", "ls"],
+    ["budget"],
+    ["verify"],
+    ["replay", "run_1"],
+    ["backup"],
+  ])("%s %s: where there is no home they say so, and make none", async (...words) => {
+    const directory = join(await temporaryDirectory(), "none");
+    const { code, stderr } = await surety(directory, ...words);
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/^error home\.missing: there is no home at .*\n.*start/)]);
+    await expect(access(directory)).rejects.toThrow("ENOENT");
+  });
+
+  test("make no key, no workspace and no logs in a home that has none", async () => {
+    const directory = await homeFor();
+    for (const words of [["runs", "ls"], ["budget"], ["verify"], ["tools", "ls"]]) await surety(directory, ...words);
+    expect(await readdir(directory)).toEqual(["surety.json5"]);
+  });
+
+  test("a copy without its key is verified but for the signatures, and says so", async () => {
+    const directory = await homeFor();
+    const { stdout } = await surety(directory, "run", "list files", "--json");
+    const { id } = JSON.parse(stdout);
+    await rm(join(directory, "keys"), { recursive: true });
+    const verified = await surety(directory, "verify", "--json");
+    expect([verified.code, JSON.parse(verified.stdout)]).toEqual([
+      0,
+      expect.objectContaining({ ok: true, runs: 1, signatures: "unchecked" }),
+    ]);
+    expect(verified.stderr).toMatch(/^there is no signing key at .*: signatures are not checked\n$/);
+    expect((await surety(directory, "runs", "show", id)).code).toBe(0);
+    expect(await surety(directory, "runs", "export", id)).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/^error key\.missing/),
+    });
+    await expect(access(join(directory, "keys"))).rejects.toThrow("ENOENT");
+  });
+});
+
+describe("surety run", () => {
+  test.each([
+    [["--approve", "nope"], /^error usage: --approve nope names no tool\nThere is: fs\./],
+    [["--approve", "fs.wirte_text"], /\nDid you mean fs\.write_text\?\n$/],
+    [["--approve", "*"], /^error usage: --approve \* names no tool/],
+    [["--model", "zz"], /^error usage: --model zz is not provider:model\n/],
+    [["--model", ":zz"], /^error usage/],
+  ])("%j is refused before anything is done", async (options, message) => {
+    const directory = await homeFor();
+    const { code, stderr } = await surety(directory, "run", "list files", ...options);
+    expect([code, stderr]).toEqual([2, expect.stringMatching(message)]);
+    expect(await readdir(directory)).toEqual(["surety.json5"]);
+  });
+
+  test("a backend that is not there: what the check found, and what to do, now and later", async () => {
+    const models = { m: { contextWindow: 32_768, maxOutputTokens: 1024 } };
+    const providers = { gone: { baseUrl: "http://127.0.0.1:1/v1", local: true, models } };
+    const directory = await homeFor({ models: { default: "gone:m", providers } });
+    const { code, stderr } = await surety(directory, "run", "hello");
+    expect(code).toBe(1);
+    const lines = stderr.trimEnd().split("\n").slice(-3);
+    expect(lines).toEqual([
+      expect.stringMatching(/^FAILED_PREFLIGHT \(backend\.unresponsive\)/),
+      expect.stringMatching(/reached/),
+      expect.stringMatching(/^The model's backend does not answer/),
+    ]);
+    const id = /run_\w+/.exec(stderr)?.[0] ?? "";
+    const { stdout } = await surety(directory, "runs", "show", id);
+    for (const line of lines.slice(1)) expect(stdout).toContain(line);
+  });
+});
+
+describe("surety tools call", () => {
+  const WRITE = ["tools", "call", "fs.write_text", '{"path":"a.txt","content":"x"}'];
+
+  test("what policy wants approved needs --yes", async () => {
+    const directory = await homeFor();
+    const asked = await surety(directory, ...WRITE);
+    expect([asked.code, asked.stderr]).toEqual([1, expect.stringContaining("error policy.denied: fs.write_text needs")]);
+    expect((await surety(directory, ...WRITE, "--yes")).code).toBe(0);
+  });
+
+  test.each([
+    ["the kill switch", { sideEffects: "disabled" }, WRITE],
+    ["the allowlist", { allow: ["fs.read_text"] }, WRITE],
+    ["the channel", { channels: { cli_local: [] } }, ["tools", "call", "fs.list_dir"]],
+    ["a rule", { exceptions: [{ tool: "fs.*", decision: "deny" }] }, ["tools", "call", "fs.list_dir"]],
+  ])("%s denies it, with --yes as well", async (_name, policy, words) => {
+    const directory = await homeFor({ tools: { policy } });
+    const { code, stderr } = await surety(directory, ...words, "--yes");
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/^error policy\.denied: fs\.\w+ is denied\n/)]);
+    expect(await readdir(join(directory, "workspace"))).toEqual([]);
+  });
+});
