@@ -7,7 +7,7 @@
  * C4. Instructions of a mode (repair, recovery, synthesis) are said for one inference and not kept.
  */
 import type { DecidedCall, Entry, InferMode } from "../kernel/journal/entry.ts";
-import { contentOf, type Lookup } from "../kernel/journal/views/body-content.ts";
+import { type Lookup, textOf } from "../kernel/journal/views/body-content.ts";
 import {
   type CallOutcome,
   observedOutcome,
@@ -69,7 +69,7 @@ export class Conversation {
 
   #spoken(result: Extract<Entry, { kind: "INFER" }>["result"]): readonly PromptMessage[] {
     if (result?.type !== "model.answered" || result.messageRef === null) return [];
-    const message = contentOf(result.messageRef, this.#lookup) as AgentMessage | string;
+    const message = readOwn(textOf(result.messageRef, this.#lookup)) as AgentMessage | string;
     // Erased since: that something was said remains.
     if (typeof message === "string") return [{ role: "assistant", content: message, toolCalls: [] }];
     const toolCalls = message.toolCalls.map(({ id, name, arguments: args }) => ({
@@ -81,10 +81,23 @@ export class Conversation {
   }
 
   #resultMessage({ callId, tool }: DecidedCall, outcome: CallOutcome): PromptMessage {
-    const output = outcome.ok ? contentOf(outcome.outputRef, this.#lookup) : null;
+    const output = outcome.ok ? readOwn(textOf(outcome.outputRef, this.#lookup)) : null;
     const error = shownError(outcome, this.#lookup);
     const told = { id: callId, tool, ok: outcome.ok, output, error: error && `${error.code}: ${error.message}` };
     return { role: "tool", callId, tool, content: escapeMarkers(JSON.stringify(told)) };
+  }
+}
+
+/**
+ * Objects and arrays as such, anything else as text. What is read here we wrote ourselves, as canonical JSON, or is shown to
+ * the model alone: the strict parser, which would cost ten times as much, has nothing to find.
+ */
+function readOwn(text: string | null): unknown {
+  if (text === null || !(text.startsWith("{") || text.startsWith("["))) return text;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
   }
 }
 

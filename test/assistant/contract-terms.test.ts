@@ -37,6 +37,42 @@ describe("terms of a contract", () => {
     expect(sealContract(drafted.terms).contractHash).toMatch(/^[0-9a-f]{64}$/);
   });
 
+  test("what is asked for in part keeps the rest; the model's window and what memory holds are ceilings", () => {
+    const contextWindow = scriptedModel(() => says("")).contextWindow;
+    const overrides = { contextBudget: { reservedSystem: 7 }, toolOutputBudget: { maxBytesPerCall: 9 } };
+    expect(contractTerms(request({ overrides }))).toMatchObject({
+      ok: true,
+      terms: {
+        contextBudget: { contextWindow, reservedSystem: 7, forceSynthesisAtRatio: 0.85 },
+        toolOutputBudget: { ...DEFAULT_TERMS.toolOutputBudget, maxBytesPerCall: 9 },
+        logitsMask: null,
+      },
+    });
+    const wide = contractTerms(request({ overrides: { contextBudget: { contextWindow: contextWindow + 1 } } }));
+    expect(wide).toMatchObject({
+      ok: false,
+      problem: expect.stringMatching(/^context_budget\.context_window must be/),
+    });
+    const long = contractTerms(request({ overrides: { toolOutputBudget: { maxBytesPerCall: 1e9 } } }));
+    expect(long).toMatchObject({ ok: false, problem: expect.stringMatching(/^tool_output_budget\.max_bytes/) });
+  });
+
+  test("what nobody can hold is sealed as asked, for preflight to refuse", () => {
+    const overrides = { speculativeExec: true, grammarProfile: "json", grammar: "root", logitsMask: [0, 1] };
+    expect(contractTerms(request({ overrides }))).toMatchObject({ ok: true, terms: overrides });
+  });
+
+  test("approved tools exist, each by its name", () => {
+    const [known] = toolbox.tools;
+    expect(contractTerms(request({ approvedTools: [known?.name ?? ""] })).ok).toBe(true);
+    for (const unknown of ["nope", "*"]) {
+      expect(contractTerms(request({ approvedTools: [known?.name ?? "", unknown] }))).toEqual({
+        ok: false,
+        problem: "approved_tools[1] names no tool",
+      });
+    }
+  });
+
   test("within the ceilings a caller has its way, beyond one it is told which", () => {
     const terms = fc.constantFrom<keyof Ceilings>(
       "maxInferences",

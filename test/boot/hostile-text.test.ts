@@ -52,7 +52,10 @@ describe("what commands print", () => {
     await mkdir(directory);
     const models = { scripted: { contextWindow: 32_768, maxOutputTokens: 1024 } };
     const providers = { loop: { baseUrl: server.baseUrl, local: true, models } };
-    await writeFile(join(directory, "surety.json5"), JSON.stringify({ models: { default: "loop:scripted", providers } }));
+    await writeFile(
+      join(directory, "surety.json5"),
+      JSON.stringify({ models: { default: "loop:scripted", providers } }),
+    );
     const onTerminal = async (...words: readonly string[]): Promise<string> => {
       const streams = capturedStreams(true);
       const run = main(["--home", directory, ...words], streams, (name) => (name === "NO_COLOR" ? "1" : undefined));

@@ -1,5 +1,5 @@
 /** Commands that only look leave nothing behind; commands that act say what is wrong with what they were asked. */
-import { access, mkdir, readdir, rm, writeFile } from "node:fs/promises";
+import { access, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { main } from "../../src/boot/main.ts";
@@ -62,6 +62,36 @@ describe("commands that only look", () => {
   });
 });
 
+describe("surety verify", () => {
+  test("names an entry wherever a bundle is damaged, its own keys included", async () => {
+    const directory = await homeFor();
+    const { stdout } = await surety(directory, "run", "list files", "--json");
+    const file = join(directory, "bundle.json");
+    await surety(directory, "runs", "export", JSON.parse(stdout).id, "--out", file);
+    const bytes = await readFile(file);
+    const whole = [
+      '"bodies"',
+      '"contract"',
+      '"entries"',
+      '"format"',
+      '"public_key"',
+      '"signature"',
+      '"text"',
+      '"salt"',
+    ];
+    for (const at of [
+      0,
+      1,
+      bytes.length - 2,
+      ...whole.flatMap((key) => [bytes.indexOf(key), bytes.indexOf(key) + 2]),
+    ]) {
+      await writeFile(file, bytes.with(at, (bytes[at] ?? 0) ^ 1));
+      const { code, stderr } = await surety(directory, "verify", file);
+      expect([at, code, stderr]).toEqual([at, 1, expect.stringMatching(/^error verify\.failed: .*: entry [1-9]\d*: /)]);
+    }
+  });
+});
+
 describe("surety run", () => {
   test.each([
     [["--approve", "nope"], /^error usage: --approve nope names no tool\nThere is: fs\./],
@@ -82,7 +112,8 @@ describe("surety run", () => {
     const directory = await homeFor({ models: { default: "gone:m", providers } });
     const { code, stderr } = await surety(directory, "run", "hello");
     expect(code).toBe(1);
-    const lines = stderr.trimEnd().split("\n").slice(-3);
+    const told = stderr.split("\n");
+    const lines = told.slice(told.findIndex((line) => line.startsWith("FAILED"))).slice(0, 3);
     expect(lines).toEqual([
       expect.stringMatching(/^FAILED_PREFLIGHT \(backend\.unresponsive\)/),
       expect.stringMatching(/reached/),
@@ -95,12 +126,15 @@ describe("surety run", () => {
 });
 
 describe("surety tools call", () => {
-  const WRITE = ["tools", "call", "fs.write_text", '{"path":"a.txt","content":"x"}'];
+  const WRITE = ["tools", "call", "fs.write_text", '{"path":"a.txt","text":"x"}'];
 
   test("what policy wants approved needs --yes", async () => {
     const directory = await homeFor();
     const asked = await surety(directory, ...WRITE);
-    expect([asked.code, asked.stderr]).toEqual([1, expect.stringContaining("error policy.denied: fs.write_text needs")]);
+    expect([asked.code, asked.stderr]).toEqual([
+      1,
+      expect.stringContaining("error policy.denied: fs.write_text needs"),
+    ]);
     expect((await surety(directory, ...WRITE, "--yes")).code).toBe(0);
   });
 

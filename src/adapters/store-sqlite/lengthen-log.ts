@@ -16,7 +16,7 @@ const PATIENCE_MS = 20;
 
 /** Afterwards the connection waits for others as long as `busyTimeoutMs` says. */
 export function lengthenLog(db: DatabaseSync, file: string, busyTimeoutMs: number): void {
-  db.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
+  db.exec(`PRAGMA busy_timeout = ${PATIENCE_MS}`);
   try {
     // Whoever else would write to the log waits for this transaction.
     db.exec("BEGIN IMMEDIATE");

@@ -76,6 +76,7 @@ export class WriterThread {
   close(): Promise<void> {
     this.#closing ??= new Promise<void>((resolve, reject) => {
       this.#onClosed = () => (this.#closeFailure === null ? resolve() : reject(this.#closeFailure));
+      if (this.#hasExited) return this.#onClosed();
       this.#send();
       this.#cancelCheckpoint?.();
       this.#post("close");
@@ -150,7 +151,7 @@ export class WriterThread {
     for (const { reject } of this.#waiting.splice(0)) reject(error);
     const listeners = this.#listeners.splice(0);
     // Whoever closed the store need not be told.
-    for (const listener of listeners) listener(error);
+    if (!isClosed(error)) for (const listener of listeners) listener(error);
   }
 
   #end(): void {

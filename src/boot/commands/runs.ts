@@ -59,10 +59,7 @@ const show: Action = {
         output,
       } = context;
       const run = await findRun(home, id);
-      const [record, foundOut] = await Promise.all([
-        home.views.record(run),
-        failedCheckOf(home, run.runId),
-      ]);
+      const [record, foundOut] = await Promise.all([home.views.record(run), failedCheckOf(home, run.runId)]);
       output.result(record, () => printRecord(context, record, foundOut));
       return EXIT.success;
     }),

@@ -9,7 +9,7 @@ import { Compile } from "typebox/compile";
 import { jsonProblem } from "../vocabulary/json-problem.ts";
 import { fromWire, toWireSchema } from "../vocabulary/spelling.ts";
 import { type ExecutionContract, ExecutionContractSchema, SeedContractSchema } from "./contract.ts";
-import { deepFreeze, isSealIntact, MAX_CONTRACT_DEPTH } from "./seal-contract.ts";
+import { isSealIntact, MAX_CONTRACT_DEPTH, sealed } from "./seal-contract.ts";
 import { fillSeed, type SeedContract } from "./seed-contract.ts";
 
 export type OpenedContract =
@@ -27,7 +27,7 @@ export function openContract(document: unknown): OpenedContract {
   const opened = Object.hasOwn(document, "version") ? readCurrent(document) : readSeed(document);
   if (!opened.ok) return opened;
   if (!isSealIntact(opened.contract)) return refuse("contract_hash does not match the terms");
-  return { ok: true, contract: deepFreeze(opened.contract) };
+  return { ok: true, contract: sealed(opened.contract) };
 }
 
 function readCurrent(document: object): OpenedContract {

@@ -21,18 +21,28 @@ export function sealContract(terms: ContractTerms): ExecutionContract {
   const problem = jsonProblem(terms, MAX_CONTRACT_DEPTH);
   if (problem !== null) throw new Defect(`contract: ${problem}`);
   const gated = terms.strictMode && terms.toolPolicy === "required" ? { ...terms, tokenGate: true } : terms;
-  return deepFreeze({ ...gated, contractHash: hashTerms(gated) });
+  return sealed({ ...gated, contractHash: hashTerms(gated) });
 }
 
 /** Seals the seed's own document; new contracts are sealed as version 2.2. */
 export function sealSeed(seed: Omit<SeedContract, "contractHash">): ExecutionContract {
   const filled = fillSeed(seed);
-  return deepFreeze({ ...filled, contractHash: hashTerms(filled) });
+  return sealed({ ...filled, contractHash: hashTerms(filled) });
 }
 
+/** Contracts whose hash was found right and that nobody can change any more: another object is another contract. */
+const KNOWN_INTACT = new WeakSet<ExecutionContract>();
+
 export function isSealIntact(contract: ExecutionContract): boolean {
+  if (KNOWN_INTACT.has(contract)) return true;
   if (hashTerms(contract) !== contract.contractHash) return false;
   return contract.version === "2.2" || isFilledSeed(contract);
+}
+
+/** For terms whose hash was just computed or checked. */
+export function sealed(contract: ExecutionContract): ExecutionContract {
+  KNOWN_INTACT.add(deepFreeze(contract));
+  return contract;
 }
 
 export function hashTerms(terms: Omit<ExecutionContract, "contractHash">): Hash {

@@ -19,10 +19,12 @@ export interface Body {
 
 export const SALT_PATTERN = "^[0-9a-f]{32}$";
 
+const UTF8 = new TextEncoder();
+
 export function bodyRef(salt: Uint8Array, text: string): BodyRef {
   // UTF-8 has no lone surrogates: written as U+FFFD, two texts would share one ref.
   if (!text.isWellFormed()) throw new Defect("body: a text with a lone surrogate");
-  return asBodyRef(hashBytes(joinBytes(salt, new TextEncoder().encode(text))));
+  return asBodyRef(hashBytes(joinBytes(salt, UTF8.encode(text))));
 }
 
 export function isBodyOf(ref: BodyRef, { salt, text }: Body): boolean {

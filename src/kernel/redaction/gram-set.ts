@@ -10,15 +10,16 @@ import type { Needle } from "./substring-automaton.ts";
 
 // What the innermost loops use has a private name: an exported one is fetched anew at each use.
 const WIDTH = 6;
-const WHOLE_GRAM = 2 ** 30 - 1;
+const LENGTH = 5;
+const WHOLE_GRAM = 2 ** (LENGTH * WIDTH) - 1;
 
 /** Symbols are small numbers, so that a gram fits into one; 0 stands for what is left out. */
 export const SYMBOL_BITS = WIDTH;
 export const MAX_SYMBOL = 2 ** WIDTH - 1;
 export const LEFT_OUT = 0;
-export const GRAM_SYMBOLS = 5;
+export const GRAM_SYMBOLS = LENGTH;
 /** All symbols of a gram but the first: two readings that agree in them go on alike. */
-export const END_OF_GRAM = 2 ** (WIDTH * (GRAM_SYMBOLS - 1)) - 1;
+export const END_OF_GRAM = 2 ** ((LENGTH - 1) * WIDTH) - 1;
 
 const BITS_PER_GRAM = 16;
 const MIN_SLOT_BITS = 10;
@@ -95,9 +96,8 @@ export function longestEnd({ rows }: GramSet, symbols: string): number {
 
 /** The second look at one gram. */
 export function hasGram(set: GramSet, gram: number): boolean {
-  const places = Array.from({ length: GRAM_SYMBOLS }, (_, place) => GRAM_SYMBOLS - 1 - place);
-  const row = rowOf(places.map((place) => (gram >>> (WIDTH * place)) & MAX_SYMBOL));
-  return longestEnd(set, row) === GRAM_SYMBOLS;
+  const symbols = Array.from({ length: LENGTH }, (_, place) => (gram >>> (place * WIDTH)) & MAX_SYMBOL);
+  return longestEnd(set, rowOf(symbols.toReversed())) === LENGTH;
 }
 
 export function nextGram(gram: number, symbol: number): number {

@@ -135,12 +135,16 @@ function matchesAt({ first, after, match, mayFollow }: SecretPattern, ahead: Loo
 function foundClue(pattern: SecretPattern, { literal, nearest, farthest }: Clue): FoundClue {
   const symbols = [...literal.toLowerCase()].map(symbolOf);
   let offset = 0;
-  for (let at = 1; at + 3 <= symbols.length; at += 1) if (rarity(symbols, at) > rarity(symbols, offset)) offset = at;
+  let rarest = 0;
+  for (let at = 0; at + 3 <= symbols.length; at += 1) {
+    const rarity = rarityOf(symbols, at);
+    if (rarity > rarest) [offset, rarest] = [at, rarity];
+  }
   return { pattern, symbols, offset, nearest, farthest };
 }
 
 /** Of three symbols; 0 when they do not tell what was read. */
-function rarity(symbols: readonly number[], at: number): number {
+function rarityOf(symbols: readonly number[], at: number): number {
   const [a, b, c] = [symbols[at] as number, symbols[at + 1] as number, symbols[at + 2] as number];
   return a * b * c === 0 ? 0 : a + b + c;
 }

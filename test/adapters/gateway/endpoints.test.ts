@@ -67,6 +67,12 @@ describe("POST /v1/runs", () => {
       total_timeout_ms: null,
       required_effects: [{ tool: "fs.write_text", args: { path: "a.txt" } }, { tool: "fs.*" }],
       cycle_forbid: [["a", "b"]],
+      context_budget: { context_window: 9000, force_synthesis_at_ratio: 0.5, reserved_system: null },
+      tool_output_budget: { max_bytes_per_call: 100, truncation_marker: "[cut]" },
+      grammar_profile: "json",
+      grammar: "root ::= object",
+      logits_mask: [0, 0.5],
+      speculative_exec: true,
     };
     const { status } = await post(gateway, {
       ...GOOD,
@@ -90,6 +96,12 @@ describe("POST /v1/runs", () => {
       stepTimeoutMs: 1000,
       requiredEffects: [{ tool: "fs.write_text", args: { path: "a.txt" } }, { tool: "fs.*" }],
       cycleForbid: [["a", "b"]],
+      contextBudget: { contextWindow: 9000, forceSynthesisAtRatio: 0.5 },
+      toolOutputBudget: { maxBytesPerCall: 100, truncationMarker: "[cut]" },
+      grammarProfile: "json",
+      grammar: "root ::= object",
+      logitsMask: [0, 0.5],
+      speculativeExec: true,
     });
   });
 
@@ -120,6 +132,9 @@ describe("POST /v1/runs", () => {
       "required_effects[0].args must be a JSON object",
     ],
     [{ ...GOOD, principal: "root" }, "unknown field principal in the body; known are agent_id"],
+    [{ ...GOOD, contract: { context_budget: 1 } }, "context_budget must be a JSON object"],
+    [{ ...GOOD, contract: { context_budget: { window: 1 } } }, "unknown field window in context_budget"],
+    [{ ...GOOD, contract: { logits_mask: ["a"] } }, "logits_mask[0] must be a number"],
     [{ ...GOOD, contract: { max_inferencez: 1 } }, "unknown field max_inferencez in contract; known are tool_policy"],
     [["main", "hi"], "the body must be a JSON object"],
     [null, "the body must be a JSON object"],

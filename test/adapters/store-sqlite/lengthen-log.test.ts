@@ -6,13 +6,13 @@ import { connectWriter, databaseFile } from "../../../src/adapters/store-sqlite/
 import { lengthenLog } from "../../../src/adapters/store-sqlite/lengthen-log.ts";
 import { type TemporaryHome, temporaryHome } from "./temporary-home.ts";
 
-const BUSY_TIMEOUT_MS = 8_000;
+const BUSY_TIMEOUT_MS = 12_000;
 
 let temporary: TemporaryHome;
 beforeEach(async () => {
   temporary = temporaryHome();
   await (await temporary.open()).close();
-});
+}, 8_000);
 afterEach(() => temporary.dispose());
 
 const logLength = (): number => statSync(`${databaseFile(temporary.home)}-wal`).size;
@@ -22,7 +22,7 @@ test("while somebody else writes the log is left as it is, and whoever opens the
   const holder = new DatabaseSync(file);
   const db = connectWriter(file, BUSY_TIMEOUT_MS);
   holder.exec("BEGIN IMMEDIATE");
-  // Were it to wait as long as a commit does, this test would run out of time.
+  // Were it to wait as long as a commit does, this test would run out of its time.
   lengthenLog(db, file, BUSY_TIMEOUT_MS);
   expect(logLength()).toBe(0);
   holder.exec("ROLLBACK");
@@ -32,4 +32,4 @@ test("while somebody else writes the log is left as it is, and whoever opens the
   expect(db.prepare("PRAGMA busy_timeout").get()).toEqual({ timeout: BUSY_TIMEOUT_MS });
   holder.close();
   db.close();
-});
+}, 8_000);

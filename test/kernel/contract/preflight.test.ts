@@ -57,6 +57,7 @@ const PASSED = "passed 4";
 const invalid = (detail: string): string => `structure contract.invalid: ${detail}`;
 const unavailable = (detail: string): string => `tools contract.tools-unavailable: ${detail}`;
 const incompatible = (detail: string): string => `profile contract.profile-incompatible: ${detail}`;
+const UNCONSTRAINED = incompatible("the profile holds neither a grammar nor a logits_mask");
 
 const OVER = "context context.over-budget: prompt and reserve need";
 const CONTEXT: readonly Row[] = [
@@ -125,6 +126,12 @@ const STRUCTURE: readonly Row[] = [
     invalid("max_output_tokens is below the minimum"),
   ],
   ["speculation", { speculativeExec: true }, {}, invalid("speculative_exec is not offered")],
+  [
+    "a summarizer",
+    { toolOutputBudget: { maxBytesPerCall: 1, truncationMarker: "", summarizerModel: "a:b" } },
+    {},
+    invalid("summarizer_model is not offered"),
+  ],
   ["strict and optional", { strictMode: true }, {}, invalid("strict_mode refuses tool_policy optional")],
   ["strict and forbidden", { strictMode: true, toolPolicy: "forbidden" }, {}, PASSED],
   ["strict and required", { strictMode: true, toolPolicy: "required" }, {}, PASSED],
@@ -202,6 +209,9 @@ const PROFILE_ROWS: readonly Row[] = [
   ["a grammar it has", { grammarProfile: "json" }, {}, PASSED],
   ["a grammar it lacks", { grammarProfile: "xml" }, {}, incompatible("the profile cannot hold grammar xml")],
   ["no grammar needed", {}, profile({ grammarProfiles: [] }), PASSED],
+  ["a grammar of one's own", { grammar: "root ::= object" }, {}, PASSED],
+  ["a grammar where none is held", { grammar: "root" }, profile({ grammarProfiles: [] }), UNCONSTRAINED],
+  ["a mask where none is held", { logitsMask: [1] }, profile({ grammarProfiles: [] }), UNCONSTRAINED],
   ["strict, required and gated, but it cannot be held to it", STRICT, profile({ holdsRequired: false }), HOLD],
   [
     "the same, but lenient",
