@@ -167,7 +167,7 @@ function progress(
   return `${kill}/${size} kills (${rate}/min), ${jobs.size} runs accepted, ${ledger.total} effects, ${operator.said.size} asked about, ${twice} twice`;
 }
 
-export function median(values: readonly number[]): number {
+function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.floor(sorted.length / 2)] ?? 0;
 }

@@ -78,7 +78,8 @@ function decide(context: CommandContext, decision: Decision["decision"]): Promis
 
 async function withAssistant(context: CommandContext, use: (assistant: Assistant) => Promise<number>): Promise<number> {
   await findExistingHome(context.home);
-  const { assistant, close } = await reachAssistant(context, nobodyToAsk);
+  // What can go on then does so at the next start: this process is about to end.
+  const { assistant, close } = await reachAssistant(context, nobodyToAsk, false);
   try {
     return await use(assistant);
   } finally {

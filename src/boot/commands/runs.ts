@@ -12,6 +12,8 @@ import { reachAssistant } from "../reach-assistant.ts";
 import { failedCheckOf, findRun, withHome } from "../read-home.ts";
 
 const MAX_LIMIT = 500;
+/** A run that is told to stop waits out what it has under way, for seconds. */
+const CANCEL_WAIT_MS = 10_000;
 
 const ls: Action = {
   summary: "list runs, newest first",
@@ -76,11 +78,16 @@ const cancel: Action = {
       output,
     } = context;
     await findExistingHome(context.home);
-    const { assistant, close } = await reachAssistant(context, nobodyToAsk);
+    const runId = asRunId(id);
+    const { assistant, isRemote, close } = await reachAssistant(context, nobodyToAsk);
     try {
-      const cancelled = await assistant.cancel(asRunId(id), "operator");
+      const cancelled = await assistant.cancel(runId, "operator");
       if (!cancelled.ok) throw new BootError(cancelled.code, cancelled.message, "See surety runs ls.");
-      output.result({ id, status: cancelled.status }, () => output.line(`${id} ${cancelled.status}, asked to stop`));
+      // Without a gateway nobody else would bring it to its end.
+      const news = isRemote ? null : await assistant.watch(runId, 0, AbortSignal.timeout(CANCEL_WAIT_MS));
+      for await (const _ of news ?? []);
+      const status = isRemote ? cancelled.status : ((await assistant.run(runId))?.status ?? cancelled.status);
+      output.result({ id, status }, () => output.line(`${id} ${status}${isRemote ? ", asked to stop" : ""}`));
       return EXIT.success;
     } finally {
       await close();

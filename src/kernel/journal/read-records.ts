@@ -75,7 +75,7 @@ function parseDocument(text: string): { readonly ok: true; readonly value: JsonV
     : { ok: false, problem: `not JSON: ${parsed.problem} at ${parsed.at}`, text, at: parsed.at };
 }
 
-export function decodeText(bytes: Uint8Array): Parsed<string> {
+function decodeText(bytes: Uint8Array): Parsed<string> {
   try {
     return { ok: true, value: strictly.decode(bytes) };
   } catch {

@@ -159,14 +159,13 @@ export class NeedleFilter {
     return symbols.length < count ? run : Math.max(0, longestEnd(set, symbols) - GRAM_SYMBOLS + 1);
   }
 
-  /** The same beyond ASCII, up to where a bypass ends, or to a character with more symbols than fit into a number. */
+  /** The same beyond ASCII, where no bypass ends, up to a character with more symbols than fit into a number. */
   #readBeyondAscii(text: string, end: number): boolean {
     const { bits, shift, enough } = this.#first.set;
     let { gram, run } = this.#first;
     let at = this.#at;
     let index = this.#index;
-    const stop = this.#bypasses.reduce((least, { to }) => Math.min(least, to), text.length);
-    while (at < end && index < stop && run < enough && (TEXT_BLOCK[at] as number) >= 0x80) {
+    while (at < end && run < enough && (TEXT_BLOCK[at] as number) >= 0x80) {
       const code = text.codePointAt(index) as number;
       const packed = this.#beyondAscii.packed(code);
       if (packed === UNPACKED) break;
