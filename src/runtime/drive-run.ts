@@ -51,6 +51,8 @@ export class RunDriver {
   #isSuspending = false;
   #hasLeft = false;
   #disarm: () => void = () => {};
+  /** When the clock wakes this run next, on its own elapsed time. */
+  #armedFor = Number.POSITIVE_INFINITY;
 
   constructor(desk: RunDesk, state: RunState) {
     const { promise, resolve } = Promise.withResolvers<Departure>();
@@ -232,13 +234,19 @@ export class RunDriver {
     }
   }
 
+  /** A timer that wakes too early looks again, so it is not moved with every step: most deadlines only go further away. */
   #arm(): void {
-    this.#disarm();
     const deadline = nextDeadline(this.#state);
-    if (deadline === null) return;
-    const { timer, atMs } = deadline;
-    const delayMs = Math.max(0, atMs - this.#elapsedMs()) + 1;
-    this.#disarm = this.#desk.ports.clock.wake(delayMs, () => this.tell({ type: "timer.fired", timer }));
+    if (deadline === null || deadline.atMs >= this.#armedFor) return;
+    this.#disarm();
+    this.#armedFor = deadline.atMs;
+    const delayMs = Math.max(0, deadline.atMs - this.#elapsedMs()) + 1;
+    this.#disarm = this.#desk.ports.clock.wake(delayMs, () => {
+      this.#armedFor = Number.POSITIVE_INFINITY;
+      const next = nextDeadline(this.#state);
+      if (next !== null && next.atMs <= this.#elapsedMs()) this.tell({ type: "timer.fired", timer: next.timer });
+      else this.#arm();
+    });
   }
 
   #dueTimer(): Answer | null {

@@ -255,8 +255,7 @@ export function openRuntime(ports: RunPorts, settings: RuntimeSettings): Runtime
       }
       // Only now: a child that a resumed run starts must not be claimed under its driver.
       for (const { lane, runId } of open) lanes.put(lane, runId, "last");
-      // Every question belongs to a run that has not ended.
-      if (open.length > 0) await approvals.sweep();
+      await approvals.sweep();
       return { resumed: open.length };
     },
     stop: async (graceMs) => {

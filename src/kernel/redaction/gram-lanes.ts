@@ -84,12 +84,13 @@ export class GramLanes {
   settle(): boolean {
     this.#unsettled = 0;
     const count = this.#count;
+    if (count === 1) return false;
     this.#count = 0;
     for (let lane = 0; lane < count; lane += 1) {
       const gram = this.#grams[lane] as number;
       const run = this.#runs[lane] as number;
       let twin = 0;
-      while (twin < this.#count && (((this.#grams[twin] as number) ^ gram) & END_OF_GRAM) !== 0) twin += 1;
+      while (twin < this.#count && !this.#goOnAlike(twin, lane)) twin += 1;
       if (twin === this.#count) this.#add(gram, run);
       else if (run > (this.#runs[twin] as number)) this.#runs[twin] = run;
     }
@@ -100,7 +101,12 @@ export class GramLanes {
   settleInTime(): void {
     if (this.#count === 1) return;
     this.#unsettled += 1;
-    if (this.#count === 2 || this.#unsettled >= GRAM_SYMBOLS) this.settle();
+    const isPair = this.#count === 2;
+    if (isPair ? this.#goOnAlike(0, 1) : this.#unsettled >= GRAM_SYMBOLS) this.settle();
+  }
+
+  #goOnAlike(lane: number, other: number): boolean {
+    return (((this.#grams[lane] as number) ^ (this.#grams[other] as number)) & END_OF_GRAM) === 0;
   }
 
   /** The last gram is looked at twice: a single wrong bit would do for a text that repeats itself. */

@@ -50,7 +50,8 @@ export function compileGrams(sources: readonly GramSource[]): GramSet {
     symbolOf,
     findable: needles.filter(({ symbols, gram }) => symbols.length >= gram),
   }));
-  const count = parts.flatMap(({ findable }) => findable).reduce((sum, { symbols }) => sum + symbols.length, 0);
+  let count = 0;
+  for (const { findable } of parts) for (const { symbols } of findable) count += symbols.length;
   const slotBits = Math.ceil(Math.log2(Math.max(1, count * BITS_PER_GRAM)));
   const shift = 32 - Math.min(MAX_SLOT_BITS, Math.max(MIN_SLOT_BITS, slotBits));
   const bits = new Int32Array(2 ** (32 - shift - 5));
@@ -88,16 +89,20 @@ function rowOf(symbols: readonly number[]): string {
 }
 
 /** How many symbols has the longest end of these, given as a row, that occurs in a needle? */
-export function longestEnd({ rows }: GramSet, symbols: string): number {
+export function longestEnd(set: GramSet, symbols: string): number {
   let length = symbols.length;
-  while (length > 0 && !rows().some((row) => row.includes(symbols.slice(-length)))) length -= 1;
+  while (length > 0 && !occurs(set, symbols.slice(-length))) length -= 1;
   return length;
 }
 
 /** The second look at one gram. */
 export function hasGram(set: GramSet, gram: number): boolean {
   const symbols = Array.from({ length: LENGTH }, (_, place) => (gram >>> (place * WIDTH)) & MAX_SYMBOL);
-  return longestEnd(set, rowOf(symbols.toReversed())) === LENGTH;
+  return !symbols.includes(LEFT_OUT) && occurs(set, rowOf(symbols.toReversed()));
+}
+
+function occurs({ rows }: GramSet, symbols: string): boolean {
+  return rows().some((row) => row.includes(symbols));
 }
 
 export function nextGram(gram: number, symbol: number): number {

@@ -103,11 +103,17 @@ export class NeedleFilter {
   #readNext(text: string, end: number): boolean {
     if (this.#bypasses.length > 0 && this.#joinBypasses()) return true;
     const byte = TEXT_BLOCK[this.#at] as number;
-    const isOneLane = this.#first.count === 1 && this.#second.count === 1;
     const entry = this.#table[byte] as number;
-    if (entry < SPECIAL) return isOneLane ? this.#readAscii(this.#asciiEnd(end)) : this.#readByLane(entry);
+    if (entry < SPECIAL) {
+      const stop = this.#asciiEnd(end);
+      return this.#isOneLane() ? this.#readAscii(stop) : this.#readAsciiByLane(stop);
+    }
     if (byte < 0x80) return this.#readSpecial(text, entry);
-    return isOneLane ? this.#readBeyondAscii(text, end) : this.#readBeyondByLane(text);
+    return this.#isOneLane() ? this.#readBeyondAscii(text, end) : this.#readBeyondByLane(text);
+  }
+
+  #isOneLane(): boolean {
+    return this.#first.count === 1 && this.#second.count === 1;
   }
 
   /** No further than where a bypass ends: up to there each character is a byte, or reading stops before. */
@@ -183,6 +189,16 @@ export class NeedleFilter {
     this.#plainFrom = at;
     this.#index = index;
     return this.#first.stand(gram, run);
+  }
+
+  /** Until there is only one reading again. */
+  #readAsciiByLane(end: number): boolean {
+    while (this.#at < end && !this.#isOneLane()) {
+      const entry = this.#table[TEXT_BLOCK[this.#at] as number] as number;
+      if (entry >= SPECIAL) return false;
+      if (this.#readByLane(entry)) return true;
+    }
+    return false;
   }
 
   #readByLane(entry: number): boolean {

@@ -81,7 +81,9 @@ export class PatternFilter {
 
   /** The end of the next three symbols that point to a clue, or a place past the end. */
   #nextFound(from: number, end: number): number {
-    const [symbols, block, groups] = [SYMBOLS, TEXT_BLOCK, this.#groupOf];
+    const symbols = SYMBOLS;
+    const block = TEXT_BLOCK;
+    const groups = this.#groupOf;
     let three = this.#three;
     let at = from;
     while (at < end) {
@@ -133,25 +135,30 @@ function matchesAt({ first, after, match, mayFollow }: SecretPattern, ahead: Loo
 }
 
 function foundClue(pattern: SecretPattern, { literal, nearest, farthest }: Clue): FoundClue {
-  const symbols = [...literal.toLowerCase()].map(symbolOf);
+  const symbols: number[] = [];
   let offset = 0;
   let rarest = 0;
-  for (let at = 0; at + 3 <= symbols.length; at += 1) {
-    const rarity = rarityOf(symbols, at);
-    if (rarity > rarest) [offset, rarest] = [at, rarity];
+  for (let at = 0; at < literal.length; at += 1) {
+    symbols.push(unitSymbol(literal.charCodeAt(at)));
+    const rarity = at < 2 ? 0 : rarityOf(symbols, at - 2);
+    if (rarity <= rarest) continue;
+    offset = at - 2;
+    rarest = rarity;
   }
   return { pattern, symbols, offset, nearest, farthest };
 }
 
 /** Of three symbols; 0 when they do not tell what was read. */
 function rarityOf(symbols: readonly number[], at: number): number {
-  const [a, b, c] = [symbols[at] as number, symbols[at + 1] as number, symbols[at + 2] as number];
-  return a * b * c === 0 ? 0 : a + b + c;
+  const first = symbols[at] as number;
+  const second = symbols[at + 1] as number;
+  const third = symbols[at + 2] as number;
+  return first * second * third === 0 ? 0 : first + second + third;
 }
 
 function threeSymbols(symbols: readonly number[], at: number): number {
-  const [a, b, c] = [symbols[at] as number, symbols[at + 1] as number, symbols[at + 2] as number];
-  return (((a << SYMBOL_BITS) | b) << SYMBOL_BITS) | c;
+  const two = ((symbols[at] as number) << SYMBOL_BITS) | (symbols[at + 1] as number);
+  return (two << SYMBOL_BITS) | (symbols[at + 2] as number);
 }
 
 function unitSymbol(unit: number): number {

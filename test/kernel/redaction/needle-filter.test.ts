@@ -51,6 +51,13 @@ describe("at the threshold", () => {
     }
   });
 
+  test("of needles that read alike the one that is found soonest stays", () => {
+    // Soft hyphens count as bytes where UTF-16 is what was written, so that fewer letters are too many.
+    const { redactText } = redactorFor([{ name: "N", value: "pass\u00adword\u00adwith\u00adsoft\u00adhyph" }]);
+    expect(redactText("<sswordwi>").text).toBe("<[REDACTED:N]>");
+    expect(redactText("<sswordw>").text).toBe("<sswordw>");
+  });
+
   test("a window of a protected text is suspected, and few that have one letter less", () => {
     const guard = compileDisclosureGuard([PROMPT]);
     for (const window of runsOf(LETTERS, WINDOW_LETTERS)) expect(guard.mayStop(window)).toBe(true);
@@ -148,6 +155,13 @@ describe("beside decorations", () => {
     ["ligatures that have many letters within tags", (word: string) => `${word}<b ﷺ ﷺ>`],
   ])("the words of a prompt are suspected: %s", (_, mark) => {
     const text = words.map(mark).join(" ");
+    expect(guard.mayStop(text)).toBe(true);
+    expect(guardAnswer(guard, text).stopped).toBe(true);
+  });
+
+  test("the words of a prompt are suspected: a target that ends like what stands before it", () => {
+    const [before, after] = [LETTERS.slice(10, 40), LETTERS.slice(40, 70)];
+    const text = `${before})](${"q".repeat(30)}${before.slice(-4)})${after}`;
     expect(guard.mayStop(text)).toBe(true);
     expect(guardAnswer(guard, text).stopped).toBe(true);
   });

@@ -77,6 +77,24 @@ describe("a rule is asked where its clue points to", () => {
   });
 });
 
+test("rules are told apart by the character before, whatever was scanned first", () => {
+  const one = compilePatterns(SECRET_PATTERNS);
+  const found = (text: string): readonly string[] => scanPatterns(one, PATTERNS_STARTED, [text], true)[1].found;
+  const values = [
+    join("sk-", "abcdefghijklmno1"),
+    join("AKIA", "IOSFODNN7EXAMPLE"),
+    join("ghp_", "0123456789abcdefghij"),
+    join("hf_", "0123456789abcdefghij0123456789"),
+    join("npm_", "0123456789abcdefghij0123456789"),
+    join("eyJhbGciOi", "J9.eyJzdWIi"),
+  ];
+  const before = Array.from({ length: 0x82 }, (_, code) => String.fromCharCode(code)).filter(
+    (c) => !/[a-z0-9]/i.test(c),
+  );
+  for (const character of before) for (const first of "abcdefghijklmnopqrstuvwxyzABCDEFGH") found(character + first);
+  for (const character of before) for (const value of values) expect(found(character + value).length).toBe(1);
+});
+
 const PIECES = [
   ...SECRET_PATTERNS.flatMap(({ sign }) => (sign instanceof RegExp ? [] : sign.map(({ literal }) => literal))),
   ...["a1B2c3D4e5F6g7H8i9J0", "AbCdEfGhIjKlMnOpQrStUvWxYz0123456789", "PRIVATE KEY-----", "-----", "123456789", "00:"],
