@@ -23,6 +23,7 @@ import {
   SYMBOL_BITS,
   slotOf,
 } from "./gram-set.ts";
+import { utf8Length } from "./secret-encodings.ts";
 import { SymbolCache, UNPACKED } from "./symbol-cache.ts";
 import { fillBlock, TEXT_BLOCK } from "./text-block.ts";
 
@@ -181,7 +182,7 @@ export class NeedleFilter {
         run = (((bits[slot >>> 5] as number) >>> slot) & 1) === 0 ? 0 : run + 1;
         if (run >= enough && this.#first.stand(gram, run)) return true;
       }
-      at += byteCount(code);
+      at += utf8Length(code);
       index += unitCount(code);
     }
     if (at === this.#at) return this.#readBeyondByLane(text);
@@ -211,7 +212,7 @@ export class NeedleFilter {
 
   #readBeyondByLane(text: string): boolean {
     const code = text.codePointAt(this.#index) as number;
-    this.#move(byteCount(code), unitCount(code));
+    this.#move(utf8Length(code), unitCount(code));
     const isEnough = this.#rules.symbolsBeyondAscii(code, false).some((symbol) => readIn(this.#first, symbol));
     this.#first.settleInTime();
     return isEnough;
@@ -282,12 +283,6 @@ function firstOf(entry: number): number {
 
 function secondOf(entry: number): number {
   return (entry >> WIDTH) & SYMBOL;
-}
-
-function byteCount(code: number): number {
-  if (code < 0x80) return 1;
-  if (code < 0x800) return 2;
-  return code < 0x10000 ? 3 : 4;
 }
 
 function unitCount(code: number): number {

@@ -42,19 +42,15 @@ const BEYOND_ASCII = 0x80;
 export const PATTERNS_STARTED: PatternState = { held: "", askAt: 0, context: "", swallowing: null };
 
 export function compilePatterns(patterns: readonly SecretPattern[]): PatternTable {
-  // One row for each ASCII character and one for all others, each made when a text has such a character.
-  const rows: (readonly SecretPattern[])[] = [];
-  const cells = new Array<readonly SecretPattern[] | undefined>((BEYOND_ASCII + 1) ** 2);
+  // A row for each ASCII character and one for all others, with as many cells: each made when a text has need of it.
+  const rows: { readonly starting: readonly SecretPattern[]; readonly cells: (readonly SecretPattern[])[] }[] = [];
   const startingWith = (code: number, previous: number): readonly SecretPattern[] => {
-    const row = Math.min(code, BEYOND_ASCII);
-    const column = Math.min(previous, BEYOND_ASCII);
-    const cell = row * (BEYOND_ASCII + 1) + column;
-    const known = cells[cell];
-    if (known !== undefined) return known;
-    rows[row] ??= patterns.filter(({ first }) => isIn(first, row));
-    const made = rows[row].filter(({ after }) => isIn(after, column));
-    cells[cell] = made;
-    return made;
+    const at = Math.min(code, BEYOND_ASCII);
+    rows[at] ??= { starting: patterns.filter(({ first }) => isIn(first, at)), cells: [] };
+    const { starting, cells } = rows[at];
+    const before = Math.min(previous, BEYOND_ASCII);
+    cells[before] ??= starting.filter(({ after }) => isIn(after, before));
+    return cells[before];
   };
   return { startingWith, filter: new PatternFilter(patterns) };
 }

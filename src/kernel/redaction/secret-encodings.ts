@@ -135,6 +135,13 @@ function addUtf8(form: number[], code: number): void {
   else form.push(0xf0 | (code >> 18), 0x80 | ((code >> 12) & 0x3f), 0x80 | ((code >> 6) & 0x3f), 0x80 | (code & 0x3f));
 }
 
+/** Of a code point, or a lone UTF-16 code unit. */
+export function utf8Length(code: number): number {
+  if (code < 0x80) return 1;
+  if (code < 0x800) return 2;
+  return code < 0x10000 ? 3 : 4;
+}
+
 /** Code points beyond the first plane as two units: so does text read, which may be cut between them. */
 export function unitwiseBytes(code: number): readonly number[] {
   const form: number[] = [];
@@ -216,20 +223,23 @@ function significant(form: readonly number[]): number[] {
  * of the whole for a shorter value.
  */
 function fewestInFragment(value: string, measure: (character: string) => number): number {
-  const characters = [...value].map((character) => ({ bytes: utf8(character).length, count: measure(character) }));
+  const sizes: number[] = [];
+  const measures: number[] = [];
   let fewest = FRAGMENT_BYTES;
   let from = 0;
   let bytes = 0;
   let count = 0;
-  for (const last of characters) {
-    bytes += last.bytes;
-    count += last.count;
-    let first = characters[from] as (typeof characters)[number];
-    while (bytes - first.bytes >= FRAGMENT_BYTES) {
-      bytes -= first.bytes;
-      count -= first.count;
+  for (const character of value) {
+    const size = utf8Length(character.codePointAt(0) as number);
+    const measured = measure(character);
+    sizes.push(size);
+    measures.push(measured);
+    bytes += size;
+    count += measured;
+    while (bytes - (sizes[from] as number) >= FRAGMENT_BYTES) {
+      bytes -= sizes[from] as number;
+      count -= measures[from] as number;
       from += 1;
-      first = characters[from] as (typeof characters)[number];
     }
     if (bytes >= FRAGMENT_BYTES) fewest = Math.min(fewest, count);
   }

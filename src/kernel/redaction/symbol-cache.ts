@@ -11,9 +11,9 @@ export const UNPACKED = -1;
 
 export class SymbolCache {
   readonly #symbolsOf: (code: number) => readonly number[];
-  /** By slot, whose symbols are there; 0 for nobody's. */
-  readonly #codes = new Int32Array(SLOTS);
-  readonly #packed = new Int32Array(SLOTS);
+  /** By slot, whose symbols are there, 0 for nobody's. Made for the first character: many texts have none. */
+  #codes = new Int32Array(0);
+  #packed = new Int32Array(0);
 
   constructor(symbolsOf: (code: number) => readonly number[]) {
     this.#symbolsOf = symbolsOf;
@@ -23,6 +23,10 @@ export class SymbolCache {
   packed(code: number): number {
     const slot = code % SLOTS;
     if (this.#codes[slot] !== code) {
+      if (this.#codes.length === 0) {
+        this.#codes = new Int32Array(SLOTS);
+        this.#packed = new Int32Array(SLOTS);
+      }
       this.#codes[slot] = code;
       this.#packed[slot] = pack(this.#symbolsOf(code));
     }
