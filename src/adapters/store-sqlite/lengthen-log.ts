@@ -9,7 +9,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { StoreError } from "../../runtime/ports/store.ts";
 import { toStoreError } from "./sqlite-failure.ts";
 
-/** As long as the log grows before it is carried over anyway. */
+/** A quiet home's log never grows beyond; under load the rest costs its double syncs once, and is then used again. */
 const LOG_BYTES = 4 * 1024 * 1024;
 const ZEROS = new Uint8Array(256 * 1024);
 const PATIENCE_MS = 20;
