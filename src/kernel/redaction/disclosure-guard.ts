@@ -175,6 +175,7 @@ class AnswerReader {
   }
 
   #joinBypasses(at: number): void {
+    if (this.#bypasses.length === 0) return;
     const [ended, open] = [this.#bypasses.filter(({ to }) => to <= at), this.#bypasses.filter(({ to }) => to > at)];
     for (const { lanes } of ended) this.#join(lanes);
     if (ended.length > 0) this.#bypasses = open;
@@ -198,7 +199,8 @@ class AnswerReader {
   #read(lanes: readonly LaneSet[], { code, length }: Reading, at: number): void {
     const [letters, base64, hex] = lanes as readonly [LaneSet, LaneSet, LaneSet];
     const folded = foldLetters(code);
-    for (const letter of folded.length === 0 ? [SKIPPED] : folded) this.hit ??= letters.read(letter, at, length);
+    if (folded.length === 0) letters.read(SKIPPED, at, length);
+    for (const letter of folded) this.hit ??= letters.read(letter, at, length);
     this.hit ??= base64.read(READINGS.base64[code] ?? FOREIGN, at, length);
     this.hit ??= hex.read(READINGS.hex[code] ?? FOREIGN, at, length);
   }

@@ -24,6 +24,8 @@ export class GramLanes {
   #count = 1;
   /** How many symbols were read since lanes last became one. */
   #unsettled = 0;
+  /** The last that was found not to be in the set. */
+  #falseGram = -1;
 
   constructor(set: GramSet) {
     this.set = set;
@@ -50,6 +52,14 @@ export class GramLanes {
     this.#runs[0] = run >= this.set.enough ? 0 : run;
     this.#count = 1;
     return isEnough;
+  }
+
+  /** Looks a second time: a single wrong bit would do for a text that repeats itself. */
+  isGram(gram: number): boolean {
+    if (gram === this.#falseGram) return false;
+    const isTrue = hasGram(this.set, gram);
+    if (!isTrue) this.#falseGram = gram;
+    return isTrue;
   }
 
   /** Reads a symbol in the lanes from `from` to before `to`. True when one of them has enough. */
@@ -109,9 +119,8 @@ export class GramLanes {
     return (((this.#grams[lane] as number) ^ (this.#grams[other] as number)) & END_OF_GRAM) === 0;
   }
 
-  /** The last gram is looked at twice: a single wrong bit would do for a text that repeats itself. */
   #isEnough(gram: number, run: number): boolean {
-    return run >= this.set.enough && hasGram(this.set, gram);
+    return run >= this.set.enough && this.isGram(gram);
   }
 
   #add(gram: number, run: number): void {

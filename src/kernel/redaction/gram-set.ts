@@ -90,9 +90,15 @@ function rowOf(symbols: readonly number[]): string {
 
 /** How many symbols has the longest end of these, given as a row, that occurs in a needle? */
 export function longestEnd(set: GramSet, symbols: string): number {
-  let length = symbols.length;
-  while (length > 0 && !occurs(set, symbols.slice(-length))) length -= 1;
-  return length;
+  let least = 0;
+  let most = symbols.length;
+  // An end of what occurs occurs itself.
+  while (least < most) {
+    const length = (least + most + 1) >> 1;
+    if (occurs(set, symbols.slice(-length))) least = length;
+    else most = length - 1;
+  }
+  return least;
 }
 
 /** The second look at one gram. */

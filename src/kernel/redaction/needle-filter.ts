@@ -14,7 +14,6 @@ import { GramLanes, type GramTracks } from "./gram-lanes.ts";
 import {
   compileGrams,
   GRAM_SYMBOLS,
-  type GramSet,
   type GramSource,
   LEFT_OUT,
   longestEnd,
@@ -24,7 +23,7 @@ import {
   slotOf,
 } from "./gram-set.ts";
 import { utf8Length } from "./secret-encodings.ts";
-import { SymbolCache, UNPACKED } from "./symbol-cache.ts";
+import { SymbolCache } from "./symbol-cache.ts";
 import { fillBlock, TEXT_BLOCK } from "./text-block.ts";
 
 export interface FilterView {
@@ -151,22 +150,25 @@ export class NeedleFilter {
     }
     this.#index += at - this.#at;
     this.#at = at;
-    const isEnough = this.#first.stand(gram1, run1 < enough1 ? run1 : this.#trueRun(this.#first.set, run1, 0));
-    return this.#second.stand(gram2, run2 < enough2 ? run2 : this.#trueRun(this.#second.set, run2, WIDTH)) || isEnough;
+    const isEnough = this.#first.stand(gram1, run1 < enough1 ? run1 : this.#trueRun(this.#first, gram1, run1, 0));
+    return (
+      this.#second.stand(gram2, run2 < enough2 ? run2 : this.#trueRun(this.#second, gram2, run2, WIDTH)) || isEnough
+    );
   }
 
   /** So many grams in a row seem to be in the set. Are they of one needle? Only what was read in one way can tell. */
-  #trueRun(set: GramSet, run: number, width: number): number {
-    const count = set.enough + GRAM_SYMBOLS - 1;
+  #trueRun(lanes: GramLanes, gram: number, run: number, width: number): number {
+    if (!lanes.isGram(gram)) return 0;
+    const count = lanes.set.enough + GRAM_SYMBOLS - 1;
     let symbols = "";
     for (let at = this.#at - 1; at >= this.#plainFrom && symbols.length < count; at -= 1) {
       const symbol = ((this.#table[TEXT_BLOCK[at] as number] as number) >> width) & SYMBOL;
       if (symbol !== NONE) symbols = String.fromCharCode(symbol) + symbols;
     }
-    return symbols.length < count ? run : Math.max(0, longestEnd(set, symbols) - GRAM_SYMBOLS + 1);
+    return symbols.length < count ? run : longestEnd(lanes.set, symbols) - GRAM_SYMBOLS + 1;
   }
 
-  /** The same beyond ASCII, where no bypass ends, up to a character with more symbols than fit into a number. */
+  /** The same beyond ASCII, where no bypass ends. */
   #readBeyondAscii(text: string, end: number): boolean {
     const { bits, shift, enough } = this.#first.set;
     let { gram, run } = this.#first;
@@ -174,18 +176,16 @@ export class NeedleFilter {
     let index = this.#index;
     while (at < end && run < enough && (TEXT_BLOCK[at] as number) >= 0x80) {
       const code = text.codePointAt(index) as number;
-      const packed = this.#beyondAscii.packed(code);
-      if (packed === UNPACKED) break;
-      for (let rest = packed; rest !== 0; rest >>>= WIDTH) {
-        gram = nextGram(gram, rest & SYMBOL);
+      const symbols = this.#beyondAscii.symbols(code);
+      for (let place = 0; place < symbols.length; place += 1) {
+        gram = nextGram(gram, symbols[place] as number);
         const slot = slotOf(gram, shift);
         run = (((bits[slot >>> 5] as number) >>> slot) & 1) === 0 ? 0 : run + 1;
-        if (run >= enough && this.#first.stand(gram, run)) return true;
+        if (run >= enough && this.#first.isGram(gram)) return true;
       }
       at += utf8Length(code);
       index += unitCount(code);
     }
-    if (at === this.#at) return this.#readBeyondByLane(text);
     this.#at = at;
     this.#plainFrom = at;
     this.#index = index;
@@ -213,9 +213,9 @@ export class NeedleFilter {
   #readBeyondByLane(text: string): boolean {
     const code = text.codePointAt(this.#index) as number;
     this.#move(utf8Length(code), unitCount(code));
-    const isEnough = this.#rules.symbolsBeyondAscii(code, false).some((symbol) => readIn(this.#first, symbol));
+    for (const symbol of this.#beyondAscii.symbols(code)) if (readIn(this.#first, symbol)) return true;
     this.#first.settleInTime();
-    return isEnough;
+    return false;
   }
 
   #readSpecial(text: string, entry: number): boolean {

@@ -127,12 +127,17 @@ export function significantLength(value: string): number {
   return significant(utf8(withoutInvisible(value))).length;
 }
 
-/** Adds a code point, or a lone UTF-16 code unit, as the bytes of UTF-8. */
+/** A code point, or a lone UTF-16 code unit, as the bytes of UTF-8. */
+function bytesOf(code: number): readonly number[] {
+  if (code < 0x80) return [code];
+  if (code < 0x800) return [0xc0 | (code >> 6), 0x80 | (code & 0x3f)];
+  if (code < 0x10000) return [0xe0 | (code >> 12), 0x80 | ((code >> 6) & 0x3f), 0x80 | (code & 0x3f)];
+  return [0xf0 | (code >> 18), 0x80 | ((code >> 12) & 0x3f), 0x80 | ((code >> 6) & 0x3f), 0x80 | (code & 0x3f)];
+}
+
 function addUtf8(form: number[], code: number): void {
   if (code < 0x80) form.push(code);
-  else if (code < 0x800) form.push(0xc0 | (code >> 6), 0x80 | (code & 0x3f));
-  else if (code < 0x10000) form.push(0xe0 | (code >> 12), 0x80 | ((code >> 6) & 0x3f), 0x80 | (code & 0x3f));
-  else form.push(0xf0 | (code >> 18), 0x80 | ((code >> 12) & 0x3f), 0x80 | ((code >> 6) & 0x3f), 0x80 | (code & 0x3f));
+  else form.push(...bytesOf(code));
 }
 
 /** Of a code point, or a lone UTF-16 code unit. */
@@ -144,9 +149,9 @@ export function utf8Length(code: number): number {
 
 /** Code points beyond the first plane as two units: so does text read, which may be cut between them. */
 export function unitwiseBytes(code: number): readonly number[] {
+  if (code < 0x10000) return bytesOf(code);
   const form: number[] = [];
-  if (code < 0x10000) addUtf8(form, code);
-  else addUnitwise(form, String.fromCodePoint(code));
+  addUnitwise(form, String.fromCodePoint(code));
   return form;
 }
 

@@ -1,40 +1,33 @@
 /**
- * The symbols of a character, as one number: what `symbolsOf` says, remembered for the characters met last, since a
- * text has few different ones.
+ * The symbols of a character, as `symbolsOf` has them, remembered for the characters met last, since a text has few
+ * different ones.
  */
-import { LEFT_OUT, MAX_SYMBOL } from "./gram-set.ts";
+import { LEFT_OUT } from "./gram-set.ts";
 
 const SLOTS = 4096;
-const MAX_PACKED = 5;
-/** More symbols than fit into a number. */
-export const UNPACKED = -1;
+
+interface Remembered {
+  readonly code: number;
+  readonly symbols: readonly number[];
+}
 
 export class SymbolCache {
   readonly #symbolsOf: (code: number) => readonly number[];
-  /** By slot, whose symbols are there, 0 for nobody's. Made for the first character: many texts have none. */
-  #codes = new Int32Array(0);
-  #packed = new Int32Array(0);
+  /** Made for the first character: many texts have none that is asked about. */
+  #slots: (Remembered | undefined)[] | null = null;
 
   constructor(symbolsOf: (code: number) => readonly number[]) {
     this.#symbolsOf = symbolsOf;
   }
 
-  /** The first symbol in the lowest bits, zeros after the last. */
-  packed(code: number): number {
+  /** Without those that are left out. */
+  symbols(code: number): readonly number[] {
+    this.#slots ??= new Array<Remembered | undefined>(SLOTS);
     const slot = code % SLOTS;
-    if (this.#codes[slot] !== code) {
-      if (this.#codes.length === 0) {
-        this.#codes = new Int32Array(SLOTS);
-        this.#packed = new Int32Array(SLOTS);
-      }
-      this.#codes[slot] = code;
-      this.#packed[slot] = pack(this.#symbolsOf(code));
-    }
-    return this.#packed[slot] as number;
+    const known = this.#slots[slot];
+    if (known?.code === code) return known.symbols;
+    const symbols = this.#symbolsOf(code).filter((symbol) => symbol !== LEFT_OUT);
+    this.#slots[slot] = { code, symbols };
+    return symbols;
   }
-}
-
-function pack(symbols: readonly number[]): number {
-  const kept = symbols.filter((symbol) => symbol !== LEFT_OUT);
-  return kept.length > MAX_PACKED ? UNPACKED : kept.reduceRight((sum, symbol) => sum * (MAX_SYMBOL + 1) + symbol, 0);
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { foldLetters } from "../../../src/kernel/redaction/fold-letters.ts";
-import { SymbolCache, UNPACKED } from "../../../src/kernel/redaction/symbol-cache.ts";
+import { SymbolCache } from "../../../src/kernel/redaction/symbol-cache.ts";
 
 const folded = (text: string): string =>
   [...text].map((character) => String.fromCharCode(...foldLetters(character.codePointAt(0) as number))).join("");
@@ -25,26 +25,19 @@ describe("letters", () => {
   });
 });
 
-describe("packed symbols", () => {
+describe("remembered symbols", () => {
   const symbolsOf = (code: number): readonly number[] =>
     Array.from({ length: code % 8 }, (_, at) => 1 + ((code + at) % 63));
-  const unpacked = (packed: number): readonly number[] => {
-    const symbols: number[] = [];
-    for (let rest = packed; rest !== 0; rest >>>= 6) symbols.push(rest & 63);
-    return symbols;
-  };
 
   test("are those of the character, also when another had its place", () => {
     const cache = new SymbolCache(symbolsOf);
     for (const code of [0x80, 0x1080, 0x80, 0x81, 0x2081, 0x85, 0x86, 0x87, 0x10ffff, 0x85, 0x1085, 0x80]) {
-      const symbols = symbolsOf(code);
-      expect(cache.packed(code)).toBe(cache.packed(code));
-      if (symbols.length > 5) expect(cache.packed(code)).toBe(UNPACKED);
-      else expect(unpacked(cache.packed(code))).toEqual(symbols);
+      expect(cache.symbols(code)).toEqual(symbolsOf(code));
+      expect(cache.symbols(code)).toEqual(symbolsOf(code));
     }
   });
 
   test("do without what is left out", () => {
-    expect(unpacked(new SymbolCache(() => [0, 63, 0, 1, 0]).packed(0x80))).toEqual([63, 1]);
+    expect(new SymbolCache(() => [0, 63, 0, 1, 0]).symbols(0x80)).toEqual([63, 1]);
   });
 });
