@@ -18,12 +18,18 @@ import type { ModelBackend, PromptMessage } from "../src/runtime/ports/model-bac
 import type { Toolbox } from "../src/runtime/ports/toolbox.ts";
 import type { ChatRequestBody } from "../test/loopback/openai-server.ts";
 
+/** Nothing is deleted or edited here. */
+const BESIDE = { annex: "/nonexistent", clock: systemClock };
+
 export type Loop = (turns: number) => Promise<void>;
 
 export async function transportLoop(baseUrl: string, workspace: string, opening: ChatRequestBody): Promise<Loop> {
   const profile = PROFILES["native-tools"];
   const backend = openaiChat({ baseUrl: new URL(baseUrl), apiKey: () => null, profile, clock: systemClock });
-  const toolbox = createToolbox(fsTools(await openWorkspace(workspace)), { clock: systemClock, onDefect: fail });
+  const toolbox = createToolbox(fsTools(await openWorkspace(workspace), BESIDE), {
+    clock: systemClock,
+    onDefect: fail,
+  });
   const system = opening.messages.filter(({ role }) => role === "system");
   return async (turns) => {
     const messages: PromptMessage[] = [

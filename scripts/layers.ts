@@ -57,6 +57,9 @@ export const BUNDLED_PACKAGES: readonly string[] = [
   "eventsource-parser",
   "zod",
   "json5",
+  "htmlparser2",
+  "ipaddr.js",
+  "ignore",
 ];
 
 export function layerOf(file: string): string | undefined {

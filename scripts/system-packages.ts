@@ -5,9 +5,12 @@
 import { spawnSync } from "node:child_process";
 
 /** What each is for, by the package that brings it. */
-const NEEDED = [{ program: "strace", package: "strace", purpose: "makes the gateway's system calls fail (F2, F4)" }];
+const NEEDED = [
+  { program: "strace", package: "strace", purpose: "makes the gateway's system calls fail (F2, F4)" },
+  { program: "bwrap", package: "bubblewrap", purpose: "contains the commands of shell.exec" },
+];
 
-const missing = NEEDED.filter(({ program }) => spawnSync(program, ["-V"]).error !== undefined);
+const missing = NEEDED.filter(({ program }) => spawnSync(program, ["--version"]).error !== undefined);
 const mayInstall = process.getuid?.() === 0 && spawnSync("apt-get", ["--version"]).error === undefined;
 
 for (const { package: name, purpose } of missing) {

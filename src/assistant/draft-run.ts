@@ -209,7 +209,8 @@ async function remember({ store }: DraftingSettings, sessionId: SessionId): Prom
     const { messageRef } = (JSON.parse(accepted) as Acceptance).event;
     return answerRef === null ? [] : [{ messageRef, answerRef }];
   });
-  const bodies = await store.readBodies(turns.flatMap(({ messageRef, answerRef }) => [messageRef, answerRef]));
+  const refs = turns.flatMap(({ messageRef, answerRef }) => [messageRef, answerRef]);
+  const bodies = await store.readBodies(sessionId, refs);
   const remembered: Said[] = [];
   let chars = 0;
   for (const { messageRef, answerRef } of turns.toReversed()) {

@@ -57,23 +57,25 @@ export function createRunViews({ store, summarize, signing, artifactPath }: RunV
 
   const record = async (run: StoredRun): Promise<RunRecord> => {
     const { entries } = await readWholeJournal(store, run.runId);
-    const bodies = await readBodiesOf(store, entries);
+    const bodies = await readBodiesOf(store, run, entries);
     const shown = runRecord(entries, particularsOf(run), (ref) => bodies.get(ref)?.text ?? null);
     // Sealed without a last entry of its own: its journal did not replay.
     if (run.outcome === null || shown.outcome !== null) return shown;
     return { ...shown, status: terminalStatus(run.outcome), outcome: run.outcome, reason: run.reason };
   };
 
-  const rows = async (runs: readonly StoredRun[]): Promise<readonly RunRecord[]> => {
-    const endings = await Promise.all(runs.map((run) => (isEscalated(run) ? endingOf(store, run) : null)));
-    const answers = runs.flatMap(({ answerRef }) => (answerRef === null ? [] : [answerRef]));
-    const escalations = endings.flatMap((ending) => (ending === null ? [] : [ending]));
-    const bodies = await readBodiesOf(store, escalations, answers);
-    const lookup: Lookup = (ref) => bodies.get(ref)?.text ?? null;
-    const row = async (run: StoredRun, at: number): Promise<RunRecord> => {
-      const { outcome, ended } = run;
+  const rows = (runs: readonly StoredRun[]): Promise<readonly RunRecord[]> => {
+    const row = async (run: StoredRun): Promise<RunRecord> => {
+      const { outcome, ended, answerRef } = run;
       if (outcome === null || ended === null) return { ...(await record(run)), trace: NO_TRACE };
-      const ending = endings[at] ?? null;
+      const ending = isEscalated(run) ? await endingOf(store, run) : null;
+      const bodies = await readBodiesOf(
+        store,
+        run,
+        ending === null ? [] : [ending],
+        answerRef === null ? [] : [answerRef],
+      );
+      const lookup: Lookup = (ref) => bodies.get(ref)?.text ?? null;
       const said = ending === null ? textOf(run.answerRef, lookup) : answerOf(ending, lookup);
       return endedRow(particularsOf(run), { ...run, outcome, ended }, said ?? "");
     };
@@ -86,7 +88,7 @@ export function createRunViews({ store, summarize, signing, artifactPath }: RunV
     bundle: async (run) => {
       const { entries } = await readWholeJournal(store, run.runId);
       const contract = parseJson(run.contract);
-      const bodies = await readBodiesOf(store, entries);
+      const bodies = await readBodiesOf(store, run, entries);
       const made = makeBundle({ contract: contract.ok ? contract.value : null, entries, bodies, ...signing });
       return made.ok ? made : { ok: false, code: "conflict", message: made.problem };
     },

@@ -22,6 +22,8 @@ export interface Home {
   readonly lockDatabase: string;
   /** The sandbox root, unless the config names another. */
   readonly workspace: string;
+  /** What the file tools keep for themselves: the trash, and what repeated edits must know. */
+  readonly annex: string;
   readonly agentsDirectory: string;
   readonly logsDirectory: string;
 }
@@ -79,6 +81,7 @@ function homeAt(directory: string): Home {
     database: join(directory, "surety.db"),
     lockDatabase: join(directory, "lock.db"),
     workspace: join(directory, "workspace"),
+    annex: join(directory, "annex"),
     agentsDirectory: join(directory, "agents"),
     logsDirectory: join(directory, "logs"),
   };

@@ -64,7 +64,7 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
   try {
     const signing = await loadSigningKey(home, random);
     const workspace = await openWorkspace(config.tools.workspace ?? home.workspace);
-    const toolbox = createToolbox([...fsTools(workspace), ...(options.moreTools ?? [])], {
+    const toolbox = createToolbox([...fsTools(workspace, { annex: home.annex, clock }), ...(options.moreTools ?? [])], {
       clock,
       onDefect: (error) => onDefect("tool", error),
     });

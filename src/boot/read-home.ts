@@ -50,10 +50,13 @@ export async function withHome<Result>(
 /** The tools as they describe themselves and their results. None of them is to be run: the workspace was not opened. */
 export function describedTools({ home, streams }: CommandContext): Pick<Toolbox, "tools" | "summarize"> {
   const report = defectReporter(streams);
-  return createToolbox(fsTools({ root: home.workspace, traversal: "paths" }), {
-    clock: systemClock,
-    onDefect: (error) => report("tool", error),
-  });
+  return createToolbox(
+    fsTools({ root: home.workspace, traversal: "paths" }, { annex: home.annex, clock: systemClock }),
+    {
+      clock: systemClock,
+      onDefect: (error) => report("tool", error),
+    },
+  );
 }
 
 export async function findRun({ store }: ReadableHome, id: string): Promise<StoredRun> {

@@ -131,8 +131,13 @@ export class Approvals {
     // People who look often look at nothing: that needs no database.
     if (this.#knowsAll && this.#armedFor === Number.POSITIVE_INFINITY) return [];
     const approvals = await store.pendingApprovals(page);
-    const bodies = await store.readBodies(approvals.map(({ planRef }) => planRef));
-    return approvals.map((approval) => ({ ...approval, shown: bodies.get(approval.planRef)?.text ?? "[erased]" }));
+    return Promise.all(
+      approvals.map(async (approval) => {
+        const { sessionId, planRef } = approval;
+        const plan = (await store.readBodies(sessionId, [planRef])).get(planRef);
+        return { ...approval, shown: plan?.text ?? "[erased]" };
+      }),
+    );
   }
 
   /** Denies what has expired and looks again when the next one will. */

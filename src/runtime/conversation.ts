@@ -16,7 +16,6 @@ import {
   skippedOutcome,
 } from "../kernel/journal/views/call-outcome.ts";
 import { escapeMarkers } from "../kernel/protocol/escape-markers.ts";
-import type { AgentMessage } from "../kernel/vocabulary/message.ts";
 import type { PromptMessage } from "./ports/model-backend.ts";
 
 /** Arguments and results stay what they were: only the new entries of a turn are looked at. */
@@ -67,17 +66,16 @@ export class Conversation {
     }
   }
 
+  /** What was erased since is shown as that: that something was said remains. */
   #spoken(result: Extract<Entry, { kind: "INFER" }>["result"]): readonly PromptMessage[] {
     if (result?.type !== "model.answered" || result.messageRef === null) return [];
-    const message = readOwn(textOf(result.messageRef, this.#lookup)) as AgentMessage | string;
-    // Erased since: that something was said remains.
-    if (typeof message === "string") return [{ role: "assistant", content: message, toolCalls: [] }];
-    const toolCalls = message.toolCalls.map(({ id, name, arguments: args }) => ({
-      id,
-      tool: name,
-      argumentsText: JSON.stringify(args),
+    const content = textOf(result.textRef, this.#lookup) ?? "";
+    const toolCalls = result.calls.map(({ callId, tool, argsRef }) => ({
+      id: callId,
+      tool,
+      argumentsText: this.#lookup(argsRef) ?? "{}",
     }));
-    return [{ role: "assistant", content: message.content, toolCalls }];
+    return [{ role: "assistant", content, toolCalls }];
   }
 
   #resultMessage({ callId, tool }: DecidedCall, outcome: CallOutcome): PromptMessage {

@@ -9,13 +9,13 @@
  * D4. A parked run leaves: it holds no worker, no lane and no memory. What it waits for starts it again.
  * D5. When the store refuses, nothing more is performed: what is on disk decides how the run goes on.
  */
-import type { Answer, Entry } from "../kernel/journal/entry.ts";
+import type { Answer } from "../kernel/journal/entry.ts";
 import type { RunEvent } from "../kernel/journal/event.ts";
 import type { Command } from "../kernel/machine/command.ts";
 import { nextDeadline } from "../kernel/machine/deadline.ts";
 import { dispatchCommand, effectsInDoubt, outstandingCommands } from "../kernel/machine/outstanding.ts";
 import type { RunState } from "../kernel/machine/state.ts";
-import { step } from "../kernel/machine/step.ts";
+import { type StepResult, step } from "../kernel/machine/step.ts";
 import { isParked } from "../kernel/machine/waiting.ts";
 import { canonicalJson } from "../kernel/vocabulary/canonical-json.ts";
 import { hashBytes } from "../kernel/vocabulary/hash.ts";
@@ -40,7 +40,9 @@ export class RunDriver {
   readonly #mailbox: Answer[] = [];
   /** What this life of the process has set about, by `commandKey`. */
   readonly #begun = new Set<string>();
-  readonly #underWay = new Set<AbortController>();
+  /** How many commands are being performed, and how all of them are stopped. */
+  #underWay = 0;
+  #stopping = new AbortController();
   readonly #startedMs: number;
   readonly #elapsedBefore: number;
   #state: RunState;
@@ -65,7 +67,7 @@ export class RunDriver {
       if (this.#hasLeft) return;
       this.#hasLeft = true;
       this.#disarm();
-      for (const controller of this.#underWay) controller.abort();
+      this.#stopping.abort();
       resolve(departure);
     };
   }
@@ -125,7 +127,7 @@ export class RunDriver {
   async #drain(): Promise<void> {
     for (let next = this.#takeMail(); next !== null; next = this.#takeMail()) await this.#hear(next);
     if (this.#isSuspending && effectsInDoubt(this.#state).length === 0) this.#leave("suspended");
-    if (isParked(this.#state) && this.#underWay.size === 0) this.#leave("parked");
+    if (isParked(this.#state) && this.#underWay === 0) this.#leave("parked");
   }
 
   #hasMail(): boolean {
@@ -154,19 +156,21 @@ export class RunDriver {
     const { ports } = this.#desk;
     const before = this.#state;
     const event = { ...answer, ts: timestampOf(ports.clock.nowMs()), elapsedMs: this.#elapsedMs() } as RunEvent;
-    const { state, entries, commands, defect } = step(before, event);
+    const stepped = step(before, event);
+    const { state, entries, commands, defect } = stepped;
     if (defect !== null) ports.onDefect(defect.errorId, defect.error);
     this.#state = state;
     this.#desk.conversation.hear(entries);
-    if (!(await this.#makeDurable(before, entries, commands))) return;
+    if (!(await this.#makeDurable(before, stepped))) return;
     this.#arm();
     this.#performAll(commands);
   }
 
   /** False when the store refused, and the run has been left. */
-  async #makeDurable(before: RunState, entries: readonly Entry[], commands: readonly Command[]): Promise<boolean> {
+  async #makeDurable(before: RunState, stepped: StepResult): Promise<boolean> {
     const { ports, observer } = this.#desk;
-    const { writes, urgency, reserving } = writesFor(this.#desk, before, this.#state, entries, commands);
+    const { entries } = stepped;
+    const { writes, urgency, reserving } = writesFor(this.#desk, before, stepped);
     if (writes.length === 0) return true;
     const committed = ports.store.commit(writes, urgency).then((result) => {
       if (reserving !== null && result.spend?.granted) this.#desk.account.grant(reserving);
@@ -211,20 +215,20 @@ export class RunDriver {
   }
 
   #attend(work: (signal: AbortSignal) => Promise<readonly Answer[]>): void {
-    const controller = new AbortController();
-    this.#underWay.add(controller);
-    work(controller.signal)
+    this.#underWay += 1;
+    work(this.#stopping.signal)
       .then((answers) => this.#mailbox.push(...answers))
       .catch((error: unknown) => (error instanceof StoreError ? this.#lost(error) : this.#failed(error)))
       .finally(() => {
-        this.#underWay.delete(controller);
+        this.#underWay -= 1;
         this.#work();
       });
   }
 
   /** Ends what the run no longer waits for, and asks what it still waits for to come to an end. */
   #stopWork(): void {
-    for (const controller of this.#underWay) controller.abort();
+    this.#stopping.abort();
+    this.#stopping = new AbortController();
     const { phase } = this.#state;
     for (const call of phase.at === "OBSERVE" ? phase.inFlight : []) {
       if (call.child === null) continue;

@@ -188,7 +188,7 @@ export class RunHands {
       return null;
     }
     const { entries } = await readWholeJournal(ports.store, runId);
-    const bodies = await readBodiesOf(ports.store, entries);
+    const bodies = await readBodiesOf(ports.store, child, entries);
     return childFinished(
       command,
       state,
@@ -223,10 +223,14 @@ function failedBefore({ attempt }: CommandOf<"call-model">, code: string): Answe
 
 function pause({ clock }: RunPorts, delayMs: number, signal: AbortSignal): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
-  const callOff = clock.wake(delayMs, resolve);
-  signal.addEventListener("abort", () => {
+  const stop = (): void => {
     callOff();
     resolve();
+  };
+  const callOff = clock.wake(delayMs, () => {
+    signal.removeEventListener("abort", stop);
+    resolve();
   });
+  signal.addEventListener("abort", stop, { once: true });
   return promise;
 }

@@ -11,7 +11,7 @@ import { parseLine } from "../kernel/journal/journal-lines.ts";
 import { foldRun } from "../kernel/machine/fold.ts";
 import type { RunState } from "../kernel/machine/state.ts";
 import { Defect } from "../kernel/vocabulary/defect.ts";
-import type { BodyRef, RunId } from "../kernel/vocabulary/identifiers.ts";
+import type { BodyRef, Hash, RunId } from "../kernel/vocabulary/identifiers.ts";
 import { parseJson } from "../kernel/vocabulary/parse-json.ts";
 import type { Store, StoredRun } from "./ports/store.ts";
 
@@ -34,10 +34,23 @@ export async function readWholeJournal(store: Store, runId: RunId): Promise<Jour
   }
 }
 
-export function contractOf({ contract }: Pick<StoredRun, "contract">): ExecutionContract {
+/** By their hashes, which cover all of them: most runs of an agent have the same one. */
+const openedContracts = new Map<Hash, ExecutionContract>();
+const MAX_OPENED_CONTRACTS = 64;
+
+export function contractOf({
+  contract,
+  contractHash,
+}: Pick<StoredRun, "contract" | "contractHash">): ExecutionContract {
+  const known = openedContracts.get(contractHash);
+  if (known !== undefined) return known;
   const parsed = parseJson(contract);
   const opened = parsed.ok ? openContract(parsed.value) : parsed;
-  if (!opened.ok) throw new Defect("the store holds a contract that cannot be opened");
+  if (!opened.ok || opened.contract.contractHash !== contractHash) {
+    throw new Defect("the store holds a contract that cannot be opened");
+  }
+  if (openedContracts.size >= MAX_OPENED_CONTRACTS) openedContracts.clear();
+  openedContracts.set(contractHash, opened.contract);
   return opened.contract;
 }
 
@@ -57,8 +70,9 @@ export async function restoreRun(store: Store, run: StoredRun): Promise<Restored
 /** The bodies a journal names, and others besides. */
 export function readBodiesOf(
   store: Store,
+  { sessionId }: Pick<StoredRun, "sessionId">,
   entries: readonly Entry[],
   others: readonly BodyRef[] = [],
 ): Promise<ReadonlyMap<BodyRef, Body>> {
-  return store.readBodies([...new Set([...entries.flatMap(refsOf), ...others])]);
+  return store.readBodies(sessionId, [...new Set([...entries.flatMap(refsOf), ...others])]);
 }

@@ -7,12 +7,11 @@
  * W3. In the transaction of the end: the seal, with what lists show of it, the ledger's entry and the settled money.
  */
 import type { Entry, EntryOf } from "../kernel/journal/entry.ts";
-import { toLine } from "../kernel/journal/journal-lines.ts";
 import { digestOf } from "../kernel/journal/views/state-digest.ts";
 import { isHarmless } from "../kernel/machine/call-promise.ts";
-import type { Command } from "../kernel/machine/command.ts";
 import { snapshotOf } from "../kernel/machine/snapshot.ts";
 import type { RunState } from "../kernel/machine/state.ts";
+import type { StepResult } from "../kernel/machine/step.ts";
 import { estimateTokens } from "./estimate-tokens.ts";
 import type { Write } from "./ports/store.ts";
 import type { RunDesk } from "./run-desk.ts";
@@ -29,9 +28,7 @@ type WritingDesk = Pick<RunDesk, "run" | "shelf" | "account" | "hands">;
 export function writesFor(
   desk: WritingDesk,
   before: RunState,
-  after: RunState,
-  entries: readonly Entry[],
-  commands: readonly Command[],
+  { state: after, entries, lines, commands }: StepResult,
 ): StepWrites {
   const acts = commands.some(({ type }) => type === "run-tool" || type === "spawn-child");
   const isBarrier = acts || commands.some(({ type }) => type === "finish") || hasSideEffectReported(before, entries);
@@ -47,7 +44,8 @@ export function writesFor(
       runId,
       epoch,
       after: { seq, hash },
-      entries: entries.map((entry) => ({ hash: entry.hash, line: toLine(entry) })),
+      lines,
+      head: after.chain.hash,
     },
     ...entries.flatMap((entry) => consequencesOf(desk, before, after, entry)),
     ...reservation,

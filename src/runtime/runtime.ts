@@ -174,7 +174,7 @@ export function openRuntime(ports: RunPorts, settings: RuntimeSettings): Runtime
 
   const seat = async (run: StoredRun, { entries, state }: Restored): Promise<RunDriver> => {
     const acceptance = readAcceptance(run.accepted);
-    const bodies = await readBodiesOf(store, entries, openingRefs(acceptance));
+    const bodies = await readBodiesOf(store, run, entries, openingRefs(acceptance));
     const shelf = new BodyShelf(ports.random, bodies);
     const opening = openingMessages(acceptance, settings.systemText, (ref) => shelf.read(ref));
     const conversation = new Conversation(opening, (ref) => shelf.read(ref));

@@ -63,8 +63,8 @@ async function spoil({ store }: Trial, runId: RunId): Promise<void> {
   const after = await store.headOf(runId);
   if (run === null || after === null) throw new Error("nothing to spoil");
   const hash = hashBytes("spoilt");
-  const entries = [{ hash, line: JSON.stringify({ hash, seq: after.seq + 1 }) }];
-  await store.commit([{ type: "append-entries", runId, epoch: run.epoch, after, entries }], "barrier");
+  const lines = [JSON.stringify({ hash, seq: after.seq + 1 })];
+  await store.commit([{ type: "append-entries", runId, epoch: run.epoch, after, lines, head: hash }], "barrier");
 }
 
 describe("a list of runs", () => {

@@ -279,7 +279,7 @@ export function describeStoreContract(name: string, open: () => Promise<OpenedSt
         await barrier(journal.append(2));
         await barrier(first);
         expect(await store.readEntries(runId, 0, 100)).toEqual(journal.lines);
-        const longer = { ...first, entries: [...first.entries, { hash: hashOf("x"), line: "{}" }] };
+        const longer = { ...first, lines: [...first.lines, "{}"], head: hashOf("x") };
         await expectRefused(barrier(longer), "store.fenced");
       });
 
@@ -313,7 +313,10 @@ export function describeStoreContract(name: string, open: () => Promise<OpenedSt
         const bodies = ["", "plain", "zero\u0000inside", "emoji 🜁 and ü", "x".repeat(300_000)].map(newBody);
         await barrier({ type: "put-bodies", sessionId, bodies });
         const missing = newBody("never written");
-        const found = await store.readBodies([...bodies, missing].map(({ ref }) => ref));
+        const found = await store.readBodies(
+          sessionId,
+          [...bodies, missing].map(({ ref }) => ref),
+        );
         expect([...found]).toEqual(bodies.map(({ ref, salt, text }) => [ref, { salt, text }]));
       });
 
@@ -322,7 +325,15 @@ export function describeStoreContract(name: string, open: () => Promise<OpenedSt
         const body = newBody("first");
         await barrier({ type: "put-bodies", sessionId, bodies: [body] });
         await barrier({ type: "put-bodies", sessionId, bodies: [{ ...body, text: "second" }] });
-        expect((await store.readBodies([body.ref])).get(body.ref)?.text).toBe("first");
+        expect((await store.readBodies(sessionId, [body.ref])).get(body.ref)?.text).toBe("first");
+      });
+
+      test("are a session's own", async () => {
+        const { sessionId } = await insertRun();
+        const other = await insertRun();
+        const body = newBody("mine");
+        await barrier({ type: "put-bodies", sessionId, bodies: [body] });
+        expect((await store.readBodies(other.sessionId, [body.ref])).size).toBe(0);
       });
     });
 
@@ -654,7 +665,7 @@ export function describeStoreContract(name: string, open: () => Promise<OpenedSt
         expect(store.homeId).toBe(homeId);
         expect(await store.ledgerHead()).toEqual(head);
         expect(await store.readEntries(runId, 0, 10)).toEqual(journal.lines);
-        expect((await store.readBodies([body.ref])).get(body.ref)?.text).toBe("kept");
+        expect((await store.readBodies(sessionId, [body.ref])).get(body.ref)?.text).toBe("kept");
         expect(await store.findApproval(approval.id)).toEqual(approval);
         await expectRefused(barrier(journal.append(1, 3)), "store.fenced");
       });
@@ -710,7 +721,7 @@ function prepareCommit(plan: CommitPlan, taken: RunId) {
   const bad = plan.fault === null ? [] : [faultyWrite(plan.fault, taken, sessionId)];
   return {
     plan,
-    traces: { runId, bodyRef: body.ref },
+    traces: { runId, sessionId, bodyRef: body.ref },
     writes: [...good.slice(0, plan.at), ...bad, ...good.slice(plan.at)],
   };
 }
@@ -735,13 +746,13 @@ function faultyWrite(fault: Fault, taken: RunId, sessionId: ReturnType<typeof as
 /** How many of a commit's four traces are there. */
 async function countTraces(
   store: Store,
-  { runId, bodyRef }: ReturnType<typeof prepareCommit>["traces"],
+  { runId, sessionId, bodyRef }: ReturnType<typeof prepareCommit>["traces"],
 ): Promise<number> {
   const ledger = await wholeLedger(store);
   const traces = [
     (await store.findRun(runId)) !== null,
     (await store.readEntries(runId, 0, 10)).length === 2,
-    (await store.readBodies([bodyRef])).size === 1,
+    (await store.readBodies(sessionId, [bodyRef])).size === 1,
     ledger.some(({ data }) => "runId" in data && data.runId === runId),
   ];
   return traces.filter(Boolean).length;

@@ -98,14 +98,14 @@ export class SampleJournal {
 
   append(count: number, epoch = 0): Extract<Write, { type: "append-entries" }> {
     const after = this.head;
-    const entries = Array.from({ length: count }, () => {
+    const lines = Array.from({ length: count }, () => {
       const prev = this.#head;
       this.#head = hashOf(`${prev} ${fresh("entry")}`);
       const line = JSON.stringify({ hash: this.#head, prev, run_id: this.runId });
       this.lines.push(line);
-      return { hash: this.#head, line };
+      return line;
     });
-    return { type: "append-entries", runId: this.runId, epoch, after, entries };
+    return { type: "append-entries", runId: this.runId, epoch, after, lines, head: this.#head };
   }
 }
 

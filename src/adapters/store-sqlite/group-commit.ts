@@ -5,6 +5,7 @@
  * G2. Nothing is reported before the sync that covers it.
  * G3. What throws failed for the medium's sake, and is never tried again.
  * G4. Where another process held the database too long, nothing was begun, so nothing is lost by trying again.
+ * G5. What another connection has written since makes void all that is remembered here.
  */
 import type { DatabaseSync } from "node:sqlite";
 import type { WriteApplier } from "./apply-writes.ts";
@@ -16,6 +17,7 @@ export class GroupCommit {
   readonly #db: DatabaseSync;
   readonly #prepare: Prepare;
   readonly #applier: WriteApplier;
+  #seenVersion: unknown = null;
 
   constructor(db: DatabaseSync, prepare: Prepare, applier: WriteApplier) {
     this.#db = db;
@@ -32,6 +34,7 @@ export class GroupCommit {
       return { commits: commits.length, refused: commits.map((_, at) => ({ at, failure })), spend: [] };
     }
     try {
+      this.#forgetWhatOthersChanged();
       const report = this.#applyAll(commits);
       this.#prepare("COMMIT").run();
       return report;
@@ -40,6 +43,12 @@ export class GroupCommit {
       if (this.#db.isTransaction) this.#db.exec("ROLLBACK");
       throw error;
     }
+  }
+
+  #forgetWhatOthersChanged(): void {
+    const version = this.#prepare("PRAGMA data_version").get()?.["data_version"];
+    if (version !== this.#seenVersion) this.#applier.forget();
+    this.#seenVersion = version;
   }
 
   #applyAll(commits: Commits): BatchReport {

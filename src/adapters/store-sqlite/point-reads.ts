@@ -50,11 +50,17 @@ export function headOf(prepare: Prepare, runId: RunId): ReturnType<typeof journa
   return run === null ? null : journalHead(prepare, run);
 }
 
-export function readBodies(prepare: Prepare, refs: readonly BodyRef[]): ReadonlyMap<BodyRef, Body> {
-  const query = prepare("SELECT salt, text FROM bodies WHERE ref = ?");
+export function readBodies(
+  prepare: Prepare,
+  sessionId: SessionId,
+  refs: readonly BodyRef[],
+): ReadonlyMap<BodyRef, Body> {
   const found = new Map<BodyRef, Body>();
+  const session = prepare("SELECT position FROM sessions WHERE id = ?").get(sessionId)?.["position"];
+  if (session === undefined) return found;
+  const query = prepare("SELECT salt, text FROM bodies WHERE session = ? AND ref = ?");
   for (const ref of refs) {
-    const row = query.get(toBytes(ref));
+    const row = query.get(Number(session), toBytes(ref));
     if (row !== undefined) found.set(ref, { salt: toHex(row["salt"] as Uint8Array), text: String(row["text"]) });
   }
   return found;

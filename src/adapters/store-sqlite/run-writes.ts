@@ -53,23 +53,17 @@ export function insertRun(
 }
 
 export function appendEntries(prepare: Prepare, heads: RunHeads, write: WriteOf<"append-entries">): void {
-  const { runId, epoch, after, entries } = write;
+  const { runId, epoch, after, lines } = write;
   const head = heads.get(runId);
   if (head.epoch !== epoch) throw fenced();
   if (head.seq !== after.seq || head.hash !== after.hash) {
     if (isRepeat(prepare, head, write)) return;
     throw fenced();
   }
-  const last = entries.at(-1);
-  if (last === undefined) return;
-  const seq = after.seq + entries.length;
-  appendLines(
-    prepare,
-    head.run,
-    seq,
-    entries.map(({ line }) => line),
-  );
-  heads.set(runId, { ...head, seq, hash: last.hash });
+  if (lines.length === 0) return;
+  const seq = after.seq + lines.length;
+  appendLines(prepare, head.run, seq, lines);
+  heads.set(runId, { ...head, seq, hash: write.head });
 }
 
 export function claimRun(prepare: Prepare, heads: RunHeads, { runId, epoch }: WriteOf<"claim-run">): void {
@@ -143,10 +137,10 @@ function requireNew({ changes }: { readonly changes: number | bigint }): void {
 }
 
 /** Lines hold their hashes and the one before, so equal lines stand on equal heads. */
-function isRepeat(prepare: Prepare, head: RunHead, { after, entries }: WriteOf<"append-entries">): boolean {
-  if (entries.length === 0 || after.seq + entries.length > head.seq) return false;
-  const stored = linesAfter(prepare, head.run, after.seq, entries.length);
-  return entries.every(({ line }, index) => line === stored[index]);
+function isRepeat(prepare: Prepare, head: RunHead, { after, lines }: WriteOf<"append-entries">): boolean {
+  if (lines.length === 0 || after.seq + lines.length > head.seq) return false;
+  const stored = linesAfter(prepare, head.run, after.seq, lines.length);
+  return lines.every((line, index) => line === stored[index]);
 }
 
 function fenced(): StoreError {

@@ -8,6 +8,7 @@
  *     fill the same page instead of one each.
  * M3. What a list shows is found by an index of exactly that list, and its total stands in `run_counts`: neither costs
  *     more with ten thousand ended runs than with ten.
+ *     A ref is random: the session before it in its index keeps what is written together on one page.
  * M4. A status is a number by its place in RUN_STATUSES; what has ended comes last.
  */
 import type { DatabaseSync } from "node:sqlite";
@@ -57,9 +58,9 @@ const MIGRATIONS: readonly string[] = [
   ) STRICT;
   CREATE UNIQUE INDEX appends_by_run ON appends (run, last_seq);
   CREATE TABLE bodies (
-    position INTEGER PRIMARY KEY, ref BLOB NOT NULL UNIQUE, session INTEGER NOT NULL, salt BLOB NOT NULL,
-    text TEXT NOT NULL
+    position INTEGER PRIMARY KEY, ref BLOB NOT NULL, session INTEGER NOT NULL, salt BLOB NOT NULL, text TEXT NOT NULL
   ) STRICT;
+  CREATE UNIQUE INDEX bodies_by_session ON bodies (session, ref);
 
   CREATE TABLE approvals (
     position INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, run INTEGER NOT NULL, session_id TEXT NOT NULL,

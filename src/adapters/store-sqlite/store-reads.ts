@@ -60,7 +60,7 @@ export function storeReads(reading: Reading, homeId: string, list: ReadingList):
     readEntries: (runId, after, limit) =>
       reading.read((prepare) => readEntries(prepare, runId, counted(after), counted(limit))),
     headOf: (runId) => reading.read((prepare) => headOf(prepare, runId)),
-    readBodies: (refs) => reading.read((prepare) => readBodies(prepare, refs)),
+    readBodies: (sessionId, refs) => reading.read((prepare) => readBodies(prepare, sessionId, refs)),
     approvalsOf: (runId) => reading.read((prepare) => approvalsOf(prepare, runId)),
     findApproval: (id) => reading.read((prepare) => findApproval(prepare, id)),
     ledgerHead: () => reading.read((prepare) => ledgerHead(prepare, homeId)),

@@ -15,6 +15,12 @@ export function failureOf(error: unknown): Failure {
   return { code: "defect", message: known instanceof Error ? known.message : String(known) };
 }
 
+/** Of what concerns the medium, so everybody: damage keeps its name, everything else means that nothing can be written. */
+export function mediumFailureOf(error: unknown): Failure {
+  const { code, message } = failureOf(error);
+  return { code: code === "store.corrupt" ? code : "store.unavailable", message };
+}
+
 export function errorOf({ code, message }: Failure): Error {
   return code === "defect" ? new Defect(message) : new StoreError(code, message);
 }

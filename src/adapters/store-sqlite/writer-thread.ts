@@ -1,28 +1,30 @@
 /**
- * The store's end of the writer thread: gathers commits, sends them, and hears how they ended.
+ * Where commits are gathered: sends them to the writer thread, or, if there is but one to wait for, does them here.
  *
  * T1. What is committed in one turn of the event loop, or while a message is unanswered, travels in one message: the
  *     more runs go on at once, the more of them share a sync. A lazy commit waits for the next barrier, or for
  *     LAZY_FLUSH_MS; nothing overtakes it.
  * T2. After the medium failed nothing is sent any more: all that is unanswered, and all that comes, is refused.
- * T3. The log is carried over into the database when nothing was committed for a while.
+ * T3. The log is carried over into the database when nothing was committed for a while, or very much was.
  * T4. The thread lives, and keeps the process alive, from the start to the end of `close`.
  */
 import { Worker } from "node:worker_threads";
 import type { Clock } from "../../runtime/ports/clock.ts";
 import { type CommitResult, LAZY_FLUSH_MS, StoreError, type Write } from "../../runtime/ports/store.ts";
+import type { InPlaceWriter } from "./in-place-writer.ts";
 import { closedError } from "./store-reads.ts";
-import { errorOf } from "./thread-failure.ts";
+import { errorOf, mediumFailureOf } from "./thread-failure.ts";
 import { workerFile } from "./worker-file.ts";
-import type { BatchReport, WriterReply, WriterRequest, WriterSetup } from "./writer-messages.ts";
+import type { BatchReport, Commits, WriterReply, WriterRequest, WriterSetup } from "./writer-messages.ts";
 
 interface Waiting {
   resolve(result: CommitResult): void;
   reject(error: Error): void;
 }
 
-/** About two megabytes of log. */
+/** About two megabytes of log, and about ten. */
 const CHECKPOINT_AFTER_COMMITS = 64;
+const CHECKPOINT_AT_LATEST = 1500;
 const IDLE_MS = 500;
 
 const NOTHING_RESERVED: CommitResult = { spend: null };
@@ -30,10 +32,14 @@ const NOTHING_RESERVED: CommitResult = { spend: null };
 export class WriterThread {
   readonly #clock: Clock;
   readonly #worker: Worker;
+  readonly #here: InPlaceWriter | null;
   readonly #listeners: ((error: Error) => void)[] = [];
   /** Sent and unsent, in the order in which they were given. */
   readonly #waiting: Waiting[] = [];
   #unsent: (readonly Write[])[] = [];
+  /** How many of the unsent somebody waits for, and how many it were when something was last sent. */
+  #barriers = 0;
+  #lastBarriers = 0;
   /** Something is to be sent: at the end of this turn of the event loop, or when the last message is answered. */
   #isDue = false;
   #isUnanswered = false;
@@ -47,8 +53,9 @@ export class WriterThread {
   #hasExited = false;
 
   /** `code` is the thread's program; tests give one that fails. */
-  constructor(setup: WriterSetup, clock: Clock, code: URL = workerFile("writer-worker")) {
+  constructor(setup: WriterSetup, clock: Clock, here: InPlaceWriter | null, code: URL = workerFile("writer-worker")) {
     this.#clock = clock;
+    this.#here = here;
     this.#worker = new Worker(code, { workerData: setup, name: "store-writer", env: {} });
     this.#worker.on("message", (reply: WriterReply) => this.#hear(reply));
     this.#worker.on("error", (error) => this.#break(gone(error)));
@@ -61,8 +68,10 @@ export class WriterThread {
       if (refusal !== null) return reject(refusal);
       this.#unsent.push(writes);
       this.#waiting.push({ resolve, reject });
-      if (urgency === "barrier") this.#sendSoon();
-      else this.#cancelLazy ??= this.#clock.wake(LAZY_FLUSH_MS, () => this.#sendSoon());
+      if (urgency === "barrier") {
+        this.#barriers += 1;
+        this.#sendSoon();
+      } else this.#cancelLazy ??= this.#clock.wake(LAZY_FLUSH_MS, () => this.#sendSoon());
     });
   }
 
@@ -79,6 +88,7 @@ export class WriterThread {
       if (this.#hasExited) return this.#onClosed();
       this.#send();
       this.#cancelCheckpoint?.();
+      this.#here?.close();
       this.#post("close");
     });
     return this.#closing;
@@ -102,11 +112,31 @@ export class WriterThread {
     if (this.#unsent.length === 0) return;
     const commits = this.#unsent;
     this.#unsent = [];
-    this.#isUnanswered = true;
-    this.#post(commits);
+    const report = this.#isAlone() ? this.#commitHere(commits) : null;
+    this.#lastBarriers = this.#barriers;
+    this.#barriers = 0;
+    if (report !== null) this.#settle(report);
+    else if (this.#refusal === null) this.#post(commits);
+  }
+
+  /** Where more than one run is at work, they share syncs, and the main thread has other things to do meanwhile. */
+  #isAlone(): boolean {
+    return !this.#isUnanswered && this.#closing === null && this.#barriers <= 1 && this.#lastBarriers <= 1;
+  }
+
+  /** Null when the thread is to do it. */
+  #commitHere(commits: Commits): BatchReport | null {
+    try {
+      return this.#here?.commit(commits) ?? null;
+    } catch (error) {
+      this.#here?.close();
+      this.#break(errorOf(mediumFailureOf(error)));
+      return null;
+    }
   }
 
   #post(request: WriterRequest): void {
+    if (typeof request !== "string") this.#isUnanswered = true;
     this.#worker.postMessage(request);
   }
 
@@ -134,6 +164,11 @@ export class WriterThread {
 
   #checkpointWhenIdle(commits: number): void {
     this.#uncheckpointed += commits;
+    if (this.#uncheckpointed >= CHECKPOINT_AT_LATEST) {
+      this.#uncheckpointed = 0;
+      this.#post("checkpoint");
+      return;
+    }
     if (this.#uncheckpointed < CHECKPOINT_AFTER_COMMITS || this.#cancelCheckpoint !== null) return;
     const seen = this.#uncheckpointed;
     this.#cancelCheckpoint = this.#clock.wake(IDLE_MS, () => {

@@ -1,17 +1,14 @@
 /**
- * The writer thread: the only one that changes the database.
+ * The writer thread: changes the database, unless a lone commit is over sooner on the main thread (in-place-writer.ts).
  *
  * T1. While one transaction is synced the next commits gather, and go in one transaction after it.
  * T2. The log is carried over when the store says that nobody is waiting, and emptied when the store closes.
  */
-import type { DatabaseSync } from "node:sqlite";
 import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import { Defect } from "../../kernel/vocabulary/defect.ts";
-import { WriteApplier } from "./apply-writes.ts";
-import { connectWriter, preparing } from "./connection.ts";
-import { GroupCommit } from "./group-commit.ts";
 import { lengthenLog } from "./lengthen-log.ts";
-import { type Failure, failureOf } from "./thread-failure.ts";
+import { openWriting, type Writing } from "./open-writing.ts";
+import { type Failure, failureOf, mediumFailureOf } from "./thread-failure.ts";
 import type { Commits, WriterReply, WriterRequest, WriterSetup } from "./writer-messages.ts";
 
 if (parentPort === null) throw new Defect("the writer runs as a thread only");
@@ -36,13 +33,11 @@ function reply(message: WriterReply): void {
   port.postMessage(message);
 }
 
-function open(): { readonly db: DatabaseSync; readonly group: GroupCommit } | null {
+function open(): Writing | null {
   try {
-    const db = connectWriter(setup.file, setup.busyTimeoutMs);
-    if (setup.maxPages !== null) db.exec(`PRAGMA max_page_count = ${setup.maxPages}`);
-    lengthenLog(db, setup.file, setup.busyTimeoutMs);
-    const prepare = preparing(db);
-    return { db, group: new GroupCommit(db, prepare, new WriteApplier(prepare, setup.homeId)) };
+    const opened = openWriting(setup);
+    lengthenLog(opened.db, setup.file, setup.busyTimeoutMs);
+    return opened;
   } catch (error) {
     reply({ type: "broken", failure: failureOf(error) });
     return null;
@@ -69,11 +64,9 @@ function checkpoint(): void {
 }
 
 function fail(error: unknown): void {
-  const { code, message } = failureOf(error);
-  const failure: Failure = { code: code === "store.corrupt" ? code : "store.unavailable", message };
   writing?.db.close();
   writing = null;
-  reply({ type: "broken", failure });
+  reply({ type: "broken", failure: mediumFailureOf(error) });
 }
 
 function close(): void {

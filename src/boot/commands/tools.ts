@@ -107,5 +107,8 @@ async function performCall(context: CommandContext): Promise<number> {
 async function openToolbox({ home, streams }: CommandContext, config: Config): Promise<Toolbox> {
   const workspace = await openWorkspace(config.tools.workspace ?? home.workspace);
   const report = defectReporter(streams);
-  return createToolbox(fsTools(workspace), { clock: systemClock, onDefect: (error) => report("tool", error) });
+  return createToolbox(fsTools(workspace, { annex: home.annex, clock: systemClock }), {
+    clock: systemClock,
+    onDefect: (error) => report("tool", error),
+  });
 }

@@ -20,11 +20,19 @@ export interface Body {
 export const SALT_PATTERN = "^[0-9a-f]{32}$";
 
 const UTF8 = new TextEncoder();
+const SALT_BYTES = 16;
+/** Most bodies are short: they are hashed where they are encoded, without a copy of their own. */
+const DESK = new Uint8Array(16_384);
 
 export function bodyRef(salt: Uint8Array, text: string): BodyRef {
   // UTF-8 has no lone surrogates: written as U+FFFD, two texts would share one ref.
   if (!text.isWellFormed()) throw new Defect("body: a text with a lone surrogate");
-  return asBodyRef(hashBytes(joinBytes(salt, UTF8.encode(text))));
+  if (salt.length !== SALT_BYTES || 3 * text.length > DESK.length - SALT_BYTES) {
+    return asBodyRef(hashBytes(joinBytes(salt, UTF8.encode(text))));
+  }
+  DESK.set(salt);
+  const { written } = UTF8.encodeInto(text, DESK.subarray(SALT_BYTES));
+  return asBodyRef(hashBytes(DESK.subarray(0, SALT_BYTES + written)));
 }
 
 export function isBodyOf(ref: BodyRef, { salt, text }: Body): boolean {

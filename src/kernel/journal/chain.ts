@@ -3,12 +3,15 @@
  *
  * K1. actionHash = H({v, run_id, seq, ts, elapsed_ms, step_id, kind, actor, labels, decided}); resultHash = H(result).
  * K2. H_0 = H(contract_hash), so an entry cannot be moved under another contract.
- * K3. `appendEntry` is the only way an entry comes to be.
+ * K3. `writeEntry` is the only way an entry comes to be. Its line is made of the texts that were hashed: nothing is
+ *     written twice, for writing takes longer than hashing.
  */
 import type { ExecutionContract } from "../contract/contract.ts";
-import { hashCanonical, hashWire } from "../vocabulary/hash.ts";
+import { quote } from "../vocabulary/canonical-json.ts";
+import { hashBytes, hashCanonical, hashWire } from "../vocabulary/hash.ts";
 import type { Hash, RunId } from "../vocabulary/identifiers.ts";
 import type { Labels } from "../vocabulary/labels.ts";
+import { canonicalWire } from "../vocabulary/spelling.ts";
 import { type DecidedOf, type EntryKind, type EntryOf, type Result, STATE_OF } from "./entry.ts";
 
 /** The version of the entry format; under every action hash. */
@@ -53,21 +56,54 @@ export function startChain(runId: RunId, contract: ExecutionContract): ChainHead
   };
 }
 
-export function appendEntry<K extends EntryKind>(head: ChainHead, draft: EntryDraft<K>): EntryOf<K> {
-  const unlinked = {
-    ...draft,
-    runId: head.runId,
-    seq: head.seq + 1,
-    state: STATE_OF[draft.kind],
-    contractHash: head.contractHash,
-    adapterVersion: head.adapterVersion,
-    modelProfileId: head.modelProfileId,
-    modelFingerprint: head.modelFingerprint,
-    prev: head.hash,
+export interface WrittenEntry<K extends EntryKind> {
+  readonly entry: EntryOf<K>;
+  /** What `toLine` of it says. */
+  readonly line: string;
+}
+
+export function writeEntry<K extends EntryKind>(head: ChainHead, draft: EntryDraft<K>): WrittenEntry<K> {
+  const { runId, contractHash, adapterVersion, modelProfileId, modelFingerprint, hash: prev } = head;
+  const { result } = draft;
+  const seq = head.seq + 1;
+  const state = STATE_OF[draft.kind];
+  const texts = {
+    decided: canonicalWire(draft.decided),
+    labels: canonicalWire(draft.labels),
+    result: result === null ? NO_RESULT : canonicalWire(result),
   };
-  const actionHash = hashAction(unlinked);
-  const resultHash = hashResult(draft.result);
-  return { ...unlinked, actionHash, resultHash, hash: hashLink({ ...unlinked, actionHash, resultHash }) };
+  const actionHash = hashBytes(actionText(runId, seq, draft, texts));
+  const resultHash = result === null ? NO_RESULT_HASH : hashBytes(texts.result);
+  const link = { prev, contractHash, state, actionHash, resultHash, adapterVersion, modelProfileId, modelFingerprint };
+  const entry: EntryOf<K> = { ...draft, ...link, runId, seq, hash: hashLink(link) };
+  return { entry, line: lineText(entry, texts) };
+}
+
+const NO_RESULT = "null";
+const NO_RESULT_HASH = hashBytes(NO_RESULT);
+
+interface Texts {
+  readonly decided: string;
+  readonly labels: string;
+  readonly result: string;
+}
+
+/** What `hashAction` hashes. Members stand in the order of RFC 8785, here and below: spelled out, they need no sorting. */
+function actionText(runId: RunId, seq: number, draft: EntryDraft<EntryKind>, { decided, labels }: Texts): string {
+  const { actor, elapsedMs, kind, stepId, ts } = draft;
+  return `{"actor":${quote(actor)},"decided":${decided},"elapsed_ms":${elapsedMs},"kind":"${kind}","labels":${labels},\
+"run_id":${quote(runId)},"seq":${seq},"step_id":${quote(stepId)},"ts":${quote(ts)},"v":${ENTRY_FORMAT}}`;
+}
+
+/** What `toLine` writes. */
+function lineText(entry: EntryOf<EntryKind>, { decided, labels, result }: Texts): string {
+  const { actionHash, actor, adapterVersion, contractHash, elapsedMs, hash, kind } = entry;
+  const { modelFingerprint, modelProfileId, prev, resultHash, runId, seq, state, stepId, ts } = entry;
+  return `{"action_hash":"${actionHash}","actor":${quote(actor)},"adapter_version":${quote(adapterVersion)},\
+"contract_hash":"${contractHash}","decided":${decided},"elapsed_ms":${elapsedMs},"hash":"${hash}","kind":"${kind}",\
+"labels":${labels},"model_fingerprint":${quote(modelFingerprint)},"model_profile_id":${quote(modelProfileId)},\
+"prev":"${prev}","result":${result},"result_hash":"${resultHash}","run_id":${quote(runId)},"seq":${seq},\
+"state":"${state}","step_id":${quote(stepId)},"ts":${quote(ts)}}`;
 }
 
 export function advance(head: ChainHead, entry: { readonly seq: number; readonly hash: Hash }): ChainHead {
@@ -100,15 +136,11 @@ type Link = Pick<
   | "modelFingerprint"
 >;
 
-export function hashLink(entry: Link): Hash {
-  return hashCanonical([
-    entry.prev,
-    entry.contractHash,
-    entry.state,
-    entry.actionHash,
-    entry.resultHash,
-    entry.adapterVersion,
-    entry.modelProfileId,
-    entry.modelFingerprint,
-  ]);
+export function hashLink(link: Link): Hash {
+  const { prev, contractHash, state, actionHash, resultHash } = link;
+  const { adapterVersion, modelProfileId, modelFingerprint } = link;
+  return hashBytes(
+    `[${quote(prev)},${quote(contractHash)},${quote(state)},${quote(actionHash)},${quote(resultHash)},\
+${quote(adapterVersion)},${quote(modelProfileId)},${quote(modelFingerprint)}]`,
+  );
 }

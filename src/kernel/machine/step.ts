@@ -29,6 +29,8 @@ export interface StepResult {
   readonly state: RunState;
   readonly commands: readonly Command[];
   readonly entries: readonly Entry[];
+  /** The entries as the journal holds them. */
+  readonly lines: readonly string[];
   /** What went wrong in our own code, for the log; the journal names it by its id only. */
   readonly defect: { readonly errorId: string; readonly error: unknown } | null;
 }
@@ -46,7 +48,7 @@ export function step(state: RunState, event: RunEvent): StepResult {
 function work(state: RunState, event: RunEvent): Turn {
   if (!isRunEvent(event)) throw new Defect(`not an event: ${event.type}`);
   let moved = isForAnotherStep(state, event) ? null : hear(beginTurn(state, event), event);
-  if (moved === null) return { state, commands: [], entries: [] };
+  if (moved === null) return { state, commands: [], entries: [], lines: [] };
   let at: MachineState = state.phase.at;
   while (moved.move !== null) {
     if (!isEdge(at, moved.move.to)) throw new Defect(`no edge from ${at} to ${moved.move.to}`);

@@ -4,7 +4,7 @@
  * T1. `record` is the only way an entry is made: it quotes what was heard, links the chain and clears `heard`.
  * T2. A state names the next one as data (`Move`); `step.ts` walks the moves. So no state file imports another.
  */
-import { advance, appendEntry } from "../journal/chain.ts";
+import { advance, writeEntry } from "../journal/chain.ts";
 import type { DecidedOf, Entry, EntryKind, InferMode, Result } from "../journal/entry.ts";
 import type { ProposedCall, RunEvent } from "../journal/event.ts";
 import type { FailureReason } from "../vocabulary/failures.ts";
@@ -17,6 +17,8 @@ export interface Turn {
   readonly state: RunState;
   readonly commands: readonly Command[];
   readonly entries: readonly Entry[];
+  /** The entries as the journal holds them. */
+  readonly lines: readonly string[];
 }
 
 /** How a turn of the loop ended, as COMMIT must judge it. */
@@ -66,7 +68,7 @@ export interface Moved {
 
 export function beginTurn(state: RunState, event: RunEvent): Turn {
   const heard = [...state.heard, event];
-  return { state: { ...state, heard, ts: event.ts, elapsedMs: event.elapsedMs }, commands: [], entries: [] };
+  return { state: { ...state, heard, ts: event.ts, elapsedMs: event.elapsedMs }, commands: [], entries: [], lines: [] };
 }
 
 export function update(turn: Turn, change: Partial<RunState>): Turn {
@@ -99,7 +101,7 @@ export function record<K extends EntryKind>(
   const { state } = turn;
   const { result = null, actor = "system" } = options;
   const heard = state.heard.filter((event) => event !== result);
-  const entry = appendEntry(state.chain, {
+  const { entry, line } = writeEntry(state.chain, {
     kind,
     ts: state.ts,
     elapsedMs: state.elapsedMs,
@@ -108,11 +110,12 @@ export function record<K extends EntryKind>(
     labels: state.labels,
     decided: (QUOTES_EVENTS[kind] ? { ...decided, heard } : decided) as DecidedOf<K>,
     result: untimed(result),
-  }) as Entry;
+  });
   return {
     ...turn,
     state: { ...state, heard: [], chain: advance(state.chain, entry) },
-    entries: [...turn.entries, entry],
+    entries: [...turn.entries, entry as Entry],
+    lines: [...turn.lines, line],
   };
 }
 

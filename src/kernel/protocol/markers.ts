@@ -14,6 +14,7 @@ export const MARKERS = [TOOL_CALLS_BEGIN, TOOL_CALLS_END, NOTES_BEGIN, NOTES_END
 export type Marker = (typeof MARKERS)[number];
 
 const MARKER = new RegExp(`(${MARKERS.join("|")})`);
+const BRACKET = "<".charCodeAt(0);
 const LONGEST_OPEN = Math.max(...MARKERS.map((marker) => marker.length)) - 1;
 
 export interface MarkedText {
@@ -35,6 +36,8 @@ export function splitAtMarkers(text: string): MarkedText {
 /** How many characters at the end of `text` could still become a marker. */
 export function openMarkerLength(text: string): number {
   for (let length = Math.min(LONGEST_OPEN, text.length); length > 0; length -= 1) {
+    // Nearly every character can be passed over without a slice: markers begin with a bracket.
+    if (text.charCodeAt(text.length - length) !== BRACKET) continue;
     const tail = text.slice(text.length - length);
     if (MARKERS.some((marker) => marker.length > length && marker.startsWith(tail))) return length;
   }

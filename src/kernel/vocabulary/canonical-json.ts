@@ -17,6 +17,9 @@ const MAX_REMEMBERED_KEYS = 16_384;
 /** Characters that cannot stand in a JSON string as they are, and surrogates, which may be lone. */
 const NEEDS_CARE = /["\\\u0000-\u001f\ud800-\udfff]/;
 
+/** Up to this length, looking at each character is faster than asking the expression. */
+const LOOKED_THROUGH = 80;
+
 /** How keys are written, and below which of them the keys are other people's and stay as they are. */
 export interface KeySpelling {
   readonly rename: (key: string) => string;
@@ -126,8 +129,17 @@ export function canonicalWriter({ rename, opaque }: KeySpelling): Writer {
   return (value) => append("", value, 0);
 }
 
-function quote(text: string): string {
-  if (!NEEDS_CARE.test(text)) return `"${text}"`;
+export function quote(text: string): string {
+  if (isPlain(text)) return `"${text}"`;
   if (!text.isWellFormed()) throw new Defect("canonical JSON: a string with a lone surrogate is not JSON");
   return JSON.stringify(text);
+}
+
+function isPlain(text: string): boolean {
+  if (text.length > LOOKED_THROUGH) return !NEEDS_CARE.test(text);
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code < 0x20 || code === 0x22 || code === 0x5c || code >= 0xd800) return false;
+  }
+  return true;
 }

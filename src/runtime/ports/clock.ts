@@ -8,6 +8,14 @@ export interface Clock {
   wake(delayMs: number, callback: () => void): () => void;
 }
 
+let lastMs = Number.NaN;
+let lastTimestamp = "";
+
+/** Many things happen in one millisecond, and spelling it out costs as much as hashing an entry. */
 export function timestampOf(ms: number): string {
-  return new Date(ms).toISOString();
+  if (ms !== lastMs) {
+    lastTimestamp = new Date(ms).toISOString();
+    lastMs = ms;
+  }
+  return lastTimestamp;
 }

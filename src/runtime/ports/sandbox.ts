@@ -9,7 +9,7 @@
  */
 
 export interface SandboxCommand {
-  /** The output of each is the input of the next. Executables are real paths. */
+  /** The output of each is the input of the next. Executables are real paths; `argv[0]` is what it was called by. */
   readonly stages: readonly { readonly executable: string; readonly argv: readonly string[] }[];
   /** Of the whole command; its root is all of the home file system that can be seen, at the same path. */
   readonly workspace: { readonly root: string; readonly isWritable: boolean };
@@ -43,5 +43,24 @@ export interface SandboxWatcher {
 export interface Sandbox {
   /** The properties that do not hold here, each with what to do about it; empty when a command may run. Tried once. */
   check(): Promise<readonly string[]>;
+  /** Rejects with a `SandboxError`; with the signal's reason when it had aborted before anything was started. */
   run(command: SandboxCommand, watcher: SandboxWatcher): Promise<SandboxResult>;
+}
+
+export type SandboxErrorCode =
+  /** Nothing of the command ran: another directory has taken the place of the planned one. */
+  | "sandbox.moved"
+  /** Nothing of the command ran: the sandbox could not be made. */
+  | "sandbox.unavailable"
+  /** It may have run: its end was never seen. */
+  | "sandbox.failed";
+
+/** Every way a sandbox refuses; the message says what to do. */
+export class SandboxError extends Error {
+  override readonly name = "SandboxError";
+  readonly code: SandboxErrorCode;
+  constructor(code: SandboxErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
 }

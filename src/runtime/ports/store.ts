@@ -135,8 +135,9 @@ export type Write =
       readonly epoch: number;
       /** The head these entries stand on: the hash of entry `seq`, of 0 the chain's beginning. */
       readonly after: { readonly seq: number; readonly hash: Hash };
-      /** Canonical lines of the entries that follow, with their hashes. */
-      readonly entries: readonly { readonly hash: Hash; readonly line: string }[];
+      /** Canonical lines of the entries that follow, and the hash of the last. */
+      readonly lines: readonly string[];
+      readonly head: Hash;
     }
   /** A body that is there already is left as it is. */
   | {
@@ -265,7 +266,8 @@ export interface Store {
   /** The last entry of a run; null before the first. */
   headOf(runId: RunId): Promise<{ readonly seq: number; readonly hash: Hash } | null>;
   /** Those that are there: what is missing was erased. */
-  readBodies(refs: readonly BodyRef[]): Promise<ReadonlyMap<BodyRef, Body>>;
+  /** Those of one session that are there. */
+  readBodies(sessionId: SessionId, refs: readonly BodyRef[]): Promise<ReadonlyMap<BodyRef, Body>>;
   approvalsOf(runId: RunId): Promise<readonly StoredApproval[]>;
   findApproval(id: ApprovalId): Promise<StoredApproval | null>;
 

@@ -2,7 +2,7 @@
 import { afterEach, expect, test } from "vitest";
 import { checkIntegrity } from "../../../src/adapters/store-sqlite/check-database.ts";
 import { toLedgerLine, verifyLedger } from "../../../src/kernel/journal/ledger.ts";
-import { asBodyRef, asRunId } from "../../../src/kernel/vocabulary/identifiers.ts";
+import { asBodyRef, asRunId, asSessionId } from "../../../src/kernel/vocabulary/identifiers.ts";
 import type { Store } from "../../../src/runtime/ports/store.ts";
 import { startChild } from "./child-process.ts";
 import { temporaryHome } from "./temporary-home.ts";
@@ -32,7 +32,7 @@ async function expectWhole(store: Store, reported: readonly string[]): Promise<v
     const [runId = "", seq = "", ref = ""] = line.split(" ");
     const head = await store.headOf(asRunId(runId));
     expect(head?.seq).toBeGreaterThanOrEqual(Number(seq));
-    expect((await store.readBodies([asBodyRef(ref)])).size).toBe(1);
+    expect((await store.readBodies(asSessionId(runId.replace("run_", "ses_")), [asBodyRef(ref)])).size).toBe(1);
   }
   const { runs } = await store.listRuns({ limit: 1000, offset: 0 });
   let expectedLedger = runs.length;

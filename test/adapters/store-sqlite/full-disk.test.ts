@@ -83,5 +83,12 @@ async function expectKept(
   store: Store,
   kept: readonly { readonly ref: ReturnType<typeof newBody>["ref"] }[],
 ): Promise<void> {
-  expect((await store.readBodies(kept.map(({ ref }) => ref))).size).toBe(kept.length);
+  expect(
+    (
+      await store.readBodies(
+        SESSION,
+        kept.map(({ ref }) => ref),
+      )
+    ).size,
+  ).toBe(kept.length);
 }

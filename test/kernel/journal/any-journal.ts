@@ -1,15 +1,15 @@
-/** Journals built with `appendEntry` alone: chains and formats are right, what they tell need not make sense. */
+/** Journals built with `writeEntry` alone: chains and formats are right, what they tell need not make sense. */
 import fc from "fast-check";
 import { DEFAULT_TERMS } from "../../../src/kernel/contract/default-terms.ts";
 import { sealContract } from "../../../src/kernel/contract/seal-contract.ts";
 import {
   advance,
-  appendEntry,
   type EntryDraft,
   hashAction,
   hashLink,
   hashResult,
   startChain,
+  writeEntry,
 } from "../../../src/kernel/journal/chain.ts";
 import {
   DecidedSchemas,
@@ -45,7 +45,7 @@ export function chainOf(drafts: readonly AnyDraft[], runId = RUN_ID, contract = 
   const entries: Entry[] = [];
   let head = startChain(runId, contract);
   for (const draft of drafts) {
-    const entry = appendEntry(head, draft) as Entry;
+    const entry = writeEntry(head, draft).entry as Entry;
     entries.push(entry);
     // From the second entry on there is a fingerprint, as after a first response.
     head = { ...advance(head, entry), modelFingerprint: "fp_1" };

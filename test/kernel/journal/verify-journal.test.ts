@@ -37,7 +37,7 @@ const inferred: AnyDraft = {
 };
 
 describe("a whole journal", () => {
-  verifies(["M-P5.1", "M-E"], "what appendEntry wrote verifies, as entries, as text and as bytes", () => {
+  verifies(["M-P5.1", "M-E"], "what writeEntry wrote verifies, as entries, as text and as bytes", () => {
     fc.assert(
       fc.property(fc.oneof(anyOpenJournal(), anySealedJournal()), (entries) => {
         const last = entries.at(-1) as Entry;

@@ -1,8 +1,9 @@
 /** What holds for every history, also those no driver would ever produce. */
 import fc from "fast-check";
 import { describe, expect } from "vitest";
-import { appendEntry, genesisHash } from "../../../src/kernel/journal/chain.ts";
+import { genesisHash, writeEntry } from "../../../src/kernel/journal/chain.ts";
 import { type Entry, eventsOf } from "../../../src/kernel/journal/entry.ts";
+import { toLine } from "../../../src/kernel/journal/journal-lines.ts";
 import { lifecycleEvents } from "../../../src/kernel/journal/views/lifecycle-events.ts";
 import { snapshotOfEntries } from "../../../src/kernel/journal/views/run-snapshot.ts";
 import { digestOf } from "../../../src/kernel/journal/views/state-digest.ts";
@@ -61,7 +62,9 @@ describe("for every history", () => {
     always(({ entries }) => {
       for (const entry of entries) {
         const head = { ...entry, seq: entry.seq - 1, hash: entry.prev };
-        expect(canonicalJson(appendEntry(head, entry as never))).toBe(canonicalJson(entry));
+        const written = writeEntry(head, entry as never);
+        expect(canonicalJson(written.entry)).toBe(canonicalJson(entry));
+        expect(written.line).toBe(toLine(entry));
       }
     }, 50);
   });

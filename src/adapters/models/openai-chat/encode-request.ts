@@ -4,6 +4,7 @@
  * R1. Messages keep their order; a tool's result names the call it answers.
  * R2. A name the model made up goes back as close to what it wrote as the wire allows, for it must see what it did wrong.
  * R3. `tool_choice` is said only beside tools: servers refuse it without them.
+ * R4. Messages and tools are written once: a conversation is sent again with every turn, a little longer each time.
  */
 import { encodeToolName, isToolName } from "../../../kernel/protocol/tool-names.ts";
 import type { ModelRequest, PromptCall, PromptMessage, ToolOffer } from "../../../runtime/ports/model-backend.ts";
@@ -12,14 +13,28 @@ const MAX_NAME_CHARS = 64;
 
 export function encodeRequest(request: ModelRequest, isStreamed: boolean): string {
   const { model, messages, tools, toolChoice, maxOutputTokens } = request;
-  return JSON.stringify({
-    model,
-    messages: messages.map(encodeMessage),
-    ...(tools.length === 0 ? null : { tools: tools.map(encodeTool), tool_choice: toolChoice }),
+  const rest = JSON.stringify({
+    ...(tools.length === 0 ? null : { tool_choice: toolChoice }),
     max_tokens: maxOutputTokens,
     stream: isStreamed,
     ...(isStreamed ? { stream_options: { include_usage: true } } : null),
-  });
+  }).slice(1);
+  const offered = tools.length === 0 ? "" : `"tools":[${tools.map(writtenTool).join()}],`;
+  return `{"model":${JSON.stringify(model)},"messages":[${messages.map(writtenMessage).join()}],${offered}${rest}`;
+}
+
+const writtenMessage = writingOnce(encodeMessage);
+const writtenTool = writingOnce(encodeTool);
+
+function writingOnce<Item extends object>(encode: (item: Item) => object): (item: Item) => string {
+  const written = new WeakMap<Item, string>();
+  return (item) => {
+    const known = written.get(item);
+    if (known !== undefined) return known;
+    const text = JSON.stringify(encode(item));
+    written.set(item, text);
+    return text;
+  };
 }
 
 function encodeMessage(message: PromptMessage): object {

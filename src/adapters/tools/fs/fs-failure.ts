@@ -20,6 +20,8 @@ const EXPECTED: Readonly<Record<string, readonly [code: ErrorCode, message: stri
   EOPNOTSUPP: ["invalid.request", "The file system of the workspace cannot do this (it needs hard links)", false],
   ENOSPC: ["internal.error", "The disk is full: free some space", true],
   EDQUOT: ["internal.error", "The disk quota is used up: free some space", true],
+  EXDEV: ["invalid.request", "It is on another file system than the trash, so it cannot be moved there", false],
+  EBUSY: ["invalid.request", "The operating system is using it", true],
   EFBIG: ["internal.error", "The file would be larger than the system allows", false],
   EIO: ["internal.error", "The disk reports an error", false],
   EMFILE: ["internal.error", "The gateway has too many files open: try again", true],
@@ -39,7 +41,8 @@ export async function naming<Result>(path: string, work: () => Result | Promise<
   }
 }
 
-function expectedFailure(cause: unknown, path: string): ToolFailure | null {
+/** Null for what is not expected. */
+export function expectedFailure(cause: unknown, path: string): ToolFailure | null {
   const expected = EXPECTED[errnoOf(cause) ?? ""];
   if (expected === undefined) return null;
   const [code, message, retryable] = expected;
@@ -50,6 +53,23 @@ export function symlinkRefused(path: string): ToolFailure {
   return new ToolFailure(
     "policy.denied",
     `There is a symbolic link at ${JSON.stringify(path)}; links are never followed. Use the real path beneath the workspace.`,
+    { details: { path } },
+  );
+}
+
+export function missing(path: string): ToolFailure {
+  const message = `There is no such file or directory: ${JSON.stringify(path)}; fs.list_dir shows what there is.`;
+  return new ToolFailure("invalid.request", message, { details: { path } });
+}
+
+/** The world is no longer the one that was planned for. */
+export function changedSince(path: string, { isRepeat }: { readonly isRepeat: boolean }): ToolFailure {
+  const done = isRepeat
+    ? "this attempt did nothing, and what the interrupted one did is not known: look before you call it again"
+    : "nothing was done. Call it again";
+  return new ToolFailure(
+    "policy.denied",
+    `What is at ${JSON.stringify(path)} has changed since the call was planned; ${done}.`,
     { details: { path } },
   );
 }

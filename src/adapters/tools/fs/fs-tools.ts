@@ -1,10 +1,29 @@
-/** The file tools of S-4.1. */
+/** The file tools: those of S-4.1, and what people expect beside them. */
+import type { Clock } from "../../../runtime/ports/clock.ts";
 import type { Tool } from "../define-tool.ts";
+import { deleteTool } from "./delete.ts";
+import { editTool } from "./edit.ts";
 import { listDirTool } from "./list-dir.ts";
 import { readTextTool } from "./read-text.ts";
+import { searchTool } from "./search.ts";
+import { statTool } from "./stat.ts";
 import type { Workspace } from "./workspace.ts";
 import { writeTextTool } from "./write-text.ts";
 
-export function fsTools(workspace: Workspace): readonly Tool[] {
-  return [listDirTool(workspace), readTextTool(workspace), writeTextTool(workspace)];
+interface Beside {
+  /** The path of a directory outside the workspace and on the same file system, where the tools keep their own. */
+  readonly annex: string;
+  readonly clock: Pick<Clock, "nowMs">;
+}
+
+export function fsTools(workspace: Workspace, beside: Beside): readonly Tool[] {
+  return [
+    deleteTool(workspace, beside),
+    editTool(workspace, beside),
+    listDirTool(workspace),
+    readTextTool(workspace),
+    searchTool(workspace),
+    statTool(workspace),
+    writeTextTool(workspace),
+  ];
 }

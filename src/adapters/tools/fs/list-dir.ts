@@ -10,6 +10,7 @@ import { opendir } from "node:fs/promises";
 import { Type } from "typebox";
 import { USER_LABELS } from "../../../kernel/vocabulary/labels.ts";
 import { defineTool } from "../define-tool.ts";
+import { type EntryKind, kindOf } from "./entry-kind.ts";
 import { fieldOf } from "./field-of.ts";
 import { naming } from "./fs-failure.ts";
 import { assertInPlace, entryPath, type HeldDirectory } from "./held-directory.ts";
@@ -89,21 +90,13 @@ function byName(a: Dirent, b: Dirent): number {
   return a.name < b.name ? -1 : 1;
 }
 
-type Kind = "file" | "directory" | "symlink" | "other";
-
 function describe(
   directory: HeldDirectory,
   entry: Dirent,
-): { readonly name: string; readonly type: Kind; readonly bytes: number | null } {
+): { readonly name: string; readonly type: EntryKind; readonly bytes: number | null } {
   const { name } = entry;
   const stats = lstatSync(entryPath(directory, name), { throwIfNoEntry: false });
   // Gone meanwhile, or a name that is no text, which cannot be asked about: it was there all the same.
   if (stats === undefined) return { name, type: kindOf(entry), bytes: null };
   return { name, type: kindOf(stats), bytes: stats.isFile() ? stats.size : null };
-}
-
-function kindOf(entry: Pick<Dirent, "isFile" | "isDirectory" | "isSymbolicLink">): Kind {
-  if (entry.isFile()) return "file";
-  if (entry.isDirectory()) return "directory";
-  return entry.isSymbolicLink() ? "symlink" : "other";
 }

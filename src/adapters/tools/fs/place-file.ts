@@ -6,10 +6,11 @@
  *     link that stands there is replaced itself, never followed.
  * P3. The other name is made from the call's own key: a call that is repeated after a crash clears away what the first
  *     attempt left, and nobody else's.
- * P4. After a failure nothing is left under the other name. The signal is not asked once the name may be taken.
+ * P4. Owner and permissions are the writer's alone, or those of the file it stands in for (`like`), but never setuid.
+ * P5. After a failure nothing is left under the other name. The signal is not asked once the name may be taken.
  */
-import { constants } from "node:fs";
-import { link, open, rename, unlink } from "node:fs/promises";
+import { constants, type Stats } from "node:fs";
+import { type FileHandle, link, open, rename, unlink } from "node:fs/promises";
 import { errnoOf } from "./fs-failure.ts";
 import { assertInPlace, entryPath, type HeldDirectory } from "./held-directory.ts";
 import { syncDirectory } from "./workspace.ts";
@@ -21,19 +22,20 @@ export interface Placement {
   readonly temporaryName: string;
   readonly content: Uint8Array;
   readonly mode: "add" | "replace";
+  readonly like?: Stats;
 }
 
 /** False where `add` found the name taken. */
 export async function placeFile(
   directory: HeldDirectory,
-  { name, temporaryName, content, mode }: Placement,
+  { name, temporaryName, content, mode, like }: Placement,
   signal: AbortSignal,
 ): Promise<boolean> {
   const temporary = entryPath(directory, temporaryName);
   const target = entryPath(directory, name);
   await removeIfThere(temporary);
   try {
-    await writeDurably(directory, temporary, content);
+    await writeDurably(directory, temporary, content, like);
     signal.throwIfAborted();
     assertInPlace(directory);
     if (mode === "replace") await rename(temporary, target);
@@ -45,20 +47,41 @@ export async function placeFile(
   return true;
 }
 
-async function writeDurably(directory: HeldDirectory, path: string, content: Uint8Array): Promise<void> {
+async function writeDurably(
+  directory: HeldDirectory,
+  path: string,
+  content: Uint8Array,
+  like: Stats | undefined,
+): Promise<void> {
   const handle = await open(path, FLAGS, 0o600);
   try {
     // Still empty: where there are only paths, not a byte goes astray before this is known.
     assertInPlace(directory);
     await handle.writeFile(content);
+    if (like !== undefined) await resemble(handle, like);
     await handle.sync();
   } finally {
     await handle.close();
   }
 }
 
+async function resemble(handle: FileHandle, { uid, gid, mode }: Stats): Promise<void> {
+  const own = await handle.stat();
+  if (own.uid !== uid || own.gid !== gid) await giveAway(handle, uid, gid);
+  await handle.chmod(mode & 0o777);
+}
+
+async function giveAway(handle: FileHandle, uid: number, gid: number): Promise<void> {
+  try {
+    await handle.chown(uid, gid);
+  } catch (error) {
+    // Only the superuser can. Anybody else could replace the file, so it may as well be theirs.
+    if (errnoOf(error) !== "EPERM") throw error;
+  }
+}
+
 /** Linking, unlike renaming, refuses a name that is taken. */
-async function linkIfFree(from: string, to: string): Promise<boolean> {
+export async function linkIfFree(from: string, to: string): Promise<boolean> {
   try {
     await link(from, to);
     return true;

@@ -5,7 +5,16 @@
  *     again, since it may have been swapped in between. A pipe does not keep anybody waiting.
  * R2. At most `limit` bytes are read, however large the file is or grows.
  */
-import { closeSync, constants, fstatSync, lstatSync, openSync, read as readCallback, type Stats } from "node:fs";
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  openSync,
+  read as readCallback,
+  readSync,
+  type Stats,
+} from "node:fs";
 import { promisify } from "node:util";
 import { hashBytes } from "../../../kernel/vocabulary/hash.ts";
 import type { Hash } from "../../../kernel/vocabulary/identifiers.ts";
@@ -13,11 +22,12 @@ import { ToolFailure } from "../tool-failure.ts";
 import { errnoOf, naming, symlinkRefused } from "./fs-failure.ts";
 import { assertInPlace, entryPath, type HeldDirectory, shownPath } from "./held-directory.ts";
 
+const SMALL_BYTES = 65_536;
 const FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | constants.O_NOCTTY;
 
 const read = promisify(readCallback);
 
-interface OpenFile {
+export interface OpenFile {
   readonly fd: number;
   readonly stats: Stats;
 }
@@ -78,6 +88,8 @@ function refuseIrregular(path: string, stats: Stats): void {
 /** From its beginning; fewer bytes than `limit` only where the file had no more when it was opened. */
 export async function readUpTo({ fd, stats }: OpenFile, limit: number, signal?: AbortSignal): Promise<Buffer> {
   const bytes = Buffer.allocUnsafe(Math.min(limit, stats.size));
+  // A few pages are read sooner than another thread has been woken to read them.
+  if (bytes.length <= SMALL_BYTES) return fill(fd, bytes);
   let length = 0;
   while (length < bytes.length) {
     signal?.throwIfAborted();
@@ -88,8 +100,24 @@ export async function readUpTo({ fd, stats }: OpenFile, limit: number, signal?: 
   return bytes.subarray(0, length);
 }
 
+/** For a thread that has nothing else to do than wait. `wanted` says, before a byte is read, whether any is. */
+export function readRegularNow(
+  directory: HeldDirectory,
+  name: string,
+  wanted: (stats: Stats) => boolean,
+): Buffer | null {
+  const file = openRegular(directory, name, shownPath(directory, name));
+  if (file === null) return null;
+  try {
+    if (!wanted(file.stats)) return null;
+    return fill(file.fd, Buffer.allocUnsafe(file.stats.size));
+  } finally {
+    closeSync(file.fd);
+  }
+}
+
 /** Replacing a file is bound to what it replaces, so that is read whole. */
-const MAX_PRESENT_BYTES = 16_777_216;
+export const MAX_PRESENT_BYTES = 16_777_216;
 
 export interface PresentFile {
   readonly hash: Hash;
@@ -98,12 +126,24 @@ export interface PresentFile {
 
 export function inspectFile(directory: HeldDirectory, name: string): Promise<PresentFile | null> {
   return withRegularFile(directory, name, async (file) => {
-    const content = await readUpTo(file, MAX_PRESENT_BYTES + 1);
-    if (content.length > MAX_PRESENT_BYTES) {
-      const path = shownPath(directory, name);
-      const message = `${JSON.stringify(path)} is too large to be replaced as a text: move it away first.`;
-      throw new ToolFailure("invalid.request", message, { details: { path } });
-    }
+    const content = await readPresent(file, shownPath(directory, name));
     return { hash: hashBytes(content), bytes: content.length };
   });
+}
+
+export async function readPresent(file: OpenFile, path: string): Promise<Buffer> {
+  const content = await readUpTo(file, MAX_PRESENT_BYTES + 1);
+  if (content.length <= MAX_PRESENT_BYTES) return content;
+  const message = `${JSON.stringify(path)} is too large to be replaced as a text: move it away first.`;
+  throw new ToolFailure("invalid.request", message, { details: { path } });
+}
+
+function fill(fd: number, bytes: Buffer): Buffer {
+  let length = 0;
+  while (length < bytes.length) {
+    const count = readSync(fd, bytes, length, bytes.length - length, length);
+    if (count === 0) break;
+    length += count;
+  }
+  return bytes.subarray(0, length);
 }

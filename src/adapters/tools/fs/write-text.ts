@@ -10,16 +10,18 @@
  */
 import { relative, sep } from "node:path";
 import { Type } from "typebox";
-import { hashBytes, hashCanonical } from "../../../kernel/vocabulary/hash.ts";
+import { hashBytes } from "../../../kernel/vocabulary/hash.ts";
 import { USER_LABELS } from "../../../kernel/vocabulary/labels.ts";
 import type { CallContext, Planned } from "../../../runtime/ports/toolbox.ts";
 import { defineTool } from "../define-tool.ts";
 import { ToolFailure } from "../tool-failure.ts";
+import { temporaryNameOf } from "./call-key.ts";
 import { fieldOf } from "./field-of.ts";
-import { naming } from "./fs-failure.ts";
+import { changedSince, naming } from "./fs-failure.ts";
 import { entryPath, type HeldDirectory, identityOf, shownPath } from "./held-directory.ts";
 import { placeFile, removeIfThere } from "./place-file.ts";
 import { inspectFile, type PresentFile } from "./regular-file.ts";
+import { countUnseen } from "./unseen-characters.ts";
 import { inDirectory, inMadeDirectory, inNearestDirectory, syncDirectory, type Workspace } from "./workspace.ts";
 import { fileNames } from "./workspace-path.ts";
 
@@ -104,7 +106,7 @@ function showWrite(write: {
 }): string {
   const { target, text, bytes, present, missing, overwrite } = write;
   const headline = overwrite ? "Replace a file" : "Write a file that is there already, with this very text";
-  const unseen = text.match(UNSEEN)?.length ?? 0;
+  const unseen = countUnseen(text);
   return [
     present === null ? "Write a new file" : headline,
     `  path:     ${JSON.stringify(target)}`,
@@ -119,8 +121,6 @@ function showWrite(write: {
     .join("\n");
 }
 
-const UNSEEN = /(?![\n\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
-
 function runWrite(
   workspace: Workspace,
   { path, text, overwrite }: WriteArguments,
@@ -133,26 +133,23 @@ function runWrite(
   const depth = cwd === null ? 0 : relative(workspace.root, cwd.path).split(sep).filter(Boolean).length;
   return inDirectory(workspace, parents.slice(0, depth), (start) => {
     const { device, inode } = identityOf(start);
-    if (device !== cwd?.device || inode !== cwd.inode) throw changed(shown);
+    if (device !== cwd?.device || inode !== cwd.inode) throw changedSince(shown, context);
     return inMadeDirectory(start, parents.slice(depth), (directory) =>
       naming(shown, async () => {
         const temporaryName = temporaryNameOf(context);
         if (context.isRepeat && (await isInPlace(directory, { name, temporaryName, content }))) {
           return { path: shown, bytes: content.length, created: !overwrite };
         }
-        if (!context.mayAct) throw changed(shown);
-        if (replaced !== undefined && (await inspectFile(directory, name))?.hash !== replaced) throw changed(shown);
+        if (!context.mayAct) throw changedSince(shown, context);
+        if (replaced !== undefined && (await inspectFile(directory, name))?.hash !== replaced)
+          throw changedSince(shown, context);
         const mode = replaced === undefined ? "add" : "replace";
         const isPlaced = await placeFile(directory, { name, temporaryName, content, mode }, context.signal);
-        if (!isPlaced) throw await obstacle(directory, name, overwrite);
+        if (!isPlaced) throw await obstacle(directory, name, overwrite, context);
         return { path: shown, bytes: content.length, created: mode === "add" };
       }),
     );
   });
-}
-
-function temporaryNameOf({ idempotencyKey, runId, requestId }: CallContext): string {
-  return `.surety-${(idempotencyKey ?? hashCanonical([runId, requestId])).slice(0, 32)}.tmp`;
 }
 
 /** Did an attempt before the crash get that far? */
@@ -169,23 +166,21 @@ async function isInPlace(
 }
 
 /** What stands where a file was to be added. Asking refuses links and devices by itself. */
-async function obstacle(directory: HeldDirectory, name: string, overwrite: boolean): Promise<ToolFailure> {
+async function obstacle(
+  directory: HeldDirectory,
+  name: string,
+  overwrite: boolean,
+  context: CallContext,
+): Promise<ToolFailure> {
   await inspectFile(directory, name);
-  return overwrite ? changed(shownPath(directory, name)) : taken(shownPath(directory, name));
+  const path = shownPath(directory, name);
+  return overwrite ? changedSince(path, context) : taken(path);
 }
 
 function taken(path: string): ToolFailure {
   return new ToolFailure(
     "invalid.request",
     `There is a file already: ${JSON.stringify(path)}. Choose another name, or set overwrite to replace it.`,
-    { details: { path } },
-  );
-}
-
-function changed(path: string): ToolFailure {
-  return new ToolFailure(
-    "policy.denied",
-    `What is at ${JSON.stringify(path)} has changed since the call was planned; nothing was written. Call it again.`,
     { details: { path } },
   );
 }

@@ -6,6 +6,7 @@ import { promisify } from "node:util";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Traversal } from "../../../../src/adapters/tools/fs/held-directory.ts";
+import { searchTree } from "../../../../src/adapters/tools/fs/search-tree.ts";
 import type { Arguments } from "../../../../src/runtime/ports/toolbox.ts";
 import { verifies } from "../../../requirements.ts";
 import { CANARY, temporaryWorkspace } from "./temporary-workspace.ts";
@@ -34,6 +35,15 @@ const CODES: Readonly<Record<string, string>> = {
   windows_ads_and_reserved: "tool.input_invalid",
 };
 
+/** Tools with a path of their own that the listed inputs do not name. */
+const LATER_TOOLS: readonly (readonly [string, Arguments])[] = [
+  ["fs.search", { pattern: "canary" }],
+  ["fs.edit", { old_text: "canary", new_text: "x" }],
+  ["fs.delete", {}],
+  ["fs.delete", { recursive: true }],
+  ["fs.stat", {}],
+];
+
 async function escapes(): Promise<readonly Escape[]> {
   const all: readonly Escape[] = JSON.parse(await readFile("test/fixtures/adversarial.json", "utf8"));
   return all.filter((input) => input.class === "path_escape" && !ELSEWHERE.includes(input.name));
@@ -51,6 +61,16 @@ describe.each(TRAVERSALS)("by %s", (traversal) => {
         Object.entries(input.args ?? {}).map(([key, value]) => [key, value.replaceAll("{SANDBOX}", root)]),
       );
       expect(await call(input.tool ?? "", args), name).toMatchObject({ ok: false, error: { code: CODES[name] } });
+      for (const [tool, others] of LATER_TOOLS) {
+        const answer = await call(tool, { ...others, path: args["path"] ?? "" });
+        // A pipe is no place to search, and may be looked up: that opens nothing.
+        const isPipe = name === "fifo_hang";
+        if (isPipe && tool === "fs.stat") expect(answer).toMatchObject({ output: { type: "other" } });
+        else {
+          const code = isPipe && tool === "fs.search" ? "invalid.request" : CODES[name];
+          expect(answer, `${name}: ${tool}`).toMatchObject({ ok: false, error: { code } });
+        }
+      }
       await expectUntouched();
     }
   });
@@ -82,17 +102,28 @@ describe.each(TRAVERSALS)("by %s", (traversal) => {
       ] as const) {
         expect(await call(tool, args), tool).toMatchObject({ ok: false, error: { code: "policy.denied" } });
       }
+      for (const [tool, others] of LATER_TOOLS) {
+        const answer = await call(tool, { ...others, path });
+        if (tool === "fs.stat" && path === "l")
+          expect(answer).toMatchObject({ output: { type: "symlink", bytes: null } });
+        else expect(answer, tool).toMatchObject({ ok: false, error: { code: "policy.denied" } });
+      }
       expect(await readFile(join(root, "inside/a.txt"), "utf8")).toBe("inside");
       await expectUntouched();
     });
   }
 
-  test("what is inside is read, listed and written", async () => {
+  test("what is inside is read, listed, written, searched, edited and deleted", async () => {
     const { call, expectUntouched } = await temporaryWorkspace(traversal);
     expect(await call("fs.write_text", { path: "a/b/c.txt", text: "x" })).toMatchObject({ ok: true });
     expect(await call("fs.write_text", { path: "a/b/c.txt", text: "y", overwrite: true })).toMatchObject({ ok: true });
     expect(await call("fs.read_text", { path: "a/./b/../b/c.txt" })).toMatchObject({ output: { text: "y" } });
     expect(await call("fs.list_dir", { path: "a/b" })).toMatchObject({ output: { entries: [{ name: "c.txt" }] } });
+    expect(await call("fs.search", { pattern: "y", path: "a" })).toMatchObject({ output: { matches: [{ line: 1 }] } });
+    expect(await call("fs.edit", { path: "a/b/c.txt", old_text: "y", new_text: "z" })).toMatchObject({ ok: true });
+    expect(await call("fs.stat", { path: "a/b/c.txt" })).toMatchObject({ output: { type: "file", bytes: 1 } });
+    expect(await call("fs.delete", { path: "a", recursive: true })).toMatchObject({ output: { entries: 3, bytes: 1 } });
+    expect(await call("fs.list_dir", {})).toMatchObject({ output: { entries: [] } });
     await expectUntouched();
   });
 });
@@ -112,17 +143,19 @@ verifies("S-4.2", "in any tree of directories, files and links, no path and no t
   const path = fc
     .array(fc.oneof(name, name, fc.constantFrom("..", ".", "canary.txt", "outside", "new", "")), { maxLength: 6 })
     .map((names) => names.join("/"));
-  const step = fc.record({ tool: fc.constantFrom("fs.read_text", "fs.list_dir", "fs.write_text"), path });
+  const step = fc.record({ tool: fc.constantFrom(...TOOLS), path });
 
   await fc.assert(
     fc.asyncProperty(
       fc.array(node, { maxLength: 10 }),
       fc.array(step, { minLength: 1, maxLength: 12 }),
       async (nodes, steps) => {
-        const { call, root, outside, expectUntouched } = await temporaryWorkspace();
+        const { call, root, outside, workspace, expectUntouched } = await temporaryWorkspace();
         for (const made of nodes) await plant(root, outside, made);
-        for (const { tool, path: at } of steps) {
-          const answer = await call(tool, argumentsFor(tool, at));
+        const searched = searchTree({ ...workspace, ...ANYTHING });
+        expect(JSON.stringify(searched.matches)).not.toContain("canary");
+        for (const [index, { tool, path: at }] of steps.entries()) {
+          const answer = await call(tool, argumentsFor(tool, at), { requestId: `step ${index}` });
           const said = JSON.stringify(answer);
           expect(said).not.toContain(CANARY);
           expect(said).not.toContain(`"bytes":${CANARY.length}`);
@@ -134,8 +167,14 @@ verifies("S-4.2", "in any tree of directories, files and links, no path and no t
   );
 });
 
-function argumentsFor(tool: string, path: string): Arguments {
-  return tool === "fs.write_text" ? { path, text: "written", overwrite: path.length % 2 === 0 } : { path };
+/** In this thread: a hundred threads would take their time. */
+const ANYTHING = { names: [], pattern: ".", regex: true, ignoreCase: false, glob: "", maxResults: 1_000 };
+const TOOLS = ["fs.read_text", "fs.list_dir", "fs.write_text", "fs.edit", "fs.delete", "fs.stat"] as const;
+
+function argumentsFor(tool: (typeof TOOLS)[number], path: string): Arguments {
+  if (tool === "fs.write_text") return { path, text: "written", overwrite: path.length % 2 === 0 };
+  if (tool === "fs.edit") return { path, old_text: path.length % 2 === 0 ? "i" : "canary", new_text: "o" };
+  return tool === "fs.delete" ? { path, recursive: path.length % 2 === 0 } : { path };
 }
 
 async function plant(

@@ -122,8 +122,9 @@ verifies("S-4.2", "a file that has another name elsewhere, or is none, is not re
 verifies("S-4.2", "a device is refused before it is opened", async () => {
   const workspace = await openWorkspace("/dev");
   const defects: unknown[] = [];
-  const toolbox = createToolbox(fsTools(workspace), {
-    clock: { nowMs: () => 0, monotonicMs: () => 0 },
+  const clock = { nowMs: () => 0, monotonicMs: () => 0 };
+  const toolbox = createToolbox(fsTools(workspace, { annex: "/nowhere", clock }), {
+    clock,
     onDefect: (error) => defects.push(error),
   });
   for (const path of ["zero", "null", "tty", "random"]) {

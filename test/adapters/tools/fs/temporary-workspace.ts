@@ -28,7 +28,11 @@ export async function temporaryWorkspace(traversal?: Traversal) {
   const { root } = workspace;
   const defects: unknown[] = [];
   const clock = { nowMs: () => 0, monotonicMs: () => 0 };
-  const toolbox = createToolbox(fsTools(workspace), { clock, onDefect: (error) => defects.push(error) });
+  const annex = join(base, "annex");
+  const toolbox = createToolbox(fsTools(workspace, { annex, clock }), {
+    clock,
+    onDefect: (error) => defects.push(error),
+  });
 
   async function plan(tool: string, args: Arguments): Promise<Planned> {
     const planned = await toolbox.plan(tool, args);
@@ -53,12 +57,12 @@ export async function temporaryWorkspace(traversal?: Traversal) {
   }
 
   async function expectUntouched(): Promise<void> {
-    expect((await readdir(base)).toSorted()).toEqual(["outside", "workspace"]);
+    expect((await readdir(base)).filter((name) => name !== "annex").toSorted()).toEqual(["outside", "workspace"]);
     expect(await readdir(outside)).toEqual(["canary.txt"]);
     expect(await readFile(join(outside, "canary.txt"), "utf8")).toBe(CANARY);
   }
 
-  return { root, outside, workspace, toolbox, plan, run, call, expectUntouched };
+  return { root, outside, annex, workspace, toolbox, plan, run, call, expectUntouched };
 }
 
 const CONTEXT: CallContext = {

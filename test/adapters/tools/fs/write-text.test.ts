@@ -320,10 +320,23 @@ test("summaries", async () => {
   expect(toolbox.summarize({ ...common, tool: "fs.list_dir", output: { path: ".", entries: [1, 2] } })).toBe(
     "listed 2 in .",
   );
+  for (const [tool, output, summary] of [
+    ["fs.search", { matches: [1, 2] }, "found 2 in the workspace"],
+    ["fs.search", '{"matches":[', "searched the workspace"],
+    ["fs.edit", { path: "a", replacements: 2 }, "edited a (2 place(s))"],
+    ["fs.edit", null, "edited a file"],
+    ["fs.delete", { path: "a" }, "deleted a"],
+    ["fs.delete", null, "deleted a file"],
+    ["fs.stat", { path: "a" }, "looked up a"],
+    ["fs.stat", null, "looked up a path"],
+  ] as const) {
+    expect(toolbox.summarize({ ...common, tool, output })).toBe(summary);
+  }
 });
 
 test("all file tools together take a small part of a prompt", async () => {
   const { toolbox } = await temporaryWorkspace();
-  // Four characters a token is what English takes; JSON takes less than three times that.
-  expect(JSON.stringify(toolbox.tools).length / 4).toBeLessThan(400);
+  const offers = toolbox.tools.map(({ name, description, parameters }) => ({ name, description, parameters }));
+  // All built-in tools may take 1,500 tokens, at three bytes each.
+  expect(Buffer.byteLength(JSON.stringify(offers)) / 3).toBeLessThan(850);
 });

@@ -1,9 +1,9 @@
-/** Scripted runs, written entry by entry through `appendEntry` in the order the machine keeps. */
+/** Scripted runs, written entry by entry through `writeEntry` in the order the machine keeps. */
 
 import type { ExecutionContract } from "../../../../src/kernel/contract/contract.ts";
 import { DEFAULT_TERMS } from "../../../../src/kernel/contract/default-terms.ts";
 import { sealContract } from "../../../../src/kernel/contract/seal-contract.ts";
-import { advance, appendEntry, startChain } from "../../../../src/kernel/journal/chain.ts";
+import { advance, startChain, writeEntry } from "../../../../src/kernel/journal/chain.ts";
 import type {
   Budget,
   DecidedCall,
@@ -336,7 +336,7 @@ class RunWriter {
     const time = timeAt(this.entries.length + 1);
     const labels = this.#step === 0 ? CLEAN_LABELS : USER_LABELS;
     const draft = { kind, ...time, stepId: `step-${this.#step}`, actor, labels, decided, result };
-    const entry: EntryOf<K> = appendEntry(this.#head, draft);
+    const entry: EntryOf<K> = writeEntry(this.#head, draft).entry;
     this.#head = advance(this.#head, entry);
     this.entries.push(entry as unknown as Entry);
   }

@@ -1,0 +1,188 @@
+/**
+ * The canaries: does the sandbox hold what it promises, on this machine?
+ *
+ * P1. Each property is seen from within, by programs that every Linux has, under smaller limits than commands have.
+ * P2. A property counts as held when there is evidence for it: a canary that could not be tried has failed.
+ * P3. All at once: what is seen, whether processes are counted, whether every one of them can be ended.
+ */
+import { statSync } from "node:fs";
+import { type SandboxCommand, SandboxError, type SandboxWatcher } from "../../runtime/ports/sandbox.ts";
+import type { Ended } from "./contain-process.ts";
+import { notStarted } from "./sandbox-failure.ts";
+import { DEFAULT_LIMITS, type SandboxLimits } from "./sandbox-limits.ts";
+
+type Contain = (command: SandboxCommand, watcher: SandboxWatcher, limits: SandboxLimits) => Promise<Ended>;
+
+interface Canary {
+  readonly property: string;
+  readonly advice: string;
+  isHeld(seen: string): boolean;
+}
+
+/** Read-only, on every system, and nobody's own. */
+const DIRECTORY = "/usr";
+const TIMEOUT_MS = 10_000;
+const MAX_OUTPUT_BYTES = 256 * 1024;
+
+const LOOK_AROUND = `
+echo "[top]" /*
+echo "[processes]" /proc/[0-9]*
+for fd in /proc/$$/fd/*; do
+  case "$fd" in */[012]) ;; *) [ ! -e "$fd" ] || [ "$fd" -ef /dev/null ] || echo "[stray] $fd";; esac
+done
+cat /proc/self/status /proc/self/mountinfo /proc/self/net/dev /proc/self/net/route
+dd if=/dev/zero of=/tmp/small bs=1k count=1 2>/dev/null; echo "[control] $?"
+dd if=/dev/zero of=/tmp/large bs=64k count=1 2>/dev/null; echo "[file] $?"
+dd if=/dev/zero of=/dev/null bs=256M count=1 2>/dev/null; echo "[memory] $?"
+`;
+const SMALL_LIMITS: SandboxLimits = { ...DEFAULT_LIMITS, memoryBytes: 64 * 1024 * 1024, fileBytes: 4096 };
+
+const REPORT = "report it, with the versions of kernel and bubblewrap";
+const KERNEL_NEEDED = "use a kernel of Linux 5.14 or newer";
+
+const TOP = ["bin", "dev", "etc", "lib", "lib32", "lib64", "libx32", "proc", "sbin", "tmp", "usr"];
+const WRITABLE_MOUNT = /^(?:\/proc|\/tmp|\/dev\/.+)$/;
+
+const CANARIES: readonly Canary[] = [
+  {
+    property: "no capabilities",
+    advice: REPORT,
+    isHeld: (seen) => ["CapPrm", "CapEff", "CapBnd", "CapAmb"].every((set) => statusIs(seen, set, /^0+$/)),
+  },
+  {
+    property: "no new privileges",
+    advice: REPORT,
+    isHeld: (seen) => statusIs(seen, "NoNewPrivs", /^1$/),
+  },
+  {
+    property: "filtered system calls",
+    advice: "use a kernel with seccomp filters (CONFIG_SECCOMP_FILTER)",
+    isHeld: (seen) => statusIs(seen, "Seccomp", /^2$/),
+  },
+  {
+    property: "no network",
+    advice: "use a kernel with network namespaces (CONFIG_NET_NS)",
+    isHeld: (seen) => /^Iface\t/m.test(seen) && !/^\S+\t[0-9A-F]{8}\t/m.test(seen) && interfaces(seen).join() === "lo",
+  },
+  {
+    property: "nothing of the host but its programs",
+    advice: REPORT,
+    isHeld: (seen) => listed(seen, "top").every((path) => TOP.includes(path.slice(1))),
+  },
+  {
+    property: "no open file of the gateway",
+    advice: "start the gateway without descriptors beyond input, output and errors",
+    isHeld: (seen) => seen.includes("[top]") && !seen.includes("[stray]"),
+  },
+  {
+    property: "no other process in sight",
+    advice: "use a kernel with process namespaces (CONFIG_PID_NS)",
+    isHeld: (seen) => listed(seen, "processes").join() === "/proc/1,/proc/2",
+  },
+  {
+    property: "a system that cannot be written to",
+    advice: REPORT,
+    isHeld: (seen) => {
+      const mounts = [...seen.matchAll(/^\d+ \d+ \d+:\d+ \S+ (?<point>\S+) (?<mode>r[ow])[, ]/gm)];
+      return (
+        mounts.length > 0 && mounts.every(({ groups }) => groups?.["mode"] === "ro" || mayWrite(groups?.["point"]))
+      );
+    },
+  },
+  {
+    property: "bounded files",
+    advice: REPORT,
+    isHeld: (seen) => exitOf(seen, "control") === 0 && exitOf(seen, "file") > 0,
+  },
+  {
+    property: "bounded memory",
+    advice: REPORT,
+    isHeld: (seen) => exitOf(seen, "control") === 0 && exitOf(seen, "memory") > 0,
+  },
+];
+
+/** The properties that do not hold, each with what to do about it. */
+export async function checkProperties(contain: Contain): Promise<readonly string[]> {
+  try {
+    const [looked, isCounted, isEnded] = await Promise.all([
+      contain(shellCommand(LOOK_AROUND), silent(), SMALL_LIMITS),
+      areProcessesCounted(contain),
+      isEndedWhole(contain),
+    ]);
+    if (!looked.hasStarted) return [notStarted(looked, DIRECTORY).message];
+    const seen = new TextDecoder().decode(looked.stdout);
+    return [
+      ...CANARIES.filter((canary) => !canary.isHeld(seen)).map(missing),
+      ...(isCounted ? [] : [missing({ property: "bounded processes", advice: KERNEL_NEEDED })]),
+      ...(isEnded ? [] : [missing({ property: "an end for every process", advice: REPORT })]),
+    ];
+  } catch (error) {
+    if (error instanceof SandboxError) return [error.message];
+    throw error;
+  }
+}
+
+/** With no process to spare, a program that starts another cannot. */
+async function areProcessesCounted(contain: Contain): Promise<boolean> {
+  const command = commandOf("/usr/bin/env", ["env", "timeout", "5", "true"]);
+  const [bounded, control] = await Promise.all([
+    contain(command, silent(), { ...DEFAULT_LIMITS, processes: 1 }),
+    contain(command, silent(), DEFAULT_LIMITS),
+  ]);
+  return bounded.hasStarted && bounded.exitCode !== 0 && control.exitCode === 0;
+}
+
+/** One that does not listen, with a child that has left its session. */
+async function isEndedWhole(contain: Contain): Promise<boolean> {
+  const stop = new AbortController();
+  const command = shellCommand(`trap "" TERM; setsid sleep 60 & echo ready; wait`);
+  const ended = await contain(command, { signal: stop.signal, onOutput: () => stop.abort() }, DEFAULT_LIMITS);
+  return stop.signal.aborted && !ended.isTimedOut;
+}
+
+function shellCommand(script: string): SandboxCommand {
+  return commandOf("/bin/sh", ["sh", "-c", script]);
+}
+
+function commandOf(executable: string, argv: readonly string[]): SandboxCommand {
+  const { dev, ino } = statSync(DIRECTORY, { bigint: true });
+  return {
+    stages: [{ executable, argv }],
+    workspace: { root: DIRECTORY, isWritable: false },
+    cwd: { path: DIRECTORY, device: `${dev}`, inode: `${ino}` },
+    environment: { PATH: "/usr/bin:/bin", LC_ALL: "C" },
+    pinned: [],
+    timeoutMs: TIMEOUT_MS,
+    maxOutputBytes: MAX_OUTPUT_BYTES,
+  };
+}
+
+function silent(): SandboxWatcher {
+  return { signal: new AbortController().signal, onOutput: null };
+}
+
+function missing({ property, advice }: Pick<Canary, "property" | "advice">): string {
+  return `The sandbox does not hold "${property}" here: ${advice}.`;
+}
+
+function statusIs(seen: string, field: string, expected: RegExp): boolean {
+  const value = new RegExp(`^${field}:\\t(.*)$`, "m").exec(seen)?.[1];
+  return value !== undefined && expected.test(value);
+}
+
+function interfaces(seen: string): readonly string[] {
+  return [...seen.matchAll(/^ *(\S+):(?: +\d+){16}/gm)].map((match) => match[1] ?? "");
+}
+
+function listed(seen: string, name: string): readonly string[] {
+  return new RegExp(`^\\[${name}\\] (.*)$`, "m").exec(seen)?.[1]?.split(" ") ?? ["nothing"];
+}
+
+/** NaN, which is neither zero nor more, when it was not reached. */
+function exitOf(seen: string, name: string): number {
+  return Number(new RegExp(`^\\[${name}\\] (\\d+)$`, "m").exec(seen)?.[1]);
+}
+
+function mayWrite(point: string | undefined): boolean {
+  return point !== undefined && WRITABLE_MOUNT.test(point);
+}

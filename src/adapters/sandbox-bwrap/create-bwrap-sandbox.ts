@@ -1,0 +1,122 @@
+/**
+ * A sandbox made by bubblewrap: namespaces, a seccomp filter, limits, and an unprivileged user (docs/sandbox.md).
+ *
+ * B1. Root is never who a command runs as (A4, U1).
+ * B2. What cannot be contained is not run: without the launcher's mark there was no command, and no result of one (L3).
+ * B3. The properties are tried when somebody asks for the first time, once. Nothing is done when it is only created.
+ */
+import { closeSync, constants, fstatSync, openSync } from "node:fs";
+import type { Clock } from "../../runtime/ports/clock.ts";
+import type { Sandbox, SandboxCommand, SandboxWatcher } from "../../runtime/ports/sandbox.ts";
+import { asSomebodyElse, bwrapArguments, type ContainedCommand, type Identity } from "./bwrap-arguments.ts";
+import { checkProperties } from "./check-properties.ts";
+import { containProcess, type Ended } from "./contain-process.ts";
+import { movedAway, notStarted, startFailure, unknownArchitecture } from "./sandbox-failure.ts";
+import { DEFAULT_LIMITS, type SandboxLimits } from "./sandbox-limits.ts";
+import { type Architecture, compileSeccompFilter } from "./seccomp-filter.ts";
+import { strayDescriptors } from "./stray-descriptors.ts";
+import { systemView } from "./system-view.ts";
+import { workspaceUser } from "./workspace-user.ts";
+
+export interface BwrapSandboxOptions {
+  readonly clock: Clock;
+  readonly bwrapPath: string;
+  readonly architecture: string;
+  /** As root: who commands run as where the workspace is root's. Null for everybody else. */
+  readonly standIn: Identity | null;
+}
+
+/** The same for every command. */
+interface Prepared {
+  readonly system: readonly string[];
+  readonly filter: Uint8Array;
+  readonly strayFds: readonly number[];
+  readonly nothingFd: number;
+}
+
+/** Beneath `nobody`, where no distribution puts users and systemd no services. */
+export const STAND_IN: Identity = { uid: 65_531, gid: 65_531 };
+
+export function createBwrapSandbox({ clock, bwrapPath, architecture, standIn }: BwrapSandboxOptions): Sandbox {
+  let prepared: Prepared | undefined;
+  let checked: Promise<readonly string[]> | undefined;
+
+  const prepare = (): Prepared => {
+    if (!isKnown(architecture)) throw unknownArchitecture(architecture);
+    prepared ??= {
+      system: systemView(),
+      filter: compileSeccompFilter(architecture),
+      strayFds: strayDescriptors(),
+      nothingFd: openSync("/dev/null", constants.O_RDWR),
+    };
+    return prepared;
+  };
+
+  const contain = async (command: SandboxCommand, watcher: SandboxWatcher, limits: SandboxLimits): Promise<Ended> => {
+    const { system, filter, strayFds, nothingFd } = prepare();
+    watcher.signal.throwIfAborted();
+    const contained: ContainedCommand = { ...command, cwdPath: command.cwd.path, limits };
+    const { words, inputs } = bwrapArguments(contained, system, filter);
+    const user = standIn === null ? null : workspaceUser(command.workspace, standIn);
+    return await whileHeld(command.cwd, (directoryFd) =>
+      containProcess(
+        {
+          program: bwrapPath,
+          words: user === null ? words : asSomebodyElse(words, contained, system, user, bwrapPath),
+          inputs,
+          directoryFd,
+          strayFds,
+          nothingFd,
+          timeoutMs: command.timeoutMs,
+          maxOutputBytes: command.maxOutputBytes,
+        },
+        watcher,
+        clock,
+      ),
+    );
+  };
+
+  const containOrSay = (...given: Parameters<typeof contain>): Promise<Ended> =>
+    contain(...given).catch((error: unknown) => {
+      throw startFailure(error, bwrapPath);
+    });
+
+  return {
+    check() {
+      checked ??= checkProperties(containOrSay);
+      return checked;
+    },
+    async run(command, watcher) {
+      const { hasStarted, ...result } = await containOrSay(command, watcher, DEFAULT_LIMITS);
+      if (hasStarted || result.isTimedOut || watcher.signal.aborted) return result;
+      throw notStarted(result, command.cwd.path);
+    },
+  };
+}
+
+function isKnown(architecture: string): architecture is Architecture {
+  return architecture === "x64" || architecture === "arm64";
+}
+
+/** The planned directory is kept open while `use` needs its descriptor. */
+async function whileHeld<Result>(
+  { path, device, inode }: SandboxCommand["cwd"],
+  use: (fd: number) => Promise<Result>,
+): Promise<Result> {
+  const fd = openPlanned(path);
+  try {
+    const { dev, ino } = fstatSync(fd, { bigint: true });
+    if (`${dev}` !== device || `${ino}` !== inode) throw movedAway(path);
+    return await use(fd);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+function openPlanned(path: string): number {
+  try {
+    return openSync(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
+  } catch (error) {
+    throw movedAway(path, error);
+  }
+}

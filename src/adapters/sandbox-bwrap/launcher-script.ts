@@ -1,0 +1,53 @@
+/**
+ * What runs first inside the sandbox: a script of ours that limits itself, looks where it is, and becomes the command.
+ *
+ * L1. No word of the command is part of its text: words arrive as parameters, and the script only says which of them stand
+ *     where. So the shell, which is there to limit and to connect, reads nothing that it was not meant to read.
+ * L2. The command starts in the directory that was planned, or not at all. The directory is held open outside; to compare
+ *     it with the one the sandbox leads to leaves no moment in between, since a process keeps its directory.
+ * L3. The mark is written once nothing but the command is left to do: without it nothing of the command ever ran.
+ * L4. The command has no descriptor but input, output and errors. The planned directory's would lead out of the sandbox.
+ * L5. A limit that cannot be set is lower already. The number of processes has no option that every shell knows.
+ */
+import { RESERVED_PER_USED, type SandboxLimits } from "./sandbox-limits.ts";
+
+/** Shells take single digits only. */
+export const MARK_FD = 3;
+export const DIRECTORY_FD = 4;
+/** Free by now: what bwrap was to read through it, it has read. */
+const ERRORS_FD = 5;
+
+export const STARTED_MARK = "started\n";
+export const NOT_THE_PLANNED_DIRECTORY = 64;
+
+const KIB = 1024;
+const FILE_BLOCK = 512;
+
+/** `stageSizes`: of how many words each stage consists. */
+export function launcherScript(limits: SandboxLimits, stageSizes: readonly number[]): string {
+  return [
+    `ulimit -p ${limits.processes} 2>/dev/null || ulimit -u ${limits.processes} || exit 1`,
+    `{ ulimit -c 0`,
+    `ulimit -t ${limits.cpuSeconds}`,
+    `ulimit -d ${Math.floor(limits.memoryBytes / KIB)}`,
+    `ulimit -v ${Math.floor((limits.memoryBytes * RESERVED_PER_USED) / KIB)}`,
+    `ulimit -f ${Math.floor(limits.fileBytes / FILE_BLOCK)}`,
+    `ulimit -n ${limits.openFiles}; } 2>/dev/null`,
+    `[ . -ef /proc/self/fd/${DIRECTORY_FD} ] || exit ${NOT_THE_PLANNED_DIRECTORY}`,
+    `exec ${DIRECTORY_FD}<&-`,
+    `echo ${STARTED_MARK.trim()} >&${MARK_FD}`,
+    `exec ${MARK_FD}>&-`,
+    ...becomeStages(stageSizes),
+  ].join("\n");
+}
+
+function becomeStages(stageSizes: readonly number[]): readonly string[] {
+  if (stageSizes.length === 1) return ['exec "$@"'];
+  let position = 0;
+  const stages = stageSizes.map((size) => {
+    const words = Array.from({ length: size }, () => `"\${${++position}}"`).join(" ");
+    return `${words} 2>&${ERRORS_FD} ${ERRORS_FD}>&-`;
+  });
+  // What the shell has to say about a stage that a signal ended is no output of the command.
+  return [`exec ${ERRORS_FD}>&2 2>/dev/null`, stages.join(" | ")];
+}

@@ -1,0 +1,36 @@
+/** Why nothing was run, in a sentence that says what to do about it. */
+import { SandboxError } from "../../runtime/ports/sandbox.ts";
+import type { Ended } from "./contain-process.ts";
+import { NOT_THE_PLANNED_DIRECTORY } from "./launcher-script.ts";
+
+const NEEDED = "It takes bubblewrap 0.8 or newer, and a kernel that lets unprivileged users make user namespaces.";
+const MOST_CHARACTERS = 300;
+
+export function movedAway(path: string, cause?: unknown): SandboxError {
+  const message = `The directory ${JSON.stringify(path)} is not the one that was planned for. Plan the command again.`;
+  return new SandboxError("sandbox.moved", message, { cause });
+}
+
+/** Bubblewrap or the launcher gave up: what they said is theirs, for nothing else has run. */
+export function notStarted({ exitCode, stderr }: Pick<Ended, "exitCode" | "stderr">, path: string): SandboxError {
+  if (exitCode === NOT_THE_PLANNED_DIRECTORY) return movedAway(path);
+  const said = new TextDecoder().decode(stderr).trim().slice(0, MOST_CHARACTERS);
+  return new SandboxError("sandbox.unavailable", `The sandbox cannot be made here (${said || exitCode}). ${NEEDED}`);
+}
+
+export function unknownArchitecture(architecture: string): SandboxError {
+  return new SandboxError(
+    "sandbox.unavailable",
+    `There is no list of system calls for the processor ${architecture}. Commands run on x64 and arm64 only.`,
+  );
+}
+
+/** What the operating system said to an attempt to start. */
+export function startFailure(error: unknown, bwrapPath: string): unknown {
+  if (!(error instanceof Error && "syscall" in error && "code" in error)) return error;
+  const isMissing = error.code === "ENOENT" && String(error.syscall).startsWith("spawn");
+  const message = isMissing
+    ? `There is no bubblewrap at ${bwrapPath}: install the package bubblewrap, 0.8 or newer.`
+    : `The sandbox could not be started (${error.code}). ${NEEDED}`;
+  return new SandboxError("sandbox.unavailable", message, { cause: error });
+}

@@ -1,0 +1,48 @@
+/**
+ * A search in a thread of its own, which can be stopped at any moment.
+ *
+ * D1. A regular expression can take for ever, in the pattern or in a .gitignore, and no rule tells which will without
+ *     refusing good ones. So none is refused: the thread is ended when the signal says so, in the middle of a match,
+ *     and nobody else has waited for it. That closes the files it had open, too.
+ * D2. It gets a share of memory of its own, and no environment.
+ */
+import { Worker } from "node:worker_threads";
+import { Defect } from "../../../kernel/vocabulary/defect.ts";
+import { ToolFailure } from "../tool-failure.ts";
+import { errnoOf } from "./fs-failure.ts";
+import type { Findings, SearchRequest } from "./search-tree.ts";
+import type { SearchAnswer, SearchTask } from "./search-worker.ts";
+
+const MAX_MEMORY_MB = 128;
+
+export async function searchInThread(request: SearchRequest, signal: AbortSignal): Promise<Findings> {
+  const { SEARCH_WORKER } = await import("./search-worker.ts");
+  signal.throwIfAborted();
+  const task: SearchTask = { suretySearch: request };
+  const worker = new Worker(SEARCH_WORKER, {
+    workerData: task,
+    name: "fs-search",
+    env: {},
+    resourceLimits: { maxOldGenerationSizeMb: MAX_MEMORY_MB },
+  });
+  const { promise, resolve, reject } = Promise.withResolvers<SearchAnswer>();
+  const stop = (): void => reject(signal.reason);
+  signal.addEventListener("abort", stop);
+  worker.on("message", resolve);
+  worker.on("error", (error) => reject(threadFailure(error)));
+  worker.on("exit", () => reject(new Defect("a search ended without an answer")));
+  try {
+    const answer = await promise;
+    if (answer.ok) return answer.findings;
+    const { code, message, ...options } = answer.error;
+    throw new ToolFailure(code, message, { details: {}, retryable: options.retryable });
+  } finally {
+    signal.removeEventListener("abort", stop);
+    await worker.terminate();
+  }
+}
+
+function threadFailure(error: unknown): unknown {
+  if (errnoOf(error) !== "ERR_WORKER_OUT_OF_MEMORY") return error;
+  return new ToolFailure("internal.error", "The search needed too much memory: look for something narrower.");
+}

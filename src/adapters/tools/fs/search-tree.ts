@@ -1,0 +1,223 @@
+/**
+ * The search itself: down a tree, file by file, line by line. It waits for the disk, so it runs in a thread of its own.
+ *
+ * X1. No link is followed, nothing but regular files with one name is opened, and each from the directory held open.
+ * X2. Passed over without a word: `.git`, what .gitignore names, and files that are no text. Passed over and counted
+ *     in `skipped`: what is too large, has a second name, cannot be opened, or is gone by the time it is its turn.
+ * X3. Bounded are results, their length, the entries looked at and the depth. `truncated` says that there may be more.
+ * X4. Results come in the order of names, so that the same tree gives the same answer.
+ */
+import { type Dirent, lstatSync, opendirSync } from "node:fs";
+import { ToolFailure } from "../tool-failure.ts";
+import { errnoOf } from "./fs-failure.ts";
+import {
+  assertInPlace,
+  enterDirectory,
+  entryPath,
+  type HeldDirectory,
+  holdRoot,
+  releaseDirectory,
+  type Traversal,
+} from "./held-directory.ts";
+import { addRules, type IgnoreRules, isIgnored } from "./ignore-rules.ts";
+import { type LineMatcher, lineMatcher, type Pattern } from "./line-matcher.ts";
+import { globMatcher } from "./path-glob.ts";
+import { readRegularNow } from "./regular-file.ts";
+
+const MAX_ENTRIES = 200_000;
+const MAX_DEPTH = 48;
+const MAX_FILE_BYTES = 4_194_304;
+const MAX_RULES_BYTES = 65_536;
+const MAX_LINE_CHARS = 240;
+/** Of a long line, how much is shown before the match. */
+const LEAD_CHARS = 60;
+
+export interface SearchRequest extends Pattern {
+  readonly root: string;
+  readonly traversal: Traversal;
+  /** From the root down to where the search begins: a directory, or one file. */
+  readonly names: readonly string[];
+  /** Relative to where the search begins. */
+  readonly glob: string;
+  readonly maxResults: number;
+}
+
+/** Of a search for names, `line` is 0. */
+export interface Match {
+  readonly path: string;
+  readonly line: number;
+  readonly text: string;
+}
+
+export interface Findings {
+  readonly matches: readonly Match[];
+  readonly files: number;
+  readonly skipped: number;
+  readonly truncated: boolean;
+}
+
+export function searchTree(request: SearchRequest): Findings {
+  return new TreeSearch(request).search();
+}
+
+class TreeSearch {
+  readonly #request: SearchRequest;
+  /** Null: only names are looked for. */
+  readonly #matcher: LineMatcher | null;
+  readonly #isWanted: (path: string) => boolean;
+  readonly #matches: Match[] = [];
+  #entries = 0;
+  #files = 0;
+  #skipped = 0;
+  #isCut = false;
+
+  constructor(request: SearchRequest) {
+    this.#request = request;
+    this.#matcher = request.pattern === "" ? null : lineMatcher(request);
+    this.#isWanted = globMatcher(request.glob);
+  }
+
+  search(): Findings {
+    const { root, traversal, names, maxResults } = this.#request;
+    const held = holdRoot(root, traversal);
+    try {
+      this.#begin(held, names, 0, null);
+    } finally {
+      releaseDirectory(held);
+    }
+    const matches = this.#matches.slice(0, maxResults);
+    const truncated = this.#isCut || this.#matches.length > maxResults;
+    return { matches, files: this.#files, skipped: this.#skipped, truncated };
+  }
+
+  /** Down to where the search begins, with the rules of the directories on the way. */
+  #begin(directory: HeldDirectory, names: readonly string[], depth: number, above: IgnoreRules | null): void {
+    const name = names[depth];
+    const base = names
+      .slice(0, depth)
+      .map((each) => `${each}/`)
+      .join("");
+    if (name === undefined) {
+      this.#walk(directory, base, above, 0);
+      return;
+    }
+    const isLast = depth === names.length - 1;
+    if (isLast && lstatSync(entryPath(directory, name), { throwIfNoEntry: false })?.isFile()) {
+      this.#look(directory, name, `${base}${name}`);
+      return;
+    }
+    const child = enterDirectory(directory, name);
+    try {
+      const rules = this.#rulesOf(directory, base, above);
+      // Whoever names an ignored directory means it.
+      this.#begin(child, names, depth + 1, isIgnored(rules, `${base}${name}/`) ? null : rules);
+    } finally {
+      releaseDirectory(child);
+    }
+  }
+
+  #walk(directory: HeldDirectory, base: string, above: IgnoreRules | null, depth: number): void {
+    const rules = this.#rulesOf(directory, base, above);
+    const start = this.#request.names.map((name) => `${name}/`).join("").length;
+    for (const entry of this.#entriesOf(directory)) {
+      if (this.#isFull()) return;
+      if (entry.name === ".git") continue;
+      const path = `${base}${entry.name}`;
+      if (entry.isDirectory() && !isIgnored(rules, `${path}/`)) {
+        this.#enter(directory, entry.name, `${path}/`, rules, depth);
+      } else if (entry.isFile() && this.#isWanted(path.slice(start)) && !isIgnored(rules, path)) {
+        this.#look(directory, entry.name, path);
+      }
+    }
+    assertInPlace(directory);
+  }
+
+  #enter(parent: HeldDirectory, name: string, base: string, rules: IgnoreRules | null, depth: number): void {
+    if (depth === MAX_DEPTH) {
+      this.#isCut = true;
+      return;
+    }
+    const child = this.#attempt(() => enterDirectory(parent, name));
+    if (child === null) {
+      this.#skipped += 1;
+      return;
+    }
+    try {
+      this.#walk(child, base, rules, depth + 1);
+    } finally {
+      releaseDirectory(child);
+    }
+  }
+
+  #look(directory: HeldDirectory, name: string, path: string): void {
+    this.#files += 1;
+    if (this.#matcher === null) {
+      this.#matches.push({ path, line: 0, text: "" });
+      return;
+    }
+    const isReadable = ({ size, nlink }: { size: number; nlink: number }) => size <= MAX_FILE_BYTES && nlink === 1;
+    const content = this.#attempt(() => readRegularNow(directory, name, isReadable));
+    if (content === null) this.#skipped += 1;
+    else this.#matchLines(content, path, this.#matcher);
+  }
+
+  #matchLines(content: Buffer, path: string, { bytes, indexIn }: LineMatcher): void {
+    if ((bytes !== null && !content.includes(bytes)) || content.includes(0)) return;
+    const text = content.toString();
+    let line = 0;
+    for (let start = 0; start < text.length && !this.#isFull(); line += 1) {
+      const lineEnd = text.indexOf("\n", start);
+      const end = lineEnd === -1 ? text.length : lineEnd;
+      const whole = text.slice(start, text[end - 1] === "\r" ? end - 1 : end);
+      const index = indexIn(whole);
+      if (index !== -1) this.#matches.push({ path, line: line + 1, text: excerpt(whole, index) });
+      start = end + 1;
+    }
+  }
+
+  #rulesOf(directory: HeldDirectory, base: string, above: IgnoreRules | null): IgnoreRules | null {
+    const content = this.#attempt(() => readRegularNow(directory, ".gitignore", ({ size }) => size <= MAX_RULES_BYTES));
+    return content === null ? above : addRules(above, base, content.toString());
+  }
+
+  #entriesOf(directory: HeldDirectory): readonly Dirent[] {
+    const entries: Dirent[] = [];
+    const opened = opendirSync(entryPath(directory, "."), { bufferSize: 256 });
+    try {
+      for (let entry = opened.readSync(); entry !== null; entry = opened.readSync()) {
+        this.#entries += 1;
+        if (this.#entries > MAX_ENTRIES) {
+          this.#isCut = true;
+          break;
+        }
+        entries.push(entry);
+      }
+    } finally {
+      opened.closeSync();
+    }
+    return entries.sort((a, b) => (a.name < b.name ? -1 : 1));
+  }
+
+  /** What somebody else moved away, or keeps to themselves, is no reason to stop. */
+  #attempt<Result>(work: () => Result | null): Result | null {
+    try {
+      return work();
+    } catch (error) {
+      if (error instanceof ToolFailure || ["ENOENT", "ENOTDIR", "EACCES"].includes(errnoOf(error) ?? "")) return null;
+      throw error;
+    }
+  }
+
+  /** One more than asked for is looked for, to know whether there are more. */
+  #isFull(): boolean {
+    return this.#matches.length > this.#request.maxResults || this.#entries > MAX_ENTRIES;
+  }
+}
+
+function excerpt(line: string, index: number): string {
+  if (line.length <= MAX_LINE_CHARS) return line.toWellFormed();
+  const start = Math.max(0, Math.min(index - LEAD_CHARS, line.length - MAX_LINE_CHARS));
+  const end = start + MAX_LINE_CHARS;
+  const shown = line.slice(start, end).replace(/^[\udc00-\udfff]|[\ud800-\udbff]$/g, "");
+  return `${start > 0 ? "…" : ""}${shown}${end < line.length ? "…" : ""}`.toWellFormed();
+}

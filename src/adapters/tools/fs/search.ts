@@ -1,0 +1,70 @@
+/**
+ * `fs.search`: lines of text files, or names of files, beneath a path of the workspace.
+ *
+ * 1. `pattern` is a literal text unless `regex` is set. An empty one looks for names alone, which `glob` narrows.
+ * 2. What is searched, and what is passed over, `search-tree.ts` says; that it can always be stopped, `search-thread.ts`.
+ */
+import { Type } from "typebox";
+import { USER_LABELS } from "../../../kernel/vocabulary/labels.ts";
+import { defineTool } from "../define-tool.ts";
+import { fieldOf } from "./field-of.ts";
+import { lineMatcher } from "./line-matcher.ts";
+import type { Workspace } from "./workspace.ts";
+import { directoryNames } from "./workspace-path.ts";
+
+const DEFAULT_MAX_RESULTS = 50;
+/** Asked for more, it finds this many. */
+const MAX_RESULTS = 500;
+const TIMEOUT_MS = 20_000;
+
+const parameters = Type.Object(
+  {
+    pattern: Type.String({ description: "Empty: find names" }),
+    path: Type.Optional(Type.String({ minLength: 1, default: "." })),
+    glob: Type.Optional(Type.String({ maxLength: 500, default: "", description: "Such as *.ts" })),
+    regex: Type.Optional(Type.Boolean({ default: false })),
+    ignore_case: Type.Optional(Type.Boolean({ default: false })),
+    max_results: Type.Optional(Type.Integer({ minimum: 1, default: DEFAULT_MAX_RESULTS })),
+  },
+  { additionalProperties: false },
+);
+
+export function searchTool(workspace: Workspace) {
+  return defineTool({
+    name: "fs.search",
+    description: "Search files of the workspace for a text, line by line.",
+    parameters,
+    risk: "read_only",
+    idempotency: "read_only",
+    timeoutMs: TIMEOUT_MS,
+    aliases: [{ name: "file_search", rename: { query: "pattern", directory: "path" } }],
+    plan({ path, pattern, regex, ignore_case: ignoreCase, glob }) {
+      const target = [workspace.root, ...directoryNames(path)].join("/");
+      if (pattern !== "") lineMatcher({ pattern, regex, ignoreCase });
+      const wanted = pattern === "" ? "names" : `${regex ? "the expression" : "the text"} ${JSON.stringify(pattern)}`;
+      const where = glob === "" ? "" : ` in files like ${JSON.stringify(glob)}`;
+      return {
+        labels: USER_LABELS,
+        shown: `Search ${JSON.stringify(target)} for ${wanted}${where}`,
+        plan: { targets: [target] },
+      };
+    },
+    async run({ args }, { signal }) {
+      const { path, pattern, regex, glob, ignore_case: ignoreCase, max_results: maxResults } = args;
+      const { searchInThread } = await import("./search-thread.ts");
+      const { root, traversal } = workspace;
+      const what = { pattern, regex, ignoreCase, glob, maxResults: Math.min(maxResults, MAX_RESULTS) };
+      const names = directoryNames(path);
+      const { matches, files, skipped, truncated } = await searchInThread({ root, traversal, names, ...what }, signal);
+      const found = matches.map(({ path: file, line, text }) =>
+        line === 0 ? { path: file } : { path: file, line, text },
+      );
+      return { matches: found, files, skipped, truncated };
+    },
+    summarize({ args, output }) {
+      const matches = typeof output === "object" && output !== null && "matches" in output ? output.matches : null;
+      const path = fieldOf(args, "path") ?? "the workspace";
+      return Array.isArray(matches) ? `found ${matches.length} in ${path}` : `searched ${path}`;
+    },
+  });
+}

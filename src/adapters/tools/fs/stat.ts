@@ -1,0 +1,64 @@
+/**
+ * `fs.stat`: what stands under a name.
+ *
+ * 1. A link is described as what it is. Nothing is asked of where it leads, and nothing told.
+ * 2. Nothing is opened: a pipe or a device is only looked up.
+ */
+import { lstatSync, type Stats } from "node:fs";
+import { Type } from "typebox";
+import { USER_LABELS } from "../../../kernel/vocabulary/labels.ts";
+import { timestampOf } from "../../../runtime/ports/clock.ts";
+import { defineTool } from "../define-tool.ts";
+import { kindOf } from "./entry-kind.ts";
+import { fieldOf } from "./field-of.ts";
+import { missing, naming } from "./fs-failure.ts";
+import { assertInPlace, entryPath } from "./held-directory.ts";
+import { inDirectory, type Workspace } from "./workspace.ts";
+import { directoryNames } from "./workspace-path.ts";
+
+const PERMISSIONS = 0o777;
+/** The last moment a `Date` can hold. */
+const MAX_DATE_MS = 8.64e15;
+
+const parameters = Type.Object({ path: Type.String({ minLength: 1 }) }, { additionalProperties: false });
+
+export function statTool(workspace: Workspace) {
+  return defineTool({
+    name: "fs.stat",
+    description: "Tell type, size and time of change of a path in the workspace.",
+    parameters,
+    risk: "read_only",
+    idempotency: "read_only",
+    aliases: [{ name: "file_info", rename: { file_path: "path" } }],
+    plan({ path }) {
+      const target = [workspace.root, ...directoryNames(path)].join("/");
+      return { labels: USER_LABELS, shown: `Look up ${JSON.stringify(target)}`, plan: { targets: [target] } };
+    },
+    run({ args: { path } }) {
+      const names = directoryNames(path);
+      const shown = names.join("/") || ".";
+      return inDirectory(workspace, names.slice(0, -1), (directory) =>
+        naming(shown, () => {
+          const stats = lstatSync(entryPath(directory, names.at(-1) ?? "."), { throwIfNoEntry: false });
+          assertInPlace(directory);
+          if (stats === undefined) throw missing(shown);
+          return { path: shown, ...describe(stats) };
+        }),
+      );
+    },
+    summarize({ args, output }) {
+      return `looked up ${fieldOf(output, "path") ?? fieldOf(args, "path") ?? "a path"}`;
+    },
+  });
+}
+
+function describe(stats: Stats) {
+  const { size, mtimeMs, mode } = stats;
+  const type = kindOf(stats);
+  return {
+    type,
+    bytes: type === "file" ? size : null,
+    modified: Math.abs(mtimeMs) <= MAX_DATE_MS ? timestampOf(mtimeMs) : null,
+    mode: (mode & PERMISSIONS).toString(8).padStart(3, "0"),
+  };
+}

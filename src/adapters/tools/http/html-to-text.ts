@@ -1,0 +1,160 @@
+/**
+ * A page as a person would read it: title, headings, paragraphs, lists, tables, links with where they lead.
+ *
+ * H1. What a reader would not see is not there: scripts, styles, what is marked hidden. Nor is what stands on every page of
+ *     a site: navigation, footers, forms' controls.
+ * H2. Time and memory grow with the page and not faster: reading stops at the budget and at MAX_DEPTH elements within one
+ *     another, where the parser's own work on each closing tag would grow. `isCut` says so.
+ * H3. It is text and nothing more: nothing in it is fetched, run or believed.
+ */
+import { Parser } from "htmlparser2";
+import { TextFlow } from "./text-flow.ts";
+
+export interface ReadableText {
+  readonly title: string | null;
+  readonly text: string;
+  readonly isCut: boolean;
+}
+
+const MAX_DEPTH = 256;
+const MAX_TITLE_CHARS = 300;
+const MAX_LINK_CHARS = 500;
+const MAX_INDENT = 8;
+
+const names = (text: string): ReadonlySet<string> => new Set(text.split(" "));
+const DROPPED = names(
+  "script style noscript template svg math iframe object canvas audio video nav footer select textarea button dialog",
+);
+const PARAGRAPHS = names(
+  "p h1 h2 h3 h4 h5 h6 table blockquote pre section article main header aside figure form fieldset hr address details dl",
+);
+const LINES = names("div li tr dt dd figcaption summary caption legend ul ol body");
+const HEADING = /^h[1-6]$/;
+const HIDDEN_STYLE = /display\s*:\s*none|visibility\s*:\s*hidden/i;
+
+type Attributes = Readonly<Record<string, string>>;
+
+interface Element {
+  readonly name: string;
+  readonly isDropped: boolean;
+  readonly isVerbatim: boolean;
+  /** Where a link leads, and how long the text was before it. */
+  readonly link: { readonly url: string; readonly from: number } | null;
+}
+
+interface List {
+  readonly isNumbered: boolean;
+  items: number;
+}
+
+export function htmlToText(html: string, baseUrl: string, maxBytes: number): ReadableText {
+  const page = new PageReader(baseUrl, maxBytes);
+  const parser = new Parser({
+    onopentag: (name, attributes) => {
+      page.open(name, attributes);
+      if (page.isCut) parser.pause();
+    },
+    onclosetag: () => page.close(),
+    ontext: (text) => {
+      page.read(text);
+      if (page.isCut) parser.pause();
+    },
+  });
+  parser.end(html);
+  return page.result;
+}
+
+class PageReader {
+  readonly #baseUrl: string;
+  readonly #flow: TextFlow;
+  readonly #open: Element[] = [];
+  readonly #lists: List[] = [];
+  #title = "";
+  #isTooDeep = false;
+
+  constructor(baseUrl: string, maxBytes: number) {
+    this.#baseUrl = baseUrl;
+    this.#flow = new TextFlow(maxBytes);
+  }
+
+  get isCut(): boolean {
+    return this.#isTooDeep || this.#flow.isFull;
+  }
+
+  get result(): ReadableText {
+    const title = this.#title.replace(/\s+/g, " ").trim();
+    return { title: title === "" ? null : title, text: this.#flow.toString(), isCut: this.isCut };
+  }
+
+  open(name: string, attributes: Attributes): void {
+    const parent = this.#open.at(-1);
+    const isDropped = parent?.isDropped === true || DROPPED.has(name) || isHidden(attributes);
+    const isVerbatim = parent?.isVerbatim === true || name === "pre";
+    const link = name === "a" && !isDropped ? this.#linkOf(attributes["href"]) : null;
+    if (!isDropped) this.#lead(name);
+    this.#open.push({ name, isDropped, isVerbatim, link });
+    this.#isTooDeep ||= this.#open.length > MAX_DEPTH;
+  }
+
+  close(): void {
+    const element = this.#open.pop();
+    if (element === undefined || element.isDropped) return;
+    const { name, link } = element;
+    this.#breakAround(name);
+    if (isList(name)) this.#lists.pop();
+    if (name === "li" || HEADING.test(name)) this.#flow.begin("");
+    if (link !== null && this.#flow.length > link.from && this.#flow.last !== link.url) {
+      this.#flow.append(` (${link.url})`);
+    }
+  }
+
+  read(text: string): void {
+    const element = this.#open.at(-1);
+    if (element?.isDropped === true) return;
+    if (element?.name === "title") {
+      this.#title = (this.#title + text).slice(0, MAX_TITLE_CHARS).toWellFormed();
+    } else if (element?.isVerbatim === true) this.#flow.writeAsIs(text);
+    else this.#flow.write(text);
+  }
+
+  #lead(name: string): void {
+    if (name === "br") this.#flow.breakLine();
+    else if (name === "td" || name === "th") this.#flow.separate(" | ");
+    else this.#breakAround(name);
+    if (isList(name)) this.#lists.push({ isNumbered: name === "ol", items: 0 });
+    if (HEADING.test(name)) this.#flow.begin(`${"#".repeat(Number(name[1]))} `);
+    else if (name === "li") this.#flow.begin(this.#itemMark());
+  }
+
+  #breakAround(name: string): void {
+    if (PARAGRAPHS.has(name)) this.#flow.breakLines(2);
+    else if (LINES.has(name)) this.#flow.breakLines(1);
+  }
+
+  #itemMark(): string {
+    const list = this.#lists.at(-1);
+    const indent = "  ".repeat(Math.min(Math.max(this.#lists.length - 1, 0), MAX_INDENT));
+    if (!list?.isNumbered) return `${indent}- `;
+    list.items += 1;
+    return `${indent}${list.items}. `;
+  }
+
+  #linkOf(href: string | undefined): Element["link"] {
+    if (href === undefined || href.length > MAX_LINK_CHARS || href.trim().startsWith("#")) return null;
+    const url = URL.parse(href, this.#baseUrl);
+    if (url === null || !["http:", "https:", "mailto:"].includes(url.protocol)) return null;
+    return url.href.length > MAX_LINK_CHARS ? null : { url: url.href, from: this.#flow.length };
+  }
+}
+
+function isList(name: string): boolean {
+  return name === "ul" || name === "ol";
+}
+
+function isHidden(attributes: Attributes): boolean {
+  return (
+    attributes["hidden"] !== undefined ||
+    attributes["aria-hidden"] === "true" ||
+    HIDDEN_STYLE.test(attributes["style"] ?? "")
+  );
+}

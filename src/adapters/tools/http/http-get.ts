@@ -1,0 +1,93 @@
+/**
+ * `http.get`: a page of the web, as text.
+ *
+ * 1. The plan names the URL and its host; whether that host may be reached is decided before `run`, and so before the
+ *    cache is asked: what is in it is no way around a capability.
+ * 2. A redirect to another host is another decision, and so another call.
+ * 3. A fresh page in the cache is answered without a request; `use_cache: false` asks the server and refreshes the cache.
+ *    Only a 200 is kept, and not where the server says no-store.
+ * 4. An answer is an answer, whatever its status.
+ */
+import { Type } from "typebox";
+import { UNTRUSTED_LABELS } from "../../../kernel/vocabulary/labels.ts";
+import type { JsonValue } from "../../../kernel/vocabulary/parse-json.ts";
+import { type Clock, timestampOf } from "../../../runtime/ports/clock.ts";
+import { defineTool } from "../define-tool.ts";
+import { fieldOf } from "../fs/field-of.ts";
+import type { Fetched, GuardedFetch } from "./guarded-fetch.ts";
+import type { CachedPage, PageCache } from "./page-cache.ts";
+import { readPage } from "./read-page.ts";
+import { readUrl } from "./read-url.ts";
+
+const ACCEPT = "text/html, text/plain;q=0.9, application/json;q=0.9, */*;q=0.5";
+
+const parameters = Type.Object(
+  {
+    url: Type.String({ minLength: 1, description: "http or https" }),
+    use_cache: Type.Optional(Type.Boolean({ default: true })),
+  },
+  { additionalProperties: false },
+);
+
+interface HttpGetParts {
+  readonly clock: Pick<Clock, "nowMs">;
+  readonly openFetch: () => Promise<GuardedFetch>;
+  readonly cache: PageCache;
+}
+
+export function httpGetTool({ clock, openFetch, cache }: HttpGetParts) {
+  return defineTool({
+    name: "http.get",
+    description: "Fetch a web page as readable text.",
+    parameters,
+    risk: "read_only",
+    idempotency: "read_only",
+    aliases: [{ name: "web_fetch" }],
+    async plan({ url: text, use_cache: useCache }) {
+      const url = readUrl(text);
+      (await openFetch()).check(url);
+      return {
+        labels: UNTRUSTED_LABELS,
+        egress: [url.host],
+        shown: `Fetch ${url.href} from ${url.host}, port ${url.port}${useCache ? "" : ", without the cache"}`,
+        plan: { targets: [url.href] },
+      };
+    },
+    async run({ args: { url: text, use_cache: useCache } }, { signal }) {
+      const url = readUrl(text);
+      const cached = useCache ? cache.read(url.href) : null;
+      if (cached !== null) return toOutput(cached, 200, true);
+      const fetched = await (await openFetch()).get({
+        url,
+        mayReach: (host) => host === url.host,
+        accept: ACCEPT,
+        signal,
+      });
+      const page = await readPage(fetched);
+      if (isWorthKeeping(fetched)) cache.write(url.href, page);
+      return toOutput({ page, fetchedAtMs: clock.nowMs() }, fetched.status, false);
+    },
+    summarize({ args, output }) {
+      const status = fieldOf(output, "status");
+      const url = fieldOf(output, "url") ?? fieldOf(args, "url") ?? "a page";
+      return status === undefined ? `fetched ${url}` : `fetched ${url} (${status})`;
+    },
+  });
+}
+
+function isWorthKeeping({ status, cacheControl }: Fetched): boolean {
+  return status === 200 && !/\bno-store\b/i.test(cacheControl ?? "");
+}
+
+function toOutput({ page, fetchedAtMs }: CachedPage, status: number, fromCache: boolean): JsonValue {
+  return {
+    url: page.url,
+    status,
+    content_type: page.contentType,
+    title: page.title,
+    text: page.text,
+    truncated: page.isCut,
+    from_cache: fromCache,
+    fetched_at: timestampOf(fetchedAtMs),
+  };
+}

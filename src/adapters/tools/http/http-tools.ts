@@ -1,0 +1,33 @@
+/** The tools that reach the web: `http.get` (S-4.1), and `web.search` where a search engine is configured. */
+import type { Clock } from "../../../runtime/ports/clock.ts";
+import type { Tool } from "../define-tool.ts";
+import type { GuardedFetch, Resolve } from "./guarded-fetch.ts";
+import { httpGetTool } from "./http-get.ts";
+import { createPageCache } from "./page-cache.ts";
+import { webSearchTool } from "./web-search.ts";
+
+export interface HttpToolsOptions {
+  readonly clock: Clock;
+  /** The operator's exceptions to the address policy, `host:port`. */
+  readonly allowAddresses: readonly string[];
+  /** How long a page is fresh; 0 for no cache. */
+  readonly ttlS: number;
+  readonly cacheFile: string;
+  /** A SearXNG instance; null for none. */
+  readonly searchUrl: string | null;
+  /** Absent: the system's resolver. */
+  readonly resolve?: Resolve;
+}
+
+export function httpTools(options: HttpToolsOptions): readonly Tool[] {
+  const { clock, ttlS, cacheFile, searchUrl } = options;
+  let opening: Promise<GuardedFetch> | null = null;
+  // Loaded with the first call: most of a gateway's life it is not needed, least of all at its start.
+  const openFetch = async (): Promise<GuardedFetch> => {
+    opening ??= import("./guarded-fetch.ts").then(({ createGuardedFetch }) => createGuardedFetch(options));
+    return await opening;
+  };
+  const cache = createPageCache({ file: cacheFile, ttlS, clock });
+  const httpGet = httpGetTool({ clock, openFetch, cache });
+  return searchUrl === null ? [httpGet] : [httpGet, webSearchTool({ openFetch, searchUrl })];
+}

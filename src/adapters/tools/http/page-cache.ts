@@ -1,0 +1,150 @@
+/**
+ * Pages that were read not long ago, in a SQLite file of their own (S-4.5).
+ *
+ * C1. It is a convenience: without it everything works, only slower. A file that is damaged, or of another version, is
+ *     thrown away; one that cannot be used (disk full, locked, read-only) is a cache that holds nothing.
+ * C2. A page is fresh for the configured time by the wall clock. One from the future is not: the clock was set back.
+ * C3. All pages together keep to a size; the oldest go first.
+ * C4. The file is opened with the first use and readable by its owner only: addresses of pages tell about people.
+ */
+import { chmodSync, closeSync, openSync, rmSync } from "node:fs";
+import { DatabaseSync } from "node:sqlite";
+import type { Clock } from "../../../runtime/ports/clock.ts";
+import type { Page } from "./read-page.ts";
+
+export interface CachedPage {
+  readonly page: Page;
+  readonly fetchedAtMs: number;
+}
+
+export interface PageCache {
+  /** Null when there is no fresh one. */
+  read(url: string): CachedPage | null;
+  write(url: string, page: Page): void;
+}
+
+interface PageCacheOptions {
+  readonly file: string;
+  readonly ttlS: number;
+  readonly clock: Pick<Clock, "nowMs">;
+  readonly maxBytes?: number;
+}
+
+const VERSION = 1;
+const MAX_BYTES = 64 * 1024 * 1024;
+/** Everything else in the process waits as long as this does. */
+const BUSY_TIMEOUT_MS = 50;
+/** SQLite's primary result codes for a file that is no sound database. */
+const DAMAGED: readonly number[] = [11, 26];
+
+export function createPageCache({ file, ttlS, clock, maxBytes = MAX_BYTES }: PageCacheOptions): PageCache {
+  let open: DatabaseSync | null = null;
+
+  function attempt<Result>(work: (db: DatabaseSync) => Result): Result | null {
+    try {
+      open ??= openCache(file);
+      return work(open);
+    } catch (error) {
+      if (!isOfTheMedium(error)) throw error;
+      if (isDamaged(error)) {
+        open?.close();
+        open = null;
+        discard(file);
+      }
+      return null;
+    }
+  }
+
+  return {
+    read(url) {
+      if (ttlS === 0) return null;
+      const nowMs = clock.nowMs();
+      const row = attempt((db) => db.prepare(FRESH).get(url, nowMs - ttlS * 1000, nowMs));
+      return row === null || row === undefined ? null : toCachedPage(row);
+    },
+    write(url, page) {
+      if (ttlS === 0) return;
+      const nowMs = clock.nowMs();
+      const { contentType, title, text } = page;
+      const bytes = Buffer.byteLength(text) + url.length + page.url.length;
+      attempt((db) => {
+        db.prepare(INSERT).run(url, nowMs, bytes, page.url, contentType, title, text, page.isCut ? 1 : 0);
+        db.prepare(EXPIRE).run(nowMs - ttlS * 1000, nowMs);
+        db.prepare(EVICT).run(maxBytes);
+      });
+    },
+  };
+}
+
+const SCHEMA = `
+  CREATE TABLE pages (
+    url TEXT PRIMARY KEY, fetched_at INTEGER NOT NULL, bytes INTEGER NOT NULL, final_url TEXT NOT NULL,
+    content_type TEXT, title TEXT, text TEXT NOT NULL, is_cut INTEGER NOT NULL
+  ) STRICT;
+  CREATE INDEX pages_by_age ON pages (fetched_at DESC, url, bytes);`;
+const FRESH = `
+  SELECT fetched_at, final_url, content_type, title, text, is_cut FROM pages
+  WHERE url = ? AND fetched_at > ? AND fetched_at <= ?`;
+const INSERT = "INSERT OR REPLACE INTO pages VALUES (?, ?, ?, ?, ?, ?, ?, ?)";
+const EXPIRE = "DELETE FROM pages WHERE fetched_at <= ? OR fetched_at > ?";
+const EVICT = `
+  DELETE FROM pages WHERE url IN (
+    SELECT url FROM (SELECT url, sum(bytes) OVER (ORDER BY fetched_at DESC, url) AS total FROM pages) WHERE total > ?)`;
+
+function openCache(file: string): DatabaseSync {
+  makePrivate(file);
+  const db = new DatabaseSync(file, { timeout: BUSY_TIMEOUT_MS });
+  try {
+    db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL");
+    const version = db.prepare("PRAGMA user_version").get()?.["user_version"];
+    if (version !== VERSION) {
+      db.exec(`BEGIN IMMEDIATE; DROP TABLE IF EXISTS pages; ${SCHEMA} PRAGMA user_version = ${VERSION}; COMMIT`);
+    }
+    return db;
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+/** Before SQLite makes it: the files it puts beside have the same mode. */
+function makePrivate(file: string): void {
+  try {
+    closeSync(openSync(file, "wx", 0o600));
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
+    chmodSync(file, 0o600);
+  }
+}
+
+function discard(file: string): void {
+  for (const suffix of ["", "-wal", "-shm"]) rmSync(file + suffix, { force: true });
+}
+
+function toCachedPage(row: Readonly<Record<string, unknown>>): CachedPage {
+  const textOrNull = (value: unknown): string | null => (typeof value === "string" ? value : null);
+  return {
+    fetchedAtMs: Number(row["fetched_at"]),
+    page: {
+      url: String(row["final_url"]),
+      contentType: textOrNull(row["content_type"]),
+      title: textOrNull(row["title"]),
+      text: String(row["text"]),
+      isCut: row["is_cut"] === 1,
+    },
+  };
+}
+
+/** Of SQLite or of the file system, and so no defect of ours. */
+function isOfTheMedium(error: unknown): boolean {
+  return error instanceof Error && ("errcode" in error || "syscall" in error);
+}
+
+function isDamaged(error: unknown): boolean {
+  return (
+    error instanceof Error &&
+    "errcode" in error &&
+    typeof error.errcode === "number" &&
+    DAMAGED.includes(error.errcode & 0xff)
+  );
+}

@@ -1,0 +1,93 @@
+/**
+ * Which file a command's name means: looked up in fixed directories, never in the workspace or by anybody's PATH.
+ *
+ * X1. The real file counts, with the hash of its bytes. One that others may write, that lies in the workspace, or that
+ *     is another kind of program than its name says, is refused.
+ * X2. A file is read again when its identity, size or times changed. Its change time cannot be set back by whoever owns it.
+ */
+import { createHash } from "node:crypto";
+import { constants, createReadStream } from "node:fs";
+import { type FileHandle, open, realpath } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { asHash, type Hash } from "../../../kernel/vocabulary/identifiers.ts";
+import { errnoOf } from "../fs/fs-failure.ts";
+import { ToolFailure } from "../tool-failure.ts";
+import { commandRefused, quoted } from "./command-refused.ts";
+import { isWithin } from "./judge-command.ts";
+import { isDisguised } from "./program-kinds.ts";
+
+export interface Executable {
+  /** Real. */
+  readonly path: string;
+  readonly hash: Hash;
+}
+
+export type FindExecutable = (name: string) => Promise<Executable>;
+
+const OTHERS_WRITE = 0o022;
+const ANYBODY_EXECUTES = 0o111;
+
+export function createExecutableFinder(root: string, searchPath: readonly string[]): FindExecutable {
+  const hashes = new Map<string, Hash>();
+  return async (name) => {
+    for (const directory of searchPath) {
+      const path = await realPathOf(join(directory, name));
+      const executable = path === null ? null : await inspect(name, path, root, hashes);
+      if (executable !== null) return executable;
+    }
+    throw new ToolFailure(
+      "invalid.request",
+      `${quoted(name)} is allowed but not installed in ${searchPath.join(", ")}.`,
+    );
+  };
+}
+
+async function realPathOf(path: string): Promise<string | null> {
+  try {
+    return await realpath(path);
+  } catch (error) {
+    if (["ENOENT", "ENOTDIR", "EACCES", "ELOOP"].includes(errnoOf(error) ?? "")) return null;
+    throw error;
+  }
+}
+
+async function inspect(
+  name: string,
+  path: string,
+  root: string,
+  hashes: Map<string, Hash>,
+): Promise<Executable | null> {
+  if (isWithin(root, path)) throw commandRefused(`${quoted(name)} is a file of the workspace`);
+  if (isDisguised(name, basename(path))) throw commandRefused(`${quoted(name)} is really ${quoted(path)}`);
+  const file = await openIfThere(path);
+  if (file === null) return null;
+  try {
+    const stats = await file.stat({ bigint: true });
+    const { dev, ino, size, mtimeNs, ctimeNs } = stats;
+    const mode = Number(stats.mode);
+    if (!stats.isFile() || (mode & ANYBODY_EXECUTES) === 0) return null;
+    if ((mode & OTHERS_WRITE) !== 0) throw commandRefused(`others may write to ${quoted(path)}`);
+    const identity = [path, dev, ino, size, mtimeNs, ctimeNs].join(" ");
+    const hash = hashes.get(identity) ?? (await hashOf(file));
+    hashes.set(identity, hash);
+    return { path, hash };
+  } finally {
+    await file.close();
+  }
+}
+
+async function openIfThere(path: string): Promise<FileHandle | null> {
+  try {
+    return await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  } catch (error) {
+    if (["ENOENT", "EACCES", "ELOOP", "ENXIO"].includes(errnoOf(error) ?? "")) return null;
+    throw error;
+  }
+}
+
+/** Piece by piece: an interpreter may have a hundred megabytes. */
+async function hashOf(file: FileHandle): Promise<Hash> {
+  const hash = createHash("sha256");
+  for await (const chunk of createReadStream("", { fd: file, autoClose: false, start: 0 })) hash.update(chunk);
+  return asHash(hash.digest("hex"));
+}

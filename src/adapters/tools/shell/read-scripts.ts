@@ -1,0 +1,101 @@
+/**
+ * The files among a command's words that decide what it does: scripts, and what a builder or git reads unasked.
+ *
+ * S1. An approval covers their bytes, and the sandbox shows the command these very bytes, whatever lies there by then.
+ * S2. They are opened beneath the workspace, without following links: a script behind a link is refused.
+ * S3. Data stays data: what an interpreter is given beside its script is pinned only if it looks like a script itself.
+ */
+import { hashBytes } from "../../../kernel/vocabulary/hash.ts";
+import type { Hash } from "../../../kernel/vocabulary/identifiers.ts";
+import { readUpTo, withRegularFile } from "../fs/regular-file.ts";
+import { inNearestDirectory, type Workspace } from "../fs/workspace.ts";
+import { ToolFailure } from "../tool-failure.ts";
+import { isWithin, type JudgedCommand } from "./judge-command.ts";
+import { startsPrograms } from "./program-kinds.ts";
+
+export interface ScriptFile {
+  /** Absolute. */
+  readonly path: string;
+  readonly bytes: Buffer;
+  readonly hash: Hash;
+}
+
+const MAX_SCRIPT_BYTES = 262_144;
+const SCRIPT_NAME =
+  /\.(?:awk|bash|cjs|cts|exp|jq|js|jsx|ksh|lua|mjs|mk|mts|php|pl|ps1|py|r|rb|sed|sh|sql|tcl|ts|tsx|zsh)$/i;
+
+/** What these read without being told. */
+const UNASKED: Readonly<Record<string, readonly string[]>> = {
+  make: ["GNUmakefile", "makefile", "Makefile"],
+  npm: ["package.json"],
+  npx: ["package.json"],
+  pnpm: ["package.json"],
+  yarn: ["package.json"],
+};
+
+export async function readScripts(workspace: Workspace, commands: readonly JudgedCommand[]): Promise<ScriptFile[]> {
+  const scripts = new Map<string, ScriptFile>();
+  for (const { name, args, isKnown } of commands) {
+    if (isKnown || !startsPrograms(name)) continue;
+    const unasked = Object.hasOwn(UNASKED, name) ? (UNASKED[name] ?? []) : [];
+    for (const file of await filesOf(workspace, unasked)) scripts.set(file.path, file);
+    const [first, ...others] = await filesOf(workspace, args.flatMap(wordsWithin));
+    if (first !== undefined && (isScript(first) || isText(first))) scripts.set(first.path, first);
+    for (const file of others) if (isScript(file)) scripts.set(file.path, file);
+  }
+  return [...scripts.values()];
+}
+
+/** `--file=x` names x. */
+function wordsWithin(word: string): readonly string[] {
+  return word.startsWith("-") ? [word.slice(word.indexOf("=") + 1)] : [word];
+}
+
+async function filesOf(workspace: Workspace, words: readonly string[]): Promise<ScriptFile[]> {
+  const files: ScriptFile[] = [];
+  for (const word of words) {
+    const file = isWithin(workspace.root, word) ? await readScript(workspace, word) : null;
+    if (file !== null) files.push(file);
+  }
+  return files;
+}
+
+/** Null where the word names no regular file. */
+export async function readScript(workspace: Workspace, word: string): Promise<ScriptFile | null> {
+  const names = namesOf(workspace.root, word);
+  const name = names.at(-1);
+  if (name === undefined || names.some((one) => Buffer.byteLength(one) > 255)) return null;
+  try {
+    return await inNearestDirectory(workspace, names.slice(0, -1), async (directory, missing) => {
+      if (missing.length > 0) return null;
+      const bytes = await withRegularFile(directory, name, (file) => readUpTo(file, MAX_SCRIPT_BYTES + 1));
+      const path = [workspace.root, ...names].join("/");
+      return bytes === null ? null : { path, bytes, hash: hashBytes(bytes) };
+    });
+  } catch (error) {
+    // A word that only looks like a path: a directory, something beneath a file.
+    if (error instanceof ToolFailure && error.code === "invalid.request") return null;
+    throw error;
+  }
+}
+
+function namesOf(root: string, word: string): readonly string[] {
+  const path = word.startsWith(`${root}/`) ? word.slice(root.length + 1) : word;
+  const names: string[] = [];
+  for (const name of path.split("/")) {
+    if (name === "..") names.pop();
+    else if (name !== "" && name !== ".") names.push(name);
+  }
+  return names;
+}
+
+function isScript({ path, bytes }: ScriptFile): boolean {
+  const is = SCRIPT_NAME.test(path) || bytes.subarray(0, 2).toString("latin1") === "#!";
+  if (!is || bytes.length <= MAX_SCRIPT_BYTES) return is;
+  const message = `${JSON.stringify(path)} has more than ${MAX_SCRIPT_BYTES} bytes: too many for anybody to approve.`;
+  throw new ToolFailure("invalid.request", message, { details: { path } });
+}
+
+function isText({ bytes }: ScriptFile): boolean {
+  return bytes.length <= MAX_SCRIPT_BYTES && !bytes.includes(0);
+}

@@ -1,0 +1,212 @@
+/**
+ * `shell.exec`: a command, or several joined by `|`, in the sandbox. No shell reads it (S-4.1, S-4.3).
+ *
+ * 1. The plan holds the words as they will be executed, each program by its real path and the hash of its bytes, the
+ *    workspace by device and inode, the environment, and the scripts the command would read. `run` executes that.
+ * 2. A command that only reads is planned `read_only`, and the workspace cannot be written while it runs: were a table
+ *    wrong about it, it still changes nothing. Every other command asks, and is never repeated by itself.
+ * 3. Where the sandbox does not hold, nothing runs: `sandbox.required`.
+ * 4. An exit code is a result, whatever it is. Running out of time is a failure.
+ */
+import { basename } from "node:path";
+import { isDeepStrictEqual } from "node:util";
+import { Type } from "typebox";
+import { hashCanonical } from "../../../kernel/vocabulary/hash.ts";
+import { USER_LABELS } from "../../../kernel/vocabulary/labels.ts";
+import { type Sandbox, SandboxError, type SandboxResult } from "../../../runtime/ports/sandbox.ts";
+import type { CallContext, Planned } from "../../../runtime/ports/toolbox.ts";
+import { type CallOutline, defineTool } from "../define-tool.ts";
+import { fieldOf } from "../fs/field-of.ts";
+import { identityOf } from "../fs/held-directory.ts";
+import { inDirectory, type Workspace } from "../fs/workspace.ts";
+import { ToolFailure } from "../tool-failure.ts";
+import type { FindExecutable } from "./find-executable.ts";
+import { type PreparedCommand, prepareCommand } from "./prepare-command.ts";
+import type { ScriptFile } from "./read-scripts.ts";
+import { showCommand } from "./show-command.ts";
+
+const DEFAULT_TIMEOUT_S = 20;
+/** Of each stream. What goes to a model is cut by the contract anyway. */
+const MAX_OUTPUT_BYTES = 262_144;
+
+const parameters = Type.Object(
+  {
+    cmd: Type.String({ minLength: 1, description: "One program and its arguments, or several joined by |" }),
+    timeout_s: Type.Optional(Type.Integer({ minimum: 1, default: DEFAULT_TIMEOUT_S })),
+  },
+  { additionalProperties: false },
+);
+
+interface ShellArguments {
+  readonly cmd: string;
+  readonly timeout_s: number;
+}
+
+export interface ShellParts {
+  readonly workspace: Workspace;
+  readonly sandbox: Sandbox;
+  readonly allow: readonly string[];
+  readonly environment: Readonly<Record<string, string>>;
+  readonly findExecutable: FindExecutable;
+  readonly maxTimeoutMs: number;
+}
+
+export function shellExecTool(parts: ShellParts) {
+  return defineTool({
+    name: "shell.exec",
+    description:
+      "Run an allowed command in the workspace, in a sandbox without network. No shell: no variables, globs, redirections or ;",
+    parameters,
+    risk: "side_effect",
+    idempotency: "opaque",
+    aliases: [{ name: "shell_execute", rename: { command: "cmd" } }],
+    plan: (args) => planCommand(parts, args),
+    run: ({ args, plan }, context) => runCommand(parts, args, plan, context),
+    summarize({ args, output }) {
+      const exitCode = fieldOf(output, "exit_code");
+      return `ran ${fieldOf(args, "cmd") ?? "a command"}${exitCode === undefined ? "" : ` (exit ${exitCode})`}`;
+    },
+  });
+}
+
+async function planCommand(parts: ShellParts, args: ShellArguments): Promise<CallOutline> {
+  const { workspace, sandbox, allow, findExecutable } = parts;
+  const { root } = workspace;
+  const prepared = await prepareCommand(workspace, allow, args.cmd);
+  const { stages } = prepared;
+  const executables = await Promise.all(stages.map(({ name }) => findExecutable(name)));
+  const missing = await sandbox.check();
+  if (missing.length > 0) {
+    throw new ToolFailure("sandbox.required", `Nothing was run, since no sandbox holds here: ${missing.join("; ")}.`);
+  }
+  const paths = executables.map(({ path }) => path);
+  const asks = reasonsToAsk(prepared, paths);
+  const isReading = asks.length === 0;
+  const timeoutMs = Math.min(args.timeout_s * 1000, parts.maxTimeoutMs);
+  const [executable = null, ...others] = executables;
+  return {
+    ...(isReading ? READING : CHANGING),
+    timeoutMs,
+    labels: USER_LABELS,
+    shown: showCommand({
+      ...{ executables, root, asks, timeoutMs },
+      stages: stages.map((stage) => [stage.name, ...stage.args]),
+      scripts: filesOf(prepared),
+    }),
+    plan: {
+      argv: argvOf(prepared, paths),
+      cwd: await inDirectory(workspace, [], async (directory) => ({ path: root, ...identityOf(directory) })),
+      environmentHash: hashCanonical(environmentOf(parts, isReading)),
+      executable,
+      scriptHashes: [...others, ...filesOf(prepared)].map(({ hash }) => hash),
+      targets: [root, ...stages.flatMap((stage) => stage.paths)],
+    },
+  };
+}
+
+const READING = { risk: "read_only", idempotency: "read_only" } as const;
+const CHANGING = { risk: "side_effect", idempotency: "opaque" } as const;
+
+async function runCommand(
+  parts: ShellParts,
+  args: ShellArguments,
+  { argv, cwd, environmentHash, scriptHashes }: Planned["plan"],
+  { mayAct, signal, timeoutMs }: CallContext,
+) {
+  const { workspace, sandbox, allow } = parts;
+  const prepared = await prepareCommand(workspace, allow, args.cmd);
+  const { stages, scripts, config } = prepared;
+  const paths = programsIn(argv, prepared);
+  const hashes = filesOf(prepared).map(({ hash }) => hash);
+  const isReading = reasonsToAsk(prepared, paths).length === 0;
+  const environment = environmentOf(parts, isReading);
+  const isAsPlanned =
+    environmentHash === hashCanonical(environment) && isDeepStrictEqual(hashes, scriptHashes.slice(stages.length - 1));
+  if (!mayAct || cwd === null || !isAsPlanned) throw changed();
+  const result = await contain(
+    sandbox,
+    {
+      stages: stages.map((stage, index) => ({ executable: paths[index] ?? "", argv: [stage.name, ...stage.args] })),
+      workspace: { root: workspace.root, isWritable: !isReading },
+      ...{ cwd, environment },
+      // A command that was allowed to change the repository may change its configuration.
+      pinned: (isReading ? filesOf({ scripts, config }) : scripts).map(({ path, bytes }) => ({ path, bytes })),
+      timeoutMs: Math.min(args.timeout_s * 1000, timeoutMs),
+      maxOutputBytes: MAX_OUTPUT_BYTES,
+    },
+    { signal, onOutput: null },
+  );
+  // Ended by a signal while it was being stopped: what it did until then is no result.
+  if (result.isTimedOut || (signal.aborted && result.exitCode > 128)) throw stopped(result, isReading);
+  return {
+    exit_code: result.exitCode,
+    stdout: textOf(result.stdout, result.isCut),
+    stderr: textOf(result.stderr, result.isCut),
+    truncated: result.isCut,
+    duration_ms: Math.round(result.durationMs),
+  };
+}
+
+/** Says whether the command may write, so that a plan for reading is never one for writing. */
+function environmentOf({ environment }: ShellParts, isReading: boolean): ShellParts["environment"] {
+  return { ...environment, SURETY_WORKSPACE: isReading ? "read-only" : "writable" };
+}
+
+async function contain(sandbox: Sandbox, ...given: Parameters<Sandbox["run"]>): Promise<SandboxResult> {
+  try {
+    return await sandbox.run(...given);
+  } catch (error) {
+    throw error instanceof SandboxError ? failureOf(error) : error;
+  }
+}
+
+function failureOf(cause: SandboxError): ToolFailure {
+  const { code, message } = cause;
+  if (code === "sandbox.moved") return new ToolFailure("policy.denied", message, { cause });
+  if (code === "sandbox.unavailable") return new ToolFailure("sandbox.required", message, { cause });
+  return new ToolFailure("internal.error", message, { details: { outcome: "unknown" }, cause });
+}
+
+function reasonsToAsk({ stages, asks }: PreparedCommand, paths: readonly string[]): readonly string[] {
+  // The tables speak of the program of that very name.
+  const renamed = stages.flatMap(({ name, isKnown }, index) => {
+    const realName = basename(paths[index] ?? "");
+    return isKnown && realName !== name ? [`${name} is really ${realName}`] : [];
+  });
+  return [...asks, ...renamed];
+}
+
+/** The words of all stages, programs by their real paths, with a bar between two stages. */
+function argvOf({ stages }: PreparedCommand, paths: readonly string[]): readonly string[] {
+  return stages.flatMap(({ args }, index) => [...(index === 0 ? [] : ["|"]), paths[index] ?? "", ...args]);
+}
+
+function programsIn(argv: readonly string[], prepared: PreparedCommand): readonly string[] {
+  let start = 0;
+  const paths = prepared.stages.map(({ args }) => {
+    const path = argv[start] ?? "";
+    start += args.length + 2;
+    return path;
+  });
+  if (!isDeepStrictEqual(argvOf(prepared, paths), argv)) throw changed();
+  return paths;
+}
+
+function filesOf({ scripts, config }: Pick<PreparedCommand, "scripts" | "config">): readonly ScriptFile[] {
+  return config === null ? scripts : [...scripts, config];
+}
+
+/** Output that was cut may end in the middle of a character: that one is left out. */
+function textOf(bytes: Uint8Array, isCut: boolean): string {
+  return new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes, { stream: isCut });
+}
+
+function changed(): ToolFailure {
+  const message = "What the command depends on has changed since it was planned; nothing was run. Call it again.";
+  return new ToolFailure("policy.denied", message);
+}
+
+function stopped({ durationMs }: SandboxResult, retryable: boolean): ToolFailure {
+  const message = `Stopped after ${Math.round(durationMs)} ms, before it was done. Ask for less, or set a longer timeout_s.`;
+  return new ToolFailure("timeout", message, { retryable });
+}
