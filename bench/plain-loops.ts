@@ -76,6 +76,7 @@ const CONTEXT = {
   idempotencyKey: null,
   isRepeat: false,
   mayAct: true,
+  onOutput: null,
 } as const;
 
 interface Completion {

@@ -1,4 +1,8 @@
-/** 64 runs at once beside 64 plain `fetch` loops that have the same conversations: steps a second, and CPU a step. */
+/**
+ * 64 runs at once beside 64 plain `fetch` loops that have the same conversations: steps a second, and CPU a step.
+ *
+ * When one has ended the next begins, so that there are 64 from the beginning to the end of a block.
+ */
 import { type Block, elapsedMs, measureBlocks, median, ratioOf } from "../blocks.ts";
 import type { BenchWorld, Figure } from "../figure.ts";
 import { fetchLoop } from "../plain-loops.ts";
@@ -16,15 +20,20 @@ interface Sample {
 }
 
 async function measure({ isQuick, blocks, model, opening }: BenchWorld): Promise<readonly Row[]> {
-  const rounds = isQuick ? 1 : 3;
+  const rounds = isQuick ? 1 : 4;
   const directory = await temporaryDirectory();
   const scene = await openScene(await makeHome(directory), configFor(model.ready));
   const loop = fetchLoop(model.ready, scene.home.workspace, opening);
   const together = async (one: () => Promise<void>): Promise<Sample> => {
     const before = process.cpuUsage();
-    const ms = await elapsedMs(async () => {
-      for (let round = 0; round < rounds; round += 1) await Promise.all(Array.from({ length: AT_ONCE }, one));
-    });
+    let left = rounds * AT_ONCE;
+    const inTurn = async (): Promise<void> => {
+      while (left > 0) {
+        left -= 1;
+        await one();
+      }
+    };
+    const ms = await elapsedMs(() => Promise.all(Array.from({ length: AT_ONCE }, inTurn)));
     // The process's own, all its threads included.
     const { user, system } = process.cpuUsage(before);
     const steps = rounds * AT_ONCE * stepsOf(TURNS);
@@ -33,7 +42,10 @@ async function measure({ isQuick, blocks, model, opening }: BenchWorld): Promise
   const asRuns = () => together(() => scene.run({ turns: TURNS, tool: "fs.read_text" }));
   const asLoops = () => together(() => loop(TURNS));
   try {
-    await asRuns();
+    for (let warmUp = 0; warmUp < (isQuick ? 1 : 4); warmUp += 1) {
+      await asRuns();
+      await asLoops();
+    }
     const measured = await measureBlocks(blocks, asRuns, asLoops);
     const throughput = by(measured, ({ stepsPerSecond }) => stepsPerSecond);
     const cpu = by(measured, ({ cpuMicroseconds }) => cpuMicroseconds);

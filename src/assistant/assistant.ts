@@ -8,8 +8,10 @@
 import type { LifecycleEvent } from "../kernel/journal/views/lifecycle-events.ts";
 import type { RunRecord } from "../kernel/journal/views/run-record.ts";
 import type { ApprovalId, Hash, RunId, SessionId } from "../kernel/vocabulary/identifiers.ts";
+import type { CapabilityDecision, SessionCapabilities } from "../runtime/capabilities.ts";
 import type { ApprovalCard } from "../runtime/ports/approver.ts";
 import type { Page, RunStatus } from "../runtime/ports/store.ts";
+import type { ToolOutput } from "../runtime/release-output.ts";
 
 /** Terms a caller may set for one run, within its agent's ceilings; M-4.1's names in camelCase. */
 export interface ContractOverrides {
@@ -92,7 +94,9 @@ export type Submission =
 export type RunNews =
   | { readonly kind: "event"; readonly event: LifecycleEvent }
   /** Text of an attempt that was given up is dropped by whoever shows it, when `attempt` changes. */
-  | { readonly kind: "delta"; readonly attempt: number; readonly offset: number; readonly text: string };
+  | { readonly kind: "delta"; readonly attempt: number; readonly offset: number; readonly text: string }
+  /** What a tool prints while it works. */
+  | ({ readonly kind: "output" } & ToolOutput);
 
 export interface Decision {
   readonly id: ApprovalId;
@@ -101,6 +105,11 @@ export interface Decision {
   /** The plan the approver was shown. */
   readonly planHash: Hash;
   readonly principal: string;
+}
+
+export interface CapabilitiesShown {
+  readonly ok: true;
+  readonly capabilities: SessionCapabilities;
 }
 
 export interface Assistant {
@@ -118,4 +127,7 @@ export interface Assistant {
   bundle(runId: RunId): Promise<{ readonly ok: true; readonly text: string } | Refusal>;
   approvals(page: Page): Promise<readonly ApprovalCard[]>;
   decide(decision: Decision): Promise<{ readonly ok: true } | Refusal>;
+  capabilities(sessionId: SessionId): Promise<CapabilitiesShown | Refusal>;
+  /** What the session has after it. */
+  decideCapability(decision: CapabilityDecision): Promise<CapabilitiesShown | Refusal>;
 }

@@ -47,6 +47,8 @@ export interface TermsRequest {
   readonly channelClass: ChannelClass;
   readonly overrides: ContractOverrides;
   readonly approvedTools: readonly string[];
+  /** What the session has been granted; sealed, so that later grants are for later runs. */
+  readonly capabilities: readonly string[];
   readonly ceilings: Ceilings;
 }
 
@@ -93,7 +95,7 @@ export function contractTerms(request: TermsRequest): DraftedTerms {
     toolsDigest: request.toolbox.digest,
     policy: request.policy,
     channelClass: request.channelClass,
-    capabilities: [],
+    capabilities: [...request.capabilities],
     approvedTools: [...request.approvedTools],
   };
   const problem = jsonProblem(terms, MAX_CONTRACT_DEPTH) ?? schemaProblem(terms);

@@ -10,11 +10,13 @@ import type { CarvedBudget } from "../kernel/journal/event.ts";
 import type { ToolPolicy } from "../kernel/policy/tool-policy.ts";
 import type { Redactor } from "../kernel/redaction/redact.ts";
 import { asRunId, asSessionId, type SessionId } from "../kernel/vocabulary/identifiers.ts";
-import { joinLabels, USER_LABELS } from "../kernel/vocabulary/labels.ts";
+import { CLEAN_LABELS, joinLabels, type Labels, USER_LABELS } from "../kernel/vocabulary/labels.ts";
 import type { JsonValue } from "../kernel/vocabulary/parse-json.ts";
 import type { Acceptance } from "../runtime/acceptance.ts";
+import { grantedAt } from "../runtime/authority.ts";
 import { BodyShelf } from "../runtime/body-shelf.ts";
 import type { Delegate } from "../runtime/children.ts";
+import type { Clock } from "../runtime/ports/clock.ts";
 import type { ConfiguredModel } from "../runtime/ports/model-backend.ts";
 import { newId, type RandomBytes } from "../runtime/ports/randomness.ts";
 import type { Store } from "../runtime/ports/store.ts";
@@ -35,6 +37,7 @@ const AGENT_ALIAS = "agent_default";
 
 export interface DraftingSettings {
   readonly store: Store;
+  readonly clock: Pick<Clock, "nowMs">;
   readonly random: RandomBytes;
   readonly toolbox: Toolbox;
   readonly redactor: Redactor;
@@ -71,18 +74,19 @@ export async function draftRun(settings: DraftingSettings, request: RunRequest):
     channelClass: "cli_local",
     overrides: request.contract,
     approvedTools: request.approvedTools,
+    capabilities: request.sessionId === null ? [] : await grantedTo(settings, request.sessionId),
     ceilings: settings.ceilings,
   });
   if (!drafted.ok) return refuse("invalid.request", drafted.problem);
   const shelf = new BodyShelf(settings.random, new Map());
   const message = settings.redactor.redactText(request.message).text;
   const messageRef = shelf.keep(message);
-  const history = request.sessionId === null ? [] : await remember(settings, request.sessionId);
+  const history = request.sessionId === null ? NOTHING_SAID : await remember(settings, request.sessionId);
   const contract = sealContract(drafted.terms);
   const offered = settings.toolbox.tools.filter(({ name }) => contract.allowedTools?.includes(name));
   const { opening, prompt } = settings.texts.stack(
     agentId,
-    [...history, { role: "user", ref: messageRef, text: message }],
+    [...history.said, { role: "user", ref: messageRef, text: message }],
     offered,
   );
   const sessionId = request.sessionId ?? asSessionId(newId("session", settings.random));
@@ -93,7 +97,7 @@ export async function draftRun(settings: DraftingSettings, request: RunRequest):
       agentId,
       sessionId,
       principal: request.principal,
-      labels: USER_LABELS,
+      labels: joinLabels(USER_LABELS, history.labels),
       prompt,
       retrieved: [],
       tools: { digest: settings.toolbox.digest, names: settings.toolbox.tools.map(({ name }) => name) },
@@ -202,29 +206,40 @@ function halfOf({ inferences, tokens, spendMicrousd }: RemainingBudget): CarvedB
   };
 }
 
+async function grantedTo({ store, clock }: DraftingSettings, sessionId: SessionId): Promise<readonly string[]> {
+  return grantedAt(await store.capabilitiesOf(sessionId), clock.nowMs()).capabilities;
+}
+
+interface History {
+  readonly said: readonly Said[];
+  /** Of all that the answers among it were made of: remembering cleans nothing. */
+  readonly labels: Labels;
+}
+
+const NOTHING_SAID: History = { said: [], labels: CLEAN_LABELS };
+
 /** What was said before in this session, the latest that fits. */
-async function remember({ store }: DraftingSettings, sessionId: SessionId): Promise<readonly Said[]> {
+async function remember({ store }: DraftingSettings, sessionId: SessionId): Promise<History> {
   const runs = await store.sessionRuns(sessionId, REMEMBERED_RUNS);
-  const turns = runs.flatMap(({ accepted, answerRef }) => {
+  const turns = runs.flatMap(({ accepted, answerRef, ended }) => {
     const { messageRef } = (JSON.parse(accepted) as Acceptance).event;
-    return answerRef === null ? [] : [{ messageRef, answerRef }];
+    return answerRef === null || ended === null ? [] : [{ messageRef, answerRef, labels: ended.labels }];
   });
   const refs = turns.flatMap(({ messageRef, answerRef }) => [messageRef, answerRef]);
-  const bodies = await store.readBodies(sessionId, refs);
-  const remembered: Said[] = [];
+  const bodies = await store.readBodies(sessionId, refs, null);
+  const said: Said[] = [];
+  let joined = CLEAN_LABELS;
   let chars = 0;
-  for (const { messageRef, answerRef } of turns.toReversed()) {
+  for (const { messageRef, answerRef, labels } of turns.toReversed()) {
     const asked = bodies.get(messageRef)?.text;
     const answered = bodies.get(answerRef)?.text;
     if (asked === undefined || answered === undefined) continue;
     chars += asked.length + answered.length;
     if (chars > REMEMBERED_CHARS) break;
-    remembered.unshift(
-      { role: "user", ref: messageRef, text: asked },
-      { role: "assistant", ref: answerRef, text: answered },
-    );
+    said.unshift({ role: "user", ref: messageRef, text: asked }, { role: "assistant", ref: answerRef, text: answered });
+    joined = joinLabels(joined, labels);
   }
-  return remembered;
+  return { said, labels: joined };
 }
 
 /** A contract is kept, bundled and shown as it is: what must not be seen has no place in it. */

@@ -77,5 +77,7 @@ export function openAssistant(parts: AssistantParts): Assistant {
       const decided = await runtime.approvals.decide({ id, decision, planHash, principal });
       return decided.ok ? { ok: true } : decided;
     },
+    capabilities: (sessionId) => runtime.capabilities.of(sessionId),
+    decideCapability: (decision) => runtime.capabilities.decide(decision),
   };
 }

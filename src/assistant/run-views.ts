@@ -69,12 +69,10 @@ export function createRunViews({ store, summarize, signing, artifactPath }: RunV
       const { outcome, ended, answerRef } = run;
       if (outcome === null || ended === null) return { ...(await record(run)), trace: NO_TRACE };
       const ending = isEscalated(run) ? await endingOf(store, run) : null;
-      const bodies = await readBodiesOf(
-        store,
-        run,
-        ending === null ? [] : [ending],
-        answerRef === null ? [] : [answerRef],
-      );
+      const bodies =
+        ending === null
+          ? await store.readBodies(run.sessionId, answerRef === null ? [] : [answerRef], null)
+          : await readBodiesOf(store, run, [ending]);
       const lookup: Lookup = (ref) => bodies.get(ref)?.text ?? null;
       const said = ending === null ? textOf(run.answerRef, lookup) : answerOf(ending, lookup);
       return endedRow(particularsOf(run), { ...run, outcome, ended }, said ?? "");

@@ -9,6 +9,7 @@ import type { Entry } from "../kernel/journal/entry.ts";
 import { lifecycleEvents } from "../kernel/journal/views/lifecycle-events.ts";
 import type { RunId } from "../kernel/vocabulary/identifiers.ts";
 import type { Store } from "../runtime/ports/store.ts";
+import type { ToolOutput } from "../runtime/release-output.ts";
 import type { Delta } from "../runtime/release-text.ts";
 import { readWholeJournal } from "../runtime/run-journal.ts";
 import type { Runtime } from "../runtime/runtime.ts";
@@ -16,7 +17,11 @@ import type { RunNews } from "./assistant.ts";
 
 const MAX_WAITING = 1_000;
 
-type Heard = { readonly entries: readonly Entry[] } | { readonly delta: Delta } | { readonly error: unknown };
+type Heard =
+  | { readonly entries: readonly Entry[] }
+  | { readonly delta: Delta }
+  | { readonly output: ToolOutput }
+  | { readonly error: unknown };
 
 export async function* watchRun(
   store: Store,
@@ -29,13 +34,14 @@ export async function* watchRun(
   let wakeUp = (): void => {};
   const put = (item: Heard): void => {
     // Somebody who reads slower than a model writes misses text, which is live only, and no event.
-    if ("delta" in item && heard.length >= MAX_WAITING) return;
+    if (("delta" in item || "output" in item) && heard.length >= MAX_WAITING) return;
     heard.push(item);
     wakeUp();
   };
   const stopWatching = runtime.watch(runId, {
     entries: (entries) => put({ entries }),
     delta: (delta) => put({ delta }),
+    output: (output) => put({ output }),
     broken: (error) => put({ error }),
   });
   const onAbort = (): void => wakeUp();
@@ -59,6 +65,7 @@ export async function* watchRun(
       for (const item of heard.splice(0)) {
         if ("error" in item) throw item.error;
         if ("delta" in item) yield { kind: "delta", ...item.delta };
+        else if ("output" in item) yield { kind: "output", ...item.output };
         else entries.push(...item.entries.filter(({ seq }) => seq > entries.length));
       }
     }

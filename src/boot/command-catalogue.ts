@@ -34,10 +34,22 @@ export const COMMAND_CATALOGUE: readonly CatalogueRow[] = [
     load: async () => (await import("./commands/approvals.ts")).approvals,
   },
   {
+    name: "caps",
+    section: "Work",
+    summary: "see and decide what a session may reach",
+    load: async () => (await import("./commands/caps.ts")).caps,
+  },
+  {
     name: "tools",
     section: "Work",
     summary: "see the tools, or call one yourself",
     load: async () => (await import("./commands/tools.ts")).tools,
+  },
+  {
+    name: "policy",
+    section: "Work",
+    summary: "see what the agent may do, and why a call would be allowed, asked about or denied",
+    load: async () => (await import("./commands/policy.ts")).policy,
   },
   {
     name: "budget",

@@ -24,6 +24,8 @@ export interface Home {
   readonly workspace: string;
   /** What the file tools keep for themselves: the trash, and what repeated edits must know. */
   readonly annex: string;
+  /** Pages that were fetched not long ago; may be deleted at any time. */
+  readonly pageCache: string;
   readonly agentsDirectory: string;
   readonly logsDirectory: string;
 }
@@ -82,6 +84,7 @@ function homeAt(directory: string): Home {
     lockDatabase: join(directory, "lock.db"),
     workspace: join(directory, "workspace"),
     annex: join(directory, "annex"),
+    pageCache: join(directory, "cache.db"),
     agentsDirectory: join(directory, "agents"),
     logsDirectory: join(directory, "logs"),
   };

@@ -102,6 +102,8 @@ export async function openLastingAssistant(
       bundle: async (runId) => await there().bundle(runId),
       approvals: async (page) => await there().approvals(page),
       decide: async (decision) => await there().decide(decision),
+      capabilities: async (sessionId) => await there().capabilities(sessionId),
+      decideCapability: async (decision) => await there().decideCapability(decision),
     },
     isUp: () => current !== null,
     close: async () => {

@@ -7,8 +7,6 @@
 import { openSqliteStore } from "../adapters/store-sqlite/open-sqlite-store.ts";
 import { createToolbox } from "../adapters/tools/create-toolbox.ts";
 import type { Tool } from "../adapters/tools/define-tool.ts";
-import { fsTools } from "../adapters/tools/fs/fs-tools.ts";
-import { openWorkspace } from "../adapters/tools/fs/workspace.ts";
 import type { Assistant } from "../assistant/assistant.ts";
 import { type Ceilings, DEFAULT_CEILINGS } from "../assistant/contract-terms.ts";
 import { type DraftingSettings, delegateWith } from "../assistant/draft-run.ts";
@@ -24,6 +22,7 @@ import type { RandomBytes } from "../runtime/ports/randomness.ts";
 import type { Store } from "../runtime/ports/store.ts";
 import type { RunPorts } from "../runtime/run-ports.ts";
 import { openRuntime, type Runtime } from "../runtime/runtime.ts";
+import { openBuiltInTools } from "./built-in-tools.ts";
 import type { Config } from "./config/config.ts";
 import { toToolPolicy } from "./config/to-tool-policy.ts";
 import { configuredPurses, microusd } from "./configured-purses.ts";
@@ -46,7 +45,7 @@ export interface SuretyOptions {
   readonly onStoreFailure?: (error: unknown) => void;
   /** Runs at work at once; absent: as configured. */
   readonly workers?: number | undefined;
-  /** Tools beside the built-in ones. */
+  /** Tools beside the built-in ones; one of the same name takes its place. */
   readonly moreTools?: readonly Tool[];
 }
 
@@ -63,21 +62,22 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
   const store = await openSqliteStore({ home: home.directory, clock, random });
   try {
     const signing = await loadSigningKey(home, random);
-    const workspace = await openWorkspace(config.tools.workspace ?? home.workspace);
-    const toolbox = createToolbox([...fsTools(workspace, { annex: home.annex, clock }), ...(options.moreTools ?? [])], {
+    const toolbox = createToolbox(withMore(await openBuiltInTools({ home, config, clock }), options.moreTools ?? []), {
       clock,
       onDefect: (error) => onDefect("tool", error),
     });
     const chooseModel = openModelRegistry(config, options.readVariable, clock);
     const redactor = openRedactor(config, options.readVariable, options.token);
     const texts = new PromptTexts((agentId) => config.agents[agentId]?.prompt ?? null);
+    const policy = toToolPolicy(config);
     const drafting: DraftingSettings = {
       store,
+      clock,
       random,
       toolbox,
       redactor,
       texts,
-      policy: () => toToolPolicy(config),
+      policy: () => policy,
       ceilings: ceilingsOf(config),
       thinkingMode: config.output.thinking_mode,
       isAgent: (agentId) => Object.hasOwn(config.agents, agentId),
@@ -96,7 +96,7 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
         const choice = chooseModel(ref);
         return choice.ok ? choice.model : null;
       },
-      livePolicy: () => ({ policy: toToolPolicy(config), capabilities: [] }),
+      livePolicy: () => policy,
       purses: configuredPurses(config.budgets),
       delegate: delegateWith(drafting, () => timestampOf(clock.nowMs())),
       onDefect,
@@ -124,6 +124,11 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
     await store.close();
     throw error;
   }
+}
+
+function withMore(builtIn: readonly Tool[], more: readonly Tool[]): readonly Tool[] {
+  const names = new Set(more.map(({ name }) => name));
+  return [...builtIn.filter(({ name }) => !names.has(name)), ...more];
 }
 
 function ceilingsOf({ budgets }: Config): Ceilings {

@@ -1,13 +1,13 @@
 /** A home opened to look at: no lock, no thread, nothing made or written; the same whether a gateway runs on it or not. */
 import { openSqliteReader } from "../adapters/store-sqlite/open-sqlite-reader.ts";
 import { createToolbox } from "../adapters/tools/create-toolbox.ts";
-import { fsTools } from "../adapters/tools/fs/fs-tools.ts";
 import { createRunViews, type RunViews } from "../assistant/run-views.ts";
 import { asRunId, type RunId } from "../kernel/vocabulary/identifiers.ts";
 import type { Store, StoredRun } from "../runtime/ports/store.ts";
 import type { Toolbox } from "../runtime/ports/toolbox.ts";
 import { readWholeJournal } from "../runtime/run-journal.ts";
 import { BootError } from "./boot-error.ts";
+import { describeBuiltInTools } from "./built-in-tools.ts";
 import type { CommandContext } from "./command.ts";
 import type { Config } from "./config/config.ts";
 import { defectReporter } from "./report-defect.ts";
@@ -32,7 +32,7 @@ export async function withHome<Result>(
   const store = await openSqliteReader(home.directory);
   try {
     const signing = await findSigningKey(home);
-    const { summarize } = describedTools(context);
+    const { summarize } = describedTools(context, config);
     const artifactPath = (agentId: string, runId: string): string => `${home.agentsDirectory}/${agentId}/runs/${runId}`;
     const signer = signing ?? {
       publicKey: "",
@@ -48,15 +48,15 @@ export async function withHome<Result>(
 }
 
 /** The tools as they describe themselves and their results. None of them is to be run: the workspace was not opened. */
-export function describedTools({ home, streams }: CommandContext): Pick<Toolbox, "tools" | "summarize"> {
+export function describedTools(
+  { home, streams }: CommandContext,
+  config: Config,
+): Pick<Toolbox, "tools" | "summarize"> {
   const report = defectReporter(streams);
-  return createToolbox(
-    fsTools({ root: home.workspace, traversal: "paths" }, { annex: home.annex, clock: systemClock }),
-    {
-      clock: systemClock,
-      onDefect: (error) => report("tool", error),
-    },
-  );
+  return createToolbox(describeBuiltInTools({ home, config, clock: systemClock }), {
+    clock: systemClock,
+    onDefect: (error) => report("tool", error),
+  });
 }
 
 export async function findRun({ store }: ReadableHome, id: string): Promise<StoredRun> {

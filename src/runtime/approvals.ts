@@ -134,7 +134,7 @@ export class Approvals {
     return Promise.all(
       approvals.map(async (approval) => {
         const { sessionId, planRef } = approval;
-        const plan = (await store.readBodies(sessionId, [planRef])).get(planRef);
+        const plan = (await store.readBodies(sessionId, [planRef], null)).get(planRef);
         return { ...approval, shown: plan?.text ?? "[erased]" };
       }),
     );

@@ -11,7 +11,7 @@ import type { Answer } from "../kernel/journal/entry.ts";
 import type { Command } from "../kernel/machine/command.ts";
 import type { RunState } from "../kernel/machine/state.ts";
 import { adapterFor } from "../kernel/protocol/adapter-for.ts";
-import { applyNotes, EMPTY_CHECKPOINT } from "../kernel/protocol/checkpoint-state.ts";
+import { applyNotes, type CheckpointState } from "../kernel/protocol/checkpoint-state.ts";
 import type { Notes } from "../kernel/protocol/notes.ts";
 import type { ProtocolAdapterResult } from "../kernel/protocol/protocol-adapter.ts";
 import type { RawModelOutput } from "../kernel/protocol/raw-model-output.ts";
@@ -57,6 +57,8 @@ export interface AnswerDesk {
   readonly contract: ExecutionContract;
   readonly redactor: Redactor;
   readonly guard: DisclosureGuard;
+  /** What NOTES are applied to. */
+  readonly checkpoint: () => CheckpointState;
   readonly keep: (text: string) => BodyRef;
 }
 
@@ -126,10 +128,10 @@ function clean({ redactor, guard }: AnswerDesk, message: AgentMessage): AgentMes
   return { ...message, content, toolCalls };
 }
 
-function notesOf({ redactor, keep }: AnswerDesk, notes: Notes): NonNullable<AnsweredEvent["notes"]> {
+function notesOf({ redactor, checkpoint, keep }: AnswerDesk, notes: Notes): NonNullable<AnsweredEvent["notes"]> {
   if (notes.status !== "parsed") return { status: "malformed", ref: null, actions: [] };
   const { value } = redactor.redactJson(notes.patch as unknown as JsonValue);
-  const { actions } = applyNotes(EMPTY_CHECKPOINT, value as unknown as typeof notes.patch);
+  const { actions } = applyNotes(checkpoint(), value as unknown as typeof notes.patch);
   return {
     status: "applied",
     ref: keep(canonicalJson(value)),

@@ -8,37 +8,38 @@
 import { type Body, bodyRef } from "../kernel/journal/body.ts";
 import type { BodyRef } from "../kernel/vocabulary/identifiers.ts";
 import type { RandomBytes } from "./ports/randomness.ts";
+import type { KeptBody } from "./ports/store.ts";
 
 const SALT_BYTES = 16;
 
-export interface KeptBody extends Body {
-  readonly ref: BodyRef;
-}
-
 export class BodyShelf {
   readonly #random: RandomBytes;
-  readonly #texts = new Map<BodyRef, string>();
+  readonly #bodies = new Map<BodyRef, KeptBody>();
   readonly #refs = new Map<string, BodyRef>();
   #unwritten: KeptBody[] = [];
 
   constructor(random: RandomBytes, known: ReadonlyMap<BodyRef, Body>) {
     this.#random = random;
-    for (const [ref, { text }] of known) this.#remember(ref, text);
+    for (const [ref, { salt, text }] of known) this.#remember({ ref, salt, text });
   }
 
   keep(text: string): BodyRef {
     const known = this.#refs.get(text);
     if (known !== undefined) return known;
     const salt = this.#random(SALT_BYTES);
-    const ref = bodyRef(salt, text);
-    this.#remember(ref, text);
-    this.#unwritten.push({ ref, salt: Buffer.from(salt).toString("hex"), text });
-    return ref;
+    const body = { ref: bodyRef(salt, text), salt: Buffer.from(salt).toString("hex"), text };
+    this.#remember(body);
+    this.#unwritten.push(body);
+    return body.ref;
   }
 
   /** Null when it was erased. */
   read(ref: BodyRef): string | null {
-    return this.#texts.get(ref) ?? null;
+    return this.#bodies.get(ref)?.text ?? null;
+  }
+
+  find(ref: BodyRef): KeptBody | null {
+    return this.#bodies.get(ref) ?? null;
   }
 
   takeUnwritten(): readonly KeptBody[] {
@@ -47,8 +48,8 @@ export class BodyShelf {
     return taken;
   }
 
-  #remember(ref: BodyRef, text: string): void {
-    this.#texts.set(ref, text);
-    this.#refs.set(text, ref);
+  #remember(body: KeptBody): void {
+    this.#bodies.set(body.ref, body);
+    this.#refs.set(body.text, body.ref);
   }
 }

@@ -5,9 +5,11 @@
  * C2. Every call the model proposed is answered once, by a role=tool message with the seed's JSON (S-3.2).
  * C3. What is not the model's own writing has its markers escaped (S-3.3).
  * C4. Instructions of a mode (repair, recovery, synthesis) are said for one inference and not kept.
+ * C5. Whatever untrusted text it holds, it knows by which entry it came in.
  */
-import type { DecidedCall, Entry, InferMode } from "../kernel/journal/entry.ts";
-import { type Lookup, textOf } from "../kernel/journal/views/body-content.ts";
+import { type DecidedCall, type Entry, eventsOf, type InferMode } from "../kernel/journal/entry.ts";
+import type { RunEvent } from "../kernel/journal/event.ts";
+import { ERASED, type Lookup, textOf } from "../kernel/journal/views/body-content.ts";
 import {
   type CallOutcome,
   observedOutcome,
@@ -18,10 +20,18 @@ import {
 import { escapeMarkers } from "../kernel/protocol/escape-markers.ts";
 import type { PromptMessage } from "./ports/model-backend.ts";
 
+/** What brought untrusted text into the conversation: a call, or (null) what the run began with. */
+export interface UntrustedSource {
+  readonly seq: number;
+  readonly tool: string | null;
+  readonly argumentsText: string;
+}
+
 /** Arguments and results stay what they were: only the new entries of a turn are looked at. */
 export class Conversation {
   readonly #lookup: Lookup;
   readonly #messages: PromptMessage[];
+  readonly #untrusted: UntrustedSource[] = [];
   #calls: readonly DecidedCall[] = [];
 
   constructor(opening: readonly PromptMessage[], lookup: Lookup) {
@@ -30,7 +40,14 @@ export class Conversation {
   }
 
   hear(entries: readonly Entry[]): void {
-    for (const entry of entries) this.#messages.push(...this.#messagesOf(entry));
+    for (const entry of entries) {
+      this.#messages.push(...this.#messagesOf(entry));
+      if (eventsOf(entry).some(isUntrusted)) this.#untrusted.push(this.#sourceIn(entry));
+    }
+  }
+
+  get untrusted(): readonly UntrustedSource[] {
+    return this.#untrusted;
   }
 
   messages(mode: InferMode): readonly PromptMessage[] {
@@ -66,6 +83,12 @@ export class Conversation {
     }
   }
 
+  #sourceIn({ seq, decided }: Entry): UntrustedSource {
+    const call = "callId" in decided ? this.#calls.find(({ callId }) => callId === decided.callId) : undefined;
+    if (call === undefined) return { seq, tool: null, argumentsText: "" };
+    return { seq, tool: call.tool, argumentsText: this.#lookup(call.argsRef) ?? ERASED };
+  }
+
   /** What was erased since is shown as that: that something was said remains. */
   #spoken(result: Extract<Entry, { kind: "INFER" }>["result"]): readonly PromptMessage[] {
     if (result?.type !== "model.answered" || result.messageRef === null) return [];
@@ -84,6 +107,10 @@ export class Conversation {
     const told = { id: callId, tool, ok: outcome.ok, output, error: error && `${error.code}: ${error.message}` };
     return { role: "tool", callId, tool, content: escapeMarkers(JSON.stringify(told)) };
   }
+}
+
+function isUntrusted(event: RunEvent): boolean {
+  return "labels" in event && event.labels.integrity === "untrusted";
 }
 
 /**

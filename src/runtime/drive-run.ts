@@ -2,12 +2,14 @@
  * The driver of one run: feeds events to the machine, makes its entries durable, performs its commands.
  *
  * D1. One event at a time. The entries of a step become durable together, and before any of its commands that acts on
- *     the world; what a side effect brought is durable before anything follows it.
+ *     the world; what a side effect brought is durable before anything follows it. A run that only reads is never more
+ *     than one step ahead of what is durable.
  * D2. Results of calls dispatched together are told in the order of dispatch.
  * D3. Starting and resuming are one: the journal is folded (with no entries, to the beginning), the machine is told what
  *     changed outside, timers that are due fire, effects in doubt are asked about, and what is outstanding is performed.
  * D4. A parked run leaves: it holds no worker, no lane and no memory. What it waits for starts it again.
  * D5. When the store refuses, nothing more is performed: what is on disk decides how the run goes on.
+ * D6. Live policy is looked at before every event: no decision is made under one that has been narrowed since.
  */
 import type { Answer } from "../kernel/journal/entry.ts";
 import type { RunEvent } from "../kernel/journal/event.ts";
@@ -40,6 +42,8 @@ export class RunDriver {
   readonly #mailbox: Answer[] = [];
   /** What this life of the process has set about, by `commandKey`. */
   readonly #begun = new Set<string>();
+  /** Whether what was last written without waiting for it has become durable. */
+  #lastPrompt: Promise<boolean> | null = null;
   /** How many commands are being performed, and how all of them are stopped. */
   #underWay = 0;
   #stopping = new AbortController();
@@ -82,14 +86,11 @@ export class RunDriver {
   }
 
   async #resume(): Promise<void> {
-    const { acceptance, run, ports, hands } = this.#desk;
+    const { acceptance, run, hands } = this.#desk;
     await hands.prepareAgain(this.#state);
     const doubted = effectsInDoubt(this.#state);
     if (this.#state.accepted === null) await this.#hear(acceptance.event);
-    const live = ports.livePolicy();
-    if (canonicalJson(live) !== canonicalJson(policyKnownTo(this.#state))) {
-      await this.#hear({ type: "policy.narrowed", live });
-    }
+    await this.#hearPolicy();
     if (run.cancelledBy !== null) await this.#hear({ type: "cancel.requested", by: run.cancelledBy });
     for (let due = this.#dueTimer(); due !== null; due = this.#dueTimer()) await this.#hear(due);
     for (const { callId } of doubted) {
@@ -125,7 +126,10 @@ export class RunDriver {
   }
 
   async #drain(): Promise<void> {
-    for (let next = this.#takeMail(); next !== null; next = this.#takeMail()) await this.#hear(next);
+    for (let next = this.#takeMail(); next !== null; next = this.#takeMail()) {
+      if (this.#desk.authority.news !== null) await this.#hearPolicy();
+      await this.#hear(next);
+    }
     if (this.#isSuspending && effectsInDoubt(this.#state).length === 0) this.#leave("suspended");
     if (isParked(this.#state) && this.#underWay === 0) this.#leave("parked");
   }
@@ -151,6 +155,12 @@ export class RunDriver {
     return phase.at === "OBSERVE" && phase.inFlight[0]?.callId === callId;
   }
 
+  async #hearPolicy(): Promise<void> {
+    const live = this.#desk.authority.takeNews();
+    if (live === null || canonicalJson(live) === canonicalJson(policyKnownTo(this.#state))) return;
+    await this.#hear({ type: "policy.narrowed", live });
+  }
+
   async #hear(answer: Answer): Promise<void> {
     if (this.#hasLeft) return;
     const { ports } = this.#desk;
@@ -167,7 +177,7 @@ export class RunDriver {
   }
 
   /** False when the store refused, and the run has been left. */
-  async #makeDurable(before: RunState, stepped: StepResult): Promise<boolean> {
+  #makeDurable(before: RunState, stepped: StepResult): boolean | Promise<boolean> {
     const { ports, observer } = this.#desk;
     const { entries } = stepped;
     const { writes, urgency, reserving } = writesFor(this.#desk, before, stepped);
@@ -176,17 +186,17 @@ export class RunDriver {
       if (reserving !== null && result.spend?.granted) this.#desk.account.grant(reserving);
       if (entries.length > 0) observer.entries(entries);
     });
-    if (urgency === "lazy") {
-      committed.catch((error: unknown) => this.#lost(error));
-      return true;
-    }
-    try {
-      await committed;
-      return true;
-    } catch (error) {
-      this.#lost(error);
-      return false;
-    }
+    const isKnown = committed.then(
+      () => true,
+      (error: unknown) => {
+        this.#lost(error);
+        return false;
+      },
+    );
+    if (urgency === "lazy") return true;
+    const earlier = this.#lastPrompt;
+    this.#lastPrompt = urgency === "prompt" ? isKnown : null;
+    return urgency === "prompt" ? (earlier ?? true) : isKnown;
   }
 
   #performAll(commands: readonly Command[]): void {

@@ -5,11 +5,13 @@
  */
 import type { Entry } from "../kernel/journal/entry.ts";
 import type { RunId } from "../kernel/vocabulary/identifiers.ts";
+import type { ToolOutput } from "./release-output.ts";
 import type { Delta } from "./release-text.ts";
 
 export interface Watcher {
   entries(entries: readonly Entry[]): void;
   delta(delta: Delta): void;
+  output(output: ToolOutput): void;
   /** Nothing more will be heard here, although the run has not ended. */
   broken(error: unknown): void;
 }
@@ -41,5 +43,9 @@ export class News {
 
   delta(runId: RunId, delta: Delta): void {
     for (const watcher of this.#watchers.get(runId) ?? []) watcher.delta(delta);
+  }
+
+  output(runId: RunId, output: ToolOutput): void {
+    for (const watcher of this.#watchers.get(runId) ?? []) watcher.output(output);
   }
 }

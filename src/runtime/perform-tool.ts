@@ -3,6 +3,7 @@
  *
  * T1. What is no envelope is `tool.malformed`; an output, and an error's message, is redacted, then cut at the
  *     contract's budget, before anybody sees it.
+ * T2. A tool that cannot say whether its opaque effect happened has not answered: a person is asked.
  */
 import type { ExecutionContract } from "../kernel/contract/contract.ts";
 import type { Answer } from "../kernel/journal/entry.ts";
@@ -15,6 +16,7 @@ import type { JsonValue } from "../kernel/vocabulary/parse-json.ts";
 import { parseToolResponse, type ToolError, type ToolResponse } from "../kernel/vocabulary/tool-envelope.ts";
 import { truncateOutput } from "../kernel/vocabulary/truncate-output.ts";
 import { estimateTokens } from "./estimate-tokens.ts";
+import type { Planned } from "./ports/toolbox.ts";
 
 type RunTool = Pick<Extract<Command, { type: "run-tool" }>, "step" | "callId">;
 
@@ -24,10 +26,17 @@ export interface ResultDesk {
   readonly keep: (text: string) => BodyRef;
 }
 
-export function toolAnswer(desk: ResultDesk, { step, callId }: RunTool, labels: Labels, envelope: unknown): Answer {
+export function toolAnswer(
+  desk: ResultDesk,
+  { step, callId }: RunTool,
+  { labels, idempotency }: Pick<Planned, "labels" | "idempotency">,
+  envelope: unknown,
+): Answer {
   const parsed = parseToolResponse(envelope);
   if (!parsed.ok) return { type: "tool.malformed", step, callId, problem: parsed.problem };
   const { response } = parsed;
+  const isInDoubt = !response.ok && response.error.details["outcome"] === "unknown";
+  if (isInDoubt && idempotency === "opaque") return { type: "effect.unknown", step, callId };
   return response.ok
     ? succeeded(desk, { step, callId }, labels, response)
     : failed(desk, { step, callId }, labels, response);

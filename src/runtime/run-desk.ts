@@ -1,5 +1,6 @@
 /** Everything the driver of one run has before it: the run, its surroundings, and what it has said so far. */
 import type { Acceptance } from "./acceptance.ts";
+import type { Authority } from "./authority.ts";
 import type { BodyShelf } from "./body-shelf.ts";
 import type { Conversation } from "./conversation.ts";
 import type { StoredRun } from "./ports/store.ts";
@@ -15,6 +16,7 @@ export interface RunDesk {
   readonly shelf: BodyShelf;
   readonly conversation: Conversation;
   readonly account: SpendAccount;
+  readonly authority: Authority;
   readonly hands: RunHands;
   readonly observer: RunObserver;
 }

@@ -6,26 +6,32 @@
  * N3. A call is run from the plan that was decided about. After a restart it is planned again; where the plan has
  *     changed since (perhaps because the call was done), the tool may say that it was done, and must not act. One that
  *     was never begun is refused.
+ * N4. A call that was let through under a policy which has become narrower since, and now denies it, is not begun.
  */
 import type { Answer } from "../kernel/journal/entry.ts";
 import type { Command } from "../kernel/machine/command.ts";
+import { objectionNow } from "../kernel/machine/decide-now.ts";
 import type { RunState } from "../kernel/machine/state.ts";
 import type { DisclosureGuard } from "../kernel/redaction/disclosure-guard.ts";
 import { Defect } from "../kernel/vocabulary/defect.ts";
 import type { CallId } from "../kernel/vocabulary/identifiers.ts";
 import type { Approvals } from "./approvals.ts";
 import { modelAnswer, modelRequest } from "./ask-model.ts";
+import type { Authority } from "./authority.ts";
 import type { BodyShelf } from "./body-shelf.ts";
 import { childFinished } from "./children.ts";
 import type { Conversation } from "./conversation.ts";
+import { takeHoneypotSlot } from "./honeypot-slot.ts";
 import { refusedByRuntime, toolAnswer } from "./perform-tool.ts";
 import { type PlanningDesk, type PreparedCall, planAgain, planCalls } from "./plan-calls.ts";
 import type { ConfiguredModel } from "./ports/model-backend.ts";
 import { type StoredRun, StoreError, type Write } from "./ports/store.ts";
+import { releaseOutput } from "./release-output.ts";
 import { releaseText } from "./release-text.ts";
 import { readBodiesOf, readWholeJournal } from "./run-journal.ts";
 import type { RunObserver } from "./run-observer.ts";
 import type { RunPorts } from "./run-ports.ts";
+import { showQuestion } from "./show-question.ts";
 import type { SpendAccount } from "./spend.ts";
 
 type CommandOf<Type extends Command["type"]> = Extract<Command, { type: Type }>;
@@ -36,6 +42,7 @@ export interface HandsParts {
   readonly shelf: BodyShelf;
   readonly conversation: Conversation;
   readonly account: SpendAccount;
+  readonly authority: Authority;
   readonly approvals: Approvals;
   readonly guard: DisclosureGuard;
   readonly model: ConfiguredModel | null;
@@ -107,7 +114,7 @@ export class RunHands {
   }
 
   async #callModel(command: CommandOf<"call-model">, state: RunState, signal: AbortSignal): Promise<Answer | null> {
-    const { ports, model, conversation, observer, guard, shelf } = this.#parts;
+    const { ports, model, conversation, observer, guard, shelf, authority } = this.#parts;
     if (model === null) return failedBefore(command, "provider.not-configured");
     const refused = await this.#reserve(command, state);
     if (refused !== null) return failedBefore(command, refused);
@@ -122,7 +129,9 @@ export class RunHands {
         : null;
     const reply = await model.backend.complete(request, { signal, onText: release?.push ?? null });
     if (reply.ok) release?.finish();
-    const desk = { model, contract: state.contract, redactor, guard, keep: (text: string) => shelf.keep(text) };
+    const keep = (text: string) => shelf.keep(text);
+    const checkpoint = () => authority.checkpoint();
+    const desk = { model, contract: state.contract, redactor, guard, checkpoint, keep };
     return signal.aborted ? null : modelAnswer(desk, command, state.prompt.tokens, reply);
   }
 
@@ -138,14 +147,25 @@ export class RunHands {
   }
 
   async #planCalls({ step, round, calls }: CommandOf<"plan-calls">, state: RunState): Promise<Answer> {
-    const prepared = await planCalls(this.#planning(), state, calls);
+    const prepared: PreparedCall[] = [];
+    for (const each of await planCalls(this.#planning(), state, calls))
+      prepared.push(await this.#excepted(each, state));
     this.#prepared = new Map(prepared.map((each) => [each.call.callId, each]));
     this.#begunBefore = new Set();
     return { type: "calls.planned", step, round, calls: prepared.map(({ call }) => call) };
   }
 
+  /** One after the other: an earlier send of a batch counts for a later one. */
+  async #excepted(prepared: PreparedCall, state: RunState): Promise<PreparedCall> {
+    const { ports, run } = this.#parts;
+    const { call, planned } = prepared;
+    if (planned === null || planned.send === null) return prepared;
+    const honeypot = await takeHoneypotSlot(ports, run.runId, state, call, planned.send);
+    return { ...prepared, call: { ...call, honeypot } };
+  }
+
   async #runTool(command: CommandOf<"run-tool">, state: RunState, signal: AbortSignal): Promise<Answer> {
-    const { ports, run, shelf } = this.#parts;
+    const { ports, run, shelf, observer } = this.#parts;
     const desk = { contract: state.contract, redactor: ports.redactor, keep: (text: string) => shelf.keep(text) };
     const prepared = this.#prepared.get(command.callId);
     const planned = prepared?.planned ?? null;
@@ -159,6 +179,15 @@ export class RunHands {
       const message = "What this call would do has changed since it was decided about; it was not run.";
       return refusedByRuntime(desk, command, state.labels, "policy.denied", message);
     }
+    if (this.#isForbiddenByNow(command, state)) {
+      const message = "What allowed this call was taken back before it began; it was not run.";
+      return refusedByRuntime(desk, command, state.labels, "policy.denied", message);
+    }
+    // Elsewhere nothing partial of a tool is ever told (P-3.4).
+    const release =
+      observer.hasReaders() && state.contract.channelClass === "cli_local"
+        ? releaseOutput(command, ports.redactor, (output) => observer.output(output))
+        : null;
     const envelope = await ports.toolbox.run(planned, {
       requestId: `${run.runId}:${command.step}:${command.callId}`,
       runId: run.runId,
@@ -168,8 +197,19 @@ export class RunHands {
       isRepeat,
       mayAct: isAsDecided || planned.idempotency === "read_only",
       signal,
+      onOutput: release?.push ?? null,
     });
-    return toolAnswer(desk, command, planned.labels, envelope);
+    release?.finish();
+    return toolAnswer(desk, command, planned, envelope);
+  }
+
+  /** Its intent took a moment to become durable, and the machine has not been told of what happened in it. */
+  #isForbiddenByNow({ callId }: CommandOf<"run-tool">, state: RunState): boolean {
+    const live = this.#parts.authority.news;
+    const { phase } = state;
+    if (live === null || phase.at !== "OBSERVE") return false;
+    const call = phase.inFlight.find((each) => each.callId === callId);
+    return call !== undefined && objectionNow({ ...state, live }, call) !== null;
   }
 
   #planning(): PlanningDesk {
@@ -204,8 +244,11 @@ export class RunHands {
       phase.at === "OBSERVE" ? phase.inFlight.find(({ callId }) => callId === question.callId) : undefined;
     const call = prepared?.call ?? inFlight;
     if (call === undefined) throw new Defect("a question about no call");
-    const args = this.#parts.shelf.read(call.argsRef) ?? "[erased]";
-    const shown = prepared?.planned?.shown ?? `${call.tool} ${args}`;
+    const { shelf, conversation } = this.#parts;
+    const planned = prepared?.planned ?? null;
+    const plan = planned?.shown ?? `${call.tool} ${shelf.read(call.argsRef) ?? "[erased]"}`;
+    const isResolving = question.kind === "resolve" || planned === null;
+    const shown = isResolving ? plan : showQuestion(planned, conversation.untrusted);
     return { question, tool: call.tool, shown, seq: chain.seq };
   }
 }

@@ -11,7 +11,7 @@ import { parseLine } from "../kernel/journal/journal-lines.ts";
 import { foldRun } from "../kernel/machine/fold.ts";
 import type { RunState } from "../kernel/machine/state.ts";
 import { Defect } from "../kernel/vocabulary/defect.ts";
-import type { BodyRef, Hash, RunId } from "../kernel/vocabulary/identifiers.ts";
+import type { BodyRef, RunId } from "../kernel/vocabulary/identifiers.ts";
 import { parseJson } from "../kernel/vocabulary/parse-json.ts";
 import type { Store, StoredRun } from "./ports/store.ts";
 
@@ -34,23 +34,10 @@ export async function readWholeJournal(store: Store, runId: RunId): Promise<Jour
   }
 }
 
-/** By their hashes, which cover all of them: most runs of an agent have the same one. */
-const openedContracts = new Map<Hash, ExecutionContract>();
-const MAX_OPENED_CONTRACTS = 64;
-
-export function contractOf({
-  contract,
-  contractHash,
-}: Pick<StoredRun, "contract" | "contractHash">): ExecutionContract {
-  const known = openedContracts.get(contractHash);
-  if (known !== undefined) return known;
+export function contractOf({ contract }: Pick<StoredRun, "contract">): ExecutionContract {
   const parsed = parseJson(contract);
   const opened = parsed.ok ? openContract(parsed.value) : parsed;
-  if (!opened.ok || opened.contract.contractHash !== contractHash) {
-    throw new Defect("the store holds a contract that cannot be opened");
-  }
-  if (openedContracts.size >= MAX_OPENED_CONTRACTS) openedContracts.clear();
-  openedContracts.set(contractHash, opened.contract);
+  if (!opened.ok) throw new Defect("the store holds a contract that cannot be opened");
   return opened.contract;
 }
 
@@ -58,11 +45,12 @@ export type Restored =
   | { readonly ok: true; readonly entries: readonly Entry[]; readonly state: RunState }
   | { readonly ok: false; readonly entries: readonly Entry[]; readonly divergedAt: number };
 
-export async function restoreRun(store: Store, run: StoredRun): Promise<Restored> {
+/** `known` is the run's contract, where it was not read from the store. */
+export async function restoreRun(store: Store, run: StoredRun, known: ExecutionContract | null): Promise<Restored> {
   const journal = await readWholeJournal(store, run.runId);
   if (!journal.ok) return { ok: false, entries: journal.entries, divergedAt: journal.badEntry };
   const { entries } = journal;
-  const folded = foldRun(run.runId, contractOf(run), entries);
+  const folded = foldRun(run.runId, known ?? contractOf(run), entries);
   if (!folded.ok) return { ok: false, entries, divergedAt: folded.divergedAt };
   return { ok: true, entries, state: folded.state };
 }
@@ -70,9 +58,9 @@ export async function restoreRun(store: Store, run: StoredRun): Promise<Restored
 /** The bodies a journal names, and others besides. */
 export function readBodiesOf(
   store: Store,
-  { sessionId }: Pick<StoredRun, "sessionId">,
+  { runId, sessionId }: Pick<StoredRun, "runId" | "sessionId">,
   entries: readonly Entry[],
   others: readonly BodyRef[] = [],
 ): Promise<ReadonlyMap<BodyRef, Body>> {
-  return store.readBodies(sessionId, [...new Set([...entries.flatMap(refsOf), ...others])]);
+  return store.readBodies(sessionId, [...new Set([...entries.flatMap(refsOf), ...others])], runId);
 }

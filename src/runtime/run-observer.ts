@@ -1,13 +1,15 @@
 /** What the driver of a run reports to whoever keeps the drivers. */
 import type { Entry } from "../kernel/journal/entry.ts";
 import type { RunId } from "../kernel/vocabulary/identifiers.ts";
+import type { ToolOutput } from "./release-output.ts";
 import type { Delta } from "./release-text.ts";
 
 export interface RunObserver {
   /** These are durable now. */
   entries(entries: readonly Entry[]): void;
   delta(delta: Delta): void;
-  /** Is anybody there to read an answer while it is being written? */
+  output(output: ToolOutput): void;
+  /** Is anybody there to read while it is being written? */
   hasReaders(): boolean;
   /** The store refused the run's writes. */
   lost(error: unknown): void;

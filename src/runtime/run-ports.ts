@@ -1,5 +1,5 @@
 /** What a run is driven through: the world as the runtime sees it, given once by whoever wires the program. */
-import type { LivePolicy } from "../kernel/journal/event.ts";
+import type { ToolPolicy } from "../kernel/policy/tool-policy.ts";
 import type { DisclosureGuard } from "../kernel/redaction/disclosure-guard.ts";
 import type { Redactor } from "../kernel/redaction/redact.ts";
 import type { Delegate } from "./children.ts";
@@ -23,8 +23,8 @@ export interface RunPorts {
   readonly guardFor: (systemTexts: readonly string[]) => DisclosureGuard;
   /** Null when the model is no longer configured. */
   readonly model: (ref: string) => ConfiguredModel | null;
-  /** What policy says now; it can only narrow a contract. */
-  readonly livePolicy: () => LivePolicy;
+  /** What policy says now; it can only narrow a contract. The same object until it changes. */
+  readonly livePolicy: () => ToolPolicy;
   readonly purses: Purses;
   readonly delegate: Delegate;
   /** Our own code failed; the journal names it by this id, the log has the error. */

@@ -2,9 +2,11 @@
  * What of a step must be written, and how soon (design: Durability).
  *
  * W1. Lazy by default; a barrier before a tool or a child is started, before a question is asked, after a side effect
- *     reported, and before the end is told.
- * W2. In the transaction of an intent: the approval it uses up, the child it starts, the reservation of the next inference.
- * W3. In the transaction of the end: the seal, with what lists show of it, the ledger's entry and the settled money.
+ *     reported, and before the end is told. The intent to read something here is written at once, while it is read.
+ * W2. In the transaction of an answer: the capabilities it asks for.
+ * W3. In the transaction of an intent: the approval it uses up, the child it starts, the reservation of the next inference.
+ * W4. In the transaction of the end: the seal, with what lists show of it, the answer where the session's next run will
+ *     look for it, the ledger's entry and the settled money.
  */
 import type { Entry, EntryOf } from "../kernel/journal/entry.ts";
 import { digestOf } from "../kernel/journal/views/state-digest.ts";
@@ -13,17 +15,17 @@ import { snapshotOf } from "../kernel/machine/snapshot.ts";
 import type { RunState } from "../kernel/machine/state.ts";
 import type { StepResult } from "../kernel/machine/step.ts";
 import { estimateTokens } from "./estimate-tokens.ts";
-import type { Write } from "./ports/store.ts";
+import type { Urgency, Write } from "./ports/store.ts";
 import type { RunDesk } from "./run-desk.ts";
 
 export interface StepWrites {
   readonly writes: readonly Write[];
-  readonly urgency: "barrier" | "lazy";
+  readonly urgency: Urgency;
   /** The attempt whose reservation is among them. */
   readonly reserving: number | null;
 }
 
-type WritingDesk = Pick<RunDesk, "run" | "shelf" | "account" | "hands">;
+type WritingDesk = Pick<RunDesk, "run" | "shelf" | "account" | "authority" | "hands">;
 
 export function writesFor(
   desk: WritingDesk,
@@ -34,11 +36,9 @@ export function writesFor(
   const isBarrier = acts || commands.some(({ type }) => type === "finish") || hasSideEffectReported(before, entries);
   if (entries.length === 0 && !isBarrier) return { writes: [], urgency: "lazy", reserving: null };
   const reservation = acts ? reserveNext(desk, after) : [];
-  const { runId, sessionId, epoch } = desk.run;
-  const bodies = desk.shelf.takeUnwritten();
+  const { runId, epoch } = desk.run;
   const { seq, hash } = before.chain;
   const writes: readonly Write[] = [
-    ...(bodies.length === 0 ? [] : [{ type: "put-bodies", sessionId, bodies } as const]),
     {
       type: "append-entries",
       runId,
@@ -46,15 +46,22 @@ export function writesFor(
       after: { seq, hash },
       lines,
       head: after.chain.hash,
+      bodies: desk.shelf.takeUnwritten(),
     },
     ...entries.flatMap((entry) => consequencesOf(desk, before, after, entry)),
     ...reservation,
   ];
+  const isRead = acts && writes.length === 1 && onlyReads(after);
   return {
     writes,
-    urgency: isBarrier ? "barrier" : "lazy",
+    urgency: isRead ? "prompt" : isBarrier ? "barrier" : "lazy",
     reserving: reservation.length === 0 ? null : after.attempt + 1,
   };
+}
+
+/** Calls that may be lost and done again without anybody noticing: what they are for stays inside this machine. */
+function onlyReads({ phase }: RunState): boolean {
+  return phase.at === "OBSERVE" && phase.inFlight.every((call) => isHarmless(call) && call.egress.length === 0);
 }
 
 /** The result of anything but a harmless read is durable before the next thing happens. */
@@ -66,7 +73,7 @@ function hasSideEffectReported({ phase }: RunState, entries: readonly Entry[]): 
 function consequencesOf(desk: WritingDesk, before: RunState, after: RunState, entry: Entry): readonly Write[] {
   switch (entry.kind) {
     case "INFER":
-      return settlementOf(desk, before, entry);
+      return [...settlementOf(desk, before, entry), ...desk.authority.requestsIn(entry, desk.run.runId)];
     case "EXECUTE": {
       const { approvalId, planHash, child, callId } = entry.decided;
       const consumed: readonly Write[] =
@@ -96,22 +103,25 @@ function settlementOf(
 }
 
 function sealingOf(
-  { run, account }: WritingDesk,
+  { run, account, shelf }: WritingDesk,
   after: RunState,
   { decided, result, seq, hash, ts, elapsedMs }: EntryOf<"TERMINATE">,
 ): readonly Write[] {
-  const { runId } = run;
+  const { runId, sessionId } = run;
   const { outcome, reason } = decided;
   const answerRef = result?.type === "run.answered" ? result.ref : null;
+  const answer = answerRef === null ? null : shelf.find(answerRef);
   const snapshot = snapshotOf(after);
   const ended = {
     toolCalls: snapshot.budget.performed,
     durationMs: elapsedMs,
     headHash: hash,
     stateDigest: digestOf(snapshot),
+    labels: after.labels,
   };
   return [
     ...account.close(),
+    ...(answer === null ? [] : [{ type: "put-bodies", sessionId, bodies: [answer] } as const]),
     { type: "seal-run", runId, outcome, reason, answerRef, endedAt: ts, ended },
     {
       type: "append-ledger",

@@ -15,14 +15,17 @@ import { terminalStatus } from "../kernel/vocabulary/outcome.ts";
 import { toWire } from "../kernel/vocabulary/spelling.ts";
 import { type Acceptance, openingMessages, openingRefs, readAcceptance } from "./acceptance.ts";
 import { Approvals } from "./approvals.ts";
-import { BodyShelf, type KeptBody } from "./body-shelf.ts";
+import type { Authority } from "./authority.ts";
+import { BodyShelf } from "./body-shelf.ts";
+import { Capabilities } from "./capabilities.ts";
 import { Conversation } from "./conversation.ts";
-import { RunDriver } from "./drive-run.ts";
+import { type Departure, RunDriver } from "./drive-run.ts";
 import { openLanes } from "./lanes.ts";
 import { News, type Watcher } from "./news.ts";
 import { timestampOf } from "./ports/clock.ts";
 import {
   type Idempotency,
+  type KeptBody,
   type NewRun,
   type RunStatus,
   type StoredRun,
@@ -65,6 +68,7 @@ export type Accepted =
 
 export interface Runtime {
   readonly approvals: Approvals;
+  readonly capabilities: Capabilities;
   readonly isAccepting: boolean;
   /** False once the store has failed: what it holds is for the next start to say. */
   readonly isIntact: boolean;
@@ -88,6 +92,8 @@ export function openRuntime(ports: RunPorts, settings: RuntimeSettings): Runtime
   const drivers = new Map<RunId, RunDriver>();
   /** Asked for while the run may have been on its way to its driver's seat. */
   const cancelling = new Map<RunId, string>();
+  /** The contracts of runs that were accepted here and have not begun: they need not be read back. */
+  const fresh = new Map<RunId, ExecutionContract>();
   let isAccepting = true;
   let isIntact = true;
   /** Accepted and not begun yet; counted before the commit, so that a burst cannot slip past the limit. */
@@ -140,10 +146,12 @@ export function openRuntime(ports: RunPorts, settings: RuntimeSettings): Runtime
   };
 
   const approvals = new Approvals(ports, wake);
+  const capabilities = new Capabilities(ports);
 
   const observe = ({ runId }: StoredRun): RunObserver => ({
     entries: (entries) => news.entries(runId, entries),
     delta: (delta) => news.delta(runId, delta),
+    output: (output) => news.output(runId, output),
     hasReaders: () => news.hasWatchers(runId),
     lost: (error) => failed(runId, error),
     abandonedChild: (childRunId) => {
@@ -155,24 +163,33 @@ export function openRuntime(ports: RunPorts, settings: RuntimeSettings): Runtime
   const drive = async (runId: RunId): Promise<void> => {
     const run = await store.findRun(runId);
     if (run === null || run.outcome !== null || !isAccepting) return;
-    const restored = await restoreRun(store, run);
+    const contract = fresh.get(runId) ?? null;
+    fresh.delete(runId);
+    const restored = await restoreRun(store, run, contract);
     if (!restored.ok) {
       await sealDiverged(ports, run, restored.entries);
       depart(run);
       return;
     }
-    const driver = await seat(run, restored);
-    if (!isAccepting) return;
+    const authority = await capabilities.hold(run);
+    const departure = await driveUnder(authority, run, restored).finally(() => capabilities.drop(authority));
+    if (departure === "ended") depart(run);
+  };
+
+  const driveUnder = async (authority: Authority, run: StoredRun, restored: Restored): Promise<Departure> => {
+    const { runId } = run;
+    const driver = await seat(run, restored, authority);
+    if (!isAccepting) return "suspended";
     drivers.set(runId, driver);
     driver.start();
     const by = cancelling.get(runId);
     if (by !== undefined) driver.tell({ type: "cancel.requested", by });
     const departure = await driver.left;
     drivers.delete(runId);
-    if (departure === "ended") depart(run);
+    return departure;
   };
 
-  const seat = async (run: StoredRun, { entries, state }: Restored): Promise<RunDriver> => {
+  const seat = async (run: StoredRun, { entries, state }: Restored, authority: Authority): Promise<RunDriver> => {
     const acceptance = readAcceptance(run.accepted);
     const bodies = await readBodiesOf(store, run, entries, openingRefs(acceptance));
     const shelf = new BodyShelf(ports.random, bodies);
@@ -186,7 +203,7 @@ export function openRuntime(ports: RunPorts, settings: RuntimeSettings): Runtime
     const account = new SpendAccount(run, model, ports.purses.scopesFor(run.agentId, run.model, day), usedBefore);
     const observer = observe(run);
     const guard = ports.guardFor(systemTexts);
-    const parts = { ports, run, shelf, conversation, account, approvals, guard, model, observer };
+    const parts = { ports, run, shelf, conversation, account, authority, approvals, guard, model, observer };
     const hands = new RunHands(parts);
     const begin: readonly Write[] = [{ type: "set-status", runId: run.runId, status: "running" }];
     if (run.status !== "running") store.commit(begin, "lazy").catch(observer.lost);
@@ -220,6 +237,7 @@ export function openRuntime(ports: RunPorts, settings: RuntimeSettings): Runtime
 
   return {
     approvals,
+    capabilities,
     get isAccepting() {
       return isAccepting;
     },
@@ -237,6 +255,7 @@ export function openRuntime(ports: RunPorts, settings: RuntimeSettings): Runtime
       } finally {
         admitted -= 1;
       }
+      fresh.set(draft.run.runId, draft.contract);
       lanes.put(draft.run.lane, draft.run.runId, "last");
       return { ok: true, runId: draft.run.runId, sessionId: draft.run.sessionId };
     },

@@ -5,10 +5,12 @@
  * V2. No journal was made to end in a way that its machine did not decide: it has no last entry. So the audit of the home
  *     finds this run (`run.rewritten`: sealed, and not as a journal ends), as it should: somebody has to look at it.
  */
+
 import { genesisHash } from "../kernel/journal/chain.ts";
 import type { Entry } from "../kernel/journal/entry.ts";
 import { snapshotOfEntries } from "../kernel/journal/views/run-snapshot.ts";
 import { digestOf } from "../kernel/journal/views/state-digest.ts";
+import { USER_LABELS } from "../kernel/vocabulary/labels.ts";
 import { timestampOf } from "./ports/clock.ts";
 import type { StoredRun, Write } from "./ports/store.ts";
 import type { RunPorts } from "./run-ports.ts";
@@ -27,6 +29,7 @@ export async function sealDiverged(
     durationMs: entries.at(-1)?.elapsedMs ?? 0,
     headHash: snapshot.head,
     stateDigest: digestOf(snapshot),
+    labels: entries.at(-1)?.labels ?? USER_LABELS,
   };
   const { seq, hash: head } = (await store.headOf(runId)) ?? { seq: 0, hash: genesisHash(contractHash) };
   const writes: readonly Write[] = [

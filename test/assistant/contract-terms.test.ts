@@ -17,6 +17,7 @@ function request(also: Partial<Parameters<typeof contractTerms>[0]> = {}): Param
     channelClass: "cli_local",
     overrides: {},
     approvedTools: [],
+    capabilities: [],
     ceilings: DEFAULT_CEILINGS,
     ...also,
   };

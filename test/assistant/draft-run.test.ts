@@ -54,7 +54,9 @@ describe("a request", () => {
     await trial.ended(runId);
     const run = await store().findRun(runId);
     const { messageRef } = JSON.parse(run?.accepted ?? "{}").event;
-    const stored = (await store().readBodies(asSessionId(run?.sessionId ?? ""), [messageRef])).get(messageRef)?.text;
+    const stored = (await store().readBodies(asSessionId(run?.sessionId ?? ""), [messageRef], null)).get(
+      messageRef,
+    )?.text;
     expect(stored).toMatch(/^my key is /);
     for (const text of [stored, JSON.stringify(model.requests)]) expect(text).not.toContain(key);
     await trial.stop();

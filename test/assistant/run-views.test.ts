@@ -64,7 +64,10 @@ async function spoil({ store }: Trial, runId: RunId): Promise<void> {
   if (run === null || after === null) throw new Error("nothing to spoil");
   const hash = hashBytes("spoilt");
   const lines = [JSON.stringify({ hash, seq: after.seq + 1 })];
-  await store.commit([{ type: "append-entries", runId, epoch: run.epoch, after, lines, head: hash }], "barrier");
+  await store.commit(
+    [{ type: "append-entries", runId, epoch: run.epoch, after, lines, head: hash, bodies: [] }],
+    "barrier",
+  );
 }
 
 describe("a list of runs", () => {

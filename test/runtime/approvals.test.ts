@@ -1,8 +1,10 @@
 /** Questions to people: durable, bound to a plan, answered once, denied by silence. */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
+import { DEFAULT_POLICY } from "../../src/kernel/contract/default-terms.ts";
 import { hashCanonical } from "../../src/kernel/vocabulary/hash.ts";
 import { asApprovalId, type RunId } from "../../src/kernel/vocabulary/identifiers.ts";
+import { UNTRUSTED_LABELS, USER_LABELS } from "../../src/kernel/vocabulary/labels.ts";
 import type { Approvals } from "../../src/runtime/approvals.ts";
 import type { ApprovalCard } from "../../src/runtime/ports/approver.ts";
 import { type Page, StoreError } from "../../src/runtime/ports/store.ts";
@@ -44,7 +46,8 @@ describe("an approval", () => {
       const first = openTrial({ store: store(), model, world, workers: 1 });
       const runId = await first.submit("open it");
       const card = await first.nextCard();
-      expect(card).toMatchObject({ runId, kind: "approve", tool: "door.open", shown: 'door.open {"thing":"front"}' });
+      expect(card).toMatchObject({ runId, kind: "approve", tool: "door.open" });
+      expect(card.shown.split("\n").at(-1)).toBe('door.open {"thing":"front"}');
       expect((await first.ended(await first.submit("other"))).outcome).toBe("COMPLETED_CHAT_ONLY");
       expect((await first.assistant.run(runId))?.status).toBe("waiting_approval");
       await first.stop();
@@ -232,6 +235,78 @@ describe("an approval", () => {
     expect((await trial.store.readLedger(before.seq, 10)).map(({ kind }) => kind)).toEqual(["run.sealed"]);
     await trial.stop();
     expect([world.performed, trial.withdrawn, trial.storeFailures]).toEqual([[], [card.id], []]);
+  });
+});
+
+describe("a tool that is not allowlisted", () => {
+  test("is denied, and nobody is asked", async () => {
+    const { trial, world } = trialWith({ policy: { ...DEFAULT_POLICY, allow: ["look.at"] } });
+    const runId = await trial.submit("open it");
+    await trial.ended(runId);
+    expect(await resultsOf(trial, runId)).toMatchObject([{ error: expect.stringMatching(/^policy\.denied: /) }]);
+    expect([world.performed, await trial.store.approvalsOf(runId)]).toEqual([[], []]);
+    await trial.stop();
+  });
+});
+
+describe("what an approver is told", () => {
+  test("the rule and its reason, whether it can be taken back, and that nothing untrusted was seen", async () => {
+    const { trial } = trialWith();
+    const runId = await trial.submit("open it");
+    const card = await trial.nextCard();
+    expect(card.why).toBe(
+      "policy.risk.side_effect: Calls of this risk class need approval: approve or deny this plan.",
+    );
+    expect(card.shown.split("\n")).toEqual([
+      "Can be taken back: not known; the world may keep it",
+      "Untrusted text in its context: none",
+      'door.open {"thing":"front"}',
+    ]);
+    await decide(trial.runtime.approvals, card, "deny");
+    await trial.ended(runId);
+    await trial.stop();
+  });
+
+  test("every call that brought untrusted text into this context, after a restart as before", async () => {
+    const world = outsideWorld();
+    const look = (id: string, thing: string) => ({ id, tool: "look.at", args: { thing } });
+    const long = "x".repeat(500);
+    const model = scriptedModel(
+      inTurns(
+        calls([look("call_1", "a page"), look("call_2", "a page")]),
+        (request, signal) => {
+          world.labels = USER_LABELS;
+          return inTurns(says(""), calls([look("call_1", "a file")]))(request, signal);
+        },
+        (request, signal) => {
+          world.labels = UNTRUSTED_LABELS;
+          return inTurns(says(""), says(""), calls([look("call_1", long)]))(request, signal);
+        },
+        openDoor("front"),
+      ),
+    );
+    world.labels = UNTRUSTED_LABELS;
+    const first = openTrial({ store: store(), model, world });
+    const runId = await first.submit("look, then open it");
+    const card = await first.nextCard();
+    const sources = (await first.entries(runId)).filter(
+      ({ kind, result }) =>
+        kind === "OBSERVE" && result?.type === "tool.finished" && result.labels.integrity === "untrusted",
+    );
+    expect(sources).toHaveLength(2);
+    expect(card.shown.split("\n").slice(1, -1)).toEqual([
+      "Untrusted text in its context came from:",
+      `  entry ${sources[0]?.seq}: look.at {"thing":"a page"}`,
+      `  entry ${sources[1]?.seq}: look.at {"thing":"${"x".repeat(190)}…`,
+    ]);
+    expect(card.labels).toEqual({ integrity: "untrusted", confidentiality: "private" });
+    await first.stop();
+    const second = openTrial({ store: store(), model, world });
+    await second.runtime.recover();
+    expect((await second.nextCard()).shown).toBe(card.shown);
+    await decide(second.runtime.approvals, card, "deny");
+    await second.ended(runId);
+    await second.stop();
   });
 });
 

@@ -58,7 +58,8 @@ describe("a watched run", () => {
   async function watched(trial: Trial, message: string, contract = {}) {
     const deltas: Delta[] = [];
     const runId = await trial.submit(message, { contract });
-    trial.runtime.watch(runId, { entries: () => {}, delta: (delta) => deltas.push(delta), broken: () => {} });
+    const ignore = { entries: () => {}, output: () => {}, broken: () => {} };
+    trial.runtime.watch(runId, { ...ignore, delta: (delta) => deltas.push(delta) });
     return { runId, deltas };
   }
 

@@ -5,7 +5,14 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type LedgerEntry, startLedger, toLedgerLine, verifyLedger } from "../../src/kernel/journal/ledger.ts";
-import { asApprovalId, asRunId, asSessionId, type RunId } from "../../src/kernel/vocabulary/identifiers.ts";
+import { MAX_PENDING_CAPABILITIES } from "../../src/kernel/protocol/checkpoint-state.ts";
+import {
+  asApprovalId,
+  asRunId,
+  asSessionId,
+  type RunId,
+  type SessionId,
+} from "../../src/kernel/vocabulary/identifiers.ts";
 import {
   type CommitResult,
   RUN_STATUSES,
@@ -18,10 +25,12 @@ import {
   type Write,
 } from "../../src/runtime/ports/store.ts";
 import {
+  asksFor,
   created,
   ENDED_AT,
   ENDING,
   fresh,
+  grants,
   hashOf,
   newApproval,
   newBody,
@@ -31,6 +40,7 @@ import {
   runOfItsOwn,
   SampleJournal,
   sealed,
+  takes,
 } from "./store-samples.ts";
 
 export interface OpenedStore {
@@ -313,10 +323,8 @@ export function describeStoreContract(name: string, open: () => Promise<OpenedSt
         const bodies = ["", "plain", "zero\u0000inside", "emoji 🜁 and ü", "x".repeat(300_000)].map(newBody);
         await barrier({ type: "put-bodies", sessionId, bodies });
         const missing = newBody("never written");
-        const found = await store.readBodies(
-          sessionId,
-          [...bodies, missing].map(({ ref }) => ref),
-        );
+        const refs = [...bodies, missing].map(({ ref }) => ref);
+        const found = await store.readBodies(sessionId, refs, null);
         expect([...found]).toEqual(bodies.map(({ ref, salt, text }) => [ref, { salt, text }]));
       });
 
@@ -325,7 +333,22 @@ export function describeStoreContract(name: string, open: () => Promise<OpenedSt
         const body = newBody("first");
         await barrier({ type: "put-bodies", sessionId, bodies: [body] });
         await barrier({ type: "put-bodies", sessionId, bodies: [{ ...body, text: "second" }] });
-        expect((await store.readBodies(sessionId, [body.ref])).get(body.ref)?.text).toBe("first");
+        expect((await store.readBodies(sessionId, [body.ref], null)).get(body.ref)?.text).toBe("first");
+      });
+
+      test("that came with entries are found through their run, beside those of its session", async () => {
+        const { runId, sessionId } = await insertRun();
+        const other = await insertRun();
+        const journal = new SampleJournal(runId);
+        const [early, late, put] = [newBody("early"), newBody("late \n and \u0000"), newBody("put")];
+        await barrier({ ...journal.append(2), bodies: [early] });
+        await barrier(journal.append(1), { type: "put-bodies", sessionId, bodies: [put] });
+        await barrier({ ...journal.append(1), bodies: [late] });
+        const refs = [late, newBody("never written"), put, early].map(({ ref }) => ref);
+        const found = await store.readBodies(sessionId, refs, runId);
+        expect(found).toEqual(new Map([early, late, put].map(({ ref, salt, text }) => [ref, { salt, text }])));
+        expect([...(await store.readBodies(sessionId, refs, null)).keys()]).toEqual([put.ref]);
+        expect((await store.readBodies(other.sessionId, refs, other.runId)).size).toBe(0);
       });
 
       test("are a session's own", async () => {
@@ -333,7 +356,52 @@ export function describeStoreContract(name: string, open: () => Promise<OpenedSt
         const other = await insertRun();
         const body = newBody("mine");
         await barrier({ type: "put-bodies", sessionId, bodies: [body] });
-        expect((await store.readBodies(other.sessionId, [body.ref])).size).toBe(0);
+        expect((await store.readBodies(other.sessionId, [body.ref], null)).size).toBe(0);
+      });
+    });
+
+    describe("send slots", () => {
+      const HOUR_MS = 3_600_000;
+      let day = 0;
+      /** Each test has a day of its own: slots are counted over the whole home. */
+      const aDay = (): number => {
+        day += 1;
+        return day * 24 * HOUR_MS;
+      };
+      const take = (name: string, atMs: number, limit: number): Promise<CommitResult> =>
+        barrier({ type: "take-send-slot", id: hashOf(name), atMs, sinceMs: atMs - HOUR_MS, limit });
+
+      test("no more than the limit are taken in an hour, however many ask at once", async () => {
+        const atMs = aDay();
+        const names = Array.from({ length: 9 }, () => fresh("slot"));
+        const taken = await Promise.allSettled(names.map((name) => take(name, atMs, 4)));
+        expect(taken.map(({ status }) => status === "fulfilled")).toEqual(names.map((_, index) => index < 4));
+        await expectRefused(take(fresh("slot"), atMs + HOUR_MS - 1, 4), "store.conflict");
+        await take(fresh("slot"), atMs + HOUR_MS, 4);
+      });
+
+      test("one that was taken is not counted again within its hour, and is another one after it", async () => {
+        const atMs = aDay();
+        const [mine, other] = [fresh("slot"), fresh("slot")];
+        await take(mine, atMs, 1);
+        await take(mine, atMs + 1, 1);
+        await expectRefused(take(other, atMs + 2, 1), "store.conflict");
+        // Not moved by being asked for again: its hour is over.
+        await take(other, atMs + HOUR_MS, 1);
+        await expectRefused(take(mine, atMs + HOUR_MS + 1, 1), "store.conflict");
+      });
+
+      test("a limit of nothing, or of no number, refuses; what is refused leaves nothing behind", async () => {
+        const atMs = aDay();
+        for (const limit of [0, Number.NaN]) await expectRefused(take(fresh("slot"), atMs, limit), "store.conflict");
+        await take(fresh("slot"), atMs, 1);
+      });
+
+      test("survive reopening", async () => {
+        const atMs = aDay();
+        await take(fresh("slot"), atMs, 1);
+        store = await opened.reopen();
+        await expectRefused(take(fresh("slot"), atMs, 1), "store.conflict");
       });
     });
 
@@ -418,6 +486,90 @@ export function describeStoreContract(name: string, open: () => Promise<OpenedSt
         expect(await store.pendingApprovals({ limit: 10, offset: 0 })).toEqual(pending);
         expect(await store.pendingApprovals({ limit: 2, offset: 1 })).toEqual(pending.slice(1, 3));
         expect(await store.pendingApprovals({ limit: 2, offset: 4 })).toEqual([]);
+      });
+    });
+
+    describe("capabilities", () => {
+      const standing = async (sessionId: SessionId) =>
+        Object.fromEntries((await store.capabilitiesOf(sessionId)).map(({ capability, state }) => [capability, state]));
+      const saidOf = async (sessionId: SessionId) =>
+        (await wholeLedger(store)).filter(({ data }) => "sessionId" in data && data.sessionId === sessionId);
+
+      test("are what was last said of each, by name, with who, when and until when", async () => {
+        const { sessionId, runId } = await insertRun();
+        const expiresAt = "2026-11-16T00:00:00.000Z";
+        await barrier(asksFor(sessionId, "net:b.example", runId), grants(sessionId, "net:a.example", { expiresAt }));
+        const at = "2026-11-15T00:00:00.000Z";
+        expect(await store.capabilitiesOf(sessionId)).toEqual([
+          { capability: "net:a.example", state: "granted", by: "operator", at, expiresAt, runId: null },
+          { capability: "net:b.example", state: "pending", by: "model", at, expiresAt: null, runId },
+        ]);
+        await barrier(
+          takes("capability.denied", sessionId, "net:b.example"),
+          takes("capability.revoked", sessionId, "net:a.example"),
+        );
+        expect(await standing(sessionId)).toEqual({ "net:a.example": "revoked", "net:b.example": "denied" });
+        expect((await saidOf(sessionId)).map(({ kind }) => kind)).toEqual([
+          "capability.requested",
+          "capability.granted",
+          "capability.denied",
+          "capability.revoked",
+        ]);
+      });
+
+      test("asking changes nothing about what is granted or asked for already, and the ledger says it once", async () => {
+        const { sessionId, runId } = await insertRun();
+        const expiresAt = "2026-11-16T00:00:00.000Z";
+        await barrier(grants(sessionId, "net"), grants(sessionId, "net:a.example", { expiresAt }));
+        await barrier(...["net", "net:a.example", "net:b.example", "net:b.example"].map(asking));
+        expect(await standing(sessionId)).toEqual({
+          net: "granted",
+          "net:a.example": "granted",
+          "net:b.example": "pending",
+        });
+        expect(await saidOf(sessionId)).toHaveLength(3);
+        await barrier(asksFor(sessionId, "net:a.example", runId, expiresAt));
+        expect(await standing(sessionId)).toMatchObject({ "net:a.example": "pending" });
+
+        function asking(capability: string): Write {
+          return asksFor(sessionId, capability, runId);
+        }
+      });
+
+      test("at most so many await an operator", async () => {
+        const { sessionId, runId } = await insertRun();
+        const many = Array.from({ length: MAX_PENDING_CAPABILITIES + 5 }, (_, index) => `net:h${index}.example`);
+        await barrier(...many.map((capability) => asksFor(sessionId, capability, runId)));
+        expect(await store.capabilitiesOf(sessionId)).toHaveLength(MAX_PENDING_CAPABILITIES);
+        expect(await saidOf(sessionId)).toHaveLength(MAX_PENDING_CAPABILITIES);
+      });
+
+      test("a decision counts once, whatever happened since", async () => {
+        const { sessionId } = await insertRun();
+        const granting = grants(sessionId, "net");
+        await barrier(granting);
+        await barrier(takes("capability.revoked", sessionId, "net"));
+        await expectRefused(barrier(granting), "store.conflict");
+        expect(await standing(sessionId)).toEqual({ net: "revoked" });
+        expect(await saidOf(sessionId)).toHaveLength(2);
+      });
+
+      test("only what is pending is denied, only what is granted is revoked, and only of a session that is there", async () => {
+        const { sessionId, runId } = await insertRun();
+        await barrier(grants(sessionId, "net:a.example"), asksFor(sessionId, "net:b.example", runId));
+        const nowhere = asSessionId(fresh("ses"));
+        for (const write of [
+          takes("capability.denied", sessionId, "net:a.example"),
+          takes("capability.revoked", sessionId, "net:b.example"),
+          takes("capability.denied", sessionId, "net"),
+          takes("capability.revoked", sessionId, "net"),
+          grants(nowhere, "net"),
+          asksFor(nowhere, "net", runId),
+        ]) {
+          await expectRefused(barrier(write), "store.conflict");
+        }
+        expect(await standing(sessionId)).toEqual({ "net:a.example": "granted", "net:b.example": "pending" });
+        expect(await store.capabilitiesOf(nowhere)).toEqual([]);
       });
     });
 
@@ -665,7 +817,7 @@ export function describeStoreContract(name: string, open: () => Promise<OpenedSt
         expect(store.homeId).toBe(homeId);
         expect(await store.ledgerHead()).toEqual(head);
         expect(await store.readEntries(runId, 0, 10)).toEqual(journal.lines);
-        expect((await store.readBodies(sessionId, [body.ref])).get(body.ref)?.text).toBe("kept");
+        expect((await store.readBodies(sessionId, [body.ref], null)).get(body.ref)?.text).toBe("kept");
         expect(await store.findApproval(approval.id)).toEqual(approval);
         await expectRefused(barrier(journal.append(1, 3)), "store.fenced");
       });
@@ -752,7 +904,7 @@ async function countTraces(
   const traces = [
     (await store.findRun(runId)) !== null,
     (await store.readEntries(runId, 0, 10)).length === 2,
-    (await store.readBodies(sessionId, [bodyRef])).size === 1,
+    (await store.readBodies(sessionId, [bodyRef], null)).size === 1,
     ledger.some(({ data }) => "runId" in data && data.runId === runId),
   ];
   return traces.filter(Boolean).length;

@@ -1,5 +1,6 @@
 /** Things to put into a store, each valid, each different from the next. */
 import { genesisHash } from "../../src/kernel/journal/chain.ts";
+import type { Capability } from "../../src/kernel/vocabulary/capability.ts";
 import { hashBytes } from "../../src/kernel/vocabulary/hash.ts";
 import {
   type ApprovalId,
@@ -20,6 +21,7 @@ import type { NewRun, RunEnding, SpendScope, StoredApproval, Write } from "../..
 const CREATED_AT = "2026-11-15T00:00:00.000Z";
 export const ENDED_AT = "2026-11-15T00:00:09.000Z";
 export const ENDING: RunEnding = {
+  labels: { integrity: "untrusted", confidentiality: "private" },
   toolCalls: 3,
   durationMs: 1234,
   headHash: hashOf("head"),
@@ -105,7 +107,7 @@ export class SampleJournal {
       this.lines.push(line);
       return line;
     });
-    return { type: "append-entries", runId: this.runId, epoch, after, lines, head: this.#head };
+    return { type: "append-entries", runId: this.runId, epoch, after, lines, head: this.#head, bodies: [] };
   }
 }
 
@@ -134,6 +136,40 @@ export function newApproval(runId: RunId, sessionId: SessionId, also: Partial<St
     decidedAtMs: null,
     ...also,
   };
+}
+
+/** A model asks for it. */
+export function asksFor(
+  sessionId: SessionId,
+  capability: string,
+  runId: RunId,
+  ts = CREATED_AT,
+): Extract<Write, { type: "request-capability" }> {
+  const data = { sessionId, capability: capability as Capability, runId };
+  return { type: "request-capability", draft: { kind: "capability.requested", ts, actor: "model", data } };
+}
+
+export function grants(
+  sessionId: SessionId,
+  capability: string,
+  { nonce = fresh("nonce"), expiresAt = null }: { readonly nonce?: string; readonly expiresAt?: string | null } = {},
+): Extract<Write, { type: "decide-capability" }> {
+  const data = { sessionId, capability: capability as Capability, nonce, expiresAt };
+  const draft = { kind: "capability.granted", ts: CREATED_AT, actor: "operator", data } as const;
+  return { type: "decide-capability", draft };
+}
+
+export function takes(
+  kind: "capability.denied" | "capability.revoked",
+  sessionId: SessionId,
+  capability: string,
+  nonce = fresh("nonce"),
+): Extract<Write, { type: "decide-capability" }> {
+  const data = { sessionId, capability: capability as Capability, nonce };
+  return { type: "decide-capability", draft: { kind, ts: CREATED_AT, actor: "operator", data } } as Extract<
+    Write,
+    { type: "decide-capability" }
+  >;
 }
 
 export function purse(scope: string, limitMicrousd: number | null, limitTokens: number | null = null): SpendScope {

@@ -6,10 +6,19 @@
  * C2. Source and principal are the gateway's to say; ours are not sent.
  */
 import type { Static, TSchema } from "typebox";
-import type { Assistant, RunRequest } from "../../assistant/assistant.ts";
+import type { Assistant, CapabilitiesShown, Refusal, RunRequest } from "../../assistant/assistant.ts";
 import { RunRecordSchema } from "../../kernel/journal/views/run-record.ts";
 import { asRunId, asSessionId } from "../../kernel/vocabulary/identifiers.ts";
-import { ApprovalsSchema, approvalCard, decode, RunListSchema, StatusSchema, SubmissionSchema } from "./decode.ts";
+import {
+  ApprovalsSchema,
+  approvalCard,
+  CapabilitiesSchema,
+  decode,
+  RunListSchema,
+  StatusSchema,
+  SubmissionSchema,
+  sessionCapabilities,
+} from "./decode.ts";
 import { type Answer, createLine, type Question } from "./exchange.ts";
 import { unintelligible } from "./gateway-client-error.ts";
 import { watchRun } from "./watch-run.ts";
@@ -42,6 +51,8 @@ export function createGatewayClient(options: GatewayClientOptions): Assistant {
     if (!answer.ok) throw unintelligible(url, `refused: ${answer.message}`);
     return answer;
   };
+  const capabilitiesIn = (answer: Answer | Refusal): CapabilitiesShown | Refusal =>
+    answer.ok ? { ok: true, capabilities: sessionCapabilities(read(CapabilitiesSchema, answer)) } : answer;
 
   return {
     async submit(request) {
@@ -88,6 +99,17 @@ export function createGatewayClient(options: GatewayClientOptions): Assistant {
       const body = { decision, plan_hash: planHash };
       const answer = await line.ask({ method: "POST", path: pathOf("/api/approvals", id), body });
       return answer.ok ? { ok: true } : answer;
+    },
+
+    async capabilities(sessionId) {
+      const query = new URLSearchParams({ session_id: sessionId });
+      return capabilitiesIn(await line.ask({ path: `/api/capabilities?${query}` }));
+    },
+
+    async decideCapability({ sessionId, capability, act, expiresInS, key }) {
+      const body = { session_id: sessionId, [act]: capability, expires_in_s: expiresInS };
+      const headers = key === null ? {} : { "idempotency-key": key };
+      return capabilitiesIn(await line.ask({ method: "POST", path: "/api/capabilities", body, headers }));
     },
   };
 }

@@ -6,6 +6,7 @@
 import { type Static, type TSchema, Type } from "typebox";
 import { Compile, type Validator } from "typebox/compile";
 import { RunRecordSchema } from "../../kernel/journal/views/run-record.ts";
+import type { Capability } from "../../kernel/vocabulary/capability.ts";
 import {
   asApprovalId,
   asBodyRef,
@@ -16,6 +17,7 @@ import {
 } from "../../kernel/vocabulary/identifiers.ts";
 import { CONFIDENTIALITIES, INTEGRITIES } from "../../kernel/vocabulary/labels.ts";
 import { Count, nullable } from "../../kernel/vocabulary/schema-primitives.ts";
+import type { SessionCapabilities } from "../../runtime/capabilities.ts";
 import type { ApprovalCard } from "../../runtime/ports/approver.ts";
 import { RUN_STATUSES } from "../../runtime/ports/store.ts";
 
@@ -24,6 +26,13 @@ const Text = Type.String();
 export const StatusSchema = Type.Object({ id: Text, status: Type.Enum([...RUN_STATUSES]) });
 export const SubmissionSchema = Type.Object({ ...StatusSchema.properties, session_id: Text });
 export const RunListSchema = Type.Object({ runs: Type.Array(RunRecordSchema), total: Count });
+export const ToolStreamSchema = Type.Object({
+  step: Count,
+  call_id: Text,
+  stream: Type.Enum(["stdout", "stderr"]),
+  offset: Count,
+  text: Text,
+});
 export const DeltaSchema = Type.Object({ attempt: Count, offset: Count, text: Text });
 const CardSchema = Type.Object({
   id: Text,
@@ -48,6 +57,18 @@ const CardSchema = Type.Object({
   decided_at: nullable(Text),
 });
 export const ApprovalsSchema = Type.Object({ approvals: Type.Array(CardSchema) });
+export const CapabilitiesSchema = Type.Object({
+  details: Type.Array(
+    Type.Object({
+      capability: Text,
+      state: Type.Enum(["pending", "granted"]),
+      by: Text,
+      at: Text,
+      expires_at: nullable(Text),
+      run_id: nullable(Text),
+    }),
+  ),
+});
 
 const validators = new WeakMap<TSchema, Validator>();
 
@@ -62,6 +83,17 @@ export function decode<Schema extends TSchema>(schema: Schema, text: string): St
   const validator = validators.get(schema) ?? Compile(schema);
   validators.set(schema, validator);
   return validator.Check(value) ? (value as Static<Schema>) : null;
+}
+
+export function sessionCapabilities({ details }: Static<typeof CapabilitiesSchema>): SessionCapabilities {
+  const known = details.map(({ capability, state, by, at, expires_at, run_id }) => {
+    const runId = run_id === null ? null : asRunId(run_id);
+    return { capability: capability as Capability, state, by, at, expiresAt: expires_at, runId };
+  });
+  return {
+    granted: known.filter(({ state }) => state === "granted"),
+    pending: known.filter(({ state }) => state === "pending"),
+  };
 }
 
 export function approvalCard(wire: Static<typeof CardSchema>): ApprovalCard {

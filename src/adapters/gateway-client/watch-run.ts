@@ -12,7 +12,7 @@ import { createParser, type EventSourceMessage } from "eventsource-parser";
 import type { RunNews } from "../../assistant/assistant.ts";
 import { LifecycleEventSchema } from "../../kernel/journal/views/lifecycle-events.ts";
 import type { RunId } from "../../kernel/vocabulary/identifiers.ts";
-import { DeltaSchema, decode } from "./decode.ts";
+import { DeltaSchema, decode, ToolStreamSchema } from "./decode.ts";
 import type { Line } from "./exchange.ts";
 import { GatewayClientError, unintelligible, unreachable } from "./gateway-client-error.ts";
 
@@ -148,6 +148,12 @@ function newsOf({ event, data }: EventSourceMessage, url: string): RunNews {
   if (event === "delta") {
     const delta = decode(DeltaSchema, data);
     if (delta !== null) return { kind: "delta", ...delta };
+  } else if (event === "tool.stream") {
+    const output = decode(ToolStreamSchema, data);
+    if (output !== null) {
+      const { call_id: callId, ...rest } = output;
+      return { kind: "output", callId, ...rest };
+    }
   } else {
     const recorded = decode(LifecycleEventSchema, data);
     if (recorded !== null) return { kind: "event", event: recorded };

@@ -1,8 +1,8 @@
 /**
  * A run's news as server-sent events.
  *
- * E1. A recorded event carries its seq as id, so that a client comes back by Last-Event-ID; text being written has no
- *     id, since it is live only.
+ * E1. A recorded event carries its seq as id, so that a client comes back by Last-Event-ID; text being written (`delta`)
+ *     and what a tool prints (`tool.stream`) have no id, since they are live only.
  * E2. Nothing is taken from the run that the client has not had room for: memory stays bounded, and a client that reads
  *     nothing for two beats is cut off.
  * E3. A beat a quarter of a minute shows that the stream lives. The stream ends after the last event.
@@ -61,6 +61,10 @@ function frameOf(news: RunNews): string {
   if (news.kind === "event") {
     const { event } = news;
     return `event: ${event.event_type}\nid: ${event.seq}\ndata: ${JSON.stringify(event)}\n\n`;
+  }
+  if (news.kind === "output") {
+    const { step, callId, stream, offset, text } = news;
+    return `event: tool.stream\ndata: ${JSON.stringify({ step, call_id: callId, stream, offset, text })}\n\n`;
   }
   const { attempt, offset, text } = news;
   return `event: delta\ndata: ${JSON.stringify({ attempt, offset, text })}\n\n`;

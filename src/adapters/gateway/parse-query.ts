@@ -3,6 +3,7 @@
  *
  * Q1. A parameter that is unknown, repeated or out of range is refused by name; nothing is clamped.
  */
+import { asSessionId, type SessionId } from "../../kernel/vocabulary/identifiers.ts";
 import { type Page, RUN_STATUSES, type RunStatus } from "../../runtime/ports/store.ts";
 import { invalidRequest } from "./http-error.ts";
 import { oneOf } from "./read-fields.ts";
@@ -22,6 +23,13 @@ export function parseRunFilter(query: string): { readonly status?: RunStatus } &
     ...(status === undefined ? {} : { status: oneOf(RUN_STATUSES)(status, "status") }),
     ...pageOf(parameters),
   };
+}
+
+/** Whose capabilities are asked for. */
+export function parseSession(query: string): SessionId {
+  const sessionId = readParameters(query, ["session_id"]).get("session_id") ?? "";
+  if (sessionId === "") throw invalidRequest("session_id is required");
+  return asSessionId(sessionId);
 }
 
 function pageOf(parameters: ReadonlyMap<string, string>): Page {

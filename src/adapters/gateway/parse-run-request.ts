@@ -21,10 +21,10 @@ import {
   text,
 } from "./read-fields.ts";
 import type { Head } from "./read-head.ts";
+import { readIdempotencyKey } from "./read-idempotency-key.ts";
 
 const MAX_NAME_CHARS = 256;
 const name = text(MAX_NAME_CHARS);
-const IDEMPOTENCY_KEY = /^[\x20-\x7e]{1,255}$/;
 
 const FIELDS = ["agent_id", "message", "thinking_mode", "session_id", "model", "contract", "approved_tools"] as const;
 
@@ -116,11 +116,4 @@ export function parseRunRequest(body: JsonValue, head: Head, principal: string):
     principal,
     idempotencyKey: readIdempotencyKey(head),
   };
-}
-
-function readIdempotencyKey(head: Head): string | null {
-  const key = head["idempotency-key"];
-  if (key === undefined) return null;
-  if (!IDEMPOTENCY_KEY.test(key)) throw invalidRequest("Idempotency-Key must be 1 to 255 printable ASCII characters");
-  return key;
 }

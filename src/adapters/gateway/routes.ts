@@ -4,10 +4,12 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Assistant } from "../../assistant/assistant.ts";
+import { wireCapabilities } from "../../assistant/wire-capabilities.ts";
 import { wireCard } from "../../assistant/wire-card.ts";
 import { asApprovalId, asHash, asRunId } from "../../kernel/vocabulary/identifiers.ts";
 import { accepted, HttpError, invalidRequest, notFound } from "./http-error.ts";
-import { parsePage, parseRunFilter } from "./parse-query.ts";
+import { parseCapabilityDecision } from "./parse-capability-decision.ts";
+import { parsePage, parseRunFilter, parseSession } from "./parse-query.ts";
 import { parseRunRequest } from "./parse-run-request.ts";
 import { readJson } from "./read-body.ts";
 import { oneOf, readFields, required, text } from "./read-fields.ts";
@@ -53,6 +55,7 @@ export function createRoutes(assistant: Assistant, openStream: OpenStream, isHea
     ["/api/health", health],
     ["/v1/runs", route({ ...reading(listRuns(assistant)), POST: startRun(assistant) })],
     ["/api/approvals", route(reading(listApprovals(assistant)))],
+    ["/api/capabilities", route({ ...reading(showCapabilities(assistant)), POST: decideCapability(assistant) })],
   ]);
   const named: readonly (readonly [pattern: RegExp, route: Route])[] = [
     [/^\/v1\/runs\/([\w-]{1,128})$/, route(reading(showRun(assistant)))],
@@ -150,4 +153,20 @@ const decideApproval =
       await assistant.decide({ id: asApprovalId(id), decision, planHash: asHash(planHash), principal: PRINCIPAL }),
     );
     return jsonReply(200, { id, decision });
+  };
+
+const showCapabilities =
+  (assistant: Assistant): Handler =>
+  async ({ query }) => {
+    const sessionId = parseSession(query);
+    const { capabilities } = accepted(await assistant.capabilities(sessionId));
+    return jsonReply(200, wireCapabilities(sessionId, capabilities));
+  };
+
+const decideCapability =
+  (assistant: Assistant): Handler =>
+  async ({ incoming, head }) => {
+    const decision = parseCapabilityDecision(await readJson(incoming, head), head, PRINCIPAL);
+    const { capabilities } = accepted(await assistant.decideCapability(decision));
+    return jsonReply(200, wireCapabilities(decision.sessionId, capabilities));
   };

@@ -34,9 +34,6 @@ interface Prepared {
   readonly nothingFd: number;
 }
 
-/** Beneath `nobody`, where no distribution puts users and systemd no services. */
-export const STAND_IN: Identity = { uid: 65_531, gid: 65_531 };
-
 export function createBwrapSandbox({ clock, bwrapPath, architecture, standIn }: BwrapSandboxOptions): Sandbox {
   let prepared: Prepared | undefined;
   let checked: Promise<readonly string[]> | undefined;

@@ -12,6 +12,9 @@ import { closeSync, constants, fchownSync, fstatSync, openSync } from "node:fs";
 import { dirname } from "node:path";
 import type { Identity } from "./bwrap-arguments.ts";
 
+/** Beneath `nobody`, where no distribution puts users and systemd no services. */
+export const STAND_IN: Identity = { uid: 65_531, gid: 65_531 };
+
 const READ_BY_OTHERS = 0o005;
 
 export function workspaceUser(

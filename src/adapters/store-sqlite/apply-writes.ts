@@ -4,15 +4,24 @@
  * W1. A write that must be refused throws a StoreError; whoever began undoes the commit and calls `forget`.
  * W2. The ledger is linked here, where the order of commits is decided.
  */
-import { appendLedger, type LedgerEntry, type LedgerHead, toLedgerLine } from "../../kernel/journal/ledger.ts";
+import {
+  appendLedger,
+  type LedgerDraft,
+  type LedgerEntry,
+  type LedgerHead,
+  type LedgerKind,
+  toLedgerLine,
+} from "../../kernel/journal/ledger.ts";
 import { unreachable } from "../../kernel/vocabulary/defect.ts";
 import { type CommitResult, StoreError, type Write } from "../../runtime/ports/store.ts";
 import { consumeApproval, decideApproval, insertApproval } from "./approval-writes.ts";
+import { decideCapability, requestCapability } from "./capability-writes.ts";
 import type { Prepare } from "./connection.ts";
 import { toBytes } from "./hex-bytes.ts";
 import { ledgerHead } from "./point-reads.ts";
 import { RunHeads } from "./run-heads.ts";
 import { appendEntries, claimRun, insertRun, insertSession, requestCancel, sealRun, setStatus } from "./run-writes.ts";
+import { takeSendSlot } from "./send-slot-writes.ts";
 import { releaseSpend, reserveSpend, settleSpend } from "./spend-writes.ts";
 import type { WriteOf } from "./write-of.ts";
 
@@ -58,7 +67,7 @@ export class WriteApplier {
     if (write.type === "append-entries") appendEntries(prepare, heads, write);
     else if (write.type === "put-bodies") this.#putBodies(write);
     else if (write.type === "settle-spend") settleSpend(prepare, heads, write);
-    else if (write.type === "append-ledger") this.#appendLedger(write);
+    else if (write.type === "append-ledger") this.#linkLedger(write.draft);
     else if (write.type === "set-status") setStatus(prepare, heads, write);
     else if (write.type === "release-spend") releaseSpend(prepare, heads, write);
     else if (write.type === "seal-run") sealRun(prepare, heads, write);
@@ -69,6 +78,9 @@ export class WriteApplier {
     else if (write.type === "insert-approval") insertApproval(prepare, heads, write);
     else if (write.type === "decide-approval") decideApproval(prepare, write);
     else if (write.type === "consume-approval") consumeApproval(prepare, write);
+    else if (write.type === "request-capability") requestCapability(prepare, heads, write, this.#linkLedger);
+    else if (write.type === "decide-capability") decideCapability(prepare, heads, write, this.#linkLedger);
+    else if (write.type === "take-send-slot") takeSendSlot(prepare, write);
     else if (write.type === "insert-outbox") this.#insertOutbox(write);
     else if (write.type === "settle-outbox") this.#settleOutbox(write);
     else unreachable(write, "write");
@@ -80,11 +92,13 @@ export class WriteApplier {
     for (const { ref, salt, text } of bodies) put.run(toBytes(ref), session, toBytes(salt), text);
   }
 
-  #appendLedger({ draft }: WriteOf<"append-ledger">): void {
+  /** The seq of the new entry. */
+  readonly #linkLedger = (draft: LedgerDraft<LedgerKind>): number => {
     const entry = appendLedger(this.#ledger ?? ledgerHead(this.#prepare, this.#homeId), draft) as LedgerEntry;
     this.#prepare("INSERT INTO ledger VALUES (?, ?)").run(entry.seq, toLedgerLine(entry));
     this.#ledger = { seq: entry.seq, hash: entry.hash };
-  }
+    return entry.seq;
+  };
 
   #insertOutbox({ id, runId, channel, bodyRef, createdAt }: WriteOf<"insert-outbox">): void {
     const { run } = this.#heads.get(runId);

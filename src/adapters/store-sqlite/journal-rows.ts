@@ -1,25 +1,46 @@
-/** Journal lines as they lie in the database: the lines of one append in one row, named by the seq of its last. */
-import type { Hash } from "../../kernel/vocabulary/identifiers.ts";
+/**
+ * A run's journal as it lies in the database: what was appended together, lines and the bodies they brought, in one row.
+ *
+ * J1. A row's place says whose it is and the seq of its last line, so rows lie in the journal's order and need no index:
+ *     an append touches two or three pages, which is most of what a durable step costs.
+ */
+import type { Body } from "../../kernel/journal/body.ts";
+import { Defect } from "../../kernel/vocabulary/defect.ts";
+import type { BodyRef, Hash } from "../../kernel/vocabulary/identifiers.ts";
 import type { Prepare } from "./connection.ts";
+
+/** More entries than a run's budgets allow; and two to the thirty-first runs, before a place is no exact number any more. */
+const PLACES_PER_RUN = 2 ** 22;
 
 /** Canonical JSON has no line breaks. */
 const BREAK = "\n";
 
-const APPEND = "INSERT INTO appends (run, last_seq, lines) VALUES (?, ?, ?)";
-const AFTER = "SELECT last_seq, lines FROM appends WHERE run = ? AND last_seq > ? ORDER BY last_seq LIMIT ?";
-const LAST = "SELECT last_seq, lines FROM appends WHERE run = ? ORDER BY last_seq DESC LIMIT 1";
+const APPEND = "INSERT INTO appends (place, lines, bodies) VALUES (?, ?, ?)";
+const AFTER = "SELECT place, lines FROM appends WHERE place > ? AND place < ? ORDER BY place LIMIT ?";
+const LAST = "SELECT place, lines FROM appends WHERE place > ? AND place < ? ORDER BY place DESC LIMIT 1";
+const BODIES = "SELECT bodies FROM appends WHERE place > ? AND place < ? AND bodies IS NOT NULL ORDER BY place";
 
-export function appendLines(prepare: Prepare, run: number, lastSeq: number, lines: readonly string[]): void {
-  prepare(APPEND).run(run, lastSeq, lines.join(BREAK));
+type KeptBody = Body & { readonly ref: BodyRef };
+
+export function appendRow(
+  prepare: Prepare,
+  run: number,
+  lastSeq: number,
+  { lines, bodies }: { readonly lines: readonly string[]; readonly bodies: readonly KeptBody[] },
+): void {
+  if (lastSeq >= PLACES_PER_RUN) throw new Defect("a journal longer than any run's budget");
+  const written = bodies.length === 0 ? null : JSON.stringify(bodies.map(({ ref, salt, text }) => [ref, salt, text]));
+  prepare(APPEND).run(run * PLACES_PER_RUN + lastSeq, lines.join(BREAK), written);
 }
 
 /** The lines after `seq`, at most `limit`. */
 export function linesAfter(prepare: Prepare, run: number, seq: number, limit: number): readonly string[] {
   const found: string[] = [];
+  const first = run * PLACES_PER_RUN;
   // Each row holds a line or more, so never more rows than lines are needed.
-  for (const row of prepare(AFTER).iterate(run, seq, limit)) {
+  for (const row of prepare(AFTER).iterate(first + seq, first + PLACES_PER_RUN, limit)) {
     const lines = String(row["lines"]).split(BREAK);
-    const firstSeq = Number(row["last_seq"]) - lines.length + 1;
+    const firstSeq = Number(row["place"]) - first - lines.length + 1;
     found.push(...lines.slice(Math.max(0, seq + 1 - firstSeq)));
     if (found.length >= limit) break;
   }
@@ -28,9 +49,22 @@ export function linesAfter(prepare: Prepare, run: number, seq: number, limit: nu
 
 /** The last entry; null before the first. */
 export function journalHead(prepare: Prepare, run: number): { readonly seq: number; readonly hash: Hash } | null {
-  const row = prepare(LAST).get(run);
+  const first = run * PLACES_PER_RUN;
+  const row = prepare(LAST).get(first, first + PLACES_PER_RUN);
   if (row === undefined) return null;
   const last = String(row["lines"]).split(BREAK).at(-1) ?? "";
   const { hash } = JSON.parse(last) as { readonly hash: Hash };
-  return { seq: Number(row["last_seq"]), hash };
+  return { seq: Number(row["place"]) - first, hash };
+}
+
+/** Those of `wanted` that the run's entries brought. */
+export function bodiesOf(prepare: Prepare, run: number, wanted: ReadonlySet<BodyRef>): Map<BodyRef, Body> {
+  const found = new Map<BodyRef, Body>();
+  const first = run * PLACES_PER_RUN;
+  for (const row of prepare(BODIES).iterate(first, first + PLACES_PER_RUN)) {
+    const bodies = JSON.parse(String(row["bodies"])) as readonly (readonly [BodyRef, string, string])[];
+    for (const [ref, salt, text] of bodies) if (wanted.has(ref)) found.set(ref, { salt, text });
+    if (found.size === wanted.size) break;
+  }
+  return found;
 }

@@ -10,7 +10,7 @@ import type { StoredApproval, StoredRun } from "../../runtime/ports/store.ts";
 import { SELECT_APPROVALS, toStoredApproval } from "./approval-rows.ts";
 import type { Prepare } from "./connection.ts";
 import { toBytes, toHex } from "./hex-bytes.ts";
-import { journalHead, linesAfter } from "./journal-rows.ts";
+import { bodiesOf, journalHead, linesAfter } from "./journal-rows.ts";
 import { SELECT_RUNS, toStoredRun } from "./run-rows.ts";
 
 const RUN_BY_ID = `${SELECT_RUNS} WHERE r.id = ?`;
@@ -54,13 +54,15 @@ export function readBodies(
   prepare: Prepare,
   sessionId: SessionId,
   refs: readonly BodyRef[],
+  runId: RunId | null,
 ): ReadonlyMap<BodyRef, Body> {
-  const found = new Map<BodyRef, Body>();
+  const run = runId === null ? null : positionOf(prepare, runId);
+  const found = run === null ? new Map<BodyRef, Body>() : bodiesOf(prepare, run, new Set(refs));
   const session = prepare("SELECT position FROM sessions WHERE id = ?").get(sessionId)?.["position"];
   if (session === undefined) return found;
   const query = prepare("SELECT salt, text FROM bodies WHERE session = ? AND ref = ?");
   for (const ref of refs) {
-    const row = query.get(Number(session), toBytes(ref));
+    const row = found.has(ref) ? undefined : query.get(Number(session), toBytes(ref));
     if (row !== undefined) found.set(ref, { salt: toHex(row["salt"] as Uint8Array), text: String(row["text"]) });
   }
   return found;

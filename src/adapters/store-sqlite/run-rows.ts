@@ -1,4 +1,5 @@
 /** Runs as they lie in the database, and as the port shows them. */
+import type { Labels } from "../../kernel/vocabulary/labels.ts";
 import { RUN_STATUSES, type RunEnding, type StoredRun } from "../../runtime/ports/store.ts";
 import { toHex } from "./hex-bytes.ts";
 
@@ -6,7 +7,8 @@ import { toHex } from "./hex-bytes.ts";
 export const SELECT_RUNS = `
   SELECT r.position, r.id, r.agent_id, n.id AS session_id, r.source, r.lane, r.parent_run_id, r.model,
     r.thinking_mode, r.contract_hash, r.contract, r.accepted, r.created_at, s.status, s.epoch, s.outcome, s.reason,
-    s.answer_ref, s.ended_at, s.tool_calls, s.duration_ms, s.head_hash, s.state_digest, s.cancelled_by
+    s.answer_ref, s.ended_at, s.tool_calls, s.duration_ms, s.head_hash, s.state_digest, s.integrity,
+    s.confidentiality, s.cancelled_by
   FROM run_states s JOIN runs r ON r.position = s.run JOIN sessions n ON n.position = s.session`;
 
 interface RunRow {
@@ -29,11 +31,13 @@ interface RunRow {
   readonly reason: string | null;
   readonly answer_ref: Uint8Array | null;
   readonly ended_at: string | null;
-  /** This and the next three are null together, until the run has ended. */
+  /** This and the next five are null together, until the run has ended. */
   readonly tool_calls: number | null;
   readonly duration_ms: number;
   readonly head_hash: Uint8Array;
   readonly state_digest: Uint8Array;
+  readonly integrity: Labels["integrity"];
+  readonly confidentiality: Labels["confidentiality"];
   readonly cancelled_by: string | null;
 }
 
@@ -43,6 +47,7 @@ function toRunEnding(row: RunRow & { readonly tool_calls: number }): RunEnding {
     durationMs: row.duration_ms,
     headHash: toHex(row.head_hash),
     stateDigest: toHex(row.state_digest),
+    labels: { integrity: row.integrity, confidentiality: row.confidentiality },
   };
 }
 

@@ -10,7 +10,7 @@ import { StoreError } from "../../runtime/ports/store.ts";
 import { expireApprovals } from "./approval-writes.ts";
 import type { Prepare } from "./connection.ts";
 import { toBytes } from "./hex-bytes.ts";
-import { appendLines, linesAfter } from "./journal-rows.ts";
+import { appendRow, linesAfter } from "./journal-rows.ts";
 import type { RunHead, RunHeads } from "./run-heads.ts";
 import { FIRST_ENDED_STATUS, statusNumber } from "./schema.ts";
 import type { WriteOf } from "./write-of.ts";
@@ -27,7 +27,7 @@ const INSERT_KEY = `
 const INSERT_MESSAGE = "INSERT INTO inbox (channel, message_id, run) VALUES (?, ?, ?) ON CONFLICT DO NOTHING";
 const SEAL = `
   UPDATE run_states SET status = ?, outcome = ?, reason = ?, answer_ref = ?, ended_at = ?, tool_calls = ?,
-    duration_ms = ?, head_hash = ?, state_digest = ? WHERE run = ?`;
+    duration_ms = ?, head_hash = ?, state_digest = ?, integrity = ?, confidentiality = ? WHERE run = ?`;
 const CANCEL = `
   UPDATE run_states SET cancelled_by = ? WHERE run = ? AND cancelled_by IS NULL AND status < ${FIRST_ENDED_STATUS}`;
 
@@ -62,7 +62,7 @@ export function appendEntries(prepare: Prepare, heads: RunHeads, write: WriteOf<
   }
   if (lines.length === 0) return;
   const seq = after.seq + lines.length;
-  appendLines(prepare, head.run, seq, lines);
+  appendRow(prepare, head.run, seq, write);
   heads.set(runId, { ...head, seq, hash: write.head });
 }
 
@@ -102,6 +102,8 @@ export function sealRun(prepare: Prepare, heads: RunHeads, write: WriteOf<"seal-
     ended.durationMs,
     toBytes(ended.headHash),
     toBytes(ended.stateDigest),
+    ended.labels.integrity,
+    ended.labels.confidentiality,
     head.run,
   );
   expireApprovals(prepare, head.run, Date.parse(endedAt));

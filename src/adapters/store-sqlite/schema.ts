@@ -4,11 +4,9 @@
  * M1. `PRAGMA user_version` is the number of migrations a database has seen. They run in order, in one transaction;
  *     one that has been released is never edited.
  * M2. Nothing is rewritten as a run grows: `runs` holds what never changes, `run_states` the few bytes that do, and
- *     `appends` one row per append: its entries' lines, in the order of arrival, so that runs that go on side by side
- *     fill the same page instead of one each.
+ *     `appends` one row for what was appended together. `bodies` are those that others than their run look for.
  * M3. What a list shows is found by an index of exactly that list, and its total stands in `run_counts`: neither costs
  *     more with ten thousand ended runs than with ten.
- *     A ref is random: the session before it in its index keeps what is written together on one page.
  * M4. A status is a number by its place in RUN_STATUSES; what has ended comes last.
  */
 import type { DatabaseSync } from "node:sqlite";
@@ -39,6 +37,7 @@ const MIGRATIONS: readonly string[] = [
   CREATE TABLE run_states (
     run INTEGER PRIMARY KEY, session INTEGER NOT NULL, status INTEGER NOT NULL, epoch INTEGER NOT NULL,
     outcome TEXT, reason TEXT, answer_ref BLOB, ended_at TEXT, tool_calls INTEGER, duration_ms INTEGER,
+    integrity TEXT, confidentiality TEXT,
     head_hash BLOB, state_digest BLOB, cancelled_by TEXT
   ) STRICT;
   CREATE INDEX runs_by_status ON run_states (status, run);
@@ -53,10 +52,7 @@ const MIGRATIONS: readonly string[] = [
     channel TEXT NOT NULL, message_id TEXT NOT NULL, run INTEGER NOT NULL, PRIMARY KEY (channel, message_id)
   ) STRICT, WITHOUT ROWID;
 
-  CREATE TABLE appends (
-    position INTEGER PRIMARY KEY, run INTEGER NOT NULL, last_seq INTEGER NOT NULL, lines TEXT NOT NULL
-  ) STRICT;
-  CREATE UNIQUE INDEX appends_by_run ON appends (run, last_seq);
+  CREATE TABLE appends (place INTEGER PRIMARY KEY, lines TEXT NOT NULL, bodies TEXT) STRICT;
   CREATE TABLE bodies (
     position INTEGER PRIMARY KEY, ref BLOB NOT NULL, session INTEGER NOT NULL, salt BLOB NOT NULL, text TEXT NOT NULL
   ) STRICT;
@@ -71,6 +67,12 @@ const MIGRATIONS: readonly string[] = [
   ) STRICT;
   CREATE INDEX approvals_by_run ON approvals (run);
   CREATE INDEX pending_approvals ON approvals (position) WHERE state = 'pending';
+
+  CREATE TABLE capabilities (
+    session INTEGER NOT NULL, capability TEXT NOT NULL, state TEXT NOT NULL, ledger_seq INTEGER NOT NULL,
+    PRIMARY KEY (session, capability)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE capability_nonces (nonce TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
 
   CREATE TABLE spend_totals (
     period TEXT NOT NULL, scope TEXT NOT NULL, microusd INTEGER NOT NULL, tokens INTEGER NOT NULL,
@@ -88,6 +90,9 @@ const MIGRATIONS: readonly string[] = [
     body_ref BLOB NOT NULL, created_at TEXT NOT NULL, state TEXT NOT NULL
   ) STRICT;
   CREATE INDEX waiting_outbox ON outbox (position) WHERE state = 'waiting';
+
+  CREATE TABLE send_slots (id BLOB PRIMARY KEY, at_ms INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+  CREATE INDEX send_slots_by_time ON send_slots (at_ms);
   `,
 ];
 

@@ -7,6 +7,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import { Defect } from "../../kernel/vocabulary/defect.ts";
 import { type Store, StoreError } from "../../runtime/ports/store.ts";
+import { capabilitiesOf } from "./capability-rows.ts";
 import { type Prepare, preparing } from "./connection.ts";
 import { type ListArguments, type ListName, type ListResult, readList } from "./list-reads.ts";
 import {
@@ -60,9 +61,10 @@ export function storeReads(reading: Reading, homeId: string, list: ReadingList):
     readEntries: (runId, after, limit) =>
       reading.read((prepare) => readEntries(prepare, runId, counted(after), counted(limit))),
     headOf: (runId) => reading.read((prepare) => headOf(prepare, runId)),
-    readBodies: (sessionId, refs) => reading.read((prepare) => readBodies(prepare, sessionId, refs)),
+    readBodies: (sessionId, refs, runId) => reading.read((prepare) => readBodies(prepare, sessionId, refs, runId)),
     approvalsOf: (runId) => reading.read((prepare) => approvalsOf(prepare, runId)),
     findApproval: (id) => reading.read((prepare) => findApproval(prepare, id)),
+    capabilitiesOf: (sessionId) => reading.read((prepare) => capabilitiesOf(prepare, sessionId)),
     ledgerHead: () => reading.read((prepare) => ledgerHead(prepare, homeId)),
 
     // Asked for at the start, when nobody waits for the main thread yet: a page costs less than starting the reader.

@@ -9,9 +9,11 @@
  * T4. The thread lives, and keeps the process alive, from the start to the end of `close`.
  */
 import { Worker } from "node:worker_threads";
+import type { RunId } from "../../kernel/vocabulary/identifiers.ts";
 import type { Clock } from "../../runtime/ports/clock.ts";
-import { type CommitResult, LAZY_FLUSH_MS, StoreError, type Write } from "../../runtime/ports/store.ts";
+import { type CommitResult, LAZY_FLUSH_MS, StoreError, type Urgency, type Write } from "../../runtime/ports/store.ts";
 import type { InPlaceWriter } from "./in-place-writer.ts";
+import { joinAppends } from "./join-appends.ts";
 import { closedError } from "./store-reads.ts";
 import { errorOf, mediumFailureOf } from "./thread-failure.ts";
 import { workerFile } from "./worker-file.ts";
@@ -20,6 +22,12 @@ import type { BatchReport, Commits, WriterReply, WriterRequest, WriterSetup } fr
 interface Waiting {
   resolve(result: CommitResult): void;
   reject(error: Error): void;
+}
+
+/** What goes into the database as one; several have waited for it where their commits were joined. */
+interface Gathered {
+  writes: readonly Write[];
+  readonly waiting: Waiting[];
 }
 
 /** About two megabytes of log, and about ten. */
@@ -35,11 +43,15 @@ export class WriterThread {
   readonly #here: InPlaceWriter | null;
   readonly #listeners: ((error: Error) => void)[] = [];
   /** Sent and unsent, in the order in which they were given. */
-  readonly #waiting: Waiting[] = [];
-  #unsent: (readonly Write[])[] = [];
+  readonly #unanswered: Gathered[] = [];
+  #unsent: Gathered[] = [];
+  /** The last unsent lazy commit of each run: the run's next one may join it. */
+  readonly #open = new Map<RunId, Gathered>();
   /** How many of the unsent somebody waits for, and how many it were when something was last sent. */
   #barriers = 0;
   #lastBarriers = 0;
+  /** Everybody whose commit is unsent has nothing else to do than wait for it. */
+  #mayBeDoneHere = true;
   /** Something is to be sent: at the end of this turn of the event loop, or when the last message is answered. */
   #isDue = false;
   #isUnanswered = false;
@@ -62,14 +74,14 @@ export class WriterThread {
     this.#worker.on("exit", () => this.#end());
   }
 
-  commit(writes: readonly Write[], urgency: "barrier" | "lazy"): Promise<CommitResult> {
+  commit(writes: readonly Write[], urgency: Urgency): Promise<CommitResult> {
     return new Promise((resolve, reject) => {
       const refusal = this.#closing === null ? this.#refusal : closedError();
       if (refusal !== null) return reject(refusal);
-      this.#unsent.push(writes);
-      this.#waiting.push({ resolve, reject });
-      if (urgency === "barrier") {
+      this.#gather(writes, { resolve, reject }, urgency === "lazy");
+      if (urgency !== "lazy") {
         this.#barriers += 1;
+        this.#mayBeDoneHere &&= urgency === "barrier";
         this.#sendSoon();
       } else this.#cancelLazy ??= this.#clock.wake(LAZY_FLUSH_MS, () => this.#sendSoon());
     });
@@ -94,6 +106,21 @@ export class WriterThread {
     return this.#closing;
   }
 
+  #gather(writes: readonly Write[], waiting: Waiting, isLazy: boolean): void {
+    const runId = writes[0]?.type === "append-entries" ? writes[0].runId : undefined;
+    const earlier = runId === undefined ? undefined : this.#open.get(runId);
+    const joined = earlier === undefined ? null : joinAppends(earlier.writes, writes);
+    const gathered = joined === null || earlier === undefined ? { writes, waiting: [] } : earlier;
+    if (joined === null) {
+      this.#unsent.push(gathered);
+      this.#unanswered.push(gathered);
+    } else gathered.writes = joined;
+    gathered.waiting.push(waiting);
+    if (runId === undefined) return;
+    if (isLazy) this.#open.set(runId, gathered);
+    else this.#open.delete(runId);
+  }
+
   #sendSoon(): void {
     if (this.#isDue) return;
     this.#isDue = true;
@@ -110,18 +137,21 @@ export class WriterThread {
     this.#cancelLazy?.();
     this.#cancelLazy = null;
     if (this.#unsent.length === 0) return;
-    const commits = this.#unsent;
+    const commits = this.#unsent.map(({ writes }) => writes);
     this.#unsent = [];
+    this.#open.clear();
     const report = this.#isAlone() ? this.#commitHere(commits) : null;
     this.#lastBarriers = this.#barriers;
     this.#barriers = 0;
+    this.#mayBeDoneHere = true;
     if (report !== null) this.#settle(report);
     else if (this.#refusal === null) this.#post(commits);
   }
 
   /** Where more than one run is at work, they share syncs, and the main thread has other things to do meanwhile. */
   #isAlone(): boolean {
-    return !this.#isUnanswered && this.#closing === null && this.#barriers <= 1 && this.#lastBarriers <= 1;
+    const isFree = !this.#isUnanswered && this.#closing === null;
+    return isFree && this.#mayBeDoneHere && this.#barriers <= 1 && this.#lastBarriers <= 1;
   }
 
   /** Null when the thread is to do it. */
@@ -150,14 +180,16 @@ export class WriterThread {
   #settle({ commits, refused, spend }: BatchReport): void {
     this.#isUnanswered = false;
     if (this.#isDue) this.#sendAfterThisTurn();
-    const ended = this.#waiting.splice(0, commits);
+    const ended = this.#unanswered.splice(0, commits);
     const failures = new Map(refused.map(({ at, failure }) => [at, failure]));
     const results = new Map(spend.map((result) => [result.at, { spend: result.spend }]));
     // In the order in which they were given: whoever watches a run hears of its entries one after the other.
-    for (const [at, { resolve, reject }] of ended.entries()) {
+    for (const [at, { waiting }] of ended.entries()) {
       const failure = failures.get(at);
-      if (failure === undefined) resolve(results.get(at) ?? NOTHING_RESERVED);
-      else reject(errorOf(failure));
+      for (const { resolve, reject } of waiting) {
+        if (failure === undefined) resolve(results.get(at) ?? NOTHING_RESERVED);
+        else reject(errorOf(failure));
+      }
     }
     this.#checkpointWhenIdle(commits);
   }
@@ -173,7 +205,7 @@ export class WriterThread {
     const seen = this.#uncheckpointed;
     this.#cancelCheckpoint = this.#clock.wake(IDLE_MS, () => {
       this.#cancelCheckpoint = null;
-      if (this.#uncheckpointed !== seen || this.#waiting.length > 0) return this.#checkpointWhenIdle(0);
+      if (this.#uncheckpointed !== seen || this.#unanswered.length > 0) return this.#checkpointWhenIdle(0);
       this.#uncheckpointed = 0;
       this.#post("checkpoint");
     });
@@ -183,7 +215,8 @@ export class WriterThread {
     if (this.#refusal !== null) return;
     this.#refusal = error;
     this.#unsent = [];
-    for (const { reject } of this.#waiting.splice(0)) reject(error);
+    this.#open.clear();
+    for (const { waiting } of this.#unanswered.splice(0)) for (const { reject } of waiting) reject(error);
     const listeners = this.#listeners.splice(0);
     // Whoever closed the store need not be told.
     if (!isClosed(error)) for (const listener of listeners) listener(error);

@@ -8,7 +8,8 @@
  *     was given up is marked as such.
  * P4. That the model works is said when it begins to, which is not recorded until it has answered: after the checks, and
  *     when every call of a turn has its result. It is said once a turn.
- * P5. A run that failed says what was wrong, as far as it was found out, and what can be done.
+ * P5. What a tool prints is shown while it works, on a terminal only, each line behind a bar: it cannot pass for ours.
+ * P6. A run that failed says what was wrong, as far as it was found out, and what can be done.
  */
 import type { RunNews } from "../../assistant/assistant.ts";
 import type { LifecycleEvent } from "../../kernel/journal/views/lifecycle-events.ts";
@@ -42,12 +43,15 @@ interface Screen {
 export function progressPrinter({ progress, answer, style }: Screen): ProgressPrinter {
   let live = { attempt: 0, text: "", heldBack: "" };
   let isMidLine = false;
+  let isMidOutput = false;
   let isThinking = false;
   const openCalls = new Set<string>();
 
   const endLine = (): void => {
     if (isMidLine) answer?.write("\n");
     isMidLine = false;
+    if (isMidOutput) progress.write("\n");
+    isMidOutput = false;
   };
   const say = (line: string): void => {
     endLine();
@@ -88,6 +92,18 @@ export function progressPrinter({ progress, answer, style }: Screen): ProgressPr
     answer.write(safeText(whole));
     isMidLine = !whole.endsWith("\n");
   };
+  const showOutput = (text: string): void => {
+    if (progress.isTTY !== true) return;
+    if (isMidLine) endLine();
+    const lines = safeText(text).split("\n");
+    const goesOn = isMidOutput ? 1 : 0;
+    const isBegun = (line: string, index: number): boolean =>
+      index >= goesOn && (line !== "" || index < lines.length - 1);
+    progress.write(
+      lines.map((line, index) => (isBegun(line, index) ? `${style.dim("  │")} ${line}` : line)).join("\n"),
+    );
+    isMidOutput = !text.endsWith("\n");
+  };
   const showAnswer = ({ output }: RunRecord): void => {
     if (answer === null || output === "") return;
     if (live.text !== output) {
@@ -101,6 +117,7 @@ export function progressPrinter({ progress, answer, style }: Screen): ProgressPr
   return {
     show(news) {
       if (news.kind === "delta") stream(news);
+      else if (news.kind === "output") showOutput(news.text);
       else showEvent(news.event);
     },
     showWaiting(card) {

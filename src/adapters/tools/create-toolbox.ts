@@ -14,7 +14,14 @@ import { hashCanonical } from "../../kernel/vocabulary/hash.ts";
 import type { ToolError, ToolResponse } from "../../kernel/vocabulary/tool-envelope.ts";
 import { truncateOutput } from "../../kernel/vocabulary/truncate-output.ts";
 import { type Clock, timestampOf } from "../../runtime/ports/clock.ts";
-import type { CallContext, Planned, RegisteredTool, Toolbox, Unplannable } from "../../runtime/ports/toolbox.ts";
+import type {
+  CallContext,
+  Planned,
+  RegisteredTool,
+  Reversal,
+  Toolbox,
+  Unplannable,
+} from "../../runtime/ports/toolbox.ts";
 import type { Tool, ToolAlias } from "./define-tool.ts";
 import { lintTool } from "./lint-tool.ts";
 import { readArguments } from "./read-arguments.ts";
@@ -74,7 +81,8 @@ function createPlanner(options: ToolboxOptions) {
       const { plan, timeoutMs = tool.timeoutMs, ...outline } = await tool.plan(args);
       const { name, risk, idempotency, pollable } = tool;
       return {
-        ...{ ok: true, tool: name, args, risk, idempotency, pollable, egress: [], delegation: null },
+        ...{ ok: true, tool: name, args, risk, idempotency, pollable, egress: [], send: null, delegation: null },
+        reversal: ordinaryReversal(outline.risk ?? risk, outline.egress ?? []),
         ...outline,
         timeoutMs: clamp(timeoutMs, options.maxTimeoutMs ?? MAX_TIMEOUT_MS),
         plan: { ...EMPTY_PLAN, environmentHash, ...plan },
@@ -83,6 +91,13 @@ function createPlanner(options: ToolboxOptions) {
       return { ok: false, tool: tool.name, error: errorOf(thrown, options) };
     }
   };
+}
+
+/** Of a call whose tool does not say. */
+function ordinaryReversal(risk: Planned["risk"], egress: Planned["egress"]): Reversal {
+  if (egress.length > 0) return { kind: "irreversible", how: "what was sent to another host cannot be called back" };
+  if (risk === "read_only") return { kind: "reversible", how: "it changes nothing" };
+  return { kind: "unknown", how: "nobody can say beforehand what it changes" };
 }
 
 async function runCall(

@@ -24,7 +24,7 @@ export interface ToolAlias {
 /** What one call would do. What is left out is as the tool says, or nothing. */
 export interface CallOutline
   extends Pick<Planned, "shown" | "labels">,
-    Partial<Pick<Planned, "risk" | "idempotency" | "timeoutMs" | "egress" | "delegation">> {
+    Partial<Pick<Planned, "risk" | "idempotency" | "timeoutMs" | "egress" | "reversal" | "send" | "delegation">> {
   readonly plan?: Partial<Planned["plan"]>;
 }
 
@@ -42,6 +42,10 @@ export interface Tool<Parameters extends TObject = TObject> {
   readonly pollable: boolean;
   readonly timeoutMs: number;
   readonly aliases: readonly ToolAlias[];
+  /** Its plans name hosts, and each host needs a capability. Said before there is a plan, for whoever explains policy. */
+  readonly reachesHosts: boolean;
+  /** Many calls of it change nothing, and are planned `read_only`. Said for the same reason. */
+  readonly mayOnlyRead: boolean;
   plan(args: ArgumentsOf<Parameters>): CallOutline | Promise<CallOutline>;
   run(
     call: { readonly args: ArgumentsOf<Parameters>; readonly plan: Planned["plan"] },
@@ -51,10 +55,13 @@ export interface Tool<Parameters extends TObject = TObject> {
   summarize(call: { readonly args: Readonly<Record<string, unknown>>; readonly output: unknown }): string;
 }
 
-type OrdinarilyTheSame = "pollable" | "timeoutMs" | "aliases";
+type OrdinarilyTheSame = "pollable" | "timeoutMs" | "aliases" | "reachesHosts" | "mayOnlyRead";
 
 export function defineTool<Parameters extends TObject>(
   definition: Omit<Tool<Parameters>, OrdinarilyTheSame> & Partial<Pick<Tool, OrdinarilyTheSame>>,
 ): Tool<Parameters> {
-  return { pollable: false, timeoutMs: DEFAULT_TOOL_TIMEOUT_MS, aliases: [], ...definition };
+  return {
+    ...{ pollable: false, timeoutMs: DEFAULT_TOOL_TIMEOUT_MS, aliases: [], reachesHosts: false, mayOnlyRead: false },
+    ...definition,
+  };
 }

@@ -6,7 +6,9 @@ import type { RunRecord } from "../../kernel/journal/views/run-record.ts";
 import { type ApprovalId, asRunId, asSessionId, type RunId } from "../../kernel/vocabulary/identifiers.ts";
 import type { ApprovalCard } from "../../runtime/ports/approver.ts";
 import { BootError, EXIT, usageError } from "../boot-error.ts";
+import { capabilityHints, isCapabilityDenial } from "../capability-hints.ts";
 import type { Action, CommandContext } from "../command.ts";
+import { loadConfig } from "../config/load-config.ts";
 import { nearest } from "../nearest.ts";
 import { reachAssistant } from "../reach-assistant.ts";
 import { describedTools, failedCheckOf, withHome } from "../read-home.ts";
@@ -35,7 +37,7 @@ export const run: Action = {
 
 async function performRun(context: CommandContext): Promise<number> {
   const { isJson, output, streams } = context;
-  const request = requestOf(context);
+  const request = requestOf(context, await approvedOf(context));
   let decide = (_card: ApprovalCard, _decision: Decision["decision"]): void => {};
   const approver = terminalApprover({
     input: streams.stdin,
@@ -55,9 +57,10 @@ async function performRun(context: CommandContext): Promise<number> {
       const printer = printerFor(context);
       const ask = approver.isReachable() ? approver.ask : printer.showWaiting;
       const stopLooking = isRemote ? lookForQuestions(assistant, submitted.runId, ask) : () => {};
-      const record = await follow(assistant, submitted.runId, printer).finally(stopLooking);
+      const { record, wasDenied } = await follow(assistant, submitted.runId, printer).finally(stopLooking);
       printer.finish(record, await foundOutAbout(context, record));
       if (isJson) output.json(record);
+      else for (const hint of await capabilityHints(assistant, record, wasDenied)) output.remark(hint);
       return exitCodeOf(record);
     } finally {
       stopListening();
@@ -68,7 +71,7 @@ async function performRun(context: CommandContext): Promise<number> {
   }
 }
 
-function requestOf(context: CommandContext): RunRequest {
+function requestOf(context: CommandContext, approvedTools: readonly string[]): RunRequest {
   const {
     arguments: [message = ""],
     options,
@@ -85,7 +88,7 @@ function requestOf(context: CommandContext): RunRequest {
     model: modelOf(options.text("model")),
     thinkingMode: null,
     contract: overridesOf(required, options.flag("forbid-tools"), options.flag("strict")),
-    approvedTools: approvedOf(context),
+    approvedTools,
     source: "cli",
     principal: "operator",
     idempotencyKey: null,
@@ -99,9 +102,9 @@ function modelOf(ref: string | undefined): string | null {
 }
 
 /** Each by its name: a pattern would approve what nobody thought of. */
-function approvedOf(context: CommandContext): readonly string[] {
+async function approvedOf(context: CommandContext): Promise<readonly string[]> {
   const named = context.options.texts("approve");
-  const known = describedTools(context).tools.map(({ name }) => name);
+  const known = describedTools(context, await loadConfig(context.home.configFile)).tools.map(({ name }) => name);
   const unknown = named.find((name) => !known.includes(name));
   if (unknown === undefined) return named;
   const meant = nearest(unknown, known);
@@ -121,12 +124,22 @@ function printerFor({ isJson, output, streams }: CommandContext): ProgressPrinte
   return progressPrinter({ progress, answer: isJson ? null : streams.stdout, style: output.remarkStyle });
 }
 
-async function follow(assistant: Assistant, runId: RunId, printer: ProgressPrinter): Promise<RunRecord> {
+interface Followed {
+  readonly record: RunRecord;
+  /** For want of a capability. */
+  readonly wasDenied: boolean;
+}
+
+async function follow(assistant: Assistant, runId: RunId, printer: ProgressPrinter): Promise<Followed> {
   const news = await assistant.watch(runId, 0, new AbortController().signal);
-  for await (const item of news ?? []) printer.show(item);
+  let wasDenied = false;
+  for await (const item of news ?? []) {
+    printer.show(item);
+    wasDenied ||= isCapabilityDenial(item);
+  }
   const record = await assistant.run(runId);
   if (record === null) throw new BootError("not_found", `run ${runId} vanished`, "See surety verify --home.");
-  return record;
+  return { record, wasDenied };
 }
 
 /** What a record has no field for, read beside whoever writes to the home. */

@@ -8,6 +8,8 @@
  * `zod/mini`, because it is loaded at every start: bundled, it costs a quarter of `zod`.
  */
 import * as z from "zod/mini";
+import { readUrl } from "../../adapters/tools/http/read-url.ts";
+import { ToolFailure } from "../../adapters/tools/tool-failure.ts";
 import { CHANNEL_CLASSES, RISK_CLASSES } from "../../kernel/vocabulary/risk.ts";
 import { type Config, MODEL_PROFILES, MODEL_TIERS, PROVIDER_KINDS, THINKING_MODES } from "./config.ts";
 import { DEFAULT_CONFIG as DEFAULT } from "./default-config.ts";
@@ -30,16 +32,24 @@ const AgentId = matching(/^[A-Za-z0-9_-]{1,64}$/, "must be of letters, digits, -
 const ModelRef = matching(/^[a-z0-9][a-z0-9_-]{0,63}:[^\s\p{Cc}]{1,200}$/u, 'must be of the form "provider:model"');
 const VariableName = matching(/^[A-Z][A-Z0-9_]{0,63}$/, "must be the name of an environment variable");
 const Host = matching(/^[A-Za-z0-9.:_-]{1,255}$/, "must be a host name or an address");
-const Domain = matching(/^[a-z0-9.-]{1,253}$/, "must be a domain in lower case");
+const Domain = matching(/^[a-z0-9._-]{1,253}$/, "must be a domain in lower case").check(
+  z.refine((text) => hostOf(`http://${text}/`) === text, "must be a domain as it stands in a URL"),
+);
 const HostAndPort = matching(
-  /^(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]{1,253}):[0-9]{1,5}$/,
-  "must be of the form host:port",
+  /^(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]{1,253}):[1-9][0-9]{0,4}$/,
+  "must be of the form host:port, such as 127.0.0.1:8080",
+).check(
+  z.refine(
+    (text) => hostOf(`http://${text}/`) !== null,
+    "must be a host that can stand in a URL, and a port up to 65535",
+  ),
 );
 const ToolPattern = matching(/^(?:\*|[^*\s]+(?:\.\*)?)$/, "must be a tool, a namespace such as fs.*, or *").check(
   z.maxLength(128),
 );
 const CommandName = matching(/^[^\s\p{Cc}]{1,255}$/u, "must be the name of one command, without arguments");
 const BaseUrl = z.string().check(z.refine(isBaseUrl, "must be an http(s) URL without user, query and fragment"));
+const SearchUrl = BaseUrl.check(z.refine((text) => hostOf(text) !== null, "must have a host that can be reached"));
 const Origin = z.string().check(z.refine(isOrigin, "must be an origin such as https://example.org"));
 const Verdict = z.enum(["allow", "approve", "deny"]);
 
@@ -173,7 +183,7 @@ export const PolicySchema = z.strictObject({
 const Tools = z.strictObject({
   workspace: z.optional(FilePath),
   policy: z.prefault(PolicySchema, {}),
-  shell: z.prefault(z.strictObject({ allow: z._default(z.array(CommandName), []) }), {}),
+  shell: z.prefault(z.strictObject({ allow: z._default(z.array(CommandName), [...DEFAULT.tools.shell.allow]) }), {}),
   http: z.prefault(
     z.strictObject({
       allowDomains: z.optional(z.array(Domain)),
@@ -182,6 +192,7 @@ const Tools = z.strictObject({
     }),
     {},
   ),
+  search: z.prefault(z.strictObject({ url: z.optional(SearchUrl) }), {}),
 });
 
 const Later = z.prefault(z.strictObject({}), {});
@@ -236,4 +247,14 @@ function isBaseUrl(text: string): boolean {
 function isOrigin(text: string): boolean {
   const url = URL.parse(text);
   return url !== null && ["http:", "https:"].includes(url.protocol) && url.origin === text;
+}
+
+/** By the one reader that the web tools have, so that nothing is taken here which means nothing there. */
+function hostOf(url: string): string | null {
+  try {
+    return readUrl(url).host;
+  } catch (error) {
+    if (error instanceof ToolFailure) return null;
+    throw error;
+  }
 }

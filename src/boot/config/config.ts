@@ -108,6 +108,7 @@ export interface Config {
     /** Absent: `workspace` in the home. */
     readonly workspace?: string | undefined;
     readonly policy: PolicySettings;
+    /** Names of the commands that shell.exec may be asked for at all. */
     readonly shell: { readonly allow: readonly string[] };
     readonly http: {
       /** Absent: no global allowlist; empty: no domain at all. */
@@ -116,5 +117,7 @@ export interface Config {
       readonly allowAddresses: readonly string[];
       readonly ttlS: number;
     };
+    /** A SearXNG instance for web.search; absent: there is no such tool. */
+    readonly search: { readonly url?: string | undefined };
   };
 }

@@ -1,8 +1,19 @@
 /** What holds where the file says nothing; also without any validator being loaded. A test reads it back as a file. */
+import { DEFAULT_SHELL_ALLOW } from "../../adapters/tools/shell/default-allow.ts";
 import { DEFAULT_POLICY } from "../../kernel/contract/default-terms.ts";
-import type { Config } from "./config.ts";
+import type { Config, PolicySettings } from "./config.ts";
 
-const { allowDomains: _, ...DEFAULT_POLICY_SETTINGS } = DEFAULT_POLICY;
+const { allowDomains: _, ...kernelPolicy } = DEFAULT_POLICY;
+
+/** The kernel's, and for people who write from elsewhere: looking at the workspace, never commands, pages or changes. */
+const DEFAULT_POLICY_SETTINGS: PolicySettings = {
+  ...kernelPolicy,
+  channels: {
+    ...kernelPolicy.channels,
+    external_message: ["fs.list_dir", "fs.read_text", "fs.search", "fs.stat"],
+    external_email: ["fs.read_text"],
+  },
+};
 
 export const DEFAULT_CONFIG: Config = {
   models: { providers: {} },
@@ -38,7 +49,8 @@ export const DEFAULT_CONFIG: Config = {
   redaction: { emails: false, phones: false },
   tools: {
     policy: DEFAULT_POLICY_SETTINGS,
-    shell: { allow: [] },
+    shell: { allow: DEFAULT_SHELL_ALLOW },
     http: { allowAddresses: [], ttlS: 3600 },
+    search: {},
   },
 };

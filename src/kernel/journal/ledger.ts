@@ -10,6 +10,7 @@
  */
 import { type Static, Type } from "typebox";
 import { canonicalJson } from "../vocabulary/canonical-json.ts";
+import type { Capability } from "../vocabulary/capability.ts";
 import { hashCanonical } from "../vocabulary/hash.ts";
 import type { Hash, SessionId } from "../vocabulary/identifiers.ts";
 import { OUTCOMES } from "../vocabulary/outcome.ts";
@@ -34,7 +35,9 @@ const Text = Type.String({ minLength: 1 });
 
 const run = { runId: RunIdSchema };
 const call = { callId: CallIdSchema };
-const capability = Type.Object({ sessionId: Type.Unsafe<SessionId>(Text), capability: Text }, closed);
+const capability = { sessionId: Type.Unsafe<SessionId>(Text), capability: Type.Unsafe<Capability>(Text) };
+/** A decision counts once: what was sent for it cannot be sent again (X-12). */
+const single = { nonce: Text };
 const sender = Type.Object({ channel: Text, sender: Text }, closed);
 
 /** What an entry of each kind says. */
@@ -45,9 +48,10 @@ export const LedgerDataSchemas = {
     { ...run, outcome: Type.Enum([...OUTCOMES]), seq: Type.Integer({ minimum: 1 }), head: HashSchema },
     closed,
   ),
-  "capability.requested": capability,
-  "capability.granted": capability,
-  "capability.revoked": capability,
+  "capability.requested": Type.Object({ ...capability, ...run }, closed),
+  "capability.granted": Type.Object({ ...capability, ...single, expiresAt: nullable(Text) }, closed),
+  "capability.denied": Type.Object({ ...capability, ...single }, closed),
+  "capability.revoked": Type.Object({ ...capability, ...single }, closed),
   "approval.decided": Type.Object(
     {
       ...run,
@@ -120,6 +124,11 @@ export function toLedgerLine(entry: LedgerEntry): string {
   return canonicalJson(toWire(entry));
 }
 
+/** Is this what was once appended? Where in the chain it stands, only `verifyLedger` can say. */
+export function isIntact(entry: LedgerEntry): boolean {
+  return entry.hash === hashEntry(entry);
+}
+
 export interface LedgerExpectation {
   readonly homeId: string;
   readonly anchor?: Anchor;
@@ -164,7 +173,7 @@ function findBroken(
 function linkProblem(entry: LedgerEntry, heads: readonly Hash[]): string | null {
   if (entry.seq !== heads.length) return `seq is ${entry.seq} instead of ${heads.length}`;
   if (entry.prev !== heads.at(-1)) return "prev is not the hash before";
-  return entry.hash === hashEntry(entry) ? null : "hash does not match";
+  return isIntact(entry) ? null : "hash does not match";
 }
 
 function checkpointProblem(entry: LedgerEntry, heads: readonly Hash[], trusted: TrustedKey | undefined): string | null {

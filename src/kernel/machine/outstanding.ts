@@ -47,7 +47,8 @@ export function validationCommands(state: RunState, phase: PhaseAt<"VALIDATE_CAL
   const questions = (phase.planned ?? []).flatMap(({ callId, planHash }, index): readonly Command[] => {
     const verdict = phase.verdicts[index];
     if (verdict?.kind !== "asking") return [];
-    return [{ type: "ask-approval", step, kind: "approve", callId, planHash, why: verdict.why, labels: state.labels }];
+    const why = `${verdict.policyId}: ${verdict.why}`;
+    return [{ type: "ask-approval", step, kind: "approve", callId, planHash, why, labels: state.labels }];
   });
   return questions.length > 0 ? questions : [{ type: "plan-calls", step, round: phase.round, calls: phase.proposed }];
 }

@@ -5,7 +5,8 @@
  * S1. The writes of one commit take effect together or not at all. A commit that is refused fails alone, whatever
  *     others shared its transaction.
  * S2. `commit` resolves when the writes survive a power cut. A `barrier` is flushed at once, together with everything
- *     given before it; a `lazy` commit rides along with the next barrier or goes after LAZY_FLUSH_MS.
+ *     given before it, and so is a `prompt` one; a `lazy` commit rides along with the next of them or goes after
+ *     LAZY_FLUSH_MS.
  * S3. Commits take effect, and are acknowledged, in the order in which they were given.
  * S4. An append is accepted only on top of the head and the epoch its writer knows; the same append repeated succeeds.
  * S5. After a commit or a sync failed for the medium's sake nothing more is accepted: `store.unavailable` until reopened.
@@ -14,6 +15,7 @@
 
 import type { Body } from "../../kernel/journal/body.ts";
 import type { LedgerDraft, LedgerEntry, LedgerHead, LedgerKind } from "../../kernel/journal/ledger.ts";
+import type { Capability } from "../../kernel/vocabulary/capability.ts";
 import type { ApprovalId, BodyRef, CallId, Hash, RunId, SessionId } from "../../kernel/vocabulary/identifiers.ts";
 import type { Labels } from "../../kernel/vocabulary/labels.ts";
 import type { Outcome } from "../../kernel/vocabulary/outcome.ts";
@@ -50,6 +52,8 @@ export interface RunEnding {
   readonly durationMs: number;
   readonly headHash: Hash;
   readonly stateDigest: Hash;
+  /** Of all that the run has seen, so of its answer. */
+  readonly labels: Labels;
 }
 
 /** A key that may be a secret, and the request it was used for; of both, only hashes are kept. */
@@ -97,6 +101,24 @@ export interface StoredApproval {
   readonly decidedAtMs: number | null;
 }
 
+/** `forged`: the table says so and the ledger does not. It grants nothing. */
+export type CapabilityState = "pending" | "granted" | "denied" | "revoked" | "forged";
+
+/** Where a session stands with one capability, as the ledger says it. */
+export interface StoredCapability {
+  readonly capability: Capability;
+  readonly state: CapabilityState;
+  /** Who asked or decided, and when. */
+  readonly by: string;
+  readonly at: string;
+  /** Of a grant; null: until it is revoked. */
+  readonly expiresAt: string | null;
+  /** The run that asked, while it is pending. */
+  readonly runId: RunId | null;
+}
+
+export type CapabilityDecisionKind = "capability.granted" | "capability.denied" | "capability.revoked";
+
 export interface SpendAmount {
   readonly microusd: number;
   readonly tokens: number;
@@ -113,6 +135,13 @@ export interface SpendScope {
 export interface SpendTotal extends SpendAmount {
   readonly scope: string;
   readonly period: string;
+}
+
+/** `prompt` goes as soon as a barrier does, but whoever gave it has other things to do than wait for it. */
+export type Urgency = "barrier" | "prompt" | "lazy";
+
+export interface KeptBody extends Body {
+  readonly ref: BodyRef;
 }
 
 export type Write =
@@ -138,13 +167,11 @@ export type Write =
       /** Canonical lines of the entries that follow, and the hash of the last. */
       readonly lines: readonly string[];
       readonly head: Hash;
+      /** What they name for the first time. */
+      readonly bodies: readonly KeptBody[];
     }
-  /** A body that is there already is left as it is. */
-  | {
-      readonly type: "put-bodies";
-      readonly sessionId: SessionId;
-      readonly bodies: readonly (Body & { readonly ref: BodyRef })[];
-    }
+  /** What others than its run will look for: messages, answers, plans. A body that is there already is left as it is. */
+  | { readonly type: "put-bodies"; readonly sessionId: SessionId; readonly bodies: readonly KeptBody[] }
   | { readonly type: "claim-run"; readonly runId: RunId; readonly epoch: number }
   | { readonly type: "set-status"; readonly runId: RunId; readonly status: "queued" | "running" | "waiting_approval" }
   /** Its questions that nobody has answered expire with it. */
@@ -171,6 +198,18 @@ export type Write =
     }
   /** Refused as `store.conflict` unless it was allowed for this plan; repeated for the same call it succeeds. */
   | { readonly type: "consume-approval"; readonly id: ApprovalId; readonly planHash: Hash }
+  /**
+   * A model asks; the ledger says so in the same transaction. Of what is pending or granted, and once
+   * MAX_PENDING_CAPABILITIES wait in the session, nothing changes and nothing is said.
+   */
+  | { readonly type: "request-capability"; readonly draft: LedgerDraft<"capability.requested"> }
+  /**
+   * An operator decides; the ledger says so in the same transaction. Refused as `store.conflict` when there is no such
+   * session, when the nonce was used before, when what is denied is not pending or what is revoked neither granted nor forged.
+   */
+  | {
+      readonly [K in CapabilityDecisionKind]: { readonly type: "decide-capability"; readonly draft: LedgerDraft<K> };
+    }[CapabilityDecisionKind]
   /** What a reservation turned out to cost. Of one that was never made, or is settled, nothing changes. */
   | {
       readonly type: "settle-spend";
@@ -203,7 +242,18 @@ export type Write =
       readonly bodyRef: BodyRef;
       readonly createdAt: string;
     }
-  | { readonly type: "settle-outbox"; readonly id: string; readonly state: "sent" | "failed" | "ambiguous" };
+  | { readonly type: "settle-outbox"; readonly id: string; readonly state: "sent" | "failed" | "ambiguous" }
+  /**
+   * A place among the sends that need no approval (P-3.3). Refused as `store.conflict` when `limit` others were taken
+   * after `sinceMs`; one that was itself taken after `sinceMs` stays as it is.
+   */
+  | {
+      readonly type: "take-send-slot";
+      readonly id: Hash;
+      readonly atMs: number;
+      readonly sinceMs: number;
+      readonly limit: number;
+    };
 
 export interface CommitResult {
   /** What became of the commit's reservation; null when it made none. */
@@ -254,7 +304,7 @@ export interface OutboxRow {
 export interface Store {
   /** Made up when the home was; names the ledger's chain. */
   readonly homeId: string;
-  commit(writes: readonly Write[], urgency: "barrier" | "lazy"): Promise<CommitResult>;
+  commit(writes: readonly Write[], urgency: Urgency): Promise<CommitResult>;
 
   findRun(runId: RunId): Promise<StoredRun | null>;
   /** The run, and the request its key was used for. */
@@ -266,10 +316,12 @@ export interface Store {
   /** The last entry of a run; null before the first. */
   headOf(runId: RunId): Promise<{ readonly seq: number; readonly hash: Hash } | null>;
   /** Those that are there: what is missing was erased. */
-  /** Those of one session that are there. */
-  readBodies(sessionId: SessionId, refs: readonly BodyRef[]): Promise<ReadonlyMap<BodyRef, Body>>;
+  /** Those of a session that were put; with a run, also what its entries brought. */
+  readBodies(sessionId: SessionId, refs: readonly BodyRef[], runId: RunId | null): Promise<ReadonlyMap<BodyRef, Body>>;
   approvalsOf(runId: RunId): Promise<readonly StoredApproval[]>;
   findApproval(id: ApprovalId): Promise<StoredApproval | null>;
+  /** Of one session, by name. */
+  capabilitiesOf(sessionId: SessionId): Promise<readonly StoredCapability[]>;
 
   /** Runs that have not ended, in order of position, after `position`. */
   openRuns(after: number, limit: number): Promise<readonly StoredRun[]>;

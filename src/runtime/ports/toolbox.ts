@@ -7,6 +7,7 @@
  * T3. When the signal aborts, the work ends within the machine's grace, and `run` settles.
  * T4. What `plan` returned is data for one call; after a restart it is made anew from the same arguments.
  */
+import type { HoneypotFacts } from "../../kernel/policy/honeypot.ts";
 import type { CallPlan } from "../../kernel/policy/plan.ts";
 import type { Hash } from "../../kernel/vocabulary/identifiers.ts";
 import type { Labels } from "../../kernel/vocabulary/labels.ts";
@@ -20,6 +21,15 @@ export type Arguments = Readonly<Record<string, JsonValue>>;
 export interface RegisteredTool extends ToolOffer {
   readonly risk: RiskClass;
 }
+
+/** Can what is done be taken back? `how` completes the sentence for an approver. */
+export interface Reversal {
+  readonly kind: "reversible" | "irreversible" | "unknown";
+  readonly how: string;
+}
+
+/** A message a call would send: what the honeypot exception asks about it. Without a template it has no id. */
+export type SendFacts = Omit<HoneypotFacts, "sentLastHour" | "templateId"> & { readonly templateId: string | null };
 
 /** What one call would do, before anybody decided about it. */
 export interface Planned {
@@ -37,6 +47,9 @@ export interface Planned {
   readonly plan: Pick<CallPlan, "argv" | "cwd" | "environmentHash" | "executable" | "scriptHashes" | "targets">;
   /** What an approver reads: never shortened. */
   readonly shown: string;
+  readonly reversal: Reversal;
+  /** Null unless it sends a message. */
+  readonly send: SendFacts | null;
   /** Of what the call will bring back. */
   readonly labels: Labels;
   /** A run of its own instead of a tool: what it is asked to do, and by which agent. */
@@ -61,7 +74,11 @@ export interface CallContext {
   /** False: the world is no longer as it was when the call was decided about. Say whether it was done; do nothing. */
   readonly mayAct: boolean;
   readonly signal: AbortSignal;
+  /** Hears what the call prints while it works; what it is told is shown live and kept nowhere. Null: nobody listens. */
+  readonly onOutput: ((text: string, stream: OutputStream) => void) | null;
 }
+
+export type OutputStream = "stdout" | "stderr";
 
 export interface Toolbox {
   /** Covers name, schema, risk and promise of every tool: a contract pins it. */

@@ -5,6 +5,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { createGatewayClient } from "../../../src/adapters/gateway-client/create-gateway-client.ts";
 import { GatewayClientError } from "../../../src/adapters/gateway-client/gateway-client-error.ts";
 import type { Assistant, RunNews, RunRequest } from "../../../src/assistant/assistant.ts";
+import type { Capability } from "../../../src/kernel/vocabulary/capability.ts";
 import { asApprovalId, asHash, asRunId, asSessionId, type RunId } from "../../../src/kernel/vocabulary/identifiers.ts";
 import { StoreError } from "../../../src/runtime/ports/store.ts";
 import { PLAN_HASH } from "../gateway/memory-assistant.ts";
@@ -128,6 +129,29 @@ describe("every method says what the assistant behind the gateway says", () => {
     expect(await client.bundle(NOBODY)).toMatchObject({ ok: false, code: "not_found" });
   });
 
+  test("capabilities, decideCapability", async () => {
+    const { gateway, client } = await both();
+    await client.submit(REQUEST);
+    const sessionId = asSessionId("ses_1");
+    const at = "2026-11-16T00:00:00.000Z";
+    const known = { capability: "net" as Capability, by: "operator", at, expiresAt: at, runId: null };
+    gateway.assistant.sessionCapabilities = {
+      granted: [{ ...known, state: "granted" }],
+      pending: [{ ...known, state: "pending", expiresAt: null, runId: asRunId("run_1") }],
+    };
+    expect(await client.capabilities(sessionId)).toEqual(await gateway.assistant.capabilities(sessionId));
+    const decision = { sessionId, capability: "net", act: "grant", expiresInS: 60, principal: "x", key: "k" } as const;
+    expect(await client.decideCapability(decision)).toEqual(await gateway.assistant.capabilities(sessionId));
+    await client.decideCapability({ ...decision, act: "revoke", expiresInS: null, key: null });
+    expect(gateway.assistant.capabilityDecisions).toEqual([
+      { ...decision, principal: "operator" },
+      { ...decision, act: "revoke", expiresInS: null, key: null, principal: "operator" },
+    ]);
+    const nowhere = { ...decision, sessionId: asSessionId("ses_9") };
+    expect(await client.capabilities(nowhere.sessionId)).toMatchObject({ ok: false, code: "not_found" });
+    expect(await client.decideCapability(nowhere)).toMatchObject({ ok: false, code: "not_found" });
+  });
+
   test("approvals, decide", async () => {
     const { gateway, client } = await both();
     const runId = await gateway.queueRun();
@@ -160,11 +184,13 @@ describe("every method says what the assistant behind the gateway says", () => {
     for await (const item of news ?? []) {
       heard.push(item);
       if (heard.length === 1) gateway.assistant.say(runId, "ü\n\ndata: x", 3);
-      if (heard.length === 2) gateway.assistant.end(runId);
+      if (heard.length === 2) gateway.assistant.print(runId, "event: run.completed\n\n");
+      if (heard.length === 3) gateway.assistant.end(runId);
     }
     expect(heard.map((item) => (item.kind === "event" ? item.event.event_type : item))).toEqual([
       "model.requested",
       { kind: "delta", attempt: 1, offset: 3, text: "ü\n\ndata: x" },
+      { kind: "output", step: 1, callId: "call_1", stream: "stderr", offset: 7, text: "event: run.completed\n\n" },
       "run.completed",
     ]);
     expect(await client.watch(NOBODY, 0, never())).toBeNull();

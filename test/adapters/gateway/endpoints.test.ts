@@ -377,6 +377,8 @@ describe("errors", () => {
     ["POST", "/v1/runs/run_1/cancel", undefined],
     ["GET", "/api/approvals", undefined],
     ["POST", "/api/approvals/apr_1", { decision: "allow", plan_hash: PLAN_HASH }],
+    ["GET", "/api/capabilities?session_id=ses_1", undefined],
+    ["POST", "/api/capabilities", { session_id: "ses_1", grant: "net" }],
   ] as const;
 
   test.each(EVERY_CALL)("a failure inside %s %s shows its id and nothing else", async (method, path, body) => {

@@ -79,6 +79,23 @@ describe("a run's events", () => {
     expect(text.match(/^id: /gm)).toHaveLength(2);
   });
 
+  test("what a tool prints comes as tool.stream, without an id", async () => {
+    const gateway = await startGateway();
+    const runId = await gateway.queueRun();
+    const stream = await openStream(gateway, runId);
+    await stream.until("run.created");
+    gateway.assistant.print(runId, "one\n\nid: 9\n");
+    await stream.until("event: tool.stream");
+    gateway.assistant.end(runId);
+    const text = await stream.rest();
+    const frame = framesIn(text).find((each) => each.startsWith("event: tool.stream"));
+    expect(JSON.parse(frame?.split("\ndata: ")[1] ?? "")).toEqual({
+      ...{ step: 1, call_id: "call_1", stream: "stderr", offset: 7 },
+      text: "one\n\nid: 9\n",
+    });
+    expect(text.match(/^id: /gm)).toHaveLength(2);
+  });
+
   test("a beat shows that it lives while nothing happens", async () => {
     const gateway = await startGateway();
     const runId = await gateway.queueRun();

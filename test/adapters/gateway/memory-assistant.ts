@@ -17,7 +17,9 @@ import {
   asRunId,
   asSessionId,
   type RunId,
+  type SessionId,
 } from "../../../src/kernel/vocabulary/identifiers.ts";
+import type { CapabilityDecision, SessionCapabilities } from "../../../src/runtime/capabilities.ts";
 import type { ApprovalCard } from "../../../src/runtime/ports/approver.ts";
 import type { Page, RunStatus } from "../../../src/runtime/ports/store.ts";
 
@@ -41,6 +43,8 @@ export class MemoryAssistant implements Assistant {
   readonly decisions: Decision[] = [];
   readonly cancelledBy: string[] = [];
   readonly cards: ApprovalCard[] = [];
+  readonly capabilityDecisions: CapabilityDecision[] = [];
+  sessionCapabilities: SessionCapabilities = { granted: [], pending: [] };
   /** Watches begun and ended, so that a test can see a disconnect arrive. */
   watching = 0;
   maxQueued = 1000;
@@ -59,9 +63,7 @@ export class MemoryAssistant implements Assistant {
       return this.#accepted(this.#run(known.runId), true);
     }
     if (agentId !== "main") return refuse("invalid.request", "no such agent");
-    if (sessionId !== null && ![...this.#runs.values()].some(({ record }) => record.session_id === sessionId)) {
-      return refuse("not_found", "no such session");
-    }
+    if (sessionId !== null && !this.#hasSession(sessionId)) return refuse("not_found", "no such session");
     const queued = [...this.#runs.values()].filter(({ record }) => record.status === "queued");
     if (queued.length >= this.maxQueued) return refuse("queue.full", "run queue is full");
     const run = this.#insert(request);
@@ -119,6 +121,20 @@ export class MemoryAssistant implements Assistant {
     return { ok: true as const };
   }
 
+  async capabilities(sessionId: SessionId) {
+    await this.#mayFail();
+    if (!this.#hasSession(sessionId)) return refuse("not_found", "no such session");
+    return { ok: true as const, capabilities: this.sessionCapabilities };
+  }
+
+  async decideCapability(decision: CapabilityDecision) {
+    await this.#mayFail();
+    if (!this.#hasSession(decision.sessionId)) return refuse("not_found", "no such session");
+    if (decision.capability.includes("*")) return refuse("invalid.request", "no capability");
+    this.capabilityDecisions.push(decision);
+    return { ok: true as const, capabilities: this.sessionCapabilities };
+  }
+
   record(runId: RunId, happening: Happening): void {
     const run = this.#run(runId);
     const seq = run.events.length + 1;
@@ -136,6 +152,11 @@ export class MemoryAssistant implements Assistant {
 
   say(runId: RunId, text: string, offset = 0): void {
     for (const listener of this.#run(runId).listeners) listener({ kind: "delta", attempt: 1, offset, text });
+  }
+
+  print(runId: RunId, text: string): void {
+    const output = { kind: "output", step: 1, callId: "call_1", stream: "stderr", offset: 7, text } as const;
+    for (const listener of this.#run(runId).listeners) listener(output);
   }
 
   ask(runId: RunId, step = 1): void {
@@ -254,6 +275,10 @@ export class MemoryAssistant implements Assistant {
       payload: { session_id: record.session_id, principal, message_ref: null, contract_hash: CONTRACT_HASH },
     });
     return run;
+  }
+
+  #hasSession(sessionId: SessionId): boolean {
+    return [...this.#runs.values()].some(({ record }) => record.session_id === sessionId);
   }
 
   #accepted({ record }: Run, isRepeat: boolean) {

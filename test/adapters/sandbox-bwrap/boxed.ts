@@ -3,7 +3,8 @@ import { randomBytes } from "node:crypto";
 import { mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createBwrapSandbox, STAND_IN } from "../../../src/adapters/sandbox-bwrap/create-bwrap-sandbox.ts";
+import { createBwrapSandbox } from "../../../src/adapters/sandbox-bwrap/create-bwrap-sandbox.ts";
+import { STAND_IN } from "../../../src/adapters/sandbox-bwrap/workspace-user.ts";
 import { systemClock } from "../../../src/boot/system-clock.ts";
 import type { Sandbox, SandboxCommand, SandboxResult, SandboxWatcher } from "../../../src/runtime/ports/sandbox.ts";
 

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { STAND_IN } from "../../../src/adapters/sandbox-bwrap/create-bwrap-sandbox.ts";
+import { STAND_IN } from "../../../src/adapters/sandbox-bwrap/workspace-user.ts";
 import { distinctNap, sleepers } from "./boxed.ts";
 
 const NOBODY = 65_534;

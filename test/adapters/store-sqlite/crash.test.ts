@@ -32,7 +32,7 @@ async function expectWhole(store: Store, reported: readonly string[]): Promise<v
     const [runId = "", seq = "", ref = ""] = line.split(" ");
     const head = await store.headOf(asRunId(runId));
     expect(head?.seq).toBeGreaterThanOrEqual(Number(seq));
-    expect((await store.readBodies(asSessionId(runId.replace("run_", "ses_")), [asBodyRef(ref)])).size).toBe(1);
+    expect((await store.readBodies(asSessionId(runId.replace("run_", "ses_")), [asBodyRef(ref)], null)).size).toBe(1);
   }
   const { runs } = await store.listRuns({ limit: 1000, offset: 0 });
   let expectedLedger = runs.length;

@@ -88,6 +88,7 @@ async function expectKept(
       await store.readBodies(
         SESSION,
         kept.map(({ ref }) => ref),
+        null,
       )
     ).size,
   ).toBe(kept.length);

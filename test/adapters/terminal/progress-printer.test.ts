@@ -183,6 +183,19 @@ describe("the progress of a run", () => {
     ]);
   });
 
+  test("what a tool prints is shown on a terminal, line by line behind a bar", () => {
+    const { printer, shown, answers } = screen(true);
+    const print = (text: string): void =>
+      printer.show({ kind: "output", step: 1, callId: "c", stream: "stdout", offset: 0, text });
+    for (const text of ["one\n\ntw", "o", "\n", "three\u001b[2J"]) print(text);
+    printer.show(ended({}));
+    expect(shown()).toBe("  │ one\n  │ \n  │ two\n  │ three\\u{1b}[2J\nfs.read_text done in 12 ms, 1.5 kB\nthinking\n");
+    expect(answers()).toBe("");
+    const piped = screen(false);
+    piped.printer.show({ kind: "output", step: 1, callId: "c", stream: "stdout", offset: 0, text: "one" });
+    expect(piped.shown()).toBe("");
+  });
+
   test("foreign words move no cursor", () => {
     const { printer, shown } = screen(true);
     printer.show(called({ tool: "x\u001b[2J\ny" }));

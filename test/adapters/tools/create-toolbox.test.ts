@@ -42,7 +42,7 @@ function box(tools: readonly Tool[] = [echo], maxTimeoutMs?: number) {
 
 function context(signal = new AbortController().signal): CallContext {
   const ids = { requestId: "req_1", runId: "run_1", agentId: "main" };
-  return { ...ids, timeoutMs: 1000, idempotencyKey: null, isRepeat: false, mayAct: true, signal };
+  return { ...ids, timeoutMs: 1000, idempotencyKey: null, isRepeat: false, mayAct: true, signal, onOutput: null };
 }
 
 async function planned(tools: readonly Tool[], name: string, args: Arguments): Promise<Planned> {
@@ -97,6 +97,8 @@ describe("planning", () => {
       pollable: false,
       timeoutMs: 30_000,
       egress: [],
+      reversal: { kind: "unknown", how: "nobody can say beforehand what it changes" },
+      send: null,
       delegation: null,
       labels: USER_LABELS,
       shown: "echo a",

@@ -11,8 +11,15 @@ import { readOk } from "./example-config.ts";
 const validator = Compile(ToolPolicySchema);
 
 describe("tools.policy as contracts seal it", () => {
-  test("an empty config has the kernel's own defaults", () => {
-    expect(toToolPolicy(readOk("{}"))).toEqual(DEFAULT_POLICY);
+  test("an empty config has the kernel's own defaults, and lets others look at files", () => {
+    const { channels, ...others } = toToolPolicy(readOk("{}"));
+    const { channels: kernelChannels, ...kernelOthers } = DEFAULT_POLICY;
+    expect(others).toEqual(kernelOthers);
+    expect(channels).toEqual({
+      ...kernelChannels,
+      external_message: ["fs.list_dir", "fs.read_text", "fs.search", "fs.stat"],
+      external_email: ["fs.read_text"],
+    });
   });
 
   test("domains come from tools.http: absent is no allowlist, empty is none at all", () => {

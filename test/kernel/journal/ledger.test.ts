@@ -89,6 +89,7 @@ describe("a ledger", () => {
     expect([...KINDS].sort()).toEqual([
       "approval.decided",
       "body.erased",
+      "capability.denied",
       "capability.granted",
       "capability.requested",
       "capability.revoked",

@@ -50,6 +50,7 @@ export function mortalStore(whole: Store, death: Death): MortalStore {
     readBodies: unlessDead(whole.readBodies),
     approvalsOf: unlessDead(whole.approvalsOf),
     findApproval: unlessDead(whole.findApproval),
+    capabilitiesOf: unlessDead(whole.capabilitiesOf),
     openRuns: unlessDead(whole.openRuns),
     pendingApprovals: unlessDead(whole.pendingApprovals),
   };

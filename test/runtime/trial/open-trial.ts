@@ -37,6 +37,8 @@ export interface TrialOptions {
   readonly maxQueued?: number;
   readonly isReachable?: boolean;
   readonly policy?: ToolPolicy;
+  /** Absent: what contracts are sealed with. */
+  readonly livePolicy?: () => ToolPolicy;
   readonly purses?: Purses;
 }
 
@@ -80,6 +82,7 @@ export function openTrial(options: TrialOptions): Trial {
   const cards = mailbox<ApprovalCard>();
   const drafting: DraftingSettings = {
     store,
+    clock,
     random: randomBytes,
     toolbox: world.toolbox,
     redactor,
@@ -105,7 +108,7 @@ export function openTrial(options: TrialOptions): Trial {
       redactor,
       guardFor: compileDisclosureGuard,
       model: () => model,
-      livePolicy: () => ({ policy, capabilities: [] }),
+      livePolicy: options.livePolicy ?? (() => policy),
       purses: options.purses ?? { scopesFor: () => [] },
       delegate: delegateWith(drafting, () => timestampOf(clock.nowMs())),
       onDefect: (_id, error) => defects.push(error),
@@ -135,6 +138,7 @@ export function openTrial(options: TrialOptions): Trial {
         if (isThere(news)) resolve();
       },
       delta: () => {},
+      output: () => {},
       broken: () => {},
     });
     if (isThere(await entries(runId))) resolve();

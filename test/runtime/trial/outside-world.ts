@@ -8,7 +8,7 @@
  */
 import { hashCanonical } from "../../../src/kernel/vocabulary/hash.ts";
 import type { Hash } from "../../../src/kernel/vocabulary/identifiers.ts";
-import { USER_LABELS } from "../../../src/kernel/vocabulary/labels.ts";
+import { type Labels, USER_LABELS } from "../../../src/kernel/vocabulary/labels.ts";
 import type { IdempotencyClass, RiskClass } from "../../../src/kernel/vocabulary/risk.ts";
 import type { Arguments, CallContext, Planned, Toolbox } from "../../../src/runtime/ports/toolbox.ts";
 
@@ -30,6 +30,8 @@ export interface OutsideWorld {
   conduct: Conduct;
   /** What plans depend on besides their arguments. */
   circumstances: string;
+  /** Of what looking brings back. */
+  labels: Labels;
   readonly toolbox: Toolbox;
 }
 
@@ -58,6 +60,7 @@ export function outsideWorld(): OutsideWorld {
     effects: (tool) => counts.get(tool) ?? 0,
     conduct: (tool, args) => `${tool} ${String(args["thing"])}`,
     circumstances: "",
+    labels: USER_LABELS,
     toolbox: {
       digest: hashCanonical(TOOLS),
       tools: Object.entries(TOOLS).map(([name, { risk }]) => ({
@@ -66,7 +69,7 @@ export function outsideWorld(): OutsideWorld {
         description: `the tool ${name}`,
         parameters: PARAMETERS,
       })),
-      plan: (tool, args) => Promise.resolve(plan(tool, args, world.circumstances)),
+      plan: (tool, args) => Promise.resolve(plan(tool, args, world)),
       run: async (planned, context) => {
         const { tool, args } = planned;
         performed.push({ tool, args, key: context.idempotencyKey, isRepeat: context.isRepeat });
@@ -81,7 +84,11 @@ export function outsideWorld(): OutsideWorld {
   return world;
 }
 
-function plan(tool: string, args: Arguments, circumstances: string): Planned | ReturnType<typeof unknownTool> {
+function plan(
+  tool: string,
+  args: Arguments,
+  { circumstances, labels }: OutsideWorld,
+): Planned | ReturnType<typeof unknownTool> {
   const known = Object.hasOwn(TOOLS, tool) ? TOOLS[tool] : undefined;
   if (known === undefined) return unknownTool(tool);
   const isDelegation = tool === "agent.delegate";
@@ -102,7 +109,9 @@ function plan(tool: string, args: Arguments, circumstances: string): Planned | R
       targets: [String(args["thing"]), circumstances],
     },
     shown: `${tool} ${JSON.stringify(args)}`,
-    labels: USER_LABELS,
+    reversal: { kind: "unknown", how: "the world may keep it" },
+    send: null,
+    labels: tool === "look.at" ? labels : USER_LABELS,
     delegation: isDelegation ? { agent: "main", message: String(args["thing"]) } : null,
   };
 }

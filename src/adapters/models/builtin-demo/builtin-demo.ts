@@ -10,6 +10,7 @@ import { encodeToolName } from "../../../kernel/protocol/tool-names.ts";
 import type { ModelBackend, ModelReply, ModelRequest, PromptMessage } from "../../../runtime/ports/model-backend.ts";
 import { fault } from "../provider-fault.ts";
 import { fieldsOf } from "../read-fields.ts";
+import { requestsFor } from "./ask-permission.ts";
 import { findFileName, readWish, type Wish } from "./read-wish.ts";
 import { talkAbout } from "./small-talk.ts";
 import { type ToldCall, tellResult } from "./tell-result.ts";
@@ -25,7 +26,7 @@ export const builtinDemo: ModelBackend = {
     const reaction = react(request);
     if (typeof reaction !== "string") return Promise.resolve(callReply(request, reaction));
     // Files and results may hold markers; in a model's own text they would mean something.
-    const content = escapeMarkers(reaction);
+    const content = escapeMarkers(reaction) + requestsFor(resultsSince(request));
     const pieces = onText === null ? [content] : piecesOf(content);
     for (const piece of pieces) onText?.(piece);
     return Promise.resolve(reply(request, content, pieces.length, null));
@@ -34,9 +35,8 @@ export const builtinDemo: ModelBackend = {
 
 /** What to say, or what to call. */
 function react({ messages, tools, toolChoice }: ModelRequest): string | Wish {
-  const at = messages.findLastIndex(({ role }) => role === "user");
-  const message = messages[at]?.content ?? "";
-  const results = resultsIn(messages.slice(at + 1));
+  const message = messages.findLast(({ role }) => role === "user")?.content ?? "";
+  const results = resultsSince({ messages });
   if (results.length > 0) return results.map(tellResult).join("\n\n");
 
   const offered = toolChoice === "none" ? [] : tools.map(({ name }) => name);
@@ -53,7 +53,9 @@ function nearestWish(message: string, offered: readonly string[]): Wish | null {
   return offered.includes("fs.list_dir") ? { tool: "fs.list_dir", args: { path: "." } } : null;
 }
 
-function resultsIn(messages: readonly PromptMessage[]): readonly ToldCall[] {
+/** What became of the calls that the last user message led to. */
+function resultsSince({ messages: all }: { readonly messages: readonly PromptMessage[] }): readonly ToldCall[] {
+  const messages = all.slice(all.findLastIndex(({ role }) => role === "user") + 1);
   const calls = messages.flatMap((message) => (message.role === "assistant" ? message.toolCalls : []));
   return messages.flatMap((message) => {
     if (message.role !== "tool") return [];

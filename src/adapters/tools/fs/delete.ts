@@ -76,6 +76,7 @@ function planDelete(workspace: Workspace, beside: Beside, { path, recursive }: D
     refuseOthers(shown, found, recursive);
     return {
       labels: USER_LABELS,
+      reversal: { kind: "reversible" as const, how: "it can be restored from the trash" },
       shown: showDelete(target, found),
       plan: {
         cwd: { path: directory.path, ...identityOf(directory) },

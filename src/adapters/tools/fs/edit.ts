@@ -109,6 +109,10 @@ function planEdit(workspace: Workspace, beside: Beside, args: EditArguments) {
     }
     return {
       labels: USER_LABELS,
+      reversal: {
+        kind: "reversible" as const,
+        how: "every line that goes is shown, and the opposite edit brings it back",
+      },
       shown: showEdit(target, file.text, verdict),
       plan: { cwd, scriptHashes: [file.hash, hashBytes(verdict.text)], targets: [target] },
     };

@@ -17,19 +17,23 @@ import { errnoOf, symlinkRefused } from "./fs-failure.ts";
 /** How an entry of a held directory is reached. */
 export type Traversal = "handles" | "paths";
 
+/** As root: who gets what is made in a directory of root's own (`inherit.ts`). Null for everybody else. */
+export type Heir = { readonly uid: number; readonly gid: number } | null;
+
 export interface HeldDirectory {
   /** For people and plans; not for opening. */
   readonly path: string;
   readonly fd: number;
   readonly root: string;
   readonly traversal: Traversal;
+  readonly heir: Heir;
 }
 
 const FLAGS = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 
 /** Held until whoever opened it releases it, as with `enterDirectory`. */
-export function holdRoot(root: string, traversal: Traversal): HeldDirectory {
-  return { path: root, root, traversal, fd: openSync(root, FLAGS) };
+export function holdRoot(root: string, traversal: Traversal, heir: Heir = null): HeldDirectory {
+  return { path: root, root, traversal, heir, fd: openSync(root, FLAGS) };
 }
 
 export function releaseDirectory({ fd }: HeldDirectory): void {

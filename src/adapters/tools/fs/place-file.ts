@@ -6,13 +6,15 @@
  *     link that stands there is replaced itself, never followed.
  * P3. The other name is made from the call's own key: a call that is repeated after a crash clears away what the first
  *     attempt left, and nobody else's.
- * P4. Owner and permissions are the writer's alone, or those of the file it stands in for (`like`), but never setuid.
+ * P4. It is readable by its owner alone, who is the writer or whoever inherits from it (`inherit.ts`). Where it stands in
+ *     for another file (`like`), owner and permissions are that one's, but never setuid.
  * P5. After a failure nothing is left under the other name. The signal is not asked once the name may be taken.
  */
 import { constants, type Stats } from "node:fs";
 import { type FileHandle, link, open, rename, unlink } from "node:fs/promises";
 import { errnoOf } from "./fs-failure.ts";
 import { assertInPlace, entryPath, type HeldDirectory } from "./held-directory.ts";
+import { passOn } from "./inherit.ts";
 import { syncDirectory } from "./workspace.ts";
 
 const FLAGS = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
@@ -58,7 +60,8 @@ async function writeDurably(
     // Still empty: where there are only paths, not a byte goes astray before this is known.
     assertInPlace(directory);
     await handle.writeFile(content);
-    if (like !== undefined) await resemble(handle, like);
+    if (like === undefined) passOn(handle.fd, directory);
+    else await resemble(handle, like);
     await handle.sync();
   } finally {
     await handle.close();

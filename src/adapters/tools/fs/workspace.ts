@@ -12,6 +12,7 @@ import { errnoOf, naming } from "./fs-failure.ts";
 import {
   enterDirectory,
   entryPath,
+  type Heir,
   type HeldDirectory,
   holdRoot,
   probeTraversal,
@@ -19,6 +20,7 @@ import {
   shownPath,
   type Traversal,
 } from "./held-directory.ts";
+import { passOnDirectory } from "./inherit.ts";
 
 const fsync = promisify(fsyncCallback);
 
@@ -26,6 +28,8 @@ export interface Workspace {
   /** Absolute, and real. */
   readonly root: string;
   readonly traversal: Traversal;
+  /** Absent: nobody; what is made stays the maker's. */
+  readonly heir?: Heir;
 }
 
 /** Makes the directory when it is missing. `traversal` is found out unless a test knows better. */
@@ -50,11 +54,11 @@ export function inDirectory<Result>(
 
 /** In the last directory on the way down that exists; `missing` are the names after it. */
 export async function inNearestDirectory<Result>(
-  { root, traversal }: Workspace,
+  { root, traversal, heir }: Workspace,
   names: readonly string[],
   use: (directory: HeldDirectory, missing: readonly string[]) => Promise<Result>,
 ): Promise<Result> {
-  let directory = await naming(".", () => holdRoot(root, traversal));
+  let directory = await naming(".", () => holdRoot(root, traversal, heir));
   try {
     for (const [index, name] of names.entries()) {
       const held = directory;
@@ -69,7 +73,7 @@ export async function inNearestDirectory<Result>(
   }
 }
 
-/** In the directory these names lead down to from another; what is missing is made, durably, for its owner alone. */
+/** In the directory these names lead down to from another; what is missing is made, durably, for one owner alone. */
 export async function inMadeDirectory<Result>(
   from: HeldDirectory,
   [name, ...others]: readonly string[],
@@ -77,8 +81,9 @@ export async function inMadeDirectory<Result>(
 ): Promise<Result> {
   if (name === undefined) return await use(from);
   const child = await naming(shownPath(from, name), async () => {
-    if (makeIfMissing(from, name)) await syncDirectory(from);
-    return enterDirectory(from, name);
+    if (!makeIfMissing(from, name)) return enterDirectory(from, name);
+    await syncDirectory(from);
+    return enterMade(from, name);
   });
   try {
     return await inMadeDirectory(child, others, use);
@@ -97,6 +102,17 @@ function enterIfThere(directory: HeldDirectory, name: string): HeldDirectory | n
     return enterDirectory(directory, name);
   } catch (error) {
     if (errnoOf(error) === "ENOENT") return null;
+    throw error;
+  }
+}
+
+function enterMade(parent: HeldDirectory, name: string): HeldDirectory {
+  const made = enterDirectory(parent, name);
+  try {
+    passOnDirectory(made, parent);
+    return made;
+  } catch (error) {
+    releaseDirectory(made);
     throw error;
   }
 }

@@ -12,7 +12,7 @@ import { relative, sep } from "node:path";
 import { Type } from "typebox";
 import { hashBytes } from "../../../kernel/vocabulary/hash.ts";
 import { USER_LABELS } from "../../../kernel/vocabulary/labels.ts";
-import type { CallContext, Planned } from "../../../runtime/ports/toolbox.ts";
+import type { CallContext, Planned, Reversal } from "../../../runtime/ports/toolbox.ts";
 import { defineTool } from "../define-tool.ts";
 import { ToolFailure } from "../tool-failure.ts";
 import { temporaryNameOf } from "./call-key.ts";
@@ -75,6 +75,7 @@ function planWrite(workspace: Workspace, { path, text, overwrite }: WriteArgumen
     const target = [workspace.root, ...parents, name].join("/");
     return {
       labels: USER_LABELS,
+      reversal: reversalOf(present, content),
       shown: showWrite({ target, text, bytes: content.length, present, missing, overwrite }),
       plan: {
         cwd: { path: directory.path, ...identityOf(directory) },
@@ -83,6 +84,12 @@ function planWrite(workspace: Workspace, { path, text, overwrite }: WriteArgumen
       },
     };
   });
+}
+
+function reversalOf(present: PresentFile | null, content: Buffer): Reversal {
+  if (present === null) return { kind: "reversible", how: "the new file can be deleted" };
+  if (present.hash === hashBytes(content)) return { kind: "reversible", how: "the file has this text already" };
+  return { kind: "irreversible", how: "what is replaced is not kept" };
 }
 
 function contentOf(text: string): Buffer {

@@ -43,6 +43,7 @@ export function httpGetTool({ clock, openFetch, cache }: HttpGetParts) {
     risk: "read_only",
     idempotency: "read_only",
     aliases: [{ name: "web_fetch" }],
+    reachesHosts: true,
     async plan({ url: text, use_cache: useCache }) {
       const url = readUrl(text);
       (await openFetch()).check(url);

@@ -44,6 +44,7 @@ export function webSearchTool({ openFetch, searchUrl }: WebSearchParts) {
     risk: "read_only",
     idempotency: "read_only",
     aliases: [{ name: "web_search" }],
+    reachesHosts: true,
     async plan({ query, limit }) {
       const url = questionUrl(searchUrl, query);
       (await openFetch()).check(url);

@@ -10,63 +10,58 @@
  */
 import { basename } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { Type } from "typebox";
 import { hashCanonical } from "../../../kernel/vocabulary/hash.ts";
 import { USER_LABELS } from "../../../kernel/vocabulary/labels.ts";
-import { type Sandbox, SandboxError, type SandboxResult } from "../../../runtime/ports/sandbox.ts";
+import { type Sandbox, SandboxError, type SandboxResult, type SandboxWatcher } from "../../../runtime/ports/sandbox.ts";
 import type { CallContext, Planned } from "../../../runtime/ports/toolbox.ts";
-import { type CallOutline, defineTool } from "../define-tool.ts";
-import { fieldOf } from "../fs/field-of.ts";
+import type { CallOutline } from "../define-tool.ts";
 import { identityOf } from "../fs/held-directory.ts";
 import { inDirectory, type Workspace } from "../fs/workspace.ts";
 import { ToolFailure } from "../tool-failure.ts";
-import type { FindExecutable } from "./find-executable.ts";
+import { createExecutableFinder, type FindExecutable } from "./find-executable.ts";
 import { type PreparedCommand, prepareCommand } from "./prepare-command.ts";
 import type { ScriptFile } from "./read-scripts.ts";
+import { SEARCH_PATH, shellEnvironment } from "./shell-environment.ts";
 import { showCommand } from "./show-command.ts";
 
-const DEFAULT_TIMEOUT_S = 20;
+const MAX_TIMEOUT_MS = 600_000;
 /** Of each stream. What goes to a model is cut by the contract anyway. */
 const MAX_OUTPUT_BYTES = 262_144;
 
-const parameters = Type.Object(
-  {
-    cmd: Type.String({ minLength: 1, description: "One program and its arguments, or several joined by |" }),
-    timeout_s: Type.Optional(Type.Integer({ minimum: 1, default: DEFAULT_TIMEOUT_S })),
-  },
-  { additionalProperties: false },
-);
-
-interface ShellArguments {
+export interface ShellArguments {
   readonly cmd: string;
   readonly timeout_s: number;
 }
 
-export interface ShellParts {
+export interface ShellOptions {
   readonly workspace: Workspace;
   readonly sandbox: Sandbox;
+  /** Names of the commands that may be called at all. */
   readonly allow: readonly string[];
+  readonly maxTimeoutMs?: number;
+  /** Where programs are looked for, absolute; as usual on the system unless a test has its own. */
+  readonly searchPath?: readonly string[];
+}
+
+interface ShellParts extends Pick<ShellOptions, "workspace" | "sandbox" | "allow"> {
   readonly environment: Readonly<Record<string, string>>;
   readonly findExecutable: FindExecutable;
   readonly maxTimeoutMs: number;
 }
 
-export function shellExecTool(parts: ShellParts) {
-  return defineTool({
-    name: "shell.exec",
-    description:
-      "Run an allowed command in the workspace, in a sandbox without network. No shell: no variables, globs, redirections or ;",
-    parameters,
-    risk: "side_effect",
-    idempotency: "opaque",
-    aliases: [{ name: "shell_execute", rename: { command: "cmd" } }],
-    plan: (args) => planCommand(parts, args),
-    run: ({ args, plan }, context) => runCommand(parts, args, plan, context),
-    summarize({ args, output }) {
-      const exitCode = fieldOf(output, "exit_code");
-      return `ran ${fieldOf(args, "cmd") ?? "a command"}${exitCode === undefined ? "" : ` (exit ${exitCode})`}`;
-    },
-  });
+export type ShellExec = ReturnType<typeof shellExec>;
+
+export function shellExec({ workspace, sandbox, allow, maxTimeoutMs, searchPath = SEARCH_PATH }: ShellOptions) {
+  const parts: ShellParts = {
+    ...{ workspace, sandbox, allow },
+    environment: shellEnvironment(workspace.root, searchPath),
+    findExecutable: createExecutableFinder(workspace.root, searchPath),
+    maxTimeoutMs: maxTimeoutMs ?? MAX_TIMEOUT_MS,
+  };
+  return {
+    plan: (args: ShellArguments) => planCommand(parts, args),
+    run: (args: ShellArguments, plan: Planned["plan"], context: CallContext) => runCommand(parts, args, plan, context),
+  };
 }
 
 async function planCommand(parts: ShellParts, args: ShellArguments): Promise<CallOutline> {
@@ -111,7 +106,7 @@ async function runCommand(
   parts: ShellParts,
   args: ShellArguments,
   { argv, cwd, environmentHash, scriptHashes }: Planned["plan"],
-  { mayAct, signal, timeoutMs }: CallContext,
+  { mayAct, signal, timeoutMs, onOutput }: CallContext,
 ) {
   const { workspace, sandbox, allow } = parts;
   const prepared = await prepareCommand(workspace, allow, args.cmd);
@@ -134,7 +129,7 @@ async function runCommand(
       timeoutMs: Math.min(args.timeout_s * 1000, timeoutMs),
       maxOutputBytes: MAX_OUTPUT_BYTES,
     },
-    { signal, onOutput: null },
+    { signal, onOutput: onOutput && asText(onOutput) },
   );
   // Ended by a signal while it was being stopped: what it did until then is no result.
   if (result.isTimedOut || (signal.aborted && result.exitCode > 128)) throw stopped(result, isReading);
@@ -145,6 +140,12 @@ async function runCommand(
     truncated: result.isCut,
     duration_ms: Math.round(result.durationMs),
   };
+}
+
+/** Pieces are cut anywhere: each stream has its own decoder, which waits for the rest of a character. */
+function asText(tell: NonNullable<CallContext["onOutput"]>): NonNullable<SandboxWatcher["onOutput"]> {
+  const decoders = { stdout: new TextDecoder(), stderr: new TextDecoder() };
+  return (stream, bytes) => tell(decoders[stream].decode(bytes, { stream: true }), stream);
 }
 
 /** Says whether the command may write, so that a plan for reading is never one for writing. */

@@ -1,31 +1,40 @@
-/** The tools that run commands. */
-import type { Sandbox } from "../../../runtime/ports/sandbox.ts";
-import type { Tool } from "../define-tool.ts";
-import type { Workspace } from "../fs/workspace.ts";
-import { createExecutableFinder } from "./find-executable.ts";
-import { SEARCH_PATH, shellEnvironment } from "./shell-environment.ts";
-import { shellExecTool } from "./shell-exec.ts";
+/** The tools that run commands, as they describe themselves. The rules about commands are loaded with the first of them. */
+import { Type } from "typebox";
+import { defineTool, type Tool } from "../define-tool.ts";
+import { fieldOf } from "../fs/field-of.ts";
+import type { ShellExec, ShellOptions } from "./shell-exec.ts";
 
-const MAX_TIMEOUT_MS = 600_000;
+const DEFAULT_TIMEOUT_S = 20;
 
-export interface ShellOptions {
-  readonly workspace: Workspace;
-  readonly sandbox: Sandbox;
-  /** Names of the commands that may be called at all. */
-  readonly allow: readonly string[];
-  readonly maxTimeoutMs?: number;
-  /** Where programs are looked for, absolute; as usual on the system unless a test has its own. */
-  readonly searchPath?: readonly string[];
-}
+const parameters = Type.Object(
+  {
+    cmd: Type.String({ minLength: 1, description: "One program and its arguments, or several joined by |" }),
+    timeout_s: Type.Optional(Type.Integer({ minimum: 1, default: DEFAULT_TIMEOUT_S })),
+  },
+  { additionalProperties: false },
+);
 
 export function shellTools(options: ShellOptions): readonly Tool[] {
-  const { workspace, sandbox, allow, searchPath = SEARCH_PATH } = options;
-  return [
-    shellExecTool({
-      ...{ workspace, sandbox, allow },
-      environment: shellEnvironment(workspace.root, searchPath),
-      findExecutable: createExecutableFinder(workspace.root, searchPath),
-      maxTimeoutMs: options.maxTimeoutMs ?? MAX_TIMEOUT_MS,
-    }),
-  ];
+  let opening: Promise<ShellExec> | null = null;
+  const open = (): Promise<ShellExec> => {
+    opening ??= import("./shell-exec.ts").then(({ shellExec }) => shellExec(options));
+    return opening;
+  };
+  const exec = defineTool({
+    name: "shell.exec",
+    description:
+      "Run an allowed command in the workspace, in a sandbox without network. No shell: no variables, globs, redirections or ;",
+    parameters,
+    risk: "side_effect",
+    idempotency: "opaque",
+    aliases: [{ name: "shell_execute", rename: { command: "cmd" } }],
+    mayOnlyRead: true,
+    plan: async (args) => (await open()).plan(args),
+    run: async ({ args, plan }, context) => (await open()).run(args, plan, context),
+    summarize({ args, output }) {
+      const exitCode = fieldOf(output, "exit_code");
+      return `ran ${fieldOf(args, "cmd") ?? "a command"}${exitCode === undefined ? "" : ` (exit ${exitCode})`}`;
+    },
+  });
+  return [exec];
 }

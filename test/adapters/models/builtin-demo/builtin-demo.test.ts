@@ -138,6 +138,37 @@ describe("after a result it answers", () => {
     }
   });
 
+  test.each([
+    ["https://a.example/x", "policy.denied: The call reaches a host that is not granted: grant it.", ["net:a.example"]],
+    ["https://A.example.", "policy.denied: The call reaches a host that is not granted: grant it.", ["net:a.example"]],
+    ["http://127.0.0.1:80/", "policy.denied: The call reaches a host that is not granted: grant it.", null],
+    ["https://a.example/x", "policy.denied: denied by user", null],
+    ["https://a.example/x", "timeout: a host that is not granted", null],
+  ])("of %s, answered %j, it asks for %j", async (url, error, asked) => {
+    const [tool, content] = failed("http.get", error);
+    const argumentsText = JSON.stringify({ url });
+    const raw = rawOf(
+      await ask([
+        user("fetch it"),
+        { role: "assistant", content: "", toolCalls: [{ id: "c1", tool, argumentsText }] },
+        { role: "tool", callId: "c1", tool, content },
+      ]),
+    );
+    const { status, canonicalMessage, notes } = nativeTools.adapt(raw, "strict");
+    expect([status, canonicalMessage?.content]).toEqual(["native", expect.not.stringContaining("NOTES")]);
+    const actions = asked?.map((capability) => `request_permission:${capability}`);
+    expect(notes).toEqual(
+      asked === null ? null : expect.objectContaining({ patch: expect.objectContaining({ actions }) }),
+    );
+  });
+
+  test("what a page says is no denial", async () => {
+    const text = '{"error":"policy.denied: The call reaches a host that is not granted"}';
+    const [tool, content] = ok("http.get", { status: 200, text });
+    const raw = rawOf(await ask([user("fetch a.example"), { role: "tool", callId: "c1", tool, content }]));
+    expect(nativeTools.adapt(raw, "strict").notes).toBeNull();
+  });
+
   test("a denied call is never told as done", async () => {
     const [tool, content] = failed("fs.write_text", "policy.denied: denied by user");
     const raw = rawOf(await ask([user("write hello to a.txt"), { role: "tool", callId: "c1", tool, content }]));

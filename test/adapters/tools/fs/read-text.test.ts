@@ -139,6 +139,7 @@ verifies("S-4.2", "a device is refused before it is opened", async () => {
       idempotencyKey: null,
       isRepeat: false,
       mayAct: true,
+      onOutput: null,
     };
     const response = await toolbox.run(planned, { ...ids, signal });
     expect(response).toMatchObject({ ok: false, error: { code: "policy.denied" } });

@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { expect, onTestFinished } from "vitest";
 import { createToolbox } from "../../../../src/adapters/tools/create-toolbox.ts";
 import { fsTools } from "../../../../src/adapters/tools/fs/fs-tools.ts";
-import type { Traversal } from "../../../../src/adapters/tools/fs/held-directory.ts";
+import type { Heir, Traversal } from "../../../../src/adapters/tools/fs/held-directory.ts";
 import { openWorkspace } from "../../../../src/adapters/tools/fs/workspace.ts";
 import { parseToolResponse, type ToolError } from "../../../../src/kernel/vocabulary/tool-envelope.ts";
 import type { Arguments, CallContext, Planned } from "../../../../src/runtime/ports/toolbox.ts";
@@ -18,13 +18,13 @@ export const CANARY = "canary: nobody reads or writes this";
 
 type Answer = { readonly ok: true; readonly output: unknown } | { readonly ok: false; readonly error: ToolError };
 
-export async function temporaryWorkspace(traversal?: Traversal) {
+export async function temporaryWorkspace(traversal?: Traversal, heir: Heir = null) {
   const base = await realpath(await mkdtemp(join(tmpdir(), "surety-fs-")));
   onTestFinished(() => rm(base, { recursive: true, force: true }));
   const outside = join(base, "outside");
   await mkdir(outside);
   await writeFile(join(outside, "canary.txt"), CANARY);
-  const workspace = await openWorkspace(join(base, "workspace"), traversal);
+  const workspace = { ...(await openWorkspace(join(base, "workspace"), traversal)), heir };
   const { root } = workspace;
   const defects: unknown[] = [];
   const clock = { nowMs: () => 0, monotonicMs: () => 0 };
@@ -73,5 +73,6 @@ const CONTEXT: CallContext = {
   idempotencyKey: null,
   isRepeat: false,
   mayAct: true,
+  onOutput: null,
   signal: new AbortController().signal,
 };

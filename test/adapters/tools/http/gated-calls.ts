@@ -65,7 +65,7 @@ export async function openWeb({ names = {}, ...options }: WebOptions = {}) {
     });
     if (decision !== "allow") return { ok: false, error: { code: "policy.denied", message: policyId } };
     const context = { requestId: "req_1", runId: "run_1", agentId: "main", timeoutMs, idempotencyKey: null };
-    const envelope = await toolbox.run(planned, { ...context, isRepeat: false, mayAct: true, signal });
+    const envelope = await toolbox.run(planned, { ...context, isRepeat: false, mayAct: true, signal, onOutput: null });
     expect(defects).toEqual([]);
     const parsed = parseToolResponse(envelope);
     if (!parsed.ok) throw new Error(parsed.problem);

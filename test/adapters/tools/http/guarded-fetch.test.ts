@@ -1,11 +1,7 @@
 /** The guard against real servers: what is dialled, what is followed, what is read, and what ends it. */
-import { execFileSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { createServer as createSecureServer } from "node:https";
 import { type AddressInfo, createServer, type Socket } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -14,6 +10,7 @@ import { MAX_BODY_BYTES } from "../../../../src/adapters/tools/http/read-body.ts
 import { readUrl } from "../../../../src/adapters/tools/http/read-url.ts";
 import { systemClock } from "../../../../src/boot/system-clock.ts";
 import type { Clock } from "../../../../src/runtime/ports/clock.ts";
+import { selfSigned } from "../../../loopback/self-signed.ts";
 import { manualClock } from "../../models/manual-clock.ts";
 import { answering, countConnects, redirecting, serve } from "./gated-calls.ts";
 
@@ -347,17 +344,10 @@ async function rawServer(handle: (socket: Socket) => void) {
 }
 
 async function secureServer(name: string) {
-  const directory = await mkdtemp(join(tmpdir(), "surety-tls-"));
-  onTestFinished(() => rm(directory, { recursive: true, force: true }));
-  const [key, cert] = [join(directory, "key.pem"), join(directory, "cert.pem")];
-  const subject = ["-subj", `/CN=${name}`, "-addext", `subjectAltName=DNS:${name}`];
-  const made = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"];
-  execFileSync("openssl", ["req", "-x509", ...made, ...subject, "-keyout", key, "-out", cert], { stdio: "ignore" });
+  const { key, certificate } = selfSigned(name);
   const names: string[] = [];
-  const certificate = await readFile(cert, "utf8");
   const options = {
-    key: await readFile(key, "utf8"),
-    cert: certificate,
+    ...{ key, cert: certificate },
     SNICallback: (servername: string, callback: (error: null) => void) => {
       names.push(servername);
       callback(null);

@@ -4,7 +4,8 @@ import { chmod, mkdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
-import { createBwrapSandbox, STAND_IN } from "../../../../src/adapters/sandbox-bwrap/create-bwrap-sandbox.ts";
+import { createBwrapSandbox } from "../../../../src/adapters/sandbox-bwrap/create-bwrap-sandbox.ts";
+import { STAND_IN } from "../../../../src/adapters/sandbox-bwrap/workspace-user.ts";
 import { systemClock } from "../../../../src/boot/system-clock.ts";
 import { temporaryShell } from "./temporary-shell.ts";
 

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
 import { type Sandbox, SandboxError } from "../../../../src/runtime/ports/sandbox.ts";
+import type { CallContext } from "../../../../src/runtime/ports/toolbox.ts";
 import { verifies } from "../../../requirements.ts";
 import { QUIET, temporaryShell } from "./temporary-shell.ts";
 
@@ -372,5 +373,28 @@ describe("the tripwire", () => {
   test("rm -rf of something in the workspace asks when it is allowlisted", async () => {
     expect(await (await temporaryShell({ allow: ["rm"] })).verdict("rm -rf node_modules")).toBe("side_effect");
     expect(await (await temporaryShell()).verdict("rm -rf node_modules")).toBe("policy.denied");
+  });
+});
+
+describe("what a command prints", () => {
+  test("is told as it comes, whole characters only, each stream by itself", async () => {
+    const smile = Buffer.from("a🙂");
+    const sandbox: Sandbox = {
+      check: async () => [],
+      run(_command, { onOutput }) {
+        onOutput?.("stdout", smile.subarray(0, 3));
+        onOutput?.("stderr", Buffer.from("oh"));
+        onOutput?.("stdout", smile.subarray(3));
+        return Promise.resolve({ ...QUIET, stdout: smile });
+      },
+    };
+    const { plan, run } = await temporaryShell({ sandbox });
+    const told = { stdout: "", stderr: "" };
+    const onOutput: CallContext["onOutput"] = (text, stream) => {
+      told[stream] += text;
+    };
+    expect(await run(await plan("ls"), { onOutput })).toMatchObject({ ok: true, output: { stdout: "a🙂" } });
+    expect(told).toEqual({ stdout: "a🙂", stderr: "oh" });
+    expect(await run(await plan("ls"))).toMatchObject({ ok: true });
   });
 });

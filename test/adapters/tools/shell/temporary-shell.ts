@@ -85,5 +85,5 @@ export async function temporaryShell(given: Circumstances = {}) {
 
 const CONTEXT: CallContext = {
   ...{ requestId: "req_1", runId: "run_1", agentId: "main", timeoutMs: 30_000, idempotencyKey: null },
-  ...{ isRepeat: false, mayAct: true, signal: new AbortController().signal },
+  ...{ isRepeat: false, mayAct: true, signal: new AbortController().signal, onOutput: null },
 };

@@ -1,0 +1,77 @@
+/**
+ * Capabilities as they lie in the database: a row says which entry of the ledger speaks last about a capability of a
+ * session, and that entry says everything else.
+ *
+ * C1. A row counts only with its entry: of the same session and capability, saying the same, unchanged since it was
+ *     written. Whoever edits the table alone has granted nothing.
+ */
+import { isIntact, type LedgerEntry, type LedgerEntryOf } from "../../kernel/journal/ledger.ts";
+import type { Capability } from "../../kernel/vocabulary/capability.ts";
+import type { SessionId } from "../../kernel/vocabulary/identifiers.ts";
+import { fromWire } from "../../kernel/vocabulary/spelling.ts";
+import type { CapabilityDecisionKind, CapabilityState, StoredCapability } from "../../runtime/ports/store.ts";
+import type { Prepare } from "./connection.ts";
+
+const SELECT = `
+  SELECT c.capability, c.state, l.line FROM capabilities c
+  JOIN sessions s ON s.position = c.session LEFT JOIN ledger l ON l.seq = c.ledger_seq
+  WHERE s.id = ?`;
+
+type CapabilityKind = "capability.requested" | CapabilityDecisionKind;
+type CapabilityEntry = { [K in CapabilityKind]: LedgerEntryOf<K> }[CapabilityKind];
+
+export const STATE_OF_KIND: Readonly<Record<CapabilityKind, Exclude<CapabilityState, "forged">>> = {
+  "capability.requested": "pending",
+  "capability.granted": "granted",
+  "capability.denied": "denied",
+  "capability.revoked": "revoked",
+};
+
+export function capabilitiesOf(prepare: Prepare, sessionId: SessionId): readonly StoredCapability[] {
+  const rows = prepare(`${SELECT} ORDER BY c.capability`).all(sessionId);
+  return rows.map((row) => toStoredCapability(sessionId, row));
+}
+
+export function findCapability(
+  prepare: Prepare,
+  sessionId: SessionId,
+  capability: Capability,
+): StoredCapability | null {
+  const row = prepare(`${SELECT} AND c.capability = ?`).get(sessionId, capability);
+  return row === undefined ? null : toStoredCapability(sessionId, row);
+}
+
+function toStoredCapability(sessionId: SessionId, row: Readonly<Record<string, unknown>>): StoredCapability {
+  const capability = row["capability"] as Capability;
+  const entry = readEntry(row["line"]);
+  const isBacked =
+    entry !== null &&
+    STATE_OF_KIND[entry.kind] === row["state"] &&
+    entry.data.sessionId === sessionId &&
+    entry.data.capability === capability;
+  if (!isBacked) return { capability, state: "forged", by: "", at: "", expiresAt: null, runId: null };
+  return {
+    capability,
+    state: STATE_OF_KIND[entry.kind],
+    by: entry.actor,
+    at: entry.ts,
+    expiresAt: entry.kind === "capability.granted" ? entry.data.expiresAt : null,
+    runId: entry.kind === "capability.requested" ? entry.data.runId : null,
+  };
+}
+
+/** Null for what is no entry about capabilities, or not the one that was written. */
+function readEntry(line: unknown): CapabilityEntry | null {
+  if (typeof line !== "string") return null;
+  try {
+    const entry = fromWire(JSON.parse(line)) as LedgerEntry;
+    return isAboutCapabilities(entry) && isIntact(entry) ? entry : null;
+  } catch {
+    // Somebody has been at the ledger; `surety verify --home` says where.
+    return null;
+  }
+}
+
+function isAboutCapabilities(entry: LedgerEntry): entry is CapabilityEntry {
+  return Object.hasOwn(STATE_OF_KIND, entry.kind);
+}

@@ -1,0 +1,17 @@
+/** A session's capabilities as the API and `--json` show them: the same fields, whichever door they are read through. */
+import type { SessionId } from "../kernel/vocabulary/identifiers.ts";
+import type { SessionCapabilities } from "../runtime/capabilities.ts";
+import type { StoredCapability } from "../runtime/ports/store.ts";
+
+export function wireCapabilities(sessionId: SessionId, { granted, pending }: SessionCapabilities) {
+  return {
+    session_id: sessionId,
+    granted: granted.map(({ capability }) => capability),
+    pending: pending.map(({ capability }) => capability),
+    details: [...granted, ...pending].map(wireDetail),
+  };
+}
+
+function wireDetail({ capability, state, by, at, expiresAt, runId }: StoredCapability) {
+  return { capability, state, by, at, expires_at: expiresAt, run_id: runId };
+}

@@ -1,0 +1,89 @@
+/**
+ * The tools of a home: made here for the gateway, for commands that call one, and for those that only describe them.
+ *
+ * T1. Making them costs next to nothing: what runs commands is loaded with the first command, what fetches pages with
+ *     the first page; the sandbox is tried and the cache opened then.
+ * T2. The workspace never holds the home: token, keys and journal are beyond every tool.
+ * T3. As root, commands run as somebody else, and what the file tools make is theirs to read (docs/sandbox.md).
+ */
+import { existsSync } from "node:fs";
+import { realpath } from "node:fs/promises";
+import { sep } from "node:path";
+import { STAND_IN } from "../adapters/sandbox-bwrap/workspace-user.ts";
+import type { Tool } from "../adapters/tools/define-tool.ts";
+import { fsTools } from "../adapters/tools/fs/fs-tools.ts";
+import { openWorkspace, type Workspace } from "../adapters/tools/fs/workspace.ts";
+import { httpTools } from "../adapters/tools/http/http-tools.ts";
+import { messageTools } from "../adapters/tools/message/message-tools.ts";
+import { shellTools } from "../adapters/tools/shell/shell-tools.ts";
+import type { Clock } from "../runtime/ports/clock.ts";
+import type { Sandbox } from "../runtime/ports/sandbox.ts";
+import { BootError } from "./boot-error.ts";
+import type { Config } from "./config/config.ts";
+import type { Home } from "./home.ts";
+
+export interface ToolSettings {
+  readonly home: Home;
+  readonly config: Config;
+  readonly clock: Clock;
+}
+
+/** Where distributions put it. Never looked up by anybody's PATH: it is what holds everything else. */
+const BWRAP_PLACES = ["/usr/bin/bwrap", "/bin/bwrap", "/usr/local/bin/bwrap"] as const;
+
+/** Makes the workspace where it is missing. The home is there. */
+export async function openBuiltInTools(settings: ToolSettings): Promise<readonly Tool[]> {
+  const { home, config } = settings;
+  const workspace = await openWorkspace(config.tools.workspace ?? home.workspace);
+  const homeRoot = await realpath(home.directory);
+  if (homeRoot === workspace.root || homeRoot.startsWith(`${workspace.root.replace(/\/$/, "")}${sep}`)) {
+    throw holdsHome(workspace.root, homeRoot);
+  }
+  return toolsIn(workspace, settings);
+}
+
+/** As they describe themselves and their results. None of them is to be called: there may be no workspace. */
+export function describeBuiltInTools(settings: ToolSettings): readonly Tool[] {
+  return toolsIn({ root: settings.home.workspace, traversal: "paths" }, settings);
+}
+
+function toolsIn(workspace: Workspace, { home, config, clock }: ToolSettings): readonly Tool[] {
+  const { shell, http, search } = config.tools;
+  const standIn = process.getuid?.() === 0 ? STAND_IN : null;
+  return [
+    ...fsTools({ ...workspace, heir: standIn }, { annex: home.annex, clock }),
+    ...shellTools({ workspace, sandbox: sandboxWhenNeeded(clock, standIn), allow: shell.allow }),
+    ...httpTools({
+      clock,
+      allowAddresses: http.allowAddresses,
+      ttlS: http.ttlS,
+      cacheFile: home.pageCache,
+      searchUrl: search.url ?? null,
+    }),
+    // No channel can be configured yet; until then there is nothing to send with.
+    ...messageTools({ workspace, channels: [], templates: {} }),
+  ];
+}
+
+function sandboxWhenNeeded(clock: Clock, standIn: typeof STAND_IN | null): Sandbox {
+  let opening: Promise<Sandbox> | null = null;
+  const open = (): Promise<Sandbox> => {
+    opening ??= import("../adapters/sandbox-bwrap/create-bwrap-sandbox.ts").then(({ createBwrapSandbox }) => {
+      const bwrapPath = BWRAP_PLACES.find((path) => existsSync(path)) ?? BWRAP_PLACES[0];
+      return createBwrapSandbox({ clock, bwrapPath, architecture: process.arch, standIn });
+    });
+    return opening;
+  };
+  return {
+    check: async () => (await open()).check(),
+    run: async (command, watcher) => (await open()).run(command, watcher),
+  };
+}
+
+function holdsHome(workspace: string, home: string): BootError {
+  return new BootError(
+    "config.invalid",
+    `tools.workspace is ${workspace}, and the home ${home} lies in it`,
+    "Name a directory that does not hold the home, so that no tool can reach its keys.",
+  );
+}

@@ -1,0 +1,103 @@
+/** `surety caps ls|grant|revoke|deny`: what a session may reach, and what it asks for; only an operator decides (S-2.4). */
+import type { Assistant, CapabilitiesShown, Refusal } from "../../assistant/assistant.ts";
+import { wireCapabilities } from "../../assistant/wire-capabilities.ts";
+import { asSessionId, type SessionId } from "../../kernel/vocabulary/identifiers.ts";
+import { type CapabilityDecision, MAX_EXPIRY_S, type SessionCapabilities } from "../../runtime/capabilities.ts";
+import type { StoredCapability } from "../../runtime/ports/store.ts";
+import { nobodyToAsk } from "../approvers.ts";
+import { BootError, EXIT, usageError } from "../boot-error.ts";
+import type { Action, Command, CommandContext } from "../command.ts";
+import { findExistingHome } from "../home.ts";
+import { reachAssistant } from "../reach-assistant.ts";
+
+const SESSION = { session: { type: "string", value: "S", summary: "the session it is about" } } as const;
+
+const ls: Action = {
+  summary: "list what a session has, and what it asks for",
+  arguments: [],
+  options: SESSION,
+  examples: ["surety caps ls --session session_0123"],
+  run: (context) => withSession(context, (assistant, sessionId) => assistant.capabilities(sessionId)),
+};
+
+const grant: Action = {
+  summary: "grant it to later runs of the session: net, or net:<domain>",
+  arguments: ["CAPABILITY"],
+  options: {
+    ...SESSION,
+    "expires-in": { type: "string", value: "SECONDS", summary: "for so long only" },
+  },
+  examples: [
+    "surety caps grant net:example.org --session session_0123",
+    "surety caps grant net --session session_0123 --expires-in 3600",
+  ],
+  run: (context) => decide(context, "grant"),
+};
+
+const taking = (summary: string, act: "revoke" | "deny"): Action => ({
+  summary,
+  arguments: ["CAPABILITY"],
+  options: SESSION,
+  examples: [`surety caps ${act} net:example.org --session session_0123`],
+  run: (context) => decide(context, act),
+});
+
+export const caps: Command = {
+  actions: {
+    ls,
+    grant,
+    revoke: taking("take it back: the next call is denied, also of a run under way", "revoke"),
+    deny: taking("turn down what the session asks for", "deny"),
+  },
+};
+
+function decide(context: CommandContext, act: CapabilityDecision["act"]): Promise<number> {
+  const [capability = ""] = context.arguments;
+  const expiresInS = act === "grant" ? (context.options.integer("expires-in", 1, MAX_EXPIRY_S) ?? null) : null;
+  return withSession(context, (assistant, sessionId) =>
+    assistant.decideCapability({ sessionId, capability, act, expiresInS, principal: "operator", key: null }),
+  );
+}
+
+async function withSession(
+  context: CommandContext,
+  ask: (assistant: Assistant, sessionId: SessionId) => Promise<CapabilitiesShown | Refusal>,
+): Promise<number> {
+  const sessionId = asSessionId(sessionOf(context));
+  await findExistingHome(context.home);
+  const { assistant, close } = await reachAssistant(context, nobodyToAsk, false);
+  try {
+    const answer = await ask(assistant, sessionId);
+    if (!answer.ok) throw new BootError(answer.code, answer.message, HINTS[answer.code] ?? "See surety caps --help.");
+    print(context, sessionId, answer.capabilities);
+    return EXIT.success;
+  } finally {
+    await close();
+  }
+}
+
+const BEGIN_ONE = 'A run begins a session: surety run "…" names it when something was denied, surety runs show always.';
+const HINTS: Readonly<Partial<Record<Refusal["code"], string>>> = {
+  not_found: BEGIN_ONE,
+  "invalid.request": "Write it as net:example.org; an address is opened by tools.http.allowAddresses in the config.",
+};
+
+function sessionOf({ options }: CommandContext): string {
+  const session = options.text("session");
+  if (session === undefined || session === "") throw usageError("--session is required", BEGIN_ONE);
+  return session;
+}
+
+function print({ output }: CommandContext, sessionId: SessionId, capabilities: SessionCapabilities): void {
+  output.result(wireCapabilities(sessionId, capabilities), () => {
+    const { granted, pending } = capabilities;
+    if (granted.length + pending.length === 0) output.line("this session has no capabilities and asks for none");
+    for (const each of granted) output.line(`granted  ${each.capability}  ${grantWords(each)}`);
+    for (const { capability, runId, by } of pending) output.line(`pending  ${capability}  asked for by ${runId ?? by}`);
+    if (granted.length > 0) output.line(`it holds from the next run on: surety run "…" --session ${sessionId}`);
+  });
+}
+
+function grantWords({ by, at, expiresAt }: StoredCapability): string {
+  return `by ${by} at ${at}${expiresAt === null ? "" : `, until ${expiresAt}`}`;
+}

@@ -1,0 +1,197 @@
+/**
+ * `surety policy show|explain|test`: what the agent may do, and why.
+ *
+ * E1. What is told is decided by the kernel, as in a run; nothing here judges by itself.
+ * E2. A call that is explained is planned for real, which looks at the world and changes nothing. It is not performed.
+ * E3. The question was answered whatever the answer is: a denial is told, and the command succeeds.
+ */
+import { visibleText } from "../../adapters/terminal/visible-text.ts";
+import type { Tool } from "../../adapters/tools/define-tool.ts";
+import type { PolicyDecision } from "../../kernel/policy/decide-call.ts";
+import type { PolicyVerdict } from "../../kernel/policy/tool-policy.ts";
+import { joinLabels, type Labels, UNTRUSTED_LABELS, USER_LABELS } from "../../kernel/vocabulary/labels.ts";
+import { CHANNEL_CLASSES, type ChannelClass, type RiskClass } from "../../kernel/vocabulary/risk.ts";
+import { BootError, EXIT, usageError } from "../boot-error.ts";
+import { describeBuiltInTools } from "../built-in-tools.ts";
+import type { Action, Command, CommandContext } from "../command.ts";
+import type { Config } from "../config/config.ts";
+import { loadConfig } from "../config/load-config.ts";
+import { nearest } from "../nearest.ts";
+import { argumentsOf, decideByHand, GRANT_OPTION, grantsOf, openToolbox } from "../plan-by-hand.ts";
+import { loadSettings } from "../settings.ts";
+import { systemClock } from "../system-clock.ts";
+
+const CHANNEL_OPTION = {
+  type: "string",
+  value: "C",
+  summary: `on this class of channel: ${CHANNEL_CLASSES.join(", ")}`,
+} as const;
+
+const show: Action = {
+  summary: "show what happens to calls of each tool, by class of channel",
+  arguments: [],
+  options: { channel: CHANNEL_OPTION, grant: GRANT_OPTION },
+  examples: ["surety policy show", "surety policy show --channel external_email", "surety policy show --json"],
+  run: showPolicy,
+};
+
+const explain: Action = {
+  summary: "say why a call would be allowed, asked about or denied; it is not made",
+  arguments: ["TOOL", "[ARGS]"],
+  options: {
+    channel: { ...CHANNEL_OPTION, summary: `${CHANNEL_OPTION.summary} (default cli_local)` },
+    grant: GRANT_OPTION,
+    untrusted: { type: "boolean", summary: "as if the run had read something untrusted before" },
+  },
+  examples: [
+    'surety policy explain fs.write_text \'{"path": "a.txt", "text": "hello"}\'',
+    'surety policy explain shell.exec \'{"cmd": "git status"}\'',
+    'surety policy explain http.get \'{"url": "https://example.org"}\' --grant net:example.org',
+  ],
+  run: explainCall,
+};
+
+const test: Action = {
+  ...explain,
+  summary: "the same as explain",
+  examples: ['surety policy test fs.read_text \'{"path": "a.txt"}\' --channel external_message'],
+};
+
+export const policy: Command = { actions: { show, explain, test } };
+
+const WORDS: Readonly<Record<PolicyVerdict, string>> = { allow: "allowed", approve: "asks", deny: "denied" };
+
+async function showPolicy(context: CommandContext): Promise<number> {
+  const { home, output } = context;
+  const channels = channelOf(context) ?? CHANNEL_CLASSES;
+  const capabilities = grantsOf(context);
+  const config = await loadConfig(home.configFile);
+  const tools = describeBuiltInTools({ home, config, clock: systemClock }).toSorted((a, b) =>
+    a.name < b.name ? -1 : 1,
+  );
+  const shown = channels.map((channelClass) => ({
+    channel: channelClass,
+    tools: tools.flatMap((tool) => casesOf(tool).map((one) => judge(one, { config, channelClass, capabilities }))),
+  }));
+  const { sideEffects } = config.tools.policy;
+  const { allowDomains, allowAddresses } = config.tools.http;
+  const commands = config.tools.shell.allow;
+  const surroundings = {
+    side_effects: sideEffects,
+    commands,
+    allow_domains: allowDomains ?? null,
+    allow_addresses: allowAddresses,
+    capabilities,
+  };
+  output.result({ ...surroundings, channels: shown }, () => {
+    for (const { channel, tools: rows } of shown) {
+      output.line(`${channel}:`);
+      output.table(
+        ["TOOL", "RISK", "CALLS ARE", "BY", "WHY"],
+        rows.map((row) => [row.tool, row.risk, WORDS[row.decision], row.policy_id, row.reason]),
+      );
+      output.line("");
+    }
+    output.line(`Side effects are ${sideEffects}.`);
+    output.line(`Commands: ${commands.join(", ") || "none"}.`);
+    output.line(`Hosts: ${hostsOf(config, capabilities)}.`);
+    output.line("What one call would meet: surety policy explain TOOL ARGS.");
+  });
+  return EXIT.success;
+}
+
+/** A tool whose calls differ in risk has a row for each. */
+function casesOf({ name, risk, reachesHosts, mayOnlyRead }: Tool): readonly Case[] {
+  const risks: readonly RiskClass[] = mayOnlyRead ? ["read_only", risk] : [risk];
+  return risks.map((one) => ({ tool: name, risk: one, egress: reachesHosts ? [SOME_HOST] : [] }));
+}
+
+interface Case {
+  readonly tool: string;
+  readonly risk: RiskClass;
+  readonly egress: readonly string[];
+}
+
+/** No host of anybody's: what it meets, every host meets that is not granted by name. */
+const SOME_HOST = "host.invalid";
+
+function judge(
+  { tool, risk, egress }: Case,
+  circumstances: {
+    readonly config: Config;
+    readonly channelClass: ChannelClass;
+    readonly capabilities: readonly string[];
+  },
+) {
+  const { decision, policyId, reason } = decideByHand(
+    { tool, risk, egress },
+    { ...circumstances, labels: USER_LABELS },
+  );
+  return { tool, risk, decision, policy_id: policyId, reason };
+}
+
+function hostsOf({ tools: { http } }: Config, capabilities: readonly string[]): string {
+  const granted =
+    capabilities.length === 0 ? "none but those a session is granted" : `granted ${capabilities.join(", ")}`;
+  const net = http.allowDomains === undefined ? "every domain" : http.allowDomains.join(", ") || "no domain";
+  const addresses =
+    http.allowAddresses.length === 0 ? "" : `; not public, and listed: ${http.allowAddresses.join(", ")}`;
+  return `${granted}; net reaches ${net}${addresses}`;
+}
+
+async function explainCall(context: CommandContext): Promise<number> {
+  const {
+    arguments: [name = ""],
+    options,
+    output,
+  } = context;
+  const args = argumentsOf(context);
+  const [channelClass = "cli_local"] = channelOf(context) ?? [];
+  const capabilities = grantsOf(context);
+  const labels: Labels = options.flag("untrusted") ? joinLabels(USER_LABELS, UNTRUSTED_LABELS) : USER_LABELS;
+  const { config } = await loadSettings(context);
+  const toolbox = await openToolbox(context, config);
+  const planned = await toolbox.plan(name, args);
+  if (!planned.ok && NO_CALL.includes(planned.error.code)) {
+    throw new BootError(planned.error.code, planned.error.message, "See surety tools ls --json.");
+  }
+  const decided: PolicyDecision = planned.ok
+    ? decideByHand(planned, { config, channelClass, capabilities, labels })
+    : { decision: "deny", policyId: "plan.problem", reason: planned.error.message };
+  const { decision, policyId, reason } = decided;
+  const told = {
+    tool: planned.tool,
+    channel: channelClass,
+    decision,
+    policy_id: policyId,
+    reason,
+    code: planned.ok ? null : planned.error.code,
+    risk: planned.ok ? planned.risk : null,
+    reaches: planned.ok ? planned.egress : [],
+    targets: planned.ok ? planned.plan.targets : [],
+    labels,
+    plan: planned.ok ? planned.shown : null,
+  };
+  output.result(told, () => {
+    output.line(`${told.tool} on ${channelClass}: ${WORDS[decision]}`);
+    output.field("by", told.code === null ? policyId : `${policyId} (${told.code})`);
+    output.field("why", reason);
+    if (told.risk !== null) output.field("risk", told.risk);
+    if (told.reaches.length > 0) output.field("reaches", told.reaches.join(", "));
+    if (told.plan !== null) for (const line of visibleText(told.plan).split("\n")) output.line(`  │ ${line}`);
+  });
+  return EXIT.success;
+}
+
+/** There is nothing to decide about: no such tool, or arguments that no call of it could have. */
+const NO_CALL: readonly string[] = ["tool.not_found", "tool.input_invalid"];
+
+function channelOf({ options }: CommandContext): readonly [ChannelClass] | null {
+  const text = options.text("channel");
+  if (text === undefined) return null;
+  const found = CHANNEL_CLASSES.find((channel) => channel === text);
+  if (found !== undefined) return [found];
+  const meant = nearest(text, CHANNEL_CLASSES);
+  const hint = meant === null ? `There is: ${CHANNEL_CLASSES.join(", ")}.` : `Did you mean ${meant}?`;
+  throw usageError(`--channel ${text} is no class of channel`, hint);
+}

@@ -1,0 +1,61 @@
+/** Whoever writes to the database behind our back grants nothing (C1 of capability-rows.ts). */
+import { DatabaseSync } from "node:sqlite";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { databaseFile } from "../../../src/adapters/store-sqlite/connection.ts";
+import { grants, runOfItsOwn, takes } from "../../runtime/store-samples.ts";
+import { type TemporaryHome, temporaryHome } from "./temporary-home.ts";
+
+let temporary: TemporaryHome;
+beforeEach(() => {
+  temporary = temporaryHome();
+});
+afterEach(() => temporary.dispose());
+
+/** What a session stands at after `tamper` was run on a database where net:a was granted, and net granted and revoked. */
+async function standingAfter(tamper: string) {
+  const { sessionId, writes } = runOfItsOwn();
+  const other = runOfItsOwn();
+  const store = await temporary.open();
+  await store.commit([...writes, ...other.writes], "barrier");
+  await store.commit([grants(sessionId, "net:a.example"), grants(sessionId, "net")], "barrier");
+  await store.commit([takes("capability.revoked", sessionId, "net"), grants(other.sessionId, "net")], "barrier");
+  await store.close();
+  const db = new DatabaseSync(databaseFile(temporary.home));
+  expect(db.prepare("SELECT count(*) AS entries FROM ledger").get()).toEqual({ entries: 4 });
+  db.exec(tamper);
+  db.close();
+  const reopened = await temporary.open();
+  const known = await reopened.capabilitiesOf(sessionId);
+  await reopened.close();
+  return Object.fromEntries(known.map(({ capability, state }) => [capability, state]));
+}
+
+describe("a grant that the ledger does not know is forged", () => {
+  test("untouched, everything is as it was decided", async () => {
+    expect(await standingAfter("")).toEqual({ net: "revoked", "net:a.example": "granted" });
+  });
+
+  test.each([
+    ["a row made up", "INSERT INTO capabilities VALUES (1, 'net:b.example', 'granted', 99)", "net:b.example"],
+    ["a state edited", "UPDATE capabilities SET state = 'granted' WHERE capability = 'net' AND session = 1", "net"],
+    [
+      "another session's grant",
+      "UPDATE capabilities SET state = 'granted', ledger_seq = 4 WHERE capability = 'net' AND session = 1",
+      "net",
+    ],
+    [
+      "another capability's grant",
+      "UPDATE capabilities SET state = 'granted', ledger_seq = 1 WHERE capability = 'net' AND session = 1",
+      "net",
+    ],
+    [
+      "an entry edited",
+      `UPDATE ledger SET line = replace(line, '"expires_at":null', '"expires_at":"2099-01-01T00:00:00.000Z"') WHERE seq = 1`,
+      "net:a.example",
+    ],
+    ["an entry that is none any more", "UPDATE ledger SET line = '{' WHERE seq = 1", "net:a.example"],
+    ["an entry gone", "DELETE FROM ledger WHERE seq = 1", "net:a.example"],
+  ])("%s", async (_, tamper, capability) => {
+    expect(await standingAfter(tamper)).toMatchObject({ [capability]: "forged" });
+  });
+});

@@ -1,0 +1,30 @@
+import { expect, test } from "vitest";
+import { joinAppends } from "../../../src/adapters/store-sqlite/join-appends.ts";
+import { asRunId } from "../../../src/kernel/vocabulary/identifiers.ts";
+import { newBody, SampleJournal } from "../../runtime/store-samples.ts";
+
+const RUN = asRunId("run_1");
+const running = { type: "set-status", runId: RUN, status: "running" } as const;
+
+test("what follows is joined: one append from the first head to the last, with all bodies and what else belongs to it", () => {
+  const journal = new SampleJournal(RUN);
+  const [early, late] = [newBody("early"), newBody("late")];
+  const first = { ...journal.append(2), bodies: [early] };
+  const second = { ...journal.append(1), bodies: [late] };
+  const joined = joinAppends([first], [second, running]);
+  expect(joined).toEqual([
+    { ...first, lines: [...first.lines, ...second.lines], head: second.head, bodies: [early, late] },
+    running,
+  ]);
+});
+
+test.each([
+  ["another run", (journal: SampleJournal) => [[journal.append(1)], [new SampleJournal(asRunId("run_2")).append(1)]]],
+  ["another owner", (journal: SampleJournal) => [[journal.append(1, 0)], [journal.append(1, 1)]]],
+  ["a gap", (journal: SampleJournal) => [[journal.append(1)], [journal.append(1), journal.append(1)].slice(1)]],
+  ["a commit with consequences", (journal: SampleJournal) => [[journal.append(1), running], [journal.append(1)]]],
+  ["something that is no append", (journal: SampleJournal) => [[journal.append(1)], [running]]],
+])("%s is not joined", (_, write) => {
+  const [earlier = [], later = []] = write(new SampleJournal(RUN));
+  expect(joinAppends(earlier, later)).toBeNull();
+});

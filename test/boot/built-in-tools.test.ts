@@ -1,0 +1,125 @@
+/** The tools as boot makes them: each on the real system, together in one workspace. */
+import { chmod, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { createToolbox } from "../../src/adapters/tools/create-toolbox.ts";
+import { describeBuiltInTools, openBuiltInTools } from "../../src/boot/built-in-tools.ts";
+import { DEFAULT_CONFIG } from "../../src/boot/config/default-config.ts";
+import { openHome } from "../../src/boot/home.ts";
+import { systemClock } from "../../src/boot/system-clock.ts";
+import { parseToolResponse } from "../../src/kernel/vocabulary/tool-envelope.ts";
+import type { Arguments } from "../../src/runtime/ports/toolbox.ts";
+import { answering, serve } from "../adapters/tools/http/gated-calls.ts";
+import { temporaryHome } from "./temporary-home.ts";
+
+type ToolsConfig = Partial<(typeof DEFAULT_CONFIG)["tools"]>;
+
+async function settingsFor(tools: ToolsConfig = {}) {
+  const home = await temporaryHome();
+  await openHome(home);
+  return { home, clock: systemClock, config: { ...DEFAULT_CONFIG, tools: { ...DEFAULT_CONFIG.tools, ...tools } } };
+}
+
+async function toolboxFor(tools: ToolsConfig = {}) {
+  const settings = await settingsFor(tools);
+  const defects: unknown[] = [];
+  const toolbox = createToolbox(await openBuiltInTools(settings), {
+    clock: systemClock,
+    onDefect: (error) => defects.push(error),
+  });
+  const call = async (tool: string, args: Arguments) => {
+    const planned = await toolbox.plan(tool, args);
+    expect(defects).toEqual([]);
+    if (!planned.ok) return planned;
+    const { timeoutMs } = planned;
+    const context = { requestId: "req_1", runId: "run_1", agentId: "main", timeoutMs, idempotencyKey: null };
+    const signal = AbortSignal.timeout(timeoutMs);
+    const answer = parseToolResponse(
+      await toolbox.run(planned, { ...context, isRepeat: false, mayAct: true, signal, onOutput: null }),
+    );
+    expect(defects).toEqual([]);
+    return answer.ok ? answer.response : answer;
+  };
+  return { ...settings, toolbox, call };
+}
+
+const NAMES = [
+  ...["fs.delete", "fs.edit", "fs.list_dir", "fs.read_text", "fs.search", "fs.stat", "fs.write_text"],
+  ...["http.get", "shell.exec"],
+];
+
+test("there are these, and web.search where an engine is named", async () => {
+  const plain = await settingsFor();
+  const named = await settingsFor({ search: { url: "https://search.example" } });
+  const namesOf = (settings: typeof plain) =>
+    describeBuiltInTools(settings)
+      .map(({ name }) => name)
+      .toSorted();
+  expect(namesOf(plain)).toEqual(NAMES);
+  expect(namesOf(named)).toEqual([...NAMES, "web.search"]);
+  expect((await openBuiltInTools(plain)).map(({ name }) => name).toSorted()).toEqual(NAMES);
+});
+
+test("describing and opening them makes nothing in the home but the workspace", async () => {
+  const { home } = await toolboxFor();
+  expect((await readdir(home.directory)).toSorted()).toEqual(["agents", "keys", "logs", "workspace"]);
+  expect(await readdir(home.workspace)).toEqual([]);
+});
+
+describe("one workspace for all of them", () => {
+  test("commands read what the file tools wrote, and the file tools what commands made", async () => {
+    const { call, home } = await toolboxFor({ shell: { allow: ["cat", "cp", "ls"] } });
+    expect(await call("fs.write_text", { path: "first.txt", text: "before any command" })).toMatchObject({ ok: true });
+    expect(await call("shell.exec", { cmd: "cat first.txt" })).toMatchObject({
+      output: { exit_code: 0, stdout: "before any command" },
+    });
+    expect(await call("fs.write_text", { path: "d/e/second.txt", text: "after one" })).toMatchObject({ ok: true });
+    expect(await call("shell.exec", { cmd: "cp d/e/second.txt d/third.txt" })).toMatchObject({
+      output: { exit_code: 0, stderr: "" },
+    });
+    expect(await call("fs.edit", { path: "d/third.txt", old_text: "after", new_text: "not" })).toMatchObject({
+      ok: true,
+    });
+    expect(await call("shell.exec", { cmd: "cat d/third.txt" })).toMatchObject({ output: { stdout: "not one" } });
+    expect(await readFile(join(home.workspace, "d/third.txt"), "utf8")).toBe("not one");
+  });
+
+  test("also in a workspace of the operator's that others may enter", async () => {
+    const base = await settingsFor();
+    const workspace = join(base.home.directory, "..", "project");
+    await mkdir(workspace);
+    await chmod(workspace, 0o755);
+    const { call } = await toolboxFor({ workspace });
+    expect(await call("fs.write_text", { path: "a.txt", text: "x" })).toMatchObject({ ok: true });
+    expect(await call("shell.exec", { cmd: "cat a.txt" })).toMatchObject({ output: { exit_code: 0, stdout: "x" } });
+  });
+
+  test("nothing of the home is in a command's sight", async () => {
+    const { call, home } = await toolboxFor({ shell: { allow: ["sh"] } });
+    await writeFile(home.tokenFile, "CANARY", { mode: 0o644 });
+    const text = `ls ${home.directory}\ncat ${home.tokenFile}\n`;
+    expect(await call("fs.write_text", { path: "look.sh", text })).toMatchObject({ ok: true });
+    expect(await call("shell.exec", { cmd: "sh look.sh" })).toMatchObject({
+      output: { exit_code: 1, stdout: "workspace\n", stderr: expect.stringContaining("No such file") },
+    });
+  });
+});
+
+test.each(["", ".."])("a workspace that holds the home (home/%s) is refused", async (above) => {
+  const settings = await settingsFor();
+  const workspace = join(settings.home.directory, above);
+  const config = { ...settings.config, tools: { ...settings.config.tools, workspace } };
+  await expect(openBuiltInTools({ ...settings, config })).rejects.toMatchObject({
+    code: "config.invalid",
+    message: expect.stringContaining("the home"),
+  });
+});
+
+test("pages are kept in the home's cache.db", async () => {
+  const { place, url, requests } = await serve(answering("page"));
+  const { call, home } = await toolboxFor({ http: { allowAddresses: [place], ttlS: 60 } });
+  expect(await call("http.get", { url })).toMatchObject({ output: { text: "page", from_cache: false } });
+  expect(await call("http.get", { url })).toMatchObject({ output: { text: "page", from_cache: true } });
+  expect(requests).toHaveLength(1);
+  expect(await readdir(home.directory)).toContain("cache.db");
+});

@@ -1,0 +1,167 @@
+/** `surety policy`: what is told is what happens in a run. */
+import { access, mkdir, readdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { main } from "../../src/boot/main.ts";
+import { answering, serve } from "../adapters/tools/http/gated-calls.ts";
+import { capturedStreams } from "./captured-streams.ts";
+import { temporaryDirectory } from "./temporary-home.ts";
+
+async function homeFor(tools: object = {}) {
+  const directory = join(await temporaryDirectory(), "home");
+  await mkdir(directory);
+  await writeFile(join(directory, "surety.json5"), JSON.stringify({ tools }));
+  const surety = async (...words: readonly string[]) => {
+    const streams = capturedStreams();
+    const code = await main(["--home", directory, ...words], streams, () => undefined);
+    return { code, ...streams.written() };
+  };
+  const asked = async (...words: readonly string[]) => JSON.parse((await surety("policy", ...words, "--json")).stdout);
+  return { directory, surety, asked };
+}
+
+interface Row {
+  readonly tool: string;
+  readonly risk: string;
+  readonly decision: string;
+  readonly policy_id: string;
+}
+
+const rowsOf = (shown: {
+  readonly channels: readonly { readonly channel: string; readonly tools: readonly Row[] }[];
+}) =>
+  shown.channels.flatMap(({ channel, tools }) =>
+    tools.map(({ tool, risk, decision, policy_id }) => [channel, tool, risk, decision, policy_id].join(" ")),
+  );
+
+describe("surety policy show", () => {
+  test("by default: everything asks or reads for the operator, others may look at files", async () => {
+    const { asked } = await homeFor();
+    expect(rowsOf(await asked("show"))).toEqual([
+      "cli_local fs.delete side_effect approve policy.risk.side_effect",
+      "cli_local fs.edit side_effect approve policy.risk.side_effect",
+      "cli_local fs.list_dir read_only allow policy.risk.read_only",
+      "cli_local fs.read_text read_only allow policy.risk.read_only",
+      "cli_local fs.search read_only allow policy.risk.read_only",
+      "cli_local fs.stat read_only allow policy.risk.read_only",
+      "cli_local fs.write_text side_effect approve policy.risk.side_effect",
+      "cli_local http.get read_only deny policy.capability",
+      "cli_local shell.exec read_only allow policy.risk.read_only",
+      "cli_local shell.exec side_effect approve policy.risk.side_effect",
+      ...["external_message", "external_email"].flatMap((channel) => [
+        `${channel} fs.delete side_effect deny policy.channel`,
+        `${channel} fs.edit side_effect deny policy.channel`,
+        `${channel} fs.list_dir read_only ${channel === "external_email" ? "deny policy.channel" : READS}`,
+        `${channel} fs.read_text read_only ${READS}`,
+        `${channel} fs.search read_only ${channel === "external_email" ? "deny policy.channel" : READS}`,
+        `${channel} fs.stat read_only ${channel === "external_email" ? "deny policy.channel" : READS}`,
+        `${channel} fs.write_text side_effect deny policy.channel`,
+        `${channel} http.get read_only deny policy.channel`,
+        `${channel} shell.exec read_only deny policy.channel`,
+        `${channel} shell.exec side_effect deny policy.channel`,
+      ]),
+    ]);
+  });
+  const READS = "allow policy.risk.read_only";
+
+  test("exceptions, the kill switch and grants are in it", async () => {
+    const exceptions = [{ tool: "fs.write_text", channel: "cli_local", decision: "allow" }];
+    const { asked } = await homeFor({ policy: { exceptions } });
+    const shown = rowsOf(await asked("show", "--channel", "cli_local", "--grant", "net"));
+    expect(shown).toContain("cli_local fs.write_text side_effect allow policy.exception.0");
+    expect(shown).toContain("cli_local http.get read_only allow policy.risk.read_only");
+    expect(shown.every((row) => row.startsWith("cli_local "))).toBe(true);
+    const closed = await homeFor({ policy: { sideEffects: "disabled", exceptions } });
+    const rows = rowsOf(await closed.asked("show"));
+    expect(rows).toContain("cli_local fs.write_text side_effect deny policy.kill-switch");
+    expect(rows).toContain("cli_local shell.exec read_only allow policy.risk.read_only");
+  });
+
+  test("in words, with what else decides; and where there is no home it makes none", async () => {
+    const { surety } = await homeFor({ shell: { allow: ["ls"] }, http: { allowDomains: ["a.example"] } });
+    const { code, stdout, stderr } = await surety("policy", "show");
+    expect([code, stderr]).toEqual([0, ""]);
+    expect(stdout).toMatch(/^external_message:$/m);
+    expect(stdout).toMatch(
+      /^fs\.write_text +side_effect +asks +policy\.risk\.side_effect +Calls of this risk class need/m,
+    );
+    expect(stdout).toMatch(/^Commands: ls\.$/m);
+    expect(stdout).toMatch(/net reaches a\.example/);
+    const none = join(await temporaryDirectory(), "none");
+    expect(await main(["--home", none, "policy", "show"], capturedStreams(), () => undefined)).toBe(0);
+    await expect(access(none)).rejects.toThrow("ENOENT");
+  });
+});
+
+describe("surety policy explain, or test", () => {
+  const WRITE = ["fs.write_text", '{"path": "a.txt", "text": "hello"}'];
+  const GET = ["http.get", '{"url": "https://example.org/x"}'];
+  const cases: readonly (readonly [words: readonly string[], decision: string, policyId: string, tools?: object])[] = [
+    [WRITE, "approve", "policy.risk.side_effect"],
+    [[...WRITE, "--channel", "external_message"], "deny", "policy.channel"],
+    [WRITE, "deny", "policy.kill-switch", { policy: { sideEffects: "disabled" } }],
+    [WRITE, "deny", "policy.not-allowlisted", { policy: { allow: ["fs.read_text"] } }],
+    [WRITE, "allow", "policy.exception.0", { policy: { exceptions: [{ tool: "fs.*", decision: "allow" }] } }],
+    [["fs.read_text", '{"path": "../../etc/passwd"}'], "deny", "plan.problem"],
+    [["fs.list_dir"], "allow", "policy.risk.read_only"],
+    [["fs.list_dir", "{}", "--untrusted"], "allow", "policy.risk.read_only"],
+    [["shell.exec", '{"cmd": "ls -la"}'], "allow", "policy.risk.read_only"],
+    [["shell.exec", '{"cmd": "rm -rf ."}'], "deny", "plan.problem"],
+    [["shell.exec", '{"cmd": "rm -rf ."}'], "approve", "policy.risk.side_effect", { shell: { allow: ["rm"] } }],
+    [["shell_execute", '{"command": "ls; id"}'], "deny", "plan.problem"],
+    [GET, "deny", "policy.capability"],
+    [[...GET, "--grant", "net:example.org"], "allow", "policy.risk.read_only"],
+    [[...GET, "--grant", "net:example.com"], "deny", "policy.capability"],
+    [[...GET, "--grant", "net"], "deny", "policy.capability", { http: { allowDomains: ["other.example"] } }],
+    [[...GET, "--grant", "net", "--untrusted"], "approve", "policy.latch"],
+    [["http.get", '{"url": "http://169.254.169.254/"}', "--grant", "net"], "deny", "plan.problem"],
+  ];
+  for (const [words, decision, policyId, tools] of cases) {
+    test(`${words.join(" ")}: ${decision} by ${policyId}`, async () => {
+      const { asked, directory } = await homeFor(tools);
+      const told = await asked("explain", ...words);
+      expect(told).toMatchObject({ decision, policy_id: policyId, reason: expect.stringMatching(/./) });
+      expect(await asked("test", ...words)).toEqual(told);
+      expect(await readdir(join(directory, "workspace"))).toEqual([]);
+    });
+  }
+
+  test("it shows the plan that an approver would see, whole", async () => {
+    const { asked, surety } = await homeFor();
+    const { plan, risk, targets } = await asked("explain", ...WRITE);
+    expect(plan).toMatch(/^Write a new file\n.*\| hello$/s);
+    expect([risk, targets]).toEqual(["side_effect", [expect.stringMatching(/\/workspace\/a\.txt$/)]]);
+    const { code, stdout } = await surety("policy", "explain", ...WRITE);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^fs\.write_text on cli_local: asks\nby +policy\.risk\.side_effect\nwhy +/);
+    expect(stdout).toContain("  │ | hello");
+  });
+
+  test.each([
+    [["fs.raed_text", "{}"], 1, /^error tool\.not_found: /],
+    [["fs.read_text", "{}"], 1, /^error tool\.input_invalid: /],
+    [["fs.read_text", "path"], 2, /^error usage: ARGS is no JSON object/],
+    [["fs.read_text", "[]"], 2, /^error usage: ARGS is no JSON object/],
+    [["fs.list_dir", "{}", "--channel", "email"], 2, /^error usage: --channel email is no class of channel\n/],
+    [["http.get", "{}", "--grant", "net:127.0.0.1"], 2, /^error usage: --grant net:127\.0\.0\.1 is no capability\n/],
+    [[], 2, /^error usage: TOOL is missing/],
+  ])("%j is no call to decide about", async (words, exit, message) => {
+    const { surety } = await homeFor();
+    const { code, stdout, stderr } = await surety("policy", "explain", ...words);
+    expect([code, stdout, stderr]).toEqual([exit, "", expect.stringMatching(message)]);
+  });
+});
+
+test("surety tools call reaches hosts that are granted with the call, and none otherwise", async () => {
+  const { place, url, requests } = await serve(answering("page"));
+  const { surety } = await homeFor({ http: { allowAddresses: [place] } });
+  const words = ["tools", "call", "http.get", JSON.stringify({ url })];
+  const denied = await surety(...words);
+  expect([denied.code, denied.stderr]).toEqual([
+    1,
+    expect.stringMatching(/^error policy\.denied: http\.get is denied\n/),
+  ]);
+  expect(requests).toHaveLength(0);
+  const { code, stdout } = await surety(...words, "--grant", "net");
+  expect([code, JSON.parse(stdout)]).toEqual([0, expect.objectContaining({ status: 200, text: "page" })]);
+});

@@ -1,0 +1,65 @@
+/** What a run waits for: the disk before it acts, and before it reads a second time; not before it reads once. */
+import { expect, test } from "vitest";
+import type { Store } from "../../src/runtime/ports/store.ts";
+import { verifies } from "../requirements.ts";
+import { openTrial, storeOfFile } from "./trial/open-trial.ts";
+import { outsideWorld } from "./trial/outside-world.ts";
+import { calls, inTurns, says, scriptedModel } from "./trial/scripted-model.ts";
+
+const store = storeOfFile();
+
+/** A disk that syncs intents when it is told to. */
+function slowStore(whole: Store): { readonly slow: Store; readonly held: (() => void)[] } {
+  const held: (() => void)[] = [];
+  const isIntent = (line: string): boolean => line.includes('"kind":"EXECUTE"');
+  let earlier: Promise<unknown> = Promise.resolve();
+  const slow: Store = {
+    ...whole,
+    // In the order in which they were given, as the port says.
+    commit: (writes, urgency) => {
+      const holds = writes.some((write) => write.type === "append-entries" && write.lines.some(isIntent));
+      const released = holds ? new Promise<void>((resolve) => held.push(resolve)) : null;
+      const committed = earlier.then(() => released).then(() => whole.commit(writes, urgency));
+      earlier = committed.catch(() => {});
+      return committed;
+    },
+  };
+  return { slow, held };
+}
+
+/** Everything that can happen without the disk has happened. */
+async function settle(): Promise<void> {
+  for (let turn = 0; turn < 50; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+}
+
+const call = (id: string, tool: string) => calls([{ id, tool, args: { thing: id } }]);
+
+test("a run that only reads goes on while its intent is written, and is never more than one step ahead", async () => {
+  const { slow, held } = slowStore(store());
+  const world = outsideWorld();
+  const model = scriptedModel(inTurns(call("one", "look.at"), call("two", "look.at"), says("seen")));
+  const trial = openTrial({ store: slow, model, world });
+  const runId = await trial.submit("look twice");
+  await expect.poll(() => held.length).toBe(2);
+  await settle();
+  expect(world.performed).toHaveLength(1);
+  for (const release of held.splice(0)) release();
+  expect((await trial.ended(runId)).outcome).toBe("COMPLETED_WITH_TOOLS");
+  expect(world.performed).toHaveLength(2);
+  await trial.stop();
+});
+
+verifies("X-2", "nothing acts before its intent is durable, and all that was read before it", async () => {
+  const { slow, held } = slowStore(store());
+  const world = outsideWorld();
+  const model = scriptedModel(inTurns(call("one", "look.at"), call("two", "door.open"), says("done")));
+  const trial = openTrial({ store: slow, model, world });
+  const runId = await trial.submit("look, then open", { approvedTools: ["door.open"] });
+  await expect.poll(() => held.length).toBe(2);
+  await settle();
+  expect(world.performed.map(({ tool }) => tool)).toEqual(["look.at"]);
+  for (const release of held.splice(0)) release();
+  expect((await trial.ended(runId)).outcome).toBe("COMPLETED_WITH_TOOLS");
+  expect(world.effects("door.open")).toBe(1);
+  await trial.stop();
+});
