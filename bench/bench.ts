@@ -20,6 +20,7 @@ import { installSize } from "./figures/install-size.ts";
 import { manyRuns } from "./figures/many-runs.ts";
 import { stepOverhead } from "./figures/step-overhead.ts";
 import { syncs } from "./figures/syncs.ts";
+import { toolCosts } from "./figures/tool-costs.ts";
 import { firstRequest } from "./opening.ts";
 import { measurePeers } from "./peers.ts";
 import { formatRows, type Row, verdictOf } from "./row.ts";
@@ -33,6 +34,7 @@ const FIGURES: readonly Figure[] = [
   growth,
   gateway,
   fullStore,
+  toolCosts,
   firstRequestTokens,
   installSize,
 ];

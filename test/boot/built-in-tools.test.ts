@@ -60,6 +60,17 @@ test("there are these, and web.search where an engine is named", async () => {
   expect((await openBuiltInTools(plain)).map(({ name }) => name).toSorted()).toEqual(NAMES);
 });
 
+test("docs/tools.md has a row for each, with what it takes and its class", async () => {
+  const document = await readFile("docs/tools.md", "utf8");
+  const settings = await settingsFor({ search: { url: "https://search.example" } });
+  for (const { name, risk, parameters, reachesHosts } of describeBuiltInTools(settings)) {
+    const row = document.split("\n").find((line) => line.startsWith(`| \`${name}\` |`)) ?? "";
+    for (const parameter of Object.keys(parameters.properties)) expect(row, name).toContain(`\`${parameter}\``);
+    expect(row, name).toContain(risk);
+    if (reachesHosts) expect(row, name).toContain("reaches a host");
+  }
+});
+
 test("describing and opening them makes nothing in the home but the workspace", async () => {
   const { home } = await toolboxFor();
   expect((await readdir(home.directory)).toSorted()).toEqual(["agents", "keys", "logs", "workspace"]);

@@ -6,6 +6,7 @@ import { DatabaseSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { main } from "../../src/boot/main.ts";
+import { answering, serve } from "../adapters/tools/http/gated-calls.ts";
 import { answer, type OpenAiServer, type ServerScript, startOpenAiServer } from "../loopback/openai-server.ts";
 import { verifies } from "../requirements.ts";
 import { capturedStreams } from "./captured-streams.ts";
@@ -108,6 +109,34 @@ describe("a first run", () => {
     const written = await run("write hello to a.txt", "--approve", "fs.write_text");
     expect([written.code, written.record.outcome]).toEqual([0, "COMPLETED_WITH_TOOLS"]);
     expect(await readFile(join(workspace, "a.txt"), "utf8")).toMatch(/^hello/);
+  });
+});
+
+describe("the built-in model", () => {
+  test("runs commands that only read without asking, and no others", async () => {
+    const { run, workspace } = await homeFor();
+    await mkdir(workspace);
+    await writeFile(join(workspace, "notes.txt"), "buy milk");
+    const listed = await run("run ls -la");
+    expect([listed.code, listed.record.outcome]).toEqual([0, "COMPLETED_WITH_TOOLS"]);
+    expect(listed.record.output).toMatch(/exit code 0:.+ notes\.txt/s);
+    const denied = await run("run rm notes.txt");
+    expect(denied.record.output).toMatch(/^shell\.exec was denied .*rm.*, so nothing was done/);
+    expect(await readdir(workspace)).toEqual(["notes.txt"]);
+  });
+
+  verifies("S-4.4", "fetches what the operator granted to the session, and says how until then", async () => {
+    const { url, place, requests } = await serve(answering("hello from the web"));
+    const { run, surety } = await homeFor({ tools: { http: { allowAddresses: [place] } } });
+    const denied = await run(`fetch ${url}`);
+    expect(denied.record.output).toMatch(/^http\.get was denied .*surety caps grant net --session/);
+    expect(requests).toHaveLength(0);
+    const session = denied.record.session_id;
+    expect((await surety("caps", "grant", "net", "--session", session)).code).toBe(0);
+    const fetched = await run(`fetch ${url}`, "--session", session);
+    expect([fetched.code, fetched.record.outcome]).toEqual([0, "COMPLETED_WITH_TOOLS"]);
+    expect(fetched.record.output).toContain("hello from the web");
+    expect(requests).toHaveLength(1);
   });
 });
 

@@ -3,12 +3,12 @@ import { readdirSync, readFileSync } from "node:fs";
 import { isBuiltin } from "node:module";
 import { describe, expect, test } from "vitest";
 
-const SPECIFIER =
-  /^\s*(?:import|export)\b[^"';]*?\bfrom\s*"([^"]+)"|^\s*import\s*"([^"]+)"|\bimport\(\s*"([^"]+)"\s*\)/gm;
+const STATIC = /^\s*(?:import|export)\b[^"';]*?\bfrom\s*"([^"]+)"|^\s*import\s*"([^"]+)"/gm;
+const ANY = new RegExp(String.raw`${STATIC.source}|\bimport\(\s*"([^"]+)"\s*\)`, "gm");
 
-function importsOf(file: string): readonly string[] {
+function importsOf(file: string, specifier = ANY): readonly string[] {
   const text = readFileSync(`dist/${file}`, "utf8");
-  return [...text.matchAll(SPECIFIER)].map(([, from, bare, dynamic]) => from ?? bare ?? dynamic ?? "");
+  return [...text.matchAll(specifier)].map(([, from, bare, dynamic]) => from ?? bare ?? dynamic ?? "");
 }
 
 describe("dist/", () => {
@@ -16,6 +16,29 @@ describe("dist/", () => {
 
   test("has the program and the store's two threads", () => {
     expect(files).toEqual(expect.arrayContaining(["surety.js", "writer-worker.js", "reader-worker.js"]));
+  });
+
+  test("does not load at its start what only a command, a page or a search needs", () => {
+    const loaded = new Set<string>();
+    const load = (file: string): void => {
+      if (loaded.has(file)) return;
+      loaded.add(file);
+      for (const name of importsOf(file, STATIC)) if (name.startsWith("./")) load(name.slice(2));
+    };
+    const isCalled = (name: string) => (file: string) => file.startsWith(`${name}-`);
+    for (const file of ["surety.js", ...files.filter(isCalled("start")), ...files.filter(isCalled("main"))]) load(file);
+    expect(loaded.size).toBeGreaterThan(5);
+    for (const name of [
+      "undici",
+      "guarded-fetch",
+      "html-to-text",
+      "shell-exec",
+      "create-bwrap-sandbox",
+      "search-worker",
+    ]) {
+      expect(files.filter(isCalled(name)), name).toHaveLength(1);
+      expect([...loaded].filter(isCalled(name)), name).toEqual([]);
+    }
   });
 
   test("imports its own files and Node, and no package", () => {

@@ -1,6 +1,6 @@
 /** Commits on the main thread, beside those of the writer thread. */
 import { DatabaseSync } from "node:sqlite";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
 import { databaseFile } from "../../../src/adapters/store-sqlite/connection.ts";
 import { InPlaceWriter } from "../../../src/adapters/store-sqlite/in-place-writer.ts";
 import { openWriting } from "../../../src/adapters/store-sqlite/open-writing.ts";
@@ -19,9 +19,13 @@ function setupOf(homeId: string, maxPages: number | null = null) {
   return { file: databaseFile(temporary.home), homeId, busyTimeoutMs: 1000, maxPages };
 }
 
-function openInPlace(homeId: string, { clock = systemClock, maxPages = null }: Partial<Options> = {}) {
+/** A disk that syncs in no time, whatever else this machine does. */
+const QUICK: Clock = { ...systemClock, monotonicMs: () => 0 };
+
+function openInPlace(homeId: string, { clock = QUICK, maxPages = null }: Partial<Options> = {}): InPlaceWriter {
   const writer = new InPlaceWriter(setupOf(homeId, maxPages), clock);
-  return { writer, [Symbol.dispose]: () => writer.close() };
+  onTestFinished(() => writer.close());
+  return writer;
 }
 
 interface Options {
@@ -46,33 +50,33 @@ test("two connections that write in turn know of each other's claims and appends
 
 test("while somebody else holds the database it is the thread's turn; afterwards it works", async () => {
   const store = await temporary.open();
-  using here = openInPlace(store.homeId);
+  const here = openInPlace(store.homeId);
   const { runId, writes } = runOfItsOwn();
   const somebody = new DatabaseSync(databaseFile(temporary.home));
   somebody.exec("BEGIN IMMEDIATE");
-  expect(here.writer.commit([writes])).toBeNull();
+  expect(here.commit([writes])).toBeNull();
   somebody.exec("ROLLBACK");
   somebody.close();
-  expect(here.writer.commit([writes])).toMatchObject({ commits: 1, refused: [] });
+  expect(here.commit([writes])).toMatchObject({ commits: 1, refused: [] });
   expect((await store.findRun(runId))?.status).toBe("queued");
 });
 
 test("a commit that took long leaves the next ones to the thread, for a while", async () => {
   const { homeId } = await temporary.open();
   const ticks = [0, 6];
-  using here = openInPlace(homeId, { clock: { ...systemClock, monotonicMs: () => ticks.shift() ?? 0 } });
-  expect(here.writer.commit([runOfItsOwn().writes])).toMatchObject({ refused: [] });
-  for (let batch = 0; batch < 200; batch += 1) expect(here.writer.commit([runOfItsOwn().writes])).toBeNull();
-  expect(here.writer.commit([runOfItsOwn().writes])).toMatchObject({ refused: [] });
+  const here = openInPlace(homeId, { clock: { ...systemClock, monotonicMs: () => ticks.shift() ?? 0 } });
+  expect(here.commit([runOfItsOwn().writes])).toMatchObject({ refused: [] });
+  for (let batch = 0; batch < 200; batch += 1) expect(here.commit([runOfItsOwn().writes])).toBeNull();
+  expect(here.commit([runOfItsOwn().writes])).toMatchObject({ refused: [] });
 });
 
 test("a refused commit is told of by name; a disk that is full is thrown", async () => {
   const { homeId } = await temporary.open();
-  using here = openInPlace(homeId, { maxPages: 60 });
+  const here = openInPlace(homeId, { maxPages: 200 });
   const { runId, sessionId, writes } = runOfItsOwn();
-  expect(here.writer.commit([writes])).toMatchObject({ refused: [] });
+  expect(here.commit([writes])).toMatchObject({ refused: [] });
   const stranger = new SampleJournal(runId).append(1, 7);
-  expect(here.writer.commit([[stranger]])).toMatchObject({ refused: [{ failure: { code: "store.fenced" } }] });
+  expect(here.commit([[stranger]])).toMatchObject({ refused: [{ failure: { code: "store.fenced" } }] });
   const bodies = [newBody("x".repeat(1_000_000))];
-  expect(() => here.writer.commit([[{ type: "put-bodies", sessionId, bodies }]])).toThrow();
+  expect(() => here.commit([[{ type: "put-bodies", sessionId, bodies }]])).toThrow();
 });

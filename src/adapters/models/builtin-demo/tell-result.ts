@@ -23,25 +23,31 @@ const ADVICE: Readonly<Record<string, string>> = {
   timeout: "Try again, or ask for less at once.",
 };
 
-export function tellResult({ tool, args, result }: ToldCall): string {
+export function tellResult(call: ToldCall): string {
+  const { tool, args, result } = call;
   const envelope = fieldsOf(parse(result));
   if (typeof envelope?.["ok"] !== "boolean") return `${tool} answered:\n\n${shorten(result)}`;
-  if (!envelope["ok"]) return tellFailure(tool, envelope["error"]);
+  if (!envelope["ok"]) return tellFailure(call, envelope["error"]);
   const tell = TELLERS[tool] ?? tellAny;
   return tell(envelope["output"], args, tool);
 }
 
-function tellFailure(tool: string, error: unknown): string {
+function tellFailure({ tool, args }: ToldCall, error: unknown): string {
   const { code, message } = readError(error);
-  if (code === "policy.denied") {
-    // Where a person said no, or none could be asked, there is another way to allow it.
-    const advice = message.startsWith("denied")
-      ? ` Approve it when asked, or allow it for a run: --approve ${tool}`
-      : "";
-    return `${tool} was denied (${message}), so nothing was done.${advice}`;
-  }
+  if (code === "policy.denied")
+    return `${tool} was denied (${message}), so nothing was done.${adviceAfter(tool, args, message)}`;
   const named = code === "" ? message : `${message} (${code})`;
   return `${tool} failed: ${named}. ${ADVICE[code] ?? "Nothing else was tried."}`;
+}
+
+function adviceAfter(tool: string, args: ToldCall["args"], message: string): string {
+  // Where a person said no, or none could be asked, there is another way to allow it.
+  if (message.startsWith("denied")) return ` Approve it when asked, or allow it for a run: --approve ${tool}`;
+  const host = URL.parse(textOf(args["url"]))?.hostname ?? "";
+  if (host === "" || !message.includes("not granted")) return "";
+  // Addresses cannot be granted one by one.
+  const capability = /^[\d.]+$|^\[/.test(host) ? "net" : `net:${host}`;
+  return ` To let this session reach it: surety caps grant ${capability} --session SESSION`;
 }
 
 /** `code: message` as a conversation tells it (S-3.2), or an error of the tool envelope. */

@@ -122,6 +122,11 @@ describe("after a result it answers", () => {
       ["was denied (denied by user)", "nothing was done", "--approve fs.write_text"],
     ],
     ["read a", failed("fs.read_text", { code: "policy.denied", message: "a symbolic link" }), ["a symbolic link"]],
+    [
+      "fetch https://a.example/x",
+      failed("http.get", "policy.denied: The call reaches a host that is not granted: grant net:<domain>."),
+      ["nothing was done", "surety caps grant net:a.example --session"],
+    ],
   ] as const)("%j, then %j", async (message, [tool, content], parts) => {
     for (const toolChoice of ["auto", "required", "none"] as const) {
       const first = rawOf(await ask([user(message)]));
