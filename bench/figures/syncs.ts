@@ -26,7 +26,7 @@ interface Syncs {
 export const syncs: Figure = { name: "syncs", measure };
 
 async function measure({ isQuick, model }: BenchWorld): Promise<readonly Row[]> {
-  const many = isQuick ? 5 : 20;
+  const many = isQuick ? 5 : 60;
   const rows: readonly [name: string, must: number, tool: string, runs: number, atOnce: number][] = [
     ["syncs per read_only step", 1.1, "fs.read_text", many, 1],
     ["syncs per step with a side effect", 2.1, "fs.write_text", many, 1],
