@@ -14,7 +14,7 @@ export const BUSY_TIMEOUT_MS = 30_000;
 /** A reader only ever waits for another process that repairs the log; the main thread must not wait long for that. */
 const READ_TIMEOUT_MS = 1000;
 /** The log is carried over into the database at this length, if no idle moment came before. */
-const LOG_PAGES = 4000;
+const LOG_PAGES = 2000;
 
 export const databaseFile = (home: string): string => join(home, "surety.db");
 export const lockFile = (home: string): string => join(home, "lock.db");

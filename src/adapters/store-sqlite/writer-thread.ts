@@ -30,9 +30,9 @@ interface Gathered {
   readonly waiting: Waiting[];
 }
 
-/** About two megabytes of log, and about ten. */
+/** About two megabytes of log, and about six. */
 const CHECKPOINT_AFTER_COMMITS = 64;
-const CHECKPOINT_AT_LATEST = 1500;
+const CHECKPOINT_AT_LATEST = 250;
 const IDLE_MS = 500;
 
 const NOTHING_RESERVED: CommitResult = { spend: null };
