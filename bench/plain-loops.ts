@@ -5,6 +5,7 @@
  *                machine, the journal and the store cost.
  * fetchLoop      what anybody would write first: global `fetch`, JSON, `readFile`.
  */
+
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { openaiChat } from "../src/adapters/models/openai-chat/openai-chat.ts";
@@ -14,6 +15,7 @@ import { fsTools } from "../src/adapters/tools/fs/fs-tools.ts";
 import { openWorkspace } from "../src/adapters/tools/fs/workspace.ts";
 import { systemClock } from "../src/boot/system-clock.ts";
 import { decodeToolName } from "../src/kernel/protocol/tool-names.ts";
+import { USER_LABELS } from "../src/kernel/vocabulary/labels.ts";
 import type { ModelBackend, PromptMessage } from "../src/runtime/ports/model-backend.ts";
 import type { Toolbox } from "../src/runtime/ports/toolbox.ts";
 import type { ChatRequestBody } from "../test/loopback/openai-server.ts";
@@ -76,6 +78,7 @@ const CONTEXT = {
   idempotencyKey: null,
   isRepeat: false,
   mayAct: true,
+  seen: USER_LABELS,
   onOutput: null,
 } as const;
 

@@ -60,6 +60,7 @@ export const BUNDLED_PACKAGES: readonly string[] = [
   "htmlparser2",
   "ipaddr.js",
   "ignore",
+  "gpt-tokenizer",
 ];
 
 export function layerOf(file: string): string | undefined {

@@ -5,10 +5,11 @@
  * T2. What only the machine or the model can judge (`speculative_exec`, grammars) is sealed as asked for: preflight
  *     refuses it on the record.
  * T3. Tools that are approved are named one by one, and exist.
- * T4. `allowed_tools` that nobody named are all tools which policy grants this channel, frozen here.
+ * T4. Under a spending limit a model needs a price, whoever set the limit (X-6).
+ * T5. `allowed_tools` that nobody named are all tools which policy grants this channel, frozen here.
  */
 import { Compile, type Validator } from "typebox/compile";
-import { type ContractTerms, ContractTermsSchema } from "../kernel/contract/contract.ts";
+import { type ContractTerms, ContractTermsSchema, type Routing } from "../kernel/contract/contract.ts";
 import { DEFAULT_TERMS } from "../kernel/contract/default-terms.ts";
 import { MAX_CONTRACT_DEPTH } from "../kernel/contract/seal-contract.ts";
 import { matchesTool } from "../kernel/policy/tool-pattern.ts";
@@ -42,6 +43,8 @@ export const DEFAULT_CEILINGS: Ceilings = {
 export interface TermsRequest {
   readonly contractId: string;
   readonly model: ConfiguredModel;
+  /** Absent: the model was asked for by name. */
+  readonly routing?: Routing | undefined;
   readonly toolbox: Toolbox;
   readonly policy: ToolPolicy;
   readonly channelClass: ChannelClass;
@@ -92,6 +95,7 @@ export function contractTerms(request: TermsRequest): DraftedTerms {
     modelProfileId: model.profile.id,
     adapterVersion: model.profile.adapterVersion,
     model: model.ref,
+    ...(request.routing === undefined ? {} : { routing: request.routing }),
     toolsDigest: request.toolbox.digest,
     policy: request.policy,
     channelClass: request.channelClass,
@@ -105,7 +109,10 @@ export function contractTerms(request: TermsRequest): DraftedTerms {
 /** A tool's output is held in memory, and read by the model. */
 const MAX_OUTPUT_BYTES = 1_048_576;
 
-function budgetProblem({ overrides: { contextBudget, toolOutputBudget }, model }: TermsRequest): string | null {
+function budgetProblem({ overrides, ceilings, model }: TermsRequest): string | null {
+  const { contextBudget, toolOutputBudget, maxSpendMicrousd = ceilings.maxSpendMicrousd } = overrides;
+  const unpriced = priceProblem(model, maxSpendMicrousd);
+  if (unpriced !== null) return unpriced;
   if ((contextBudget?.contextWindow ?? 0) > model.contextWindow) {
     return `context_budget.context_window must be at most ${model.contextWindow}, the model's own`;
   }
@@ -113,6 +120,32 @@ function budgetProblem({ overrides: { contextBudget, toolOutputBudget }, model }
     return `tool_output_budget.max_bytes_per_call must be at most ${MAX_OUTPUT_BYTES}`;
   }
   return null;
+}
+
+/** Where money is limited, what has no price cannot be used (X-6). */
+export function priceProblem(
+  { ref, price, isFree }: Pick<ConfiguredModel, "ref" | "price" | "isFree">,
+  maxSpendMicrousd: number | null,
+): string | null {
+  if (maxSpendMicrousd === null || price !== null || isFree) return null;
+  return `${ref} has no price, and a spending limit applies: set costPer1kInput and costPer1kOutput, or free: true`;
+}
+
+/** The same terms for another model: its protocol is its own, its window and its answers may be shorter. */
+export function underModel(terms: ContractTerms, model: ConfiguredModel, routing: Routing | undefined): ContractTerms {
+  const { routing: _, ...others } = terms;
+  const { contextBudget, maxOutputTokens } = terms;
+  const contextWindow = Math.min(contextBudget.contextWindow, model.contextWindow);
+  const reserves = contextWindow < contextBudget.contextWindow ? reservesFor(contextWindow) : {};
+  return {
+    ...others,
+    model: model.ref,
+    modelProfileId: model.profile.id,
+    adapterVersion: model.profile.adapterVersion,
+    maxOutputTokens: Math.min(maxOutputTokens, model.maxOutputTokens),
+    contextBudget: { ...contextBudget, ...reserves, contextWindow },
+    ...(routing === undefined ? {} : { routing }),
+  };
 }
 
 function approvalProblem({ approvedTools, toolbox }: TermsRequest): string | null {

@@ -5,6 +5,7 @@
  * D2. The message is redacted before it becomes a body; secrets that were loaded never reach the store (P-5.4).
  */
 import { childTerms, type RemainingBudget } from "../kernel/contract/child-contract.ts";
+import type { ExecutionContract, Routing } from "../kernel/contract/contract.ts";
 import { sealContract } from "../kernel/contract/seal-contract.ts";
 import type { CarvedBudget } from "../kernel/journal/event.ts";
 import type { ToolPolicy } from "../kernel/policy/tool-policy.ts";
@@ -16,6 +17,8 @@ import type { Acceptance } from "../runtime/acceptance.ts";
 import { grantedAt } from "../runtime/authority.ts";
 import { BodyShelf } from "../runtime/body-shelf.ts";
 import type { Delegate } from "../runtime/children.ts";
+import { estimateTokens } from "../runtime/estimate-tokens.ts";
+import { type TaskContext, taskOf } from "../runtime/model-router.ts";
 import type { Clock } from "../runtime/ports/clock.ts";
 import type { ConfiguredModel } from "../runtime/ports/model-backend.ts";
 import { newId, type RandomBytes } from "../runtime/ports/randomness.ts";
@@ -23,7 +26,7 @@ import type { Store } from "../runtime/ports/store.ts";
 import type { Toolbox } from "../runtime/ports/toolbox.ts";
 import { acceptanceWrites, type RunDraft } from "../runtime/runtime.ts";
 import type { Refusal, RunRequest } from "./assistant.ts";
-import { type Ceilings, contractTerms } from "./contract-terms.ts";
+import { type Ceilings, contractTerms, priceProblem, underModel } from "./contract-terms.ts";
 import { idempotencyOf } from "./idempotency.ts";
 import type { PromptTexts, Said } from "./prompt-stack.ts";
 
@@ -46,12 +49,14 @@ export interface DraftingSettings {
   readonly ceilings: Ceilings;
   readonly thinkingMode: "never" | "on_error" | "always";
   readonly isAgent: (agentId: string) => boolean;
-  /** The model a request, an agent or the configuration asks for; a sentence when it cannot be used. */
-  readonly chooseModel: (
-    asked: string | null,
-    agentId: string,
-  ) => { readonly ok: true; readonly model: ConfiguredModel } | { readonly ok: false; readonly message: string };
+  /** The model a request, an agent, the router or the configuration asks for; a sentence when it cannot be used. */
+  readonly chooseModel: (asked: string | null, agentId: string, task: TaskContext) => ChosenModel;
 }
+
+export type ChosenModel =
+  /** `routing` where the router chose it. */
+  | { readonly ok: true; readonly model: ConfiguredModel; readonly routing?: Routing }
+  | { readonly ok: false; readonly message: string };
 
 export type Drafted = { readonly ok: true; readonly draft: RunDraft } | Refusal;
 
@@ -64,11 +69,13 @@ export async function draftRun(settings: DraftingSettings, request: RunRequest):
   if (request.sessionId !== null && !(await settings.store.hasSession(request.sessionId))) {
     return refuse("not_found", `there is no session ${request.sessionId}`);
   }
-  const chosen = settings.chooseModel(request.model, agentId);
+  const history = request.sessionId === null ? NOTHING_SAID : await remember(settings, request.sessionId);
+  const chosen = settings.chooseModel(request.model, agentId, taskFor(request, history));
   if (!chosen.ok) return refuse("invalid.request", chosen.message);
   const drafted = contractTerms({
     contractId: newId("contract", settings.random),
     model: chosen.model,
+    routing: chosen.routing,
     toolbox: settings.toolbox,
     policy: settings.policy(),
     channelClass: "cli_local",
@@ -78,16 +85,17 @@ export async function draftRun(settings: DraftingSettings, request: RunRequest):
     ceilings: settings.ceilings,
   });
   if (!drafted.ok) return refuse("invalid.request", drafted.problem);
+  await chosen.model.tokens.prepare?.();
   const shelf = new BodyShelf(settings.random, new Map());
   const message = settings.redactor.redactText(request.message).text;
   const messageRef = shelf.keep(message);
-  const history = request.sessionId === null ? NOTHING_SAID : await remember(settings, request.sessionId);
   const contract = sealContract(drafted.terms);
   const offered = settings.toolbox.tools.filter(({ name }) => contract.allowedTools?.includes(name));
   const { opening, prompt } = settings.texts.stack(
     agentId,
     [...history.said, { role: "user", ref: messageRef, text: message }],
     offered,
+    chosen.model.tokens.count,
   );
   const sessionId = request.sessionId ?? asSessionId(newId("session", settings.random));
   const acceptance: Acceptance = {
@@ -102,6 +110,7 @@ export async function draftRun(settings: DraftingSettings, request: RunRequest):
       retrieved: [],
       tools: { digest: settings.toolbox.digest, names: settings.toolbox.tools.map(({ name }) => name) },
       profile: { ...chosen.model.profile, grammarProfiles: [...chosen.model.profile.grammarProfiles] },
+      ...routingOf(contract),
     },
     opening,
   };
@@ -148,15 +157,19 @@ export function delegateWith(settings: DraftingSettings, now: () => string): Del
       return {
         problem: carved.problem === "too-deep" ? "Delegation is nested too deeply." : "No budget is left to delegate.",
       };
-    const child = sealContract({ ...carved.terms, strictMode: false, tokenGate: false });
+    const chosen = settings.chooseModel(null, agent, taskOf("subagent", estimateTokens(message)));
+    if (!chosen.ok) return { problem: chosen.message };
+    const unpriced = priceProblem(chosen.model, maxSpendMicrousd);
+    if (unpriced !== null) return { problem: unpriced };
+    const terms = underModel(carved.terms, chosen.model, chosen.routing);
+    const child = sealContract({ ...terms, strictMode: false, tokenGate: false });
     const shelf = new BodyShelf(settings.random, new Map());
     const messageRef = shelf.keep(message);
     const said: readonly Said[] = [{ role: "user", ref: messageRef, text: message }];
     const offered = settings.toolbox.tools.filter(({ name }) => child.allowedTools?.includes(name));
-    const { opening, prompt } = settings.texts.stack(agent, said, offered);
+    // A tokenizer that nobody has used yet is not waited for: the estimate is good enough for a task of a few lines.
+    const { opening, prompt } = settings.texts.stack(agent, said, offered, chosen.model.tokens.count);
     const sessionId = asSessionId(newId("session", settings.random));
-    const chosen = settings.chooseModel(contract.model, agent);
-    if (!chosen.ok) return { problem: chosen.message };
     const draft: RunDraft = {
       run: {
         runId: childRunId,
@@ -165,7 +178,7 @@ export function delegateWith(settings: DraftingSettings, now: () => string): Del
         source: "run",
         lane: `run:${parent.runId}`,
         parentRunId: parent.runId,
-        model: contract.model,
+        model: child.model,
         thinkingMode: parent.thinkingMode,
       },
       contract: child,
@@ -181,6 +194,7 @@ export function delegateWith(settings: DraftingSettings, now: () => string): Del
           retrieved: [],
           tools: { digest: settings.toolbox.digest, names: settings.toolbox.tools.map(({ name }) => name) },
           profile: { ...chosen.model.profile, grammarProfiles: [...chosen.model.profile.grammarProfiles] },
+          ...routingOf(child),
         },
         opening,
       },
@@ -196,6 +210,16 @@ export function delegateWith(settings: DraftingSettings, now: () => string): Del
       writes: acceptanceWrites(draft, now()),
     };
   };
+}
+
+/** The main agent's work, or plain talk where it may not act. */
+function taskFor({ message, contract }: RunRequest, { said }: History): TaskContext {
+  const inputTokens = said.reduce((sum, { text }) => sum + estimateTokens(text), estimateTokens(message));
+  return taskOf(contract.toolPolicy === "forbidden" ? "chat" : "orchestration", inputTokens);
+}
+
+function routingOf({ routing }: ExecutionContract): { readonly routing?: Routing } {
+  return routing === undefined ? {} : { routing };
 }
 
 function halfOf({ inferences, tokens, spendMicrousd }: RemainingBudget): CarvedBudget {

@@ -7,7 +7,6 @@ import { hashBytes, hashCanonical } from "../kernel/vocabulary/hash.ts";
 import type { BodyRef, Hash } from "../kernel/vocabulary/identifiers.ts";
 import { getBasePrompt } from "../prompts/base-prompt.ts";
 import type { OpeningItem } from "../runtime/acceptance.ts";
-import { estimateTokens } from "../runtime/estimate-tokens.ts";
 import type { RegisteredTool } from "../runtime/ports/toolbox.ts";
 
 const AGENT_PREFIX = "agent:";
@@ -36,7 +35,12 @@ export class PromptTexts {
     return getBasePrompt().content;
   }
 
-  stack(agentId: string, said: readonly Said[], offered: readonly RegisteredTool[]): PromptStack {
+  stack(
+    agentId: string,
+    said: readonly Said[],
+    offered: readonly RegisteredTool[],
+    countTokens: (text: string) => number,
+  ): PromptStack {
     const hasOwn = this.#agentPrompt(agentId) !== null;
     const systemIds = [getBasePrompt().versionId, ...(hasOwn ? [`${AGENT_PREFIX}${agentId}`] : [])];
     const system = systemIds.map((id) => ({ id, text: this.textOf(id) }));
@@ -49,7 +53,7 @@ export class PromptTexts {
       ],
       prompt: {
         head: promptHead(null, [...systemIds, ...said.map(({ ref }) => ref)]),
-        tokens: [...texts, ...toolText].reduce((sum, text) => sum + estimateTokens(text), 0),
+        tokens: [...texts, ...toolText].reduce((sum, text) => sum + countTokens(text), 0),
         manifest: hashCanonical(system.map(({ id, text }) => ({ id, sha256: hashBytes(text) }))),
       },
     };

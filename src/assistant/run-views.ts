@@ -1,14 +1,15 @@
 /**
  * What is shown of a stored run: its record, its row in a list and its bundle, read from what is durable alone.
  *
- * V1. A row is the record without its trace.
+ * V1. A row is the record without its trace and its receipt.
  * V2. The row of an ended run is what its seal says, and its answer: a list reads no journal that has come to its end.
  */
 import { makeBundle } from "../kernel/journal/bundle.ts";
-import type { Sign } from "../kernel/journal/checkpoint.ts";
 import type { EntryOf } from "../kernel/journal/entry.ts";
 import { parseLine } from "../kernel/journal/journal-lines.ts";
+import { type ReceiptSigner, signReceipt } from "../kernel/journal/signed-receipt.ts";
 import { type Lookup, textOf } from "../kernel/journal/views/body-content.ts";
+import { receiptOf } from "../kernel/journal/views/receipt.ts";
 import { answerOf } from "../kernel/journal/views/run-answer.ts";
 import { type RunParticulars, type RunRecord, runRecord } from "../kernel/journal/views/run-record.ts";
 import type { RunId } from "../kernel/vocabulary/identifiers.ts";
@@ -24,7 +25,7 @@ const NO_TRACE: RunRecord["trace"] = { tool_execution_results: [] };
 export interface RunViewParts {
   readonly store: Store;
   readonly summarize: Toolbox["summarize"];
-  readonly signing: { readonly publicKey: string; readonly sign: Sign };
+  readonly signing: ReceiptSigner;
   /** Where a run's files are, as its record says. */
   readonly artifactPath: (agentId: string, runId: RunId) => string;
 }
@@ -58,7 +59,11 @@ export function createRunViews({ store, summarize, signing, artifactPath }: RunV
   const record = async (run: StoredRun): Promise<RunRecord> => {
     const { entries } = await readWholeJournal(store, run.runId);
     const bodies = await readBodiesOf(store, run, entries);
-    const shown = runRecord(entries, particularsOf(run), (ref) => bodies.get(ref)?.text ?? null);
+    const receipt = receiptOf(entries, run.model);
+    const shown: RunRecord = {
+      ...runRecord(entries, particularsOf(run), (ref) => bodies.get(ref)?.text ?? null),
+      ...(receipt === null ? {} : { receipt: signReceipt(run.runId, receipt, signing) }),
+    };
     // Sealed without a last entry of its own: its journal did not replay.
     if (run.outcome === null || shown.outcome !== null) return shown;
     return { ...shown, status: terminalStatus(run.outcome), outcome: run.outcome, reason: run.reason };
@@ -87,7 +92,10 @@ export function createRunViews({ store, summarize, signing, artifactPath }: RunV
       const { entries } = await readWholeJournal(store, run.runId);
       const contract = parseJson(run.contract);
       const bodies = await readBodiesOf(store, run, entries);
-      const made = makeBundle({ contract: contract.ok ? contract.value : null, entries, bodies, ...signing });
+      const document = contract.ok ? contract.value : null;
+      // Without a key there is none to name: signing says so.
+      const key = { ...signing, publicKey: signing.publicKey ?? "" };
+      const made = makeBundle({ contract: document, entries, bodies, ...key });
       return made.ok ? made : { ok: false, code: "conflict", message: made.problem };
     },
   };

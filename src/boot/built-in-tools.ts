@@ -12,7 +12,8 @@ import { sep } from "node:path";
 import { STAND_IN } from "../adapters/sandbox-bwrap/workspace-user.ts";
 import type { Tool } from "../adapters/tools/define-tool.ts";
 import { fsTools } from "../adapters/tools/fs/fs-tools.ts";
-import { openWorkspace, type Workspace } from "../adapters/tools/fs/workspace.ts";
+import { passOnDirectory } from "../adapters/tools/fs/inherit.ts";
+import { inDirectory, openWorkspace, type Workspace } from "../adapters/tools/fs/workspace.ts";
 import { httpTools } from "../adapters/tools/http/http-tools.ts";
 import { messageTools } from "../adapters/tools/message/message-tools.ts";
 import { shellTools } from "../adapters/tools/shell/shell-tools.ts";
@@ -39,7 +40,18 @@ export async function openBuiltInTools(settings: ToolSettings): Promise<readonly
   if (homeRoot === workspace.root || homeRoot.startsWith(`${workspace.root.replace(/\/$/, "")}${sep}`)) {
     throw holdsHome(workspace.root, homeRoot);
   }
+  if (config.tools.workspace === undefined) await handOver(workspace);
   return toolsIn(workspace, settings);
+}
+
+/** The home's own workspace while it is empty: as root, commands that only read could not enter it otherwise. */
+function handOver(workspace: Workspace): Promise<void> {
+  const heir = standInOfRoot();
+  return inDirectory({ ...workspace, heir }, [], async (directory) => passOnDirectory(directory, directory));
+}
+
+function standInOfRoot(): typeof STAND_IN | null {
+  return process.getuid?.() === 0 ? STAND_IN : null;
 }
 
 /** As they describe themselves and their results. None of them is to be called: there may be no workspace. */
@@ -49,10 +61,10 @@ export function describeBuiltInTools(settings: ToolSettings): readonly Tool[] {
 
 function toolsIn(workspace: Workspace, { home, config, clock }: ToolSettings): readonly Tool[] {
   const { shell, http, search } = config.tools;
-  const standIn = process.getuid?.() === 0 ? STAND_IN : null;
+  const standIn = standInOfRoot();
   return [
     ...fsTools({ ...workspace, heir: standIn }, { annex: home.annex, clock }),
-    ...shellTools({ workspace, sandbox: sandboxWhenNeeded(clock, standIn), allow: shell.allow }),
+    ...shellTools({ workspace, sandbox: sandboxWhenNeeded(clock, standIn), annex: home.annex, allow: shell.allow }),
     ...httpTools({
       clock,
       allowAddresses: http.allowAddresses,

@@ -46,6 +46,12 @@ export const COMMAND_CATALOGUE: readonly CatalogueRow[] = [
     load: async () => (await import("./commands/tools.ts")).tools,
   },
   {
+    name: "trash",
+    section: "Work",
+    summary: "see what was deleted, and put it back",
+    load: async () => (await import("./commands/trash.ts")).trash,
+  },
+  {
     name: "policy",
     section: "Work",
     summary: "see what the agent may do, and why a call would be allowed, asked about or denied",
@@ -58,6 +64,12 @@ export const COMMAND_CATALOGUE: readonly CatalogueRow[] = [
     load: async () => (await import("./commands/budget.ts")).budget,
   },
   {
+    name: "models",
+    section: "Work",
+    summary: "see the models, and whether they can be asked",
+    load: async () => (await import("./commands/models.ts")).models,
+  },
+  {
     name: "verify",
     section: "Proof",
     summary: "check the chains of a bundle, a run or the home",
@@ -68,6 +80,12 @@ export const COMMAND_CATALOGUE: readonly CatalogueRow[] = [
     section: "Proof",
     summary: "run a recorded run again, or ask another policy",
     load: async () => (await import("./commands/replay.ts")).replay,
+  },
+  {
+    name: "conformance",
+    section: "Proof",
+    summary: "see how a model behaves under contract",
+    load: async () => (await import("./commands/conformance.ts")).conformance,
   },
   {
     name: "config",

@@ -7,7 +7,7 @@ export const MICROUSD_PER_USD = 1_000_000;
 
 export function configuredPurses(budgets: Budgets): Purses {
   return {
-    scopesFor: (agentId, model, period): readonly SpendScope[] => [
+    scopesFor: ({ agentId, model, jobId }, period): readonly SpendScope[] => [
       {
         scope: "all",
         period,
@@ -15,6 +15,9 @@ export function configuredPurses(budgets: Budgets): Purses {
         limitTokens: budgets.perDayTokens ?? null,
       },
       { scope: `agent:${agentId}`, period, limitMicrousd: microusd(budgets.perAgentDayUsd), limitTokens: null },
+      ...(jobId === null
+        ? []
+        : [{ scope: `job:${jobId}`, period, limitMicrousd: microusd(budgets.perJobDayUsd), limitTokens: null }]),
       { scope: `model:${model}`, period, limitMicrousd: null, limitTokens: null },
     ],
   };

@@ -9,6 +9,7 @@ import type { ConfiguredModel } from "../runtime/ports/model-backend.ts";
 import type { Config, ModelSettings } from "./config/config.ts";
 import { resolveApiKey } from "./config/resolve-api-key.ts";
 import { type ResolvedModel, resolveConfiguredModelRef } from "./config/resolve-configured-model-ref.ts";
+import { withDeclaredAbilities } from "./declared-abilities.ts";
 import type { ReadVariable } from "./environment.ts";
 
 export type ModelChoice =
@@ -35,29 +36,27 @@ function makeModel(
   clock: Clock,
 ): ModelChoice {
   const { kind } = provider;
-  if (kind !== "openai_compatible" && kind !== "builtin") {
-    return { ok: false, message: `Models of kind ${kind} are not there yet: use openai_compatible` };
+  if (kind === "llama_cpp") {
+    return { ok: false, message: `Models of kind ${kind} are not there yet: use openai_compatible or anthropic` };
   }
   if (model.profile === "grammar-json") return { ok: false, message: "The profile grammar-json is not there yet" };
   const key = resolveApiKey(providerId, provider, readVariable);
   if (!key.ok) return key;
   try {
-    return {
-      ok: true,
-      model: configureModel({
-        ref,
-        kind,
-        baseUrl: provider.baseUrl ?? null,
-        model: modelId,
-        profile: model.profile ?? "native-tools",
-        contextWindow: model.contextWindow,
-        maxOutputTokens: model.maxOutputTokens,
-        price: priceOf(model),
-        isFree: model.free,
-        apiKey: key.key,
-        clock,
-      }),
-    };
+    const configured = configureModel({
+      ref,
+      kind,
+      baseUrl: provider.baseUrl ?? null,
+      model: modelId,
+      profile: model.profile ?? "native-tools",
+      contextWindow: model.contextWindow,
+      maxOutputTokens: model.maxOutputTokens,
+      price: priceOf(model),
+      isFree: model.free,
+      apiKey: key.key,
+      clock,
+    });
+    return { ok: true, model: withDeclaredAbilities(configured, model, provider.baseUrl) };
   } catch (error) {
     if (error instanceof ModelConfigError) return { ok: false, message: error.message };
     throw error;

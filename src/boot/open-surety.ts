@@ -18,11 +18,13 @@ import { compileDisclosureGuard, type DisclosureGuard } from "../kernel/redactio
 import type { Approver } from "../runtime/ports/approver.ts";
 import type { Clock } from "../runtime/ports/clock.ts";
 import { timestampOf } from "../runtime/ports/clock.ts";
+import type { ConfiguredModel } from "../runtime/ports/model-backend.ts";
 import type { RandomBytes } from "../runtime/ports/randomness.ts";
 import type { Store } from "../runtime/ports/store.ts";
 import type { RunPorts } from "../runtime/run-ports.ts";
 import { openRuntime, type Runtime } from "../runtime/runtime.ts";
 import { openBuiltInTools } from "./built-in-tools.ts";
+import { chooseModels } from "./choose-models.ts";
 import type { Config } from "./config/config.ts";
 import { toToolPolicy } from "./config/to-tool-policy.ts";
 import { configuredPurses, microusd } from "./configured-purses.ts";
@@ -47,6 +49,8 @@ export interface SuretyOptions {
   readonly workers?: number | undefined;
   /** Tools beside the built-in ones; one of the same name takes its place. */
   readonly moreTools?: readonly Tool[];
+  /** What is asked in place of each configured model. */
+  readonly overModel?: (model: ConfiguredModel) => ConfiguredModel;
 }
 
 export interface Surety {
@@ -66,7 +70,7 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
       clock,
       onDefect: (error) => onDefect("tool", error),
     });
-    const chooseModel = openModelRegistry(config, options.readVariable, clock);
+    const chooseModel = overEach(openModelRegistry(config, options.readVariable, clock), options.overModel);
     const redactor = openRedactor(config, options.readVariable, options.token);
     const texts = new PromptTexts((agentId) => config.agents[agentId]?.prompt ?? null);
     const policy = toToolPolicy(config);
@@ -81,7 +85,7 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
       ceilings: ceilingsOf(config),
       thinkingMode: config.output.thinking_mode,
       isAgent: (agentId) => Object.hasOwn(config.agents, agentId),
-      chooseModel: (asked, agentId) => affordable(config, chooseModel(asked ?? config.agents[agentId]?.model ?? null)),
+      chooseModel: chooseModels(config, chooseModel),
     };
     const ports: RunPorts = {
       clock,
@@ -131,20 +135,20 @@ function withMore(builtIn: readonly Tool[], more: readonly Tool[]): readonly Too
   return [...builtIn.filter(({ name }) => !names.has(name)), ...more];
 }
 
+function overEach(choose: ChooseModel, over: SuretyOptions["overModel"]): ChooseModel {
+  if (over === undefined) return choose;
+  return (ref) => {
+    const choice = choose(ref);
+    return choice.ok ? { ok: true, model: over(choice.model) } : choice;
+  };
+}
+
 function ceilingsOf({ budgets }: Config): Ceilings {
   return {
     ...DEFAULT_CEILINGS,
     maxSpendMicrousd: microusd(budgets.perRunUsd),
     maxTokensConsumed: budgets.perRunTokens ?? DEFAULT_CEILINGS.maxTokensConsumed,
   };
-}
-
-/** Where money is limited, what has no price cannot be used (X-6). */
-function affordable({ budgets }: Config, choice: ReturnType<ChooseModel>): ReturnType<ChooseModel> {
-  const isLimited = [budgets.perRunUsd, budgets.perDayUsd, budgets.perAgentDayUsd].some((limit) => limit !== undefined);
-  if (!isLimited || !choice.ok || choice.model.price !== null || choice.model.isFree) return choice;
-  const message = `${choice.model.ref} has no price, and a spending limit applies: set costPer1kInput and costPer1kOutput, or free: true`;
-  return { ok: false, message };
 }
 
 /** Compiled once a text: runs share prompts. */

@@ -35,7 +35,7 @@ export async function withHome<Result>(
     const { summarize } = describedTools(context, config);
     const artifactPath = (agentId: string, runId: string): string => `${home.agentsDirectory}/${agentId}/runs/${runId}`;
     const signer = signing ?? {
-      publicKey: "",
+      publicKey: null,
       sign: () => {
         throw keyMissing(home);
       },

@@ -6,7 +6,7 @@
  *     who let it be tried again has not said what became of that.
  * A2. Where nobody can be reached, permission is denied at once. What became of an interrupted effect is asked all the
  *     same: it may be answered later, until it expires.
- * A3. Silence is a denial. Deciding takes the hash of the plan that was shown; another one is a conflict.
+ * A3. Silence is a denial, and what was allowed but not used by its deadline is no more than that. Deciding takes the hash of the plan that was shown; another one is a conflict.
  * A4. What a run no longer asks, since its plan has changed, is withdrawn; what it asked when it ended expired with its
  *     seal, and only whoever was asked has to be told.
  * A5. Silence is looked for until somebody could look: a failed search is repeated.
@@ -14,6 +14,7 @@
 import type { Answer } from "../kernel/journal/entry.ts";
 import type { LedgerDraft } from "../kernel/journal/ledger.ts";
 import type { Command } from "../kernel/machine/command.ts";
+import { consumeApproval, decideApproval } from "../kernel/policy/approval.ts";
 import { hashCanonical } from "../kernel/vocabulary/hash.ts";
 import { type ApprovalId, asApprovalId, type Hash, type RunId } from "../kernel/vocabulary/identifiers.ts";
 import type { BodyShelf } from "./body-shelf.ts";
@@ -52,12 +53,14 @@ export type Decided =
   | { readonly ok: true; readonly runId: RunId }
   | { readonly ok: false; readonly code: "not_found" | "conflict" | "invalid.request"; readonly message: string };
 
-const STATE_OF = { allow: "allowed", deny: "denied", done: "done", retry: "retry", fail: "fail" } as const;
+/** Whoever was authenticated is the operator, so far: no token with less than this is given out. */
+const OPERATE = "operate";
+type Refusal = Extract<ReturnType<typeof decideApproval>, { ok: false }>;
 const SWEEP_PAGE = 200;
 const SWEEP_AGAIN_MS = 1_000;
 
 export class Approvals {
-  readonly #ports: Pick<RunPorts, "store" | "clock" | "approver" | "approvalTimeoutMs">;
+  readonly #ports: Pick<RunPorts, "store" | "clock" | "approver" | "approvalTimeoutMs" | "redactor">;
   /** The run's question was answered: it can go on. */
   readonly #wakeRun: (runId: RunId) => void;
   #disarm: () => void = () => {};
@@ -70,7 +73,7 @@ export class Approvals {
   readonly #shown = new Map<RunId, Set<ApprovalId>>();
 
   constructor(
-    ports: Pick<RunPorts, "store" | "clock" | "approver" | "approvalTimeoutMs">,
+    ports: Pick<RunPorts, "store" | "clock" | "approver" | "approvalTimeoutMs" | "redactor">,
     wakeRun: (runId: RunId) => void,
   ) {
     this.#ports = ports;
@@ -105,7 +108,7 @@ export class Approvals {
     const expiries = [...cards, ...known.values()].filter(isPending).map(({ expiresAtMs }) => expiresAtMs);
     this.#arm(Math.min(this.#armedFor, ...expiries));
     return [
-      ...decided.map(({ approval, question }) => answerOf(question, approval)),
+      ...decided.map(({ approval, question }) => answerOf(question, approval, nowMs)),
       ...unreachable.map(({ question, id }) => unreachableAnswer(question, id)),
     ];
   }
@@ -118,12 +121,18 @@ export class Approvals {
     if (!answers.includes(decision)) {
       return refuse("invalid.request", `this question is answered by ${answers.join(", ")}`);
     }
-    if (approval.state !== "pending") return refuse("conflict", `it was ${approval.state} already`);
     const atMs = clock.nowMs();
+    const by = { principal, scopes: [OPERATE] };
     // From the deadline on silence has been the answer, even if nobody has written it down yet.
-    if (!(atMs < approval.expiresAtMs)) return refuse("conflict", "it has expired");
-    if (planHash !== approval.planHash) return refuse("conflict", "the plan is not the one that was shown");
-    return this.#settle(approval, STATE_OF[decision], principal, atMs);
+    const decided = decideApproval({ ...approval, requiredScope: OPERATE }, { decision, planHash, by, nowMs: atMs });
+    if (!decided.ok) return refuse("conflict", OBJECTIONS[decided.code](approval));
+    return this.#settle(approval, decided.approval.state, principal, atMs);
+  }
+
+  /** Until when what was asked for the run may be used. */
+  async deadlinesOf(runId: RunId): Promise<ReadonlyMap<ApprovalId, number>> {
+    const approvals = await this.#ports.store.approvalsOf(runId);
+    return new Map(approvals.map(({ id, expiresAtMs }) => [id, expiresAtMs]));
   }
 
   async pending(page: Page): Promise<readonly ApprovalCard[]> {
@@ -227,7 +236,9 @@ export class Approvals {
   }
 
   #cardOf(run: StoredRun, asked: Question, shelf: BodyShelf, nowMs: number): ApprovalCard {
-    const { tool, shown } = asked;
+    const { tool } = asked;
+    // What is kept and shown is redacted like everything else; the hash binds the bytes as they are.
+    const shown = this.#ports.redactor.redactText(asked.shown).text;
     const { kind, callId, step, planHash, why, labels } = asked.question;
     return {
       id: approvalIdOf(run.runId, asked),
@@ -288,14 +299,25 @@ function approvalIdOf(runId: RunId, { question: { step, callId, planHash, kind }
   return asApprovalId(`approval_${hashCanonical([runId, step, callId, planHash, kind, ...place]).slice(0, 24)}`);
 }
 
-function answerOf({ kind, step, callId, planHash }: AskApproval, { id, state, decidedBy }: StoredApproval): Answer {
+const OBJECTIONS: Readonly<Record<Refusal["code"], (approval: StoredApproval) => string>> = {
+  "auth.forbidden": () => "it is not yours to decide",
+  expired: () => "it has expired",
+  "already-decided": ({ state }) => `it was ${state} already`,
+  conflict: () => "the plan is not the one that was shown",
+};
+
+function answerOf({ kind, step, callId, planHash }: AskApproval, approval: StoredApproval, nowMs: number): Answer {
+  const { id, state, decidedBy, runId, sessionId } = approval;
   const by = decidedBy ?? "system";
   if (kind === "resolve") {
     const decision = state === "done" || state === "retry" || state === "fail" ? state : "expired";
     return { type: "effect.resolved", step, callId, decision, by, tokens: estimateTokens("") };
   }
-  const decision = state === "allowed" || state === "consumed" ? "allow" : state === "denied" ? "deny" : "expired";
-  return { type: "approval.decided", step, approvalId: id, callId, planHash, decision, by };
+  const use = consumeApproval({ ...approval, requiredScope: OPERATE }, { runId, sessionId, callId, planHash, nowMs });
+  const answer = { type: "approval.decided", step, approvalId: id, callId, planHash } as const;
+  // Used up already, by this very call: its id says so.
+  if (use.ok || use.code === "already-consumed") return { ...answer, decision: "allow", by };
+  return state === "denied" ? { ...answer, decision: "deny", by } : { ...answer, decision: "expired", by: "system" };
 }
 
 function unreachableAnswer({ step, callId, planHash }: AskApproval, approvalId: ApprovalId): Answer {

@@ -4,7 +4,8 @@
  * M1. What the model wrote is read by the contract's protocol adapter, redacted, and only then kept: the machine sees
  *     refs to what the journal may hold.
  * M2. An answer that repeats a system prompt is replaced by a refusal, in the stream and in what is kept (P-2.5).
- * M3. A provider that tells no usage is charged what was sent and what came back, by upper bound.
+ * M3. A provider that tells no usage is charged what was sent and what came back, as far as it can be counted;
+ *     what broke off may have been paid for in full, and is charged so.
  */
 import type { ExecutionContract } from "../kernel/contract/contract.ts";
 import type { Answer } from "../kernel/journal/entry.ts";
@@ -22,7 +23,6 @@ import { Defect } from "../kernel/vocabulary/defect.ts";
 import { asCallId, type BodyRef } from "../kernel/vocabulary/identifiers.ts";
 import type { AgentMessage } from "../kernel/vocabulary/message.ts";
 import type { JsonValue } from "../kernel/vocabulary/parse-json.ts";
-import { estimateTokens } from "./estimate-tokens.ts";
 import type { ConfiguredModel, ModelReply, ModelRequest, ModelUsage, PromptMessage } from "./ports/model-backend.ts";
 import type { RegisteredTool } from "./ports/toolbox.ts";
 import { costOf } from "./spend.ts";
@@ -66,12 +66,13 @@ export function modelAnswer(desk: AnswerDesk, command: CallModel, promptTokens: 
   const { attempt } = command;
   if (!reply.ok) {
     const { code, retryable, retryAfterMs } = reply;
-    const usage = priced(desk.model, reply.usage ?? { inputTokens: 0, outputTokens: 0 });
+    const usage = priced(desk.model, reply.usage ?? costOfFailure(code, retryable, command, promptTokens));
     return { type: "model.failed", attempt, code, retryable, retryAfterMs, usage };
   }
   const { raw, stream } = reply;
   const adapted = adapt(desk.contract, raw);
-  const usage = reply.usage ?? { inputTokens: promptTokens, outputTokens: outputBound(raw) };
+  const written = raw.complete ? outputTokens(desk.model, raw) : command.maxOutputTokens;
+  const usage = reply.usage ?? { inputTokens: promptTokens, outputTokens: written };
   const { status, failureCode, adapterVersion: version, rawHash } = adapted;
   return {
     type: "model.answered",
@@ -84,6 +85,20 @@ export function modelAnswer(desk: AnswerDesk, command: CallModel, promptTokens: 
     fingerprint: shortName(desk.redactor, raw.model),
     stream: { ...stream, chars: raw.content.length },
   };
+}
+
+/** What a provider says when it has not begun to answer; such refusals are not charged for. */
+const REFUSED = /^provider\.(?:http-\d+|rate-limited|unreachable|invalid-key|cancelled)$/;
+
+/** An answer that began and did not end may have been paid for, however little of it arrived. */
+function costOfFailure(
+  code: string,
+  retryable: boolean,
+  { maxOutputTokens }: CallModel,
+  promptTokens: number,
+): ModelUsage {
+  if (retryable || REFUSED.test(code)) return { inputTokens: 0, outputTokens: 0 };
+  return { inputTokens: promptTokens, outputTokens: maxOutputTokens };
 }
 
 function adapt(contract: ExecutionContract, raw: RawModelOutput): ProtocolAdapterResult {
@@ -110,7 +125,7 @@ function spoken(
       argsRef: desk.keep(canonicalJson(call.arguments)),
     })),
     notes: notes && notesOf(desk, notes),
-    tokens: estimateTokens(text),
+    tokens: desk.model.tokens.count(text),
   };
 }
 
@@ -143,8 +158,8 @@ function priced(model: ConfiguredModel, usage: ModelUsage): AnsweredEvent["usage
   return { inputTokens: usage.inputTokens, outputTokens: usage.outputTokens, costMicrousd: costOf(model, usage) };
 }
 
-function outputBound({ content, toolCalls }: RawModelOutput): number {
-  return toolCalls.reduce((sum, call) => sum + estimateTokens(call.name + call.argumentsText), estimateTokens(content));
+function outputTokens({ tokens }: ConfiguredModel, { content, toolCalls }: RawModelOutput): number {
+  return toolCalls.reduce((sum, call) => sum + tokens.count(call.name + call.argumentsText), tokens.count(content));
 }
 
 const MAX_NAME_CHARS = 128;

@@ -19,7 +19,6 @@ import { Defect } from "../kernel/vocabulary/defect.ts";
 import type { BodyRef, RunId } from "../kernel/vocabulary/identifiers.ts";
 import type { Labels } from "../kernel/vocabulary/labels.ts";
 import { truncateOutput } from "../kernel/vocabulary/truncate-output.ts";
-import { estimateTokens } from "./estimate-tokens.ts";
 import type { StoredRun, Write } from "./ports/store.ts";
 
 export interface DelegationRequest {
@@ -60,6 +59,7 @@ export function childFinished(
   entries: readonly Entry[],
   lookup: Lookup,
   keep: (text: string) => BodyRef,
+  countTokens: (text: string) => number,
 ): Answer {
   const ending = entries.at(-1);
   if (ending?.kind !== "TERMINATE") throw new Defect("a child that has not ended");
@@ -87,6 +87,6 @@ export function childFinished(
       durationMs: ending.elapsedMs,
     },
     labels: ending.labels,
-    tokens: estimateTokens(ok ? shown.text : message),
+    tokens: countTokens(ok ? shown.text : message),
   };
 }

@@ -9,7 +9,8 @@
  *     changed outside, timers that are due fire, effects in doubt are asked about, and what is outstanding is performed.
  * D4. A parked run leaves: it holds no worker, no lane and no memory. What it waits for starts it again.
  * D5. When the store refuses, nothing more is performed: what is on disk decides how the run goes on.
- * D6. Live policy is looked at before every event: no decision is made under one that has been narrowed since.
+ * D6. Live policy is looked at before every event: no decision is made under one that has been narrowed since. Nor under
+ *     an approval whose time is over, by the clock that the event itself carries.
  */
 import type { Answer } from "../kernel/journal/entry.ts";
 import type { RunEvent } from "../kernel/journal/event.ts";
@@ -47,6 +48,8 @@ export class RunDriver {
   /** How many commands are being performed, and how all of them are stopped. */
   #underWay = 0;
   #stopping = new AbortController();
+  /** How a call is stopped that the run no longer waits for. */
+  readonly #calls = new Map<CallId, AbortController>();
   readonly #startedMs: number;
   readonly #elapsedBefore: number;
   #state: RunState;
@@ -71,7 +74,7 @@ export class RunDriver {
       if (this.#hasLeft) return;
       this.#hasLeft = true;
       this.#disarm();
-      this.#stopping.abort();
+      this.#stopAll();
       resolve(departure);
     };
   }
@@ -162,15 +165,24 @@ export class RunDriver {
   }
 
   async #hear(answer: Answer): Promise<void> {
+    const { ports, hands } = this.#desk;
+    const nowMs = ports.clock.nowMs();
+    for (const lapsed of hands.lapsedApprovals(this.#state, nowMs)) await this.#hearAt(nowMs, lapsed);
+    await this.#hearAt(nowMs, answer);
+  }
+
+  async #hearAt(nowMs: number, answer: Answer): Promise<void> {
     if (this.#hasLeft) return;
     const { ports } = this.#desk;
     const before = this.#state;
-    const event = { ...answer, ts: timestampOf(ports.clock.nowMs()), elapsedMs: this.#elapsedMs() } as RunEvent;
+    const event = { ...answer, ts: timestampOf(nowMs), elapsedMs: this.#elapsedMs() } as RunEvent;
     const stepped = step(before, event);
     const { state, entries, commands, defect } = stepped;
     if (defect !== null) ports.onDefect(defect.errorId, defect.error);
     this.#state = state;
     this.#desk.conversation.hear(entries);
+    // What has not reported yet is too late, and is no longer worked on.
+    for (const entry of entries) if (entry.kind === "OBSERVE") this.#calls.get(entry.decided.callId)?.abort();
     if (!(await this.#makeDurable(before, stepped))) return;
     this.#arm();
     this.#performAll(commands);
@@ -218,15 +230,23 @@ export class RunDriver {
     // What is asked again at the next start costs nothing now. An intent that is durable already is carried out, or a
     // person would be asked about an effect that was never begun.
     if (this.#isSuspending && command.type !== "run-tool") return;
-    this.#attend(async (signal) => {
+    const { signal } = command.type === "run-tool" ? this.#beginCall(command.callId) : this.#stopping;
+    this.#attend(async () => {
       const answer = await this.#desk.hands.perform(command, this.#state, signal);
+      if (command.type === "run-tool") this.#calls.delete(command.callId);
       return answer === null ? [] : [answer];
     });
   }
 
-  #attend(work: (signal: AbortSignal) => Promise<readonly Answer[]>): void {
+  #beginCall(callId: CallId): AbortController {
+    const stopping = new AbortController();
+    this.#calls.set(callId, stopping);
+    return stopping;
+  }
+
+  #attend(work: () => Promise<readonly Answer[]>): void {
     this.#underWay += 1;
-    work(this.#stopping.signal)
+    work()
       .then((answers) => this.#mailbox.push(...answers))
       .catch((error: unknown) => (error instanceof StoreError ? this.#lost(error) : this.#failed(error)))
       .finally(() => {
@@ -235,9 +255,15 @@ export class RunDriver {
       });
   }
 
+  #stopAll(): void {
+    this.#stopping.abort();
+    for (const call of this.#calls.values()) call.abort();
+    this.#calls.clear();
+  }
+
   /** Ends what the run no longer waits for, and asks what it still waits for to come to an end. */
   #stopWork(): void {
-    this.#stopping.abort();
+    this.#stopAll();
     this.#stopping = new AbortController();
     const { phase } = this.#state;
     for (const call of phase.at === "OBSERVE" ? phase.inFlight : []) {

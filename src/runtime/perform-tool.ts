@@ -15,7 +15,6 @@ import type { Labels } from "../kernel/vocabulary/labels.ts";
 import type { JsonValue } from "../kernel/vocabulary/parse-json.ts";
 import { parseToolResponse, type ToolError, type ToolResponse } from "../kernel/vocabulary/tool-envelope.ts";
 import { truncateOutput } from "../kernel/vocabulary/truncate-output.ts";
-import { estimateTokens } from "./estimate-tokens.ts";
 import type { Planned } from "./ports/toolbox.ts";
 
 type RunTool = Pick<Extract<Command, { type: "run-tool" }>, "step" | "callId">;
@@ -24,6 +23,8 @@ export interface ResultDesk {
   readonly contract: ExecutionContract;
   readonly redactor: Redactor;
   readonly keep: (text: string) => BodyRef;
+  /** Tokens of one message, as the model of the run counts them. */
+  readonly countTokens: (text: string) => number;
 }
 
 export function toolAnswer(
@@ -43,7 +44,7 @@ export function toolAnswer(
 }
 
 function succeeded(
-  { contract, redactor, keep }: ResultDesk,
+  { contract, redactor, keep, countTokens }: ResultDesk,
   asked: RunTool,
   labels: Labels,
   { output, durationMs }: Extract<ToolResponse, { ok: true }>,
@@ -59,12 +60,12 @@ function succeeded(
     ...asked,
     response: { ok: true, outputRef: keep(text), outputBytes: bytes, truncated, error: null, durationMs },
     labels,
-    tokens: estimateTokens(text),
+    tokens: countTokens(text),
   };
 }
 
 function failed(
-  { contract, redactor, keep }: ResultDesk,
+  { contract, redactor, keep, countTokens }: ResultDesk,
   asked: RunTool,
   labels: Labels,
   { error, durationMs }: Extract<ToolResponse, { ok: false }>,
@@ -85,7 +86,7 @@ function failed(
       durationMs,
     },
     labels,
-    tokens: estimateTokens(message),
+    tokens: countTokens(message),
   };
 }
 
@@ -99,5 +100,5 @@ export function refusedByRuntime(
 ): Answer {
   const error = { code, retryable: false, messageRef: desk.keep(message) };
   const response = { ok: false, outputRef: null, outputBytes: 0, truncated: false, error, durationMs: 0 };
-  return { type: "tool.finished", step, callId, response, labels, tokens: estimateTokens(message) };
+  return { type: "tool.finished", step, callId, response, labels, tokens: desk.countTokens(message) };
 }

@@ -7,6 +7,7 @@
  *     changed since (perhaps because the call was done), the tool may say that it was done, and must not act. One that
  *     was never begun is refused.
  * N4. A call that was let through under a policy which has become narrower since, and now denies it, is not begun.
+ * N5. A call that an approval allowed is begun before that expires, or not at all: the machine is told in time.
  */
 import type { Answer } from "../kernel/journal/entry.ts";
 import type { Command } from "../kernel/machine/command.ts";
@@ -14,13 +15,15 @@ import { objectionNow } from "../kernel/machine/decide-now.ts";
 import type { RunState } from "../kernel/machine/state.ts";
 import type { DisclosureGuard } from "../kernel/redaction/disclosure-guard.ts";
 import { Defect } from "../kernel/vocabulary/defect.ts";
-import type { CallId } from "../kernel/vocabulary/identifiers.ts";
+import type { ApprovalId, CallId } from "../kernel/vocabulary/identifiers.ts";
+import type { Labels } from "../kernel/vocabulary/labels.ts";
 import type { Approvals } from "./approvals.ts";
 import { modelAnswer, modelRequest } from "./ask-model.ts";
 import type { Authority } from "./authority.ts";
 import type { BodyShelf } from "./body-shelf.ts";
 import { childFinished } from "./children.ts";
 import type { Conversation } from "./conversation.ts";
+import { ESTIMATED_TOKENS } from "./estimate-tokens.ts";
 import { takeHoneypotSlot } from "./honeypot-slot.ts";
 import { refusedByRuntime, toolAnswer } from "./perform-tool.ts";
 import { type PlanningDesk, type PreparedCall, planAgain, planCalls } from "./plan-calls.ts";
@@ -55,9 +58,14 @@ export class RunHands {
   #prepared: ReadonlyMap<CallId, PreparedCall> = new Map();
   /** In flight when this life of the process began: they may have been done. */
   #begunBefore: ReadonlySet<CallId> = new Set();
+  /** Until when the run's approvals may be used. */
+  #deadlines: ReadonlyMap<ApprovalId, number> = new Map();
+  readonly #countTokens: (text: string) => number;
 
   constructor(parts: HandsParts) {
     this.#parts = parts;
+    const { count } = parts.model?.tokens ?? ESTIMATED_TOKENS;
+    this.#countTokens = count;
   }
 
   /** The event that answers the command; null when it is answered otherwise, or not at all any more. */
@@ -88,15 +96,31 @@ export class RunHands {
     const prepared = await Promise.all(calls.map((call) => planAgain(this.#planning(), state, call)));
     this.#prepared = new Map(prepared.map((each) => [each.call.callId, each]));
     this.#begunBefore = new Set(phase.inFlight.map(({ callId }) => callId));
+    if (approvedCalls(state).length > 0) await this.#learnDeadlines();
   }
 
-  askApprovals(questions: readonly CommandOf<"ask-approval">[], state: RunState): Promise<readonly Answer[]> {
+  async askApprovals(questions: readonly CommandOf<"ask-approval">[], state: RunState): Promise<readonly Answer[]> {
     const { approvals, run, shelf } = this.#parts;
-    return approvals.ask(
-      run,
-      questions.map((question) => this.#questionOf(question, state)),
-      shelf,
-    );
+    const asked = questions.map((question) => this.#questionOf(question, state));
+    const answers = await approvals.ask(run, asked, shelf);
+    if (answers.some((answer) => answer.type === "approval.decided" && answer.decision === "allow")) {
+      await this.#learnDeadlines();
+    }
+    return answers;
+  }
+
+  async #learnDeadlines(): Promise<void> {
+    const { approvals, run } = this.#parts;
+    this.#deadlines = await approvals.deadlinesOf(run.runId);
+  }
+
+  /** What has to be told before anything else is: approvals whose time is over, of calls that have not begun. */
+  lapsedApprovals(state: RunState, nowMs: number): readonly Answer[] {
+    // Asked this way round, a deadline that nobody knows has passed.
+    const isInTime = (id: ApprovalId): boolean => nowMs < (this.#deadlines.get(id) ?? 0);
+    return approvedCalls(state)
+      .filter(({ approvalId }) => !isInTime(approvalId))
+      .map((call) => ({ type: "approval.decided", step: state.step, ...call, decision: "expired", by: "system" }));
   }
 
   /** The writes that bring a child into being, for the transaction of its intent. */
@@ -138,6 +162,7 @@ export class RunHands {
   /** Null when the attempt may go out; otherwise which budget stands against it. */
   async #reserve({ attempt, maxOutputTokens }: CommandOf<"call-model">, state: RunState): Promise<string | null> {
     const { ports, account } = this.#parts;
+    if (account.isUnpayable) return "budget.spend";
     const writes = account.reserve(attempt, { inputTokens: state.prompt.tokens, outputTokens: maxOutputTokens });
     if (writes.length === 0) return null;
     const { spend } = await ports.store.commit(writes, "barrier");
@@ -166,7 +191,12 @@ export class RunHands {
 
   async #runTool(command: CommandOf<"run-tool">, state: RunState, signal: AbortSignal): Promise<Answer> {
     const { ports, run, shelf, observer } = this.#parts;
-    const desk = { contract: state.contract, redactor: ports.redactor, keep: (text: string) => shelf.keep(text) };
+    const desk = {
+      contract: state.contract,
+      redactor: ports.redactor,
+      keep: (text: string) => shelf.keep(text),
+      countTokens: this.#countTokens,
+    };
     const prepared = this.#prepared.get(command.callId);
     const planned = prepared?.planned ?? null;
     if (planned === null) {
@@ -196,6 +226,7 @@ export class RunHands {
       idempotencyKey: command.idempotencyKey,
       isRepeat,
       mayAct: isAsDecided || planned.idempotency === "read_only",
+      seen: seenBy(command, state),
       signal,
       onOutput: release?.push ?? null,
     });
@@ -235,6 +266,7 @@ export class RunHands {
       entries,
       (ref) => bodies.get(ref)?.text ?? null,
       (text) => shelf.keep(text),
+      this.#countTokens,
     );
   }
 
@@ -251,6 +283,33 @@ export class RunHands {
     const shown = isResolving ? plan : showQuestion(planned, conversation.untrusted);
     return { question, tool: call.tool, shown, seq: chain.seq };
   }
+}
+
+/** The labels of the context that proposed the call. */
+function seenBy({ callId }: CommandOf<"run-tool">, { phase, labels }: RunState): Labels {
+  const call = phase.at === "OBSERVE" ? phase.inFlight.find((each) => each.callId === callId) : undefined;
+  return call?.seen ?? labels;
+}
+
+type ApprovedCall = Pick<Extract<Answer, { type: "approval.decided" }>, "approvalId" | "callId" | "planHash">;
+
+/** Calls that a person allowed, and that have not begun. */
+function approvedCalls({ phase }: RunState): readonly ApprovedCall[] {
+  if (phase.at === "OBSERVE") return phase.waiting.filter(({ hasLapsed }) => !hasLapsed).flatMap(toApprovedCall);
+  if (phase.at !== "VALIDATE_CALLS") return [];
+  return phase.verdicts.flatMap((verdict, index) => {
+    const call = phase.planned?.[index];
+    if (call === undefined || verdict.kind !== "allowed") return [];
+    return toApprovedCall({ ...call, approvalId: verdict.approvalId });
+  });
+}
+
+function toApprovedCall({
+  approvalId,
+  callId,
+  planHash,
+}: Omit<ApprovedCall, "approvalId"> & { readonly approvalId: ApprovalId | null }): readonly ApprovedCall[] {
+  return approvalId === null ? [] : [{ approvalId, callId, planHash }];
 }
 
 /** Nothing here can summarise yet: the machine goes on to wrap up instead. */

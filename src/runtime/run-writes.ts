@@ -4,7 +4,7 @@
  * W1. Lazy by default; a barrier before a tool or a child is started, before a question is asked, after a side effect
  *     reported, and before the end is told. The intent to read something here is written at once, while it is read.
  * W2. In the transaction of an answer: the capabilities it asks for.
- * W3. In the transaction of an intent: the approval it uses up, the child it starts, the reservation of the next inference.
+ * W3. In the transaction of an intent: the approval it uses up, at the time the machine decided by; the child it starts, the reservation of the next inference.
  * W4. In the transaction of the end: the seal, with what lists show of it, the answer where the session's next run will
  *     look for it, the ledger's entry and the settled money.
  */
@@ -77,7 +77,7 @@ function consequencesOf(desk: WritingDesk, before: RunState, after: RunState, en
     case "EXECUTE": {
       const { approvalId, planHash, child, callId } = entry.decided;
       const consumed: readonly Write[] =
-        approvalId === null ? [] : [{ type: "consume-approval", id: approvalId, planHash }];
+        approvalId === null ? [] : [{ type: "consume-approval", id: approvalId, planHash, atMs: Date.parse(entry.ts) }];
       return child === null ? consumed : [...consumed, ...desk.hands.writesOfChild(callId)];
     }
     case "TERMINATE":

@@ -37,7 +37,8 @@ import { readBodiesOf, restoreRun } from "./run-journal.ts";
 import type { RunObserver } from "./run-observer.ts";
 import type { RunPorts } from "./run-ports.ts";
 import { sealDiverged } from "./seal-diverged.ts";
-import { SpendAccount } from "./spend.ts";
+import { SpendAccount, usedIn } from "./spend.ts";
+import { spendScopes } from "./spend-scopes.ts";
 
 export interface RuntimeSettings {
   /** Runs that may wait for their turn. */
@@ -198,9 +199,9 @@ export function openRuntime(ports: RunPorts, settings: RuntimeSettings): Runtime
     conversation.hear(entries);
     const systemTexts = opening.flatMap(({ role, content }) => (role === "system" ? [content] : []));
     const model = ports.model(run.model);
+    if (model !== null && model.tokens.prepare !== null) await model.tokens.prepare();
     const day = timestampOf(clock.nowMs()).slice(0, 10);
-    const usedBefore = { microusd: state.budget.spendMicrousd, tokens: state.budget.tokens };
-    const account = new SpendAccount(run, model, ports.purses.scopesFor(run.agentId, run.model, day), usedBefore);
+    const account = new SpendAccount(run, model, await spendScopes(ports, run, state.contract, day), usedIn(entries));
     const observer = observe(run);
     const guard = ports.guardFor(systemTexts);
     const parts = { ports, run, shelf, conversation, account, authority, approvals, guard, model, observer };

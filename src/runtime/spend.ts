@@ -6,13 +6,33 @@
  * P2. A reservation nobody settled (a crash) stays spent: whoever takes the run up again reserves anew, under an epoch
  *     of its own. An inference that was cut off is settled in full: the answer may have been paid for.
  * P3. Without limits nothing is reserved; what was used is still counted when the run ends.
+ * P4. Under a limit in dollars a model without a price is not asked, unless its owner calls it free.
  */
+import { type Entry, eventsOf } from "../kernel/journal/entry.ts";
 import type { ConfiguredModel, ModelUsage } from "./ports/model-backend.ts";
 import type { SpendAmount, SpendScope, StoredRun, Write } from "./ports/store.ts";
 
+export interface Spender {
+  readonly agentId: string;
+  readonly model: string;
+  /** The job it is done for; null when a person asked. */
+  readonly jobId: string | null;
+}
+
 export interface Purses {
-  /** What spending of this agent with this model counts against on a UTC day. */
-  scopesFor(agentId: string, model: string, day: string): readonly SpendScope[];
+  /** What spending counts against on a UTC day. */
+  scopesFor(spender: Spender, day: string): readonly SpendScope[];
+}
+
+/** What a run itself has used so far; what its children have is on their own account. */
+export function usedIn(entries: readonly Entry[]): SpendAmount {
+  const used = { microusd: 0, tokens: 0 };
+  for (const event of entries.flatMap(eventsOf)) {
+    if (!("usage" in event)) continue;
+    used.microusd += event.usage.costMicrousd;
+    used.tokens += event.usage.inputTokens + event.usage.outputTokens;
+  }
+  return used;
 }
 
 export function costOf({ price }: Pick<ConfiguredModel, "price">, usage: ModelUsage): number {
@@ -26,6 +46,8 @@ export class SpendAccount {
   readonly #model: ConfiguredModel | null;
   readonly #scopes: readonly SpendScope[];
   readonly #isLimited: boolean;
+  /** Limited in dollars, and nobody says what an inference costs. */
+  readonly isUnpayable: boolean;
   /** What is known to be reserved. After a run parked it is asked for again, and found. */
   readonly #granted = new Set<number>();
   #used: SpendAmount;
@@ -41,6 +63,8 @@ export class SpendAccount {
     this.#model = model;
     this.#scopes = scopes;
     this.#isLimited = scopes.some(({ limitMicrousd, limitTokens }) => limitMicrousd !== null || limitTokens !== null);
+    const isPriced = model === null || model.price !== null || model.isFree;
+    this.isUnpayable = !isPriced && scopes.some(({ limitMicrousd }) => limitMicrousd !== null);
   }
 
   /** May this attempt go on the wire as things stand? */

@@ -73,7 +73,7 @@ async function spoil({ store }: Trial, runId: RunId): Promise<void> {
 describe("a list of runs", () => {
   verifies(
     "O-5.3",
-    "shows each as its record does, without the trace, and reads no journal that has ended",
+    "shows each as its record does, without trace and receipt, and reads no journal that has ended",
     async () => {
       const { watched, reads } = watchReads(store());
       const trial = openTrial({ store: watched, model, world: worldWithoutPaper() });
@@ -102,8 +102,9 @@ describe("a list of runs", () => {
       expect(reads.filter(({ runId }) => runId !== waiting)).toEqual([{ runId: failing, limit: 1 }]);
       expect(runs.map(({ id }) => id)).toEqual([waiting, cancelled, failing, look, chat]);
       for (const row of runs) {
-        const record = await assistant.run(row.id as RunId);
+        const { receipt, ...record } = (await assistant.run(row.id as RunId)) ?? {};
         expect(row).toEqual({ ...record, trace: { tool_execution_results: [] } });
+        expect(receipt !== undefined).toBe(row.outcome !== null);
       }
       expect(runs.map(({ tool_calls, output }) => [tool_calls, output.slice(0, 9)])).toEqual([
         [0, ""],

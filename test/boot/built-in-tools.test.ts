@@ -1,12 +1,15 @@
 /** The tools as boot makes them: each on the real system, together in one workspace. */
-import { chmod, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+
+import { chmod, mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { STAND_IN } from "../../src/adapters/sandbox-bwrap/workspace-user.ts";
 import { createToolbox } from "../../src/adapters/tools/create-toolbox.ts";
 import { describeBuiltInTools, openBuiltInTools } from "../../src/boot/built-in-tools.ts";
 import { DEFAULT_CONFIG } from "../../src/boot/config/default-config.ts";
 import { openHome } from "../../src/boot/home.ts";
 import { systemClock } from "../../src/boot/system-clock.ts";
+import { USER_LABELS } from "../../src/kernel/vocabulary/labels.ts";
 import { parseToolResponse } from "../../src/kernel/vocabulary/tool-envelope.ts";
 import type { Arguments } from "../../src/runtime/ports/toolbox.ts";
 import { answering, serve } from "../adapters/tools/http/gated-calls.ts";
@@ -35,7 +38,14 @@ async function toolboxFor(tools: ToolsConfig = {}) {
     const context = { requestId: "req_1", runId: "run_1", agentId: "main", timeoutMs, idempotencyKey: null };
     const signal = AbortSignal.timeout(timeoutMs);
     const answer = parseToolResponse(
-      await toolbox.run(planned, { ...context, isRepeat: false, mayAct: true, signal, onOutput: null }),
+      await toolbox.run(planned, {
+        ...context,
+        isRepeat: false,
+        mayAct: true,
+        seen: USER_LABELS,
+        signal,
+        onOutput: null,
+      }),
     );
     expect(defects).toEqual([]);
     return answer.ok ? answer.response : answer;
@@ -76,6 +86,21 @@ test("describing and opening them makes nothing in the home but the workspace", 
   expect((await readdir(home.directory)).toSorted()).toEqual(["agents", "keys", "logs", "workspace"]);
   expect(await readdir(home.workspace)).toEqual([]);
 });
+
+test.runIf(process.getuid?.() === 0)(
+  "as root, the home's own workspace is the commands' while it is empty",
+  async () => {
+    const { home } = await toolboxFor();
+    expect(await stat(home.workspace)).toMatchObject(STAND_IN);
+    const settings = await settingsFor();
+    await writeFile(join(settings.home.workspace, "a.txt"), "a");
+    await openBuiltInTools(settings);
+    expect((await stat(settings.home.workspace)).uid).toBe(0);
+    const named = join(home.directory, "named");
+    await openBuiltInTools(await settingsFor({ workspace: named }));
+    expect((await stat(named)).uid).toBe(0);
+  },
+);
 
 describe("one workspace for all of them", () => {
   test("commands read what the file tools wrote, and the file tools what commands made", async () => {

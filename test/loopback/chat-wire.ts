@@ -10,6 +10,8 @@ export interface ScriptedCall {
 
 export interface ChatScript {
   readonly text?: string;
+  /** What the model thinks first. */
+  readonly reasoning?: string;
   readonly calls?: readonly ScriptedCall[];
   /** As fits the answer unless given; null says none. */
   readonly finishReason?: string | null;
@@ -36,9 +38,10 @@ export interface Dialect {
 const USAGE = { prompt_tokens: 12, completion_tokens: 7, total_tokens: 19 };
 
 export function encodeDocument(script: ChatScript): string {
-  const { text = "", calls = [], model = "scripted-1", usage = USAGE } = script;
+  const { text = "", reasoning = "", calls = [], model = "scripted-1", usage = USAGE } = script;
   const message = {
     role: "assistant",
+    ...(reasoning === "" ? null : { reasoning_content: reasoning }),
     content: text === "" && calls.length > 0 ? null : text,
     ...(calls.length === 0 ? null : { tool_calls: calls.map(wholeCall) }),
   };
@@ -54,7 +57,7 @@ export function encodeDocument(script: ChatScript): string {
 
 /** One text an event, with everything that ends it. */
 export function encodeEvents(script: ChatScript): readonly string[] {
-  const { text = "", calls = [], model = "scripted-1", usage = USAGE, dialect = {} } = script;
+  const { text = "", reasoning = "", calls = [], model = "scripted-1", usage = USAGE, dialect = {} } = script;
   const { newline = "\n", hasComments = false, usageIn = "own-event", saysDone = true } = dialect;
   const chunk = (choices: readonly object[], more: object = {}) => {
     return JSON.stringify({ id: "chatcmpl-1", object: "chat.completion.chunk", created: 0, model, choices, ...more });
@@ -63,6 +66,7 @@ export function encodeEvents(script: ChatScript): readonly string[] {
   const atEnd = usage !== null && usageIn === "last-event" ? { usage } : {};
   const payloads = [
     delta({ role: "assistant", content: "" }),
+    ...cut(reasoning, dialect).map((piece) => delta({ reasoning_content: piece })),
     ...cut(text, dialect).map((content) => delta({ content })),
     ...calls.flatMap((call, index) =>
       callDeltas(call, index, dialect).map((fields) => delta({ tool_calls: [fields] })),

@@ -35,6 +35,8 @@ describe("dist/", () => {
       "shell-exec",
       "create-bwrap-sandbox",
       "search-worker",
+      "o200k_base",
+      "cl100k_base",
     ]) {
       expect(files.filter(isCalled(name)), name).toHaveLength(1);
       expect([...loaded].filter(isCalled(name)), name).toEqual([]);

@@ -37,6 +37,18 @@ for (const { version, outcome, length } of GOLDEN) {
   );
 }
 
+verifies(
+  ["M-P5.4", "T-3a"],
+  "a routed contract is the contract it was sealed as, and another one without its routing",
+  () => {
+    const document = JSON.parse(read("contract-2.2-routed.json"));
+    const opened = openContract(document);
+    expect(opened.ok && opened.contract.routing).toMatchObject({ task: "orchestration", tier: "mid" });
+    const { routing: _, ...named } = document;
+    expect(openContract(named)).toEqual({ ok: false, problem: "contract_hash does not match the terms" });
+  },
+);
+
 verifies("X-3", "the golden bundle verifies offline, and not with a byte changed", () => {
   const text = read("bundle-2.2.json");
   expect(verifyBundle(text, { verifySignature })).toMatchObject({ ok: true, outcome: "COMPLETED_WITH_TOOLS" });

@@ -70,7 +70,13 @@ async function stage() {
   const open = ({ path = SEARCH_PATH, policy = ASKING, ...also }: Life = {}): Trial => {
     const tools = [
       ...fsTools(workspace, { annex: join(base, "annex"), clock: systemClock }),
-      ...shellTools({ workspace, sandbox, allow: ["git", "ls", "touch"], searchPath: path }),
+      ...shellTools({
+        workspace,
+        sandbox,
+        annex: join(base, "annex"),
+        allow: ["git", "ls", "touch"],
+        searchPath: path,
+      }),
     ];
     const toolbox = createToolbox(tools, {
       clock: systemClock,

@@ -172,6 +172,50 @@ describe("an approval", () => {
     await next.stop();
   });
 
+  verifies("X-12", "that was allowed lapses with its deadline, while no process runs", async () => {
+    const clock = manualClock(Date.now());
+    const { trial, world } = trialWith({ clock });
+    const runId = await trial.submit("open it");
+    const card = await trial.nextCard();
+    await trial.stop();
+    const second = trialWith({ clock, world }).trial;
+    expect(await decide(second.runtime.approvals, card, "allow")).toMatchObject({ ok: true });
+    await second.stop();
+    clock.pass(APPROVAL_TIMEOUT_MS);
+    const third = trialWith({ clock, world }).trial;
+    await third.runtime.recover();
+    await third.ended(runId);
+    expect(world.performed).toEqual([]);
+    expect(await resultsOf(third, runId)).toMatchObject([{ error: "policy.denied: denied: nobody answered in time" }]);
+    await third.stop();
+  });
+
+  verifies("X-12", "lapses with its deadline while its call waits for another one", async () => {
+    const clock = manualClock(Date.now());
+    let leapMs = 0;
+    const leaping = { ...clock, nowMs: () => clock.nowMs() + leapMs };
+    const world = outsideWorld();
+    world.conduct = () => {
+      leapMs = APPROVAL_TIMEOUT_MS;
+      return "opened";
+    };
+    const door = (id: string) => ({ id, tool: "door.open", args: { thing: id } });
+    const model = scriptedModel(inTurns(calls([door("call_1"), door("call_2")]), says("went on")));
+    const { trial } = trialWith({ clock: leaping, world, model });
+    const runId = await trial.submit("open both");
+    for (const card of [await trial.nextCard(), await trial.nextCard()]) {
+      expect(await decide(trial.runtime.approvals, card, "allow")).toMatchObject({ ok: true });
+    }
+    expect((await trial.ended(runId)).outcome).toBe("COMPLETED_WITH_TOOLS");
+    expect(world.performed.map(({ args }) => args)).toEqual([{ thing: "call_1" }]);
+    expect((await resultsOf(trial, runId)).map(({ error }) => error)).toEqual([
+      "",
+      "policy.denied: The call was not performed: its approval expired before its turn came.",
+    ]);
+    expect([trial.storeFailures, trial.runtime.isIntact]).toEqual([[], true]);
+    await trial.stop();
+  });
+
   verifies("X-12", "for a plan that has changed since covers nothing", async () => {
     const { trial, world } = trialWith();
     const runId = await trial.submit("open it");
@@ -262,6 +306,22 @@ describe("what an approver is told", () => {
       "Untrusted text in its context: none",
       'door.open {"thing":"front"}',
     ]);
+    await decide(trial.runtime.approvals, card, "deny");
+    await trial.ended(runId);
+    await trial.stop();
+  });
+
+  test("no secret that the world put into the plan, neither in the question nor in what is kept of it", async () => {
+    const key = `sk-proj-${"Ab1".repeat(16)}`;
+    const world = outsideWorld();
+    world.shown = (tool) => `${tool} with ${key}`;
+    const { trial } = trialWith({ world });
+    const runId = await trial.submit("open it");
+    const card = await trial.nextCard();
+    expect(card.shown).toContain("door.open with [REDACTED");
+    expect(card.shown).not.toContain(key);
+    const [pending] = await trial.runtime.approvals.pending(PAGE);
+    expect(pending?.shown).toBe(card.shown);
     await decide(trial.runtime.approvals, card, "deny");
     await trial.ended(runId);
     await trial.stop();

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { childRunId } from "../../src/kernel/contract/child-contract.ts";
 import type { RunId } from "../../src/kernel/vocabulary/identifiers.ts";
 import { contractOf } from "../../src/runtime/run-journal.ts";
+import { verifies } from "../requirements.ts";
 import { auditTrial } from "./trial/audit-trial.ts";
 import { openTrial, storeOfFile } from "./trial/open-trial.ts";
 import { outsideWorld } from "./trial/outside-world.ts";
@@ -52,6 +53,36 @@ describe("a delegated run", () => {
     await trial.stop();
     await auditTrial(trial);
   });
+
+  verifies(
+    "T-3a",
+    "works with the model that the router chose for it, and its contract and journal say why",
+    async () => {
+      const model = family(["task"], () => says("never asked"));
+      const cheapModel = scriptedModel(() => says("by the cheap one"), {
+        ref: "cheap:model",
+        contextWindow: 9_000,
+        maxOutputTokens: 300,
+      });
+      const trial = openTrial({ store: store(), model, cheapModel, world: outsideWorld() });
+      const runId = await trial.submit("parent");
+      await trial.ended(runId);
+      const child = await trial.store.findRun(childOf(runId));
+      expect(child).toMatchObject({ outcome: "COMPLETED_CHAT_ONLY", model: "cheap:model" });
+      expect(cheapModel.requests.map(({ request }) => askedFor(request))).toEqual(["task"]);
+      expect(model.requests.map(({ request }) => askedFor(request))).not.toContain("task");
+      const routing = { task: "subagent", tier: "cheap", reason: "cheap:model is cheap" };
+      const contract = JSON.parse(child?.contract ?? "{}");
+      expect(contract).toMatchObject({ model: "cheap:model", routing, max_output_tokens: 300 });
+      expect(contract.context_budget.context_window).toBe(9_000);
+      const [created] = await trial.entries(childOf(runId));
+      expect(created?.kind === "run.created" && created.decided.heard).toMatchObject([{ routing }, {}]);
+      // The parent was given its model by name.
+      expect(JSON.parse((await trial.store.findRun(runId))?.contract ?? "{}")).not.toHaveProperty("routing");
+      await trial.stop();
+      await auditTrial(trial);
+    },
+  );
 
   test("that fails is a failed result for its parent", async () => {
     const model = family(["task"], () => calls([{ id: "call_1", tool: "look.at", args: { thing: "same" } }]));

@@ -7,7 +7,7 @@ import { costOf, SpendAccount } from "../../src/runtime/spend.ts";
 import { verifies } from "../requirements.ts";
 import { openTrial, storeOfFile, type Trial } from "./trial/open-trial.ts";
 import { outsideWorld } from "./trial/outside-world.ts";
-import { askedFor, calls, inTurns, says, scriptedModel } from "./trial/scripted-model.ts";
+import { askedFor, calls, fault, inTurns, type ModelScript, says, scriptedModel } from "./trial/scripted-model.ts";
 
 const store = storeOfFile();
 const DAY = "2026-01-01";
@@ -179,6 +179,84 @@ describe("spending limits", () => {
     await trial.ended(await trial.submit("spend"));
     expect(await spent()).toMatchObject({ microusd: 120, tokens: 100 });
     await trial.stop();
+  });
+});
+
+describe("a run's own limit", () => {
+  const PRICED = { price: PRICE, isFree: false };
+
+  verifies("X-6", "is reserved before the network too: what it does not cover is never sent", async () => {
+    // One inference is about 2000 tokens in and 500 out: 3000; it turns out to cost 60.
+    const model = scriptedModel(inTurns(look, says("done")), PRICED);
+    const trial = openTrial({ store: store(), model, world: outsideWorld() });
+    const small = await trial.ended(await trial.submit("spend", { contract: { ...contract, maxSpendMicrousd: 900 } }));
+    expect([small.outcome, small.reason]).toEqual(["FAILED_BUDGET_EXHAUSTED", "budget.spend"]);
+    expect(model.requests).toEqual([]);
+    const large = await trial.ended(
+      await trial.submit("spend", { contract: { ...contract, maxSpendMicrousd: 90_000 } }),
+    );
+    expect(large.outcome).toBe("COMPLETED_WITH_TOOLS");
+    await trial.stop();
+  });
+
+  verifies("X-6", "holds for all that is spent below it, however the family divides it", async () => {
+    // Nobody tells what was used, so every inference costs about what was reserved for it.
+    const quietly = (tool: string, thing: string) => calls([{ id: "call_1", tool, args: { thing } }], "", null);
+    const looks = Array.from({ length: 9 }, (_, index) => quietly("look.at", String(index)));
+    const parent = inTurns(quietly("agent.delegate", "child"), ...looks);
+    const child = inTurns(...looks.slice(0, 2), says("done".repeat(300), null));
+    const script: ModelScript = (request, signal) => (askedFor(request) === "child" ? child : parent)(request, signal);
+    for (let maxSpendMicrousd = 1_000; maxSpendMicrousd <= 9_000; maxSpendMicrousd += 500) {
+      const { purses, spent } = purse({});
+      const trial = openTrial({ store: store(), model: scriptedModel(script, PRICED), world: outsideWorld(), purses });
+      const runId = await trial.submit("spend", { contract: { ...contract, maxSpendMicrousd } });
+      expect((await trial.ended(runId)).outcome).toBe("FAILED_BUDGET_EXHAUSTED");
+      expect((await spent()).microusd).toBeLessThanOrEqual(maxSpendMicrousd);
+      await trial.stop();
+    }
+  });
+
+  verifies("X-6", "needs a price: a model without one is not asked, whoever set the limit", async () => {
+    const model = scriptedModel(() => says("hello"), { price: null, isFree: false });
+    const { purses } = purse({ limitMicrousd: 1_000_000 });
+    const trial = openTrial({ store: store(), model, world: outsideWorld(), purses });
+    const run = await trial.ended(await trial.submit("spend"));
+    expect([run.outcome, run.reason, model.requests.length]).toEqual(["FAILED_BUDGET_EXHAUSTED", "budget.spend", 0]);
+    await expect(trial.submit("spend", { contract: { maxSpendMicrousd: 5 } })).rejects.toThrow("has no price");
+    await trial.stop();
+  });
+});
+
+describe("what was spent", () => {
+  test("is counted once in a family: by whoever spent it", async () => {
+    const { purses, spent } = purse({});
+    const delegate = calls([{ id: "call_1", tool: "agent.delegate", args: { thing: "child" } }]);
+    const model = scriptedModel((request, signal) =>
+      askedFor(request) === "child" ? says("here") : inTurns(delegate, says("done"))(request, signal),
+    );
+    const trial = openTrial({ store: store(), model, world: outsideWorld(), purses });
+    await trial.ended(await trial.submit("spend"));
+    // Two inferences of the parent, which parked between them, and one of its child.
+    expect(await spent()).toMatchObject({ tokens: 150 });
+    await trial.stop();
+  });
+
+  verifies("X-6", "on an answer that broke off counts in full; on one that never began, nothing", async () => {
+    for (const [code, isCharged] of [
+      ["provider.cut-off", true],
+      ["provider.unreadable", true],
+      ["provider.http-400", false],
+      ["provider.unreachable", false],
+    ] as const) {
+      const { purses, spent } = purse({ limitTokens: 1_000_000 });
+      const model = scriptedModel(() => fault(code));
+      const trial = openTrial({ store: store(), model, world: outsideWorld(), purses });
+      const run = await trial.ended(await trial.submit("spend", { contract }));
+      expect(run.reason).toBe("provider.unavailable");
+      const { tokens } = await spent();
+      expect([code, tokens > contract.maxOutputTokens, tokens === 0]).toEqual([code, isCharged, !isCharged]);
+      await trial.stop();
+    }
   });
 });
 

@@ -439,15 +439,16 @@ export function describeStoreContract(name: string, open: () => Promise<OpenedSt
       });
 
       test("are used up once, by the plan they were given for, and only when allowed", async () => {
-        const { id, planHash } = await insertApproval();
-        await expectRefused(barrier({ type: "consume-approval", id, planHash }), "store.conflict");
+        const { id, planHash, expiresAtMs } = await insertApproval();
+        const atMs = expiresAtMs - 1;
+        await expectRefused(barrier({ type: "consume-approval", id, planHash, atMs }), "store.conflict");
         await decide(id, "allowed");
         const otherPlan = hashOf("another plan");
-        await expectRefused(barrier({ type: "consume-approval", id, planHash: otherPlan }), "store.conflict");
-        await barrier({ type: "consume-approval", id, planHash });
+        await expectRefused(barrier({ type: "consume-approval", id, planHash: otherPlan, atMs }), "store.conflict");
+        await barrier({ type: "consume-approval", id, planHash, atMs });
         expect((await store.findApproval(id))?.state).toBe("consumed");
-        await barrier({ type: "consume-approval", id, planHash });
-        await expectRefused(barrier({ type: "consume-approval", id, planHash: otherPlan }), "store.conflict");
+        await barrier({ type: "consume-approval", id, planHash, atMs });
+        await expectRefused(barrier({ type: "consume-approval", id, planHash: otherPlan, atMs }), "store.conflict");
         await expectRefused(decide(id, "denied"), "store.conflict");
       });
 
@@ -455,8 +456,21 @@ export function describeStoreContract(name: string, open: () => Promise<OpenedSt
         for (const state of ["denied", "expired"] as const) {
           const { id, planHash } = await insertApproval();
           await decide(id, state);
-          await expectRefused(barrier({ type: "consume-approval", id, planHash }), "store.conflict");
+          await expectRefused(barrier({ type: "consume-approval", id, planHash, atMs: 6 }), "store.conflict");
         }
+      });
+
+      test("one that was allowed is of no use from its deadline on; what was used in time stays used", async () => {
+        const [late, used] = [await insertApproval(), await insertApproval()];
+        const consume = ({ id, planHash }: typeof late, atMs: number) =>
+          barrier({ type: "consume-approval", id, planHash, atMs });
+        await decide(late.id, "allowed");
+        await decide(used.id, "allowed");
+        await expectRefused(consume(late, late.expiresAtMs), "store.conflict");
+        expect((await store.findApproval(late.id))?.state).toBe("allowed");
+        await consume(used, used.expiresAtMs - 1);
+        await consume(used, used.expiresAtMs);
+        expect((await store.findApproval(used.id))?.state).toBe("consumed");
       });
 
       test("the pending ones of a run expire with it, and no others; the ledger has nothing to say about that", async () => {
@@ -891,7 +905,7 @@ function faultyWrite(fault: Fault, taken: RunId, sessionId: ReturnType<typeof as
     case "decided twice":
       return { type: "decide-approval", id: asApprovalId("apr_none"), state: "denied", by: "anna", atMs: 1 };
     case "not consumable":
-      return { type: "consume-approval", id: asApprovalId("apr_none"), planHash: hashOf("plan") };
+      return { type: "consume-approval", id: asApprovalId("apr_none"), planHash: hashOf("plan"), atMs: 1 };
   }
 }
 

@@ -6,15 +6,18 @@
  */
 import type { Clock } from "../../runtime/ports/clock.ts";
 import type { ConfiguredModel, ModelBackend, ModelPrice } from "../../runtime/ports/model-backend.ts";
+import { anthropicMessages } from "./anthropic-messages/anthropic-messages.ts";
+import { mayForceTools } from "./anthropic-messages/may-force-tools.ts";
 import { builtinDemo, DEMO_MODEL } from "./builtin-demo/builtin-demo.ts";
 import { openaiChat } from "./openai-chat/openai-chat.ts";
 import { PROFILES, type ProfileId } from "./profile.ts";
+import { tokenCounterFor } from "./token-counter.ts";
 
 export interface ModelSettings {
   /** `provider:model`, split at the first colon. */
   readonly ref: string;
-  readonly kind: "openai_compatible" | "builtin";
-  /** Of an OpenAI-compatible server, up to and without `/chat/completions`. */
+  readonly kind: "openai_compatible" | "anthropic" | "builtin";
+  /** Of an OpenAI-compatible server, up to and without `/chat/completions`; of Anthropic's API, without `/v1/messages`. */
   readonly baseUrl: string | null;
   /** The provider's own name for it. */
   readonly model: string;
@@ -42,10 +45,13 @@ export class ModelConfigError extends Error {
 
 export function configureModel(settings: ModelSettings): ConfiguredModel {
   const { ref, model, contextWindow, maxOutputTokens, price, isFree } = settings;
-  const { rewrite: _, ...profile } = PROFILES[settings.kind === "builtin" ? "native-tools" : settings.profile];
+  const { rewrite: _, ...held } = PROFILES[settings.kind === "builtin" ? "native-tools" : settings.profile];
+  const holdsRequired = held.holdsRequired && (settings.kind !== "anthropic" || mayForceTools(model));
+  const profile = { ...held, holdsRequired };
   const provider = ref.slice(0, Math.max(ref.indexOf(":"), 0));
   const backend = settings.kind === "builtin" ? builtinOf(model) : serverOf(settings);
-  return { ref, provider, model, backend, profile, contextWindow, maxOutputTokens, price, isFree };
+  const tokens = tokenCounterFor(model);
+  return { ref, provider, model, backend, profile, tokens, contextWindow, maxOutputTokens, price, isFree };
 }
 
 function builtinOf(model: string): ModelBackend {
@@ -53,12 +59,13 @@ function builtinOf(model: string): ModelBackend {
   throw new ModelConfigError("model.unknown-builtin", `The built-in provider has one model, builtin:${DEMO_MODEL}.`);
 }
 
-function serverOf({ ref, baseUrl, apiKey, profile, clock }: ModelSettings): ModelBackend {
+function serverOf({ ref, kind, baseUrl, apiKey, profile, clock }: ModelSettings): ModelBackend {
   const url = URL.parse(baseUrl ?? "");
   if (url === null || !["http:", "https:"].includes(url.protocol) || url.username !== "" || url.search !== "") {
     const message = `The baseUrl of ${ref} must be an http or https address without a password or a query.`;
     throw new ModelConfigError("model.invalid-base-url", message);
   }
   const readKey = typeof apiKey === "function" ? apiKey : () => apiKey;
-  return openaiChat({ baseUrl: url, apiKey: readKey, profile: PROFILES[profile], clock });
+  const server = { baseUrl: url, apiKey: readKey, profile: PROFILES[profile], clock };
+  return kind === "anthropic" ? anthropicMessages(server) : openaiChat(server);
 }

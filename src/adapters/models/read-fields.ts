@@ -1,9 +1,18 @@
-/** Looks at parsed JSON from outside: what is not of the form asked for reads as nothing. */
+/** Looks at JSON from outside: what is not of the form asked for reads as nothing. */
 
 export function fieldsOf(value: unknown): Record<string, unknown> | null {
   return typeof value === "object" && value !== null && !Array.isArray(value)
     ? (value as Record<string, unknown>)
     : null;
+}
+
+/** The object that a text is the JSON of. */
+export function parseFields(text: string): Record<string, unknown> | null {
+  try {
+    return fieldsOf(JSON.parse(text));
+  } catch {
+    return null;
+  }
 }
 
 export function entriesOf(value: unknown): readonly unknown[] {

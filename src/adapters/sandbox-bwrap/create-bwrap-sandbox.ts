@@ -3,9 +3,12 @@
  *
  * B1. Root is never who a command runs as (A4, U1).
  * B2. What cannot be contained is not run: without the launcher's mark there was no command, and no result of one (L3).
- * B3. The properties are tried when somebody asks for the first time, once. Nothing is done when it is only created.
+ * B3. A pinned file is mounted by its path, and bubblewrap follows links there, even to where the host still is while the
+ *     sandbox is made: a link on that path is refused. That none appears meanwhile is for the caller to see to.
+ * B4. The properties are tried when somebody asks for the first time, once. Nothing is done when it is only created.
  */
-import { closeSync, constants, fstatSync, openSync } from "node:fs";
+import { closeSync, constants, fstatSync, lstatSync, openSync } from "node:fs";
+import { isAbsolute, join, relative, sep } from "node:path";
 import type { Clock } from "../../runtime/ports/clock.ts";
 import type { Sandbox, SandboxCommand, SandboxWatcher } from "../../runtime/ports/sandbox.ts";
 import { asSomebodyElse, bwrapArguments, type ContainedCommand, type Identity } from "./bwrap-arguments.ts";
@@ -52,6 +55,7 @@ export function createBwrapSandbox({ clock, bwrapPath, architecture, standIn }: 
   const contain = async (command: SandboxCommand, watcher: SandboxWatcher, limits: SandboxLimits): Promise<Ended> => {
     const { system, filter, strayFds, nothingFd } = prepare();
     watcher.signal.throwIfAborted();
+    for (const { path } of command.pinned) refuseLinks(command.workspace.root, path);
     const contained: ContainedCommand = { ...command, cwdPath: command.cwd.path, limits };
     const { words, inputs } = bwrapArguments(contained, system, filter);
     const user = standIn === null ? null : workspaceUser(command.workspace, standIn);
@@ -108,6 +112,18 @@ async function whileHeld<Result>(
   } finally {
     closeSync(fd);
   }
+}
+
+function refuseLinks(root: string, path: string): void {
+  const names = relative(root, path).split(sep);
+  if (names.includes("..") || isAbsolute(names.join(sep))) throw movedAway(path);
+  names.reduce((parent, name, index) => {
+    const place = join(parent, name);
+    const stats = lstatSync(place, { throwIfNoEntry: false });
+    const isRight = index === names.length - 1 ? stats?.isFile() : stats?.isDirectory();
+    if (isRight !== true) throw movedAway(place);
+    return place;
+  }, root);
 }
 
 function openPlanned(path: string): number {

@@ -7,8 +7,14 @@ const NEEDED = "It takes bubblewrap 0.8 or newer, and a kernel that lets unprivi
 const MOST_CHARACTERS = 300;
 
 export function movedAway(path: string, cause?: unknown): SandboxError {
-  const message = `The directory ${JSON.stringify(path)} is not the one that was planned for. Plan the command again.`;
+  const message = `What is at ${JSON.stringify(path)} is not what was planned for. Plan the command again.`;
   return new SandboxError("sandbox.moved", message, { cause });
+}
+
+/** As root, which commands never are. */
+export function closedToOthers(path: string): SandboxError {
+  const message = `The workspace ${JSON.stringify(path)} is root's and closed to others, and no command runs as root. Give it to another user (chown), or let others read it (chmod o+rx).`;
+  return new SandboxError("sandbox.unavailable", message);
 }
 
 /** Bubblewrap or the launcher gave up: what they said is theirs, for nothing else has run. */

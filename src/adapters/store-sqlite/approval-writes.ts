@@ -2,8 +2,8 @@
  * Writes about approvals (X-12).
  *
  * A1. An approval is decided once, while it is pending.
- * A2. One that was allowed is used up once, by the plan it was given for. Its own call may ask for it again: a commit
- *     that was repeated is no second use.
+ * A2. One that was allowed is used up once, by the plan it was given for, before its time is over. Its own call may ask
+ *     for it again: a commit that was repeated is no second use.
  */
 import { StoreError } from "../../runtime/ports/store.ts";
 import type { Prepare } from "./connection.ts";
@@ -19,7 +19,8 @@ const DECIDE = `
   UPDATE approvals SET state = ?, decided_by = ?, decided_at_ms = ? WHERE id = ? AND state = 'pending'`;
 const EXPIRE = `
   UPDATE approvals SET state = 'expired', decided_by = 'system', decided_at_ms = ? WHERE run = ? AND state = 'pending'`;
-const CONSUME = "UPDATE approvals SET state = 'consumed' WHERE id = ? AND plan_hash = ? AND state = 'allowed'";
+const CONSUME = `
+  UPDATE approvals SET state = 'consumed' WHERE id = ? AND plan_hash = ? AND state = 'allowed' AND ? < expires_at_ms`;
 
 export function insertApproval(prepare: Prepare, heads: RunHeads, { approval }: WriteOf<"insert-approval">): void {
   const { run } = heads.get(approval.runId);
@@ -55,8 +56,8 @@ export function expireApprovals(prepare: Prepare, run: number, atMs: number): vo
   prepare(EXPIRE).run(atMs, run);
 }
 
-export function consumeApproval(prepare: Prepare, { id, planHash }: WriteOf<"consume-approval">): void {
-  const { changes } = prepare(CONSUME).run(id, toBytes(planHash));
+export function consumeApproval(prepare: Prepare, { id, planHash, atMs }: WriteOf<"consume-approval">): void {
+  const { changes } = prepare(CONSUME).run(id, toBytes(planHash), atMs);
   if (changes > 0) return;
   const row = prepare("SELECT state, plan_hash FROM approvals WHERE id = ?").get(id);
   const isRepeat = row?.["state"] === "consumed" && toHex(row["plan_hash"] as Uint8Array) === planHash;

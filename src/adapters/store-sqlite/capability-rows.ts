@@ -2,8 +2,8 @@
  * Capabilities as they lie in the database: a row says which entry of the ledger speaks last about a capability of a
  * session, and that entry says everything else.
  *
- * C1. A row counts only with its entry: of the same session and capability, saying the same, unchanged since it was
- *     written. Whoever edits the table alone has granted nothing.
+ * C1. A row counts only with its entry: the last one about this session and capability, saying the same, unchanged since
+ *     it was written. Whoever edits the table alone has granted nothing, nor taken back what revoked it.
  */
 import { isIntact, type LedgerEntry, type LedgerEntryOf } from "../../kernel/journal/ledger.ts";
 import type { Capability } from "../../kernel/vocabulary/capability.ts";
@@ -12,9 +12,15 @@ import { fromWire } from "../../kernel/vocabulary/spelling.ts";
 import type { CapabilityDecisionKind, CapabilityState, StoredCapability } from "../../runtime/ports/store.ts";
 import type { Prepare } from "./connection.ts";
 
-const SELECT = `
-  SELECT c.capability, c.state, l.line FROM capabilities c
-  JOIN sessions s ON s.position = c.session LEFT JOIN ledger l ON l.seq = c.ledger_seq
+/** In the words of the index `capability_ledger`, which knows no affinities (hence `+`): no other words would use it. */
+const LAST_SAID = `
+  SELECT seq FROM ledger
+  WHERE instr(line, '"kind":"capability.') > 0 AND json_valid(line)
+    AND line ->> '$.data.session_id' = +s.id AND line ->> '$.data.capability' = +c.capability
+  ORDER BY seq DESC LIMIT 1`;
+export const SELECT_CAPABILITIES = `
+  SELECT c.capability, c.state, c.ledger_seq = l.seq AS is_last, l.line FROM capabilities c
+  JOIN sessions s ON s.position = c.session LEFT JOIN ledger l ON l.seq = (${LAST_SAID})
   WHERE s.id = ?`;
 
 type CapabilityKind = "capability.requested" | CapabilityDecisionKind;
@@ -28,7 +34,7 @@ export const STATE_OF_KIND: Readonly<Record<CapabilityKind, Exclude<CapabilitySt
 };
 
 export function capabilitiesOf(prepare: Prepare, sessionId: SessionId): readonly StoredCapability[] {
-  const rows = prepare(`${SELECT} ORDER BY c.capability`).all(sessionId);
+  const rows = prepare(`${SELECT_CAPABILITIES} ORDER BY c.capability`).all(sessionId);
   return rows.map((row) => toStoredCapability(sessionId, row));
 }
 
@@ -37,7 +43,7 @@ export function findCapability(
   sessionId: SessionId,
   capability: Capability,
 ): StoredCapability | null {
-  const row = prepare(`${SELECT} AND c.capability = ?`).get(sessionId, capability);
+  const row = prepare(`${SELECT_CAPABILITIES} AND c.capability = ?`).get(sessionId, capability);
   return row === undefined ? null : toStoredCapability(sessionId, row);
 }
 
@@ -46,6 +52,7 @@ function toStoredCapability(sessionId: SessionId, row: Readonly<Record<string, u
   const entry = readEntry(row["line"]);
   const isBacked =
     entry !== null &&
+    row["is_last"] === 1 &&
     STATE_OF_KIND[entry.kind] === row["state"] &&
     entry.data.sessionId === sessionId &&
     entry.data.capability === capability;

@@ -94,6 +94,11 @@ const MIGRATIONS: readonly string[] = [
   CREATE TABLE send_slots (id BLOB PRIMARY KEY, at_ms INTEGER NOT NULL) STRICT, WITHOUT ROWID;
   CREATE INDEX send_slots_by_time ON send_slots (at_ms);
   `,
+  // What was said last about a capability is found without reading the ledger, which grows with every run.
+  `
+  CREATE INDEX capability_ledger ON ledger (line ->> '$.data.session_id', line ->> '$.data.capability')
+    WHERE instr(line, '"kind":"capability.') > 0 AND json_valid(line);
+  `,
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.length;

@@ -16,7 +16,7 @@ import type { LifecycleEvent } from "../../kernel/journal/views/lifecycle-events
 import type { RunRecord } from "../../kernel/journal/views/run-record.ts";
 import { adviceOn } from "../../kernel/vocabulary/failures.ts";
 import type { ApprovalCard } from "../../runtime/ports/approver.ts";
-import { formatBytes, formatDuration, plural } from "./quantities.ts";
+import { formatBytes, formatDuration, formatUsd, plural } from "./quantities.ts";
 import type { Style } from "./style.ts";
 import { safeText, visibleLine } from "./visible-text.ts";
 
@@ -183,10 +183,15 @@ function outcomeLine(record: RunRecord, style: Style): string {
   const facts = [
     plural(record.tool_calls, "tool call"),
     formatDuration(record.duration_ms),
+    ...spent(record),
     visibleLine(`${record.provider}:${record.model}`),
     visibleLine(record.id),
   ];
   return `${paint(outcome)}${reason} · ${facts.join(" · ")}`;
+}
+
+function spent({ receipt }: RunRecord): readonly string[] {
+  return receipt === undefined ? [] : [plural(receipt.tokens, "token"), formatUsd(receipt.cost_usd)];
 }
 
 /** A pair of surrogates may come in two pieces. */

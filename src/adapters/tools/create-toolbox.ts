@@ -102,7 +102,7 @@ function ordinaryReversal(risk: Planned["risk"], egress: Planned["egress"]): Rev
 
 async function runCall(
   tool: Tool,
-  { args, plan }: Planned,
+  { args, plan, labels }: Planned,
   context: CallContext,
   options: ToolboxOptions,
 ): Promise<ToolResponse> {
@@ -116,7 +116,7 @@ async function runCall(
   });
   try {
     signal.throwIfAborted();
-    const output = await tool.run({ args, plan }, context);
+    const output = await tool.run({ args, plan, labels }, context);
     return { ...finished(), ok: true, output, error: null };
   } catch (thrown) {
     const isStopped = signal.aborted && (thrown === signal.reason || isAbort(thrown));

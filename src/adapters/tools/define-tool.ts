@@ -2,7 +2,8 @@
  * A tool as it is written: what it takes, what it may do to the world, and how one call of it is planned and run.
  *
  * D1. `plan` looks at the world and changes nothing; everything `run` must find unchanged stands in its `plan`.
- * D2. `run` is given validated arguments with defaults filled in, and the plan made of them. It acts on nothing else.
+ * D2. `run` is given validated arguments with defaults filled in, the plan made of them and the labels its answer will
+ *     have. It acts on nothing else.
  * D3. Both fail by throwing a `ToolFailure`. Anything else that is thrown is a defect of the tool.
  * D4. Once an effect has happened the signal is not asked again: what is reported is what happened.
  */
@@ -48,7 +49,11 @@ export interface Tool<Parameters extends TObject = TObject> {
   readonly mayOnlyRead: boolean;
   plan(args: ArgumentsOf<Parameters>): CallOutline | Promise<CallOutline>;
   run(
-    call: { readonly args: ArgumentsOf<Parameters>; readonly plan: Planned["plan"] },
+    call: {
+      readonly args: ArgumentsOf<Parameters>;
+      readonly plan: Planned["plan"];
+      readonly labels: Planned["labels"];
+    },
     context: CallContext,
   ): Promise<JsonValue>;
   /** A short line about a call that succeeded. Both come out of a journal, perhaps cut short: nothing is certain. */

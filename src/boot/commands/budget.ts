@@ -1,60 +1,121 @@
-/** `surety budget`: what was spent on what, and how much of each limit is left. */
-
+/**
+ * `surety budget`: what was spent on what, and how much of each limit is left.
+ *
+ * B1. What is reserved and not settled yet is shown as spent, as it counts.
+ * B2. A limit that was passed, because an answer cost more than was reserved for it, is named: nothing more goes out
+ *     under it.
+ */
+import { formatUsd } from "../../adapters/terminal/quantities.ts";
 import { timestampOf } from "../../runtime/ports/clock.ts";
-import type { SpendTotal } from "../../runtime/ports/store.ts";
+import type { SpendTotal, Store } from "../../runtime/ports/store.ts";
 import { EXIT, usageError } from "../boot-error.ts";
-import type { Action } from "../command.ts";
+import type { Action, CommandContext } from "../command.ts";
 import type { Budgets } from "../config/config.ts";
-import { MICROUSD_PER_USD } from "../configured-purses.ts";
+import { configuredPurses, MICROUSD_PER_USD } from "../configured-purses.ts";
 import { withHome } from "../read-home.ts";
 import { systemClock } from "../system-clock.ts";
+
+const DAY_MS = 86_400_000;
+const MAX_DAYS = 366;
 
 export const budget: Action = {
   summary: "show what was spent today, on what, and what is left",
   arguments: [],
-  options: { day: { type: "string", value: "YYYY-MM-DD", summary: "another day (UTC)" } },
-  examples: ["surety budget", "surety budget --day 2026-02-15 --json"],
+  options: {
+    day: { type: "string", value: "YYYY-MM-DD", summary: "another day (UTC)" },
+    days: { type: "string", value: "N", summary: "so many days up to that one, newest first" },
+  },
+  examples: ["surety budget", "surety budget --days 7", "surety budget --day 2026-02-15 --json"],
   run: (context) =>
-    withHome(context, async ({ store, config }) => {
+    withHome(context, async ({ store, config: { budgets } }) => {
       const { options, output } = context;
       const day = dayOf(options.text("day"));
-      const totals = await store.spendTotals(day);
-      const rows = totals.map((total) => ({ ...total, limits: limitsOf(total.scope, config.budgets) }));
-      const result = {
-        day,
-        spent: rows.map(({ scope, microusd, tokens, limits }) => ({
-          scope,
-          usd: microusd / MICROUSD_PER_USD,
-          tokens,
-          limit_usd: limits.usd ?? null,
-          limit_tokens: limits.tokens ?? null,
-        })),
-      };
-      output.result(result, () => {
-        if (rows.length === 0) output.line(`nothing was spent on ${day}`);
-        else {
-          output.table(
-            ["ON", "USD", "OF", "TOKENS", "OF"],
-            rows.map(({ scope, microusd, tokens, limits }) => [
-              scope,
-              (microusd / MICROUSD_PER_USD).toFixed(6),
-              limits.usd === undefined ? "-" : String(limits.usd),
-              String(tokens),
-              limits.tokens === undefined ? "-" : String(limits.tokens),
-            ]),
-          );
-        }
+      const count = options.integer("days", 1, MAX_DAYS);
+      const spent: DaySpent[] = [];
+      for (const each of daysUpTo(day, count ?? 1)) spent.push(await spentOn(store, each, budgets));
+      const [last] = spent;
+      output.result(count === undefined ? last : { days: spent }, () => {
+        for (const each of spent) printDay(context, each);
       });
       return EXIT.success;
     }),
 };
 
-function limitsOf(
-  scope: SpendTotal["scope"],
-  budgets: Budgets,
-): { usd?: number | undefined; tokens?: number | undefined } {
-  if (scope === "all") return { usd: budgets.perDayUsd, tokens: budgets.perDayTokens };
-  return scope.startsWith("agent:") ? { usd: budgets.perAgentDayUsd } : {};
+interface DaySpent {
+  readonly day: string;
+  readonly spent: readonly {
+    /** `all`, `agent:…`, `job:…` or `model:…`. */
+    readonly scope: string;
+    readonly usd: number;
+    readonly tokens: number;
+    readonly limit_usd: number | null;
+    readonly limit_tokens: number | null;
+    readonly left_usd: number | null;
+    readonly left_tokens: number | null;
+    readonly over: boolean;
+  }[];
+}
+
+async function spentOn(store: Store, day: string, budgets: Budgets): Promise<DaySpent> {
+  const totals = await store.spendTotals(day);
+  return { day, spent: totals.map((total) => rowOf(total, budgets)) };
+}
+
+function rowOf(total: SpendTotal, budgets: Budgets): DaySpent["spent"][number] {
+  const { usd: limitMicrousd, tokens: limitTokens } = limitsOf(total.scope, budgets);
+  return {
+    scope: total.scope,
+    usd: total.microusd / MICROUSD_PER_USD,
+    tokens: total.tokens,
+    limit_usd: limitMicrousd === null ? null : limitMicrousd / MICROUSD_PER_USD,
+    limit_tokens: limitTokens,
+    left_usd: limitMicrousd === null ? null : Math.max(0, limitMicrousd - total.microusd) / MICROUSD_PER_USD,
+    left_tokens: limitTokens === null ? null : Math.max(0, limitTokens - total.tokens),
+    over: isOver(total.microusd, limitMicrousd) || isOver(total.tokens, limitTokens),
+  };
+}
+
+function isOver(spent: number, limit: number | null): boolean {
+  return limit !== null && spent > limit;
+}
+
+/** By the purses themselves, so that what is shown is what is held. */
+function limitsOf(scope: string, budgets: Budgets): { readonly usd: number | null; readonly tokens: number | null } {
+  const [kind = "", ...name] = scope.split(":");
+  const id = name.join(":");
+  const spender = {
+    agentId: kind === "agent" ? id : "",
+    model: kind === "model" ? id : "",
+    jobId: kind === "job" ? id : null,
+  };
+  const purse = configuredPurses(budgets)
+    .scopesFor(spender, "")
+    .find((each) => each.scope === scope);
+  return { usd: purse?.limitMicrousd ?? null, tokens: purse?.limitTokens ?? null };
+}
+
+function printDay({ output }: CommandContext, { day, spent }: DaySpent): void {
+  if (spent.length === 0) {
+    output.line(`nothing was spent on ${day}`);
+    return;
+  }
+  output.line(day);
+  output.table(
+    ["ON", "USD", "OF", "TOKENS", "OF", ""],
+    spent.map((row) => [
+      row.scope,
+      formatUsd(row.usd),
+      row.limit_usd === null ? "-" : formatUsd(row.limit_usd),
+      String(row.tokens),
+      row.limit_tokens === null ? "-" : String(row.limit_tokens),
+      row.over ? "over its limit: stopped" : "",
+    ]),
+  );
+}
+
+function daysUpTo(day: string, count: number): readonly string[] {
+  const lastMs = Date.parse(`${day}T00:00:00Z`);
+  return Array.from({ length: count }, (_, ago) => timestampOf(lastMs - ago * DAY_MS).slice(0, 10));
 }
 
 function dayOf(text: string | undefined): string {

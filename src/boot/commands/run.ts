@@ -4,6 +4,7 @@ import { terminalApprover } from "../../adapters/terminal/terminal-approver.ts";
 import type { Assistant, ContractOverrides, Decision, RunRequest } from "../../assistant/assistant.ts";
 import type { RunRecord } from "../../kernel/journal/views/run-record.ts";
 import { type ApprovalId, asRunId, asSessionId, type RunId } from "../../kernel/vocabulary/identifiers.ts";
+import { AUTO } from "../../runtime/model-router.ts";
 import type { ApprovalCard } from "../../runtime/ports/approver.ts";
 import { BootError, EXIT, usageError } from "../boot-error.ts";
 import { capabilityHints, isCapabilityDenial } from "../capability-hints.ts";
@@ -20,7 +21,7 @@ export const run: Action = {
   arguments: ["MESSAGE"],
   options: {
     agent: { type: "string", value: "A", summary: "the agent that acts (default main)" },
-    model: { type: "string", value: "P:M", summary: "provider:model instead of the configured one" },
+    model: { type: "string", value: "P:M", summary: "provider:model instead of the configured one, or auto" },
     session: { type: "string", value: "S", summary: "go on with this session" },
     require: { type: "string", value: "TOOL", summary: "succeed only if this tool was performed", multiple: true },
     "forbid-tools": { type: "boolean", summary: "no tool may be called" },
@@ -97,7 +98,7 @@ function requestOf(context: CommandContext, approvedTools: readonly string[]): R
 
 function modelOf(ref: string | undefined): string | null {
   if (ref === undefined) return null;
-  if (/^[^:]+:./.test(ref)) return ref;
+  if (ref === AUTO || /^[^:]+:./.test(ref)) return ref;
   throw usageError(`--model ${ref} is not provider:model`, "Write it as --model builtin:demo.");
 }
 
@@ -184,5 +185,6 @@ function exitCodeOf({ status }: RunRecord): number {
 }
 
 function refusal(code: string, message: string): BootError {
-  return new BootError(code, message, "See surety run --help.");
+  // What is wrong with a request says so itself, in one line (P-1.3).
+  return new BootError(code, message, code === "invalid.request" ? "" : "See surety run --help.");
 }

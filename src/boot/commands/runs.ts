@@ -1,15 +1,17 @@
 /** `surety runs ls|show|cancel|export`. */
 import { writeFile } from "node:fs/promises";
 import { whatWentWrong } from "../../adapters/terminal/progress-printer.ts";
+import { formatUsd } from "../../adapters/terminal/quantities.ts";
 import type { RunRecord } from "../../kernel/journal/views/run-record.ts";
+import { canonicalJson } from "../../kernel/vocabulary/canonical-json.ts";
 import { asRunId } from "../../kernel/vocabulary/identifiers.ts";
-import { RUN_STATUSES, type RunStatus } from "../../runtime/ports/store.ts";
+import { RUN_STATUSES, type RunStatus, type StoredRun } from "../../runtime/ports/store.ts";
 import { nobodyToAsk } from "../approvers.ts";
 import { BootError, EXIT, usageError } from "../boot-error.ts";
 import type { Action, Command, CommandContext } from "../command.ts";
 import { findExistingHome } from "../home.ts";
 import { reachAssistant } from "../reach-assistant.ts";
-import { failedCheckOf, findRun, withHome } from "../read-home.ts";
+import { failedCheckOf, findRun, type ReadableHome, withHome } from "../read-home.ts";
 
 const MAX_LIMIT = 500;
 /** A run that is told to stop waits out what it has under way, for seconds. */
@@ -98,8 +100,15 @@ const cancel: Action = {
 const exportRun: Action = {
   summary: "write a signed bundle that anybody can verify",
   arguments: ["RUN"],
-  options: { out: { type: "string", value: "FILE", summary: "write it here instead of to stdout" } },
-  examples: ["surety runs export run_0123 --out run.json", "surety verify run.json"],
+  options: {
+    out: { type: "string", value: "FILE", summary: "write it here instead of to stdout" },
+    receipt: { type: "boolean", summary: "only what it cost and how it ended, signed" },
+  },
+  examples: [
+    "surety runs export run_0123 --out run.json",
+    "surety runs export run_0123 --receipt --out receipt.json",
+    "surety verify run.json",
+  ],
   run: (context) =>
     withHome(context, async (home) => {
       const {
@@ -107,13 +116,13 @@ const exportRun: Action = {
         options,
         output,
       } = context;
-      const bundle = await home.views.bundle(await findRun(home, id));
-      if (!bundle.ok) throw new BootError(bundle.code, bundle.message, "A run can be exported once it has ended.");
+      const run = await findRun(home, id);
+      const text = options.flag("receipt") ? await receiptText(home, run) : await bundleText(home, run);
       const file = options.text("out");
       if (file === undefined) {
-        output.jsonText(bundle.text);
+        output.jsonText(text);
       } else {
-        await writeFile(file, `${bundle.text}\n`, { mode: 0o600 });
+        await writeFile(file, `${text}\n`, { mode: 0o600 });
         output.result({ file }, () => output.line(`wrote ${file}`));
       }
       return EXIT.success;
@@ -122,9 +131,33 @@ const exportRun: Action = {
 
 export const runs: Command = { actions: { ls, show, cancel, export: exportRun } };
 
+const NOT_ENDED = "A run can be exported once it has ended.";
+
+async function bundleText({ views }: ReadableHome, run: StoredRun): Promise<string> {
+  const bundle = await views.bundle(run);
+  if (bundle.ok) return bundle.text;
+  throw new BootError(bundle.code, bundle.message, NOT_ENDED);
+}
+
+async function receiptText({ views }: ReadableHome, run: StoredRun): Promise<string> {
+  const { receipt } = await views.record(run);
+  if (receipt !== undefined) return canonicalJson(receipt);
+  throw new BootError("conflict", "the run is not sealed", NOT_ENDED);
+}
+
 function statusOf(text: string | undefined): RunStatus | undefined {
   if (text === undefined || RUN_STATUSES.some((status) => status === text)) return text as RunStatus | undefined;
   throw usageError(`--status is none of ${RUN_STATUSES.join(", ")}`, "Leave it out to see all runs.");
+}
+
+function spentIn({ receipt }: RunRecord): readonly (readonly [string, string])[] {
+  if (receipt === undefined) return [];
+  const { model_fingerprint: name, tokens, cost_usd: usd, public_key: key } = receipt;
+  return [
+    ["answered", name === "" ? "no answer named its model" : `by ${name}`],
+    ["spent", `${tokens} tokens, ${formatUsd(usd)}`],
+    ["receipt", key === null ? "not signed: the key is missing" : `signed by ${key}`],
+  ];
 }
 
 function printRecord({ output }: CommandContext, record: RunRecord, foundOut: string): void {
@@ -137,6 +170,7 @@ function printRecord({ output }: CommandContext, record: RunRecord, foundOut: st
     ["session", record.session_id],
     ["model", `${record.provider}:${record.model}`],
     ["active", `${record.duration_ms} ms`],
+    ...spentIn(record),
     ["contract", record.contract_hash],
     ["head", record.head_hash],
   ];

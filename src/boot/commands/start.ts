@@ -2,16 +2,18 @@
 import { flushCompileCache } from "node:module";
 import { createGateway, type Listening } from "../../adapters/gateway/create-gateway.ts";
 import type { Tool } from "../../adapters/tools/define-tool.ts";
-import { EXIT, usageError } from "../boot-error.ts";
+import { BootError, EXIT, usageError } from "../boot-error.ts";
 import type { Action, CommandContext } from "../command.ts";
 import { announceAddress, withdrawAddress } from "../gateway-address.ts";
 import { openLastingAssistant } from "../lasting-assistant.ts";
+import { openModelRegistry } from "../model-registry.ts";
 import { defectReporter } from "../report-defect.ts";
 import { loadSettings } from "../settings.ts";
 import { onInterrupt } from "../signals.ts";
 import { systemClock } from "../system-clock.ts";
 import { systemRandomness } from "../system-randomness.ts";
 import { loadToken } from "../token.ts";
+import { startupValidationOf, validateModel } from "../validate-model.ts";
 
 /** For requests that are being answered; runs wait for effects in flight a little longer. */
 const GATEWAY_GRACE_MS = 2_000;
@@ -41,6 +43,13 @@ async function performStart(context: CommandContext, moreTools: readonly Tool[])
   const store = options.text("store") ?? "sqlite";
   if (store !== "sqlite") throw usageError(`unknown store ${store}`, "This version keeps everything in sqlite.");
   const { config, readVariable } = await loadSettings(context);
+  const validation = startupValidationOf(config);
+  const validate = async (stopped?: AbortSignal): Promise<string | null> =>
+    await validateModel(openModelRegistry(config, readVariable, systemClock), null, systemClock, stopped);
+  if (validation === "strict") {
+    const problem = await validate();
+    if (problem !== null) throw new BootError("model.unusable", problem, "");
+  }
   const token = await loadToken(home, readVariable, systemRandomness);
   const report = defectReporter(streams);
   const surroundings = { clock: systemClock, random: systemRandomness, onDefect: report, moreTools };
@@ -70,7 +79,9 @@ async function performStart(context: CommandContext, moreTools: readonly Tool[])
   }
   await announceAddress(home, listening.url, systemRandomness);
   const stopped = Promise.withResolvers<void>();
+  const stopping = new AbortController();
   onInterrupt(async () => {
+    stopping.abort();
     await withdrawAddress(home);
     await listening.close(GATEWAY_GRACE_MS);
     await assistant.close();
@@ -80,6 +91,10 @@ async function performStart(context: CommandContext, moreTools: readonly Tool[])
   else output.line(`surety listening on ${listening.url}`);
   // For the next start: this process may end without a chance to.
   flushCompileCache();
+  if (validation === "warn") {
+    const problem = await validate(stopping.signal);
+    if (problem !== null && !stopping.signal.aborted) output.remark(`warning model.unusable: ${problem}`);
+  }
   await stopped.promise;
   return EXIT.success;
 }

@@ -89,6 +89,7 @@ function callContext(timeoutMs: number): CallContext {
     idempotencyKey: null,
     isRepeat: false,
     mayAct: true,
+    seen: USER_LABELS,
     signal: AbortSignal.timeout(timeoutMs),
     onOutput: null,
   };

@@ -6,6 +6,7 @@ import { genesisHash } from "../../kernel/journal/chain.ts";
 import type { TrustedKey } from "../../kernel/journal/checkpoint.ts";
 import { readJournal } from "../../kernel/journal/journal-lines.ts";
 import { type LedgerEntry, toLedgerLine, verifyLedger } from "../../kernel/journal/ledger.ts";
+import { RECEIPT_FORMAT, verifyReceipt } from "../../kernel/journal/signed-receipt.ts";
 import { verifyJournal } from "../../kernel/journal/verify-journal.ts";
 import type { Hash, RunId } from "../../kernel/vocabulary/identifiers.ts";
 import type { StoredRun } from "../../runtime/ports/store.ts";
@@ -15,9 +16,11 @@ import { findRun, type ReadableHome, withHome } from "../read-home.ts";
 import { keyMissing, verifySignature } from "../signing-key.ts";
 
 export const verify: Action = {
-  summary: "check the chains of a bundle, a journal file, a run or the whole home",
+  summary: "check a bundle, a receipt, a journal file, a run or the whole home",
   arguments: ["[FILE|RUN]"],
-  options: { key: { type: "string", value: "KEY", summary: "the public key a bundle must be signed with" } },
+  options: {
+    key: { type: "string", value: "KEY", summary: "the public key a bundle or a receipt must be signed with" },
+  },
   examples: ["surety verify run.json", "surety verify run_0123", "surety verify --home"],
   takesBareHome: true,
   async run(context) {
@@ -25,6 +28,7 @@ export const verify: Action = {
     if (target === undefined) return withHome(context, (home) => verifyHome(context, home));
     const file = await readIfFile(target);
     if (file === null) return withHome(context, (home) => verifyRun(context, home, target));
+    if (isReceipt(file)) return verifyReceiptFile(context, target, file);
     return isBundle(file) ? verifyBundleFile(context, target, file) : verifyJournalFile(context, target, file);
   },
 };
@@ -46,17 +50,40 @@ function tell({ output }: CommandContext, verdict: Verdict, good: string): numbe
   return verdict.ok ? EXIT.success : EXIT.failure;
 }
 
+function verifyReceiptFile(context: CommandContext, what: string, file: Uint8Array): number {
+  const verified = verifyReceipt(file, { verifySignature });
+  if (!verified.ok) return tell(context, { what, ...verified }, "");
+  const { receipt, publicKey } = verified;
+  const expected = context.options.text("key");
+  if (expected !== undefined && expected !== publicKey) return tell(context, otherKey(what, publicKey), "");
+  const { run_id, outcome, tokens, cost_usd } = receipt;
+  return tell(
+    context,
+    { ok: true, what, ...receipt },
+    `${what} holds: ${run_id} ended ${outcome}, ${tokens} tokens, ${cost_usd} USD, signed ${whose(expected, publicKey)}`,
+  );
+}
+
+function otherKey(what: string, publicKey: string): Verdict {
+  return { ok: false, what, problem: `signed with another key: ${publicKey}` };
+}
+
+function whose(expected: string | undefined, publicKey: string): string {
+  return expected === undefined ? `by ${publicKey}: compare it with a key you know` : "by the key you named";
+}
+
 function verifyBundleFile(context: CommandContext, what: string, file: Uint8Array): number {
   const verified = verifyBundle(file, { verifySignature });
   if (!verified.ok) return tell(context, { what, ...verified }, "");
   const { runId, head, outcome, erased, publicKey } = verified;
   const expected = context.options.text("key");
-  if (expected !== undefined && expected !== publicKey) {
-    return tell(context, { ok: false, what, problem: `signed with another key: ${publicKey}` }, "");
-  }
+  if (expected !== undefined && expected !== publicKey) return tell(context, otherKey(what, publicKey), "");
   const verdict = { ok: true, what, run_id: runId, outcome, head_hash: head, public_key: publicKey, erased };
-  const whose = expected === undefined ? `by ${publicKey}: compare it with a key you know` : "by the key you named";
-  return tell(context, verdict, `${what} holds: ${runId} ended ${outcome}, head ${head}, signed ${whose}`);
+  return tell(
+    context,
+    verdict,
+    `${what} holds: ${runId} ended ${outcome}, head ${head}, signed ${whose(expected, publicKey)}`,
+  );
 }
 
 function verifyJournalFile(context: CommandContext, what: string, file: Uint8Array): number {
@@ -172,6 +199,13 @@ async function readIfFile(path: string): Promise<Uint8Array | null> {
     if (systemCodeOf(error) === "ENOENT") return null;
     throw unreadable(path, error);
   }
+}
+
+/** A receipt is short, whatever its run did. */
+const MAX_RECEIPT_BYTES = 4096;
+
+function isReceipt(file: Uint8Array): boolean {
+  return file.length <= MAX_RECEIPT_BYTES && Buffer.from(file).includes(RECEIPT_FORMAT);
 }
 
 const BUNDLE_KEYS = ['"bodies":', '"signature":', '"public_key":'];

@@ -2,15 +2,16 @@
  * What the config says about models, taken together: do the parts fit one another?
  *
  * C1. A reference names a provider and a model that are declared, or the built-in model.
- * C2. What a kind of provider needs is there: a base URL, or a model file. Moonshot's is known (P-1.1), and its key
- *     comes from MOONSHOT_API_KEY and nowhere else (P-1.3).
+ * C2. What a kind of provider needs is there: a base URL, or a model file. Moonshot's key comes from MOONSHOT_API_KEY and
+ *     nowhere else (P-1.3), and it is never local (P-1.5).
  * C3. Both prices are given or none, and none of a free model.
  */
+import { AUTO } from "../../runtime/model-router.ts";
 import { nearest } from "../nearest.ts";
 import type { Config, ModelSettings, ProviderSettings } from "./config.ts";
 import type { ConfigPath } from "./config-path.ts";
 import type { Finding } from "./config-problem.ts";
-import { BUILTIN_PROVIDER, BUILTIN_REF, KNOWN_BASE_URLS, MOONSHOT } from "./known-providers.ts";
+import { BUILTIN_PROVIDER, BUILTIN_REF, MOONSHOT } from "./known-providers.ts";
 import { splitModelRef } from "./resolve-configured-model-ref.ts";
 
 export function checkModels({ models, agents }: Config): readonly Finding[] {
@@ -18,13 +19,15 @@ export function checkModels({ models, agents }: Config): readonly Finding[] {
   return [
     ...Object.entries(providers).flatMap(([id, provider]) => checkProvider(id, provider)),
     ...checkRef(models.default, ["models", "default"], providers),
-    ...Object.entries(agents).flatMap(([id, { model }]) => checkRef(model, ["agents", id, "model"], providers)),
+    ...Object.entries(agents).flatMap(([id, { model }]) =>
+      model === AUTO ? [] : checkRef(model, ["agents", id, "model"], providers),
+    ),
   ];
 }
 
 function checkProvider(id: string, provider: ProviderSettings): readonly Finding[] {
   const path = ["models", "providers", id];
-  const { kind, baseUrl, apiKeyEnv, defaults, models } = provider;
+  const { kind, baseUrl, apiKeyEnv, local, defaults, models } = provider;
   const findings: Finding[] = [];
   const refuse = (key: string, what: string, hint: string): void => {
     findings.push(invalid([...path, key], what, hint));
@@ -40,7 +43,8 @@ function checkProvider(id: string, provider: ProviderSettings): readonly Finding
   if (id === MOONSHOT && apiKeyEnv !== undefined) {
     refuse("apiKeyEnv", "cannot be set for moonshot", "Its key is read from MOONSHOT_API_KEY.");
   }
-  if (kind === "openai_compatible" && baseUrl === undefined && KNOWN_BASE_URLS[id] === undefined) {
+  if (id === MOONSHOT && local) refuse("local", "cannot be true for moonshot", "Remove it: moonshot needs its key.");
+  if (kind === "openai_compatible" && baseUrl === undefined) {
     refuse("baseUrl", "is missing", "Say where the provider is, such as http://127.0.0.1:8080/v1.");
   }
   if (defaults.model !== undefined && !Object.hasOwn(models, defaults.model)) {

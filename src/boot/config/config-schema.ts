@@ -3,16 +3,18 @@
  *
  * S1. Unknown keys are refused at every level; sections that a later version fills hold nothing yet.
  * S2. Every number has a range. A value that no one could mean is refused here, not discovered at run time.
- * S3. Defaults stand in `default-config.ts` alone.
+ * S3. Defaults stand in `default-config.ts` alone; what a provider's id says, in `known-providers.ts`.
  *
  * `zod/mini`, because it is loaded at every start: bundled, it costs a quarter of `zod`.
  */
 import * as z from "zod/mini";
 import { readUrl } from "../../adapters/tools/http/read-url.ts";
 import { ToolFailure } from "../../adapters/tools/tool-failure.ts";
+import { MODEL_TIERS } from "../../kernel/vocabulary/model-tier.ts";
 import { CHANNEL_CLASSES, RISK_CLASSES } from "../../kernel/vocabulary/risk.ts";
-import { type Config, MODEL_PROFILES, MODEL_TIERS, PROVIDER_KINDS, THINKING_MODES } from "./config.ts";
+import { MODEL_PROFILES, PROVIDER_KINDS, THINKING_MODES } from "./config.ts";
 import { DEFAULT_CONFIG as DEFAULT } from "./default-config.ts";
+import type { WrittenConfig } from "./known-providers.ts";
 
 const SECONDS_A_DAY = 86_400;
 const MAX_DAYS = 366;
@@ -30,6 +32,10 @@ const ProviderId = matching(/^[a-z0-9][a-z0-9_-]{0,63}$/, "must be of lower-case
 const ModelId = matching(/^[^\s\p{Cc}]{1,200}$/u, "must be without blanks");
 const AgentId = matching(/^[A-Za-z0-9_-]{1,64}$/, "must be of letters, digits, - and _");
 const ModelRef = matching(/^[a-z0-9][a-z0-9_-]{0,63}:[^\s\p{Cc}]{1,200}$/u, 'must be of the form "provider:model"');
+const AgentModel = matching(
+  /^(?:auto|[a-z0-9][a-z0-9_-]{0,63}:[^\s\p{Cc}]{1,200})$/u,
+  'must be of the form "provider:model", or auto',
+);
 const VariableName = matching(/^[A-Z][A-Z0-9_]{0,63}$/, "must be the name of an environment variable");
 const Host = matching(/^[A-Za-z0-9.:_-]{1,255}$/, "must be a host name or an address");
 const Domain = matching(/^[a-z0-9._-]{1,253}$/, "must be a domain in lower case").check(
@@ -69,10 +75,10 @@ const Model = z.strictObject({
 
 const Provider = z.strictObject({
   enabled: flag(true),
-  kind: z._default(z.enum(PROVIDER_KINDS), "openai_compatible"),
+  kind: z.optional(z.enum(PROVIDER_KINDS)),
   baseUrl: z.optional(BaseUrl),
   apiKeyEnv: z.optional(VariableName),
-  local: flag(false),
+  local: z.optional(z.boolean()),
   startupValidation: z._default(z.enum(["strict", "warn", "off"]), "warn"),
   models: z._default(z.record(ModelId, Model), {}),
   defaults: z.prefault(z.strictObject({ model: z.optional(ModelId) }), {}),
@@ -197,11 +203,11 @@ const Tools = z.strictObject({
 
 const Later = z.prefault(z.strictObject({}), {});
 
-export const ConfigSchema: z.ZodMiniType<Config> = z.strictObject({
+export const ConfigSchema: z.ZodMiniType<WrittenConfig> = z.strictObject({
   models: z.prefault(Models, {}),
   gateway: z.prefault(Gateway, {}),
   agents: z._default(
-    z.record(AgentId, z.strictObject({ prompt: z.optional(Prompt), model: z.optional(ModelRef) })),
+    z.record(AgentId, z.strictObject({ prompt: z.optional(Prompt), model: z.optional(AgentModel) })),
     {},
   ),
   approvals: z.prefault(

@@ -3,10 +3,10 @@
  * `config-schema.ts` says what a file may hold; this file is what comes out of it, and needs no validator to be read.
  */
 import type { ToolPolicy } from "../../kernel/policy/tool-policy.ts";
+import type { ModelTier } from "../../kernel/vocabulary/model-tier.ts";
 
 export const PROVIDER_KINDS = ["openai_compatible", "anthropic", "llama_cpp", "builtin"] as const;
 export const MODEL_PROFILES = ["native-tools", "marker-json", "grammar-json"] as const;
-export const MODEL_TIERS = ["cheap", "mid", "premium"] as const;
 export const THINKING_MODES = ["never", "on_error", "always"] as const;
 
 export interface ModelSettings {
@@ -17,7 +17,7 @@ export interface ModelSettings {
   readonly supportsVision: boolean;
   /** Absent: as fits the provider's kind. */
   readonly profile?: (typeof MODEL_PROFILES)[number] | undefined;
-  readonly tier?: (typeof MODEL_TIERS)[number] | undefined;
+  readonly tier?: ModelTier | undefined;
   readonly costPer1kInput?: number | undefined;
   readonly costPer1kOutput?: number | undefined;
   /** Costs nothing by its owner's word. */
@@ -42,7 +42,7 @@ export interface ProviderSettings {
 
 export interface AgentSettings {
   readonly prompt?: string | undefined;
-  /** `provider:model`; absent: `models.default`. */
+  /** `provider:model`, or `auto`; absent: `models.default`. */
   readonly model?: string | undefined;
 }
 

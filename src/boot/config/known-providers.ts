@@ -1,12 +1,75 @@
-/** Providers that need no introduction. */
-import type { ModelSettings, ProviderSettings } from "./config.ts";
+/**
+ * Providers that need no introduction: an id of this table says where the provider is, which protocol it speaks and
+ * whether it wants a key. Whatever the config says itself holds instead.
+ *
+ * N1. What a provider cannot be held to is known of the service at an address, not of a name: a config may call anything
+ *     `moonshot`.
+ */
+import type { Config, ModelSettings, ProviderSettings } from "./config.ts";
 
 export const MOONSHOT = "moonshot";
 export const BUILTIN_PROVIDER = "builtin";
 export const BUILTIN_REF = "builtin:demo";
 
-/** Where a provider is that does not say. */
-export const KNOWN_BASE_URLS: Readonly<Record<string, string>> = { [MOONSHOT]: "https://api.moonshot.cn/v1" };
+type Introduction = Pick<ProviderSettings, "kind" | "local" | "baseUrl">;
+
+const openaiCompatible = (baseUrl: string | undefined, local = false): Introduction => ({
+  kind: "openai_compatible",
+  baseUrl,
+  local,
+});
+
+const KNOWN: ReadonlyMap<string, Introduction> = new Map([
+  [MOONSHOT, openaiCompatible("https://api.moonshot.cn/v1")],
+  ["openai", openaiCompatible("https://api.openai.com/v1")],
+  ["openrouter", openaiCompatible("https://openrouter.ai/api/v1")],
+  ["ollama", openaiCompatible("http://127.0.0.1:11434/v1", true)],
+  ["anthropic", { kind: "anthropic", baseUrl: undefined, local: false }],
+]);
+const UNKNOWN = openaiCompatible(undefined);
+/** Of the protocol's own maker, for whoever speaks it and says no other. */
+const ANTHROPIC_URL = "https://api.anthropic.com";
+
+/** A provider as the file has it: what its id says may be left out. */
+type WrittenProvider = Omit<ProviderSettings, "kind" | "local"> & {
+  readonly kind?: ProviderSettings["kind"] | undefined;
+  readonly local?: boolean | undefined;
+};
+export type WrittenConfig = Omit<Config, "models"> & {
+  readonly models: Omit<Config["models"], "providers"> & {
+    readonly providers: Readonly<Record<string, WrittenProvider>>;
+  };
+};
+
+export function withKnownProviders(written: WrittenConfig): Config {
+  const providers = Object.entries(written.models.providers).map(([id, provider]) => [id, introduced(id, provider)]);
+  return { ...written, models: { ...written.models, providers: Object.fromEntries(providers) } };
+}
+
+function introduced(id: string, provider: WrittenProvider): ProviderSettings {
+  const known = KNOWN.get(id) ?? UNKNOWN;
+  const kind = provider.kind ?? known.kind;
+  const local = provider.local ?? known.local;
+  const baseUrl = provider.baseUrl ?? (kind === "anthropic" ? ANTHROPIC_URL : known.baseUrl);
+  return baseUrl === undefined ? { ...provider, kind, local } : { ...provider, kind, local, baseUrl };
+}
+
+/**
+ * Services that take `tool_choice: required` for an error (Moonshot, while a model thinks) or do not look at it (Ollama),
+ * by what they document.
+ */
+const NOT_HELD_TO_TOOLS: ReadonlySet<string> = new Set([
+  "https://api.moonshot.cn",
+  "https://api.moonshot.ai",
+  "http://127.0.0.1:11434",
+  "http://localhost:11434",
+]);
+
+/** Can the service at this address be made to call a tool? */
+export function holdsToolChoice(baseUrl: string | undefined): boolean {
+  const origin = URL.parse(baseUrl ?? "")?.origin;
+  return origin === undefined || !NOT_HELD_TO_TOOLS.has(origin);
+}
 
 const DEMO: ModelSettings = {
   contextWindow: 32_768,

@@ -15,6 +15,7 @@ import { ConfigSchema, PolicySchema } from "./config-schema.ts";
 import { explainIssue } from "./explain-issue.ts";
 import { inspectValues } from "./inspect-values.ts";
 import { lineAt, MAX_DEPTH, type Outline, outlineOf } from "./json5-outline.ts";
+import { withKnownProviders } from "./known-providers.ts";
 import { looksSecret } from "./looks-secret.ts";
 
 type Problems = readonly [ConfigProblem, ...ConfigProblem[]];
@@ -27,8 +28,8 @@ const MAX_CONFIG_CHARS = 1024 * 1024;
 const MAX_PATH_CHARS = 200;
 
 export function readConfig(text: string, file: string): ConfigVerdict {
-  const reading = read(text, file, ConfigSchema, checkModels);
-  return reading.ok ? { ok: true, config: reading.value } : reading;
+  const reading = read(text, file, ConfigSchema, (written) => checkModels(withKnownProviders(written)));
+  return reading.ok ? { ok: true, config: withKnownProviders(reading.value) } : reading;
 }
 
 /** A file that holds the `tools.policy` object alone. */

@@ -5,10 +5,12 @@
  * M2. What is not configured, or is switched off, is an error; nothing else is ever taken instead (P-0).
  * M3. Without a reference: `models.default`; without that the one provider's default model; with no provider at all the
  *     built-in model. A choice between several is the operator's.
+ * M4. A local model's window is raised to MINIMUM_CONTEXT_TOKENS: such servers allocate what is asked for. A remote one's
+ *     is what its provider gives (P-1.5).
  */
 import { nearest } from "../nearest.ts";
 import type { Config, ModelSettings, ProviderSettings } from "./config.ts";
-import { BUILTIN, BUILTIN_PROVIDER, BUILTIN_REF, KNOWN_BASE_URLS } from "./known-providers.ts";
+import { BUILTIN, BUILTIN_PROVIDER, BUILTIN_REF } from "./known-providers.ts";
 
 export interface ModelRef {
   readonly provider: string;
@@ -31,7 +33,7 @@ export type ModelVerdict =
 export function resolveConfiguredModelRef(config: Config, ref: string | ModelRef | null): ModelVerdict {
   const wanted = ref ?? defaultRef(config);
   if (wanted === null) {
-    const choices = allRefs(config).join(", ") || "none is enabled";
+    const choices = configuredRefs(config).join(", ") || "none is enabled";
     return refuse("model.unset", `No default model: set models.default, or name one of: ${choices}`);
   }
   const { provider: providerId, model: modelId } = typeof wanted === "string" ? splitModelRef(wanted) : wanted;
@@ -40,18 +42,27 @@ export function resolveConfiguredModelRef(config: Config, ref: string | ModelRef
   if (!provider.enabled) return refuse("model.disabled", `The provider ${providerId} is disabled in the config`);
   const model = Object.hasOwn(provider.models, modelId) ? provider.models[modelId] : undefined;
   if (model === undefined) return unknown(`model of ${providerId}`, modelId, Object.keys(provider.models));
-  const modelPath = model.modelPath ?? provider.modelPath;
-  const baseUrl = provider.baseUrl ?? KNOWN_BASE_URLS[providerId];
   return {
     ok: true,
     resolved: {
       ref: `${providerId}:${modelId}`,
       providerId,
       modelId,
-      provider: baseUrl === undefined ? provider : { ...provider, baseUrl },
-      model: modelPath === undefined ? model : { ...model, modelPath },
+      provider,
+      model: settle(provider, model),
     },
   };
+}
+
+/** A window below this holds no conversation: the instructions, a few tools and an answer need as much. */
+export const MINIMUM_CONTEXT_TOKENS = 4_096;
+
+/** What a model takes from its provider: the file, and on a machine of one's own the least window of use (M4). */
+function settle({ kind, local, modelPath: shared }: ProviderSettings, model: ModelSettings): ModelSettings {
+  const modelPath = model.modelPath ?? shared;
+  const isClamped = (local || kind === "llama_cpp") && model.contextWindow < MINIMUM_CONTEXT_TOKENS;
+  const contextWindow = isClamped ? MINIMUM_CONTEXT_TOKENS : model.contextWindow;
+  return modelPath === undefined ? { ...model, contextWindow } : { ...model, contextWindow, modelPath };
 }
 
 export function splitModelRef(ref: string): ModelRef {
@@ -78,7 +89,8 @@ function providersOf({ models }: Config): ReadonlyMap<string, ProviderSettings> 
   return new Map([...Object.entries(models.providers), [BUILTIN_PROVIDER, { ...BUILTIN, enabled }]]);
 }
 
-function allRefs(config: Config): readonly string[] {
+/** Every model that could be asked for, the built-in one last. */
+export function configuredRefs(config: Config): readonly string[] {
   return [...providersOf(config)].flatMap(([id, { enabled, models }]) =>
     enabled ? Object.keys(models).map((model) => `${id}:${model}`) : [],
   );

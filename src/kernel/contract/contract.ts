@@ -6,6 +6,7 @@
  */
 import { type Static, Type } from "typebox";
 import { ToolPolicySchema } from "../policy/tool-policy.ts";
+import { MODEL_TIERS, TASK_TYPES } from "../vocabulary/model-tier.ts";
 import { CHANNEL_CLASSES } from "../vocabulary/risk.ts";
 import { Count, closed, HashSchema, nullable } from "../vocabulary/schema-primitives.ts";
 
@@ -17,6 +18,13 @@ const RequiredEffectSchema = Type.Object(
   { tool: Type.String({ minLength: 1 }), args: Type.Optional(Type.Record(Type.String(), Type.Unknown())) },
   closed,
 );
+
+/** Why the router took this model (T-3a); absent where somebody named it. */
+export const RoutingSchema = Type.Object(
+  { task: Type.Enum([...TASK_TYPES]), tier: Type.Enum([...MODEL_TIERS]), reason: Type.String({ maxLength: 1024 }) },
+  closed,
+);
+export type Routing = Readonly<Static<typeof RoutingSchema>>;
 
 /** The seed's fields, as they stand in M-4.1. */
 export const SeedContractFields = {
@@ -62,6 +70,7 @@ const AddedContractFields = {
   toolsDigest: nullable(HashSchema),
   /** Provider and model, as `provider:model`. */
   model: Type.String({ minLength: 1 }),
+  routing: Type.Optional(RoutingSchema),
   maxOutputTokens: Count,
   /** Millionths of a US dollar; null where no limit applies. */
   maxSpendMicrousd: nullable(Count),

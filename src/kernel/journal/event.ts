@@ -9,6 +9,7 @@
  */
 import { type Static, Type } from "typebox";
 import { Compile, type Validator } from "typebox/compile";
+import { RoutingSchema } from "../contract/contract.ts";
 import { ToolPolicySchema } from "../policy/tool-policy.ts";
 import { ERROR_CODES } from "../vocabulary/error-code.ts";
 import { CONFIDENTIALITIES, INTEGRITIES } from "../vocabulary/labels.ts";
@@ -132,6 +133,8 @@ export const EventSchemas = {
       },
       closed,
     ),
+    /** As the contract has it: what was chosen is told where the run begins. */
+    routing: Type.Optional(RoutingSchema),
   }),
   "backend.checked": event("backend.checked", { responsive: Type.Boolean(), detail: Type.String() }),
   "model.answered": event("model.answered", {

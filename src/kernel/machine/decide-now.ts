@@ -3,6 +3,7 @@
  *
  * N1. An approval answers a question, never a denial.
  * N2. It was given for what the run had seen by then: once the latch has closed since, it no longer counts.
+ *     Nor does it once its time is over.
  * N3. A plan whose effect is in doubt is not repeated without asking, whatever policy allows.
  */
 import type { PlannedCall } from "../journal/event.ts";
@@ -24,6 +25,7 @@ export function decideNow(state: RunState, call: PlannedCall): PolicyDecision {
 
 /** The rule that stands against running a validated call after all, or null. */
 export function objectionNow(state: RunState, call: ReadyCall): string | null {
+  if (call.hasLapsed) return "approval.expired";
   const { decision, policyId } = decideNow(state, call);
   if (decision === "allow") return null;
   if (decision === "deny" || call.approvalId === null) return policyId;

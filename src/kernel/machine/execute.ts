@@ -60,11 +60,15 @@ function objectionTo(state: RunState, call: ReadyCall): string | null {
   return objectionNow(state, call);
 }
 
+/** More would be a model's way to take all of the machine at once. */
+const MOST_TOGETHER = 8;
+
 /** The leading calls that may overlap; at least the first one. Delegated budgets must be affordable together. */
 function dispatchedTogether(state: RunState, first: ReadyCall, others: readonly ReadyCall[]): readonly ReadyCall[] {
   const group = [first];
   let committed = debit(state, first);
   for (const call of others) {
+    if (group.length === MOST_TOGETHER) break;
     if (!mayOverlap(first, call) || objectionTo(committed, call) !== null) break;
     group.push(call);
     committed = debit(committed, call);

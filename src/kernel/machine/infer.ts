@@ -49,10 +49,12 @@ function askModel(turn: Turn, mode: InferMode, maxOutputTokens: number, delayMs:
   return begin(counted, { at: "INFER", mode, attempt, maxOutputTokens, compacting: false }, delayMs);
 }
 
-function begin(turn: Turn, inferring: Omit<Inferring, "constraintHash">, delayMs: number): Moved {
-  const phase = { ...inferring, constraintHash: constraintHash(turn.state, inferring.mode) };
+function begin(turn: Turn, inferring: Omit<Inferring, "constraintHash" | "notBeforeMs">, delayMs: number): Moved {
+  const { state } = turn;
+  const notBeforeMs = state.elapsedMs + delayMs;
+  const phase = { ...inferring, notBeforeMs, constraintHash: constraintHash(state, inferring.mode) };
   const begun = update(turn, { phase });
-  return wait(emit(begun, inferCommand(begun.state, phase, delayMs)));
+  return wait(emit(begun, inferCommand(begun.state, phase)));
 }
 
 function continueCompacted(turn: Turn, phase: Inferring, event: EventOf<"context.compacted">): Moved {

@@ -6,6 +6,7 @@
  * 3. An effect that is being stopped may still report for a grace period: what it says is the truth and is recorded;
  *    silence is recorded as it is. A read-only call need not be waited for.
  * 4. An opaque effect in doubt is never repeated by itself: the run parks until a person says what happened.
+ * 5. A call that still waits for its turn when its approval expires will not be made.
  */
 import type { CarvedBudget, EventOf, RunEvent } from "../journal/event.ts";
 import { isConsistentResponse } from "../journal/recorded-response.ts";
@@ -36,6 +37,7 @@ export function hearInObserve(turn: Turn, phase: Observing, event: RunEvent): Mo
   const interruption = interruptionOf(turn.state, event);
   if (interruption !== null) return stop(turn, phase, next, event, interruption);
   if (event.type === "timer.fired") return hearTimer(turn, phase, next, event);
+  if (event.type === "approval.decided") return hearLapse(turn, phase, event);
   if (!("callId" in event) || event.callId !== next.callId) return null;
   switch (event.type) {
     case "tool.finished":
@@ -52,6 +54,14 @@ export function hearInObserve(turn: Turn, phase: Observing, event: RunEvent): Mo
     default:
       return null;
   }
+}
+
+function hearLapse(turn: Turn, phase: Observing, event: EventOf<"approval.decided">): Moved | null {
+  const { decision, approvalId, callId } = event;
+  const index = phase.waiting.findIndex((call) => call.callId === callId && call.approvalId === approvalId);
+  const call = phase.waiting[index];
+  if (decision !== "expired" || call === undefined || call.hasLapsed) return null;
+  return wait(update(turn, { phase: { ...phase, waiting: phase.waiting.with(index, { ...call, hasLapsed: true }) } }));
 }
 
 type Finished = EventOf<"tool.finished"> | EventOf<"child.finished">;

@@ -18,7 +18,7 @@ export function outstandingCommands(state: RunState): readonly Command[] {
     case "PRECHECK":
       return state.accepted === null ? [] : [{ type: "check-backend" }];
     case "INFER":
-      return [inferCommand(state, phase, 0)];
+      return [inferCommand(state, phase)];
     case "VALIDATE_CALLS":
       return validationCommands(state, phase);
     case "OBSERVE":
@@ -33,10 +33,11 @@ export function effectsInDoubt({ phase }: RunState): readonly CallInFlight[] {
   return phase.at === "OBSERVE" && !phase.resolving ? phase.inFlight.filter((call) => !isRepeatable(call)) : [];
 }
 
-export function inferCommand(state: RunState, phase: PhaseAt<"INFER">, delayMs: number): Command {
+export function inferCommand(state: RunState, phase: PhaseAt<"INFER">): Command {
   const { head: promptHead } = state.prompt;
   if (phase.compacting) return { type: "compact", step: state.step, promptHead, targetTokens: compactionTarget(state) };
   const { attempt, mode, maxOutputTokens, constraintHash } = phase;
+  const delayMs = Math.max(0, phase.notBeforeMs - state.elapsedMs);
   const tools = offeredTools(state, mode);
   return { type: "call-model", attempt, mode, promptHead, maxOutputTokens, tools, constraintHash, delayMs };
 }

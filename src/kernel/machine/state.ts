@@ -29,6 +29,8 @@ export interface ReadyCall extends PlannedCall {
   readonly approvalId: ApprovalId | null;
   /** What the run had seen when this call was let through: an approval covers no more than that. */
   readonly seen: Labels;
+  /** Its approval's time was over before its turn came. */
+  readonly hasLapsed?: true;
 }
 
 /** A dispatched call, and the identical ones that will share its result. */
@@ -53,6 +55,8 @@ export type Phase =
       readonly attempt: number;
       readonly maxOutputTokens: number;
       readonly constraintHash: Hash;
+      /** A provider asked to be left alone until then, by the run's own time: a restart does not shorten it. */
+      readonly notBeforeMs: number;
       /** The context is being compacted first; the model has not been asked yet. */
       readonly compacting: boolean;
     }

@@ -5,7 +5,7 @@
  * 2. Under strict_mode one refused call refuses the batch: a run never acts on half an intention.
  * 3. Any call under `forbidden`, and a forbidden pair, ends the run; nothing of the batch is performed.
  * 4. An approval holds for the plan it was shown: after the last answer everything is planned and decided again,
- *    and a plan or policy that has changed since refuses the call.
+ *    and a plan or policy that has changed since refuses the call, as does an approval whose time was over by then.
  */
 import type { DecidedCall } from "../journal/entry.ts";
 import type { EventOf, PlannedCall, ProposedCall, RunEvent } from "../journal/event.ts";
@@ -71,7 +71,12 @@ function hearApproval(turn: Turn, phase: Validating, event: EventOf<"approval.de
   const index = phase.planned?.findIndex((call) => call.callId === event.callId) ?? -1;
   const verdict = phase.verdicts[index];
   const call = phase.planned?.[index];
-  if (verdict?.kind !== "asking" || call === undefined || call.planHash !== event.planHash) return null;
+  if (verdict === undefined || call === undefined || call.planHash !== event.planHash) return null;
+  if (verdict.kind === "allowed" && verdict.approvalId === event.approvalId && event.decision === "expired") {
+    const verdicts = phase.verdicts.with(index, refused(verdict.policyId, "policy.denied", LAPSED));
+    return wait(update(turn, { phase: { ...phase, verdicts } }));
+  }
+  if (verdict.kind !== "asking") return null;
   const { usedApprovals } = turn.state;
   if (usedApprovals.includes(event.approvalId)) return null;
   const answered: CallVerdict =
@@ -85,6 +90,7 @@ function hearApproval(turn: Turn, phase: Validating, event: EventOf<"approval.de
   return waitFor(used, { ...phase, round: 2, verdicts });
 }
 
+const LAPSED = "denied: the approval expired before it was used";
 const DENIALS = {
   deny: "denied by user",
   expired: "denied: nobody answered in time",

@@ -1,12 +1,13 @@
 /**
- * The life of one approval (X-12): pending → allowed → consumed, or denied, or expired.
+ * The life of one approval (X-12): pending → allowed → consumed, or denied, or expired. What became of an effect is
+ * asked the same way, and answered by done, retry or fail.
  *
  * A1. It is bound to one call of one run, its plan hash and its session; anything else is a conflict, never a match.
  *     There is no "allow always": a later call, however alike, has an approval of its own.
  * A2. Only a principal that holds the required scope decides, and only once. No function here takes text, so nothing
  *     that a model, a page or a message says can decide.
  * A3. Single use: consuming an allowed approval is the only way out of `allowed`, but for its deadline.
- * A4. Silence is a denial: from `expiresAt` on, what is not consumed is expired, allowed or not. A time that is not
+ * A4. Silence is a denial: from `expiresAtMs` on, what is not consumed is expired, allowed or not. A time that is not
  *     a number counts as past the deadline.
  * A5. An unauthorised asker is told `auth.forbidden` whatever the state: it learns nothing about the approval.
  */
@@ -18,17 +19,18 @@ export interface Approval {
   readonly sessionId: SessionId;
   readonly callId: CallId;
   readonly planHash: Hash;
-  /** Milliseconds on the caller's clock, as is `expiresAt`. */
-  readonly createdAt: number;
-  readonly expiresAt: number;
-  readonly state: "pending" | "allowed" | "denied" | "expired" | "consumed";
+  /** On the caller's clock. */
+  readonly expiresAtMs: number;
+  readonly state: "pending" | "allowed" | "denied" | "done" | "retry" | "fail" | "expired" | "consumed";
   /** The principal that allowed or denied it; null while nobody has. */
   readonly decidedBy: string | null;
   readonly requiredScope: string;
 }
 
+const STATE_OF = { allow: "allowed", deny: "denied", done: "done", retry: "retry", fail: "fail" } as const;
+
 export interface ApprovalAnswer {
-  readonly decision: "allow" | "deny";
+  readonly decision: keyof typeof STATE_OF;
   /** The hash of the plan the approver was shown. */
   readonly planHash: Hash;
   /** From the authenticated connection, never from the message. */
@@ -44,14 +46,17 @@ export interface ApprovalUse {
   readonly nowMs: number;
 }
 
-type Changed<Code extends string> =
-  | { readonly ok: true; readonly approval: Approval }
+type Changed<State extends Approval["state"], Code extends string> =
+  | { readonly ok: true; readonly approval: Approval & { readonly state: State } }
   | { readonly ok: false; readonly code: Code };
 
 export function decideApproval(
   approval: Approval,
   answer: ApprovalAnswer,
-): Changed<"auth.forbidden" | "expired" | "already-decided" | "conflict"> {
+): Changed<
+  (typeof STATE_OF)[ApprovalAnswer["decision"]],
+  "auth.forbidden" | "expired" | "already-decided" | "conflict"
+> {
   if (!answer.by.scopes.includes(approval.requiredScope)) return { ok: false, code: "auth.forbidden" };
   const { state } = expireApproval(approval, answer.nowMs);
   if (state === "expired") return { ok: false, code: "expired" };
@@ -61,7 +66,7 @@ export function decideApproval(
     ok: true,
     approval: {
       ...approval,
-      state: answer.decision === "allow" ? "allowed" : "denied",
+      state: Object.hasOwn(STATE_OF, answer.decision) ? STATE_OF[answer.decision] : "denied",
       decidedBy: answer.by.principal,
     },
   };
@@ -70,7 +75,7 @@ export function decideApproval(
 export function consumeApproval(
   approval: Approval,
   use: ApprovalUse,
-): Changed<"expired" | "already-consumed" | "not-allowed" | "conflict"> {
+): Changed<"consumed", "expired" | "already-consumed" | "not-allowed" | "conflict"> {
   const { state } = expireApproval(approval, use.nowMs);
   if (state === "expired") return { ok: false, code: "expired" };
   if (state === "consumed") return { ok: false, code: "already-consumed" };
@@ -92,6 +97,6 @@ function isBoundTo(approval: Approval, { runId, callId, planHash, sessionId }: A
 export function expireApproval(approval: Approval, nowMs: number): Approval {
   const isOpen = approval.state === "pending" || approval.state === "allowed";
   // Asked this way round, a NaN is late rather than early.
-  const isInTime = nowMs < approval.expiresAt;
+  const isInTime = nowMs < approval.expiresAtMs;
   return isOpen && !isInTime ? { ...approval, state: "expired" } : approval;
 }

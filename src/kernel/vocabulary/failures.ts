@@ -17,7 +17,7 @@ export const FAILURES = {
   "context.over-budget": row(
     "FAILED_PREFLIGHT",
     "invalid.request",
-    "The prompt does not fit the model's context window: shorten the message, compact the session or choose a model with a larger window.",
+    "OverBudgetError: the prompt does not fit the model's context window: shorten the message, compact the session or choose a model with a larger window.",
   ),
   "contract.context-infeasible": row(
     "FAILED_PREFLIGHT",

@@ -36,7 +36,11 @@ export interface ModelRequest {
   readonly tools: readonly ToolOffer[];
   readonly toolChoice: "auto" | "required" | "none";
   readonly maxOutputTokens: number;
+  /** How much to think before answering (T-2.2); absent: as the provider sees fit. */
+  readonly effort?: ThinkingLevel;
 }
+
+export type ThinkingLevel = "off" | "low" | "medium" | "high";
 
 export interface ModelUsage {
   readonly inputTokens: number;
@@ -47,6 +51,8 @@ export type ModelReply =
   | {
       readonly ok: true;
       readonly raw: RawModelOutput;
+      /** What the model thought before it answered, where the provider tells: no part of the answer, shown to nobody. */
+      readonly reasoning?: string;
       /** Null where the provider did not say. */
       readonly usage: ModelUsage | null;
       /** Milliseconds from the request to the first and the last piece of the answer. */
@@ -67,6 +73,13 @@ export interface ModelBackend {
     request: ModelRequest,
     watch: { readonly signal: AbortSignal; readonly onText: ((text: string) => void) | null },
   ): Promise<ModelReply>;
+}
+
+/** Of one message: its text and its framing. */
+export interface TokenCounter {
+  /** Loads the model's tokenizer; before that `count` is an estimate. Null where there is none to load. */
+  readonly prepare: (() => Promise<void>) | null;
+  readonly count: (text: string) => number;
 }
 
 /** Prices in millionths of a dollar per thousand tokens; null where the operator named none. */
@@ -90,6 +103,7 @@ export interface ConfiguredModel {
     readonly holdsRequired: boolean;
     readonly grammarProfiles: readonly string[];
   };
+  readonly tokens: TokenCounter;
   readonly contextWindow: number;
   readonly maxOutputTokens: number;
   readonly price: ModelPrice | null;

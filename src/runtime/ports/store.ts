@@ -197,7 +197,7 @@ export type Write =
       readonly atMs: number;
     }
   /** Refused as `store.conflict` unless it was allowed for this plan; repeated for the same call it succeeds. */
-  | { readonly type: "consume-approval"; readonly id: ApprovalId; readonly planHash: Hash }
+  | { readonly type: "consume-approval"; readonly id: ApprovalId; readonly planHash: Hash; readonly atMs: number }
   /**
    * A model asks; the ledger says so in the same transaction. Of what is pending or granted, and once
    * MAX_PENDING_CAPABILITIES wait in the session, nothing changes and nothing is said.

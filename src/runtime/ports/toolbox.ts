@@ -73,6 +73,8 @@ export interface CallContext {
   readonly isRepeat: boolean;
   /** False: the world is no longer as it was when the call was decided about. Say whether it was done; do nothing. */
   readonly mayAct: boolean;
+  /** The labels of the context that proposed the call: what is written is made of what was seen. */
+  readonly seen: Labels;
   readonly signal: AbortSignal;
   /** Hears what the call prints while it works; what it is told is shown live and kept nowhere. Null: nobody listens. */
   readonly onOutput: ((text: string, stream: OutputStream) => void) | null;

@@ -7,7 +7,6 @@
  *   outside may now come first.
  * `in-doubt`: an opaque effect may or may not have happened; a person decides.
  */
-import type { Entry } from "../../kernel/journal/entry.ts";
 import { effectsInDoubt } from "../../kernel/machine/outstanding.ts";
 import type { RunState } from "../../kernel/machine/state.ts";
 import type { CrashTrace } from "./simulated-run.ts";
@@ -18,24 +17,16 @@ export interface CrashCircumstances {
   /** The state that was lost, and the one that was folded from the journal. */
   readonly lost: RunState;
   readonly resumed: RunState;
-  readonly entries: readonly Entry[];
   /** Something from outside was on its way. */
   readonly isTriggerArmed: boolean;
 }
 
-export function crashTrace({ world, lost, resumed, entries, isTriggerArmed }: CrashCircumstances): CrashTrace {
+export function crashTrace({ world, lost, resumed, isTriggerArmed }: CrashCircumstances): CrashTrace {
   if (effectsInDoubt(resumed).length > 0) return "in-doubt";
   const wasStopping = lost.phase.at === "OBSERVE" && lost.phase.stopping !== null;
   const heardOutside = lost.heard.some((event) => event.type === "policy.narrowed");
-  const isShifted =
-    wasStopping || heardOutside || isWaitingToAskAgain(entries) || isTriggerArmed || isGroupHalfDone(resumed);
+  const isShifted = wasStopping || heardOutside || isTriggerArmed || isGroupHalfDone(resumed);
   return isShifted || world.plansChange ? "shifted" : "hidden";
-}
-
-/** How long a provider wants to be left alone the state does not remember: after a crash it is asked at once. */
-function isWaitingToAskAgain(entries: readonly Entry[]): boolean {
-  const result = entries.at(-2)?.result;
-  return entries.at(-1)?.kind === "COMMIT" && result?.type === "model.failed" && result.retryAfterMs > 0;
 }
 
 /** Readers that were dispatched together start anew together, but the first ones have answered already. */

@@ -182,13 +182,13 @@ function isCrashDue({ heard, state }: Scene, { afterEvent }: Crash): boolean {
 
 /** Dies before the next event, folds the journal and picks up again. Null, or why that cannot be. */
 function restart(scene: Scene, crash: Crash, nextAtMs: number, triggers: readonly PendingTrigger[]): string | null {
-  const { world, agenda, state: lost, entries } = scene;
+  const { world, agenda, state: lost } = scene;
   scene.crashes = scene.crashes.filter((other) => other !== crash);
   if (!scene.isDead) advance(scene, Math.min(scene.nowMs + crash.afterMs, nextAtMs));
   const folded = foldRun(world.runId, world.contract, scene.entries);
   if (!folded.ok) return `the journal diverges at entry ${folded.divergedAt}`;
   const { state: resumed } = folded;
-  const trace = crashTrace({ world, lost, resumed, entries, isTriggerArmed: triggers.some(isArmed) });
+  const trace = crashTrace({ world, lost, resumed, isTriggerArmed: triggers.some(isArmed) });
   scene.happenings.push({ kind: "crashed", lost, resumed, trace });
   agenda.revise((item) => (item.kind === "child" ? item : null));
   for (const trigger of triggers) if (!trigger.isPulled) trigger.armed = null;

@@ -19,7 +19,7 @@ const settings: ModelSettings = {
 
 describe("a configured model", () => {
   test("is what the operator named, split at the first colon", () => {
-    const { backend: _, ...model } = configureModel(settings);
+    const { backend: _, tokens: __, ...model } = configureModel(settings);
     expect(model).toEqual({
       ref: "local:qwen:7b",
       provider: "local",
@@ -46,6 +46,15 @@ describe("a configured model", () => {
       expect(model.profile.holdsRequired).toBe(profile === "native-tools");
     },
   );
+
+  test.each([
+    ["claude-opus-5", true],
+    ["claude-opus-5-5", false],
+    ["claude-fable-5-1", false],
+  ])("%s can be made to call a tool: %j", (name, holdsRequired) => {
+    const model = configureModel({ ...settings, kind: "anthropic", model: name });
+    expect(model.profile.holdsRequired).toBe(holdsRequired);
+  });
 
   test("the built-in one needs neither address nor profile", async () => {
     const builtin = { ...settings, ref: "builtin:demo", kind: "builtin", baseUrl: null, model: "demo" } as const;

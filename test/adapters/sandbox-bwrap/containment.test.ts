@@ -109,6 +109,7 @@ describe("what cannot be done", () => {
   });
 
   test("change a workspace that is only to be read", async () => {
+    chmodSync(box.root, 0o755);
     writeFileSync(join(box.root, "mine.txt"), "mine");
     const inside = await box.shell("echo x > mine.txt; echo y > new; rm mine.txt; cat mine.txt", {
       workspace: { root: box.root, isWritable: false },
@@ -175,13 +176,19 @@ describe("the workspace's files", () => {
     expect(readFileSync(path, "utf8")).toBe("echo swapped");
   });
 
-  test("a link that took a pinned file's place brings no other bytes", async () => {
-    const path = join(box.root, "script.sh");
+  test.each([
+    ["a file beside it", "other.sh", "script.sh"],
+    ["where the sandbox is being made", "/newroot/etc/ld.so.preload", "script.sh"],
+    ["the host", "/oldroot/tmp/made-by-a-mount", "script.sh"],
+    ["a directory", "/newroot/etc", "linked/ld.so.preload"],
+    ["nothing", "missing", "script.sh"],
+  ])("a link to %s in a pinned file's place: nothing runs", async (_, target, pinnedAt) => {
     writeFileSync(join(box.root, "other.sh"), "echo other");
-    symlinkSync("other.sh", path);
-    expect(await box.shell("sh script.sh", { pinned: [{ path, bytes: Buffer.from("echo approved") }] })).toBe(
-      "approved\n",
-    );
+    symlinkSync(target, join(box.root, pinnedAt.split("/")[0] ?? ""));
+    const pinned = [{ path: join(box.root, pinnedAt), bytes: Buffer.from("echo approved") }];
+    const stages = [shellStage("touch ran")];
+    await expect(box.run({ stages, pinned })).rejects.toMatchObject({ code: "sandbox.moved" });
+    expect(existsSync(join(box.root, "ran"))).toBe(false);
   });
 
   test("large pinned files arrive whole", async () => {
@@ -259,6 +266,17 @@ describe("who it runs as", () => {
     const before = statSync(box.root).uid;
     await box.shell("ls", { workspace: { root: box.root, isWritable: false } });
     expect(statSync(box.root).uid).toBe(before);
+  });
+
+  test.runIf(isRoot)("a closed directory of root's is not taken from root by a command that only reads", async () => {
+    const reading = box.run({ workspace: { root: box.root, isWritable: false } });
+    await expect(reading).rejects.toMatchObject({
+      code: "sandbox.unavailable",
+      message: expect.stringContaining("closed to others"),
+    });
+    expect(statSync(box.root)).toMatchObject({ uid: 0, gid: 0 });
+    await box.shell("touch made");
+    expect(statSync(box.root).uid).not.toBe(0);
   });
 });
 

@@ -1,6 +1,7 @@
 /** Whoever writes to the database behind our back grants nothing (C1 of capability-rows.ts). */
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { SELECT_CAPABILITIES } from "../../../src/adapters/store-sqlite/capability-rows.ts";
 import { databaseFile } from "../../../src/adapters/store-sqlite/connection.ts";
 import { grants, runOfItsOwn, takes } from "../../runtime/store-samples.ts";
 import { type TemporaryHome, temporaryHome } from "./temporary-home.ts";
@@ -39,6 +40,11 @@ describe("a grant that the ledger does not know is forged", () => {
     ["a row made up", "INSERT INTO capabilities VALUES (1, 'net:b.example', 'granted', 99)", "net:b.example"],
     ["a state edited", "UPDATE capabilities SET state = 'granted' WHERE capability = 'net' AND session = 1", "net"],
     [
+      "its own grant, from before it was revoked",
+      "UPDATE capabilities SET state = 'granted', ledger_seq = 2 WHERE capability = 'net' AND session = 1",
+      "net",
+    ],
+    [
       "another session's grant",
       "UPDATE capabilities SET state = 'granted', ledger_seq = 4 WHERE capability = 'net' AND session = 1",
       "net",
@@ -58,4 +64,15 @@ describe("a grant that the ledger does not know is forged", () => {
   ])("%s", async (_, tamper, capability) => {
     expect(await standingAfter(tamper)).toMatchObject({ [capability]: "forged" });
   });
+});
+
+test("what was said last is found by an index, however long the ledger is", async () => {
+  const store = await temporary.open();
+  await store.close();
+  const db = new DatabaseSync(databaseFile(temporary.home), { readOnly: true });
+  const plan = db.prepare(`EXPLAIN QUERY PLAN ${SELECT_CAPABILITIES}`).all("a session");
+  db.close();
+  const steps = plan.map(({ detail }) => String(detail)).filter((detail) => detail.includes("ledger"));
+  expect(steps).toContainEqual(expect.stringMatching(/^SEARCH ledger USING (COVERING )?INDEX capability_ledger/));
+  expect(steps.filter((step) => step.startsWith("SCAN"))).toEqual([]);
 });

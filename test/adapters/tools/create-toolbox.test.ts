@@ -42,7 +42,16 @@ function box(tools: readonly Tool[] = [echo], maxTimeoutMs?: number) {
 
 function context(signal = new AbortController().signal): CallContext {
   const ids = { requestId: "req_1", runId: "run_1", agentId: "main" };
-  return { ...ids, timeoutMs: 1000, idempotencyKey: null, isRepeat: false, mayAct: true, signal, onOutput: null };
+  return {
+    ...ids,
+    timeoutMs: 1000,
+    idempotencyKey: null,
+    isRepeat: false,
+    mayAct: true,
+    seen: USER_LABELS,
+    signal,
+    onOutput: null,
+  };
 }
 
 async function planned(tools: readonly Tool[], name: string, args: Arguments): Promise<Planned> {

@@ -2,6 +2,7 @@
  * What a caller is told when a call fails (P-3.4): one code, a sentence to act on, no stack, and nothing of the machine
  * beyond the workspace. Every built-in tool, many bad inputs.
  */
+
 import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -17,6 +18,7 @@ import { shellTools } from "../../../src/adapters/tools/shell/shell-tools.ts";
 import { systemClock } from "../../../src/boot/system-clock.ts";
 import { ERROR_CODES } from "../../../src/kernel/vocabulary/error-code.ts";
 import { hashBytes } from "../../../src/kernel/vocabulary/hash.ts";
+import { USER_LABELS } from "../../../src/kernel/vocabulary/labels.ts";
 import { parseToolResponse, type ToolError } from "../../../src/kernel/vocabulary/tool-envelope.ts";
 import { type Sandbox, SandboxError } from "../../../src/runtime/ports/sandbox.ts";
 import type { Arguments, CallContext, Toolbox } from "../../../src/runtime/ports/toolbox.ts";
@@ -24,7 +26,7 @@ import { failing, testChannel } from "./message/test-channel.ts";
 
 const CONTEXT: CallContext = {
   ...{ requestId: "req_1", runId: "run_1", agentId: "main", timeoutMs: 5000, idempotencyKey: hashBytes("key") },
-  ...{ isRepeat: false, mayAct: true, signal: new AbortController().signal, onOutput: null },
+  ...{ isRepeat: false, mayAct: true, seen: USER_LABELS, signal: new AbortController().signal, onOutput: null },
 };
 
 interface Box {
@@ -49,7 +51,7 @@ async function allTools(): Promise<Box> {
   const clock = systemClock;
   const tools = [
     ...fsTools(workspace, { annex: join(base, "annex"), clock }),
-    ...shellTools({ workspace, sandbox, allow: DEFAULT_SHELL_ALLOW }),
+    ...shellTools({ workspace, sandbox, annex: join(base, "annex"), allow: DEFAULT_SHELL_ALLOW }),
     ...httpTools({
       ...{ clock, allowAddresses: [], ttlS: 60, cacheFile: join(base, "cache.db") },
       searchUrl: "https://search.test/",

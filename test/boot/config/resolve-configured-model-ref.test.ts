@@ -1,5 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { resolveConfiguredModelRef } from "../../../src/boot/config/resolve-configured-model-ref.ts";
+import {
+  MINIMUM_CONTEXT_TOKENS,
+  resolveConfiguredModelRef,
+} from "../../../src/boot/config/resolve-configured-model-ref.ts";
 import { verifies } from "../../requirements.ts";
 import { MOONSHOT_CONFIG, readOk } from "./example-config.ts";
 
@@ -28,6 +31,22 @@ describe("a model reference", () => {
     expect(resolveConfiguredModelRef(config, "moonshot:k")).toMatchObject({
       resolved: { provider: { kind: "openai_compatible", baseUrl: "https://api.moonshot.cn/v1" } },
     });
+  });
+
+  verifies(["P-1.5"], "each model has its own window; only a local one is raised to the least that is of use", () => {
+    const windows = (also: string): readonly (number | null)[] =>
+      [1000, MINIMUM_CONTEXT_TOKENS, 50_000].map((contextWindow) => {
+        const models = `{m: {contextWindow: ${contextWindow}, maxOutputTokens: 9}}`;
+        const verdict = resolveConfiguredModelRef(readOk(`{models: {providers: {${also}, models: ${models}}}}}`), null);
+        return verdict.ok ? verdict.resolved.model.contextWindow : null;
+      });
+    const asDeclared = [1000, MINIMUM_CONTEXT_TOKENS, 50_000];
+    const raised = [MINIMUM_CONTEXT_TOKENS, MINIMUM_CONTEXT_TOKENS, 50_000];
+    expect(windows("moonshot: {enabled: true")).toEqual(asDeclared);
+    expect(windows("lab: {baseUrl: 'http://127.0.0.1:1'")).toEqual(asDeclared);
+    expect(windows("lab: {baseUrl: 'http://127.0.0.1:1', local: true")).toEqual(raised);
+    expect(windows("ollama: {enabled: true")).toEqual(raised);
+    expect(windows("g: {kind: 'llama_cpp', modelPath: '/a'")).toEqual(raised);
   });
 
   test("splits at the first colon", () => {

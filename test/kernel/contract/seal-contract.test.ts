@@ -46,6 +46,7 @@ const OTHER: Omit<ExecutionContract, "contractHash"> = {
   maxOutputTokens: 2_049,
   maxSpendMicrousd: 0,
   requiredEffects: [{ tool: "fs.*" }],
+  routing: { task: "chat", tier: "cheap", reason: "another" },
   policy: { ...DEFAULT_POLICY, sideEffects: "disabled" },
   channelClass: "external_email",
   capabilities: ["net"],

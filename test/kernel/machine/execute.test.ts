@@ -119,6 +119,17 @@ describe("the order of calls", () => {
     expect(dispatchedLast(playOn(afterReads, [finished("c3")]))).toEqual(["c4", "c5"]);
   });
 
+  test("no more than eight at a time; the others follow", () => {
+    const ids = Array.from({ length: 11 }, (_, index) => `c${index + 1}`);
+    const run = acting(...ids.map((id) => read(id)));
+    expect(dispatchedLast(run)).toEqual(ids.slice(0, 8));
+    const later = playOn(
+      run,
+      ids.slice(0, 8).map((id) => finished(id)),
+    );
+    expect(dispatchedLast(later)).toEqual(ids.slice(8));
+  });
+
   test("only read-only calls overlap, whatever their risk class", () => {
     const drafts = [read("c1"), read("c2")].map((call) => ({ ...call, idempotency: "own_store" as const }));
     expect(dispatchedLast(acting(...drafts))).toEqual(["c1"]);
@@ -206,6 +217,21 @@ describe("policy that narrows while a batch runs", () => {
     expect(dispatchedLast(playOn(allowed, [finished("c1")]))).toEqual(["c2"]);
     const narrowedRun = playOn(allowed, [narrowed(NO_SIDE_EFFECTS), finished("c1")]);
     expect(lastEntry(narrowedRun, "COMMIT").decided.skipped).toEqual(notPerformed(["c2"], "policy.kill-switch"));
+  });
+
+  test("an approval whose time is over before its call's turn came is worth nothing, and the others are still good", () => {
+    const all = [write("c1"), write("c2"), write("c3")];
+    const asked = play(contractOf(ASKING), [...begin(), ...batch(1, all)]);
+    const allowed = playOn(asked, [...all.map((call) => approval(call)), planned(all)]);
+    const lapse = approval(write("c2"), "expired");
+    const lapsed = playOn(allowed, [lapse, finished("c1")]);
+    expect(dispatchedLast(lapsed)).toEqual(["c3"]);
+    const done = playOn(lapsed, [finished("c3")]);
+    expect(lastEntry(done, "COMMIT").decided.skipped).toEqual(notPerformed(["c2"], "approval.expired"));
+    // Only what has not begun can lapse, only once, and only by running out of time.
+    const others = [approval(write("c1"), "expired"), approval(write("c2"), "deny"), approval(write("c2"))];
+    expect(others.map((event) => isIgnored(allowed, event))).toEqual([true, true, true]);
+    expect(isIgnored(playOn(allowed, [lapse]), lapse)).toBe(true);
   });
 
   test("what a result revealed may make the next call one to ask about: it is refused, not asked", () => {

@@ -67,10 +67,14 @@ describe("what a waiting run has open", () => {
     });
   }
 
-  test("is asked for without the delay of a retry", () => {
+  verifies("X-2", "a retry waits out what is left of the provider's wish, and no more", () => {
     const run = told(modelFailed(1, { retryAfterMs: 900 }));
     expect(lastCommands(run)).toMatchObject([{ delayMs: 900 }]);
-    expect(outstandingCommands(run.state)).toMatchObject([{ type: "call-model", attempt: 2, delayMs: 0 }]);
+    expect(outstandingCommands(run.state)).toEqual(lastCommands(run));
+    const later = { ...run.state, elapsedMs: run.state.elapsedMs + 600 };
+    expect(outstandingCommands(later)).toMatchObject([{ type: "call-model", attempt: 2, delayMs: 300 }]);
+    const muchLater = { ...run.state, elapsedMs: run.state.elapsedMs + 9_000 };
+    expect(outstandingCommands(muchLater)).toMatchObject([{ delayMs: 0 }]);
   });
 
   test("are only the questions without an answer", () => {

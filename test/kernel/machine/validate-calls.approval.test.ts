@@ -195,6 +195,18 @@ describe("after the last answer everything is decided again", () => {
     expect(decisions(again([READ, { ...WRITE, problem }]))).toEqual(["c1 allow policy.risk.read_only", CHANGED]);
   });
 
+  verifies("X-12", "nor does one count whose time was over meanwhile", () => {
+    const run = again([READ, WRITE], approval(WRITE, "expired", { by: "system" }));
+    expect(decisions(run)).toEqual([
+      "c1 allow policy.risk.read_only",
+      "c2 deny policy.risk.side_effect denied: the approval expired before it was used",
+    ]);
+    expect(performed(run)).toEqual(["c1"]);
+    const allowed = playOn(asking([READ, WRITE]), [approval(WRITE)]);
+    const another = approval(WRITE, "expired", { approvalId: asApprovalId("approval_9") });
+    expect([another, approval(WRITE, "deny")].map((event) => isIgnored(allowed, event))).toEqual([true, true]);
+  });
+
   test("a call that needed no approval must not have changed either", () => {
     const run = again([{ ...READ, planHash: hashBytes("another plan") }, WRITE]);
     expect(decisions(run)).toEqual([CHANGED.replace("c2", "c1"), "c2 allow policy.risk.side_effect"]);

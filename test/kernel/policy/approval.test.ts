@@ -33,8 +33,7 @@ const pending: Approval = {
   sessionId: plan.sessionId,
   callId: asCallId("call_1"),
   planHash: hashPlan(plan),
-  createdAt: 1_000,
-  expiresAt: 601_000,
+  expiresAtMs: 601_000,
   state: "pending",
   decidedBy: null,
   requiredScope: "operate",
@@ -103,6 +102,12 @@ describe("decideApproval", () => {
     expect(decideApproval(pending, answer({ nowMs: 601_000, planHash: hashBytes("other") }))).toEqual(
       refused("expired"),
     );
+  });
+
+  test("what became of an effect is answered in its own words", () => {
+    for (const decision of ["done", "retry", "fail"] as const) {
+      expect(decideApproval(pending, answer({ decision }))).toMatchObject({ ok: true, approval: { state: decision } });
+    }
   });
 
   test("anything but a plain allow denies", () => {
@@ -199,7 +204,7 @@ describe("any history", () => {
             if (!changed.ok) continue;
             current = changed.approval;
             expect(step.with.planHash).toBe(pending.planHash);
-            expect(step.with.nowMs).toBeLessThan(pending.expiresAt);
+            expect(step.with.nowMs).toBeLessThan(pending.expiresAtMs);
             if (step.kind === "decide") {
               expect(step.with.by.scopes).toContain("operate");
               expect(isAllowed).toBe(false);
@@ -265,7 +270,7 @@ describe("approval_toctou", () => {
   });
 
   test("expired: a second past the time-out it neither allows nor runs", () => {
-    const nowMs = pending.createdAt + Number(input("expired")["age_s"]) * 1_000;
+    const nowMs = 1_000 + Number(input("expired")["age_s"]) * 1_000;
     expect(decideApproval(pending, answer({ nowMs }))).toEqual(refused("expired"));
     expect(consumeApproval(allowed, use({ nowMs }))).toEqual(refused("expired"));
   });

@@ -29,6 +29,8 @@ const STOP_GRACE_MS = 5_000;
 
 export interface TrialOptions {
   readonly model: ConfiguredModel;
+  /** What the router chooses for delegated runs; absent: the same model, by name. */
+  readonly cheapModel?: ConfiguredModel;
   readonly world: OutsideWorld;
   /** Runs outlive a trial in it. */
   readonly store: Store;
@@ -71,7 +73,7 @@ export interface Trial {
 }
 
 export function openTrial(options: TrialOptions): Trial {
-  const { model, world, store, clock = systemClock, policy = DEFAULT_POLICY } = options;
+  const { model, cheapModel, world, store, clock = systemClock, policy = DEFAULT_POLICY } = options;
   const redaction = compileRedactor({ secrets: [], emails: false, phones: false });
   if (!redaction.ok) throw new Error("the redactor did not compile");
   const { redactor } = redaction;
@@ -91,7 +93,10 @@ export function openTrial(options: TrialOptions): Trial {
     ceilings: DEFAULT_CEILINGS,
     thinkingMode: "never",
     isAgent: () => false,
-    chooseModel: () => ({ ok: true, model }),
+    chooseModel: (_asked, _agentId, { type }) =>
+      cheapModel === undefined || type !== "subagent"
+        ? { ok: true, model }
+        : { ok: true, model: cheapModel, routing: { task: type, tier: "cheap", reason: `${cheapModel.ref} is cheap` } },
   };
   const runtime = openRuntime(
     {
@@ -107,7 +112,7 @@ export function openTrial(options: TrialOptions): Trial {
       approvalTimeoutMs: APPROVAL_TIMEOUT_MS,
       redactor,
       guardFor: compileDisclosureGuard,
-      model: () => model,
+      model: (ref) => (ref === cheapModel?.ref ? cheapModel : model),
       livePolicy: options.livePolicy ?? (() => policy),
       purses: options.purses ?? { scopesFor: () => [] },
       delegate: delegateWith(drafting, () => timestampOf(clock.nowMs())),

@@ -30,6 +30,8 @@ export interface OutsideWorld {
   conduct: Conduct;
   /** What plans depend on besides their arguments. */
   circumstances: string;
+  /** What an approver is shown. */
+  shown: (tool: string, args: Arguments) => string;
   /** Of what looking brings back. */
   labels: Labels;
   readonly toolbox: Toolbox;
@@ -60,6 +62,7 @@ export function outsideWorld(): OutsideWorld {
     effects: (tool) => counts.get(tool) ?? 0,
     conduct: (tool, args) => `${tool} ${String(args["thing"])}`,
     circumstances: "",
+    shown: (tool, args) => `${tool} ${JSON.stringify(args)}`,
     labels: USER_LABELS,
     toolbox: {
       digest: hashCanonical(TOOLS),
@@ -87,7 +90,7 @@ export function outsideWorld(): OutsideWorld {
 function plan(
   tool: string,
   args: Arguments,
-  { circumstances, labels }: OutsideWorld,
+  { circumstances, shown, labels }: OutsideWorld,
 ): Planned | ReturnType<typeof unknownTool> {
   const known = Object.hasOwn(TOOLS, tool) ? TOOLS[tool] : undefined;
   if (known === undefined) return unknownTool(tool);
@@ -108,7 +111,7 @@ function plan(
       scriptHashes: [],
       targets: [String(args["thing"]), circumstances],
     },
-    shown: `${tool} ${JSON.stringify(args)}`,
+    shown: shown(tool, args),
     reversal: { kind: "unknown", how: "the world may keep it" },
     send: null,
     labels: tool === "look.at" ? labels : USER_LABELS,

@@ -1,5 +1,6 @@
 /** A model that says what a script says. It is honest to the port: it streams, it can be cut off, it never rejects. */
 import { encodeToolName } from "../../../src/kernel/protocol/tool-names.ts";
+import { ESTIMATED_TOKENS } from "../../../src/runtime/estimate-tokens.ts";
 import type {
   ConfiguredModel,
   ModelBackend,
@@ -50,6 +51,7 @@ export function scriptedModel(script: ModelScript, also: Partial<ConfiguredModel
       holdsRequired: true,
       grammarProfiles: [],
     },
+    tokens: ESTIMATED_TOKENS,
     contextWindow: 100_000,
     maxOutputTokens: 1000,
     price: null,

@@ -2,10 +2,17 @@
  * `builtin:demo`: a model without a model, so that a newcomer sees runs, approvals, journal and replay at once.
  *
  * D1. Deterministic: the answer is a function of the request, and of nothing before the last user message.
- * D2. It asks for a tool only when it is offered, and at most once a message: what follows a result is an answer.
+ * D2. It asks for tools only when they are offered, and at most once a message: what follows a result is an answer.
  * D3. It says what it is, and never that something was done which was not.
+ * D4. A dictation (`surety conformance`) it follows to the letter: it calls what is listed, with what stands beside it, and
+ *     repeats the words it is given, which are the user's own. So it passes by doing what any model must do, and by no rule
+ *     about single cases.
+ * D5. It stops where the request's limit of tokens is reached, be it within a call, and says so.
  */
+import { readDictation } from "../../../assistant/conformance/dictation.ts";
 import { escapeMarkers } from "../../../kernel/protocol/escape-markers.ts";
+import { NOTES_BEGIN, NOTES_END } from "../../../kernel/protocol/markers.ts";
+import type { RawToolCall } from "../../../kernel/protocol/raw-model-output.ts";
 import { encodeToolName } from "../../../kernel/protocol/tool-names.ts";
 import type { ModelBackend, ModelReply, ModelRequest, PromptMessage } from "../../../runtime/ports/model-backend.ts";
 import { fault } from "../provider-fault.ts";
@@ -24,26 +31,48 @@ export const builtinDemo: ModelBackend = {
   complete(request, { signal, onText }) {
     if (signal.aborted) return Promise.resolve(fault("provider.cancelled"));
     const reaction = react(request);
-    if (typeof reaction !== "string") return Promise.resolve(callReply(request, reaction));
-    // Files and results may hold markers; in a model's own text they would mean something.
-    const content = escapeMarkers(reaction) + requestsFor(resultsSince(request));
-    const pieces = onText === null ? [content] : piecesOf(content);
-    for (const piece of pieces) onText?.(piece);
-    return Promise.resolve(reply(request, content, pieces.length, null));
+    const whole =
+      reaction.kind === "call"
+        ? { content: "", calls: reaction.wishes.map((wish, index) => callOf(request, wish, index)) }
+        : // Files and results may hold markers; in a model's own text they would mean something.
+          { content: escapeMarkers(reaction.text) + reaction.notes, calls: [] };
+    const said = withinLimit(whole, request.maxOutputTokens * CHARS_PER_TOKEN);
+    const pieces = onText === null || said.content === "" ? [said.content] : piecesOf(said.content);
+    if (said.content !== "") for (const piece of pieces) onText?.(piece);
+    return Promise.resolve(reply(request, said, pieces.length));
   },
 };
 
-/** What to say, or what to call. */
-function react({ messages, tools, toolChoice }: ModelRequest): string | Wish {
+type Reaction =
+  | { readonly kind: "call"; readonly wishes: readonly Wish[] }
+  /** `notes`: a block for the runtime, seen by nobody else; may be empty. */
+  | { readonly kind: "say"; readonly text: string; readonly notes: string };
+
+function react(request: ModelRequest): Reaction {
+  const { messages, tools, toolChoice } = request;
   const message = messages.findLast(({ role }) => role === "user")?.content ?? "";
   const results = resultsSince({ messages });
-  if (results.length > 0) return results.map(tellResult).join("\n\n");
-
+  const dictation = readDictation(message);
   const offered = toolChoice === "none" ? [] : tools.map(({ name }) => name);
+  if (dictation !== null && (results.length > 0 || dictation.calls.length === 0)) {
+    return { kind: "say", text: dictation.answer, notes: notesOf(dictation.notes) };
+  }
+  if (results.length > 0)
+    return { kind: "say", text: results.map(tellResult).join("\n\n"), notes: requestsFor(results) };
+  if (dictation !== null) return callOffered(dictation.calls, offered);
   const wish = readWish(message) ?? (toolChoice === "required" ? nearestWish(message, offered) : null);
-  if (wish === null) return talkAbout(message);
-  if (offered.includes(wish.tool)) return wish;
-  return `That needs the tool ${wish.tool}, which this run does not offer, so nothing was done. \`surety tools ls\` shows the tools there are.`;
+  return wish === null ? { kind: "say", text: talkAbout(message), notes: "" } : callOffered([wish], offered);
+}
+
+function callOffered(wishes: readonly Wish[], offered: readonly string[]): Reaction {
+  const lacking = wishes.find(({ tool }) => !offered.includes(tool));
+  if (lacking === undefined) return { kind: "call", wishes };
+  const text = `That needs the tool ${lacking.tool}, which this run does not offer, so nothing was done. \`surety tools ls\` shows the tools there are.`;
+  return { kind: "say", text, notes: "" };
+}
+
+function notesOf(notes: object | null): string {
+  return notes === null ? "" : `\n${NOTES_BEGIN}\n${JSON.stringify(notes)}\n${NOTES_END}`;
 }
 
 /** Where a call is demanded and no rule fits, looking does no harm. */
@@ -72,26 +101,43 @@ function readArgs(argumentsText: string | undefined): Readonly<Record<string, un
   }
 }
 
-function callReply(request: ModelRequest, { tool, args }: Wish): ModelReply {
-  const earlier = request.messages.flatMap((message) => (message.role === "assistant" ? message.toolCalls : []));
-  const id = `demo_${earlier.length + 1}`;
-  return reply(request, "", 1, { id, name: encodeToolName(tool), argumentsText: JSON.stringify(args) });
+function callOf({ messages }: ModelRequest, { tool, args }: Wish, index: number): RawToolCall {
+  const earlier = messages.flatMap((message) => (message.role === "assistant" ? message.toolCalls : []));
+  const id = `demo_${earlier.length + index + 1}`;
+  return { id, name: encodeToolName(tool), argumentsText: JSON.stringify(args) };
 }
 
-function reply(
-  request: ModelRequest,
-  content: string,
-  chunks: number,
-  call: { readonly id: string; readonly name: string; readonly argumentsText: string } | null,
-): ModelReply {
+interface Said {
+  readonly content: string;
+  readonly calls: readonly RawToolCall[];
+  readonly isCut: boolean;
+}
+
+/** As a server cuts what grows too long: where it stands. */
+function withinLimit({ content, calls }: Omit<Said, "isCut">, maxChars: number): Said {
+  let left = maxChars - content.length;
+  if (left < 0) return { content: content.slice(0, maxChars).toWellFormed(), calls: [], isCut: true };
+  const kept: RawToolCall[] = [];
+  for (const call of calls) {
+    if (call.argumentsText.length > left) {
+      const argumentsText = call.argumentsText.slice(0, left).toWellFormed();
+      return { content, calls: [...kept, { ...call, argumentsText }], isCut: true };
+    }
+    left -= call.argumentsText.length;
+    kept.push(call);
+  }
+  return { content, calls: kept, isCut: false };
+}
+
+function reply(request: ModelRequest, { content, calls, isCut }: Said, chunks: number): ModelReply {
   const read = request.messages.reduce((sum, message) => sum + message.content.length, 0);
-  const written = content.length + (call?.argumentsText.length ?? 0);
+  const written = calls.reduce((sum, { argumentsText }) => sum + argumentsText.length, content.length);
   return {
     ok: true,
     raw: {
       content,
-      toolCalls: call === null ? [] : [call],
-      stopReason: call === null ? "stop" : "tool_calls",
+      toolCalls: calls,
+      stopReason: isCut ? "length" : calls.length === 0 ? "stop" : "tool_calls",
       model: DEMO_MODEL,
       complete: true,
     },

@@ -5,11 +5,13 @@
  * U2. What no rule fits is no wish: there is no guessing.
  * U3. Of a long text nothing is read: matching takes time that grows faster than the text.
  */
+import type { JsonValue } from "../../../kernel/vocabulary/parse-json.ts";
+
 const MAX_CHARS = 4_000;
 
 export interface Wish {
   readonly tool: string;
-  readonly args: Readonly<Record<string, string | boolean>>;
+  readonly args: Readonly<Record<string, JsonValue>>;
 }
 
 interface Rule {

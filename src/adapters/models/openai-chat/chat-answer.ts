@@ -7,10 +7,12 @@
  * C2. A fragment joins the call it belongs to, by index or by id, and none is lost: what belongs to no call opens one.
  * C3. What is not this protocol makes the answer unreadable for good: no later piece mends it.
  * C4. Of several finish reasons the one that tells of a cut stays.
+ * C5. A refusal is what the model answered; its reasoning is not.
  */
-import { isCut, type RawModelOutput, type RawToolCall } from "../../../kernel/protocol/raw-model-output.ts";
-import type { ModelUsage } from "../../../runtime/ports/model-backend.ts";
-import { entriesOf, fieldsOf, textOf } from "../read-fields.ts";
+import type { RawModelOutput, RawToolCall } from "../../../kernel/protocol/raw-model-output.ts";
+import { type AnswerDraft, type AnswerProtocol, EMPTY_DRAFT, joinReasons } from "../answer-draft.ts";
+import { fault } from "../provider-fault.ts";
+import { entriesOf, fieldsOf, parseFields, textOf } from "../read-fields.ts";
 import { readUsage } from "../read-usage.ts";
 
 /** Far beyond what a model proposes at once; copying the list for each fragment stays cheap. */
@@ -20,69 +22,47 @@ interface CallDraft extends RawToolCall {
   readonly index: number | null;
 }
 
-export interface ChatAnswer {
-  readonly content: string;
+interface ChatAnswer extends AnswerDraft {
   readonly calls: readonly CallDraft[];
-  readonly stopReason: string;
-  readonly model: string;
-  readonly usage: ModelUsage | null;
-  /** Pieces that held something of the answer. */
-  readonly pieces: number;
-  readonly isDone: boolean;
-  /** The provider told of an error within its stream. */
-  readonly hasFailed: boolean;
-  readonly isUnreadable: boolean;
 }
 
-export const EMPTY_ANSWER: ChatAnswer = {
-  content: "",
-  calls: [],
-  stopReason: "",
-  model: "",
-  usage: null,
-  pieces: 0,
-  isDone: false,
-  hasFailed: false,
-  isUnreadable: false,
-};
-
+const EMPTY: ChatAnswer = { ...EMPTY_DRAFT, calls: [] };
 const DONE = "[DONE]";
 
-/** Takes the payload of one event of the stream. */
-export function stepAnswer(answer: ChatAnswer, payload: string): ChatAnswer {
-  if (answer.isDone || answer.hasFailed || answer.isUnreadable) return answer;
-  if (payload.trim() === DONE) return { ...answer, isDone: true };
-  return addDocument(answer, payload, "delta");
-}
+export const CHAT_ANSWER: AnswerProtocol<ChatAnswer> = {
+  empty: EMPTY,
+  step: (answer, payload) =>
+    payload.trim() === DONE ? { ...answer, isDone: true } : addDocument(answer, payload, "delta"),
+  readWhole: (body) => ({ ...addDocument(EMPTY, body, "message"), isDone: true }),
+  rawOutputOf,
+};
 
-/** Reads a response that was not streamed. */
-export function readAnswer(body: string): ChatAnswer {
-  return { ...addDocument(EMPTY_ANSWER, body, "message"), isDone: true };
-}
-
-export function rawOutputOf(answer: ChatAnswer, hasEnded: boolean): RawModelOutput {
-  const { content, stopReason, model } = answer;
+function rawOutputOf(
+  { content, calls, stopReason, model, failure, isDone }: ChatAnswer,
+  hasEnded: boolean,
+): RawModelOutput {
   return {
     content,
-    toolCalls: answer.calls.map(({ id, name, argumentsText }) => ({ id, name, argumentsText })),
+    toolCalls: calls.map(({ id, name, argumentsText }) => ({ id, name, argumentsText })),
     stopReason,
     model,
-    complete: !answer.hasFailed && (answer.isDone || (hasEnded && stopReason !== "")),
+    complete: failure === null && (isDone || (hasEnded && stopReason !== "")),
   };
 }
 
 function addDocument(answer: ChatAnswer, text: string, part: "delta" | "message"): ChatAnswer {
-  const document = fieldsOf(parse(text));
+  const document = parseFields(text);
   if (document === null) return { ...answer, isUnreadable: true };
-  if (fieldsOf(document["error"]) !== null) return { ...answer, hasFailed: true };
-  const usage = fieldsOf(document["usage"]);
+  if (fieldsOf(document["error"]) !== null) return { ...answer, failure: fault("provider.failed") };
+  // One answer was asked for; a server that sends more is heard for the first.
+  const choice = fieldsOf(entriesOf(document["choices"])[0]);
+  // Moonshot tells it within the choice.
+  const usage = fieldsOf(document["usage"]) ?? fieldsOf(choice?.["usage"]);
   const told: ChatAnswer = {
     ...answer,
     model: answer.model || textOf(document["model"]),
-    usage: usage === null ? answer.usage : readUsage(usage["prompt_tokens"], usage["completion_tokens"]),
+    usage: usage === null ? answer.usage : readUsage([usage["prompt_tokens"]], usage["completion_tokens"]),
   };
-  // One answer was asked for; a server that sends more is heard for the first.
-  const choice = fieldsOf(entriesOf(document["choices"])[0]);
   return choice === null || (choice["index"] ?? 0) !== 0 ? told : addChoice(told, choice, part);
 }
 
@@ -95,6 +75,8 @@ function addChoice(answer: ChatAnswer, choice: Record<string, unknown>, part: "d
   return {
     ...answer,
     content: answer.content + readContent(message["content"]) + textOf(message["refusal"]),
+    // Two names for one thing; servers that send both repeat themselves.
+    reasoning: answer.reasoning + (textOf(message["reasoning_content"]) || textOf(message["reasoning"])),
     calls,
     stopReason: joinReasons(answer.stopReason, textOf(choice["finish_reason"])),
     pieces: answer.pieces + 1,
@@ -141,17 +123,4 @@ function findCall(calls: readonly CallDraft[], index: number | null, id: string 
 /** Some servers parse the arguments before they send them. */
 function readArguments(value: unknown): string {
   return typeof value === "string" ? value : value === undefined || value === null ? "" : JSON.stringify(value);
-}
-
-function joinReasons(known: string, next: string): string {
-  if (known === "" || next === "") return known || next;
-  return isCut({ ...rawOutputOf(EMPTY_ANSWER, true), stopReason: next }) ? next : known;
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }

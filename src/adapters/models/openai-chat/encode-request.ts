@@ -2,39 +2,46 @@
  * A request in the spelling of OpenAI's chat completions.
  *
  * R1. Messages keep their order; a tool's result names the call it answers.
- * R2. A name the model made up goes back as close to what it wrote as the wire allows, for it must see what it did wrong.
- * R3. `tool_choice` is said only beside tools: servers refuse it without them.
- * R4. Messages and tools are written once: a conversation is sent again with every turn, a little longer each time.
+ * R2. `tool_choice` is said only beside tools: servers refuse it without them.
+ * R3. Messages and tools are written once: a conversation is sent again with every turn, a little longer each time.
+ * R4. An effort is said only where one was asked for: servers refuse it for models that do not reason.
+ * R5. What a model thought before its calls goes back to it beside them: some refuse to go on without.
  */
-import { encodeToolName, isToolName } from "../../../kernel/protocol/tool-names.ts";
+import { encodeToolName } from "../../../kernel/protocol/tool-names.ts";
 import type { ModelRequest, PromptCall, PromptMessage, ToolOffer } from "../../../runtime/ports/model-backend.ts";
+import { wireToolName } from "../wire-tool-name.ts";
+import { writeOnce } from "../write-once.ts";
 
-const MAX_NAME_CHARS = 64;
+export interface ChatDialect {
+  /** OpenAI itself knows the older name for some models only, other servers often only that. */
+  readonly limitField: "max_tokens" | "max_completion_tokens";
+  /** What the model thought when it gave the answer at this place of the messages; empty where it is not known. */
+  reasoningAt(messages: readonly PromptMessage[], index: number): string;
+}
 
-export function encodeRequest(request: ModelRequest, isStreamed: boolean): string {
-  const { model, messages, tools, toolChoice, maxOutputTokens } = request;
+export function encodeRequest(request: ModelRequest, isStreamed: boolean, dialect: ChatDialect): string {
+  const { model, messages, tools, toolChoice, maxOutputTokens, effort } = request;
   const rest = JSON.stringify({
     ...(tools.length === 0 ? null : { tool_choice: toolChoice }),
-    max_tokens: maxOutputTokens,
+    ...(effort === undefined ? null : { reasoning_effort: effort === "off" ? "none" : effort }),
+    [dialect.limitField]: maxOutputTokens,
     stream: isStreamed,
     ...(isStreamed ? { stream_options: { include_usage: true } } : null),
   }).slice(1);
+  const said = messages.map((message, index) => {
+    const reasoning = hasCalls(message) ? dialect.reasoningAt(messages, index) : "";
+    if (reasoning === "") return writtenMessage(message);
+    return JSON.stringify({ ...encodeMessage(message), reasoning_content: reasoning });
+  });
   const offered = tools.length === 0 ? "" : `"tools":[${tools.map(writtenTool).join()}],`;
-  return `{"model":${JSON.stringify(model)},"messages":[${messages.map(writtenMessage).join()}],${offered}${rest}`;
+  return `{"model":${JSON.stringify(model)},"messages":[${said.join()}],${offered}${rest}`;
 }
 
-const writtenMessage = writingOnce(encodeMessage);
-const writtenTool = writingOnce(encodeTool);
+const writtenMessage = writeOnce((message: PromptMessage) => JSON.stringify(encodeMessage(message)));
+const writtenTool = writeOnce((tool: ToolOffer) => JSON.stringify(encodeTool(tool)));
 
-function writingOnce<Item extends object>(encode: (item: Item) => object): (item: Item) => string {
-  const written = new WeakMap<Item, string>();
-  return (item) => {
-    const known = written.get(item);
-    if (known !== undefined) return known;
-    const text = JSON.stringify(encode(item));
-    written.set(item, text);
-    return text;
-  };
+function hasCalls(message: PromptMessage): boolean {
+  return message.role === "assistant" && message.toolCalls.length > 0;
 }
 
 function encodeMessage(message: PromptMessage): object {
@@ -45,12 +52,7 @@ function encodeMessage(message: PromptMessage): object {
 }
 
 function encodeCall({ id, tool, argumentsText }: PromptCall): object {
-  return { id, type: "function", function: { name: encodeName(tool), arguments: argumentsText || "{}" } };
-}
-
-function encodeName(tool: string): string {
-  if (isToolName(tool)) return encodeToolName(tool);
-  return tool.replaceAll(/[^A-Za-z0-9_-]/g, "_").slice(0, MAX_NAME_CHARS) || "_";
+  return { id, type: "function", function: { name: wireToolName(tool), arguments: argumentsText || "{}" } };
 }
 
 function encodeTool({ name, description, parameters }: ToolOffer): object {

@@ -5,12 +5,14 @@
  */
 import type { Clock } from "../../../runtime/ports/clock.ts";
 import type { ModelBackend } from "../../../runtime/ports/model-backend.ts";
+import { AnswerReader } from "../answer-reader.ts";
 import { watchHealth } from "../health.ts";
 import { openOrigin } from "../http-exchange.ts";
 import type { Profile } from "../profile.ts";
 import { fault } from "../provider-fault.ts";
-import { ChatReader } from "./chat-reader.ts";
-import { encodeRequest } from "./encode-request.ts";
+import { CHAT_ANSWER } from "./chat-answer.ts";
+import { type ChatDialect, encodeRequest } from "./encode-request.ts";
+import { ReasoningMemory } from "./reasoning-memory.ts";
 
 interface ChatServer {
   /** Up to and without `/chat/completions`. */
@@ -25,6 +27,11 @@ export function openaiChat({ baseUrl, apiKey, profile, clock }: ChatServer): Mod
   const origin = openOrigin(baseUrl.origin, clock);
   const basePath = baseUrl.pathname.replace(/\/+$/, "");
   const path = `${basePath}/chat/completions`;
+  const memory = new ReasoningMemory();
+  const dialect: ChatDialect = {
+    limitField: baseUrl.hostname === "api.openai.com" ? "max_completion_tokens" : "max_tokens",
+    reasoningAt: (messages, index) => memory.at(messages, index),
+  };
   return {
     check: watchHealth({
       origin,
@@ -37,9 +44,11 @@ export function openaiChat({ baseUrl, apiKey, profile, clock }: ChatServer): Mod
       const authorized = authorization(apiKey());
       if (authorized === null) return fault("provider.invalid-key");
       const headers = ["content-type", "application/json", ...authorized];
-      const body = encodeRequest(profile.rewrite(request), onText !== null);
-      const reader = new ChatReader(clock, onText);
-      return reader.replyAt(await origin.exchange({ method: "POST", path, headers, body }, reader, signal));
+      const body = encodeRequest(profile.rewrite(request), onText !== null, dialect);
+      const reader = new AnswerReader(CHAT_ANSWER, clock, onText);
+      const reply = reader.replyAt(await origin.exchange({ method: "POST", path, headers, body }, reader, signal));
+      if (reply.ok) memory.keep(request.messages, reply.reasoning ?? "");
+      return reply;
     },
   };
 }

@@ -1,6 +1,6 @@
 /**
- * A directory outside the workspace where the file tools keep what no model may reach: what was deleted, and which edit
- * of a file was the last.
+ * A directory outside the workspace where the file tools keep what no model may reach: what was deleted, which edit of a
+ * file was the last, and what was written by an untrusted context.
  *
  * N1. No path that a tool takes leads there, because none leads out of the workspace; nor does the sandbox show it.
  * N2. For that it must not lie in the workspace, nor the workspace in it.

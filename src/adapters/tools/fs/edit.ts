@@ -9,6 +9,8 @@
  *    belong outside.
  * 5. Repeated after a crash, an edit that is in place already is a success (`keyed`): `last-edit.ts` tells. For that,
  *    an edit that cannot be made because it was the last one made is planned as one that changes nothing.
+ * 6. A file that an untrusted context edits is marked before (`untrusted-marks.ts`). A clean edit leaves the rest of the
+ *    file as it was, and its mark.
  */
 import { isUtf8 } from "node:buffer";
 import type { Stats } from "node:fs";
@@ -31,6 +33,7 @@ import { placeFile, removeIfThere } from "./place-file.ts";
 import { inspectFile, MAX_PRESENT_BYTES, readPresent, withRegularFile } from "./regular-file.ts";
 import { showDiff } from "./show-diff.ts";
 import { countUnseen } from "./unseen-characters.ts";
+import type { UntrustedMarks } from "./untrusted-marks.ts";
 import { inDirectory, syncDirectory, type Workspace } from "./workspace.ts";
 import { fileNames } from "./workspace-path.ts";
 
@@ -55,9 +58,10 @@ interface EditArguments {
   readonly replace_all: boolean;
 }
 
-/** Where the annex is, as `annex.ts` has it. */
 interface Beside {
+  /** Where the annex is, as `annex.ts` has it. */
   readonly annex: string;
+  readonly marks: UntrustedMarks;
 }
 
 const rename = {
@@ -150,8 +154,10 @@ function runEdit(
       const temporaryName = temporaryNameOf(context);
       const { signal } = context;
       const edit = { key: callKey(context), call: hashCanonical(args), after, replacements, bytes: content.length };
+      await beside.marks.beforeWrite([...parents, name], context);
       await writeLastEdit(annex, target, edit, { temporaryName, signal });
       await placeFile(directory, { name, temporaryName, content, mode: "replace", like: file.stats }, signal);
+      await beside.marks.afterWrite([...parents, name], context);
       return { path: shown, replacements, bytes: content.length };
     }),
   );

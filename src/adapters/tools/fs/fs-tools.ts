@@ -7,6 +7,7 @@ import { listDirTool } from "./list-dir.ts";
 import { readTextTool } from "./read-text.ts";
 import { searchTool } from "./search.ts";
 import { statTool } from "./stat.ts";
+import { untrustedMarks } from "./untrusted-marks.ts";
 import type { Workspace } from "./workspace.ts";
 import { writeTextTool } from "./write-text.ts";
 
@@ -17,13 +18,14 @@ interface Beside {
 }
 
 export function fsTools(workspace: Workspace, beside: Beside): readonly Tool[] {
+  const marks = untrustedMarks(workspace, beside.annex);
   return [
     deleteTool(workspace, beside),
-    editTool(workspace, beside),
-    listDirTool(workspace),
-    readTextTool(workspace),
-    searchTool(workspace),
-    statTool(workspace),
-    writeTextTool(workspace),
+    editTool(workspace, { ...beside, marks }),
+    listDirTool(workspace, marks),
+    readTextTool(workspace, marks),
+    searchTool(workspace, marks),
+    statTool(workspace, marks),
+    writeTextTool(workspace, marks),
   ];
 }

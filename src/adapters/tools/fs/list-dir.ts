@@ -8,12 +8,12 @@
 import { type Dirent, lstatSync } from "node:fs";
 import { opendir } from "node:fs/promises";
 import { Type } from "typebox";
-import { USER_LABELS } from "../../../kernel/vocabulary/labels.ts";
 import { defineTool } from "../define-tool.ts";
 import { type EntryKind, kindOf } from "./entry-kind.ts";
 import { fieldOf } from "./field-of.ts";
 import { naming } from "./fs-failure.ts";
 import { assertInPlace, entryPath, type HeldDirectory } from "./held-directory.ts";
+import type { UntrustedMarks } from "./untrusted-marks.ts";
 import { inDirectory, type Workspace } from "./workspace.ts";
 import { directoryNames } from "./workspace-path.ts";
 
@@ -30,7 +30,7 @@ const parameters = Type.Object(
   { additionalProperties: false },
 );
 
-export function listDirTool(workspace: Workspace) {
+export function listDirTool(workspace: Workspace, marks: UntrustedMarks) {
   return defineTool({
     name: "fs.list_dir",
     description: "List a directory of the workspace.",
@@ -41,15 +41,16 @@ export function listDirTool(workspace: Workspace) {
       { name: "fs.list", rename: { directory: "path" }, ignore: { recursive: false } },
       { name: "file_list", rename: { directory: "path" }, ignore: { recursive: false } },
     ],
-    plan({ path, max_entries: maxEntries }) {
-      const target = [workspace.root, ...directoryNames(path)].join("/");
+    async plan({ path, max_entries: maxEntries }) {
+      const names = directoryNames(path);
+      const target = [workspace.root, ...names].join("/");
       return {
-        labels: USER_LABELS,
+        labels: await marks.labelsOf(names),
         shown: `List up to ${Math.min(maxEntries, MAX_ENTRIES)} entries of ${JSON.stringify(target)}`,
         plan: { targets: [target] },
       };
     },
-    run({ args: { path, max_entries: maxEntries } }, { signal }) {
+    run({ args: { path, max_entries: maxEntries }, labels }, { signal }) {
       const names = directoryNames(path);
       const shown = names.join("/") || ".";
       return inDirectory(workspace, names, (directory) =>
@@ -57,6 +58,7 @@ export function listDirTool(workspace: Workspace) {
           const { first, truncated } = await firstByName(directory, Math.min(maxEntries, MAX_ENTRIES), signal);
           const entries = first.map((entry) => describe(directory, entry));
           assertInPlace(directory);
+          await marks.assertLabelled(labels, names);
           return { path: shown, entries, truncated };
         }),
       );

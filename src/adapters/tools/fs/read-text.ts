@@ -6,11 +6,11 @@
  * 3. A file with a second name is refused: the other name may be outside, and nothing tells (hard links).
  */
 import { Type } from "typebox";
-import { USER_LABELS } from "../../../kernel/vocabulary/labels.ts";
 import { defineTool } from "../define-tool.ts";
 import { ToolFailure } from "../tool-failure.ts";
 import { fieldOf } from "./field-of.ts";
 import { readUpTo, withRegularFile } from "./regular-file.ts";
+import type { UntrustedMarks } from "./untrusted-marks.ts";
 import { inDirectory, type Workspace } from "./workspace.ts";
 import { fileNames } from "./workspace-path.ts";
 
@@ -26,7 +26,7 @@ const parameters = Type.Object(
   { additionalProperties: false },
 );
 
-export function readTextTool(workspace: Workspace) {
+export function readTextTool(workspace: Workspace, marks: UntrustedMarks) {
   return defineTool({
     name: "fs.read_text",
     description: "Read the beginning of a text file in the workspace.",
@@ -37,16 +37,16 @@ export function readTextTool(workspace: Workspace) {
       { name: "fs.read", rename: { file_path: "path" } },
       { name: "file_read", rename: { file_path: "path" } },
     ],
-    plan({ path, max_bytes: maxBytes }) {
+    async plan({ path, max_bytes: maxBytes }) {
       const { parents, name } = fileNames(path);
       const target = [workspace.root, ...parents, name].join("/");
       return {
-        labels: USER_LABELS,
+        labels: await marks.labelsOf([...parents, name]),
         shown: `Read up to ${Math.min(maxBytes, MAX_BYTES)} bytes of ${JSON.stringify(target)}`,
         plan: { targets: [target] },
       };
     },
-    async run({ args: { path, max_bytes: maxBytes } }, { signal }) {
+    async run({ args: { path, max_bytes: maxBytes }, labels }, { signal }) {
       const { parents, name } = fileNames(path);
       const shown = [...parents, name].join("/");
       const read = await inDirectory(workspace, parents, (directory) =>
@@ -57,6 +57,7 @@ export function readTextTool(workspace: Workspace) {
           return { text: textOf(bytes, limit, shown), size: file.stats.size };
         }),
       );
+      await marks.assertLabelled(labels, [...parents, name]);
       if (read === null)
         throw refused("invalid.request", shown, "There is no such file; fs.list_dir shows what there is");
       return { path: shown, text: read.text, bytes: read.size, truncated: Buffer.byteLength(read.text) < read.size };

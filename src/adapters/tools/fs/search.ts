@@ -5,10 +5,10 @@
  * 2. What is searched, and what is passed over, `search-tree.ts` says; that it can always be stopped, `search-thread.ts`.
  */
 import { Type } from "typebox";
-import { USER_LABELS } from "../../../kernel/vocabulary/labels.ts";
 import { defineTool } from "../define-tool.ts";
 import { fieldOf } from "./field-of.ts";
 import { lineMatcher } from "./line-matcher.ts";
+import type { UntrustedMarks } from "./untrusted-marks.ts";
 import type { Workspace } from "./workspace.ts";
 import { directoryNames } from "./workspace-path.ts";
 
@@ -29,7 +29,7 @@ const parameters = Type.Object(
   { additionalProperties: false },
 );
 
-export function searchTool(workspace: Workspace) {
+export function searchTool(workspace: Workspace, marks: UntrustedMarks) {
   return defineTool({
     name: "fs.search",
     description: "Search files of the workspace for a text, line by line.",
@@ -38,24 +38,26 @@ export function searchTool(workspace: Workspace) {
     idempotency: "read_only",
     timeoutMs: TIMEOUT_MS,
     aliases: [{ name: "file_search", rename: { query: "pattern", directory: "path" } }],
-    plan({ path, pattern, regex, ignore_case: ignoreCase, glob }) {
-      const target = [workspace.root, ...directoryNames(path)].join("/");
+    async plan({ path, pattern, regex, ignore_case: ignoreCase, glob }) {
+      const names = directoryNames(path);
+      const target = [workspace.root, ...names].join("/");
       if (pattern !== "") lineMatcher({ pattern, regex, ignoreCase });
       const wanted = pattern === "" ? "names" : `${regex ? "the expression" : "the text"} ${JSON.stringify(pattern)}`;
       const where = glob === "" ? "" : ` in files like ${JSON.stringify(glob)}`;
       return {
-        labels: USER_LABELS,
+        labels: await marks.labelsOf(names),
         shown: `Search ${JSON.stringify(target)} for ${wanted}${where}`,
         plan: { targets: [target] },
       };
     },
-    async run({ args }, { signal }) {
+    async run({ args, labels }, { signal }) {
       const { path, pattern, regex, glob, ignore_case: ignoreCase, max_results: maxResults } = args;
       const { searchInThread } = await import("./search-thread.ts");
       const { root, traversal } = workspace;
       const what = { pattern, regex, ignoreCase, glob, maxResults: Math.min(maxResults, MAX_RESULTS) };
       const names = directoryNames(path);
       const { matches, files, skipped, truncated } = await searchInThread({ root, traversal, names, ...what }, signal);
+      await marks.assertLabelled(labels, names);
       const found = matches.map(({ path: file, line, text }) =>
         line === 0 ? { path: file } : { path: file, line, text },
       );

@@ -6,13 +6,13 @@
  */
 import { lstatSync, type Stats } from "node:fs";
 import { Type } from "typebox";
-import { USER_LABELS } from "../../../kernel/vocabulary/labels.ts";
 import { timestampOf } from "../../../runtime/ports/clock.ts";
 import { defineTool } from "../define-tool.ts";
 import { kindOf } from "./entry-kind.ts";
 import { fieldOf } from "./field-of.ts";
 import { missing, naming } from "./fs-failure.ts";
 import { assertInPlace, entryPath } from "./held-directory.ts";
+import type { UntrustedMarks } from "./untrusted-marks.ts";
 import { inDirectory, type Workspace } from "./workspace.ts";
 import { directoryNames } from "./workspace-path.ts";
 
@@ -22,7 +22,7 @@ const MAX_DATE_MS = 8.64e15;
 
 const parameters = Type.Object({ path: Type.String({ minLength: 1 }) }, { additionalProperties: false });
 
-export function statTool(workspace: Workspace) {
+export function statTool(workspace: Workspace, marks: UntrustedMarks) {
   return defineTool({
     name: "fs.stat",
     description: "Tell type, size and time of change of a path in the workspace.",
@@ -30,17 +30,20 @@ export function statTool(workspace: Workspace) {
     risk: "read_only",
     idempotency: "read_only",
     aliases: [{ name: "file_info", rename: { file_path: "path" } }],
-    plan({ path }) {
-      const target = [workspace.root, ...directoryNames(path)].join("/");
-      return { labels: USER_LABELS, shown: `Look up ${JSON.stringify(target)}`, plan: { targets: [target] } };
+    async plan({ path }) {
+      const names = directoryNames(path);
+      const target = [workspace.root, ...names].join("/");
+      const labels = await marks.labelsOf(names);
+      return { labels, shown: `Look up ${JSON.stringify(target)}`, plan: { targets: [target] } };
     },
-    run({ args: { path } }) {
+    run({ args: { path }, labels }) {
       const names = directoryNames(path);
       const shown = names.join("/") || ".";
       return inDirectory(workspace, names.slice(0, -1), (directory) =>
-        naming(shown, () => {
+        naming(shown, async () => {
           const stats = lstatSync(entryPath(directory, names.at(-1) ?? "."), { throwIfNoEntry: false });
           assertInPlace(directory);
+          await marks.assertLabelled(labels, names);
           if (stats === undefined) throw missing(shown);
           return { path: shown, ...describe(stats) };
         }),

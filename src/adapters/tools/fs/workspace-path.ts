@@ -4,11 +4,12 @@
  * W1. It is read as text: nothing is decoded, normalised or expanded. `%2e`, `．．` and `$HOME` are ordinary names.
  * W2. `..` is worked out on the text and may not leave the workspace; an absolute path and `~` always would.
  * W3. The rules are the same on every system, the strictest: a workspace travels, and a name that means a device, a
- *     stream or a drive on Windows is refused on Linux too. So is what an approver could not see: control characters
- *     and those that turn the direction of writing.
+ *     stream or a drive on Windows is refused on Linux too. So is what an approver could not see, as in a command
+ *     (`unseen-characters.ts`); names that are joined by invisible characters, some emoji among them, have to go for it.
  * W4. Of what passes, every name is one entry of one directory: never empty, `.` or `..`, and without a separator.
  */
 import { ToolFailure } from "../tool-failure.ts";
+import { firstUnseen } from "./unseen-characters.ts";
 
 const MAX_PATH_BYTES = 4096;
 const MAX_NAME_BYTES = 255;
@@ -16,7 +17,6 @@ const MAX_DEPTH = 64;
 
 /** With any extension, in any case; COM¹ is COM1 there. */
 const DEVICE_NAME = /^(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9¹²³]) *(?:\.|$)/i;
-const UNSEEN = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/u;
 
 /** The names from the workspace down to a directory; none for the workspace itself. */
 export function directoryNames(path: string): readonly string[] {
@@ -34,7 +34,7 @@ export function fileNames(path: string): { readonly parents: readonly string[]; 
 
 function namesOf(path: string): readonly string[] {
   if (Buffer.byteLength(path) > MAX_PATH_BYTES) throw invalid(path, `is longer than ${MAX_PATH_BYTES} bytes`);
-  if (UNSEEN.test(path)) throw invalid(path, "holds control characters or others that nobody sees");
+  if (firstUnseen(path) !== undefined) throw invalid(path, "holds control characters or others that nobody sees");
   if (path.startsWith("/")) throw outside(path, "is absolute: give it relative to the workspace");
   if (path.startsWith("~"))
     throw outside(path, "starts with ~, which is not expanded: give it relative to the workspace");

@@ -7,6 +7,8 @@
  * 3. An approver is shown the path, the size, what is replaced and every byte of the text, each line behind a bar, so
  *    that no text can pass for what stands around it.
  * 4. Repeated after a crash, a text that is in its place already is a success (`keyed`).
+ * 5. What an untrusted context writes is marked before anything is made; a clean text takes the mark off
+ *    (`untrusted-marks.ts`).
  */
 import { relative, sep } from "node:path";
 import { Type } from "typebox";
@@ -22,6 +24,7 @@ import { entryPath, type HeldDirectory, identityOf, shownPath } from "./held-dir
 import { placeFile, removeIfThere } from "./place-file.ts";
 import { inspectFile, type PresentFile } from "./regular-file.ts";
 import { countUnseen } from "./unseen-characters.ts";
+import type { UntrustedMarks } from "./untrusted-marks.ts";
 import { inDirectory, inMadeDirectory, inNearestDirectory, syncDirectory, type Workspace } from "./workspace.ts";
 import { fileNames } from "./workspace-path.ts";
 
@@ -44,7 +47,7 @@ interface WriteArguments {
 
 const aliased = { rename: { file_path: "path", content: "text" } } as const;
 
-export function writeTextTool(workspace: Workspace) {
+export function writeTextTool(workspace: Workspace, marks: UntrustedMarks) {
   return defineTool({
     name: "fs.write_text",
     description: "Write a text file in the workspace. Replaces a file only with overwrite.",
@@ -56,7 +59,7 @@ export function writeTextTool(workspace: Workspace) {
       { name: "file_write", ...aliased },
     ],
     plan: (args) => planWrite(workspace, args),
-    run: ({ args, plan }, context) => runWrite(workspace, args, plan, context),
+    run: ({ args, plan }, context) => runWrite({ workspace, marks }, args, plan, context),
     summarize({ args, output }) {
       const path = fieldOf(output, "path") ?? fieldOf(args, "path") ?? "a file";
       const text = fieldOf(args, "text");
@@ -129,7 +132,7 @@ function showWrite(write: {
 }
 
 function runWrite(
-  workspace: Workspace,
+  { workspace, marks }: { readonly workspace: Workspace; readonly marks: UntrustedMarks },
   { path, text, overwrite }: WriteArguments,
   { cwd, scriptHashes: [replaced] }: Planned["plan"],
   context: CallContext,
@@ -138,10 +141,11 @@ function runWrite(
   const content = contentOf(text);
   const shown = [...parents, name].join("/");
   const depth = cwd === null ? 0 : relative(workspace.root, cwd.path).split(sep).filter(Boolean).length;
-  return inDirectory(workspace, parents.slice(0, depth), (start) => {
+  return inDirectory(workspace, parents.slice(0, depth), async (start) => {
     const { device, inode } = identityOf(start);
     if (device !== cwd?.device || inode !== cwd.inode) throw changedSince(shown, context);
-    return inMadeDirectory(start, parents.slice(depth), (directory) =>
+    await marks.beforeWrite([...parents, name], context);
+    return await inMadeDirectory(start, parents.slice(depth), (directory) =>
       naming(shown, async () => {
         const temporaryName = temporaryNameOf(context);
         if (context.isRepeat && (await isInPlace(directory, { name, temporaryName, content }))) {
@@ -153,6 +157,8 @@ function runWrite(
         const mode = replaced === undefined ? "add" : "replace";
         const isPlaced = await placeFile(directory, { name, temporaryName, content, mode }, context.signal);
         if (!isPlaced) throw await obstacle(directory, name, overwrite, context);
+        const isOurs = async () => (await inspectFile(directory, name))?.hash === hashBytes(content);
+        await marks.afterReplace([...parents, name], context, isOurs);
         return { path: shown, bytes: content.length, created: mode === "add" };
       }),
     );

@@ -81,8 +81,9 @@ function carriedIpv4(address: ipaddr.IPv6): string | null {
   return isNat64 ? address.toByteArray().slice(12).join(".") : null;
 }
 
-function isIsatap([, , , , fifth, sixth]: readonly number[]): boolean {
-  return (fifth === 0 || fifth === 0x200) && sixth === 0x5efe;
+/** Its interface is 0000:5efe, whatever it says of itself: one owner or many, unique or not (the u and g bits). */
+function isIsatap([, , , , fifth = 0, sixth]: readonly number[]): boolean {
+  return (fifth & ~0x300) === 0 && sixth === 0x5efe;
 }
 
 function notPublic(url: TargetUrl, problem: string): ToolFailure {

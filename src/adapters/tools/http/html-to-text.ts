@@ -6,6 +6,8 @@
  * H2. Time and memory grow with the page and not faster: reading stops at the budget and at MAX_DEPTH elements within one
  *     another, where the parser's own work on each closing tag would grow. `isCut` says so.
  * H3. It is text and nothing more: nothing in it is fetched, run or believed.
+ * H4. Nobody else runs meanwhile, so a page made to be slow is not read to its end: of its characters MAX_CHARS are looked
+ *     at, and MAX_STEPS tags, attributes, comments and pieces of text. `isCut` says that, too.
  */
 import { Parser } from "htmlparser2";
 import { TextFlow } from "./text-flow.ts";
@@ -17,6 +19,12 @@ export interface ReadableText {
 }
 
 const MAX_DEPTH = 256;
+const MAX_CHARS = 1024 * 1024;
+const MAX_STEPS = 40_000;
+/** Reading where a link leads takes as long as this many tags. */
+const LINK_STEPS = 5;
+/** Text comes in pieces no longer than this, so that the budget ends it early. */
+const SLICE_CHARS = 16 * 1024;
 const MAX_TITLE_CHARS = 300;
 const MAX_LINK_CHARS = 500;
 const MAX_INDENT = 8;
@@ -49,19 +57,58 @@ interface List {
 
 export function htmlToText(html: string, baseUrl: string, maxBytes: number): ReadableText {
   const page = new PageReader(baseUrl, maxBytes);
+  const stopWhenCut = (): void => {
+    if (page.isCut) parser.pause();
+  };
+  const count = (): void => {
+    page.count(1);
+    stopWhenCut();
+  };
   const parser = new Parser({
     onopentag: (name, attributes) => {
       page.open(name, attributes);
-      if (page.isCut) parser.pause();
+      stopWhenCut();
     },
     onclosetag: () => page.close(),
     ontext: (text) => {
       page.read(text);
-      if (page.isCut) parser.pause();
+      count();
     },
+    onattribute: count,
+    oncomment: count,
+    onprocessinginstruction: count,
   });
-  parser.end(html);
+  for (const slice of slicesOf(html)) {
+    if (page.isCut) break;
+    parser.write(slice);
+    // Those that close nothing are looked for among all that is open, and nobody is told.
+    page.count(closingTagsIn(slice));
+  }
+  if (html.length > MAX_CHARS) page.cut();
+  // Half a tag is none: only a page that was read whole has an end.
+  if (!page.isCut) parser.end();
   return page.result;
+}
+
+/** The page up to MAX_CHARS; no character is torn apart. */
+function* slicesOf(html: string): Generator<string> {
+  const last = Math.min(html.length, MAX_CHARS);
+  for (let from = 0; from < last; ) {
+    let to = Math.min(from + SLICE_CHARS, last);
+    if (isHighSurrogate(html.charCodeAt(to - 1)) && to - 1 > from) to -= 1;
+    yield html.slice(from, to);
+    from = to;
+  }
+}
+
+function closingTagsIn(slice: string): number {
+  let tags = 0;
+  for (let at = slice.indexOf("</"); at !== -1; at = slice.indexOf("</", at + 2)) tags += 1;
+  return tags;
+}
+
+function isHighSurrogate(unit: number): boolean {
+  return unit >= 0xd800 && unit <= 0xdbff;
 }
 
 class PageReader {
@@ -70,7 +117,8 @@ class PageReader {
   readonly #open: Element[] = [];
   readonly #lists: List[] = [];
   #title = "";
-  #isTooDeep = false;
+  #steps = 0;
+  #isTooMuch = false;
 
   constructor(baseUrl: string, maxBytes: number) {
     this.#baseUrl = baseUrl;
@@ -78,7 +126,17 @@ class PageReader {
   }
 
   get isCut(): boolean {
-    return this.#isTooDeep || this.#flow.isFull;
+    return this.#isTooMuch || this.#flow.isFull;
+  }
+
+  /** There is more of it than is read. */
+  cut(): void {
+    this.#isTooMuch = true;
+  }
+
+  count(steps: number): void {
+    this.#steps += steps;
+    if (this.#steps > MAX_STEPS) this.cut();
   }
 
   get result(): ReadableText {
@@ -93,7 +151,8 @@ class PageReader {
     const link = name === "a" && !isDropped ? this.#linkOf(attributes["href"]) : null;
     if (!isDropped) this.#lead(name);
     this.#open.push({ name, isDropped, isVerbatim, link });
-    this.#isTooDeep ||= this.#open.length > MAX_DEPTH;
+    if (this.#open.length > MAX_DEPTH) this.cut();
+    this.count(link === null ? 1 : LINK_STEPS);
   }
 
   close(): void {

@@ -4,6 +4,8 @@
  * G1. What is in neither list is refused: git takes any other name for an alias, or for a program beside it.
  * G2. Attributes and configuration may name programs for diffs and conversions; options we add keep git from starting
  *     them, and options that would start them are forbidden.
+ * G3. What reads looks into no submodule: git does that by the submodule's own configuration, over which our settings
+ *     have no power. An option that would, and has no other that keeps it out, is left out here, so that it asks.
  */
 import { commandRefused } from "./command-refused.ts";
 import type { CommandRules } from "./command-rules.ts";
@@ -74,7 +76,8 @@ export const GIT_READING: ReadonlyMap<string, CommandRules> = new Map<string, Co
   [
     "describe",
     {
-      long: "contains all tags long first-parent abbrev=? exact-match candidates= match= exclude= always dirty=? broken=?",
+      // Neither `dirty` nor `broken`: they look into submodules, by the configuration of those, and cannot be kept out.
+      long: "contains all tags long first-parent abbrev=? exact-match candidates= match= exclude= always",
       operands: "paths",
     },
   ],

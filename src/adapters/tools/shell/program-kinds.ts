@@ -20,6 +20,18 @@ const STARTS_PROGRAMS = new Set(
 /** One file, many programs: which one it is depends on the name it is called by. */
 const MULTI_CALL = new Set(["busybox", "toybox", "coreutils", "uutils", "box"]);
 
+/** They do what their words say, and read no instructions anywhere. (`install` and `split` can start programs.) */
+const PLAIN = new Set(
+  "chgrp chmod chown cp dd false link ln mkdir mkfifo mktemp mv rm rmdir shred sleep sync tee touch true truncate unlink".split(
+    " ",
+  ),
+);
+
+/** Of a program without a table: may what it does depend on files that its words do not name? */
+export function mayReadUnnamed(realName: string): boolean {
+  return !PLAIN.has(realName);
+}
+
 export function startsPrograms(name: string): boolean {
   return STARTS_PROGRAMS.has(withoutVersion(name));
 }

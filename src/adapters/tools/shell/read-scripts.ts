@@ -3,8 +3,10 @@
  *
  * S1. An approval covers their bytes, and the sandbox shows the command these very bytes, whatever lies there by then.
  * S2. They are opened beneath the workspace, without following links: a script behind a link is refused.
- * S3. Data stays data: what an interpreter is given beside its script is pinned only if it looks like a script itself.
+ * S3. What these read in turn is not followed: `digest-workspace.ts` binds all of it.
+ * S4. Data stays data: what an interpreter is given beside its script is pinned only if it looks like a script itself.
  */
+import { posix } from "node:path";
 import { hashBytes } from "../../../kernel/vocabulary/hash.ts";
 import type { Hash } from "../../../kernel/vocabulary/identifiers.ts";
 import { readUpTo, withRegularFile } from "../fs/regular-file.ts";
@@ -37,18 +39,37 @@ export async function readScripts(workspace: Workspace, commands: readonly Judge
   const scripts = new Map<string, ScriptFile>();
   for (const { name, args, isKnown } of commands) {
     if (isKnown || !startsPrograms(name)) continue;
+    const directory = workingDirectory(args);
+    const within = (word: string): string => from(directory, word);
     const unasked = Object.hasOwn(UNASKED, name) ? (UNASKED[name] ?? []) : [];
-    for (const file of await filesOf(workspace, unasked)) scripts.set(file.path, file);
-    const [first, ...others] = await filesOf(workspace, args.flatMap(wordsWithin));
+    for (const file of await filesOf(workspace, unasked.map(within))) scripts.set(file.path, file);
+    const words = args.flatMap(wordsWithin);
+    const [first, ...others] = await filesOf(workspace, directory === "." ? words : [...words, ...words.map(within)]);
     if (first !== undefined && (isScript(first) || isText(first))) scripts.set(first.path, first);
     for (const file of others) if (isScript(file)) scripts.set(file.path, file);
   }
   return [...scripts.values()];
 }
 
-/** `--file=x` names x. */
+/** `--file=x` names x, and so does `-fx`. */
 function wordsWithin(word: string): readonly string[] {
-  return word.startsWith("-") ? [word.slice(word.indexOf("=") + 1)] : [word];
+  if (!word.startsWith("-")) return [word];
+  const attached = word.startsWith("--") ? [] : [word.slice(2)];
+  return word.includes("=") ? [word.slice(word.indexOf("=") + 1), ...attached] : attached;
+}
+
+/** Where a builder goes first: `-C x`, `-Cx`, `--directory=x`, `--prefix x`; each from where the one before led. */
+function workingDirectory(args: readonly string[]): string {
+  let directory = ".";
+  for (const [index, word] of args.entries()) {
+    const [, attached] = /^(?:-C|--(?:directory|prefix)(?:=|$))(.*)$/s.exec(word) ?? [];
+    if (attached !== undefined) directory = from(directory, attached || (args[index + 1] ?? "."));
+  }
+  return directory;
+}
+
+function from(directory: string, path: string): string {
+  return posix.isAbsolute(path) ? path : posix.join(directory, path);
 }
 
 async function filesOf(workspace: Workspace, words: readonly string[]): Promise<ScriptFile[]> {

@@ -2,27 +2,34 @@
  * `shell.exec`: a command, or several joined by `|`, in the sandbox. No shell reads it (S-4.1, S-4.3).
  *
  * 1. The plan holds the words as they will be executed, each program by its real path and the hash of its bytes, the
- *    workspace by device and inode, the environment, and the scripts the command would read. `run` executes that.
+ *    workspace by device and inode, the environment, and the scripts the command would read; where it may read others, a
+ *    fingerprint of all there is (`digest-workspace.ts`). `run` executes that, programs compared once more before.
  * 2. A command that only reads is planned `read_only`, and the workspace cannot be written while it runs: were a table
  *    wrong about it, it still changes nothing. Every other command asks, and is never repeated by itself.
  * 3. Where the sandbox does not hold, nothing runs: `sandbox.required`.
  * 4. An exit code is a result, whatever it is. Running out of time is a failure.
+ * 5. No command that may write works beside one whose scripts or repository must stay what they were found to be.
+ * 6. Its answer is untrusted where any place of the workspace is, and what a command may write is marked before and
+ *    after (`untrusted-marks.ts`).
  */
 import { basename } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { hashCanonical } from "../../../kernel/vocabulary/hash.ts";
-import { USER_LABELS } from "../../../kernel/vocabulary/labels.ts";
 import { type Sandbox, SandboxError, type SandboxResult, type SandboxWatcher } from "../../../runtime/ports/sandbox.ts";
 import type { CallContext, Planned } from "../../../runtime/ports/toolbox.ts";
 import type { CallOutline } from "../define-tool.ts";
 import { identityOf } from "../fs/held-directory.ts";
+import { type UntrustedMarks, untrustedMarks } from "../fs/untrusted-marks.ts";
 import { inDirectory, type Workspace } from "../fs/workspace.ts";
 import { ToolFailure } from "../tool-failure.ts";
+import { digestWorkspace, type WorkspaceDigest } from "./digest-workspace.ts";
 import { createExecutableFinder, type FindExecutable } from "./find-executable.ts";
 import { type PreparedCommand, prepareCommand } from "./prepare-command.ts";
+import { mayReadUnnamed } from "./program-kinds.ts";
 import type { ScriptFile } from "./read-scripts.ts";
 import { SEARCH_PATH, shellEnvironment } from "./shell-environment.ts";
 import { showCommand } from "./show-command.ts";
+import { WorkspaceTurns } from "./workspace-turns.ts";
 
 const MAX_TIMEOUT_MS = 600_000;
 /** Of each stream. What goes to a model is cut by the contract anyway. */
@@ -33,9 +40,15 @@ export interface ShellArguments {
   readonly timeout_s: number;
 }
 
+interface ShellCall extends Pick<Planned, "plan" | "labels"> {
+  readonly args: ShellArguments;
+}
+
 export interface ShellOptions {
   readonly workspace: Workspace;
   readonly sandbox: Sandbox;
+  /** Where the file tools keep their marks, as `annex.ts` has it. */
+  readonly annex: string;
   /** Names of the commands that may be called at all. */
   readonly allow: readonly string[];
   readonly maxTimeoutMs?: number;
@@ -47,20 +60,24 @@ interface ShellParts extends Pick<ShellOptions, "workspace" | "sandbox" | "allow
   readonly environment: Readonly<Record<string, string>>;
   readonly findExecutable: FindExecutable;
   readonly maxTimeoutMs: number;
+  readonly turns: WorkspaceTurns;
+  readonly marks: UntrustedMarks;
 }
 
 export type ShellExec = ReturnType<typeof shellExec>;
 
-export function shellExec({ workspace, sandbox, allow, maxTimeoutMs, searchPath = SEARCH_PATH }: ShellOptions) {
+export function shellExec({ workspace, sandbox, annex, allow, maxTimeoutMs, searchPath = SEARCH_PATH }: ShellOptions) {
   const parts: ShellParts = {
     ...{ workspace, sandbox, allow },
     environment: shellEnvironment(workspace.root, searchPath),
     findExecutable: createExecutableFinder(workspace.root, searchPath),
     maxTimeoutMs: maxTimeoutMs ?? MAX_TIMEOUT_MS,
+    turns: new WorkspaceTurns(),
+    marks: untrustedMarks(workspace, annex),
   };
   return {
     plan: (args: ShellArguments) => planCommand(parts, args),
-    run: (args: ShellArguments, plan: Planned["plan"], context: CallContext) => runCommand(parts, args, plan, context),
+    run: (call: ShellCall, context: CallContext) => runInTurn(parts, call, context),
   };
 }
 
@@ -77,14 +94,15 @@ async function planCommand(parts: ShellParts, args: ShellArguments): Promise<Cal
   const paths = executables.map(({ path }) => path);
   const asks = reasonsToAsk(prepared, paths);
   const isReading = asks.length === 0;
+  const digest = await digestFor(parts, prepared, paths);
   const timeoutMs = Math.min(args.timeout_s * 1000, parts.maxTimeoutMs);
   const [executable = null, ...others] = executables;
   return {
     ...(isReading ? READING : CHANGING),
     timeoutMs,
-    labels: USER_LABELS,
+    labels: await parts.marks.labelsOf([]),
     shown: showCommand({
-      ...{ executables, root, asks, timeoutMs },
+      ...{ executables, root, asks, digest, timeoutMs },
       stages: stages.map((stage) => [stage.name, ...stage.args]),
       scripts: filesOf(prepared),
     }),
@@ -93,7 +111,7 @@ async function planCommand(parts: ShellParts, args: ShellArguments): Promise<Cal
       cwd: await inDirectory(workspace, [], async (directory) => ({ path: root, ...identityOf(directory) })),
       environmentHash: hashCanonical(environmentOf(parts, isReading)),
       executable,
-      scriptHashes: [...others, ...filesOf(prepared)].map(({ hash }) => hash),
+      scriptHashes: [...others, ...filesOf(prepared), ...(digest === null ? [] : [digest])].map(({ hash }) => hash),
       targets: [root, ...stages.flatMap((stage) => stage.paths)],
     },
   };
@@ -102,22 +120,65 @@ async function planCommand(parts: ShellParts, args: ShellArguments): Promise<Cal
 const READING = { risk: "read_only", idempotency: "read_only" } as const;
 const CHANGING = { risk: "side_effect", idempotency: "opaque" } as const;
 
+async function runInTurn(
+  parts: ShellParts,
+  call: ShellCall,
+  context: CallContext,
+): Promise<Awaited<ReturnType<typeof runCommand>>> {
+  const { args, plan } = call;
+  const prepared = await prepareCommand(parts.workspace, parts.allow, args.cmd);
+  const isReading = reasonsToAsk(prepared, programsIn(plan.argv, prepared)).length === 0;
+  if (isReading && filesOf(prepared).length === 0) return await runMarking(parts, call, isReading, context);
+  const end = await parts.turns.take(isReading ? "together" : "alone", context.signal);
+  try {
+    return await runMarking(parts, call, isReading, context);
+  } finally {
+    end();
+  }
+}
+
+async function runMarking(
+  parts: ShellParts,
+  { args, plan, labels }: ShellCall,
+  isReading: boolean,
+  context: CallContext,
+): Promise<Awaited<ReturnType<typeof runCommand>>> {
+  const { marks } = parts;
+  if (isReading) {
+    const result = await runCommand(parts, args, plan, context);
+    await marks.assertLabelled(labels, []);
+    return result;
+  }
+  // Not after it: what it did would be reported as not done.
+  await marks.assertLabelled(labels, []);
+  await marks.aroundCommand(context);
+  try {
+    return await runCommand(parts, args, plan, context);
+  } finally {
+    await marks.aroundCommand(context);
+  }
+}
+
+/** What the command reads is looked at now, when nobody else can change it any more. */
 async function runCommand(
   parts: ShellParts,
   args: ShellArguments,
-  { argv, cwd, environmentHash, scriptHashes }: Planned["plan"],
+  plan: Planned["plan"],
   { mayAct, signal, timeoutMs, onOutput }: CallContext,
 ) {
   const { workspace, sandbox, allow } = parts;
   const prepared = await prepareCommand(workspace, allow, args.cmd);
   const { stages, scripts, config } = prepared;
-  const paths = programsIn(argv, prepared);
-  const hashes = filesOf(prepared).map(({ hash }) => hash);
+  const { cwd, environmentHash, scriptHashes } = plan;
+  const paths = programsIn(plan.argv, prepared);
+  const digest = await digestFor(parts, prepared, paths);
+  const hashes = [...filesOf(prepared), ...(digest === null ? [] : [digest])].map(({ hash }) => hash);
   const isReading = reasonsToAsk(prepared, paths).length === 0;
   const environment = environmentOf(parts, isReading);
   const isAsPlanned =
     environmentHash === hashCanonical(environment) && isDeepStrictEqual(hashes, scriptHashes.slice(stages.length - 1));
   if (!mayAct || cwd === null || !isAsPlanned) throw changed();
+  await refuseOtherPrograms(parts, prepared, paths, plan);
   const result = await contain(
     sandbox,
     {
@@ -166,6 +227,34 @@ function failureOf(cause: SandboxError): ToolFailure {
   if (code === "sandbox.moved") return new ToolFailure("policy.denied", message, { cause });
   if (code === "sandbox.unavailable") return new ToolFailure("sandbox.required", message, { cause });
   return new ToolFailure("internal.error", message, { details: { outcome: "unknown" }, cause });
+}
+
+/** Null where a command only reads, or reads no more than its words name. */
+async function digestFor(
+  { workspace }: ShellParts,
+  prepared: PreparedCommand,
+  paths: readonly string[],
+): Promise<WorkspaceDigest | null> {
+  if (reasonsToAsk(prepared, paths).length === 0) return null;
+  const readsUnnamed = prepared.stages.some(({ name, isKnown }, index) => {
+    const realName = basename(paths[index] ?? "");
+    // git reads configurations, its own and those of submodules, and starts what they name.
+    return isKnown && realName === name ? name === "git" : mayReadUnnamed(realName);
+  });
+  return readsUnnamed ? await digestWorkspace(workspace) : null;
+}
+
+/** Just before they are started: an update, or whoever may write there, could have replaced them since. */
+async function refuseOtherPrograms(
+  { findExecutable }: ShellParts,
+  { stages }: PreparedCommand,
+  paths: readonly string[],
+  { executable, scriptHashes }: Planned["plan"],
+): Promise<void> {
+  const found = await Promise.all(stages.map(({ name }) => findExecutable(name)));
+  const hashes = [executable?.hash, ...scriptHashes];
+  const isSame = found.every(({ path, hash }, index) => path === paths[index] && hash === hashes[index]);
+  if (!isSame) throw changed();
 }
 
 function reasonsToAsk({ stages, asks }: PreparedCommand, paths: readonly string[]): readonly string[] {

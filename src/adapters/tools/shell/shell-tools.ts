@@ -30,7 +30,7 @@ export function shellTools(options: ShellOptions): readonly Tool[] {
     aliases: [{ name: "shell_execute", rename: { command: "cmd" } }],
     mayOnlyRead: true,
     plan: async (args) => (await open()).plan(args),
-    run: async ({ args, plan }, context) => (await open()).run(args, plan, context),
+    run: async (call, context) => (await open()).run(call, context),
     summarize({ args, output }) {
       const exitCode = fieldOf(output, "exit_code");
       return `ran ${fieldOf(args, "cmd") ?? "a command"}${exitCode === undefined ? "" : ` (exit ${exitCode})`}`;

@@ -8,6 +8,7 @@
  *     what only looks like a separator, a dash or a quote.
  * T4. Every stage has a word.
  */
+import { firstUnseen } from "../fs/unseen-characters.ts";
 import { ToolFailure } from "../tool-failure.ts";
 import { commandRefused } from "./command-refused.ts";
 
@@ -15,7 +16,6 @@ import { commandRefused } from "./command-refused.ts";
 const MAX_COMMAND_BYTES = 8192;
 const MAX_STAGES = 8;
 
-const UNSEEN = /(?!\t)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Co}\p{Cn}\p{Cs}\u115f\u1160\u2800\u3164\uffa0]|(?! )\p{Zs}/u;
 /** Punctuation, symbols and spaces beyond ASCII, and the wide twins of ASCII. */
 const LOOKALIKE = /(?![\0-\x7f])[\p{P}\p{S}\p{Z}\uff01-\uff5e]/u;
 
@@ -75,7 +75,8 @@ function characters({ single, double, escaped, plain, within, not }: Pieces): st
 function refuseUnreadable(text: string): void {
   const bytes = Buffer.byteLength(text);
   if (bytes > MAX_COMMAND_BYTES) throw malformed(`has ${bytes} bytes, more than ${MAX_COMMAND_BYTES}`);
-  const [unseen] = UNSEEN.exec(text) ?? [];
+  // A tab separates words here, as a space does.
+  const unseen = firstUnseen(text.replaceAll("\t", " "));
   if (unseen === undefined) return;
   const name = { "\n": "a line break", "\r": "a carriage return", "\0": "a NUL" }[unseen];
   throw commandRefused(name === undefined ? `it holds ${codePoint(unseen)}, which nobody can see` : `it holds ${name}`);

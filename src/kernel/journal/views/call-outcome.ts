@@ -43,7 +43,8 @@ export function refusedOutcome({ refusal }: DecidedCall): CallOutcome {
 /** By the rule that stood against it, as the model was told; or because the turn ended first. */
 export function skippedOutcome(policyId: string | null): CallOutcome {
   const code = policyId === null ? "invalid.request" : "policy.denied";
-  return notPerformed("call.skipped", because(code, "The call was not performed."));
+  const lapsed = policyId === "approval.expired" ? ": its approval expired before its turn came" : "";
+  return notPerformed("call.skipped", because(code, `The call was not performed${lapsed}.`));
 }
 
 /** Dispatched, but the run ended without its answer. */

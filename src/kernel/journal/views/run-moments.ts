@@ -99,7 +99,8 @@ function validation(entry: EntryOf<"VALIDATE_CALLS">): Step {
   const { calls } = entry.decided;
   const approvals = eventsOf(entry).filter((event) => event.type === "approval.decided");
   const called = calls.map((call): Happening => {
-    const approval = approvals.find(({ callId }) => callId === call.callId) ?? null;
+    // One that was allowed may have expired since.
+    const approval = approvals.findLast(({ callId }) => callId === call.callId) ?? null;
     return { kind: "called", entry, call, approval };
   });
   const refused = calls

@@ -9,6 +9,7 @@ import type { Hash, RunId } from "../../vocabulary/identifiers.ts";
 import { terminalStatus } from "../../vocabulary/outcome.ts";
 import { Count, closed, nullable } from "../../vocabulary/schema-primitives.ts";
 import type { Entry } from "../entry.ts";
+import { SignedReceiptSchema } from "../signed-receipt.ts";
 import { argsOf, contentOf, type Lookup, textOf } from "./body-content.ts";
 import { shownError } from "./call-outcome.ts";
 import { answerOf } from "./run-answer.ts";
@@ -44,6 +45,8 @@ export const RunRecordSchema = Type.Object(
     contract_hash: Text,
     head_hash: Text,
     state_digest: Text,
+    /** Of an ended run, where it is shown by itself; lists leave it out. */
+    receipt: Type.Optional(SignedReceiptSchema),
     trace: Type.Object({ tool_execution_results: Type.Array(ToolExecutionResult) }, closed),
   },
   closed,

@@ -1,10 +1,12 @@
 import { describe, expect, test } from "vitest";
-import { encodeRequest } from "../../../../src/adapters/models/openai-chat/encode-request.ts";
+import { type ChatDialect, encodeRequest } from "../../../../src/adapters/models/openai-chat/encode-request.ts";
 import type { ModelRequest, PromptMessage } from "../../../../src/runtime/ports/model-backend.ts";
 
 const parameters = { type: "object", properties: { path: { type: "string" } }, required: ["path"] };
 const tools = [{ name: "fs.read_text", description: "Read a file.", parameters }];
 const base: ModelRequest = { model: "m-1", messages: [], tools: [], toolChoice: "auto", maxOutputTokens: 256 };
+
+const dialect: ChatDialect = { limitField: "max_tokens", reasoningAt: () => "" };
 
 describe("messages", () => {
   const call = (tool: string, argumentsText = '{"path":"a"}') => ({ id: "call_1", tool, argumentsText });
@@ -46,7 +48,7 @@ describe("messages", () => {
       { role: "tool", tool_call_id: "call_1", content: '{"ok":true}' },
     ],
   ])("%s", (_, message, wire) => {
-    expect(JSON.parse(encodeRequest({ ...base, messages: [message] }, false)).messages).toEqual([wire]);
+    expect(JSON.parse(encodeRequest({ ...base, messages: [message] }, false, dialect)).messages).toEqual([wire]);
   });
 });
 
@@ -63,7 +65,32 @@ describe("parameters", () => {
     [{ tools }, false, { ...plain, tools: wireTools, tool_choice: "auto" }],
     [{ tools, toolChoice: "required" }, true, { ...streamed, tools: wireTools, tool_choice: "required" }],
     [{ tools, toolChoice: "none" }, false, { ...plain, tools: wireTools, tool_choice: "none" }],
+    [{ effort: "high" }, false, { ...plain, reasoning_effort: "high" }],
+    [{ effort: "off" }, false, { ...plain, reasoning_effort: "none" }],
   ])("%j, streamed: %j", (more, isStreamed, wire) => {
-    expect(JSON.parse(encodeRequest({ ...base, ...more }, isStreamed))).toEqual(wire);
+    expect(JSON.parse(encodeRequest({ ...base, ...more }, isStreamed, dialect))).toEqual(wire);
   });
+
+  test("the limit is called as the server knows it", () => {
+    const wire = JSON.parse(encodeRequest(base, false, { ...dialect, limitField: "max_completion_tokens" }));
+    expect(wire).toEqual({ model: "m-1", messages: [], max_completion_tokens: 256, stream: false });
+  });
+});
+
+test("what was thought before a call goes back beside it, and beside nothing else", () => {
+  const toolCalls = [{ id: "call_1", tool: "clock.now", argumentsText: "{}" }];
+  const messages: PromptMessage[] = [
+    { role: "user", content: "When?" },
+    { role: "assistant", content: "", toolCalls },
+    { role: "tool", callId: "call_1", tool: "clock.now", content: "12" },
+    { role: "assistant", content: "Noon.", toolCalls: [] },
+  ];
+  const thoughtful = { ...dialect, reasoningAt: (_: unknown, index: number) => `thought ${index}` };
+  const wire = JSON.parse(encodeRequest({ ...base, messages }, false, thoughtful)).messages;
+  expect(wire.map((message: object) => ("reasoning_content" in message ? message.reasoning_content : null))).toEqual([
+    null,
+    "thought 1",
+    null,
+    null,
+  ]);
 });

@@ -1,369 +1,88 @@
-import { createServer } from "node:net";
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, expect, test } from "vitest";
 import { configureModel } from "../../../../src/adapters/models/configure-model.ts";
-import { MAX_BODY_BYTES } from "../../../../src/adapters/models/http-exchange.ts";
-import type { ConfiguredModel, ModelReply, ModelRequest } from "../../../../src/runtime/ports/model-backend.ts";
+import type { ModelReply, ModelRequest, PromptMessage } from "../../../../src/runtime/ports/model-backend.ts";
 import {
   answer,
-  html,
-  json,
+  type ChatRequestBody,
   type OpenAiServer,
-  type Reply,
   type ServerScript,
   startOpenAiServer,
 } from "../../../loopback/openai-server.ts";
-import { verifies } from "../../../requirements.ts";
-import { type ManualClock, manualClock } from "../manual-clock.ts";
+import { testBackend } from "../backend-suite.ts";
+import { manualClock } from "../manual-clock.ts";
 
-const NEVER = new Promise<never>(() => {});
-const KEY = "sk-loopback-0123456789abcdef";
-const read = { name: "fs.read_text", arguments: { path: "a.txt" } };
-const tools = [{ name: "fs.read_text", description: "Read.", parameters: { type: "object" } }];
-const request: ModelRequest = {
-  model: "scripted",
-  messages: [{ role: "user", content: "Read a.txt" }],
-  tools,
-  toolChoice: "auto",
-  maxOutputTokens: 64,
-};
+testBackend({
+  kind: "openai_compatible",
+  start: startOpenAiServer,
+  identify: (key) => ["authorization", `Bearer ${key}`],
+  toolStop: "tool_calls",
+  eventsToText: 2,
+  document: { model: "m", choices: [{ message: { content: "Hi" }, finish_reason: "stop" }] },
+  failure: (message) => ({ error: { message } }),
+});
 
 const servers: OpenAiServer[] = [];
 afterEach(async () => {
   await Promise.all(servers.splice(0).map((server) => server.close()));
 });
 
-describe("answers", () => {
-  verifies("S-7.1", "a completion comes as one document, or in pieces when somebody listens", async () => {
-    const { server, model } = await serve(() => answer({ text: "Hello there, friend.", calls: [read] }));
-    const whole = await complete(model);
-    const pieces: string[] = [];
-    const streamed = await complete(model, { onText: (text) => pieces.push(text) });
-    expect(pieces.length).toBeGreaterThan(1);
-    expect(pieces.join("")).toBe("Hello there, friend.");
-    for (const reply of [whole, streamed]) {
-      expect(reply).toMatchObject({
-        ok: true,
-        raw: {
-          content: "Hello there, friend.",
-          toolCalls: [{ id: "call_1", name: "fs__read_text", argumentsText: '{"path":"a.txt"}' }],
-          stopReason: "tool_calls",
-          model: "scripted-1",
-          complete: true,
-        },
-        usage: { inputTokens: 12, outputTokens: 7 },
-      });
-    }
-    expect(server.requests.map(({ body }) => body.stream)).toEqual([false, true]);
-    expect(server.requests[1]?.body).toMatchObject({ model: "scripted", max_tokens: 64, tool_choice: "auto" });
-  });
+const call = { id: "call_1", tool: "fs.read_text", argumentsText: '{"path":"a.txt"}' };
+const read = { name: "fs.read_text", arguments: { path: "a.txt" } };
+const question: PromptMessage = { role: "user", content: "Read a.txt" };
+const request: ModelRequest = {
+  model: "scripted",
+  messages: [question],
+  tools: [{ name: "fs.read_text", description: "Read.", parameters: { type: "object" } }],
+  toolChoice: "auto",
+  maxOutputTokens: 64,
+};
 
-  test("connections are kept, whether streamed over or not", async () => {
-    const { server, model } = await serve(() => answer({ text: "Hi" }));
-    for (let turn = 0; turn < 12; turn += 1) await complete(model, { onText: turn % 2 === 0 ? null : () => {} });
-    await model.backend.check(new AbortController().signal);
-    expect(server.requests).toHaveLength(12);
-    // A second one is opened for a request that comes before the library has put the first one back.
-    expect(server.connections).toBeLessThanOrEqual(2);
-  });
-
-  test("a key is sent when there is one, asked for each time, and no header without", async () => {
-    let key: string | null = null;
-    const { server, model } = await serve(() => answer({ text: "Hi" }), { apiKey: () => key });
-    await complete(model);
-    key = KEY;
-    await complete(model);
-    await model.backend.check(new AbortController().signal);
-    expect(server.requests.map(({ headers }) => headers.authorization)).toEqual([undefined, `Bearer ${KEY}`]);
-    expect(server.checks[0]?.authorization).toBe(`Bearer ${KEY}`);
-  });
-
-  test.each(["", "two words", "line\r\nx-evil: 1"])("%j is no key: nothing is sent", async (apiKey) => {
-    const { server, model } = await serve(() => answer({ text: "Hi" }), { apiKey });
-    expect(await complete(model)).toEqual(faulty("provider.invalid-key"));
-    expect((await model.backend.check(new AbortController().signal)).responsive).toBe(false);
-    expect(server.connections).toBe(0);
-  });
-
-  test("under marker-json the wire has no tools, and text with a block is passed on as it is", async () => {
-    const text = '<<<TOOL_CALLS_JSON>>>[{"id":"t1","tool":"fs.read_text","args":{}}]<<<END_TOOL_CALLS_JSON>>>';
-    const { server, model } = await serve(() => answer({ text }), { profile: "marker-json" });
-    expect(await complete(model)).toMatchObject({ ok: true, raw: { content: text, toolCalls: [] } });
-    const { body } = server.requests[0] ?? {};
-    expect(body).not.toHaveProperty("tools");
-    expect(body).not.toHaveProperty("tool_choice");
-    expect(body?.messages.map(({ role }) => role)).toEqual(["system", "user"]);
-    expect(model.profile).toMatchObject({ id: "marker-json", adapterVersion: "marker-json@1", holdsRequired: false });
-  });
-
-  test("a server that never streams is read all the same", async () => {
-    const document = { model: "m", choices: [{ message: { content: "Hi" }, finish_reason: "stop" }] };
-    const { model } = await serve(() => json(200, document));
-    let heard = "";
-    const onText = (text: string) => {
-      heard += text;
-    };
-    expect(await complete(model, { onText })).toMatchObject({ ok: true, raw: { content: "Hi", complete: true } });
-    expect(heard).toBe("Hi");
-  });
-
-  test("a server that says it is done and then hangs is left after a while", async () => {
-    const { server, clock, model } = await serve(() => answer({ text: "Hi", cut: { by: "reset", after: NEVER } }));
-    const pending = complete(model, { onText: () => {} });
-    await clock.armed;
-    clock.pass(1_000);
-    expect(await pending).toMatchObject({ ok: true, raw: { content: "Hi", complete: true } });
-    expect(await server.requests[0]?.closed).toBe("by-client");
-  });
-
-  test("what the listener throws reaches the caller, and the request ends", async () => {
-    const { server, model } = await serve(() => answer({ text: "Hi", cut: { by: "reset", after: NEVER, events: 2 } }));
-    const onText = () => {
-      throw new RangeError("ours");
-    };
-    await expect(complete(model, { onText })).rejects.toThrow(RangeError);
-    expect(await server.requests[0]?.closed).toBe("by-client");
-  });
+test("under marker-json the wire has no tools, and text with a block is passed on as it is", async () => {
+  const text = '<<<TOOL_CALLS_JSON>>>[{"id":"t1","tool":"fs.read_text","args":{}}]<<<END_TOOL_CALLS_JSON>>>';
+  const { ask, bodies } = await serve(() => answer({ text }), "marker-json");
+  expect(await ask(request)).toMatchObject({ ok: true, raw: { content: text, toolCalls: [] } });
+  const [body] = bodies();
+  expect(body).not.toHaveProperty("tools");
+  expect(body).not.toHaveProperty("tool_choice");
+  expect(body?.messages.map(({ role }) => role)).toEqual(["system", "user"]);
 });
 
-describe("faults", () => {
-  const start = Date.UTC(2026, 0, 1);
-  const limited = (after: string) => json(429, { error: { message: `no, ${KEY}` } }, { "retry-after": after });
-  const retryable = (code: string, retryAfterMs = 0) => ({ ...faulty(code), retryable: true, retryAfterMs });
-  test.each<[string, Reply, object]>([
-    ["429", json(429, {}), retryable("provider.rate-limited")],
-    ["429 in seconds", limited("7"), retryable("provider.rate-limited", 7_000)],
-    ["429 in parts of a second", limited("0.25"), retryable("provider.rate-limited", 250)],
-    ["429 until a date", limited(new Date(start + 5_000).toUTCString()), retryable("provider.rate-limited", 5_000)],
-    ["429 until the past", limited("Wed, 21 Oct 2015 07:28:00 GMT"), retryable("provider.rate-limited")],
-    ["429 for a week", limited("604800"), retryable("provider.rate-limited", 60_000)],
-    ["429 for ever", limited("9".repeat(400)), retryable("provider.rate-limited", 60_000)],
-    ["429 for nonsense", limited("soon"), retryable("provider.rate-limited")],
-    ["500", json(500, { error: { message: KEY } }), retryable("provider.http-500")],
-    ["503 with a wish", json(503, {}, { "retry-after": "2" }), retryable("provider.http-503", 2_000)],
-    ["an HTML 502", html(502), retryable("provider.http-502")],
-    ["400", json(400, { error: { message: KEY } }), faulty("provider.http-400")],
-    ["401", json(401, { error: { message: KEY } }), faulty("provider.http-401")],
-    ["404", html(404), faulty("provider.http-404")],
-    ["a redirect", json(302, {}, { location: "http://127.0.0.1:1/" }), faulty("provider.http-302")],
-    ["204", { kind: "http", status: 204 }, faulty("provider.http-204")],
-    ["an HTML 200", html(200), faulty("provider.unreadable")],
-    ["a 200 that is no JSON", { kind: "http", status: 200, body: "{'a" }, faulty("provider.unreadable")],
-    ["a 200 without a body", { kind: "http", status: 200 }, faulty("provider.unreadable")],
-    ["an error under 200", json(200, { error: { message: KEY } }), faulty("provider.failed")],
-    ["a reset at once", { kind: "reset" }, retryable("provider.unreachable")],
-    ["an end at once", { kind: "bytes", bytes: "" }, retryable("provider.unreachable")],
-    ["no HTTP", { kind: "bytes", bytes: "SSH-2.0-OpenSSH_9.2\r\n" }, faulty("provider.unreadable")],
-    [
-      "an endless head",
-      { kind: "bytes", bytes: `HTTP/1.1 200 OK\r\nx: ${"y".repeat(99_999)}` },
-      faulty("provider.unreadable"),
-    ],
-    ["half a head", { kind: "bytes", bytes: "HTTP/1.1 200 OK\r\ncontent-" }, retryable("provider.unreachable")],
-    ["a head and an end", answer({ text: "Hi", cut: { bytes: 0, by: "end" } }), retryable("provider.cut-off")],
-  ])("%s", async (_, reply, expected) => {
-    const { server, model } = await serve(() => reply, { apiKey: KEY });
-    for (const onText of [null, () => {}]) {
-      const result = await complete(model, { onText });
-      expect(result).toEqual(expected);
-      expect(JSON.stringify(result)).not.toContain(KEY);
-    }
-    expect(server.requests).toHaveLength(2);
-  });
-
-  test("nobody listens", async () => {
-    const server = await startOpenAiServer(() => answer({ text: "Hi" }));
-    await server.close();
-    const model = modelAt(server.baseUrl);
-    expect(await complete(model)).toEqual(retryable("provider.unreachable"));
-    expect(await complete(modelAt("http://no-such-host.invalid/v1"))).toEqual(retryable("provider.unreachable"));
-  });
-
-  test("a kept connection that the server gave up is not tried again in secret", async () => {
-    const { server, model } = await serve((_, index) => (index === 1 ? { kind: "reset" } : answer({ text: "Hi" })));
-    await complete(model);
-    expect(await complete(model)).toEqual(retryable("provider.unreachable"));
-    expect(server.requests).toHaveLength(2);
-    expect(await complete(model)).toMatchObject({ ok: true });
-  });
-
-  test.each(["reset", "end"] as const)("a document that breaks off by %s", async (by) => {
-    const { model } = await serve(() => answer({ calls: [read], cut: { bytes: 40, by } }));
-    const reply = await complete(model);
-    expect(reply).toMatchObject({ ok: false, code: "provider.cut-off" });
-  });
-
-  test.each(["reset", "end"] as const)(
-    "a stream that breaks off by %s after any event holds no call to act on",
-    async (by) => {
-      const script = { text: "Let me look.", calls: [read], dialect: { pieceChars: 5 } };
-      for (let events = 2; events <= 9; events += 1) {
-        let hasHeard = () => {};
-        const after = new Promise<void>((resolve) => {
-          hasHeard = resolve;
-        });
-        const { model } = await serve(() => answer({ ...script, cut: { events, by, after } }));
-        const reply = await complete(model, { onText: () => hasHeard() });
-        expect(reply).toMatchObject({ ok: true, raw: { complete: false } });
-      }
-    },
+test("what a model thought before its call goes back with the next request of that run, and of no other", async () => {
+  const { ask, bodies } = await serve((_, index) =>
+    index === 0 ? answer({ reasoning: "A file, then.", calls: [read] }) : answer({ text: "Done." }),
   );
-
-  test("a body without an end is left at the limit", async () => {
-    const { server, model } = await serve(() =>
-      answer({ text: "x".repeat(MAX_BODY_BYTES), cut: { by: "end", after: NEVER } }),
-    );
-    expect(await complete(model)).toEqual(faulty("provider.too-large"));
-    expect(await server.requests[0]?.closed).toBe("by-client");
-  });
+  expect(await ask(request)).toMatchObject({ ok: true, reasoning: "A file, then." });
+  const spoken: PromptMessage = { role: "assistant", content: "", toolCalls: [call] };
+  const result: PromptMessage = { role: "tool", callId: "call_1", tool: "fs.read_text", content: "{}" };
+  const note: PromptMessage = { role: "system", content: "Answer now." };
+  await ask({ ...request, messages: [question, spoken, result, note] });
+  await ask({ ...request, messages: [{ ...question }, spoken, result] });
+  expect(bodies().map(({ messages }) => messages[1]?.["reasoning_content"])).toEqual([
+    undefined,
+    "A file, then.",
+    undefined,
+  ]);
 });
 
-describe("cancel", () => {
-  test.each<[string, Reply]>([
-    ["before the head", { kind: "hang" }],
-    ["after the head", { kind: "hang", withHead: true }],
-  ])("%s", async (_, reply) => {
-    const { server, model } = await serve(() => reply);
-    for (const onText of [null, () => {}]) {
-      const cancel = new AbortController();
-      const pending = complete(model, { signal: cancel.signal, onText });
-      const received = await server.arrival(server.requests.length);
-      cancel.abort();
-      expect(await pending).toEqual(faulty("provider.cancelled"));
-      expect(await received.closed).toBe("by-client");
-    }
-  });
-
-  verifies("S-7.1", "a cancelled stream ends on the wire: the server sees its socket close", async () => {
-    const { server, model } = await serve(() =>
-      answer({ text: "Once upon a time", cut: { events: 2, by: "end", after: NEVER } }),
-    );
-    const cancel = new AbortController();
-    const reply = await complete(model, { signal: cancel.signal, onText: () => cancel.abort() });
-    expect(reply).toEqual(faulty("provider.cancelled"));
-    expect(await server.requests[0]?.closed).toBe("by-client");
-  });
-
-  test("before it was sent: nothing is", async () => {
-    const { server, model } = await serve(() => answer({ text: "Hi" }));
-    expect(await complete(model, { signal: AbortSignal.abort() })).toEqual(faulty("provider.cancelled"));
-    expect(server.connections).toBe(0);
-  });
-
-  test("while connecting: it settles, and nothing is sent", async () => {
-    const { server, model } = await serve(() => answer({ text: "Hi" }));
-    const cancel = new AbortController();
-    const pending = complete(model, { signal: cancel.signal });
-    // The library is loaded and the connection begun within turns of the loop that hold no I/O of ours.
-    cancel.abort();
-    expect(await pending).toEqual(faulty("provider.cancelled"));
-    expect(await complete(model)).toMatchObject({ ok: true });
-    expect(server.requests).toHaveLength(1);
-  });
-});
-
-describe("check", () => {
-  const check = (model: ConfiguredModel, signal = new AbortController().signal) => model.backend.check(signal);
-  test.each<[string, Reply, boolean, string]>([
-    ["a list", json(200, { data: [] }), true, "answers"],
-    ["no such path", html(404), true, "answers"],
-    ["too many requests", json(429, {}), true, "answers"],
-    ["a refused key", json(401, { error: KEY }), false, "refused the API key"],
-    ["a forbidden key", json(403, { error: KEY }), false, "refused the API key"],
-    ["trouble", html(503), false, "HTTP 503"],
-    ["a reset", { kind: "reset" }, false, "cannot be reached"],
-    ["no HTTP", { kind: "bytes", bytes: "220 smtp\r\n" }, false, "does not speak HTTP"],
-  ])("%s", async (_, models, responsive, part) => {
-    const { server, model } = await serve(() => html(500), { apiKey: KEY, models: () => models });
-    const health = await check(model);
-    expect(health.responsive).toBe(responsive);
-    expect(health.detail).toContain(part);
-    expect(health.detail).not.toContain(KEY);
-    expect(server.requests).toHaveLength(0);
-  });
-
-  test("a yes holds for 30 s, a no does not", async () => {
-    const replies = [html(503), json(200, {}), html(503)];
-    const { server, clock, model } = await serve(() => html(500), { models: () => replies.shift() ?? html(500) });
-    expect((await check(model)).responsive).toBe(false);
-    expect((await check(model)).responsive).toBe(true);
-    clock.pass(29_999);
-    expect((await check(model)).responsive).toBe(true);
-    expect(server.checks).toHaveLength(2);
-    clock.pass(1);
-    expect((await check(model)).responsive).toBe(false);
-    expect(server.checks).toHaveLength(3);
-  });
-
-  test("cancelled, it is no yes", async () => {
-    const { model } = await serve(() => html(500), { models: () => ({ kind: "hang" }) });
-    const cancel = new AbortController();
-    const pending = check(model, cancel.signal);
-    cancel.abort();
-    expect((await pending).responsive).toBe(false);
-  });
-});
-
-test("a connection that is never accepted is given up by the signal", async () => {
-  const silent = createServer();
-  await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
-  const address = silent.address();
-  const port = typeof address === "object" && address !== null ? address.port : 0;
-  const accepted = new Promise<void>((resolve) =>
-    silent.once("connection", (socket) => socket.once("close", () => resolve()).resume()),
-  );
-  const cancel = new AbortController();
-  silent.once("connection", () => cancel.abort());
-  expect(await complete(modelAt(`http://127.0.0.1:${port}`), { signal: cancel.signal })).toEqual(
-    faulty("provider.cancelled"),
-  );
-  await accepted;
-  await new Promise((resolve) => silent.close(resolve));
-});
-
-interface Serving {
-  readonly apiKey?: string | (() => string | null) | null;
-  readonly profile?: "native-tools" | "marker-json";
-  readonly models?: () => Reply;
-}
-
-async function serve(
-  script: ServerScript,
-  { models, ...settings }: Serving = {},
-): Promise<{ server: OpenAiServer; clock: ManualClock; model: ConfiguredModel }> {
-  const server = await startOpenAiServer(script, models === undefined ? {} : { models });
+async function serve(script: ServerScript, profile: "native-tools" | "marker-json" = "native-tools") {
+  const server = await startOpenAiServer(script);
   servers.push(server);
-  const clock = manualClock();
-  return { server, clock, model: modelAt(server.baseUrl, { ...settings, clock }) };
-}
-
-function modelAt(
-  baseUrl: string,
-  more: Omit<Serving, "models"> & { readonly clock?: ManualClock } = {},
-): ConfiguredModel {
-  return configureModel({
+  const { backend } = configureModel({
     ref: "loopback:scripted",
     kind: "openai_compatible",
-    baseUrl,
+    baseUrl: server.baseUrl,
     model: "scripted",
-    profile: "native-tools",
+    profile,
     contextWindow: 8_192,
     maxOutputTokens: 1_024,
     price: null,
     isFree: true,
     apiKey: null,
     clock: manualClock(),
-    ...more,
   });
-}
-
-function complete(
-  model: ConfiguredModel,
-  watch: { readonly signal?: AbortSignal; readonly onText?: ((text: string) => void) | null } = {},
-): Promise<ModelReply> {
-  const { signal = new AbortController().signal, onText = null } = watch;
-  return model.backend.complete(request, { signal, onText });
-}
-
-function faulty(code: string) {
-  return { ok: false, code, retryable: false, retryAfterMs: 0, usage: null };
+  return {
+    ask: (asked: ModelRequest): Promise<ModelReply> =>
+      backend.complete(asked, { signal: new AbortController().signal, onText: null }),
+    bodies: (): readonly ChatRequestBody[] => server.requests.map(({ body }) => body),
+  };
 }

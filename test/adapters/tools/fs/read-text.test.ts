@@ -139,6 +139,7 @@ verifies("S-4.2", "a device is refused before it is opened", async () => {
       idempotencyKey: null,
       isRepeat: false,
       mayAct: true,
+      seen: USER_LABELS,
       onOutput: null,
     };
     const response = await toolbox.run(planned, { ...ids, signal });

@@ -3,6 +3,7 @@
  *
  * `outside` holds a canary file; `expectUntouched` says so when it, or anything beside it, is not as it was.
  */
+
 import { mkdir, mkdtemp, readdir, readFile, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,6 +12,7 @@ import { createToolbox } from "../../../../src/adapters/tools/create-toolbox.ts"
 import { fsTools } from "../../../../src/adapters/tools/fs/fs-tools.ts";
 import type { Heir, Traversal } from "../../../../src/adapters/tools/fs/held-directory.ts";
 import { openWorkspace } from "../../../../src/adapters/tools/fs/workspace.ts";
+import { USER_LABELS } from "../../../../src/kernel/vocabulary/labels.ts";
 import { parseToolResponse, type ToolError } from "../../../../src/kernel/vocabulary/tool-envelope.ts";
 import type { Arguments, CallContext, Planned } from "../../../../src/runtime/ports/toolbox.ts";
 
@@ -65,7 +67,7 @@ export async function temporaryWorkspace(traversal?: Traversal, heir: Heir = nul
   return { root, outside, annex, workspace, toolbox, plan, run, call, expectUntouched };
 }
 
-const CONTEXT: CallContext = {
+export const CONTEXT: CallContext = {
   requestId: "req_1",
   runId: "run_1",
   agentId: "main",
@@ -73,6 +75,7 @@ const CONTEXT: CallContext = {
   idempotencyKey: null,
   isRepeat: false,
   mayAct: true,
+  seen: USER_LABELS,
   onOutput: null,
   signal: new AbortController().signal,
 };

@@ -15,7 +15,7 @@ import { type HttpToolsOptions, httpTools } from "../../../../src/adapters/tools
 import { systemClock } from "../../../../src/boot/system-clock.ts";
 import { DEFAULT_POLICY } from "../../../../src/kernel/contract/default-terms.ts";
 import { decideCall } from "../../../../src/kernel/policy/decide-call.ts";
-import { CLEAN_LABELS } from "../../../../src/kernel/vocabulary/labels.ts";
+import { CLEAN_LABELS, USER_LABELS } from "../../../../src/kernel/vocabulary/labels.ts";
 import { parseToolResponse, type ToolError } from "../../../../src/kernel/vocabulary/tool-envelope.ts";
 import type { Arguments } from "../../../../src/runtime/ports/toolbox.ts";
 
@@ -65,7 +65,14 @@ export async function openWeb({ names = {}, ...options }: WebOptions = {}) {
     });
     if (decision !== "allow") return { ok: false, error: { code: "policy.denied", message: policyId } };
     const context = { requestId: "req_1", runId: "run_1", agentId: "main", timeoutMs, idempotencyKey: null };
-    const envelope = await toolbox.run(planned, { ...context, isRepeat: false, mayAct: true, signal, onOutput: null });
+    const envelope = await toolbox.run(planned, {
+      ...context,
+      isRepeat: false,
+      mayAct: true,
+      seen: USER_LABELS,
+      signal,
+      onOutput: null,
+    });
     expect(defects).toEqual([]);
     const parsed = parseToolResponse(envelope);
     if (!parsed.ok) throw new Error(parsed.problem);

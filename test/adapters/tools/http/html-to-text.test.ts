@@ -89,6 +89,27 @@ describe("bounds", () => {
     expect(Buffer.byteLength(text)).toBeLessThanOrEqual(100_000);
   });
 
+  test.each([
+    ["tags", "<br>".repeat(500_000)],
+    ["elements", "<b></b>".repeat(250_000)],
+    ["what nobody would see", `<nav>${"<i></i>".repeat(250_000)}</nav>`],
+    ["closing tags of nothing", `${"<b>".repeat(250)}${"</i>".repeat(250_000)}${"</b>".repeat(250)}`],
+    ["links", "<a href=//host.test/x></a>".repeat(70_000)],
+    ["attributes", `<a ${Array.from({ length: 150_000 }, (_, index) => `a${index}`).join(" ")}></a>`],
+    ["comments", "<!---->".repeat(250_000)],
+    ["entities nobody would see", `<nav>${"&amp;".repeat(400_000)}</nav>`],
+    ["blanks", " ".repeat(1_500_000)],
+  ])("of a page of too many %s the beginning is kept, and it says so", (_, html) => {
+    expect(read(`<p>Hello</p>${html}<p>the end`)).toEqual({ title: null, text: "Hello", isCut: true });
+  });
+
+  test("a long page is read whole, wherever it is taken apart", () => {
+    const lines = Array.from({ length: 5000 }, (_, index) => `Line ${index} of 😀😀 words`);
+    const html = lines.map((line) => `<p class="a">${line}</p>`).join("");
+    expect(read(html)).toEqual({ title: null, text: lines.join("\n\n"), isCut: false });
+    expect(read(`<pre>${"😀".repeat(50_000)}`).text).toBe("😀".repeat(50_000));
+  });
+
   test("of a page that is too deep the beginning is kept", () => {
     expect(read(`<p>Hello${"<i>".repeat(1000)}far inside`)).toEqual({ title: null, text: "Hello", isCut: true });
   });

@@ -1,10 +1,12 @@
 /** message.send and message.draft: what is planned is what goes out, or nothing does. */
+
 import { symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { createToolbox } from "../../../../src/adapters/tools/create-toolbox.ts";
 import { messageTools } from "../../../../src/adapters/tools/message/message-tools.ts";
 import { hashBytes } from "../../../../src/kernel/vocabulary/hash.ts";
+import { USER_LABELS } from "../../../../src/kernel/vocabulary/labels.ts";
 import { parseToolResponse } from "../../../../src/kernel/vocabulary/tool-envelope.ts";
 import type { Arguments, CallContext, Planned } from "../../../../src/runtime/ports/toolbox.ts";
 import { temporaryWorkspace } from "../fs/temporary-workspace.ts";
@@ -14,7 +16,7 @@ const KEY = hashBytes("a key");
 const HELLO = { channel: "post", recipient: "contact:anna", text: "hello" };
 const CONTEXT: CallContext = {
   ...{ requestId: "req_1", runId: "run_1", agentId: "main", timeoutMs: 1000, idempotencyKey: null },
-  ...{ isRepeat: false, mayAct: true, signal: new AbortController().signal, onOutput: null },
+  ...{ isRepeat: false, mayAct: true, seen: USER_LABELS, signal: new AbortController().signal, onOutput: null },
 };
 
 async function post(

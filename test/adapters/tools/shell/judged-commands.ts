@@ -55,6 +55,7 @@ git grep -n foo
 git blame -L 1,5 a.ts
 git ls-files -o --exclude-standard
 git rev-parse --abbrev-ref HEAD
+git describe --always --tags
 git --version
 `);
 
@@ -99,6 +100,13 @@ git config user.name x
 git -C sub status
 git log --no-such-option
 git diff --submodule=diff
+git describe --dirty
+git describe --dirty=-x
+git describe --always --broken
+git status --ignore-submodules=none
+git diff --ignore-submodules=none
+git ls-files --recurse-submodules
+git grep --recurse-submodules x
 git clean -fdx
 `);
 

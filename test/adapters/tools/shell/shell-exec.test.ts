@@ -2,7 +2,7 @@
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { chmod, copyFile, mkdir, readFile, realpath, rename, rm, symlink, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
 import { type Sandbox, SandboxError } from "../../../../src/runtime/ports/sandbox.ts";
@@ -274,6 +274,64 @@ describe("what was approved is what runs", () => {
     expect(ran).toEqual([]);
   });
 
+  test.each([
+    ["make -fb.mk", "b.mk"],
+    ["make -C sub", "sub/Makefile"],
+    ["make -C sub", "sub/included.mk"],
+    ["sh -c 'exec sh ./lib.sh'", "lib.sh"],
+    ["sh x.sh", "lib.sh"],
+    ["awk -fp.awk", "p.awk"],
+    ["python3 -m pkg", "pkg/__main__.py"],
+    ["node .", "index.js"],
+    ["npm run x", "lib.sh"],
+    ["unheard-of", "unheard-of.config"],
+    ["env sh x.sh", "node_modules/a/index.js"],
+    ["git -C sub status", "sub/.git/config"],
+    ["git commit -m x", "sub/.git/config"],
+    ["ls | sh x.sh", "lib.sh"],
+  ])("%s is bound to %s too", async (cmd, file) => {
+    const allow = ["make", "sh", "awk", "python3", "node", "npm", "unheard-of", "env", "git", "ls"];
+    const { root, bin, plan, run, ran } = await temporaryShell({ allow, hasOwnPrograms: true });
+    for (const name of allow) await writeFile(join(bin, name), "", { mode: 0o755 });
+    await mkdir(join(root, dirname(file)), { recursive: true });
+    await writeFile(join(root, "x.sh"), ". ./lib.sh\n");
+    await writeFile(join(root, file), "good");
+    const planned = await plan(cmd);
+    expect(planned.shown).toContain("  bound:   it may read files that are not shown here");
+    expect((await plan(cmd)).plan).toEqual(planned.plan);
+    expect(await run(planned)).toMatchObject({ ok: true });
+    await writeFile(join(root, file), "evil");
+    expect((await plan(cmd)).plan.scriptHashes).not.toEqual(planned.plan.scriptHashes);
+    expect(await run(planned)).toMatchObject({ ok: false, error: { code: "policy.denied" } });
+    expect(ran).toHaveLength(1);
+  });
+
+  test("what does as its words say is not bound to other files", async () => {
+    const { root, plan, run } = await temporaryShell({ allow: ["cp", "ls", "rm"] });
+    for (const cmd of ["cp a b", "ls", "ls | rm a"]) {
+      const planned = await plan(cmd);
+      await writeFile(join(root, "other"), cmd);
+      expect((await plan(cmd)).plan, cmd).toEqual(planned.plan);
+      expect(planned.shown).not.toContain("bound:");
+      expect(await run(planned), cmd).toMatchObject({ ok: true });
+    }
+  });
+
+  test.each(["one", "two | one", "one | two"])("in %s a program that is another one by now is not run", async (cmd) => {
+    const { bin, plan, run, ran } = await temporaryShell({ allow: ["one", "two"], hasOwnPrograms: true });
+    await writeFile(join(bin, "one"), "good", { mode: 0o755 });
+    await writeFile(join(bin, "two"), "good", { mode: 0o755 });
+    const planned = await plan(cmd);
+    expect(await run(planned)).toMatchObject({ ok: true });
+    await writeFile(join(bin, "one"), "evil");
+    expect(await run(planned)).toMatchObject({ ok: false, error: { code: "policy.denied" } });
+    await rename(join(bin, "one"), join(bin, "moved"));
+    await symlink("moved", join(bin, "one"));
+    await writeFile(join(bin, "moved"), "good");
+    expect(await run(planned)).toMatchObject({ ok: false, error: { code: "policy.denied" } });
+    expect(ran).toHaveLength(1);
+  });
+
   test("scripts are found by how they are named, data is left alone, and links to them are refused", async () => {
     const { root, base, bin, plan, verdict } = await temporaryShell({
       allow: ["make", "env", "timeout", "sh", "cp"],
@@ -286,7 +344,7 @@ describe("what was approved is what runs", () => {
     await writeFile(join(base, "outside/evil.sh"), "id");
     await symlink(join(base, "outside/evil.sh"), join(root, "link.sh"));
     for (const name of ["make", "env", "timeout", "sh", "cp"]) await writeFile(join(bin, name), "", { mode: 0o755 });
-    const count = async (cmd: string) => (await plan(cmd)).plan.scriptHashes.length;
+    const count = async (cmd: string) => (await plan(cmd)).shown.match(/^ {2}reads:/gm)?.length ?? 0;
     expect(await count("sh run data.json")).toBe(1);
     expect(await count("sh ./sub/../sub/c.sh tool")).toBe(2);
     expect(await count("env X=1 sh sub/c.sh a.py b.py data.json")).toBe(3);
@@ -294,6 +352,12 @@ describe("what was approved is what runs", () => {
     expect(await count("sh -c 'echo hi'")).toBe(0);
     expect(await count("cp a.py b.py")).toBe(0);
     expect(await count("make all")).toBe(1);
+    await writeFile(join(root, "sub/makefile"), "");
+    await writeFile(join(root, "sub/b"), "");
+    expect(await count("make -fsub/b")).toBe(2);
+    for (const cmd of ["make -C sub", "make -Csub", "make --directory=sub", "make --directory sub", "make -C. -C sub"])
+      expect((await plan(cmd)).shown, cmd).toContain(join(root, "sub/makefile"));
+    expect((await plan(`make -C ${root}/sub -f b`)).shown).toContain(join(root, "sub/b"));
     expect(await verdict("sh link.sh")).toBe("policy.denied");
     await writeFile(join(root, "big.sh"), Buffer.alloc(300_000, "#"));
     expect(await verdict("sh big.sh")).toBe("invalid.request");

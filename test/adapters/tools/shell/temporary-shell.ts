@@ -1,4 +1,5 @@
 /** shell.exec over a workspace of its own, and a sandbox that runs nothing but remembers what it was given. */
+
 import { mkdir, mkdtemp, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,6 +8,7 @@ import { createToolbox } from "../../../../src/adapters/tools/create-toolbox.ts"
 import { openWorkspace } from "../../../../src/adapters/tools/fs/workspace.ts";
 import { DEFAULT_SHELL_ALLOW } from "../../../../src/adapters/tools/shell/default-allow.ts";
 import { shellTools } from "../../../../src/adapters/tools/shell/shell-tools.ts";
+import { USER_LABELS } from "../../../../src/kernel/vocabulary/labels.ts";
 import { parseToolResponse, type ToolError } from "../../../../src/kernel/vocabulary/tool-envelope.ts";
 import type { Sandbox, SandboxCommand, SandboxResult } from "../../../../src/runtime/ports/sandbox.ts";
 import type { Arguments, CallContext, Planned } from "../../../../src/runtime/ports/toolbox.ts";
@@ -47,6 +49,7 @@ export async function temporaryShell(given: Circumstances = {}) {
   const defects: unknown[] = [];
   const tools = shellTools({
     ...{ workspace, sandbox: given.sandbox ?? recorder, allow: given.allow ?? DEFAULT_SHELL_ALLOW },
+    annex: join(base, "annex"),
     ...(given.hasOwnPrograms ? { searchPath: [bin] } : {}),
   });
   const clock = { nowMs: () => 0, monotonicMs: () => 0 };
@@ -85,5 +88,5 @@ export async function temporaryShell(given: Circumstances = {}) {
 
 const CONTEXT: CallContext = {
   ...{ requestId: "req_1", runId: "run_1", agentId: "main", timeoutMs: 30_000, idempotencyKey: null },
-  ...{ isRepeat: false, mayAct: true, signal: new AbortController().signal, onOutput: null },
+  ...{ isRepeat: false, mayAct: true, seen: USER_LABELS, signal: new AbortController().signal, onOutput: null },
 };

@@ -1,6 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { ChatReader } from "../../../../src/adapters/models/openai-chat/chat-reader.ts";
+import { AnswerReader } from "../../../../src/adapters/models/answer-reader.ts";
+import type { ExchangeEnd, ResponseListener } from "../../../../src/adapters/models/http-exchange.ts";
+import { CHAT_ANSWER } from "../../../../src/adapters/models/openai-chat/chat-answer.ts";
 import type { ModelReply } from "../../../../src/runtime/ports/model-backend.ts";
 import { type ChatScript, encodeDocument, encodeEvents } from "../../../loopback/chat-wire.ts";
 import { manualClock } from "../manual-clock.ts";
@@ -206,6 +208,21 @@ describe("streams", () => {
     });
   });
 
+  test.each<[string, readonly string[], string]>([
+    [
+      "reasoning_content",
+      [delta({ reasoning_content: "Hm" }), delta({ reasoning_content: "m.", content: "" })],
+      "Hmm.",
+    ],
+    ["reasoning", [delta({ reasoning: "Hm" }), delta({ reasoning: "m." })], "Hmm."],
+    ["both, for the same", [delta({ reasoning: "Hm.", reasoning_content: "Hm." })], "Hm."],
+    ["none", [], ""],
+  ])("%s is kept apart from the answer", (_, payloads, reasoning) => {
+    const { reply, text } = hear([eventsOf([...payloads, delta({ content: "Yes" }, "stop"), "[DONE]"])]);
+    expect(reply).toMatchObject({ ok: true, reasoning, raw: { content: "Yes" } });
+    expect(text).toBe("Yes");
+  });
+
   test.each<[string, readonly string[], object]>([
     ["no JSON", [delta({ content: "a" }), "{oops", "[DONE]"], { ok: false, code: "provider.unreadable" }],
     ["no object", ["7", "[DONE]"], { ok: false, code: "provider.unreadable" }],
@@ -228,7 +245,7 @@ describe("streams", () => {
 
   test("pieces are counted and timed", () => {
     const clock = manualClock();
-    const reader = new ChatReader(clock, () => {});
+    const reader = new AnswerReader(CHAT_ANSWER, clock, () => {});
     reader.onHead(head("text/event-stream"));
     for (const payload of [delta({ content: "a" }), delta({ content: "b" }), delta({}, "stop"), "[DONE]"]) {
       clock.pass(10.4);
@@ -356,8 +373,11 @@ function hear(
   return { reply: reader.replyAt(end), text };
 }
 
-function listen(type = "text/event-stream", onText: (piece: string) => void = () => {}): ChatReader {
-  const reader = new ChatReader(manualClock(), onText);
+function listen(
+  type = "text/event-stream",
+  onText: (piece: string) => void = () => {},
+): ResponseListener & { replyAt(end: ExchangeEnd): ModelReply } {
+  const reader = new AnswerReader(CHAT_ANSWER, manualClock(), onText);
   reader.onHead(head(type));
   return reader;
 }

@@ -1,0 +1,54 @@
+/** An answer while it comes in, as far as all wire protocols agree about it. */
+import { isCut, type RawModelOutput } from "../../kernel/protocol/raw-model-output.ts";
+import type { ModelUsage } from "../../runtime/ports/model-backend.ts";
+import type { Fault } from "./provider-fault.ts";
+
+export interface AnswerDraft {
+  readonly content: string;
+  /** What the model thought before it answered: never a part of the answer. */
+  readonly reasoning: string;
+  readonly stopReason: string;
+  readonly model: string;
+  readonly usage: ModelUsage | null;
+  /** Pieces that held something of the answer. */
+  readonly pieces: number;
+  /** The provider said that this was all. */
+  readonly isDone: boolean;
+  /** The provider told of an error instead of an answer, or in the middle of one. */
+  readonly failure: Fault | null;
+  /** What came is not this protocol; no later piece mends it. */
+  readonly isUnreadable: boolean;
+}
+
+/** How a wire protocol is read; its functions are pure. */
+export interface AnswerProtocol<Draft extends AnswerDraft> {
+  readonly empty: Draft;
+  /** Takes the payload of one event of a stream. */
+  step(draft: Draft, payload: string): Draft;
+  /** Reads a response that was not streamed. */
+  readWhole(body: string): Draft;
+  rawOutputOf(draft: Draft, hasEnded: boolean): RawModelOutput;
+}
+
+export const EMPTY_DRAFT: AnswerDraft = {
+  content: "",
+  reasoning: "",
+  stopReason: "",
+  model: "",
+  usage: null,
+  pieces: 0,
+  isDone: false,
+  failure: null,
+  isUnreadable: false,
+};
+
+export function isOver({ isDone, failure, isUnreadable }: AnswerDraft): boolean {
+  return isDone || failure !== null || isUnreadable;
+}
+
+/** Of several reasons to stop the one that tells of a cut stays. */
+export function joinReasons(known: string, next: string): string {
+  if (known === "" || next === "") return known || next;
+  const told = { content: "", toolCalls: [], stopReason: next, model: "", complete: true };
+  return isCut(told) ? next : known;
+}

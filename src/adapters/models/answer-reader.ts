@@ -1,0 +1,81 @@
+/**
+ * Listens to one response of a model server and makes a reply of it.
+ *
+ * L1. What the server says its body is decides how it is read, not what was asked for: some never stream.
+ * L2. Text is passed on as it comes, in order, once. Reasoning is not.
+ * L3. A stream that broke off after it began is an answer that is not complete: the kernel sees what came and takes no
+ *     call from it. Where nothing had come, it is a fault.
+ */
+import { createParser, type EventSourceParser } from "eventsource-parser";
+import type { Clock } from "../../runtime/ports/clock.ts";
+import type { ModelReply } from "../../runtime/ports/model-backend.ts";
+import { type AnswerDraft, type AnswerProtocol, isOver } from "./answer-draft.ts";
+import type { ExchangeEnd, ResponseHead, ResponseListener } from "./http-exchange.ts";
+import { type Fault, fault, faultOfEnd, faultOfHead } from "./provider-fault.ts";
+
+export class AnswerReader<Draft extends AnswerDraft> implements ResponseListener {
+  readonly #protocol: AnswerProtocol<Draft>;
+  readonly #clock: Clock;
+  readonly #onText: ((text: string) => void) | null;
+  readonly #startedMs: number;
+  readonly #decoder = new TextDecoder();
+  #fault: Fault | null = null;
+  #parser: EventSourceParser | null = null;
+  #draft: Draft;
+  #body = "";
+  #hasBegun = false;
+  #firstMs = 0;
+  #lastMs = 0;
+
+  constructor(protocol: AnswerProtocol<Draft>, clock: Clock, onText: ((text: string) => void) | null) {
+    this.#protocol = protocol;
+    this.#draft = protocol.empty;
+    this.#clock = clock;
+    this.#onText = onText;
+    this.#startedMs = clock.monotonicMs();
+  }
+
+  onHead(head: ResponseHead): boolean {
+    this.#fault = faultOfHead(head, this.#clock.nowMs());
+    const isStream = head.header("content-type")?.toLowerCase().includes("text/event-stream") ?? this.#onText !== null;
+    if (isStream) this.#parser = createParser({ onEvent: ({ data }) => this.#hear(data) });
+    return this.#fault === null;
+  }
+
+  onBytes(bytes: Uint8Array): boolean {
+    this.#hasBegun = true;
+    const text = this.#decoder.decode(bytes, { stream: true });
+    if (this.#parser === null) this.#body += text;
+    else this.#parser.feed(text);
+    return !isOver(this.#draft);
+  }
+
+  replyAt(end: ExchangeEnd): ModelReply {
+    if (this.#fault !== null) return this.#fault;
+    if (end === "complete" && this.#parser === null) {
+      this.#take(this.#protocol.readWhole(this.#body + this.#decoder.decode()));
+    }
+    const { pieces, failure, isUnreadable, usage, reasoning } = this.#draft;
+    const isAnswer = end === "complete" || (end === "cut-off" && pieces > 0);
+    if (!isAnswer) return faultOfEnd(end, this.#hasBegun);
+    if (failure !== null && pieces === 0) return failure;
+    if (isUnreadable || pieces === 0) return fault("provider.unreadable");
+    const raw = this.#protocol.rawOutputOf(this.#draft, end === "complete");
+    const stream = { chunks: pieces, firstMs: this.#firstMs, lastMs: this.#lastMs };
+    return { ok: true, raw, reasoning, usage, stream };
+  }
+
+  #hear(payload: string): void {
+    if (!isOver(this.#draft)) this.#take(this.#protocol.step(this.#draft, payload));
+  }
+
+  #take(draft: Draft): void {
+    const text = draft.content.slice(this.#draft.content.length);
+    if (draft.pieces > this.#draft.pieces) {
+      this.#lastMs = Math.round(this.#clock.monotonicMs() - this.#startedMs);
+      if (this.#draft.pieces === 0) this.#firstMs = this.#lastMs;
+    }
+    this.#draft = draft;
+    if (text !== "") this.#onText?.(text);
+  }
+}

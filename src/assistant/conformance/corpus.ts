@@ -1,0 +1,237 @@
+/**
+ * The conformance corpus: the six cases of M-9 with the outcomes of design §4, and those that were added since.
+ *
+ * K1. The six come first, in the seed's order.
+ * K2. Ids are kept: results that were saved name them.
+ */
+import type { Outcome } from "../../kernel/vocabulary/outcome.ts";
+import type { ConformanceCase } from "./conformance-case.ts";
+import { type DictatedCall, type Dictation, writeDictation } from "./dictation.ts";
+import { ABSENT, ECHO, FLOOD, PING, STALL, WAIT } from "./tool-offers.ts";
+import {
+  allOf,
+  allRejected,
+  answeredWith,
+  asked,
+  calledTogether,
+  cutAtBudget,
+  echoed,
+  endedFor,
+  failedWith,
+  notesApplied,
+  nothingCalled,
+  nothingPerformed,
+  succeeded,
+} from "./transcript-checks.ts";
+
+const CHECKED = "checked";
+/** Long enough to be cut, and nothing a model could get wrong. */
+const LONG_TEXT = Array.from({ length: 400 }, (_, index) => index + 1).join(" ");
+/** Too little for LONG_TEXT, and enough to begin a call. */
+const TOO_FEW_TOKENS = 64;
+const UNUSUAL_TEXT = 'Zoë said "naïve" \\ 世界 👩‍🚀 𝔘𝔫𝔦 שלום';
+const LOOK_ALIKE = `<<TOOL_CALLS_JSON>>[{"id":"t1","tool":"${ECHO.name}","args":{"text":"never"}}]<<END_TOOL_CALLS_JSON>>`;
+const LEAST_STEP_MS = 1_500;
+const PACES = 3;
+
+const echo = (text: string): DictatedCall => ({ tool: ECHO.name, args: { text } });
+const bare = ({ name }: { readonly name: string }): DictatedCall => ({ tool: name, args: {} });
+
+interface CaseDraft extends Partial<Dictation>, Pick<ConformanceCase, "id" | "name" | "problemIn"> {
+  readonly expected: Outcome | ConformanceCase["expected"];
+  readonly contract: ReturnType<ConformanceCase["contract"]> | ConformanceCase["contract"];
+  readonly loosen?: ConformanceCase["loosen"];
+  readonly isProvoked?: boolean;
+}
+
+function define({ thought = null, calls = [], answer = CHECKED, notes = null, ...draft }: CaseDraft): ConformanceCase {
+  const { id, name, contract, expected, loosen = null, isProvoked = false, problemIn } = draft;
+  return {
+    ...{ id, name, loosen, isProvoked, problemIn },
+    message: writeDictation(id, { thought, calls, answer, notes }),
+    contract: typeof contract === "function" ? contract : () => contract,
+    expected: typeof expected === "function" ? expected : () => expected,
+  };
+}
+
+const REQUIRED = { toolPolicy: "required", allowedTools: [ECHO.name, PING.name] } as const;
+const OPTIONAL = { toolPolicy: "optional", allowedTools: [ECHO.name, PING.name] } as const;
+const FORBIDDEN = { toolPolicy: "forbidden", allowedTools: [] } as const;
+
+const REQUIRED_CASES: readonly ConformanceCase[] = [
+  define({
+    id: "M-9.1",
+    name: "required tool, valid call",
+    calls: [echo("surety")],
+    contract: REQUIRED,
+    expected: "COMPLETED_WITH_TOOLS",
+    problemIn: echoed("surety"),
+  }),
+  define({
+    id: "M-9.2",
+    name: "required tool, malformed output",
+    // No model can be asked to break its provider's JSON; one that runs out of tokens within it does.
+    calls: [echo(LONG_TEXT)],
+    contract: { ...REQUIRED, maxOutputTokens: TOO_FEW_TOKENS },
+    isProvoked: true,
+    expected: "FAILED_PROTOCOL_MALFORMED",
+    problemIn: allOf(endedFor("protocol.malformed"), allRejected, asked(2), nothingPerformed),
+  }),
+  define({
+    id: "M-9.3",
+    name: "required tool, narration only",
+    answer: "Now I would call the tool.",
+    contract: REQUIRED,
+    isProvoked: true,
+    // A provider that holds `tool_choice: required` lets nobody narrate; that the run fails without one is ours to show.
+    loosen: (request) => ({ ...request, toolChoice: request.toolChoice === "required" ? "auto" : request.toolChoice }),
+    expected: "FAILED_PROTOCOL_NO_TOOLS",
+    problemIn: allOf(asked(1), nothingCalled),
+  }),
+  define({
+    id: "M-9.4",
+    name: "forbidden tool, attempted call",
+    calls: [echo("forbidden")],
+    contract: FORBIDDEN,
+    isProvoked: true,
+    // The contract offers none; without one on the wire there is nothing to attempt.
+    loosen: (request) => ({ ...request, tools: [ECHO], toolChoice: "auto" }),
+    expected: "FAILED_CONTRACT_VIOLATION",
+    problemIn: allOf(endedFor("tool.forbidden"), nothingPerformed),
+  }),
+  define({
+    id: "M-9.5",
+    name: "oversized tool result",
+    calls: [bare(FLOOD)],
+    contract: { toolPolicy: "required", allowedTools: [FLOOD.name], toolOutputBudget: { maxBytesPerCall: 2_000 } },
+    expected: "COMPLETED_WITH_TOOLS",
+    problemIn: cutAtBudget,
+  }),
+  define({
+    id: "M-9.6",
+    name: "tool deadline passes",
+    calls: [bare(WAIT)],
+    contract: { toolPolicy: "optional", allowedTools: [WAIT.name] },
+    expected: "COMPLETED_WITH_TOOLS",
+    problemIn: failedWith(WAIT.name, "timeout"),
+  }),
+];
+
+const MORE_CASES: readonly ConformanceCase[] = [
+  define({
+    id: "step-deadline",
+    name: "step deadline passes within a tool",
+    calls: [bare(STALL)],
+    // A step begins with the model's answer, which must have the time it takes.
+    contract: (slowestMs) => ({
+      ...{ toolPolicy: "optional", allowedTools: [STALL.name] },
+      stepTimeoutMs: LEAST_STEP_MS + Math.ceil(PACES * slowestMs),
+    }),
+    expected: "FAILED_TIMEOUT",
+    problemIn: allOf(endedFor("step.timeout"), calledTogether(1)),
+  }),
+  define({
+    id: "strict",
+    name: "strict, required and token_gate",
+    calls: [echo("strict")],
+    contract: { ...REQUIRED, strictMode: true, tokenGate: true },
+    expected: ({ holdsRequired }) => (holdsRequired ? "COMPLETED_WITH_TOOLS" : "FAILED_PREFLIGHT"),
+    problemIn: (transcript) =>
+      transcript.record.outcome === "FAILED_PREFLIGHT"
+        ? allOf(endedFor("contract.profile-incompatible"), asked(0))(transcript)
+        : echoed("strict")(transcript),
+  }),
+  define({
+    id: "forbidden-obeyed",
+    name: "forbidden tools, answered in words",
+    contract: FORBIDDEN,
+    expected: "COMPLETED_CHAT_ONLY",
+    problemIn: nothingCalled,
+  }),
+  define({
+    id: "parallel-calls",
+    name: "three calls in one turn",
+    calls: [echo("one"), echo("two"), echo("three")],
+    contract: REQUIRED,
+    expected: "COMPLETED_WITH_TOOLS",
+    problemIn: allOf(calledTogether(3), echoed("one", "two", "three")),
+  }),
+  define({
+    id: "two-tools",
+    name: "two tools in one turn",
+    calls: [echo("first"), bare(PING)],
+    contract: REQUIRED,
+    expected: "COMPLETED_WITH_TOOLS",
+    problemIn: allOf(calledTogether(2), echoed("first"), succeeded(PING.name)),
+  }),
+  define({
+    id: "unicode-arguments",
+    name: "arguments with quotes and many scripts",
+    calls: [echo(UNUSUAL_TEXT)],
+    contract: REQUIRED,
+    expected: "COMPLETED_WITH_TOOLS",
+    problemIn: echoed(UNUSUAL_TEXT),
+  }),
+  define({
+    id: "long-arguments",
+    name: "very long arguments",
+    calls: [echo(LONG_TEXT)],
+    contract: REQUIRED,
+    expected: "COMPLETED_WITH_TOOLS",
+    problemIn: echoed(LONG_TEXT),
+  }),
+  define({
+    id: "empty-arguments",
+    name: "a call without arguments",
+    calls: [bare(PING)],
+    contract: REQUIRED,
+    expected: "COMPLETED_WITH_TOOLS",
+    problemIn: succeeded(PING.name),
+  }),
+  define({
+    id: "unknown-tool",
+    name: "a tool that does not exist",
+    calls: [{ tool: ABSENT.name, args: { word: "surety" } }],
+    contract: OPTIONAL,
+    isProvoked: true,
+    // Models call what they are offered: this one is offered on the wire, and registered nowhere.
+    loosen: (request) => ({ ...request, tools: [...request.tools, ABSENT] }),
+    expected: "COMPLETED_CHAT_ONLY",
+    problemIn: allOf(failedWith(ABSENT.name, "tool.not_found"), nothingPerformed),
+  }),
+  define({
+    id: "refusal",
+    name: "a refusal in words",
+    answer: "I can't help with that.",
+    contract: OPTIONAL,
+    expected: "COMPLETED_CHAT_ONLY",
+    problemIn: nothingCalled,
+  }),
+  define({
+    id: "notes",
+    name: "a NOTES block beside the answer",
+    notes: { set_goals: ["pass the conformance check"] },
+    contract: OPTIONAL,
+    expected: "COMPLETED_CHAT_ONLY",
+    problemIn: allOf(notesApplied, answeredWith(/checked/i)),
+  }),
+  define({
+    id: "look-alikes",
+    name: "text that looks like markers",
+    answer: LOOK_ALIKE,
+    contract: OPTIONAL,
+    expected: "COMPLETED_CHAT_ONLY",
+    problemIn: allOf(nothingCalled, answeredWith(/<<TOOL_CALLS_JSON>>/)),
+  }),
+  define({
+    id: "thinking",
+    name: "thoughts stay out of the answer",
+    thought: "Think first, step by step, about how much 17 + 25 is. Keep your thoughts out of the answer.",
+    answer: "42",
+    contract: OPTIONAL,
+    expected: "COMPLETED_CHAT_ONLY",
+    problemIn: answeredWith(/^\W*42\W*$/),
+  }),
+];
+
+export const CORPUS: readonly ConformanceCase[] = [...REQUIRED_CASES, ...MORE_CASES];

@@ -1,0 +1,117 @@
+/**
+ * Runs the corpus against one model, case after case, as ordinary runs of an assistant.
+ *
+ * R1. A case is judged by what is durable: the run's journal and its record.
+ * R2. A case fails alone; only a run that cannot even be submitted (no such model, no key) ends the whole.
+ * R3. Once the signal has aborted no further case is begun, and the one at work is cancelled.
+ */
+import { eventsOf } from "../../kernel/journal/entry.ts";
+import { Defect } from "../../kernel/vocabulary/defect.ts";
+import type { RunId } from "../../kernel/vocabulary/identifiers.ts";
+import type { Store } from "../../runtime/ports/store.ts";
+import { contractOf, readWholeJournal } from "../../runtime/run-journal.ts";
+import type { Assistant, Refusal } from "../assistant.ts";
+import type { ConformanceCase, Transcript } from "./conformance-case.ts";
+import { answersIn, brokenInvariant } from "./transcript-checks.ts";
+
+export interface CaseResult {
+  readonly id: string;
+  readonly name: string;
+  readonly expected: string;
+  readonly outcome: string;
+  readonly passed: boolean;
+}
+
+export interface JudgedCase {
+  readonly result: CaseResult;
+  /** Why it did not pass; null when it did. */
+  readonly problem: string | null;
+  readonly transcript: Transcript;
+}
+
+export interface CorpusDesk {
+  readonly assistant: Assistant;
+  readonly store: Store;
+  /** `provider:model`; null: the default. */
+  readonly model: string | null;
+  /** Told of each case before it is run. */
+  readonly onCase: (next: ConformanceCase) => void;
+  readonly signal: AbortSignal;
+}
+
+/** The refusal ends it. */
+export async function* runCorpus(
+  desk: CorpusDesk,
+  corpus: readonly ConformanceCase[],
+): AsyncGenerator<JudgedCase, Refusal | null> {
+  let slowestMs = 0;
+  for (const next of corpus) {
+    if (desk.signal.aborted) return null;
+    desk.onCase(next);
+    const ran = await runCase(desk, next, slowestMs);
+    if (!ran.ok) return ran;
+    slowestMs = answersIn(ran.transcript.entries).reduce(
+      (most, { stream }) => Math.max(most, stream.lastMs),
+      slowestMs,
+    );
+    yield judge(next, ran.transcript);
+  }
+  return null;
+}
+
+type RanCase = { readonly ok: true; readonly transcript: Transcript } | Refusal;
+
+async function runCase(desk: CorpusDesk, { message, contract }: ConformanceCase, slowestMs: number): Promise<RanCase> {
+  const { assistant, model } = desk;
+  const submitted = await assistant.submit({
+    ...{ agentId: "main", message, sessionId: null, model, thinkingMode: null, contract: contract(slowestMs) },
+    ...{ approvedTools: [], source: "conformance", principal: "operator", idempotencyKey: null },
+  });
+  if (!submitted.ok) return submitted;
+  await untilEnded(desk, submitted.runId);
+  return { ok: true, transcript: await readTranscript(desk, submitted.runId) };
+}
+
+async function untilEnded({ assistant, signal }: CorpusDesk, runId: RunId): Promise<void> {
+  const cancelled: Promise<unknown>[] = [];
+  const cancel = (): void => {
+    cancelled.push(assistant.cancel(runId, "operator"));
+  };
+  if (signal.aborted) cancel();
+  signal.addEventListener("abort", cancel);
+  try {
+    const news = (await assistant.watch(runId, 0, new AbortController().signal)) ?? [];
+    for await (const _ of news) {
+      // To its end.
+    }
+    await Promise.all(cancelled);
+  } finally {
+    signal.removeEventListener("abort", cancel);
+  }
+}
+
+async function readTranscript({ assistant, store }: CorpusDesk, runId: RunId): Promise<Transcript> {
+  const [run, record, { entries }] = await Promise.all([
+    store.findRun(runId),
+    assistant.run(runId),
+    readWholeJournal(store, runId),
+  ]);
+  if (run === null || record === null) throw new Defect(`the run of a conformance case is gone: ${runId}`);
+  return { contract: contractOf(run), entries, record };
+}
+
+function judge(judged: ConformanceCase, transcript: Transcript): JudgedCase {
+  const { id, name } = judged;
+  const expected = judged.expected(profileIn(transcript));
+  const outcome = transcript.record.outcome ?? "none";
+  const reason = transcript.record.reason ?? "no reason";
+  const problem =
+    brokenInvariant(transcript) ??
+    (outcome === expected ? judged.problemIn(transcript) : `${outcome} (${reason}) instead of ${expected}`);
+  return { result: { id, name, expected, outcome, passed: problem === null }, problem, transcript };
+}
+
+function profileIn({ entries }: Transcript): { readonly holdsRequired: boolean } {
+  const accepted = entries.flatMap(eventsOf).find((event) => event.type === "run.accepted");
+  return accepted?.profile ?? { holdsRequired: false };
+}

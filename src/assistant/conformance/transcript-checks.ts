@@ -1,0 +1,120 @@
+/**
+ * What a transcript must show. Each check names what is wrong in words without content, or returns null.
+ *
+ * T1. `brokenInvariant` holds for every run, whatever its model did: the chain verifies, the machine reproduces it, each
+ *     answer was read by the contract's adapter, and success under `required` rests on a performed call.
+ * T2. The others are for the cases: a case lists those that apply.
+ */
+import { verifyEntries } from "../../kernel/journal/verify-journal.ts";
+import { runMoments } from "../../kernel/journal/views/run-moments.ts";
+import { asRunId } from "../../kernel/vocabulary/identifiers.ts";
+import { replayRun } from "../../runtime/replay-run.ts";
+import type { Transcript } from "./conformance-case.ts";
+import { ECHO } from "./tool-offers.ts";
+
+export type TranscriptCheck = (transcript: Transcript) => string | null;
+
+export const brokenInvariant: TranscriptCheck = ({ contract, entries, record }) => {
+  const verified = verifyEntries(entries, { contractHash: contract.contractHash });
+  if (!verified.ok) return `entry ${verified.entry}: ${verified.problem}`;
+  if (!verified.sealed) return "the journal has no end";
+  const replayed = replayRun(asRunId(record.id), contract, entries);
+  if (!replayed.isReproduced) return `replay diverges at entry ${replayed.divergedAt}`;
+  if (replayed.outcome !== record.outcome) return "the record says another outcome than the journal";
+  if (answersIn(entries).some(({ adapter }) => adapter.version !== contract.adapterVersion)) {
+    return "an answer was read by another adapter than the contract's";
+  }
+  const isUnproven = contract.toolPolicy === "required" && record.status === "completed" && record.tool_calls === 0;
+  return isUnproven ? "success without the tool that was required" : null;
+};
+
+export function answersIn(entries: Transcript["entries"]) {
+  const results = entries.map((entry) => (entry.kind === "INFER" ? entry.result : null));
+  return results.filter((result) => result?.type === "model.answered");
+}
+
+export function allOf(...checks: readonly TranscriptCheck[]): TranscriptCheck {
+  return (transcript) => {
+    for (const check of checks) {
+      const problem = check(transcript);
+      if (problem !== null) return problem;
+    }
+    return null;
+  };
+}
+
+export function asked(times: number): TranscriptCheck {
+  return ({ entries }) => {
+    const count = entries.filter(({ kind }) => kind === "INFER").length;
+    return count === times ? null : `the model was asked ${count} times, not ${times}`;
+  };
+}
+
+export const nothingPerformed: TranscriptCheck = ({ record }) => {
+  return record.tool_calls === 0 ? null : "a tool was performed";
+};
+
+export const nothingCalled: TranscriptCheck = ({ entries }) => {
+  return entries.some((entry) => entry.kind === "VALIDATE_CALLS" && entry.decided.calls.length > 0)
+    ? "a tool was called"
+    : null;
+};
+
+export const allRejected: TranscriptCheck = ({ entries }) => {
+  return answersIn(entries).every(({ adapter }) => adapter.status === "rejected") ? null : "an answer was accepted";
+};
+
+/** That many calls, all proposed in one turn, and no others. */
+export function calledTogether(count: number): TranscriptCheck {
+  return ({ entries }) => {
+    const turns = entries.flatMap((entry) => (entry.kind === "VALIDATE_CALLS" ? entry.decided.calls.length : []));
+    const acting = turns.filter((calls) => calls > 0);
+    return acting.length === 1 && acting[0] === count ? null : `calls per turn: ${acting.join(", ") || "none"}`;
+  };
+}
+
+/** The echo gave back these texts, in whatever order: so its arguments arrived unharmed. */
+export function echoed(...texts: readonly string[]): TranscriptCheck {
+  return ({ record }) => {
+    const results = record.trace.tool_execution_results.filter(({ tool }) => tool === ECHO.name);
+    const outputs = results.map(({ output }) => output).sort();
+    const isSame = outputs.length === texts.length && texts.toSorted().every((text, index) => text === outputs[index]);
+    return isSame ? null : "the arguments are not those that were asked for";
+  };
+}
+
+/** Some call of this tool ended with this code. */
+export function failedWith(name: string, code: string): TranscriptCheck {
+  return ({ entries }) => {
+    const ended = runMoments(entries).filter((moment) => moment.kind === "call-ended");
+    const isThere = ended.some(({ call, outcome }) => call.tool === name && outcome.error?.code === code);
+    return isThere ? null : `no call of ${name} ended with ${code}`;
+  };
+}
+
+export function succeeded(name: string): TranscriptCheck {
+  return ({ record }) => {
+    const isThere = record.trace.tool_execution_results.some(({ tool, error }) => tool === name && error === "");
+    return isThere ? null : `no call of ${name} succeeded`;
+  };
+}
+
+export const cutAtBudget: TranscriptCheck = ({ contract, record }) => {
+  const { truncationMarker, maxBytesPerCall } = contract.toolOutputBudget;
+  const isCut = ({ output }: { readonly output: string }): boolean =>
+    output.endsWith(truncationMarker) && new TextEncoder().encode(output).length <= maxBytesPerCall;
+  return record.trace.tool_execution_results.some(isCut) ? null : "no result carries the truncation marker";
+};
+
+export function endedFor(reason: string): TranscriptCheck {
+  return ({ record }) => (record.reason === reason ? null : `the reason is ${record.reason ?? "none"}, not ${reason}`);
+}
+
+export const notesApplied: TranscriptCheck = ({ entries, record }) => {
+  if (/NOTES_JSON/.test(record.output)) return "NOTES stand in the answer";
+  return answersIn(entries).some(({ notes }) => notes?.status === "applied") ? null : "no NOTES were applied";
+};
+
+export function answeredWith(pattern: RegExp): TranscriptCheck {
+  return ({ record }) => (pattern.test(record.output) ? null : "the answer is not the one that was asked for");
+}

@@ -1,0 +1,170 @@
+/**
+ * `surety conformance`: how does a model behave under contract? Runs the corpus (M-9) against it and shows the matrix.
+ *
+ * F1. The runs are real, with a home, a store and tools of their own, which are gone afterwards: nothing of the user's
+ *     workspace is offered to the model, and nothing of theirs is in the prompts.
+ * F2. Only the whole corpus is saved: what was interrupted is shown and forgotten.
+ * F3. Limits of money hold for it as for any day's work, but on an account of its own: what it cost is said at the end.
+ */
+import { mkdtemp, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { formatDuration } from "../../adapters/terminal/quantities.ts";
+import { conformanceTools } from "../../adapters/tools/conformance/conformance-tools.ts";
+import { type BaselineMetrics, baselineMetrics } from "../../assistant/conformance/baseline-metrics.ts";
+import type { ConformanceCase } from "../../assistant/conformance/conformance-case.ts";
+import { CORPUS } from "../../assistant/conformance/corpus.ts";
+import { loosenModel } from "../../assistant/conformance/loosen-model.ts";
+import { type JudgedCase, runCorpus } from "../../assistant/conformance/run-corpus.ts";
+import { runSummary } from "../../kernel/journal/views/run-summary.ts";
+import { timestampOf } from "../../runtime/ports/clock.ts";
+import { nobodyToAsk } from "../approvers.ts";
+import { BootError, EXIT } from "../boot-error.ts";
+import type { Action, CommandContext } from "../command.ts";
+import type { Config } from "../config/config.ts";
+import { DEFAULT_CONFIG } from "../config/default-config.ts";
+import { resolveConfiguredModelRef } from "../config/resolve-configured-model-ref.ts";
+import { MICROUSD_PER_USD } from "../configured-purses.ts";
+import { type ConformanceReport, openConformanceDirectory, saveReport } from "../conformance-report.ts";
+import { findHome, openHome } from "../home.ts";
+import { openSurety, type Surety } from "../open-surety.ts";
+import { defectReporter } from "../report-defect.ts";
+import { loadSettings, type Settings } from "../settings.ts";
+import { onInterrupt } from "../signals.ts";
+import { systemClock } from "../system-clock.ts";
+import { systemRandomness } from "../system-randomness.ts";
+
+export const conformance: Action = {
+  summary: "run the conformance corpus against a model, and show which cases pass",
+  arguments: [],
+  options: { model: { type: "string", value: "P:M", summary: "provider:model instead of the configured one" } },
+  examples: ["surety conformance", "surety conformance --model builtin:demo --json"],
+  run: performConformance,
+};
+
+async function performConformance(context: CommandContext): Promise<number> {
+  const settings = await loadSettings(context);
+  const verdict = resolveConfiguredModelRef(settings.config, context.options.text("model") ?? null);
+  if (!verdict.ok) throw new BootError(verdict.code, verdict.message, "See surety models ls.");
+  const { ref } = verdict.resolved;
+  const { judged, isWhole } = await judgeModel(context, settings, ref);
+  const passed = judged.filter(({ result }) => result.passed).length;
+  const cases = judged.map(({ result }) => result);
+  const report: ConformanceReport = { model: ref, cases, passed, failed: cases.length - passed };
+  const metrics = baselineMetrics(judged.filter(isTelling).map(({ transcript }) => transcript));
+  show(context, report, metrics, costOf(judged));
+  if (!isWhole) return EXIT.interrupted;
+  await saveReport(context.home, report, { at: timestampOf(systemClock.nowMs()), metrics }, systemRandomness);
+  return report.failed === 0 ? EXIT.success : EXIT.failure;
+}
+
+interface Cost {
+  readonly tokens: number;
+  readonly microusd: number;
+}
+
+function costOf(judged: readonly JudgedCase[]): Cost {
+  const summaries = judged.map(({ transcript }) => runSummary(transcript.entries));
+  return {
+    tokens: summaries.reduce((sum, summary) => sum + (summary?.tokens ?? 0), 0),
+    microusd: summaries.reduce((sum, summary) => sum + (summary?.spend_microusd ?? 0), 0),
+  };
+}
+
+/** A model that was told to break the rules shows nothing of how often it does. */
+function isTelling({ result: { id } }: JudgedCase): boolean {
+  return CORPUS.some((known) => known.id === id && !known.isProvoked);
+}
+
+interface Judgement {
+  readonly judged: readonly JudgedCase[];
+  /** False when it was interrupted. */
+  readonly isWhole: boolean;
+}
+
+async function judgeModel(context: CommandContext, settings: Settings, ref: string): Promise<Judgement> {
+  const interruption = new AbortController();
+  const stopListening = onInterrupt(() => Promise.resolve(interruption.abort()));
+  const directory = await mkdtemp(join(await openConformanceDirectory(context.home), ".run-"));
+  try {
+    let current: ConformanceCase | null = null;
+    const surety = await openApart(context, settings, directory, () => current);
+    try {
+      const onCase = (next: ConformanceCase): void => {
+        current = next;
+      };
+      const judged = await judgeAll(context, surety, { model: ref, onCase, signal: interruption.signal });
+      return { judged, isWhole: !interruption.signal.aborted };
+    } finally {
+      await surety.close(STOP_GRACE_MS);
+    }
+  } finally {
+    await rm(directory, { recursive: true, force: true });
+    stopListening();
+  }
+}
+
+const STOP_GRACE_MS = 5_000;
+
+async function openApart(
+  { streams }: CommandContext,
+  { config, readVariable }: Settings,
+  directory: string,
+  current: () => ConformanceCase | null,
+): Promise<Surety> {
+  const home = findHome(directory, () => undefined);
+  await openHome(home);
+  return await openSurety({
+    ...{ home, config: settingsApart(config), readVariable, token: null, approver: nobodyToAsk },
+    ...{ clock: systemClock, random: systemRandomness, onDefect: defectReporter(streams) },
+    moreTools: conformanceTools(),
+    overModel: (model) => loosenModel(model, current),
+  });
+}
+
+/** The user's models and limits; not their agents, and not their tools. */
+function settingsApart(config: Config): Config {
+  return { ...config, agents: DEFAULT_CONFIG.agents, tools: DEFAULT_CONFIG.tools };
+}
+
+async function judgeAll(
+  { output }: CommandContext,
+  { assistant, store }: Surety,
+  desk: Pick<Parameters<typeof runCorpus>[0], "model" | "onCase" | "signal">,
+): Promise<readonly JudgedCase[]> {
+  const running = runCorpus({ ...desk, assistant, store }, CORPUS);
+  const judged: JudgedCase[] = [];
+  for (;;) {
+    const next = await running.next();
+    if (next.done !== true) {
+      judged.push(next.value);
+      const { result, problem } = next.value;
+      const verdict = problem === null ? `passed, ${result.outcome}` : `failed: ${problem}`;
+      output.remark(`${judged.length}/${CORPUS.length} ${result.id} ${result.name}: ${verdict}`);
+    } else if (next.value === null) return judged;
+    else throw new BootError(next.value.code, next.value.message, "See surety models check.");
+  }
+}
+
+function show({ output }: CommandContext, report: ConformanceReport, metrics: BaselineMetrics, cost: Cost): void {
+  output.result(report, () => {
+    const { model, cases, passed, failed } = report;
+    output.table(
+      ["CASE", "NAME", "EXPECTED", "OUTCOME", "PASSED"],
+      cases.map((row) => [row.id, row.name, row.expected, row.outcome, row.passed ? "yes" : "no"]),
+    );
+    const { inferences, durationMs } = metrics;
+    output.line(`${model}: ${passed} passed, ${failed} failed`);
+    output.line(
+      `required-tool prompts closed without a tool ${percent(metrics.noToolCompletionRate)}, answers that could not be read ${percent(metrics.parseFailureRate)}`,
+    );
+    output.line(
+      `inferences mean ${inferences.mean.toFixed(1)}, p95 ${inferences.p95}; duration mean ${formatDuration(durationMs.mean)}, p95 ${formatDuration(durationMs.p95)}; out of steps ${metrics.maxStepExits} of ${metrics.runs}`,
+    );
+    const usd = (cost.microusd / MICROUSD_PER_USD).toFixed(6);
+    output.line(`spent ${usd} USD, ${cost.tokens} tokens; not counted against the limits of this home's day`);
+  });
+}
+
+function percent(rate: number): string {
+  return `${(rate * 100).toFixed(1)} %`;
+}

@@ -1,0 +1,135 @@
+/**
+ * `surety models ls|check`: the models that can be asked for, and whether they would answer.
+ *
+ * Y1. Looking makes nothing and contacts nobody; checking asks a provider for its list of models, never for a completion.
+ * Y2. Of a key only the name of its variable is ever said.
+ */
+import { BootError, EXIT } from "../boot-error.ts";
+import type { Action, Command, CommandContext } from "../command.ts";
+import type { ModelSettings } from "../config/config.ts";
+import { loadConfig } from "../config/load-config.ts";
+import { configuredRefs, resolveConfiguredModelRef, splitModelRef } from "../config/resolve-configured-model-ref.ts";
+import { withEnvFile } from "../environment.ts";
+import { openModelRegistry } from "../model-registry.ts";
+import { type ConformanceResult, readConformance } from "../read-conformance.ts";
+import type { Settings } from "../settings.ts";
+import { systemClock } from "../system-clock.ts";
+import { validateModel } from "../validate-model.ts";
+
+const ls: Action = {
+  summary: "list the configured models: profile, context, prices, and how they conformed",
+  arguments: [],
+  options: {},
+  examples: ["surety models ls", "surety models ls --json"],
+  async run(context) {
+    const { output, home } = context;
+    const rows = describeModels(await settingsOf(context), await readConformance(home));
+    output.result({ models: rows }, () =>
+      output.table(
+        ["MODEL", "PROFILE", "CONTEXT", "OUTPUT", "USD PER 1K", "CONFORMANCE", ""],
+        rows.map((row) => [
+          row.default ? `${row.model} (default)` : row.model,
+          row.profile,
+          String(row.context_window),
+          String(row.max_output_tokens),
+          printPrice(row),
+          printConformance(row.conformance),
+          row.problem ?? "",
+        ]),
+      ),
+    );
+    return EXIT.success;
+  },
+};
+
+const check: Action = {
+  summary: "ask a model's provider whether it answers and takes the key; without REF, every provider",
+  arguments: ["[REF]"],
+  options: {},
+  examples: ["surety models check", "surety models check moonshot:kimi-k1-128k"],
+  run: performCheck,
+};
+
+export const models: Command = { actions: { ls, check } };
+
+async function settingsOf({ home, readVariable }: CommandContext): Promise<Settings> {
+  const config = await loadConfig(home.configFile);
+  return { config, readVariable: await withEnvFile(readVariable, home.envFile) };
+}
+
+function describeModels({ config, readVariable }: Settings, conformance: ReadonlyMap<string, ConformanceResult>) {
+  const chooseModel = openModelRegistry(config, readVariable, systemClock);
+  const standard = resolveConfiguredModelRef(config, null);
+  return configuredRefs(config).flatMap((ref) => {
+    const verdict = resolveConfiguredModelRef(config, ref);
+    if (!verdict.ok) return [];
+    const { provider, model } = verdict.resolved;
+    const choice = chooseModel(ref);
+    return {
+      model: ref,
+      default: standard.ok && standard.resolved.ref === ref,
+      kind: provider.kind,
+      profile: model.profile ?? "native-tools",
+      context_window: model.contextWindow,
+      max_output_tokens: model.maxOutputTokens,
+      supports_tools: model.supportsTools,
+      supports_streaming: model.supportsStreaming,
+      supports_vision: model.supportsVision,
+      /** Can it be made to call a tool? Unknown while it cannot be used. */
+      holds_required: choice.ok ? choice.model.profile.holdsRequired : null,
+      tier: model.tier ?? null,
+      ...pricesOf(model),
+      conformance: conformance.get(ref) ?? null,
+      problem: choice.ok ? null : choice.message,
+    };
+  });
+}
+
+function pricesOf({ costPer1kInput, costPer1kOutput, free }: ModelSettings) {
+  return { cost_per_1k_input: costPer1kInput ?? null, cost_per_1k_output: costPer1kOutput ?? null, free };
+}
+
+function printPrice({
+  cost_per_1k_input: input,
+  cost_per_1k_output: answer,
+  free,
+}: ReturnType<typeof pricesOf>): string {
+  if (input !== null && answer !== null) return `${input} in, ${answer} out`;
+  return free ? "free" : "unknown";
+}
+
+function printConformance(result: ConformanceResult | null): string {
+  if (result === null) return "not tried";
+  const { passed, failed, at } = result;
+  return `${passed} of ${passed + failed} passed, ${at.slice(0, 10)}`;
+}
+
+async function performCheck(context: CommandContext): Promise<number> {
+  const {
+    arguments: [asked],
+    output,
+  } = context;
+  const settings = await settingsOf(context);
+  const chooseModel = openModelRegistry(settings.config, settings.readVariable, systemClock);
+  const refs = asked === undefined ? onePerProvider(configuredRefs(settings.config)) : [asked];
+  const rows = await Promise.all(
+    refs.map(async (model) => {
+      const problem = await validateModel(chooseModel, model, systemClock);
+      return { model, ok: problem === null, problem };
+    }),
+  );
+  const [first] = rows;
+  if (asked !== undefined && first !== undefined && first.problem !== null) {
+    throw new BootError("model.unusable", first.problem, "");
+  }
+  output.result({ models: rows }, () => {
+    for (const { model, problem } of rows)
+      output.line(problem === null ? `ok ${model}` : `failed ${model}: ${problem}`);
+  });
+  return rows.every(({ ok }) => ok) ? EXIT.success : EXIT.failure;
+}
+
+/** A provider answers for all of its models. */
+function onePerProvider(refs: readonly string[]): readonly string[] {
+  return [...new Map(refs.map((ref) => [splitModelRef(ref).provider, ref])).values()];
+}

@@ -1,0 +1,51 @@
+/**
+ * A model is asked for what it was declared to be able to do, and for nothing else.
+ *
+ * A1. One that has no native tools is offered none and held to none; preflight then refuses a contract that requires
+ *     some. A profile that calls tools in its text needs no support for them.
+ * A2. A service that cannot be made to call a tool is not asked to: it answers as it likes, and preflight knows that it
+ *     cannot hold strict_mode, tool_policy required and token_gate.
+ * A3. One that cannot stream is asked for the whole; whoever listens hears it at the end.
+ */
+import type { ConfiguredModel, ModelBackend, ModelRequest } from "../runtime/ports/model-backend.ts";
+import type { ModelSettings } from "./config/config.ts";
+import { holdsToolChoice } from "./config/known-providers.ts";
+
+type Declared = Pick<ModelSettings, "supportsTools" | "supportsStreaming">;
+
+export function withDeclaredAbilities(
+  model: ConfiguredModel,
+  declared: Declared,
+  baseUrl: string | undefined,
+): ConfiguredModel {
+  const { profile, backend } = model;
+  const isNative = profile.id === "native-tools";
+  const supportsTools = profile.supportsTools && (declared.supportsTools || !isNative);
+  const canBeHeld = holdsToolChoice(baseUrl) || !isNative;
+  if (supportsTools && canBeHeld && declared.supportsStreaming) return model;
+  return {
+    ...model,
+    profile: { ...profile, supportsTools, holdsRequired: profile.holdsRequired && supportsTools && canBeHeld },
+    backend: {
+      check: backend.check,
+      complete: (request, watch) => {
+        const asked = within(request, supportsTools, canBeHeld);
+        return declared.supportsStreaming ? backend.complete(asked, watch) : completeWhole(backend, asked, watch);
+      },
+    },
+  };
+}
+
+function within(request: ModelRequest, supportsTools: boolean, canBeHeld: boolean): ModelRequest {
+  if (!supportsTools) return { ...request, tools: [], toolChoice: "none" };
+  return request.toolChoice === "required" && !canBeHeld ? { ...request, toolChoice: "auto" } : request;
+}
+
+const completeWhole: (
+  backend: ModelBackend,
+  ...asked: Parameters<ModelBackend["complete"]>
+) => ReturnType<ModelBackend["complete"]> = async (backend, request, { signal, onText }) => {
+  const reply = await backend.complete(request, { signal, onText: null });
+  if (reply.ok) onText?.(reply.raw.content);
+  return reply;
+};

@@ -1,0 +1,168 @@
+import { mkdir, readdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { findAnnex } from "../../../../src/adapters/tools/fs/annex.ts";
+import { restoreTrash } from "../../../../src/adapters/tools/fs/trash.ts";
+import { MAX_MARKS, untrustedMarks } from "../../../../src/adapters/tools/fs/untrusted-marks.ts";
+import { hashCanonical } from "../../../../src/kernel/vocabulary/hash.ts";
+import { UNTRUSTED_LABELS } from "../../../../src/kernel/vocabulary/labels.ts";
+import type { Arguments } from "../../../../src/runtime/ports/toolbox.ts";
+import { verifies } from "../../../requirements.ts";
+import { temporaryShell } from "../shell/temporary-shell.ts";
+import { CONTEXT, temporaryWorkspace } from "./temporary-workspace.ts";
+
+const UNTRUSTED = { seen: UNTRUSTED_LABELS };
+
+/** A workspace with `d/notes.md`, written by an untrusted context, and `own.md`, which is the user's. */
+async function workspaceWithNotes() {
+  const made = await temporaryWorkspace();
+  await writeFile(join(made.root, "own.md"), "own");
+  expect(await made.call("fs.write_text", { path: "d/notes.md", text: "notes" }, UNTRUSTED)).toMatchObject({
+    ok: true,
+  });
+  const integrityOf = async (tool: string, args: Arguments) => (await made.plan(tool, args)).labels.integrity;
+  return { ...made, integrityOf, read: (path: string) => integrityOf("fs.read_text", { path }) };
+}
+
+const overwrite = (path: string) => ["fs.write_text", { path, text: "replaced", overwrite: true }] as const;
+
+describe("what an untrusted context wrote", () => {
+  verifies("X-5", "is untrusted and private for every tool that tells of it, and nothing else is", async () => {
+    const { plan, integrityOf } = await workspaceWithNotes();
+    const { labels } = await plan("fs.read_text", { path: "d/notes.md" });
+    expect(labels).toEqual({ integrity: "untrusted", confidentiality: "private" });
+    for (const [tool, args] of [
+      ["fs.stat", { path: "d/notes.md" }],
+      ["fs.list_dir", { path: "d" }],
+      ["fs.list_dir", {}],
+      ["fs.search", { pattern: "x" }],
+      ["fs.search", { pattern: "x", path: "d" }],
+      ["fs.read_text", { path: "D/Notes.MD" }],
+    ] as const) {
+      expect([tool, args, await integrityOf(tool, args)]).toEqual([tool, args, "untrusted"]);
+    }
+    expect(await integrityOf("fs.read_text", { path: "own.md" })).toBe("user");
+    expect(await integrityOf("fs.stat", { path: "d/notes.md.bak" })).toBe("user");
+  });
+
+  test("is marked by an edit, which a clean edit does not undo", async () => {
+    const { call, read } = await workspaceWithNotes();
+    const edit = { path: "own.md", old_text: "own", new_text: "owned" };
+    expect(await call("fs.edit", edit, UNTRUSTED)).toMatchObject({ ok: true });
+    expect(await read("own.md")).toBe("untrusted");
+    await call("fs.edit", { path: "own.md", old_text: "owned", new_text: "own" });
+    expect(await read("own.md")).toBe("untrusted");
+  });
+
+  test("is marked before it is there, directories included", async () => {
+    const { root, annex, plan, run, read } = await workspaceWithNotes();
+    const planned = await plan("fs.write_text", { path: "new/a.md", text: "a" });
+    // It gets as far as putting the file into its place, and finds another there.
+    await mkdir(join(root, "new"));
+    await writeFile(join(root, "new/a.md"), "in the way");
+    expect(await run(planned, UNTRUSTED)).toMatchObject({ ok: false });
+    expect(await read("new/a.md")).toBe("untrusted");
+    expect(await readdir(join(annex, "marks"))).toHaveLength(1);
+  });
+
+  test("is trusted again once a clean context replaced the whole of it", async () => {
+    const { call, read, integrityOf } = await workspaceWithNotes();
+    expect(await call(...overwrite("d/notes.md"))).toMatchObject({ ok: true });
+    expect([await read("d/notes.md"), await integrityOf("fs.list_dir", {})]).toEqual(["user", "user"]);
+    await call(...overwrite("d/notes.md"), UNTRUSTED);
+    expect(await read("d/notes.md")).toBe("untrusted");
+  });
+
+  test("stays marked in the trash, whatever is written in its place meanwhile", async () => {
+    const { call, read, workspace, annex } = await workspaceWithNotes();
+    const deleted = await call("fs.delete", { path: "d", recursive: true }, { idempotencyKey: hashCanonical("one") });
+    await call("fs.write_text", { path: "d/notes.md", text: "clean" });
+    await call("fs.delete", { path: "d", recursive: true }, { idempotencyKey: hashCanonical("two") });
+    const { trash_id: id } = (deleted as { readonly output: { readonly trash_id: string } }).output;
+    await restoreTrash(workspace, await findAnnex(workspace, annex), id);
+    expect(await call("fs.read_text", { path: "d/notes.md" })).toMatchObject({ output: { text: "notes" } });
+    expect(await read("d/notes.md")).toBe("untrusted");
+  });
+});
+
+describe("a mark that comes between", () => {
+  test.each([
+    ["fs.read_text", { path: "own.md" }],
+    ["fs.stat", { path: "own.md" }],
+    ["fs.list_dir", {}],
+    ["fs.search", { pattern: "own" }],
+  ])("planning and running %s keeps its answer back", async (tool, args) => {
+    const { root, plan, run, call } = await temporaryWorkspace();
+    await writeFile(join(root, "own.md"), "own");
+    const planned = await plan(tool, args);
+    await call(...overwrite("own.md"), UNTRUSTED);
+    expect(await run(planned)).toMatchObject({ ok: false, error: { code: "policy.denied" } });
+    expect(await call(tool, args)).toMatchObject({ ok: true });
+  });
+
+  test("a clean write and taking its mark off is put back", async () => {
+    const { workspace, annex, read } = await workspaceWithNotes();
+    const marks = untrustedMarks(workspace, annex);
+    await marks.afterReplace(["d", "notes.md"], CONTEXT, async () => false);
+    expect(await read("d/notes.md")).toBe("untrusted");
+  });
+
+  test("an untrusted write and its end is put back", async () => {
+    const { workspace, annex, call, read } = await workspaceWithNotes();
+    await call(...overwrite("d/notes.md"));
+    await untrustedMarks(workspace, annex).afterWrite(["d", "notes.md"], { ...CONTEXT, ...UNTRUSTED });
+    expect(await read("d/notes.md")).toBe("untrusted");
+  });
+});
+
+describe("the whole workspace is marked", () => {
+  test("by more marks than are kept", async () => {
+    const { workspace, annex, read } = await workspaceWithNotes();
+    const marks = untrustedMarks(workspace, annex);
+    const untrusted = { ...CONTEXT, ...UNTRUSTED };
+    for (let index = 1; index < MAX_MARKS; index += 1) await marks.beforeWrite([`${index}.md`], untrusted);
+    await marks.beforeWrite(["1.md"], untrusted);
+    expect(await read("own.md")).toBe("user");
+    await marks.beforeWrite(["more.md"], untrusted);
+    expect(await read("own.md")).toBe("untrusted");
+    await marks.beforeWrite(["more still.md"], untrusted);
+    const [folder = ""] = await readdir(join(annex, "marks"));
+    expect(await readdir(join(annex, "marks", folder))).toHaveLength(MAX_MARKS + 1);
+  });
+
+  test("by a mark that cannot be read", async () => {
+    const { annex, read } = await workspaceWithNotes();
+    const [folder = ""] = await readdir(join(annex, "marks"));
+    await writeFile(join(annex, "marks", folder, "torn.json"), '["d", ');
+    expect(await read("own.md")).toBe("untrusted");
+  });
+
+  verifies("X-5", "by a command of an untrusted context that can write, and by no other", async () => {
+    const { plan, run } = await temporaryShell({ allow: ["touch", "ls"] });
+    await run(await plan("touch a"));
+    await run(await plan("ls"), UNTRUSTED);
+    expect((await plan("ls")).labels.integrity).toBe("user");
+    await run(await plan("touch a"), UNTRUSTED);
+    expect((await plan("ls")).labels).toEqual({ integrity: "untrusted", confidentiality: "private" });
+  });
+
+  test("by a clean command that can write where a place is marked, since it may copy it", async () => {
+    const { base, workspace, plan, run } = await temporaryShell({ allow: ["touch", "ls"] });
+    const marks = untrustedMarks(workspace, join(base, "annex"));
+    await marks.beforeWrite(["notes.md"], { ...CONTEXT, ...UNTRUSTED });
+    expect((await marks.labelsOf(["own.md"])).integrity).toBe("user");
+    await run(await plan("touch a"));
+    expect((await marks.labelsOf(["own.md"])).integrity).toBe("untrusted");
+  });
+
+  test("and a command planned before that does not tell what it printed", async () => {
+    const { plan, run, ran } = await temporaryShell({ allow: ["touch", "ls"] });
+    const [reading, writing] = [await plan("ls"), await plan("touch b")];
+    await run(await plan("touch a"), UNTRUSTED);
+    for (const planned of [reading, writing]) {
+      expect(await run(planned)).toMatchObject({ ok: false, error: { code: "policy.denied" } });
+    }
+    // The one that would change something has not begun.
+    expect(ran.map(({ stages }) => stages[0]?.argv)).toEqual([["touch", "a"], ["ls"]]);
+  });
+});

@@ -1,0 +1,309 @@
+/** The corpus against real runs: what passes for a model that follows, and which cells fail for one that does not. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { main } from "../../src/boot/main.ts";
+import { type ReceivedMessages, startAnthropicServer } from "../loopback/anthropic-server.ts";
+import type { MessagesRequestBody } from "../loopback/messages-rules.ts";
+import { obey, obeyInText, type Prompt, type Writing } from "../loopback/obedient-model.ts";
+import {
+  answer,
+  type ChatRequestBody,
+  type ReceivedRequest,
+  type Reply,
+  type ServerScript,
+  startOpenAiServer,
+} from "../loopback/openai-server.ts";
+import { verifies } from "../requirements.ts";
+import { capturedStreams } from "./captured-streams.ts";
+import { temporaryDirectory } from "./temporary-home.ts";
+
+interface Row {
+  readonly id: string;
+  readonly name: string;
+  readonly expected: string;
+  readonly outcome: string;
+  readonly passed: boolean;
+}
+
+const SIX = [
+  ["M-9.1", "COMPLETED_WITH_TOOLS"],
+  ["M-9.2", "FAILED_PROTOCOL_MALFORMED"],
+  ["M-9.3", "FAILED_PROTOCOL_NO_TOOLS"],
+  ["M-9.4", "FAILED_CONTRACT_VIOLATION"],
+  ["M-9.5", "COMPLETED_WITH_TOOLS"],
+  ["M-9.6", "COMPLETED_WITH_TOOLS"],
+];
+
+const ENTRY = fileURLToPath(new URL("../../src/boot/surety.ts", import.meta.url));
+
+async function homeWith(config: object): Promise<string> {
+  const directory = join(await temporaryDirectory(), "home");
+  await mkdir(directory);
+  await writeFile(join(directory, "surety.json5"), JSON.stringify(config));
+  return directory;
+}
+
+function configFor(baseUrl: string, kind: string, model: object = {}): object {
+  const models = { m: { contextWindow: 32_768, maxOutputTokens: 2_048, ...model } };
+  return { models: { default: "loop:m", providers: { loop: { kind, baseUrl, local: true, models } } } };
+}
+
+/** The command on a home of its own. */
+async function judge(config: object, ...words: readonly string[]) {
+  const directory = await homeWith(config);
+  const streams = capturedStreams();
+  const code = await main(["--home", directory, "conformance", ...words], streams, () => undefined);
+  return { directory, code, ...streams.written() };
+}
+
+/** The command against a scripted server. */
+async function judgeServer(script: ServerScript, model: object = {}) {
+  const server = await startOpenAiServer(script);
+  onTestFinished(() => server.close());
+  return { server, ...(await judgeAt(configFor(server.baseUrl, "openai_compatible", model))) };
+}
+
+async function judgeAnthropic(script: (request: ReceivedMessages) => Reply, model: object = {}) {
+  const server = await startAnthropicServer(script);
+  onTestFinished(() => server.close());
+  return await judgeAt(configFor(server.baseUrl, "anthropic", model));
+}
+
+async function judgeAt(config: object) {
+  const judged = await judge(config, "--json");
+  const report = JSON.parse(judged.stdout);
+  const { metrics } = JSON.parse(await readFile(join(judged.directory, "conformance", "loop%3Am.json"), "utf8"));
+  return { ...judged, report, metrics, rows: report.cases as readonly Row[] };
+}
+
+function passedOf(rows: readonly Row[]): readonly string[] {
+  return rows.filter(({ passed }) => passed).map(({ id }) => id);
+}
+
+function outcomesOf(rows: readonly Row[]): Readonly<Record<string, string>> {
+  return Object.fromEntries(rows.map(({ id, outcome }) => [id, outcome]));
+}
+
+function promptOf(body: ChatRequestBody): Prompt {
+  const message = String(body.messages.findLast(({ role }) => role === "user")?.["content"]);
+  const limits = body as { readonly max_tokens?: number; readonly max_completion_tokens?: number };
+  return {
+    message,
+    hasResults: body.messages.some(({ role }) => role === "tool"),
+    offered: (body.tools ?? []).map((tool) => tool.function.name.replaceAll("__", ".")),
+    mustCall: body.tool_choice === "required",
+    maxTokens: limits.max_tokens ?? limits.max_completion_tokens ?? 0,
+  };
+}
+
+/** The same of a request in the other spelling. */
+function promptIn({ messages, tools = [], tool_choice, max_tokens = 0 }: MessagesRequestBody): Prompt {
+  const blocks = messages.filter(({ role }) => role === "user").flatMap(({ content }) => content);
+  return {
+    message: blocks.findLast(({ type }) => type === "text")?.text ?? "",
+    hasResults: blocks.some(({ type }) => type === "tool_result"),
+    offered: tools.map(({ name }) => name.replaceAll("__", ".")),
+    mustCall: tool_choice?.type === "any",
+    maxTokens: max_tokens,
+  };
+}
+
+/** It thinks aloud before everything it does, on the channel that is there for it. */
+function replyOf({ text, calls, isCut }: Writing): Reply {
+  const reasoning = "Let me see: <<<NOTES_JSON>>> 17 + 25, carry the one.";
+  return answer({ reasoning, text, calls, ...(isCut ? { finishReason: "length" } : {}) });
+}
+
+function native({ body }: ReceivedRequest): Reply {
+  return replyOf(obey(promptOf(body)));
+}
+
+function inText({ body }: ReceivedRequest): Reply {
+  const offered = offeredIn(String(body.messages.find(({ role }) => role === "system")?.["content"]));
+  return replyOf(obeyInText({ ...promptOf(body), offered }));
+}
+
+function offeredIn(system: string): readonly string[] {
+  return [...system.matchAll(/^- (\S+): /gm)].map(([, name = ""]) => name);
+}
+
+describe("a model that follows passes every case", () => {
+  verifies(
+    ["M-9", "M-P5.3", "M-P1"],
+    "the built-in model does, and that is kept with the baseline metrics",
+    async () => {
+      const { code, stdout, stderr, directory } = await judge({}, "--model", "builtin:demo", "--json");
+      const report = JSON.parse(stdout);
+      const file = join(directory, "conformance", "builtin%3Ademo.json");
+      expect(code).toBe(0);
+      expect(Object.keys(report)).toEqual(["model", "cases", "passed", "failed"]);
+      expect(report).toMatchObject({ model: "builtin:demo", passed: report.cases.length, failed: 0 });
+      for (const row of report.cases as readonly Row[]) {
+        expect(Object.keys(row)).toEqual(["id", "name", "expected", "outcome", "passed"]);
+        expect(row).toMatchObject({ outcome: row.expected, passed: true });
+      }
+      expect((report.cases as readonly Row[]).slice(0, 6).map(({ id, expected }) => [id, expected])).toEqual(SIX);
+      expect(stderr.trim().split("\n")).toHaveLength(report.cases.length);
+      expect(await readdir(join(directory, "workspace"))).toEqual([]);
+
+      expect(await readdir(join(directory, "conformance"))).toEqual(["builtin%3Ademo.json"]);
+      expect((await stat(file)).mode & 0o777).toBe(0o600);
+      const { at, metrics, ...kept } = JSON.parse(await readFile(file, "utf8"));
+      expect(kept).toEqual(report);
+      expect(Date.parse(at)).toBeGreaterThan(0);
+      expect(metrics).toEqual({
+        // All but the four that tell the model to break the rules.
+        runs: report.cases.length - 4,
+        no_tool_completion_rate: 0,
+        parse_failure_rate: 0,
+        // Nine with a tool, five without, one whose step was over before the second.
+        inferences: { mean: (9 * 2 + 5 + 1) / 15, p95: 2 },
+        duration_ms: { mean: expect.any(Number), p95: expect.any(Number) },
+        max_step_exits: 0,
+      });
+    },
+  );
+
+  verifies(["M-9", "M-P5.3"], "one with native tools does", async () => {
+    const { code, report, rows, server } = await judgeServer(native);
+    expect(rows.filter(({ passed }) => !passed)).toEqual([]);
+    expect({ code, model: report.model }).toEqual({ code: 0, model: "loop:m" });
+    expect(outcomesOf(rows)["strict"]).toBe("COMPLETED_WITH_TOOLS");
+    // What the user's own tools are is no business of a corpus.
+    const offered = server.requests.flatMap(({ body }) => promptOf(body).offered);
+    expect(offered.filter((name) => !name.startsWith("conformance."))).toEqual([]);
+  });
+
+  verifies(["M-9", "M-P5.3"], "one that calls tools in its text does", async () => {
+    const { code, rows } = await judgeServer(inText, { profile: "marker-json" });
+    expect(rows.filter(({ passed }) => !passed)).toEqual([]);
+    expect(code).toBe(0);
+    // It cannot be made to call a tool, so the contract that needs this is never sent.
+    expect(rows.find(({ id }) => id === "strict")).toMatchObject({
+      expected: "FAILED_PREFLIGHT",
+      outcome: "FAILED_PREFLIGHT",
+    });
+  });
+});
+
+describe("the same over the wire of anthropic-messages", () => {
+  verifies(["M-9", "M-P5.3"], "one with native tools", async () => {
+    const { code, rows } = await judgeAnthropic(({ body }) => replyOf(obey(promptIn(body))));
+    expect(rows.filter(({ passed }) => !passed)).toEqual([]);
+    expect(code).toBe(0);
+  });
+
+  verifies(["M-9", "M-P5.3"], "one that calls tools in its text", async () => {
+    const follow = ({ body }: ReceivedMessages): Reply =>
+      replyOf(obeyInText({ ...promptIn(body), offered: offeredIn(body.system ?? "") }));
+    const { code, rows } = await judgeAnthropic(follow, { profile: "marker-json" });
+    expect(rows.filter(({ passed }) => !passed)).toEqual([]);
+    expect(code).toBe(0);
+  });
+});
+
+describe("a model that does not follow fails the cases it should", () => {
+  verifies(["M-P5.3", "M-P1"], "one that only talks", async () => {
+    const { code, report, rows, metrics } = await judgeServer(() => answer({ text: "I will do that right away." }));
+    expect(code).toBe(1);
+    expect(passedOf(rows)).toEqual(["M-9.3", "forbidden-obeyed", "refusal"]);
+    expect(report).toMatchObject({ passed: 3, failed: rows.length - 3 });
+    expect(outcomesOf(rows)).toMatchObject({
+      "M-9.1": "FAILED_PROTOCOL_NO_TOOLS",
+      "M-9.4": "COMPLETED_CHAT_ONLY",
+      "M-9.6": "COMPLETED_CHAT_ONLY",
+    });
+    expect(metrics).toMatchObject({
+      no_tool_completion_rate: 1,
+      parse_failure_rate: 0,
+      inferences: { mean: 1, p95: 1 },
+    });
+  });
+
+  verifies(["M-P5.3", "M-P1"], "one whose calls cannot be read", async () => {
+    const { code, rows, metrics } = await judgeServer(() =>
+      answer({ calls: [{ name: "conformance.echo", arguments: '{"te' }] }),
+    );
+    expect(code).toBe(1);
+    expect(passedOf(rows)).toEqual(["M-9.2"]);
+    expect(new Set(Object.values(outcomesOf(rows)))).toEqual(new Set(["FAILED_PROTOCOL_MALFORMED"]));
+    expect(metrics).toMatchObject({ no_tool_completion_rate: 0, parse_failure_rate: 1, max_step_exits: 0 });
+  });
+
+  verifies(["M-P5.3"], "one that repeats itself", async () => {
+    const call = { name: "conformance.echo", arguments: { text: "surety" } };
+    const { code, rows } = await judgeServer(() => answer({ calls: [call] }));
+    expect(code).toBe(1);
+    expect(passedOf(rows)).toEqual(["M-9.4"]);
+    expect(outcomesOf(rows)).toMatchObject({
+      "M-9.1": "FAILED_BUDGET_EXHAUSTED",
+      "forbidden-obeyed": "FAILED_CONTRACT_VIOLATION",
+    });
+  });
+
+  verifies(["M-P1"], "one that never comes to an end", async () => {
+    let count = 0;
+    const { rows, metrics } = await judgeServer(() => {
+      count += 1;
+      return answer({ calls: [{ name: "conformance.echo", arguments: { text: `number ${count}` } }] });
+    });
+    expect(passedOf(rows)).toEqual(["M-9.4"]);
+    // Those that may echo and are not told to break a rule; elsewhere the run ends for failures in a row, or a violation.
+    expect(metrics.max_step_exits).toBe(11);
+    expect(metrics).toMatchObject({ no_tool_completion_rate: 0, inferences: { p95: 10 } });
+  });
+
+  test("one with another's arguments: the outcome is right, and the case fails all the same", async () => {
+    const { rows } = await judgeServer((request) => {
+      const { text, calls } = obey({ ...promptOf(request.body), maxTokens: 10_000 });
+      return answer({ text, calls: calls.map((call) => ({ ...call, arguments: call.arguments.replace("ë", "e") })) });
+    });
+    const failed = rows.filter(({ passed }) => !passed);
+    // It heeds no limit of tokens either, so nothing is malformed.
+    expect(failed.map(({ id, outcome }) => [id, outcome])).toEqual([
+      ["M-9.2", "COMPLETED_WITH_TOOLS"],
+      ["unicode-arguments", "COMPLETED_WITH_TOOLS"],
+    ]);
+  });
+});
+
+describe("around it", () => {
+  test("in words it is a matrix, and what it comes to", async () => {
+    const { code, stdout } = await judge({});
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^M-9\.1 +required tool, valid call +COMPLETED_WITH_TOOLS +COMPLETED_WITH_TOOLS +yes$/m);
+    expect(stdout).toMatch(/^builtin:demo: \d+ passed, 0 failed$/m);
+  });
+
+  test("an interruption cancels the case at work, keeps nothing and leaves nothing behind", async () => {
+    const server = await startOpenAiServer(() => ({ kind: "hang" }));
+    onTestFinished(() => server.close());
+    const directory = await homeWith(configFor(server.baseUrl, "openai_compatible"));
+    const child = spawn(process.execPath, [ENTRY, "--home", directory, "conformance", "--json"]);
+    onTestFinished(() => {
+      child.kill("SIGKILL");
+    });
+    const ended = once(child, "close");
+    const { closed } = await server.arrival(0);
+    child.kill("SIGINT");
+    expect(await closed).toBe("by-client");
+    expect(await ended).toEqual([130, null]);
+    expect(await readdir(join(directory, "conformance"))).toEqual([]);
+  });
+
+  test("a model that is not configured, or has no key, is an error, and nothing is kept", async () => {
+    const unknown = await judge({}, "--model", "nobody:m");
+    expect(unknown).toMatchObject({ code: 1, stdout: "" });
+    expect(unknown.stderr).toContain("nobody");
+    const models = { m: { contextWindow: 32_768, maxOutputTokens: 1024 } };
+    const config = { models: { default: "moonshot:m", providers: { moonshot: { models } } } };
+    const keyless = await judge(config);
+    expect(keyless).toMatchObject({ code: 1, stdout: "" });
+    expect(keyless.stderr).toContain("Missing MOONSHOT_API_KEY");
+    expect(await readdir(join(keyless.directory, "conformance"))).toEqual([]);
+  });
+});

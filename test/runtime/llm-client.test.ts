@@ -1,0 +1,106 @@
+import { describe, expect, onTestFinished, test } from "vitest";
+import { configureModel } from "../../src/adapters/models/configure-model.ts";
+import { systemClock } from "../../src/boot/system-clock.ts";
+import { type ChatParams, createLLMClient, type LLMChunk, LLMError } from "../../src/runtime/llm-client.ts";
+import type { ModelConfig } from "../../src/runtime/model-router.ts";
+import { OverBudgetError } from "../../src/runtime/over-budget-error.ts";
+import { answer, json, type ServerScript, startOpenAiServer } from "../loopback/openai-server.ts";
+import { verifies } from "../requirements.ts";
+
+const INFO: ModelConfig = {
+  id: "lab:gpt-4o",
+  provider: "lab",
+  tier: "mid",
+  contextWindow: 1_000,
+  supportsTools: true,
+  supportsVision: false,
+  costPer1kInput: 0,
+  costPer1kOutput: 0,
+};
+const TOOL = { name: "fs.read_text", description: "reads a file", parameters: { type: "object" } };
+
+async function clientOf(script: ServerScript) {
+  const server = await startOpenAiServer(script);
+  onTestFinished(() => server.close());
+  const model = configureModel({
+    ...{ ref: INFO.id, kind: "openai_compatible", baseUrl: server.baseUrl, model: "gpt-4o", profile: "native-tools" },
+    ...{ contextWindow: INFO.contextWindow, maxOutputTokens: 100, price: null, isFree: true, apiKey: null },
+    clock: systemClock,
+  });
+  const client = createLLMClient(model, INFO);
+  const chat = (also: Partial<ChatParams> = {}) =>
+    client.chat({ model: INFO.id, messages: [{ role: "user", content: "hello" }], stream: true, ...also });
+  return { client, server, chat };
+}
+
+async function all(chunks: AsyncIterable<LLMChunk>): Promise<readonly LLMChunk[]> {
+  const heard: LLMChunk[] = [];
+  for await (const chunk of chunks) heard.push(chunk);
+  return heard;
+}
+
+describe("a client of one model", () => {
+  verifies(["T-3d", "S-7.1"], "streams text and calls, or gives them whole", async () => {
+    const call = { name: "fs__read_text", arguments: { path: "a.txt" } };
+    const { chat } = await clientOf(() => answer({ text: "One moment, please.", calls: [call] }));
+    for (const stream of [true, false]) {
+      const chunks = await all(chat({ stream, tools: [TOOL] }));
+      const text = chunks.flatMap((chunk) => (chunk.type === "text" ? [chunk.text] : []));
+      expect(text.join("")).toBe("One moment, please.");
+      if (!stream) expect(text).toHaveLength(1);
+      expect(chunks.slice(text.length)).toEqual([
+        {
+          ...{ type: "tool_call", id: expect.any(String), name: "fs__read_text" },
+          argumentsText: JSON.stringify(call.arguments),
+        },
+        { type: "end", stopReason: "tool_calls", usage: expect.anything() },
+      ]);
+    }
+  });
+
+  verifies(["T-3d"], "counts tokens and tells of its model", async () => {
+    const { client, chat } = await clientOf(() => answer({ text: "hi" }));
+    expect(client.getModelInfo()).toBe(INFO);
+    const text = "The quick brown fox jumps over the lazy dog.";
+    expect(client.countTokens(text)).toBe(Math.ceil(text.length / 3));
+    await all(chat());
+    expect(client.countTokens(text)).toBe(10);
+    expect(client.countTokens("")).toBe(0);
+  });
+
+  verifies(["P-1.5"], "raises OverBudgetError before the network when prompt and reserve do not fit", async () => {
+    const { server, chat } = await clientOf(() => answer({ text: "hi" }));
+    const content = "word ".repeat(880);
+    await expect(all(chat({ messages: [{ role: "user", content }] }))).resolves.toHaveLength(2);
+    const before = server.connections;
+    const over: readonly Partial<ChatParams>[] = [
+      { messages: [{ role: "user", content: "word ".repeat(900) }] },
+      { messages: [{ role: "user", content }], maxTokens: 200 },
+      { messages: [{ role: "user", content }], tools: [TOOL] },
+    ];
+    for (const params of over) {
+      const failed = await all(chat(params)).catch((error: unknown) => error);
+      expect(failed).toBeInstanceOf(OverBudgetError);
+      expect(failed).toMatchObject({ name: "OverBudgetError", code: "context.over-budget" });
+    }
+    expect([server.connections, server.requests.length]).toEqual([before, 1]);
+  });
+
+  test("what the provider does instead of answering is an error with its code, and so is another model", async () => {
+    const { chat } = await clientOf(() => json(500, {}));
+    await expect(all(chat())).rejects.toMatchObject({ name: "LLMError", code: "provider.http-500" });
+    await expect(all(chat({ model: "lab:other" }))).rejects.toThrow(LLMError);
+  });
+
+  verifies(["S-7.1"], "whoever stops listening ends the request on the wire", async () => {
+    const forever = new Promise(() => {});
+    const { server, chat } = await clientOf(() =>
+      answer({ text: "A long story that never ends.", cut: { events: 3, by: "end", after: forever } }),
+    );
+    for await (const chunk of chat()) {
+      expect(chunk.type).toBe("text");
+      break;
+    }
+    expect(await server.requests[0]?.closed).toBe("by-client");
+  });
+});
