@@ -12,7 +12,7 @@ import { sep } from "node:path";
 import { STAND_IN } from "../adapters/sandbox-bwrap/workspace-user.ts";
 import type { Tool } from "../adapters/tools/define-tool.ts";
 import { fsTools } from "../adapters/tools/fs/fs-tools.ts";
-import { passOnDirectory } from "../adapters/tools/fs/inherit.ts";
+import { passOn } from "../adapters/tools/fs/inherit.ts";
 import { inDirectory, openWorkspace, type Workspace } from "../adapters/tools/fs/workspace.ts";
 import { httpTools } from "../adapters/tools/http/http-tools.ts";
 import { messageTools } from "../adapters/tools/message/message-tools.ts";
@@ -44,10 +44,10 @@ export async function openBuiltInTools(settings: ToolSettings): Promise<readonly
   return toolsIn(workspace, settings);
 }
 
-/** The home's own workspace while it is empty: as root, commands that only read could not enter it otherwise. */
+/** The home's own workspace, the directory alone: as root, commands that only read could not enter it otherwise. */
 function handOver(workspace: Workspace): Promise<void> {
   const heir = standInOfRoot();
-  return inDirectory({ ...workspace, heir }, [], async (directory) => passOnDirectory(directory, directory));
+  return inDirectory({ ...workspace, heir }, [], async (directory) => passOn(directory.fd, directory));
 }
 
 function standInOfRoot(): typeof STAND_IN | null {

@@ -88,14 +88,16 @@ test("describing and opening them makes nothing in the home but the workspace", 
 });
 
 test.runIf(process.getuid?.() === 0)(
-  "as root, the home's own workspace is the commands' while it is empty",
+  "as root, the home's own workspace is the commands', not what lies in it, and no other workspace",
   async () => {
     const { home } = await toolboxFor();
     expect(await stat(home.workspace)).toMatchObject(STAND_IN);
     const settings = await settingsFor();
-    await writeFile(join(settings.home.workspace, "a.txt"), "a");
+    const file = join(settings.home.workspace, "a.txt");
+    await writeFile(file, "a");
     await openBuiltInTools(settings);
-    expect((await stat(settings.home.workspace)).uid).toBe(0);
+    expect(await stat(settings.home.workspace)).toMatchObject(STAND_IN);
+    expect((await stat(file)).uid).toBe(0);
     const named = join(home.directory, "named");
     await openBuiltInTools(await settingsFor({ workspace: named }));
     expect((await stat(named)).uid).toBe(0);

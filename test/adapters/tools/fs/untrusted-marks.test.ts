@@ -65,6 +65,15 @@ describe("what an untrusted context wrote", () => {
     expect(await readdir(join(annex, "marks"))).toHaveLength(1);
   });
 
+  test("is marked before it is edited", async () => {
+    const { annex, call, read } = await workspaceWithNotes();
+    // In the way of what is noted between the mark and the edit.
+    await writeFile(join(annex, "edits"), "");
+    const edit = { path: "own.md", old_text: "own", new_text: "owned" };
+    expect(await call("fs.edit", edit, UNTRUSTED)).toMatchObject({ ok: false });
+    expect(await read("own.md")).toBe("untrusted");
+  });
+
   test("is trusted again once a clean context replaced the whole of it", async () => {
     const { call, read, integrityOf } = await workspaceWithNotes();
     expect(await call(...overwrite("d/notes.md"))).toMatchObject({ ok: true });
