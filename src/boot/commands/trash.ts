@@ -49,13 +49,16 @@ const restore: Action = {
       output.result({ id, path }, () => output.line(`restored ${path}`));
       return EXIT.success;
     } catch (error) {
-      if (error instanceof ToolFailure) throw new BootError(error.code, error.message, "See surety trash ls.");
-      throw error;
+      throw error instanceof ToolFailure ? refusalOf(error) : error;
     }
   },
 };
 
 export const trash: Command = { actions: { ls, restore } };
+
+function refusalOf(cause: ToolFailure): BootError {
+  return new BootError(cause.code, cause.message, "See surety trash ls.", { cause });
+}
 
 async function openPlaces({ home }: CommandContext) {
   const { tools } = await loadConfig(home.configFile);

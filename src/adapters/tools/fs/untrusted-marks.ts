@@ -12,7 +12,9 @@
  *     Writers are not kept apart: each looks again after its write, so that the last of them leaves the mark right.
  *     That of the whole workspace stays until the operator removes it, from `marks` in the annex.
  */
+import { statSync } from "node:fs";
 import { readdir } from "node:fs/promises";
+import { join } from "node:path";
 import { hashCanonical } from "../../../kernel/vocabulary/hash.ts";
 import { joinLabels, type Labels, UNTRUSTED_LABELS, USER_LABELS } from "../../../kernel/vocabulary/labels.ts";
 import { parseJson } from "../../../kernel/vocabulary/parse-json.ts";
@@ -46,7 +48,23 @@ export function untrustedMarks(workspace: Workspace, annexPath: string) {
   const folder = [FOLDER, hashCanonical(workspace.root).slice(0, 32)];
   const annexIfThere = () => naming("annex", () => findAnnex(workspace, annexPath));
 
+  const folderPath = join(annexPath, ...folder);
+  let known: { readonly version: string; readonly marks: readonly Place[] } | null = null;
+  /** How often we have changed them ourselves: the directory's time may be too coarse to tell. */
+  let changes = 0;
+
+  /** Every read asks, and marks seldom change: they are read again when their directory has changed. */
   async function marks(): Promise<readonly Place[]> {
+    const directory = versionOf(folderPath);
+    if (directory === null) return [];
+    const version = `${directory} ${changes}`;
+    if (known?.version === version) return known.marks;
+    const found = await readAll();
+    known = { version, marks: found };
+    return found;
+  }
+
+  async function readAll(): Promise<readonly Place[]> {
     const annex = await annexIfThere();
     if (annex === null) return [];
     return await inNearestDirectory(annex, folder, async (directory, [missing]) =>
@@ -69,6 +87,7 @@ export function untrustedMarks(workspace: Workspace, annexPath: string) {
     await inNearestDirectory(await makeAnnex(workspace, annexPath), folder, (start, missing) =>
       inMadeDirectory(start, missing, (directory) => placeFile(directory, placement, NEVER)),
     );
+    changes += 1;
   }
 
   /** Whether there was one, and is none any more. */
@@ -80,6 +99,7 @@ export function untrustedMarks(workspace: Workspace, annexPath: string) {
         missing === undefined && (await withRegularFile(directory, nameOf(place), async () => true)) !== null;
       if (!isThere || (await mayComeBack(annex, place))) return false;
       await removeIfThere(entryPath(directory, nameOf(place)));
+      changes += 1;
       return true;
     });
   }
@@ -130,6 +150,12 @@ export function untrustedMarks(workspace: Workspace, annexPath: string) {
 
 function isUntrusted({ seen }: CallContext): boolean {
   return seen.integrity === "untrusted";
+}
+
+/** Null where there is no such directory. */
+function versionOf(directory: string): string | null {
+  const stats = statSync(directory, { bigint: true, throwIfNoEntry: false });
+  return stats === undefined ? null : `${stats.dev} ${stats.ino} ${stats.mtimeNs} ${stats.ctimeNs}`;
 }
 
 async function readMarks(directory: HeldDirectory): Promise<readonly Place[]> {
