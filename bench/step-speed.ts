@@ -58,13 +58,14 @@ function stepRatio(): Row {
   }
   const value = median(ratios);
   const turnMicroseconds = (machineMs * 1000) / (BLOCKS * RUNS_PER_BLOCK * TURNS);
+  const stepsPerSecond = (BLOCKS * RUNS_PER_BLOCK * events.length * 1000) / machineMs;
   return {
     name: "step() ÷ hashing the same bytes",
     value,
     spread: value * median(spreads),
     unit: "",
     bound: { is: "at most", must: MUST, stretch: STRETCH },
-    note: `${turnMicroseconds.toFixed(0)} µs a tool turn`,
+    note: `${stepsPerSecond.toFixed(0)} steps/s, ${turnMicroseconds.toFixed(0)} µs a tool turn`,
   };
 }
 
