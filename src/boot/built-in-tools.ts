@@ -4,20 +4,25 @@
  * T1. Making them costs next to nothing: what runs commands is loaded with the first command, what fetches pages with
  *     the first page; the sandbox is tried and the cache opened then.
  * T2. The workspace never holds the home: token, keys and journal are beyond every tool.
- * T3. As root, commands run as somebody else, and what the file tools make is theirs to read (docs/sandbox.md).
+ * T3. One set of marks for a workspace, which every tool has that writes there (U5 of untrusted-marks.ts).
+ * T4. As root, commands run as somebody else, and what the file tools make is theirs to read (docs/sandbox.md).
  */
 import { existsSync } from "node:fs";
 import { realpath } from "node:fs/promises";
 import { sep } from "node:path";
 import { STAND_IN } from "../adapters/sandbox-bwrap/workspace-user.ts";
 import type { Tool } from "../adapters/tools/define-tool.ts";
+import { findAnnex } from "../adapters/tools/fs/annex.ts";
 import { fsTools } from "../adapters/tools/fs/fs-tools.ts";
 import { passOn } from "../adapters/tools/fs/inherit.ts";
+import { emptyTrash } from "../adapters/tools/fs/trash.ts";
+import { type UntrustedMarks, untrustedMarks } from "../adapters/tools/fs/untrusted-marks.ts";
 import { inDirectory, openWorkspace, type Workspace } from "../adapters/tools/fs/workspace.ts";
 import { httpTools } from "../adapters/tools/http/http-tools.ts";
 import { messageTools } from "../adapters/tools/message/message-tools.ts";
 import { shellTools } from "../adapters/tools/shell/shell-tools.ts";
 import type { Clock } from "../runtime/ports/clock.ts";
+import type { Marks } from "../runtime/ports/marks.ts";
 import type { Sandbox } from "../runtime/ports/sandbox.ts";
 import { BootError } from "./boot-error.ts";
 import type { Config } from "./config/config.ts";
@@ -32,8 +37,17 @@ export interface ToolSettings {
 /** Where distributions put it. Never looked up by anybody's PATH: it is what holds everything else. */
 const BWRAP_PLACES = ["/usr/bin/bwrap", "/bin/bwrap", "/usr/local/bin/bwrap"] as const;
 
+export interface Workshop {
+  readonly tools: readonly Tool[];
+  readonly marks: Marks;
+  /** Lets go of what was deleted long ago, and of marks that nothing needs any more. Only for whoever holds the home's lock. */
+  tidy(): Promise<void>;
+}
+
+const KEPT_IN_TRASH_MS = 30 * 24 * 3_600_000;
+
 /** Makes the workspace where it is missing. The home is there. */
-export async function openBuiltInTools(settings: ToolSettings): Promise<readonly Tool[]> {
+export async function openWorkshop(settings: ToolSettings): Promise<Workshop> {
   const { home, config } = settings;
   const workspace = await openWorkspace(config.tools.workspace ?? home.workspace);
   const homeRoot = await realpath(home.directory);
@@ -41,7 +55,31 @@ export async function openBuiltInTools(settings: ToolSettings): Promise<readonly
     throw holdsHome(workspace.root, homeRoot);
   }
   if (config.tools.workspace === undefined) await handOver(workspace);
-  return toolsIn(workspace, settings);
+  const marks = untrustedMarks(workspace, home.annex);
+  return {
+    tools: toolsIn(workspace, marks, settings),
+    marks,
+    async tidy() {
+      // First: it is soon done, and the lock is still ours. Those of what goes now are forgotten the next time.
+      await marks.forgetMissing();
+      const annex = await findAnnex(workspace, home.annex);
+      const { failed } = await emptyTrash(annex, settings.clock.nowMs() - KEPT_IN_TRASH_MS);
+      if (failed.length > 0) throw keptInTrash(failed);
+    },
+  };
+}
+
+export async function openBuiltInTools(settings: ToolSettings): Promise<readonly Tool[]> {
+  return (await openWorkshop(settings)).tools;
+}
+
+function keptInTrash([first = "", ...others]: readonly string[]): BootError {
+  const more = others.length === 0 ? "" : ` and ${others.length} more`;
+  return new BootError(
+    "trash.kept",
+    `${first}${more} cannot be removed from the trash`,
+    "Look at its permissions, in annex/trash of the home.",
+  );
 }
 
 /** The home's own workspace, the directory alone: as root, commands that only read could not enter it otherwise. */
@@ -56,15 +94,16 @@ function standInOfRoot(): typeof STAND_IN | null {
 
 /** As they describe themselves and their results. None of them is to be called: there may be no workspace. */
 export function describeBuiltInTools(settings: ToolSettings): readonly Tool[] {
-  return toolsIn({ root: settings.home.workspace, traversal: "paths" }, settings);
+  const workspace: Workspace = { root: settings.home.workspace, traversal: "paths" };
+  return toolsIn(workspace, untrustedMarks(workspace, settings.home.annex), settings);
 }
 
-function toolsIn(workspace: Workspace, { home, config, clock }: ToolSettings): readonly Tool[] {
+function toolsIn(workspace: Workspace, marks: UntrustedMarks, { home, config, clock }: ToolSettings): readonly Tool[] {
   const { shell, http, search } = config.tools;
   const standIn = standInOfRoot();
   return [
-    ...fsTools({ ...workspace, heir: standIn }, { annex: home.annex, clock }),
-    ...shellTools({ workspace, sandbox: sandboxWhenNeeded(clock, standIn), annex: home.annex, allow: shell.allow }),
+    ...fsTools({ ...workspace, heir: standIn }, { annex: home.annex, clock, marks }),
+    ...shellTools({ workspace, sandbox: sandboxWhenNeeded(clock, standIn), marks, allow: shell.allow }),
     ...httpTools({
       clock,
       allowAddresses: http.allowAddresses,

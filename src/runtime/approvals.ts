@@ -6,7 +6,9 @@
  *     who let it be tried again has not said what became of that.
  * A2. Where nobody can be reached, permission is denied at once. What became of an interrupted effect is asked all the
  *     same: it may be answered later, until it expires.
- * A3. Silence is a denial, and what was allowed but not used by its deadline is no more than that. Deciding takes the hash of the plan that was shown; another one is a conflict.
+ * A3. Silence is a denial. What was allowed but not used by its deadline allows no more: the run is told that it was
+ *     allowed, and then, by whoever keeps its deadlines, that it lapsed. Deciding takes the hash of the plan that was
+ *     shown; another one is a conflict.
  * A4. What a run no longer asks, since its plan has changed, is withdrawn; what it asked when it ended expired with its
  *     seal, and only whoever was asked has to be told.
  * A5. Silence is looked for until somebody could look: a failed search is repeated.
@@ -315,8 +317,9 @@ function answerOf({ kind, step, callId, planHash }: AskApproval, approval: Store
   }
   const use = consumeApproval({ ...approval, requiredScope: OPERATE }, { runId, sessionId, callId, planHash, nowMs });
   const answer = { type: "approval.decided", step, approvalId: id, callId, planHash } as const;
-  // Used up already, by this very call: its id says so.
-  if (use.ok || use.code === "already-consumed") return { ...answer, decision: "allow", by };
+  // Used up already, by this very call: its id says so. Or allowed, and lapsed since, which is not to say that nobody answered.
+  const wasAllowed = use.ok || use.code === "already-consumed" || (use.code === "expired" && state === "allowed");
+  if (wasAllowed) return { ...answer, decision: "allow", by };
   return state === "denied" ? { ...answer, decision: "deny", by } : { ...answer, decision: "expired", by: "system" };
 }
 

@@ -16,6 +16,8 @@ import { timestampOf } from "./ports/clock.ts";
 import { newId } from "./ports/randomness.ts";
 import {
   type CapabilityDecisionKind,
+  type Page,
+  type SessionCapability,
   type StoredCapability,
   type StoredRun,
   StoreError,
@@ -90,6 +92,12 @@ export class Capabilities {
         pending: known.filter(({ state }) => state === "pending"),
       },
     };
+  }
+
+  /** What all sessions ask for, the longest waiting first; what the ledger does not know is nobody's request. */
+  async pending(page: Page): Promise<readonly SessionCapability[]> {
+    const asked = await this.#ports.store.pendingCapabilities(page);
+    return asked.filter(({ state }) => state === "pending");
   }
 
   decide(decision: CapabilityDecision): Promise<CapabilitiesAnswer> {

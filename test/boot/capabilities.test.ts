@@ -4,6 +4,7 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { main } from "../../src/boot/main.ts";
@@ -96,6 +97,63 @@ describe("surety caps", () => {
     expect((await surety("caps", "ls", "--session", session)).stdout).toMatch(/no capabilities/);
   });
 
+  verifies(
+    "S-2.4",
+    "what any session asks for is listed, without a gateway and beside one, until it is decided",
+    async () => {
+      const { directory, surety } = await homeWithPage();
+      const listed = async () => JSON.parse((await surety("caps", "ls", "--json")).stdout).pending;
+      expect((await surety("caps", "ls")).stdout).toBe("no session asks for anything\n");
+      for (const host of ["one", "two"]) await surety("run", `fetch http://${host}.example/`);
+      const [first, second, ...rest] = await listed();
+      const asked = { state: "pending", by: "model", expires_at: null, run_id: expect.stringMatching(/^run_/) };
+      expect([first, second, rest]).toMatchObject([
+        { capability: "net:one.example", ...asked },
+        { capability: "net:two.example", ...asked },
+        [],
+      ]);
+      expect(first.session_id).not.toBe(second.session_id);
+      const { stdout } = await surety("caps", "ls");
+      expect(stdout).toMatch(new RegExp(`^net:one\\.example +${first.session_id} +${first.run_id} `, "m"));
+      await surety("caps", "grant", "net:one.example", "--session", first.session_id);
+      expect(await listed()).toEqual([second]);
+
+      const gateway = await startGateway(directory);
+      expect(await listed()).toEqual([second]);
+      expect(await gateway.ask("GET", "/api/capabilities")).toMatchObject({ status: 200, body: { pending: [second] } });
+      expect((await gateway.ask("GET", "/api/capabilities?offset=1")).body).toEqual({ pending: [] });
+      await surety("caps", "deny", "net:two.example", "--session", second.session_id);
+      expect(await listed()).toEqual([]);
+      await gateway.stop();
+    },
+  );
+
+  verifies("X-24", "verify finds every capability that the table and the ledger tell differently", async () => {
+    const { directory, surety } = await homeWithPage();
+    for (const host of ["one", "two"]) await surety("run", `fetch http://${host}.example/`);
+    const { pending } = JSON.parse((await surety("caps", "ls", "--json")).stdout);
+    const [{ session_id: first }, { session_id: second }] = pending;
+    await surety("caps", "grant", "net", "--session", first);
+    await surety("caps", "revoke", "net", "--session", first);
+    expect(await surety("verify")).toMatchObject({ code: 0, stderr: "" });
+    const database = new DatabaseSync(join(directory, "surety.db"));
+    database.exec(`
+      UPDATE capabilities SET state = 'granted' WHERE capability = 'net';
+      INSERT INTO capabilities SELECT session, 'net:made.up', 'granted', 1 FROM capabilities LIMIT 1;
+      DELETE FROM capabilities WHERE capability = 'net:two.example';`);
+    database.close();
+    const { code, stderr } = await surety("verify");
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^error verify\.failed: home: capability\.forged net of session_\w+ ledger entry \d+; /);
+    const { findings } = JSON.parse((await surety("verify", "--json")).stdout);
+    expect(findings).toEqual([
+      { code: "capability.forged", sessionId: first, capability: "net", ledgerSeq: expect.any(Number) },
+      { code: "capability.forged", sessionId: first, capability: "net:made.up", ledgerSeq: null },
+      { code: "capability.missing", sessionId: second, capability: "net:two.example", ledgerSeq: expect.any(Number) },
+    ]);
+    expect((await surety("caps", "ls", "--session", first)).stdout).not.toContain("granted");
+  });
+
   test("where nothing was asked for, the command still says how a host is opened", async () => {
     const { surety, url } = await homeWithPage();
     const { stderr } = await surety("run", `fetch ${url}`);
@@ -104,7 +162,8 @@ describe("surety caps", () => {
   });
 
   test.each([
-    [["ls"], 2, /^error usage: --session is required\n/],
+    [["ls", "--session", ""], 2, /^error usage: --session is required\n/],
+    [["ls", "--session", "session_none"], 1, /^error not_found: there is no such session/],
     [["grant", "net"], 2, /^error usage: --session is required\n/],
     [["grant", "net", "--session", "session_none"], 1, /^error not_found: there is no such session.*\nA run begins/],
     [["grant", "net:127.0.0.1", "--session", "session_none"], 1, /^error invalid\.request: a capability is net, or/],

@@ -137,6 +137,32 @@ describe("surety policy explain, or test", () => {
     expect(stdout).toContain("  │ | hello");
   });
 
+  test("in a session: with what it is granted, and with what its next run would remember", async () => {
+    const { place, url } = await serve(answering("the page"));
+    const { surety, asked } = await homeFor({ http: { allowAddresses: [place] } });
+    const run = async (...words: readonly string[]) => JSON.parse((await surety("run", "--json", ...words)).stdout);
+    const get = ["explain", "http.get", JSON.stringify({ url })];
+    const { session_id } = await run("fetch http://site.example/");
+    const inSession = ["--session", session_id];
+    const asks = { session_id, granted: [], pending: ["net:site.example"] };
+    expect(await asked(...get, ...inSession)).toMatchObject({ policy_id: "policy.capability", ...asks });
+    await surety("caps", "grant", "net", ...inSession);
+    const granted = { session_id, granted: ["net"], labels: { integrity: "user", confidentiality: "private" } };
+    expect(await asked(...get, ...inSession)).toMatchObject({ decision: "allow", ...granted });
+    expect(await asked(...get)).toMatchObject({ decision: "deny" });
+
+    expect((await run(`fetch ${url}`, ...inSession)).output).toContain("the page");
+    const latched = { decision: "approve", policy_id: "policy.latch", granted: ["net"] };
+    expect(await asked(...get, ...inSession)).toMatchObject({ ...latched, labels: { integrity: "untrusted" } });
+    expect((await surety("policy", ...get, ...inSession)).stdout).toMatch(
+      new RegExp(`^session +${session_id}; granted net; asks for net:site.example; has seen untrusted data$`, "m"),
+    );
+    const none = await surety("policy", ...get, "--session", "session_none");
+    expect([none.code, none.stderr]).toEqual([1, expect.stringMatching(/^error not_found: there is no session/)]);
+    await surety("caps", "revoke", "net", ...inSession);
+    expect(await asked(...get, ...inSession)).toMatchObject({ decision: "deny", policy_id: "policy.capability" });
+  });
+
   test.each([
     [["fs.raed_text", "{}"], 1, /^error tool\.not_found: /],
     [["fs.read_text", "{}"], 1, /^error tool\.input_invalid: /],

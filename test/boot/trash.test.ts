@@ -48,3 +48,21 @@ test("nothing is replaced, and what is not there is said in one line", async () 
     expect((await surety("trash", "restore", id)).code).not.toBe(0);
   }
 });
+
+test("emptied, it is gone for good: all of it, or what was deleted long ago", async () => {
+  const { workspace, surety, remove, listed } = await openHome();
+  for (const name of ["a.txt", "b.txt"]) {
+    await writeFile(join(workspace, name), name);
+    await remove(name);
+  }
+  expect(await surety("trash", "empty", "--older-than", "1")).toMatchObject({
+    code: 0,
+    stdout: "removed 0 (0 bytes)\n",
+  });
+  const [trashed, ...others] = await listed();
+  expect(others).toHaveLength(1);
+  expect(await surety("trash", "empty")).toMatchObject({ code: 0, stdout: "removed 2 (10 bytes)\n", stderr: "" });
+  expect(await listed()).toEqual([]);
+  expect((await surety("trash", "restore", trashed.id)).code).toBe(1);
+  expect((await surety("trash", "empty", "--older-than", "soon")).code).toBe(2);
+});

@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createToolbox } from "../../src/adapters/tools/create-toolbox.ts";
 import { fsTools } from "../../src/adapters/tools/fs/fs-tools.ts";
+import { untrustedMarks } from "../../src/adapters/tools/fs/untrusted-marks.ts";
 import { openWorkspace } from "../../src/adapters/tools/fs/workspace.ts";
 import { SEARCH_PATH } from "../../src/adapters/tools/shell/shell-environment.ts";
 import { shellTools } from "../../src/adapters/tools/shell/shell-tools.ts";
@@ -68,12 +69,14 @@ async function stage() {
     return inTurns(calls([{ id: "call_1", tool, args }]), says("done"))(request, signal);
   });
   const open = ({ path = SEARCH_PATH, policy = ASKING, ...also }: Life = {}): Trial => {
+    const annex = join(base, "annex");
+    const marks = untrustedMarks(workspace, annex);
     const tools = [
-      ...fsTools(workspace, { annex: join(base, "annex"), clock: systemClock }),
+      ...fsTools(workspace, { annex, clock: systemClock, marks }),
       ...shellTools({
         workspace,
         sandbox,
-        annex: join(base, "annex"),
+        marks,
         allow: ["git", "ls", "touch"],
         searchPath: path,
       }),

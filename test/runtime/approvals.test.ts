@@ -186,7 +186,8 @@ describe("an approval", () => {
     await third.runtime.recover();
     await third.ended(runId);
     expect(world.performed).toEqual([]);
-    expect(await resultsOf(third, runId)).toMatchObject([{ error: "policy.denied: denied: nobody answered in time" }]);
+    const lapsed = "policy.denied: denied: the approval expired before it was used";
+    expect(await resultsOf(third, runId)).toMatchObject([{ error: lapsed }]);
     await third.stop();
   });
 

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { expect, onTestFinished } from "vitest";
 import { createToolbox } from "../../src/adapters/tools/create-toolbox.ts";
 import { fsTools } from "../../src/adapters/tools/fs/fs-tools.ts";
+import { untrustedMarks } from "../../src/adapters/tools/fs/untrusted-marks.ts";
 import { openWorkspace } from "../../src/adapters/tools/fs/workspace.ts";
 import { httpTools } from "../../src/adapters/tools/http/http-tools.ts";
 import { systemClock } from "../../src/boot/system-clock.ts";
@@ -46,8 +47,9 @@ async function stage() {
   onTestFinished(() => rm(base, { recursive: true, force: true }));
   const workspace = await openWorkspace(join(base, "workspace"));
   const clock = systemClock;
+  const annex = join(base, "annex");
   const tools = [
-    ...fsTools(workspace, { annex: join(base, "annex"), clock }),
+    ...fsTools(workspace, { annex, clock, marks: untrustedMarks(workspace, annex) }),
     ...httpTools({
       ...{ clock, allowAddresses: [`${HOST}:${port}`], ttlS: 0, cacheFile: join(base, "cache.db"), searchUrl: null },
       resolve: async () => ["127.0.0.1"],

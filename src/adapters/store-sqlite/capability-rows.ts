@@ -9,7 +9,12 @@ import { isIntact, type LedgerEntry, type LedgerEntryOf } from "../../kernel/jou
 import type { Capability } from "../../kernel/vocabulary/capability.ts";
 import type { SessionId } from "../../kernel/vocabulary/identifiers.ts";
 import { fromWire } from "../../kernel/vocabulary/spelling.ts";
-import type { CapabilityDecisionKind, CapabilityState, StoredCapability } from "../../runtime/ports/store.ts";
+import type {
+  CapabilityDecisionKind,
+  CapabilityState,
+  SessionCapability,
+  StoredCapability,
+} from "../../runtime/ports/store.ts";
 import type { Prepare } from "./connection.ts";
 
 /** In the words of the index `capability_ledger`, which knows no affinities (hence `+`): no other words would use it. */
@@ -18,10 +23,12 @@ const LAST_SAID = `
   WHERE instr(line, '"kind":"capability.') > 0 AND json_valid(line)
     AND line ->> '$.data.session_id' = +s.id AND line ->> '$.data.capability' = +c.capability
   ORDER BY seq DESC LIMIT 1`;
-export const SELECT_CAPABILITIES = `
-  SELECT c.capability, c.state, c.ledger_seq = l.seq AS is_last, l.line FROM capabilities c
-  JOIN sessions s ON s.position = c.session LEFT JOIN ledger l ON l.seq = (${LAST_SAID})
-  WHERE s.id = ?`;
+const SELECT_ALL = `
+  SELECT s.id AS session_id, c.capability, c.state, c.ledger_seq = l.seq AS is_last, l.line FROM capabilities c
+  JOIN sessions s ON s.position = c.session LEFT JOIN ledger l ON l.seq = (${LAST_SAID})`;
+export const SELECT_CAPABILITIES = `${SELECT_ALL} WHERE s.id = ?`;
+export const SELECT_PENDING = `${SELECT_ALL} WHERE c.state = 'pending' ORDER BY c.ledger_seq LIMIT ? OFFSET ?`;
+export const SELECT_PAGE = `${SELECT_ALL} ORDER BY c.session, c.capability LIMIT ? OFFSET ?`;
 
 type CapabilityKind = "capability.requested" | CapabilityDecisionKind;
 type CapabilityEntry = { [K in CapabilityKind]: LedgerEntryOf<K> }[CapabilityKind];
@@ -35,7 +42,12 @@ export const STATE_OF_KIND: Readonly<Record<CapabilityKind, Exclude<CapabilitySt
 
 export function capabilitiesOf(prepare: Prepare, sessionId: SessionId): readonly StoredCapability[] {
   const rows = prepare(`${SELECT_CAPABILITIES} ORDER BY c.capability`).all(sessionId);
-  return rows.map((row) => toStoredCapability(sessionId, row));
+  return rows.map(toStoredCapability);
+}
+
+/** Rows of `SELECT_PENDING` or `SELECT_PAGE`, which name their session. */
+export function toSessionCapability(row: Row): SessionCapability {
+  return { sessionId: row["session_id"] as SessionId, ...toStoredCapability(row) };
 }
 
 export function findCapability(
@@ -44,17 +56,19 @@ export function findCapability(
   capability: Capability,
 ): StoredCapability | null {
   const row = prepare(`${SELECT_CAPABILITIES} AND c.capability = ?`).get(sessionId, capability);
-  return row === undefined ? null : toStoredCapability(sessionId, row);
+  return row === undefined ? null : toStoredCapability(row);
 }
 
-function toStoredCapability(sessionId: SessionId, row: Readonly<Record<string, unknown>>): StoredCapability {
+type Row = Readonly<Record<string, unknown>>;
+
+function toStoredCapability(row: Row): StoredCapability {
   const capability = row["capability"] as Capability;
   const entry = readEntry(row["line"]);
   const isBacked =
     entry !== null &&
     row["is_last"] === 1 &&
     STATE_OF_KIND[entry.kind] === row["state"] &&
-    entry.data.sessionId === sessionId &&
+    entry.data.sessionId === row["session_id"] &&
     entry.data.capability === capability;
   if (!isBacked) return { capability, state: "forged", by: "", at: "", expiresAt: null, runId: null };
   return {

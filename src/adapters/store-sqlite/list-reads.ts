@@ -11,12 +11,14 @@ import type {
   OutboxRow,
   Page,
   RunStatus,
+  SessionCapability,
   SpendTotal,
   Store,
   StoredApproval,
   StoredRun,
 } from "../../runtime/ports/store.ts";
 import { SELECT_APPROVALS, toStoredApproval } from "./approval-rows.ts";
+import { SELECT_PAGE, SELECT_PENDING, toSessionCapability } from "./capability-rows.ts";
 import type { Prepare } from "./connection.ts";
 import { toHex } from "./hex-bytes.ts";
 import { SELECT_RUNS, toStoredRun } from "./run-rows.ts";
@@ -36,6 +38,8 @@ export const LIST_QUERIES = {
     ${SELECT_RUNS} WHERE s.session = (SELECT position FROM sessions WHERE id = ?) AND s.status >= ${FIRST_ENDED_STATUS}
     ORDER BY s.run DESC LIMIT ?`,
   pendingApprovals: `${SELECT_APPROVALS} WHERE a.state = 'pending' ORDER BY a.position LIMIT ? OFFSET ?`,
+  pendingCapabilities: SELECT_PENDING,
+  allCapabilities: SELECT_PAGE,
   waitingOutbox: `
     SELECT o.id, r.id AS run_id, o.channel, o.body_ref, o.created_at, o.state
     FROM outbox o JOIN runs r ON r.position = o.run WHERE o.state = 'waiting' ORDER BY o.position LIMIT ? OFFSET ?`,
@@ -63,6 +67,14 @@ export const LIST_READS = {
 
   pendingApprovals(prepare: Prepare, { limit, offset }: Page): readonly StoredApproval[] {
     return prepare(LIST_QUERIES.pendingApprovals).all(limit, offset).map(toStoredApproval);
+  },
+
+  pendingCapabilities(prepare: Prepare, { limit, offset }: Page): readonly SessionCapability[] {
+    return prepare(LIST_QUERIES.pendingCapabilities).all(limit, offset).map(toSessionCapability);
+  },
+
+  allCapabilities(prepare: Prepare, { limit, offset }: Page): readonly SessionCapability[] {
+    return prepare(LIST_QUERIES.allCapabilities).all(limit, offset).map(toSessionCapability);
   },
 
   waitingOutbox(prepare: Prepare, { limit, offset }: Page): readonly OutboxRow[] {

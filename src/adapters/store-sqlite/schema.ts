@@ -99,6 +99,10 @@ const MIGRATIONS: readonly string[] = [
   CREATE INDEX capability_ledger ON ledger (line ->> '$.data.session_id', line ->> '$.data.capability')
     WHERE instr(line, '"kind":"capability.') > 0 AND json_valid(line);
   `,
+  // What awaits an operator, over all sessions.
+  `
+  CREATE INDEX pending_capabilities ON capabilities (ledger_seq) WHERE state = 'pending';
+  `,
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.length;

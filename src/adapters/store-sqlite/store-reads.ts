@@ -78,6 +78,9 @@ export function storeReads(reading: Reading, homeId: string, list: ReadingList):
     listRuns: ({ status, limit, offset }) =>
       list("listRuns", { ...(status === undefined ? {} : { status }), limit: counted(limit), offset: counted(offset) }),
     sessionRuns: (sessionId, limit) => list("sessionRuns", sessionId, counted(limit)),
+    pendingCapabilities: ({ limit, offset }) =>
+      list("pendingCapabilities", { limit: counted(limit), offset: counted(offset) }),
+    allCapabilities: ({ limit, offset }) => list("allCapabilities", { limit: counted(limit), offset: counted(offset) }),
     waitingOutbox: ({ limit, offset }) => list("waitingOutbox", { limit: counted(limit), offset: counted(offset) }),
     spendTotals: (period) => list("spendTotals", period),
     readLedger: (after, limit) => list("readLedger", counted(after), counted(limit)),

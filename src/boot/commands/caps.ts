@@ -1,6 +1,6 @@
-/** `surety caps ls|grant|revoke|deny`: what a session may reach, and what it asks for; only an operator decides (S-2.4). */
+/** `surety caps ls|grant|revoke|deny`: what sessions may reach, and what they ask for; only an operator decides (S-2.4). */
 import type { Assistant, CapabilitiesShown, Refusal } from "../../assistant/assistant.ts";
-import { wireCapabilities } from "../../assistant/wire-capabilities.ts";
+import { wireCapabilities, wirePending } from "../../assistant/wire-capabilities.ts";
 import { asSessionId, type SessionId } from "../../kernel/vocabulary/identifiers.ts";
 import { type CapabilityDecision, MAX_EXPIRY_S, type SessionCapabilities } from "../../runtime/capabilities.ts";
 import type { StoredCapability } from "../../runtime/ports/store.ts";
@@ -13,11 +13,14 @@ import { reachAssistant } from "../reach-assistant.ts";
 const SESSION = { session: { type: "string", value: "S", summary: "the session it is about" } } as const;
 
 const ls: Action = {
-  summary: "list what a session has, and what it asks for",
+  summary: "list what all sessions ask for; or what one has, and asks for",
   arguments: [],
-  options: SESSION,
-  examples: ["surety caps ls --session session_0123"],
-  run: (context) => withSession(context, (assistant, sessionId) => assistant.capabilities(sessionId)),
+  options: { session: { ...SESSION.session, summary: "this session alone, with what it has" } },
+  examples: ["surety caps ls", "surety caps ls --session session_0123"],
+  run: (context) =>
+    context.options.text("session") === undefined
+      ? listPending(context)
+      : withSession(context, (assistant, sessionId) => assistant.capabilities(sessionId)),
 };
 
 const grant: Action = {
@@ -59,17 +62,40 @@ function decide(context: CommandContext, act: CapabilityDecision["act"]): Promis
   );
 }
 
-async function withSession(
+const PAGE = { limit: 500, offset: 0 };
+
+function listPending(context: CommandContext): Promise<number> {
+  const { output } = context;
+  return withAssistant(context, async (assistant) => {
+    const pending = await assistant.pendingCapabilities(PAGE);
+    output.result(wirePending(pending), () => {
+      if (pending.length === 0) return output.line("no session asks for anything");
+      output.table(
+        ["CAPABILITY", "SESSION", "ASKED FOR BY", "AT"],
+        pending.map(({ capability, sessionId, runId, by, at }) => [capability, sessionId, runId ?? by, at]),
+      );
+      output.line("answer with surety caps grant|deny CAPABILITY --session SESSION");
+    });
+  });
+}
+
+function withSession(
   context: CommandContext,
   ask: (assistant: Assistant, sessionId: SessionId) => Promise<CapabilitiesShown | Refusal>,
 ): Promise<number> {
   const sessionId = asSessionId(sessionOf(context));
-  await findExistingHome(context.home);
-  const { assistant, close } = await reachAssistant(context, nobodyToAsk, false);
-  try {
+  return withAssistant(context, async (assistant) => {
     const answer = await ask(assistant, sessionId);
     if (!answer.ok) throw new BootError(answer.code, answer.message, HINTS[answer.code] ?? "See surety caps --help.");
     print(context, sessionId, answer.capabilities);
+  });
+}
+
+async function withAssistant(context: CommandContext, use: (assistant: Assistant) => Promise<void>): Promise<number> {
+  await findExistingHome(context.home);
+  const { assistant, close } = await reachAssistant(context, nobodyToAsk, false);
+  try {
+    await use(assistant);
     return EXIT.success;
   } finally {
     await close();

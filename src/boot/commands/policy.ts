@@ -1,5 +1,5 @@
 /**
- * `surety policy show|explain|test`: what the agent may do, and why.
+ * `surety policy show|explain|test|marks|unmark`: what the agent may do, and why.
  *
  * E1. What is told is decided by the kernel, as in a run; nothing here judges by itself.
  * E2. A call that is explained is planned for real, which looks at the world and changes nothing. It is not performed.
@@ -7,10 +7,19 @@
  */
 import { visibleText } from "../../adapters/terminal/visible-text.ts";
 import type { Tool } from "../../adapters/tools/define-tool.ts";
+import { remember } from "../../assistant/draft-run.ts";
 import type { PolicyDecision } from "../../kernel/policy/decide-call.ts";
 import type { PolicyVerdict } from "../../kernel/policy/tool-policy.ts";
-import { joinLabels, type Labels, UNTRUSTED_LABELS, USER_LABELS } from "../../kernel/vocabulary/labels.ts";
+import { asSessionId, type SessionId } from "../../kernel/vocabulary/identifiers.ts";
+import {
+  CLEAN_LABELS,
+  joinLabels,
+  type Labels,
+  UNTRUSTED_LABELS,
+  USER_LABELS,
+} from "../../kernel/vocabulary/labels.ts";
 import { CHANNEL_CLASSES, type ChannelClass, type RiskClass } from "../../kernel/vocabulary/risk.ts";
+import { grantedAt } from "../../runtime/authority.ts";
 import { BootError, EXIT, usageError } from "../boot-error.ts";
 import { describeBuiltInTools } from "../built-in-tools.ts";
 import type { Action, Command, CommandContext } from "../command.ts";
@@ -18,8 +27,10 @@ import type { Config } from "../config/config.ts";
 import { loadConfig } from "../config/load-config.ts";
 import { nearest } from "../nearest.ts";
 import { argumentsOf, decideByHand, GRANT_OPTION, grantsOf, openToolbox } from "../plan-by-hand.ts";
+import { withHome } from "../read-home.ts";
 import { loadSettings } from "../settings.ts";
 import { systemClock } from "../system-clock.ts";
+import { marks, unmark } from "./marks.ts";
 
 const CHANNEL_OPTION = {
   type: "string",
@@ -42,11 +53,17 @@ const explain: Action = {
     channel: { ...CHANNEL_OPTION, summary: `${CHANNEL_OPTION.summary} (default cli_local)` },
     grant: GRANT_OPTION,
     untrusted: { type: "boolean", summary: "as if the run had read something untrusted before" },
+    session: {
+      type: "string",
+      value: "S",
+      summary: "in the next run of this session: what it is granted and has seen",
+    },
   },
   examples: [
     'surety policy explain fs.write_text \'{"path": "a.txt", "text": "hello"}\'',
     'surety policy explain shell.exec \'{"cmd": "git status"}\'',
     'surety policy explain http.get \'{"url": "https://example.org"}\' --grant net:example.org',
+    'surety policy explain http.get \'{"url": "https://example.org"}\' --session session_0123',
   ],
   run: explainCall,
 };
@@ -57,7 +74,7 @@ const test: Action = {
   examples: ['surety policy test fs.read_text \'{"path": "a.txt"}\' --channel external_message'],
 };
 
-export const policy: Command = { actions: { show, explain, test } };
+export const policy: Command = { actions: { show, explain, test, marks, unmark } };
 
 const WORDS: Readonly<Record<PolicyVerdict, string>> = { allow: "allowed", approve: "asks", deny: "denied" };
 
@@ -147,8 +164,10 @@ async function explainCall(context: CommandContext): Promise<number> {
   } = context;
   const args = argumentsOf(context);
   const [channelClass = "cli_local"] = channelOf(context) ?? [];
-  const capabilities = grantsOf(context);
-  const labels: Labels = options.flag("untrusted") ? joinLabels(USER_LABELS, UNTRUSTED_LABELS) : USER_LABELS;
+  const session = await sessionOf(context);
+  const capabilities = [...grantsOf(context), ...(session?.granted ?? [])];
+  const seen = joinLabels(USER_LABELS, session?.labels ?? CLEAN_LABELS);
+  const labels: Labels = options.flag("untrusted") ? joinLabels(seen, UNTRUSTED_LABELS) : seen;
   const { config } = await loadSettings(context);
   const toolbox = await openToolbox(context, config);
   const planned = await toolbox.plan(name, args);
@@ -170,6 +189,7 @@ async function explainCall(context: CommandContext): Promise<number> {
     reaches: planned.ok ? planned.egress : [],
     targets: planned.ok ? planned.plan.targets : [],
     labels,
+    ...(session === null ? {} : { session_id: session.id, granted: session.granted, pending: session.pending }),
     plan: planned.ok ? planned.shown : null,
   };
   output.result(told, () => {
@@ -178,9 +198,44 @@ async function explainCall(context: CommandContext): Promise<number> {
     output.field("why", reason);
     if (told.risk !== null) output.field("risk", told.risk);
     if (told.reaches.length > 0) output.field("reaches", told.reaches.join(", "));
+    if (session !== null) output.field("session", sessionWords(session));
     if (told.plan !== null) for (const line of visibleText(told.plan).split("\n")) output.line(`  │ ${line}`);
   });
   return EXIT.success;
+}
+
+interface SessionStanding {
+  readonly id: SessionId;
+  readonly granted: readonly string[];
+  readonly pending: readonly string[];
+  /** Of what its next run would remember. */
+  readonly labels: Labels;
+}
+
+/** Null where none was named. */
+async function sessionOf(context: CommandContext): Promise<SessionStanding | null> {
+  const named = context.options.text("session");
+  if (named === undefined) return null;
+  return await withHome(context, async ({ store }) => {
+    const id = asSessionId(named);
+    if (!(await store.hasSession(id))) {
+      throw new BootError("not_found", `there is no session ${named}`, "surety runs show RUN names a run's session.");
+    }
+    const known = await store.capabilitiesOf(id);
+    const { capabilities: granted } = grantedAt(known, systemClock.nowMs());
+    const pending = known.filter(({ state }) => state === "pending").map(({ capability }) => capability);
+    const { labels } = await remember({ store }, id);
+    return { id, granted, pending, labels };
+  });
+}
+
+function sessionWords({ id, granted, pending, labels }: SessionStanding): string {
+  return [
+    id,
+    `granted ${granted.join(", ") || "nothing"}`,
+    `asks for ${pending.join(", ") || "nothing"}`,
+    `has seen ${labels.integrity === "untrusted" ? "untrusted data" : "nothing untrusted"}`,
+  ].join("; ");
 }
 
 /** There is nothing to decide about: no such tool, or arguments that no call of it could have. */

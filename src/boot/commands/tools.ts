@@ -2,15 +2,20 @@
  * `surety tools ls|call`: what the agent can be allowed to do; and doing it by hand, as the operator.
  *
  * T1. By hand nothing is possible that `tools.policy` denies on this channel; what it wants approved needs `--yes`.
+ * T2. What changes something holds the home's lock: while a gateway works there, it alone writes, and knows what was
+ *     written by whom (U5 of untrusted-marks.ts).
  */
+import { type HomeLock, takeHomeLock } from "../../adapters/store-sqlite/home-lock.ts";
 import { visibleText } from "../../adapters/terminal/visible-text.ts";
 import { USER_LABELS } from "../../kernel/vocabulary/labels.ts";
 import { parseToolResponse } from "../../kernel/vocabulary/tool-envelope.ts";
 import { newId } from "../../runtime/ports/randomness.ts";
-import type { CallContext } from "../../runtime/ports/toolbox.ts";
+import { StoreError } from "../../runtime/ports/store.ts";
+import type { CallContext, Toolbox } from "../../runtime/ports/toolbox.ts";
 import { BootError, EXIT } from "../boot-error.ts";
 import type { Action, Command, CommandContext } from "../command.ts";
 import { loadConfig } from "../config/load-config.ts";
+import type { Home } from "../home.ts";
 import { argumentsOf, decideByHand, GRANT_OPTION, grantsOf, openToolbox } from "../plan-by-hand.ts";
 import { describedTools } from "../read-home.ts";
 import { loadSettings } from "../settings.ts";
@@ -71,13 +76,39 @@ async function performCall(context: CommandContext): Promise<number> {
     for (const line of visibleText(planned.shown).split("\n")) output.remark(line);
     throw new BootError("policy.denied", `${planned.tool} needs approval`, "Add --yes to approve what is shown above.");
   }
-  const answer = parseToolResponse(await toolbox.run(planned, callContext(planned.timeoutMs)));
+  const perform = ({ run }: Toolbox): Promise<unknown> => run(planned, callContext(planned.timeoutMs));
+  // Opened anew once nobody else writes: what this one knows may be from before.
+  const performAlone = async (): Promise<unknown> => perform(await openToolbox(context, config));
+  const isReading = planned.risk === "read_only";
+  const answer = parseToolResponse(isReading ? await perform(toolbox) : await alone(context, performAlone));
   if (!answer.ok)
     throw new BootError("internal.error", `the tool's answer is no envelope: ${answer.problem}`, "Report it.");
   if (!answer.response.ok)
     throw new BootError(answer.response.error.code, answer.response.error.message, "See surety tools ls.");
   output.json(answer.response.output);
   return EXIT.success;
+}
+
+async function alone<Result>({ home }: CommandContext, work: () => Promise<Result>): Promise<Result> {
+  const lock = lockOf(home);
+  try {
+    return await work();
+  } finally {
+    lock.release();
+  }
+}
+
+function lockOf({ directory }: Home): HomeLock {
+  try {
+    return takeHomeLock(directory);
+  } catch (error) {
+    throw error instanceof StoreError && error.code === "store.in-use" ? busyHome(error) : error;
+  }
+}
+
+function busyHome(cause: StoreError): BootError {
+  const hint = 'Let that one do it: surety run "…" --approve TOOL; or stop it first.';
+  return new BootError(cause.code, "another surety works on this home, and it alone changes anything", hint, { cause });
 }
 
 function callContext(timeoutMs: number): CallContext {

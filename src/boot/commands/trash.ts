@@ -1,15 +1,16 @@
 /**
- * `surety trash ls|restore`: what the agent deleted, and how it comes back.
+ * `surety trash ls|restore|empty`: what the agent deleted, how it comes back, and how it goes for good.
  *
  * R1. Restoring replaces nothing: where something stands in the old place by now, that is said.
  */
 import { findAnnex } from "../../adapters/tools/fs/annex.ts";
-import { listTrash, restoreTrash } from "../../adapters/tools/fs/trash.ts";
+import { emptyTrash, listTrash, restoreTrash } from "../../adapters/tools/fs/trash.ts";
 import { openWorkspace } from "../../adapters/tools/fs/workspace.ts";
 import { ToolFailure } from "../../adapters/tools/tool-failure.ts";
 import { BootError, EXIT } from "../boot-error.ts";
 import type { Action, Command, CommandContext } from "../command.ts";
 import { loadConfig } from "../config/load-config.ts";
+import { systemClock } from "../system-clock.ts";
 
 const ls: Action = {
   summary: "list what was deleted and can be restored, the oldest first",
@@ -54,7 +55,29 @@ const restore: Action = {
   },
 };
 
-export const trash: Command = { actions: { ls, restore } };
+const MAX_DAYS = 36_500;
+const DAY_MS = 24 * 3_600_000;
+
+const empty: Action = {
+  summary: "remove what was deleted for good; a gateway does so after 30 days",
+  arguments: [],
+  options: { "older-than": { type: "string", value: "DAYS", summary: "only what was deleted longer ago" } },
+  examples: ["surety trash empty", "surety trash empty --older-than 7"],
+  async run(context) {
+    const { options, output } = context;
+    const days = options.integer("older-than", 0, MAX_DAYS) ?? 0;
+    const { annex } = await openPlaces(context);
+    const { removed, failed } = await emptyTrash(annex, systemClock.nowMs() - days * DAY_MS);
+    const bytes = removed.reduce((sum, trashed) => sum + trashed.bytes, 0);
+    output.result({ removed: removed.map(({ id, path }) => ({ id, path })), bytes, failed }, () => {
+      output.line(`removed ${removed.length} (${bytes} bytes)`);
+      if (failed.length > 0) output.remark(`not removed, by their permissions: ${failed.join(", ")}`);
+    });
+    return failed.length === 0 ? EXIT.success : EXIT.failure;
+  },
+};
+
+export const trash: Command = { actions: { ls, restore, empty } };
 
 function refusalOf(cause: ToolFailure): BootError {
   return new BootError(cause.code, cause.message, "See surety trash ls.", { cause });

@@ -9,7 +9,8 @@ import { type LedgerEntry, toLedgerLine, verifyLedger } from "../../kernel/journ
 import { RECEIPT_FORMAT, verifyReceipt } from "../../kernel/journal/signed-receipt.ts";
 import { verifyJournal } from "../../kernel/journal/verify-journal.ts";
 import type { Hash, RunId } from "../../kernel/vocabulary/identifiers.ts";
-import type { StoredRun } from "../../runtime/ports/store.ts";
+import type { SessionCapability, StoredRun } from "../../runtime/ports/store.ts";
+import { auditCapabilities, type CapabilityFinding } from "../audit-capabilities.ts";
 import { BootError, EXIT, systemCodeOf } from "../boot-error.ts";
 import type { Action, CommandContext } from "../command.ts";
 import { findRun, type ReadableHome, withHome } from "../read-home.ts";
@@ -128,7 +129,7 @@ async function verifyStored({ store }: ReadableHome, { runId, contractHash }: St
 /** Without the key everything but signatures can be verified. */
 const UNCHECKED: TrustedKey = { publicKey: "", verifySignature: () => true };
 
-/** Every journal, the ledger, and whether they tell one story (X-24). */
+/** Every journal, the ledger, what is granted, and whether they tell one story (X-24). */
 async function verifyHome(context: CommandContext, home: ReadableHome): Promise<number> {
   const { store } = home;
   const trusted = home.signing ?? UNCHECKED;
@@ -149,7 +150,10 @@ async function verifyHome(context: CommandContext, home: ReadableHome): Promise<
     }
     if (runs.length < PAGE) break;
   }
-  const findings = auditHome({ homeId: store.homeId, ledger, journals, checkpoints: [], trusted });
+  const findings = [
+    ...auditHome({ homeId: store.homeId, ledger, journals, checkpoints: [], trusted }),
+    ...auditCapabilities(ledger, await readAllCapabilities(home)),
+  ];
   const ok = findings.length === 0;
   const problem = findings.map(describe).join("; ");
   const verdict = {
@@ -173,6 +177,15 @@ async function readWholeLedger({ store }: ReadableHome): Promise<readonly Ledger
   }
 }
 
+async function readAllCapabilities({ store }: ReadableHome): Promise<readonly SessionCapability[]> {
+  const known: SessionCapability[] = [];
+  for (;;) {
+    const page = await store.allCapabilities({ limit: PAGE, offset: known.length });
+    known.push(...page);
+    if (page.length < PAGE) return known;
+  }
+}
+
 function factsOf(
   { contractHash }: StoredRun,
   entries: readonly { hash: Hash; kind: string; decided: object }[],
@@ -186,8 +199,10 @@ function factsOf(
   };
 }
 
-function describe({ code, runId, ledgerSeq }: Finding): string {
-  return [code, runId, ledgerSeq === null ? null : `ledger entry ${ledgerSeq}`]
+function describe(finding: Finding | CapabilityFinding): string {
+  const { code, ledgerSeq } = finding;
+  const what = "runId" in finding ? finding.runId : `${finding.capability} of ${finding.sessionId}`;
+  return [code, what, ledgerSeq === null ? null : `ledger entry ${ledgerSeq}`]
     .filter((part) => part !== null)
     .join(" ");
 }

@@ -84,6 +84,8 @@ export const LedgerDataSchemas = {
   ),
   /** Hashes of the policy state before and after. */
   "policy.delta": Type.Object({ ...run, before: HashSchema, after: HashSchema }, closed),
+  /** The operator vouches for what an untrusted context wrote: by its path's hash, since names may be content. */
+  "mark.removed": Type.Object({ pathHash: HashSchema }, closed),
   "body.erased": Type.Object({ refs: Type.Array(BodyRefSchema, { minItems: 1 }) }, closed),
   "checkpoint.signed": SignedCheckpointSchema,
 };

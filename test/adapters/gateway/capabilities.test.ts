@@ -1,7 +1,7 @@
 /** GET and POST /api/capabilities: what the wire takes, and what reaches the assistant. */
 import { describe, expect, test } from "vitest";
 import type { Capability } from "../../../src/kernel/vocabulary/capability.ts";
-import { asRunId } from "../../../src/kernel/vocabulary/identifiers.ts";
+import { asRunId, asSessionId } from "../../../src/kernel/vocabulary/identifiers.ts";
 import { AUTHORIZED, errorOf, type RunningGateway, startGateway } from "./running-gateway.ts";
 
 const PATH = "/api/capabilities";
@@ -38,6 +38,24 @@ test("a session's capabilities are two lists of names, and what is known of each
   expect([answer.status, JSON.parse(answer.text)]).toEqual([200, shown]);
   const granted = await post(gateway, { session_id: "ses_1", grant: "net" });
   expect([granted.status, JSON.parse(granted.text)]).toEqual([200, shown]);
+});
+
+test("without a session: what all of them ask for, a page at a time", async () => {
+  const gateway = await withSession();
+  const common = { state: "pending", by: "model", at: AT, expiresAt: null, runId: asRunId("run_1") } as const;
+  gateway.assistant.askedFor = ["ses_1", "ses_2"].map((sessionId) => {
+    return { ...common, sessionId: asSessionId(sessionId), capability: "net" as Capability };
+  });
+  const shown = { capability: "net", state: "pending", by: "model", at: AT, expires_at: null, run_id: "run_1" };
+  const [first, second] = ["ses_1", "ses_2"].map((session_id) => ({ session_id, ...shown }));
+  for (const [query, pending] of [
+    ["", [first, second]],
+    ["?limit=1", [first]],
+    ["?limit=1&offset=1", [second]],
+  ] as const) {
+    const answer = await gateway.ask("GET", `${PATH}${query}`, { headers: AUTHORIZED });
+    expect([answer.status, JSON.parse(answer.text)]).toEqual([200, { pending }]);
+  }
 });
 
 test.each([
@@ -78,8 +96,9 @@ describe("refusals", () => {
   });
 
   test.each([
-    ["", 400],
     ["?session_id=", 400],
+    ["?session_id=ses_1&limit=1", 400],
+    ["?limit=0", 400],
     ["?session_id=ses_1&session_id=ses_1", 400],
     ["?session=ses_1", 400],
     ["?session_id=ses_9", 404],
@@ -92,6 +111,7 @@ describe("refusals", () => {
     const gateway = await withSession();
     const body = { session_id: "ses_1", grant: "net" };
     expect((await gateway.ask("GET", `${PATH}?session_id=ses_1`)).status).toBe(401);
+    expect((await gateway.ask("GET", PATH)).status).toBe(401);
     expect((await gateway.ask("POST", PATH, { body })).status).toBe(401);
     expect(gateway.assistant.capabilityDecisions).toEqual([]);
   });

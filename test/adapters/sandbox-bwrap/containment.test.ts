@@ -14,6 +14,7 @@ import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { DEFAULT_LIMITS } from "../../../src/adapters/sandbox-bwrap/sandbox-limits.ts";
+import { strayDescriptors } from "../../../src/adapters/sandbox-bwrap/stray-descriptors.ts";
 import { SandboxError } from "../../../src/runtime/ports/sandbox.ts";
 import { type Boxed, boxed, identified, openSandbox, shellStage, textOf } from "./boxed.ts";
 
@@ -56,6 +57,21 @@ describe("what is there", () => {
     );
     for (const target of inside.trim().split("\n"))
       expect(target).toMatch(/^(?:\/dev\/null|(?:socket|pipe|anon_inode):.*)$/);
+  });
+
+  test("no descriptor but input, output and errors, in any stage: neither the mark's nor the planned directory's", async () => {
+    const look = shellStage("for fd in /proc/$$/fd/*; do [ -e $fd ] && basename $fd; done");
+    const handedOn = strayDescriptors();
+    /** Of the descriptors that starting it takes up, none is left. */
+    const isHandedOn = (fd: number): boolean => fd > 7 && handedOn.includes(fd);
+    for (const stages of [[look], [look, shellStage("cat")], [shellStage("true"), look]]) {
+      const seen = textOf((await box.run({ stages })).stdout)
+        .trim()
+        .split("\n")
+        .map(Number);
+      // What this process was started with is there, and leads to nothing.
+      expect(seen.filter((fd) => !isHandedOn(fd)).toSorted((a, b) => a - b)).toEqual([0, 1, 2]);
+    }
   });
 
   test("no other process", async () => {

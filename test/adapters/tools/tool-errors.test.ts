@@ -10,6 +10,7 @@ import fc from "fast-check";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createToolbox } from "../../../src/adapters/tools/create-toolbox.ts";
 import { fsTools } from "../../../src/adapters/tools/fs/fs-tools.ts";
+import { untrustedMarks } from "../../../src/adapters/tools/fs/untrusted-marks.ts";
 import { openWorkspace } from "../../../src/adapters/tools/fs/workspace.ts";
 import { httpTools } from "../../../src/adapters/tools/http/http-tools.ts";
 import { messageTools } from "../../../src/adapters/tools/message/message-tools.ts";
@@ -22,6 +23,7 @@ import { USER_LABELS } from "../../../src/kernel/vocabulary/labels.ts";
 import { parseToolResponse, type ToolError } from "../../../src/kernel/vocabulary/tool-envelope.ts";
 import { type Sandbox, SandboxError } from "../../../src/runtime/ports/sandbox.ts";
 import type { Arguments, CallContext, Toolbox } from "../../../src/runtime/ports/toolbox.ts";
+import { verifies } from "../../requirements.ts";
 import { failing, testChannel } from "./message/test-channel.ts";
 
 const CONTEXT: CallContext = {
@@ -49,9 +51,11 @@ async function allTools(): Promise<Box> {
   channel.conduct = failing("channel.refused");
   const defects: unknown[] = [];
   const clock = systemClock;
+  const annex = join(base, "annex");
+  const marks = untrustedMarks(workspace, annex);
   const tools = [
-    ...fsTools(workspace, { annex: join(base, "annex"), clock }),
-    ...shellTools({ workspace, sandbox, annex: join(base, "annex"), allow: DEFAULT_SHELL_ALLOW }),
+    ...fsTools(workspace, { annex, clock, marks }),
+    ...shellTools({ workspace, sandbox, marks, allow: DEFAULT_SHELL_ALLOW }),
     ...httpTools({
       ...{ clock, allowAddresses: [], ttlS: 60, cacheFile: join(base, "cache.db") },
       searchUrl: "https://search.test/",
@@ -137,20 +141,25 @@ async function furnish({ root, base }: Box): Promise<void> {
 }
 
 describe("a call that fails", () => {
-  test("is told in one code and one sentence, with no stack and nothing from beyond the workspace", async () => {
-    const box = await allTools();
-    await furnish(box);
-    let failures = 0;
-    for (const [tool, args] of badCalls()) {
-      const error = await failureOf(box, tool, args);
-      if (error === null) continue;
-      failures += 1;
-      const shown = JSON.stringify([tool, args]).slice(0, 200);
-      expect([shown, error.message, problemsWith(box, error)]).toEqual([shown, error.message, []]);
-    }
-    expect(failures).toBeGreaterThan(150);
-    expect(box.defects).toEqual([]);
-  }, 60_000);
+  verifies(
+    ["P-3.4", "P-6"],
+    "is told in one code and one sentence, with no stack and nothing from beyond the workspace",
+    async () => {
+      const box = await allTools();
+      await furnish(box);
+      let failures = 0;
+      for (const [tool, args] of badCalls()) {
+        const error = await failureOf(box, tool, args);
+        if (error === null) continue;
+        failures += 1;
+        const shown = JSON.stringify([tool, args]).slice(0, 200);
+        expect([shown, error.message, problemsWith(box, error)]).toEqual([shown, error.message, []]);
+      }
+      expect(failures).toBeGreaterThan(150);
+      expect(box.defects).toEqual([]);
+    },
+    60_000,
+  );
 
   test("for whatever arguments: every tool, any JSON", async () => {
     const box = await allTools();

@@ -7,7 +7,7 @@ import { listDirTool } from "./list-dir.ts";
 import { readTextTool } from "./read-text.ts";
 import { searchTool } from "./search.ts";
 import { statTool } from "./stat.ts";
-import { untrustedMarks } from "./untrusted-marks.ts";
+import type { UntrustedMarks } from "./untrusted-marks.ts";
 import type { Workspace } from "./workspace.ts";
 import { writeTextTool } from "./write-text.ts";
 
@@ -15,13 +15,15 @@ interface Beside {
   /** The path of a directory outside the workspace and on the same file system, where the tools keep their own. */
   readonly annex: string;
   readonly clock: Pick<Clock, "nowMs">;
+  /** The workspace's own: every tool that writes there has the same. */
+  readonly marks: UntrustedMarks;
 }
 
 export function fsTools(workspace: Workspace, beside: Beside): readonly Tool[] {
-  const marks = untrustedMarks(workspace, beside.annex);
+  const { marks } = beside;
   return [
     deleteTool(workspace, beside),
-    editTool(workspace, { ...beside, marks }),
+    editTool(workspace, beside),
     listDirTool(workspace, marks),
     readTextTool(workspace, marks),
     searchTool(workspace, marks),

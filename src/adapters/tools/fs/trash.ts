@@ -6,16 +6,18 @@
  * T2. The thing moves by one rename, so it is in one place or the other, whole; and what arrives is what was meant to
  *     go, or goes back.
  * T3. Restoring replaces nothing. Where the manifest says it belongs is read as any path is: it cannot lead out.
+ * T4. What is emptied is out of reach, whole, before the first byte of it goes: nobody restores half of it. What a crash
+ *     left of that goes the next time.
  */
 import { lstatSync, rmdirSync } from "node:fs";
-import { readdir, rename, unlink } from "node:fs/promises";
+import { readdir, rename, rm, unlink } from "node:fs/promises";
 import { Defect } from "../../../kernel/vocabulary/defect.ts";
 import { hashCanonical } from "../../../kernel/vocabulary/hash.ts";
 import type { Hash } from "../../../kernel/vocabulary/identifiers.ts";
 import { parseJson } from "../../../kernel/vocabulary/parse-json.ts";
 import { ToolFailure } from "../tool-failure.ts";
 import { fieldOf } from "./field-of.ts";
-import { naming } from "./fs-failure.ts";
+import { errnoOf, naming } from "./fs-failure.ts";
 import { assertInPlace, entryPath, type HeldDirectory } from "./held-directory.ts";
 import { linkIfFree, placeFile, removeIfThere } from "./place-file.ts";
 import { readUpTo, withRegularFile } from "./regular-file.ts";
@@ -24,6 +26,8 @@ import { directoryNames } from "./workspace-path.ts";
 
 const FOLDER = "trash";
 const ITEM = "item";
+/** Its name while it is being removed for good. */
+const GOING = "going";
 const MANIFEST = "manifest.json";
 const MAX_MANIFEST_BYTES = 16_384;
 const TRASH_ID = /^[0-9a-f]{16}-[0-9a-f]{16}$/;
@@ -147,6 +151,42 @@ async function putBack(entry: HeldDirectory, parent: HeldDirectory, name: string
   else throw occupied(trashed.path);
   await syncDirectory(parent);
   await syncDirectory(entry);
+}
+
+/** Removes for good what was deleted before. Nothing that cannot be removed keeps the rest. */
+export async function emptyTrash(annex: Workspace | null, beforeMs: number): Promise<Emptied> {
+  const removed: Trashed[] = [];
+  const failed: string[] = [];
+  for (const id of await trashIds(annex)) {
+    try {
+      const trashed = await removeOld(annex, id, beforeMs);
+      if (trashed !== null) removed.push(trashed);
+    } catch (error) {
+      if (errnoOf(error) === undefined) throw error;
+      failed.push(id);
+    }
+  }
+  return { removed, failed };
+}
+
+interface Emptied {
+  readonly removed: readonly Trashed[];
+  /** The ids of what the system would not let go. */
+  readonly failed: readonly string[];
+}
+
+function removeOld(annex: Workspace | null, id: string, beforeMs: number): Promise<Trashed | null> {
+  if (annex === null) return Promise.resolve(null);
+  return inNearestDirectory(annex, [FOLDER, id], async (entry, [absent]) => {
+    if (absent !== undefined) return null;
+    const trashed = statsOf(entry, ITEM) === undefined ? null : await readManifest(entry, id);
+    const isOld = trashed !== null && Date.parse(trashed.deletedAt) < beforeMs;
+    if (isOld) await rename(entryPath(entry, ITEM), entryPath(entry, GOING));
+    else if (statsOf(entry, GOING) === undefined) return null;
+    await rm(entryPath(entry, GOING), { recursive: true, force: true });
+    await removeEmptyEntry(entry);
+    return trashed;
+  });
 }
 
 async function removeEmptyEntry(entry: HeldDirectory): Promise<void> {

@@ -8,13 +8,14 @@
  * U3. A command may copy anything anywhere: one that can write marks the whole workspace, unless neither its context
  *     nor any place is untrusted. Beyond `MAX_MARKS` the whole workspace is marked too, and a mark that cannot be read
  *     is one for the whole.
- * U4. A mark goes when a clean context replaces the whole file, but not while the trash may bring back what it was for.
- *     Writers are not kept apart: each looks again after its write, so that the last of them leaves the mark right.
- *     That of the whole workspace stays until the operator removes it, from `marks` in the annex.
+ * U4. A mark goes when a clean context replaces the whole file, and once there is no such file any more; but not while
+ *     the trash may bring back what it was for. Writers are not kept apart: each looks again after its write, so that
+ *     the last of them leaves the mark right. That of the whole workspace stays until the operator takes it off.
+ * U5. They are read once, and known from then on. So there is one of these for a workspace, whoever asks it, and only
+ *     where the home's lock is held are marks changed.
  */
-import { statSync } from "node:fs";
+import { lstatSync } from "node:fs";
 import { readdir } from "node:fs/promises";
-import { join } from "node:path";
 import { hashCanonical } from "../../../kernel/vocabulary/hash.ts";
 import { joinLabels, type Labels, UNTRUSTED_LABELS, USER_LABELS } from "../../../kernel/vocabulary/labels.ts";
 import { parseJson } from "../../../kernel/vocabulary/parse-json.ts";
@@ -48,71 +49,127 @@ export function untrustedMarks(workspace: Workspace, annexPath: string) {
   const folder = [FOLDER, hashCanonical(workspace.root).slice(0, 32)];
   const annexIfThere = () => naming("annex", () => findAnnex(workspace, annexPath));
 
-  const folderPath = join(annexPath, ...folder);
-  let known: { readonly version: string; readonly marks: readonly Place[] } | null = null;
-  /** How often we have changed them ourselves: the directory's time may be too coarse to tell. */
-  let changes = 0;
+  /** By the names of their files; null until somebody asks. */
+  let known: Map<string, Place> | null = null;
+  /** Those that we made ourselves: what they are for may be on its way. */
+  const made = new Set<string>();
+  let lastTurn: Promise<unknown> = Promise.resolve();
 
-  /** Every read asks, and marks seldom change: they are read again when their directory has changed. */
-  async function marks(): Promise<readonly Place[]> {
-    const directory = versionOf(folderPath);
-    if (directory === null) return [];
-    const version = `${directory} ${changes}`;
-    if (known?.version === version) return known.marks;
-    const found = await readAll();
-    known = { version, marks: found };
-    return found;
+  /** What we know is what is there, since one change comes after the other. After a failure nobody can say: it is read again. */
+  function inTurn<Result>(work: (marks: Map<string, Place>) => Promise<Result>): Promise<Result> {
+    const turn = lastTurn.then(async () => {
+      try {
+        known ??= await readAll();
+        return await work(known);
+      } catch (error) {
+        known = null;
+        throw error;
+      }
+    });
+    lastTurn = turn.catch(() => {});
+    return turn;
   }
 
-  async function readAll(): Promise<readonly Place[]> {
+  async function readAll(): Promise<Map<string, Place>> {
     const annex = await annexIfThere();
-    if (annex === null) return [];
+    if (annex === null) return new Map();
     return await inNearestDirectory(annex, folder, async (directory, [missing]) =>
-      missing === undefined ? await readMarks(directory) : [],
+      missing === undefined ? await readMarks(directory) : new Map(),
     );
   }
 
   async function isMarked(place: Place): Promise<boolean> {
-    return (await marks()).some((mark) => isOnTheWay(mark, place));
+    const marks = known ?? (await inTurn(async (read) => read));
+    for (const mark of marks.values()) if (isOnTheWay(mark, place)) return true;
+    return false;
   }
 
-  async function mark(place: Place, context: CallContext): Promise<void> {
-    const present = await marks();
-    if (present.some(({ length }) => length === 0)) return;
-    const isOneMore = !present.some((other) => nameOf(other) === nameOf(place));
-    const marked = isOneMore && present.length >= MAX_MARKS ? [] : place;
-    const content = Buffer.from(JSON.stringify(marked));
-    const name = nameOf(marked);
-    const placement = { name, temporaryName: temporaryNameOf(context), content, mode: "replace" } as const;
-    await inNearestDirectory(await makeAnnex(workspace, annexPath), folder, (start, missing) =>
-      inMadeDirectory(start, missing, (directory) => placeFile(directory, placement, NEVER)),
-    );
-    changes += 1;
+  function mark(place: Place, context: CallContext): Promise<void> {
+    return inTurn(async (marks) => {
+      if ([...marks.values()].some(isWhole)) return;
+      const isOneMore = !marks.has(nameOf(place));
+      const marked = isOneMore && marks.size >= MAX_MARKS ? [] : place;
+      const content = Buffer.from(JSON.stringify(marked));
+      const name = nameOf(marked);
+      const placement = { name, temporaryName: temporaryNameOf(context), content, mode: "replace" } as const;
+      made.add(name);
+      await inNearestDirectory(await makeAnnex(workspace, annexPath), folder, (start, missing) =>
+        inMadeDirectory(start, missing, (directory) => placeFile(directory, placement, NEVER)),
+      );
+      marks.set(name, marked);
+    });
   }
 
   /** Whether there was one, and is none any more. */
-  async function unmark(place: Place): Promise<boolean> {
-    const annex = await annexIfThere();
-    if (annex === null) return false;
-    return await inNearestDirectory(annex, folder, async (directory, [missing]) => {
-      const isThere =
-        missing === undefined && (await withRegularFile(directory, nameOf(place), async () => true)) !== null;
-      if (!isThere || (await mayComeBack(annex, place))) return false;
-      await removeIfThere(entryPath(directory, nameOf(place)));
-      changes += 1;
+  function unmark(place: Place): Promise<boolean> {
+    return inTurn(async (marks) => {
+      if (marks.size === 0 || !marks.has(nameOf(place)) || (await mayComeBack(place))) return false;
+      await takeOff(marks, [nameOf(place)]);
       return true;
     });
   }
 
+  async function takeOff(marks: Map<string, Place>, names: readonly string[]): Promise<void> {
+    const annex = names.length === 0 ? null : await annexIfThere();
+    if (annex !== null) {
+      await inNearestDirectory(annex, folder, async (directory, [missing]) => {
+        for (const name of missing === undefined ? names : []) await removeIfThere(entryPath(directory, name));
+      });
+    }
+    for (const name of names) marks.delete(name);
+  }
+
   /** Deleted, itself or with a directory around it, and not restored yet. */
-  async function mayComeBack(annex: Workspace, place: Place): Promise<boolean> {
+  async function mayComeBack(place: Place): Promise<boolean> {
+    const annex = await annexIfThere();
     for (let depth = 1; depth <= place.length; depth += 1) {
       if (await hasTrashFrom(annex, [workspace.root, ...place.slice(0, depth)].join("/"))) return true;
     }
     return false;
   }
 
+  /** What cannot be looked at is there. */
+  async function isThere(place: Place): Promise<boolean> {
+    const name = place.at(-1);
+    if (name === undefined) return true;
+    try {
+      return await inNearestDirectory(workspace, place.slice(0, -1), (directory, [missing]) => {
+        const stats = missing === undefined && lstatSync(entryPath(directory, name), { throwIfNoEntry: false });
+        return Promise.resolve(Boolean(stats));
+      });
+    } catch (error) {
+      if (error instanceof ToolFailure) return true;
+      throw error;
+    }
+  }
+
   return {
+    async list(): Promise<readonly string[]> {
+      const paths = new Set(await inTurn(async (marks) => [...marks.values()].map(pathOf)));
+      return [...paths].toSorted();
+    },
+
+    /** By the operator, who vouches for what is there: also for what lies in the trash. */
+    remove(path: string): Promise<boolean> {
+      return inTurn(async (marks) => {
+        const names = [...marks].filter(([, place]) => pathOf(place) === path).map(([name]) => name);
+        await takeOff(marks, names);
+        return names.length > 0;
+      });
+    },
+
+    /** Takes off those of files that are gone for good. What was marked since we began may be about to be written. */
+    forgetMissing(): Promise<void> {
+      return inTurn(async (marks) => {
+        const gone: string[] = [];
+        for (const [name, place] of marks) {
+          const isNeeded = made.has(name) || (await isThere(place)) || (await mayComeBack(place));
+          if (!isNeeded) gone.push(name);
+        }
+        await takeOff(marks, gone);
+      });
+    },
+
     /** Of what a tool brings back from this place and all beneath it. */
     async labelsOf(place: Place): Promise<Labels> {
       return (await isMarked(place)) ? MARKED_LABELS : USER_LABELS;
@@ -152,21 +209,15 @@ function isUntrusted({ seen }: CallContext): boolean {
   return seen.integrity === "untrusted";
 }
 
-/** Null where there is no such directory. */
-function versionOf(directory: string): string | null {
-  const stats = statSync(directory, { bigint: true, throwIfNoEntry: false });
-  return stats === undefined ? null : `${stats.dev} ${stats.ino} ${stats.mtimeNs} ${stats.ctimeNs}`;
-}
-
-async function readMarks(directory: HeldDirectory): Promise<readonly Place[]> {
-  const found: Place[] = [];
+async function readMarks(directory: HeldDirectory): Promise<Map<string, Place>> {
+  const found = new Map<string, Place>();
   for (const name of await readdir(entryPath(directory, "."))) {
     // Under any other name it is a mark in the making, and nothing has been written yet.
     if (!name.endsWith(SUFFIX)) continue;
     const place = await withRegularFile(directory, name, async (file) =>
       parsePlace((await readUpTo(file, MAX_BYTES)).toString()),
     );
-    if (place !== null) found.push(place);
+    if (place !== null) found.set(name, place);
   }
   return found;
 }
@@ -175,6 +226,14 @@ function parsePlace(text: string): Place {
   const parsed = parseJson(text);
   const names: unknown = parsed.ok ? parsed.value : null;
   return Array.isArray(names) && names.every((name) => typeof name === "string") ? names : [];
+}
+
+function isWhole({ length }: Place): boolean {
+  return length === 0;
+}
+
+function pathOf(place: Place): string {
+  return place.join("/") || ".";
 }
 
 function nameOf(place: Place): string {

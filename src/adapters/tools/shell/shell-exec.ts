@@ -19,7 +19,7 @@ import { type Sandbox, SandboxError, type SandboxResult, type SandboxWatcher } f
 import type { CallContext, Planned } from "../../../runtime/ports/toolbox.ts";
 import type { CallOutline } from "../define-tool.ts";
 import { identityOf } from "../fs/held-directory.ts";
-import { type UntrustedMarks, untrustedMarks } from "../fs/untrusted-marks.ts";
+import type { UntrustedMarks } from "../fs/untrusted-marks.ts";
 import { inDirectory, type Workspace } from "../fs/workspace.ts";
 import { ToolFailure } from "../tool-failure.ts";
 import { digestWorkspace, type WorkspaceDigest } from "./digest-workspace.ts";
@@ -47,8 +47,8 @@ interface ShellCall extends Pick<Planned, "plan" | "labels"> {
 export interface ShellOptions {
   readonly workspace: Workspace;
   readonly sandbox: Sandbox;
-  /** Where the file tools keep their marks, as `annex.ts` has it. */
-  readonly annex: string;
+  /** The workspace's own: every tool that writes there has the same. */
+  readonly marks: UntrustedMarks;
   /** Names of the commands that may be called at all. */
   readonly allow: readonly string[];
   readonly maxTimeoutMs?: number;
@@ -56,24 +56,22 @@ export interface ShellOptions {
   readonly searchPath?: readonly string[];
 }
 
-interface ShellParts extends Pick<ShellOptions, "workspace" | "sandbox" | "allow"> {
+interface ShellParts extends Pick<ShellOptions, "workspace" | "sandbox" | "allow" | "marks"> {
   readonly environment: Readonly<Record<string, string>>;
   readonly findExecutable: FindExecutable;
   readonly maxTimeoutMs: number;
   readonly turns: WorkspaceTurns;
-  readonly marks: UntrustedMarks;
 }
 
 export type ShellExec = ReturnType<typeof shellExec>;
 
-export function shellExec({ workspace, sandbox, annex, allow, maxTimeoutMs, searchPath = SEARCH_PATH }: ShellOptions) {
+export function shellExec({ workspace, sandbox, marks, allow, maxTimeoutMs, searchPath = SEARCH_PATH }: ShellOptions) {
   const parts: ShellParts = {
-    ...{ workspace, sandbox, allow },
+    ...{ workspace, sandbox, marks, allow },
     environment: shellEnvironment(workspace.root, searchPath),
     findExecutable: createExecutableFinder(workspace.root, searchPath),
     maxTimeoutMs: maxTimeoutMs ?? MAX_TIMEOUT_MS,
     turns: new WorkspaceTurns(),
-    marks: untrustedMarks(workspace, annex),
   };
   return {
     plan: (args: ShellArguments) => planCommand(parts, args),

@@ -21,7 +21,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { findAnnex } from "../../../../src/adapters/tools/fs/annex.ts";
 import { holdRoot, releaseDirectory } from "../../../../src/adapters/tools/fs/held-directory.ts";
-import { listTrash, moveToTrash, restoreTrash } from "../../../../src/adapters/tools/fs/trash.ts";
+import { emptyTrash, listTrash, moveToTrash, restoreTrash } from "../../../../src/adapters/tools/fs/trash.ts";
 import { hashCanonical } from "../../../../src/kernel/vocabulary/hash.ts";
 import { verifies } from "../../../requirements.ts";
 import { temporaryWorkspace } from "./temporary-workspace.ts";
@@ -356,4 +356,40 @@ test("whatever the tree, deleted and restored it is the same", async () => {
     }),
     { numRuns: 60 },
   );
+});
+
+describe("emptying the trash", () => {
+  const AT_0 = 1;
+
+  test("removes whole trees and follows no link; what was deleted later stays", async () => {
+    const { call, trash, workspace, annex, expectUntouched } = await workspaceWithTree();
+    await call("fs.delete", { path: "d", recursive: true }, { idempotencyKey: KEY });
+    const found = await findAnnex(workspace, annex);
+    expect(await emptyTrash(found, 0)).toEqual({ removed: [], failed: [] });
+    const before = await trash();
+    expect(await emptyTrash(found, AT_0)).toEqual({ removed: before, failed: [] });
+    expect([await trash(), await readdir(join(annex, "trash"))]).toEqual([[], []]);
+    await expectUntouched();
+  });
+
+  test("what a crash left half removed is out of reach, and goes the next time, however young", async () => {
+    const { call, trash, restore, workspace, annex } = await workspaceWithTree();
+    await call("fs.delete", { path: "d", recursive: true }, { idempotencyKey: KEY });
+    const [{ id } = { id: "" }] = await trash();
+    await rename(join(annex, "trash", id, "item"), join(annex, "trash", id, "going"));
+    expect(await trash()).toEqual([]);
+    await expect(async () => await restore(id)).rejects.toThrow("There is no");
+    const found = await findAnnex(workspace, annex);
+    expect(await emptyTrash(found, 0)).toEqual({ removed: [], failed: [] });
+    expect(await readdir(join(annex, "trash"))).toEqual([]);
+  });
+
+  test("what is on its way into the trash is left alone", async () => {
+    const { workspace, annex } = await workspaceWithTree();
+    const entry = join(annex, "trash", "0123456789abcdef-0123456789abcdef");
+    await mkdir(entry, { recursive: true });
+    await writeFile(join(entry, "manifest.json"), "{}");
+    await emptyTrash(await findAnnex(workspace, annex), Number.POSITIVE_INFINITY);
+    expect(await readdir(entry)).toEqual(["manifest.json"]);
+  });
 });

@@ -4,6 +4,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { createToolbox } from "../../../../src/adapters/tools/create-toolbox.ts";
 import { fsTools } from "../../../../src/adapters/tools/fs/fs-tools.ts";
+import { untrustedMarks } from "../../../../src/adapters/tools/fs/untrusted-marks.ts";
 import { openWorkspace } from "../../../../src/adapters/tools/fs/workspace.ts";
 import { USER_LABELS } from "../../../../src/kernel/vocabulary/labels.ts";
 import { verifies } from "../../../requirements.ts";
@@ -123,10 +124,13 @@ verifies("S-4.2", "a device is refused before it is opened", async () => {
   const workspace = await openWorkspace("/dev");
   const defects: unknown[] = [];
   const clock = { nowMs: () => 0, monotonicMs: () => 0 };
-  const toolbox = createToolbox(fsTools(workspace, { annex: "/nowhere", clock }), {
-    clock,
-    onDefect: (error) => defects.push(error),
-  });
+  const toolbox = createToolbox(
+    fsTools(workspace, { annex: "/nowhere", clock, marks: untrustedMarks(workspace, "/nowhere") }),
+    {
+      clock,
+      onDefect: (error) => defects.push(error),
+    },
+  );
   for (const path of ["zero", "null", "tty", "random"]) {
     const planned = await toolbox.plan("fs.read_text", { path });
     if (!planned.ok) throw new Error(planned.error.message);

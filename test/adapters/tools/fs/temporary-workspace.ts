@@ -11,6 +11,7 @@ import { expect, onTestFinished } from "vitest";
 import { createToolbox } from "../../../../src/adapters/tools/create-toolbox.ts";
 import { fsTools } from "../../../../src/adapters/tools/fs/fs-tools.ts";
 import type { Heir, Traversal } from "../../../../src/adapters/tools/fs/held-directory.ts";
+import { untrustedMarks } from "../../../../src/adapters/tools/fs/untrusted-marks.ts";
 import { openWorkspace } from "../../../../src/adapters/tools/fs/workspace.ts";
 import { USER_LABELS } from "../../../../src/kernel/vocabulary/labels.ts";
 import { parseToolResponse, type ToolError } from "../../../../src/kernel/vocabulary/tool-envelope.ts";
@@ -31,7 +32,8 @@ export async function temporaryWorkspace(traversal?: Traversal, heir: Heir = nul
   const defects: unknown[] = [];
   const clock = { nowMs: () => 0, monotonicMs: () => 0 };
   const annex = join(base, "annex");
-  const toolbox = createToolbox(fsTools(workspace, { annex, clock }), {
+  const marks = untrustedMarks(workspace, annex);
+  const toolbox = createToolbox(fsTools(workspace, { annex, clock, marks }), {
     clock,
     onDefect: (error) => defects.push(error),
   });
@@ -64,7 +66,7 @@ export async function temporaryWorkspace(traversal?: Traversal, heir: Heir = nul
     expect(await readFile(join(outside, "canary.txt"), "utf8")).toBe(CANARY);
   }
 
-  return { root, outside, annex, workspace, toolbox, plan, run, call, expectUntouched };
+  return { root, outside, annex, workspace, marks, toolbox, plan, run, call, expectUntouched };
 }
 
 export const CONTEXT: CallContext = {

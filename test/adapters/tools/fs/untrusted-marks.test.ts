@@ -1,4 +1,4 @@
-import { mkdir, readdir, writeFile } from "node:fs/promises";
+import { mkdir, readdir, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { findAnnex } from "../../../../src/adapters/tools/fs/annex.ts";
@@ -110,24 +110,22 @@ describe("a mark that comes between", () => {
   });
 
   test("a clean write and taking its mark off is put back", async () => {
-    const { workspace, annex, read } = await workspaceWithNotes();
-    const marks = untrustedMarks(workspace, annex);
+    const { marks, read } = await workspaceWithNotes();
     await marks.afterReplace(["d", "notes.md"], CONTEXT, async () => false);
     expect(await read("d/notes.md")).toBe("untrusted");
   });
 
   test("an untrusted write and its end is put back", async () => {
-    const { workspace, annex, call, read } = await workspaceWithNotes();
+    const { marks, call, read } = await workspaceWithNotes();
     await call(...overwrite("d/notes.md"));
-    await untrustedMarks(workspace, annex).afterWrite(["d", "notes.md"], { ...CONTEXT, ...UNTRUSTED });
+    await marks.afterWrite(["d", "notes.md"], { ...CONTEXT, ...UNTRUSTED });
     expect(await read("d/notes.md")).toBe("untrusted");
   });
 });
 
 describe("the whole workspace is marked", () => {
   test("by more marks than are kept", async () => {
-    const { workspace, annex, read } = await workspaceWithNotes();
-    const marks = untrustedMarks(workspace, annex);
+    const { marks, annex, read } = await workspaceWithNotes();
     const untrusted = { ...CONTEXT, ...UNTRUSTED };
     for (let index = 1; index < MAX_MARKS; index += 1) await marks.beforeWrite([`${index}.md`], untrusted);
     await marks.beforeWrite(["1.md"], untrusted);
@@ -140,10 +138,12 @@ describe("the whole workspace is marked", () => {
   });
 
   test("by a mark that cannot be read", async () => {
-    const { annex, read } = await workspaceWithNotes();
+    const { workspace, annex } = await workspaceWithNotes();
     const [folder = ""] = await readdir(join(annex, "marks"));
     await writeFile(join(annex, "marks", folder, "torn.json"), '["d", ');
-    expect(await read("own.md")).toBe("untrusted");
+    const marks = untrustedMarks(workspace, annex);
+    expect(await marks.labelsOf(["own.md"])).toMatchObject({ integrity: "untrusted" });
+    expect(await marks.list()).toEqual([".", "d/notes.md"]);
   });
 
   verifies("X-5", "by a command of an untrusted context that can write, and by no other", async () => {
@@ -156,8 +156,7 @@ describe("the whole workspace is marked", () => {
   });
 
   test("by a clean command that can write where a place is marked, since it may copy it", async () => {
-    const { base, workspace, plan, run } = await temporaryShell({ allow: ["touch", "ls"] });
-    const marks = untrustedMarks(workspace, join(base, "annex"));
+    const { marks, plan, run } = await temporaryShell({ allow: ["touch", "ls"] });
     await marks.beforeWrite(["notes.md"], { ...CONTEXT, ...UNTRUSTED });
     expect((await marks.labelsOf(["own.md"])).integrity).toBe("user");
     await run(await plan("touch a"));
@@ -174,4 +173,75 @@ describe("the whole workspace is marked", () => {
     // The one that would change something has not begun.
     expect(ran.map(({ stages }) => stages[0]?.argv)).toEqual([["touch", "a"], ["ls"]]);
   });
+});
+
+describe("the operator", () => {
+  const untrusted = { ...CONTEXT, ...UNTRUSTED };
+
+  test("sees what is marked, and takes a mark off for good", async () => {
+    const { marks, workspace, annex, read } = await workspaceWithNotes();
+    await marks.beforeWrite(["own.md"], untrusted);
+    expect(await marks.list()).toEqual(["d/notes.md", "own.md"]);
+    expect([await marks.remove("own.md"), await marks.remove("own.md"), await marks.remove("d")]).toEqual([
+      true,
+      false,
+      false,
+    ]);
+    expect([await read("own.md"), await read("d/notes.md")]).toEqual(["user", "untrusted"]);
+    expect(await untrustedMarks(workspace, annex).list()).toEqual(["d/notes.md"]);
+  });
+
+  test("takes off the mark of the whole workspace, however it came; those of files stay", async () => {
+    const { marks, workspace, annex, read } = await workspaceWithNotes();
+    await marks.aroundCommand(untrusted);
+    const [folder = ""] = await readdir(join(annex, "marks"));
+    await writeFile(join(annex, "marks", folder, "torn.json"), "{");
+    const again = untrustedMarks(workspace, annex);
+    expect(await again.list()).toEqual([".", "d/notes.md"]);
+    expect(await again.remove(".")).toBe(true);
+    expect(await untrustedMarks(workspace, annex).list()).toEqual(["d/notes.md"]);
+    expect(await marks.remove(".")).toBe(true);
+    expect([await read("own.md"), await read("d/notes.md")]).toEqual(["user", "untrusted"]);
+  });
+});
+
+describe("a mark whose file is gone", () => {
+  test("is forgotten, unless the trash may bring the file back or the mark is new", async () => {
+    const { root, marks, workspace, annex, call } = await workspaceWithNotes();
+    for (const name of ["gone.md", "d/gone.md", "binned.md", "kept.md"]) {
+      expect(await call("fs.write_text", { path: name, text: "x" }, UNTRUSTED)).toMatchObject({ ok: true });
+    }
+    await call("fs.delete", { path: "binned.md" }, { idempotencyKey: hashCanonical("bin") });
+    for (const name of ["gone.md", "d/gone.md"]) await rm(join(root, name));
+    const all = ["binned.md", "d/gone.md", "d/notes.md", "gone.md", "kept.md"];
+    // All of these are its own: what they are for may be about to be written.
+    await marks.forgetMissing();
+    expect(await marks.list()).toEqual(all);
+    const later = untrustedMarks(workspace, annex);
+    await later.beforeWrite(["gone.md"], { ...CONTEXT, ...UNTRUSTED });
+    await later.forgetMissing();
+    expect(await later.list()).toEqual(["binned.md", "d/notes.md", "gone.md", "kept.md"]);
+    expect(await untrustedMarks(workspace, annex).list()).toEqual(await later.list());
+  });
+
+  test("is kept where nobody can look", async () => {
+    const { root, outside, workspace, annex } = await workspaceWithNotes();
+    await rm(join(root, "d"), { recursive: true });
+    await symlink(outside, join(root, "d"));
+    const later = untrustedMarks(workspace, annex);
+    await later.forgetMissing();
+    expect(await later.list()).toEqual(["d/notes.md"]);
+  });
+});
+
+test("marks and their removal at once leave what is known as it lies on the disk", async () => {
+  const { marks, workspace, annex } = await workspaceWithNotes();
+  const context = { ...CONTEXT, ...UNTRUSTED };
+  await Promise.all(
+    Array.from({ length: 24 }, (_, index) => {
+      const place = [`${index % 3}.md`];
+      return index % 2 === 0 ? marks.beforeWrite(place, context) : marks.remove(place.join("/"));
+    }),
+  );
+  expect(await marks.list()).toEqual(await untrustedMarks(workspace, annex).list());
 });

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished } from "vitest";
 import { createToolbox } from "../../../../src/adapters/tools/create-toolbox.ts";
+import { untrustedMarks } from "../../../../src/adapters/tools/fs/untrusted-marks.ts";
 import { openWorkspace } from "../../../../src/adapters/tools/fs/workspace.ts";
 import { DEFAULT_SHELL_ALLOW } from "../../../../src/adapters/tools/shell/default-allow.ts";
 import { shellTools } from "../../../../src/adapters/tools/shell/shell-tools.ts";
@@ -47,9 +48,10 @@ export async function temporaryShell(given: Circumstances = {}) {
     },
   };
   const defects: unknown[] = [];
+  const marks = untrustedMarks(workspace, join(base, "annex"));
   const tools = shellTools({
     ...{ workspace, sandbox: given.sandbox ?? recorder, allow: given.allow ?? DEFAULT_SHELL_ALLOW },
-    annex: join(base, "annex"),
+    marks,
     ...(given.hasOwnPrograms ? { searchPath: [bin] } : {}),
   });
   const clock = { nowMs: () => 0, monotonicMs: () => 0 };
@@ -83,7 +85,7 @@ export async function temporaryShell(given: Circumstances = {}) {
       : { ok: false, error: response.response.error };
   }
 
-  return { base, bin, root, workspace, toolbox, ran, tryPlan, plan, verdict, run };
+  return { base, bin, root, workspace, marks, toolbox, ran, tryPlan, plan, verdict, run };
 }
 
 const CONTEXT: CallContext = {
