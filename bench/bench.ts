@@ -17,8 +17,8 @@ import { fullStore } from "./figures/full-store.ts";
 import { gateway } from "./figures/gateway.ts";
 import { growth } from "./figures/growth.ts";
 import { installSize } from "./figures/install-size.ts";
-import { manyRuns } from "./figures/many-runs.ts";
-import { stepOverhead } from "./figures/step-overhead.ts";
+import { manyRuns, manyStreamedRuns } from "./figures/many-runs.ts";
+import { stepOverhead, streamedOverhead } from "./figures/step-overhead.ts";
 import { syncs } from "./figures/syncs.ts";
 import { toolCosts } from "./figures/tool-costs.ts";
 import { firstRequest } from "./opening.ts";
@@ -29,8 +29,10 @@ import { machineSpeed } from "./step-speed.ts";
 const FIGURES: readonly Figure[] = [
   machineSpeed,
   stepOverhead,
+  streamedOverhead,
   syncs,
   manyRuns,
+  manyStreamedRuns,
   growth,
   gateway,
   fullStore,

@@ -4,6 +4,8 @@
  * transportLoop  our own model backend and our own toolbox in a bare loop: what is left of a run's time is what the
  *                machine, the journal and the store cost.
  * fetchLoop      what anybody would write first: global `fetch`, JSON, `readFile`.
+ *
+ * Both either ask for whole answers or for streams.
  */
 
 import { readFile } from "node:fs/promises";
@@ -12,6 +14,7 @@ import { openaiChat } from "../src/adapters/models/openai-chat/openai-chat.ts";
 import { PROFILES } from "../src/adapters/models/profile.ts";
 import { createToolbox } from "../src/adapters/tools/create-toolbox.ts";
 import { fsTools } from "../src/adapters/tools/fs/fs-tools.ts";
+import { untrustedMarks } from "../src/adapters/tools/fs/untrusted-marks.ts";
 import { openWorkspace } from "../src/adapters/tools/fs/workspace.ts";
 import { systemClock } from "../src/boot/system-clock.ts";
 import { decodeToolName } from "../src/kernel/protocol/tool-names.ts";
@@ -19,16 +22,24 @@ import { USER_LABELS } from "../src/kernel/vocabulary/labels.ts";
 import type { ModelBackend, PromptMessage } from "../src/runtime/ports/model-backend.ts";
 import type { Toolbox } from "../src/runtime/ports/toolbox.ts";
 import type { ChatRequestBody } from "../test/loopback/openai-server.ts";
+import { type ChatMessage, readStream } from "./read-stream.ts";
 
 /** Nothing is deleted or edited here. */
 const BESIDE = { annex: "/nonexistent", clock: systemClock };
 
 export type Loop = (turns: number) => Promise<void>;
 
-export async function transportLoop(baseUrl: string, workspace: string, opening: ChatRequestBody): Promise<Loop> {
+export async function transportLoop(
+  baseUrl: string,
+  workspace: string,
+  opening: ChatRequestBody,
+  isStreamed = false,
+): Promise<Loop> {
   const profile = PROFILES["native-tools"];
   const backend = openaiChat({ baseUrl: new URL(baseUrl), apiKey: () => null, profile, clock: systemClock });
-  const toolbox = createToolbox(fsTools(await openWorkspace(workspace), BESIDE), {
+  const place = await openWorkspace(workspace);
+  const marks = untrustedMarks(place, BESIDE.annex);
+  const toolbox = createToolbox(fsTools(place, { ...BESIDE, marks }), {
     clock: systemClock,
     onDefect: fail,
   });
@@ -38,16 +49,21 @@ export async function transportLoop(baseUrl: string, workspace: string, opening:
       ...system.map(({ content }) => ({ role: "system", content: String(content) }) as const),
       { role: "user", content: `turns=${turns} tool=fs.read_text folder=none-1` },
     ];
-    while (await turn(backend, toolbox, messages)) {
+    while (await turn(backend, toolbox, messages, isStreamed ? () => {} : null)) {
       // One turn after another.
     }
   };
 }
 
-async function turn(backend: ModelBackend, toolbox: Toolbox, messages: PromptMessage[]): Promise<boolean> {
+async function turn(
+  backend: ModelBackend,
+  toolbox: Toolbox,
+  messages: PromptMessage[],
+  onText: (() => void) | null,
+): Promise<boolean> {
   const { signal } = new AbortController();
   const request = { model: "scripted", messages, tools: toolbox.tools, toolChoice: "auto", maxOutputTokens: 2048 };
-  const reply = await backend.complete({ ...request, toolChoice: "auto" }, { signal, onText: null });
+  const reply = await backend.complete({ ...request, toolChoice: "auto" }, { signal, onText });
   if (!reply.ok) throw new Error(reply.code);
   const calls = reply.raw.toolCalls.map(({ id, name, argumentsText }) => ({
     id: id ?? "",
@@ -83,25 +99,23 @@ const CONTEXT = {
 } as const;
 
 interface Completion {
-  readonly choices: readonly {
-    readonly message: {
-      readonly content: string | null;
-      readonly tool_calls?: readonly { readonly id: string; readonly function: { readonly arguments: string } }[];
-    };
-  }[];
+  readonly choices: readonly { readonly message: ChatMessage }[];
 }
 
-export function fetchLoop(baseUrl: string, workspace: string, opening: ChatRequestBody): Loop {
+export function fetchLoop(baseUrl: string, workspace: string, opening: ChatRequestBody, isStreamed = false): Loop {
   const system = opening.messages.filter(({ role }) => role === "system");
+  const form = isStreamed ? { stream: true, stream_options: { include_usage: true } } : {};
   return async (turns) => {
     const messages: object[] = [...system, { role: "user", content: `turns=${turns} tool=fs.read_text folder=none-1` }];
     for (;;) {
       const response = await fetch(`${baseUrl}/chat/completions`, {
         method: "POST",
         headers: { "content-type": "application/json" },
-        body: JSON.stringify({ ...opening, messages }),
+        body: JSON.stringify({ ...opening, ...form, messages }),
       });
-      const message = ((await response.json()) as Completion).choices[0]?.message;
+      const message = isStreamed
+        ? await readStream(response)
+        : ((await response.json()) as Completion).choices[0]?.message;
       if (message === undefined) throw new Error("no answer");
       messages.push({ role: "assistant", ...message });
       if (message.tool_calls === undefined) return;

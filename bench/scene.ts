@@ -2,12 +2,12 @@
  * A home of its own in a temporary directory, with the whole assistant on it and the scripted model behind it.
  *
  * S1. Runs go through the assistant's own door (`submit`), and are over when their seal is durable.
- * S2. Nobody watches them, so nothing is streamed: the loops beside them do not stream either.
+ * S2. Nobody watches them, so nothing is streamed, unless the task says so; the loops beside them do the same.
  */
 import { mkdir, mkdtemp, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { RunRequest } from "../src/assistant/assistant.ts";
+import type { Assistant, RunRequest } from "../src/assistant/assistant.ts";
 import { nobodyToAsk } from "../src/boot/approvers.ts";
 import type { Config } from "../src/boot/config/config.ts";
 import { DEFAULT_CONFIG } from "../src/boot/config/default-config.ts";
@@ -15,7 +15,7 @@ import { findHome, type Home, openHome } from "../src/boot/home.ts";
 import { openSurety, type Surety } from "../src/boot/open-surety.ts";
 import { systemClock } from "../src/boot/system-clock.ts";
 import { systemRandomness } from "../src/boot/system-randomness.ts";
-import { asRunId } from "../src/kernel/vocabulary/identifiers.ts";
+import { asRunId, type RunId } from "../src/kernel/vocabulary/identifiers.ts";
 import type { Store, Write } from "../src/runtime/ports/store.ts";
 
 export const FILES = 100;
@@ -25,6 +25,8 @@ export const stepsOf = (turns: number): number => turns + 1;
 export interface Task {
   readonly turns: number;
   readonly tool: "fs.read_text" | "fs.write_text";
+  /** Somebody watches, so that the model streams and its text is released. */
+  readonly isWatched?: boolean;
 }
 
 export interface Scene {
@@ -161,21 +163,35 @@ const REQUEST: Omit<RunRequest, "message"> = {
 
 function runnerOf({ assistant }: Surety, ends: Ends) {
   let folders = 0;
-  const submit = async (request: Partial<RunRequest> & { readonly message: string }): Promise<void> => {
+  const submit = async (
+    request: Partial<RunRequest> & { readonly message: string },
+    isWatched = false,
+  ): Promise<void> => {
     const submission = await assistant.submit({ ...REQUEST, ...request });
     if (!submission.ok) throw new Error(`refused: ${submission.message}`);
+    const heard = isWatched ? hear(assistant, submission.runId) : null;
     const outcome = await new Promise<string>((resolve) => {
       ends.set(submission.runId, { since: performance.now(), resolve });
     });
     ends.delete(submission.runId);
     if (!outcome.startsWith("COMPLETED_")) throw new Error(`the run ended ${outcome}`);
+    if ((await heard) === "") throw new Error("nothing was streamed");
   };
-  const turnsRun = ({ turns, tool }: Task): Promise<void> => {
+  const turnsRun = ({ turns, tool, isWatched }: Task): Promise<void> => {
     folders += 1;
     const message = `turns=${turns} tool=${tool} folder=run-${folders}`;
-    return submit({ message, approvedTools: tool === "fs.write_text" ? [tool] : [] });
+    return submit({ message, approvedTools: tool === "fs.write_text" ? [tool] : [] }, isWatched);
   };
   return { turnsRun, submit };
+}
+
+/** All the text of a run, to its end. */
+async function hear(assistant: Assistant, runId: RunId): Promise<string> {
+  let text = "";
+  for await (const news of (await assistant.watch(runId, 0, new AbortController().signal)) ?? []) {
+    if (news.kind === "delta") text += news.text;
+  }
+  return text;
 }
 
 export async function databaseBytes({ database }: Home): Promise<number> {

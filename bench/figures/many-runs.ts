@@ -1,7 +1,8 @@
 /**
  * 64 runs at once beside 64 plain `fetch` loops that have the same conversations: steps a second, and CPU a step.
  *
- * When one has ended the next begins, so that there are 64 from the beginning to the end of a block.
+ * When one has ended the next begins, so that there are 64 from the beginning to the end of a block. Streamed: each run is
+ * watched, and the loops read streams.
  */
 import { type Block, elapsedMs, measureBlocks, median, ratioOf } from "../blocks.ts";
 import type { BenchWorld, Figure } from "../figure.ts";
@@ -12,18 +13,20 @@ import { configFor, makeHome, openScene, removeDirectory, stepsOf, temporaryDire
 const TURNS = 10;
 const AT_ONCE = 64;
 
-export const manyRuns: Figure = { name: "throughput", measure };
+export const manyRuns: Figure = { name: "throughput", measure: (world) => measure(world, false) };
+export const manyStreamedRuns: Figure = { name: "throughput-streamed", measure: (world) => measure(world, true) };
 
 interface Sample {
   readonly stepsPerSecond: number;
   readonly cpuMicroseconds: number;
 }
 
-async function measure({ isQuick, blocks, model, opening }: BenchWorld): Promise<readonly Row[]> {
+async function measure({ isQuick, blocks, model, opening }: BenchWorld, isStreamed: boolean): Promise<readonly Row[]> {
+  const streamed = isStreamed ? ", streamed" : "";
   const rounds = isQuick ? 1 : 4;
   const directory = await temporaryDirectory();
   const scene = await openScene(await makeHome(directory), configFor(model.ready));
-  const loop = fetchLoop(model.ready, scene.home.workspace, opening);
+  const loop = fetchLoop(model.ready, scene.home.workspace, opening, isStreamed);
   const together = async (one: () => Promise<void>): Promise<Sample> => {
     const before = process.cpuUsage();
     let left = rounds * AT_ONCE;
@@ -39,7 +42,7 @@ async function measure({ isQuick, blocks, model, opening }: BenchWorld): Promise
     const steps = rounds * AT_ONCE * stepsOf(TURNS);
     return { stepsPerSecond: (steps * 1000) / ms, cpuMicroseconds: (user + system) / steps };
   };
-  const asRuns = () => together(() => scene.run({ turns: TURNS, tool: "fs.read_text" }));
+  const asRuns = () => together(() => scene.run({ turns: TURNS, tool: "fs.read_text", isWatched: isStreamed }));
   const asLoops = () => together(() => loop(TURNS));
   try {
     for (let warmUp = 0; warmUp < (isQuick ? 1 : 4); warmUp += 1) {
@@ -51,14 +54,14 @@ async function measure({ isQuick, blocks, model, opening }: BenchWorld): Promise
     const cpu = by(measured, ({ cpuMicroseconds }) => cpuMicroseconds);
     return [
       {
-        name: "throughput at 64 runs ÷ plain fetch loop",
+        name: `throughput at 64 runs ÷ plain fetch loop${streamed}`,
         ...ratioOf(throughput),
         unit: "",
         bound: { is: "at least", must: 1, stretch: 1.3 },
         note: `${sides(throughput)} steps/s`,
       },
       {
-        name: "CPU per step ÷ plain fetch loop",
+        name: `CPU per step ÷ plain fetch loop${streamed}`,
         ...ratioOf(cpu),
         unit: "",
         bound: { is: "at most", must: 1.5, stretch: 1.2 },

@@ -3,7 +3,7 @@
  * loop over the same backend and toolbox, in D.
  *
  * A step is an inference with what follows from it; ten turns with a tool and the answer are eleven steps. The commit
- * that accepts the run and the one that seals it are spread over them.
+ * that accepts the run and the one that seals it are spread over them. Streamed: each run is watched, and the loop streams.
  */
 import { elapsedMs, measureBlocks, median } from "../blocks.ts";
 import { openDurableInsert } from "../durable-insert.ts";
@@ -15,18 +15,20 @@ import { configFor, makeHome, openScene, removeDirectory, stepsOf, temporaryDire
 const TURNS = 10;
 const INSERTS = 150;
 
-export const stepOverhead: Figure = { name: "overhead", measure };
+export const stepOverhead: Figure = { name: "overhead", measure: (world) => measure(world, false) };
+export const streamedOverhead: Figure = { name: "overhead-streamed", measure: (world) => measure(world, true) };
 
 interface Sample {
   readonly stepMs: number;
   readonly insertMs: number;
 }
 
-async function measure({ isQuick, blocks, model, opening }: BenchWorld): Promise<readonly Row[]> {
+async function measure({ isQuick, blocks, model, opening }: BenchWorld, isStreamed: boolean): Promise<readonly Row[]> {
   const runs = isQuick ? 10 : 40;
   const directory = await temporaryDirectory();
   const scene = await openScene(await makeHome(directory), configFor(model.ready));
-  const loop = await transportLoop(model.ready, scene.home.workspace, opening);
+  const loop = await transportLoop(model.ready, scene.home.workspace, opening, isStreamed);
+  const asRun = () => scene.run({ turns: TURNS, tool: "fs.read_text", isWatched: isStreamed });
   const insert = await openDurableInsert();
   const perStep = async (one: () => Promise<void>): Promise<Sample> => {
     const ms = await elapsedMs(async () => {
@@ -36,12 +38,12 @@ async function measure({ isQuick, blocks, model, opening }: BenchWorld): Promise
   };
   try {
     for (let warmUp = 0; warmUp < (isQuick ? 10 : 60); warmUp += 1) {
-      await scene.run({ turns: TURNS, tool: "fs.read_text" });
+      await asRun();
       await loop(TURNS);
     }
     const measured = await measureBlocks(
       blocks,
-      () => perStep(() => scene.run({ turns: TURNS, tool: "fs.read_text" })),
+      () => perStep(asRun),
       () => perStep(() => loop(TURNS)),
     );
     const d = median(measured.flatMap(({ subject, baseline, again }) => [subject, baseline, again].map(insertMsOf)));
@@ -54,7 +56,7 @@ async function measure({ isQuick, blocks, model, opening }: BenchWorld): Promise
     const loopMs = median(measured.map(({ baseline }) => baseline.stepMs));
     return [
       {
-        name: "overhead per read_only step",
+        name: `overhead per read_only step${isStreamed ? ", streamed" : ""}`,
         value: median(overhead),
         spread,
         unit: "D",

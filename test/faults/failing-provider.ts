@@ -1,14 +1,14 @@
 /**
- * F9: everything a provider can do wrong, for each run anew: a typed outcome each time, no tool out of a block that was
- * not whole, nobody else contacted, and no harm where it did so only once.
+ * F9: everything a provider can do wrong, on either wire and for each run anew: a typed outcome each time, no tool out of an
+ * answer that was not whole, nobody else contacted, and no harm where it did so only once.
  */
 import { OUTCOMES } from "../../src/kernel/vocabulary/outcome.ts";
-import { encodeEvents } from "../loopback/chat-wire.ts";
-import { answer, html, json, type Reply, startOpenAiServer } from "../loopback/openai-server.ts";
-import { EFFECT_TOOLS } from "./effect-tools.ts";
+import { answer, type Reply, startOpenAiServer } from "../loopback/openai-server.ts";
+import type { ScriptedServer } from "../loopback/scripted-server.ts";
 import type { Fault, Findings, Staging } from "./fault.ts";
 import type { GatewayProcess } from "./gateway-process.ts";
-import { type Job, postJob, readAsked, stepOf } from "./job.ts";
+import { type AskedOfModel, type Job, postJob, readAsked, stepOf } from "./job.ts";
+import { FAULTY_WIRES, misdeedsOn } from "./misdeeds.ts";
 import { openStage } from "./stage.ts";
 import { verifyHome } from "./verify-home.ts";
 
@@ -21,114 +21,91 @@ export const failingProvider: Fault = {
   stage: failEveryWay,
 };
 
-interface Misdeed {
-  readonly name: string;
-  reply(job: number): Reply;
-  /** The whole answer had been sent: acting on it is right. */
-  readonly isWhole?: boolean;
-}
-
 const STEP_TIMEOUT_MS = 1_500;
 const LIMIT_MS = 60_000;
+const MODEL = { contextWindow: 32_768, maxOutputTokens: 2_048 };
 
-async function failEveryWay({ program, seed, size, say }: Staging): Promise<Findings> {
-  const misdeeds = [...PLAIN_MISDEEDS, ...cutsAtEachChunk()];
+const CASES = FAULTY_WIRES.flatMap((wire) => misdeedsOn(wire).map((misdeed) => ({ ...misdeed, wire: wire.kind })));
+const RUNS_A_ROUND = CASES.length * 2;
+
+/** Even jobs meet their misdeed until they have acted, odd ones only once. */
+function caseOf(job: number): (typeof CASES)[number] {
+  const [first] = CASES;
+  const found = CASES[Math.floor(job / 2) % CASES.length] ?? first;
+  if (found === undefined) throw new Error("there are no misdeeds");
+  return found;
+}
+
+async function failEveryWay({ program, seed, size, judgesTime, say }: Staging): Promise<Findings> {
   const seen = new Map<number, number>();
-  /** Even jobs meet the misdeed always, odd ones only once. */
-  const misdeedFor = (job: number): Misdeed | undefined => {
-    const times = (seen.get(job) ?? 0) + 1;
-    seen.set(job, times);
-    return job % 2 === 0 || times === 1 ? misdeeds[Math.floor(job / 2) % misdeeds.length] : undefined;
+  const replyTo = (asked: AskedOfModel): Reply => {
+    const times = (seen.get(asked.job) ?? 0) + 1;
+    seen.set(asked.job, times);
+    const isMisdone = asked.results === 0 && (asked.job % 2 === 0 || times === 1);
+    return isMisdone ? caseOf(asked.job).reply(asked.job) : stepOf(asked);
   };
-  const other = await startOpenAiServer(() => answer({ text: "nobody asked me" }));
-  const stage = await openStage({
-    program,
-    seed,
-    providers: {
-      other: {
-        baseUrl: other.baseUrl,
-        local: true,
-        models: { second: { contextWindow: 8_192, maxOutputTokens: 512 } },
-      },
-    },
-    script: (request) => {
-      const asked = readAsked(request);
-      return misdeedFor(asked.job)?.reply(asked.job) ?? stepOf(asked);
-    },
-  });
+  let strayed = 0;
+  const notAsked = (): Reply => {
+    strayed += 1;
+    return answer({ text: "nobody asked me" });
+  };
+  const other = await startOpenAiServer(notAsked);
+  const failing = await Promise.all(
+    FAULTY_WIRES.map(({ start }) => start((request) => replyTo(readAsked(request)), { keepsRequests: false })),
+  );
+  const stage = await openStage({ program, seed, script: notAsked, providers: providersAt(failing, other) });
   const problems: string[] = [];
   const outcomes: Record<string, number> = {};
   try {
     const gateway = await stage.start();
-    const total = misdeeds.length * 2 * size;
-    for (let from = 0; from < total; from += misdeeds.length * 2) {
-      const numbers = Array.from({ length: misdeeds.length * 2 }, (_, index) => from + index);
+    const total = RUNS_A_ROUND * size;
+    for (let from = 0; from < total; from += RUNS_A_ROUND) {
+      const numbers = Array.from({ length: RUNS_A_ROUND }, (_, index) => from + index);
       await Promise.all(
         numbers.map(async (number) => {
-          const job: Job = { number, letters: "o", contract: { step_timeout_ms: STEP_TIMEOUT_MS } };
-          const { name, isWhole = false } = misdeeds[Math.floor(number / 2) % misdeeds.length] as Misdeed;
-          const how = `${name}, ${number % 2 === 0 ? "always" : "once"}`;
-          const end = await endOf(gateway, job);
+          const { name, acts, wire } = caseOf(number);
+          const contract = { step_timeout_ms: STEP_TIMEOUT_MS };
+          const how = `${wire}, ${name}, ${number % 2 === 0 ? "always" : "once"}`;
+          const end = await endOf(gateway, { number, letters: "o", model: `${wire}:scripted`, contract });
           outcomes[end] = (outcomes[end] ?? 0) + 1;
           if (!OUTCOMES.some((outcome) => end.startsWith(outcome))) problems.push(`${how}: ended ${end}`);
           const times = stage.ledger.opaque.get(`${number}/0`) ?? 0;
-          const isAllowed = number % 2 === 1 || isWhole;
+          const isAllowed = number % 2 === 1 || acts !== undefined;
           if (times > 1 || (times > 0 && !isAllowed)) problems.push(`${how}: the tool was performed ${times} times`);
           if (end.startsWith("COMPLETED_WITH_TOOLS") && times !== 1)
             problems.push(`${how}: completed without its effect`);
+          if (acts === "must" && judgesTime && !end.startsWith("COMPLETED_WITH_TOOLS"))
+            problems.push(`${how}: ended ${end}`);
         }),
       );
-      say(`${Math.min(from + misdeeds.length * 2, total)}/${total} runs: ${JSON.stringify(outcomes)}`);
+      say(`${from + RUNS_A_ROUND}/${total} runs: ${JSON.stringify(outcomes)}`);
     }
     await gateway.stop();
     problems.push(...gateway.stderr.map((line) => `said: ${line}`), ...(await verifyHome(stage)));
-    const contacted = other.connections;
+    const contacted = other.connections + strayed;
     if (contacted > 0) problems.push(`another provider was contacted ${contacted} times`);
     const ends = Object.entries(outcomes).sort();
     return {
       figures: {
-        misdeeds: misdeeds.length,
+        misdeeds: CASES.length,
         runs: total,
         outcomes: ends.map(([outcome, count]) => `${count} ${outcome}`).join(", "),
-        "requests to the failing one": [...seen.values()].reduce((sum, times) => sum + times, 0),
+        "requests to the failing ones": [...seen.values()].reduce((sum, times) => sum + times, 0),
         "contacts with another provider": contacted,
       },
       problems,
     };
   } finally {
-    await Promise.all([stage.close(), other.close()]);
+    await Promise.all([stage.close(), other.close(), ...failing.map((server) => server.close())]);
   }
 }
 
-const toolCall = (job: number) => ({ calls: [{ id: "call_0", name: EFFECT_TOOLS.opaque, arguments: { job, n: 0 } }] });
-
-const PLAIN_MISDEEDS: readonly Misdeed[] = [
-  { name: "429 with Retry-After", reply: () => json(429, { error: { message: "slow down" } }, { "retry-after": "1" }) },
-  { name: "429 with an hour", reply: () => json(429, { error: { message: "slow down" } }, { "retry-after": "3600" }) },
-  { name: "429", reply: () => json(429, { error: { message: "slow down" } }) },
-  { name: "500", reply: () => json(500, { error: { message: "oops" } }) },
-  { name: "HTML 502", reply: () => html(502) },
-  { name: "HTML 200", reply: () => html(200) },
-  { name: "hang", reply: () => ({ kind: "hang" }) },
-  { name: "hang after the head", reply: () => ({ kind: "hang", withHead: true }) },
-  { name: "reset", reply: () => ({ kind: "reset" }) },
-  { name: "no HTTP", reply: () => ({ kind: "bytes", bytes: "SSH-2.0-OpenSSH_9.6\r\n" }) },
-];
-
-/** After each event of a streamed tool call, by a reset and by an orderly end. */
-function cutsAtEachChunk(): readonly Misdeed[] {
-  const events = encodeEvents(toolCall(0)).length;
-  return Array.from({ length: events }, (_, sent) =>
-    (["reset", "end"] as const).map(
-      (by): Misdeed => ({
-        name: `cut after ${sent} of ${events} events by ${by}`,
-        reply: (job) => answer({ ...toolCall(job), cut: { events: sent, by } }),
-        isWhole: encodeEvents(toolCall(0))
-          .slice(0, sent)
-          .some((event) => event.includes('"finish_reason":"tool_calls"')),
-      }),
-    ),
-  ).flat();
+/** The default one is never to be asked, and `other` not even to be reached. */
+function providersAt(failing: readonly ScriptedServer<unknown>[], other: ScriptedServer<unknown>) {
+  const named = FAULTY_WIRES.map(({ kind }, at) => {
+    return [kind, { kind, baseUrl: failing[at]?.baseUrl, local: true, models: { scripted: MODEL } }];
+  });
+  return { ...Object.fromEntries(named), other: { baseUrl: other.baseUrl, local: true, models: { second: MODEL } } };
 }
 
 /** Its outcome and reason; what it still says when it has not ended in time. */

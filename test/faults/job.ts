@@ -17,6 +17,8 @@ const LETTERS = { o: EFFECT_TOOLS.opaque, k: EFFECT_TOOLS.keyed, r: EFFECT_TOOLS
 export interface Job {
   readonly number: number;
   readonly letters: string;
+  /** `provider:model`; absent: the default. */
+  readonly model?: string;
   readonly contract?: Readonly<Record<string, unknown>>;
   readonly approved?: readonly string[];
 }
@@ -40,7 +42,7 @@ export function drawLetters(random: Random, least: number, most: number): string
 }
 
 export async function postJob(gateway: GatewayProcess, job: Job, padding = ""): Promise<Posted> {
-  const { number, letters, contract, approved } = job;
+  const { number, letters, model, contract, approved } = job;
   const reply = await gateway.ask(
     "POST",
     "/v1/runs",
@@ -48,6 +50,7 @@ export async function postJob(gateway: GatewayProcess, job: Job, padding = ""): 
       agent_id: "main",
       message: `job ${number}: ${letters}. ${padding}`,
       approved_tools: approved ?? [EFFECT_TOOLS.opaque, EFFECT_TOOLS.keyed],
+      ...(model === undefined ? null : { model }),
       ...(contract === undefined ? null : { contract }),
     },
     { "idempotency-key": `job-${number}` },
@@ -58,14 +61,12 @@ export async function postJob(gateway: GatewayProcess, job: Job, padding = ""): 
   return { kind: "refused", status: reply.status, code: body.error?.code ?? "" };
 }
 
-export function readAsked({ body: { messages } }: ReceivedRequest): AskedOfModel {
-  for (const { role, content } of messages.toReversed()) {
-    const told = role === "user" ? /job (\d+): (\w*)\./.exec(JSON.stringify(content)) : null;
-    if (told === null) continue;
-    const results = messages.filter((message) => message.role === "tool").length;
-    return { job: Number(told[1]), letters: told[2] ?? "", results };
-  }
-  throw new Error("the model was asked about no job");
+/** Of a request on either wire. */
+export function readAsked({ text }: Pick<ReceivedRequest, "text">): AskedOfModel {
+  const told = [...text.matchAll(/job (\d+): (\w*)\./g)].at(-1);
+  if (told === undefined) throw new Error("the model was asked about no job");
+  const results = text.split(/"role":"tool"|"type":"tool_result"/).length - 1;
+  return { job: Number(told[1]), letters: told[2] ?? "", results };
 }
 
 export function stepOf({ job, letters, results }: AskedOfModel): ModelReply {

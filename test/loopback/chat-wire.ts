@@ -12,6 +12,8 @@ export interface ChatScript {
   readonly text?: string;
   /** What the model thinks first. */
   readonly reasoning?: string;
+  /** What it thinks next and the server shows to nobody, where the wire has such a thing. */
+  readonly hidden?: string;
   readonly calls?: readonly ScriptedCall[];
   /** As fits the answer unless given; null says none. */
   readonly finishReason?: string | null;
@@ -23,7 +25,7 @@ export interface ChatScript {
 
 export interface Dialect {
   readonly newline?: "\n" | "\r\n" | "\r";
-  /** Keep-alive comments between events. */
+  /** Keep-alive comments between events; where the wire has pings, those too. */
   readonly hasComments?: boolean;
   /** Characters of text and arguments an event holds. */
   readonly pieceChars?: number;
@@ -33,6 +35,10 @@ export interface Dialect {
   readonly saysDone?: boolean;
   /** Some number no call. */
   readonly hasIndexes?: boolean;
+  /** Some stream whatever was asked for. */
+  readonly alwaysStreams?: boolean;
+  /** The body comes in pieces of so many bytes, wherever that cuts it, or an event at a time; at once unless given. */
+  readonly writeBytes?: number | "event";
 }
 
 const USAGE = { prompt_tokens: 12, completion_tokens: 7, total_tokens: 19 };

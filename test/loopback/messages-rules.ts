@@ -2,6 +2,8 @@
  * What Anthropic's Messages API demands of a request, as far as a client can break it:
  * https://platform.claude.com/docs/en/api/messages and the pages on tool use and thinking beside it.
  */
+import { isSealed } from "./thought-seal.ts";
+
 export interface MessagesRequestBody {
   readonly model: string;
   readonly system?: string;
@@ -22,6 +24,9 @@ export interface ContentBlock {
   readonly input?: unknown;
   readonly tool_use_id?: string;
   readonly content?: string;
+  readonly thinking?: string;
+  readonly signature?: string;
+  readonly data?: string;
 }
 
 const NAME = /^[A-Za-z0-9_-]{1,64}$/;
@@ -34,6 +39,7 @@ export function findBrokenRule(body: MessagesRequestBody): string | null {
     ...brokenTurns(body),
     ...brokenTools(body),
     ...brokenThinking(body),
+    ...brokenThoughts(body),
   ];
   return broken[0] ?? null;
 }
@@ -69,14 +75,39 @@ function brokenTools({ messages, tools = [], tool_choice }: MessagesRequestBody)
 function brokenThinking({ messages, thinking, tool_choice, max_tokens = 0 }: MessagesRequestBody): readonly string[] {
   if (thinking === undefined || thinking.type === "disabled") return [];
   const { type, budget_tokens = 0 } = thinking;
-  const isWithin = usesIn(messages.at(-2)?.content ?? []).length > 0;
+  const begun = turnIn(messages)[0]?.content ?? [];
+  const isMissing = usesIn(begun).length > 0 && !isThought(begun[0]);
   return [
     ...(tool_choice?.type === "any" ? ["thinking: not with a tool_choice that forces a tool"] : []),
     ...(type === "enabled" && (budget_tokens < 1_024 || budget_tokens >= max_tokens)
       ? ["thinking: budget_tokens"]
       : []),
-    ...(type === "enabled" && isWithin ? ["messages: expected thinking before tool_use"] : []),
+    ...(type === "enabled" && isMissing ? ["messages: expected thinking before tool_use"] : []),
   ];
+}
+
+/** Thoughts come back as they were given, before what they led to, and not where there is to be no thinking. */
+function brokenThoughts({ messages, thinking }: MessagesRequestBody): readonly string[] {
+  const thoughts = messages.flatMap(({ content }) => content.filter(isThought));
+  const isLast = messages.some(({ content }) => isThought(content.at(-1)));
+  const isUnwanted = thinking?.type === "disabled" && turnIn(messages).some(({ content }) => content.some(isThought));
+  return [
+    ...(thoughts.every(isSealed) ? [] : ["messages: invalid signature in thinking block"]),
+    ...(isLast ? ["messages: the final block may not be thinking"] : []),
+    ...(isUnwanted ? ["messages: thinking blocks while thinking is disabled"] : []),
+  ];
+}
+
+/** What the model has said since a person last said something: results are no such thing. */
+function turnIn(messages: MessagesRequestBody["messages"]): MessagesRequestBody["messages"] {
+  const asked = messages.findLastIndex(
+    ({ role, content }) => role === "user" && content.some(({ type }) => type !== "tool_result"),
+  );
+  return messages.slice(asked + 1).filter(({ role }) => role === "assistant");
+}
+
+function isThought(block: ContentBlock | undefined): boolean {
+  return block?.type === "thinking" || block?.type === "redacted_thinking";
 }
 
 function usesIn(content: readonly ContentBlock[]): readonly string[] {

@@ -1,12 +1,14 @@
 /** Answers of Anthropic's Messages API as bytes on the wire, by the scripts of chat-wire. No code under test in it. */
 import type { ChatScript, Dialect, ScriptedCall } from "./chat-wire.ts";
+import { sealHidden, signatureOf } from "./thought-seal.ts";
 
 const USAGE = { prompt_tokens: 12, completion_tokens: 7 };
 
 export function encodeDocument(script: ChatScript): string {
-  const { text = "", reasoning = "", calls = [], model = "scripted-1", usage = USAGE } = script;
+  const { text = "", reasoning = "", hidden = "", calls = [], model = "scripted-1", usage = USAGE } = script;
   const content = [
-    ...(reasoning === "" ? [] : [{ type: "thinking", thinking: reasoning, signature: "c2lnbmVk" }]),
+    ...(reasoning === "" ? [] : [{ type: "thinking", thinking: reasoning, signature: signatureOf(reasoning) }]),
+    ...(hidden === "" ? [] : [hiddenBlock(hidden)]),
     ...(text === "" ? [] : [{ type: "text", text }]),
     ...calls.map((call, index) => ({ ...headOf(call, index), input: inputOf(call) })),
   ];
@@ -24,9 +26,11 @@ export function encodeDocument(script: ChatScript): string {
 
 /** One text an event, with everything that ends it. */
 export function encodeEvents(script: ChatScript): readonly string[] {
-  const { text = "", reasoning = "", calls = [], model = "scripted-1", usage = USAGE, dialect = {} } = script;
+  const { text = "", reasoning = "", hidden = "", calls = [], model = "scripted-1" } = script;
+  const { usage = USAGE, dialect = {} } = script;
   const blocks = [
     ...(reasoning === "" ? [] : [thinkingBlock(reasoning, dialect)]),
+    ...(hidden === "" ? [] : [{ start: hiddenBlock(hidden), deltas: [] }]),
     ...(text === "" ? [] : [textBlock(text, dialect)]),
     ...calls.map((call, index) => callBlock(call, index, dialect)),
   ];
@@ -45,11 +49,12 @@ export function encodeEvents(script: ChatScript): readonly string[] {
     ...(dialect.saysDone === false ? [] : [{ type: "message_stop" }]),
   ];
   const { newline = "\n", hasComments = false } = dialect;
-  const comment = hasComments ? `: still there${newline}${newline}` : "";
-  return events.map((event) => {
+  const write = (event: object) => {
     const name = (event as { readonly type: string }).type;
-    return `${comment}event: ${name}${newline}data: ${JSON.stringify(event)}${newline}${newline}`;
-  });
+    return `event: ${name}${newline}data: ${JSON.stringify(event)}${newline}${newline}`;
+  };
+  const keepAlive = hasComments ? `: still there${newline}${newline}${write({ type: "ping" })}` : "";
+  return events.map((event) => keepAlive + write(event));
 }
 
 interface BlockScript {
@@ -64,8 +69,12 @@ function textBlock(text: string, dialect: Dialect): BlockScript {
 
 function thinkingBlock(reasoning: string, dialect: Dialect): BlockScript {
   const deltas = cut(reasoning, dialect).map((thinking) => ({ type: "thinking_delta", thinking }));
-  const signed = { type: "signature_delta", signature: "c2lnbmVk" };
+  const signed = { type: "signature_delta", signature: signatureOf(reasoning) };
   return { start: { type: "thinking", thinking: "", signature: "" }, deltas: [...deltas, signed] };
+}
+
+function hiddenBlock(hidden: string): object {
+  return { type: "redacted_thinking", data: sealHidden(hidden) };
 }
 
 function callBlock(call: ScriptedCall, index: number, dialect: Dialect): BlockScript {

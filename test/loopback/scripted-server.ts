@@ -18,6 +18,8 @@ export type ScriptedReply =
       readonly status: number;
       readonly headers?: Record<string, string>;
       readonly body?: string;
+      /** As in `Fate`. */
+      readonly after?: Promise<unknown>;
     }
   /** Bytes that need not be HTTP; then the connection ends. */
   | { readonly kind: "bytes"; readonly bytes: string }
@@ -173,9 +175,12 @@ function perform(spelling: Spelling, reply: ScriptedReply, response: ServerRespo
       if (reply.after === undefined) send(spelling, reply, response, isStreamed);
       else reply.after.then(() => send(spelling, reply, response, isStreamed));
       return;
-    case "http":
-      response.writeHead(reply.status, reply.headers).end(reply.body ?? "");
+    case "http": {
+      const respond = () => response.writeHead(reply.status, reply.headers).end(reply.body ?? "");
+      if (reply.after === undefined) respond();
+      else reply.after.then(respond);
       return;
+    }
     case "bytes":
       response.socket?.end(reply.bytes);
       return;
@@ -188,14 +193,17 @@ function perform(spelling: Spelling, reply: ScriptedReply, response: ServerRespo
   }
 }
 
-function send(spelling: Spelling, reply: ChatScript & Fate, response: ServerResponse, isStreamed: boolean): void {
-  const { cut } = reply;
+function send(spelling: Spelling, reply: ChatScript & Fate, response: ServerResponse, isAskedFor: boolean): void {
+  const { cut, dialect: { writeBytes, alwaysStreams = false } = {} } = reply;
+  const isStreamed = isAskedFor || alwaysStreams;
   const parts = isStreamed ? spelling.encodeEvents(reply) : [spelling.encodeDocument(reply)];
   const head: Record<string, string | number> = { "content-type": typeOf(isStreamed) };
   if (cut === undefined && parts.length === 1) head["content-length"] = Buffer.byteLength(parts[0] ?? "");
   response.writeHead(200, head);
   if (cut === undefined) {
-    response.end(parts.join(""));
+    // Each is a chunk of its own on the wire, and heard as one.
+    if (writeBytes !== undefined) for (const piece of piecesOf(parts, writeBytes)) response.write(piece);
+    response.end(writeBytes === undefined ? parts.join("") : undefined);
     return;
   }
   const body = Buffer.from(parts.slice(0, cut.events ?? parts.length).join("")).subarray(0, cut.bytes);
@@ -204,6 +212,12 @@ function send(spelling: Spelling, reply: ChatScript & Fate, response: ServerResp
     const socket = response.socket;
     (cut.after ?? Promise.resolve()).then(() => (cut.by === "reset" ? socket?.resetAndDestroy() : socket?.destroy()));
   });
+}
+
+function piecesOf(parts: readonly string[], bytes: number | "event"): readonly (string | Buffer)[] {
+  if (bytes === "event") return parts;
+  const body = Buffer.from(parts.join(""));
+  return Array.from({ length: Math.ceil(body.length / bytes) }, (_, at) => body.subarray(at * bytes, (at + 1) * bytes));
 }
 
 function typeOf(isStreamed: boolean): string {

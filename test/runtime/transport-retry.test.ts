@@ -7,15 +7,16 @@ import { configureModel } from "../../src/adapters/models/configure-model.ts";
 import type { ContractOverrides } from "../../src/assistant/assistant.ts";
 import { systemClock } from "../../src/boot/system-clock.ts";
 import type { EntryOf } from "../../src/kernel/journal/entry.ts";
-import { MAXIMUM_TRANSPORT_RETRIES } from "../../src/kernel/machine/commit.ts";
+import { TRANSPORT_RETRY_DELAYS_MS } from "../../src/kernel/machine/commit.ts";
 import type { Clock } from "../../src/runtime/ports/clock.ts";
+import { startAnthropicServer } from "../loopback/anthropic-server.ts";
 import { answer, html, json, type Reply, startOpenAiServer } from "../loopback/openai-server.ts";
 import { verifies } from "../requirements.ts";
 import { openTrial, storeOfFile } from "./trial/open-trial.ts";
 import { outsideWorld } from "./trial/outside-world.ts";
 
 const store = storeOfFile();
-const ATTEMPTS = MAXIMUM_TRANSPORT_RETRIES + 1;
+const ATTEMPTS = TRANSPORT_RETRY_DELAYS_MS.length + 1;
 const LONGEST_WISH_MS = 60_000;
 const UNAVAILABLE = ["FAILED_PROTOCOL_MALFORMED", "provider.unavailable"];
 
@@ -30,16 +31,21 @@ function hurriedClock(): { readonly clock: Clock; readonly waits: readonly numbe
   return { clock: { ...systemClock, wake }, waits };
 }
 
+const WIRES = { openai_compatible: startOpenAiServer, anthropic: startAnthropicServer } as const;
+type Kind = keyof typeof WIRES;
+const EVENTS_TO_TEXT = { openai_compatible: 2, anthropic: 4 } as const;
+const KINDS: readonly Kind[] = ["openai_compatible", "anthropic"];
+
 /** One run against a server that gives these replies, the last of them for ever. */
-async function runAgainst(replies: readonly Reply[], contract: ContractOverrides = {}) {
+async function runAgainst(kind: Kind, replies: readonly Reply[], contract: ContractOverrides = {}) {
   const { clock, waits } = hurriedClock();
-  const server = await startOpenAiServer((_, index) => replies[Math.min(index, replies.length - 1)] as Reply);
+  const server = await WIRES[kind]((_, index) => replies[Math.min(index, replies.length - 1)] as Reply);
   const other = await startOpenAiServer(() => answer({ text: "nobody asked me" }));
   onTestFinished(async () => {
     await Promise.all([server.close(), other.close()]);
   });
   const model = configureModel({
-    ...{ ref: "loop:scripted", kind: "openai_compatible", baseUrl: server.baseUrl, model: "scripted" },
+    ...{ ref: "loop:scripted", kind, baseUrl: server.baseUrl, model: "scripted" },
     ...{ profile: "native-tools", contextWindow: 32_768, maxOutputTokens: 1024, price: null, isFree: true },
     ...{ apiKey: null, clock: systemClock },
   });
@@ -64,9 +70,9 @@ const slowDown = (retryAfter: string): Reply =>
   json(429, { error: { message: "slow down" } }, { "retry-after": retryAfter });
 const hi = answer({ text: "hi" });
 
-describe("a fault before the first byte", () => {
+describe.each(KINDS)("a fault of %s before the first byte", (kind) => {
   test("of a provider that is too busy waits as long as it asks for, within bounds", async () => {
-    const run = await runAgainst([slowDown("2"), slowDown("86400"), hi]);
+    const run = await runAgainst(kind, [slowDown("2"), slowDown("86400"), hi]);
     expect(run.ending).toEqual(["COMPLETED_CHAT_ONLY", null]);
     expect(run.told).toEqual([
       ["provider.rate-limited", true, 2_000],
@@ -79,35 +85,37 @@ describe("a fault before the first byte", () => {
 
   for (const [name, reply, code] of [
     ["500", json(500, { error: {} }), "provider.http-500"],
+    ["529", json(529, { type: "error", error: { type: "overloaded_error" } }), "provider.http-529"],
     ["an HTML 502", html(502), "provider.http-502"],
     ["a reset", { kind: "reset" }, "provider.unreachable"],
     ["429 for ever", slowDown("0"), "provider.rate-limited"],
   ] as const satisfies readonly (readonly [string, Reply, string])[]) {
     verifies("P-0", `(${name}) is tried again so often and no more, on the record, and nowhere else`, async () => {
-      const once = await runAgainst([reply, hi]);
+      const once = await runAgainst(kind, [reply, hi]);
       expect([once.ending, once.requests]).toEqual([["COMPLETED_CHAT_ONLY", null], 2]);
-      const always = await runAgainst([reply]);
+      const always = await runAgainst(kind, [reply]);
       expect([always.ending, always.requests]).toEqual([UNAVAILABLE, ATTEMPTS]);
+      expect([once.waited, always.waited]).toEqual([[TRANSPORT_RETRY_DELAYS_MS[0]], TRANSPORT_RETRY_DELAYS_MS]);
       expect(always.told).toEqual(Array.from({ length: ATTEMPTS }, () => [code, true, 0]));
       expect([once.others, always.others]).toEqual([0, 0]);
     });
   }
 
   test("that will not pass by itself is not tried again", async () => {
-    const run = await runAgainst([json(401, { error: {} }), hi]);
+    const run = await runAgainst(kind, [json(401, { error: {} }), hi]);
     expect([run.ending, run.requests, run.told]).toEqual([UNAVAILABLE, 1, [["provider.http-401", false, 0]]]);
   });
 });
 
-describe("a fault after the first byte", () => {
+describe.each(KINDS)("a fault of %s after the first byte", (kind) => {
   for (const by of ["reset", "end"] as const) {
     test(`(a stream that breaks off by ${by}) is no fault of the way there: it is not sent again`, async () => {
-      const broken = answer({ text: "hello there", cut: { events: 2, by } });
-      const strict = await runAgainst([broken, hi], { maxFormatRetries: 0 });
+      const broken = answer({ text: "hello there", cut: { events: EVENTS_TO_TEXT[kind], by } });
+      const strict = await runAgainst(kind, [broken, hi], { maxFormatRetries: 0 });
       expect([strict.ending, strict.requests]).toEqual([["FAILED_PROTOCOL_MALFORMED", "protocol.malformed"], 1]);
       expect(strict.told).toEqual(["rejected"]);
       // What is asked then is to repair what was written, as with any answer that is no answer, and counted so.
-      const lenient = await runAgainst([broken], { maxFormatRetries: 1 });
+      const lenient = await runAgainst(kind, [broken], { maxFormatRetries: 1 });
       expect([lenient.requests, lenient.told]).toEqual([2, ["rejected", "rejected"]]);
       expect(lenient.others).toBe(0);
     });

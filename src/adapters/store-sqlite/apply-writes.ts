@@ -22,7 +22,7 @@ import { ledgerHead } from "./point-reads.ts";
 import { RunHeads } from "./run-heads.ts";
 import { appendEntries, claimRun, insertRun, insertSession, requestCancel, sealRun, setStatus } from "./run-writes.ts";
 import { takeSendSlot } from "./send-slot-writes.ts";
-import { releaseSpend, reserveSpend, settleSpend } from "./spend-writes.ts";
+import { countSpend, releaseSpend, reserveSpend, settleSpend } from "./spend-writes.ts";
 import type { WriteOf } from "./write-of.ts";
 
 type Spend = CommitResult["spend"];
@@ -83,6 +83,7 @@ export class WriteApplier {
     else if (write.type === "take-send-slot") takeSendSlot(prepare, write);
     else if (write.type === "insert-outbox") this.#insertOutbox(write);
     else if (write.type === "settle-outbox") this.#settleOutbox(write);
+    else if (write.type === "count-spend") countSpend(prepare, write);
     else unreachable(write, "write");
   }
 

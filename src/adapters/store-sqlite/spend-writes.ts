@@ -63,6 +63,14 @@ export function releaseSpend(prepare: Prepare, heads: RunHeads, { runId, epoch }
   }
 }
 
+export function countSpend(prepare: Prepare, { amount, scopes }: WriteOf<"count-spend">): void {
+  add(
+    prepare,
+    scopes.map(({ period, scope }): Purse => [period, scope]),
+    amount,
+  );
+}
+
 /** Puts the true amount in a reservation's place, in every purse it was counted against. */
 function replace(prepare: Prepare, reserved: Readonly<Record<string, unknown>>, amount: SpendAmount): void {
   add(prepare, JSON.parse(String(reserved["scopes"])) as readonly Purse[], {

@@ -2,7 +2,8 @@
  * Runs the corpus against one model, case after case, as ordinary runs of an assistant.
  *
  * R1. A case is judged by what is durable: the run's journal and its record.
- * R2. A case fails alone; only a run that cannot even be submitted (no such model, no key) ends the whole.
+ * R2. A case fails alone; only a run that cannot even be submitted (no such model, no key), or that the operator's limits of
+ *     money or tokens stopped, ends the whole: neither says anything of the model.
  * R3. Once the signal has aborted no further case is begun, and the one at work is cancelled.
  */
 import { eventsOf } from "../../kernel/journal/entry.ts";
@@ -13,6 +14,9 @@ import { contractOf, readWholeJournal } from "../../runtime/run-journal.ts";
 import type { Assistant, Refusal } from "../assistant.ts";
 import type { ConformanceCase, Transcript } from "./conformance-case.ts";
 import { answersIn, brokenInvariant } from "./transcript-checks.ts";
+
+/** Whose runs they are. */
+export const CORPUS_AGENT = "main";
 
 export interface CaseResult {
   readonly id: string;
@@ -39,17 +43,21 @@ export interface CorpusDesk {
   readonly signal: AbortSignal;
 }
 
-/** The refusal ends it. */
+/** Why no further case is run. */
+export type CorpusStop = Refusal | { readonly ok: false; readonly code: "budget.exhausted"; readonly message: string };
+
 export async function* runCorpus(
   desk: CorpusDesk,
   corpus: readonly ConformanceCase[],
-): AsyncGenerator<JudgedCase, Refusal | null> {
+): AsyncGenerator<JudgedCase, CorpusStop | null> {
   let slowestMs = 0;
   for (const next of corpus) {
     if (desk.signal.aborted) return null;
     desk.onCase(next);
     const ran = await runCase(desk, next, slowestMs);
     if (!ran.ok) return ran;
+    if (wasUnpaid(ran.transcript))
+      return { ok: false, code: "budget.exhausted", message: `no budget left for ${next.id}` };
     slowestMs = answersIn(ran.transcript.entries).reduce(
       (most, { stream }) => Math.max(most, stream.lastMs),
       slowestMs,
@@ -59,12 +67,20 @@ export async function* runCorpus(
   return null;
 }
 
+/** A purse refused an inference, or the run's own limit in dollars did: no case has one. */
+function wasUnpaid({ entries, record }: Transcript): boolean {
+  const refused = entries
+    .flatMap(eventsOf)
+    .some((event) => event.type === "model.failed" && /^budget\./.test(event.code));
+  return refused || record.reason === "budget.spend";
+}
+
 type RanCase = { readonly ok: true; readonly transcript: Transcript } | Refusal;
 
 async function runCase(desk: CorpusDesk, { message, contract }: ConformanceCase, slowestMs: number): Promise<RanCase> {
   const { assistant, model } = desk;
   const submitted = await assistant.submit({
-    ...{ agentId: "main", message, sessionId: null, model, thinkingMode: null, contract: contract(slowestMs) },
+    ...{ agentId: CORPUS_AGENT, message, sessionId: null, model, thinkingMode: null, contract: contract(slowestMs) },
     ...{ approvedTools: [], source: "conformance", principal: "operator", idempotencyKey: null },
   });
   if (!submitted.ok) return submitted;

@@ -4,7 +4,8 @@
  * F1. The runs are real, with a home, a store and tools of their own, which are gone afterwards: nothing of the user's
  *     workspace is offered to the model, and nothing of theirs is in the prompts.
  * F2. Only the whole corpus is saved: what was interrupted is shown and forgotten.
- * F3. Limits of money hold for it as for any day's work, but on an account of its own: what it cost is said at the end.
+ * F3. Limits of money hold for it as for any day's work of the default agent, and it counts as such. What they do not cover is
+ *     not run, and says nothing of the model: then nothing is saved.
  */
 import { mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -14,17 +15,18 @@ import { type BaselineMetrics, baselineMetrics } from "../../assistant/conforman
 import type { ConformanceCase } from "../../assistant/conformance/conformance-case.ts";
 import { CORPUS } from "../../assistant/conformance/corpus.ts";
 import { loosenModel } from "../../assistant/conformance/loosen-model.ts";
-import { type JudgedCase, runCorpus } from "../../assistant/conformance/run-corpus.ts";
+import { CORPUS_AGENT, type CorpusStop, type JudgedCase, runCorpus } from "../../assistant/conformance/run-corpus.ts";
 import { runSummary } from "../../kernel/journal/views/run-summary.ts";
 import { timestampOf } from "../../runtime/ports/clock.ts";
 import { nobodyToAsk } from "../approvers.ts";
 import { BootError, EXIT } from "../boot-error.ts";
 import type { Action, CommandContext } from "../command.ts";
-import type { Config } from "../config/config.ts";
+import type { Budgets, Config } from "../config/config.ts";
 import { DEFAULT_CONFIG } from "../config/default-config.ts";
 import { resolveConfiguredModelRef } from "../config/resolve-configured-model-ref.ts";
 import { MICROUSD_PER_USD } from "../configured-purses.ts";
 import { type ConformanceReport, openConformanceDirectory, saveReport } from "../conformance-report.ts";
+import { type DayPurse, openDayPurse } from "../day-purse.ts";
 import { findHome, openHome } from "../home.ts";
 import { openSurety, type Surety } from "../open-surety.ts";
 import { defectReporter } from "../report-defect.ts";
@@ -46,12 +48,12 @@ async function performConformance(context: CommandContext): Promise<number> {
   const verdict = resolveConfiguredModelRef(settings.config, context.options.text("model") ?? null);
   if (!verdict.ok) throw new BootError(verdict.code, verdict.message, "See surety models ls.");
   const { ref } = verdict.resolved;
-  const { judged, isWhole } = await judgeModel(context, settings, ref);
+  const { judged, isWhole, isCounted } = await judgeModel(context, settings, ref);
   const passed = judged.filter(({ result }) => result.passed).length;
   const cases = judged.map(({ result }) => result);
   const report: ConformanceReport = { model: ref, cases, passed, failed: cases.length - passed };
   const metrics = baselineMetrics(judged.filter(isTelling).map(({ transcript }) => transcript));
-  show(context, report, metrics, costOf(judged));
+  show(context, report, metrics, costOf(judged), isCounted);
   if (!isWhole) return EXIT.interrupted;
   await saveReport(context.home, report, { at: timestampOf(systemClock.nowMs()), metrics }, systemRandomness);
   return report.failed === 0 ? EXIT.success : EXIT.failure;
@@ -79,21 +81,37 @@ interface Judgement {
   readonly judged: readonly JudgedCase[];
   /** False when it was interrupted. */
   readonly isWhole: boolean;
+  /** False when another process has the home, and no limit of its day has to be held. */
+  readonly isCounted: boolean;
 }
 
 async function judgeModel(context: CommandContext, settings: Settings, ref: string): Promise<Judgement> {
+  const purse = await openDayPurse(context.home, settings.config.budgets, CORPUS_AGENT);
+  try {
+    return await judgeWith(purse, context, settings, ref);
+  } finally {
+    await purse?.close();
+  }
+}
+
+async function judgeWith(
+  purse: DayPurse | null,
+  context: CommandContext,
+  settings: Settings,
+  ref: string,
+): Promise<Judgement> {
   const interruption = new AbortController();
   const stopListening = onInterrupt(() => Promise.resolve(interruption.abort()));
   const directory = await mkdtemp(join(await openConformanceDirectory(context.home), ".run-"));
   try {
     let current: ConformanceCase | null = null;
-    const surety = await openApart(context, settings, directory, () => current);
+    const surety = await openApart(context, settings, { directory, purse, current: () => current });
     try {
       const onCase = (next: ConformanceCase): void => {
         current = next;
       };
       const judged = await judgeAll(context, surety, { model: ref, onCase, signal: interruption.signal });
-      return { judged, isWhole: !interruption.signal.aborted };
+      return { judged, isWhole: !interruption.signal.aborted, isCounted: purse !== null };
     } finally {
       await surety.close(STOP_GRACE_MS);
     }
@@ -105,25 +123,32 @@ async function judgeModel(context: CommandContext, settings: Settings, ref: stri
 
 const STOP_GRACE_MS = 5_000;
 
+interface Apart {
+  readonly directory: string;
+  readonly purse: DayPurse | null;
+  readonly current: () => ConformanceCase | null;
+}
+
 async function openApart(
   { streams }: CommandContext,
   { config, readVariable }: Settings,
-  directory: string,
-  current: () => ConformanceCase | null,
+  { directory, purse, current }: Apart,
 ): Promise<Surety> {
   const home = findHome(directory, () => undefined);
   await openHome(home);
+  const settings = settingsApart(config, purse?.left ?? config.budgets);
   return await openSurety({
-    ...{ home, config: settingsApart(config), readVariable, token: null, approver: nobodyToAsk },
+    ...{ home, config: settings, readVariable, token: null, approver: nobodyToAsk },
     ...{ clock: systemClock, random: systemRandomness, onDefect: defectReporter(streams) },
     moreTools: conformanceTools(),
     overModel: (model) => loosenModel(model, current),
+    ...(purse === null ? {} : { overStore: purse.countingIn }),
   });
 }
 
 /** The user's models and limits; not their agents, and not their tools. */
-function settingsApart(config: Config): Config {
-  return { ...config, agents: DEFAULT_CONFIG.agents, tools: DEFAULT_CONFIG.tools };
+function settingsApart(config: Config, budgets: Budgets): Config {
+  return { ...config, budgets, agents: DEFAULT_CONFIG.agents, tools: DEFAULT_CONFIG.tools };
 }
 
 async function judgeAll(
@@ -141,11 +166,21 @@ async function judgeAll(
       const verdict = problem === null ? `passed, ${result.outcome}` : `failed: ${problem}`;
       output.remark(`${judged.length}/${CORPUS.length} ${result.id} ${result.name}: ${verdict}`);
     } else if (next.value === null) return judged;
-    else throw new BootError(next.value.code, next.value.message, "See surety models check.");
+    else throw stopped(next.value);
   }
 }
 
-function show({ output }: CommandContext, report: ConformanceReport, metrics: BaselineMetrics, cost: Cost): void {
+function stopped({ code, message }: CorpusStop): BootError {
+  return new BootError(code, message, code === "budget.exhausted" ? "See surety budget." : "See surety models check.");
+}
+
+function show(
+  { output }: CommandContext,
+  report: ConformanceReport,
+  metrics: BaselineMetrics,
+  cost: Cost,
+  isCounted: boolean,
+): void {
   output.result(report, () => {
     const { model, cases, passed, failed } = report;
     output.table(
@@ -161,7 +196,8 @@ function show({ output }: CommandContext, report: ConformanceReport, metrics: Ba
       `inferences mean ${inferences.mean.toFixed(1)}, p95 ${inferences.p95}; duration mean ${formatDuration(durationMs.mean)}, p95 ${formatDuration(durationMs.p95)}; out of steps ${metrics.maxStepExits} of ${metrics.runs}`,
     );
     const usd = (cost.microusd / MICROUSD_PER_USD).toFixed(6);
-    output.line(`spent ${usd} USD, ${cost.tokens} tokens; not counted against the limits of this home's day`);
+    const counted = isCounted ? "" : "; not counted in this home, which another surety process works on";
+    output.line(`spent ${usd} USD, ${cost.tokens} tokens${counted}`);
   });
 }
 

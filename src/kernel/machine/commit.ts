@@ -20,8 +20,11 @@ import { type Moved, type MoveTo, moveTo, record, type Turn, type TurnEnding, up
 
 type Next = MoveTo<"INFER"> | MoveTo<"TERMINATE">;
 
-/** Transport faults that are tried again before the provider counts as unavailable. */
-export const MAXIMUM_TRANSPORT_RETRIES = 2;
+/**
+ * How long a provider that failed before it said anything is left alone, when it does not say so itself. After as many
+ * retries it counts as unavailable.
+ */
+export const TRANSPORT_RETRY_DELAYS_MS: readonly number[] = [250, 1_000];
 
 export function enterCommit(turn: Turn, { ending }: MoveTo<"COMMIT">): Moved {
   const counted = settleCounters(turn, ending);
@@ -56,10 +59,7 @@ function judge(state: RunState, ending: TurnEnding): Next {
       if (state.budget.formatRetries > state.contract.maxFormatRetries) return failure(state, "protocol.malformed");
       return goOn(state, "repair");
     case "unreachable":
-      if (!ending.retryable || state.transportFailures > MAXIMUM_TRANSPORT_RETRIES) {
-        return failure(state, "provider.unavailable");
-      }
-      return tryAgain(state, ending.mode, ending.retryAfterMs);
+      return ending.retryable ? tryAgain(state, ending) : failure(state, "provider.unavailable");
     case "acted":
       return goOn(state, state.recovery.active ? "recovery" : "normal");
   }
@@ -80,12 +80,14 @@ function goOn(state: RunState, mode: InferMode): Next {
 }
 
 /** The same inference once more: its prompt is as it was, so it is not compacted now. */
-function tryAgain(state: RunState, mode: InferMode, delayMs: number): Next {
+function tryAgain(state: RunState, { mode, retryAfterMs }: Extract<TurnEnding, { kind: "unreachable" }>): Next {
+  const patienceMs = TRANSPORT_RETRY_DELAYS_MS[state.transportFailures - 1];
+  if (patienceMs === undefined) return failure(state, "provider.unavailable");
   const reason = whyStop(state);
   if (reason !== null) return failure(state, reason);
   const allowance = inferenceAllowance(state);
   if (!allowance.ok) return failure(state, allowance.reason);
-  return { to: "INFER", mode, maxOutputTokens: allowance.maxOutputTokens, delayMs };
+  return { to: "INFER", mode, maxOutputTokens: allowance.maxOutputTokens, delayMs: retryAfterMs || patienceMs };
 }
 
 function whyStop(state: RunState): FailureReason | null {

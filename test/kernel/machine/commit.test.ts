@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { ContractTerms } from "../../../src/kernel/contract/contract.ts";
 import type { RunEvent } from "../../../src/kernel/journal/event.ts";
-import { MAXIMUM_TRANSPORT_RETRIES } from "../../../src/kernel/machine/commit.ts";
+import { TRANSPORT_RETRY_DELAYS_MS } from "../../../src/kernel/machine/commit.ts";
 import { verifies } from "../../requirements.ts";
 import {
   answered,
@@ -199,8 +199,8 @@ describe("a contract that was tampered with", () => {
   });
 });
 
-test("transport faults are tried again twice", () => {
-  expect(MAXIMUM_TRANSPORT_RETRIES).toBe(2);
+test("transport faults are tried again twice, each time later", () => {
+  expect(TRANSPORT_RETRY_DELAYS_MS).toEqual([250, 1_000]);
 });
 
 test("events that came between two entries are quoted by the next one", () => {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { ContractTerms } from "../../../src/kernel/contract/contract.ts";
 import type { RunEvent } from "../../../src/kernel/journal/event.ts";
+import { TRANSPORT_RETRY_DELAYS_MS } from "../../../src/kernel/machine/commit.ts";
 import { hashBytes, hashCanonical } from "../../../src/kernel/vocabulary/hash.ts";
 import { verifies } from "../../requirements.ts";
 import {
@@ -35,6 +36,7 @@ import {
 const READ = { id: "c1", tool: "fs.read_text", args: "a" };
 /** Mode and attempt of every request to the model. */
 const asked = (run: Played): readonly string[] => commandsOf(run, "call-model").map((c) => `${c.attempt} ${c.mode}`);
+const delaysOf = (run: Played): readonly number[] => commandsOf(run, "call-model").map(({ delayMs }) => delayMs);
 const spentIn = (run: Played) => lastEntry(run, "COMMIT").decided.budget;
 
 describe("an answer", () => {
@@ -148,12 +150,22 @@ describe("the retry ladder", () => {
 });
 
 describe("a provider that fails", () => {
-  test("is asked again twice, after the delay it wished for; the third failure is final", () => {
-    const failures = [modelFailed(1, { retryAfterMs: 700 }), modelFailed(2), modelFailed(3)];
-    const run = play(contractOf(), [...begin(), ...failures]);
+  test("is asked again twice, later each time; the third failure is final", () => {
+    const run = play(contractOf(), [...begin(), modelFailed(1), modelFailed(2), modelFailed(3)]);
     expect(outcomeOf(run)).toBe("FAILED_PROTOCOL_MALFORMED provider.unavailable");
     expect(asked(run)).toEqual(["1 normal", "2 normal", "3 normal"]);
-    expect(commandsOf(run, "call-model").map(({ delayMs }) => delayMs)).toEqual([0, 700, 0]);
+    expect(delaysOf(run)).toEqual([0, ...TRANSPORT_RETRY_DELAYS_MS]);
+  });
+
+  test("is asked again when it wished, where it said so, whether that is sooner or later", () => {
+    const failures = [modelFailed(1, { retryAfterMs: 90 }), modelFailed(2, { retryAfterMs: 7_000 })];
+    expect(delaysOf(play(contractOf(), [...begin(), ...failures]))).toEqual([0, 90, 7_000]);
+  });
+
+  test("and then answers has the same patience again", () => {
+    const answers = [modelFailed(1), modelFailed(2), ...toolTurn(3, READ), modelFailed(4), answered(5, { text: "ok" })];
+    const run = play(contractOf(), [...begin(), ...answers]);
+    expect(delaysOf(run)).toEqual([0, ...TRANSPORT_RETRY_DELAYS_MS, 0, TRANSPORT_RETRY_DELAYS_MS[0]]);
   });
 
   test("costs no inference, though its tokens and money are charged", () => {

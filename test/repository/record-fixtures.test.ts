@@ -1,0 +1,122 @@
+/** The script that records fixtures, against servers that say what they should. */
+import { execFile } from "node:child_process";
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { expect, onTestFinished, test } from "vitest";
+import { AnswerReader } from "../../src/adapters/models/answer-reader.ts";
+import { MESSAGE_ANSWER } from "../../src/adapters/models/anthropic-messages/message-answer.ts";
+import { CHAT_ANSWER } from "../../src/adapters/models/openai-chat/chat-answer.ts";
+import { systemClock } from "../../src/boot/system-clock.ts";
+import { startAnthropicServer } from "../loopback/anthropic-server.ts";
+import { type ChatScript, encodeEvents as chatEvents } from "../loopback/chat-wire.ts";
+import { encodeEvents as messageEvents } from "../loopback/messages-wire.ts";
+import { answer, json, type Reply, startOpenAiServer } from "../loopback/openai-server.ts";
+
+const SCRIPT = join(import.meta.dirname, "../../scripts/record-fixtures.ts");
+const KEY = "sk-Kq7ZpX2mVb9RtYw4NcHs6LdJf8Ga3Eu1";
+const NAMES = [
+  ...["after-result-stream", "cut-stream", "parallel-calls-stream", "text-document", "text-stream"],
+  ...["tool-call-document", "tool-call-stream"],
+];
+
+const SAID: ChatScript = {
+  text: "Hello, dear — Zoë ✓",
+  dialect: { newline: "\r\n", hasComments: true },
+};
+const CALLED: ChatScript = {
+  reasoning: "Hm.",
+  calls: ["a", "b"].map((name) => ({ ...callOf(`${name}.txt`), id: `call_${name}Zw34Xy12` })),
+};
+
+function callOf(path: string) {
+  return { name: "fs.read_text", arguments: { path } };
+}
+
+/** It is offered a tool and has used none. */
+function replyTo(text: string): Reply {
+  return answer(/"tools":/.test(text) && !/"tool_call_id"|"tool_use_id"/.test(text) ? CALLED : SAID);
+}
+
+async function record(provider: string, key: string | null, ...words: readonly string[]) {
+  const out = await mkdtemp(join(tmpdir(), "surety-fixtures-"));
+  onTestFinished(() => rm(out, { recursive: true, force: true }));
+  const env = {
+    PATH: process.env["PATH"] ?? "",
+    ...(key === null ? {} : { [`${provider.toUpperCase()}_API_KEY`]: key }),
+  };
+  const args = [SCRIPT, "--provider", provider, "--out", out, ...words];
+  const { code, stdout, stderr } = await promisify(execFile)(process.execPath, args, { env }).then(
+    (output) => ({ code: 0, ...output }),
+    (failure: { readonly code: number; readonly stdout: string; readonly stderr: string }) => failure,
+  );
+  const files = await readdir(out, { recursive: true, withFileTypes: true });
+  const paths = files.filter((file) => file.isFile()).map((file) => join(file.parentPath, file.name));
+  const texts = await Promise.all(paths.sort().map((path) => readFile(path, "utf8")));
+  return { code, stdout, stderr, names: paths.map((path) => path.slice(out.length + 1)), texts };
+}
+
+for (const [provider, protocol, start, encodeEvents] of [
+  ["moonshot", "openai-chat", startOpenAiServer, chatEvents],
+  ["anthropic", "anthropic-messages", startAnthropicServer, messageEvents],
+] as const) {
+  test(`answers of ${provider} are kept as they came, with their source and without ids or the key`, async () => {
+    const server = await start(({ text }) => replyTo(text));
+    onTestFinished(() => server.close());
+    const { code, stderr, names, texts } = await record(provider, KEY, "--base-url", server.baseUrl, "--model", "m-1");
+    expect([code, stderr]).toEqual([0, ""]);
+    expect(names).toEqual(NAMES.map((name) => join(protocol, `recorded-${provider}-${name}.json`)));
+    expect(server.requests.every(({ text }) => JSON.parse(text).model === "m-1")).toBe(true);
+    const fixtures = texts.map((text) => JSON.parse(text));
+    for (const [at, fixture] of fixtures.entries()) {
+      expect(fixture).toMatchObject({ protocol, source: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/v1\/\w+/) });
+      expect(fixture.built).toMatch(/^recorded \d{4}-\d\d-\d\d from m-1; /);
+      expect(texts[at]).not.toMatch(/sk-|Zw34Xy12/);
+      expect(fixture.body.join("")).not.toMatch(/"signature":"(?!"|c2lnbmVk")/);
+      expect(readAgain(fixture)).toMatchObject(fixture.reply);
+    }
+    const [, , called, , said] = fixtures;
+    expect(said.body.join("\n")).toBe(encodeEvents(SAID).join(""));
+    expect(called.reply.raw.toolCalls.map(({ id }: { readonly id: string }) => id)).toEqual(["call_1", "call_2"]);
+    expect(said.reply.raw.content).toBe(SAID.text);
+  });
+}
+
+test("without a key one line says which, and nobody is asked", async () => {
+  const server = await startOpenAiServer(() => answer({ text: "hi" }));
+  onTestFinished(() => server.close());
+  const { code, stderr, names } = await record("openai", null, "--base-url", server.baseUrl);
+  expect({ code, stderr, names }).toEqual({ code: 2, stderr: "Missing OPENAI_API_KEY\n", names: [] });
+  expect(server.connections).toBe(0);
+});
+
+test.each<[string, Reply, string]>([
+  ["a refusal", json(401, { error: { message: KEY } }), "text-document: provider.http-401\n"],
+  [
+    "an answer that quotes the key",
+    answer({ text: `It is ${Buffer.from(KEY).toString("base64")}` }),
+    "text-document: the answer holds the key, and is not kept\n",
+  ],
+])("%s is not kept", async (_, reply, line) => {
+  const server = await startOpenAiServer(() => reply);
+  onTestFinished(() => server.close());
+  const { code, stderr, names } = await record("openai", KEY, "--base-url", server.baseUrl);
+  expect({ code, stderr, names }).toEqual({ code: 1, stderr: line, names: [] });
+});
+
+interface Recorded {
+  readonly protocol: string;
+  readonly contentType: string;
+  readonly body: readonly string[];
+}
+
+function readAgain({ protocol, contentType, body }: Recorded): unknown {
+  const reader =
+    protocol === "openai-chat"
+      ? new AnswerReader(CHAT_ANSWER, systemClock, null)
+      : new AnswerReader(MESSAGE_ANSWER, systemClock, null);
+  reader.onHead({ status: 200, header: (name) => (name === "content-type" ? contentType : null) });
+  reader.onBytes(Buffer.from(body.join("\n")));
+  return reader.replyAt("complete");
+}
