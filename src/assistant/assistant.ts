@@ -8,9 +8,11 @@
 import type { LifecycleEvent } from "../kernel/journal/views/lifecycle-events.ts";
 import type { RunRecord } from "../kernel/journal/views/run-record.ts";
 import type { ApprovalId, Hash, RunId, SessionId } from "../kernel/vocabulary/identifiers.ts";
+import type { ThinkingLevel } from "../kernel/vocabulary/thinking-level.ts";
 import type { CapabilityDecision, SessionCapabilities } from "../runtime/capabilities.ts";
+import type { ImageType } from "../runtime/image-facts.ts";
 import type { ApprovalCard } from "../runtime/ports/approver.ts";
-import type { Page, RunStatus } from "../runtime/ports/store.ts";
+import type { Page, RunStatus, SessionCapability } from "../runtime/ports/store.ts";
 import type { ToolOutput } from "../runtime/release-output.ts";
 
 /** Terms a caller may set for one run, within its agent's ceilings; M-4.1's names in camelCase. */
@@ -46,15 +48,27 @@ export interface ContractOverrides {
   readonly speculativeExec?: boolean;
 }
 
+/** Something that came with a message, whichever channel brought it. */
+export interface MediaItem {
+  readonly type: "image";
+  readonly mimeType: ImageType;
+  /** Base64. */
+  readonly data: string;
+}
+
 export interface RunRequest {
   readonly agentId: string;
   readonly message: string;
+  /** Absent: none. */
+  readonly media?: readonly MediaItem[];
   /** Null: a session of its own. */
   readonly sessionId: SessionId | null;
   /** `provider:model`; null: the agent's, or the default. */
   readonly model: string | null;
   /** Null: as configured. */
   readonly thinkingMode: "never" | "on_error" | "always" | null;
+  /** How much the model is to think; absent: as its agent or the model itself is configured. */
+  readonly thinkingLevel?: ThinkingLevel;
   readonly contract: ContractOverrides;
   /** Tools the operator approves for this run alone. */
   readonly approvedTools: readonly string[];
@@ -128,6 +142,12 @@ export interface Assistant {
   approvals(page: Page): Promise<readonly ApprovalCard[]>;
   decide(decision: Decision): Promise<{ readonly ok: true } | Refusal>;
   capabilities(sessionId: SessionId): Promise<CapabilitiesShown | Refusal>;
+  /** What all sessions ask for, the longest waiting first. */
+  pendingCapabilities(page: Page): Promise<readonly SessionCapability[]>;
   /** What the session has after it. */
   decideCapability(decision: CapabilityDecision): Promise<CapabilitiesShown | Refusal>;
+  /** What an untrusted context wrote: paths from the workspace down; `.` is the whole of it. */
+  marks(): Promise<readonly string[]>;
+  /** What is there counts as the user's own from then on. */
+  removeMark(path: string, principal: string): Promise<{ readonly ok: true } | Refusal>;
 }

@@ -16,6 +16,8 @@ import { matchesTool } from "../kernel/policy/tool-pattern.ts";
 import type { ToolPolicy } from "../kernel/policy/tool-policy.ts";
 import { jsonProblem } from "../kernel/vocabulary/json-problem.ts";
 import type { ChannelClass } from "../kernel/vocabulary/risk.ts";
+import type { ThinkingLevel } from "../kernel/vocabulary/thinking-level.ts";
+import { outputRoom } from "../runtime/output-room.ts";
 import type { ConfiguredModel } from "../runtime/ports/model-backend.ts";
 import type { RegisteredTool, Toolbox } from "../runtime/ports/toolbox.ts";
 import type { ContractOverrides } from "./assistant.ts";
@@ -49,6 +51,8 @@ export interface TermsRequest {
   readonly policy: ToolPolicy;
   readonly channelClass: ChannelClass;
   readonly overrides: ContractOverrides;
+  /** How much the model is asked to think; absent: as it sees fit. */
+  readonly thinkingLevel?: ThinkingLevel | null;
   readonly approvedTools: readonly string[];
   /** What the session has been granted; sealed, so that later grants are for later runs. */
   readonly capabilities: readonly string[];
@@ -60,7 +64,7 @@ export type DraftedTerms =
   | { readonly ok: false; readonly problem: string };
 
 export function contractTerms(request: TermsRequest): DraftedTerms {
-  const { overrides, ceilings, model } = request;
+  const { overrides, ceilings, model, thinkingLevel = null } = request;
   const exceeded = Object.entries(ceilings).find(([term, most]) => {
     const asked = overrides[term as keyof Ceilings];
     return asked !== undefined && most !== null && !(asked <= most);
@@ -76,7 +80,11 @@ export function contractTerms(request: TermsRequest): DraftedTerms {
     maxSpendMicrousd: ceilings.maxSpendMicrousd,
     maxInferences: Math.min(DEFAULT_TERMS.maxInferences, ceilings.maxInferences),
     maxTokensConsumed: Math.min(DEFAULT_TERMS.maxTokensConsumed, ceilings.maxTokensConsumed),
-    maxOutputTokens: Math.min(DEFAULT_TERMS.maxOutputTokens, ceilings.maxOutputTokens, model.maxOutputTokens),
+    maxOutputTokens: Math.min(
+      outputRoom(DEFAULT_TERMS.maxOutputTokens, thinkingLevel),
+      ceilings.maxOutputTokens,
+      model.maxOutputTokens,
+    ),
     stepTimeoutMs: Math.min(DEFAULT_TERMS.stepTimeoutMs, ceilings.stepTimeoutMs),
     totalTimeoutMs: Math.min(DEFAULT_TERMS.totalTimeoutMs, ceilings.totalTimeoutMs),
     contextBudget: {

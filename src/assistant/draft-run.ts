@@ -3,6 +3,7 @@
  *
  * D1. Nothing is guessed: an unknown agent, session or model is refused by name.
  * D2. The message is redacted before it becomes a body; secrets that were loaded never reach the store (P-5.4).
+ * D3. Images are for a model that sees them: any other is refused here, before anything is asked or written.
  */
 import { childTerms, type RemainingBudget } from "../kernel/contract/child-contract.ts";
 import type { ExecutionContract, Routing } from "../kernel/contract/contract.ts";
@@ -13,7 +14,8 @@ import type { Redactor } from "../kernel/redaction/redact.ts";
 import { asRunId, asSessionId, type SessionId } from "../kernel/vocabulary/identifiers.ts";
 import { CLEAN_LABELS, joinLabels, type Labels, USER_LABELS } from "../kernel/vocabulary/labels.ts";
 import type { JsonValue } from "../kernel/vocabulary/parse-json.ts";
-import type { Acceptance } from "../runtime/acceptance.ts";
+import type { ThinkingLevel } from "../kernel/vocabulary/thinking-level.ts";
+import { type Acceptance, readAcceptance } from "../runtime/acceptance.ts";
 import { grantedAt } from "../runtime/authority.ts";
 import { BodyShelf } from "../runtime/body-shelf.ts";
 import type { Delegate } from "../runtime/children.ts";
@@ -29,12 +31,18 @@ import type { Refusal, RunRequest } from "./assistant.ts";
 import { type Ceilings, contractTerms, priceProblem, underModel } from "./contract-terms.ts";
 import { idempotencyOf } from "./idempotency.ts";
 import type { PromptTexts, Said } from "./prompt-stack.ts";
+import { imageNote, type ReadImage, type ReadMedia, readMedia } from "./read-media.ts";
+import { thinkingLevelFor } from "./thinking-level-for.ts";
 
 /** As much as one HTTP request may carry. */
 const MAX_MESSAGE_BYTES = 1_048_576;
 /** Earlier turns of a session that a run is reminded of, and how many characters of them. */
 const REMEMBERED_RUNS = 20;
 const REMEMBERED_CHARS = 12_000;
+/** What an image weighs while its model is being chosen. */
+const IMAGE_TOKENS = 1_600;
+const NO_MEDIA: ReadMedia = { ok: true, images: [] };
+const SEES_NOTHING = "sees no images: take a model with supportsVision: true, or leave the images out";
 const DEFAULT_AGENT = "main";
 const AGENT_ALIAS = "agent_default";
 
@@ -48,6 +56,8 @@ export interface DraftingSettings {
   readonly policy: () => ToolPolicy;
   readonly ceilings: Ceilings;
   readonly thinkingMode: "never" | "on_error" | "always";
+  /** How much an agent's models are to think; null where its owner left it open. */
+  readonly agentThinking: (agentId: string) => ThinkingLevel | null;
   readonly isAgent: (agentId: string) => boolean;
   /** The model a request, an agent, the router or the configuration asks for; a sentence when it cannot be used. */
   readonly chooseModel: (asked: string | null, agentId: string, task: TaskContext) => ChosenModel;
@@ -64,6 +74,8 @@ export async function draftRun(settings: DraftingSettings, request: RunRequest):
   const agentId = request.agentId === AGENT_ALIAS ? DEFAULT_AGENT : request.agentId;
   const problem = messageProblem(request.message) ?? secretProblem(settings.redactor, request);
   if (problem !== null) return problem;
+  const media = request.media === undefined ? NO_MEDIA : readMedia(request.media, settings.redactor);
+  if (!media.ok) return media;
   if (agentId !== DEFAULT_AGENT && !settings.isAgent(agentId))
     return refuse("not_found", `there is no agent ${agentId}`);
   if (request.sessionId !== null && !(await settings.store.hasSession(request.sessionId))) {
@@ -72,6 +84,9 @@ export async function draftRun(settings: DraftingSettings, request: RunRequest):
   const history = request.sessionId === null ? NOTHING_SAID : await remember(settings, request.sessionId);
   const chosen = settings.chooseModel(request.model, agentId, taskFor(request, history));
   if (!chosen.ok) return refuse("invalid.request", chosen.message);
+  const unseen = media.images.length > 0 && chosen.model.vision === undefined;
+  if (unseen) return refuse("invalid.request", `${chosen.model.ref} ${SEES_NOTHING}`);
+  const thinkingLevel = thinkingLevelFor(chosen.model, [request.thinkingLevel, settings.agentThinking(agentId)]);
   const drafted = contractTerms({
     contractId: newId("contract", settings.random),
     model: chosen.model,
@@ -80,6 +95,7 @@ export async function draftRun(settings: DraftingSettings, request: RunRequest):
     policy: settings.policy(),
     channelClass: "cli_local",
     overrides: request.contract,
+    thinkingLevel,
     approvedTools: request.approvedTools,
     capabilities: request.sessionId === null ? [] : await grantedTo(settings, request.sessionId),
     ceilings: settings.ceilings,
@@ -89,11 +105,12 @@ export async function draftRun(settings: DraftingSettings, request: RunRequest):
   const shelf = new BodyShelf(settings.random, new Map());
   const message = settings.redactor.redactText(request.message).text;
   const messageRef = shelf.keep(message);
+  const images = media.images.map((image) => keepImage(image, shelf));
   const contract = sealContract(drafted.terms);
   const offered = settings.toolbox.tools.filter(({ name }) => contract.allowedTools?.includes(name));
   const { opening, prompt } = settings.texts.stack(
     agentId,
-    [...history.said, { role: "user", ref: messageRef, text: message }],
+    [...history.said, { role: "user", ref: messageRef, text: message, ...seenBy(chosen.model, images) }],
     offered,
     chosen.model.tokens.count,
   );
@@ -102,6 +119,7 @@ export async function draftRun(settings: DraftingSettings, request: RunRequest):
     event: {
       type: "run.accepted",
       messageRef,
+      ...(images.length === 0 ? {} : { media: images }),
       agentId,
       sessionId,
       principal: request.principal,
@@ -112,6 +130,7 @@ export async function draftRun(settings: DraftingSettings, request: RunRequest):
       profile: { ...chosen.model.profile, grammarProfiles: [...chosen.model.profile.grammarProfiles] },
       ...routingOf(contract),
     },
+    ...thought(thinkingLevel),
     opening,
   };
   return {
@@ -161,6 +180,7 @@ export function delegateWith(settings: DraftingSettings, now: () => string): Del
     if (!chosen.ok) return { problem: chosen.message };
     const unpriced = priceProblem(chosen.model, maxSpendMicrousd);
     if (unpriced !== null) return { problem: unpriced };
+    const wishes = [settings.agentThinking(agent), readAcceptance(parent.accepted).thinkingLevel];
     const terms = underModel(carved.terms, chosen.model, chosen.routing);
     const child = sealContract({ ...terms, strictMode: false, tokenGate: false });
     const shelf = new BodyShelf(settings.random, new Map());
@@ -196,6 +216,7 @@ export function delegateWith(settings: DraftingSettings, now: () => string): Del
           profile: { ...chosen.model.profile, grammarProfiles: [...chosen.model.profile.grammarProfiles] },
           ...routingOf(child),
         },
+        ...thought(thinkingLevelFor(chosen.model, wishes)),
         opening,
       },
       bodies: shelf.takeUnwritten(),
@@ -213,13 +234,31 @@ export function delegateWith(settings: DraftingSettings, now: () => string): Del
 }
 
 /** The main agent's work, or plain talk where it may not act. */
-function taskFor({ message, contract }: RunRequest, { said }: History): TaskContext {
-  const inputTokens = said.reduce((sum, { text }) => sum + estimateTokens(text), estimateTokens(message));
-  return taskOf(contract.toolPolicy === "forbidden" ? "chat" : "orchestration", inputTokens);
+function taskFor({ message, media = [], contract }: RunRequest, { said }: History): TaskContext {
+  const words = said.reduce((sum, { text }) => sum + estimateTokens(text), estimateTokens(message));
+  const inputTokens = words + media.length * IMAGE_TOKENS;
+  const task = taskOf(contract.toolPolicy === "forbidden" ? "chat" : "orchestration", inputTokens);
+  return media.length === 0 ? task : { ...task, needsVision: true };
+}
+
+type KeptImages = NonNullable<Acceptance["event"]["media"]>;
+
+function keepImage({ mimeType, bytes, width, height, data }: ReadImage, shelf: BodyShelf): KeptImages[number] {
+  return { type: "image", mimeType, bytes, width, height, ref: shelf.keep(data) };
+}
+
+function seenBy({ vision }: ConfiguredModel, images: KeptImages): Pick<Said, "images"> {
+  if (vision === undefined || images.length === 0) return {};
+  const tokens = images.reduce((sum, image) => sum + vision.imageTokens(image), 0);
+  return { images: { refs: images.map(({ ref }) => ref), tokens } };
 }
 
 function routingOf({ routing }: ExecutionContract): { readonly routing?: Routing } {
   return routing === undefined ? {} : { routing };
+}
+
+function thought(thinkingLevel: ThinkingLevel | null): Pick<Acceptance, "thinkingLevel"> {
+  return thinkingLevel === null ? {} : { thinkingLevel };
 }
 
 function halfOf({ inferences, tokens, spendMicrousd }: RemainingBudget): CarvedBudget {
@@ -242,25 +281,29 @@ interface History {
 
 const NOTHING_SAID: History = { said: [], labels: CLEAN_LABELS };
 
-/** What was said before in this session, the latest that fits. */
-async function remember({ store }: DraftingSettings, sessionId: SessionId): Promise<History> {
+/** What was said before in this session, the latest that fits; of images, that there were some. */
+export async function remember({ store }: Pick<DraftingSettings, "store">, sessionId: SessionId): Promise<History> {
   const runs = await store.sessionRuns(sessionId, REMEMBERED_RUNS);
   const turns = runs.flatMap(({ accepted, answerRef, ended }) => {
-    const { messageRef } = (JSON.parse(accepted) as Acceptance).event;
-    return answerRef === null || ended === null ? [] : [{ messageRef, answerRef, labels: ended.labels }];
+    const { messageRef, media } = (JSON.parse(accepted) as Acceptance).event;
+    const noted = media === undefined ? {} : { note: media.map(imageNote).join("\n") };
+    return answerRef === null || ended === null ? [] : [{ messageRef, answerRef, labels: ended.labels, noted }];
   });
   const refs = turns.flatMap(({ messageRef, answerRef }) => [messageRef, answerRef]);
   const bodies = await store.readBodies(sessionId, refs, null);
   const said: Said[] = [];
   let joined = CLEAN_LABELS;
   let chars = 0;
-  for (const { messageRef, answerRef, labels } of turns.toReversed()) {
+  for (const { messageRef, answerRef, labels, noted } of turns.toReversed()) {
     const asked = bodies.get(messageRef)?.text;
     const answered = bodies.get(answerRef)?.text;
     if (asked === undefined || answered === undefined) continue;
     chars += asked.length + answered.length;
     if (chars > REMEMBERED_CHARS) break;
-    said.unshift({ role: "user", ref: messageRef, text: asked }, { role: "assistant", ref: answerRef, text: answered });
+    said.unshift(
+      { role: "user", ref: messageRef, text: asked, ...noted },
+      { role: "assistant", ref: answerRef, text: answered },
+    );
     joined = joinLabels(joined, labels);
   }
   return { said, labels: joined };

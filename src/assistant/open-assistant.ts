@@ -3,7 +3,11 @@
  *
  * O1. A repeated idempotency key finds the run it made; it never makes another, and with another request it is refused.
  * O2. What is shown of a run is read from what is durable.
+ * O3. An operator's act stands in the ledger before it takes effect.
  */
+import { hashCanonical } from "../kernel/vocabulary/hash.ts";
+import { timestampOf } from "../runtime/ports/clock.ts";
+import type { Marks } from "../runtime/ports/marks.ts";
 import type { Idempotency } from "../runtime/ports/store.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { Assistant, RunRequest, Submission } from "./assistant.ts";
@@ -15,10 +19,11 @@ import { watchRun } from "./watch-run.ts";
 export interface AssistantParts extends RunViewParts {
   readonly runtime: Runtime;
   readonly drafting: DraftingSettings;
+  readonly marks: Marks;
 }
 
 export function openAssistant(parts: AssistantParts): Assistant {
-  const { store, runtime, drafting } = parts;
+  const { store, runtime, drafting, marks } = parts;
 
   const views = createRunViews(parts);
 
@@ -44,6 +49,15 @@ export function openAssistant(parts: AssistantParts): Assistant {
     // Two requests with one key at the same time: the other one was first.
     const twin = idempotency === null ? null : await findRepeated(idempotency);
     return twin ?? { ok: false, code, message };
+  };
+
+  const removeMark: Assistant["removeMark"] = async (path, actor) => {
+    if (!(await marks.list()).includes(path)) return { ok: false, code: "not_found", message: "there is no such mark" };
+    const ts = timestampOf(drafting.clock.nowMs());
+    const draft = { kind: "mark.removed", ts, actor, data: { pathHash: hashCanonical(path) } } as const;
+    await store.commit([{ type: "append-ledger", draft }], "barrier");
+    await marks.remove(path);
+    return { ok: true };
   };
 
   return {
@@ -78,6 +92,9 @@ export function openAssistant(parts: AssistantParts): Assistant {
       return decided.ok ? { ok: true } : decided;
     },
     capabilities: (sessionId) => runtime.capabilities.of(sessionId),
+    pendingCapabilities: (page) => runtime.capabilities.pending(page),
     decideCapability: (decision) => runtime.capabilities.decide(decision),
+    marks: () => marks.list(),
+    removeMark,
   };
 }

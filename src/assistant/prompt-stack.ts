@@ -15,6 +15,9 @@ export interface Said {
   readonly role: "user" | "assistant";
   readonly ref: BodyRef;
   readonly text: string;
+  /** Said after the text. */
+  readonly note?: string;
+  readonly images?: { readonly refs: readonly BodyRef[]; readonly tokens: number };
 }
 
 export interface PromptStack {
@@ -44,18 +47,27 @@ export class PromptTexts {
     const hasOwn = this.#agentPrompt(agentId) !== null;
     const systemIds = [getBasePrompt().versionId, ...(hasOwn ? [`${AGENT_PREFIX}${agentId}`] : [])];
     const system = systemIds.map((id) => ({ id, text: this.textOf(id) }));
-    const texts = [...system.map(({ text }) => text), ...said.map(({ text }) => text)];
+    const texts = [
+      ...system.map(({ text }) => text),
+      ...said.map(({ text, note }) => (note === undefined ? text : `${text}\n${note}`)),
+    ];
+    const images = said.reduce((sum, each) => sum + (each.images?.tokens ?? 0), 0);
     const toolText = offered.length === 0 ? [] : [JSON.stringify(offered)];
     return {
       opening: [
         ...system.map(({ id }) => ({ role: "system", id }) as const),
-        ...said.map(({ role, ref }) => ({ role, ref })),
+        ...said.map(({ role, ref, note }) => (note === undefined ? { role, ref } : { role, ref, note })),
       ],
       prompt: {
-        head: promptHead(null, [...systemIds, ...said.map(({ ref }) => ref)]),
-        tokens: [...texts, ...toolText].reduce((sum, text) => sum + countTokens(text), 0),
+        head: promptHead(null, [...systemIds, ...said.flatMap(partsOf)]),
+        tokens: [...texts, ...toolText].reduce((sum, text) => sum + countTokens(text), images),
         manifest: hashCanonical(system.map(({ id, text }) => ({ id, sha256: hashBytes(text) }))),
       },
     };
   }
+}
+
+/** All that the prompt's head stands for. */
+function partsOf({ ref, note, images }: Said): readonly string[] {
+  return [ref, ...(note === undefined ? [] : [note]), ...(images?.refs ?? [])];
 }

@@ -48,7 +48,7 @@ export const COMMAND_CATALOGUE: readonly CatalogueRow[] = [
   {
     name: "trash",
     section: "Work",
-    summary: "see what was deleted, and put it back",
+    summary: "see what was deleted, put it back, or let it go",
     load: async () => (await import("./commands/trash.ts")).trash,
   },
   {

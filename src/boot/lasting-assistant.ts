@@ -11,6 +11,8 @@
 import type { Assistant } from "../assistant/assistant.ts";
 import { StoreError } from "../runtime/ports/store.ts";
 import { operatorOverApi } from "./approvers.ts";
+import { BootError } from "./boot-error.ts";
+import { keepTidy } from "./keep-tidy.ts";
 import { openSurety, type Surety, type SuretyOptions } from "./open-surety.ts";
 
 const TRY_AGAIN_MS = 1_000;
@@ -92,6 +94,14 @@ export async function openLastingAssistant(
   };
 
   current = await open();
+  const stopTidying = keepTidy(
+    clock,
+    async () => await current?.tidy(),
+    (error) => {
+      if (error instanceof BootError) remark(`warning ${error.code}: ${error.message}. ${error.hint}`);
+      else options.onDefect("tidy", error);
+    },
+  );
   return {
     door: {
       submit: async (request) => await there().submit(request),
@@ -103,11 +113,15 @@ export async function openLastingAssistant(
       approvals: async (page) => await there().approvals(page),
       decide: async (decision) => await there().decide(decision),
       capabilities: async (sessionId) => await there().capabilities(sessionId),
+      pendingCapabilities: async (page) => await there().pendingCapabilities(page),
       decideCapability: async (decision) => await there().decideCapability(decision),
+      marks: async () => await there().marks(),
+      removeMark: async (path, principal) => await there().removeMark(path, principal),
     },
     isUp: () => current !== null,
     close: async () => {
       isClosing = true;
+      stopTidying();
       wakeUp();
       await reopening;
       await current?.close(STOP_GRACE_MS);

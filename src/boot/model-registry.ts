@@ -49,6 +49,8 @@ function makeModel(
       baseUrl: provider.baseUrl ?? null,
       model: modelId,
       profile: model.profile ?? "native-tools",
+      supportsVision: model.supportsVision,
+      thinkingLevel: model.thinkingLevel,
       contextWindow: model.contextWindow,
       maxOutputTokens: model.maxOutputTokens,
       price: priceOf(model),

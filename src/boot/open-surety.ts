@@ -23,7 +23,7 @@ import type { RandomBytes } from "../runtime/ports/randomness.ts";
 import type { Store } from "../runtime/ports/store.ts";
 import type { RunPorts } from "../runtime/run-ports.ts";
 import { openRuntime, type Runtime } from "../runtime/runtime.ts";
-import { openBuiltInTools } from "./built-in-tools.ts";
+import { openWorkshop } from "./built-in-tools.ts";
 import { chooseModels } from "./choose-models.ts";
 import type { Config } from "./config/config.ts";
 import { toToolPolicy } from "./config/to-tool-policy.ts";
@@ -51,6 +51,8 @@ export interface SuretyOptions {
   readonly moreTools?: readonly Tool[];
   /** What is asked in place of each configured model. */
   readonly overModel?: (model: ConfiguredModel) => ConfiguredModel;
+  /** What everything is written to in place of the home's own store. */
+  readonly overStore?: (store: Store) => Store;
 }
 
 export interface Surety {
@@ -58,15 +60,19 @@ export interface Surety {
   readonly runtime: Runtime;
   readonly store: Store;
   readonly signing: SigningKey;
+  /** Lets go of what nobody needs any more; what comes with use, and takes its time. */
+  tidy(): Promise<void>;
   close(graceMs: number): Promise<void>;
 }
 
 export async function openSurety(options: SuretyOptions): Promise<Surety> {
   const { home, config, clock, random, onDefect } = options;
-  const store = await openSqliteStore({ home: home.directory, clock, random });
+  const ownStore = await openSqliteStore({ home: home.directory, clock, random });
+  const store = options.overStore?.(ownStore) ?? ownStore;
   try {
     const signing = await loadSigningKey(home, random);
-    const toolbox = createToolbox(withMore(await openBuiltInTools({ home, config, clock }), options.moreTools ?? []), {
+    const { tools, marks, tidy } = await openWorkshop({ home, config, clock });
+    const toolbox = createToolbox(withMore(tools, options.moreTools ?? []), {
       clock,
       onDefect: (error) => onDefect("tool", error),
     });
@@ -84,6 +90,7 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
       policy: () => policy,
       ceilings: ceilingsOf(config),
       thinkingMode: config.output.thinking_mode,
+      agentThinking: (agentId) => config.agents[agentId]?.thinkingLevel ?? null,
       isAgent: (agentId) => Object.hasOwn(config.agents, agentId),
       chooseModel: chooseModels(config, chooseModel),
     };
@@ -111,13 +118,22 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
       systemText: (id) => texts.textOf(id),
       onStoreFailure: options.onStoreFailure ?? ((error) => onDefect("store", error)),
     });
-    store.onUnavailable((error) => runtime.storeFailed(error));
+    ownStore.onUnavailable((error) => runtime.storeFailed(error));
     const artifactPath = (agentId: string, runId: string): string => `${home.agentsDirectory}/${agentId}/runs/${runId}`;
     return {
-      assistant: openAssistant({ store, runtime, drafting, signing, artifactPath, summarize: toolbox.summarize }),
+      assistant: openAssistant({
+        store,
+        runtime,
+        drafting,
+        signing,
+        artifactPath,
+        summarize: toolbox.summarize,
+        marks,
+      }),
       runtime,
       store,
       signing,
+      tidy,
       close: async (graceMs) => {
         await runtime.stop(graceMs);
         if (runtime.isIntact) await appendCheckpoint(store, signing, clock);

@@ -4,8 +4,8 @@
  * M1. What the model wrote is read by the contract's protocol adapter, redacted, and only then kept: the machine sees
  *     refs to what the journal may hold.
  * M2. An answer that repeats a system prompt is replaced by a refusal, in the stream and in what is kept (P-2.5).
- * M3. A provider that tells no usage is charged what was sent and what came back, as far as it can be counted;
- *     what broke off may have been paid for in full, and is charged so.
+ * M3. A provider that tells no usage is charged what was sent and what came back, thoughts too, as far as it can be
+ *     counted; what broke off, or was thought unseen, may have been paid for in full, and is charged so.
  */
 import type { ExecutionContract } from "../kernel/contract/contract.ts";
 import type { Answer } from "../kernel/journal/entry.ts";
@@ -23,7 +23,16 @@ import { Defect } from "../kernel/vocabulary/defect.ts";
 import { asCallId, type BodyRef } from "../kernel/vocabulary/identifiers.ts";
 import type { AgentMessage } from "../kernel/vocabulary/message.ts";
 import type { JsonValue } from "../kernel/vocabulary/parse-json.ts";
-import type { ConfiguredModel, ModelReply, ModelRequest, ModelUsage, PromptMessage } from "./ports/model-backend.ts";
+import type { ThinkingLevel } from "../kernel/vocabulary/thinking-level.ts";
+import { keepThoughts } from "./kept-thoughts.ts";
+import type {
+  ConfiguredModel,
+  ModelReply,
+  ModelRequest,
+  ModelUsage,
+  PromptMessage,
+  Thoughts,
+} from "./ports/model-backend.ts";
 import type { RegisteredTool } from "./ports/toolbox.ts";
 import { costOf } from "./spend.ts";
 
@@ -35,15 +44,17 @@ export function modelRequest(
   state: RunState,
   messages: readonly PromptMessage[],
   registered: readonly RegisteredTool[],
+  effort: ThinkingLevel | null,
 ): ModelRequest {
   const tools = registered.filter(({ name }) => command.tools.includes(name));
-  return {
+  const request = {
     model,
     messages,
     tools,
     toolChoice: toolChoice(state, tools.length),
     maxOutputTokens: command.maxOutputTokens,
   };
+  return effort === null ? request : { ...request, effort };
 }
 
 /** A model is made to call a tool until one was performed; after that it must be able to close. */
@@ -55,6 +66,8 @@ function toolChoice({ contract, budget }: RunState, offered: number): ModelReque
 export interface AnswerDesk {
   readonly model: ConfiguredModel;
   readonly contract: ExecutionContract;
+  /** What the model was asked with; null: it thinks as it sees fit. */
+  readonly effort: ThinkingLevel | null;
   readonly redactor: Redactor;
   readonly guard: DisclosureGuard;
   /** What NOTES are applied to. */
@@ -71,15 +84,14 @@ export function modelAnswer(desk: AnswerDesk, command: CallModel, promptTokens: 
   }
   const { raw, stream } = reply;
   const adapted = adapt(desk.contract, raw);
-  const written = raw.complete ? outputTokens(desk.model, raw) : command.maxOutputTokens;
-  const usage = reply.usage ?? { inputTokens: promptTokens, outputTokens: written };
+  const usage = reply.usage ?? { inputTokens: promptTokens, outputTokens: writtenTokens(desk, command, reply) };
   const { status, failureCode, adapterVersion: version, rawHash } = adapted;
   return {
     type: "model.answered",
     attempt,
     rawHash,
     adapter: { status, failureCode, version },
-    ...spoken(desk, adapted),
+    ...spoken(desk, adapted, raw.toolCalls.length > 0 ? reply.thoughts : undefined),
     usage: priced(desk.model, usage),
     stopReason: shortName(desk.redactor, raw.stopReason),
     fingerprint: shortName(desk.redactor, raw.model),
@@ -112,9 +124,10 @@ type AnsweredEvent = Extract<Answer, { type: "model.answered" }>;
 function spoken(
   desk: AnswerDesk,
   { canonicalMessage, notes }: ProtocolAdapterResult,
+  thoughts: Thoughts | undefined,
 ): Pick<AnsweredEvent, "messageRef" | "textRef" | "calls" | "notes" | "tokens"> {
   if (canonicalMessage === null) return { messageRef: null, textRef: null, calls: [], notes: null, tokens: 0 };
-  const message = clean(desk, canonicalMessage);
+  const message = clean(desk, canonicalMessage, thoughts);
   const text = canonicalJson(message);
   return {
     messageRef: desk.keep(text),
@@ -129,8 +142,11 @@ function spoken(
   };
 }
 
-/** The payload as the provider framed it was for the adapter; arguments and text say all that is acted on. */
-function clean({ redactor, guard }: AnswerDesk, message: AgentMessage): AgentMessage {
+/**
+ * The payload as the provider framed it was for the adapter; arguments and text say all that is acted on. In its place
+ * stands what the provider will want back.
+ */
+function clean({ redactor, guard }: AnswerDesk, message: AgentMessage, thoughts: Thoughts | undefined): AgentMessage {
   const content = redactor.redactText(guardAnswer(guard, message.content).text).text;
   const toolCalls = message.toolCalls.map((call, index) => ({
     ...call,
@@ -138,7 +154,7 @@ function clean({ redactor, guard }: AnswerDesk, message: AgentMessage): AgentMes
     id: redactor.redactText(call.id).text === call.id ? call.id : `redacted_${index}`,
     name: redactor.redactText(call.name).text,
     arguments: redactor.redactJson(call.arguments as JsonValue).value as Record<string, unknown>,
-    rawPayload: null,
+    rawPayload: index === 0 && thoughts !== undefined ? keepThoughts(redactor, thoughts) : null,
   }));
   return { ...message, content, toolCalls };
 }
@@ -158,8 +174,20 @@ function priced(model: ConfiguredModel, usage: ModelUsage): AnsweredEvent["usage
   return { inputTokens: usage.inputTokens, outputTokens: usage.outputTokens, costMicrousd: costOf(model, usage) };
 }
 
-function outputTokens({ tokens }: ConfiguredModel, { content, toolCalls }: RawModelOutput): number {
-  return toolCalls.reduce((sum, call) => sum + tokens.count(call.name + call.argumentsText), tokens.count(content));
+/** A signed thought may be no more than a summary of what was thought, and of some nothing is shown. */
+function writtenTokens(
+  { model: { tokens }, effort }: AnswerDesk,
+  { maxOutputTokens }: CallModel,
+  { raw, reasoning = "", thoughts }: Extract<ModelReply, { ok: true }>,
+): number {
+  const isUnseen = thoughts?.isSigned === true || (effort !== null && effort !== "off" && reasoning === "");
+  if (!raw.complete || isUnseen) return maxOutputTokens;
+  const { content, toolCalls } = raw;
+  const said = toolCalls.reduce(
+    (sum, call) => sum + tokens.count(call.name + call.argumentsText),
+    tokens.count(content),
+  );
+  return reasoning === "" ? said : said + tokens.count(reasoning);
 }
 
 const MAX_NAME_CHARS = 128;

@@ -18,6 +18,7 @@ import {
   skippedOutcome,
 } from "../kernel/journal/views/call-outcome.ts";
 import { escapeMarkers } from "../kernel/protocol/escape-markers.ts";
+import { recallThoughts } from "./kept-thoughts.ts";
 import type { PromptMessage } from "./ports/model-backend.ts";
 
 /** What brought untrusted text into the conversation: a call, or (null) what the run began with. */
@@ -98,7 +99,8 @@ export class Conversation {
       tool,
       argumentsText: this.#lookup(argsRef) ?? "{}",
     }));
-    return [{ role: "assistant", content, toolCalls }];
+    const thoughts = toolCalls.length === 0 ? undefined : recallThoughts(this.#lookup(result.messageRef));
+    return [{ role: "assistant", content, toolCalls, ...(thoughts === undefined ? null : { thoughts }) }];
   }
 
   #resultMessage({ callId, tool }: DecidedCall, outcome: CallOutcome): PromptMessage {

@@ -33,7 +33,7 @@ export interface LLMClient {
   getModelInfo(): ModelConfig;
 }
 
-/** What a provider did instead of answering, by the code of the port; or `model.unknown`. */
+/** What a provider did instead of answering, by the code of the port; or `model.unknown`, `model.no-vision`. */
 export class LLMError extends Error {
   override readonly name = "LLMError";
   readonly code: string;
@@ -58,8 +58,11 @@ async function* chat(configured: ConfiguredModel, params: ChatParams): AsyncGene
   const { ref, model, tokens, backend, contextWindow } = configured;
   if (params.model !== ref) throw new LLMError("model.unknown", `This client is of ${ref}.`);
   const { messages, tools = [], maxTokens = configured.maxOutputTokens, stream } = params;
+  if (configured.vision === undefined && messages.some(hasImages)) {
+    throw new LLMError("model.no-vision", `${ref} sees no images.`);
+  }
   await tokens.prepare?.();
-  const needed = promptTokens(tokens.count, messages, tools) + maxTokens;
+  const needed = promptTokens(configured, messages, tools) + maxTokens;
   if (needed > contextWindow) throw new OverBudgetError(needed, contextWindow);
   const stopping = new AbortController();
   const pieces: string[] = [];
@@ -102,14 +105,20 @@ function* whatFollows(reply: ModelReply, wasStreamed: boolean): Generator<LLMChu
   yield { type: "end", stopReason, usage: reply.usage };
 }
 
+function hasImages(message: PromptMessage): boolean {
+  return message.role === "user" && message.images !== undefined;
+}
+
 function promptTokens(
-  count: (text: string) => number,
+  { tokens: { count }, vision }: ConfiguredModel,
   messages: readonly PromptMessage[],
   tools: readonly ToolOffer[],
 ): number {
+  const shown = messages.flatMap((message) => (message.role === "user" ? (message.images ?? []) : []));
+  const images = shown.reduce((sum, image) => sum + (vision?.imageTokens(image) ?? 0), 0);
   const said = messages.flatMap((message) => [
     message.content,
     ...(message.role === "assistant" ? message.toolCalls.map(({ tool, argumentsText }) => tool + argumentsText) : []),
   ]);
-  return [...said, ...tools.map((tool) => JSON.stringify(tool))].reduce((sum, text) => sum + count(text), 0);
+  return [...said, ...tools.map((tool) => JSON.stringify(tool))].reduce((sum, text) => sum + count(text), images);
 }

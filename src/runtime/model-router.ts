@@ -13,6 +13,8 @@ export interface TaskContext {
   readonly type: TaskType;
   readonly complexity: "low" | "medium" | "high";
   readonly inputTokens: number;
+  /** There are images to look at. */
+  readonly needsVision?: boolean;
 }
 
 export interface ModelConfig {
@@ -109,7 +111,9 @@ export function createModelRouter({ ranked, unpriced, fallback }: RoutableModels
   };
 }
 
-function holds({ contextWindow, supportsTools }: ModelConfig, { type, complexity, inputTokens }: TaskContext): boolean {
+function holds(model: ModelConfig, { type, complexity, inputTokens, needsVision = false }: TaskContext): boolean {
+  const { contextWindow, supportsTools, supportsVision } = model;
+  if (needsVision && !supportsVision) return false;
   return inputTokens + OUTPUT_TOKENS[complexity] <= contextWindow && (supportsTools || !NEEDS_TOOLS.includes(type));
 }
 

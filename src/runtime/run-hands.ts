@@ -17,6 +17,7 @@ import type { DisclosureGuard } from "../kernel/redaction/disclosure-guard.ts";
 import { Defect } from "../kernel/vocabulary/defect.ts";
 import type { ApprovalId, CallId } from "../kernel/vocabulary/identifiers.ts";
 import type { Labels } from "../kernel/vocabulary/labels.ts";
+import type { ThinkingLevel } from "../kernel/vocabulary/thinking-level.ts";
 import type { Approvals } from "./approvals.ts";
 import { modelAnswer, modelRequest } from "./ask-model.ts";
 import type { Authority } from "./authority.ts";
@@ -49,6 +50,8 @@ export interface HandsParts {
   readonly approvals: Approvals;
   readonly guard: DisclosureGuard;
   readonly model: ConfiguredModel | null;
+  /** How much the model is asked to think; null: as it sees fit. */
+  readonly effort: ThinkingLevel | null;
   readonly observer: RunObserver;
 }
 
@@ -138,14 +141,14 @@ export class RunHands {
   }
 
   async #callModel(command: CommandOf<"call-model">, state: RunState, signal: AbortSignal): Promise<Answer | null> {
-    const { ports, model, conversation, observer, guard, shelf, authority } = this.#parts;
+    const { ports, model, effort, conversation, observer, guard, shelf, authority } = this.#parts;
     if (model === null) return failedBefore(command, "provider.not-configured");
     const refused = await this.#reserve(command, state);
     if (refused !== null) return failedBefore(command, refused);
     if (command.delayMs > 0) await pause(ports, command.delayMs, signal);
     if (signal.aborted) return null;
     const { redactor, toolbox } = ports;
-    const request = modelRequest(model, command, state, conversation.messages(command.mode), toolbox.tools);
+    const request = modelRequest(model, command, state, conversation.messages(command.mode), toolbox.tools, effort);
     const isGated = state.contract.tokenGate && state.budget.performed === 0;
     const release =
       observer.hasReaders() && !isGated
@@ -155,7 +158,7 @@ export class RunHands {
     if (reply.ok) release?.finish();
     const keep = (text: string) => shelf.keep(text);
     const checkpoint = () => authority.checkpoint();
-    const desk = { model, contract: state.contract, redactor, guard, checkpoint, keep };
+    const desk = { model, contract: state.contract, effort, redactor, guard, checkpoint, keep };
     return signal.aborted ? null : modelAnswer(desk, command, state.prompt.tokens, reply);
   }
 

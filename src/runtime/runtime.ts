@@ -198,13 +198,17 @@ export function openRuntime(ports: RunPorts, settings: RuntimeSettings): Runtime
     const conversation = new Conversation(opening, (ref) => shelf.read(ref));
     conversation.hear(entries);
     const systemTexts = opening.flatMap(({ role, content }) => (role === "system" ? [content] : []));
-    const model = ports.model(run.model);
+    const found = ports.model(run.model);
+    // One that no longer sees is not the model it was accepted for: to leave the images out would be another question.
+    const model = acceptance.event.media !== undefined && found?.vision === undefined ? null : found;
     if (model !== null && model.tokens.prepare !== null) await model.tokens.prepare();
     const day = timestampOf(clock.nowMs()).slice(0, 10);
     const account = new SpendAccount(run, model, await spendScopes(ports, run, state.contract, day), usedIn(entries));
     const observer = observe(run);
     const guard = ports.guardFor(systemTexts);
-    const parts = { ports, run, shelf, conversation, account, authority, approvals, guard, model, observer };
+    // A model that is now configured as one that cannot be told is not told.
+    const effort = (model?.thinking && acceptance.thinkingLevel) ?? null;
+    const parts = { ports, run, shelf, conversation, account, authority, approvals, guard, model, effort, observer };
     const hands = new RunHands(parts);
     const begin: readonly Write[] = [{ type: "set-status", runId: run.runId, status: "running" }];
     if (run.status !== "running") store.commit(begin, "lazy").catch(observer.lost);

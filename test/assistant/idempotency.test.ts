@@ -37,6 +37,7 @@ test("whatever else differs makes another request of it, valid or not", () => {
     { sessionId: asSessionId("session_1") },
     { model: "some:model" },
     { thinkingMode: "always" },
+    { thinkingLevel: "low" },
     { contract: { maxInferences: 4, tokenGate: true } },
     { contract: { maxInferences: Number.NaN } },
     { approvedTools: [] },

@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { main } from "../../src/boot/main.ts";
 import { type GatewayProcess, NeverReady, startGateway } from "../faults/gateway-process.ts";
+import { startAnthropicServer } from "../loopback/anthropic-server.ts";
 import { answer, json, type Reply, startOpenAiServer } from "../loopback/openai-server.ts";
 import { verifies } from "../requirements.ts";
 import { capturedStreams } from "./captured-streams.ts";
@@ -213,37 +214,46 @@ describe("a key", () => {
     answer({ calls: [{ name: "fs__read_text", arguments: { path: echoes } }] }),
   ];
 
-  verifies(["P-1.3"], "that a provider sends back is in no output and no file, in no encoding", async () => {
-    let misdeed = MISDEEDS[0];
-    let isKeyRefused = false;
-    const server = await serverOf(
-      () => misdeed ?? answer({ text: "hi" }),
-      () => (isKeyRefused ? json(401, { error: { message: echoes } }) : json(200, { data: [{ id: echoes }] })),
-    );
-    const directory = await homeWith({ providers: { moonshot: { baseUrl: server.baseUrl, models: { k: MODEL } } } });
-    const outputs: string[] = [];
-    const command = async (...words: readonly string[]): Promise<string> => {
-      const { stdout, stderr } = await surety(directory, { MOONSHOT_API_KEY: KEY }, ...words);
-      outputs.push(stdout, stderr);
-      return stdout;
-    };
-    await command("models", "check");
-    await command("models", "ls", "--json");
-    for (misdeed of MISDEEDS) {
-      const { id } = JSON.parse(await command("run", "hello", "--json"));
-      await command("runs", "show", id);
-      await command("runs", "export", id);
-    }
-    expect(server.requests.length).toBeGreaterThanOrEqual(MISDEEDS.length);
-    isKeyRefused = true;
-    await command("models", "check", "moonshot:k");
-    await command("run", "hello");
-    expect(outputs.join("")).toContain("refused the API key");
-    const kept = await Promise.all((await filesBelow(directory)).map((file) => readFile(file, "latin1")));
-    for (const text of [...outputs, ...kept]) {
-      expect(encodings(KEY).findIndex((encoded) => text.includes(encoded))).toBe(-1);
-    }
-  });
+  for (const [provider, start] of [
+    ["moonshot", startOpenAiServer],
+    ["anthropic", startAnthropicServer],
+  ] as const) {
+    verifies(["P-1.3"], `that ${provider} sends back is in no output and no file, in no encoding`, async () => {
+      let misdeed = MISDEEDS[0];
+      let isKeyRefused = false;
+      const server = await start(() => misdeed ?? answer({ text: "hi" }), {
+        models: () =>
+          isKeyRefused ? json(401, { error: { message: echoes } }) : json(200, { data: [{ id: echoes }] }),
+      });
+      onTestFinished(() => server.close());
+      const directory = await homeWith({
+        providers: { [provider]: { baseUrl: server.baseUrl, models: { k: MODEL } } },
+      });
+      const variables = { [`${provider.toUpperCase()}_API_KEY`]: KEY };
+      const outputs: string[] = [];
+      const command = async (...words: readonly string[]): Promise<string> => {
+        const { stdout, stderr } = await surety(directory, variables, ...words);
+        outputs.push(stdout, stderr);
+        return stdout;
+      };
+      await command("models", "check");
+      await command("models", "ls", "--json");
+      for (misdeed of MISDEEDS) {
+        const { id } = JSON.parse(await command("run", "hello", "--json"));
+        await command("runs", "show", id);
+        await command("runs", "export", id);
+      }
+      expect(server.requests.length).toBeGreaterThanOrEqual(MISDEEDS.length);
+      isKeyRefused = true;
+      await command("models", "check", `${provider}:k`);
+      await command("run", "hello");
+      expect(outputs.join("")).toContain("refused the API key");
+      const kept = await Promise.all((await filesBelow(directory)).map((file) => readFile(file, "latin1")));
+      for (const text of [...outputs, ...kept]) {
+        expect(encodings(KEY).findIndex((encoded) => text.includes(encoded))).toBe(-1);
+      }
+    });
+  }
 });
 
 async function filesBelow(directory: string): Promise<readonly string[]> {

@@ -2,11 +2,14 @@
 import { createPublicKey, verify } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { expect } from "vitest";
+import { verifySignature as verifyAsHomes } from "../../src/boot/signing-key.ts";
 import { openContract } from "../../src/kernel/contract/open-contract.ts";
 import { verifyBundle } from "../../src/kernel/journal/bundle.ts";
+import { parseEntry } from "../../src/kernel/journal/journal-lines.ts";
 import { verifyJournal } from "../../src/kernel/journal/verify-journal.ts";
 import { foldRun } from "../../src/kernel/machine/fold.ts";
 import { asRunId } from "../../src/kernel/vocabulary/identifiers.ts";
+import type { JsonValue } from "../../src/kernel/vocabulary/parse-json.ts";
 import { verifies } from "../requirements.ts";
 
 const FIXTURES = new URL("../../contracts/fixtures/", import.meta.url);
@@ -46,6 +49,35 @@ verifies(
     expect(opened.ok && opened.contract.routing).toMatchObject({ task: "orchestration", tier: "mid" });
     const { routing: _, ...named } = document;
     expect(openContract(named)).toEqual({ ok: false, problem: "contract_hash does not match the terms" });
+  },
+);
+
+verifies(
+  ["M-P5.4", "X-3"],
+  "the golden bundle of a run with an image verifies, folds, and names the image by its ref",
+  () => {
+    const text = read("bundle-2.2-images.json");
+    expect(verifyBundle(text, { verifySignature: verifyAsHomes })).toMatchObject({
+      ok: true,
+      outcome: "COMPLETED_CHAT_ONLY",
+      erased: [],
+    });
+    const { contract: document, entries: lines, bodies } = JSON.parse(text);
+    const opened = openContract(document);
+    const entries = (lines as JsonValue[])
+      .map((line) => parseEntry(line))
+      .flatMap((each) => (each.ok ? each.value : []));
+    if (!opened.ok) throw new Error(opened.problem);
+    const folded = foldRun(asRunId(entries[0]?.runId ?? ""), opened.contract, entries);
+    expect([entries.length, folded.ok]).toEqual([lines.length, true]);
+    const [image] = folded.state.accepted?.media ?? [];
+    expect(image).toMatchObject({ type: "image", mimeType: "image/png", bytes: 69, width: 1, height: 1 });
+    expect(
+      Buffer.from(bodies[image?.ref ?? ""].text, "base64")
+        .subarray(1, 4)
+        .toString(),
+    ).toBe("PNG");
+    expect(verifyBundle(text.replace("iVBORw0KGgo", "iVBORw0KGgp"), { verifySignature: verifyAsHomes }).ok).toBe(false);
   },
 );
 

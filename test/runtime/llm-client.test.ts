@@ -4,6 +4,7 @@ import { systemClock } from "../../src/boot/system-clock.ts";
 import { type ChatParams, createLLMClient, type LLMChunk, LLMError } from "../../src/runtime/llm-client.ts";
 import type { ModelConfig } from "../../src/runtime/model-router.ts";
 import { OverBudgetError } from "../../src/runtime/over-budget-error.ts";
+import type { PromptMessage } from "../../src/runtime/ports/model-backend.ts";
 import { answer, json, type ServerScript, startOpenAiServer } from "../loopback/openai-server.ts";
 import { verifies } from "../requirements.ts";
 
@@ -19,13 +20,13 @@ const INFO: ModelConfig = {
 };
 const TOOL = { name: "fs.read_text", description: "reads a file", parameters: { type: "object" } };
 
-async function clientOf(script: ServerScript) {
+async function clientOf(script: ServerScript, supportsVision = false) {
   const server = await startOpenAiServer(script);
   onTestFinished(() => server.close());
   const model = configureModel({
     ...{ ref: INFO.id, kind: "openai_compatible", baseUrl: server.baseUrl, model: "gpt-4o", profile: "native-tools" },
     ...{ contextWindow: INFO.contextWindow, maxOutputTokens: 100, price: null, isFree: true, apiKey: null },
-    clock: systemClock,
+    ...{ clock: systemClock, supportsVision },
   });
   const client = createLLMClient(model, INFO);
   const chat = (also: Partial<ChatParams> = {}) =>
@@ -40,6 +41,26 @@ async function all(chunks: AsyncIterable<LLMChunk>): Promise<readonly LLMChunk[]
 }
 
 describe("a client of one model", () => {
+  verifies(
+    ["T-3d", "P-1.5"],
+    "counts images before the network, and shows none to a model that sees none",
+    async () => {
+      const shown = (count: number): readonly PromptMessage[] => {
+        // 765 tokens, as OpenAI counts.
+        const image = { mimeType: "image/png", width: 1024, height: 1024, data: "aW1hZ2U=" } as const;
+        return [{ role: "user", content: "look", images: Array.from({ length: count }, () => image) }];
+      };
+      const seeing = await clientOf(() => answer({ text: "seen" }), true);
+      expect(await all(seeing.chat({ messages: shown(1) }))).toMatchObject([{ text: "seen" }, { type: "end" }]);
+      await expect(all(seeing.chat({ messages: shown(2) }))).rejects.toThrow(OverBudgetError);
+      expect(seeing.server.requests).toHaveLength(1);
+      const blind = await clientOf(() => answer({ text: "I guess" }));
+      const refused = await all(blind.chat({ messages: shown(1) })).catch((error: unknown) => error);
+      expect(refused).toMatchObject({ code: "model.no-vision", message: "lab:gpt-4o sees no images." });
+      expect(blind.server.connections).toBe(0);
+    },
+  );
+
   verifies(["T-3d", "S-7.1"], "streams text and calls, or gives them whole", async () => {
     const call = { name: "fs__read_text", arguments: { path: "a.txt" } };
     const { chat } = await clientOf(() => answer({ text: "One moment, please.", calls: [call] }));

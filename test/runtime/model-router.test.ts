@@ -55,6 +55,18 @@ describe("the model router", () => {
     expect(routerOf([unknown], ["a:unknown"]).selectModel(task("chat"))).toBe(unknown);
   });
 
+  verifies("T-3a", "sends what has images to a model of the tier that sees", () => {
+    const blind = model("a:blind", "mid");
+    const seeing = model("a:seeing", "mid", { supportsVision: true, costPer1kInput: 9 });
+    const look: TaskContext = { ...task("orchestration"), needsVision: true };
+    expect(routerOf([blind, seeing]).selectModel(task("orchestration"))).toBe(blind);
+    expect(routerOf([blind, seeing]).selectModel(look)).toBe(seeing);
+    expect(routerOf([blind]).route(look)).toMatchObject({
+      model: FALLBACK,
+      reason: expect.stringContaining("default"),
+    });
+  });
+
   verifies(["T-3a", "P-0"], "falls back on the default alone, and says that it did and why", () => {
     const small = model("a:small", "cheap", { contextWindow: 4_096 });
     const toolless = model("a:toolless", "mid", { supportsTools: false });

@@ -531,6 +531,36 @@ export function describeStoreContract(name: string, open: () => Promise<OpenedSt
         ]);
       });
 
+      test("over all sessions: what is asked for, the longest waiting first, and where each stands", async () => {
+        const [one, other] = [await insertRun(), await insertRun()];
+        const isOurs = ({ sessionId }: { readonly sessionId: SessionId }) =>
+          [one, other].some((run) => run.sessionId === sessionId);
+        const PAGE = { limit: 1000, offset: 0 };
+        const named = (known: Awaited<ReturnType<Store["allCapabilities"]>>) =>
+          known.filter(isOurs).map(({ sessionId, capability, state }) => [sessionId, capability, state]);
+        await barrier(asksFor(other.sessionId, "net:z.example", other.runId));
+        await barrier(asksFor(one.sessionId, "net", one.runId), asksFor(one.sessionId, "net:b.example", one.runId));
+        await barrier(takes("capability.denied", one.sessionId, "net"), grants(other.sessionId, "net"));
+        const pending = await store.pendingCapabilities(PAGE);
+        expect(named(pending)).toEqual([
+          [other.sessionId, "net:z.example", "pending"],
+          [one.sessionId, "net:b.example", "pending"],
+        ]);
+        expect(pending.find(isOurs)).toEqual({
+          sessionId: other.sessionId,
+          ...(await store.capabilitiesOf(other.sessionId)).find(({ state }) => state === "pending"),
+        });
+        expect(await store.pendingCapabilities({ limit: 1, offset: pending.length - 1 })).toEqual(pending.slice(-1));
+        const all = await store.allCapabilities(PAGE);
+        expect(named(all)).toEqual([
+          [one.sessionId, "net", "denied"],
+          [one.sessionId, "net:b.example", "pending"],
+          [other.sessionId, "net", "granted"],
+          [other.sessionId, "net:z.example", "pending"],
+        ]);
+        expect(await store.allCapabilities({ limit: 2, offset: all.length - 2 })).toEqual(all.slice(-2));
+      });
+
       test("asking changes nothing about what is granted or asked for already, and the ledger says it once", async () => {
         const { sessionId, runId } = await insertRun();
         const expiresAt = "2026-11-16T00:00:00.000Z";
@@ -693,6 +723,22 @@ export function describeStoreContract(name: string, open: () => Promise<OpenedSt
         // A reservation that was given back is gone: its attempt is not granted on its account.
         await barrier(settle(runId, 2, 400, 9, 1));
         expect(await totalOf(scope)).toMatchObject({ microusd: 16, tokens: 3 });
+      });
+
+      test("what is counted without a run counts against limits like anything else, and can be taken back", async () => {
+        const { runId } = await insertRun();
+        const [first, second] = [purse(fresh("day"), 1000), purse(fresh("day"), null)];
+        const count = (microusd: number, tokens: number): Write => ({
+          type: "count-spend",
+          amount: { microusd, tokens },
+          scopes: [first, second],
+        });
+        await barrier(count(600, 20));
+        expect((await barrier(reserve(runId, 1, 401, [first]))).spend).toMatchObject({ granted: false });
+        expect((await barrier(count(-500, -15))).spend).toBeNull();
+        expect((await barrier(reserve(runId, 1, 401, [first]))).spend).toEqual({ granted: true });
+        expect(await totalOf(first.scope)).toMatchObject({ microusd: 501, tokens: 6 });
+        expect(await totalOf(second.scope)).toMatchObject({ microusd: 100, tokens: 5 });
       });
 
       test("totals are of their period alone", async () => {

@@ -14,10 +14,13 @@ import {
   approvalCard,
   CapabilitiesSchema,
   decode,
+  MarksSchema,
+  PendingCapabilitiesSchema,
   RunListSchema,
   StatusSchema,
   SubmissionSchema,
   sessionCapabilities,
+  sessionCapability,
 } from "./decode.ts";
 import { type Answer, createLine, type Question } from "./exchange.ts";
 import { unintelligible } from "./gateway-client-error.ts";
@@ -106,23 +109,40 @@ export function createGatewayClient(options: GatewayClientOptions): Assistant {
       return capabilitiesIn(await line.ask({ path: `/api/capabilities?${query}` }));
     },
 
+    async pendingCapabilities({ limit, offset }) {
+      const answer = await askSurely({ path: `/api/capabilities?limit=${limit}&offset=${offset}` });
+      return read(PendingCapabilitiesSchema, answer).pending.map(sessionCapability);
+    },
+
     async decideCapability({ sessionId, capability, act, expiresInS, key }) {
       const body = { session_id: sessionId, [act]: capability, expires_in_s: expiresInS };
       const headers = key === null ? {} : { "idempotency-key": key };
       return capabilitiesIn(await line.ask({ method: "POST", path: "/api/capabilities", body, headers }));
+    },
+
+    async marks() {
+      return read(MarksSchema, await askSurely({ path: "/api/marks" })).marks;
+    },
+
+    async removeMark(path) {
+      const answer = await line.ask({ method: "POST", path: "/api/marks", body: { remove: path } });
+      return answer.ok ? { ok: true } : answer;
     },
   };
 }
 
 const pathOf = (folder: string, id: string): string => `${folder}/${encodeURIComponent(id)}`;
 
-function wireRequest({ agentId, message, sessionId, model, thinkingMode, contract, approvedTools }: RunRequest) {
+function wireRequest(request: RunRequest) {
+  const { agentId, message, media, sessionId, model, thinkingMode, thinkingLevel, contract, approvedTools } = request;
   return {
     agent_id: agentId,
     message,
+    media: media?.map(({ type, mimeType, data }) => ({ type, mime_type: mimeType, data })),
     session_id: sessionId,
     model,
     thinking_mode: thinkingMode,
+    thinking_level: thinkingLevel,
     approved_tools: approvedTools,
     contract: {
       tool_policy: contract.toolPolicy,

@@ -19,7 +19,7 @@ import { CONFIDENTIALITIES, INTEGRITIES } from "../../kernel/vocabulary/labels.t
 import { Count, nullable } from "../../kernel/vocabulary/schema-primitives.ts";
 import type { SessionCapabilities } from "../../runtime/capabilities.ts";
 import type { ApprovalCard } from "../../runtime/ports/approver.ts";
-import { RUN_STATUSES } from "../../runtime/ports/store.ts";
+import { RUN_STATUSES, type SessionCapability, type StoredCapability } from "../../runtime/ports/store.ts";
 
 const Text = Type.String();
 
@@ -57,18 +57,19 @@ const CardSchema = Type.Object({
   decided_at: nullable(Text),
 });
 export const ApprovalsSchema = Type.Object({ approvals: Type.Array(CardSchema) });
-export const CapabilitiesSchema = Type.Object({
-  details: Type.Array(
-    Type.Object({
-      capability: Text,
-      state: Type.Enum(["pending", "granted"]),
-      by: Text,
-      at: Text,
-      expires_at: nullable(Text),
-      run_id: nullable(Text),
-    }),
-  ),
+const CapabilitySchema = Type.Object({
+  capability: Text,
+  state: Type.Enum(["pending", "granted"]),
+  by: Text,
+  at: Text,
+  expires_at: nullable(Text),
+  run_id: nullable(Text),
 });
+const SessionCapabilitySchema = Type.Object({ ...CapabilitySchema.properties, session_id: Text });
+export const CapabilitiesSchema = Type.Object({ details: Type.Array(CapabilitySchema) });
+export const PendingCapabilitiesSchema = Type.Object({ pending: Type.Array(SessionCapabilitySchema) });
+
+export const MarksSchema = Type.Object({ marks: Type.Array(Text) });
 
 const validators = new WeakMap<TSchema, Validator>();
 
@@ -86,14 +87,21 @@ export function decode<Schema extends TSchema>(schema: Schema, text: string): St
 }
 
 export function sessionCapabilities({ details }: Static<typeof CapabilitiesSchema>): SessionCapabilities {
-  const known = details.map(({ capability, state, by, at, expires_at, run_id }) => {
-    const runId = run_id === null ? null : asRunId(run_id);
-    return { capability: capability as Capability, state, by, at, expiresAt: expires_at, runId };
-  });
+  const known = details.map(storedCapability);
   return {
     granted: known.filter(({ state }) => state === "granted"),
     pending: known.filter(({ state }) => state === "pending"),
   };
+}
+
+export function sessionCapability(wire: Static<typeof SessionCapabilitySchema>): SessionCapability {
+  return { sessionId: asSessionId(wire.session_id), ...storedCapability(wire) };
+}
+
+function storedCapability(wire: Static<typeof CapabilitySchema>): StoredCapability {
+  const { capability, state, by, at, expires_at, run_id } = wire;
+  const runId = run_id === null ? null : asRunId(run_id);
+  return { capability: capability as Capability, state, by, at, expiresAt: expires_at, runId };
 }
 
 export function approvalCard(wire: Static<typeof CardSchema>): ApprovalCard {

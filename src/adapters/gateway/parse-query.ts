@@ -16,6 +16,11 @@ export function parsePage(query: string): Page {
   return pageOf(readParameters(query, ["limit", "offset"]));
 }
 
+/** For a list that is shown whole. */
+export function parseNothing(query: string): void {
+  readParameters(query, []);
+}
+
 export function parseRunFilter(query: string): { readonly status?: RunStatus } & Page {
   const parameters = readParameters(query, ["status", "limit", "offset"]);
   const status = parameters.get("status");
@@ -25,10 +30,13 @@ export function parseRunFilter(query: string): { readonly status?: RunStatus } &
   };
 }
 
-/** Whose capabilities are asked for. */
-export function parseSession(query: string): SessionId {
-  const sessionId = readParameters(query, ["session_id"]).get("session_id") ?? "";
-  if (sessionId === "") throw invalidRequest("session_id is required");
+/** Whose capabilities are asked for: one session's, all of them; or a page of what all sessions ask for. */
+export function parseCapabilityFilter(query: string): SessionId | Page {
+  const parameters = readParameters(query, ["session_id", "limit", "offset"]);
+  const sessionId = parameters.get("session_id");
+  if (sessionId === undefined) return pageOf(parameters);
+  if (sessionId === "") throw invalidRequest("session_id must not be empty");
+  if (parameters.size > 1) throw invalidRequest("limit and offset belong to the list over all sessions");
   return asSessionId(sessionId);
 }
 
@@ -42,7 +50,7 @@ function pageOf(parameters: ReadonlyMap<string, string>): Page {
 function readParameters(query: string, known: readonly string[]): ReadonlyMap<string, string> {
   const parameters = new Map<string, string>();
   for (const [name, value] of new URLSearchParams(query)) {
-    if (!known.includes(name)) throw invalidRequest(`unknown query parameter; known are ${known.join(", ")}`);
+    if (!known.includes(name)) throw invalidRequest(`unknown query parameter; known are ${known.join(", ") || "none"}`);
     if (parameters.has(name)) throw invalidRequest(`${name} stands there twice`);
     parameters.set(name, value);
   }

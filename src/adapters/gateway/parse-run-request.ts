@@ -4,9 +4,11 @@
  * P1. Types and names are checked here; whether a term is within the agent's ceilings is the assistant's to say.
  * P2. Source and principal are what this door knows, whatever the body says.
  */
-import type { ContractOverrides, RunRequest } from "../../assistant/assistant.ts";
+import type { ContractOverrides, MediaItem, RunRequest } from "../../assistant/assistant.ts";
 import { asSessionId } from "../../kernel/vocabulary/identifiers.ts";
 import type { JsonValue } from "../../kernel/vocabulary/parse-json.ts";
+import { THINKING_LEVELS } from "../../kernel/vocabulary/thinking-level.ts";
+import { IMAGE_TYPES } from "../../runtime/image-facts.ts";
 import { invalidRequest } from "./http-error.ts";
 import {
   count,
@@ -26,7 +28,17 @@ import { readIdempotencyKey } from "./read-idempotency-key.ts";
 const MAX_NAME_CHARS = 256;
 const name = text(MAX_NAME_CHARS);
 
-const FIELDS = ["agent_id", "message", "thinking_mode", "session_id", "model", "contract", "approved_tools"] as const;
+const FIELDS = [
+  "agent_id",
+  "message",
+  "media",
+  "thinking_mode",
+  "thinking_level",
+  "session_id",
+  "model",
+  "contract",
+  "approved_tools",
+] as const;
 
 const requiredEffect: Reader<{ readonly tool: string; readonly args?: Readonly<Record<string, unknown>> }> = (
   value,
@@ -38,6 +50,18 @@ const requiredEffect: Reader<{ readonly tool: string; readonly args?: Readonly<R
   if (args === undefined || args === null) return { tool };
   if (typeof args !== "object" || Array.isArray(args)) throw invalidRequest(`${where}.args must be a JSON object`);
   return { tool, args: args as Readonly<Record<string, unknown>> };
+};
+
+/** Whether it is an image, and one of this type, its bytes say: the assistant looks. */
+const mediaItem: Reader<MediaItem> = (value, where) => {
+  const fields = readFields(value, where, ["type", "mime_type", "data"]);
+  const field = <Value>(key: string, read: Reader<Value>): Value =>
+    required(fields, key, (item) => read(item, `${where}.${key}`));
+  return {
+    type: field("type", oneOf(["image"])),
+    mimeType: field("mime_type", oneOf(IMAGE_TYPES)),
+    data: field("data", text()),
+  };
 };
 
 const pair: Reader<readonly [string, string]> = (value, where) => {
@@ -104,12 +128,16 @@ const readOverrides = objectOf(TERMS);
 export function parseRunRequest(body: JsonValue, head: Head, principal: string): RunRequest {
   const fields = readFields(body, "the body", FIELDS);
   const sessionId = optional(fields, "session_id", name);
+  const thinkingLevel = optional(fields, "thinking_level", oneOf(THINKING_LEVELS));
+  const media = optional(fields, "media", listOf(mediaItem)) ?? [];
   return {
     agentId: required(fields, "agent_id", name),
     message: required(fields, "message", text()),
+    ...(media.length === 0 ? {} : { media }),
     sessionId: sessionId === null ? null : asSessionId(sessionId),
     model: optional(fields, "model", name),
     thinkingMode: optional(fields, "thinking_mode", oneOf(["never", "on_error", "always"])),
+    ...(thinkingLevel === null ? {} : { thinkingLevel }),
     contract: optional(fields, "contract", readOverrides) ?? {},
     approvedTools: optional(fields, "approved_tools", listOf(name)) ?? [],
     source: "http",

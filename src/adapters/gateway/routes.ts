@@ -4,12 +4,12 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Assistant } from "../../assistant/assistant.ts";
-import { wireCapabilities } from "../../assistant/wire-capabilities.ts";
+import { wireCapabilities, wirePending } from "../../assistant/wire-capabilities.ts";
 import { wireCard } from "../../assistant/wire-card.ts";
 import { asApprovalId, asHash, asRunId } from "../../kernel/vocabulary/identifiers.ts";
 import { accepted, HttpError, invalidRequest, notFound } from "./http-error.ts";
 import { parseCapabilityDecision } from "./parse-capability-decision.ts";
-import { parsePage, parseRunFilter, parseSession } from "./parse-query.ts";
+import { parseCapabilityFilter, parseNothing, parsePage, parseRunFilter } from "./parse-query.ts";
 import { parseRunRequest } from "./parse-run-request.ts";
 import { readJson } from "./read-body.ts";
 import { oneOf, readFields, required, text } from "./read-fields.ts";
@@ -55,6 +55,7 @@ export function createRoutes(assistant: Assistant, openStream: OpenStream, isHea
     ["/api/health", health],
     ["/v1/runs", route({ ...reading(listRuns(assistant)), POST: startRun(assistant) })],
     ["/api/approvals", route(reading(listApprovals(assistant)))],
+    ["/api/marks", route({ ...reading(listMarks(assistant)), POST: removeMark(assistant) })],
     ["/api/capabilities", route({ ...reading(showCapabilities(assistant)), POST: decideCapability(assistant) })],
   ]);
   const named: readonly (readonly [pattern: RegExp, route: Route])[] = [
@@ -158,9 +159,25 @@ const decideApproval =
 const showCapabilities =
   (assistant: Assistant): Handler =>
   async ({ query }) => {
-    const sessionId = parseSession(query);
-    const { capabilities } = accepted(await assistant.capabilities(sessionId));
-    return jsonReply(200, wireCapabilities(sessionId, capabilities));
+    const asked = parseCapabilityFilter(query);
+    if (typeof asked === "object") return jsonReply(200, wirePending(await assistant.pendingCapabilities(asked)));
+    const { capabilities } = accepted(await assistant.capabilities(asked));
+    return jsonReply(200, wireCapabilities(asked, capabilities));
+  };
+
+const listMarks =
+  (assistant: Assistant): Handler =>
+  async ({ query }) => {
+    parseNothing(query);
+    return jsonReply(200, { marks: await assistant.marks() });
+  };
+
+const removeMark =
+  (assistant: Assistant): Handler =>
+  async ({ incoming, head }) => {
+    const path = required(readFields(await readJson(incoming, head), "the body", ["remove"]), "remove", text());
+    accepted(await assistant.removeMark(path, PRINCIPAL));
+    return jsonReply(200, { marks: await assistant.marks() });
   };
 
 const decideCapability =

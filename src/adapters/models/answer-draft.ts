@@ -1,6 +1,6 @@
 /** An answer while it comes in, as far as all wire protocols agree about it. */
 import { isCut, type RawModelOutput } from "../../kernel/protocol/raw-model-output.ts";
-import type { ModelUsage } from "../../runtime/ports/model-backend.ts";
+import type { ModelUsage, Thoughts } from "../../runtime/ports/model-backend.ts";
 import type { Fault } from "./provider-fault.ts";
 
 export interface AnswerDraft {
@@ -28,6 +28,8 @@ export interface AnswerProtocol<Draft extends AnswerDraft> {
   /** Reads a response that was not streamed. */
   readWhole(body: string): Draft;
   rawOutputOf(draft: Draft, hasEnded: boolean): RawModelOutput;
+  /** What the provider will want back with the answer's calls; null where there is nothing. */
+  thoughtsOf(draft: Draft): Thoughts | null;
 }
 
 export const EMPTY_DRAFT: AnswerDraft = {

@@ -62,7 +62,8 @@ export class AnswerReader<Draft extends AnswerDraft> implements ResponseListener
     if (isUnreadable || pieces === 0) return fault("provider.unreadable");
     const raw = this.#protocol.rawOutputOf(this.#draft, end === "complete");
     const stream = { chunks: pieces, firstMs: this.#firstMs, lastMs: this.#lastMs };
-    return { ok: true, raw, reasoning, usage, stream };
+    const thoughts = this.#protocol.thoughtsOf(this.#draft);
+    return { ok: true, raw, reasoning, ...(thoughts === null ? null : { thoughts }), usage, stream };
   }
 
   #hear(payload: string): void {

@@ -4,11 +4,15 @@
  * M1. What is configured is what is asked: a name nobody knows is an error, and never another model instead.
  * M2. Nothing is contacted, and nothing loaded, before the first request.
  */
+import type { ThinkingLevel } from "../../kernel/vocabulary/thinking-level.ts";
 import type { Clock } from "../../runtime/ports/clock.ts";
 import type { ConfiguredModel, ModelBackend, ModelPrice } from "../../runtime/ports/model-backend.ts";
 import { anthropicMessages } from "./anthropic-messages/anthropic-messages.ts";
 import { mayForceTools } from "./anthropic-messages/may-force-tools.ts";
+import { isThinker as isClaudeThinker } from "./anthropic-messages/thinking-fields.ts";
 import { builtinDemo, DEMO_MODEL } from "./builtin-demo/builtin-demo.ts";
+import { imageTokensFor } from "./image-tokens.ts";
+import { isThinker as isChatThinker, translatesEffort } from "./openai-chat/effort-fields.ts";
 import { openaiChat } from "./openai-chat/openai-chat.ts";
 import { PROFILES, type ProfileId } from "./profile.ts";
 import { tokenCounterFor } from "./token-counter.ts";
@@ -22,6 +26,10 @@ export interface ModelSettings {
   /** The provider's own name for it. */
   readonly model: string;
   readonly profile: ProfileId;
+  /** Absent: it sees no images. */
+  readonly supportsVision?: boolean;
+  /** How much it thinks where nobody says otherwise; absent: as it sees fit, and it may be told if its name is known. */
+  readonly thinkingLevel?: ThinkingLevel | undefined;
   readonly contextWindow: number;
   readonly maxOutputTokens: number;
   readonly price: ModelPrice | null;
@@ -51,7 +59,35 @@ export function configureModel(settings: ModelSettings): ConfiguredModel {
   const provider = ref.slice(0, Math.max(ref.indexOf(":"), 0));
   const backend = settings.kind === "builtin" ? builtinOf(model) : serverOf(settings);
   const tokens = tokenCounterFor(model);
-  return { ref, provider, model, backend, profile, tokens, contextWindow, maxOutputTokens, price, isFree };
+  const isTold = settings.thinkingLevel !== undefined || isThinker(settings);
+  const thinking = isTold ? { thinking: { level: settings.thinkingLevel ?? null } } : {};
+  const vision = settings.supportsVision === true ? { vision: { imageTokens: imageTokensOf(settings) } } : {};
+  return {
+    ref,
+    provider,
+    model,
+    backend,
+    profile,
+    tokens,
+    ...vision,
+    ...thinking,
+    contextWindow,
+    maxOutputTokens,
+    price,
+    isFree,
+  };
+}
+
+function isThinker({ kind, baseUrl, model }: ModelSettings): boolean {
+  if (kind === "builtin") return false;
+  if (kind === "anthropic") return isClaudeThinker(model);
+  const url = URL.parse(baseUrl ?? "");
+  return isChatThinker(model) || (url !== null && translatesEffort(url));
+}
+
+/** The demo is shown what the files say of themselves, not the pictures. */
+function imageTokensOf({ kind, model }: ModelSettings): NonNullable<ConfiguredModel["vision"]>["imageTokens"] {
+  return kind === "builtin" ? () => 0 : imageTokensFor(model);
 }
 
 function builtinOf(model: string): ModelBackend {

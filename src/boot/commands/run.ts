@@ -4,6 +4,7 @@ import { terminalApprover } from "../../adapters/terminal/terminal-approver.ts";
 import type { Assistant, ContractOverrides, Decision, RunRequest } from "../../assistant/assistant.ts";
 import type { RunRecord } from "../../kernel/journal/views/run-record.ts";
 import { type ApprovalId, asRunId, asSessionId, type RunId } from "../../kernel/vocabulary/identifiers.ts";
+import { THINKING_LEVELS } from "../../kernel/vocabulary/thinking-level.ts";
 import { AUTO } from "../../runtime/model-router.ts";
 import type { ApprovalCard } from "../../runtime/ports/approver.ts";
 import { BootError, EXIT, usageError } from "../boot-error.ts";
@@ -13,6 +14,7 @@ import { loadConfig } from "../config/load-config.ts";
 import { nearest } from "../nearest.ts";
 import { reachAssistant } from "../reach-assistant.ts";
 import { describedTools, failedCheckOf, withHome } from "../read-home.ts";
+import { readImageFile } from "../read-image-file.ts";
 import { onInterrupt } from "../signals.ts";
 import { systemClock } from "../system-clock.ts";
 
@@ -23,6 +25,8 @@ export const run: Action = {
     agent: { type: "string", value: "A", summary: "the agent that acts (default main)" },
     model: { type: "string", value: "P:M", summary: "provider:model instead of the configured one, or auto" },
     session: { type: "string", value: "S", summary: "go on with this session" },
+    image: { type: "string", value: "FILE", summary: "show this image along with the message", multiple: true },
+    thinking: { type: "string", value: "LEVEL", summary: "how much the model thinks: off, low, medium, high" },
     require: { type: "string", value: "TOOL", summary: "succeed only if this tool was performed", multiple: true },
     "forbid-tools": { type: "boolean", summary: "no tool may be called" },
     strict: { type: "boolean", summary: "nothing malformed is repaired" },
@@ -32,13 +36,14 @@ export const run: Action = {
     'surety run "list files"',
     'surety run "write hello to a.txt" --approve fs.write_text',
     'surety run "list files" --json',
+    'surety run "what is on it?" --image photo.jpg',
   ],
   run: performRun,
 };
 
 async function performRun(context: CommandContext): Promise<number> {
   const { isJson, output, streams } = context;
-  const request = requestOf(context, await approvedOf(context));
+  const request = { ...requestOf(context, await approvedOf(context)), ...(await mediaOf(context)) };
   let decide = (_card: ApprovalCard, _decision: Decision["decision"]): void => {};
   const approver = terminalApprover({
     input: streams.stdin,
@@ -88,6 +93,7 @@ function requestOf(context: CommandContext, approvedTools: readonly string[]): R
     sessionId: session === undefined ? null : asSessionId(session),
     model: modelOf(options.text("model")),
     thinkingMode: null,
+    ...thinkingOf(options.text("thinking")),
     contract: overridesOf(required, options.flag("forbid-tools"), options.flag("strict")),
     approvedTools,
     source: "cli",
@@ -96,10 +102,22 @@ function requestOf(context: CommandContext, approvedTools: readonly string[]): R
   };
 }
 
+async function mediaOf({ options }: CommandContext): Promise<Pick<RunRequest, "media">> {
+  const paths = options.texts("image");
+  return paths.length === 0 ? {} : { media: await Promise.all(paths.map(readImageFile)) };
+}
+
 function modelOf(ref: string | undefined): string | null {
   if (ref === undefined) return null;
   if (ref === AUTO || /^[^:]+:./.test(ref)) return ref;
   throw usageError(`--model ${ref} is not provider:model`, "Write it as --model builtin:demo.");
+}
+
+function thinkingOf(wished: string | undefined): Pick<RunRequest, "thinkingLevel"> {
+  if (wished === undefined) return {};
+  const thinkingLevel = THINKING_LEVELS.find((level) => level === wished);
+  if (thinkingLevel !== undefined) return { thinkingLevel };
+  throw usageError(`--thinking ${wished} is no level`, `There is: ${THINKING_LEVELS.join(", ")}.`);
 }
 
 /** Each by its name: a pattern would approve what nobody thought of. */
@@ -184,7 +202,12 @@ function exitCodeOf({ status }: RunRecord): number {
   return status === "cancelled" ? EXIT.interrupted : EXIT.failure;
 }
 
+/** What is wrong with a request says so itself, in one line (P-1.3). */
+const REFUSAL_HINTS: Readonly<Record<string, string>> = {
+  "invalid.request": "",
+  "payload.too_large": "Make it smaller. Through a running gateway, a message and its images have room for 750 KB.",
+};
+
 function refusal(code: string, message: string): BootError {
-  // What is wrong with a request says so itself, in one line (P-1.3).
-  return new BootError(code, message, code === "invalid.request" ? "" : "See surety run --help.");
+  return new BootError(code, message, REFUSAL_HINTS[code] ?? "See surety run --help.");
 }

@@ -12,6 +12,7 @@ import { readUrl } from "../../adapters/tools/http/read-url.ts";
 import { ToolFailure } from "../../adapters/tools/tool-failure.ts";
 import { MODEL_TIERS } from "../../kernel/vocabulary/model-tier.ts";
 import { CHANNEL_CLASSES, RISK_CLASSES } from "../../kernel/vocabulary/risk.ts";
+import { THINKING_LEVELS } from "../../kernel/vocabulary/thinking-level.ts";
 import { MODEL_PROFILES, PROVIDER_KINDS, THINKING_MODES } from "./config.ts";
 import { DEFAULT_CONFIG as DEFAULT } from "./default-config.ts";
 import type { WrittenConfig } from "./known-providers.ts";
@@ -67,6 +68,7 @@ const Model = z.strictObject({
   supportsVision: flag(false),
   profile: z.optional(z.enum(MODEL_PROFILES)),
   tier: z.optional(z.enum(MODEL_TIERS)),
+  thinkingLevel: z.optional(z.enum(THINKING_LEVELS)),
   costPer1kInput: z.optional(amount(1000)),
   costPer1kOutput: z.optional(amount(1000)),
   free: flag(false),
@@ -207,7 +209,14 @@ export const ConfigSchema: z.ZodMiniType<WrittenConfig> = z.strictObject({
   models: z.prefault(Models, {}),
   gateway: z.prefault(Gateway, {}),
   agents: z._default(
-    z.record(AgentId, z.strictObject({ prompt: z.optional(Prompt), model: z.optional(AgentModel) })),
+    z.record(
+      AgentId,
+      z.strictObject({
+        prompt: z.optional(Prompt),
+        model: z.optional(AgentModel),
+        thinkingLevel: z.optional(z.enum(THINKING_LEVELS)),
+      }),
+    ),
     {},
   ),
   approvals: z.prefault(

@@ -4,6 +4,7 @@
  */
 import type { ToolPolicy } from "../../kernel/policy/tool-policy.ts";
 import type { ModelTier } from "../../kernel/vocabulary/model-tier.ts";
+import type { ThinkingLevel } from "../../kernel/vocabulary/thinking-level.ts";
 
 export const PROVIDER_KINDS = ["openai_compatible", "anthropic", "llama_cpp", "builtin"] as const;
 export const MODEL_PROFILES = ["native-tools", "marker-json", "grammar-json"] as const;
@@ -18,6 +19,8 @@ export interface ModelSettings {
   /** Absent: as fits the provider's kind. */
   readonly profile?: (typeof MODEL_PROFILES)[number] | undefined;
   readonly tier?: ModelTier | undefined;
+  /** How much it thinks where nobody says otherwise; that it may be told, too. */
+  readonly thinkingLevel?: ThinkingLevel | undefined;
   readonly costPer1kInput?: number | undefined;
   readonly costPer1kOutput?: number | undefined;
   /** Costs nothing by its owner's word. */
@@ -44,6 +47,8 @@ export interface AgentSettings {
   readonly prompt?: string | undefined;
   /** `provider:model`, or `auto`; absent: `models.default`. */
   readonly model?: string | undefined;
+  /** How much its model thinks where a request says nothing. */
+  readonly thinkingLevel?: ThinkingLevel | undefined;
 }
 
 /** `tools.policy`: ToolPolicy without its domains, which stand in `tools.http`. */

@@ -76,7 +76,8 @@ const DEMO: ModelSettings = {
   maxOutputTokens: 2_048,
   supportsTools: true,
   supportsStreaming: true,
-  supportsVision: false,
+  // It says what it was given; what is on it, it does not pretend to see.
+  supportsVision: true,
   free: true,
 };
 

@@ -112,9 +112,24 @@ const event = <const Name extends string, Fields extends Parameters<typeof Type.
   fields: Fields,
 ) => Type.Object({ type: Type.Literal(type), ...timed, ...fields }, closed);
 
+/** An image of the message: its file is a body, in Base64. */
+const Image = Type.Object(
+  {
+    type: Type.Literal("image"),
+    mimeType: Type.String(),
+    bytes: Count,
+    width: Count,
+    height: Count,
+    ref: BodyRefSchema,
+  },
+  closed,
+);
+
 export const EventSchemas = {
   "run.accepted": event("run.accepted", {
     messageRef: BodyRefSchema,
+    /** What came with the message, where anything did. */
+    media: Type.Optional(Type.Array(Image)),
     agentId: Type.String(),
     sessionId: Type.String(),
     principal: Type.String(),

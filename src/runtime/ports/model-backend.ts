@@ -8,12 +8,28 @@
  * B4. `check` never costs a completion.
  */
 import type { RawModelOutput } from "../../kernel/protocol/raw-model-output.ts";
+import type { JsonValue } from "../../kernel/vocabulary/parse-json.ts";
+import type { ThinkingLevel } from "../../kernel/vocabulary/thinking-level.ts";
+import type { ImageFacts, ImageSize } from "../image-facts.ts";
 
 /** Text in it has its markers escaped already where it is not the model's own. */
 export type PromptMessage =
-  | { readonly role: "system" | "user"; readonly content: string }
-  | { readonly role: "assistant"; readonly content: string; readonly toolCalls: readonly PromptCall[] }
+  | { readonly role: "system"; readonly content: string }
+  /** Images are for a model that has `vision`, and for no other. */
+  | { readonly role: "user"; readonly content: string; readonly images?: readonly PromptImage[] }
+  | {
+      readonly role: "assistant";
+      readonly content: string;
+      readonly toolCalls: readonly PromptCall[];
+      /** What the model thought before its calls, as its backend wrote it (`Thoughts.kept`). */
+      readonly thoughts?: JsonValue;
+    }
   | { readonly role: "tool"; readonly callId: string; readonly tool: string; readonly content: string };
+
+export interface PromptImage extends ImageFacts {
+  /** Base64. */
+  readonly data: string;
+}
 
 export interface PromptCall {
   readonly id: string;
@@ -40,7 +56,12 @@ export interface ModelRequest {
   readonly effort?: ThinkingLevel;
 }
 
-export type ThinkingLevel = "off" | "low" | "medium" | "high";
+/** What a provider wants back beside the calls of an answer, in a form that only its backend reads. */
+export interface Thoughts {
+  readonly kept: JsonValue;
+  /** The provider knows its own words again: they go back unchanged, or not at all. */
+  readonly isSigned: boolean;
+}
 
 export interface ModelUsage {
   readonly inputTokens: number;
@@ -53,6 +74,8 @@ export type ModelReply =
       readonly raw: RawModelOutput;
       /** What the model thought before it answered, where the provider tells: no part of the answer, shown to nobody. */
       readonly reasoning?: string;
+      /** Absent where nothing is wanted back; otherwise it is, where the answer has calls. */
+      readonly thoughts?: Thoughts;
       /** Null where the provider did not say. */
       readonly usage: ModelUsage | null;
       /** Milliseconds from the request to the first and the last piece of the answer. */
@@ -104,8 +127,12 @@ export interface ConfiguredModel {
     readonly grammarProfiles: readonly string[];
   };
   readonly tokens: TokenCounter;
+  /** What an image costs it, never too little; absent where it sees none. */
+  readonly vision?: { readonly imageTokens: (image: ImageSize) => number };
   readonly contextWindow: number;
   readonly maxOutputTokens: number;
+  /** Absent where it cannot be told how much to think; `level` where nobody says otherwise, null: as it sees fit. */
+  readonly thinking?: { readonly level: ThinkingLevel | null };
   readonly price: ModelPrice | null;
   /** Costs nothing by its owner's word, so that spending limits need no price. */
   readonly isFree: boolean;

@@ -117,6 +117,10 @@ export interface StoredCapability {
   readonly runId: RunId | null;
 }
 
+export interface SessionCapability extends StoredCapability {
+  readonly sessionId: SessionId;
+}
+
 export type CapabilityDecisionKind = "capability.granted" | "capability.denied" | "capability.revoked";
 
 export interface SpendAmount {
@@ -233,6 +237,12 @@ export type Write =
       readonly amount: SpendAmount;
       readonly scopes: readonly SpendScope[];
     }
+  /** What was spent, or by a negative amount not spent after all, by work that is no run of this store. Never refused. */
+  | {
+      readonly type: "count-spend";
+      readonly amount: SpendAmount;
+      readonly scopes: readonly Pick<SpendScope, "scope" | "period">[];
+    }
   | { readonly [K in LedgerKind]: { readonly type: "append-ledger"; readonly draft: LedgerDraft<K> } }[LedgerKind]
   | {
       readonly type: "insert-outbox";
@@ -332,6 +342,10 @@ export interface Store {
   /** The last ended runs of a session, oldest first. */
   sessionRuns(sessionId: SessionId, limit: number): Promise<readonly StoredRun[]>;
   pendingApprovals(page: Page): Promise<readonly StoredApproval[]>;
+  /** What sessions ask for and the table calls pending, the longest waiting first. */
+  pendingCapabilities(page: Page): Promise<readonly SessionCapability[]>;
+  /** Where every session stands with every capability, to be compared with the ledger. */
+  allCapabilities(page: Page): Promise<readonly SessionCapability[]>;
   waitingOutbox(page: Page): Promise<readonly OutboxRow[]>;
   spendTotals(period: string): Promise<readonly SpendTotal[]>;
   readLedger(after: number, limit: number): Promise<readonly LedgerEntry[]>;

@@ -18,6 +18,7 @@ const REQUEST: RunRequest = {
   sessionId: null,
   model: "builtin:demo",
   thinkingMode: "always",
+  thinkingLevel: "low",
   contract: {},
   approvedTools: [],
   source: "cli",
@@ -129,7 +130,7 @@ describe("every method says what the assistant behind the gateway says", () => {
     expect(await client.bundle(NOBODY)).toMatchObject({ ok: false, code: "not_found" });
   });
 
-  test("capabilities, decideCapability", async () => {
+  test("capabilities, pendingCapabilities, decideCapability", async () => {
     const { gateway, client } = await both();
     await client.submit(REQUEST);
     const sessionId = asSessionId("ses_1");
@@ -147,9 +148,27 @@ describe("every method says what the assistant behind the gateway says", () => {
       { ...decision, principal: "operator" },
       { ...decision, act: "revoke", expiresInS: null, key: null, principal: "operator" },
     ]);
+    gateway.assistant.askedFor = ["ses_1", "ses_2"].map((id) => {
+      return { ...known, sessionId: asSessionId(id), state: "pending", runId: asRunId("run_1"), expiresAt: null };
+    });
+    for (const page of [
+      { limit: 5, offset: 0 },
+      { limit: 1, offset: 1 },
+    ]) {
+      expect(await client.pendingCapabilities(page)).toEqual(await gateway.assistant.pendingCapabilities(page));
+    }
     const nowhere = { ...decision, sessionId: asSessionId("ses_9") };
     expect(await client.capabilities(nowhere.sessionId)).toMatchObject({ ok: false, code: "not_found" });
     expect(await client.decideCapability(nowhere)).toMatchObject({ ok: false, code: "not_found" });
+  });
+
+  test("marks, removeMark", async () => {
+    const { gateway, client } = await both();
+    gateway.assistant.marked = [".", "a ü/b.md"];
+    expect(await client.marks()).toEqual([".", "a ü/b.md"]);
+    expect(await client.removeMark("a ü/b.md", "x")).toEqual({ ok: true });
+    expect(await client.removeMark("a ü/b.md", "x")).toMatchObject({ ok: false, code: "not_found" });
+    expect([gateway.assistant.marked, gateway.assistant.unmarkedBy]).toEqual([["."], ["operator"]]);
   });
 
   test("approvals, decide", async () => {

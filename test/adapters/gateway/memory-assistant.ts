@@ -21,7 +21,7 @@ import {
 } from "../../../src/kernel/vocabulary/identifiers.ts";
 import type { CapabilityDecision, SessionCapabilities } from "../../../src/runtime/capabilities.ts";
 import type { ApprovalCard } from "../../../src/runtime/ports/approver.ts";
-import type { Page, RunStatus } from "../../../src/runtime/ports/store.ts";
+import type { Page, RunStatus, SessionCapability } from "../../../src/runtime/ports/store.ts";
 
 type Happening = LifecycleEvent extends infer Event
   ? Event extends LifecycleEvent
@@ -45,6 +45,9 @@ export class MemoryAssistant implements Assistant {
   readonly cards: ApprovalCard[] = [];
   readonly capabilityDecisions: CapabilityDecision[] = [];
   sessionCapabilities: SessionCapabilities = { granted: [], pending: [] };
+  askedFor: readonly SessionCapability[] = [];
+  marked: readonly string[] = [];
+  readonly unmarkedBy: string[] = [];
   /** Watches begun and ended, so that a test can see a disconnect arrive. */
   watching = 0;
   maxQueued = 1000;
@@ -127,12 +130,30 @@ export class MemoryAssistant implements Assistant {
     return { ok: true as const, capabilities: this.sessionCapabilities };
   }
 
+  async pendingCapabilities({ limit, offset }: Page) {
+    await this.#mayFail();
+    return this.askedFor.slice(offset, offset + limit);
+  }
+
   async decideCapability(decision: CapabilityDecision) {
     await this.#mayFail();
     if (!this.#hasSession(decision.sessionId)) return refuse("not_found", "no such session");
     if (decision.capability.includes("*")) return refuse("invalid.request", "no capability");
     this.capabilityDecisions.push(decision);
     return { ok: true as const, capabilities: this.sessionCapabilities };
+  }
+
+  async marks(): Promise<readonly string[]> {
+    await this.#mayFail();
+    return this.marked;
+  }
+
+  async removeMark(path: string, principal: string) {
+    await this.#mayFail();
+    if (!this.marked.includes(path)) return refuse("not_found", "no such mark");
+    this.marked = this.marked.filter((other) => other !== path);
+    this.unmarkedBy.push(principal);
+    return { ok: true as const };
   }
 
   record(runId: RunId, happening: Happening): void {

@@ -3,7 +3,7 @@ import { statSync } from "node:fs";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { connectReader, databaseFile } from "../../../src/adapters/store-sqlite/connection.ts";
 import { LIST_QUERIES } from "../../../src/adapters/store-sqlite/list-reads.ts";
-import { newBody, runOfItsOwn, SampleJournal } from "../../runtime/store-samples.ts";
+import { hashOf, newBody, runOfItsOwn, SampleJournal } from "../../runtime/store-samples.ts";
 import { type TemporaryHome, temporaryHome } from "./temporary-home.ts";
 
 let temporary: TemporaryHome;
@@ -38,10 +38,28 @@ test("a step late in a run takes no more bytes than an early one", async () => {
 /** By a key, along an index of nothing but what is shown, or from the newest run on; never sorted afterwards. */
 const WAYS = [
   /^SEARCH .* USING /,
-  /^SCAN . USING INDEX (pending_approvals|waiting_outbox|open_runs)/,
+  /^SCAN . USING (COVERING )?INDEX (pending_approvals|pending_capabilities|waiting_outbox|open_runs)/,
+  // Every row is shown.
+  /^SCAN c$/,
   /^SCAN run_states$/,
   /SUBQUERY/,
 ];
+
+test("places among unasked sends are kept for their hour, not for ever", async () => {
+  const store = await temporary.open();
+  const HOUR_MS = 3_600_000;
+  for (let hour = 1; hour <= 20; hour += 1) {
+    const atMs = hour * HOUR_MS;
+    const ids = [hashOf(`${hour} a`), hashOf(`${hour} b`)];
+    for (const id of ids) {
+      await store.commit([{ type: "take-send-slot", id, atMs, sinceMs: atMs - HOUR_MS, limit: 2 }], "barrier");
+    }
+  }
+  await store.close();
+  const db = connectReader(databaseFile(temporary.home));
+  expect({ ...db.prepare("SELECT count(*) AS places FROM send_slots").get() }).toEqual({ places: 2 });
+  db.close();
+});
 
 test("no list walks over rows it does not show", async () => {
   await (await temporary.open()).close();

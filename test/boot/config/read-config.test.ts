@@ -59,7 +59,7 @@ describe("a config that is read", () => {
   test.each([
     ["gateway", { host: "::1", port: 0, allowedOrigins: ["https://a.example"], queue: { max: 1 } }],
     ["budgets", { perRunUsd: 0.5, perDayUsd: 1, perAgentDayUsd: 1, perJobDayUsd: 1, perRunTokens: 9, perDayTokens: 9 }],
-    ["agents.main", { prompt: "Be brief.", model: "builtin:demo" }],
+    ["agents.main", { prompt: "Be brief.", model: "builtin:demo", thinkingLevel: "off" }],
     ["redaction", { emails: true, phones: true }],
     ["output", { thinking_mode: "always" }],
     ["logging", { maxBytes: 1_000_000, maxFiles: 3 }],
@@ -72,7 +72,10 @@ describe("a config that is read", () => {
     ["models.providers.gguf", { kind: "llama_cpp", modelPath: "/m.gguf", models: { m: KIMI } }],
     [
       "models.providers.claude",
-      { kind: "anthropic", models: { m: { ...KIMI, tier: "premium", profile: "native-tools" } } },
+      {
+        kind: "anthropic",
+        models: { m: { ...KIMI, tier: "premium", profile: "native-tools", thinkingLevel: "high" } },
+      },
     ],
     [
       "models.providers.p",
@@ -224,6 +227,8 @@ describe("a value nobody can mean", () => {
     ["models.default", ":x"],
     ["models.default", "nowhere:x"],
     ["agents.main.model", "builtin:other"],
+    ["agents.main.thinkingLevel", "loud"],
+    ["models.providers.p.models.m", { ...KIMI, thinkingLevel: true }],
     ["agents.a/b", {}],
     ["models.providers.a:b", { baseUrl: "http://x" }],
     ["models.providers.A", { baseUrl: "http://x" }],

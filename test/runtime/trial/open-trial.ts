@@ -13,6 +13,7 @@ import type { ToolPolicy } from "../../../src/kernel/policy/tool-policy.ts";
 import { compileDisclosureGuard } from "../../../src/kernel/redaction/disclosure-guard.ts";
 import { compileRedactor } from "../../../src/kernel/redaction/redact.ts";
 import type { ApprovalId, RunId, SessionId } from "../../../src/kernel/vocabulary/identifiers.ts";
+import type { ThinkingLevel } from "../../../src/kernel/vocabulary/thinking-level.ts";
 import type { ApprovalCard } from "../../../src/runtime/ports/approver.ts";
 import { type Clock, timestampOf } from "../../../src/runtime/ports/clock.ts";
 import type { ConfiguredModel } from "../../../src/runtime/ports/model-backend.ts";
@@ -42,6 +43,8 @@ export interface TrialOptions {
   /** Absent: what contracts are sealed with. */
   readonly livePolicy?: () => ToolPolicy;
   readonly purses?: Purses;
+  /** How much the agent's model is to think. */
+  readonly agentThinking?: ThinkingLevel | null;
 }
 
 export interface Wanted {
@@ -92,6 +95,7 @@ export function openTrial(options: TrialOptions): Trial {
     policy: () => policy,
     ceilings: DEFAULT_CEILINGS,
     thinkingMode: "never",
+    agentThinking: () => options.agentThinking ?? null,
     isAgent: () => false,
     chooseModel: (_asked, _agentId, { type }) =>
       cheapModel === undefined || type !== "subagent"
@@ -132,6 +136,7 @@ export function openTrial(options: TrialOptions): Trial {
     summarize: world.toolbox.summarize,
     signing: { publicKey: PUBLIC_KEY, sign },
     artifactPath: (agentId, runId) => `${agentId}/${runId}`,
+    marks: { list: () => Promise.resolve([]), remove: () => Promise.resolve(false) },
   });
   const entries = async (runId: RunId): Promise<readonly Entry[]> => (await readWholeJournal(store, runId)).entries;
 

@@ -7,7 +7,7 @@ import type { Clock } from "../../../runtime/ports/clock.ts";
 import type { ModelBackend } from "../../../runtime/ports/model-backend.ts";
 import { AnswerReader } from "../answer-reader.ts";
 import { watchHealth } from "../health.ts";
-import { openOrigin } from "../http-exchange.ts";
+import { type HttpOrigin, openOrigin } from "../http-exchange.ts";
 import type { Profile } from "../profile.ts";
 import { fault } from "../provider-fault.ts";
 import { encodeRequest } from "./encode-request.ts";
@@ -22,10 +22,12 @@ interface MessagesServer {
   readonly apiKey: () => string | null;
   readonly profile: Profile;
   readonly clock: Clock;
+  /** How the server is reached; absent: over connections of our own. */
+  readonly origin?: HttpOrigin;
 }
 
-export function anthropicMessages({ baseUrl, apiKey, profile, clock }: MessagesServer): ModelBackend {
-  const origin = openOrigin(baseUrl.origin, clock);
+export function anthropicMessages(server: MessagesServer): ModelBackend {
+  const { baseUrl, apiKey, profile, clock, origin = openOrigin(baseUrl.origin, clock) } = server;
   const basePath = baseUrl.pathname.replace(/\/+$/, "").replace(/\/v1$/, "");
   const path = `${basePath}/v1/messages`;
   const name = baseUrl.origin;

@@ -9,36 +9,48 @@
  *     none may be called.
  * R6. A result whose call stands nowhere as a call, since it was made in text, comes back as text: the server knows no other
  *     way.
- * R7. Of a model that cannot be made to call a tool it is not demanded: its profile says so, and the run sees to it.
+ * R7. What a model thought stands where it stood when it comes back to it, unless it is not to think now: then the server
+ *     wants none of it.
+ * R8. Of a model that cannot be made to call a tool it is not demanded: its profile says so, and the run sees to it.
  */
 import { encodeToolName } from "../../../kernel/protocol/tool-names.ts";
-import type { ModelRequest, PromptCall, PromptMessage, ToolOffer } from "../../../runtime/ports/model-backend.ts";
+import type { JsonValue } from "../../../kernel/vocabulary/parse-json.ts";
+import type {
+  ModelRequest,
+  PromptCall,
+  PromptImage,
+  PromptMessage,
+  ToolOffer,
+} from "../../../runtime/ports/model-backend.ts";
 import { parseFields } from "../read-fields.ts";
 import { wireToolName } from "../wire-tool-name.ts";
 import { writeOnce } from "../write-once.ts";
 import { mayForceTools } from "./may-force-tools.ts";
-import { thinkingFields } from "./thinking-fields.ts";
+import { mayRecall, thinkingFields } from "./thinking-fields.ts";
+import { readThoughts } from "./thought-blocks.ts";
 
 const TOOL_CHOICES = { auto: "auto", required: "any", none: "none" } as const;
 
 export function encodeRequest(request: ModelRequest, isStreamed: boolean): string {
   const { model, messages, maxOutputTokens } = request;
   const system = messages.flatMap(({ role, content }) => (role === "system" && !isBlank(content) ? [content] : []));
+  const thinking = thinkingFields(request);
   const rest = JSON.stringify({
     ...(system.length === 0 ? null : { system: system.join("\n\n") }),
-    ...thinkingFields(request),
+    ...thinking,
     max_tokens: maxOutputTokens,
     stream: isStreamed,
   }).slice(1);
-  return `{"model":${JSON.stringify(model)},"messages":[${writeTurns(messages)}],${writeTools(request)}${rest}`;
+  return `{"model":${JSON.stringify(model)},"messages":[${writeTurns(messages, mayRecall(model, thinking))}],${writeTools(request)}${rest}`;
 }
 
-function writeTurns(messages: readonly PromptMessage[]): string {
+function writeTurns(messages: readonly PromptMessage[], isRecalled: boolean): string {
   const turns: { readonly role: "user" | "assistant"; readonly blocks: string[] }[] = [];
   const called = new Set(callsIn(messages).map(({ id }) => id));
   for (const message of messages) {
     const isAnswer = message.role === "tool" && !called.has(message.callId);
-    const blocks = message.role === "system" ? "" : isAnswer ? writtenText(message) : writtenBlocks(message);
+    const written = isAnswer ? writtenText : isRecalled ? writtenBlocks : writtenBare;
+    const blocks = message.role === "system" ? "" : written(message);
     if (blocks === "") continue;
     const role = message.role === "assistant" ? "assistant" : "user";
     const last = turns.at(-1);
@@ -64,6 +76,12 @@ const writtenBlocks = writeOnce((message: PromptMessage) =>
     .map((block) => JSON.stringify(block))
     .join(),
 );
+/** Without what the model thought. */
+const writtenBare = writeOnce((message: PromptMessage) => {
+  if (message.role !== "assistant" || message.thoughts === undefined) return writtenBlocks(message);
+  const { thoughts: _, ...bare } = message;
+  return writtenBlocks(bare);
+});
 const writtenText = writeOnce(({ content }: PromptMessage) =>
   isBlank(content) ? "" : JSON.stringify({ type: "text", text: content }),
 );
@@ -79,7 +97,23 @@ function encodeBlocks(message: PromptMessage): readonly object[] {
   const { content } = message;
   if (message.role === "tool") return [{ type: "tool_result", tool_use_id: wireId(message.callId), content }];
   const text = isBlank(content) ? [] : [{ type: "text", text: content }];
-  return message.role === "assistant" ? [...text, ...message.toolCalls.map(encodeCall)] : text;
+  // Images before the text, where Claude reads them best.
+  if (message.role === "user" && message.images !== undefined) return [...message.images.map(encodeImage), ...text];
+  if (message.role !== "assistant") return text;
+  const calls = message.toolCalls.map(encodeCall);
+  return message.thoughts === undefined ? [...text, ...calls] : withThoughts(message.thoughts, text, calls);
+}
+
+/** Beside calls only, and never behind the last of them: the server refuses a turn that ends in a thought. */
+function withThoughts(kept: JsonValue, text: readonly object[], calls: readonly object[]): readonly object[] {
+  const thoughts = calls.length === 0 ? [] : readThoughts(kept);
+  const at = (wanted: number): readonly object[] =>
+    thoughts.filter(({ place }) => Math.min(place, calls.length) === wanted).map(({ block }) => block);
+  return [...at(0), ...text, ...calls.flatMap((call, index) => [...at(index + 1), call])];
+}
+
+function encodeImage({ mimeType, data }: PromptImage): object {
+  return { type: "image", source: { type: "base64", media_type: mimeType, data } };
 }
 
 function encodeCall({ id, tool, argumentsText }: PromptCall): object {

@@ -10,13 +10,14 @@
  * A4. Input is counted whole, whether it came out of a cache or went into one. Output is taken from the end of the
  *     answer only: what stands at its beginning is no count yet.
  * A5. Of several stop reasons the one that tells of a cut stays. What the provider says of a refusal is the answer;
- *     what the model thought is not.
+ *     what the model thought is not. That is kept block by block, as it came (`thought-blocks.ts`).
  */
 import type { RawModelOutput } from "../../../kernel/protocol/raw-model-output.ts";
 import { type AnswerDraft, type AnswerProtocol, EMPTY_DRAFT, joinReasons } from "../answer-draft.ts";
 import { type Fault, fault } from "../provider-fault.ts";
 import { entriesOf, fieldsOf, parseFields, textOf } from "../read-fields.ts";
 import { readUsage } from "../read-usage.ts";
+import { addToThought, beginThought, placeOf, type Thought, thoughtsIn } from "./thought-blocks.ts";
 
 /** Far beyond what a model writes at once; copying the list for each fragment stays cheap. */
 const MAX_BLOCKS = 1024;
@@ -30,6 +31,8 @@ interface BlockDraft {
   readonly call: { readonly id: string | null; readonly name: string; readonly input: string } | null;
   /** Fragments of arguments; where none came, what the block began with stands. */
   readonly written: string;
+  /** Null for a block that is no thought. */
+  readonly thought: Thought | null;
 }
 
 interface TokenCounts {
@@ -53,7 +56,13 @@ const EMPTY: MessageAnswer = {
   },
 };
 
-export const MESSAGE_ANSWER: AnswerProtocol<MessageAnswer> = { empty: EMPTY, step, readWhole, rawOutputOf };
+export const MESSAGE_ANSWER: AnswerProtocol<MessageAnswer> = {
+  empty: EMPTY,
+  step,
+  readWhole,
+  rawOutputOf,
+  thoughtsOf: ({ blocks }) => thoughtsIn(blocks.flatMap(({ thought }) => thought ?? [])),
+};
 
 function step(answer: MessageAnswer, payload: string): MessageAnswer {
   const event = parseFields(payload);
@@ -120,7 +129,10 @@ function openBlock(answer: MessageAnswer, index: unknown, block: Fields): Messag
     ...answer,
     content: answer.content + (type === "text" ? textOf(block["text"]) : ""),
     reasoning: answer.reasoning + (type === "thinking" ? textOf(block["thinking"]) : ""),
-    blocks: [...answer.blocks, { index, isOpen: true, call, written: "" }],
+    blocks: [
+      ...answer.blocks,
+      { index, isOpen: true, call, written: "", thought: beginThought(block, placeIn(answer)) },
+    ],
     pieces: answer.pieces + 1,
     isUnreadable: answer.blocks.length >= MAX_BLOCKS,
   };
@@ -132,7 +144,9 @@ function addDelta(answer: MessageAnswer, index: unknown, delta: Fields): Message
     case "text_delta":
       return { ...told, content: told.content + textOf(delta["text"]) };
     case "thinking_delta":
-      return { ...told, reasoning: told.reasoning + textOf(delta["thinking"]) };
+      return addToThoughts({ ...told, reasoning: told.reasoning + textOf(delta["thinking"]) }, index, delta);
+    case "signature_delta":
+      return addToThoughts(told, index, delta);
     case "input_json_delta":
       return changeBlock(told, index, (block) => ({
         ...block,
@@ -143,12 +157,27 @@ function addDelta(answer: MessageAnswer, index: unknown, delta: Fields): Message
   }
 }
 
+/** A thought that belongs to no block is lost, and with it the wish to have it back. */
+function addToThoughts(answer: MessageAnswer, index: unknown, delta: Fields): MessageAnswer {
+  const thought = answer.blocks[findOpen(answer, index)]?.thought ?? null;
+  if (thought === null) return answer;
+  return changeBlock(answer, index, (block) => ({ ...block, thought: addToThought(thought, delta) }));
+}
+
+function placeIn({ content, blocks }: MessageAnswer): number {
+  return placeOf(content, blocks.filter(({ call }) => call !== null).length);
+}
+
 function closeBlock(answer: MessageAnswer, index: unknown): MessageAnswer {
   return changeBlock(answer, index, (block) => ({ ...block, isOpen: false }));
 }
 
+function findOpen({ blocks }: MessageAnswer, index: unknown): number {
+  return blocks.findLastIndex((block) => block.index === index && block.isOpen);
+}
+
 function changeBlock(answer: MessageAnswer, index: unknown, change: (block: BlockDraft) => BlockDraft): MessageAnswer {
-  const at = answer.blocks.findLastIndex((block) => block.index === index && block.isOpen);
+  const at = findOpen(answer, index);
   const block = answer.blocks[at];
   if (block === undefined) return { ...answer, isUnreadable: true };
   return { ...answer, blocks: answer.blocks.with(at, change(block)) };

@@ -20,6 +20,7 @@ import { fieldsOf } from "../read-fields.ts";
 import { requestsFor } from "./ask-permission.ts";
 import { findFileName, readWish, type Wish } from "./read-wish.ts";
 import { talkAbout } from "./small-talk.ts";
+import { tellImages } from "./tell-images.ts";
 import { type ToldCall, tellResult } from "./tell-result.ts";
 
 export const DEMO_MODEL = "demo";
@@ -50,7 +51,8 @@ type Reaction =
 
 function react(request: ModelRequest): Reaction {
   const { messages, tools, toolChoice } = request;
-  const message = messages.findLast(({ role }) => role === "user")?.content ?? "";
+  const asked = messages.findLast((message) => message.role === "user");
+  const { content: message, images = [] } = asked ?? { content: "" };
   const results = resultsSince({ messages });
   const dictation = readDictation(message);
   const offered = toolChoice === "none" ? [] : tools.map(({ name }) => name);
@@ -61,7 +63,8 @@ function react(request: ModelRequest): Reaction {
     return { kind: "say", text: results.map(tellResult).join("\n\n"), notes: requestsFor(results) };
   if (dictation !== null) return callOffered(dictation.calls, offered);
   const wish = readWish(message) ?? (toolChoice === "required" ? nearestWish(message, offered) : null);
-  return wish === null ? { kind: "say", text: talkAbout(message), notes: "" } : callOffered([wish], offered);
+  if (wish !== null) return callOffered([wish], offered);
+  return { kind: "say", text: images.length > 0 ? tellImages(images) : talkAbout(message), notes: "" };
 }
 
 function callOffered(wishes: readonly Wish[], offered: readonly string[]): Reaction {

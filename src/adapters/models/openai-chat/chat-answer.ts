@@ -14,6 +14,7 @@ import { type AnswerDraft, type AnswerProtocol, EMPTY_DRAFT, joinReasons } from 
 import { fault } from "../provider-fault.ts";
 import { entriesOf, fieldsOf, parseFields, textOf } from "../read-fields.ts";
 import { readUsage } from "../read-usage.ts";
+import { addThoughts, type ChatThoughts, NO_THOUGHTS, reasoningIn, thoughtsOf } from "./chat-thoughts.ts";
 
 /** Far beyond what a model proposes at once; copying the list for each fragment stays cheap. */
 const MAX_CALLS = 256;
@@ -24,9 +25,10 @@ interface CallDraft extends RawToolCall {
 
 interface ChatAnswer extends AnswerDraft {
   readonly calls: readonly CallDraft[];
+  readonly thoughts: ChatThoughts;
 }
 
-const EMPTY: ChatAnswer = { ...EMPTY_DRAFT, calls: [] };
+const EMPTY: ChatAnswer = { ...EMPTY_DRAFT, calls: [], thoughts: NO_THOUGHTS };
 const DONE = "[DONE]";
 
 export const CHAT_ANSWER: AnswerProtocol<ChatAnswer> = {
@@ -35,6 +37,7 @@ export const CHAT_ANSWER: AnswerProtocol<ChatAnswer> = {
     payload.trim() === DONE ? { ...answer, isDone: true } : addDocument(answer, payload, "delta"),
   readWhole: (body) => ({ ...addDocument(EMPTY, body, "message"), isDone: true }),
   rawOutputOf,
+  thoughtsOf: ({ thoughts, reasoning }) => thoughtsOf(thoughts, reasoning),
 };
 
 function rawOutputOf(
@@ -75,8 +78,8 @@ function addChoice(answer: ChatAnswer, choice: Record<string, unknown>, part: "d
   return {
     ...answer,
     content: answer.content + readContent(message["content"]) + textOf(message["refusal"]),
-    // Two names for one thing; servers that send both repeat themselves.
-    reasoning: answer.reasoning + (textOf(message["reasoning_content"]) || textOf(message["reasoning"])),
+    reasoning: answer.reasoning + reasoningIn(message),
+    thoughts: addThoughts(answer.thoughts, message, part === "message"),
     calls,
     stopReason: joinReasons(answer.stopReason, textOf(choice["finish_reason"])),
     pieces: answer.pieces + 1,

@@ -8,31 +8,34 @@
  * R5. What a model thought before its calls goes back to it beside them: some refuse to go on without.
  */
 import { encodeToolName } from "../../../kernel/protocol/tool-names.ts";
-import type { ModelRequest, PromptCall, PromptMessage, ToolOffer } from "../../../runtime/ports/model-backend.ts";
+import type {
+  ModelRequest,
+  PromptCall,
+  PromptImage,
+  PromptMessage,
+  ToolOffer,
+} from "../../../runtime/ports/model-backend.ts";
 import { wireToolName } from "../wire-tool-name.ts";
 import { writeOnce } from "../write-once.ts";
+import { thoughtFields } from "./chat-thoughts.ts";
+import { effortFields } from "./effort-fields.ts";
 
 export interface ChatDialect {
   /** OpenAI itself knows the older name for some models only, other servers often only that. */
   readonly limitField: "max_tokens" | "max_completion_tokens";
-  /** What the model thought when it gave the answer at this place of the messages; empty where it is not known. */
-  reasoningAt(messages: readonly PromptMessage[], index: number): string;
+  readonly translatesEffort: boolean;
 }
 
 export function encodeRequest(request: ModelRequest, isStreamed: boolean, dialect: ChatDialect): string {
   const { model, messages, tools, toolChoice, maxOutputTokens, effort } = request;
   const rest = JSON.stringify({
     ...(tools.length === 0 ? null : { tool_choice: toolChoice }),
-    ...(effort === undefined ? null : { reasoning_effort: effort === "off" ? "none" : effort }),
+    ...(effort === undefined ? null : effortFields(model, effort, dialect.translatesEffort)),
     [dialect.limitField]: maxOutputTokens,
     stream: isStreamed,
     ...(isStreamed ? { stream_options: { include_usage: true } } : null),
   }).slice(1);
-  const said = messages.map((message, index) => {
-    const reasoning = hasCalls(message) ? dialect.reasoningAt(messages, index) : "";
-    if (reasoning === "") return writtenMessage(message);
-    return JSON.stringify({ ...encodeMessage(message), reasoning_content: reasoning });
-  });
+  const said = messages.map(writtenMessage);
   const offered = tools.length === 0 ? "" : `"tools":[${tools.map(writtenTool).join()}],`;
   return `{"model":${JSON.stringify(model)},"messages":[${said.join()}],${offered}${rest}`;
 }
@@ -40,15 +43,21 @@ export function encodeRequest(request: ModelRequest, isStreamed: boolean, dialec
 const writtenMessage = writeOnce((message: PromptMessage) => JSON.stringify(encodeMessage(message)));
 const writtenTool = writeOnce((tool: ToolOffer) => JSON.stringify(encodeTool(tool)));
 
-function hasCalls(message: PromptMessage): boolean {
-  return message.role === "assistant" && message.toolCalls.length > 0;
-}
-
 function encodeMessage(message: PromptMessage): object {
   const { role, content } = message;
   if (role === "tool") return { role, tool_call_id: message.callId, content };
+  if (role === "user" && message.images !== undefined) return { role, content: encodeParts(content, message.images) };
   if (role !== "assistant" || message.toolCalls.length === 0) return { role, content };
-  return { role, content: content === "" ? null : content, tool_calls: message.toolCalls.map(encodeCall) };
+  const called = { role, content: content === "" ? null : content, tool_calls: message.toolCalls.map(encodeCall) };
+  return message.thoughts === undefined ? called : { ...called, ...thoughtFields(message.thoughts) };
+}
+
+function encodeParts(text: string, images: readonly PromptImage[]): readonly object[] {
+  const shown = images.map(({ mimeType, data }) => ({
+    type: "image_url",
+    image_url: { url: `data:${mimeType};base64,${data}` },
+  }));
+  return [{ type: "text", text }, ...shown];
 }
 
 function encodeCall({ id, tool, argumentsText }: PromptCall): object {

@@ -7,12 +7,12 @@ import type { Clock } from "../../../runtime/ports/clock.ts";
 import type { ModelBackend } from "../../../runtime/ports/model-backend.ts";
 import { AnswerReader } from "../answer-reader.ts";
 import { watchHealth } from "../health.ts";
-import { openOrigin } from "../http-exchange.ts";
+import { type HttpOrigin, openOrigin } from "../http-exchange.ts";
 import type { Profile } from "../profile.ts";
 import { fault } from "../provider-fault.ts";
 import { CHAT_ANSWER } from "./chat-answer.ts";
+import { translatesEffort } from "./effort-fields.ts";
 import { type ChatDialect, encodeRequest } from "./encode-request.ts";
-import { ReasoningMemory } from "./reasoning-memory.ts";
 
 interface ChatServer {
   /** Up to and without `/chat/completions`. */
@@ -21,16 +21,17 @@ interface ChatServer {
   readonly apiKey: () => string | null;
   readonly profile: Profile;
   readonly clock: Clock;
+  /** How the server is reached; absent: over connections of our own. */
+  readonly origin?: HttpOrigin;
 }
 
-export function openaiChat({ baseUrl, apiKey, profile, clock }: ChatServer): ModelBackend {
-  const origin = openOrigin(baseUrl.origin, clock);
+export function openaiChat(server: ChatServer): ModelBackend {
+  const { baseUrl, apiKey, profile, clock, origin = openOrigin(baseUrl.origin, clock) } = server;
   const basePath = baseUrl.pathname.replace(/\/+$/, "");
   const path = `${basePath}/chat/completions`;
-  const memory = new ReasoningMemory();
   const dialect: ChatDialect = {
     limitField: baseUrl.hostname === "api.openai.com" ? "max_completion_tokens" : "max_tokens",
-    reasoningAt: (messages, index) => memory.at(messages, index),
+    translatesEffort: translatesEffort(baseUrl),
   };
   return {
     check: watchHealth({
@@ -46,9 +47,7 @@ export function openaiChat({ baseUrl, apiKey, profile, clock }: ChatServer): Mod
       const headers = ["content-type", "application/json", ...authorized];
       const body = encodeRequest(profile.rewrite(request), onText !== null, dialect);
       const reader = new AnswerReader(CHAT_ANSWER, clock, onText);
-      const reply = reader.replyAt(await origin.exchange({ method: "POST", path, headers, body }, reader, signal));
-      if (reply.ok) memory.keep(request.messages, reply.reasoning ?? "");
-      return reply;
+      return reader.replyAt(await origin.exchange({ method: "POST", path, headers, body }, reader, signal));
     },
   };
 }

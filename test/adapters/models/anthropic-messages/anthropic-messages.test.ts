@@ -4,6 +4,7 @@ import type { ModelReply, ModelRequest, PromptMessage } from "../../../../src/ru
 import { type AnthropicServer, startAnthropicServer } from "../../../loopback/anthropic-server.ts";
 import type { MessagesRequestBody } from "../../../loopback/messages-rules.ts";
 import { answer, json, type Reply } from "../../../loopback/openai-server.ts";
+import { sealHidden, signatureOf } from "../../../loopback/thought-seal.ts";
 import { testBackend } from "../backend-suite.ts";
 import { manualClock } from "../manual-clock.ts";
 
@@ -36,6 +37,15 @@ const midway: readonly PromptMessage[] = [
   { role: "tool", callId: "functions.read:0", tool: "fs.read_text", content: '{"ok":true}' },
   { role: "tool", callId: "toolu_2", tool: "clock.now", content: "" },
 ];
+/** The same by a model that thought before it called. */
+const thinking = midway.map((message): PromptMessage => {
+  const blocks = [
+    { type: "thinking", thinking: "A file, then.", signature: signatureOf("A file, then.") },
+    { type: "redacted_thinking", data: sealHidden("And the time.") },
+  ];
+  const thoughts = blocks.map((block) => ({ place: 0, block }));
+  return message.role === "assistant" ? { ...message, thoughts } : message;
+});
 const request: ModelRequest = {
   model: "claude-opus-5",
   messages: midway,
@@ -52,7 +62,12 @@ describe("a server that keeps the provider's rules takes", () => {
     const { ask } = await serve(() => answer({ text: "Hi" }));
     for (const effort of efforts) {
       for (const toolChoice of choices) {
-        for (const messages of [asked, midway, [...midway, { role: "system", content: "Answer now." } as const]]) {
+        for (const messages of [
+          asked,
+          midway,
+          thinking,
+          [...midway, { role: "system", content: "Answer now." } as const],
+        ]) {
           for (const tools of [request.tools, []]) {
             const more = effort === undefined ? {} : { effort };
             const reply = await ask({ ...request, ...more, model, toolChoice, messages, tools });
@@ -60,6 +75,25 @@ describe("a server that keeps the provider's rules takes", () => {
           }
         }
       }
+    }
+  });
+
+  test("no thought but one of its own, as it was", async () => {
+    const { ask } = await serve(() => answer({ text: "Hi" }));
+    const altered = (edit: (text: string) => string): readonly PromptMessage[] =>
+      thinking.map((message) =>
+        message.role === "assistant"
+          ? { ...message, thoughts: JSON.parse(edit(JSON.stringify(message.thoughts))) }
+          : message,
+      );
+    expect(await ask({ ...request, messages: altered((text) => text) })).toMatchObject({ ok: true });
+    const edits = [
+      ["A file", "[REDACTED]"],
+      ["aGlkZGVu.", "aGlkZGVu.x"],
+    ] as const;
+    for (const [from, to] of edits) {
+      const messages = altered((text) => text.replace(from, to));
+      expect(await ask({ ...request, messages })).toMatchObject({ ok: false, code: "provider.http-400" });
     }
   });
 

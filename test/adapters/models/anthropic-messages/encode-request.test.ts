@@ -110,6 +110,10 @@ describe("thinking", () => {
   const opus = "claude-opus-5-5";
   const old = "claude-sonnet-4-5-20250929";
   const result: PromptMessage = { role: "tool", callId: "toolu_1", tool: "fs.read_text", content: "one" };
+  const toolCalls = [{ id: "toolu_1", tool: "fs.read_text", argumentsText: "{}" }];
+  const called = { role: "assistant", content: "", toolCalls } as const;
+  const thoughts = [{ place: 0, block: { type: "thinking", thinking: "Hm.", signature: "s" } }];
+  const thought: PromptMessage = { ...called, thoughts };
   const adaptive = (effort: string) => ({ thinking: { type: "adaptive" }, output_config: { effort } });
   const budget = (budget_tokens: number) => ({ thinking: { type: "enabled", budget_tokens } });
   test.each<[Partial<ModelRequest>, object]>([
@@ -123,11 +127,18 @@ describe("thinking", () => {
     [{ model: old, effort: "off" }, { thinking: { type: "disabled" } }],
     [{ model: old, effort: "low" }, budget(1_024)],
     [{ model: "claude-opus-4-20250514", effort: "medium" }, budget(4_096)],
-    [{ model: "claude-3-7-sonnet-latest", effort: "high" }, budget(4_096)],
+    [{ model: "claude-3-7-sonnet-latest", effort: "high" }, budget(6_144)],
+    [{ model: old, effort: "high", maxOutputTokens: 18_432 }, budget(16_384)],
+    [{ model: old, effort: "high", maxOutputTokens: 2_048 }, budget(1_024)],
     [{ model: "kimi-k2", effort: "high", maxOutputTokens: 65_536 }, budget(16_384)],
     [{ model: old, effort: "high", maxOutputTokens: 2_047 }, {}],
     [{ model: old, effort: "high", tools, toolChoice: "required" }, {}],
-    [{ model: old, effort: "high", messages: [user, result] }, {}],
+    [{ model: old, effort: "low", messages: [user, called, result] }, {}],
+    [{ model: old, effort: "low", messages: [user, thought, result] }, budget(1_024)],
+    [{ model: old, effort: "low", messages: [user, thought, result, called, result] }, budget(1_024)],
+    [{ model: old, effort: "low", messages: [user, called, result, thought, result] }, {}],
+    [{ model: old, effort: "low", messages: [user, called, result, user] }, budget(1_024)],
+    [{ model: old, effort: "low", messages: [user, { ...called, toolCalls: [] }, result] }, budget(1_024)],
   ])("%j", (more, wire) => {
     const { thinking, output_config } = encode(more);
     expect(JSON.parse(JSON.stringify({ thinking, output_config }))).toEqual(wire);

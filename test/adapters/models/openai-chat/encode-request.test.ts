@@ -6,7 +6,7 @@ const parameters = { type: "object", properties: { path: { type: "string" } }, r
 const tools = [{ name: "fs.read_text", description: "Read a file.", parameters }];
 const base: ModelRequest = { model: "m-1", messages: [], tools: [], toolChoice: "auto", maxOutputTokens: 256 };
 
-const dialect: ChatDialect = { limitField: "max_tokens", reasoningAt: () => "" };
+const dialect: ChatDialect = { limitField: "max_tokens", translatesEffort: false };
 
 describe("messages", () => {
   const call = (tool: string, argumentsText = '{"path":"a"}') => ({ id: "call_1", tool, argumentsText });
@@ -81,15 +81,14 @@ test("what was thought before a call goes back beside it, and beside nothing els
   const toolCalls = [{ id: "call_1", tool: "clock.now", argumentsText: "{}" }];
   const messages: PromptMessage[] = [
     { role: "user", content: "When?" },
-    { role: "assistant", content: "", toolCalls },
+    { role: "assistant", content: "", toolCalls, thoughts: { reasoning_content: "A clock, then." } },
     { role: "tool", callId: "call_1", tool: "clock.now", content: "12" },
-    { role: "assistant", content: "Noon.", toolCalls: [] },
+    { role: "assistant", content: "Noon.", toolCalls: [], thoughts: { reasoning_content: "That is it." } },
   ];
-  const thoughtful = { ...dialect, reasoningAt: (_: unknown, index: number) => `thought ${index}` };
-  const wire = JSON.parse(encodeRequest({ ...base, messages }, false, thoughtful)).messages;
+  const wire = JSON.parse(encodeRequest({ ...base, messages }, false, dialect)).messages;
   expect(wire.map((message: object) => ("reasoning_content" in message ? message.reasoning_content : null))).toEqual([
     null,
-    "thought 1",
+    "A clock, then.",
     null,
     null,
   ]);

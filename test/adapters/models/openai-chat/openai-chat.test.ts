@@ -47,16 +47,20 @@ test("under marker-json the wire has no tools, and text with a block is passed o
   expect(body?.messages.map(({ role }) => role)).toEqual(["system", "user"]);
 });
 
-test("what a model thought before its call goes back with the next request of that run, and of no other", async () => {
+test("what a model thought before its call is told, and goes back beside the call it was thought for", async () => {
   const { ask, bodies } = await serve((_, index) =>
     index === 0 ? answer({ reasoning: "A file, then.", calls: [read] }) : answer({ text: "Done." }),
   );
-  expect(await ask(request)).toMatchObject({ ok: true, reasoning: "A file, then." });
-  const spoken: PromptMessage = { role: "assistant", content: "", toolCalls: [call] };
+  const reply = await ask(request);
+  expect(reply).toMatchObject({ ok: true, reasoning: "A file, then.", raw: { content: "" } });
+  const thoughts = reply.ok ? reply.thoughts : undefined;
+  expect(thoughts).toEqual({ kept: { reasoning_content: "A file, then." }, isSigned: false });
+  const spoken = { role: "assistant", content: "", toolCalls: [call] } as const;
   const result: PromptMessage = { role: "tool", callId: "call_1", tool: "fs.read_text", content: "{}" };
   const note: PromptMessage = { role: "system", content: "Answer now." };
-  await ask({ ...request, messages: [question, spoken, result, note] });
-  await ask({ ...request, messages: [{ ...question }, spoken, result] });
+  const thinker: PromptMessage = { ...spoken, thoughts: thoughts?.kept ?? null };
+  await ask({ ...request, messages: [question, thinker, result, note] });
+  await ask({ ...request, messages: [question, spoken, result] });
   expect(bodies().map(({ messages }) => messages[1]?.["reasoning_content"])).toEqual([
     undefined,
     "A file, then.",
