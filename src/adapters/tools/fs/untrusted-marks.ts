@@ -18,6 +18,7 @@ import { join } from "node:path";
 import { hashCanonical } from "../../../kernel/vocabulary/hash.ts";
 import { joinLabels, type Labels, UNTRUSTED_LABELS, USER_LABELS } from "../../../kernel/vocabulary/labels.ts";
 import { parseJson } from "../../../kernel/vocabulary/parse-json.ts";
+import { after, type NowOrLater } from "../../../runtime/now-or-later.ts";
 import type { CallContext } from "../../../runtime/ports/toolbox.ts";
 import { ToolFailure } from "../tool-failure.ts";
 import { findAnnex, makeAnnex } from "./annex.ts";
@@ -54,14 +55,15 @@ export function untrustedMarks(workspace: Workspace, annexPath: string) {
   let changes = 0;
 
   /** Every read asks, and marks seldom change: they are read again when their directory has changed. */
-  async function marks(): Promise<readonly Place[]> {
+  function marks(): NowOrLater<readonly Place[]> {
     const directory = versionOf(folderPath);
     if (directory === null) return [];
     const version = `${directory} ${changes}`;
     if (known?.version === version) return known.marks;
-    const found = await readAll();
-    known = { version, marks: found };
-    return found;
+    return readAll().then((found) => {
+      known = { version, marks: found };
+      return found;
+    });
   }
 
   async function readAll(): Promise<readonly Place[]> {
@@ -72,8 +74,8 @@ export function untrustedMarks(workspace: Workspace, annexPath: string) {
     );
   }
 
-  async function isMarked(place: Place): Promise<boolean> {
-    return (await marks()).some((mark) => isOnTheWay(mark, place));
+  function isMarked(place: Place): NowOrLater<boolean> {
+    return after(marks(), (all) => all.some((mark) => isOnTheWay(mark, place)));
   }
 
   async function mark(place: Place, context: CallContext): Promise<void> {
@@ -114,16 +116,19 @@ export function untrustedMarks(workspace: Workspace, annexPath: string) {
 
   return {
     /** Of what a tool brings back from this place and all beneath it. */
-    async labelsOf(place: Place): Promise<Labels> {
-      return (await isMarked(place)) ? MARKED_LABELS : USER_LABELS;
+    labelsOf(place: Place): NowOrLater<Labels> {
+      return after(isMarked(place), (isUntrusted) => (isUntrusted ? MARKED_LABELS : USER_LABELS));
     },
 
     /** After reading: what was read is labelled as it was planned, or not told. */
-    async assertLabelled(labels: Labels, place: Place): Promise<void> {
-      if (labels.integrity === "untrusted" || !(await isMarked(place))) return;
-      const message =
-        "Something untrusted was written there since the call was planned; nothing of it is told. Call it again.";
-      throw new ToolFailure("policy.denied", message, { details: { path: place.join("/") || "." } });
+    assertLabelled(labels: Labels, place: Place): NowOrLater<void> {
+      if (labels.integrity === "untrusted") return;
+      return after(isMarked(place), (isUntrusted) => {
+        if (!isUntrusted) return;
+        const message =
+          "Something untrusted was written there since the call was planned; nothing of it is told. Call it again.";
+        throw new ToolFailure("policy.denied", message, { details: { path: place.join("/") || "." } });
+      });
     },
 
     async beforeWrite(place: Place, context: CallContext): Promise<void> {
