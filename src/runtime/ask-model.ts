@@ -60,6 +60,7 @@ export interface AnswerDesk {
   /** What NOTES are applied to. */
   readonly checkpoint: () => CheckpointState;
   readonly keep: (text: string) => BodyRef;
+  readonly keepJson: (value: JsonValue) => BodyRef;
 }
 
 export function modelAnswer(desk: AnswerDesk, command: CallModel, promptTokens: number, reply: ModelReply): Answer {
@@ -122,7 +123,7 @@ function spoken(
     calls: message.toolCalls.map((call) => ({
       callId: asCallId(call.id),
       tool: call.name,
-      argsRef: desk.keep(canonicalJson(call.arguments)),
+      argsRef: desk.keepJson(call.arguments as JsonValue),
     })),
     notes: notes && notesOf(desk, notes),
     tokens: desk.model.tokens.count(text),
@@ -131,6 +132,11 @@ function spoken(
 
 /** The payload as the provider framed it was for the adapter; arguments and text say all that is acted on. */
 function clean({ redactor, guard }: AnswerDesk, message: AgentMessage): AgentMessage {
+  // Seldom is there anything to redact: one look at everything tells.
+  const texts = message.toolCalls.flatMap(({ id, name, arguments: args }) => [id, name, args as JsonValue]);
+  if (!guard.mayStop(message.content) && redactor.redactJson([message.content, ...texts]).paths.length === 0) {
+    return { ...message, toolCalls: message.toolCalls.map((call) => ({ ...call, rawPayload: null })) };
+  }
   const content = redactor.redactText(guardAnswer(guard, message.content).text).text;
   const toolCalls = message.toolCalls.map((call, index) => ({
     ...call,

@@ -6,7 +6,9 @@
  * B3. Text arrives redacted: what is kept here is what the journal stands for.
  */
 import { type Body, bodyRef } from "../kernel/journal/body.ts";
+import { canonicalJson } from "../kernel/vocabulary/canonical-json.ts";
 import type { BodyRef } from "../kernel/vocabulary/identifiers.ts";
+import { type JsonValue, parseJson } from "../kernel/vocabulary/parse-json.ts";
 import type { RandomBytes } from "./ports/randomness.ts";
 import type { KeptBody } from "./ports/store.ts";
 
@@ -16,11 +18,19 @@ export class BodyShelf {
   readonly #random: RandomBytes;
   readonly #bodies = new Map<BodyRef, KeptBody>();
   readonly #refs = new Map<string, BodyRef>();
+  readonly #values = new Map<BodyRef, JsonValue>();
   #unwritten: KeptBody[] = [];
 
   constructor(random: RandomBytes, known: ReadonlyMap<BodyRef, Body>) {
     this.#random = random;
     for (const [ref, { salt, text }] of known) this.#remember({ ref, salt, text });
+  }
+
+  /** The value too, since whoever has just written it down is likely to be asked for it. */
+  keepJson(value: JsonValue): BodyRef {
+    const ref = this.keep(canonicalJson(value));
+    this.#values.set(ref, value);
+    return ref;
   }
 
   keep(text: string): BodyRef {
@@ -31,6 +41,15 @@ export class BodyShelf {
     this.#remember(body);
     this.#unwritten.push(body);
     return body.ref;
+  }
+
+  /** Null when it was erased, or is no JSON. */
+  readJson(ref: BodyRef): JsonValue | null {
+    const value = this.#values.get(ref);
+    if (value !== undefined) return value;
+    const text = this.read(ref);
+    const parsed = text === null ? null : parseJson(text);
+    return parsed?.ok ? parsed.value : null;
   }
 
   /** Null when it was erased. */

@@ -16,7 +16,7 @@ import { canonicalJson } from "../kernel/vocabulary/canonical-json.ts";
 import { hashCanonical } from "../kernel/vocabulary/hash.ts";
 import type { BodyRef, Hash, RunId } from "../kernel/vocabulary/identifiers.ts";
 import type { Labels } from "../kernel/vocabulary/labels.ts";
-import { parseJson } from "../kernel/vocabulary/parse-json.ts";
+import type { JsonValue } from "../kernel/vocabulary/parse-json.ts";
 import type { ToolError } from "../kernel/vocabulary/tool-envelope.ts";
 import { type ChildDraft, type Delegate, remainingBudget } from "./children.ts";
 import { after, allOf, type NowOrLater } from "./now-or-later.ts";
@@ -34,7 +34,7 @@ export interface PlanningDesk {
   readonly run: StoredRun;
   readonly toolbox: Toolbox;
   readonly delegate: Delegate;
-  readonly read: (ref: BodyRef) => string | null;
+  readonly readJson: (ref: BodyRef) => JsonValue | null;
   readonly keep: (text: string) => BodyRef;
 }
 
@@ -69,8 +69,8 @@ function planCall(
   proposed: ProposedCall,
   circumstances: Circumstances,
 ): NowOrLater<PreparedCall> {
-  const args = argumentsOf(desk.read(proposed.argsRef));
-  const planned = args === null ? ARGUMENTS_GONE : desk.toolbox.plan(proposed.tool, args);
+  const args = desk.readJson(proposed.argsRef);
+  const planned = args === null ? ARGUMENTS_GONE : desk.toolbox.plan(proposed.tool, args as Arguments);
   return after(planned, (plan) => prepare(desk, state, proposed, plan, circumstances));
 }
 
@@ -181,9 +181,4 @@ function unplannable(
     problem: { code, retryable, messageRef: keep(message) },
   };
   return { call, planned: null, child: null };
-}
-
-function argumentsOf(text: string | null): Arguments | null {
-  const parsed = text === null ? null : parseJson(text);
-  return parsed?.ok ? (parsed.value as Arguments) : null;
 }

@@ -17,6 +17,7 @@ import type { DisclosureGuard } from "../kernel/redaction/disclosure-guard.ts";
 import { Defect } from "../kernel/vocabulary/defect.ts";
 import type { ApprovalId, CallId } from "../kernel/vocabulary/identifiers.ts";
 import type { Labels } from "../kernel/vocabulary/labels.ts";
+import type { JsonValue } from "../kernel/vocabulary/parse-json.ts";
 import type { Approvals } from "./approvals.ts";
 import { modelAnswer, modelRequest } from "./ask-model.ts";
 import type { Authority } from "./authority.ts";
@@ -155,8 +156,9 @@ export class RunHands {
     const reply = await model.backend.complete(request, { signal, onText: release?.push ?? null });
     if (reply.ok) release?.finish();
     const keep = (text: string) => shelf.keep(text);
+    const keepJson = (value: JsonValue) => shelf.keepJson(value);
     const checkpoint = () => authority.checkpoint();
-    const desk = { model, contract: state.contract, redactor, guard, checkpoint, keep };
+    const desk = { model, contract: state.contract, redactor, guard, checkpoint, keep, keepJson };
     return signal.aborted ? null : modelAnswer(desk, command, state.prompt.tokens, reply);
   }
 
@@ -258,7 +260,7 @@ export class RunHands {
   #planning(): PlanningDesk {
     const { ports, run, shelf } = this.#parts;
     const { toolbox, delegate } = ports;
-    return { run, toolbox, delegate, read: (ref) => shelf.read(ref), keep: (text) => shelf.keep(text) };
+    return { run, toolbox, delegate, readJson: (ref) => shelf.readJson(ref), keep: (text) => shelf.keep(text) };
   }
 
   async #awaitChild(command: CommandOf<"spawn-child">, state: RunState): Promise<Answer | null> {
