@@ -3,7 +3,7 @@
  *
  * D1. One event at a time. The entries of a step become durable together, and before any of its commands that acts on
  *     the world; what a side effect brought is durable before anything follows it. A run that only reads is never more
- *     than one step ahead of what is durable.
+ *     than MOST_STEPS_AHEAD steps ahead of what is durable.
  * D2. Results of calls dispatched together are told in the order of dispatch.
  * D3. Starting and resuming are one: the journal is folded (with no entries, to the beginning), the machine is told what
  *     changed outside, timers that are due fire, effects in doubt are asked about, and what is outstanding is performed.
@@ -37,6 +37,9 @@ export type Departure =
   /** The store refused: somebody else owns the run, or nothing can be written. */
   | "lost";
 
+/** A step is soon made where a model answers at once; waiting for the disk would take most of it. */
+const MOST_STEPS_AHEAD = 2;
+
 export class RunDriver {
   readonly left: Promise<Departure>;
   readonly #desk: RunDesk;
@@ -44,8 +47,8 @@ export class RunDriver {
   readonly #mailbox: Answer[] = [];
   /** What this life of the process has set about, by `commandKey`. */
   readonly #begun = new Set<string>();
-  /** Of what was last written without waiting for it: whether it has become durable. Null once it has. */
-  #lastPrompt: Promise<boolean> | null = null;
+  /** What was written without waiting for it, and is not durable yet. */
+  readonly #ahead: Promise<boolean>[] = [];
   /** How many commands are being performed, and how all of them are stopped. */
   #underWay = 0;
   #stopping = new AbortController();
@@ -214,19 +217,22 @@ export class RunDriver {
       if (entries.length > 0) observer.entries(entries);
     });
     const isKnown = committed.then(
-      () => {
-        if (this.#lastPrompt === isKnown) this.#lastPrompt = null;
-        return true;
-      },
+      () => true,
       (error: unknown) => {
         this.#lost(error);
         return false;
       },
     );
     if (urgency === "lazy") return true;
-    const earlier = this.#lastPrompt;
-    this.#lastPrompt = urgency === "prompt" ? isKnown : null;
-    return urgency === "prompt" ? (earlier ?? true) : isKnown;
+    return urgency === "prompt" ? this.#goAhead(isKnown) : isKnown;
+  }
+
+  /** Commits become durable one after the other, so the oldest of them tells how far ahead the run is. */
+  #goAhead(isKnown: Promise<boolean>): NowOrLater<boolean> {
+    const ahead = this.#ahead;
+    ahead.push(isKnown);
+    isKnown.then(() => ahead.splice(ahead.indexOf(isKnown), 1));
+    return ahead.length > MOST_STEPS_AHEAD ? (ahead[0] ?? isKnown) : true;
   }
 
   #performAll(commands: readonly Command[]): void {
