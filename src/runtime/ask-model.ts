@@ -60,6 +60,8 @@ export interface AnswerDesk {
   /** What NOTES are applied to. */
   readonly checkpoint: () => CheckpointState;
   readonly keep: (text: string) => BodyRef;
+  /** As `BodyShelf` has them. */
+  readonly keepAnew: (text: string) => BodyRef;
   readonly keepJson: (value: JsonValue) => BodyRef;
 }
 
@@ -118,7 +120,7 @@ function spoken(
   const message = clean(desk, canonicalMessage);
   const text = canonicalJson(message);
   return {
-    messageRef: desk.keep(text),
+    messageRef: desk.keepAnew(text),
     textRef: message.content.trim() === "" ? null : desk.keep(message.content),
     calls: message.toolCalls.map((call) => ({
       callId: asCallId(call.id),

@@ -1,7 +1,8 @@
 /**
  * The bodies of one run while it is being driven: what was written, what still has to be, and what can be read.
  *
- * B1. Equal text has one ref within a run, across restarts too: the machine tells repetition by comparing refs.
+ * B1. Equal arguments and equal results have one ref within a run, across restarts too: the machine tells repetition by
+ *     comparing refs.
  * B2. What `keep` returned is written with the next commit (`takeUnwritten`), so never after the entry that names it.
  * B3. Text arrives redacted: what is kept here is what the journal stands for.
  */
@@ -36,9 +37,16 @@ export class BodyShelf {
   keep(text: string): BodyRef {
     const known = this.#refs.get(text);
     if (known !== undefined) return known;
+    const ref = this.keepAnew(text);
+    this.#refs.set(text, ref);
+    return ref;
+  }
+
+  /** For what nobody compares: a message is hardly ever said twice. */
+  keepAnew(text: string): BodyRef {
     const salt = this.#random(SALT_BYTES);
     const body = { ref: bodyRef(salt, text), salt: Buffer.from(salt).toString("hex"), text };
-    this.#remember(body);
+    this.#bodies.set(body.ref, body);
     this.#unwritten.push(body);
     return body.ref;
   }

@@ -156,9 +156,10 @@ export class RunHands {
     const reply = await model.backend.complete(request, { signal, onText: release?.push ?? null });
     if (reply.ok) release?.finish();
     const keep = (text: string) => shelf.keep(text);
+    const keepAnew = (text: string) => shelf.keepAnew(text);
     const keepJson = (value: JsonValue) => shelf.keepJson(value);
     const checkpoint = () => authority.checkpoint();
-    const desk = { model, contract: state.contract, redactor, guard, checkpoint, keep, keepJson };
+    const desk = { model, contract: state.contract, redactor, guard, checkpoint, keep, keepAnew, keepJson };
     return signal.aborted ? null : modelAnswer(desk, command, state.prompt.tokens, reply);
   }
 
