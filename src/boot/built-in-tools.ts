@@ -83,9 +83,9 @@ function keptInTrash([first = "", ...others]: readonly string[]): BootError {
 }
 
 /** The home's own workspace, the directory alone: as root, commands that only read could not enter it otherwise. */
-function handOver(workspace: Workspace): Promise<void> {
+async function handOver(workspace: Workspace): Promise<void> {
   const heir = standInOfRoot();
-  return inDirectory({ ...workspace, heir }, [], async (directory) => passOn(directory.fd, directory));
+  await inDirectory({ ...workspace, heir }, [], (directory) => passOn(directory.fd, directory));
 }
 
 function standInOfRoot(): typeof STAND_IN | null {

@@ -73,6 +73,9 @@ export interface AnswerDesk {
   /** What NOTES are applied to. */
   readonly checkpoint: () => CheckpointState;
   readonly keep: (text: string) => BodyRef;
+  /** As `BodyShelf` has them. */
+  readonly keepAnew: (text: string) => BodyRef;
+  readonly keepJson: (value: JsonValue) => BodyRef;
 }
 
 export function modelAnswer(desk: AnswerDesk, command: CallModel, promptTokens: number, reply: ModelReply): Answer {
@@ -130,12 +133,12 @@ function spoken(
   const message = clean(desk, canonicalMessage, thoughts);
   const text = canonicalJson(message);
   return {
-    messageRef: desk.keep(text),
+    messageRef: desk.keepAnew(text),
     textRef: message.content.trim() === "" ? null : desk.keep(message.content),
     calls: message.toolCalls.map((call) => ({
       callId: asCallId(call.id),
       tool: call.name,
-      argsRef: desk.keep(canonicalJson(call.arguments)),
+      argsRef: desk.keepJson(call.arguments as JsonValue),
     })),
     notes: notes && notesOf(desk, notes),
     tokens: desk.model.tokens.count(text),
@@ -147,6 +150,14 @@ function spoken(
  * stands what the provider will want back.
  */
 function clean({ redactor, guard }: AnswerDesk, message: AgentMessage, thoughts: Thoughts | undefined): AgentMessage {
+  const givenBack = thoughts === undefined ? null : keepThoughts(redactor, thoughts);
+  const payloadAt = (index: number) => (index === 0 ? givenBack : null);
+  // Seldom is there anything to redact: one look at everything tells.
+  const texts = message.toolCalls.flatMap(({ id, name, arguments: args }) => [id, name, args as JsonValue]);
+  if (!guard.mayStop(message.content) && redactor.redactJson([message.content, ...texts]).paths.length === 0) {
+    const toolCalls = message.toolCalls.map((call, index) => ({ ...call, rawPayload: payloadAt(index) }));
+    return { ...message, toolCalls };
+  }
   const content = redactor.redactText(guardAnswer(guard, message.content).text).text;
   const toolCalls = message.toolCalls.map((call, index) => ({
     ...call,
@@ -154,7 +165,7 @@ function clean({ redactor, guard }: AnswerDesk, message: AgentMessage, thoughts:
     id: redactor.redactText(call.id).text === call.id ? call.id : `redacted_${index}`,
     name: redactor.redactText(call.name).text,
     arguments: redactor.redactJson(call.arguments as JsonValue).value as Record<string, unknown>,
-    rawPayload: index === 0 && thoughts !== undefined ? keepThoughts(redactor, thoughts) : null,
+    rawPayload: payloadAt(index),
   }));
   return { ...message, content, toolCalls };
 }

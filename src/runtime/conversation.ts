@@ -104,10 +104,11 @@ export class Conversation {
   }
 
   #resultMessage({ callId, tool }: DecidedCall, outcome: CallOutcome): PromptMessage {
-    const output = outcome.ok ? readOwn(textOf(outcome.outputRef, this.#lookup)) : null;
+    const output = outcome.ok ? writtenOutput(textOf(outcome.outputRef, this.#lookup)) : "null";
     const error = shownError(outcome, this.#lookup);
-    const told = { id: callId, tool, ok: outcome.ok, output, error: error && `${error.code}: ${error.message}` };
-    return { role: "tool", callId, tool, content: escapeMarkers(JSON.stringify(told)) };
+    const problem = error === null ? "null" : JSON.stringify(`${error.code}: ${error.message}`);
+    const told = `{"id":${JSON.stringify(callId)},"tool":${JSON.stringify(tool)},"ok":${outcome.ok},"output":${output},"error":${problem}}`;
+    return { role: "tool", callId, tool, content: escapeMarkers(told) };
   }
 }
 
@@ -119,12 +120,16 @@ function isUntrusted(event: RunEvent): boolean {
  * Objects and arrays as such, anything else as text. What is read here we wrote ourselves, as canonical JSON, or is shown to
  * the model alone: the strict parser, which would cost ten times as much, has nothing to find.
  */
-function readOwn(text: string | null): unknown {
-  if (text === null || !(text.startsWith("{") || text.startsWith("["))) return text;
+function writtenOutput(text: string | null): string {
+  return text !== null && (text.startsWith("{") || text.startsWith("[")) && isJson(text) ? text : JSON.stringify(text);
+}
+
+function isJson(text: string): boolean {
   try {
-    return JSON.parse(text);
+    JSON.parse(text);
+    return true;
   } catch {
-    return text;
+    return false;
   }
 }
 

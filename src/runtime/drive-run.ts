@@ -3,7 +3,7 @@
  *
  * D1. One event at a time. The entries of a step become durable together, and before any of its commands that acts on
  *     the world; what a side effect brought is durable before anything follows it. A run that only reads is never more
- *     than one step ahead of what is durable.
+ *     than MOST_STEPS_AHEAD steps ahead of what is durable.
  * D2. Results of calls dispatched together are told in the order of dispatch.
  * D3. Starting and resuming are one: the journal is folded (with no entries, to the beginning), the machine is told what
  *     changed outside, timers that are due fire, effects in doubt are asked about, and what is outstanding is performed.
@@ -23,6 +23,7 @@ import { isParked } from "../kernel/machine/waiting.ts";
 import { canonicalJson } from "../kernel/vocabulary/canonical-json.ts";
 import { hashBytes } from "../kernel/vocabulary/hash.ts";
 import type { CallId } from "../kernel/vocabulary/identifiers.ts";
+import { after, attempt, type NowOrLater } from "./now-or-later.ts";
 import { timestampOf } from "./ports/clock.ts";
 import { StoreError } from "./ports/store.ts";
 import type { RunDesk } from "./run-desk.ts";
@@ -36,6 +37,9 @@ export type Departure =
   /** The store refused: somebody else owns the run, or nothing can be written. */
   | "lost";
 
+/** A step is soon made where a model answers at once; waiting for the disk would take most of it. */
+const MOST_STEPS_AHEAD = 2;
+
 export class RunDriver {
   readonly left: Promise<Departure>;
   readonly #desk: RunDesk;
@@ -43,8 +47,8 @@ export class RunDriver {
   readonly #mailbox: Answer[] = [];
   /** What this life of the process has set about, by `commandKey`. */
   readonly #begun = new Set<string>();
-  /** Whether what was last written without waiting for it has become durable. */
-  #lastPrompt: Promise<boolean> | null = null;
+  /** What was written without waiting for it, and is not durable yet. */
+  readonly #ahead: Promise<boolean>[] = [];
   /** How many commands are being performed, and how all of them are stopped. */
   #underWay = 0;
   #stopping = new AbortController();
@@ -120,18 +124,21 @@ export class RunDriver {
     if (this.#isWorking || this.#isStarting || this.#hasLeft) return;
     this.#isWorking = true;
     this.#hasWork = false;
-    this.#drain()
-      .catch((error: unknown) => this.#failed(error))
-      .finally(() => {
-        this.#isWorking = false;
-        if (this.#hasWork || this.#hasMail()) this.#work();
-      });
+    const drained = attempt(
+      () => this.#drain(),
+      (error) => this.#failed(error),
+    );
+    after(drained, () => {
+      this.#isWorking = false;
+      if (this.#hasWork || this.#hasMail()) this.#work();
+    });
   }
 
-  async #drain(): Promise<void> {
+  /** What one answer leads to is often done at once, and is itself an answer: then the turn goes on. */
+  #drain(): NowOrLater<void> {
     for (let next = this.#takeMail(); next !== null; next = this.#takeMail()) {
-      if (this.#desk.authority.news !== null) await this.#hearPolicy();
-      await this.#hear(next);
+      const heard = this.#desk.authority.news === null ? this.#hear(next) : this.#hearUnderNews(next);
+      if (heard instanceof Promise) return heard.then(() => this.#drain());
     }
     if (this.#isSuspending && effectsInDoubt(this.#state).length === 0) this.#leave("suspended");
     if (isParked(this.#state) && this.#underWay === 0) this.#leave("parked");
@@ -164,14 +171,23 @@ export class RunDriver {
     await this.#hear({ type: "policy.narrowed", live });
   }
 
-  async #hear(answer: Answer): Promise<void> {
-    const { ports, hands } = this.#desk;
-    const nowMs = ports.clock.nowMs();
-    for (const lapsed of hands.lapsedApprovals(this.#state, nowMs)) await this.#hearAt(nowMs, lapsed);
-    await this.#hearAt(nowMs, answer);
+  async #hearUnderNews(answer: Answer): Promise<void> {
+    await this.#hearPolicy();
+    await this.#hear(answer);
   }
 
-  async #hearAt(nowMs: number, answer: Answer): Promise<void> {
+  #hear(answer: Answer): NowOrLater<void> {
+    const { ports, hands } = this.#desk;
+    const nowMs = ports.clock.nowMs();
+    const lapsed = hands.lapsedApprovals(this.#state, nowMs);
+    return lapsed.length === 0 ? this.#hearAt(nowMs, answer) : this.#hearAllAt(nowMs, [...lapsed, answer]);
+  }
+
+  async #hearAllAt(nowMs: number, answers: readonly Answer[]): Promise<void> {
+    for (const answer of answers) await this.#hearAt(nowMs, answer);
+  }
+
+  #hearAt(nowMs: number, answer: Answer): NowOrLater<void> {
     if (this.#hasLeft) return;
     const { ports } = this.#desk;
     const before = this.#state;
@@ -183,13 +199,15 @@ export class RunDriver {
     this.#desk.conversation.hear(entries);
     // What has not reported yet is too late, and is no longer worked on.
     for (const entry of entries) if (entry.kind === "OBSERVE") this.#calls.get(entry.decided.callId)?.abort();
-    if (!(await this.#makeDurable(before, stepped))) return;
-    this.#arm();
-    this.#performAll(commands);
+    return after(this.#makeDurable(before, stepped), (isGoingOn) => {
+      if (!isGoingOn) return;
+      this.#arm();
+      this.#performAll(commands);
+    });
   }
 
   /** False when the store refused, and the run has been left. */
-  #makeDurable(before: RunState, stepped: StepResult): boolean | Promise<boolean> {
+  #makeDurable(before: RunState, stepped: StepResult): NowOrLater<boolean> {
     const { ports, observer } = this.#desk;
     const { entries } = stepped;
     const { writes, urgency, reserving } = writesFor(this.#desk, before, stepped);
@@ -206,9 +224,15 @@ export class RunDriver {
       },
     );
     if (urgency === "lazy") return true;
-    const earlier = this.#lastPrompt;
-    this.#lastPrompt = urgency === "prompt" ? isKnown : null;
-    return urgency === "prompt" ? (earlier ?? true) : isKnown;
+    return urgency === "prompt" ? this.#goAhead(isKnown) : isKnown;
+  }
+
+  /** Commits become durable one after the other, so the oldest of them tells how far ahead the run is. */
+  #goAhead(isKnown: Promise<boolean>): NowOrLater<boolean> {
+    const ahead = this.#ahead;
+    ahead.push(isKnown);
+    isKnown.then(() => ahead.splice(ahead.indexOf(isKnown), 1));
+    return ahead.length > MOST_STEPS_AHEAD ? (ahead[0] ?? isKnown) : true;
   }
 
   #performAll(commands: readonly Command[]): void {
@@ -231,11 +255,12 @@ export class RunDriver {
     // person would be asked about an effect that was never begun.
     if (this.#isSuspending && command.type !== "run-tool") return;
     const { signal } = command.type === "run-tool" ? this.#beginCall(command.callId) : this.#stopping;
-    this.#attend(async () => {
-      const answer = await this.#desk.hands.perform(command, this.#state, signal);
-      if (command.type === "run-tool") this.#calls.delete(command.callId);
-      return answer === null ? [] : [answer];
-    });
+    this.#attend(() =>
+      after(this.#desk.hands.perform(command, this.#state, signal), (answer) => {
+        if (command.type === "run-tool") this.#calls.delete(command.callId);
+        return answer === null ? [] : [answer];
+      }),
+    );
   }
 
   #beginCall(callId: CallId): AbortController {
@@ -244,15 +269,16 @@ export class RunDriver {
     return stopping;
   }
 
-  #attend(work: () => Promise<readonly Answer[]>): void {
+  #attend(work: () => NowOrLater<readonly Answer[]>): void {
     this.#underWay += 1;
-    work()
-      .then((answers) => this.#mailbox.push(...answers))
-      .catch((error: unknown) => (error instanceof StoreError ? this.#lost(error) : this.#failed(error)))
-      .finally(() => {
-        this.#underWay -= 1;
-        this.#work();
-      });
+    const attended = attempt<unknown>(
+      () => after(work(), (answers) => this.#mailbox.push(...answers)),
+      (error) => (error instanceof StoreError ? this.#lost(error) : this.#failed(error)),
+    );
+    after(attended, () => {
+      this.#underWay -= 1;
+      this.#work();
+    });
   }
 
   #stopAll(): void {

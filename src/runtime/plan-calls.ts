@@ -16,9 +16,10 @@ import { canonicalJson } from "../kernel/vocabulary/canonical-json.ts";
 import { hashCanonical } from "../kernel/vocabulary/hash.ts";
 import type { BodyRef, Hash, RunId } from "../kernel/vocabulary/identifiers.ts";
 import type { Labels } from "../kernel/vocabulary/labels.ts";
-import { parseJson } from "../kernel/vocabulary/parse-json.ts";
+import type { JsonValue } from "../kernel/vocabulary/parse-json.ts";
 import type { ToolError } from "../kernel/vocabulary/tool-envelope.ts";
 import { type ChildDraft, type Delegate, remainingBudget } from "./children.ts";
+import { after, allOf, type NowOrLater } from "./now-or-later.ts";
 import type { StoredRun } from "./ports/store.ts";
 import type { Arguments, Planned, Toolbox, Unplannable } from "./ports/toolbox.ts";
 
@@ -33,7 +34,7 @@ export interface PlanningDesk {
   readonly run: StoredRun;
   readonly toolbox: Toolbox;
   readonly delegate: Delegate;
-  readonly read: (ref: BodyRef) => string | null;
+  readonly readJson: (ref: BodyRef) => JsonValue | null;
   readonly keep: (text: string) => BodyRef;
 }
 
@@ -41,35 +42,45 @@ export function planCalls(
   desk: PlanningDesk,
   state: RunState,
   calls: readonly ProposedCall[],
-): Promise<readonly PreparedCall[]> {
+): NowOrLater<readonly PreparedCall[]> {
   const { labels } = state;
   const place = (index: number): RunId => childRunId(desk.run.runId, stepId(state), index);
-  return Promise.all(
-    calls.map((call, index) => planCall(desk, state, call, { labels, childRunId: place(index), carved: null })),
+  return allOf(
+    calls.map((call, index) => planCall(desk, state, call, { labels, childRunId: () => place(index), carved: null })),
   );
 }
 
-export function planAgain(desk: PlanningDesk, state: RunState, call: ReadyCall): Promise<PreparedCall> {
+export function planAgain(desk: PlanningDesk, state: RunState, call: ReadyCall): NowOrLater<PreparedCall> {
   const { seen: labels, child } = call;
   const carved = child?.budget ?? null;
-  return planCall(desk, state, call, { labels, childRunId: child?.runId ?? desk.run.runId, carved });
+  return planCall(desk, state, call, { labels, childRunId: () => child?.runId ?? desk.run.runId, carved });
 }
 
 /** Who asks for the call, and which run it would start. */
 interface Circumstances {
   readonly labels: Labels;
-  readonly childRunId: RunId;
+  readonly childRunId: () => RunId;
   readonly carved: CarvedBudget | null;
 }
 
-async function planCall(
+function planCall(
   desk: PlanningDesk,
   state: RunState,
   proposed: ProposedCall,
+  circumstances: Circumstances,
+): NowOrLater<PreparedCall> {
+  const args = desk.readJson(proposed.argsRef);
+  const planned = args === null ? ARGUMENTS_GONE : desk.toolbox.plan(proposed.tool, args as Arguments);
+  return after(planned, (plan) => prepare(desk, state, proposed, plan, circumstances));
+}
+
+function prepare(
+  desk: PlanningDesk,
+  state: RunState,
+  proposed: ProposedCall,
+  planned: Planned | Unplannable,
   { labels, childRunId, carved }: Circumstances,
-): Promise<PreparedCall> {
-  const args = argumentsOf(desk.read(proposed.argsRef));
-  const planned = args === null ? ARGUMENTS_GONE : await desk.toolbox.plan(proposed.tool, args);
+): PreparedCall {
   if (!planned.ok) return unplannable(desk, state, proposed, planned);
   const asTool = plannedCall(desk, state, proposed, planned, labels);
   if (planned.delegation === null) return { call: asTool, planned, child: null };
@@ -79,7 +90,7 @@ async function planCall(
     contract: state.contract,
     left: remainingBudget(state),
     carved,
-    childRunId,
+    childRunId: childRunId(),
     agent,
     message,
     labels: state.labels,
@@ -170,9 +181,4 @@ function unplannable(
     problem: { code, retryable, messageRef: keep(message) },
   };
   return { call, planned: null, child: null };
-}
-
-function argumentsOf(text: string | null): Arguments | null {
-  const parsed = text === null ? null : parseJson(text);
-  return parsed?.ok ? (parsed.value as Arguments) : null;
 }

@@ -17,6 +17,7 @@ import type { DisclosureGuard } from "../kernel/redaction/disclosure-guard.ts";
 import { Defect } from "../kernel/vocabulary/defect.ts";
 import type { ApprovalId, CallId } from "../kernel/vocabulary/identifiers.ts";
 import type { Labels } from "../kernel/vocabulary/labels.ts";
+import type { JsonValue } from "../kernel/vocabulary/parse-json.ts";
 import type { ThinkingLevel } from "../kernel/vocabulary/thinking-level.ts";
 import type { Approvals } from "./approvals.ts";
 import { modelAnswer, modelRequest } from "./ask-model.ts";
@@ -26,6 +27,7 @@ import { childFinished } from "./children.ts";
 import type { Conversation } from "./conversation.ts";
 import { ESTIMATED_TOKENS } from "./estimate-tokens.ts";
 import { takeHoneypotSlot } from "./honeypot-slot.ts";
+import { after, type NowOrLater } from "./now-or-later.ts";
 import { refusedByRuntime, toolAnswer } from "./perform-tool.ts";
 import { type PlanningDesk, type PreparedCall, planAgain, planCalls } from "./plan-calls.ts";
 import type { ConfiguredModel } from "./ports/model-backend.ts";
@@ -72,10 +74,10 @@ export class RunHands {
   }
 
   /** The event that answers the command; null when it is answered otherwise, or not at all any more. */
-  async perform(command: Command, state: RunState, signal: AbortSignal): Promise<Answer | null> {
+  perform(command: Command, state: RunState, signal: AbortSignal): NowOrLater<Answer | null> {
     switch (command.type) {
       case "check-backend":
-        return await this.#checkBackend(signal);
+        return this.#checkBackend(signal);
       case "call-model":
         return this.#callModel(command, state, signal);
       case "compact":
@@ -157,8 +159,10 @@ export class RunHands {
     const reply = await model.backend.complete(request, { signal, onText: release?.push ?? null });
     if (reply.ok) release?.finish();
     const keep = (text: string) => shelf.keep(text);
+    const keepAnew = (text: string) => shelf.keepAnew(text);
+    const keepJson = (value: JsonValue) => shelf.keepJson(value);
     const checkpoint = () => authority.checkpoint();
-    const desk = { model, contract: state.contract, effort, redactor, guard, checkpoint, keep };
+    const desk = { model, contract: state.contract, effort, redactor, guard, checkpoint, keep, keepAnew, keepJson };
     return signal.aborted ? null : modelAnswer(desk, command, state.prompt.tokens, reply);
   }
 
@@ -174,25 +178,34 @@ export class RunHands {
     return null;
   }
 
-  async #planCalls({ step, round, calls }: CommandOf<"plan-calls">, state: RunState): Promise<Answer> {
-    const prepared: PreparedCall[] = [];
-    for (const each of await planCalls(this.#planning(), state, calls))
-      prepared.push(await this.#excepted(each, state));
-    this.#prepared = new Map(prepared.map((each) => [each.call.callId, each]));
-    this.#begunBefore = new Set();
-    return { type: "calls.planned", step, round, calls: prepared.map(({ call }) => call) };
+  #planCalls({ step, round, calls }: CommandOf<"plan-calls">, state: RunState): NowOrLater<Answer> {
+    const planned = after(planCalls(this.#planning(), state, calls), (all) => this.#withExceptions(all, state));
+    return after(planned, (prepared) => {
+      this.#prepared = new Map(prepared.map((each) => [each.call.callId, each]));
+      this.#begunBefore = new Set();
+      return { type: "calls.planned", step, round, calls: prepared.map(({ call }) => call) };
+    });
   }
 
   /** One after the other: an earlier send of a batch counts for a later one. */
-  async #excepted(prepared: PreparedCall, state: RunState): Promise<PreparedCall> {
-    const { ports, run } = this.#parts;
-    const { call, planned } = prepared;
-    if (planned === null || planned.send === null) return prepared;
-    const honeypot = await takeHoneypotSlot(ports, run.runId, state, call, planned.send);
-    return { ...prepared, call: { ...call, honeypot } };
+  #withExceptions(all: readonly PreparedCall[], state: RunState): NowOrLater<readonly PreparedCall[]> {
+    const isSending = ({ planned }: PreparedCall): boolean => planned !== null && planned.send !== null;
+    return all.some(isSending) ? this.#takeSlots(all, state) : all;
   }
 
-  async #runTool(command: CommandOf<"run-tool">, state: RunState, signal: AbortSignal): Promise<Answer> {
+  async #takeSlots(all: readonly PreparedCall[], state: RunState): Promise<readonly PreparedCall[]> {
+    const { ports, run } = this.#parts;
+    const excepted: PreparedCall[] = [];
+    for (const prepared of all) {
+      const { call, planned } = prepared;
+      const send = planned?.send ?? null;
+      const honeypot = send !== null && (await takeHoneypotSlot(ports, run.runId, state, call, send));
+      excepted.push(send === null ? prepared : { ...prepared, call: { ...call, honeypot } });
+    }
+    return excepted;
+  }
+
+  #runTool(command: CommandOf<"run-tool">, state: RunState, signal: AbortSignal): NowOrLater<Answer> {
     const { ports, run, shelf, observer } = this.#parts;
     const desk = {
       contract: state.contract,
@@ -221,7 +234,7 @@ export class RunHands {
       observer.hasReaders() && state.contract.channelClass === "cli_local"
         ? releaseOutput(command, ports.redactor, (output) => observer.output(output))
         : null;
-    const envelope = await ports.toolbox.run(planned, {
+    const envelope = ports.toolbox.run(planned, {
       requestId: `${run.runId}:${command.step}:${command.callId}`,
       runId: run.runId,
       agentId: run.agentId,
@@ -233,8 +246,10 @@ export class RunHands {
       signal,
       onOutput: release?.push ?? null,
     });
-    release?.finish();
-    return toolAnswer(desk, command, planned, envelope);
+    return after(envelope, (given) => {
+      release?.finish();
+      return toolAnswer(desk, command, planned, given);
+    });
   }
 
   /** Its intent took a moment to become durable, and the machine has not been told of what happened in it. */
@@ -249,7 +264,7 @@ export class RunHands {
   #planning(): PlanningDesk {
     const { ports, run, shelf } = this.#parts;
     const { toolbox, delegate } = ports;
-    return { run, toolbox, delegate, read: (ref) => shelf.read(ref), keep: (text) => shelf.keep(text) };
+    return { run, toolbox, delegate, readJson: (ref) => shelf.readJson(ref), keep: (text) => shelf.keep(text) };
   }
 
   async #awaitChild(command: CommandOf<"spawn-child">, state: RunState): Promise<Answer | null> {

@@ -13,8 +13,10 @@ import { Defect } from "../../kernel/vocabulary/defect.ts";
 import { hashCanonical } from "../../kernel/vocabulary/hash.ts";
 import type { ToolError, ToolResponse } from "../../kernel/vocabulary/tool-envelope.ts";
 import { truncateOutput } from "../../kernel/vocabulary/truncate-output.ts";
+import { after, attempt, type NowOrLater } from "../../runtime/now-or-later.ts";
 import { type Clock, timestampOf } from "../../runtime/ports/clock.ts";
 import type {
+  Arguments,
   CallContext,
   Planned,
   RegisteredTool,
@@ -22,7 +24,7 @@ import type {
   Toolbox,
   Unplannable,
 } from "../../runtime/ports/toolbox.ts";
-import type { Tool, ToolAlias } from "./define-tool.ts";
+import type { CallOutline, Tool, ToolAlias } from "./define-tool.ts";
 import { lintTool } from "./lint-tool.ts";
 import { readArguments } from "./read-arguments.ts";
 import { ToolFailure, toolErrorOf } from "./tool-failure.ts";
@@ -52,15 +54,15 @@ export function createToolbox(tools: readonly Tool[], options: ToolboxOptions): 
   return {
     digest: digestOf(sorted),
     tools: sorted.map(offerOf),
-    async plan(name, given) {
+    plan(name, given) {
       const found = registered.get(name);
       if (found === undefined) return { ok: false, tool: name, error: toolErrorOf(notFound(name, sorted)) };
-      return await planner(found, given);
+      return planner(found, given);
     },
-    async run(planned, context) {
+    run(planned, context) {
       const tool = registered.get(planned.tool)?.tool;
       if (tool === undefined) throw new Defect(`a plan for ${planned.tool}, which is not registered`);
-      return await runCall(tool, planned, context, options);
+      return runCall(tool, planned, context, options);
     },
     summarize({ tool: name, args, ok, output }) {
       const tool = registered.get(name)?.tool;
@@ -73,24 +75,27 @@ export function createToolbox(tools: readonly Tool[], options: ToolboxOptions): 
 function createPlanner(options: ToolboxOptions) {
   const validators = new Map<Tool, Validator>();
   const environmentHash = hashCanonical({});
-  return async ({ tool, alias }: Registration, given: unknown): Promise<Planned | Unplannable> => {
-    try {
-      const validator = validators.get(tool) ?? Compile(tool.parameters);
-      validators.set(tool, validator);
-      const args = readArguments(tool, validator, alias, given);
-      const { plan, timeoutMs = tool.timeoutMs, ...outline } = await tool.plan(args);
-      const { name, risk, idempotency, pollable } = tool;
-      return {
-        ...{ ok: true, tool: name, args, risk, idempotency, pollable, egress: [], send: null, delegation: null },
-        reversal: ordinaryReversal(outline.risk ?? risk, outline.egress ?? []),
-        ...outline,
-        timeoutMs: clamp(timeoutMs, options.maxTimeoutMs ?? MAX_TIMEOUT_MS),
-        plan: { ...EMPTY_PLAN, environmentHash, ...plan },
-      };
-    } catch (thrown) {
-      return { ok: false, tool: tool.name, error: errorOf(thrown, options) };
-    }
+  const complete = (tool: Tool, args: Arguments, given: CallOutline): Planned => {
+    const { plan, timeoutMs = tool.timeoutMs, ...outline } = given;
+    const { name, risk, idempotency, pollable } = tool;
+    return {
+      ...{ ok: true, tool: name, args, risk, idempotency, pollable, egress: [], send: null, delegation: null },
+      reversal: ordinaryReversal(outline.risk ?? risk, outline.egress ?? []),
+      ...outline,
+      timeoutMs: clamp(timeoutMs, options.maxTimeoutMs ?? MAX_TIMEOUT_MS),
+      plan: { ...EMPTY_PLAN, environmentHash, ...plan },
+    };
   };
+  return ({ tool, alias }: Registration, given: unknown): NowOrLater<Planned | Unplannable> =>
+    attempt<Planned | Unplannable>(
+      () => {
+        const validator = validators.get(tool) ?? Compile(tool.parameters);
+        validators.set(tool, validator);
+        const args = readArguments(tool, validator, alias, given);
+        return after(tool.plan(args), (outline) => complete(tool, args, outline));
+      },
+      (thrown) => ({ ok: false, tool: tool.name, error: errorOf(thrown, options) }),
+    );
 }
 
 /** Of a call whose tool does not say. */
@@ -100,12 +105,12 @@ function ordinaryReversal(risk: Planned["risk"], egress: Planned["egress"]): Rev
   return { kind: "unknown", how: "nobody can say beforehand what it changes" };
 }
 
-async function runCall(
+function runCall(
   tool: Tool,
   { args, plan, labels }: Planned,
   context: CallContext,
   options: ToolboxOptions,
-): Promise<ToolResponse> {
+): NowOrLater<ToolResponse> {
   const { clock } = options;
   const { requestId, runId, signal } = context;
   const startedMs = clock.monotonicMs();
@@ -114,14 +119,17 @@ async function runCall(
     durationMs: Math.round(clock.monotonicMs() - startedMs),
     finishedAt: timestampOf(clock.nowMs()),
   });
-  try {
-    signal.throwIfAborted();
-    const output = await tool.run({ args, plan, labels }, context);
-    return { ...finished(), ok: true, output, error: null };
-  } catch (thrown) {
-    const isStopped = signal.aborted && (thrown === signal.reason || isAbort(thrown));
-    return { ...finished(), ok: false, error: isStopped ? stoppedError(tool) : errorOf(thrown, options) };
-  }
+  return attempt<ToolResponse>(
+    () => {
+      signal.throwIfAborted();
+      const output = tool.run({ args, plan, labels }, context);
+      return after(output, (given) => ({ ...finished(), ok: true, output: given, error: null }));
+    },
+    (thrown) => {
+      const isStopped = signal.aborted && (thrown === signal.reason || isAbort(thrown));
+      return { ...finished(), ok: false, error: isStopped ? stoppedError(tool) : errorOf(thrown, options) };
+    },
+  );
 }
 
 function register(tools: readonly Tool[]): ReadonlyMap<string, Registration> {

@@ -76,7 +76,7 @@ async function performCall(context: CommandContext): Promise<number> {
     for (const line of visibleText(planned.shown).split("\n")) output.remark(line);
     throw new BootError("policy.denied", `${planned.tool} needs approval`, "Add --yes to approve what is shown above.");
   }
-  const perform = ({ run }: Toolbox): Promise<unknown> => run(planned, callContext(planned.timeoutMs));
+  const perform = async ({ run }: Toolbox): Promise<unknown> => await run(planned, callContext(planned.timeoutMs));
   // Opened anew once nobody else writes: what this one knows may be from before.
   const performAlone = async (): Promise<unknown> => perform(await openToolbox(context, config));
   const isReading = planned.risk === "read_only";

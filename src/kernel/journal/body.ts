@@ -5,8 +5,9 @@
  * B2. `refsOf` finds every ref an entry names, once; sorted, since the order of fields in memory says nothing.
  * B3. A prompt is a chain of its own: its head covers every ref that was ever appended to it.
  */
+import { quote } from "../vocabulary/canonical-json.ts";
 import { Defect } from "../vocabulary/defect.ts";
-import { hashBytes, hashCanonical } from "../vocabulary/hash.ts";
+import { hashBytes } from "../vocabulary/hash.ts";
 import { asBodyRef, type BodyRef, type Hash } from "../vocabulary/identifiers.ts";
 import { bytesOfHex, joinBytes } from "./bytes.ts";
 import type { Entry } from "./entry.ts";
@@ -52,5 +53,6 @@ function refsIn(value: unknown): readonly BodyRef[] {
 }
 
 export function promptHead(previous: Hash | null, refs: readonly string[]): Hash {
-  return hashCanonical([previous, ...refs]);
+  const before = previous === null ? "null" : `"${previous}"`;
+  return hashBytes(`[${before}${refs.map((ref) => `,${quote(ref)}`).join("")}]`);
 }

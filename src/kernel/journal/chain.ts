@@ -139,8 +139,9 @@ type Link = Pick<
 export function hashLink(link: Link): Hash {
   const { prev, contractHash, state, actionHash, resultHash } = link;
   const { adapterVersion, modelProfileId, modelFingerprint } = link;
+  // Hashes and states hold nothing that would have to be escaped.
   return hashBytes(
-    `[${quote(prev)},${quote(contractHash)},${quote(state)},${quote(actionHash)},${quote(resultHash)},\
+    `["${prev}","${contractHash}","${state}","${actionHash}","${resultHash}",\
 ${quote(adapterVersion)},${quote(modelProfileId)},${quote(modelFingerprint)}]`,
   );
 }

@@ -24,9 +24,8 @@ export function extendTrail(trail: readonly CallTrace[], next: CallTrace, pollab
 
 /** How often the newest call has been made in a row with the same result, 0 when none was made. */
 export function repeatsOf(trail: readonly CallTrace[]): number {
-  const keys = trail.map(keyOf);
-  const newest = keys.at(-1);
-  return keys.length - 1 - keys.findLastIndex((key) => key !== newest);
+  const newest = trail.at(-1);
+  return trail.length - 1 - trail.findLastIndex((other) => !isSame(other, newest));
 }
 
 export function isCycle(trail: readonly CallTrace[]): boolean {
@@ -38,11 +37,11 @@ export function isForbiddenPair({ cycleForbid }: ExecutionContract, previous: st
 }
 
 function isAlternating(trail: readonly CallTrace[]): boolean {
-  const [a, b, c, d] = trail.map(keyOf);
-  return a === c && b === d && a !== b;
+  const [a, b, c, d] = trail;
+  return d !== undefined && isSame(a, c) && isSame(b, d) && !isSame(a, b);
 }
 
-/** Equal for the same call with the same result. */
-function keyOf({ call, result }: CallTrace): string {
-  return `${call}\n${result}`;
+/** The same call with the same result. */
+function isSame(a: CallTrace | undefined, b: CallTrace | undefined): boolean {
+  return a?.call === b?.call && a?.result === b?.result;
 }

@@ -7,7 +7,7 @@
  */
 import type { InferMode } from "../journal/entry.ts";
 import type { EventOf, RunEvent } from "../journal/event.ts";
-import { hashCanonical } from "../vocabulary/hash.ts";
+import { hashBytes } from "../vocabulary/hash.ts";
 import type { Hash } from "../vocabulary/identifiers.ts";
 import { inferenceAllowance, isContextFull } from "./allowance.ts";
 import { missingProof } from "./effect-proof.ts";
@@ -129,5 +129,5 @@ function charge(turn: Turn, usage: Usage): Turn {
 
 /** The contract's hash covers grammar, mask, gate and tools; the mode is all that varies between turns. */
 function constraintHash({ contract }: RunState, mode: InferMode): Hash {
-  return hashCanonical([contract.contractHash, mode]);
+  return hashBytes(`["${contract.contractHash}","${mode}"]`);
 }

@@ -1,5 +1,6 @@
 /** What a wire protocol hands over once its framing is off: nothing in it has been judged yet. */
-import { hashCanonical } from "../vocabulary/hash.ts";
+import { quote } from "../vocabulary/canonical-json.ts";
+import { hashBytes, hashCanonical } from "../vocabulary/hash.ts";
 import type { Hash } from "../vocabulary/identifiers.ts";
 
 export interface RawToolCall {
@@ -43,16 +44,30 @@ export function isCut({ stopReason, complete }: RawModelOutput): boolean {
   return reason === "" ? !complete : !PROPER_ENDS.includes(reason);
 }
 
-export function isWellFormed(raw: RawModelOutput): boolean {
-  const texts = raw.toolCalls.flatMap((call) => [call.id ?? "", call.name, call.argumentsText]);
-  return [raw.content, raw.stopReason, raw.model, ...texts].every((text) => text.isWellFormed());
+export function isWellFormed({ content, stopReason, model, toolCalls }: RawModelOutput): boolean {
+  if (!content.isWellFormed() || !stopReason.isWellFormed() || !model.isWellFormed()) return false;
+  return toolCalls.every(
+    ({ id, name, argumentsText }) =>
+      (id === null || id.isWellFormed()) && name.isWellFormed() && argumentsText.isWellFormed(),
+  );
 }
 
 /** Two outputs share a hash only if they are the same; what an adapter makes of one depends on nothing else. */
 export function hashRawOutput(raw: RawModelOutput): Hash {
   const { content, stopReason, model, complete } = raw;
+  if (isWellFormed(raw)) {
+    const calls = raw.toolCalls.map(callText).join(",");
+    return hashBytes(
+      `{"complete":${complete},"content":${quote(content)},"model":${quote(model)},\
+"stopReason":${quote(stopReason)},"toolCalls":[${calls}]}`,
+    );
+  }
   const toolCalls = raw.toolCalls.map(({ id, name, argumentsText }) => ({ id, name, argumentsText }));
-  const fields = { content, toolCalls, stopReason, model, complete };
   // A lone surrogate has no canonical JSON. Its plain JSON text escapes it, so that the hash still tells outputs apart.
-  return hashCanonical(isWellFormed(raw) ? fields : JSON.stringify(fields));
+  return hashCanonical(JSON.stringify({ content, toolCalls, stopReason, model, complete }));
+}
+
+/** Canonical JSON, as the text around it: its members stand in order, so nothing has to be sorted. */
+function callText({ id, name, argumentsText }: RawToolCall): string {
+  return `{"argumentsText":${quote(argumentsText)},"id":${id === null ? "null" : quote(id)},"name":${quote(name)}}`;
 }

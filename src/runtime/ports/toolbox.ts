@@ -5,6 +5,7 @@
  * T2. `run` executes what was planned and looks nothing up again. It answers with a response envelope (O-1.2), which
  *     the runtime still reads as foreign; it rejects only for a defect.
  * T3. When the signal aborts, the work ends within the machine's grace, and `run` settles.
+ *     What takes a few microseconds is done at once, and what waits for something later.
  * T4. What `plan` returned is data for one call; after a restart it is made anew from the same arguments.
  */
 import type { HoneypotFacts } from "../../kernel/policy/honeypot.ts";
@@ -14,6 +15,7 @@ import type { Labels } from "../../kernel/vocabulary/labels.ts";
 import type { JsonValue } from "../../kernel/vocabulary/parse-json.ts";
 import type { IdempotencyClass, RiskClass } from "../../kernel/vocabulary/risk.ts";
 import type { ToolError } from "../../kernel/vocabulary/tool-envelope.ts";
+import type { NowOrLater } from "../now-or-later.ts";
 import type { ToolOffer } from "./model-backend.ts";
 
 export type Arguments = Readonly<Record<string, JsonValue>>;
@@ -86,8 +88,8 @@ export interface Toolbox {
   /** Covers name, schema, risk and promise of every tool: a contract pins it. */
   readonly digest: Hash;
   readonly tools: readonly RegisteredTool[];
-  plan(tool: string, args: Arguments): Promise<Planned | Unplannable>;
-  run(planned: Planned, context: CallContext): Promise<unknown>;
+  plan(tool: string, args: Arguments): NowOrLater<Planned | Unplannable>;
+  run(planned: Planned, context: CallContext): NowOrLater<unknown>;
   /** A short line about what became of a call, for display. */
   summarize(call: {
     readonly tool: string;

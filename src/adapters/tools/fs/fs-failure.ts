@@ -4,6 +4,7 @@
  * E1. Only what is listed here is expected; any other error stays what it is, and is reported as a defect.
  */
 import type { ErrorCode } from "../../../kernel/vocabulary/error-code.ts";
+import { attempt, type NowOrLater } from "../../../runtime/now-or-later.ts";
 import { ToolFailure } from "../tool-failure.ts";
 
 const EXPECTED: Readonly<Record<string, readonly [code: ErrorCode, message: string, retryable: boolean]>> = {
@@ -33,12 +34,19 @@ export function errnoOf(error: unknown): string | undefined {
 }
 
 /** Does it, and says what went wrong with `path`, which is relative to the workspace. */
-export async function naming<Result>(path: string, work: () => Result | Promise<Result>): Promise<Result> {
+export function named<Result>(path: string, work: () => Result): Result {
   try {
-    return await work();
+    return work();
   } catch (error) {
     throw expectedFailure(error, path) ?? error;
   }
+}
+
+/** The same for work that may take its time. */
+export function naming<Result>(path: string, work: () => NowOrLater<Result>): NowOrLater<Result> {
+  return attempt(work, (error) => {
+    throw expectedFailure(error, path) ?? error;
+  });
 }
 
 /** Null for what is not expected. */

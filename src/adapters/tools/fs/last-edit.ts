@@ -27,18 +27,18 @@ export interface LastEdit {
   readonly bytes: number;
 }
 
-export function readLastEdit(annex: Workspace | null, target: string): Promise<LastEdit | null> {
-  if (annex === null) return Promise.resolve(null);
-  return inNearestDirectory(annex, [FOLDER], (directory, [missing]) =>
+export async function readLastEdit(annex: Workspace | null, target: string): Promise<LastEdit | null> {
+  if (annex === null) return null;
+  return await inNearestDirectory(annex, [FOLDER], (directory, [missing]) =>
     missing !== undefined
-      ? Promise.resolve(null)
+      ? null
       : withRegularFile(directory, nameOf(target), async (file) =>
           parseLastEdit((await readUpTo(file, MAX_BYTES)).toString()),
         ),
   );
 }
 
-export function writeLastEdit(
+export async function writeLastEdit(
   annex: Workspace,
   target: string,
   edit: LastEdit,
@@ -47,7 +47,7 @@ export function writeLastEdit(
   const { key, call, after, replacements, bytes } = edit;
   const content = Buffer.from(JSON.stringify({ key, call, after, replacements, bytes }));
   const placement = { name: nameOf(target), temporaryName, content, mode: "replace" } as const;
-  return inNearestDirectory(annex, [FOLDER], (start, missing) =>
+  return await inNearestDirectory(annex, [FOLDER], (start, missing) =>
     inMadeDirectory(start, missing, (directory) => placeFile(directory, placement, signal)),
   );
 }

@@ -6,6 +6,7 @@
  * 3. A file with a second name is refused: the other name may be outside, and nothing tells (hard links).
  */
 import { Type } from "typebox";
+import { after } from "../../../runtime/now-or-later.ts";
 import { defineTool } from "../define-tool.ts";
 import { ToolFailure } from "../tool-failure.ts";
 import { fieldOf } from "./field-of.ts";
@@ -37,30 +38,34 @@ export function readTextTool(workspace: Workspace, marks: UntrustedMarks) {
       { name: "fs.read", rename: { file_path: "path" } },
       { name: "file_read", rename: { file_path: "path" } },
     ],
-    async plan({ path, max_bytes: maxBytes }) {
+    plan({ path, max_bytes: maxBytes }) {
       const { parents, name } = fileNames(path);
       const target = [workspace.root, ...parents, name].join("/");
-      return {
-        labels: await marks.labelsOf([...parents, name]),
+      return after(marks.labelsOf([...parents, name]), (labels) => ({
+        labels,
         shown: `Read up to ${Math.min(maxBytes, MAX_BYTES)} bytes of ${JSON.stringify(target)}`,
         plan: { targets: [target] },
-      };
+      }));
     },
-    async run({ args: { path, max_bytes: maxBytes }, labels }, { signal }) {
+    run({ args: { path, max_bytes: maxBytes }, labels }, { signal }) {
       const { parents, name } = fileNames(path);
       const shown = [...parents, name].join("/");
-      const read = await inDirectory(workspace, parents, (directory) =>
-        withRegularFile(directory, name, async (file) => {
+      const read = inDirectory(workspace, parents, (directory) =>
+        withRegularFile(directory, name, (file) => {
           if (file.stats.nlink > 1) throw refused("policy.denied", shown, MANY_NAMES);
           const limit = Math.min(maxBytes, MAX_BYTES);
-          const bytes = await readUpTo(file, limit + 1, signal);
-          return { text: textOf(bytes, limit, shown), size: file.stats.size };
+          return after(readUpTo(file, limit + 1, signal), (bytes) => {
+            return { text: textOf(bytes, limit, shown), size: file.stats.size };
+          });
         }),
       );
-      await marks.assertLabelled(labels, [...parents, name]);
-      if (read === null)
-        throw refused("invalid.request", shown, "There is no such file; fs.list_dir shows what there is");
-      return { path: shown, text: read.text, bytes: read.size, truncated: Buffer.byteLength(read.text) < read.size };
+      return after(read, (file) =>
+        after(marks.assertLabelled(labels, [...parents, name]), () => {
+          if (file === null) throw refused("invalid.request", shown, NO_SUCH_FILE);
+          const { text, size: bytes } = file;
+          return { path: shown, text, bytes, truncated: Buffer.byteLength(text) < bytes };
+        }),
+      );
     },
     summarize({ args, output }) {
       const path = fieldOf(output, "path") ?? fieldOf(args, "path") ?? "a file";
@@ -70,6 +75,7 @@ export function readTextTool(workspace: Workspace, marks: UntrustedMarks) {
   });
 }
 
+const NO_SUCH_FILE = "There is no such file; fs.list_dir shows what there is";
 const MANY_NAMES = "It has more than one name (hard links), so it may belong outside the workspace; read a copy of it";
 
 function textOf(bytes: Buffer, limit: number, path: string): string {

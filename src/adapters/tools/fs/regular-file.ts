@@ -18,6 +18,7 @@ import {
 import { promisify } from "node:util";
 import { hashBytes } from "../../../kernel/vocabulary/hash.ts";
 import type { Hash } from "../../../kernel/vocabulary/identifiers.ts";
+import { finishing, type NowOrLater } from "../../../runtime/now-or-later.ts";
 import { ToolFailure } from "../tool-failure.ts";
 import { errnoOf, naming, symlinkRefused } from "./fs-failure.ts";
 import { assertInPlace, entryPath, type HeldDirectory, shownPath } from "./held-directory.ts";
@@ -36,17 +37,16 @@ export interface OpenFile {
 export function withRegularFile<Result>(
   directory: HeldDirectory,
   name: string,
-  use: (file: OpenFile) => Promise<Result>,
-): Promise<Result | null> {
+  use: (file: OpenFile) => NowOrLater<Result>,
+): NowOrLater<Result | null> {
   const path = shownPath(directory, name);
-  return naming(path, async () => {
+  return naming<Result | null>(path, () => {
     const file = openRegular(directory, name, path);
     if (file === null) return null;
-    try {
-      return await use(file);
-    } finally {
-      closeSync(file.fd);
-    }
+    return finishing(
+      () => use(file),
+      () => closeSync(file.fd),
+    );
   });
 }
 
@@ -86,10 +86,13 @@ function refuseIrregular(path: string, stats: Stats): void {
 }
 
 /** From its beginning; fewer bytes than `limit` only where the file had no more when it was opened. */
-export async function readUpTo({ fd, stats }: OpenFile, limit: number, signal?: AbortSignal): Promise<Buffer> {
+export function readUpTo({ fd, stats }: OpenFile, limit: number, signal?: AbortSignal): NowOrLater<Buffer> {
   const bytes = Buffer.allocUnsafe(Math.min(limit, stats.size));
   // A few pages are read sooner than another thread has been woken to read them.
-  if (bytes.length <= SMALL_BYTES) return fill(fd, bytes);
+  return bytes.length <= SMALL_BYTES ? fill(fd, bytes) : fillElsewhere(fd, bytes, signal);
+}
+
+async function fillElsewhere(fd: number, bytes: Buffer, signal?: AbortSignal): Promise<Buffer> {
   let length = 0;
   while (length < bytes.length) {
     signal?.throwIfAborted();
@@ -124,8 +127,8 @@ export interface PresentFile {
   readonly bytes: number;
 }
 
-export function inspectFile(directory: HeldDirectory, name: string): Promise<PresentFile | null> {
-  return withRegularFile(directory, name, async (file) => {
+export async function inspectFile(directory: HeldDirectory, name: string): Promise<PresentFile | null> {
+  return await withRegularFile(directory, name, async (file) => {
     const content = await readPresent(file, shownPath(directory, name));
     return { hash: hashBytes(content), bytes: content.length };
   });

@@ -54,10 +54,10 @@ function placeOf(target: string): string {
 }
 
 /** Null where it is not, or no longer, in the trash. */
-export function findTrashed(annex: Workspace | null, id: string): Promise<Trashed | null> {
-  if (annex === null) return Promise.resolve(null);
-  return inNearestDirectory(annex, [FOLDER, id], (entry, [absent]) =>
-    absent !== undefined || statsOf(entry, ITEM) === undefined ? Promise.resolve(null) : readManifest(entry, id),
+export async function findTrashed(annex: Workspace | null, id: string): Promise<Trashed | null> {
+  if (annex === null) return null;
+  return await inNearestDirectory(annex, [FOLDER, id], (entry, [absent]) =>
+    absent !== undefined || statsOf(entry, ITEM) === undefined ? null : readManifest(entry, id),
   );
 }
 
@@ -83,14 +83,14 @@ interface Thing {
 }
 
 /** False: what stands there by now is something else, and stays. */
-export function moveToTrash(
+export async function moveToTrash(
   annex: Workspace,
   trashed: Trashed,
   from: HeldDirectory,
   thing: Thing,
   signal: AbortSignal,
 ): Promise<boolean> {
-  return inNearestDirectory(annex, [FOLDER, trashed.id], (start, absent) =>
+  return await inNearestDirectory(annex, [FOLDER, trashed.id], (start, absent) =>
     inMadeDirectory(start, absent, async (entry) => {
       if (statsOf(entry, ITEM) !== undefined) throw new Defect("two deletions of one place under one key");
       const content = Buffer.from(JSON.stringify(trashed));
@@ -119,9 +119,9 @@ async function moveThing(from: HeldDirectory, thing: Thing, entry: HeldDirectory
 }
 
 /** Back to where it was, unless something else is there by now. */
-export function restoreTrash(workspace: Workspace, annex: Workspace | null, id: string): Promise<Trashed> {
+export async function restoreTrash(workspace: Workspace, annex: Workspace | null, id: string): Promise<Trashed> {
   if (annex === null || !TRASH_ID.test(id)) throw notInTrash(id);
-  return inNearestDirectory(annex, [FOLDER, id], async (entry, [absent]) => {
+  return await inNearestDirectory(annex, [FOLDER, id], async (entry, [absent]) => {
     const trashed = absent === undefined && statsOf(entry, ITEM) !== undefined ? await readManifest(entry, id) : null;
     if (trashed === null) throw notInTrash(id);
     if (trashed.root !== workspace.root) {
@@ -175,9 +175,9 @@ interface Emptied {
   readonly failed: readonly string[];
 }
 
-function removeOld(annex: Workspace | null, id: string, beforeMs: number): Promise<Trashed | null> {
-  if (annex === null) return Promise.resolve(null);
-  return inNearestDirectory(annex, [FOLDER, id], async (entry, [absent]) => {
+async function removeOld(annex: Workspace | null, id: string, beforeMs: number): Promise<Trashed | null> {
+  if (annex === null) return null;
+  return await inNearestDirectory(annex, [FOLDER, id], async (entry, [absent]) => {
     if (absent !== undefined) return null;
     const trashed = statsOf(entry, ITEM) === undefined ? null : await readManifest(entry, id);
     const isOld = trashed !== null && Date.parse(trashed.deletedAt) < beforeMs;
@@ -203,8 +203,8 @@ async function trashIds(annex: Workspace | null): Promise<readonly string[]> {
   });
 }
 
-function readManifest(entry: HeldDirectory, id: string): Promise<Trashed | null> {
-  return withRegularFile(entry, MANIFEST, async (file) => {
+async function readManifest(entry: HeldDirectory, id: string): Promise<Trashed | null> {
+  return await withRegularFile(entry, MANIFEST, async (file) => {
     const parsed = parseJson((await readUpTo(file, MAX_MANIFEST_BYTES)).toString());
     return parsed.ok ? parseTrashed(parsed.value, id) : null;
   });

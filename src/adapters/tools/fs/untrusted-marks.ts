@@ -19,6 +19,7 @@ import { readdir } from "node:fs/promises";
 import { hashCanonical } from "../../../kernel/vocabulary/hash.ts";
 import { joinLabels, type Labels, UNTRUSTED_LABELS, USER_LABELS } from "../../../kernel/vocabulary/labels.ts";
 import { parseJson } from "../../../kernel/vocabulary/parse-json.ts";
+import { after, type NowOrLater } from "../../../runtime/now-or-later.ts";
 import type { CallContext } from "../../../runtime/ports/toolbox.ts";
 import { ToolFailure } from "../tool-failure.ts";
 import { findAnnex, makeAnnex } from "./annex.ts";
@@ -78,10 +79,11 @@ export function untrustedMarks(workspace: Workspace, annexPath: string) {
     );
   }
 
-  async function isMarked(place: Place): Promise<boolean> {
-    const marks = known ?? (await inTurn(async (read) => read));
-    for (const mark of marks.values()) if (isOnTheWay(mark, place)) return true;
-    return false;
+  function isMarked(place: Place): NowOrLater<boolean> {
+    return after(known ?? inTurn(async (read) => read), (marks) => {
+      for (const mark of marks.values()) if (isOnTheWay(mark, place)) return true;
+      return false;
+    });
   }
 
   function mark(place: Place, context: CallContext): Promise<void> {
@@ -171,16 +173,19 @@ export function untrustedMarks(workspace: Workspace, annexPath: string) {
     },
 
     /** Of what a tool brings back from this place and all beneath it. */
-    async labelsOf(place: Place): Promise<Labels> {
-      return (await isMarked(place)) ? MARKED_LABELS : USER_LABELS;
+    labelsOf(place: Place): NowOrLater<Labels> {
+      return after(isMarked(place), (isUntrusted) => (isUntrusted ? MARKED_LABELS : USER_LABELS));
     },
 
     /** After reading: what was read is labelled as it was planned, or not told. */
-    async assertLabelled(labels: Labels, place: Place): Promise<void> {
-      if (labels.integrity === "untrusted" || !(await isMarked(place))) return;
-      const message =
-        "Something untrusted was written there since the call was planned; nothing of it is told. Call it again.";
-      throw new ToolFailure("policy.denied", message, { details: { path: place.join("/") || "." } });
+    assertLabelled(labels: Labels, place: Place): NowOrLater<void> {
+      if (labels.integrity === "untrusted") return;
+      return after(isMarked(place), (isUntrusted) => {
+        if (!isUntrusted) return;
+        const message =
+          "Something untrusted was written there since the call was planned; nothing of it is told. Call it again.";
+        throw new ToolFailure("policy.denied", message, { details: { path: place.join("/") || "." } });
+      });
     },
 
     async beforeWrite(place: Place, context: CallContext): Promise<void> {

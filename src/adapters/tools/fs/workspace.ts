@@ -7,8 +7,9 @@
 import { fsync as fsyncCallback, mkdirSync } from "node:fs";
 import { mkdir, realpath } from "node:fs/promises";
 import { promisify } from "node:util";
+import { finishing, type NowOrLater } from "../../../runtime/now-or-later.ts";
 import { ToolFailure } from "../tool-failure.ts";
-import { errnoOf, naming } from "./fs-failure.ts";
+import { errnoOf, named, naming } from "./fs-failure.ts";
 import {
   enterDirectory,
   entryPath,
@@ -43,8 +44,8 @@ export async function openWorkspace(path: string, traversal?: Traversal): Promis
 export function inDirectory<Result>(
   workspace: Workspace,
   names: readonly string[],
-  use: (directory: HeldDirectory) => Promise<Result>,
-): Promise<Result> {
+  use: (directory: HeldDirectory) => NowOrLater<Result>,
+): NowOrLater<Result> {
   return inNearestDirectory(workspace, names, (directory, [missing]) => {
     if (missing === undefined) return use(directory);
     const path = shownPath(directory, missing);
@@ -53,31 +54,32 @@ export function inDirectory<Result>(
 }
 
 /** In the last directory on the way down that exists; `missing` are the names after it. */
-export async function inNearestDirectory<Result>(
+export function inNearestDirectory<Result>(
   { root, traversal, heir }: Workspace,
   names: readonly string[],
-  use: (directory: HeldDirectory, missing: readonly string[]) => Promise<Result>,
-): Promise<Result> {
-  let directory = await naming(".", () => holdRoot(root, traversal, heir));
-  try {
-    for (const [index, name] of names.entries()) {
-      const held = directory;
-      const child = await naming(shownPath(held, name), () => enterIfThere(held, name));
-      if (child === null) return await use(held, names.slice(index));
-      directory = child;
-      releaseDirectory(held);
-    }
-    return await use(directory, []);
-  } finally {
-    releaseDirectory(directory);
-  }
+  use: (directory: HeldDirectory, missing: readonly string[]) => NowOrLater<Result>,
+): NowOrLater<Result> {
+  let directory = named(".", () => holdRoot(root, traversal, heir));
+  return finishing(
+    () => {
+      for (const [index, name] of names.entries()) {
+        const held = directory;
+        const child = named(shownPath(held, name), () => enterIfThere(held, name));
+        if (child === null) return use(held, names.slice(index));
+        directory = child;
+        releaseDirectory(held);
+      }
+      return use(directory, []);
+    },
+    () => releaseDirectory(directory),
+  );
 }
 
 /** In the directory these names lead down to from another; what is missing is made, durably, for one owner alone. */
 export async function inMadeDirectory<Result>(
   from: HeldDirectory,
   [name, ...others]: readonly string[],
-  use: (directory: HeldDirectory) => Promise<Result>,
+  use: (directory: HeldDirectory) => NowOrLater<Result>,
 ): Promise<Result> {
   if (name === undefined) return await use(from);
   const child = await naming(shownPath(from, name), async () => {
