@@ -6,7 +6,8 @@
  *     it throws: what became of the run is for the next start to say.
  */
 import type { Entry } from "../kernel/journal/entry.ts";
-import { lifecycleEvents } from "../kernel/journal/views/lifecycle-events.ts";
+import { lifecycleEvent } from "../kernel/journal/views/lifecycle-events.ts";
+import { BEFORE_THE_FIRST, readOn } from "../kernel/journal/views/run-moments.ts";
 import type { RunId } from "../kernel/vocabulary/identifiers.ts";
 import type { Store } from "../runtime/ports/store.ts";
 import type { ToolOutput } from "../runtime/release-output.ts";
@@ -16,6 +17,7 @@ import type { Runtime } from "../runtime/runtime.ts";
 import type { RunNews } from "./assistant.ts";
 
 const MAX_WAITING = 1_000;
+const NOTHING = { seq: 0 };
 
 type Heard =
   | { readonly entries: readonly Entry[] }
@@ -48,15 +50,18 @@ export async function* watchRun(
   signal.addEventListener("abort", onAbort);
   try {
     const { entries: recorded } = await readWholeJournal(store, runId);
-    const entries = [...recorded];
-    let told = afterSeq;
+    let fresh: readonly Entry[] = recorded;
+    let last: Entry | undefined;
+    let reading = BEFORE_THE_FIRST;
     for (;;) {
-      for (const event of lifecycleEvents(entries)) {
-        if (event.seq <= told) continue;
-        told = event.seq;
-        yield { kind: "event", event };
+      for (const entry of fresh) {
+        const { now, next } = readOn(reading, entry);
+        last = entry;
+        reading = next;
+        for (const moment of now) if (moment.seq > afterSeq) yield { kind: "event", event: lifecycleEvent(moment) };
       }
-      if (entries.at(-1)?.kind === "TERMINATE" || signal.aborted) return;
+      fresh = [];
+      if (last?.kind === "TERMINATE" || signal.aborted) return;
       while (heard.length === 0 && !signal.aborted) {
         await new Promise<void>((resolve) => {
           wakeUp = resolve;
@@ -66,7 +71,7 @@ export async function* watchRun(
         if ("error" in item) throw item.error;
         if ("delta" in item) yield { kind: "delta", ...item.delta };
         else if ("output" in item) yield { kind: "output", ...item.output };
-        else entries.push(...item.entries.filter(({ seq }) => seq > entries.length));
+        else fresh = [...fresh, ...item.entries.filter(({ seq }) => seq > (fresh.at(-1) ?? last ?? NOTHING).seq)];
       }
     }
   } finally {

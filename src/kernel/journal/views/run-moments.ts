@@ -40,15 +40,31 @@ interface Place {
 export type Moment = Happening & Place;
 
 export function runMoments(entries: readonly Entry[]): readonly Moment[] {
-  const { agentId = "", sessionId = "" } = acceptedOf(entries) ?? {};
-  let open: readonly OpenCall[] = [];
-  const happenings: Happening[] = [];
+  const moments: Moment[] = [];
+  let reading = BEFORE_THE_FIRST;
   for (const entry of entries) {
-    const { now, stillOpen } = happeningsAt(entry, open);
-    happenings.push(...now);
-    open = stillOpen;
+    const { now, next } = readOn(reading, entry);
+    moments.push(...now);
+    reading = next;
   }
-  return happenings.map((happening, index) => ({ ...happening, seq: index + 1, agentId, sessionId }));
+  return moments;
+}
+
+/** How far somebody has read a run's entries, who will go on when there are more. */
+export interface Reading extends Omit<Place, "seq"> {
+  readonly moments: number;
+  readonly open: readonly OpenCall[];
+}
+
+export const BEFORE_THE_FIRST: Reading = { moments: 0, open: [], agentId: "", sessionId: "" };
+
+export function readOn(reading: Reading, entry: Entry): { readonly now: readonly Moment[]; readonly next: Reading } {
+  const { agentId, sessionId } = (entry.seq === 1 ? acceptedOf([entry]) : null) ?? reading;
+  const { now, stillOpen } = happeningsAt(entry, reading.open);
+  return {
+    now: now.map((happening, index) => ({ ...happening, seq: reading.moments + index + 1, agentId, sessionId })),
+    next: { moments: reading.moments + now.length, open: stillOpen, agentId, sessionId },
+  };
 }
 
 /** What the run was accepted with; null when it ended before. */
