@@ -34,18 +34,19 @@ async function settle(): Promise<void> {
 
 const call = (id: string, tool: string) => calls([{ id, tool, args: { thing: id } }]);
 
-test("a run that only reads goes on while its intent is written, and is never more than one step ahead", async () => {
+test("a run that only reads goes on while its intent is written, and is never more than two steps ahead", async () => {
   const { slow, held } = slowStore(store());
   const world = outsideWorld();
-  const model = scriptedModel(inTurns(call("one", "look.at"), call("two", "look.at"), says("seen")));
+  const looks = ["one", "two", "three"].map((id) => call(id, "look.at"));
+  const model = scriptedModel(inTurns(...looks, says("seen")));
   const trial = openTrial({ store: slow, model, world });
-  const runId = await trial.submit("look twice");
-  await expect.poll(() => held.length).toBe(2);
+  const runId = await trial.submit("look three times");
+  await expect.poll(() => held.length).toBe(3);
   await settle();
-  expect(world.performed).toHaveLength(1);
+  expect(world.performed).toHaveLength(2);
   for (const release of held.splice(0)) release();
   expect((await trial.ended(runId)).outcome).toBe("COMPLETED_WITH_TOOLS");
-  expect(world.performed).toHaveLength(2);
+  expect(world.performed).toHaveLength(3);
   await trial.stop();
 });
 
