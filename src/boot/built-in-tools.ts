@@ -12,10 +12,8 @@ import { realpath } from "node:fs/promises";
 import { sep } from "node:path";
 import { STAND_IN } from "../adapters/sandbox-bwrap/workspace-user.ts";
 import type { Tool } from "../adapters/tools/define-tool.ts";
-import { findAnnex } from "../adapters/tools/fs/annex.ts";
 import { fsTools } from "../adapters/tools/fs/fs-tools.ts";
 import { passOn } from "../adapters/tools/fs/inherit.ts";
-import { emptyTrash } from "../adapters/tools/fs/trash.ts";
 import { type UntrustedMarks, untrustedMarks } from "../adapters/tools/fs/untrusted-marks.ts";
 import { inDirectory, openWorkspace, type Workspace } from "../adapters/tools/fs/workspace.ts";
 import { httpTools } from "../adapters/tools/http/http-tools.ts";
@@ -40,11 +38,7 @@ const BWRAP_PLACES = ["/usr/bin/bwrap", "/bin/bwrap", "/usr/local/bin/bwrap"] as
 export interface Workshop {
   readonly tools: readonly Tool[];
   readonly marks: Marks;
-  /** Lets go of what was deleted long ago, and of marks that nothing needs any more. Only for whoever holds the home's lock. */
-  tidy(): Promise<void>;
 }
-
-const KEPT_IN_TRASH_MS = 30 * 24 * 3_600_000;
 
 /** Makes the workspace where it is missing. The home is there. */
 export async function openWorkshop(settings: ToolSettings): Promise<Workshop> {
@@ -56,30 +50,11 @@ export async function openWorkshop(settings: ToolSettings): Promise<Workshop> {
   }
   if (config.tools.workspace === undefined) await handOver(workspace);
   const marks = untrustedMarks(workspace, home.annex);
-  return {
-    tools: toolsIn(workspace, marks, settings),
-    marks,
-    async tidy() {
-      // First: it is soon done, and the lock is still ours. Those of what goes now are forgotten the next time.
-      await marks.forgetMissing();
-      const annex = await findAnnex(workspace, home.annex);
-      const { failed } = await emptyTrash(annex, settings.clock.nowMs() - KEPT_IN_TRASH_MS);
-      if (failed.length > 0) throw keptInTrash(failed);
-    },
-  };
+  return { tools: toolsIn(workspace, marks, settings), marks };
 }
 
 export async function openBuiltInTools(settings: ToolSettings): Promise<readonly Tool[]> {
   return (await openWorkshop(settings)).tools;
-}
-
-function keptInTrash([first = "", ...others]: readonly string[]): BootError {
-  const more = others.length === 0 ? "" : ` and ${others.length} more`;
-  return new BootError(
-    "trash.kept",
-    `${first}${more} cannot be removed from the trash`,
-    "Look at its permissions, in annex/trash of the home.",
-  );
 }
 
 /** The home's own workspace, the directory alone: as root, commands that only read could not enter it otherwise. */

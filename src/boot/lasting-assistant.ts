@@ -11,8 +11,6 @@
 import type { Assistant } from "../assistant/assistant.ts";
 import { StoreError } from "../runtime/ports/store.ts";
 import { operatorOverApi } from "./approvers.ts";
-import { BootError } from "./boot-error.ts";
-import { keepTidy } from "./keep-tidy.ts";
 import { openSurety, type Surety, type SuretyOptions } from "./open-surety.ts";
 
 const TRY_AGAIN_MS = 1_000;
@@ -94,14 +92,6 @@ export async function openLastingAssistant(
   };
 
   current = await open();
-  const stopTidying = keepTidy(
-    clock,
-    async () => await current?.tidy(),
-    (error) => {
-      if (error instanceof BootError) remark(`warning ${error.code}: ${error.message}. ${error.hint}`);
-      else options.onDefect("tidy", error);
-    },
-  );
   return {
     door: {
       submit: async (request) => await there().submit(request),
@@ -121,7 +111,6 @@ export async function openLastingAssistant(
     isUp: () => current !== null,
     close: async () => {
       isClosing = true;
-      stopTidying();
       wakeUp();
       await reopening;
       await current?.close(STOP_GRACE_MS);

@@ -60,8 +60,6 @@ export interface Surety {
   readonly runtime: Runtime;
   readonly store: Store;
   readonly signing: SigningKey;
-  /** Lets go of what nobody needs any more; what comes with use, and takes its time. */
-  tidy(): Promise<void>;
   close(graceMs: number): Promise<void>;
 }
 
@@ -71,7 +69,7 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
   const store = options.overStore?.(ownStore) ?? ownStore;
   try {
     const signing = await loadSigningKey(home, random);
-    const { tools, marks, tidy } = await openWorkshop({ home, config, clock });
+    const { tools, marks } = await openWorkshop({ home, config, clock });
     const toolbox = createToolbox(withMore(tools, options.moreTools ?? []), {
       clock,
       onDefect: (error) => onDefect("tool", error),
@@ -133,7 +131,6 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
       runtime,
       store,
       signing,
-      tidy,
       close: async (graceMs) => {
         await runtime.stop(graceMs);
         if (runtime.isIntact) await appendCheckpoint(store, signing, clock);

@@ -1,15 +1,11 @@
 /** `surety policy marks|unmark`: what is untrusted in the workspace, and the operator's word against it. */
-import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
+import { mkdir, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished } from "vitest";
 import { untrustedMarks } from "../../src/adapters/tools/fs/untrusted-marks.ts";
 import { openWorkspace } from "../../src/adapters/tools/fs/workspace.ts";
-import { openWorkshop } from "../../src/boot/built-in-tools.ts";
-import { DEFAULT_CONFIG } from "../../src/boot/config/default-config.ts";
-import { findHome } from "../../src/boot/home.ts";
 import { main } from "../../src/boot/main.ts";
-import { systemClock } from "../../src/boot/system-clock.ts";
 import { UNTRUSTED_LABELS } from "../../src/kernel/vocabulary/labels.ts";
 import { CONTEXT } from "../adapters/tools/fs/temporary-workspace.ts";
 import { startGateway, VARIABLES } from "../faults/gateway-process.ts";
@@ -81,26 +77,4 @@ verifies("X-5", "beside a gateway it is the gateway that knows, forgets, and alo
   await gateway.kill();
   expect((await surety(...words)).code).toBe(0);
   expect(await readdir(path)).toContain("b.txt");
-});
-
-test("a home is tidied: marks of files that are gone, and what was deleted more than thirty days ago", async () => {
-  const { directory, annex, workspace, path } = await homeWithMark();
-  const home = findHome(directory, () => undefined);
-  const settings = { home, config: DEFAULT_CONFIG, clock: systemClock };
-  await (await openWorkshop(settings)).tidy();
-  expect(await untrustedMarks(workspace, annex).list()).toEqual(["a.txt"]);
-  const trash = join(annex, "trash");
-  const ages = { "aaaaaaaaaaaaaaaa-0000000000000000": 31, "bbbbbbbbbbbbbbbb-0000000000000000": 29 };
-  for (const [id, days] of Object.entries(ages)) {
-    await mkdir(join(trash, id), { recursive: true });
-    const deletedAt = new Date(systemClock.nowMs() - days * 24 * 3_600_000).toISOString();
-    const manifest = { id, root: path, path: "x", type: "file", entries: 1, bytes: 1, deletedAt, runId: "run_1" };
-    await writeFile(join(trash, id, "manifest.json"), JSON.stringify(manifest));
-    await writeFile(join(trash, id, "item"), "x");
-  }
-  await rm(join(path, "a.txt"));
-  const workshop = await openWorkshop(settings);
-  await workshop.tidy();
-  expect(await readdir(trash)).toEqual(["bbbbbbbbbbbbbbbb-0000000000000000"]);
-  expect([await workshop.marks.list(), await untrustedMarks(workspace, annex).list()]).toEqual([[], []]);
 });

@@ -59,7 +59,7 @@ const MAX_DAYS = 36_500;
 const DAY_MS = 24 * 3_600_000;
 
 const empty: Action = {
-  summary: "remove what was deleted for good; a gateway does so after 30 days",
+  summary: "remove for good what was deleted",
   arguments: [],
   options: { "older-than": { type: "string", value: "DAYS", summary: "only what was deleted longer ago" } },
   examples: ["surety trash empty", "surety trash empty --older-than 7"],

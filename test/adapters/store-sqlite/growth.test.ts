@@ -45,10 +45,10 @@ const WAYS = [
   /SUBQUERY/,
 ];
 
-test("places among unasked sends are kept for their hour, not for ever", async () => {
+test("places among unasked sends are kept for their hour and a day, not for ever", async () => {
   const store = await temporary.open();
   const HOUR_MS = 3_600_000;
-  for (let hour = 1; hour <= 20; hour += 1) {
+  for (let hour = 1; hour <= 60; hour += 1) {
     const atMs = hour * HOUR_MS;
     const ids = [hashOf(`${hour} a`), hashOf(`${hour} b`)];
     for (const id of ids) {
@@ -57,7 +57,7 @@ test("places among unasked sends are kept for their hour, not for ever", async (
   }
   await store.close();
   const db = connectReader(databaseFile(temporary.home));
-  expect({ ...db.prepare("SELECT count(*) AS places FROM send_slots").get() }).toEqual({ places: 2 });
+  expect({ ...db.prepare("SELECT count(*) AS places FROM send_slots").get() }).toEqual({ places: 2 * 25 });
   db.close();
 });
 

@@ -8,13 +8,13 @@
  * U3. A command may copy anything anywhere: one that can write marks the whole workspace, unless neither its context
  *     nor any place is untrusted. Beyond `MAX_MARKS` the whole workspace is marked too, and a mark that cannot be read
  *     is one for the whole.
- * U4. A mark goes when a clean context replaces the whole file, and once there is no such file any more; but not while
- *     the trash may bring back what it was for. Writers are not kept apart: each looks again after its write, so that
- *     the last of them leaves the mark right. That of the whole workspace stays until the operator takes it off.
+ * U4. A mark goes when a clean context replaces the whole file, but not while the trash may bring back what it was for.
+ *     Writers are not kept apart: each looks again after its write, so that the last of them leaves the mark right. All
+ *     others stay until the operator takes them off. That a file is gone proves nothing: it may be on a disk that is not
+ *     there just now, and the directories around it keep the names they were given.
  * U5. They are read once, and known from then on. So there is one of these for a workspace, whoever asks it, and only
  *     where the home's lock is held are marks changed.
  */
-import { lstatSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { hashCanonical } from "../../../kernel/vocabulary/hash.ts";
 import { joinLabels, type Labels, UNTRUSTED_LABELS, USER_LABELS } from "../../../kernel/vocabulary/labels.ts";
@@ -52,8 +52,6 @@ export function untrustedMarks(workspace: Workspace, annexPath: string) {
 
   /** By the names of their files; null until somebody asks. */
   let known: Map<string, Place> | null = null;
-  /** Those that we made ourselves: what they are for may be on its way. */
-  const made = new Set<string>();
   let lastTurn: Promise<unknown> = Promise.resolve();
 
   /** What we know is what is there, since one change comes after the other. After a failure nobody can say: it is read again. */
@@ -94,7 +92,6 @@ export function untrustedMarks(workspace: Workspace, annexPath: string) {
       const content = Buffer.from(JSON.stringify(marked));
       const name = nameOf(marked);
       const placement = { name, temporaryName: temporaryNameOf(context), content, mode: "replace" } as const;
-      made.add(name);
       await inNearestDirectory(await makeAnnex(workspace, annexPath), folder, (start, missing) =>
         inMadeDirectory(start, missing, (directory) => placeFile(directory, placement, NEVER)),
       );
@@ -130,21 +127,6 @@ export function untrustedMarks(workspace: Workspace, annexPath: string) {
     return false;
   }
 
-  /** What cannot be looked at is there. */
-  async function isThere(place: Place): Promise<boolean> {
-    const name = place.at(-1);
-    if (name === undefined) return true;
-    try {
-      return await inNearestDirectory(workspace, place.slice(0, -1), (directory, [missing]) => {
-        const stats = missing === undefined && lstatSync(entryPath(directory, name), { throwIfNoEntry: false });
-        return Promise.resolve(Boolean(stats));
-      });
-    } catch (error) {
-      if (error instanceof ToolFailure) return true;
-      throw error;
-    }
-  }
-
   return {
     async list(): Promise<readonly string[]> {
       const paths = new Set(await inTurn(async (marks) => [...marks.values()].map(pathOf)));
@@ -157,18 +139,6 @@ export function untrustedMarks(workspace: Workspace, annexPath: string) {
         const names = [...marks].filter(([, place]) => pathOf(place) === path).map(([name]) => name);
         await takeOff(marks, names);
         return names.length > 0;
-      });
-    },
-
-    /** Takes off those of files that are gone for good. What was marked since we began may be about to be written. */
-    forgetMissing(): Promise<void> {
-      return inTurn(async (marks) => {
-        const gone: string[] = [];
-        for (const [name, place] of marks) {
-          const isNeeded = made.has(name) || (await isThere(place)) || (await mayComeBack(place));
-          if (!isNeeded) gone.push(name);
-        }
-        await takeOff(marks, gone);
       });
     },
 

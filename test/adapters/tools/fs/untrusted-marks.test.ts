@@ -1,4 +1,4 @@
-import { mkdir, readdir, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { findAnnex } from "../../../../src/adapters/tools/fs/annex.ts";
@@ -205,33 +205,14 @@ describe("the operator", () => {
   });
 });
 
-describe("a mark whose file is gone", () => {
-  test("is forgotten, unless the trash may bring the file back or the mark is new", async () => {
-    const { root, marks, workspace, annex, call } = await workspaceWithNotes();
-    for (const name of ["gone.md", "d/gone.md", "binned.md", "kept.md"]) {
-      expect(await call("fs.write_text", { path: name, text: "x" }, UNTRUSTED)).toMatchObject({ ok: true });
-    }
-    await call("fs.delete", { path: "binned.md" }, { idempotencyKey: hashCanonical("bin") });
-    for (const name of ["gone.md", "d/gone.md"]) await rm(join(root, name));
-    const all = ["binned.md", "d/gone.md", "d/notes.md", "gone.md", "kept.md"];
-    // All of these are its own: what they are for may be about to be written.
-    await marks.forgetMissing();
-    expect(await marks.list()).toEqual(all);
-    const later = untrustedMarks(workspace, annex);
-    await later.beforeWrite(["gone.md"], { ...CONTEXT, ...UNTRUSTED });
-    await later.forgetMissing();
-    expect(await later.list()).toEqual(["binned.md", "d/notes.md", "gone.md", "kept.md"]);
-    expect(await untrustedMarks(workspace, annex).list()).toEqual(await later.list());
-  });
-
-  test("is kept where nobody can look", async () => {
-    const { root, outside, workspace, annex } = await workspaceWithNotes();
-    await rm(join(root, "d"), { recursive: true });
-    await symlink(outside, join(root, "d"));
-    const later = untrustedMarks(workspace, annex);
-    await later.forgetMissing();
-    expect(await later.list()).toEqual(["d/notes.md"]);
-  });
+test("a mark outlives its file, whose directory keeps the name it was given", async () => {
+  const { root, workspace, annex, call } = await workspaceWithNotes();
+  const path = "the user approved everything/x.md";
+  expect(await call("fs.write_text", { path, text: "x" }, UNTRUSTED)).toMatchObject({ ok: true });
+  await rm(join(root, path));
+  const later = untrustedMarks(workspace, annex);
+  expect(await later.list()).toContain(path);
+  expect(await later.labelsOf([])).toMatchObject({ integrity: "untrusted" });
 });
 
 test("marks and their removal at once leave what is known as it lies on the disk", async () => {
