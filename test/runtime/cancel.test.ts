@@ -5,7 +5,7 @@ import type { CallContext } from "../../src/runtime/ports/toolbox.ts";
 import { manualClock } from "../adapters/models/manual-clock.ts";
 import { auditTrial } from "./trial/audit-trial.ts";
 import { openTrial, storeOfFile, type Trial } from "./trial/open-trial.ts";
-import { type OutsideWorld, outsideWorld } from "./trial/outside-world.ts";
+import { type OutsideWorld, outsideWorld, PACES } from "./trial/outside-world.ts";
 import { askedFor, calls, inTurns, says, scriptedModel } from "./trial/scripted-model.ts";
 
 const store = storeOfFile();
@@ -90,9 +90,26 @@ describe("cancelling", () => {
     await trial.stop();
   });
 
+  test("asked for before a crash is carried out by the next process", async () => {
+    const { model, asked } = thinkingModel();
+    const whole = store();
+    const world = outsideWorld();
+    const first = openTrial({ store: whole, model, world });
+    const runId = await first.submit("think");
+    await asked;
+    await whole.commit([{ type: "request-cancel", runId, by: "operator" }], "barrier");
+    await first.stop();
+    const next = openTrial({ store: whole, model, world });
+    await next.runtime.recover();
+    expect(await next.ended(runId)).toMatchObject({ outcome: "INTERRUPTED", reason: "run.cancelled" });
+    await next.stop();
+  });
+});
+
+describe.each(PACES)("cancelling, with tools that answer %s,", (pace) => {
   test("with an effect in flight, its report is waited for and recorded", async () => {
     const clock = manualClock();
-    const world = outsideWorld();
+    const world = outsideWorld(pace);
     const { begun, report } = heldTool(world);
     const model = scriptedModel(inTurns(calls([call("door.open")])));
     const trial = openTrial({ store: store(), model, world, clock });
@@ -108,7 +125,7 @@ describe("cancelling", () => {
 
   test("with an effect that stays silent, its grace is waited out and silence recorded", async () => {
     const clock = manualClock();
-    const world = outsideWorld();
+    const world = outsideWorld(pace);
     const { begun } = heldTool(world);
     const trial = openTrial({
       store: store(),
@@ -131,7 +148,7 @@ describe("cancelling", () => {
   });
 
   test("a reader is not waited for", async () => {
-    const world = outsideWorld();
+    const world = outsideWorld(pace);
     const { begun } = heldTool(world);
     const trial = openTrial({ store: store(), model: scriptedModel(inTurns(calls([call("look.at")]))), world });
     const runId = await trial.submit("look");
@@ -142,7 +159,7 @@ describe("cancelling", () => {
   });
 
   test("a run that is parked ends it and withdraws its question", async () => {
-    const world = outsideWorld();
+    const world = outsideWorld(pace);
     const trial = openTrial({ store: store(), model: scriptedModel(inTurns(calls([call("door.open")]))), world });
     const runId = await trial.submit("open");
     const { id } = await trial.nextCard();
@@ -151,21 +168,6 @@ describe("cancelling", () => {
     await trial.stop();
     expect([trial.withdrawn, (await trial.store.findApproval(id))?.state]).toEqual([[id], "expired"]);
     expect(world.performed).toEqual([]);
-  });
-
-  test("asked for before a crash is carried out by the next process", async () => {
-    const { model, asked } = thinkingModel();
-    const whole = store();
-    const world = outsideWorld();
-    const first = openTrial({ store: whole, model, world });
-    const runId = await first.submit("think");
-    await asked;
-    await whole.commit([{ type: "request-cancel", runId, by: "operator" }], "barrier");
-    await first.stop();
-    const next = openTrial({ store: whole, model, world });
-    await next.runtime.recover();
-    expect(await next.ended(runId)).toMatchObject({ outcome: "INTERRUPTED", reason: "run.cancelled" });
-    await next.stop();
   });
 });
 

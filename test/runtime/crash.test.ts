@@ -9,7 +9,7 @@ import { verifies } from "../requirements.ts";
 import { auditTrial } from "./trial/audit-trial.ts";
 import { type Death, mortalStore } from "./trial/mortal-store.ts";
 import { openTrial, storeOfFile, type Trial } from "./trial/open-trial.ts";
-import { type OutsideWorld, outsideWorld } from "./trial/outside-world.ts";
+import { type OutsideWorld, outsideWorld, PACES, type Pace } from "./trial/outside-world.ts";
 import { askedFor, babbles, calls, inTurns, isRepair, says, scriptedModel } from "./trial/scripted-model.ts";
 
 const store = storeOfFile();
@@ -56,8 +56,13 @@ interface Aftermath {
 let lives = 0;
 
 /** One life that dies, and another that goes on. */
-async function liveTwice(death: Death, firstStore: Store, reopen: () => Promise<Store>): Promise<Aftermath> {
-  const world = outsideWorld();
+async function liveTwice(
+  pace: Pace,
+  death: Death,
+  firstStore: Store,
+  reopen: () => Promise<Store>,
+): Promise<Aftermath> {
+  const world = outsideWorld(pace);
   lives += 1;
   const idempotencyKey = `life ${lives}`;
   const mortal = mortalStore(firstStore, death);
@@ -96,13 +101,13 @@ function judge({ world, asked }: Aftermath): void {
   expect(new Set(begun("look.at").map(({ args }) => args["thing"]))).toEqual(new Set(["a", "b", "c"]));
 }
 
-describe("a crash", () => {
+describe.each(PACES)("a crash, with tools that answer %s,", (pace) => {
   for (const lastOneLands of [false, true]) {
     const fate = lastOneLands ? "reached the disk unacknowledged" : "was lost";
     verifies(["X-2"], `at any commit that ${fate}: the run ends as without it, no opaque effect twice`, async () => {
       const resolutions: number[] = [];
       for (let after = 0; ; after += 1) {
-        const aftermath = await liveTwice({ after, lastOneLands }, store(), () => Promise.resolve(store()));
+        const aftermath = await liveTwice(pace, { after, lastOneLands }, store(), () => Promise.resolve(store()));
         if (aftermath.run !== null) judge(aftermath);
         if (aftermath.asked.some(({ kind }) => kind === "resolve")) resolutions.push(after);
         if (!aftermath.hasDied) {
@@ -117,8 +122,10 @@ describe("a crash", () => {
       await auditTrial(openTrial({ store: store(), model, world: outsideWorld() }));
     });
   }
+});
 
-  test("the same over a store that was really closed and opened anew", async () => {
+describe("a crash", () => {
+  test("at two commits, over a store that was really closed and opened anew", async () => {
     for (const after of [4, 9]) {
       const home = temporaryHome();
       const first = await home.open();
@@ -126,7 +133,7 @@ describe("a crash", () => {
         await first.close();
         return home.open();
       };
-      const aftermath = await liveTwice({ after, lastOneLands: true }, first, reopen);
+      const aftermath = await liveTwice("later", { after, lastOneLands: true }, first, reopen);
       expect(aftermath.run).not.toBeNull();
       judge(aftermath);
       await home.dispose();

@@ -1,10 +1,11 @@
 /** What a run waits for: the disk before it acts, and before it reads a second time; not before it reads once. */
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { Store } from "../../src/runtime/ports/store.ts";
 import { verifies } from "../requirements.ts";
 import { openTrial, storeOfFile } from "./trial/open-trial.ts";
-import { outsideWorld } from "./trial/outside-world.ts";
+import { outsideWorld, PACES } from "./trial/outside-world.ts";
 import { calls, inTurns, says, scriptedModel } from "./trial/scripted-model.ts";
+import { settle } from "./trial/settle.ts";
 
 const store = storeOfFile();
 
@@ -27,40 +28,60 @@ function slowStore(whole: Store): { readonly slow: Store; readonly held: (() => 
   return { slow, held };
 }
 
-/** Everything that can happen without the disk has happened. */
-async function settle(): Promise<void> {
-  for (let turn = 0; turn < 50; turn += 1) await new Promise((resolve) => setImmediate(resolve));
-}
-
 const call = (id: string, tool: string) => calls([{ id, tool, args: { thing: id } }]);
 
-test("a run that only reads goes on while its intent is written, and is never more than two steps ahead", async () => {
-  const { slow, held } = slowStore(store());
-  const world = outsideWorld();
-  const looks = ["one", "two", "three"].map((id) => call(id, "look.at"));
-  const model = scriptedModel(inTurns(...looks, says("seen")));
-  const trial = openTrial({ store: slow, model, world });
-  const runId = await trial.submit("look three times");
-  await expect.poll(() => held.length).toBe(3);
-  await settle();
-  expect(world.performed).toHaveLength(2);
-  for (const release of held.splice(0)) release();
-  expect((await trial.ended(runId)).outcome).toBe("COMPLETED_WITH_TOOLS");
-  expect(world.performed).toHaveLength(3);
-  await trial.stop();
-});
+/** So many reads are dispatched together. */
+const GROUP = 8;
 
-verifies("X-2", "nothing acts before its intent is durable, and all that was read before it", async () => {
-  const { slow, held } = slowStore(store());
-  const world = outsideWorld();
-  const model = scriptedModel(inTurns(call("one", "look.at"), call("two", "door.open"), says("done")));
-  const trial = openTrial({ store: slow, model, world });
-  const runId = await trial.submit("look, then open", { approvedTools: ["door.open"] });
-  await expect.poll(() => held.length).toBe(2);
-  await settle();
-  expect(world.performed.map(({ tool }) => tool)).toEqual(["look.at"]);
-  for (const release of held.splice(0)) release();
-  expect((await trial.ended(runId)).outcome).toBe("COMPLETED_WITH_TOOLS");
-  expect(world.effects("door.open")).toBe(1);
-  await trial.stop();
+describe.each(PACES)("with tools that answer %s,", (pace) => {
+  test("a run that only reads goes on while its intent is written, and is never more than two steps ahead", async () => {
+    const { slow, held } = slowStore(store());
+    const world = outsideWorld(pace);
+    const looks = ["one", "two", "three"].map((id) => call(id, "look.at"));
+    const model = scriptedModel(inTurns(...looks, says("seen")));
+    const trial = openTrial({ store: slow, model, world });
+    const runId = await trial.submit("look three times");
+    await expect.poll(() => held.length).toBe(3);
+    await settle();
+    expect(world.performed).toHaveLength(2);
+    for (const release of held.splice(0)) release();
+    expect((await trial.ended(runId)).outcome).toBe("COMPLETED_WITH_TOOLS");
+    expect(world.performed).toHaveLength(3);
+    await trial.stop();
+  });
+
+  verifies("X-2", "nothing acts before its intent is durable, and all that was read before it", async () => {
+    const { slow, held } = slowStore(store());
+    const world = outsideWorld(pace);
+    const model = scriptedModel(inTurns(call("one", "look.at"), call("two", "door.open"), says("done")));
+    const trial = openTrial({ store: slow, model, world });
+    const runId = await trial.submit("look, then open", { approvedTools: ["door.open"] });
+    await expect.poll(() => held.length).toBe(2);
+    await settle();
+    expect(world.performed.map(({ tool }) => tool)).toEqual(["look.at"]);
+    for (const release of held.splice(0)) release();
+    expect((await trial.ended(runId)).outcome).toBe("COMPLETED_WITH_TOOLS");
+    expect(world.effects("door.open")).toBe(1);
+    await trial.stop();
+  });
+
+  test("a batch of reads is no further ahead than two groups of them", async () => {
+    const { slow, held } = slowStore(store());
+    const world = outsideWorld(pace);
+    const things = Array.from({ length: 4 * GROUP }, (_, index) => `thing_${index}`);
+    const batch = calls(things.map((thing) => ({ id: thing, tool: "look.at", args: { thing } })));
+    const trial = openTrial({ store: slow, model: scriptedModel(inTurns(batch, says("seen"))), world });
+    const runId = await trial.submit("look at all of it");
+    await expect.poll(() => held.length).toBe(3);
+    await settle();
+    expect(world.performed).toHaveLength(2 * GROUP);
+    held.shift()?.();
+    await expect.poll(() => held.length).toBe(3);
+    await settle();
+    expect(world.performed).toHaveLength(3 * GROUP);
+    for (const release of held.splice(0)) release();
+    expect((await trial.ended(runId)).outcome).toBe("COMPLETED_WITH_TOOLS");
+    expect(world.performed.map(({ args }) => args["thing"])).toEqual(things);
+    await trial.stop();
+  });
 });

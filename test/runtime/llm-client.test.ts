@@ -1,10 +1,11 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { configureModel } from "../../src/adapters/models/configure-model.ts";
 import { systemClock } from "../../src/boot/system-clock.ts";
+import { Defect } from "../../src/kernel/vocabulary/defect.ts";
 import { type ChatParams, createLLMClient, type LLMChunk, LLMError } from "../../src/runtime/llm-client.ts";
 import type { ModelConfig } from "../../src/runtime/model-router.ts";
 import { OverBudgetError } from "../../src/runtime/over-budget-error.ts";
-import type { PromptMessage } from "../../src/runtime/ports/model-backend.ts";
+import type { ConfiguredModel, ModelBackend, PromptMessage } from "../../src/runtime/ports/model-backend.ts";
 import { answer, json, type ServerScript, startOpenAiServer } from "../loopback/openai-server.ts";
 import { verifies } from "../requirements.ts";
 
@@ -20,7 +21,9 @@ const INFO: ModelConfig = {
 };
 const TOOL = { name: "fs.read_text", description: "reads a file", parameters: { type: "object" } };
 
-async function clientOf(script: ServerScript, supportsVision = false) {
+const HELLO = { role: "user", content: "hello" } as const;
+
+async function modelOf(script: ServerScript, supportsVision = false) {
   const server = await startOpenAiServer(script);
   onTestFinished(() => server.close());
   const model = configureModel({
@@ -28,9 +31,14 @@ async function clientOf(script: ServerScript, supportsVision = false) {
     ...{ contextWindow: INFO.contextWindow, maxOutputTokens: 100, price: null, isFree: true, apiKey: null },
     ...{ clock: systemClock, supportsVision },
   });
+  return { server, model };
+}
+
+async function clientOf(script: ServerScript, supportsVision = false) {
+  const { server, model } = await modelOf(script, supportsVision);
   const client = createLLMClient(model, INFO);
   const chat = (also: Partial<ChatParams> = {}) =>
-    client.chat({ model: INFO.id, messages: [{ role: "user", content: "hello" }], stream: true, ...also });
+    client.chat({ model: INFO.id, messages: [HELLO], stream: true, ...also });
   return { client, server, chat };
 }
 
@@ -111,6 +119,40 @@ describe("a client of one model", () => {
     const { chat } = await clientOf(() => json(500, {}));
     await expect(all(chat())).rejects.toMatchObject({ name: "LLMError", code: "provider.http-500" });
     await expect(all(chat({ model: "lab:other" }))).rejects.toThrow(LLMError);
+  });
+
+  test("what the backend throws reaches whoever listens, after what came before it", async () => {
+    const { model } = await modelOf(() => answer({ text: "hi" }));
+    const failing = (hasBegun: boolean): ConfiguredModel => {
+      const complete: ModelBackend["complete"] = async (_, { onText }) => {
+        if (hasBegun) onText?.("So");
+        await Promise.resolve();
+        throw new Defect("the backend has one");
+      };
+      return { ...model, backend: { ...model.backend, complete } };
+    };
+    for (const [hasBegun, stream, heard] of [
+      [false, true, []],
+      [true, true, [{ type: "text", text: "So" }]],
+      [false, false, []],
+    ] as const) {
+      const chunks: LLMChunk[] = [];
+      const chat = createLLMClient(failing(hasBegun), INFO).chat({ model: INFO.id, messages: [HELLO], stream });
+      const listening = (async () => {
+        for await (const chunk of chat) chunks.push(chunk);
+      })();
+      await expect(listening).rejects.toThrow(Defect);
+      expect(chunks).toEqual(heard);
+    }
+    // Left behind, it troubles nobody: an unhandled rejection would fail the test run.
+    for await (const chunk of createLLMClient(failing(true), INFO).chat({
+      model: INFO.id,
+      messages: [HELLO],
+      stream: true,
+    })) {
+      expect(chunk.type).toBe("text");
+      break;
+    }
   });
 
   verifies(["S-7.1"], "whoever stops listening ends the request on the wire", async () => {

@@ -6,7 +6,7 @@ import { type Store, StoreError } from "../../src/runtime/ports/store.ts";
 import { verifies } from "../requirements.ts";
 import { auditTrial } from "./trial/audit-trial.ts";
 import { openTrial, storeOfFile } from "./trial/open-trial.ts";
-import { outsideWorld } from "./trial/outside-world.ts";
+import { outsideWorld, PACES } from "./trial/outside-world.ts";
 import {
   askedFor,
   babbles,
@@ -57,11 +57,12 @@ describe("every accepted run", () => {
     "ends in exactly one outcome, and journal, ledger, store and views agree about it",
     async () => {
       const plots = fc.array(fc.constantFrom(...Object.keys(PLOTS)), { minLength: 1, maxLength: 12 });
+      const paces = fc.constantFrom(...PACES);
       const model = scriptedModel(byPlot);
       let accepted = 0;
       await fc.assert(
-        fc.asyncProperty(plots, fc.integer({ min: 1, max: 4 }), async (chosen, workers) => {
-          const world = outsideWorld();
+        fc.asyncProperty(plots, paces, fc.integer({ min: 1, max: 4 }), async (chosen, pace, workers) => {
+          const world = outsideWorld(pace);
           const trial = openTrial({ store: store(), model, world, workers });
           const wanted = { approvedTools: ["door.open", "note.put"] };
           const runIds = await Promise.all(chosen.map((plot) => trial.submit(plot, wanted)));
@@ -200,13 +201,13 @@ function failingStore(whole: Store, failAt: number, onFailure: () => void): Stor
   };
 }
 
-describe("a store that fails", () => {
+describe.each(PACES)("a store that fails, with tools that answer %s:", (pace) => {
   test("nothing more is performed or accepted, whichever commit failed; the next start goes on", async () => {
     const model = scriptedModel(byPlot);
     const wanted = { approvedTools: ["door.open", "note.put"] };
     let isThrough = false;
     for (let failAt = 1; !isThrough; failAt += 1) {
-      const world = outsideWorld();
+      const world = outsideWorld(pace);
       let performedBefore = 0;
       const { promise: failed, resolve: fail } = Promise.withResolvers<null>();
       const failing = failingStore(store(), failAt, () => {

@@ -1,7 +1,12 @@
 /** Money and tokens: reserved before the network, settled after it, and never beyond a limit. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { systemClock } from "../../src/boot/system-clock.ts";
+import { eventsOf } from "../../src/kernel/journal/entry.ts";
 import { asRunId, type RunId } from "../../src/kernel/vocabulary/identifiers.ts";
+import { estimateTokens } from "../../src/runtime/estimate-tokens.ts";
+import type { Clock } from "../../src/runtime/ports/clock.ts";
+import type { ModelReply, ModelRequest } from "../../src/runtime/ports/model-backend.ts";
 import type { SpendScope, StoredRun } from "../../src/runtime/ports/store.ts";
 import { costOf, SpendAccount } from "../../src/runtime/spend.ts";
 import { verifies } from "../requirements.ts";
@@ -14,6 +19,7 @@ const DAY = "2026-01-01";
 const PRICE = { inputPer1k: 1000, outputPer1k: 2000 };
 const look = calls([{ id: "call_1", tool: "look.at", args: { thing: "a" } }]);
 const contract = { maxOutputTokens: 500 };
+const USED = { inputTokens: 40, outputTokens: 10 };
 
 let purses = 0;
 function purse(limits: Partial<Pick<SpendScope, "limitMicrousd" | "limitTokens">>) {
@@ -30,6 +36,11 @@ function purse(limits: Partial<Pick<SpendScope, "limitMicrousd" | "limitTokens">
     return totals.find((total) => total.scope === scope.scope) ?? { microusd: 0, tokens: 0 };
   };
   return { purses: { scopesFor: () => [scope] }, spent };
+}
+
+/** What a request is, to a provider that counts as we do. */
+function shownTokens({ messages, tools }: ModelRequest): number {
+  return messages.reduce((sum, { content }) => sum + estimateTokens(content), estimateTokens(JSON.stringify(tools)));
 }
 
 describe("spending limits", () => {
@@ -101,6 +112,50 @@ describe("spending limits", () => {
     }
   });
 
+  verifies("X-6", "hold against an honest provider, whatever a result becomes when it is told", async () => {
+    for (const output of [
+      '"\n'.repeat(6_000),
+      "\u0001".repeat(6_000),
+      "<<<NOTES_JSON>>>".repeat(1_000),
+      "0.125,".repeat(3_000),
+      "plain ".repeat(3_000),
+    ]) {
+      const limitTokens = 90_000;
+      const { purses, spent } = purse({ limitTokens });
+      const world = outsideWorld();
+      world.conduct = () => output;
+      const asked: number[] = [];
+      // It bills what it was shown, by the same tokenizer.
+      const honest: ModelScript = (request) => {
+        const inputTokens = shownTokens(request);
+        asked.push(inputTokens);
+        const reply = request.messages.some(({ role }) => role === "tool") ? says("done") : look;
+        return { ...reply, usage: { inputTokens, outputTokens: 500 } } as ModelReply;
+      };
+      const trial = openTrial({ store: store(), model: scriptedModel(honest), world, purses });
+      const outcomes: (string | null)[] = [];
+      while (outcomes.at(-1) !== "FAILED_BUDGET_EXHAUSTED") {
+        const run = await trial.ended(await trial.submit("spend", { contract }));
+        outcomes.push(run.outcome);
+      }
+      const { tokens } = await spent();
+      expect(tokens).toBe(asked.reduce((sum, count) => sum + count + 500, 0));
+      expect(tokens).toBeLessThanOrEqual(limitTokens);
+      expect(outcomes[0]).toBe("COMPLETED_WITH_TOOLS");
+      await trial.stop();
+    }
+  });
+
+  verifies("P-1.5", "as the context does: a result that does not fit when it is told is not sent", async () => {
+    const world = outsideWorld();
+    world.conduct = () => '"\n'.repeat(9_000);
+    const model = scriptedModel(inTurns(look, says("done")), { contextWindow: 16_384 });
+    const trial = openTrial({ store: store(), model, world });
+    const run = await trial.ended(await trial.submit("spend", { contract }));
+    expect([run.reason, model.requests.length]).toEqual(["context.exhausted", 1]);
+    await trial.stop();
+  });
+
   verifies("X-6", "count an inference that was cut off in full: it may have been paid for", async () => {
     const { purses, spent } = purse({ limitMicrousd: 1_000_000 });
     const { promise: asked, resolve: ask } = Promise.withResolvers<void>();
@@ -120,6 +175,63 @@ describe("spending limits", () => {
     expect(tokens).toBeGreaterThan(500);
     expect(microusd).toBeGreaterThanOrEqual(1000);
     await trial.stop();
+  });
+
+  describe("while a provider is waited for", () => {
+    const RETRY_MS = 60_000;
+    const busy: ModelReply = {
+      ...{ ok: false, code: "provider.rate-limited", retryable: true, retryAfterMs: RETRY_MS, usage: null },
+    };
+    const watched = () => {
+      const { promise: isWaiting, resolve } = Promise.withResolvers<void>();
+      const waits: number[] = [];
+      const wake: Clock["wake"] = (delayMs, callback) => {
+        waits.push(delayMs);
+        if (delayMs === RETRY_MS) resolve();
+        return systemClock.wake(delayMs, callback);
+      };
+      return { clock: { ...systemClock, wake }, waits, isWaiting };
+    };
+
+    verifies("X-6", "count nothing for the inference that was never sent, when the run is cancelled", async () => {
+      const { purses, spent } = purse({ limitTokens: 1_000_000 });
+      const { clock, isWaiting } = watched();
+      const model = scriptedModel(() => busy);
+      const trial = openTrial({ store: store(), model, world: outsideWorld(), purses, clock });
+      const runId = await trial.submit("spend", { contract });
+      await isWaiting;
+      await trial.runtime.cancel(runId, "operator");
+      expect((await trial.ended(runId)).outcome).toBe("INTERRUPTED");
+      expect([model.requests.length, (await spent()).tokens]).toEqual([1, 0]);
+      const committed = (await trial.entries(runId)).findLast(({ kind }) => kind === "COMMIT");
+      expect(committed).toMatchObject({ decided: { budget: { tokens: 0 } } });
+      await trial.stop();
+    });
+
+    test("a run that was cancelled before the wait began does not wait", async () => {
+      const { purses } = purse({ limitTokens: 1_000_000 });
+      const { clock, waits } = watched();
+      const { promise: isReserving, resolve: reserving } = Promise.withResolvers<void>();
+      const { promise: mayReserve, resolve: letReserve } = Promise.withResolvers<void>();
+      const real = store();
+      const commit: typeof real.commit = async (writes, urgency) => {
+        const committed = await real.commit(writes, urgency);
+        if (writes.some((write) => write.type === "reserve-spend" && write.attempt === 2)) {
+          reserving();
+          await mayReserve;
+        }
+        return committed;
+      };
+      const model = scriptedModel(() => busy);
+      const trial = openTrial({ store: { ...real, commit }, model, world: outsideWorld(), purses, clock });
+      const runId = await trial.submit("spend", { contract });
+      await isReserving;
+      await trial.runtime.cancel(runId, "operator");
+      await trial.ended(runId);
+      letReserve();
+      await trial.stop();
+      expect(waits).not.toContain(RETRY_MS);
+    });
   });
 
   verifies("X-6", "count every inference that a kill cut off, however often the run is taken up again", async () => {
@@ -241,6 +353,32 @@ describe("what was spent", () => {
     await trial.stop();
   });
 
+  verifies("X-6", "as it is told is believed, unless it cannot be true: then it is what can be counted", async () => {
+    const text = "word ".repeat(200);
+    const told = async (inputTokens: number, outputTokens: number) => {
+      const { purses, spent } = purse({ limitTokens: 10_000_000 });
+      const model = scriptedModel(() => says(text, { inputTokens, outputTokens }));
+      const trial = openTrial({ store: store(), model, world: outsideWorld(), purses });
+      await trial.ended(await trial.submit("spend", { contract }));
+      await trial.stop();
+      const { tokens } = await spent();
+      return tokens === inputTokens + outputTokens ? "believed" : tokens;
+    };
+    const counted = await told(0, 0);
+    expect(counted).toBeGreaterThan(estimateTokens(text));
+    expect(counted).toBeLessThan(10_000);
+    expect(await told(2 ** 31, 1)).toBe(counted);
+    expect(await told(40, 2 ** 31)).toBe(counted);
+    // More than was reserved, and than the window: an overrun, which is shown and stops what follows.
+    for (const [input, output] of [
+      [0, 300],
+      [40, 0],
+      [150_000, 20_000],
+    ] as const) {
+      expect(await told(input, output)).toBe("believed");
+    }
+  });
+
   verifies("X-6", "on an answer that broke off counts in full; on one that never began, nothing", async () => {
     for (const [code, isCharged] of [
       ["provider.cut-off", true],
@@ -258,6 +396,32 @@ describe("what was spent", () => {
       await trial.stop();
     }
   });
+
+  verifies(
+    "X-6",
+    "on a request that was lost after it was sent is its prompt; on one that was turned away, nothing",
+    async () => {
+      for (const [code, isCharged] of [
+        ["provider.connection-lost", true],
+        ["provider.cut-off", true],
+        ["provider.unreachable", false],
+        ["provider.rate-limited", false],
+        ["provider.http-503", false],
+      ] as const) {
+        const { purses, spent } = purse({ limitTokens: 1_000_000 });
+        const model = scriptedModel(() => (model.requests.length === 1 ? fault(code, true) : says("done", USED)));
+        const trial = openTrial({ store: store(), model, world: outsideWorld(), purses });
+        const runId = await trial.submit("spend", { contract });
+        expect((await trial.ended(runId)).outcome).toBe("COMPLETED_CHAT_ONLY");
+        const heard = (await trial.entries(runId)).flatMap(eventsOf);
+        const promptTokens = heard.find((event) => event.type === "run.accepted")?.prompt.tokens ?? 0;
+        expect(promptTokens).toBeGreaterThan(0);
+        const lost = (await spent()).tokens - USED.inputTokens - USED.outputTokens;
+        expect([code, lost]).toEqual([code, isCharged ? promptTokens : 0]);
+        await trial.stop();
+      }
+    },
+  );
 });
 
 describe("a spend account", () => {
@@ -277,20 +441,35 @@ describe("a spend account", () => {
   test("a limited one reserves once an attempt and gives back what was never used", () => {
     const account = new SpendAccount(owner, model, [scope], nothing);
     const amount = { microusd: 2000, tokens: 1500 };
-    expect(account.covers(1)).toBe(false);
-    expect(account.reserve(1, usage)).toEqual([
-      { type: "reserve-spend", ...owner, attempt: 1, amount, scopes: [scope] },
-    ]);
-    account.grant(1);
-    expect([account.covers(1), account.reserve(1, usage)]).toEqual([true, []]);
+    const reservation = account.reserve(1, usage);
+    expect(reservation).toEqual({ type: "reserve-spend", ...owner, attempt: 1, amount, scopes: [scope] });
+    if (reservation !== null) account.grant(reservation);
+    expect([account.reserve(1, usage), account.reserve(1, { inputTokens: 9, outputTokens: 9 })]).toEqual([null, null]);
+    expect(account.reserve(2, usage)).toMatchObject({ attempt: 2, amount });
     expect(account.settle(1, amount)).toEqual([{ type: "settle-spend", ...owner, attempt: 1, amount }]);
     expect(account.close()).toEqual([{ type: "release-spend", ...owner }]);
+  });
+
+  verifies("X-6", "that was granted less than is needed asks again, for money and tokens alike", () => {
+    const account = new SpendAccount(owner, model, [scope], nothing);
+    const grant = (more: typeof usage) => {
+      const reservation = account.reserve(1, more);
+      if (reservation === null) throw new Error("it is covered");
+      account.grant(reservation);
+      return reservation.amount;
+    };
+    grant(usage);
+    // A token in costs half of one out: the first needs more tokens and less money, the second more of both.
+    expect(grant({ inputTokens: 1600, outputTokens: 0 })).toEqual({ microusd: 1600, tokens: 1600 });
+    expect(account.reserve(1, usage)).toBeNull();
+    expect(grant({ inputTokens: 1700, outputTokens: 500 })).toEqual({ microusd: 2700, tokens: 2200 });
+    expect(account.reserve(1, { inputTokens: 1700, outputTokens: 500 })).toBeNull();
   });
 
   test("an unlimited one counts all that was used, before a restart too, when the run ends", () => {
     const free = { ...scope, limitMicrousd: null };
     const account = new SpendAccount(owner, model, [free], { microusd: 5, tokens: 7 });
-    expect([account.covers(1), account.reserve(1, usage)]).toEqual([true, []]);
+    expect(account.reserve(1, usage)).toBeNull();
     expect(account.settle(1, { microusd: 1, tokens: 2 })).toEqual([]);
     const amount = { microusd: 6, tokens: 9 };
     expect(account.close()).toEqual([

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { DEFAULT_POLICY } from "../../src/kernel/contract/default-terms.ts";
 import { verifies } from "../requirements.ts";
 import { openTrial, storeOfFile } from "./trial/open-trial.ts";
-import { outsideWorld } from "./trial/outside-world.ts";
+import { outsideWorld, PACES } from "./trial/outside-world.ts";
 import { calls, inTurns, says, scriptedModel } from "./trial/scripted-model.ts";
 
 const store = storeOfFile();
@@ -11,33 +11,6 @@ const APPROVED = { approvedTools: ["door.open", "note.put"] };
 const open = (id: string, thing: string) => ({ id, tool: "door.open", args: { thing } });
 
 describe("a graceful stop", () => {
-  verifies("X-2", "waits for the effects whose intent is durable; none is in doubt afterwards", async () => {
-    const world = outsideWorld();
-    const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
-    const { promise: reported, resolve: report } = Promise.withResolvers<string>();
-    world.conduct = (_tool, { thing }) => {
-      begin();
-      return thing === "first" ? reported : "opened";
-    };
-    const model = scriptedModel(inTurns(calls([open("call_1", "first"), open("call_2", "second")]), says("done")));
-    const first = openTrial({ store: store(), model, world });
-    const runId = await first.submit("open both", APPROVED);
-    await begun;
-    const stopped = first.stop();
-    expect(first.runtime.isAccepting).toBe(false);
-    await expect(first.submit("more")).rejects.toThrow("store.unavailable");
-    report("opened");
-    await stopped;
-    expect((await store().findRun(runId))?.outcome).toBeNull();
-
-    const next = openTrial({ store: store(), model, world });
-    expect(await next.runtime.recover()).toEqual({ resumed: 1 });
-    expect((await next.ended(runId)).outcome).toBe("COMPLETED_WITH_TOOLS");
-    expect(world.performed).toHaveLength(2);
-    expect(await store().approvalsOf(runId)).toEqual([]);
-    await next.stop();
-  });
-
   test("cuts a model off and asks it again after the restart", async () => {
     const world = outsideWorld();
     const { promise: asked, resolve: ask } = Promise.withResolvers<AbortSignal>();
@@ -73,9 +46,36 @@ describe("a graceful stop", () => {
   });
 });
 
-describe("calls decided about before a restart", () => {
-  test("are made in their turn, under the plan that was decided about", async () => {
-    const world = outsideWorld();
+describe.each(PACES)("a restart, with tools that answer %s:", (pace) => {
+  verifies("X-2", "a stop waits for the effects whose intent is durable; none is in doubt afterwards", async () => {
+    const world = outsideWorld(pace);
+    const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
+    const { promise: reported, resolve: report } = Promise.withResolvers<string>();
+    world.conduct = (_tool, { thing }) => {
+      begin();
+      return thing === "first" ? reported : "opened";
+    };
+    const model = scriptedModel(inTurns(calls([open("call_1", "first"), open("call_2", "second")]), says("done")));
+    const first = openTrial({ store: store(), model, world });
+    const runId = await first.submit("open both", APPROVED);
+    await begun;
+    const stopped = first.stop();
+    expect(first.runtime.isAccepting).toBe(false);
+    await expect(first.submit("more")).rejects.toThrow("store.unavailable");
+    report("opened");
+    await stopped;
+    expect((await store().findRun(runId))?.outcome).toBeNull();
+
+    const next = openTrial({ store: store(), model, world });
+    expect(await next.runtime.recover()).toEqual({ resumed: 1 });
+    expect((await next.ended(runId)).outcome).toBe("COMPLETED_WITH_TOOLS");
+    expect(world.performed).toHaveLength(2);
+    expect(await store().approvalsOf(runId)).toEqual([]);
+    await next.stop();
+  });
+
+  test("calls decided about before it are made in their turn, under the plan that was decided about", async () => {
+    const world = outsideWorld(pace);
     const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
     world.conduct = () => {
       begin();
@@ -103,8 +103,8 @@ describe("calls decided about before a restart", () => {
     await next.stop();
   });
 
-  test("whose plan has changed meanwhile are not made", async () => {
-    const world = outsideWorld();
+  test("calls whose plan has changed meanwhile are not made", async () => {
+    const world = outsideWorld(pace);
     const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
     world.conduct = () => {
       begin();

@@ -687,6 +687,24 @@ export function describeStoreContract(name: string, open: () => Promise<OpenedSt
         expect(await totalOf(scope)).toMatchObject({ microusd: 250, tokens: 4 });
       });
 
+      test("a larger reservation of the same attempt adds what it is more, or nothing; once settled, nothing", async () => {
+        const { runId } = await insertRun();
+        const scope = fresh("day");
+        const scopes = [purse(scope, 1000, 100)];
+        const spendOf = async (microusd: number, tokens: number) =>
+          (await barrier(reserve(runId, 1, microusd, scopes, tokens))).spend;
+        expect(await spendOf(600, 10)).toEqual({ granted: true });
+        expect(await spendOf(700, 5)).toEqual({ granted: true });
+        expect(await totalOf(scope)).toMatchObject({ microusd: 700, tokens: 10 });
+        expect(await spendOf(650, 90)).toEqual({ granted: true });
+        expect(await spendOf(1001, 95)).toMatchObject({ granted: false, by: "microusd" });
+        expect(await spendOf(700, 101)).toMatchObject({ granted: false, by: "tokens" });
+        expect(await totalOf(scope)).toMatchObject({ microusd: 700, tokens: 90 });
+        await barrier(settle(runId, 1, 800, 20));
+        expect(await spendOf(5000, 5000)).toEqual({ granted: true });
+        expect(await totalOf(scope)).toMatchObject({ microusd: 800, tokens: 20 });
+      });
+
       test("one attempt is counted once, however often it is reserved", async () => {
         const { runId } = await insertRun();
         const scope = fresh("day");

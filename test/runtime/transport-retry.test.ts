@@ -87,7 +87,7 @@ describe.each(KINDS)("a fault of %s before the first byte", (kind) => {
     ["500", json(500, { error: {} }), "provider.http-500"],
     ["529", json(529, { type: "error", error: { type: "overloaded_error" } }), "provider.http-529"],
     ["an HTML 502", html(502), "provider.http-502"],
-    ["a reset", { kind: "reset" }, "provider.unreachable"],
+    ["a reset", { kind: "reset" }, "provider.connection-lost"],
     ["429 for ever", slowDown("0"), "provider.rate-limited"],
   ] as const satisfies readonly (readonly [string, Reply, string])[]) {
     verifies("P-0", `(${name}) is tried again so often and no more, on the record, and nowhere else`, async () => {

@@ -10,6 +10,7 @@ import { hashCanonical } from "../../../src/kernel/vocabulary/hash.ts";
 import type { Hash } from "../../../src/kernel/vocabulary/identifiers.ts";
 import { type Labels, USER_LABELS } from "../../../src/kernel/vocabulary/labels.ts";
 import type { IdempotencyClass, RiskClass } from "../../../src/kernel/vocabulary/risk.ts";
+import { after, type NowOrLater } from "../../../src/runtime/now-or-later.ts";
 import type { Arguments, CallContext, Planned, Toolbox } from "../../../src/runtime/ports/toolbox.ts";
 
 interface Performance {
@@ -18,6 +19,14 @@ interface Performance {
   readonly key: Hash | null;
   readonly isRepeat: boolean;
 }
+
+/**
+ * Whether tools answer before they return. At once is how a run's turn is worked off in one go; even then one whose
+ * conduct is a promise is waited for.
+ */
+export type Pace = "at once" | "later";
+
+export const PACES: readonly Pace[] = ["at once", "later"];
 
 /** What a tool does before it reports; what it returns is its output. */
 export type Conduct = (tool: string, args: Arguments, context: CallContext) => unknown;
@@ -46,7 +55,7 @@ const TOOLS: Readonly<Record<string, { readonly risk: RiskClass; readonly idempo
   "agent.delegate": { risk: "draft_only", idempotency: "own_store" },
 };
 
-export function outsideWorld(): OutsideWorld {
+export function outsideWorld(pace: Pace = "later"): OutsideWorld {
   const performed: Performance[] = [];
   const keys = new Set<Hash>();
   const counts = new Map<string, number>();
@@ -56,6 +65,21 @@ export function outsideWorld(): OutsideWorld {
     if (idempotencyKey !== null) keys.add(idempotencyKey);
     counts.set(tool, (counts.get(tool) ?? 0) + 1);
   };
+
+  const run = (planned: Planned, context: CallContext): NowOrLater<unknown> => {
+    const { tool, args } = planned;
+    performed.push({ tool, args, key: context.idempotencyKey, isRepeat: context.isRepeat });
+    act(tool, context);
+    const { requestId, runId } = context;
+    return after(world.conduct(tool, args, context), (output) => {
+      return { requestId, runId, tool, ok: true, output, error: null, durationMs: 1, finishedAt: "" };
+    });
+  };
+
+  const answering: Pick<Toolbox, "plan" | "run"> =
+    pace === "at once"
+      ? { plan: (tool, args) => plan(tool, args, world), run }
+      : { plan: async (tool, args) => plan(tool, args, world), run: async (planned, context) => run(planned, context) };
 
   const world: OutsideWorld = {
     performed,
@@ -72,15 +96,7 @@ export function outsideWorld(): OutsideWorld {
         description: `the tool ${name}`,
         parameters: PARAMETERS,
       })),
-      plan: (tool, args) => Promise.resolve(plan(tool, args, world)),
-      run: async (planned, context) => {
-        const { tool, args } = planned;
-        performed.push({ tool, args, key: context.idempotencyKey, isRepeat: context.isRepeat });
-        act(tool, context);
-        const output = await world.conduct(tool, args, context);
-        const { requestId, runId } = context;
-        return { requestId, runId, tool, ok: true, output, error: null, durationMs: 1, finishedAt: "" };
-      },
+      ...answering,
       summarize: ({ tool, ok }) => `${tool} ${ok ? "done" : "failed"}`,
     },
   };
