@@ -3,8 +3,8 @@
  *
  * R1. The request is made by the product's own backend, and the bytes are taken where they arrive: what is kept is what
  *     came, in the order in which it came, but for R2.
- * R2. Ids, times and signatures are replaced, each by the same word wherever it stands. What is then left of the key in
- *     whatever spelling keeps the fixture from being written.
+ * R2. Ids, times, owners and what is signed or encrypted are replaced, each by the same word wherever it stands. What is then
+ *     left of the key in whatever spelling, also in pieces that a reader puts together, keeps the fixture from being written.
  * R3. Only answers are kept: a provider that refuses or breaks off ends the recording.
  */
 import { mkdir, writeFile } from "node:fs/promises";
@@ -16,7 +16,7 @@ import { PROFILES } from "../src/adapters/models/profile.ts";
 import { systemClock } from "../src/boot/system-clock.ts";
 import { timestampOf } from "../src/runtime/ports/clock.ts";
 import { RECORDED_PROMPTS, type RecordedPrompt } from "./recorded-prompts.ts";
-import { holdsSecret, scrubberFor } from "./scrub-answer.ts";
+import { scrubberFor, secretFinder, textsIn } from "./scrub-answer.ts";
 
 export interface RecordedProvider {
   readonly id: string;
@@ -33,11 +33,15 @@ export class NotRecorded extends Error {
 
 /** The files, in order. */
 export async function recordFixtures(provider: RecordedProvider, directory: string): Promise<readonly string[]> {
+  const { apiKey } = provider;
+  const holdsKey = apiKey === null ? () => false : secretFinder(apiKey);
+  if (holdsKey === null)
+    throw new NotRecorded("the key cannot be told from other text, and nothing is recorded with it");
   const files: string[] = [];
   for (const prompt of RECORDED_PROMPTS) {
-    const fixture = await record(provider, prompt);
+    const { fixture, joined } = await record(provider, prompt);
     const text = `${JSON.stringify(fixture, null, 2)}\n`;
-    if (provider.apiKey !== null && holdsSecret(text, provider.apiKey)) {
+    if (holdsKey([text, ...fixture.body, ...joined])) {
       throw new NotRecorded(`${prompt.name}: the answer holds the key, and is not kept`);
     }
     const folder = join(directory, fixture.protocol);
@@ -67,18 +71,19 @@ async function record(provider: RecordedProvider, { name, request, isStreamed }:
   const { signal } = new AbortController();
   const reply = await backend.complete({ ...request, model }, { signal, onText: isStreamed ? () => {} : null });
   if (!reply.ok) throw new NotRecorded(`${name}: ${reply.code}`);
-  const { raw, reasoning, usage } = reply;
+  const { raw, reasoning, usage, thoughts } = reply;
   const body = Buffer.concat(capture.bytes).toString();
   const scrub = scrubberFor(body);
-  return {
+  const fixture = {
     source: `${baseUrl.origin}${capture.path}`,
-    built: `recorded ${timestampOf(systemClock.nowMs()).slice(0, 10)} from ${model}; ids, times and signatures replaced`,
+    built: `recorded ${timestampOf(systemClock.nowMs()).slice(0, 10)} from ${model}; ids, times, owners and signatures replaced`,
     protocol: kind === "anthropic" ? "anthropic-messages" : "openai-chat",
     contentType: capture.contentType,
     body: scrub(body).split("\n"),
     // As it was read, for a person to look over before it is committed.
     reply: JSON.parse(scrub(JSON.stringify({ ok: true, reasoning, raw, usage }))) as object,
   };
+  return { fixture, joined: textsIn(JSON.parse(scrub(JSON.stringify({ raw, reasoning, thoughts })))) };
 }
 
 /** The exchange as it is, listened to. */

@@ -80,11 +80,7 @@ export function contractTerms(request: TermsRequest): DraftedTerms {
     maxSpendMicrousd: ceilings.maxSpendMicrousd,
     maxInferences: Math.min(DEFAULT_TERMS.maxInferences, ceilings.maxInferences),
     maxTokensConsumed: Math.min(DEFAULT_TERMS.maxTokensConsumed, ceilings.maxTokensConsumed),
-    maxOutputTokens: Math.min(
-      outputRoom(DEFAULT_TERMS.maxOutputTokens, thinkingLevel),
-      ceilings.maxOutputTokens,
-      model.maxOutputTokens,
-    ),
+    maxOutputTokens: defaultRoom(model, thinkingLevel, ceilings),
     stepTimeoutMs: Math.min(DEFAULT_TERMS.stepTimeoutMs, ceilings.stepTimeoutMs),
     totalTimeoutMs: Math.min(DEFAULT_TERMS.totalTimeoutMs, ceilings.totalTimeoutMs),
     contextBudget: {
@@ -139,10 +135,25 @@ export function priceProblem(
   return `${ref} has no price, and a spending limit applies: set costPer1kInput and costPer1kOutput, or free: true`;
 }
 
-/** The same terms for another model: its protocol is its own, its window and its answers may be shorter. */
-export function underModel(terms: ContractTerms, model: ConfiguredModel, routing: Routing | undefined): ContractTerms {
+/** What an answer of the model may have, thoughts and all, where nobody says otherwise. */
+export function defaultRoom(
+  model: ConfiguredModel,
+  level: ThinkingLevel | null,
+  ceilings: Pick<Ceilings, "maxOutputTokens">,
+): number {
+  const room = outputRoom(DEFAULT_TERMS.maxOutputTokens, model, level);
+  return Math.min(room, ceilings.maxOutputTokens, model.maxOutputTokens);
+}
+
+/** The same terms for another model: its protocol and its room are its own, its window may be shorter. */
+export function underModel(
+  terms: ContractTerms,
+  model: ConfiguredModel,
+  routing: Routing | undefined,
+  maxOutputTokens: number,
+): ContractTerms {
   const { routing: _, ...others } = terms;
-  const { contextBudget, maxOutputTokens } = terms;
+  const { contextBudget } = terms;
   const contextWindow = Math.min(contextBudget.contextWindow, model.contextWindow);
   const reserves = contextWindow < contextBudget.contextWindow ? reservesFor(contextWindow) : {};
   return {

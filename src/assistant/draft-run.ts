@@ -24,11 +24,11 @@ import { type TaskContext, taskOf } from "../runtime/model-router.ts";
 import type { Clock } from "../runtime/ports/clock.ts";
 import type { ConfiguredModel } from "../runtime/ports/model-backend.ts";
 import { newId, type RandomBytes } from "../runtime/ports/randomness.ts";
-import type { Store } from "../runtime/ports/store.ts";
+import type { Store, StoredRun } from "../runtime/ports/store.ts";
 import type { Toolbox } from "../runtime/ports/toolbox.ts";
 import { acceptanceWrites, type RunDraft } from "../runtime/runtime.ts";
 import type { Refusal, RunRequest } from "./assistant.ts";
-import { type Ceilings, contractTerms, priceProblem, underModel } from "./contract-terms.ts";
+import { type Ceilings, contractTerms, defaultRoom, priceProblem, underModel } from "./contract-terms.ts";
 import { idempotencyOf } from "./idempotency.ts";
 import type { PromptTexts, Said } from "./prompt-stack.ts";
 import { imageNote, type ReadImage, type ReadMedia, readMedia } from "./read-media.ts";
@@ -180,8 +180,12 @@ export function delegateWith(settings: DraftingSettings, now: () => string): Del
     if (!chosen.ok) return { problem: chosen.message };
     const unpriced = priceProblem(chosen.model, maxSpendMicrousd);
     if (unpriced !== null) return { problem: unpriced };
-    const wishes = [settings.agentThinking(agent), readAcceptance(parent.accepted).thinkingLevel];
-    const terms = underModel(carved.terms, chosen.model, chosen.routing);
+    const parentsLevel = readAcceptance(parent.accepted).thinkingLevel ?? null;
+    const level = thinkingLevelFor(chosen.model, [settings.agentThinking(agent), parentsLevel]);
+    const room = hasDefaultRoom(settings, parent, contract, parentsLevel)
+      ? defaultRoom(chosen.model, level, settings.ceilings)
+      : contract.maxOutputTokens;
+    const terms = underModel(carved.terms, chosen.model, chosen.routing, room);
     const child = sealContract({ ...terms, strictMode: false, tokenGate: false });
     const shelf = new BodyShelf(settings.random, new Map());
     const messageRef = shelf.keep(message);
@@ -216,7 +220,7 @@ export function delegateWith(settings: DraftingSettings, now: () => string): Del
           profile: { ...chosen.model.profile, grammarProfiles: [...chosen.model.profile.grammarProfiles] },
           ...routingOf(child),
         },
-        ...thought(thinkingLevelFor(chosen.model, wishes)),
+        ...thought(level),
         opening,
       },
       bodies: shelf.takeUnwritten(),
@@ -231,6 +235,17 @@ export function delegateWith(settings: DraftingSettings, now: () => string): Del
       writes: acceptanceWrites(draft, now()),
     };
   };
+}
+
+/** Whether nobody said how long a run's answers may be. What somebody said holds for its children as well. */
+function hasDefaultRoom(
+  { chooseModel, ceilings }: DraftingSettings,
+  { agentId }: Pick<StoredRun, "agentId">,
+  { model, maxOutputTokens }: ExecutionContract,
+  level: ThinkingLevel | null,
+): boolean {
+  const own = chooseModel(model, agentId, taskOf("orchestration", 0));
+  return own.ok && maxOutputTokens === defaultRoom(own.model, level, ceilings);
 }
 
 /** The main agent's work, or plain talk where it may not act. */

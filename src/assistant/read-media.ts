@@ -1,8 +1,9 @@
 /**
  * Images that come with a message, from whichever door: are they what they say, and not too much?
  *
- * I1. The type is proven by the file's own bytes. What is no whole PNG, JPEG, GIF or WebP is refused, and so is one under
- *     another type's name.
+ * I1. The type is told by the first bytes of the file, and so are its measures. What does not begin as a PNG, JPEG, GIF or
+ *     WebP is refused, and so is one under another type's name. What follows the head is not looked at: whether it is a
+ *     whole picture its provider finds out.
  * I2. Base64 is taken in its one canonical form, so that an image has one body and one hash.
  * I3. An image that holds a loaded secret is refused: it cannot be redacted like a text (P-5.4).
  * I4. A refusal names the place in the list, never what stands there.

@@ -77,9 +77,13 @@ function countingStore(apart: Store, home: Store): Store {
   const countsOf = (write: Write, { spend }: CommitResult): readonly Count[] => {
     if (write.type === "reserve-spend") {
       const key = keyOf(write);
-      if (spend?.granted !== true || reservations.has(key)) return [];
-      reservations.set(key, write);
-      return [countOf(write, write.amount)];
+      const held = reservations.get(key);
+      if (spend?.granted !== true || held === null) return [];
+      const before = held?.amount ?? NOTHING;
+      const amount = larger(before, write.amount);
+      reservations.set(key, { ...write, scopes: (held ?? write).scopes, amount });
+      const more = { microusd: amount.microusd - before.microusd, tokens: amount.tokens - before.tokens };
+      return held !== undefined && more.microusd === 0 && more.tokens === 0 ? [] : [countOf(held ?? write, more)];
     }
     if (write.type === "settle-spend") return replace(keyOf(write), write.amount);
     if (write.type !== "release-spend") return [];
@@ -102,6 +106,10 @@ function countingStore(apart: Store, home: Store): Store {
       return result;
     },
   };
+}
+
+function larger(a: SpendAmount, b: SpendAmount): SpendAmount {
+  return { microusd: Math.max(a.microusd, b.microusd), tokens: Math.max(a.tokens, b.tokens) };
 }
 
 function keyOf({ runId, epoch, attempt }: Extract<Write, { type: "reserve-spend" | "settle-spend" }>): string {

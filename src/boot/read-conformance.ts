@@ -18,15 +18,25 @@ export interface ConformanceResult {
 export async function readConformance({ directory }: Home): Promise<ReadonlyMap<string, ConformanceResult>> {
   const folder = join(directory, "conformance");
   const files = (await namesIn(folder)).filter((name) => name.endsWith(".json"));
-  const texts = await Promise.all(files.map((name) => readFile(join(folder, name), "utf8")));
-  return new Map(texts.flatMap((text) => resultOf(text) ?? []));
+  const texts = await Promise.all(files.map((name) => textOf(join(folder, name))));
+  return new Map(texts.flatMap((text) => (text === null ? [] : (resultOf(text) ?? []))));
+}
+
+async function textOf(file: string): Promise<string | null> {
+  try {
+    return await readFile(file, "utf8");
+  } catch (error) {
+    // Whatever the system says about it: a directory, no permission, gone by now.
+    if (systemCodeOf(error) !== null) return null;
+    throw error;
+  }
 }
 
 async function namesIn(folder: string): Promise<readonly string[]> {
   try {
     return await readdir(folder);
   } catch (error) {
-    if (systemCodeOf(error) === "ENOENT") return [];
+    if (systemCodeOf(error) !== null) return [];
     throw error;
   }
 }

@@ -16,11 +16,11 @@
 import type { Answer } from "../kernel/journal/entry.ts";
 import type { LedgerDraft } from "../kernel/journal/ledger.ts";
 import type { Command } from "../kernel/machine/command.ts";
+import { STATEMENT_TOKENS } from "../kernel/machine/result.ts";
 import { consumeApproval, decideApproval } from "../kernel/policy/approval.ts";
 import { hashCanonical } from "../kernel/vocabulary/hash.ts";
 import { type ApprovalId, asApprovalId, type Hash, type RunId } from "../kernel/vocabulary/identifiers.ts";
 import type { BodyShelf } from "./body-shelf.ts";
-import { estimateTokens } from "./estimate-tokens.ts";
 import type { ApprovalCard } from "./ports/approver.ts";
 import { timestampOf } from "./ports/clock.ts";
 import {
@@ -313,7 +313,7 @@ function answerOf({ kind, step, callId, planHash }: AskApproval, approval: Store
   const by = decidedBy ?? "system";
   if (kind === "resolve") {
     const decision = state === "done" || state === "retry" || state === "fail" ? state : "expired";
-    return { type: "effect.resolved", step, callId, decision, by, tokens: estimateTokens("") };
+    return { type: "effect.resolved", step, callId, decision, by, tokens: STATEMENT_TOKENS };
   }
   const use = consumeApproval({ ...approval, requiredScope: OPERATE }, { runId, sessionId, callId, planHash, nowMs });
   const answer = { type: "approval.decided", step, approvalId: id, callId, planHash } as const;

@@ -5,7 +5,10 @@
  *     refs to what the journal may hold.
  * M2. An answer that repeats a system prompt is replaced by a refusal, in the stream and in what is kept (P-2.5).
  * M3. A provider that tells no usage is charged what was sent and what came back, thoughts too, as far as it can be
- *     counted; what broke off, or was thought unseen, may have been paid for in full, and is charged so.
+ *     counted; what broke off, or was thought unseen, may have been paid for in full, and is charged so. Of what was lost
+ *     after it was sent and before an answer began, the prompt is charged: nobody knows whether it arrived.
+ * M4. Usage that cannot be true counts as not told: nothing at all for an answer that is there, or more than fits the
+ *     model by far. What is merely more than was reserved is believed.
  */
 import type { ExecutionContract } from "../kernel/contract/contract.ts";
 import type { Answer } from "../kernel/journal/entry.ts";
@@ -82,12 +85,14 @@ export function modelAnswer(desk: AnswerDesk, command: CallModel, promptTokens: 
   const { attempt } = command;
   if (!reply.ok) {
     const { code, retryable, retryAfterMs } = reply;
-    const usage = priced(desk.model, reply.usage ?? costOfFailure(code, retryable, command, promptTokens));
+    const told = credible(desk.model, command, reply.usage, false);
+    const usage = priced(desk.model, told ?? costOfFailure(code, retryable, command, promptTokens));
     return { type: "model.failed", attempt, code, retryable, retryAfterMs, usage };
   }
   const { raw, stream } = reply;
   const adapted = adapt(desk.contract, raw);
-  const usage = reply.usage ?? { inputTokens: promptTokens, outputTokens: writtenTokens(desk, command, reply) };
+  const told = credible(desk.model, command, reply.usage, raw.content !== "" || raw.toolCalls.length > 0);
+  const usage = told ?? { inputTokens: promptTokens, outputTokens: writtenTokens(desk, command, reply) };
   const { status, failureCode, adapterVersion: version, rawHash } = adapted;
   return {
     type: "model.answered",
@@ -102,18 +107,36 @@ export function modelAnswer(desk: AnswerDesk, command: CallModel, promptTokens: 
   };
 }
 
+/** A window may be declared smaller than it is, and tokens be counted otherwise than here. */
+const MOST_WINDOWS = 2;
+/** Thoughts are not limited by what was asked for everywhere. */
+const MOST_OUTPUTS = 64;
+
+function credible(
+  { contextWindow }: ConfiguredModel,
+  { maxOutputTokens }: CallModel,
+  usage: ModelUsage | null,
+  hasAnswered: boolean,
+): ModelUsage | null {
+  if (usage === null) return null;
+  const { inputTokens, outputTokens } = usage;
+  if (hasAnswered && inputTokens === 0 && outputTokens === 0) return null;
+  const isPossible = inputTokens <= MOST_WINDOWS * contextWindow && outputTokens <= MOST_OUTPUTS * maxOutputTokens;
+  return isPossible ? usage : null;
+}
+
 /** What a provider says when it has not begun to answer; such refusals are not charged for. */
 const REFUSED = /^provider\.(?:http-\d+|rate-limited|unreachable|invalid-key|cancelled)$/;
 
-/** An answer that began and did not end may have been paid for, however little of it arrived. */
+/** An answer that began and did not end may have been paid for, however little of it arrived; one that never began, read. */
 function costOfFailure(
   code: string,
   retryable: boolean,
   { maxOutputTokens }: CallModel,
   promptTokens: number,
 ): ModelUsage {
-  if (retryable || REFUSED.test(code)) return { inputTokens: 0, outputTokens: 0 };
-  return { inputTokens: promptTokens, outputTokens: maxOutputTokens };
+  if (REFUSED.test(code)) return { inputTokens: 0, outputTokens: 0 };
+  return { inputTokens: promptTokens, outputTokens: retryable ? 0 : maxOutputTokens };
 }
 
 function adapt(contract: ExecutionContract, raw: RawModelOutput): ProtocolAdapterResult {
@@ -187,11 +210,12 @@ function priced(model: ConfiguredModel, usage: ModelUsage): AnsweredEvent["usage
 
 /** A signed thought may be no more than a summary of what was thought, and of some nothing is shown. */
 function writtenTokens(
-  { model: { tokens }, effort }: AnswerDesk,
+  { model: { tokens, thinking }, effort }: AnswerDesk,
   { maxOutputTokens }: CallModel,
   { raw, reasoning = "", thoughts }: Extract<ModelReply, { ok: true }>,
 ): number {
-  const isUnseen = thoughts?.isSigned === true || (effort !== null && effort !== "off" && reasoning === "");
+  const hasThought = effort === null ? thinking?.isByItself === true : effort !== "off";
+  const isUnseen = thoughts?.isSigned === true || (hasThought && reasoning === "");
   if (!raw.complete || isUnseen) return maxOutputTokens;
   const { content, toolCalls } = raw;
   const said = toolCalls.reduce(

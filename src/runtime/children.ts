@@ -20,6 +20,7 @@ import type { BodyRef, RunId } from "../kernel/vocabulary/identifiers.ts";
 import type { Labels } from "../kernel/vocabulary/labels.ts";
 import { truncateOutput } from "../kernel/vocabulary/truncate-output.ts";
 import type { StoredRun, Write } from "./ports/store.ts";
+import type { ToldOutcome } from "./told-result.ts";
 
 export interface DelegationRequest {
   readonly parent: StoredRun;
@@ -59,7 +60,7 @@ export function childFinished(
   entries: readonly Entry[],
   lookup: Lookup,
   keep: (text: string) => BodyRef,
-  countTokens: (text: string) => number,
+  tokensOf: (outcome: ToldOutcome) => number,
 ): Answer {
   const ending = entries.at(-1);
   if (ending?.kind !== "TERMINATE") throw new Defect("a child that has not ended");
@@ -87,6 +88,6 @@ export function childFinished(
       durationMs: ending.elapsedMs,
     },
     labels: ending.labels,
-    tokens: countTokens(ok ? shown.text : message),
+    tokens: tokensOf({ ok, output: ok ? shown.text : null, error: ok ? null : `internal.error: ${message}` }),
   };
 }

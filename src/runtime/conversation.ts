@@ -17,9 +17,9 @@ import {
   shownError,
   skippedOutcome,
 } from "../kernel/journal/views/call-outcome.ts";
-import { escapeMarkers } from "../kernel/protocol/escape-markers.ts";
 import { recallThoughts } from "./kept-thoughts.ts";
 import type { PromptMessage } from "./ports/model-backend.ts";
+import { type ToldCall, type ToldOutcome, tellResult } from "./told-result.ts";
 
 /** What brought untrusted text into the conversation: a call, or (null) what the run began with. */
 export interface UntrustedSource {
@@ -33,6 +33,8 @@ export class Conversation {
   readonly #lookup: Lookup;
   readonly #messages: PromptMessage[];
   readonly #untrusted: UntrustedSource[] = [];
+  /** By call, what has been put into words and was not heard yet. */
+  readonly #foretold = new Map<string, { readonly outcome: ToldOutcome; readonly told: string }>();
   #calls: readonly DecidedCall[] = [];
 
   constructor(opening: readonly PromptMessage[], lookup: Lookup) {
@@ -52,7 +54,7 @@ export class Conversation {
   }
 
   messages(mode: InferMode): readonly PromptMessage[] {
-    const note = MODE_NOTES[mode];
+    const note = noteOf(mode);
     return note === null ? [...this.#messages] : [...this.#messages, { role: "system", content: note }];
   }
 
@@ -103,34 +105,45 @@ export class Conversation {
     return [{ role: "assistant", content, toolCalls, ...(thoughts === undefined ? null : { thoughts }) }];
   }
 
-  #resultMessage({ callId, tool }: DecidedCall, outcome: CallOutcome): PromptMessage {
-    const output = outcome.ok ? writtenOutput(textOf(outcome.outputRef, this.#lookup)) : "null";
-    const error = shownError(outcome, this.#lookup);
-    const problem = error === null ? "null" : JSON.stringify(`${error.code}: ${error.message}`);
-    const told = `{"id":${JSON.stringify(callId)},"tool":${JSON.stringify(tool)},"ok":${outcome.ok},"output":${output},"error":${problem}}`;
-    return { role: "tool", callId, tool, content: escapeMarkers(told) };
+  /** The text a result will be told in, for who counts it before it is heard; it is not built again then. */
+  foretell(call: ToldCall, outcome: ToldOutcome): string {
+    const told = tellResult(call, outcome);
+    this.#foretold.set(call.callId, { outcome, told });
+    return told;
   }
+
+  #resultMessage({ callId, tool }: DecidedCall, outcome: CallOutcome): PromptMessage {
+    const error = shownError(outcome, this.#lookup);
+    const content = this.#told(
+      { callId, tool },
+      {
+        ok: outcome.ok,
+        output: outcome.ok ? textOf(outcome.outputRef, this.#lookup) : null,
+        error: error && `${error.code}: ${error.message}`,
+      },
+    );
+    return { role: "tool", callId, tool, content };
+  }
+
+  #told(call: ToldCall, outcome: ToldOutcome): string {
+    const foretold = this.#foretold.get(call.callId);
+    this.#foretold.delete(call.callId);
+    return foretold !== undefined && isSame(foretold.outcome, outcome) ? foretold.told : tellResult(call, outcome);
+  }
+}
+
+/** Mostly the very same strings, which takes no time. */
+function isSame(a: ToldOutcome, b: ToldOutcome): boolean {
+  return a.ok === b.ok && a.output === b.output && a.error === b.error;
+}
+
+/** What a model is told for one inference of the mode. */
+export function noteOf(mode: InferMode): string | null {
+  return MODE_NOTES[mode];
 }
 
 function isUntrusted(event: RunEvent): boolean {
   return "labels" in event && event.labels.integrity === "untrusted";
-}
-
-/**
- * Objects and arrays as such, anything else as text. What is read here we wrote ourselves, as canonical JSON, or is shown to
- * the model alone: the strict parser, which would cost ten times as much, has nothing to find.
- */
-function writtenOutput(text: string | null): string {
-  return text !== null && (text.startsWith("{") || text.startsWith("[")) && isJson(text) ? text : JSON.stringify(text);
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 const MODE_NOTES: Readonly<Record<InferMode, string | null>> = {

@@ -5,6 +5,7 @@
  *     does not fit the model's window is an OverBudgetError (P-1.5).
  * L2. It answers for one model. To ask it for another is an error, never another model's answer (P-0).
  * L3. Whoever stops listening ends the request on the wire. Of an answer that broke off no call is told.
+ * L4. What the backend throws reaches whoever listens, after what came before it.
  */
 import type { ModelConfig } from "./model-router.ts";
 import { OverBudgetError } from "./over-budget-error.ts";
@@ -67,7 +68,7 @@ async function* chat(configured: ConfiguredModel, params: ChatParams): AsyncGene
   const stopping = new AbortController();
   const pieces: string[] = [];
   let wake = (): void => {};
-  let reply: ModelReply | null = null;
+  let isSettled = false;
   const onText = (text: string): void => {
     pieces.push(text);
     wake();
@@ -78,17 +79,18 @@ async function* chat(configured: ConfiguredModel, params: ChatParams): AsyncGene
       { model, messages, tools, toolChoice, maxOutputTokens: maxTokens },
       { signal: stopping.signal, onText: stream ? onText : null },
     )
-    .then((given) => {
-      reply = given;
+    .finally(() => {
+      isSettled = true;
       wake();
-      return given;
     });
+  // Whoever stops listening leaves it behind: then how it ends is nobody's concern.
+  answered.catch(() => {});
   try {
-    while (reply === null || pieces.length > 0) {
+    while (!isSettled || pieces.length > 0) {
       const heard = Promise.withResolvers<void>();
       wake = heard.resolve;
       for (const text of pieces.splice(0)) yield { type: "text", text };
-      if (reply === null && pieces.length === 0) await heard.promise;
+      if (!isSettled && pieces.length === 0) await heard.promise;
     }
     yield* whatFollows(await answered, stream);
   } finally {

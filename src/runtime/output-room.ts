@@ -2,9 +2,11 @@
  * How many tokens one inference may put out where nobody says otherwise.
  *
  * On both wires the limit of the output is one for thoughts and answer together, and both are paid for as output. So what
- * a level of thinking may take comes on top of what an answer may take; a reservation of the whole then covers both.
+ * a level of thinking may take comes on top of what an answer may take; a reservation of the whole then covers both. A
+ * model that thinks and is told no level takes as much as it likes, which is assumed to be the middle one.
  */
 import type { ThinkingLevel } from "../kernel/vocabulary/thinking-level.ts";
+import type { ConfiguredModel } from "./ports/model-backend.ts";
 
 export const THOUGHT_TOKENS: Readonly<Record<ThinkingLevel, number>> = {
   off: 0,
@@ -13,6 +15,11 @@ export const THOUGHT_TOKENS: Readonly<Record<ThinkingLevel, number>> = {
   high: 16_384,
 };
 
-export function outputRoom(answerTokens: number, level: ThinkingLevel | null): number {
-  return answerTokens + (level === null ? 0 : THOUGHT_TOKENS[level]);
+export function outputRoom(
+  answerTokens: number,
+  { thinking }: Pick<ConfiguredModel, "thinking">,
+  level: ThinkingLevel | null,
+): number {
+  const assumed = level ?? (thinking?.isByItself === true ? "medium" : "off");
+  return answerTokens + THOUGHT_TOKENS[assumed];
 }

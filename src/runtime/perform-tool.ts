@@ -16,6 +16,7 @@ import type { JsonValue } from "../kernel/vocabulary/parse-json.ts";
 import { parseToolResponse, type ToolError, type ToolResponse } from "../kernel/vocabulary/tool-envelope.ts";
 import { truncateOutput } from "../kernel/vocabulary/truncate-output.ts";
 import type { Planned } from "./ports/toolbox.ts";
+import type { ToldOutcome } from "./told-result.ts";
 
 type RunTool = Pick<Extract<Command, { type: "run-tool" }>, "step" | "callId">;
 
@@ -23,8 +24,8 @@ export interface ResultDesk {
   readonly contract: ExecutionContract;
   readonly redactor: Redactor;
   readonly keep: (text: string) => BodyRef;
-  /** Tokens of one message, as the model of the run counts them. */
-  readonly countTokens: (text: string) => number;
+  /** Of the message in which the model is told of the call at hand, as it counts them. */
+  readonly tokensOf: (outcome: ToldOutcome) => number;
 }
 
 export function toolAnswer(
@@ -44,7 +45,7 @@ export function toolAnswer(
 }
 
 function succeeded(
-  { contract, redactor, keep, countTokens }: ResultDesk,
+  { contract, redactor, keep, tokensOf }: ResultDesk,
   asked: RunTool,
   labels: Labels,
   { output, durationMs }: Extract<ToolResponse, { ok: true }>,
@@ -60,12 +61,12 @@ function succeeded(
     ...asked,
     response: { ok: true, outputRef: keep(text), outputBytes: bytes, truncated, error: null, durationMs },
     labels,
-    tokens: countTokens(text),
+    tokens: tokensOf({ ok: true, output: text, error: null }),
   };
 }
 
 function failed(
-  { contract, redactor, keep, countTokens }: ResultDesk,
+  { contract, redactor, keep, tokensOf }: ResultDesk,
   asked: RunTool,
   labels: Labels,
   { error, durationMs }: Extract<ToolResponse, { ok: false }>,
@@ -86,7 +87,7 @@ function failed(
       durationMs,
     },
     labels,
-    tokens: countTokens(message),
+    tokens: tokensOf(toldError(code, message)),
   };
 }
 
@@ -100,5 +101,9 @@ export function refusedByRuntime(
 ): Answer {
   const error = { code, retryable: false, messageRef: desk.keep(message) };
   const response = { ok: false, outputRef: null, outputBytes: 0, truncated: false, error, durationMs: 0 };
-  return { type: "tool.finished", step, callId, response, labels, tokens: desk.countTokens(message) };
+  return { type: "tool.finished", step, callId, response, labels, tokens: desk.tokensOf(toldError(code, message)) };
+}
+
+function toldError(code: ToolError["code"], message: string): ToldOutcome {
+  return { ok: false, output: null, error: `${code}: ${message}` };
 }

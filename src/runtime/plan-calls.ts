@@ -19,7 +19,7 @@ import type { Labels } from "../kernel/vocabulary/labels.ts";
 import type { JsonValue } from "../kernel/vocabulary/parse-json.ts";
 import type { ToolError } from "../kernel/vocabulary/tool-envelope.ts";
 import { type ChildDraft, type Delegate, remainingBudget } from "./children.ts";
-import { after, allOf, type NowOrLater } from "./now-or-later.ts";
+import { after, allOf, attempt, type NowOrLater } from "./now-or-later.ts";
 import type { StoredRun } from "./ports/store.ts";
 import type { Arguments, Planned, Toolbox, Unplannable } from "./ports/toolbox.ts";
 
@@ -69,9 +69,13 @@ function planCall(
   proposed: ProposedCall,
   circumstances: Circumstances,
 ): NowOrLater<PreparedCall> {
-  const args = desk.readJson(proposed.argsRef);
-  const planned = args === null ? ARGUMENTS_GONE : desk.toolbox.plan(proposed.tool, args as Arguments);
-  return after(planned, (plan) => prepare(desk, state, proposed, plan, circumstances));
+  const plan = (): NowOrLater<PreparedCall> => {
+    const args = desk.readJson(proposed.argsRef);
+    const planned = args === null ? ARGUMENTS_GONE : desk.toolbox.plan(proposed.tool, args as Arguments);
+    return after(planned, (found) => prepare(desk, state, proposed, found, circumstances));
+  };
+  // Never thrown at once: the plans of its neighbours may be under way, and somebody has to hear how they end.
+  return attempt(plan, (thrown) => Promise.reject(thrown));
 }
 
 function prepare(

@@ -9,7 +9,7 @@
  * N4. A call that was let through under a policy which has become narrower since, and now denies it, is not begun.
  * N5. A call that an approval allowed is begun before that expires, or not at all: the machine is told in time.
  */
-import type { Answer } from "../kernel/journal/entry.ts";
+import type { Answer, InferMode } from "../kernel/journal/entry.ts";
 import type { Command } from "../kernel/machine/command.ts";
 import { objectionNow } from "../kernel/machine/decide-now.ts";
 import type { RunState } from "../kernel/machine/state.ts";
@@ -24,7 +24,7 @@ import { modelAnswer, modelRequest } from "./ask-model.ts";
 import type { Authority } from "./authority.ts";
 import type { BodyShelf } from "./body-shelf.ts";
 import { childFinished } from "./children.ts";
-import type { Conversation } from "./conversation.ts";
+import { type Conversation, noteOf } from "./conversation.ts";
 import { ESTIMATED_TOKENS } from "./estimate-tokens.ts";
 import { takeHoneypotSlot } from "./honeypot-slot.ts";
 import { after, type NowOrLater } from "./now-or-later.ts";
@@ -39,6 +39,7 @@ import type { RunObserver } from "./run-observer.ts";
 import type { RunPorts } from "./run-ports.ts";
 import { showQuestion } from "./show-question.ts";
 import type { SpendAccount } from "./spend.ts";
+import type { ToldOutcome } from "./told-result.ts";
 
 type CommandOf<Type extends Command["type"]> = Extract<Command, { type: Type }>;
 
@@ -167,15 +168,22 @@ export class RunHands {
   }
 
   /** Null when the attempt may go out; otherwise which budget stands against it. */
-  async #reserve({ attempt, maxOutputTokens }: CommandOf<"call-model">, state: RunState): Promise<string | null> {
+  async #reserve({ attempt, mode, maxOutputTokens }: CommandOf<"call-model">, state: RunState): Promise<string | null> {
     const { ports, account } = this.#parts;
     if (account.isUnpayable) return "budget.spend";
-    const writes = account.reserve(attempt, { inputTokens: state.prompt.tokens, outputTokens: maxOutputTokens });
-    if (writes.length === 0) return null;
-    const { spend } = await ports.store.commit(writes, "barrier");
+    const inputTokens = state.prompt.tokens + this.#tokensOfNote(mode);
+    const reservation = account.reserve(attempt, { inputTokens, outputTokens: maxOutputTokens });
+    if (reservation === null) return null;
+    const { spend } = await ports.store.commit([reservation], "barrier");
     if (spend?.granted === false) return spend.by === "tokens" ? "budget.tokens" : "budget.spend";
-    account.grant(attempt);
+    account.grant(reservation);
     return null;
+  }
+
+  /** An instruction of the mode is sent beside the prompt, and not kept in it. */
+  #tokensOfNote(mode: InferMode): number {
+    const note = noteOf(mode);
+    return note === null ? 0 : this.#countTokens(note);
   }
 
   #planCalls({ step, round, calls }: CommandOf<"plan-calls">, state: RunState): NowOrLater<Answer> {
@@ -211,7 +219,7 @@ export class RunHands {
       contract: state.contract,
       redactor: ports.redactor,
       keep: (text: string) => shelf.keep(text),
-      countTokens: this.#countTokens,
+      tokensOf: (outcome: ToldOutcome) => this.#tokensTold(command, state, outcome),
     };
     const prepared = this.#prepared.get(command.callId);
     const planned = prepared?.planned ?? null;
@@ -284,8 +292,16 @@ export class RunHands {
       entries,
       (ref) => bodies.get(ref)?.text ?? null,
       (text) => shelf.keep(text),
-      this.#countTokens,
+      (outcome) => this.#tokensTold(command, state, outcome),
     );
+  }
+
+  /** What shares a result is told the same under its own id: the longest of them is counted for each. */
+  #tokensTold({ callId }: { readonly callId: CallId }, { phase }: RunState, outcome: ToldOutcome): number {
+    const call = phase.at === "OBSERVE" ? phase.inFlight.find((each) => each.callId === callId) : undefined;
+    const { tool = "", sharedBy = [] } = call ?? {};
+    const longest = sharedBy.reduce((id, other) => (other.length > id.length ? other : id), callId);
+    return this.#countTokens(this.#parts.conversation.foretell({ callId: longest, tool }, outcome));
   }
 
   #questionOf(question: CommandOf<"ask-approval">, { phase, chain }: RunState) {
@@ -342,6 +358,8 @@ function failedBefore({ attempt }: CommandOf<"call-model">, code: string): Answe
 }
 
 function pause({ clock }: RunPorts, delayMs: number, signal: AbortSignal): Promise<void> {
+  // One that has aborted already tells nobody again.
+  if (signal.aborted) return Promise.resolve();
   const { promise, resolve } = Promise.withResolvers<void>();
   const stop = (): void => {
     callOff();

@@ -11,18 +11,19 @@
 import type { Entry, EntryOf } from "../kernel/journal/entry.ts";
 import { digestOf } from "../kernel/journal/views/state-digest.ts";
 import { isHarmless } from "../kernel/machine/call-promise.ts";
+import { STATEMENT_TOKENS } from "../kernel/machine/result.ts";
 import { snapshotOf } from "../kernel/machine/snapshot.ts";
 import type { RunState } from "../kernel/machine/state.ts";
 import type { StepResult } from "../kernel/machine/step.ts";
-import { estimateTokens } from "./estimate-tokens.ts";
 import type { Urgency, Write } from "./ports/store.ts";
 import type { RunDesk } from "./run-desk.ts";
+import type { Reservation } from "./spend.ts";
 
 export interface StepWrites {
   readonly writes: readonly Write[];
   readonly urgency: Urgency;
-  /** The attempt whose reservation is among them. */
-  readonly reserving: number | null;
+  /** The reservation among them. */
+  readonly reserving: Reservation | null;
 }
 
 type WritingDesk = Pick<RunDesk, "run" | "shelf" | "account" | "authority" | "hands">;
@@ -35,7 +36,7 @@ export function writesFor(
   const acts = commands.some(({ type }) => type === "run-tool" || type === "spawn-child");
   const isBarrier = acts || commands.some(({ type }) => type === "finish") || hasSideEffectReported(before, entries);
   if (entries.length === 0 && !isBarrier) return { writes: [], urgency: "lazy", reserving: null };
-  const reservation = acts ? reserveNext(desk, after) : [];
+  const reserving = acts ? reserveNext(desk, after) : null;
   const { runId, epoch } = desk.run;
   const { seq, hash } = before.chain;
   const writes: readonly Write[] = [
@@ -49,13 +50,13 @@ export function writesFor(
       bodies: desk.shelf.takeUnwritten(),
     },
     ...entries.flatMap((entry) => consequencesOf(desk, before, after, entry)),
-    ...reservation,
+    ...(reserving === null ? [] : [reserving]),
   ];
   const isRead = acts && writes.length === 1 && onlyReads(after);
   return {
     writes,
     urgency: isRead ? "prompt" : isBarrier ? "barrier" : "lazy",
-    reserving: reservation.length === 0 ? null : after.attempt + 1,
+    reserving,
   };
 }
 
@@ -90,13 +91,15 @@ function consequencesOf(desk: WritingDesk, before: RunState, after: RunState, en
 function settlementOf(
   { account }: WritingDesk,
   { phase, prompt }: RunState,
-  { decided, result }: EntryOf<"INFER">,
+  { decided, result, elapsedMs }: EntryOf<"INFER">,
 ): readonly Write[] {
   if (result?.type === "model.answered" || result?.type === "model.failed") {
     const { inputTokens, outputTokens, costMicrousd } = result.usage;
     return account.settle(decided.attempt, { microusd: costMicrousd, tokens: inputTokens + outputTokens });
   }
   if (phase.at !== "INFER" || phase.compacting) return [];
+  // It waited for its time, and was never sent.
+  if (elapsedMs < phase.notBeforeMs) return account.settle(decided.attempt, { microusd: 0, tokens: 0 });
   // Cut off: nobody will say what it cost, so it cost all that it could.
   const usage = { inputTokens: prompt.tokens, outputTokens: decided.maxOutputTokens };
   return account.settle(decided.attempt, account.amountOf(usage));
@@ -130,14 +133,20 @@ function sealingOf(
   ];
 }
 
-/** An upper bound of what the inference after this step may use; where it is too much, the exact need is reserved later. */
-function reserveNext({ account }: WritingDesk, state: RunState): readonly Write[] {
+/** Bytes of an ordinary result to a token of its message: prose, code, most of JSON. */
+const BYTES_PER_TOKEN = 3;
+
+/**
+ * What the inference after this step is expected to use. Where a result turns out to need more, the rest is reserved
+ * later; where this is too much for a limit, the exact need is.
+ */
+function reserveNext({ account }: WritingDesk, state: RunState): Reservation | null {
   const { prompt, contract, phase } = state;
   const { inFlight, waiting } = phase.at === "OBSERVE" ? phase : { inFlight: [], waiting: [] };
   const calls = inFlight.reduce((sum, { sharedBy }) => sum + 1 + sharedBy.length, waiting.length);
-  const results = calls * (estimateTokens("") + Math.ceil(contract.toolOutputBudget.maxBytesPerCall / 3));
+  const most = Math.ceil(contract.toolOutputBudget.maxBytesPerCall / BYTES_PER_TOKEN);
   return account.reserve(state.attempt + 1, {
-    inputTokens: prompt.tokens + results,
+    inputTokens: prompt.tokens + calls * (STATEMENT_TOKENS + most),
     outputTokens: contract.maxOutputTokens,
   });
 }

@@ -1,8 +1,9 @@
 /**
  * Money and tokens (X-6): reserved before the network, settled after it.
  *
- * P1. Where a limit applies, no inference is made without a reservation that every limit allowed; the reservation of
- *     the next one rides in the commit that is made anyway.
+ * P1. Where a limit applies, no inference is made without a reservation that every limit allowed. The one for the next
+ *     inference rides in the commit that is made anyway, for as much as it is expected to need; when its prompt is known
+ *     and needs more, the rest is reserved before anything is sent.
  * P2. A reservation nobody settled (a crash) stays spent: whoever takes the run up again reserves anew, under an epoch
  *     of its own. An inference that was cut off is settled in full: the answer may have been paid for.
  * P3. Without limits nothing is reserved; what was used is still counted when the run ends.
@@ -18,6 +19,11 @@ export interface Spender {
   /** The job it is done for; null when a person asked. */
   readonly jobId: string | null;
 }
+
+export type Reservation = Extract<Write, { readonly type: "reserve-spend" }>;
+
+/** Less than the least reservation: even one of nothing is asked for. */
+const NOTHING_GRANTED: SpendAmount = { microusd: -1, tokens: -1 };
 
 export interface Purses {
   /** What spending counts against on a UTC day. */
@@ -48,8 +54,8 @@ export class SpendAccount {
   readonly #isLimited: boolean;
   /** Limited in dollars, and nobody says what an inference costs. */
   readonly isUnpayable: boolean;
-  /** What is known to be reserved. After a run parked it is asked for again, and found. */
-  readonly #granted = new Set<number>();
+  /** What is known to be reserved, by attempt. After a run parked it is asked for again, and found. */
+  readonly #granted = new Map<number, SpendAmount>();
   #used: SpendAmount;
 
   constructor(
@@ -67,18 +73,21 @@ export class SpendAccount {
     this.isUnpayable = !isPriced && scopes.some(({ limitMicrousd }) => limitMicrousd !== null);
   }
 
-  /** May this attempt go on the wire as things stand? */
-  covers(attempt: number): boolean {
-    return !this.#isLimited || this.#granted.has(attempt);
+  /** What is to be reserved before this attempt may go on the wire; null where all of it is. */
+  reserve(attempt: number, usage: ModelUsage): Reservation | null {
+    if (!this.#isLimited) return null;
+    const amount = this.amountOf(usage);
+    const { microusd, tokens } = this.#granted.get(attempt) ?? NOTHING_GRANTED;
+    if (amount.microusd <= microusd && amount.tokens <= tokens) return null;
+    return { type: "reserve-spend", ...this.#owner, attempt, amount, scopes: this.#scopes };
   }
 
-  reserve(attempt: number, usage: ModelUsage): readonly Write[] {
-    if (this.covers(attempt)) return [];
-    return [{ type: "reserve-spend", ...this.#owner, attempt, amount: this.amountOf(usage), scopes: this.#scopes }];
-  }
-
-  grant(attempt: number): void {
-    this.#granted.add(attempt);
+  grant({ attempt, amount: { microusd, tokens } }: Reservation): void {
+    const known = this.#granted.get(attempt) ?? NOTHING_GRANTED;
+    this.#granted.set(attempt, {
+      microusd: Math.max(known.microusd, microusd),
+      tokens: Math.max(known.tokens, tokens),
+    });
   }
 
   settle(attempt: number, used: SpendAmount): readonly Write[] {

@@ -7,8 +7,13 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { openSqliteStore } from "../../src/adapters/store-sqlite/open-sqlite-store.ts";
 import { main } from "../../src/boot/main.ts";
+import { systemClock } from "../../src/boot/system-clock.ts";
+import { systemRandomness } from "../../src/boot/system-randomness.ts";
+import { asRunId, asSessionId } from "../../src/kernel/vocabulary/identifiers.ts";
 import { verifies } from "../requirements.ts";
+import { asksFor, newRun, newSession } from "../runtime/store-samples.ts";
 import { capturedStreams } from "./captured-streams.ts";
 import { temporaryDirectory } from "./temporary-home.ts";
 
@@ -95,6 +100,25 @@ describe("surety caps", () => {
     expect(listed).toMatch(/^pending {2}net:site\.example {2}asked for by run_\w+\n$/);
     await surety("caps", "deny", "net:site.example", "--session", session);
     expect((await surety("caps", "ls", "--session", session)).stdout).toMatch(/no capabilities/);
+  });
+
+  verifies("S-2.4", "all that sessions ask for is listed, however much", async () => {
+    const { directory, surety } = await homeWithPage();
+    await surety("run", "hello");
+    const store = await openSqliteStore({ home: directory, clock: systemClock, random: systemRandomness });
+    const sessions = Array.from({ length: 70 }, (_, index) => index);
+    for (const index of sessions) {
+      const sessionId = asSessionId(`session_many${index}`);
+      const runId = asRunId(`run_many${index}`);
+      const asked = Array.from({ length: 10 }, (__, at) => asksFor(sessionId, `net:h${at}.example`, runId));
+      await store.commit([newSession(sessionId), newRun(runId, sessionId), ...asked], "barrier");
+    }
+    await store.close();
+    const { pending } = JSON.parse((await surety("caps", "ls", "--json")).stdout);
+    const listed = new Set(
+      pending.map((row: { session_id: string; capability: string }) => row.session_id + row.capability),
+    );
+    expect([pending.length, listed.size]).toEqual([700, 700]);
   });
 
   verifies(

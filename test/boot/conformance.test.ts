@@ -1,11 +1,12 @@
 /** The corpus against real runs: what passes for a model that follows, and which cells fail for one that does not. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, stat, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { main } from "../../src/boot/main.ts";
+import { systemClock } from "../../src/boot/system-clock.ts";
 import { type ReceivedMessages, startAnthropicServer } from "../loopback/anthropic-server.ts";
 import type { MessagesRequestBody } from "../loopback/messages-rules.ts";
 import { obey, obeyInText, type Prompt, type Writing } from "../loopback/obedient-model.ts";
@@ -293,6 +294,45 @@ describe("around it", () => {
     expect(await closed).toBe("by-client");
     expect(await ended).toEqual([130, null]);
     expect(await readdir(join(directory, "conformance"))).toEqual([]);
+  });
+
+  test("what a killed one left is cleared by the next, but not what another works in, nor what is new", async () => {
+    const server = await startOpenAiServer(() => ({ kind: "hang" }));
+    onTestFinished(() => server.close());
+    const directory = await homeWith(configFor(server.baseUrl, "openai_compatible"));
+    const folder = join(directory, "conformance");
+    const left = async () => (await readdir(folder)).filter((name) => name.startsWith(".run-"));
+    const begin = async (index: number) => {
+      const child = spawn(process.execPath, [ENTRY, "--home", directory, "conformance"]);
+      onTestFinished(() => {
+        child.kill("SIGKILL");
+      });
+      await server.arrival(index);
+      return child;
+    };
+    const killed = await begin(0);
+    const ended = once(killed, "close");
+    killed.kill("SIGKILL");
+    await ended;
+    const [stale = ""] = await left();
+    expect(stale).not.toBe("");
+    const next = await begin(1);
+    expect(await left()).toHaveLength(2);
+    await mkdir(join(folder, ".run-new"));
+    const anHourAgo = new Date(systemClock.nowMs() - 3_600_000);
+    for (const name of (await left()).filter((each) => each !== ".run-new")) {
+      await utimes(join(folder, name), anHourAgo, anHourAgo);
+    }
+    const words = ["--home", directory, "conformance", "--model", "builtin:demo"];
+    expect(await main(words, capturedStreams(), () => undefined)).toBe(0);
+    const still = await left();
+    expect(still).toHaveLength(2);
+    expect(still).not.toContain(stale);
+    expect(still).toContain(".run-new");
+    const gone = once(next, "close");
+    next.kill("SIGINT");
+    await gone;
+    expect(await left()).toEqual([".run-new"]);
   });
 
   test("a model that is not configured, or has no key, is an error, and nothing is kept", async () => {

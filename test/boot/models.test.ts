@@ -46,6 +46,7 @@ describe("surety models ls", () => {
     await writeFile(join(directory, "conformance", "openai%3Agpt-4o.json"), JSON.stringify(report));
     await writeFile(join(directory, "conformance", "broken.json"), "{");
     await writeFile(join(directory, "conformance", "other.json"), '{"model": 1}');
+    await mkdir(join(directory, "conformance", "folder.json"));
     const { code, stdout, stderr } = await surety(directory, "models", "ls", "--json");
     expect([code, stderr]).toEqual([0, ""]);
     const rows = JSON.parse(stdout).models;
@@ -70,6 +71,12 @@ describe("surety models ls", () => {
     expect(printed).toContain("17 of 18 passed, 2026-02-15");
     expect(printed).toContain("0.0025 in, 0.01 out");
     expect(printed).not.toContain(KEY);
+  });
+
+  test("does without what conformance runs found, where a file stands in their place", async () => {
+    const directory = await homeWith({ default: "builtin:demo" });
+    await writeFile(join(directory, "conformance"), "");
+    expect((await surety(directory, "models", "ls")).code).toBe(0);
   });
 
   test("makes no home where there is none", async () => {

@@ -178,6 +178,17 @@ describe("surety budget", () => {
     expect(await spent("--day", yesterday.day)).toEqual({ day: yesterday.day, spent: [] });
     expect((await command("budget", "--days", "0")).code).toBe(2);
   });
+
+  test("refuses a day that there is not", async () => {
+    const { command } = await open(() => answer({ text: "hi" }), {});
+    for (const day of ["2026-02-30", "2026-04-31", "2025-02-29", "2026-13-01", "2026-00-10", "0000-01-01", "today"]) {
+      const { code, stdout, stderr } = await command("budget", "--day", day, "--days", "2");
+      expect([day, code, stdout]).toEqual([day, 2, ""]);
+      expect(stderr).toContain("--day is no day");
+    }
+    expect((await command("budget", "--day", "2028-02-29")).stdout).toBe("nothing was spent on 2028-02-29\n");
+    expect((await command("budget", "--day", "1970-01-01", "--days", "2")).stdout).toContain("1969-12-31");
+  });
 });
 
 describe("a receipt", () => {

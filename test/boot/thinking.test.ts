@@ -231,6 +231,44 @@ describe.each(WIRES)("over $kind", (wire) => {
   });
 });
 
+describe("what a server wants back of a call goes back as it came, after a restart too:", () => {
+  const call = { id: "call_g1", type: "function", function: { name: "clock__now", arguments: "{}" } };
+  const extra_content = { google: { thought_signature: "CiQBcHM0+Zw34/Xy12==" } };
+  test.each<[string, object, object, object]>([
+    ["Gemini's signature", {}, { extra_content }, {}],
+    ["a thought that is empty", { reasoning_content: "" }, {}, { reasoning_content: "" }],
+  ])("%s", async (_, message, beside, again) => {
+    const calls = json(200, {
+      ...{ id: "c", object: "chat.completion", created: 1, model: "gemini-3-pro" },
+      choices: [
+        {
+          index: 0,
+          message: { role: "assistant", content: null, ...message, tool_calls: [{ ...call, ...beside }] },
+          finish_reason: "tool_calls",
+        },
+      ],
+    });
+    const server = await startOpenAiServer((__, index) => (index === 0 ? calls : answer({ text: "It is noon." })));
+    onTestFinished(() => server.close());
+    const config = configOf({ ...CHAT, model: "gemini-3-pro" }, server.baseUrl);
+    const home = await newHome();
+    const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
+    const stuck = clockTool((signal) => {
+      begin();
+      return new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+    });
+    const first = await live(home, config, stuck);
+    const runId = await submit(first);
+    await begun;
+    await first.close(0);
+    const second = await live(home, config);
+    await second.runtime.recover();
+    expect((await follow(second, runId)).record).toMatchObject({ outcome: "COMPLETED_WITH_TOOLS" });
+    const said = server.requests[1]?.body.messages.filter(({ tool_calls }) => tool_calls !== undefined);
+    expect(said).toEqual([{ role: "assistant", content: null, tool_calls: [{ ...call, ...beside }], ...again }]);
+  });
+});
+
 describe("surety run --thinking", () => {
   async function surety(home: Home, ...words: readonly string[]) {
     const streams = capturedStreams();

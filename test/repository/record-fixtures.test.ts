@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
+import { scrubberFor } from "../../scripts/scrub-answer.ts";
 import { AnswerReader } from "../../src/adapters/models/answer-reader.ts";
 import { MESSAGE_ANSWER } from "../../src/adapters/models/anthropic-messages/message-answer.ts";
 import { CHAT_ANSWER } from "../../src/adapters/models/openai-chat/chat-answer.ts";
@@ -91,18 +92,58 @@ test("without a key one line says which, and nobody is asked", async () => {
   expect(server.connections).toBe(0);
 });
 
+const HELD = "text-document: the answer holds the key, and is not kept\n";
+const encoded = (text: string, encoding: BufferEncoding): string => Buffer.from(text).toString(encoding);
+
 test.each<[string, Reply, string]>([
+  ...[
+    ["the key", KEY],
+    ["the header's value in Base64", encoded(`Bearer ${KEY}`, "base64")],
+    ["the key in Base64, at another offset", encoded(`x${KEY}`, "base64")],
+    ["the key in Base64 for addresses", encoded(`??>${KEY}`, "base64url")],
+    ["the key in upper-case hexadecimal", encoded(KEY, "hex").toUpperCase()],
+    ["the key in percent signs", encoded(KEY, "hex").replace(/../g, "%$&")],
+  ].map(([name = "", text = ""]): [string, Reply, string] => [name, answer({ text: `It is ${text}` }), HELD]),
   ["a refusal", json(401, { error: { message: KEY } }), "text-document: provider.http-401\n"],
-  [
-    "an answer that quotes the key",
-    answer({ text: `It is ${Buffer.from(KEY).toString("base64")}` }),
-    "text-document: the answer holds the key, and is not kept\n",
-  ],
+  ["a call that holds the key", answer({ calls: [callOf(KEY)] }), HELD],
+  ["a thought that holds the key", answer({ reasoning: KEY, text: "Hi" }), HELD],
 ])("%s is not kept", async (_, reply, line) => {
   const server = await startOpenAiServer(() => reply);
   onTestFinished(() => server.close());
   const { code, stderr, names } = await record("openai", KEY, "--base-url", server.baseUrl);
   expect({ code, stderr, names }).toEqual({ code: 1, stderr: line, names: [] });
+});
+
+test("a key that comes in pieces is found where they are put together", async () => {
+  const server = await startOpenAiServer(({ text }) =>
+    answer(/"stream":true/.test(text) ? { text: KEY, dialect: { pieceChars: 3 } } : SAID),
+  );
+  onTestFinished(() => server.close());
+  const { code, stderr, texts } = await record("openai", KEY, "--base-url", server.baseUrl);
+  expect([code, stderr]).toEqual([1, expect.stringMatching(/-stream: the answer holds the key, and is not kept\n$/)]);
+  expect(texts.some((text) => text.includes(KEY.slice(0, 3)))).toBe(false);
+});
+
+test("nothing is recorded with a key that could not be found again", async () => {
+  const server = await startOpenAiServer(() => answer({ text: "hi" }));
+  onTestFinished(() => server.close());
+  const { code, names } = await record("openai", "abc", "--base-url", server.baseUrl);
+  expect([code, names, server.connections]).toEqual([1, [], 0]);
+});
+
+test("owners and what is encrypted are replaced", () => {
+  const answered = JSON.stringify({
+    ...{ user_id: "user-Zw34Xy12", organization: "org-Zw34Xy12", system_fingerprint: "fp_Zw34Xy12ab" },
+    content: [{ type: "redacted_thinking", data: "EmwKAhgBEgy3" }],
+    reasoning_details: [{ type: "reasoning.encrypted", data: "gAAAAABo", id: "rs_Zw34Xy12ab" }],
+    tool_calls: [{ extra_content: { google: { thought_signature: "CiQB" } }, arguments: '{"data":"a.txt"}' }],
+  });
+  const scrubbed = scrubberFor(answered)(answered);
+  expect(scrubbed).not.toMatch(/Zw34|EmwKAh|gAAAA|CiQB/);
+  expect(JSON.parse(scrubbed)).toMatchObject({
+    ...{ user_id: "owner", organization: "owner", content: [{ type: "redacted_thinking", data: "c2lnbmVk" }] },
+    tool_calls: [{ arguments: '{"data":"a.txt"}' }],
+  });
 });
 
 interface Recorded {
@@ -114,8 +155,8 @@ interface Recorded {
 function readAgain({ protocol, contentType, body }: Recorded): unknown {
   const reader =
     protocol === "openai-chat"
-      ? new AnswerReader(CHAT_ANSWER, systemClock, null)
-      : new AnswerReader(MESSAGE_ANSWER, systemClock, null);
+      ? new AnswerReader(CHAT_ANSWER, systemClock, null, 1_024)
+      : new AnswerReader(MESSAGE_ANSWER, systemClock, null, 1_024);
   reader.onHead({ status: 200, header: (name) => (name === "content-type" ? contentType : null) });
   reader.onBytes(Buffer.from(body.join("\n")));
   return reader.replyAt("complete");

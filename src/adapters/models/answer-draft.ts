@@ -5,11 +5,15 @@ import type { Fault } from "./provider-fault.ts";
 
 export interface AnswerDraft {
   readonly content: string;
+  /** What `content` grew by when it last grew: to cut it off there would copy the whole answer for each piece of it. */
+  readonly added: string;
   /** What the model thought before it answered: never a part of the answer. */
   readonly reasoning: string;
   readonly stopReason: string;
   readonly model: string;
   readonly usage: ModelUsage | null;
+  /** Characters of what was written, of whatever kind: text, thoughts, calls. */
+  readonly chars: number;
   /** Pieces that held something of the answer. */
   readonly pieces: number;
   /** The provider said that this was all. */
@@ -34,10 +38,12 @@ export interface AnswerProtocol<Draft extends AnswerDraft> {
 
 export const EMPTY_DRAFT: AnswerDraft = {
   content: "",
+  added: "",
   reasoning: "",
   stopReason: "",
   model: "",
   usage: null,
+  chars: 0,
   pieces: 0,
   isDone: false,
   failure: null,
@@ -46,6 +52,11 @@ export const EMPTY_DRAFT: AnswerDraft = {
 
 export function isOver({ isDone, failure, isUnreadable }: AnswerDraft): boolean {
   return isDone || failure !== null || isUnreadable;
+}
+
+/** The provider's own words count along: what is too long is so wherever it stands. */
+export function charsIn({ chars, model, stopReason }: AnswerDraft): number {
+  return chars + model.length + stopReason.length;
 }
 
 /** Of several reasons to stop the one that tells of a cut stays. */

@@ -9,7 +9,10 @@ import type { Clock } from "../../runtime/ports/clock.ts";
 import type { ConfiguredModel, ModelBackend, ModelPrice } from "../../runtime/ports/model-backend.ts";
 import { anthropicMessages } from "./anthropic-messages/anthropic-messages.ts";
 import { mayForceTools } from "./anthropic-messages/may-force-tools.ts";
-import { isThinker as isClaudeThinker } from "./anthropic-messages/thinking-fields.ts";
+import {
+  thinksByItself as isClaudeByItself,
+  isThinker as isClaudeThinker,
+} from "./anthropic-messages/thinking-fields.ts";
 import { builtinDemo, DEMO_MODEL } from "./builtin-demo/builtin-demo.ts";
 import { imageTokensFor } from "./image-tokens.ts";
 import { isThinker as isChatThinker, translatesEffort } from "./openai-chat/effort-fields.ts";
@@ -60,7 +63,8 @@ export function configureModel(settings: ModelSettings): ConfiguredModel {
   const backend = settings.kind === "builtin" ? builtinOf(model) : serverOf(settings);
   const tokens = tokenCounterFor(model);
   const isTold = settings.thinkingLevel !== undefined || isThinker(settings);
-  const thinking = isTold ? { thinking: { level: settings.thinkingLevel ?? null } } : {};
+  const level = settings.thinkingLevel ?? null;
+  const thinking = isTold ? { thinking: { level, isByItself: thinksByItself(settings) } } : {};
   const vision = settings.supportsVision === true ? { vision: { imageTokens: imageTokensOf(settings) } } : {};
   return {
     ref,
@@ -83,6 +87,12 @@ function isThinker({ kind, baseUrl, model }: ModelSettings): boolean {
   if (kind === "anthropic") return isClaudeThinker(model);
   const url = URL.parse(baseUrl ?? "");
   return isChatThinker(model) || (url !== null && translatesEffort(url));
+}
+
+/** Claude up to 4.5 and whatever nobody knows thinks only when it is told to. */
+function thinksByItself({ kind, model }: ModelSettings): boolean {
+  if (kind === "anthropic") return isClaudeByItself(model);
+  return kind !== "builtin" && isChatThinker(model);
 }
 
 /** The demo is shown what the files say of themselves, not the pictures. */

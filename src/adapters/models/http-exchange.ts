@@ -42,14 +42,22 @@ export interface ResponseListener {
 }
 
 /**
- * complete     the response was read to its end, or as far as the listener wanted
- * cancelled    the signal aborted
- * unreachable  no connection, or it was lost before the response began
- * unreadable   what came is not HTTP
- * cut-off      the response began and broke off
- * too-large    its body passed MAX_BODY_BYTES
+ * complete         the response was read to its end, or as far as the listener wanted
+ * cancelled        the signal aborted
+ * unreachable      no connection: nothing was sent
+ * connection-lost  it was lost before the response began; the request may have arrived
+ * unreadable       what came is not HTTP
+ * cut-off          the response began and broke off
+ * too-large        its body passed MAX_BODY_BYTES
  */
-export type ExchangeEnd = "complete" | "cancelled" | "unreachable" | "unreadable" | "cut-off" | "too-large";
+export type ExchangeEnd =
+  | "complete"
+  | "cancelled"
+  | "unreachable"
+  | "connection-lost"
+  | "unreadable"
+  | "cut-off"
+  | "too-large";
 
 export interface HttpOrigin {
   exchange(request: HttpRequest, listener: ResponseListener, signal: AbortSignal): Promise<ExchangeEnd>;
@@ -149,7 +157,9 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
     else if (this.#hasHead) this.#settle("cut-off");
     else if (error.name === "InvalidArgumentError")
       this.#fail(new Defect("the HTTP library refused the request's form"));
-    else this.#settle(NOT_HTTP.includes(error.name) ? "unreadable" : "unreachable");
+    else if (NOT_HTTP.includes(error.name)) this.#settle("unreadable");
+    // A request is started on a connection, and not before there is one.
+    else this.#settle(this.#controller === null ? "unreachable" : "connection-lost");
   }
 
   /** What the listener throws is ours, not the provider's: it reaches the caller as it is. */

@@ -1,9 +1,12 @@
 /**
- * How many tokens an image is, never less than its provider counts.
+ * How many tokens an image is: as its provider counts, where that is known, and otherwise rather too many than too few.
  *
  * I1. Where the rule is published for a family of models, told by the model's name, it is that rule.
- * I2. Anywhere else a bound holds that is above what the services count whose rules are known: a reservation that is too
- *     high is given back, one that is too low breaks a limit.
+ * I2. Anywhere else a token per 28 x 28 pixels is assumed, from 1,601 to 16,384: as much as Llama and Qwen count, and
+ *     about as much as Claude and OpenAI's full-sized models do. A reservation that is too high is given back.
+ * I3. That is no bound on every rule there is. OpenAI's small models multiply what they count, and one that is known by no
+ *     more than its kind of name gets the dearest factor; but gpt-4o-mini counts 25,501 for 1024 x 1024, and a model that
+ *     did as much under a name of its own would be reserved too little for. What it says it used is charged all the same.
  *
  * Anthropic: https://platform.claude.com/docs/en/build-with-claude/vision; OpenAI:
  * https://platform.openai.com/docs/guides/images-vision; for other servers https://docs.together.ai/docs/vision-overview
@@ -23,18 +26,19 @@ const FAMILIES: readonly (readonly [RegExp, CountImage])[] = [
   [/^(?:chatgpt-4o|gpt-4o|gpt-4\.1|gpt-4\.5|gpt-4-turbo)(?:-|$)/, tiled(85, 170)],
   [/^(?:o1|o1-pro|o3)(?:-\d|$)/, tiled(75, 150)],
   [/^gpt-5(?:-\d|-chat|$)/, tiled(70, 140)],
+  [/^(?:gpt-|o\d).*-(?:mini|nano)(?:-|$)/, (size) => Math.max(assumed(size), patched(2.46)(size))],
 ];
 
 export function imageTokensFor(model: string): CountImage {
   const name = model.slice(model.lastIndexOf("/") + 1);
-  return FAMILIES.find(([names]) => names.test(name))?.[1] ?? boundOf;
+  return FAMILIES.find(([names]) => names.test(name))?.[1] ?? assumed;
 }
 
 const PATCH = 28;
 const LEAST = 1_601;
 const MOST = 16_384;
 
-function boundOf(size: ImageSize): number {
+function assumed(size: ImageSize): number {
   return Math.min(MOST, Math.max(LEAST, patches(size, PATCH)));
 }
 

@@ -28,7 +28,7 @@ export function faultOfHead(head: ResponseHead, nowMs: number): Fault | null {
 
 /** For exchanges that did not end well; `hasBegun` says whether anything of the body was read. */
 export function faultOfEnd(end: Exclude<ExchangeEnd, "complete">, hasBegun: boolean): Fault {
-  const mayPass = end === "unreachable" || (end === "cut-off" && !hasBegun);
+  const mayPass = end === "unreachable" || end === "connection-lost" || (end === "cut-off" && !hasBegun);
   return fault(`provider.${end}`, mayPass ? { afterMs: 0 } : null);
 }
 

@@ -5,7 +5,8 @@
  * Q2. What is reserved counts until it is settled or given back by the owner that reserved it; what an owner leaves
  *     behind, after a crash, counts for good.
  * Q3. One attempt of one owner (a run under an epoch) is counted once, however often its reservation or its settlement
- *     is repeated. The next owner's is another one: the first may have been paid for.
+ *     is repeated; a larger reservation adds what it is more. The next owner's is another one: the first may have been
+ *     paid for.
  */
 import type { CommitResult, SpendAmount, SpendScope } from "../../runtime/ports/store.ts";
 import type { Prepare } from "./connection.ts";
@@ -22,6 +23,8 @@ const RESERVED = "SELECT microusd, tokens, scopes FROM reservations WHERE run = 
 const UNSETTLED = `
   SELECT attempt, microusd, tokens, scopes FROM reservations WHERE run = ? AND epoch = ? AND scopes IS NOT NULL`;
 const RESERVE = "INSERT INTO reservations (run, epoch, attempt, microusd, tokens, scopes) VALUES (?, ?, ?, ?, ?, ?)";
+const RAISE = `
+  UPDATE reservations SET microusd = microusd + ?, tokens = tokens + ? WHERE run = ? AND epoch = ? AND attempt = ?`;
 /** The row stays, for Q3; what it counted against is needed no more. */
 const SETTLE = `
   UPDATE reservations SET microusd = ?, tokens = ?, scopes = NULL WHERE run = ? AND epoch = ? AND attempt = ?`;
@@ -32,15 +35,30 @@ export function reserveSpend(
   { runId, epoch, attempt, amount, scopes }: WriteOf<"reserve-spend">,
 ): NonNullable<CommitResult["spend"]> {
   const { run } = heads.get(runId);
-  if (prepare(RESERVED).get(run, epoch, attempt) !== undefined) return { granted: true };
+  const row = prepare(RESERVED).get(run, epoch, attempt);
+  if (row !== undefined && row["scopes"] === null) return { granted: true };
+  const missing = beyond(amount, row);
+  if (row !== undefined && missing.microusd === 0 && missing.tokens === 0) return { granted: true };
   for (const scope of scopes) {
-    const by = exceededBy(prepare, scope, amount);
+    const by = exceededBy(prepare, scope, missing);
     if (by !== null) return { granted: false, scope: scope.scope, by };
+  }
+  if (row !== undefined) {
+    add(prepare, JSON.parse(String(row["scopes"])) as readonly Purse[], missing);
+    prepare(RAISE).run(missing.microusd, missing.tokens, run, epoch, attempt);
+    return { granted: true };
   }
   const purses = scopes.map(({ period, scope }): Purse => [period, scope]);
   add(prepare, purses, amount);
   prepare(RESERVE).run(run, epoch, attempt, amount.microusd, amount.tokens, JSON.stringify(purses));
   return { granted: true };
+}
+
+function beyond({ microusd, tokens }: SpendAmount, row: Readonly<Record<string, unknown>> | undefined): SpendAmount {
+  return {
+    microusd: Math.max(0, microusd - Number(row?.["microusd"] ?? 0)),
+    tokens: Math.max(0, tokens - Number(row?.["tokens"] ?? 0)),
+  };
 }
 
 export function settleSpend(

@@ -17,6 +17,8 @@ import { systemClock } from "../system-clock.ts";
 
 const DAY_MS = 86_400_000;
 const MAX_DAYS = 366;
+/** Nothing was spent before, and the days up to it are written with as many digits. */
+const FIRST_DAY = "1970-01-01";
 
 export const budget: Action = {
   summary: "show what was spent today, on what, and what is left",
@@ -120,7 +122,10 @@ function daysUpTo(day: string, count: number): readonly string[] {
 
 function dayOf(text: string | undefined): string {
   if (text === undefined) return timestampOf(systemClock.nowMs()).slice(0, 10);
-  const isDay = /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(Date.parse(`${text}T00:00:00Z`));
-  if (isDay) return text;
+  if (/^\d{4}-\d{2}-\d{2}$/.test(text) && text >= FIRST_DAY) {
+    const dayMs = Date.parse(`${text}T00:00:00Z`);
+    // A date that does not exist, such as the 30th of February, is read as another one or as none.
+    if (!Number.isNaN(dayMs) && timestampOf(dayMs).startsWith(text)) return text;
+  }
   throw usageError("--day is no day", "Write it as --day 2026-02-15.");
 }

@@ -4,6 +4,7 @@ import { wireCapabilities, wirePending } from "../../assistant/wire-capabilities
 import { asSessionId, type SessionId } from "../../kernel/vocabulary/identifiers.ts";
 import { type CapabilityDecision, MAX_EXPIRY_S, type SessionCapabilities } from "../../runtime/capabilities.ts";
 import type { StoredCapability } from "../../runtime/ports/store.ts";
+import { allPages } from "../all-pages.ts";
 import { nobodyToAsk } from "../approvers.ts";
 import { BootError, EXIT, usageError } from "../boot-error.ts";
 import type { Action, Command, CommandContext } from "../command.ts";
@@ -62,12 +63,10 @@ function decide(context: CommandContext, act: CapabilityDecision["act"]): Promis
   );
 }
 
-const PAGE = { limit: 500, offset: 0 };
-
 function listPending(context: CommandContext): Promise<number> {
   const { output } = context;
   return withAssistant(context, async (assistant) => {
-    const pending = await assistant.pendingCapabilities(PAGE);
+    const pending = await allPages((page) => assistant.pendingCapabilities(page));
     output.result(wirePending(pending), () => {
       if (pending.length === 0) return output.line("no session asks for anything");
       output.table(

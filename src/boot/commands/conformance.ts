@@ -1,8 +1,9 @@
 /**
  * `surety conformance`: how does a model behave under contract? Runs the corpus (M-9) against it and shows the matrix.
  *
- * F1. The runs are real, with a home, a store and tools of their own, which are gone afterwards: nothing of the user's
- *     workspace is offered to the model, and nothing of theirs is in the prompts.
+ * F1. The runs are real, with a home, a store and tools of their own, which are gone afterwards, or when the command is next
+ *     started, should it be killed: nothing of the user's workspace is offered to the model, and nothing of theirs is in
+ *     the prompts.
  * F2. Only the whole corpus is saved: what was interrupted is shown and forgotten.
  * F3. Limits of money hold for it as for any day's work of the default agent, and it counts as such. What they do not cover is
  *     not run, and says nothing of the model: then nothing is saved.
@@ -20,6 +21,7 @@ import { runSummary } from "../../kernel/journal/views/run-summary.ts";
 import { timestampOf } from "../../runtime/ports/clock.ts";
 import { nobodyToAsk } from "../approvers.ts";
 import { BootError, EXIT } from "../boot-error.ts";
+import { clearStaleRuns, RUN_PREFIX } from "../clear-stale-runs.ts";
 import type { Action, CommandContext } from "../command.ts";
 import type { Budgets, Config } from "../config/config.ts";
 import { DEFAULT_CONFIG } from "../config/default-config.ts";
@@ -102,7 +104,9 @@ async function judgeWith(
 ): Promise<Judgement> {
   const interruption = new AbortController();
   const stopListening = onInterrupt(() => Promise.resolve(interruption.abort()));
-  const directory = await mkdtemp(join(await openConformanceDirectory(context.home), ".run-"));
+  const folder = await openConformanceDirectory(context.home);
+  await clearStaleRuns(folder, systemClock.nowMs());
+  const directory = await mkdtemp(join(folder, RUN_PREFIX));
   try {
     let current: ConformanceCase | null = null;
     const surety = await openApart(context, settings, { directory, purse, current: () => current });

@@ -3,7 +3,8 @@
  *
  * 1. One request at a time, tagged with its attempt; an answer to another attempt is not heard.
  * 2. When the context is full it is compacted first; still full, the model is asked to wrap up without tools.
- * 3. Only what the protocol adapter accepted goes on: under strict_mode `recovered` counts as rejected (M-7.5).
+ * 3. Cut off, it counts as made in full, unless it was still waiting for its time to be sent.
+ * 4. Only what the protocol adapter accepted goes on: under strict_mode `recovered` counts as rejected (M-7.5).
  */
 import type { InferMode } from "../journal/entry.ts";
 import type { EventOf, RunEvent } from "../journal/event.ts";
@@ -29,7 +30,8 @@ export function enterInfer(turn: Turn, { mode, maxOutputTokens, delayMs }: MoveT
 export function hearInInfer(turn: Turn, phase: Inferring, event: RunEvent): Moved | null {
   const interruption = interruptionOf(turn.state, event);
   if (interruption !== null) {
-    const charged = phase.compacting ? turn : charge(turn, reservation(turn.state, phase));
+    const isSent = !phase.compacting && turn.state.elapsedMs >= phase.notBeforeMs;
+    const charged = isSent ? charge(turn, reservation(turn.state, phase)) : turn;
     return fail(emit(recordInfer(charged, phase, event), { type: "stop-work" }), interruption);
   }
   if (phase.compacting) return event.type === "context.compacted" ? continueCompacted(turn, phase, event) : null;

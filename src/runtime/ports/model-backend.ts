@@ -127,12 +127,16 @@ export interface ConfiguredModel {
     readonly grammarProfiles: readonly string[];
   };
   readonly tokens: TokenCounter;
-  /** What an image costs it, never too little; absent where it sees none. */
+  /** What an image costs it, as far as that is known beforehand; absent where it sees none. */
   readonly vision?: { readonly imageTokens: (image: ImageSize) => number };
   readonly contextWindow: number;
   readonly maxOutputTokens: number;
   /** Absent where it cannot be told how much to think; `level` where nobody says otherwise, null: as it sees fit. */
-  readonly thinking?: { readonly level: ThinkingLevel | null };
+  readonly thinking?: {
+    readonly level: ThinkingLevel | null;
+    /** It is known to think where it is told nothing, too. */
+    readonly isByItself?: boolean;
+  };
   readonly price: ModelPrice | null;
   /** Costs nothing by its owner's word, so that spending limits need no price. */
   readonly isFree: boolean;

@@ -225,9 +225,9 @@ export type Write =
   /** Gives back what was reserved under this epoch and not settled. What an earlier owner left unsettled stays spent. */
   | { readonly type: "release-spend"; readonly runId: RunId; readonly epoch: number }
   /**
-   * Counts against every scope, or, when one of them would pass its limit, against none (`CommitResult.spend`). One that
-   * was made before for this attempt under this epoch is granted and not counted again; one of an earlier epoch may have
-   * been used up, so the attempt is counted anew.
+   * Counts against every scope, or, when one of them would pass its limit, against none (`CommitResult.spend`). Where one
+   * was made before for this attempt under this epoch, only what is more than that counts, and once it is settled nothing
+   * does; one of an earlier epoch may have been used up, so the attempt is counted anew.
    */
   | {
       readonly type: "reserve-spend";

@@ -159,15 +159,15 @@ export function testBackend(wire: BackendWire): void {
       ["a 200 that is no JSON", { kind: "http", status: 200, body: "{'a" }, faulty("provider.unreadable")],
       ["a 200 without a body", { kind: "http", status: 200 }, faulty("provider.unreadable")],
       ["an error under 200", json(200, wire.failure(KEY)), faulty("provider.failed")],
-      ["a reset at once", { kind: "reset" }, retryable("provider.unreachable")],
-      ["an end at once", { kind: "bytes", bytes: "" }, retryable("provider.unreachable")],
+      ["a reset at once", { kind: "reset" }, retryable("provider.connection-lost")],
+      ["an end at once", { kind: "bytes", bytes: "" }, retryable("provider.connection-lost")],
       ["no HTTP", { kind: "bytes", bytes: "SSH-2.0-OpenSSH_9.2\r\n" }, faulty("provider.unreadable")],
       [
         "an endless head",
         { kind: "bytes", bytes: `HTTP/1.1 200 OK\r\nx: ${"y".repeat(99_999)}` },
         faulty("provider.unreadable"),
       ],
-      ["half a head", { kind: "bytes", bytes: "HTTP/1.1 200 OK\r\ncontent-" }, retryable("provider.unreachable")],
+      ["half a head", { kind: "bytes", bytes: "HTTP/1.1 200 OK\r\ncontent-" }, retryable("provider.connection-lost")],
       ["a head and an end", answer({ text: "Hi", cut: { bytes: 0, by: "end" } }), retryable("provider.cut-off")],
     ])("%s", async (_, reply, expected) => {
       const { server, model } = await serve(() => reply, { apiKey: KEY });
@@ -190,7 +190,7 @@ export function testBackend(wire: BackendWire): void {
     test("a kept connection that the server gave up is not tried again in secret", async () => {
       const { server, model } = await serve((_, index) => (index === 1 ? { kind: "reset" } : answer({ text: "Hi" })));
       await complete(model);
-      expect(await complete(model)).toEqual(retryable("provider.unreachable"));
+      expect(await complete(model)).toEqual(retryable("provider.connection-lost"));
       expect(server.requests).toHaveLength(2);
       expect(await complete(model)).toMatchObject({ ok: true });
     });
@@ -221,7 +221,23 @@ export function testBackend(wire: BackendWire): void {
       const { server, model } = await serve(() =>
         answer({ text: "x".repeat(MAX_BODY_BYTES), cut: { by: "end", after: NEVER } }),
       );
-      expect(await complete(model)).toEqual(faulty("provider.too-large"));
+      expect(await complete(model, { maxOutputTokens: 1_000_000 })).toEqual(faulty("provider.too-large"));
+      expect(await server.requests[0]?.closed).toBe("by-client");
+    });
+
+    test.each([true, false])("an answer far longer than was asked for is left; streamed: %s", async (isStreamed) => {
+      const { server, clock, model } = await serve(() =>
+        answer({ text: "x".repeat(1_000_000), dialect: { pieceChars: 1_000 }, cut: { by: "end", after: NEVER } }),
+      );
+      let heard = 0;
+      const onText = (text: string): void => {
+        heard += text.length;
+      };
+      const pending = complete(model, { onText: isStreamed ? onText : null });
+      await clock.armed;
+      clock.pass(1_000);
+      expect(await pending).toEqual(faulty("provider.too-long"));
+      expect(heard).toBeLessThanOrEqual(request.maxOutputTokens * 64 + 65_536);
       expect(await server.requests[0]?.closed).toBe("by-client");
     });
   });
@@ -361,10 +377,14 @@ export function testBackend(wire: BackendWire): void {
 
   function complete(
     model: ConfiguredModel,
-    watch: { readonly signal?: AbortSignal; readonly onText?: ((text: string) => void) | null } = {},
+    watch: {
+      readonly signal?: AbortSignal;
+      readonly onText?: ((text: string) => void) | null;
+      readonly maxOutputTokens?: number;
+    } = {},
   ): Promise<ModelReply> {
-    const { signal = new AbortController().signal, onText = null } = watch;
-    return model.backend.complete(request, { signal, onText });
+    const { signal = new AbortController().signal, onText = null, maxOutputTokens = request.maxOutputTokens } = watch;
+    return model.backend.complete({ ...request, maxOutputTokens }, { signal, onText });
   }
 }
 

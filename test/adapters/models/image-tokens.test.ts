@@ -26,23 +26,42 @@ describe("tokens of an image", () => {
     expect(imageTokensFor(model)({ width, height })).toBe(tokens);
   });
 
-  test("of a model whose rule nobody published are above those of all whose rule is known, but for their surcharges", () => {
+  test("of a model whose rule nobody published are as many as large models count, to about two hundred", () => {
     const side = fc.integer({ min: 1, max: 100_000 });
     const unknown = imageTokensFor("llava:13b");
     fc.assert(
       fc.property(side, side, (width, height) => {
-        const bound = unknown({ width, height });
-        expect(bound).toBeLessThanOrEqual(16_384);
+        const assumed = unknown({ width, height });
+        expect(assumed).toBeLessThanOrEqual(16_384);
         for (const model of ["gpt-4o", "gpt-5", "o1", "claude-opus-4-8"]) {
           const counted = imageTokensFor(model)({ width, height });
           expect(Number.isInteger(counted) && counted > 0).toBe(true);
-          expect(counted).toBeLessThanOrEqual(bound + 200);
+          expect(counted).toBeLessThanOrEqual(assumed + 200);
         }
       }),
     );
   });
 
-  test("of a name that is not known for certain are the bound", () => {
+  test("of an unknown small model of OpenAI's are no fewer than of those that are known, but for gpt-4o-mini", () => {
+    const side = fc.integer({ min: 1, max: 100_000 });
+    fc.assert(
+      fc.property(side, side, (width, height) => {
+        for (const model of ["gpt-5-nano", "gpt-4.1-nano", "gpt-5-mini", "o4-mini"]) {
+          const counted = imageTokensFor(model)({ width, height });
+          for (const unknown of ["gpt-5.4-mini", "openai/gpt-6-nano-2027-01-01", "o5-mini"]) {
+            expect(imageTokensFor(unknown)({ width, height })).toBeGreaterThanOrEqual(counted);
+          }
+        }
+      }),
+    );
+  });
+
+  test("of gpt-4o-mini are more than are assumed of any other: what is assumed is no bound", () => {
+    const size = { width: 1024, height: 1024 };
+    expect(imageTokensFor("gpt-4o-mini")(size)).toBeGreaterThan(imageTokensFor("llava:13b")(size));
+  });
+
+  test("of a name that is not known for certain are what is assumed", () => {
     const size = { width: 32, height: 32 };
     for (const model of ["gpt-5.4", "gpt-5-turbo", "o1x", "my-gpt-4o", "qwen2.5vl"]) {
       expect(imageTokensFor(model)(size)).toBe(1_601);

@@ -99,8 +99,8 @@ function listen({ protocol, contentType }: Fixture, onText: (text: string) => vo
   const clock = manualClock();
   const reader =
     protocol === "openai-chat"
-      ? new AnswerReader(CHAT_ANSWER, clock, onText)
-      : new AnswerReader(MESSAGE_ANSWER, clock, onText);
+      ? new AnswerReader(CHAT_ANSWER, clock, onText, 1_024)
+      : new AnswerReader(MESSAGE_ANSWER, clock, onText, 1_024);
   reader.onHead({ status: 200, header: (name) => (name === "content-type" ? contentType : null) });
   return reader;
 }

@@ -227,6 +227,14 @@ describe("an interrupted inference", () => {
     });
   }
 
+  verifies("X-6", "costs all it could, unless it still waited for its time: then nothing was sent", () => {
+    const waiting = play(contractOf(), [...begin(), modelFailed(1, { retryAfterMs: 900 })]);
+    const dueMs = waiting.state.elapsedMs + 900;
+    const tokensAt = (elapsedMs: number) => spentIn(playOn(waiting, [at(elapsedMs, cancel())])).tokens;
+    const { tokens: promptTokens } = waiting.state.prompt;
+    expect([tokensAt(dueMs - 1) - spentIn(waiting).tokens, tokensAt(dueMs) > promptTokens]).toEqual([0, true]);
+  });
+
   test("a step's time begins with its inference", () => {
     const run = play(contractOf(), [
       ...begin(),

@@ -38,7 +38,7 @@ export function anthropicMessages(server: MessagesServer): ModelBackend {
       if (identity === null) return fault("provider.invalid-key");
       const headers = ["content-type", "application/json", ...identity];
       const body = encodeRequest(profile.rewrite(request), onText !== null);
-      const reader = new AnswerReader(MESSAGE_ANSWER, clock, onText);
+      const reader = new AnswerReader(MESSAGE_ANSWER, clock, onText, request.maxOutputTokens);
       return reader.replyAt(await origin.exchange({ method: "POST", path, headers, body }, reader, signal));
     },
   };

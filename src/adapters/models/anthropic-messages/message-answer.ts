@@ -42,6 +42,8 @@ interface TokenCounts {
 
 interface MessageAnswer extends AnswerDraft {
   readonly blocks: readonly BlockDraft[];
+  /** Of more than spaces. */
+  readonly hasText: boolean;
   readonly counts: TokenCounts;
 }
 
@@ -50,6 +52,7 @@ const INPUT_COUNTS = ["input_tokens", "cache_creation_input_tokens", "cache_read
 const EMPTY: MessageAnswer = {
   ...EMPTY_DRAFT,
   blocks: [],
+  hasText: false,
   counts: {
     inputs: { input_tokens: null, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 },
     output: null,
@@ -91,12 +94,14 @@ function readWhole(body: string): MessageAnswer {
   const message = parseFields(body);
   if (message?.["type"] === "error") return { ...EMPTY, failure: readFailure(message) };
   if (message === null || !Array.isArray(message["content"])) return { ...EMPTY, isUnreadable: true };
-  const spoken = entriesOf(message["content"]).reduce<MessageAnswer>(
-    (answer, value, index) => {
-      return closeBlock(openBlock(answer, index, fieldsOf(value) ?? {}), index);
-    },
-    beginMessage(EMPTY, message),
-  );
+  const spoken = entriesOf(message["content"])
+    .slice(0, MAX_BLOCKS + 1)
+    .reduce<MessageAnswer>(
+      (answer, value, index) => {
+        return closeBlock(openBlock(answer, index, fieldsOf(value) ?? {}), index);
+      },
+      beginMessage(EMPTY, message),
+    );
   return { ...endMessage(spoken, message, message["usage"]), pieces: 1, isDone: true };
 }
 
@@ -125,10 +130,15 @@ function openBlock(answer: MessageAnswer, index: unknown, block: Fields): Messag
     type === "tool_use"
       ? { id: textOf(block["id"]) || null, name: textOf(block["name"]), input: writeInput(block["input"]) }
       : null;
+  const added = type === "text" ? textOf(block["text"]) : "";
+  const thinking = type === "thinking" ? textOf(block["thinking"]) : "";
+  const called = call === null ? 0 : (call.id?.length ?? 0) + call.name.length + call.input.length;
+  const sealed = textOf(block["signature"]).length + textOf(block["data"]).length;
+  const spoken = say(answer, added);
   return {
-    ...answer,
-    content: answer.content + (type === "text" ? textOf(block["text"]) : ""),
-    reasoning: answer.reasoning + (type === "thinking" ? textOf(block["thinking"]) : ""),
+    ...spoken,
+    reasoning: answer.reasoning + thinking,
+    chars: spoken.chars + thinking.length + called + sealed,
     blocks: [
       ...answer.blocks,
       { index, isOpen: true, call, written: "", thought: beginThought(block, placeIn(answer)) },
@@ -138,20 +148,30 @@ function openBlock(answer: MessageAnswer, index: unknown, block: Fields): Messag
   };
 }
 
+function say(answer: MessageAnswer, added: string): MessageAnswer {
+  const hasText = answer.hasText || added.trim() !== "";
+  return { ...answer, content: answer.content + added, added, hasText, chars: answer.chars + added.length };
+}
+
+function count(answer: MessageAnswer, written: string): MessageAnswer {
+  return { ...answer, chars: answer.chars + written.length };
+}
+
 function addDelta(answer: MessageAnswer, index: unknown, delta: Fields): MessageAnswer {
   const told = { ...answer, pieces: answer.pieces + 1 };
   switch (delta["type"]) {
     case "text_delta":
-      return { ...told, content: told.content + textOf(delta["text"]) };
-    case "thinking_delta":
-      return addToThoughts({ ...told, reasoning: told.reasoning + textOf(delta["thinking"]) }, index, delta);
+      return say(told, textOf(delta["text"]));
+    case "thinking_delta": {
+      const thinking = textOf(delta["thinking"]);
+      return addToThoughts({ ...count(told, thinking), reasoning: told.reasoning + thinking }, index, delta);
+    }
     case "signature_delta":
-      return addToThoughts(told, index, delta);
-    case "input_json_delta":
-      return changeBlock(told, index, (block) => ({
-        ...block,
-        written: block.written + textOf(delta["partial_json"]),
-      }));
+      return addToThoughts(count(told, textOf(delta["signature"])), index, delta);
+    case "input_json_delta": {
+      const added = textOf(delta["partial_json"]);
+      return changeBlock(count(told, added), index, (block) => ({ ...block, written: block.written + added }));
+    }
     default:
       return told;
   }
@@ -164,8 +184,8 @@ function addToThoughts(answer: MessageAnswer, index: unknown, delta: Fields): Me
   return changeBlock(answer, index, (block) => ({ ...block, thought: addToThought(thought, delta) }));
 }
 
-function placeIn({ content, blocks }: MessageAnswer): number {
-  return placeOf(content, blocks.filter(({ call }) => call !== null).length);
+function placeIn({ hasText, blocks }: MessageAnswer): number {
+  return placeOf(hasText, blocks.filter(({ call }) => call !== null).length);
 }
 
 function closeBlock(answer: MessageAnswer, index: unknown): MessageAnswer {
@@ -186,9 +206,9 @@ function changeBlock(answer: MessageAnswer, index: unknown, change: (block: Bloc
 function endMessage(answer: MessageAnswer, told: Fields, usage: unknown): MessageAnswer {
   const counts = addCounts(answer.counts, fieldsOf(usage));
   const refusal = told["stop_reason"] === "refusal" ? textOf(fieldsOf(told["stop_details"])?.["explanation"]) : "";
+  const added = answer.content === "" || refusal === "" ? refusal : `\n\n${refusal}`;
   return {
-    ...answer,
-    content: [answer.content, refusal].filter((text) => text !== "").join("\n\n"),
+    ...say(answer, added),
     stopReason: joinReasons(answer.stopReason, textOf(told["stop_reason"])),
     counts,
     usage: readUsage(Object.values(counts.inputs), counts.output),

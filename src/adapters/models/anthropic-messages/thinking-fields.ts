@@ -32,6 +32,11 @@ export function isThinker(model: string): boolean {
   return model.startsWith("claude-") && !THOUGHTLESS.test(model);
 }
 
+/** Where nothing is said; those with a budget think only when they are given one. */
+export function thinksByItself(model: string): boolean {
+  return isThinker(model) && !WITH_BUDGET.test(model);
+}
+
 export function thinkingFields(request: ModelRequest): ThinkingFields {
   const { model, effort, toolChoice } = request;
   if (effort === undefined) return {};

@@ -22,8 +22,8 @@ export interface Thought {
   readonly block: ThoughtBlock;
 }
 
-export function placeOf(textBefore: string, callsBefore: number): number {
-  return callsBefore === 0 && textBefore.trim() === "" ? 0 : callsBefore + 1;
+export function placeOf(isAfterText: boolean, callsBefore: number): number {
+  return callsBefore === 0 && !isAfterText ? 0 : callsBefore + 1;
 }
 
 /** Null for a block of another kind. */

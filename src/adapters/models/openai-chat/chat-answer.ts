@@ -7,20 +7,32 @@
  * C2. A fragment joins the call it belongs to, by index or by id, and none is lost: what belongs to no call opens one.
  * C3. What is not this protocol makes the answer unreadable for good: no later piece mends it.
  * C4. Of several finish reasons the one that tells of a cut stays.
- * C5. A refusal is what the model answered; its reasoning is not.
+ * C5. A refusal is what the model answered; its reasoning is not, nor is what stands beside a call (`chat-thoughts.ts`).
  */
 import type { RawModelOutput, RawToolCall } from "../../../kernel/protocol/raw-model-output.ts";
+import type { ModelUsage } from "../../../runtime/ports/model-backend.ts";
 import { type AnswerDraft, type AnswerProtocol, EMPTY_DRAFT, joinReasons } from "../answer-draft.ts";
 import { fault } from "../provider-fault.ts";
 import { entriesOf, fieldsOf, parseFields, textOf } from "../read-fields.ts";
 import { readUsage } from "../read-usage.ts";
-import { addThoughts, type ChatThoughts, NO_THOUGHTS, reasoningIn, thoughtsOf } from "./chat-thoughts.ts";
+import {
+  addExtra,
+  addThoughts,
+  type ChatThoughts,
+  type Extra,
+  extraIn,
+  NO_THOUGHTS,
+  reasoningIn,
+  sealedChars,
+  thoughtsOf,
+} from "./chat-thoughts.ts";
 
 /** Far beyond what a model proposes at once; copying the list for each fragment stays cheap. */
 const MAX_CALLS = 256;
 
 interface CallDraft extends RawToolCall {
   readonly index: number | null;
+  readonly extra: Extra;
 }
 
 interface ChatAnswer extends AnswerDraft {
@@ -37,7 +49,12 @@ export const CHAT_ANSWER: AnswerProtocol<ChatAnswer> = {
     payload.trim() === DONE ? { ...answer, isDone: true } : addDocument(answer, payload, "delta"),
   readWhole: (body) => ({ ...addDocument(EMPTY, body, "message"), isDone: true }),
   rawOutputOf,
-  thoughtsOf: ({ thoughts, reasoning }) => thoughtsOf(thoughts, reasoning),
+  thoughtsOf: ({ thoughts, reasoning, calls }) =>
+    thoughtsOf(
+      thoughts,
+      reasoning,
+      calls.map(({ extra }) => extra),
+    ),
 };
 
 function rawOutputOf(
@@ -64,26 +81,40 @@ function addDocument(answer: ChatAnswer, text: string, part: "delta" | "message"
   const told: ChatAnswer = {
     ...answer,
     model: answer.model || textOf(document["model"]),
-    usage: usage === null ? answer.usage : readUsage([usage["prompt_tokens"]], usage["completion_tokens"]),
+    usage: usage === null ? answer.usage : usageOf(usage),
   };
   return choice === null || (choice["index"] ?? 0) !== 0 ? told : addChoice(told, choice, part);
 }
 
+/** Where reasoning is billed apart from the completion (xAI), only the total tells of it. */
+function usageOf({ prompt_tokens, completion_tokens, total_tokens }: Record<string, unknown>): ModelUsage | null {
+  const told = readUsage([prompt_tokens], completion_tokens);
+  const whole = readUsage([total_tokens], 0);
+  if (told === null || whole === null) return told;
+  return { ...told, outputTokens: Math.max(told.outputTokens, whole.inputTokens - told.inputTokens) };
+}
+
 function addChoice(answer: ChatAnswer, choice: Record<string, unknown>, part: "delta" | "message"): ChatAnswer {
   const message = fieldsOf(choice[part]) ?? {};
-  const calls = entriesOf(message["tool_calls"]).reduce<readonly CallDraft[]>((known, value, place) => {
+  const entries = entriesOf(message["tool_calls"]).slice(0, MAX_CALLS + 1);
+  const calls = entries.reduce<readonly CallDraft[]>((known, value, place) => {
     // Read whole, each entry is a call of its own; in pieces, the entry says which call it is about.
     return addFragment(known, value, part === "message" ? place : null);
   }, answer.calls);
+  const added = readContent(message["content"]) + textOf(message["refusal"]);
+  const reasoning = reasoningIn(message);
+  const called = entries.length === 0 ? 0 : charsOf(calls) - charsOf(answer.calls);
   return {
     ...answer,
-    content: answer.content + readContent(message["content"]) + textOf(message["refusal"]),
-    reasoning: answer.reasoning + reasoningIn(message),
+    content: answer.content + added,
+    added,
+    reasoning: answer.reasoning + reasoning,
+    chars: answer.chars + added.length + reasoning.length + called + sealedChars(message, entries),
     thoughts: addThoughts(answer.thoughts, message, part === "message"),
     calls,
     stopReason: joinReasons(answer.stopReason, textOf(choice["finish_reason"])),
     pieces: answer.pieces + 1,
-    isUnreadable: calls.length > MAX_CALLS,
+    isUnreadable: Math.max(entries.length, calls.length) > MAX_CALLS,
   };
 }
 
@@ -95,6 +126,13 @@ function readContent(content: unknown): string {
     .join("");
 }
 
+function charsOf(calls: readonly CallDraft[]): number {
+  return calls.reduce(
+    (sum, { id, name, argumentsText }) => sum + (id?.length ?? 0) + name.length + argumentsText.length,
+    0,
+  );
+}
+
 function addFragment(calls: readonly CallDraft[], value: unknown, place: number | null): readonly CallDraft[] {
   const fragment = fieldsOf(value) ?? {};
   const written = fieldsOf(fragment["function"]) ?? {};
@@ -102,15 +140,17 @@ function addFragment(calls: readonly CallDraft[], value: unknown, place: number 
   const id = textOf(fragment["id"]) || null;
   const name = textOf(written["name"]);
   const argumentsText = readArguments(written["arguments"]);
+  const extra = extraIn(fragment);
   const at = findCall(calls, index, id, name);
   const call = calls[at];
-  if (call === undefined) return [...calls, { index, id, name, argumentsText }];
+  if (call === undefined) return [...calls, { index, id, name, argumentsText, extra }];
   return calls.with(at, {
     index: call.index,
     id: call.id ?? id,
     // Some servers write the name in pieces, some repeat it whole.
     name: name === call.name ? name : call.name + name,
     argumentsText: call.argumentsText + argumentsText,
+    extra: addExtra(call.extra, extra),
   });
 }
 

@@ -1,10 +1,13 @@
 /**
  * What a model behind chat completions thought, as its server wants it back beside the calls.
  *
- * H1. It goes back under the name it came by. A server that says one thing by two names is told it once.
+ * H1. It goes back under the name it came by, and be it empty: Moonshot misses the field, not the words
+ *     (https://github.com/MoonshotAI/kimi-cli/issues/2446). A server that says one thing by two names is told it once.
  * H2. OpenRouter's `reasoning_details` hold what is signed or encrypted. Pieces of one are put together; where there are
  *     any, they go back instead of the plain text, as they came.
- * H3. What is read back is our own writing; whatever else is found there is left out.
+ * H3. Gemini signs calls instead: `extra_content` of a call goes back beside that call, as it came
+ *     (https://ai.google.dev/gemini-api/docs/thought-signatures).
+ * H4. What is read back is our own writing; whatever else is found there is left out.
  */
 import type { JsonValue } from "../../../kernel/vocabulary/parse-json.ts";
 import type { Thoughts } from "../../../runtime/ports/model-backend.ts";
@@ -15,16 +18,22 @@ type Fields = Readonly<Record<string, unknown>>;
 /** Two names for one thing, the older first. */
 const TEXT_NAMES = ["reasoning_content", "reasoning"] as const;
 const DETAILS = "reasoning_details";
+const EXTRA = "extra_content";
 /** Far beyond what a model thinks at once; copying the list for each piece stays cheap. */
 const MAX_DETAILS = 256;
 
 export interface ChatThoughts {
   readonly name: (typeof TEXT_NAMES)[number] | null;
+  /** Nothing came by the name yet: another may take its place. */
+  readonly isEmpty: boolean;
   /** Null when there were too many to be kept. */
   readonly details: readonly Fields[] | null;
 }
 
-export const NO_THOUGHTS: ChatThoughts = { name: null, details: [] };
+/** What stands beside a call; null where nothing does. */
+export type Extra = Fields | null;
+
+export const NO_THOUGHTS: ChatThoughts = { name: null, isEmpty: true, details: [] };
 
 export function reasoningIn(message: Fields): string {
   return textOf(message["reasoning_content"]) || textOf(message["reasoning"]);
@@ -33,22 +42,44 @@ export function reasoningIn(message: Fields): string {
 /** `isWhole`: each detail is one of its own, and no piece of another. */
 export function addThoughts(thoughts: ChatThoughts, message: Fields, isWhole: boolean): ChatThoughts {
   const { details: known } = thoughts;
-  const name = thoughts.name ?? nameIn(message);
-  if (message[DETAILS] === undefined || known === null) {
-    return name === thoughts.name ? thoughts : { name, details: known };
-  }
-  const added = entriesOf(message[DETAILS])
-    .map(fieldsOf)
-    .filter((detail) => detail !== null);
+  const named = thoughts.isEmpty ? nameThoughts(thoughts, message) : thoughts;
+  if (message[DETAILS] === undefined || known === null) return named;
+  const entries = entriesOf(message[DETAILS]);
+  if (entries.length > MAX_DETAILS) return { ...named, details: null };
+  const added = entries.map(fieldsOf).filter((detail) => detail !== null);
   const details = isWhole ? [...known, ...added] : added.reduce<readonly Fields[]>(addDetail, known);
-  return { name, details: details.length > MAX_DETAILS ? null : details };
+  return { ...named, details: details.length > MAX_DETAILS ? null : details };
 }
 
-export function thoughtsOf({ name, details }: ChatThoughts, reasoning: string): Thoughts | null {
-  if (details !== null && details.length > 0) {
-    return { kept: { [DETAILS]: details as unknown as JsonValue }, isSigned: true };
-  }
-  return name === null ? null : { kept: { [name]: reasoning }, isSigned: false };
+export function extraIn(call: Fields): Extra {
+  return fieldsOf(call[EXTRA]);
+}
+
+/** It comes with the call or after it. */
+export function addExtra(known: Extra, next: Extra): Extra {
+  return known === null || next === null ? (known ?? next) : { ...known, ...next };
+}
+
+/** How much of a message is signed or encrypted. */
+export function sealedChars(message: Fields, calls: readonly unknown[]): number {
+  if (message[DETAILS] === undefined && calls.length === 0) return 0;
+  return [message[DETAILS], ...calls.map((call) => fieldsOf(call)?.[EXTRA])]
+    .filter((value) => value !== undefined)
+    .reduce<number>((sum, value) => sum + JSON.stringify(value).length, 0);
+}
+
+/** `extras`: of each call, in order. */
+export function thoughtsOf(
+  { name, details }: ChatThoughts,
+  reasoning: string,
+  extras: readonly Extra[],
+): Thoughts | null {
+  const isDetailed = details !== null && details.length > 0;
+  const words = name === null ? null : { [name]: reasoning };
+  const said = isDetailed ? { [DETAILS]: details } : words;
+  const beside = extras.some((extra) => extra !== null) ? { [EXTRA]: extras } : null;
+  if (said === null && beside === null) return null;
+  return { kept: { ...said, ...beside } as unknown as JsonValue, isSigned: isDetailed || beside !== null };
 }
 
 /** The fields of a message that say it again. */
@@ -58,8 +89,17 @@ export function thoughtFields(kept: JsonValue | undefined): object {
   return Object.fromEntries(known.map((name) => [name, fields[name]]));
 }
 
-function nameIn(message: Fields): ChatThoughts["name"] {
-  return TEXT_NAMES.find((name) => textOf(message[name]) !== "") ?? null;
+/** The same for one of its calls. */
+export function callFields(kept: JsonValue | undefined, place: number): object {
+  const extra = fieldsOf(entriesOf(fieldsOf(kept)?.[EXTRA])[place]);
+  return extra === null ? {} : { [EXTRA]: extra };
+}
+
+function nameThoughts(thoughts: ChatThoughts, message: Fields): ChatThoughts {
+  const name = TEXT_NAMES.find((each) => textOf(message[each]) !== "");
+  if (name !== undefined) return { ...thoughts, name, isEmpty: false };
+  const empty = thoughts.name ?? TEXT_NAMES.find((each) => typeof message[each] === "string");
+  return empty === undefined || empty === thoughts.name ? thoughts : { ...thoughts, name: empty };
 }
 
 function addDetail(details: readonly Fields[], piece: Fields): readonly Fields[] {

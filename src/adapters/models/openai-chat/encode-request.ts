@@ -4,7 +4,8 @@
  * R1. Messages keep their order; a tool's result names the call it answers.
  * R2. `tool_choice` is said only beside tools: servers refuse it without them.
  * R3. Messages and tools are written once: a conversation is sent again with every turn, a little longer each time.
- * R4. An effort is said only where one was asked for: servers refuse it for models that do not reason.
+ * R4. An effort is said only where one was asked for, since servers refuse it for models that do not reason, or where a
+ *     model wants one beside tools.
  * R5. What a model thought before its calls goes back to it beside them: some refuse to go on without.
  */
 import { encodeToolName } from "../../../kernel/protocol/tool-names.ts";
@@ -17,7 +18,7 @@ import type {
 } from "../../../runtime/ports/model-backend.ts";
 import { wireToolName } from "../wire-tool-name.ts";
 import { writeOnce } from "../write-once.ts";
-import { thoughtFields } from "./chat-thoughts.ts";
+import { callFields, thoughtFields } from "./chat-thoughts.ts";
 import { effortFields } from "./effort-fields.ts";
 
 export interface ChatDialect {
@@ -30,7 +31,7 @@ export function encodeRequest(request: ModelRequest, isStreamed: boolean, dialec
   const { model, messages, tools, toolChoice, maxOutputTokens, effort } = request;
   const rest = JSON.stringify({
     ...(tools.length === 0 ? null : { tool_choice: toolChoice }),
-    ...(effort === undefined ? null : effortFields(model, effort, dialect.translatesEffort)),
+    ...effortFields(model, effort, { isTranslated: dialect.translatesEffort, hasTools: tools.length > 0 }),
     [dialect.limitField]: maxOutputTokens,
     stream: isStreamed,
     ...(isStreamed ? { stream_options: { include_usage: true } } : null),
@@ -48,8 +49,10 @@ function encodeMessage(message: PromptMessage): object {
   if (role === "tool") return { role, tool_call_id: message.callId, content };
   if (role === "user" && message.images !== undefined) return { role, content: encodeParts(content, message.images) };
   if (role !== "assistant" || message.toolCalls.length === 0) return { role, content };
-  const called = { role, content: content === "" ? null : content, tool_calls: message.toolCalls.map(encodeCall) };
-  return message.thoughts === undefined ? called : { ...called, ...thoughtFields(message.thoughts) };
+  const { thoughts, toolCalls } = message;
+  const calls = toolCalls.map((call, place) => ({ ...encodeCall(call), ...callFields(thoughts, place) }));
+  const called = { role, content: content === "" ? null : content, tool_calls: calls };
+  return thoughts === undefined ? called : { ...called, ...thoughtFields(thoughts) };
 }
 
 function encodeParts(text: string, images: readonly PromptImage[]): readonly object[] {

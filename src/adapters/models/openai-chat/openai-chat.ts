@@ -46,7 +46,7 @@ export function openaiChat(server: ChatServer): ModelBackend {
       if (authorized === null) return fault("provider.invalid-key");
       const headers = ["content-type", "application/json", ...authorized];
       const body = encodeRequest(profile.rewrite(request), onText !== null, dialect);
-      const reader = new AnswerReader(CHAT_ANSWER, clock, onText);
+      const reader = new AnswerReader(CHAT_ANSWER, clock, onText, request.maxOutputTokens);
       return reader.replyAt(await origin.exchange({ method: "POST", path, headers, body }, reader, signal));
     },
   };

@@ -1,6 +1,7 @@
 /** What a run may spend: every limit of its contract, counted here a second time from the events alone. */
-import { type Budget, type Entry, eventsOf, NOTHING_SPENT } from "../../../kernel/journal/entry.ts";
+import { type Budget, type Entry, type EntryOf, eventsOf, NOTHING_SPENT } from "../../../kernel/journal/entry.ts";
 import type { CarvedBudget } from "../../../kernel/journal/event.ts";
+import { TRANSPORT_RETRY_DELAYS_MS } from "../../../kernel/machine/commit.ts";
 import { canonicalJson } from "../../../kernel/vocabulary/canonical-json.ts";
 import type { CallId } from "../../../kernel/vocabulary/identifiers.ts";
 import {
@@ -19,6 +20,7 @@ export const countsEverything: Invariant = {
   check: ({ entries }) => {
     let sum: Budget = NOTHING_SPENT;
     let promptTokens = 0;
+    let failures: readonly number[] = [];
     const carved = new Map<CallId, CarvedBudget>();
     return firstProblem(entries, (entry) => {
       if (entry.kind === "EXECUTE" && entry.decided.child !== null)
@@ -27,7 +29,9 @@ export const countsEverything: Invariant = {
         if (event.type === "run.accepted") promptTokens = event.prompt.tokens;
         if (event.type === "context.compacted" && event.succeeded) promptTokens = event.tokens;
       }
-      sum = add(sum, spentIn(entry, entries[entry.seq], carved, promptTokens));
+      const isWaiting = entry.elapsedMs < (failures.at(-1) ?? 0);
+      sum = add(sum, spentIn(entry, entries[entry.seq], carved, isWaiting ? null : promptTokens));
+      if (entry.kind === "INFER") failures = failuresAfter(failures, entry);
       if (entry.kind !== "COMMIT") return null;
       promptTokens = entry.decided.promptTokens;
       const stated = canonicalJson(entry.decided.budget);
@@ -35,6 +39,14 @@ export const countsEverything: Invariant = {
     });
   },
 };
+
+/** For each failure in a row, the time before which the next attempt is not sent. */
+function failuresAfter(failures: readonly number[], { result, elapsedMs }: EntryOf<"INFER">): readonly number[] {
+  if (result?.type === "model.answered") return [];
+  if (result?.type !== "model.failed") return failures;
+  const patienceMs = TRANSPORT_RETRY_DELAYS_MS[failures.length] ?? 0;
+  return [...failures, elapsedMs + (result.retryAfterMs || patienceMs)];
+}
 
 function add(a: Budget, b: Partial<Budget>): Budget {
   const keys = Object.keys(a) as (keyof Budget)[];
@@ -45,7 +57,8 @@ function spentIn(
   entry: Entry,
   next: Entry | undefined,
   carved: ReadonlyMap<CallId, CarvedBudget>,
-  promptTokens: number,
+  /** Null for an inference that was not sent yet. */
+  promptTokens: number | null,
 ): Partial<Budget> {
   switch (entry.kind) {
     case "INFER": {
@@ -54,7 +67,8 @@ function spentIn(
       const isAnswered = result?.type === "model.answered";
       const wasAsked = entry.decided.maxOutputTokens > 0 && result?.type !== "model.failed";
       // An inference that was cut off counts with all it may have used.
-      const cutOff = wasAsked && !isAnswered ? promptTokens + entry.decided.maxOutputTokens : 0;
+      const isCutOff = wasAsked && !isAnswered && promptTokens !== null;
+      const cutOff = isCutOff ? promptTokens + entry.decided.maxOutputTokens : 0;
       return {
         inferences: wasAsked ? 1 : 0,
         tokens: usages.reduce((sum, usage) => sum + usage.inputTokens + usage.outputTokens, cutOff),

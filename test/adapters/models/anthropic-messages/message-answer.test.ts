@@ -158,9 +158,10 @@ test.each(["<html>no</html>", "", "null", "[]", "{}", '{"type":"message","conten
 
 function hear(body: string, type = "text/event-stream"): { readonly reply: ModelReply; readonly text: string } {
   let text = "";
-  const reader = new AnswerReader(MESSAGE_ANSWER, manualClock(), (piece) => {
+  const onText = (piece: string): void => {
     text += piece;
-  });
+  };
+  const reader = new AnswerReader(MESSAGE_ANSWER, manualClock(), onText, 1_024);
   reader.onHead({ status: 200, header: (name) => (name === "content-type" ? type : null) });
   reader.onBytes(Buffer.from(body));
   return { reply: reader.replyAt("complete"), text };

@@ -245,7 +245,7 @@ describe("streams", () => {
 
   test("pieces are counted and timed", () => {
     const clock = manualClock();
-    const reader = new AnswerReader(CHAT_ANSWER, clock, () => {});
+    const reader = new AnswerReader(CHAT_ANSWER, clock, () => {}, 1_024);
     reader.onHead(head("text/event-stream"));
     for (const payload of [delta({ content: "a" }), delta({ content: "b" }), delta({}, "stop"), "[DONE]"]) {
       clock.pass(10.4);
@@ -339,6 +339,23 @@ test.each([
     { prompt_tokens: 3, completion_tokens: 0 },
     { inputTokens: 3, outputTokens: 0 },
   ],
+  // xAI: what was thought is billed apart, and told in the total only.
+  [
+    { prompt_tokens: 32, completion_tokens: 9, total_tokens: 1041 },
+    { inputTokens: 32, outputTokens: 1009 },
+  ],
+  [
+    { prompt_tokens: 32, completion_tokens: 9, total_tokens: 41 },
+    { inputTokens: 32, outputTokens: 9 },
+  ],
+  [
+    { prompt_tokens: 32, completion_tokens: 9, total_tokens: 0 },
+    { inputTokens: 32, outputTokens: 9 },
+  ],
+  [
+    { prompt_tokens: 32, completion_tokens: 9, total_tokens: -1 },
+    { inputTokens: 32, outputTokens: 9 },
+  ],
   [{ prompt_tokens: -1, completion_tokens: 5 }, null],
   [{ prompt_tokens: 1, completion_tokens: 1.5 }, null],
   [{ prompt_tokens: 1, completion_tokens: 2 ** 31 + 1 }, null],
@@ -377,7 +394,7 @@ function listen(
   type = "text/event-stream",
   onText: (piece: string) => void = () => {},
 ): ResponseListener & { replyAt(end: ExchangeEnd): ModelReply } {
-  const reader = new AnswerReader(CHAT_ANSWER, manualClock(), onText);
+  const reader = new AnswerReader(CHAT_ANSWER, manualClock(), onText, 1_024);
   reader.onHead(head(type));
   return reader;
 }

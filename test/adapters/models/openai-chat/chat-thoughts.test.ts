@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { CHAT_ANSWER } from "../../../../src/adapters/models/openai-chat/chat-answer.ts";
-import { thoughtFields } from "../../../../src/adapters/models/openai-chat/chat-thoughts.ts";
+import { callFields, thoughtFields } from "../../../../src/adapters/models/openai-chat/chat-thoughts.ts";
 
 const streamed = (...deltas: readonly object[]) =>
   CHAT_ANSWER.thoughtsOf(
@@ -22,6 +22,17 @@ describe("plain words go back under the name they came by:", () => {
 
   test("under the first of two", () => {
     expect(streamed({ reasoning: "Hm.", reasoning_content: "Hm." })?.kept).toEqual({ reasoning_content: "Hm." });
+  });
+
+  test("also where nothing stands under it, as long as no other name has something", () => {
+    for (const name of ["reasoning_content", "reasoning"]) {
+      const kept = { [name]: "" };
+      expect(streamed({ [name]: "" }, { content: "So" })).toEqual({ kept, isSigned: false });
+      expect(whole({ [name]: "" })).toEqual({ kept, isSigned: false });
+      expect(thoughtFields(kept)).toEqual(kept);
+    }
+    expect(streamed({ reasoning_content: "" }, { reasoning: "Hm." })?.kept).toEqual({ reasoning: "Hm." });
+    expect(streamed({ reasoning: "Hm." }, { reasoning_content: "" })?.kept).toEqual({ reasoning: "Hm." });
   });
 
   test("none of none", () => {
@@ -67,6 +78,42 @@ describe("what is signed or encrypted goes back instead of plain words:", () => 
 
   test("too many are not kept; the words are", () => {
     const reasoning_details = Array.from({ length: 257 }, (_, index) => sealed(String(index)));
-    expect(streamed({ reasoning: "Hm.", reasoning_details })).toEqual({ kept: { reasoning: "Hm." }, isSigned: false });
+    const words = { kept: { reasoning: "Hm." }, isSigned: false };
+    expect(streamed({ reasoning: "Hm.", reasoning_details })).toEqual(words);
+    expect(whole({ reasoning: "Hm.", reasoning_details })).toEqual(words);
+    const pieces = Array.from({ length: 257 }, () => ({ ...text, text: "x" }));
+    expect(streamed({ reasoning: "Hm.", reasoning_details: pieces })).toEqual(words);
+  });
+});
+
+describe("what stands beside a call goes back beside it, as it came:", () => {
+  const signed = (thought_signature: string) => ({ google: { thought_signature } });
+  const call = (id: string, more: object = {}) => ({ id, type: "function", function: { name: "x" }, ...more });
+  const calls = [call("a"), call("b", { extra_content: signed("Sb==") }), call("c")];
+  const kept = { extra_content: [null, signed("Sb=="), null] };
+
+  test("of a whole answer, and of a stream, with the call or after it", () => {
+    expect(whole({ tool_calls: calls })).toEqual({ kept, isSigned: true });
+    expect(streamed(...calls.map((each) => ({ tool_calls: [each] })))).toEqual({ kept, isSigned: true });
+    const late = [call("a"), call("b"), { extra_content: signed("Sb==") }, call("c")];
+    expect(streamed(...late.map((each) => ({ tool_calls: [each] })))).toEqual({ kept, isSigned: true });
+  });
+
+  test("along with the words", () => {
+    const thoughts = whole({ reasoning_content: "Hm.", tool_calls: calls });
+    expect(thoughts).toEqual({ kept: { reasoning_content: "Hm.", ...kept }, isSigned: true });
+    expect(thoughtFields(thoughts?.kept)).toEqual({ reasoning_content: "Hm." });
+  });
+
+  test("beside that call and no other", () => {
+    expect([0, 1, 2, 3].map((place) => callFields(kept, place))).toEqual([
+      {},
+      { extra_content: signed("Sb==") },
+      {},
+      {},
+    ]);
+    for (const nothing of [undefined, null, { extra_content: "x" }, { extra_content: ["x"] }]) {
+      expect(callFields(nothing, 0)).toEqual({});
+    }
   });
 });

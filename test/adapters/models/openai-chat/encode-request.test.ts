@@ -93,3 +93,32 @@ test("what was thought before a call goes back beside it, and beside nothing els
     null,
   ]);
 });
+
+test("what stood beside a call stands beside it again", () => {
+  const call = (id: string) => ({ id, tool: "clock.now", argumentsText: "{}" });
+  const extra = { google: { thought_signature: "S==" } };
+  const messages: PromptMessage[] = [
+    { role: "assistant", content: "", toolCalls: [call("a"), call("b")], thoughts: { extra_content: [extra, null] } },
+  ];
+  const [wire] = JSON.parse(encodeRequest({ ...base, messages }, false, dialect)).messages;
+  const written = { type: "function", function: { name: "clock__now", arguments: "{}" } };
+  expect(wire).toEqual({
+    role: "assistant",
+    content: null,
+    tool_calls: [
+      { id: "a", ...written, extra_content: extra },
+      { id: "b", ...written },
+    ],
+  });
+});
+
+test.each<[string, Partial<ModelRequest>, object]>([
+  ["gpt-5.6", { tools }, { reasoning_effort: "none" }],
+  ["gpt-5.6", { tools, effort: "high" }, { reasoning_effort: "none" }],
+  ["gpt-5.6", { effort: "high" }, { reasoning_effort: "high" }],
+  ["gpt-5.4", { tools, effort: "high" }, {}],
+  ["gpt-5.4", {}, {}],
+])("%s with %j says %j of effort", (model, more, said) => {
+  const wire = JSON.parse(encodeRequest({ ...base, model, ...more }, false, dialect));
+  expect("reasoning_effort" in wire ? { reasoning_effort: wire.reasoning_effort } : {}).toEqual(said);
+});

@@ -1,0 +1,40 @@
+/**
+ * How a model is told what became of a call: the seed's JSON (S-3.2), with its markers escaped (S-3.3). Whoever counts its
+ * tokens counts this text and not the output alone: quotes, line ends and markers are more in it than they were.
+ */
+import { escapeMarkers } from "../kernel/protocol/escape-markers.ts";
+
+export interface ToldCall {
+  readonly callId: string;
+  readonly tool: string;
+}
+
+export interface ToldOutcome {
+  readonly ok: boolean;
+  /** Null where there is none, or it failed. */
+  readonly output: string | null;
+  /** With its code. */
+  readonly error: string | null;
+}
+
+export function tellResult({ callId, tool }: ToldCall, { ok, output, error }: ToldOutcome): string {
+  const told = `{"id":${JSON.stringify(callId)},"tool":${JSON.stringify(tool)},"ok":${ok},"output":${writtenOutput(output)},"error":${JSON.stringify(error)}}`;
+  return escapeMarkers(told);
+}
+
+/**
+ * Objects and arrays as such, anything else as text. What is read here we wrote ourselves, as canonical JSON, or is shown to
+ * the model alone: the strict parser, which would cost ten times as much, has nothing to find.
+ */
+function writtenOutput(text: string | null): string {
+  return text !== null && (text.startsWith("{") || text.startsWith("[")) && isJson(text) ? text : JSON.stringify(text);
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
