@@ -5,13 +5,12 @@ import { wireCard } from "../../assistant/wire-card.ts";
 import { asHash } from "../../kernel/vocabulary/identifiers.ts";
 import type { ApprovalCard } from "../../runtime/ports/approver.ts";
 import { timestampOf } from "../../runtime/ports/clock.ts";
+import { allPages } from "../all-pages.ts";
 import { nobodyToAsk } from "../approvers.ts";
 import { BootError, EXIT, usageError } from "../boot-error.ts";
 import type { Action, Command, CommandContext } from "../command.ts";
 import { findExistingHome } from "../home.ts";
 import { reachAssistant } from "../reach-assistant.ts";
-
-const PAGE = { limit: 500, offset: 0 };
 
 const ls: Action = {
   summary: "list what waits for an answer",
@@ -20,7 +19,7 @@ const ls: Action = {
   examples: ["surety approvals ls"],
   run: (context) =>
     withAssistant(context, async (assistant) => {
-      const cards = await assistant.approvals(PAGE);
+      const cards = await allPages((page) => assistant.approvals(page));
       const { output } = context;
       output.result({ approvals: cards.map(wireCard) }, () => {
         if (cards.length === 0) output.line("nothing waits for an answer");
@@ -64,7 +63,7 @@ function decide(context: CommandContext, decision: Decision["decision"]): Promis
     output,
   } = context;
   return withAssistant(context, async (assistant) => {
-    const cards = await assistant.approvals(PAGE);
+    const cards = await allPages((page) => assistant.approvals(page));
     const card = cards.find((candidate) => candidate.id === id);
     if (card === undefined)
       throw new BootError("not_found", `nothing with the id ${id} waits for an answer`, "See surety approvals ls.");
