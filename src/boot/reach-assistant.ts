@@ -7,9 +7,11 @@
 import type { Assistant } from "../assistant/assistant.ts";
 import type { Approver } from "../runtime/ports/approver.ts";
 import { StoreError } from "../runtime/ports/store.ts";
-import { BootError } from "./boot-error.ts";
+import { nobodyToAsk } from "./approvers.ts";
+import { BootError, EXIT } from "./boot-error.ts";
 import type { CommandContext } from "./command.ts";
 import { findAddress, withdrawAddress } from "./gateway-address.ts";
+import { findExistingHome } from "./home.ts";
 import { openSurety } from "./open-surety.ts";
 import { defectReporter } from "./report-defect.ts";
 import { loadSettings } from "./settings.ts";
@@ -55,6 +57,21 @@ export async function reachAssistant(
     if (url === null) throw busyHome(error);
     const { createGatewayClient } = await import("../adapters/gateway-client/create-gateway-client.ts");
     return { assistant: createGatewayClient({ url, token }), isRemote: true, close: () => Promise.resolve() };
+  }
+}
+
+/** For a command that asks or answers something and drives nothing: what can go on then does so at the next start. */
+export async function withAssistant(
+  context: CommandContext,
+  use: (assistant: Assistant) => Promise<void>,
+): Promise<number> {
+  await findExistingHome(context.home);
+  const { assistant, close } = await reachAssistant(context, nobodyToAsk, false);
+  try {
+    await use(assistant);
+    return EXIT.success;
+  } finally {
+    await close();
   }
 }
 

@@ -1,16 +1,14 @@
 /** `surety approvals ls|allow|deny|resolve`: what waits for a person, and answering it. */
 import { visibleText } from "../../adapters/terminal/visible-text.ts";
-import type { Assistant, Decision } from "../../assistant/assistant.ts";
+import type { Decision } from "../../assistant/assistant.ts";
 import { wireCard } from "../../assistant/wire-card.ts";
 import { asHash } from "../../kernel/vocabulary/identifiers.ts";
 import type { ApprovalCard } from "../../runtime/ports/approver.ts";
 import { timestampOf } from "../../runtime/ports/clock.ts";
 import { allPages } from "../all-pages.ts";
-import { nobodyToAsk } from "../approvers.ts";
-import { BootError, EXIT, usageError } from "../boot-error.ts";
+import { BootError, usageError } from "../boot-error.ts";
 import type { Action, Command, CommandContext } from "../command.ts";
-import { findExistingHome } from "../home.ts";
-import { reachAssistant } from "../reach-assistant.ts";
+import { withAssistant } from "../reach-assistant.ts";
 
 const ls: Action = {
   summary: "list what waits for an answer",
@@ -25,7 +23,6 @@ const ls: Action = {
         if (cards.length === 0) output.line("nothing waits for an answer");
         for (const card of cards) printCard(context, card);
       });
-      return EXIT.success;
     }),
 };
 
@@ -71,19 +68,7 @@ function decide(context: CommandContext, decision: Decision["decision"]): Promis
     const decided = await assistant.decide({ id: card.id, decision, planHash, principal: "operator" });
     if (!decided.ok) throw new BootError(decided.code, decided.message, "See surety approvals ls.");
     output.result({ id, decision }, () => output.line(`${id}: ${decision}`));
-    return EXIT.success;
   });
-}
-
-async function withAssistant(context: CommandContext, use: (assistant: Assistant) => Promise<number>): Promise<number> {
-  await findExistingHome(context.home);
-  // What can go on then does so at the next start: this process is about to end.
-  const { assistant, close } = await reachAssistant(context, nobodyToAsk, false);
-  try {
-    return await use(assistant);
-  } finally {
-    await close();
-  }
 }
 
 function printCard({ output }: CommandContext, { id, kind, runId, tool, shown, why, expiresAtMs }: ApprovalCard): void {

@@ -5,11 +5,9 @@ import { asSessionId, type SessionId } from "../../kernel/vocabulary/identifiers
 import { type CapabilityDecision, MAX_EXPIRY_S, type SessionCapabilities } from "../../runtime/capabilities.ts";
 import type { StoredCapability } from "../../runtime/ports/store.ts";
 import { allPages } from "../all-pages.ts";
-import { nobodyToAsk } from "../approvers.ts";
-import { BootError, EXIT, usageError } from "../boot-error.ts";
+import { BootError, usageError } from "../boot-error.ts";
 import type { Action, Command, CommandContext } from "../command.ts";
-import { findExistingHome } from "../home.ts";
-import { reachAssistant } from "../reach-assistant.ts";
+import { withAssistant } from "../reach-assistant.ts";
 
 const SESSION = { session: { type: "string", value: "S", summary: "the session it is about" } } as const;
 
@@ -88,17 +86,6 @@ function withSession(
     if (!answer.ok) throw new BootError(answer.code, answer.message, HINTS[answer.code] ?? "See surety caps --help.");
     print(context, sessionId, answer.capabilities);
   });
-}
-
-async function withAssistant(context: CommandContext, use: (assistant: Assistant) => Promise<void>): Promise<number> {
-  await findExistingHome(context.home);
-  const { assistant, close } = await reachAssistant(context, nobodyToAsk, false);
-  try {
-    await use(assistant);
-    return EXIT.success;
-  } finally {
-    await close();
-  }
 }
 
 const BEGIN_ONE = 'A run begins a session: surety run "…" names it when something was denied, surety runs show always.';

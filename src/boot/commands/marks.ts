@@ -6,11 +6,9 @@
  */
 import { visibleText } from "../../adapters/terminal/visible-text.ts";
 import type { Assistant } from "../../assistant/assistant.ts";
-import { nobodyToAsk } from "../approvers.ts";
-import { BootError, EXIT } from "../boot-error.ts";
+import { BootError } from "../boot-error.ts";
 import type { Action, CommandContext } from "../command.ts";
-import { findExistingHome } from "../home.ts";
-import { reachAssistant } from "../reach-assistant.ts";
+import { withAssistant } from "../reach-assistant.ts";
 
 const WHOLE = ".";
 
@@ -46,15 +44,4 @@ async function print({ output }: CommandContext, assistant: Assistant): Promise<
     if (paths.length === 0) output.line("nothing is marked as untrusted");
     for (const path of paths) output.line(path === WHOLE ? ". (the whole workspace)" : visibleText(path));
   });
-}
-
-async function withAssistant(context: CommandContext, use: (assistant: Assistant) => Promise<void>): Promise<number> {
-  await findExistingHome(context.home);
-  const { assistant, close } = await reachAssistant(context, nobodyToAsk, false);
-  try {
-    await use(assistant);
-    return EXIT.success;
-  } finally {
-    await close();
-  }
 }

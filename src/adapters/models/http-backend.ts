@@ -1,0 +1,55 @@
+/**
+ * A model behind HTTP: what the wire protocols have in common. It streams when somebody listens and asks for one JSON
+ * document when nobody does.
+ *
+ * B1. A key is asked for with each request, so that a new one needs no restart. What cannot be a key is not sent: a line
+ *     end pasted along with one would begin another header.
+ */
+import type { Clock } from "../../runtime/ports/clock.ts";
+import type { ModelBackend, ModelRequest } from "../../runtime/ports/model-backend.ts";
+import type { AnswerDraft, AnswerProtocol } from "./answer-draft.ts";
+import { AnswerReader } from "./answer-reader.ts";
+import { watchHealth } from "./health.ts";
+import { type HttpOrigin, openOrigin } from "./http-exchange.ts";
+import type { Profile } from "./profile.ts";
+import { fault } from "./provider-fault.ts";
+
+export interface ModelServer {
+  readonly baseUrl: URL;
+  /** Null where the server wants none. */
+  readonly apiKey: () => string | null;
+  readonly profile: Profile;
+  readonly clock: Clock;
+  /** How the server is reached; absent: over connections of our own. */
+  readonly origin?: HttpOrigin;
+}
+
+/** How one protocol speaks; headers are names and values in turn. */
+export interface WireProtocol<Draft extends AnswerDraft> {
+  readonly path: string;
+  readonly modelsPath: string;
+  readonly identify: (key: string | null) => readonly string[];
+  readonly encode: (request: ModelRequest, isStreamed: boolean) => string;
+  readonly answer: AnswerProtocol<Draft>;
+}
+
+export function httpBackend<Draft extends AnswerDraft>(
+  { baseUrl, apiKey, profile, clock, origin = openOrigin(baseUrl.origin, clock) }: ModelServer,
+  { path, modelsPath, identify, encode, answer }: WireProtocol<Draft>,
+): ModelBackend {
+  const identity = (): readonly string[] | null => {
+    const key = apiKey();
+    return key === null || /^[\x21-\x7e]+$/.test(key) ? identify(key) : null;
+  };
+  return {
+    check: watchHealth({ origin, name: baseUrl.origin, path: modelsPath, headers: identity, clock }),
+    async complete(request, { signal, onText }) {
+      const identified = identity();
+      if (identified === null) return fault("provider.invalid-key");
+      const headers = ["content-type", "application/json", ...identified];
+      const body = encode(profile.rewrite(request), onText !== null);
+      const reader = new AnswerReader(answer, clock, onText, request.maxOutputTokens);
+      return reader.replyAt(await origin.exchange({ method: "POST", path, headers, body }, reader, signal));
+    },
+  };
+}
