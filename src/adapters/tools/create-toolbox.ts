@@ -3,12 +3,9 @@
  *
  * R1. A name or alias means one tool. What breaks a rule of `lint-tool.ts` is not registered: the process stops.
  * R2. The digest changes with a name, a schema, a risk or a promise, and with nothing else.
- * R3. A schema is compiled once, when its tool is first called.
- * R4. `plan` and `run` answer for whatever a tool does: a failure is its own, an abort is `timeout`, anything else is
+ * R3. `plan` and `run` answer for whatever a tool does: a failure is its own, an abort is `timeout`, anything else is
  *     `internal.error` without a word of what was thrown, which goes to `onDefect`.
  */
-
-import { Compile, type Validator } from "typebox/compile";
 import { Defect } from "../../kernel/vocabulary/defect.ts";
 import { hashCanonical } from "../../kernel/vocabulary/hash.ts";
 import type { ToolError, ToolResponse } from "../../kernel/vocabulary/tool-envelope.ts";
@@ -26,7 +23,7 @@ import type {
 } from "../../runtime/ports/toolbox.ts";
 import type { CallOutline, Tool, ToolAlias } from "./define-tool.ts";
 import { lintTool } from "./lint-tool.ts";
-import { readArguments } from "./read-arguments.ts";
+import { type ArgumentsReader, argumentsReader } from "./read-arguments.ts";
 import { ToolFailure, toolErrorOf } from "./tool-failure.ts";
 
 interface ToolboxOptions {
@@ -40,12 +37,12 @@ interface ToolboxOptions {
 interface Registration {
   readonly tool: Tool;
   readonly alias: ToolAlias | null;
+  readonly readArguments: ArgumentsReader;
 }
 
 const MAX_TIMEOUT_MS = 600_000;
 const MAX_SUMMARY_BYTES = 220;
 const MAX_NAMES_SHOWN = 24;
-const EMPTY_PLAN = { argv: [], cwd: null, executable: null, scriptHashes: [], targets: [] } as const;
 
 export function createToolbox(tools: readonly Tool[], options: ToolboxOptions): Toolbox {
   const sorted = tools.toSorted((a, b) => (a.name < b.name ? -1 : 1));
@@ -73,36 +70,60 @@ export function createToolbox(tools: readonly Tool[], options: ToolboxOptions): 
 }
 
 function createPlanner(options: ToolboxOptions) {
-  const validators = new Map<Tool, Validator>();
-  const environmentHash = hashCanonical({});
-  const complete = (tool: Tool, args: Arguments, given: CallOutline): Planned => {
-    const { plan, timeoutMs = tool.timeoutMs, ...outline } = given;
-    const { name, risk, idempotency, pollable } = tool;
+  const maxTimeoutMs = options.maxTimeoutMs ?? MAX_TIMEOUT_MS;
+  const emptyPlan: Planned["plan"] = {
+    ...{ argv: [], cwd: null, executable: null, scriptHashes: [], targets: [] },
+    environmentHash: hashCanonical({}),
+  };
+  // Every field by its name, none by copying an object: this is done for every call.
+  const complete = (tool: Tool, args: Arguments, outline: CallOutline): Planned => {
+    const { risk = tool.risk, egress = [] } = outline;
     return {
-      ...{ ok: true, tool: name, args, risk, idempotency, pollable, egress: [], send: null, delegation: null },
-      reversal: ordinaryReversal(outline.risk ?? risk, outline.egress ?? []),
-      ...outline,
-      timeoutMs: clamp(timeoutMs, options.maxTimeoutMs ?? MAX_TIMEOUT_MS),
-      plan: { ...EMPTY_PLAN, environmentHash, ...plan },
+      ok: true,
+      tool: tool.name,
+      args,
+      risk,
+      idempotency: outline.idempotency ?? tool.idempotency,
+      pollable: tool.pollable,
+      timeoutMs: clamp(outline.timeoutMs ?? tool.timeoutMs, maxTimeoutMs),
+      egress,
+      plan: outline.plan === undefined ? emptyPlan : completePlan(emptyPlan, outline.plan),
+      shown: outline.shown,
+      reversal: outline.reversal ?? ordinaryReversal(risk, egress),
+      send: outline.send ?? null,
+      labels: outline.labels,
+      delegation: outline.delegation ?? null,
     };
   };
-  return ({ tool, alias }: Registration, given: unknown): NowOrLater<Planned | Unplannable> =>
+  return ({ tool, alias, readArguments }: Registration, given: unknown): NowOrLater<Planned | Unplannable> =>
     attempt<Planned | Unplannable>(
       () => {
-        const validator = validators.get(tool) ?? Compile(tool.parameters);
-        validators.set(tool, validator);
-        const args = readArguments(tool, validator, alias, given);
+        const args = readArguments(given, alias);
         return after(tool.plan(args), (outline) => complete(tool, args, outline));
       },
       (thrown) => ({ ok: false, tool: tool.name, error: errorOf(thrown, options) }),
     );
 }
 
+function completePlan(empty: Planned["plan"], given: NonNullable<CallOutline["plan"]>): Planned["plan"] {
+  return {
+    argv: given.argv ?? empty.argv,
+    cwd: given.cwd ?? empty.cwd,
+    environmentHash: given.environmentHash ?? empty.environmentHash,
+    executable: given.executable ?? empty.executable,
+    scriptHashes: given.scriptHashes ?? empty.scriptHashes,
+    targets: given.targets ?? empty.targets,
+  };
+}
+
+const SENT_AWAY: Reversal = { kind: "irreversible", how: "what was sent to another host cannot be called back" };
+const HARMLESS: Reversal = { kind: "reversible", how: "it changes nothing" };
+const UNKNOWN: Reversal = { kind: "unknown", how: "nobody can say beforehand what it changes" };
+
 /** Of a call whose tool does not say. */
 function ordinaryReversal(risk: Planned["risk"], egress: Planned["egress"]): Reversal {
-  if (egress.length > 0) return { kind: "irreversible", how: "what was sent to another host cannot be called back" };
-  if (risk === "read_only") return { kind: "reversible", how: "it changes nothing" };
-  return { kind: "unknown", how: "nobody can say beforehand what it changes" };
+  if (egress.length > 0) return SENT_AWAY;
+  return risk === "read_only" ? HARMLESS : UNKNOWN;
 }
 
 function runCall(
@@ -114,20 +135,31 @@ function runCall(
   const { clock } = options;
   const { requestId, runId, signal } = context;
   const startedMs = clock.monotonicMs();
-  const finished = () => ({
-    ...{ requestId, runId, tool: tool.name },
-    durationMs: Math.round(clock.monotonicMs() - startedMs),
-    finishedAt: timestampOf(clock.nowMs()),
-  });
   return attempt<ToolResponse>(
     () => {
       signal.throwIfAborted();
-      const output = tool.run({ args, plan, labels }, context);
-      return after(output, (given) => ({ ...finished(), ok: true, output: given, error: null }));
+      return after(tool.run({ args, plan, labels }, context), (output) => ({
+        requestId,
+        runId,
+        tool: tool.name,
+        durationMs: Math.round(clock.monotonicMs() - startedMs),
+        finishedAt: timestampOf(clock.nowMs()),
+        ok: true,
+        output,
+        error: null,
+      }));
     },
     (thrown) => {
       const isStopped = signal.aborted && (thrown === signal.reason || isAbort(thrown));
-      return { ...finished(), ok: false, error: isStopped ? stoppedError(tool) : errorOf(thrown, options) };
+      return {
+        requestId,
+        runId,
+        tool: tool.name,
+        durationMs: Math.round(clock.monotonicMs() - startedMs),
+        finishedAt: timestampOf(clock.nowMs()),
+        ok: false,
+        error: isStopped ? stoppedError(tool) : errorOf(thrown, options),
+      };
     },
   );
 }
@@ -136,10 +168,11 @@ function register(tools: readonly Tool[]): ReadonlyMap<string, Registration> {
   const registered = new Map<string, Registration>();
   for (const tool of tools) {
     lintTool(tool);
+    const readArguments = argumentsReader(tool);
     for (const [name, alias] of [[tool.name, null] as const, ...tool.aliases.map((one) => [one.name, one] as const)]) {
       const other = registered.get(name);
       if (other !== undefined) throw new Defect(`tool ${tool.name}: ${name} already names ${other.tool.name}`);
-      registered.set(name, { tool, alias });
+      registered.set(name, { tool, alias, readArguments });
     }
   }
   return registered;

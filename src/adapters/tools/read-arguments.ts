@@ -5,8 +5,10 @@
  * A2. Nothing is coerced: a number in a string is a string.
  * A3. Refused as well, wherever they stand: numbers beyond 2^53 - 1, lone surrogates, keys nobody described
  *     (`__proto__` among them) and holes that redaction left, which nobody can fill again.
+ * A4. A schema is compiled once, when its tool is first called.
  */
-import type { Validator } from "typebox/compile";
+import type { TSchema } from "typebox";
+import { Compile, type Validator } from "typebox/compile";
 import { jsonEquals } from "../../kernel/policy/json-equals.ts";
 import { hasRedactionHole } from "../../kernel/redaction/redaction-marker.ts";
 import { jsonProblem } from "../../kernel/vocabulary/json-problem.ts";
@@ -18,14 +20,34 @@ import { ToolFailure } from "./tool-failure.ts";
 const MAX_DEPTH = 32;
 const MAX_SHOWN_NAME_CHARS = 48;
 
-export function readArguments(tool: Tool, validator: Validator, alias: ToolAlias | null, given: unknown): Arguments {
-  if (!isObject(given)) throw invalid(tool, "the arguments must be an object");
-  const entries = Object.entries(given);
-  for (const [name, value] of entries) refuseUnsafe(tool, name, value);
-  const mapped = alias === null ? entries : mapAlias(tool, alias, entries);
-  const args = withDefaults(tool, mapped);
-  if (!validator.Check(args)) throw invalid(tool, describeProblem(tool, validator, args));
-  return args;
+/** Under the name of this alias, or null for the tool's own. */
+export type ArgumentsReader = (given: unknown, alias: ToolAlias | null) => Arguments;
+
+export function argumentsReader(tool: Tool): ArgumentsReader {
+  const defaults = defaultsOf(tool);
+  let validator: Validator | null = null;
+  return (given, alias) => {
+    if (!isObject(given)) throw invalid(tool, "the arguments must be an object");
+    const entries = Object.entries(given);
+    for (const [name, value] of entries) refuseUnsafe(tool, name, value);
+    const args = knownOf(tool, alias === null ? entries : mapAlias(tool, alias, entries));
+    for (const [name, value] of defaults) if (!Object.hasOwn(args, name)) args[name] = value;
+    validator ??= Compile(schemaOfAll(tool));
+    if (!validator.Check(args)) throw invalid(tool, describeProblem(tool, validator, args));
+    return args;
+  };
+}
+
+function defaultsOf({ parameters }: Tool): readonly (readonly [string, JsonValue])[] {
+  const properties: Readonly<Record<string, object>> = parameters.properties;
+  return Object.entries(properties).flatMap(([name, property]) =>
+    "default" in property ? [[name, property.default as JsonValue] as const] : [],
+  );
+}
+
+/** With the defaults filled in, nothing is optional any more. To check for exactly these names is soonest done. */
+function schemaOfAll({ parameters }: Tool): TSchema {
+  return { ...parameters, required: Object.keys(parameters.properties) };
 }
 
 function isObject(value: unknown): value is Arguments {
@@ -33,9 +55,11 @@ function isObject(value: unknown): value is Arguments {
 }
 
 function refuseUnsafe(tool: Tool, name: string, value: JsonValue): void {
-  const problem = jsonProblem(name, MAX_DEPTH) ?? jsonProblem(value, MAX_DEPTH);
+  // A name of ours is safe: it would not have passed `lint-tool.ts` otherwise.
+  const isOurs = Object.hasOwn(tool.parameters.properties, name);
+  const problem = (isOurs ? null : jsonProblem(name, MAX_DEPTH)) ?? jsonProblem(value, MAX_DEPTH);
   if (problem !== null) throw invalid(tool, `${shownName(name)} holds ${problem}`);
-  if (hasRedactionHole(name) || hasRedactionHole(value)) {
+  if ((!isOurs && hasRedactionHole(name)) || hasRedactionHole(value)) {
     throw invalid(
       tool,
       `${shownName(name)} holds a [REDACTED:…] mark in place of a secret that was never kept: leave that part out`,
@@ -61,16 +85,12 @@ function mapAlias(
   return [...mapped];
 }
 
-function withDefaults(tool: Tool, entries: readonly (readonly [string, JsonValue])[]): Arguments {
+function knownOf(tool: Tool, entries: readonly (readonly [string, JsonValue])[]): Record<string, JsonValue> {
   const args: Record<string, JsonValue> = {};
-  const properties: Readonly<Record<string, object>> = tool.parameters.properties;
   for (const [name, value] of entries) {
     // Asked here as well as of the schema: assigning `__proto__` would not even make a key.
-    if (!Object.hasOwn(properties, name)) throw invalid(tool, unknownField(tool, name));
+    if (!Object.hasOwn(tool.parameters.properties, name)) throw invalid(tool, unknownField(tool, name));
     args[name] = value;
-  }
-  for (const [name, property] of Object.entries(properties)) {
-    if (!Object.hasOwn(args, name) && "default" in property) args[name] = property.default as JsonValue;
   }
   return args;
 }

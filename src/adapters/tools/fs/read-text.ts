@@ -5,14 +5,15 @@
  * 2. Text is UTF-8 without NUL, a byte order mark included as it stands. Anything else is refused, not guessed at.
  * 3. A file with a second name is refused: the other name may be outside, and nothing tells (hard links).
  */
+import { isUtf8 } from "node:buffer";
 import { Type } from "typebox";
 import { after } from "../../../runtime/now-or-later.ts";
 import { defineTool } from "../define-tool.ts";
 import { ToolFailure } from "../tool-failure.ts";
 import { fieldOf } from "./field-of.ts";
-import { readUpTo, withRegularFile } from "./regular-file.ts";
+import { readUpTo, withWorkspaceFile } from "./regular-file.ts";
 import type { UntrustedMarks } from "./untrusted-marks.ts";
-import { inDirectory, type Workspace } from "./workspace.ts";
+import type { Workspace } from "./workspace.ts";
 import { fileNames } from "./workspace-path.ts";
 
 const DEFAULT_MAX_BYTES = 20_000;
@@ -39,31 +40,29 @@ export function readTextTool(workspace: Workspace, marks: UntrustedMarks) {
       { name: "file_read", rename: { file_path: "path" } },
     ],
     plan({ path, max_bytes: maxBytes }) {
-      const { parents, name } = fileNames(path);
-      const target = [workspace.root, ...parents, name].join("/");
-      return after(marks.labelsOf([...parents, name]), (labels) => ({
+      const { names, shown } = fileNames(path);
+      const target = `${workspace.root}/${shown}`;
+      return after(marks.labelsOf(names), (labels) => ({
         labels,
         shown: `Read up to ${Math.min(maxBytes, MAX_BYTES)} bytes of ${JSON.stringify(target)}`,
         plan: { targets: [target] },
       }));
     },
     run({ args: { path, max_bytes: maxBytes }, labels }, { signal }) {
-      const { parents, name } = fileNames(path);
-      const shown = [...parents, name].join("/");
-      const read = inDirectory(workspace, parents, (directory) =>
-        withRegularFile(directory, name, (file) => {
-          if (file.stats.nlink > 1) throw refused("policy.denied", shown, MANY_NAMES);
-          const limit = Math.min(maxBytes, MAX_BYTES);
-          return after(readUpTo(file, limit + 1, signal), (bytes) => {
-            return { text: textOf(bytes, limit, shown), size: file.stats.size };
-          });
-        }),
-      );
-      return after(read, (file) =>
-        after(marks.assertLabelled(labels, [...parents, name]), () => {
-          if (file === null) throw refused("invalid.request", shown, NO_SUCH_FILE);
-          const { text, size: bytes } = file;
-          return { path: shown, text, bytes, truncated: Buffer.byteLength(text) < bytes };
+      const { names, parents, name, shown } = fileNames(path);
+      const read = withWorkspaceFile(workspace, parents, name, (file) => {
+        const { nlink, size } = file.stats;
+        if (nlink > 1) throw refused("policy.denied", shown, MANY_NAMES);
+        const limit = Math.min(maxBytes, MAX_BYTES);
+        return after(readUpTo(file, limit + 1, signal), (bytes) => {
+          const kept = wholeCharacters(bytes, limit);
+          return { path: shown, text: textOf(kept, shown), bytes: size, truncated: kept.length < size };
+        });
+      });
+      return after(read, (output) =>
+        after(marks.assertLabelled(labels, names), () => {
+          if (output === null) throw refused("invalid.request", shown, NO_SUCH_FILE);
+          return output;
         }),
       );
     },
@@ -78,31 +77,23 @@ export function readTextTool(workspace: Workspace, marks: UntrustedMarks) {
 const NO_SUCH_FILE = "There is no such file; fs.list_dir shows what there is";
 const MANY_NAMES = "It has more than one name (hard links), so it may belong outside the workspace; read a copy of it";
 
-function textOf(bytes: Buffer, limit: number, path: string): string {
-  const kept = bytes.subarray(0, wholeCharacters(bytes, limit));
-  const text = decode(kept);
+function textOf(bytes: Buffer, path: string): string {
+  const text = isUtf8(bytes) ? bytes.toString() : null;
   if (text === null || text.includes("\0")) throw refused("invalid.request", path, "It is not a text file in UTF-8");
   return text;
 }
 
-/** How many bytes of the first `limit` to keep, so that no character is cut in two. */
-function wholeCharacters(bytes: Buffer, limit: number): number {
-  let end = Math.min(limit, bytes.length);
+/** As many of the first `limit` bytes as cut no character in two. */
+function wholeCharacters(bytes: Buffer, limit: number): Buffer {
+  if (bytes.length <= limit) return bytes;
+  let end = limit;
   // A character has at most three bytes after its first. More of them are no UTF-8, and decoding will say so.
   for (let back = 0; back < 3 && isContinuation(bytes[end]); back += 1) end -= 1;
-  return end;
+  return bytes.subarray(0, end);
 }
 
 function isContinuation(byte: number | undefined): boolean {
   return byte !== undefined && (byte & 0xc0) === 0x80;
-}
-
-function decode(bytes: Buffer): string | null {
-  try {
-    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
-  } catch {
-    return null;
-  }
 }
 
 function refused(code: "policy.denied" | "invalid.request", path: string, problem: string): ToolFailure {

@@ -4,6 +4,11 @@
  * R1. What it is, is asked before it is opened, since opening alone does something to a device, and of the open file
  *     again, since it may have been swapped in between. A pipe does not keep anybody waiting.
  * R2. At most `limit` bytes are read, however large the file is or grows.
+ * R3. A file directly in the root is opened by its path where there are handles, and the root is not held: no directory
+ *     beneath it is walked, and the file itself is not followed if it is a link. That the root is no link is asked once
+ *     the file is open. To swap it in between takes writing beside the workspace, where no file tool and no command in
+ *     a sandbox can; and whoever does is followed at the next start anyway (K2). This way only ever finds a file:
+ *     whatever is not as expected is left to the walk, which says what is wrong.
  */
 import {
   closeSync,
@@ -18,13 +23,16 @@ import {
 import { promisify } from "node:util";
 import { hashBytes } from "../../../kernel/vocabulary/hash.ts";
 import type { Hash } from "../../../kernel/vocabulary/identifiers.ts";
-import { finishing, type NowOrLater } from "../../../runtime/now-or-later.ts";
+import { attempt, finishing, type NowOrLater } from "../../../runtime/now-or-later.ts";
 import { ToolFailure } from "../tool-failure.ts";
-import { errnoOf, naming, symlinkRefused } from "./fs-failure.ts";
+import { errnoOf, expectedFailure, symlinkRefused } from "./fs-failure.ts";
 import { assertInPlace, entryPath, type HeldDirectory, shownPath } from "./held-directory.ts";
+import { inDirectory, type Workspace } from "./workspace.ts";
 
 const SMALL_BYTES = 65_536;
 const FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | constants.O_NOCTTY;
+
+const IF_THERE = { throwIfNoEntry: false } as const;
 
 const read = promisify(readCallback);
 
@@ -33,31 +41,72 @@ export interface OpenFile {
   readonly stats: Stats;
 }
 
+/** The file these names lead down to. Null where there is nothing of that name in its directory. */
+export function withWorkspaceFile<Result>(
+  workspace: Workspace,
+  parents: readonly string[],
+  name: string,
+  use: (file: OpenFile) => NowOrLater<Result>,
+): NowOrLater<Result | null> {
+  const file = parents.length === 0 ? openInRoot(workspace, name) : null;
+  if (file === null) return inDirectory(workspace, parents, (directory) => withRegularFile(directory, name, use));
+  return attempt(
+    () => closing(file, use),
+    (error) => {
+      throw expectedFailure(error, name) ?? error;
+    },
+  );
+}
+
+function openInRoot({ root, traversal }: Workspace, name: string): OpenFile | null {
+  if (traversal !== "handles") return null;
+  const path = `${root}/${name}`;
+  let fd: number | null = null;
+  try {
+    if (!lstatSync(path, IF_THERE)?.isFile()) return null;
+    fd = openSync(path, FLAGS);
+    const stats = fstatSync(fd);
+    if (stats.isFile() && lstatSync(root, IF_THERE)?.isDirectory()) return { fd, stats };
+  } catch {
+    // The walk meets the same obstacle, and has a word for it.
+  }
+  if (fd !== null) closeSync(fd);
+  return null;
+}
+
 /** Null where there is nothing of that name. */
 export function withRegularFile<Result>(
   directory: HeldDirectory,
   name: string,
   use: (file: OpenFile) => NowOrLater<Result>,
 ): NowOrLater<Result | null> {
-  const path = shownPath(directory, name);
-  return naming<Result | null>(path, () => {
-    const file = openRegular(directory, name, path);
-    if (file === null) return null;
-    return finishing(
-      () => use(file),
-      () => closeSync(file.fd),
-    );
-  });
+  return attempt<Result | null>(
+    () => {
+      const file = openRegular(directory, name);
+      return file === null ? null : closing(file, use);
+    },
+    (error) => {
+      throw expectedFailure(error, shownPath(directory, name)) ?? error;
+    },
+  );
 }
 
-function openRegular(directory: HeldDirectory, name: string, path: string): OpenFile | null {
-  const before = lstatSync(entryPath(directory, name), { throwIfNoEntry: false });
+function closing<Result>(file: OpenFile, use: (file: OpenFile) => NowOrLater<Result>): NowOrLater<Result> {
+  return finishing(
+    () => use(file),
+    () => closeSync(file.fd),
+  );
+}
+
+function openRegular(directory: HeldDirectory, name: string): OpenFile | null {
+  const entry = entryPath(directory, name);
+  const before = lstatSync(entry, IF_THERE);
   if (before === undefined) return null;
-  refuseIrregular(path, before);
-  const fd = openOwn(entryPath(directory, name), path);
+  if (!before.isFile()) throw irregular(shownPath(directory, name), before);
+  const fd = openOwn(entry, directory, name);
   try {
     const stats = fstatSync(fd);
-    refuseIrregular(path, stats);
+    if (!stats.isFile()) throw irregular(shownPath(directory, name), stats);
     assertInPlace(directory);
     return { fd, stats };
   } catch (error) {
@@ -66,23 +115,22 @@ function openRegular(directory: HeldDirectory, name: string, path: string): Open
   }
 }
 
-function openOwn(entry: string, path: string): number {
+function openOwn(entry: string, directory: HeldDirectory, name: string): number {
   try {
     return openSync(entry, FLAGS);
   } catch (error) {
-    throw errnoOf(error) === "ELOOP" ? symlinkRefused(path) : error;
+    throw errnoOf(error) === "ELOOP" ? symlinkRefused(shownPath(directory, name)) : error;
   }
 }
 
-function refuseIrregular(path: string, stats: Stats): void {
-  if (stats.isFile()) return;
-  if (stats.isSymbolicLink()) throw symlinkRefused(path);
+function irregular(path: string, stats: Stats): ToolFailure {
+  if (stats.isSymbolicLink()) return symlinkRefused(path);
   if (stats.isDirectory()) {
     const message = `${JSON.stringify(path)} is a directory: fs.list_dir lists it.`;
-    throw new ToolFailure("invalid.request", message, { details: { path } });
+    return new ToolFailure("invalid.request", message, { details: { path } });
   }
   const message = `${JSON.stringify(path)} is a device, a pipe or a socket, not a regular file.`;
-  throw new ToolFailure("policy.denied", message, { details: { path } });
+  return new ToolFailure("policy.denied", message, { details: { path } });
 }
 
 /** From its beginning; fewer bytes than `limit` only where the file had no more when it was opened. */
@@ -109,7 +157,7 @@ export function readRegularNow(
   name: string,
   wanted: (stats: Stats) => boolean,
 ): Buffer | null {
-  const file = openRegular(directory, name, shownPath(directory, name));
+  const file = openRegular(directory, name);
   if (file === null) return null;
   try {
     if (!wanted(file.stats)) return null;
@@ -145,8 +193,8 @@ function fill(fd: number, bytes: Buffer): Buffer {
   let length = 0;
   while (length < bytes.length) {
     const count = readSync(fd, bytes, length, bytes.length - length, length);
-    if (count === 0) break;
+    if (count === 0) return bytes.subarray(0, length);
     length += count;
   }
-  return bytes.subarray(0, length);
+  return bytes;
 }

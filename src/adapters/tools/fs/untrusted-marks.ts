@@ -78,10 +78,8 @@ export function untrustedMarks(workspace: Workspace, annexPath: string) {
   }
 
   function isMarked(place: Place): NowOrLater<boolean> {
-    return after(known ?? inTurn(async (read) => read), (marks) => {
-      for (const mark of marks.values()) if (isOnTheWay(mark, place)) return true;
-      return false;
-    });
+    if (known === null) return inTurn(async (read) => read).then((marks) => isMarkedBy(marks, place));
+    return isMarkedBy(known, place);
   }
 
   function mark(place: Place, context: CallContext): Promise<void> {
@@ -144,17 +142,14 @@ export function untrustedMarks(workspace: Workspace, annexPath: string) {
 
     /** Of what a tool brings back from this place and all beneath it. */
     labelsOf(place: Place): NowOrLater<Labels> {
-      return after(isMarked(place), (isUntrusted) => (isUntrusted ? MARKED_LABELS : USER_LABELS));
+      return after(isMarked(place), labelsWhen);
     },
 
     /** After reading: what was read is labelled as it was planned, or not told. */
     assertLabelled(labels: Labels, place: Place): NowOrLater<void> {
       if (labels.integrity === "untrusted") return;
       return after(isMarked(place), (isUntrusted) => {
-        if (!isUntrusted) return;
-        const message =
-          "Something untrusted was written there since the call was planned; nothing of it is told. Call it again.";
-        throw new ToolFailure("policy.denied", message, { details: { path: place.join("/") || "." } });
+        if (isUntrusted) throw markedMeanwhile(place);
       });
     },
 
@@ -178,6 +173,21 @@ export function untrustedMarks(workspace: Workspace, annexPath: string) {
       if (isUntrusted(context) || (await isMarked([]))) await mark([], context);
     },
   };
+}
+
+function isMarkedBy(marks: ReadonlyMap<string, Place>, place: Place): boolean {
+  for (const mark of marks.values()) if (isOnTheWay(mark, place)) return true;
+  return false;
+}
+
+function labelsWhen(isMarked: boolean): Labels {
+  return isMarked ? MARKED_LABELS : USER_LABELS;
+}
+
+function markedMeanwhile(place: Place): ToolFailure {
+  const message =
+    "Something untrusted was written there since the call was planned; nothing of it is told. Call it again.";
+  return new ToolFailure("policy.denied", message, { details: { path: pathOf(place) } });
 }
 
 function isUntrusted({ seen }: CallContext): boolean {

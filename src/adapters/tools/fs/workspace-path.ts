@@ -7,6 +7,7 @@
  *     stream or a drive on Windows is refused on Linux too. So is what an approver could not see, as in a command
  *     (`unseen-characters.ts`); names that are joined by invisible characters, some emoji among them, have to go for it.
  * W4. Of what passes, every name is one entry of one directory: never empty, `.` or `..`, and without a separator.
+ * W5. A path of plain names is known for one at a glance; a glance never passes what the rules would not.
  */
 import { ToolFailure } from "../tool-failure.ts";
 import { firstUnseen } from "./unseen-characters.ts";
@@ -15,24 +16,39 @@ const MAX_PATH_BYTES = 4096;
 const MAX_NAME_BYTES = 255;
 const MAX_DEPTH = 64;
 
+/** What most paths are: names of letters, digits and the like, none of them a device. No rule has anything against it. */
+const PLAIN_NAME = String.raw`(?!(?:con|prn|aux|nul|(?:com|lpt)[0-9])(?:[./]|$))[\w-](?:[\w.-]*[\w-])?`;
+const PLAIN_PATH = new RegExp(`^(?:${PLAIN_NAME}/){0,${MAX_DEPTH - 1}}${PLAIN_NAME}$`, "i");
+
 /** With any extension, in any case; COM¹ is COM1 there. */
 const DEVICE_NAME = /^(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9¹²³]) *(?:\.|$)/i;
 
+interface FileNames {
+  /** All of them: of the directories on the way, and the file's own. */
+  readonly names: readonly string[];
+  readonly parents: readonly string[];
+  readonly name: string;
+  /** The names again, as one text. */
+  readonly shown: string;
+}
+
 /** The names from the workspace down to a directory; none for the workspace itself. */
 export function directoryNames(path: string): readonly string[] {
-  return namesOf(path);
+  const isPlain = path.length <= MAX_NAME_BYTES && PLAIN_PATH.test(path);
+  if (!isPlain) return namesByTheRules(path);
+  return path.includes("/") ? path.split("/") : [path];
 }
 
-/** The names of the directories on the way to a file, and its own. */
-export function fileNames(path: string): { readonly parents: readonly string[]; readonly name: string } {
-  const names = namesOf(path);
+export function fileNames(path: string): FileNames {
+  const names = directoryNames(path);
+  if (names[0] === path) return { names, parents: [], name: path, shown: path };
   const name = names.at(-1);
-  // Written with a slash, or a dot, at its end it can only be meant as a directory.
-  if (name === undefined || /(?:^|\/)\.{0,2}$/.test(path)) throw invalid(path, "names a directory: name a file");
-  return { parents: names.slice(0, -1), name };
+  // Written with a slash, or a dot, at its end it can only be meant as a directory. No name ends with either.
+  if (name === undefined || !path.endsWith(name)) throw invalid(path, "names a directory: name a file");
+  return { names, parents: names.slice(0, -1), name, shown: names.join("/") };
 }
 
-function namesOf(path: string): readonly string[] {
+function namesByTheRules(path: string): readonly string[] {
   if (Buffer.byteLength(path) > MAX_PATH_BYTES) throw invalid(path, `is longer than ${MAX_PATH_BYTES} bytes`);
   if (firstUnseen(path) !== undefined) throw invalid(path, "holds control characters or others that nobody sees");
   if (path.startsWith("/")) throw outside(path, "is absolute: give it relative to the workspace");

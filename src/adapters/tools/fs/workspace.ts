@@ -9,7 +9,7 @@ import { mkdir, realpath } from "node:fs/promises";
 import { promisify } from "node:util";
 import { finishing, type NowOrLater } from "../../../runtime/now-or-later.ts";
 import { ToolFailure } from "../tool-failure.ts";
-import { errnoOf, named, naming } from "./fs-failure.ts";
+import { errnoOf, expectedFailure, named, naming } from "./fs-failure.ts";
 import {
   enterDirectory,
   entryPath,
@@ -64,7 +64,7 @@ export function inNearestDirectory<Result>(
     () => {
       for (const [index, name] of names.entries()) {
         const held = directory;
-        const child = named(shownPath(held, name), () => enterIfThere(held, name));
+        const child = enterIfThere(held, name);
         if (child === null) return use(held, names.slice(index));
         directory = child;
         releaseDirectory(held);
@@ -104,7 +104,7 @@ function enterIfThere(directory: HeldDirectory, name: string): HeldDirectory | n
     return enterDirectory(directory, name);
   } catch (error) {
     if (errnoOf(error) === "ENOENT") return null;
-    throw error;
+    throw expectedFailure(error, shownPath(directory, name)) ?? error;
   }
 }
 

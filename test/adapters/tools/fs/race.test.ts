@@ -74,6 +74,27 @@ verifies("S-4.2", "a swapped directory is never followed, however the race goes"
   expect(left.filter((name) => name.endsWith(".tmp"))).toEqual([]);
 });
 
+verifies("S-4.2", "a file swapped for a link is never followed, in the root itself either", async () => {
+  const { call, root, outside } = await temporaryWorkspace();
+  await writeFile(join(root, "a.txt"), "inside");
+  const shared = new Int32Array(new SharedArrayBuffer(8));
+  const paths = { directory: join(root, "a.txt"), aside: join(root, "aside"), outside: join(outside, "canary.txt") };
+  const swapper = new Worker(new URL("./directory-swapper.ts", import.meta.url), { workerData: { ...paths, shared } });
+  const exited = once(swapper, "exit");
+  try {
+    await Promise.race([Atomics.waitAsync(shared, SWAPS, 0).value, exited]);
+    for (let round = 0; round < 20 * ROUNDS; round += 1) {
+      const answer = await call("fs.read_text", { path: "a.txt" });
+      if (answer.ok) expect(answer.output).toMatchObject({ text: "inside" });
+      else expect(["policy.denied", "invalid.request"]).toContain(answer.error.code);
+    }
+  } finally {
+    Atomics.store(shared, STOP, 1);
+    await exited;
+  }
+  expect(shared[SWAPS]).toBeGreaterThan(0);
+});
+
 /** What is refused or not there is as good as nothing found. */
 function searched(search: () => Findings): readonly Match[] {
   try {

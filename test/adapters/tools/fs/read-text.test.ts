@@ -1,5 +1,7 @@
-import { link, mkdir, symlink, writeFile } from "node:fs/promises";
+import { execFile } from "node:child_process";
+import { link, mkdir, readdir, readlink, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { createToolbox } from "../../../../src/adapters/tools/create-toolbox.ts";
@@ -119,6 +121,53 @@ verifies("S-4.2", "a file that has another name elsewhere, or is none, is not re
     expect(JSON.stringify(answer)).not.toContain(CANARY);
   }
 });
+
+for (const traversal of ["handles", "paths"] as const) {
+  for (const path of ["canary.txt", "d/canary.txt"]) {
+    verifies("S-4.2", `a root that has become a link is not followed: ${path} by ${traversal}`, async () => {
+      const { call, root, outside } = await temporaryWorkspace(traversal);
+      await mkdir(join(root, "d"));
+      await writeFile(join(root, path), "inside");
+      expect(await call("fs.read_text", { path })).toMatchObject({ ok: true, output: { text: "inside" } });
+      await rename(root, `${root}-was`);
+      const here = { ok: false, error: { code: "invalid.request", details: { path: "." } } };
+      expect(await call("fs.read_text", { path })).toMatchObject(here);
+      await symlink(path === "canary.txt" ? outside : `${root}-was`, root);
+      expect(await call("fs.read_text", { path })).toMatchObject(here);
+      await rm(root);
+      await writeFile(root, "a file");
+      expect(await call("fs.read_text", { path })).toMatchObject(here);
+      expect(await openBeneath(join(root, ".."))).toEqual([]);
+    });
+  }
+
+  test(`whatever becomes of a read by ${traversal}, nothing stays open`, async () => {
+    const { call, root, outside } = await temporaryWorkspace(traversal);
+    await mkdir(join(root, "d"));
+    await writeFile(join(root, "a.txt"), "inside");
+    await writeFile(join(root, "b.bin"), Buffer.from([0x80]));
+    await link(join(outside, "canary.txt"), join(root, "hard.txt"));
+    await symlink("a.txt", join(root, "soft.txt"));
+    await promisify(execFile)("mkfifo", [join(root, "pipe")]);
+    const paths = ["a.txt", "b.bin", "hard.txt", "soft.txt", "pipe", "d", "missing.txt", "d/missing.txt", "no/a.txt"];
+    const codes: string[] = [];
+    for (const path of paths) {
+      const answer = await call("fs.read_text", { path });
+      codes.push(answer.ok ? "ok" : answer.error.code);
+    }
+    expect(await openBeneath(root)).toEqual([]);
+    const [denied, invalid] = ["policy.denied", "invalid.request"];
+    expect(codes).toEqual(["ok", invalid, denied, denied, denied, invalid, invalid, invalid, invalid]);
+  });
+}
+
+/** What this process holds open there. */
+async function openBeneath(root: string): Promise<readonly string[]> {
+  const handles = await readdir("/proc/self/fd");
+  // The handle by which they were listed is gone again.
+  const paths = await Promise.all(handles.map((handle) => readlink(join("/proc/self/fd", handle)).catch(() => "")));
+  return paths.filter((path) => path.startsWith(root));
+}
 
 verifies("S-4.2", "a device is refused before it is opened", async () => {
   const workspace = await openWorkspace("/dev");

@@ -130,8 +130,10 @@ describe("everything else is just names", () => {
     ["a b.txt", ["a b.txt"]],
     ["a".repeat(255), ["a".repeat(255)]],
   ])("%j", (path, names) => {
-    const { parents, name } = fileNames(path);
+    const { names: all, parents, name, shown } = fileNames(path);
     expect([...parents, name]).toEqual(names);
+    expect(all).toEqual(names);
+    expect(shown).toBe(names.join("/"));
     expect(directoryNames(path)).toEqual(names);
   });
 
@@ -159,3 +161,69 @@ test("whatever passes is entries of directories, one after the other, beneath th
     { numRuns: 2000 },
   );
 });
+
+test("a path of plain names is read as the rules would read it", () => {
+  const name = fc.oneof(
+    fc.constantFrom(
+      "a",
+      "A-1",
+      "_",
+      "-",
+      "a.b",
+      "a..b",
+      "note-1.txt",
+      "con",
+      "Con.txt",
+      "con-",
+      "com1",
+      "LPT9.log",
+      "com10",
+      "nul",
+    ),
+    fc.constantFrom(
+      "",
+      ".",
+      "..",
+      ".a",
+      "a.",
+      "...",
+      "~",
+      "a~",
+      "con ",
+      "com\u00b9",
+      "conin$",
+      "a:b",
+      "a\\b",
+      "a b",
+      "\u017f",
+      "\u212a",
+    ),
+    fc.string({ unit: "grapheme-ascii", maxLength: 6 }),
+    fc.string({ unit: "binary", maxLength: 3 }),
+    fc.integer({ min: 120, max: 260 }).map((length) => "n".repeat(length)),
+  );
+  const path = fc.oneof(
+    fc.array(name, { minLength: 1, maxLength: 4 }),
+    fc.integer({ min: 60, max: 68 }).map((depth) => Array.from({ length: depth }, () => "a")),
+  );
+  fc.assert(
+    fc.property(path, (names) => {
+      const written = names.join("/");
+      // At the beginning of the whole these two mean something else.
+      if (/^[/~]/.test(written)) return;
+      // A dot in front of it makes it no plain path, and means the same.
+      expect(outcomeOf(() => fileNames(written))).toEqual(outcomeOf(() => fileNames(`./${written}`)));
+      expect(outcomeOf(() => directoryNames(written))).toEqual(outcomeOf(() => directoryNames(`./${written}`)));
+    }),
+    { numRuns: 3000 },
+  );
+});
+
+function outcomeOf(read: () => unknown): unknown {
+  try {
+    return read();
+  } catch (error) {
+    expect(error).toBeInstanceOf(ToolFailure);
+    return [(error as ToolFailure).code, (error as ToolFailure).message];
+  }
+}
