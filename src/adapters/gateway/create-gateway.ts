@@ -32,6 +32,8 @@ const LIMITS = {
   connectionsCheckingInterval: 1_000,
   keepAliveTimeout: 60_000,
   maxHeaderSize: 16 * 1024,
+  // Most requests have no body: the machinery of streams is not started for them. read-body.ts asks the head first.
+  optimizeEmptyRequests: true,
   // A missing Host gets our own error's shape.
   requireHostHeader: false,
   // Finds peers that vanished without a word.

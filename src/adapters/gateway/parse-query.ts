@@ -11,6 +11,7 @@ import { oneOf } from "./read-fields.ts";
 const DEFAULT_LIMIT = 50;
 const MAX_LIMIT = 500;
 const DIGITS = /^[0-9]{1,15}$/;
+const NO_PARAMETERS: ReadonlyMap<string, string> = new Map();
 
 export function parsePage(query: string): Page {
   return pageOf(readParameters(query, ["limit", "offset"]));
@@ -48,6 +49,7 @@ function pageOf(parameters: ReadonlyMap<string, string>): Page {
 }
 
 function readParameters(query: string, known: readonly string[]): ReadonlyMap<string, string> {
+  if (query === "") return NO_PARAMETERS;
   const parameters = new Map<string, string>();
   for (const [name, value] of new URLSearchParams(query)) {
     if (!known.includes(name)) throw invalidRequest(`unknown query parameter; known are ${known.join(", ") || "none"}`);

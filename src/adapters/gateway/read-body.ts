@@ -14,13 +14,20 @@ import type { Head } from "./read-head.ts";
 export const MAX_BODY_BYTES = 1_048_576;
 const MAX_DISCARDED_BYTES = 128 * MAX_BODY_BYTES;
 const FIRST_BUFFER_BYTES = 4096;
+const NOTHING = Buffer.alloc(0);
 
 export async function readJson(incoming: IncomingMessage, head: Head): Promise<JsonValue> {
   checkKind(head);
   if (Number(head["content-length"] ?? 0) > MAX_BODY_BYTES) throw tooLarge();
-  const parsed = parseJson(decodeUtf8(await readBytes(incoming)));
+  // Of a body that is not there the stream says nothing, not even its end.
+  const bytes = hasBody(head) ? await readBytes(incoming) : NOTHING;
+  const parsed = parseJson(decodeUtf8(bytes));
   if (parsed.ok) return parsed.value;
   throw invalidRequest(`the body is not the JSON we take: ${parsed.problem} (at character ${parsed.at})`);
+}
+
+export function hasBody(head: Head): boolean {
+  return head["content-length"] !== undefined || head["transfer-encoding"] !== undefined;
 }
 
 /** For a body that nobody will read. */

@@ -24,15 +24,16 @@ interface StreamReply {
 
 export type Reply = JsonReply | StreamReply;
 
-export const PROTECTIVE_HEADERS: readonly string[] = ["X-Content-Type-Options", "nosniff", "Cache-Control", "no-store"];
-const NONE: readonly string[] = [];
+// Names that go with every answer are in small letters: Node looks at them so, and would rewrite others each time.
+export const PROTECTIVE_HEADERS: readonly string[] = ["x-content-type-options", "nosniff", "cache-control", "no-store"];
+export const NO_HEADERS: readonly string[] = [];
 
-export function jsonReply(status: number, value: unknown, headers = NONE): JsonReply {
+export function jsonReply(status: number, value: unknown, headers = NO_HEADERS): JsonReply {
   return { kind: "json", status, text: JSON.stringify(value), headers };
 }
 
 /** For JSON that is text already. */
-export function jsonTextReply(status: number, text: string, headers = NONE): JsonReply {
+export function jsonTextReply(status: number, text: string, headers = NO_HEADERS): JsonReply {
   return { kind: "json", status, text, headers };
 }
 
@@ -40,15 +41,18 @@ export function errorReply(error: HttpError): JsonReply {
   return jsonReply(error.status, error.body, error.headers);
 }
 
-export function sendJson(outgoing: ServerResponse, { status, text, headers }: JsonReply, more = NONE): void {
-  outgoing.writeHead(status, [
-    "Content-Type",
+export function sendJson(outgoing: ServerResponse, { status, text, headers }: JsonReply, more = NO_HEADERS): void {
+  const bytes = Buffer.byteLength(text);
+  const all = [
+    "content-type",
     "application/json; charset=utf-8",
-    "Content-Length",
-    String(Buffer.byteLength(text)),
+    "content-length",
+    String(bytes),
     ...PROTECTIVE_HEADERS,
-    ...headers,
-    ...more,
-  ]);
-  outgoing.end(text);
+  ];
+  if (headers.length > 0) all.push(...headers);
+  if (more.length > 0) all.push(...more);
+  outgoing.writeHead(status, all);
+  // ASCII is the same in both, and Latin-1 is written without being looked at.
+  outgoing.end(text, bytes === text.length ? "latin1" : "utf8");
 }

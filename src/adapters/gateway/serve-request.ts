@@ -13,9 +13,9 @@ import { StoreError, type StoreErrorCode } from "../../runtime/ports/store.ts";
 import type { Admission } from "./admission.ts";
 import { EVENT_STREAM_HEADERS, streamEvents } from "./event-stream.ts";
 import { HttpError, notFound } from "./http-error.ts";
-import { discardBody } from "./read-body.ts";
-import { type Head, readHead } from "./read-head.ts";
-import { errorReply, jsonReply, type Reply, sendJson } from "./reply.ts";
+import { discardBody, hasBody } from "./read-body.ts";
+import { EMPTY_HEAD, type Head, readHead } from "./read-head.ts";
+import { errorReply, jsonReply, NO_HEADERS, type Reply, sendJson } from "./reply.ts";
 import { createRoutes, handlerOf, type OpenStream } from "./routes.ts";
 
 /** It may work again in a moment. */
@@ -102,7 +102,7 @@ export function createRequestServer({ assistant, admission, clock, isHealthy, on
     if (!incoming.complete && mayHaveBody(head)) discardBody(incoming);
     const more = admission.isAllowedSite(head.origin)
       ? ["Access-Control-Allow-Origin", head.origin, "Vary", "Origin"]
-      : [];
+      : NO_HEADERS;
     if (reply.kind === "json") {
       sendJson(outgoing, reply, more);
       return;
@@ -116,7 +116,7 @@ export function createRequestServer({ assistant, admission, clock, isHealthy, on
 
   return {
     serve(incoming, outgoing) {
-      let head: Head = {};
+      let head = EMPTY_HEAD;
       const refuse = (error: unknown): void => send(incoming, outgoing, head, errorReply(report(error)));
       try {
         head = readHead(incoming.rawHeaders);
@@ -139,5 +139,5 @@ function isPreflight(head: Head, admission: Admission): boolean {
 
 /** An empty head is one that was refused unread. */
 function mayHaveBody(head: Head): boolean {
-  return head.host === undefined || head["content-length"] !== undefined || head["transfer-encoding"] !== undefined;
+  return head.host === undefined || hasBody(head);
 }

@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import { networkInterfaces } from "node:os";
 import { describe, expect, test } from "vitest";
 import { createGateway } from "../../../src/adapters/gateway/create-gateway.ts";
@@ -70,6 +71,33 @@ describe("the token", () => {
     expect([answer.status, errorOf(answer).code]).toEqual([401, "auth.required"]);
     expect(answer.text).not.toContain(TOKEN);
   });
+
+  test.each([1, 43, 62, 63, 64, 65, 128, 512])(
+    "one of %i characters opens it; one that is nearly the same does not, not even just after it",
+    async (length) => {
+      const token = "aB3-".repeat(length).slice(0, length);
+      const gateway = await startGateway({ token });
+      const statusOf = async (candidate: string): Promise<number> => {
+        const headers = { authorization: `Bearer ${candidate}` };
+        return (await gateway.ask("GET", "/v1/runs", { headers })).status;
+      };
+      const nearly = [
+        token.slice(0, -1),
+        token.slice(1),
+        `${token.slice(0, -1)}x`,
+        `x${token.slice(1)}`,
+        `${token}a`,
+        `${token}\xff`,
+        `${token.slice(0, -1)}\xff`,
+        token + token,
+        hash("sha256", token),
+      ];
+      for (const candidate of nearly) {
+        expect(await statusOf(token)).toBe(200);
+        expect([candidate, await statusOf(candidate)]).toEqual([candidate, 401]);
+      }
+    },
+  );
 
   test("a token of any length is refused", async () => {
     const gateway = await startGateway();
@@ -172,6 +200,16 @@ describe("Host", () => {
       const answer = await gateway.ask("GET", path, { headers: { ...AUTHORIZED, host } });
       expect([answer.status, errorOf(answer).code]).toEqual([403, "auth.forbidden"]);
     }
+  });
+
+  test("one that is not ours stays out after one that is", async () => {
+    const gateway = await startGateway();
+    const statusOf = async (host: string): Promise<number> =>
+      (await gateway.ask("GET", "/v1/runs", { headers: { ...AUTHORIZED, host } })).status;
+    expect([await statusOf("localhost"), await statusOf("evil.test"), await statusOf("localhost")]).toEqual([
+      200, 403, 200,
+    ]);
+    expect(await statusOf("evil.test")).toBe(403);
   });
 
   test("the host it was told to listen on is ours", async () => {

@@ -57,6 +57,20 @@ describe("the size of a body", () => {
     expect(await sendRaw(gateway.port, head)).toMatch(/^HTTP\/1\.1 413 /);
   });
 
+  test("none at all is no JSON, and the connection goes on", async () => {
+    const gateway = await startGateway();
+    const answers = await sendRaw(gateway.port, headOf(gateway) + headOf(gateway, "Connection: close"));
+    expect(answers.match(/HTTP\/1\.1 400 /g)).toHaveLength(2);
+    expect(answers.match(/the body is not the JSON we take/g)).toHaveLength(2);
+  });
+
+  test("a head that is refused unread leaves the connection in order", async () => {
+    const gateway = await startGateway();
+    const twice = headOf(gateway, "Origin: http://a.test", "Origin: http://b.test");
+    const answers = await sendRaw(gateway.port, twice + headOf(gateway, "Connection: close"));
+    expect(answers).toMatch(/origin stands there twice.*the body is not the JSON we take/s);
+  });
+
   test("one that claims too little ends the body there", async () => {
     const gateway = await startGateway();
     const head = headOf(gateway, "Content-Length: 10", "Connection: close");

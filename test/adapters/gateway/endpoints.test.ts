@@ -280,6 +280,7 @@ describe("one run", () => {
 describe("approvals", () => {
   test("cards are listed with their plan in full", async () => {
     const gateway = await startGateway();
+    expect((await get(gateway, "/api/approvals")).text).toBe('{"approvals":[]}');
     const runId = await gateway.queueRun();
     gateway.assistant.addCard(runId);
     gateway.assistant.addCard(runId, "resolve");
