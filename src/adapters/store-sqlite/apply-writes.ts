@@ -13,11 +13,12 @@ import {
   toLedgerLine,
 } from "../../kernel/journal/ledger.ts";
 import { unreachable } from "../../kernel/vocabulary/defect.ts";
-import { type CommitResult, StoreError, type Write } from "../../runtime/ports/store.ts";
+import { type CommitResult, StoreError } from "../../runtime/ports/store.ts";
 import { consumeApproval, decideApproval, insertApproval } from "./approval-writes.ts";
 import { decideCapability, requestCapability } from "./capability-writes.ts";
 import type { Prepare } from "./connection.ts";
 import { toBytes } from "./hex-bytes.ts";
+import { isAppend, type PackedAppend, type PackedWrite } from "./packed-writes.ts";
 import { ledgerHead } from "./point-reads.ts";
 import { RunHeads } from "./run-heads.ts";
 import { appendEntries, claimRun, insertRun, insertSession, requestCancel, sealRun, setStatus } from "./run-writes.ts";
@@ -45,10 +46,11 @@ export class WriteApplier {
   }
 
   /** What became of the commit's reservation. */
-  apply(writes: readonly Write[]): Spend {
+  apply(writes: readonly PackedWrite[]): Spend {
     let spend: Spend = null;
     for (const write of writes) {
-      if (write.type === "reserve-spend") spend = reserveSpend(this.#prepare, this.#heads, write);
+      if (isAppend(write)) appendEntries(this.#prepare, this.#heads, write);
+      else if (write.type === "reserve-spend") spend = reserveSpend(this.#prepare, this.#heads, write);
       else this.#applyOne(write);
     }
     return spend;
@@ -60,12 +62,11 @@ export class WriteApplier {
     this.#ledger = null;
   }
 
-  #applyOne(write: Exclude<Write, { readonly type: "reserve-spend" }>): void {
+  #applyOne(write: Exclude<PackedWrite, PackedAppend | { readonly type: "reserve-spend" }>): void {
     const prepare = this.#prepare;
     const heads = this.#heads;
     // In the order of how often they come.
-    if (write.type === "append-entries") appendEntries(prepare, heads, write);
-    else if (write.type === "put-bodies") this.#putBodies(write);
+    if (write.type === "put-bodies") this.#putBodies(write);
     else if (write.type === "settle-spend") settleSpend(prepare, heads, write);
     else if (write.type === "append-ledger") this.#linkLedger(write.draft);
     else if (write.type === "set-status") setStatus(prepare, heads, write);

@@ -8,29 +8,32 @@ import type { Body } from "../../kernel/journal/body.ts";
 import { Defect } from "../../kernel/vocabulary/defect.ts";
 import type { BodyRef, Hash } from "../../kernel/vocabulary/identifiers.ts";
 import type { Prepare } from "./connection.ts";
+import { LINE_BREAK } from "./packed-writes.ts";
 
 /** More entries than a run's budgets allow; and two to the thirty-first runs, before a place is no exact number any more. */
 const PLACES_PER_RUN = 2 ** 22;
-
-/** Canonical JSON has no line breaks. */
-const BREAK = "\n";
 
 const APPEND = "INSERT INTO appends (place, lines, bodies) VALUES (?, ?, ?)";
 const AFTER = "SELECT place, lines FROM appends WHERE place > ? AND place < ? ORDER BY place LIMIT ?";
 const LAST = "SELECT place, lines FROM appends WHERE place > ? AND place < ? ORDER BY place DESC LIMIT 1";
 const BODIES = "SELECT bodies FROM appends WHERE place > ? AND place < ? AND bodies IS NOT NULL ORDER BY place";
 
-type KeptBody = Body & { readonly ref: BodyRef };
-
+/** `bodies`: ref, salt and text of each. */
 export function appendRow(
   prepare: Prepare,
   run: number,
   lastSeq: number,
-  { lines, bodies }: { readonly lines: readonly string[]; readonly bodies: readonly KeptBody[] },
+  lines: string,
+  bodies: readonly string[],
 ): void {
   if (lastSeq >= PLACES_PER_RUN) throw new Defect("a journal longer than any run's budget");
-  const written = bodies.length === 0 ? null : JSON.stringify(bodies.map(({ ref, salt, text }) => [ref, salt, text]));
-  prepare(APPEND).run(run * PLACES_PER_RUN + lastSeq, lines.join(BREAK), written);
+  prepare(APPEND).run(run * PLACES_PER_RUN + lastSeq, lines, bodies.length === 0 ? null : writtenBodies(bodies));
+}
+
+function writtenBodies(bodies: readonly string[]): string {
+  const triples: (readonly string[])[] = [];
+  for (let at = 0; at < bodies.length; at += 3) triples.push(bodies.slice(at, at + 3));
+  return JSON.stringify(triples);
 }
 
 /** The lines after `seq`, at most `limit`. */
@@ -39,7 +42,7 @@ export function linesAfter(prepare: Prepare, run: number, seq: number, limit: nu
   const first = run * PLACES_PER_RUN;
   // Each row holds a line or more, so never more rows than lines are needed.
   for (const row of prepare(AFTER).iterate(first + seq, first + PLACES_PER_RUN, limit)) {
-    const lines = String(row["lines"]).split(BREAK);
+    const lines = String(row["lines"]).split(LINE_BREAK);
     const firstSeq = Number(row["place"]) - first - lines.length + 1;
     found.push(...lines.slice(Math.max(0, seq + 1 - firstSeq)));
     if (found.length >= limit) break;
@@ -52,7 +55,7 @@ export function journalHead(prepare: Prepare, run: number): { readonly seq: numb
   const first = run * PLACES_PER_RUN;
   const row = prepare(LAST).get(first, first + PLACES_PER_RUN);
   if (row === undefined) return null;
-  const last = String(row["lines"]).split(BREAK).at(-1) ?? "";
+  const last = String(row["lines"]).split(LINE_BREAK).at(-1) ?? "";
   const { hash } = JSON.parse(last) as { readonly hash: Hash };
   return { seq: Number(row["place"]) - first, hash };
 }

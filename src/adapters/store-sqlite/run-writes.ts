@@ -11,6 +11,7 @@ import { expireApprovals } from "./approval-writes.ts";
 import type { Prepare } from "./connection.ts";
 import { toBytes } from "./hex-bytes.ts";
 import { appendRow, linesAfter } from "./journal-rows.ts";
+import { LINE_BREAK, type PackedAppend } from "./packed-writes.ts";
 import type { RunHead, RunHeads } from "./run-heads.ts";
 import { FIRST_ENDED_STATUS, statusNumber } from "./schema.ts";
 import type { WriteOf } from "./write-of.ts";
@@ -52,18 +53,18 @@ export function insertRun(
   count(prepare, QUEUED, 1);
 }
 
-export function appendEntries(prepare: Prepare, heads: RunHeads, write: WriteOf<"append-entries">): void {
-  const { runId, epoch, after, lines } = write;
+export function appendEntries(prepare: Prepare, heads: RunHeads, write: PackedAppend): void {
+  const [runId, epoch, afterSeq, afterHash, newHash, count, lines, bodies] = write;
   const head = heads.get(runId);
   if (head.epoch !== epoch) throw fenced();
-  if (head.seq !== after.seq || head.hash !== after.hash) {
+  if (head.seq !== afterSeq || head.hash !== afterHash) {
     if (isRepeat(prepare, head, write)) return;
     throw fenced();
   }
-  if (lines.length === 0) return;
-  const seq = after.seq + lines.length;
-  appendRow(prepare, head.run, seq, write);
-  heads.set(runId, { ...head, seq, hash: write.head });
+  if (count === 0) return;
+  const seq = afterSeq + count;
+  appendRow(prepare, head.run, seq, lines, bodies);
+  heads.set(runId, { ...head, seq, hash: newHash });
 }
 
 export function claimRun(prepare: Prepare, heads: RunHeads, { runId, epoch }: WriteOf<"claim-run">): void {
@@ -139,10 +140,9 @@ function requireNew({ changes }: { readonly changes: number | bigint }): void {
 }
 
 /** Lines hold their hashes and the one before, so equal lines stand on equal heads. */
-function isRepeat(prepare: Prepare, head: RunHead, { after, lines }: WriteOf<"append-entries">): boolean {
-  if (lines.length === 0 || after.seq + lines.length > head.seq) return false;
-  const stored = linesAfter(prepare, head.run, after.seq, lines.length);
-  return lines.every((line, index) => line === stored[index]);
+function isRepeat(prepare: Prepare, head: RunHead, [, , afterSeq, , , count, lines]: PackedAppend): boolean {
+  if (count === 0 || afterSeq + count > head.seq) return false;
+  return linesAfter(prepare, head.run, afterSeq, count).join(LINE_BREAK) === lines;
 }
 
 function fenced(): StoreError {

@@ -4,7 +4,8 @@
  * G1. Commits are answered in the order in which they were given, many in one reply, so none needs a name.
  * G2. The common case is short: a list of commits there, a number back.
  */
-import type { CommitResult, Write } from "../../runtime/ports/store.ts";
+import type { CommitResult } from "../../runtime/ports/store.ts";
+import type { PackedWrite } from "./packed-writes.ts";
 import type { Failure } from "./thread-failure.ts";
 
 export interface WriterSetup {
@@ -14,7 +15,7 @@ export interface WriterSetup {
   readonly maxPages: number | null;
 }
 
-export type Commits = readonly (readonly Write[])[];
+export type Commits = readonly (readonly PackedWrite[])[];
 
 export type WriterRequest = Commits | "checkpoint" | "close";
 

@@ -13,7 +13,7 @@ import type { RunId } from "../../kernel/vocabulary/identifiers.ts";
 import type { Clock } from "../../runtime/ports/clock.ts";
 import { type CommitResult, LAZY_FLUSH_MS, StoreError, type Urgency, type Write } from "../../runtime/ports/store.ts";
 import type { InPlaceWriter } from "./in-place-writer.ts";
-import { joinAppends } from "./join-appends.ts";
+import { isAppend, joinAppends, type PackedWrite, pack } from "./packed-writes.ts";
 import { closedError } from "./store-reads.ts";
 import { errorOf, mediumFailureOf } from "./thread-failure.ts";
 import { workerFile } from "./worker-file.ts";
@@ -26,7 +26,7 @@ interface Waiting {
 
 /** What goes into the database as one; several have waited for it where their commits were joined. */
 interface Gathered {
-  writes: readonly Write[];
+  writes: readonly PackedWrite[];
   readonly waiting: Waiting[];
 }
 
@@ -51,7 +51,7 @@ export class WriterThread {
   #barriers = 0;
   #lastBarriers = 0;
   /** Everybody whose commit is unsent has nothing else to do than wait for it. */
-  #mayBeDoneHere = true;
+  #isAllAwaited = true;
   /** Something is to be sent: at the end of this turn of the event loop, or when the last message is answered. */
   #isDue = false;
   #isUnanswered = false;
@@ -78,10 +78,10 @@ export class WriterThread {
     return new Promise((resolve, reject) => {
       const refusal = this.#closing === null ? this.#refusal : closedError();
       if (refusal !== null) return reject(refusal);
-      this.#gather(writes, { resolve, reject }, urgency === "lazy");
+      this.#gather(pack(writes), { resolve, reject }, urgency === "lazy");
       if (urgency !== "lazy") {
         this.#barriers += 1;
-        this.#mayBeDoneHere &&= urgency === "barrier";
+        this.#isAllAwaited &&= urgency === "barrier";
         this.#sendSoon();
       } else this.#cancelLazy ??= this.#clock.wake(LAZY_FLUSH_MS, () => this.#sendSoon());
     });
@@ -106,8 +106,9 @@ export class WriterThread {
     return this.#closing;
   }
 
-  #gather(writes: readonly Write[], waiting: Waiting, isLazy: boolean): void {
-    const runId = writes[0]?.type === "append-entries" ? writes[0].runId : undefined;
+  #gather(writes: readonly PackedWrite[], waiting: Waiting, isLazy: boolean): void {
+    const [first] = writes;
+    const runId = first !== undefined && isAppend(first) ? first[0] : undefined;
     const earlier = runId === undefined ? undefined : this.#open.get(runId);
     const joined = earlier === undefined ? null : joinAppends(earlier.writes, writes);
     const gathered = joined === null || earlier === undefined ? { writes, waiting: [] } : earlier;
@@ -127,9 +128,12 @@ export class WriterThread {
     if (!this.#isUnanswered) this.#sendAfterThisTurn();
   }
 
-  /** Whatever else the sockets and files of this turn bring may commit too. */
+  /**
+   * Whatever else the sockets and files of this turn bring may commit too. Where somebody has other things to do than wait,
+   * what this turn sends over sockets goes first: a model is asked, and answers meanwhile.
+   */
   #sendAfterThisTurn(): void {
-    setImmediate(() => this.#send());
+    setImmediate(() => (this.#isAllAwaited ? this.#send() : setImmediate(() => this.#send())));
   }
 
   #send(): void {
@@ -143,7 +147,7 @@ export class WriterThread {
     const report = this.#isAlone() ? this.#commitHere(commits) : null;
     this.#lastBarriers = this.#barriers;
     this.#barriers = 0;
-    this.#mayBeDoneHere = true;
+    this.#isAllAwaited = true;
     if (report !== null) this.#settle(report);
     else if (this.#refusal === null) this.#post(commits);
   }
@@ -151,7 +155,7 @@ export class WriterThread {
   /** Where more than one run is at work, they share syncs, and the main thread has other things to do meanwhile. */
   #isAlone(): boolean {
     const isFree = !this.#isUnanswered && this.#closing === null;
-    return isFree && this.#mayBeDoneHere && this.#barriers <= 1 && this.#lastBarriers <= 1;
+    return isFree && this.#isAllAwaited && this.#barriers <= 1 && this.#lastBarriers <= 1;
   }
 
   /** Null when the thread is to do it. */

@@ -4,6 +4,7 @@ import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
 import { databaseFile } from "../../../src/adapters/store-sqlite/connection.ts";
 import { InPlaceWriter } from "../../../src/adapters/store-sqlite/in-place-writer.ts";
 import { openWriting } from "../../../src/adapters/store-sqlite/open-writing.ts";
+import { pack } from "../../../src/adapters/store-sqlite/packed-writes.ts";
 import { systemClock } from "../../../src/boot/system-clock.ts";
 import type { Clock } from "../../../src/runtime/ports/clock.ts";
 import { newBody, runOfItsOwn, SampleJournal } from "../../runtime/store-samples.ts";
@@ -38,11 +39,11 @@ test("two connections that write in turn know of each other's claims and appends
   const [one, other] = [openWriting(setupOf(homeId)), openWriting(setupOf(homeId))];
   const { runId, writes } = runOfItsOwn();
   const journal = new SampleJournal(runId);
-  expect(one.group.commit([writes]).refused).toEqual([]);
-  expect(other.group.commit([[journal.append(1)]]).refused).toEqual([]);
-  expect(one.group.commit([[journal.append(2)]]).refused).toEqual([]);
-  expect(other.group.commit([[{ type: "claim-run", runId, epoch: 1 }]]).refused).toEqual([]);
-  const stale = one.group.commit([[journal.append(1)]]);
+  expect(one.group.commit([pack(writes)]).refused).toEqual([]);
+  expect(other.group.commit([pack([journal.append(1)])]).refused).toEqual([]);
+  expect(one.group.commit([pack([journal.append(2)])]).refused).toEqual([]);
+  expect(other.group.commit([pack([{ type: "claim-run", runId, epoch: 1 }])]).refused).toEqual([]);
+  const stale = one.group.commit([pack([journal.append(1)])]);
   expect(stale.refused).toMatchObject([{ failure: { code: "store.fenced" } }]);
   one.db.close();
   other.db.close();
@@ -54,10 +55,10 @@ test("while somebody else holds the database it is the thread's turn; afterwards
   const { runId, writes } = runOfItsOwn();
   const somebody = new DatabaseSync(databaseFile(temporary.home));
   somebody.exec("BEGIN IMMEDIATE");
-  expect(here.commit([writes])).toBeNull();
+  expect(here.commit([pack(writes)])).toBeNull();
   somebody.exec("ROLLBACK");
   somebody.close();
-  expect(here.commit([writes])).toMatchObject({ commits: 1, refused: [] });
+  expect(here.commit([pack(writes)])).toMatchObject({ commits: 1, refused: [] });
   expect((await store.findRun(runId))?.status).toBe("queued");
 });
 
@@ -65,18 +66,18 @@ test("a commit that took long leaves the next ones to the thread, for a while", 
   const { homeId } = await temporary.open();
   const ticks = [0, 6];
   const here = openInPlace(homeId, { clock: { ...systemClock, monotonicMs: () => ticks.shift() ?? 0 } });
-  expect(here.commit([runOfItsOwn().writes])).toMatchObject({ refused: [] });
-  for (let batch = 0; batch < 200; batch += 1) expect(here.commit([runOfItsOwn().writes])).toBeNull();
-  expect(here.commit([runOfItsOwn().writes])).toMatchObject({ refused: [] });
+  expect(here.commit([pack(runOfItsOwn().writes)])).toMatchObject({ refused: [] });
+  for (let batch = 0; batch < 200; batch += 1) expect(here.commit([pack(runOfItsOwn().writes)])).toBeNull();
+  expect(here.commit([pack(runOfItsOwn().writes)])).toMatchObject({ refused: [] });
 });
 
 test("a refused commit is told of by name; a disk that is full is thrown", async () => {
   const { homeId } = await temporary.open();
   const here = openInPlace(homeId, { maxPages: 200 });
   const { runId, sessionId, writes } = runOfItsOwn();
-  expect(here.commit([writes])).toMatchObject({ refused: [] });
+  expect(here.commit([pack(writes)])).toMatchObject({ refused: [] });
   const stranger = new SampleJournal(runId).append(1, 7);
-  expect(here.commit([[stranger]])).toMatchObject({ refused: [{ failure: { code: "store.fenced" } }] });
+  expect(here.commit([pack([stranger])])).toMatchObject({ refused: [{ failure: { code: "store.fenced" } }] });
   const bodies = [newBody("x".repeat(1_000_000))];
-  expect(() => here.commit([[{ type: "put-bodies", sessionId, bodies }]])).toThrow();
+  expect(() => here.commit([pack([{ type: "put-bodies", sessionId, bodies }])])).toThrow();
 });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { joinAppends } from "../../../src/adapters/store-sqlite/join-appends.ts";
+import { joinAppends, pack } from "../../../src/adapters/store-sqlite/packed-writes.ts";
 import { asRunId } from "../../../src/kernel/vocabulary/identifiers.ts";
 import { newBody, SampleJournal } from "../../runtime/store-samples.ts";
 
@@ -11,11 +11,9 @@ test("what follows is joined: one append from the first head to the last, with a
   const [early, late] = [newBody("early"), newBody("late")];
   const first = { ...journal.append(2), bodies: [early] };
   const second = { ...journal.append(1), bodies: [late] };
-  const joined = joinAppends([first], [second, running]);
-  expect(joined).toEqual([
-    { ...first, lines: [...first.lines, ...second.lines], head: second.head, bodies: [early, late] },
-    running,
-  ]);
+  const joined = joinAppends(pack([first]), pack([second, running]));
+  const whole = { ...first, lines: [...first.lines, ...second.lines], head: second.head, bodies: [early, late] };
+  expect(joined).toEqual(pack([whole, running]));
 });
 
 test.each([
@@ -23,8 +21,9 @@ test.each([
   ["another owner", (journal: SampleJournal) => [[journal.append(1, 0)], [journal.append(1, 1)]]],
   ["a gap", (journal: SampleJournal) => [[journal.append(1)], [journal.append(1), journal.append(1)].slice(1)]],
   ["a commit with consequences", (journal: SampleJournal) => [[journal.append(1), running], [journal.append(1)]]],
+  ["an append of nothing", (journal: SampleJournal) => [[journal.append(0)], [journal.append(1)]]],
   ["something that is no append", (journal: SampleJournal) => [[journal.append(1)], [running]]],
 ])("%s is not joined", (_, write) => {
   const [earlier = [], later = []] = write(new SampleJournal(RUN));
-  expect(joinAppends(earlier, later)).toBeNull();
+  expect(joinAppends(pack(earlier), pack(later))).toBeNull();
 });
