@@ -21,12 +21,13 @@ import type { ProtocolAdapterResult } from "../kernel/protocol/protocol-adapter.
 import type { RawModelOutput } from "../kernel/protocol/raw-model-output.ts";
 import { type DisclosureGuard, guardAnswer } from "../kernel/redaction/disclosure-guard.ts";
 import type { Redactor } from "../kernel/redaction/redact.ts";
-import { canonicalJson } from "../kernel/vocabulary/canonical-json.ts";
+import { canonicalJson, quote } from "../kernel/vocabulary/canonical-json.ts";
 import { Defect } from "../kernel/vocabulary/defect.ts";
-import { asCallId, type BodyRef } from "../kernel/vocabulary/identifiers.ts";
+import { asCallId } from "../kernel/vocabulary/identifiers.ts";
 import type { AgentMessage } from "../kernel/vocabulary/message.ts";
 import type { JsonValue } from "../kernel/vocabulary/parse-json.ts";
 import type { ThinkingLevel } from "../kernel/vocabulary/thinking-level.ts";
+import type { BodyShelf } from "./body-shelf.ts";
 import { keepThoughts } from "./kept-thoughts.ts";
 import type {
   ConfiguredModel,
@@ -46,10 +47,9 @@ export function modelRequest(
   command: CallModel,
   state: RunState,
   messages: readonly PromptMessage[],
-  registered: readonly RegisteredTool[],
+  tools: readonly RegisteredTool[],
   effort: ThinkingLevel | null,
 ): ModelRequest {
-  const tools = registered.filter(({ name }) => command.tools.includes(name));
   const request = {
     model,
     messages,
@@ -73,12 +73,9 @@ export interface AnswerDesk {
   readonly effort: ThinkingLevel | null;
   readonly redactor: Redactor;
   readonly guard: DisclosureGuard;
-  /** What NOTES are applied to. */
-  readonly checkpoint: () => CheckpointState;
-  readonly keep: (text: string) => BodyRef;
-  /** As `BodyShelf` has them. */
-  readonly keepAnew: (text: string) => BodyRef;
-  readonly keepJson: (value: JsonValue) => BodyRef;
+  /** Knows the checkpoint that NOTES are applied to. */
+  readonly authority: { checkpoint(): CheckpointState };
+  readonly shelf: Pick<BodyShelf, "keep" | "keepAnew" | "keepJson">;
 }
 
 export function modelAnswer(desk: AnswerDesk, command: CallModel, promptTokens: number, reply: ModelReply): Answer {
@@ -94,15 +91,17 @@ export function modelAnswer(desk: AnswerDesk, command: CallModel, promptTokens: 
   const told = credible(desk.model, command, reply.usage, raw.content !== "" || raw.toolCalls.length > 0);
   const usage = told ?? { inputTokens: promptTokens, outputTokens: writtenTokens(desk, command, reply) };
   const { status, failureCode, adapterVersion: version, rawHash } = adapted;
+  const isClean = isProvenClean(desk, raw, adapted);
+  const nameOf = (text: string): string => (isClean ? text : shortName(desk.redactor, text));
   return {
     type: "model.answered",
     attempt,
     rawHash,
     adapter: { status, failureCode, version },
-    ...spoken(desk, adapted, raw.toolCalls.length > 0 ? reply.thoughts : undefined),
+    ...spoken(desk, adapted, raw.toolCalls.length > 0 ? reply.thoughts : undefined, isClean),
     usage: priced(desk.model, usage),
-    stopReason: shortName(desk.redactor, raw.stopReason),
-    fingerprint: shortName(desk.redactor, raw.model),
+    stopReason: nameOf(raw.stopReason),
+    fingerprint: nameOf(raw.model),
     stream: { ...stream, chars: raw.content.length },
   };
 }
@@ -151,33 +150,62 @@ function spoken(
   desk: AnswerDesk,
   { canonicalMessage, notes }: ProtocolAdapterResult,
   thoughts: Thoughts | undefined,
+  isClean: boolean,
 ): Pick<AnsweredEvent, "messageRef" | "textRef" | "calls" | "notes" | "tokens"> {
   if (canonicalMessage === null) return { messageRef: null, textRef: null, calls: [], notes: null, tokens: 0 };
-  const message = clean(desk, canonicalMessage, thoughts);
-  const text = canonicalJson(message);
+  const { shelf } = desk;
+  const message = clean(desk, canonicalMessage, thoughts, isClean);
+  const written = message.toolCalls.map((call) => canonicalJson(call.arguments));
+  const text = messageText(message, written);
   return {
-    messageRef: desk.keepAnew(text),
-    textRef: message.content.trim() === "" ? null : desk.keep(message.content),
-    calls: message.toolCalls.map((call) => ({
+    messageRef: shelf.keepAnew(text),
+    textRef: message.content.trim() === "" ? null : shelf.keep(message.content),
+    calls: message.toolCalls.map((call, index) => ({
       callId: asCallId(call.id),
       tool: call.name,
-      argsRef: desk.keepJson(call.arguments as JsonValue),
+      argsRef: shelf.keepJson(written[index] ?? "", call.arguments as JsonValue),
     })),
     notes: notes && notesOf(desk, notes),
     tokens: desk.model.tokens.count(text),
   };
 }
 
+/** Its canonical JSON, of arguments that are written already: `written` has a text for each call. */
+export function messageText({ content, role, toolCalls }: AgentMessage, written: readonly string[]): string {
+  const calls = toolCalls.map(
+    ({ id, name, rawPayload, sourceModel }, index) =>
+      `{"arguments":${written[index]},"id":${quote(id)},"name":${quote(name)},\
+"rawPayload":${canonicalJson(rawPayload)},"sourceModel":${quote(sourceModel)}}`,
+  );
+  return `{"content":${quote(content)},"role":"${role}","toolCalls":[${calls.join(",")}]}`;
+}
+
+/** Seldom is there anything to redact: one look at everything tells. */
+function isProvenClean(
+  { redactor, guard }: AnswerDesk,
+  { stopReason, model }: RawModelOutput,
+  { canonicalMessage }: ProtocolAdapterResult,
+): boolean {
+  if (canonicalMessage === null || Math.max(stopReason.length, model.length) > MAX_NAME_CHARS) return false;
+  const { content, toolCalls } = canonicalMessage;
+  const texts: JsonValue[] = [stopReason, model, content];
+  for (const { id, name, arguments: args } of toolCalls) texts.push(id, name, args as JsonValue);
+  return !guard.mayStop(content) && redactor.isClean(texts);
+}
+
 /**
  * The payload as the provider framed it was for the adapter; arguments and text say all that is acted on. In its place
  * stands what the provider will want back.
  */
-function clean({ redactor, guard }: AnswerDesk, message: AgentMessage, thoughts: Thoughts | undefined): AgentMessage {
+function clean(
+  { redactor, guard }: AnswerDesk,
+  message: AgentMessage,
+  thoughts: Thoughts | undefined,
+  isClean: boolean,
+): AgentMessage {
   const givenBack = thoughts === undefined ? null : keepThoughts(redactor, thoughts);
   const payloadAt = (index: number) => (index === 0 ? givenBack : null);
-  // Seldom is there anything to redact: one look at everything tells.
-  const texts = message.toolCalls.flatMap(({ id, name, arguments: args }) => [id, name, args as JsonValue]);
-  if (!guard.mayStop(message.content) && redactor.redactJson([message.content, ...texts]).paths.length === 0) {
+  if (isClean) {
     const toolCalls = message.toolCalls.map((call, index) => ({ ...call, rawPayload: payloadAt(index) }));
     return { ...message, toolCalls };
   }
@@ -188,18 +216,19 @@ function clean({ redactor, guard }: AnswerDesk, message: AgentMessage, thoughts:
     id: redactor.redactText(call.id).text === call.id ? call.id : `redacted_${index}`,
     name: redactor.redactText(call.name).text,
     arguments: redactor.redactJson(call.arguments as JsonValue).value as Record<string, unknown>,
+    sourceModel: redactor.redactText(call.sourceModel).text,
     rawPayload: payloadAt(index),
   }));
   return { ...message, content, toolCalls };
 }
 
-function notesOf({ redactor, checkpoint, keep }: AnswerDesk, notes: Notes): NonNullable<AnsweredEvent["notes"]> {
+function notesOf({ redactor, authority, shelf }: AnswerDesk, notes: Notes): NonNullable<AnsweredEvent["notes"]> {
   if (notes.status !== "parsed") return { status: "malformed", ref: null, actions: [] };
   const { value } = redactor.redactJson(notes.patch as unknown as JsonValue);
-  const { actions } = applyNotes(checkpoint(), value as unknown as typeof notes.patch);
+  const { actions } = applyNotes(authority.checkpoint(), value as unknown as typeof notes.patch);
   return {
     status: "applied",
-    ref: keep(canonicalJson(value)),
+    ref: shelf.keep(canonicalJson(value)),
     actions: actions.map(({ action, status }) => ({ action, status })),
   };
 }

@@ -7,7 +7,7 @@
  * B3. Text arrives redacted: what is kept here is what the journal stands for.
  */
 import { type Body, bodyRef } from "../kernel/journal/body.ts";
-import { canonicalJson } from "../kernel/vocabulary/canonical-json.ts";
+import { hexOfBytes } from "../kernel/journal/bytes.ts";
 import type { BodyRef } from "../kernel/vocabulary/identifiers.ts";
 import { type JsonValue, parseJson } from "../kernel/vocabulary/parse-json.ts";
 import type { RandomBytes } from "./ports/randomness.ts";
@@ -27,9 +27,9 @@ export class BodyShelf {
     for (const [ref, { salt, text }] of known) this.#remember({ ref, salt, text });
   }
 
-  /** The value too, since whoever has just written it down is likely to be asked for it. */
-  keepJson(value: JsonValue): BodyRef {
-    const ref = this.keep(canonicalJson(value));
+  /** The value too, which `text` is in canonical JSON: whoever has just written it down is likely to be asked for it. */
+  keepJson(text: string, value: JsonValue): BodyRef {
+    const ref = this.keep(text);
     this.#values.set(ref, value);
     return ref;
   }
@@ -45,7 +45,7 @@ export class BodyShelf {
   /** For what nobody compares: a message is hardly ever said twice. */
   keepAnew(text: string): BodyRef {
     const salt = this.#random(SALT_BYTES);
-    const body = { ref: bodyRef(salt, text), salt: Buffer.from(salt).toString("hex"), text };
+    const body = { ref: bodyRef(salt, text), salt: hexOfBytes(salt), text };
     this.#bodies.set(body.ref, body);
     this.#unwritten.push(body);
     return body.ref;

@@ -7,7 +7,7 @@
  * C4. Instructions of a mode (repair, recovery, synthesis) are said for one inference and not kept.
  * C5. Whatever untrusted text it holds, it knows by which entry it came in.
  */
-import { type DecidedCall, type Entry, eventsOf, type InferMode } from "../kernel/journal/entry.ts";
+import type { DecidedCall, Entry, InferMode } from "../kernel/journal/entry.ts";
 import type { RunEvent } from "../kernel/journal/event.ts";
 import { ERASED, type Lookup, textOf } from "../kernel/journal/views/body-content.ts";
 import {
@@ -45,7 +45,7 @@ export class Conversation {
   hear(entries: readonly Entry[]): void {
     for (const entry of entries) {
       this.#messages.push(...this.#messagesOf(entry));
-      if (eventsOf(entry).some(isUntrusted)) this.#untrusted.push(this.#sourceIn(entry));
+      if (bringsUntrusted(entry)) this.#untrusted.push(this.#sourceIn(entry));
     }
   }
 
@@ -142,7 +142,12 @@ export function noteOf(mode: InferMode): string | null {
   return MODE_NOTES[mode];
 }
 
-function isUntrusted(event: RunEvent): boolean {
+function bringsUntrusted({ decided, result }: Entry): boolean {
+  if (result !== null && isUntrusted(result)) return true;
+  return "heard" in decided && decided.heard.some(isUntrusted);
+}
+
+function isUntrusted(event: RunEvent | NonNullable<Entry["result"]>): boolean {
   return "labels" in event && event.labels.integrity === "untrusted";
 }
 

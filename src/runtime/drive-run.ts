@@ -45,7 +45,7 @@ export class RunDriver {
   readonly #desk: RunDesk;
   readonly #leave: (departure: Departure) => void;
   readonly #mailbox: Answer[] = [];
-  /** What this life of the process has set about, by `commandKey`. */
+  /** What has been set about since the run was taken up, while what is outstanding is still asked for. */
   readonly #begun = new Set<string>();
   /** What was written without waiting for it, and is not durable yet. */
   readonly #ahead: Promise<boolean>[] = [];
@@ -239,7 +239,7 @@ export class RunDriver {
     if (this.#hasLeft) return;
     const questions = commands.filter((command) => command.type === "ask-approval");
     for (const command of commands) {
-      this.#begun.add(this.#keyOf(command));
+      if (this.#isStarting) this.#begun.add(this.#keyOf(command));
       if (command.type === "finish") this.#leave("ended");
       else if (command.type === "stop-work") this.#stopWork();
       else if (command.type !== "ask-approval") this.#perform(command);

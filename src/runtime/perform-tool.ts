@@ -50,10 +50,8 @@ function succeeded(
   labels: Labels,
   { output, durationMs }: Extract<ToolResponse, { ok: true }>,
 ): Answer {
-  const whole =
-    typeof output === "string"
-      ? redactor.redactText(output.toWellFormed()).text
-      : canonicalJson(redactor.redactJson((output ?? null) as JsonValue).value);
+  const isText = typeof output === "string";
+  const whole = isText ? redactor.redactText(output.toWellFormed()).text : cleanJson(redactor, output);
   const { maxBytesPerCall, truncationMarker } = contract.toolOutputBudget;
   const { text, bytes, truncated } = truncateOutput(whole, maxBytesPerCall, truncationMarker);
   return {
@@ -61,8 +59,15 @@ function succeeded(
     ...asked,
     response: { ok: true, outputRef: keep(text), outputBytes: bytes, truncated, error: null, durationMs },
     labels,
-    tokens: tokensOf({ ok: true, output: text, error: null }),
+    tokens: tokensOf({ ok: true, output: text, error: null, ...(isText || truncated ? null : WRITTEN_HERE) }),
   };
+}
+
+const WRITTEN_HERE = { isJson: true } as const;
+
+function cleanJson(redactor: Redactor, output: unknown): string {
+  const value = (output ?? null) as JsonValue;
+  return canonicalJson(redactor.isClean(value) ? value : redactor.redactJson(value).value);
 }
 
 function failed(

@@ -17,7 +17,6 @@ import type { DisclosureGuard } from "../kernel/redaction/disclosure-guard.ts";
 import { Defect } from "../kernel/vocabulary/defect.ts";
 import type { ApprovalId, CallId } from "../kernel/vocabulary/identifiers.ts";
 import type { Labels } from "../kernel/vocabulary/labels.ts";
-import type { JsonValue } from "../kernel/vocabulary/parse-json.ts";
 import type { ThinkingLevel } from "../kernel/vocabulary/thinking-level.ts";
 import type { Approvals } from "./approvals.ts";
 import { modelAnswer, modelRequest } from "./ask-model.ts";
@@ -32,6 +31,7 @@ import { refusedByRuntime, toolAnswer } from "./perform-tool.ts";
 import { type PlanningDesk, type PreparedCall, planAgain, planCalls } from "./plan-calls.ts";
 import type { ConfiguredModel } from "./ports/model-backend.ts";
 import { type StoredRun, StoreError, type Write } from "./ports/store.ts";
+import type { RegisteredTool } from "./ports/toolbox.ts";
 import { releaseOutput } from "./release-output.ts";
 import { releaseText } from "./release-text.ts";
 import { readBodiesOf, readWholeJournal } from "./run-journal.ts";
@@ -67,6 +67,7 @@ export class RunHands {
   /** Until when the run's approvals may be used. */
   #deadlines: ReadonlyMap<ApprovalId, number> = new Map();
   readonly #countTokens: (text: string) => number;
+  #offered: { readonly names: readonly string[]; readonly tools: readonly RegisteredTool[] } | null = null;
 
   constructor(parts: HandsParts) {
     this.#parts = parts;
@@ -150,8 +151,15 @@ export class RunHands {
     if (refused !== null) return failedBefore(command, refused);
     if (command.delayMs > 0) await pause(ports, command.delayMs, signal);
     if (signal.aborted) return null;
-    const { redactor, toolbox } = ports;
-    const request = modelRequest(model, command, state, conversation.messages(command.mode), toolbox.tools, effort);
+    const { redactor } = ports;
+    const request = modelRequest(
+      model,
+      command,
+      state,
+      conversation.messages(command.mode),
+      this.#offer(command.tools),
+      effort,
+    );
     const isGated = state.contract.tokenGate && state.budget.performed === 0;
     const release =
       observer.hasReaders() && !isGated
@@ -159,12 +167,18 @@ export class RunHands {
         : null;
     const reply = await model.backend.complete(request, { signal, onText: release?.push ?? null });
     if (reply.ok) release?.finish();
-    const keep = (text: string) => shelf.keep(text);
-    const keepAnew = (text: string) => shelf.keepAnew(text);
-    const keepJson = (value: JsonValue) => shelf.keepJson(value);
-    const checkpoint = () => authority.checkpoint();
-    const desk = { model, contract: state.contract, effort, redactor, guard, checkpoint, keep, keepAnew, keepJson };
+    const desk = { model, contract: state.contract, effort, redactor, guard, authority, shelf };
     return signal.aborted ? null : modelAnswer(desk, command, state.prompt.tokens, reply);
+  }
+
+  /** The same list as long as the same tools are asked for: whoever writes it down does so once. */
+  #offer(names: readonly string[]): readonly RegisteredTool[] {
+    if (this.#offered?.names !== names) {
+      const all = this.#parts.ports.toolbox.tools;
+      const some = all.filter(({ name }) => names.includes(name));
+      this.#offered = { names, tools: some.length === all.length ? all : some };
+    }
+    return this.#offered.tools;
   }
 
   /** Null when the attempt may go out; otherwise which budget stands against it. */

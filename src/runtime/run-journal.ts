@@ -45,12 +45,11 @@ export type Restored =
   | { readonly ok: true; readonly entries: readonly Entry[]; readonly state: RunState }
   | { readonly ok: false; readonly entries: readonly Entry[]; readonly divergedAt: number };
 
-/** `known` is the run's contract, where it was not read from the store. */
-export async function restoreRun(store: Store, run: StoredRun, known: ExecutionContract | null): Promise<Restored> {
+export async function restoreRun(store: Store, run: StoredRun): Promise<Restored> {
   const journal = await readWholeJournal(store, run.runId);
   if (!journal.ok) return { ok: false, entries: journal.entries, divergedAt: journal.badEntry };
   const { entries } = journal;
-  const folded = foldRun(run.runId, known ?? contractOf(run), entries);
+  const folded = foldRun(run.runId, contractOf(run), entries);
   if (!folded.ok) return { ok: false, entries, divergedAt: folded.divergedAt };
   return { ok: true, entries, state: folded.state };
 }

@@ -39,7 +39,7 @@ export function writesFor(
   const reserving = acts ? reserveNext(desk, after) : null;
   const { runId, epoch } = desk.run;
   const { seq, hash } = before.chain;
-  const writes: readonly Write[] = [
+  const writes: Write[] = [
     {
       type: "append-entries",
       runId,
@@ -49,9 +49,9 @@ export function writesFor(
       head: after.chain.hash,
       bodies: desk.shelf.takeUnwritten(),
     },
-    ...entries.flatMap((entry) => consequencesOf(desk, before, after, entry)),
-    ...(reserving === null ? [] : [reserving]),
   ];
+  for (const entry of entries) writes.push(...consequencesOf(desk, before, after, entry));
+  if (reserving !== null) writes.push(reserving);
   const isRead = acts && writes.length === 1 && onlyReads(after);
   return {
     writes,
@@ -74,7 +74,7 @@ function hasSideEffectReported({ phase }: RunState, entries: readonly Entry[]): 
 function consequencesOf(desk: WritingDesk, before: RunState, after: RunState, entry: Entry): readonly Write[] {
   switch (entry.kind) {
     case "INFER":
-      return [...settlementOf(desk, before, entry), ...desk.authority.requestsIn(entry, desk.run.runId)];
+      return settlementOf(desk, before, entry).concat(desk.authority.requestsIn(entry, desk.run.runId));
     case "EXECUTE": {
       const { approvalId, planHash, child, callId } = entry.decided;
       const consumed: readonly Write[] =

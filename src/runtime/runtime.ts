@@ -9,6 +9,7 @@
  */
 import type { ExecutionContract } from "../kernel/contract/contract.ts";
 import type { LedgerDraft } from "../kernel/journal/ledger.ts";
+import { startRun } from "../kernel/machine/state.ts";
 import { canonicalJson } from "../kernel/vocabulary/canonical-json.ts";
 import type { RunId, SessionId } from "../kernel/vocabulary/identifiers.ts";
 import { terminalStatus } from "../kernel/vocabulary/outcome.ts";
@@ -93,8 +94,8 @@ export function openRuntime(ports: RunPorts, settings: RuntimeSettings): Runtime
   const drivers = new Map<RunId, RunDriver>();
   /** Asked for while the run may have been on its way to its driver's seat. */
   const cancelling = new Map<RunId, string>();
-  /** The contracts of runs that were accepted here and have not begun: they need not be read back. */
-  const fresh = new Map<RunId, ExecutionContract>();
+  /** Accepted here and not begun yet: nothing but a cancellation can have been written since, and the rest is at hand. */
+  const fresh = new Map<RunId, FreshRun>();
   let isAccepting = true;
   let isIntact = true;
   /** Accepted and not begun yet; counted before the commit, so that a burst cannot slip past the limit. */
@@ -164,22 +165,27 @@ export function openRuntime(ports: RunPorts, settings: RuntimeSettings): Runtime
   const drive = async (runId: RunId): Promise<void> => {
     const run = await store.findRun(runId);
     if (run === null || run.outcome !== null || !isAccepting) return;
-    const contract = fresh.get(runId) ?? null;
+    const begun = fresh.get(runId) ?? null;
     fresh.delete(runId);
-    const restored = await restoreRun(store, run, contract);
+    const restored = begun === null ? await restoreRun(store, run) : unbegun(run, begun);
     if (!restored.ok) {
       await sealDiverged(ports, run, restored.entries);
       depart(run);
       return;
     }
     const authority = await capabilities.hold(run);
-    const departure = await driveUnder(authority, run, restored).finally(() => capabilities.drop(authority));
+    const departure = await driveUnder(authority, run, restored, begun).finally(() => capabilities.drop(authority));
     if (departure === "ended") depart(run);
   };
 
-  const driveUnder = async (authority: Authority, run: StoredRun, restored: Restored): Promise<Departure> => {
+  const driveUnder = async (
+    authority: Authority,
+    run: StoredRun,
+    restored: Restored,
+    begun: FreshRun | null,
+  ): Promise<Departure> => {
     const { runId } = run;
-    const driver = await seat(run, restored, authority);
+    const driver = await seat(run, restored, authority, begun);
     if (!isAccepting) return "suspended";
     drivers.set(runId, driver);
     driver.start();
@@ -190,10 +196,18 @@ export function openRuntime(ports: RunPorts, settings: RuntimeSettings): Runtime
     return departure;
   };
 
-  const seat = async (run: StoredRun, { entries, state }: Restored, authority: Authority): Promise<RunDriver> => {
-    const acceptance = readAcceptance(run.accepted);
-    const bodies = await readBodiesOf(store, run, entries, openingRefs(acceptance));
-    const shelf = new BodyShelf(ports.random, bodies);
+  const seat = async (
+    run: StoredRun,
+    { entries, state }: Restored,
+    authority: Authority,
+    begun: FreshRun | null,
+  ): Promise<RunDriver> => {
+    const acceptance = begun?.acceptance ?? readAcceptance(run.accepted);
+    const known = new Map(begun?.bodies.map((body) => [body.ref, body]));
+    const missing = openingRefs(acceptance).filter((ref) => !known.has(ref));
+    const isAtHand = begun !== null && missing.length === 0;
+    const stored = isAtHand ? new Map() : await readBodiesOf(store, run, entries, missing);
+    const shelf = new BodyShelf(ports.random, new Map([...known, ...stored]));
     const opening = openingMessages(acceptance, settings.systemText, (ref) => shelf.read(ref));
     const conversation = new Conversation(opening, (ref) => shelf.read(ref));
     conversation.hear(entries);
@@ -260,7 +274,7 @@ export function openRuntime(ports: RunPorts, settings: RuntimeSettings): Runtime
       } finally {
         admitted -= 1;
       }
-      fresh.set(draft.run.runId, draft.contract);
+      fresh.set(draft.run.runId, freshOf(draft));
       lanes.put(draft.run.lane, draft.run.runId, "last");
       return { ok: true, runId: draft.run.runId, sessionId: draft.run.sessionId };
     },
@@ -298,6 +312,17 @@ export function openRuntime(ports: RunPorts, settings: RuntimeSettings): Runtime
 /** Nothing can be read or written any more, whoever asks. */
 function isOfTheMedium(error: unknown): boolean {
   return error instanceof StoreError && ["store.unavailable", "store.busy", "store.closed"].includes(error.code);
+}
+
+type FreshRun = Pick<RunDraft, "contract" | "acceptance" | "bodies">;
+
+/** Images are large, and a queue may be long: they are read back. */
+function freshOf({ contract, acceptance, bodies }: RunDraft): FreshRun {
+  return { contract, acceptance, bodies: acceptance.event.media === undefined ? bodies : [] };
+}
+
+function unbegun({ runId }: StoredRun, { contract }: FreshRun): Restored {
+  return { ok: true, entries: [], state: startRun(runId, contract) };
 }
 
 type Restored = Extract<Awaited<ReturnType<typeof restoreRun>>, { ok: true }>;

@@ -15,10 +15,12 @@ export interface ToldOutcome {
   readonly output: string | null;
   /** With its code. */
   readonly error: string | null;
+  /** Known of the output, so that nobody has to look. */
+  readonly isJson?: true;
 }
 
-export function tellResult({ callId, tool }: ToldCall, { ok, output, error }: ToldOutcome): string {
-  const told = `{"id":${JSON.stringify(callId)},"tool":${JSON.stringify(tool)},"ok":${ok},"output":${writtenOutput(output)},"error":${JSON.stringify(error)}}`;
+export function tellResult({ callId, tool }: ToldCall, { ok, output, error, isJson }: ToldOutcome): string {
+  const told = `{"id":${JSON.stringify(callId)},"tool":${JSON.stringify(tool)},"ok":${ok},"output":${writtenOutput(output, isJson)},"error":${JSON.stringify(error)}}`;
   return escapeMarkers(told);
 }
 
@@ -26,11 +28,12 @@ export function tellResult({ callId, tool }: ToldCall, { ok, output, error }: To
  * Objects and arrays as such, anything else as text. What is read here we wrote ourselves, as canonical JSON, or is shown to
  * the model alone: the strict parser, which would cost ten times as much, has nothing to find.
  */
-function writtenOutput(text: string | null): string {
-  return text !== null && (text.startsWith("{") || text.startsWith("[")) && isJson(text) ? text : JSON.stringify(text);
+function writtenOutput(text: string | null, isJson: true | undefined): string {
+  const isTree = text !== null && (text.startsWith("{") || text.startsWith("["));
+  return isTree && (isJson || canBeParsed(text)) ? text : JSON.stringify(text);
 }
 
-function isJson(text: string): boolean {
+function canBeParsed(text: string): boolean {
   try {
     JSON.parse(text);
     return true;

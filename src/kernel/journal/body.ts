@@ -24,6 +24,7 @@ const UTF8 = new TextEncoder();
 const SALT_BYTES = 16;
 /** Most bodies are short: they are hashed where they are encoded, without a copy of their own. */
 const DESK = new Uint8Array(16_384);
+const DESK_FOR_TEXT = DESK.subarray(SALT_BYTES);
 
 export function bodyRef(salt: Uint8Array, text: string): BodyRef {
   // UTF-8 has no lone surrogates: written as U+FFFD, two texts would share one ref.
@@ -32,7 +33,7 @@ export function bodyRef(salt: Uint8Array, text: string): BodyRef {
     return asBodyRef(hashBytes(joinBytes(salt, UTF8.encode(text))));
   }
   DESK.set(salt);
-  const { written } = UTF8.encodeInto(text, DESK.subarray(SALT_BYTES));
+  const { written } = UTF8.encodeInto(text, DESK_FOR_TEXT);
   return asBodyRef(hashBytes(DESK.subarray(0, SALT_BYTES + written)));
 }
 

@@ -11,22 +11,37 @@ import { quote } from "../vocabulary/canonical-json.ts";
 import { hashBytes, hashCanonical, hashWire } from "../vocabulary/hash.ts";
 import type { Hash, RunId } from "../vocabulary/identifiers.ts";
 import type { Labels } from "../vocabulary/labels.ts";
-import { canonicalWire } from "../vocabulary/spelling.ts";
 import { type DecidedOf, type EntryKind, type EntryOf, type Result, STATE_OF } from "./entry.ts";
+import { decidedText, resultText } from "./entry-texts.ts";
 
 /** The version of the entry format; under every action hash. */
 export const ENTRY_FORMAT = 1;
 
-/** Where a run's chain stands, and what every entry of it repeats. */
+/** Where a run's chain stands. */
 export interface ChainHead {
-  readonly runId: RunId;
   readonly seq: number;
   readonly hash: Hash;
+  readonly frame: ChainFrame;
+}
+
+/** What every entry of a run repeats. */
+export interface ChainFrame {
+  readonly runId: RunId;
   readonly contractHash: Hash;
   readonly adapterVersion: string;
   readonly modelProfileId: string;
   /** Empty until a response names the model behind the profile. */
   readonly modelFingerprint: string;
+  readonly texts: FrameTexts;
+}
+
+/** The same as it stands in texts, written once a run: in lines, with the commas around it, and in what links are made of. */
+interface FrameTexts {
+  readonly run: string;
+  readonly contract: string;
+  readonly model: string;
+  readonly linkContract: string;
+  readonly linkModel: string;
 }
 
 export interface EntryDraft<K extends EntryKind> {
@@ -45,15 +60,29 @@ export function genesisHash(contractHash: Hash): Hash {
 }
 
 export function startChain(runId: RunId, contract: ExecutionContract): ChainHead {
-  return {
-    runId,
-    seq: 0,
-    hash: genesisHash(contract.contractHash),
-    contractHash: contract.contractHash,
-    adapterVersion: contract.adapterVersion,
-    modelProfileId: contract.modelProfileId,
-    modelFingerprint: "",
+  const { contractHash, adapterVersion, modelProfileId } = contract;
+  const frame = frameOf({ runId, contractHash, adapterVersion, modelProfileId, modelFingerprint: "" });
+  return { seq: 0, hash: genesisHash(contractHash), frame };
+}
+
+/** From here on entries name this model, unless nobody knows which it is. */
+export function nameModel(head: ChainHead, modelFingerprint: string): ChainHead {
+  const { frame } = head;
+  if (modelFingerprint === "" || modelFingerprint === frame.modelFingerprint) return head;
+  return { ...head, frame: frameOf({ ...frame, modelFingerprint }) };
+}
+
+export function frameOf(named: Omit<ChainFrame, "texts">): ChainFrame {
+  const { runId, contractHash, adapterVersion, modelProfileId, modelFingerprint } = named;
+  const [adapter, profile, model] = [quote(adapterVersion), quote(modelProfileId), quote(modelFingerprint)];
+  const texts = {
+    run: `"run_id":${quote(runId)},"seq":`,
+    contract: `"adapter_version":${adapter},"contract_hash":"${contractHash}",`,
+    model: `"model_fingerprint":${model},"model_profile_id":${profile},`,
+    linkContract: `,"${contractHash}",`,
+    linkModel: `,${adapter},${profile},${model}]`,
   };
+  return { runId, contractHash, adapterVersion, modelProfileId, modelFingerprint, texts };
 }
 
 export interface WrittenEntry<K extends EntryKind> {
@@ -62,52 +91,57 @@ export interface WrittenEntry<K extends EntryKind> {
   readonly line: string;
 }
 
+/**
+ * Members stand in the order of RFC 8785: spelled out, they need no sorting. Hashes, kinds, states and labels hold nothing
+ * that would have to be escaped.
+ */
 export function writeEntry<K extends EntryKind>(head: ChainHead, draft: EntryDraft<K>): WrittenEntry<K> {
-  const { runId, contractHash, adapterVersion, modelProfileId, modelFingerprint, hash: prev } = head;
-  const { result } = draft;
+  const { hash: prev, frame } = head;
+  const { runId, contractHash, adapterVersion, modelProfileId, modelFingerprint, texts } = frame;
+  const { kind, ts, elapsedMs, stepId, actor, labels, decided, result } = draft;
   const seq = head.seq + 1;
-  const state = STATE_OF[draft.kind];
-  const texts = {
-    decided: canonicalWire(draft.decided),
-    labels: canonicalWire(draft.labels),
-    result: result === null ? NO_RESULT : canonicalWire(result),
+  const state = STATE_OF[kind];
+  const outcome = result === null ? NO_RESULT : resultText(result);
+  // What the line and what is hashed have in common.
+  const who = `"actor":${quote(actor)},`;
+  const what = `"decided":${decidedText(kind, decided)},"elapsed_ms":${elapsedMs},`;
+  const which = `"kind":"${kind}","labels":{"confidentiality":"${labels.confidentiality}","integrity":"${labels.integrity}"},`;
+  const where = `${texts.run}${seq},`;
+  const when = `"step_id":${quote(stepId)},"ts":${quote(ts)}`;
+  const actionHash = hashBytes(`{${who}${what}${which}${where}${when},"v":${ENTRY_FORMAT}}`);
+  const resultHash = result === null ? NO_RESULT_HASH : hashBytes(outcome);
+  const hash = hashBytes(`["${prev}"${texts.linkContract}"${state}","${actionHash}","${resultHash}"${texts.linkModel}`);
+  const entry: EntryOf<K> = {
+    kind,
+    ts,
+    elapsedMs,
+    stepId,
+    actor,
+    labels,
+    decided,
+    result,
+    prev,
+    contractHash,
+    state,
+    actionHash,
+    resultHash,
+    adapterVersion,
+    modelProfileId,
+    modelFingerprint,
+    runId,
+    seq,
+    hash,
   };
-  const actionHash = hashBytes(actionText(runId, seq, draft, texts));
-  const resultHash = result === null ? NO_RESULT_HASH : hashBytes(texts.result);
-  const link = { prev, contractHash, state, actionHash, resultHash, adapterVersion, modelProfileId, modelFingerprint };
-  const entry: EntryOf<K> = { ...draft, ...link, runId, seq, hash: hashLink(link) };
-  return { entry, line: lineText(entry, texts) };
+  const line = `{"action_hash":"${actionHash}",${who}${texts.contract}${what}"hash":"${hash}",${which}${texts.model}\
+"prev":"${prev}","result":${outcome},"result_hash":"${resultHash}",${where}"state":"${state}",${when}}`;
+  return { entry, line };
 }
 
 const NO_RESULT = "null";
 const NO_RESULT_HASH = hashBytes(NO_RESULT);
 
-interface Texts {
-  readonly decided: string;
-  readonly labels: string;
-  readonly result: string;
-}
-
-/** What `hashAction` hashes. Members stand in the order of RFC 8785, here and below: spelled out, they need no sorting. */
-function actionText(runId: RunId, seq: number, draft: EntryDraft<EntryKind>, { decided, labels }: Texts): string {
-  const { actor, elapsedMs, kind, stepId, ts } = draft;
-  return `{"actor":${quote(actor)},"decided":${decided},"elapsed_ms":${elapsedMs},"kind":"${kind}","labels":${labels},\
-"run_id":${quote(runId)},"seq":${seq},"step_id":${quote(stepId)},"ts":${quote(ts)},"v":${ENTRY_FORMAT}}`;
-}
-
-/** What `toLine` writes. */
-function lineText(entry: EntryOf<EntryKind>, { decided, labels, result }: Texts): string {
-  const { actionHash, actor, adapterVersion, contractHash, elapsedMs, hash, kind } = entry;
-  const { modelFingerprint, modelProfileId, prev, resultHash, runId, seq, state, stepId, ts } = entry;
-  return `{"action_hash":"${actionHash}","actor":${quote(actor)},"adapter_version":${quote(adapterVersion)},\
-"contract_hash":"${contractHash}","decided":${decided},"elapsed_ms":${elapsedMs},"hash":"${hash}","kind":"${kind}",\
-"labels":${labels},"model_fingerprint":${quote(modelFingerprint)},"model_profile_id":${quote(modelProfileId)},\
-"prev":"${prev}","result":${result},"result_hash":"${resultHash}","run_id":${quote(runId)},"seq":${seq},\
-"state":"${state}","step_id":${quote(stepId)},"ts":${quote(ts)}}`;
-}
-
-export function advance(head: ChainHead, entry: { readonly seq: number; readonly hash: Hash }): ChainHead {
-  return { ...head, seq: entry.seq, hash: entry.hash };
+export function advance({ frame }: ChainHead, { seq, hash }: { readonly seq: number; readonly hash: Hash }): ChainHead {
+  return { seq, hash, frame };
 }
 
 type Action = Pick<

@@ -6,7 +6,7 @@
  *     `result`. So `eventsOf` over all entries gives back the run's history, and folding it gives the same bytes.
  * J3. The wire form (`toLine`) is canonical JSON in snake_case, one line an entry.
  */
-import { type Static, Type } from "typebox";
+import { type Static, type TObject, Type } from "typebox";
 import { PREFLIGHT_CHECKS } from "../contract/preflight.ts";
 import { OUTCOMES } from "../vocabulary/outcome.ts";
 import { IDEMPOTENCY_CLASSES } from "../vocabulary/risk.ts";
@@ -198,15 +198,21 @@ export const STATE_OF = {
   TERMINATE: "TERMINATE",
 } as const satisfies Record<EntryKind, MachineState>;
 
-const ResultSchema = Type.Unsafe<Result>(
-  Type.Union([
-    Type.Null(),
-    ...Object.values(ConclusionSchemas),
-    ...Object.values(EventSchemas).map(({ properties: { ts: _ts, elapsedMs: _elapsedMs, ...answer } }) =>
-      Type.Object(answer, closed),
+/** Of everything but null, by its type. */
+export const ResultSchemas: Readonly<Record<string, TObject>> = {
+  ...ConclusionSchemas,
+  ...Object.fromEntries(
+    Object.entries(EventSchemas).map(
+      ([
+        type,
+        {
+          properties: { ts: _ts, elapsedMs: _elapsedMs, ...answer },
+        },
+      ]) => [type, Type.Object(answer, closed)],
     ),
-  ]),
-);
+  ),
+};
+const ResultSchema = Type.Unsafe<Result>(Type.Union([Type.Null(), ...Object.values(ResultSchemas)]));
 
 const frame = {
   runId: RunIdSchema,

@@ -6,6 +6,8 @@
  * 3. Cut off, it counts as made in full, unless it was still waiting for its time to be sent.
  * 4. Only what the protocol adapter accepted goes on: under strict_mode `recovered` counts as rejected (M-7.5).
  */
+import type { ExecutionContract } from "../contract/contract.ts";
+import { nameModel } from "../journal/chain.ts";
 import type { InferMode } from "../journal/entry.ts";
 import type { EventOf, RunEvent } from "../journal/event.ts";
 import { hashBytes } from "../vocabulary/hash.ts";
@@ -76,7 +78,7 @@ function readAnswer(turn: Turn, phase: Inferring, event: EventOf<"model.answered
   const { state } = charged;
   const named = update(charged, {
     transportFailures: 0,
-    chain: { ...state.chain, modelFingerprint: event.fingerprint || state.chain.modelFingerprint },
+    chain: nameModel(state.chain, event.fingerprint),
   });
   const recorded = recordInfer(named, phase, event);
   const { status } = event.adapter;
@@ -131,5 +133,12 @@ function charge(turn: Turn, usage: Usage): Turn {
 
 /** The contract's hash covers grammar, mask, gate and tools; the mode is all that varies between turns. */
 function constraintHash({ contract }: RunState, mode: InferMode): Hash {
-  return hashBytes(`["${contract.contractHash}","${mode}"]`);
+  const known = constraints.get(contract);
+  if (known?.mode === mode) return known.hash;
+  const hash = hashBytes(`["${contract.contractHash}","${mode}"]`);
+  constraints.set(contract, { mode, hash });
+  return hash;
 }
+
+/** The last one of each contract: most turns are of one mode. */
+const constraints = new WeakMap<ExecutionContract, { readonly mode: InferMode; readonly hash: Hash }>();

@@ -5,7 +5,8 @@ import { type RunState, stepId } from "./state.ts";
 
 export function snapshotOf(state: RunState): RunSnapshot {
   const { chain, phase, committedBudget } = state;
-  const { runId, contractHash, seq, hash: head } = chain;
+  const { seq, hash: head } = chain;
+  const { runId, contractHash } = chain.frame;
   const { outcome, reason } = phase.at === "TERMINATE" ? phase : { outcome: null, reason: null };
   return {
     runId,

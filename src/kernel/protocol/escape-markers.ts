@@ -12,8 +12,12 @@ import { MARKERS, openMarkerLength, splitAtMarkers } from "./markers.ts";
 
 const BRACKETS = "<<<";
 const QUOTED = "quoted ";
+/** What is left of a marker when some of its brackets are a neighbour's. */
+const ENDS = MARKERS.flatMap((marker) => [1, 2, 3].map((missing) => ({ end: marker.slice(missing), missing })));
 
 export function escapeMarkers(text: string): string {
+  // Without a bracket there is neither a marker nor the beginning of one.
+  if (!text.includes("<")) return escapeStart(text);
   const { head, rest } = splitAtMarkers(text);
   const inert = head + rest.map(({ marker, text: after }) => quoteAt(marker, BRACKETS.length) + after).join("");
   return escapeEnd(escapeStart(inert));
@@ -21,11 +25,7 @@ export function escapeMarkers(text: string): string {
 
 /** `<NOTES_JSON>>>` after a neighbour that ends in `<<`. */
 function escapeStart(text: string): string {
-  for (const marker of MARKERS) {
-    for (let missing = 1; missing <= BRACKETS.length; missing += 1) {
-      if (text.startsWith(marker.slice(missing))) return quoteAt(text, BRACKETS.length - missing);
-    }
-  }
+  for (const { end, missing } of ENDS) if (text.startsWith(end)) return quoteAt(text, BRACKETS.length - missing);
   return text;
 }
 

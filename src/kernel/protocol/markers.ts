@@ -14,6 +14,7 @@ export const MARKERS = [TOOL_CALLS_BEGIN, TOOL_CALLS_END, NOTES_BEGIN, NOTES_END
 export type Marker = (typeof MARKERS)[number];
 
 const MARKER = new RegExp(`(${MARKERS.join("|")})`);
+const BRACKETS = "<<<";
 const BRACKET = "<".charCodeAt(0);
 const LONGEST_OPEN = Math.max(...MARKERS.map((marker) => marker.length)) - 1;
 
@@ -25,6 +26,7 @@ export interface MarkedText {
 }
 
 export function splitAtMarkers(text: string): MarkedText {
+  if (!text.includes(BRACKETS)) return { head: text, rest: [] };
   const [head = "", ...parts] = text.split(MARKER);
   const rest: { marker: Marker; text: string }[] = [];
   for (let at = 0; at + 1 < parts.length; at += 2) {

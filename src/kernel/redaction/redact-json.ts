@@ -22,32 +22,35 @@ export function redactJson(
   isProvenClean: (text: string) => boolean,
   root: JsonValue,
 ): RedactedJson {
-  const lines: string[] = [];
-  const copy = copyOf(root, lines, 0);
-  if (copy !== undefined && isProvenClean(lines.join("\n"))) return { value: copy, paths: [] };
-  return redactEach(redactText, root);
+  return isCleanJson(isProvenClean, root) ? { value: copyOf(root), paths: [] } : redactEach(redactText, root);
 }
 
-/** Notes all texts; undefined when the value is nested too deep. */
-function copyOf(value: JsonValue, lines: string[], depth: number): JsonValue | undefined {
+/** Nothing in it would be redacted; not always told. */
+export function isCleanJson(isProvenClean: (text: string) => boolean, root: JsonValue): boolean {
+  const lines: string[] = [];
+  return collectTexts(root, lines, 0) && isProvenClean(lines.join("\n"));
+}
+
+/** False when the value is nested too deep. */
+function collectTexts(value: JsonValue, lines: string[], depth: number): boolean {
   if (typeof value === "string" || typeof value === "number") {
     lines.push(String(value));
-    return value;
+    return true;
   }
-  if (value === null || typeof value !== "object") return value;
-  if (depth === MAX_REDACTION_DEPTH) return undefined;
-  if (isArray(value)) {
-    const items = value.map((item) => copyOf(item, lines, depth + 1));
-    return items.includes(undefined) ? undefined : (items as readonly JsonValue[]);
-  }
-  const entries: (readonly [string, JsonValue])[] = [];
-  for (const [key, item] of Object.entries(value)) {
+  if (value === null || typeof value !== "object") return true;
+  if (depth === MAX_REDACTION_DEPTH) return false;
+  if (isArray(value)) return value.every((item) => collectTexts(item, lines, depth + 1));
+  for (const key of Object.keys(value)) {
     lines.push(key);
-    const copy = copyOf(item, lines, depth + 1);
-    if (copy === undefined) return undefined;
-    entries.push([key, copy]);
+    if (!collectTexts(value[key] as JsonValue, lines, depth + 1)) return false;
   }
-  return Object.fromEntries(entries);
+  return true;
+}
+
+function copyOf(value: JsonValue): JsonValue {
+  if (value === null || typeof value !== "object") return value;
+  if (isArray(value)) return value.map(copyOf);
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, copyOf(item)]));
 }
 
 function redactEach(redactText: (text: string) => string, root: JsonValue): RedactedJson {

@@ -18,7 +18,7 @@ import {
   startKnownSecrets,
 } from "./known-secrets.ts";
 import { compilePatterns } from "./pattern-scanner.ts";
-import { type RedactedJson, redactJson, TOO_DEEP } from "./redact-json.ts";
+import { isCleanJson, type RedactedJson, redactJson, TOO_DEEP } from "./redact-json.ts";
 import { isProvenClean, type RedactionRules, type RedactStream, redactStream, redactWhole } from "./redact-stream.ts";
 import { isSecretName } from "./redaction-marker.ts";
 import { isTooLong, MIN_SECRET_BYTES, significantLength } from "./secret-encodings.ts";
@@ -40,6 +40,8 @@ export interface Redactor {
   readonly stream: RedactStream;
   redactText(text: string): RedactedText;
   redactJson(value: JsonValue): RedactedJson;
+  /** Nothing in it would be redacted. Not always told of what is clean: redacting it tells. */
+  isClean(value: JsonValue): boolean;
 }
 
 type RedactorVerdict =
@@ -81,13 +83,14 @@ export function compileRedactor(config: RedactionConfig): RedactorVerdict {
     const output = redactWhole(rules, text);
     return { text: output.text, found: [...new Set(output.found)] };
   };
-  const isClean = (text: string): boolean => isProvenClean(rules, text);
+  const isCleanText = (text: string): boolean => isProvenClean(rules, text);
   return {
     ok: true,
     redactor: {
       stream: redactStream(rules),
       redactText,
-      redactJson: (value) => redactJson((text) => redactWhole(rules, text).text, isClean, value),
+      redactJson: (value) => redactJson((text) => redactWhole(rules, text).text, isCleanText, value),
+      isClean: (value) => isCleanJson(isCleanText, value),
     },
   };
 }

@@ -6,6 +6,7 @@
  * J3. It always ends: nesting is bounded, so a cycle is a Defect too.
  * J4. Keys may be spelled otherwise on the way (`spelling.ts`): the order is that of the keys as written.
  */
+import { isPlainObject } from "./bare-object.ts";
 import { Defect } from "./defect.ts";
 
 /** Twice what `parseJson` lets in, so that our own envelopes fit around foreign content. */
@@ -76,10 +77,7 @@ export function canonicalWriter({ rename, opaque }: KeySpelling): Writer {
   }
 
   function appendObject(text: string, object: object, depth: number): string {
-    const prototype: unknown = Object.getPrototypeOf(object);
-    if (prototype !== Object.prototype && prototype !== null) {
-      throw new Defect("canonical JSON: an object that is not plain is not JSON");
-    }
+    if (!isPlainObject(object)) throw new Defect("canonical JSON: an object that is not plain is not JSON");
     const members = membersOf(object);
     if (members.length === 0) return `${text}{}`;
     let written = text;

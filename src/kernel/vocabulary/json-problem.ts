@@ -4,6 +4,7 @@
  * Q1. It never throws and always ends: nesting is bounded, so a cycle is a problem too.
  * Q2. What passes is JSON for every reader and writer of ours: `canonicalJson` writes it, `parseJson` reads it again.
  */
+import { isPlainObject } from "./bare-object.ts";
 import { isSafeNumber } from "./parse-json.ts";
 
 export function jsonProblem(value: unknown, maxDepth: number): string | null {
@@ -30,15 +31,14 @@ function problemAt(value: unknown, depth: number, maxDepth: number): string | nu
 }
 
 function objectProblem(object: object, depth: number, maxDepth: number): string | null {
-  const prototype: unknown = Object.getPrototypeOf(object);
-  if (prototype !== Object.prototype && prototype !== null) return "not JSON";
+  if (!isPlainObject(object)) return "not JSON";
   return firstProblem(
-    Object.entries(object),
-    ([key, inner]) => problemAt(key, depth, maxDepth) ?? problemAt(inner, depth, maxDepth),
+    Object.keys(object),
+    (key) => problemAt(key, depth, maxDepth) ?? problemAt((object as Record<string, unknown>)[key], depth, maxDepth),
   );
 }
 
-function firstProblem<Item>(items: Iterable<Item>, problemOf: (item: Item) => string | null): string | null {
+function firstProblem<Item>(items: readonly Item[], problemOf: (item: Item) => string | null): string | null {
   for (const item of items) {
     const problem = problemOf(item);
     if (problem !== null) return problem;

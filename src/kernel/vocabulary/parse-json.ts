@@ -2,12 +2,14 @@
  * JSON from outside, read strictly (RFC 8259): what two readers could understand differently is refused.
  *
  * R1. It never throws and always ends: depth and length are bounded, and it reads each character once.
- * R2. Objects have no prototype and own keys only, so `__proto__` and `constructor` are data like any other.
+ * R2. Objects have own keys only and inherit nothing, so `__proto__` and `constructor` are data like any other.
  * R3. No duplicate key, no lone surrogate. Numbers are doubles, each the nearest one to what is written; refused is what
  *     overflows, and what becomes an integer beyond 2^53 - 1, which others would become as well.
  * R4. What it accepts is what `JSON.parse` makes of it, and `canonicalJson` can write it.
  * R5. A problem names the rule and the place, never the content: it may go into a journal. Programs go by its code.
  */
+import { bareObject } from "./bare-object.ts";
+
 export type JsonValue = null | boolean | number | string | readonly JsonValue[] | { readonly [key: string]: JsonValue };
 
 interface JsonLimits {
@@ -101,7 +103,7 @@ function readValue(reader: Reader, depth: number): JsonValue | undefined {
 
 /** From behind the opening brace to behind the closing one. */
 function readObject(reader: Reader, depth: number): JsonValue | undefined {
-  const object: Record<string, JsonValue> = Object.create(null);
+  const object: Record<string, JsonValue> = bareObject();
   if (takes(reader, CLOSING_BRACE)) return object;
   do {
     const keyAt = skipWhitespace(reader);

@@ -7,6 +7,7 @@
  *
  * `fromWire` is for what has already passed its wire schema; for anything else a strange key is no Defect of ours.
  */
+import { isPlainObject } from "./bare-object.ts";
 import { canonicalWriter, type KeySpelling } from "./canonical-json.ts";
 import { Defect } from "./defect.ts";
 
@@ -51,6 +52,15 @@ const FROM_WIRE: KeySpelling = { opaque: new Set(OPAQUE_KEYS.map(toSnakeCase)), 
 /** Canonical JSON of the wire form, without making the wire form first. */
 export const canonicalWire = canonicalWriter(TO_WIRE);
 
+export function wireKey(key: string): string {
+  return TO_WIRE.rename(key);
+}
+
+/** What stands below it is written as it is. */
+export function isOpaqueKey(key: string): boolean {
+  return TO_WIRE.opaque.has(key);
+}
+
 export function toWire<T>(value: T): Wire<T> {
   return respell(value, TO_WIRE) as Wire<T>;
 }
@@ -62,8 +72,7 @@ export function fromWire<T>(value: T): Inside<T> {
 function respell(value: unknown, spelling: KeySpelling): unknown {
   if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) return value.map((item) => respell(item, spelling));
-  const prototype: unknown = Object.getPrototypeOf(value);
-  if (prototype !== Object.prototype && prototype !== null) throw new Defect("spelling: an object that is not plain");
+  if (!isPlainObject(value)) throw new Defect("spelling: an object that is not plain");
   const respelled: Record<string, unknown> = {};
   for (const key of Object.keys(value)) {
     const inner = (value as Record<string, unknown>)[key];

@@ -8,14 +8,19 @@ export interface Clock {
   wake(delayMs: number, callback: () => void): () => void;
 }
 
-let lastMs = Number.NaN;
-let lastTimestamp = "";
+let secondMs = Number.NaN;
+let secondText = "";
 
-/** Many things happen in one millisecond, and spelling it out costs as much as hashing an entry. */
+/** Many things happen in one second, and spelling it out costs as much as hashing an entry. */
 export function timestampOf(ms: number): string {
-  if (ms !== lastMs) {
-    lastTimestamp = new Date(ms).toISOString();
-    lastMs = ms;
-  }
-  return lastTimestamp;
+  const sinceMs = ms - secondMs;
+  if (!(sinceMs >= 0 && sinceMs < 1000 && Number.isInteger(sinceMs))) return spelled(ms);
+  return `${secondText}${sinceMs < 10 ? "00" : sinceMs < 100 ? "0" : ""}${sinceMs}Z`;
+}
+
+function spelled(ms: number): string {
+  const text = new Date(ms).toISOString();
+  secondMs = Math.floor(ms / 1000) * 1000;
+  secondText = text.slice(0, -"000Z".length);
+  return text;
 }

@@ -8,6 +8,7 @@ import {
   hashAction,
   hashLink,
   hashResult,
+  nameModel,
   startChain,
   writeEntry,
 } from "../../../src/kernel/journal/chain.ts";
@@ -48,7 +49,7 @@ export function chainOf(drafts: readonly AnyDraft[], runId = RUN_ID, contract = 
     const entry = writeEntry(head, draft).entry as Entry;
     entries.push(entry);
     // From the second entry on there is a fingerprint, as after a first response.
-    head = { ...advance(head, entry), modelFingerprint: "fp_1" };
+    head = nameModel(advance(head, entry), "fp_1");
   }
   return entries;
 }

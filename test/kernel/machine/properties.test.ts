@@ -1,7 +1,7 @@
 /** What holds for every history, also those no driver would ever produce. */
 import fc from "fast-check";
 import { describe, expect } from "vitest";
-import { genesisHash, writeEntry } from "../../../src/kernel/journal/chain.ts";
+import { frameOf, genesisHash, writeEntry } from "../../../src/kernel/journal/chain.ts";
 import { type Entry, eventsOf } from "../../../src/kernel/journal/entry.ts";
 import { toLine } from "../../../src/kernel/journal/journal-lines.ts";
 import { lifecycleEvents } from "../../../src/kernel/journal/views/lifecycle-events.ts";
@@ -61,7 +61,7 @@ describe("for every history", () => {
   verifies("M-P5.1", "each entry is what appending it again gives", () => {
     always(({ entries }) => {
       for (const entry of entries) {
-        const head = { ...entry, seq: entry.seq - 1, hash: entry.prev };
+        const head = { seq: entry.seq - 1, hash: entry.prev, frame: frameOf(entry) };
         const written = writeEntry(head, entry as never);
         expect(canonicalJson(written.entry)).toBe(canonicalJson(entry));
         expect(written.line).toBe(toLine(entry));

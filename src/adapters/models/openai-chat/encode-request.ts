@@ -36,17 +36,26 @@ export function encodeRequest(request: ModelRequest, isStreamed: boolean, dialec
     stream: isStreamed,
     ...(isStreamed ? { stream_options: { include_usage: true } } : null),
   }).slice(1);
-  const said = messages.map(writtenMessage);
-  const offered = tools.length === 0 ? "" : `"tools":[${tools.map(writtenTool).join()}],`;
-  return `{"model":${JSON.stringify(model)},"messages":[${said.join()}],${offered}${rest}`;
+  let text = `{"model":${JSON.stringify(model)},"messages":[`;
+  // Added up rather than joined: the whole is laid out once, when it is sent.
+  for (let index = 0; index < messages.length; index += 1) {
+    text += (index === 0 ? "" : ",") + writtenMessage(messages[index] as PromptMessage);
+  }
+  return `${text}],${tools.length === 0 ? "" : writtenTools(tools)}${rest}`;
 }
 
-const writtenMessage = writeOnce((message: PromptMessage) => JSON.stringify(encodeMessage(message)));
-const writtenTool = writeOnce((tool: ToolOffer) => JSON.stringify(encodeTool(tool)));
+const writtenMessage = writeOnce((message: PromptMessage) =>
+  message.role === "tool" ? writeResult(message) : JSON.stringify(encodeMessage(message)),
+);
+const writtenTools = writeOnce((tools: readonly ToolOffer[]) => `"tools":${JSON.stringify(tools.map(encodeTool))},`);
 
-function encodeMessage(message: PromptMessage): object {
+/** Half of a conversation is results. */
+function writeResult({ callId, content }: Extract<PromptMessage, { role: "tool" }>): string {
+  return `{"role":"tool","tool_call_id":${JSON.stringify(callId)},"content":${JSON.stringify(content)}}`;
+}
+
+function encodeMessage(message: Exclude<PromptMessage, { role: "tool" }>): object {
   const { role, content } = message;
-  if (role === "tool") return { role, tool_call_id: message.callId, content };
   if (role === "user" && message.images !== undefined) return { role, content: encodeParts(content, message.images) };
   if (role !== "assistant" || message.toolCalls.length === 0) return { role, content };
   const { thoughts, toolCalls } = message;

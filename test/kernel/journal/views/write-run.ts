@@ -3,7 +3,7 @@
 import type { ExecutionContract } from "../../../../src/kernel/contract/contract.ts";
 import { DEFAULT_TERMS } from "../../../../src/kernel/contract/default-terms.ts";
 import { sealContract } from "../../../../src/kernel/contract/seal-contract.ts";
-import { advance, startChain, writeEntry } from "../../../../src/kernel/journal/chain.ts";
+import { advance, nameModel, startChain, writeEntry } from "../../../../src/kernel/journal/chain.ts";
 import type {
   Budget,
   DecidedCall,
@@ -281,7 +281,7 @@ class RunWriter {
       tokens: tokens + 10,
       spendMicrousd: spendMicrousd + 3,
     };
-    if (result?.type === "model.answered") this.#head = { ...this.#head, modelFingerprint: result.fingerprint };
+    if (result?.type === "model.answered") this.#head = nameModel(this.#head, result.fingerprint);
     const decided: DecidedOf<"INFER"> = {
       promptHead: canned.hashOf("prompt"),
       attempt: this.#step,
