@@ -4,8 +4,8 @@
  *
  * W1. For a value of the schema it writes what `canonicalWire` writes. It does not ask whether it is one: whoever calls it
  *     has made the value, or had it checked.
- * W2. What a schema leaves open (optional keys, other people's content, unions that nothing tells apart) is left to
- *     `canonicalWire`.
+ * W2. What a schema leaves open (optional keys, further keys, other people's content, unions that nothing tells apart) is
+ *     left to `canonicalWire`.
  */
 import { canonicalJson, quote } from "./canonical-json.ts";
 import { Defect } from "./defect.ts";
@@ -25,6 +25,7 @@ interface Schema {
   readonly items?: Schema;
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly required?: readonly string[];
+  readonly additionalProperties?: unknown;
 }
 
 /** Their strings need no escapes. */
@@ -81,9 +82,9 @@ interface Member {
   readonly write: WireWriter | null;
 }
 
-function objectWriter({ properties = {}, required = [] }: Schema): WireWriter {
+function objectWriter({ properties = {}, required = [], additionalProperties }: Schema): WireWriter {
   const keys = Object.keys(properties);
-  if (keys.length === 0 || keys.length > required.length) return canonicalWire;
+  if (additionalProperties !== false || keys.length === 0 || keys.length > required.length) return canonicalWire;
   const members: Member[] = [];
   let end = "{";
   for (const key of keys.toSorted((a, b) => (wireKey(a) < wireKey(b) ? -1 : 1))) {

@@ -14,13 +14,14 @@ let secondText = "";
 /** Many things happen in one second, and spelling it out costs as much as hashing an entry. */
 export function timestampOf(ms: number): string {
   const sinceMs = ms - secondMs;
-  if (!(sinceMs >= 0 && sinceMs < 1000 && Number.isInteger(sinceMs))) return spelled(ms);
+  if (!(sinceMs >= 0 && sinceMs < 1000 && Number.isInteger(ms))) return spelled(ms);
   return `${secondText}${sinceMs < 10 ? "00" : sinceMs < 100 ? "0" : ""}${sinceMs}Z`;
 }
 
 function spelled(ms: number): string {
   const text = new Date(ms).toISOString();
-  secondMs = Math.floor(ms / 1000) * 1000;
+  // Of a fraction, the text leaves out what is not whole: before 1970 that may lead into the next second.
+  secondMs = Math.floor(Math.trunc(ms) / 1000) * 1000;
   secondText = text.slice(0, -"000Z".length);
   return text;
 }

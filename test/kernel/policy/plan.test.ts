@@ -1,10 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type CallPlan, hashPlan } from "../../../src/kernel/policy/plan.ts";
+import { type CallPlan, hashPlan, planText } from "../../../src/kernel/policy/plan.ts";
+import { canonicalJson } from "../../../src/kernel/vocabulary/canonical-json.ts";
+import { Defect } from "../../../src/kernel/vocabulary/defect.ts";
 import { hashBytes, hashCanonical } from "../../../src/kernel/vocabulary/hash.ts";
 import { asBodyRef, asSessionId } from "../../../src/kernel/vocabulary/identifiers.ts";
 import { CONFIDENTIALITIES, INTEGRITIES } from "../../../src/kernel/vocabulary/labels.ts";
 import { verifies } from "../../requirements.ts";
+import { anyCharacter } from "../vocabulary/any-json.ts";
 
 const plan: CallPlan = {
   tool: "shell.exec",
@@ -58,7 +61,14 @@ const CHANGES: Readonly<Record<keyof CallPlan, readonly Partial<CallPlan>[]>> = 
 };
 
 const anyHash = fc.string().map((text) => hashBytes(text));
-const anyText = fc.string({ unit: "grapheme" });
+/** Also what would end a string, a list or an object too soon. */
+const anyText = fc.oneof(
+  fc.string({ unit: "grapheme" }),
+  fc.string({ unit: anyCharacter }),
+  fc
+    .array(fc.constantFrom('"', "\\", '","', '"],"argv":["', '"},"version":2', "\n", "\0", "\u2028", "a"))
+    .map((pieces) => pieces.join("")),
+);
 const anyPlan: fc.Arbitrary<CallPlan> = fc.record({
   tool: anyText,
   argsRef: anyHash.map(asBodyRef),
@@ -74,6 +84,31 @@ const anyPlan: fc.Arbitrary<CallPlan> = fc.record({
   }),
   sessionId: anyText.map(asSessionId),
   contractHash: anyHash,
+});
+
+describe("planText", () => {
+  verifies("X-12", "is the canonical JSON of the plan under its tag, whatever its texts hold", () => {
+    fc.assert(
+      fc.property(anyPlan, (made) => {
+        expect(planText(made)).toBe(canonicalJson({ kind: "call-plan", version: 1, plan: made }));
+        expect(hashPlan(made)).toBe(hashCanonical({ kind: "call-plan", version: 1, plan: made }));
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test("a text with half a character is a defect, wherever it stands", () => {
+    const half = "a\ud800";
+    const halves: readonly Partial<CallPlan>[] = [
+      { tool: half },
+      { argv: ["git", half] },
+      { cwd: { path: half, device: "1", inode: "1" } },
+      { executable: { path: half, hash: hashBytes("git") } },
+      { targets: [half] },
+      { sessionId: asSessionId(half) },
+    ];
+    for (const change of halves) expect(() => planText({ ...plan, ...change })).toThrow(Defect);
+  });
 });
 
 describe("hashPlan", () => {

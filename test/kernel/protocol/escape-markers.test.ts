@@ -3,11 +3,52 @@ import { describe, expect, test } from "vitest";
 import { escapeMarkers } from "../../../src/kernel/protocol/escape-markers.ts";
 import { MARKERS } from "../../../src/kernel/protocol/markers.ts";
 import { verifies } from "../../requirements.ts";
-import { illFormedText, notesBlock } from "./raw-output.ts";
+import { illFormedText, nearlyMarkers, notesBlock } from "./raw-output.ts";
 
 const hasMarker = (text: string): boolean => MARKERS.some((marker) => text.includes(marker));
 
+/** What escaping means, in the plainest words: no text is left out, and no case is shorter than another. */
+function escapedPlainly(text: string): string {
+  const quoteAt = (whole: string, at: number): string => `${whole.slice(0, at)}quoted ${whole.slice(at)}`;
+  let inert = text;
+  for (const marker of MARKERS) inert = inert.replaceAll(marker, quoteAt(marker, 3));
+  const started = MARKERS.flatMap((marker) =>
+    [1, 2, 3].map((missing) => [marker.slice(missing), 3 - missing] as const),
+  );
+  const [, at] = started.find(([end]) => inert.startsWith(end)) ?? [];
+  if (at !== undefined) inert = quoteAt(inert, at);
+  for (const before of ["", "<", "<<"]) {
+    const whole = before + inert;
+    const ends = Array.from({ length: whole.length }, (_, from) => whole.slice(from));
+    const open = ends.find((end) => MARKERS.some((marker) => marker !== end && marker.startsWith(end)));
+    if (open !== undefined && open.length >= 3) return quoteAt(inert, inert.length - open.length + 3);
+  }
+  return inert;
+}
+
 describe("escapeMarkers", () => {
+  verifies("S-3.3", "does what its plainest definition does, with brackets and without", () => {
+    let bare = 0;
+    fc.assert(
+      fc.property(fc.oneof(illFormedText, nearlyMarkers), (text) => {
+        expect(escapeMarkers(text)).toBe(escapedPlainly(text));
+        if (!text.includes("<")) bare += 1;
+      }),
+      { numRuns: 3000 },
+    );
+    expect(bare).toBeGreaterThan(200);
+    for (const marker of MARKERS) {
+      for (let from = 0; from <= marker.length; from += 1) {
+        for (let to = from; to <= marker.length; to += 1) {
+          const piece = marker.slice(from, to);
+          for (const text of [piece, `a${piece}`, `${piece}a`, `<${piece}`, piece + marker]) {
+            expect(escapeMarkers(text), text).toBe(escapedPlainly(text));
+          }
+        }
+      }
+    }
+  });
+
   verifies("S-3.3", "escaped text holds no marker, nor do any escaped texts side by side", () => {
     fc.assert(
       fc.property(illFormedText, illFormedText, (left, right) => {

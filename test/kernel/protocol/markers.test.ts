@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { MARKERS, openMarkerLength, splitAtMarkers } from "../../../src/kernel/protocol/markers.ts";
-import { illFormedText } from "./raw-output.ts";
+import { illFormedText, nearlyMarkers } from "./raw-output.ts";
 
 describe("splitAtMarkers", () => {
   test("the parts make up the text again, and no part between holds a marker", () => {
@@ -14,6 +14,23 @@ describe("splitAtMarkers", () => {
         }
         for (const { marker } of rest) expect(MARKERS).toContain(marker);
       }),
+    );
+  });
+
+  test("finds every marker where it stands, from left to right", () => {
+    fc.assert(
+      fc.property(fc.oneof(illFormedText, nearlyMarkers), (text) => {
+        const starts = Array.from({ length: text.length }, (_, at) => at);
+        const found = starts.flatMap((at) => {
+          const marker = MARKERS.find((each) => text.startsWith(each, at));
+          return marker === undefined ? [] : [{ marker, at }];
+        });
+        const rest = found.map(({ marker, at }, index) => {
+          return { marker, text: text.slice(at + marker.length, found[index + 1]?.at ?? text.length) };
+        });
+        expect(splitAtMarkers(text)).toEqual({ head: text.slice(0, found[0]?.at ?? text.length), rest });
+      }),
+      { numRuns: 2000 },
     );
   });
 

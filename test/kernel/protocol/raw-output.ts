@@ -35,3 +35,27 @@ export const markedText = fc.array(piece, { maxLength: 8 }).map((pieces) => piec
 export const illFormedText = fc
   .array(fc.oneof(piece, fc.constantFrom("\uD83D", "\uDE00")), { maxLength: 8 })
   .map((pieces) => pieces.join(""));
+
+/** Markers and their pieces with nothing but brackets, letters and the added word between them; some have no bracket. */
+export const nearlyMarkers = fc.boolean().chain((isOpen) => {
+  const pieces = [
+    "TOOL",
+    "_CALLS",
+    "_JSON",
+    "NOTES",
+    "END",
+    "END_",
+    "E",
+    "N",
+    "T",
+    ">",
+    ">>",
+    ">>>",
+    "quoted ",
+    "a",
+    " ",
+  ];
+  const ends = MARKERS.flatMap((marker) => [marker.slice(3), marker.slice(3, -1), marker.slice(4)]);
+  const opening = isOpen ? ["<", "<<", "<<<", "<<<<", ...MARKERS, ...MARKERS.map((marker) => marker.slice(1))] : [];
+  return fc.array(fc.constantFrom(...pieces, ...ends, ...opening), { maxLength: 6 }).map((parts) => parts.join(""));
+});
