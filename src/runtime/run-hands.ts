@@ -123,9 +123,11 @@ export class RunHands {
 
   /** What has to be told before anything else is: approvals whose time is over, of calls that have not begun. */
   lapsedApprovals(state: RunState, nowMs: number): readonly Answer[] {
+    const approved = approvedCalls(state);
+    if (approved.length === 0) return [];
     // Asked this way round, a deadline that nobody knows has passed.
     const isInTime = (id: ApprovalId): boolean => nowMs < (this.#deadlines.get(id) ?? 0);
-    return approvedCalls(state)
+    return approved
       .filter(({ approvalId }) => !isInTime(approvalId))
       .map((call) => ({ type: "approval.decided", step: state.step, ...call, decision: "expired", by: "system" }));
   }

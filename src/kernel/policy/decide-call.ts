@@ -85,7 +85,8 @@ export function stricter(a: PolicyDecision, b: PolicyDecision): PolicyDecision {
 
 const STRICTNESS: Readonly<Record<PolicyVerdict, number>> = { allow: 0, approve: 1, deny: 2 };
 
-function refusalOf({ tool, risk, policy, ...question }: PolicyQuestion): PolicyDecision | null {
+function refusalOf(question: PolicyQuestion): PolicyDecision | null {
+  const { tool, risk, policy } = question;
   if (!question.allowedTools.includes(tool)) {
     return deny("policy.contract", "This run's contract does not list the tool: start a run whose allowed_tools do.");
   }
@@ -99,14 +100,17 @@ function refusalOf({ tool, risk, policy, ...question }: PolicyQuestion): PolicyD
   if (!channelTools.some((pattern) => matchesTool(pattern, tool))) {
     return deny("policy.channel", "The tool is not allowlisted for this channel: see tools.policy.channels.");
   }
-  const granted = question.capabilities.filter((text) => parseCapability(text) !== null);
-  if (!question.egress.every((host) => mayReach(host, granted, policy.allowDomains))) {
-    return deny(
-      "policy.capability",
-      "The call reaches a host that is not granted: grant net:<domain>, or net with the domain in allowDomains.",
-    );
-  }
-  return null;
+  return question.egress.length === 0 || mayReachAll(question)
+    ? null
+    : deny(
+        "policy.capability",
+        "The call reaches a host that is not granted: grant net:<domain>, or net with the domain in allowDomains.",
+      );
+}
+
+function mayReachAll({ egress, capabilities, policy }: PolicyQuestion): boolean {
+  const granted = capabilities.filter((text) => parseCapability(text) !== null);
+  return egress.every((host) => mayReach(host, granted, policy.allowDomains));
 }
 
 function mayReach(host: string, granted: readonly string[], allowDomains: readonly string[] | null): boolean {

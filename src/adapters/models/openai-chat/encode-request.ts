@@ -59,9 +59,10 @@ function encodeMessage(message: Exclude<PromptMessage, { role: "tool" }>): objec
   if (role === "user" && message.images !== undefined) return { role, content: encodeParts(content, message.images) };
   if (role !== "assistant" || message.toolCalls.length === 0) return { role, content };
   const { thoughts, toolCalls } = message;
+  const called = { role, content: content === "" ? null : content };
+  if (thoughts === undefined) return { ...called, tool_calls: toolCalls.map(encodeCall) };
   const calls = toolCalls.map((call, place) => ({ ...encodeCall(call), ...callFields(thoughts, place) }));
-  const called = { role, content: content === "" ? null : content, tool_calls: calls };
-  return thoughts === undefined ? called : { ...called, ...thoughtFields(thoughts) };
+  return { ...called, tool_calls: calls, ...thoughtFields(thoughts) };
 }
 
 function encodeParts(text: string, images: readonly PromptImage[]): readonly object[] {
