@@ -51,7 +51,9 @@ function succeeded(
   { output, durationMs }: Extract<ToolResponse, { ok: true }>,
 ): Answer {
   const isText = typeof output === "string";
-  const whole = isText ? redactor.redactText(output.toWellFormed()).text : cleanJson(redactor, output);
+  const whole = isText
+    ? redactor.redactText(output.toWellFormed()).text
+    : canonicalJson(redactor.redactJson((output ?? null) as JsonValue).value);
   const { maxBytesPerCall, truncationMarker } = contract.toolOutputBudget;
   const { text, bytes, truncated } = truncateOutput(whole, maxBytesPerCall, truncationMarker);
   return {
@@ -64,11 +66,6 @@ function succeeded(
 }
 
 const WRITTEN_HERE = { isJson: true } as const;
-
-function cleanJson(redactor: Redactor, output: unknown): string {
-  const value = (output ?? null) as JsonValue;
-  return canonicalJson(redactor.isClean(value) ? value : redactor.redactJson(value).value);
-}
 
 function failed(
   { contract, redactor, keep, tokensOf }: ResultDesk,

@@ -316,9 +316,12 @@ function isOfTheMedium(error: unknown): boolean {
 
 type FreshRun = Pick<RunDraft, "contract" | "acceptance" | "bodies">;
 
-/** Images are large, and a queue may be long: they are read back. */
+/** A queue may be long: what is large (images, whole files pasted into a message) is read back when its turn comes. */
+const MOST_KEPT_CHARS = 16_384;
+
 function freshOf({ contract, acceptance, bodies }: RunDraft): FreshRun {
-  return { contract, acceptance, bodies: acceptance.event.media === undefined ? bodies : [] };
+  const chars = bodies.reduce((sum, { text }) => sum + text.length, 0);
+  return { contract, acceptance, bodies: chars <= MOST_KEPT_CHARS ? bodies : [] };
 }
 
 function unbegun({ runId }: StoredRun, { contract }: FreshRun): Restored {

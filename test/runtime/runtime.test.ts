@@ -104,6 +104,29 @@ describe("every accepted run", () => {
 });
 
 describe("lanes of sessions", () => {
+  test.each([10, 100_000])("asks its model with its whole message, of %i characters too", async (length) => {
+    const message = "m".repeat(length);
+    const heard: string[] = [];
+    const model = scriptedModel((request) => {
+      heard.push(askedFor(request));
+      return says("heard");
+    });
+    const trial = openTrial({ store: store(), model, world: outsideWorld() });
+    await trial.ended(await trial.submit(message));
+    await trial.stop();
+    expect(heard).toEqual([message]);
+  });
+
+  test("goes on where a tool answers with something that is no plain object", async () => {
+    const world = outsideWorld();
+    world.conduct = () => ({ seen: new Date(0) }) as never;
+    const model = scriptedModel(inTurns(calls([look("call_1", "a")])));
+    const trial = openTrial({ store: store(), model, world });
+    const { outcome } = await trial.ended(await trial.submit("look"));
+    await trial.stop();
+    expect({ outcome, defects: trial.defects }).toEqual({ outcome: "COMPLETED_WITH_TOOLS", defects: [] });
+  });
+
   test("runs of a session go in order and remember what was said; sessions go side by side", async () => {
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
     const begun: string[] = [];

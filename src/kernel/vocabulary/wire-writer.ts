@@ -33,7 +33,7 @@ const HARMLESS_PATTERNS: readonly string[] = [HASH_PATTERN, CALL_ID_PATTERN];
 
 export function wireWriter(schema: object): WireWriter {
   const { type, anyOf, items, properties } = schema as Schema;
-  if (isHarmless(schema)) return (value) => `"${value}"`;
+  if (isHarmless(schema)) return (value) => `"${textOf(value)}"`;
   if (type === "string") return (value) => quote(value as string);
   if (type === "integer" || type === "number") return writeNumber;
   if (type === "boolean") return (value) => (value === true ? "true" : "false");
@@ -45,6 +45,11 @@ export function wireWriter(schema: object): WireWriter {
 function isHarmless({ const: only, enum: words = [only], pattern }: Schema): boolean {
   if (pattern !== undefined) return HARMLESS_PATTERNS.includes(pattern);
   return words.every((word) => typeof word === "string" && quote(word) === `"${word}"`);
+}
+
+function textOf(value: unknown): string {
+  if (typeof value !== "string") throw new Defect(`wire writer: ${typeof value} in place of a text`);
+  return value;
 }
 
 function writeNumber(value: unknown): string {
@@ -101,7 +106,7 @@ function objectWriter({ properties = {}, required = [], additionalProperties }: 
     for (let index = 0; index < members.length; index += 1) {
       const { key, lead, write } = members[index] as Member;
       const inner = (value as Readonly<Record<string, unknown>>)[key];
-      text += lead + (write === null ? inner : write(inner));
+      text += lead + (write === null ? textOf(inner) : write(inner));
     }
     return text + tail;
   };

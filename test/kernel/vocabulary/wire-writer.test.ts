@@ -245,6 +245,8 @@ describe("what is not JSON is a defect", () => {
     expect(() => commit({ ...decided, heard: [{ ...heard, elapsedMs: Number.NaN }] })).toThrow(Defect);
     expect(() => commit({ ...decided, cycle: Number.NaN })).toThrow(Defect);
     expect(() => commit({ ...decided, skipped: [{ callId: "c", policyId: "\udfff" }] })).toThrow(Defect);
+    expect(() => commit({ ...decided, skipped: [{ callId: undefined, policyId: null }] })).toThrow(Defect);
+    expect(() => commit({ ...decided, next: null })).toThrow(Defect);
   });
 
   function refuses(schema: object, value: unknown): void {
