@@ -10,10 +10,9 @@
 import type { ExecutionContract } from "../kernel/contract/contract.ts";
 import type { LedgerDraft } from "../kernel/journal/ledger.ts";
 import { startRun } from "../kernel/machine/state.ts";
-import { canonicalJson } from "../kernel/vocabulary/canonical-json.ts";
 import type { RunId, SessionId } from "../kernel/vocabulary/identifiers.ts";
 import { terminalStatus } from "../kernel/vocabulary/outcome.ts";
-import { toWire } from "../kernel/vocabulary/spelling.ts";
+import { canonicalWire } from "../kernel/vocabulary/spelling.ts";
 import { type Acceptance, openingMessages, openingRefs, readAcceptance } from "./acceptance.ts";
 import { Approvals } from "./approvals.ts";
 import type { Authority } from "./authority.ts";
@@ -351,7 +350,7 @@ export function acceptanceWrites(
       run: {
         ...run,
         contractHash,
-        contract: canonicalJson(toWire(contract)),
+        contract: canonicalWire(contract),
         accepted: JSON.stringify(acceptance),
         createdAt: ts,
       },

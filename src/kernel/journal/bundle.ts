@@ -17,7 +17,7 @@ import { HASH_PATTERN } from "../vocabulary/hash.ts";
 import { asBodyRef, type BodyRef, type Hash, type RunId } from "../vocabulary/identifiers.ts";
 import type { JsonValue } from "../vocabulary/parse-json.ts";
 import { closed } from "../vocabulary/schema-primitives.ts";
-import { toWire } from "../vocabulary/spelling.ts";
+import { canonicalWire, toWire } from "../vocabulary/spelling.ts";
 import { type Body, isBodyOf, refsOf, SALT_PATTERN } from "./body.ts";
 import { hasVerified, type Sign, type VerifySignature } from "./checkpoint.ts";
 import type { DecidedOf, Entry } from "./entry.ts";
@@ -157,7 +157,7 @@ function proveRun(document: unknown, entries: readonly Entry[], bodies: Readonly
     head,
     outcome: last.decided.outcome,
     erased: [...named.keys()].filter((ref) => !bodies.has(ref)).sort(),
-    message: canonicalJson(toWire({ format: BUNDLE_FORMAT, runId, contractHash, head })),
+    message: canonicalWire({ format: BUNDLE_FORMAT, runId, contractHash, head }),
   };
 }
 

@@ -7,11 +7,10 @@
  *     that throws, over a key or a signature it cannot even read, has not verified it.
  */
 import { type Static, Type } from "typebox";
-import { canonicalJson } from "../vocabulary/canonical-json.ts";
 import { Defect } from "../vocabulary/defect.ts";
 import type { Hash, RunId } from "../vocabulary/identifiers.ts";
 import { Count, closed, HashSchema, RunIdSchema } from "../vocabulary/schema-primitives.ts";
-import { toWire } from "../vocabulary/spelling.ts";
+import { canonicalWire } from "../vocabulary/spelling.ts";
 import { merkleProof, merkleRoot, type ProofStep, verifyProof } from "./merkle.ts";
 
 export type Sign = (message: string) => string;
@@ -85,11 +84,11 @@ export function isOpenRunProven(checkpoint: Checkpoint, run: OpenRun, proof: rea
 }
 
 function messageOf({ ledgerSeq, head, merkleRoot: root }: Checkpoint): string {
-  return canonicalJson(toWire({ ledgerSeq, head, merkleRoot: root }));
+  return canonicalWire({ ledgerSeq, head, merkleRoot: root });
 }
 
 function leafOf({ runId, seq, head }: OpenRun): Uint8Array {
-  return new TextEncoder().encode(canonicalJson(toWire({ runId, seq, head })));
+  return new TextEncoder().encode(canonicalWire({ runId, seq, head }));
 }
 
 function inOrder(openRuns: readonly OpenRun[]): readonly OpenRun[] {

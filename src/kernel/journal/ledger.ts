@@ -9,9 +9,8 @@
  * G4. A checkpoint inside the ledger names the head that stood there, and where a key is trusted, is signed by it.
  */
 import { type Static, Type } from "typebox";
-import { canonicalJson } from "../vocabulary/canonical-json.ts";
 import type { Capability } from "../vocabulary/capability.ts";
-import { hashCanonical } from "../vocabulary/hash.ts";
+import { hashCanonical, hashWire } from "../vocabulary/hash.ts";
 import type { Hash, SessionId } from "../vocabulary/identifiers.ts";
 import { OUTCOMES } from "../vocabulary/outcome.ts";
 import {
@@ -23,7 +22,7 @@ import {
   nullable,
   RunIdSchema,
 } from "../vocabulary/schema-primitives.ts";
-import { toWire } from "../vocabulary/spelling.ts";
+import { canonicalWire } from "../vocabulary/spelling.ts";
 import { type Anchor, findClockRegress, findLostAnchor } from "./chain-checks.ts";
 import { coversItsRuns, isSigned, SignedCheckpointSchema, type TrustedKey } from "./checkpoint.ts";
 import { parserByKind } from "./parse-by-kind.ts";
@@ -123,7 +122,7 @@ export function appendLedger<K extends LedgerKind>(head: LedgerHead, draft: Ledg
 }
 
 export function toLedgerLine(entry: LedgerEntry): string {
-  return canonicalJson(toWire(entry));
+  return canonicalWire(entry);
 }
 
 /** Is this what was once appended? Where in the chain it stands, only `verifyLedger` can say. */
@@ -188,7 +187,7 @@ function checkpointProblem(entry: LedgerEntry, heads: readonly Hash[], trusted: 
 type Unlinked = Pick<LedgerEntry, "v" | "seq" | "ts" | "kind" | "actor" | "prev"> & { readonly data: unknown };
 
 function hashEntry({ v, seq, ts, kind, actor, data, prev }: Unlinked): Hash {
-  return hashCanonical(toWire({ v, seq, ts, kind, actor, data, prev }));
+  return hashWire({ v, seq, ts, kind, actor, data, prev });
 }
 
 const parseEntry = parserByKind<LedgerEntry>(
