@@ -2,14 +2,9 @@
  * `npm run bench`: the table of speed and footprint, each figure a ratio measured in one run (docs/performance.md).
  *
  * Ends with 1 when a must is missed beyond the spread of the measurement itself.
- *
- *   --only NAME   this figure alone; may be given more than once
- *   --quick       three small blocks instead of five: to see that it works
- *   --json        the rows as JSON
- *   --peers       other libraries instead, and ourselves beside them; they are installed outside the project
  */
 import { join } from "node:path";
-import { parseArgs } from "node:util";
+import { type ParseArgsOptionsConfig, parseArgs } from "node:util";
 import { startChild } from "./child.ts";
 import type { BenchWorld, Figure } from "./figure.ts";
 import { firstRequestTokens } from "./figures/first-request.ts";
@@ -41,14 +36,39 @@ const FIGURES: readonly Figure[] = [
   installSize,
 ];
 
-const { values: options } = parseArgs({
-  options: {
-    only: { type: "string", multiple: true, default: [] },
-    quick: { type: "boolean", default: false },
-    json: { type: "boolean", default: false },
-    peers: { type: "boolean", default: false },
-  },
-});
+const HELP = `npm run bench -- [--only NAME …] [--quick] [--json] [--peers]
+
+  --only NAME   this figure alone; may be given more than once:
+                ${FIGURES.map(({ name }) => name).join(", ")}
+  --quick       three small blocks instead of five: to see that it works
+  --json        the rows as JSON
+  --peers       other libraries instead, and ourselves beside them; they are installed outside the project
+
+  Ends with 1 when a must is missed beyond the spread of the measurement itself. docs/performance.md says how it is done.`;
+
+const OPTIONS = {
+  only: { type: "string", multiple: true, default: [] as string[] },
+  quick: { type: "boolean", default: false },
+  json: { type: "boolean", default: false },
+  peers: { type: "boolean", default: false },
+  help: { type: "boolean", default: false },
+} satisfies ParseArgsOptionsConfig;
+
+const options = readOptions();
+if (options.help) {
+  console.log(HELP);
+  process.exit(0);
+}
+
+function readOptions() {
+  try {
+    return parseArgs({ options: OPTIONS }).values;
+  } catch (error) {
+    console.error(`${error instanceof Error ? error.message : error}; see npm run bench -- --help`);
+    process.exit(2);
+  }
+}
+
 const names = FIGURES.map(({ name }) => name);
 const unknown = options.only.filter((name) => !names.includes(name));
 if (unknown.length > 0) {

@@ -10,6 +10,13 @@ import { buildGatewayProgram } from "../test/faults/gateway-program.ts";
 
 const MAXIMUM_SHOWN = 20;
 
+const HELP = `npm run faults -- [FAULT …] [--seed N] [--short] [--UNIT N …]
+
+  What the real process makes of faults: kills, full disks, providers that misbehave. Loopback only. Ends with 1 when
+  something was found. Without names, all of them; --short as in npm test; --seed repeats a run.
+
+${FAULTS.map(({ id, unit, fullSize, title }) => `  ${id.padEnd(4)} --${`${unit} ${fullSize}`.padEnd(16)} ${title}`).join("\n")}`;
+
 interface Verdict extends Findings {
   readonly fault: Fault;
   readonly seconds: number;
@@ -17,11 +24,16 @@ interface Verdict extends Findings {
 
 async function main(): Promise<boolean> {
   const sizes = Object.fromEntries(FAULTS.map(({ unit }) => [unit, { type: "string" as const }]));
+  const flag = { type: "boolean" } as const;
   const { values, positionals } = parseArgs({
     allowPositionals: true,
-    options: { seed: { type: "string" }, short: { type: "boolean" }, ...sizes },
+    options: { seed: { type: "string" }, short: flag, help: flag, ...sizes },
   });
   const given: Readonly<Record<string, unknown>> = values;
+  if (given["help"] === true) {
+    console.log(HELP);
+    return true;
+  }
   const seed = given["seed"] === undefined ? Math.floor(Math.random() * 2 ** 31) : wholeNumber("seed", given["seed"]);
   const unknown = positionals.find((id) => !FAULTS.some((fault) => fault.id === id));
   if (unknown !== undefined)
@@ -83,4 +95,9 @@ function wholeNumber(name: string, text: unknown): number {
   return value;
 }
 
-process.exitCode = (await main()) ? 0 : 1;
+try {
+  process.exitCode = (await main()) ? 0 : 1;
+} catch (error) {
+  console.error(`${error instanceof Error ? error.message : error}; see npm run faults -- --help`);
+  process.exitCode = 2;
+}
