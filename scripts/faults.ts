@@ -17,6 +17,8 @@ const HELP = `npm run faults -- [FAULT …] [--seed N] [--short] [--UNIT N …]
 
 ${FAULTS.map(({ id, unit, fullSize, title }) => `  ${id.padEnd(4)} --${`${unit} ${fullSize}`.padEnd(16)} ${title}`).join("\n")}`;
 
+class WrongAsking extends Error {}
+
 interface Verdict extends Findings {
   readonly fault: Fault;
   readonly seconds: number;
@@ -37,7 +39,7 @@ async function main(): Promise<boolean> {
   const seed = given["seed"] === undefined ? Math.floor(Math.random() * 2 ** 31) : wholeNumber("seed", given["seed"]);
   const unknown = positionals.find((id) => !FAULTS.some((fault) => fault.id === id));
   if (unknown !== undefined)
-    throw new Error(`unknown fault ${unknown}; known: ${FAULTS.map(({ id }) => id).join(" ")}`);
+    throw new WrongAsking(`unknown fault ${unknown}; known: ${FAULTS.map(({ id }) => id).join(" ")}`);
   console.log(`seed ${seed}`);
   const program = await buildGatewayProgram();
   const verdicts: Verdict[] = [];
@@ -91,13 +93,15 @@ function print(verdict: Verdict): void {
 
 function wholeNumber(name: string, text: unknown): number {
   const value = Number(text);
-  if (!Number.isSafeInteger(value) || value < 0) throw new Error(`--${name} must be a whole number`);
+  if (!Number.isSafeInteger(value) || value < 0) throw new WrongAsking(`--${name} must be a whole number`);
   return value;
 }
 
 try {
   process.exitCode = (await main()) ? 0 : 1;
 } catch (error) {
-  console.error(`${error instanceof Error ? error.message : error}; see npm run faults -- --help`);
+  // Of what was asked wrongly the words will do; of anything else whoever mends it wants to know where.
+  const isAskedWrongly = error instanceof WrongAsking || (error instanceof TypeError && "code" in error);
+  console.error(isAskedWrongly ? `${error.message}; see npm run faults -- --help` : error);
   process.exitCode = 2;
 }

@@ -135,15 +135,18 @@ function runCall(
   const { clock } = options;
   const { requestId, runId, signal } = context;
   const startedMs = clock.monotonicMs();
+  const finished = () => ({
+    requestId,
+    runId,
+    tool: tool.name,
+    durationMs: Math.round(clock.monotonicMs() - startedMs),
+    finishedAt: timestampOf(clock.nowMs()),
+  });
   return attempt<ToolResponse>(
     () => {
       signal.throwIfAborted();
       return after(tool.run({ args, plan, labels }, context), (output) => ({
-        requestId,
-        runId,
-        tool: tool.name,
-        durationMs: Math.round(clock.monotonicMs() - startedMs),
-        finishedAt: timestampOf(clock.nowMs()),
+        ...finished(),
         ok: true,
         output,
         error: null,
@@ -152,11 +155,7 @@ function runCall(
     (thrown) => {
       const isStopped = signal.aborted && (thrown === signal.reason || isAbort(thrown));
       return {
-        requestId,
-        runId,
-        tool: tool.name,
-        durationMs: Math.round(clock.monotonicMs() - startedMs),
-        finishedAt: timestampOf(clock.nowMs()),
+        ...finished(),
         ok: false,
         error: isStopped ? stoppedError(tool) : errorOf(thrown, options),
       };

@@ -39,7 +39,7 @@ export function wireWriter(schema: object): WireWriter {
   if (type === "boolean") return (value) => (value === true ? "true" : "false");
   if (type === "array" && items !== undefined) return arrayWriter(wireWriter(items));
   if (anyOf !== undefined) return unionWriter(anyOf);
-  return properties === undefined ? canonicalWire : objectWriter(schema as Schema & { properties: object });
+  return properties === undefined ? canonicalWire : objectWriter(schema as Schema);
 }
 
 function isHarmless({ const: only, enum: words = [only], pattern }: Schema): boolean {

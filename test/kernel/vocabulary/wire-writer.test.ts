@@ -1,8 +1,9 @@
 import fc from "fast-check";
 import { Type } from "typebox";
 import { describe, expect, test } from "vitest";
-import { DecidedSchemas, ResultSchemas } from "../../../src/kernel/journal/entry.ts";
+import { DecidedSchemas, NOTHING_SPENT, ResultSchemas } from "../../../src/kernel/journal/entry.ts";
 import { EventSchemas } from "../../../src/kernel/journal/event.ts";
+import { CALM } from "../../../src/kernel/machine/recovery.ts";
 import { Defect } from "../../../src/kernel/vocabulary/defect.ts";
 import { HASH_PATTERN } from "../../../src/kernel/vocabulary/hash.ts";
 import { CALL_ID_PATTERN, closed } from "../../../src/kernel/vocabulary/schema-primitives.ts";
@@ -224,16 +225,8 @@ describe("what is not JSON is a defect", () => {
     const commit = wireWriter(DecidedSchemas.COMMIT);
     const heard = { type: "tool.malformed", ts: "t", elapsedMs: 1, step: 1, callId: "c", problem: "p" };
     const decided = {
-      budget: {
-        inferences: 0,
-        formatRetries: 0,
-        tokens: 0,
-        toolOutputBytes: 0,
-        spendMicrousd: 0,
-        performed: 0,
-        succeeded: 0,
-      },
-      recovery: { active: false, failuresInARow: 0, failuresInRecovery: 0, successesInARow: 0 },
+      budget: NOTHING_SPENT,
+      recovery: CALM,
       cycle: 0,
       promptTokens: 0,
       skipped: [{ callId: "c", policyId: null }],
