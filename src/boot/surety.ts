@@ -3,10 +3,17 @@
  *
  * Loaded first and alone: what comes after it is compiled once and then read from a cache beside the bundle.
  */
-import { enableCompileCache } from "node:module";
+import module from "node:module";
+import { nodeProblem } from "./node-version.ts";
+
+const tooOld = nodeProblem(process.versions.node);
+if (tooOld !== null) {
+  process.stderr.write(tooOld);
+  process.exit(1);
+}
 
 // From source a cache would only be in the way of editing. Where it cannot be written, nothing is lost but time.
-if (import.meta.url.endsWith(".js")) enableCompileCache(`${import.meta.dirname}/.compile-cache`);
+if (import.meta.url.endsWith(".js")) module.enableCompileCache(`${import.meta.dirname}/.compile-cache`);
 const [{ main }, { reportFailure }, { readProcessVariable }] = await Promise.all([
   import("./main.ts"),
   import("./report-failure.ts"),

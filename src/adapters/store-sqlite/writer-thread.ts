@@ -42,8 +42,8 @@ export class WriterThread {
   readonly #worker: Worker;
   readonly #here: InPlaceWriter | null;
   readonly #listeners: ((error: Error) => void)[] = [];
-  /** Sent and unsent, in the order in which they were given. */
-  readonly #unanswered: Gathered[] = [];
+  /** Who waits for what was sent and unsent, in the order in which it was given. What was sent is not held any longer. */
+  readonly #unanswered: (readonly Waiting[])[] = [];
   #unsent: Gathered[] = [];
   /** The last unsent lazy commit of each run: the run's next one may join it. */
   readonly #open = new Map<RunId, Gathered>();
@@ -114,7 +114,7 @@ export class WriterThread {
     const gathered = joined === null || earlier === undefined ? { writes, waiting: [] } : earlier;
     if (joined === null) {
       this.#unsent.push(gathered);
-      this.#unanswered.push(gathered);
+      this.#unanswered.push(gathered.waiting);
     } else gathered.writes = joined;
     gathered.waiting.push(waiting);
     if (runId === undefined) return;
@@ -188,7 +188,7 @@ export class WriterThread {
     const failures = new Map(refused.map(({ at, failure }) => [at, failure]));
     const results = new Map(spend.map((result) => [result.at, { spend: result.spend }]));
     // In the order in which they were given: whoever watches a run hears of its entries one after the other.
-    for (const [at, { waiting }] of ended.entries()) {
+    for (const [at, waiting] of ended.entries()) {
       const failure = failures.get(at);
       for (const { resolve, reject } of waiting) {
         if (failure === undefined) resolve(results.get(at) ?? NOTHING_RESERVED);
@@ -220,7 +220,7 @@ export class WriterThread {
     this.#refusal = error;
     this.#unsent = [];
     this.#open.clear();
-    for (const { waiting } of this.#unanswered.splice(0)) for (const { reject } of waiting) reject(error);
+    for (const waiting of this.#unanswered.splice(0)) for (const { reject } of waiting) reject(error);
     const listeners = this.#listeners.splice(0);
     // Whoever closed the store need not be told.
     if (!isClosed(error)) for (const listener of listeners) listener(error);
