@@ -1,4 +1,4 @@
-/** What issue 5 must show of money: limits that hold under load, receipts, and where it all went. */
+/** Money: limits that hold under load, receipts, and where it all went. */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";

@@ -1,9 +1,11 @@
 /** `surety policy`: what is told is what happens in a run. */
 import { access, mkdir, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
 import { main } from "../../src/boot/main.ts";
 import { answering, serve } from "../adapters/tools/http/gated-calls.ts";
+import { verifies } from "../requirements.ts";
 import { capturedStreams } from "./captured-streams.ts";
 import { temporaryDirectory } from "./temporary-home.ts";
 
@@ -93,7 +95,7 @@ describe("surety policy show", () => {
   });
 });
 
-describe("surety policy explain, or test", () => {
+describe("surety policy explain", () => {
   const WRITE = ["fs.write_text", '{"path": "a.txt", "text": "hello"}'];
   const GET = ["http.get", '{"url": "https://example.org/x"}'];
   const cases: readonly (readonly [words: readonly string[], decision: string, policyId: string, tools?: object])[] = [
@@ -121,7 +123,6 @@ describe("surety policy explain, or test", () => {
       const { asked, directory } = await homeFor(tools);
       const told = await asked("explain", ...words);
       expect(told).toMatchObject({ decision, policy_id: policyId, reason: expect.stringMatching(/./) });
-      expect(await asked("test", ...words)).toEqual(told);
       expect(await readdir(join(directory, "workspace"))).toEqual([]);
     });
   }
@@ -190,4 +191,70 @@ test("surety tools call reaches hosts that are granted with the call, and none o
   expect(requests).toHaveLength(0);
   const { code, stdout } = await surety(...words, "--grant", "net");
   expect([code, JSON.parse(stdout)]).toEqual([0, expect.objectContaining({ status: 200, text: "page" })]);
+});
+
+describe("surety policy test", () => {
+  async function homeWithRuns() {
+    const opened = await homeFor();
+    const { surety } = opened;
+    await surety("run", "list files");
+    await surety("run", "write hello to a.txt", "--approve", "fs.write_text");
+    await surety("run", "write hello to b.txt");
+    const { stdout } = await surety("runs", "ls", "--json");
+    const [denied, written, listed] = (JSON.parse(stdout).runs as readonly { readonly id: string }[]).map(
+      ({ id }) => id,
+    );
+    return { ...opened, denied, written, listed };
+  }
+
+  verifies("X-4", "finds nothing where the configured policy is the one the runs were under", async () => {
+    const { asked, surety } = await homeWithRuns();
+    expect(await asked("test")).toEqual({ runs: 3, calls: 3, decided_otherwise: [], unreadable: [] });
+    const { code, stdout } = await surety("policy", "test");
+    expect([code, stdout]).toEqual([0, "3 runs, 3 calls: 0 would be decided otherwise\n"]);
+  });
+
+  verifies("X-4", "names the calls of all runs that another policy would decide otherwise", async () => {
+    const { asked, surety, directory, written, listed } = await homeWithRuns();
+    const file = join(directory, "other.json5");
+    await writeFile(file, '{ sideEffects: "disabled", exceptions: [{ tool: "fs.list_dir", decision: "approve" }] }');
+    const { decided_otherwise } = await asked("test", "--policy", file);
+    expect(decided_otherwise).toMatchObject([
+      { run_id: written, tool: "fs.write_text", recorded: "allow", now: "deny", policy_id: "policy.kill-switch" },
+      { run_id: listed, tool: "fs.list_dir", recorded: "allow", now: "approve", policy_id: "policy.exception.0" },
+    ]);
+    const { code, stdout } = await surety("policy", "test", "--policy", file);
+    expect(code).toBe(0);
+    expect(stdout).toContain(`${written} entry `);
+    expect(stdout).toMatch(/3 runs, 3 calls: 2 would be decided otherwise\n$/);
+  });
+
+  test("the configured policy is the one of today", async () => {
+    const { asked, directory, listed } = await homeWithRuns();
+    await writeFile(
+      join(directory, "surety.json5"),
+      JSON.stringify({ tools: { policy: { allow: ["fs.write_text"] } } }),
+    );
+    expect((await asked("test")).decided_otherwise).toMatchObject([{ run_id: listed, now: "deny" }]);
+  });
+
+  test("a journal that cannot be read to its end is named, and the others are judged", async () => {
+    const { surety, directory, written } = await homeWithRuns();
+    const db = new DatabaseSync(join(directory, "surety.db"));
+    db.prepare("UPDATE appends SET lines = replace(lines, '\"seq\":2', '\"seq\":x') WHERE place / 4194304 = 2").run();
+    db.close();
+    const { code, stdout, stderr } = await surety("policy", "test");
+    expect([code, stdout]).toEqual([1, expect.stringContaining("3 runs, 2 calls: 0 would be decided otherwise")]);
+    expect(stderr).toBe(`error journal.unreadable: see surety verify ${written}\n`);
+  });
+
+  test("a file that is no policy is told, and nothing is judged", async () => {
+    const { surety, directory } = await homeWithRuns();
+    await writeFile(join(directory, "odd.json5"), "{ dany: [] }");
+    const odd = await surety("policy", "test", "--policy", join(directory, "odd.json5"));
+    expect([odd.code, odd.stdout]).toEqual([1, ""]);
+    expect(odd.stderr).toContain("dany");
+    const none = await surety("policy", "test", "--policy", join(directory, "none.json5"));
+    expect(none.stderr).toContain("error policy.unreadable:");
+  });
 });

@@ -1,4 +1,4 @@
-/** What issue 3 must show, end to end: the command line against a real model server, a real gateway, real files. */
+/** End to end: the command line against a real model server, a real gateway, real files. */
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";

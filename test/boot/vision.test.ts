@@ -1,4 +1,4 @@
-/** Images the whole way (issue 5: vision input): from a file or an HTTP request to the bytes a provider gets. */
+/** Images the whole way: from a file or an HTTP request to the bytes a provider gets. */
 import { mkdir, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";

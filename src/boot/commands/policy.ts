@@ -31,6 +31,7 @@ import { withHome } from "../read-home.ts";
 import { loadSettings } from "../settings.ts";
 import { systemClock } from "../system-clock.ts";
 import { marks, unmark } from "./marks.ts";
+import { test } from "./policy-test.ts";
 
 const CHANNEL_OPTION = {
   type: "string",
@@ -66,12 +67,6 @@ const explain: Action = {
     'surety policy explain http.get \'{"url": "https://example.org"}\' --session session_0123',
   ],
   run: explainCall,
-};
-
-const test: Action = {
-  ...explain,
-  summary: "the same as explain",
-  examples: ['surety policy test fs.read_text \'{"path": "a.txt"}\' --channel external_message'],
 };
 
 export const policy: Command = { actions: { show, explain, test, marks, unmark } };

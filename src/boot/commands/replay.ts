@@ -1,21 +1,15 @@
 /** `surety replay RUN [--policy FILE]`: the recorded run once more, with no network; or what another policy would say. */
-import { readFile } from "node:fs/promises";
-import type { ToolPolicy } from "../../kernel/policy/tool-policy.ts";
 import { replayRun, whatIf } from "../../runtime/replay-run.ts";
 import { contractOf, readWholeJournal } from "../../runtime/run-journal.ts";
-import { BootError, EXIT } from "../boot-error.ts";
+import { EXIT } from "../boot-error.ts";
 import type { Action, CommandContext } from "../command.ts";
-import type { Config } from "../config/config.ts";
-import { toBootError } from "../config/config-problem.ts";
-import { toToolPolicy } from "../config/to-tool-policy.ts";
 import { findRun, withHome } from "../read-home.ts";
+import { POLICY_OPTION, readPolicy, toldDecision, wireDecision } from "./what-if.ts";
 
 export const replay: Action = {
   summary: "run the recorded run again from its journal: same outcome, same head?",
   arguments: ["RUN"],
-  options: {
-    policy: { type: "string", value: "FILE", summary: "which calls would this tools.policy decide otherwise?" },
-  },
+  options: { policy: POLICY_OPTION },
   examples: ["surety replay run_0123", "surety replay run_0123 --policy stricter.json5"],
   run: (context) =>
     withHome(context, async (home) => {
@@ -61,30 +55,5 @@ function print(
 ): void {
   if (reproduced) output.line(`${run_id} replays: ${outcome ?? "not ended yet"}, head ${head_hash}`);
   else output.remark(`error replay.diverged: ${run_id} differs at entry ${diverged_at ?? "unknown"}`);
-  for (const { entry, tool, callId, recorded, now, policyId } of others) {
-    output.line(`entry ${entry}: ${tool} (${callId}) was ${recorded}, would be ${now} by ${policyId}`);
-  }
-}
-
-function wireDecision({ entry, callId, tool, recorded, now, policyId }: ReturnType<typeof whatIf>[number]) {
-  return { entry, call_id: callId, tool, recorded, now, policy_id: policyId };
-}
-
-async function readPolicy(file: string, config: Config): Promise<ToolPolicy> {
-  const [{ readPolicyFile }, text] = await Promise.all([import("../config/read-config.ts"), readText(file)]);
-  const reading = readPolicyFile(text, file);
-  if (!reading.ok) throw toBootError(reading.problems);
-  return toToolPolicy({ ...config, tools: { ...config.tools, policy: reading.value } });
-}
-
-async function readText(file: string): Promise<string> {
-  try {
-    return await readFile(file, "utf8");
-  } catch (error) {
-    throw unreadable(file, error);
-  }
-}
-
-function unreadable(file: string, cause: unknown): BootError {
-  return new BootError("policy.unreadable", `${file} cannot be read`, "It must hold a tools.policy object.", { cause });
+  for (const other of others) output.line(toldDecision(other));
 }

@@ -1,0 +1,42 @@
+/** What another policy would say to recorded calls: for `surety replay` of one run, for `surety policy test` of all. */
+import { readFile } from "node:fs/promises";
+import type { ToolPolicy } from "../../kernel/policy/tool-policy.ts";
+import type { OtherDecision } from "../../runtime/replay-run.ts";
+import { BootError } from "../boot-error.ts";
+import type { OptionSpec } from "../command.ts";
+import type { Config } from "../config/config.ts";
+import { toBootError } from "../config/config-problem.ts";
+import { toToolPolicy } from "../config/to-tool-policy.ts";
+
+export const POLICY_OPTION: OptionSpec = {
+  type: "string",
+  value: "FILE",
+  summary: "which calls would this tools.policy decide otherwise?",
+};
+
+export async function readPolicy(file: string, config: Config): Promise<ToolPolicy> {
+  const [{ readPolicyFile }, text] = await Promise.all([import("../config/read-config.ts"), readText(file)]);
+  const reading = readPolicyFile(text, file);
+  if (!reading.ok) throw toBootError(reading.problems);
+  return toToolPolicy({ ...config, tools: { ...config.tools, policy: reading.value } });
+}
+
+export function wireDecision({ entry, callId, tool, recorded, now, policyId }: OtherDecision) {
+  return { entry, call_id: callId, tool, recorded, now, policy_id: policyId };
+}
+
+export function toldDecision({ entry, tool, callId, recorded, now, policyId }: OtherDecision): string {
+  return `entry ${entry}: ${tool} (${callId}) was ${recorded}, would be ${now} by ${policyId}`;
+}
+
+async function readText(file: string): Promise<string> {
+  try {
+    return await readFile(file, "utf8");
+  } catch (error) {
+    throw unreadable(file, error);
+  }
+}
+
+function unreadable(file: string, cause: unknown): BootError {
+  return new BootError("policy.unreadable", `${file} cannot be read`, "It must hold a tools.policy object.", { cause });
+}
