@@ -72,6 +72,8 @@ export interface RunRequest {
   readonly contract: ContractOverrides;
   /** Tools the operator approves for this run alone. */
   readonly approvedTools: readonly string[];
+  /** Whoever sent it waits for its end and cannot be asked, nor wants others to be: what needs an approval is denied. */
+  readonly isUnattended?: true;
   readonly source: string;
   readonly principal: string;
   readonly idempotencyKey: string | null;

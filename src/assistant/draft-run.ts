@@ -131,6 +131,7 @@ export async function draftRun(settings: DraftingSettings, request: RunRequest):
       ...routingOf(contract),
     },
     ...thought(thinkingLevel),
+    ...attended(request),
     opening,
   };
   return {
@@ -180,7 +181,8 @@ export function delegateWith(settings: DraftingSettings, now: () => string): Del
     if (!chosen.ok) return { problem: chosen.message };
     const unpriced = priceProblem(chosen.model, maxSpendMicrousd);
     if (unpriced !== null) return { problem: unpriced };
-    const parentsLevel = readAcceptance(parent.accepted).thinkingLevel ?? null;
+    const parentsAcceptance = readAcceptance(parent.accepted);
+    const parentsLevel = parentsAcceptance.thinkingLevel ?? null;
     const level = thinkingLevelFor(chosen.model, [settings.agentThinking(agent), parentsLevel]);
     const room = hasDefaultRoom(settings, parent, contract, parentsLevel)
       ? defaultRoom(chosen.model, level, settings.ceilings)
@@ -221,6 +223,7 @@ export function delegateWith(settings: DraftingSettings, now: () => string): Del
           ...routingOf(child),
         },
         ...thought(level),
+        ...attended(parentsAcceptance),
         opening,
       },
       bodies: shelf.takeUnwritten(),
@@ -270,6 +273,10 @@ function seenBy({ vision }: ConfiguredModel, images: KeptImages): Pick<Said, "im
 
 function routingOf({ routing }: ExecutionContract): { readonly routing?: Routing } {
   return routing === undefined ? {} : { routing };
+}
+
+function attended({ isUnattended }: Pick<Acceptance, "isUnattended">): Pick<Acceptance, "isUnattended"> {
+  return isUnattended ? { isUnattended } : {};
 }
 
 function thought(thinkingLevel: ThinkingLevel | null): Pick<Acceptance, "thinkingLevel"> {

@@ -20,6 +20,8 @@ export interface Acceptance {
   readonly event: Omit<EventOf<"run.accepted">, "ts" | "elapsedMs">;
   /** How much its model is asked to think; absent: as it sees fit. */
   readonly thinkingLevel?: ThinkingLevel;
+  /** Nobody is to be asked on its behalf, now or after a restart. */
+  readonly isUnattended?: true;
   readonly opening: readonly OpeningItem[];
 }
 

@@ -20,6 +20,7 @@ import { STATEMENT_TOKENS } from "../kernel/machine/result.ts";
 import { consumeApproval, decideApproval } from "../kernel/policy/approval.ts";
 import { hashCanonical } from "../kernel/vocabulary/hash.ts";
 import { type ApprovalId, asApprovalId, type Hash, type RunId } from "../kernel/vocabulary/identifiers.ts";
+import { readAcceptance } from "./acceptance.ts";
 import type { BodyShelf } from "./body-shelf.ts";
 import type { ApprovalCard } from "./ports/approver.ts";
 import { timestampOf } from "./ports/clock.ts";
@@ -94,7 +95,8 @@ export class Approvals {
       })
       .sort((a, b) => (a.approval.decidedAtMs ?? 0) - (b.approval.decidedAtMs ?? 0));
     const fresh = asked.filter(({ id }) => !known.has(id));
-    const unreachable = approver.isReachable() ? [] : fresh.filter(({ question }) => question.kind === "approve");
+    const isReachable = approver.isReachable() && !readAcceptance(run.accepted).isUnattended;
+    const unreachable = isReachable ? [] : fresh.filter(({ question }) => question.kind === "approve");
     const open = fresh.filter((each) => !unreachable.includes(each));
     const nowMs = clock.nowMs();
     const cards = open.map((each) => ({ ...this.#cardOf(run, each, shelf, nowMs), id: each.id }));

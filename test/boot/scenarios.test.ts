@@ -191,6 +191,28 @@ describe("cancelling", () => {
     expect([code, JSON.parse(stdout).outcome]).toEqual([130, "INTERRUPTED"]);
   });
 
+  verifies(
+    "X-12",
+    "beside a gateway, without a terminal: denied at once, or waited for where that is asked",
+    async () => {
+      const { directory, workspace, surety, run } = await homeFor();
+      const gateway = start(directory, "start", "--port", "0");
+      await gateway.printed(/http:\/\/\S+/);
+      const denied = await run("write hello to a.txt");
+      expect([denied.code, denied.record.outcome]).toEqual([0, "COMPLETED_CHAT_ONLY"]);
+      expect(denied.record.output).toContain("nobody can be asked");
+      const waiting = start(directory, "run", "--wait", "--json", "write hello to a.txt");
+      let pending: readonly { readonly id: string }[] = [];
+      while (pending.length === 0) pending = JSON.parse((await surety("approvals", "ls", "--json")).stdout).approvals;
+      expect((await surety("approvals", "allow", pending[0]?.id ?? "")).code).toBe(0);
+      const { code, stdout } = await waiting.ending;
+      expect([code, JSON.parse(stdout).outcome]).toEqual([0, "COMPLETED_WITH_TOOLS"]);
+      expect(await readFile(join(workspace, "a.txt"), "utf8")).toContain("hello");
+      gateway.child.kill("SIGTERM");
+      expect(await gateway.ending).toMatchObject({ code: 0 });
+    },
+  );
+
   test("at a running gateway, which no second one can run beside", async () => {
     const { server, directory, surety } = await homeWith(() => ({ kind: "hang", withHead: true }));
     const gateway = start(directory, "start", "--port", "0");

@@ -99,6 +99,17 @@ describe("an approval", () => {
     await trial.stop();
   });
 
+  verifies("X-12", "is denied at once in a run that is unattended, whoever could be reached", async () => {
+    const { trial, world } = trialWith();
+    const runId = await trial.submit("open it", { isUnattended: true });
+    expect((await trial.ended(runId)).outcome).toBe("COMPLETED_CHAT_ONLY");
+    expect(await resultsOf(trial, runId)).toMatchObject([
+      { error: "policy.denied: denied: nobody can be asked on this channel" },
+    ]);
+    expect([world.performed, await trial.store.approvalsOf(runId)]).toEqual([[], []]);
+    await trial.stop();
+  });
+
   verifies("X-12", "is denied at once where nobody can be reached", async () => {
     const { trial, world } = trialWith({ isReachable: false });
     const runId = await trial.submit("open it");

@@ -134,7 +134,18 @@ export function createGatewayClient(options: GatewayClientOptions): Assistant {
 const pathOf = (folder: string, id: string): string => `${folder}/${encodeURIComponent(id)}`;
 
 function wireRequest(request: RunRequest) {
-  const { agentId, message, media, sessionId, model, thinkingMode, thinkingLevel, contract, approvedTools } = request;
+  const {
+    agentId,
+    message,
+    media,
+    sessionId,
+    model,
+    thinkingMode,
+    thinkingLevel,
+    contract,
+    approvedTools,
+    isUnattended,
+  } = request;
   return {
     agent_id: agentId,
     message,
@@ -144,6 +155,7 @@ function wireRequest(request: RunRequest) {
     thinking_mode: thinkingMode,
     thinking_level: thinkingLevel,
     approved_tools: approvedTools,
+    unattended: isUnattended,
     contract: {
       tool_policy: contract.toolPolicy,
       allowed_tools: contract.allowedTools,

@@ -38,6 +38,7 @@ const FIELDS = [
   "model",
   "contract",
   "approved_tools",
+  "unattended",
 ] as const;
 
 const requiredEffect: Reader<{ readonly tool: string; readonly args?: Readonly<Record<string, unknown>> }> = (
@@ -140,6 +141,7 @@ export function parseRunRequest(body: JsonValue, head: Head, principal: string):
     ...(thinkingLevel === null ? {} : { thinkingLevel }),
     contract: optional(fields, "contract", readOverrides) ?? {},
     approvedTools: optional(fields, "approved_tools", listOf(name)) ?? [],
+    ...(optional(fields, "unattended", flag) ? { isUnattended: true } : {}),
     source: "http",
     principal,
     idempotencyKey: readIdempotencyKey(head),

@@ -31,6 +31,7 @@ export const run: Action = {
     "forbid-tools": { type: "boolean", summary: "no tool may be called" },
     strict: { type: "boolean", summary: "nothing malformed is repaired" },
     approve: { type: "string", value: "TOOL", summary: "approve this tool for this run", multiple: true },
+    wait: { type: "boolean", summary: "without a terminal: wait for approvals given through the gateway" },
   },
   examples: [
     'surety run "list files"',
@@ -43,7 +44,7 @@ export const run: Action = {
 
 async function performRun(context: CommandContext): Promise<number> {
   const { isJson, output, streams } = context;
-  const request = { ...requestOf(context, await approvedOf(context)), ...(await mediaOf(context)) };
+  const asked = { ...requestOf(context, await approvedOf(context)), ...(await mediaOf(context)) };
   let decide = (_card: ApprovalCard, _decision: Decision["decision"]): void => {};
   const approver = terminalApprover({
     input: streams.stdin,
@@ -51,6 +52,8 @@ async function performRun(context: CommandContext): Promise<number> {
     style: output.remarkStyle,
     onDecision: (card, decision) => decide(card, decision),
   });
+  const mayBeAsked = approver.isReachable() || context.options.flag("wait");
+  const request: RunRequest = mayBeAsked ? asked : { ...asked, isUnattended: true };
   const { assistant, isRemote, close } = await reachAssistant(context, approver);
   try {
     decide = (card, decision) => {

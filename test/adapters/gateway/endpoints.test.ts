@@ -115,6 +115,7 @@ describe("POST /v1/runs", () => {
     [{ agent_id: "m".repeat(257), message: "hi" }, "agent_id must have at most 256 characters"],
     [{ ...GOOD, thinking_mode: "loud" }, "thinking_mode must be one of never, on_error, always"],
     [{ ...GOOD, thinking_level: "loud" }, "thinking_level must be one of off, low, medium, high"],
+    [{ ...GOOD, unattended: "yes" }, "unattended must be true or false"],
     [{ ...GOOD, thinking_level: 1 }, "thinking_level must be one of off, low, medium, high"],
     [{ ...GOOD, session_id: 1 }, "session_id must be a text, not empty"],
     [{ ...GOOD, model: [] }, "model must be a text, not empty"],

@@ -52,6 +52,7 @@ export interface Wanted {
   readonly approvedTools?: readonly string[];
   readonly sessionId?: SessionId;
   readonly idempotencyKey?: string;
+  readonly isUnattended?: true;
 }
 
 export interface Trial {
@@ -164,7 +165,7 @@ export function openTrial(options: TrialOptions): Trial {
     defects,
     storeFailures,
     withdrawn,
-    submit: async (message, { contract = {}, approvedTools = [], sessionId, idempotencyKey } = {}) => {
+    submit: async (message, { contract = {}, approvedTools = [], sessionId, idempotencyKey, ...also } = {}) => {
       const submitted = await assistant.submit({
         agentId: "main",
         message,
@@ -173,6 +174,7 @@ export function openTrial(options: TrialOptions): Trial {
         thinkingMode: null,
         contract,
         approvedTools,
+        ...also,
         source: "test",
         principal: "tester",
         idempotencyKey: idempotencyKey ?? null,
