@@ -84,6 +84,17 @@ describe("a delegated run", () => {
     },
   );
 
+  verifies("X-12", "asks nobody where its parent is unattended", async () => {
+    const open = calls([{ id: "call_0", tool: "door.open", args: { thing: "door" } }]);
+    const model = family(["task"], inTurns(open, says("it stays shut")));
+    const world = outsideWorld();
+    const trial = openTrial({ store: store(), model, world });
+    const runId = await trial.submit("parent", { isUnattended: true });
+    expect((await trial.ended(runId)).outcome).toBe("COMPLETED_WITH_TOOLS");
+    expect([await trial.store.approvalsOf(childOf(runId)), world.performed]).toEqual([[], []]);
+    await trial.stop();
+  });
+
   test("that fails is a failed result for its parent", async () => {
     const model = family(["task"], () => calls([{ id: "call_1", tool: "look.at", args: { thing: "same" } }]));
     const trial = openTrial({ store: store(), model, world: outsideWorld() });
