@@ -6,10 +6,10 @@
  * A2. The words of the command come after `--` and after the launcher's own: none is ever taken for an option.
  * A3. Later mounts cover earlier ones: a workspace beneath `/tmp` or `/usr` is seen, and a pinned file covers what lies in
  *     the workspace by that name.
- * A4. Root never starts the sandbox itself. An outer bubblewrap shows the same files to an unprivileged user, who could not
- *     have reached the workspace through root's own directories, and that user starts it.
+ * A4. Root never starts the sandbox itself: an unprivileged user does, from a view in which the workspace can be reached
+ *     (`held-views.ts`).
+ * A5. The launcher is the first process within, and bound to bubblewrap's life before it runs: none of ours stands between.
  */
-import { dirname } from "node:path";
 import { DIRECTORY_FD, launcherScript, MARK_FD } from "./launcher-script.ts";
 import type { SandboxLimits } from "./sandbox-limits.ts";
 
@@ -35,8 +35,8 @@ interface Arguments {
 
 export const FIRST_INPUT_FD = Math.max(MARK_FD, DIRECTORY_FD) + 1;
 
-const SETPRIV = "/usr/bin/setpriv";
-const SHELL = "/bin/sh";
+export const SHELL = "/bin/sh";
+export const NSENTER = "/usr/bin/nsenter";
 
 /** The one user there is inside, whoever that is outside. */
 const INNER_ID = "1000";
@@ -52,7 +52,7 @@ export function bwrapArguments(
   const [seccompFd, passwdFd, groupFd, ...pinnedFds] = inputs.map((_, index) => `${FIRST_INPUT_FD + index}`);
   const words = [
     ["--unshare-all", "--unshare-user", "--disable-userns", "--assert-userns-disabled"],
-    ["--cap-drop", "ALL", "--die-with-parent", "--new-session"],
+    ["--cap-drop", "ALL", "--die-with-parent", "--as-pid-1", "--new-session"],
     ["--uid", INNER_ID, "--gid", INNER_ID, "--hostname", "sandbox"],
     ["--seccomp", seccompFd],
     ["--clearenv", ...Object.entries(environment).flatMap(([name, value]) => ["--setenv", name, value])],
@@ -80,28 +80,13 @@ export function bwrapArguments(
   return { words: words.flat().filter((word) => word !== undefined), inputs };
 }
 
-/** The same command, for root to start as somebody else. */
+/** The same command, for root to start as somebody else, who has no group but this one. */
 export function asSomebodyElse(
   inner: readonly string[],
-  { workspace }: Pick<ContainedCommand, "workspace">,
-  system: readonly string[],
   { uid, gid }: Identity,
+  viewPath: string,
   bwrapPath: string,
-): readonly string[] {
-  return [
-    // Bubblewrap builds the new root in /tmp. Directories that it makes unasked are for their owner alone.
-    ...["/etc", "/tmp", ...parentsOf(workspace.root)].flatMap((path) => ["--dir", path]),
-    ...[...system, "--dev-bind", "/dev", "/dev", "--bind", "/proc", "/proc"],
-    ...[workspace.isWritable ? "--bind" : "--ro-bind", workspace.root, workspace.root],
-    // Its watching process gives up the right to end another user's: the kernel does it, with the first process in here.
-    ...["--unshare-pid", "--die-with-parent"],
-    ...["--", SETPRIV, `--reuid=${uid}`, `--regid=${gid}`, "--clear-groups", "--inh-caps=-all", "--no-new-privs"],
-    ...["--", bwrapPath, ...inner],
-  ];
-}
-
-/** `/root/home/workspace`: `/root`, `/root/home`. */
-function parentsOf(path: string): readonly string[] {
-  const parent = dirname(path);
-  return parent === "/" ? [] : [...parentsOf(parent), parent];
+): { readonly program: string; readonly words: readonly string[] } {
+  const change = [`--mount=${viewPath}`, `--setuid=${uid}`, `--setgid=${gid}`];
+  return { program: NSENTER, words: [...change, "--", bwrapPath, ...inner] };
 }

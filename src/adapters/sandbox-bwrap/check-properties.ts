@@ -122,11 +122,11 @@ export async function checkProperties(contain: Contain): Promise<readonly string
   }
 }
 
-/** With no process to spare, a program that starts another cannot. */
+/** With no process to spare beside the launcher and itself, a program that starts another cannot. */
 async function areProcessesCounted(contain: Contain): Promise<boolean> {
   const command = commandOf("/usr/bin/env", ["env", "timeout", "5", "true"]);
   const [bounded, control] = await Promise.all([
-    contain(command, silent(), { ...DEFAULT_LIMITS, processes: 1 }),
+    contain(command, silent(), { ...DEFAULT_LIMITS, processes: 2 }),
     contain(command, silent(), DEFAULT_LIMITS),
   ]);
   return bounded.hasStarted && bounded.exitCode !== 0 && control.exitCode === 0;

@@ -1,12 +1,14 @@
 /**
  * One contained process, from its start until nothing of it is left.
  *
- * C1. It ends in one way only: by SIGKILL to its group, which the outer processes never leave. With them dies the first
- *     process of the sandbox's own process namespace, and the kernel then ends every other in it. A command that ends by
- *     itself takes what it left behind with it in the same way.
- * C2. It is over when its outputs are closed, which the first process of the sandbox held as well: then that one is gone,
+ * C1. It ends in one way only: by SIGKILL to its group, which bubblewrap never leaves. With it dies the first process of
+ *     the sandbox's own process namespace, and the kernel then ends every other in it. A command that ends by itself takes
+ *     what it left behind with it in the same way, and so does a gateway that dies.
+ * C2. Until it runs the launcher, that first process is not bound to bubblewrap's life. So the command waits for an answer
+ *     that only a gateway gives which lives and still wants it (L3): nothing begins that would not end.
+ * C3. It is over when its outputs are closed, which the first process of the sandbox held as well: then that one is gone,
  *     and the kernel is ending whatever had closed them before.
- * C3. Output is always read, kept or not: nobody waits for us, and nothing piles up.
+ * C4. Output is always read, kept or not: nobody waits for us, and nothing piles up.
  */
 import { type ChildProcess, type StdioOptions, spawn } from "node:child_process";
 import { constants } from "node:os";
@@ -15,7 +17,7 @@ import type { Clock } from "../../runtime/ports/clock.ts";
 import { SandboxError, type SandboxWatcher } from "../../runtime/ports/sandbox.ts";
 import { BoundedOutput } from "./bounded-output.ts";
 import { FIRST_INPUT_FD } from "./bwrap-arguments.ts";
-import { MARK_FD, STARTED_MARK } from "./launcher-script.ts";
+import { ANSWER_TO_MARK, MARK_FD, STARTED_MARK } from "./launcher-script.ts";
 
 export interface Containment {
   readonly program: string;
@@ -61,6 +63,8 @@ export function containProcess(containment: Containment, watcher: SandboxWatcher
   let isTimedOut = false;
   let stopWaiting = (): void => {};
   const end = (): void => {
+    // Nobody is answered any more.
+    child.stdio?.[MARK_FD]?.destroy();
     killGroup(child);
     stopWaiting();
     stopWaiting = clock.wake(GRACE_MS, () => reject(new SandboxError("sandbox.failed", STUCK)));
@@ -88,14 +92,19 @@ export function containProcess(containment: Containment, watcher: SandboxWatcher
   const stdout = gather("stdout");
   const stderr = gather("stderr");
   const mark = new BoundedOutput(STARTED_MARK.length);
-  child.stdio?.[MARK_FD]?.on("data", (piece: Uint8Array) => mark.add(piece));
-  feed(child, inputs);
+  const hasStarted = (): boolean => mark.bytes.length === STARTED_MARK.length;
+  const launcher = child.stdio?.[MARK_FD];
+  launcher?.on("data", (piece: Uint8Array) => {
+    mark.add(piece);
+    if (hasStarted()) give(launcher, ANSWER_TO_MARK);
+  });
+  for (const [index, bytes] of inputs.entries()) give(child.stdio?.[FIRST_INPUT_FD + index], bytes);
 
   child.on("error", reject);
   child.on("close", (code, signalName) => {
     resolve({
       exitCode: code ?? 128 + constants.signals[signalName ?? "SIGKILL"],
-      hasStarted: mark.bytes.length === STARTED_MARK.length,
+      hasStarted: hasStarted(),
       stdout: stdout.bytes,
       stderr: stderr.bytes,
       isCut: stdout.isCut || stderr.isCut,
@@ -119,15 +128,17 @@ function descriptors({ inputs, directoryFd, strayFds, nothingFd }: Containment):
 
 /** A group whose leader is gone may have its number taken by others; what is left of ours is ending already (C1). */
 function killGroup({ pid, exitCode, signalCode }: ChildProcess): void {
-  if (pid !== undefined && exitCode === null && signalCode === null) process.kill(-pid, "SIGKILL");
+  if (pid === undefined || exitCode !== null || signalCode !== null) return;
+  try {
+    process.kill(-pid, "SIGKILL");
+  } catch {
+    // Root may lack the right to end another user's processes: then it does not end, and that is said.
+  }
 }
 
-function feed(child: ChildProcess, inputs: readonly Uint8Array[]): void {
-  for (const [index, bytes] of inputs.entries()) {
-    const input = child.stdio?.[FIRST_INPUT_FD + index];
-    if (!(input instanceof Duplex)) continue;
-    // Whoever does not read to the end did not start, and says so by its exit code.
-    input.on("error", () => {});
-    input.end(bytes);
-  }
+function give(pipe: ChildProcess["stdio"][number] | undefined, bytes: Uint8Array | string): void {
+  if (!(pipe instanceof Duplex)) return;
+  // Whoever does not read to the end did not start, and says so by its exit code.
+  pipe.on("error", () => {});
+  pipe.end(bytes);
 }

@@ -14,6 +14,7 @@ import type { Sandbox, SandboxCommand, SandboxWatcher } from "../../runtime/port
 import { asSomebodyElse, bwrapArguments, type ContainedCommand, type Identity } from "./bwrap-arguments.ts";
 import { checkProperties } from "./check-properties.ts";
 import { containProcess, type Ended } from "./contain-process.ts";
+import { holdViews } from "./held-views.ts";
 import { movedAway, notStarted, startFailure, unknownArchitecture } from "./sandbox-failure.ts";
 import { DEFAULT_LIMITS, type SandboxLimits } from "./sandbox-limits.ts";
 import { type Architecture, compileSeccompFilter } from "./seccomp-filter.ts";
@@ -37,6 +38,9 @@ interface Prepared {
   readonly nothingFd: number;
 }
 
+/** It is made in milliseconds, and says one number. */
+const VIEW_BOUNDS = { timeoutMs: 10_000, maxOutputBytes: 1000 };
+
 export function createBwrapSandbox({ clock, bwrapPath, architecture, standIn }: BwrapSandboxOptions): Sandbox {
   let prepared: Prepared | undefined;
   let checked: Promise<readonly string[]> | undefined;
@@ -52,18 +56,36 @@ export function createBwrapSandbox({ clock, bwrapPath, architecture, standIn }: 
     return prepared;
   };
 
+  const viewOf = holdViews((words, watcher) => {
+    const { strayFds, nothingFd } = prepare();
+    const making = {
+      program: bwrapPath,
+      words,
+      inputs: [],
+      directoryFd: nothingFd,
+      strayFds,
+      nothingFd,
+      ...VIEW_BOUNDS,
+    };
+    return containProcess(making, watcher, clock);
+  });
+
   const contain = async (command: SandboxCommand, watcher: SandboxWatcher, limits: SandboxLimits): Promise<Ended> => {
     const { system, filter, strayFds, nothingFd } = prepare();
+    const view = standIn === null ? null : { path: await viewOf(command.workspace), standIn };
+    // From here to its start nothing is waited for.
     watcher.signal.throwIfAborted();
     for (const { path } of command.pinned) refuseLinks(command.workspace.root, path);
     const contained: ContainedCommand = { ...command, cwdPath: command.cwd.path, limits };
     const { words, inputs } = bwrapArguments(contained, system, filter);
-    const user = standIn === null ? null : workspaceUser(command.workspace, standIn);
+    const start =
+      view === null
+        ? { program: bwrapPath, words }
+        : asSomebodyElse(words, workspaceUser(command.workspace, view.standIn), view.path, bwrapPath);
     return await whileHeld(command.cwd, (directoryFd) =>
       containProcess(
         {
-          program: bwrapPath,
-          words: user === null ? words : asSomebodyElse(words, contained, system, user, bwrapPath),
+          ...start,
           inputs,
           directoryFd,
           strayFds,

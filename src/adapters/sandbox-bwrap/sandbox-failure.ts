@@ -1,5 +1,6 @@
 /** Why nothing was run, in a sentence that says what to do about it. */
 import { SandboxError } from "../../runtime/ports/sandbox.ts";
+import { NSENTER } from "./bwrap-arguments.ts";
 import type { Ended } from "./contain-process.ts";
 import { NOT_THE_PLANNED_DIRECTORY } from "./launcher-script.ts";
 
@@ -34,9 +35,19 @@ export function unknownArchitecture(architecture: string): SandboxError {
 /** What the operating system said to an attempt to start. */
 export function startFailure(error: unknown, bwrapPath: string): unknown {
   if (!(error instanceof Error && "syscall" in error && "code" in error)) return error;
-  const isMissing = error.code === "ENOENT" && String(error.syscall).startsWith("spawn");
-  const message = isMissing
-    ? `There is no bubblewrap at ${bwrapPath}: install the package bubblewrap, 0.8 or newer.`
-    : `The sandbox could not be started (${error.code}). ${NEEDED}`;
+  const { code, syscall } = error;
+  const missing = code === "ENOENT" && adviceAbout(String(syscall), bwrapPath);
+  const message = missing || `The sandbox could not be started (${code}). ${NEEDED}`;
   return new SandboxError("sandbox.unavailable", message, { cause: error });
+}
+
+/** Null: it was no program that was not found. */
+function adviceAbout(syscall: string, bwrapPath: string): string | null {
+  if (syscall === `spawn ${bwrapPath}`) {
+    return `There is no bubblewrap at ${bwrapPath}: install the package bubblewrap, 0.8 or newer.`;
+  }
+  if (syscall === `spawn ${NSENTER}`) {
+    return `There is no ${NSENTER}, by which root starts commands as somebody else: install the package util-linux.`;
+  }
+  return null;
 }

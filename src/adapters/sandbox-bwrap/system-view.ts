@@ -12,7 +12,12 @@ const SETTINGS = ["/etc/ld.so.cache", "/etc/ld-musl-x86_64.path", "/etc/ld-musl-
 
 /** As arguments of bwrap. */
 export function systemView(): readonly string[] {
-  return [...DIRECTORIES.flatMap(seenAsItIs), ...SETTINGS.flatMap(seenAsItIs)];
+  return [...DIRECTORIES, ...SETTINGS].flatMap(seenAsItIs);
+}
+
+/** What bwrap itself needs to show that, and to make the rest. Directories only: a file that is replaced would stay as it was. */
+export function systemBehindView(): readonly string[] {
+  return [...[...DIRECTORIES, "/etc"].flatMap(seenAsItIs), "--dev-bind", "/dev", "/dev", "--bind", "/proc", "/proc"];
 }
 
 function seenAsItIs(path: string): readonly string[] {

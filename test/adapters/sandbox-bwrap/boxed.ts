@@ -72,15 +72,18 @@ export function distinctNap(): string {
 
 /** The processes of the host that sleep so long. */
 export function sleepers(nap: string): readonly string[] {
-  return readdirSync("/proc")
-    .filter((name) => /^\d+$/.test(name))
-    .filter((pid) => commandLine(pid) === `sleep\0${nap}\0`);
+  return processesWith((words) => words.join() === `sleep,${nap}`);
 }
 
-function commandLine(pid: string): string {
+/** The processes of the host whose words are such. */
+export function processesWith(isSuch: (words: readonly string[]) => boolean): readonly string[] {
+  return readdirSync("/proc").filter((name) => /^\d+$/.test(name) && isSuch(wordsOf(name)));
+}
+
+function wordsOf(pid: string): readonly string[] {
   try {
-    return readFileSync(`/proc/${pid}/cmdline`, "latin1");
+    return readFileSync(`/proc/${pid}/cmdline`, "latin1").split("\0").slice(0, -1);
   } catch {
-    return "";
+    return [];
   }
 }

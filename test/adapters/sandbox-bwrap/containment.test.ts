@@ -5,6 +5,7 @@ import {
   existsSync,
   mkdirSync,
   readFileSync,
+  renameSync,
   statSync,
   symlinkSync,
   writeFileSync,
@@ -13,10 +14,11 @@ import { createServer } from "node:net";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { startFailure } from "../../../src/adapters/sandbox-bwrap/sandbox-failure.ts";
 import { DEFAULT_LIMITS } from "../../../src/adapters/sandbox-bwrap/sandbox-limits.ts";
 import { strayDescriptors } from "../../../src/adapters/sandbox-bwrap/stray-descriptors.ts";
 import { SandboxError } from "../../../src/runtime/ports/sandbox.ts";
-import { type Boxed, boxed, identified, openSandbox, shellStage, textOf } from "./boxed.ts";
+import { type Boxed, boxed, identified, openSandbox, processesWith, shellStage, textOf } from "./boxed.ts";
 
 let box: Boxed;
 beforeEach(() => {
@@ -277,6 +279,24 @@ describe("who it runs as", () => {
     expect(inside).toBe(".:\nmade\n\n..:\nworkspace\n");
   });
 
+  test("a workspace that took another's place is the one that is seen, also by who had seen the other", async () => {
+    const root = join(box.root, "workspace");
+    const list = () => box.shell("ls", { workspace: { root, isWritable: true }, cwd: identified(root) });
+    mkdirSync(root);
+    writeFileSync(join(root, "first"), "");
+    expect(await list()).toBe("first\n");
+    renameSync(root, join(box.root, "moved"));
+    mkdirSync(root);
+    writeFileSync(join(root, "second"), "");
+    expect(await list()).toBe("second\n");
+  });
+
+  test("what is needed to start it waits for nobody: no process is left between commands", async () => {
+    await box.shell("true");
+    // Bubblewrap is told the workspace, whatever it is to make.
+    await expect.poll(() => processesWith((words) => words.includes(box.root))).toEqual([]);
+  });
+
   test("a directory that others may read keeps its owner for commands that only read", async () => {
     chmodSync(box.root, 0o755);
     const before = statSync(box.root).uid;
@@ -305,6 +325,14 @@ describe("where there is no sandbox", () => {
     await expect(without.shell("touch ran")).rejects.toMatchObject({ code: "sandbox.unavailable" });
     expect(() => statSync(join(without.root, "ran"))).toThrow("ENOENT");
     without.dispose();
+  });
+
+  test("a program that it takes besides is named too", () => {
+    const error = Object.assign(new Error("spawn"), { code: "ENOENT", syscall: "spawn /usr/bin/nsenter" });
+    expect(startFailure(error, "/usr/bin/bwrap")).toMatchObject({
+      code: "sandbox.unavailable",
+      message: expect.stringContaining("install the package util-linux"),
+    });
   });
 
   test("a bubblewrap that cannot do it is quoted", async () => {

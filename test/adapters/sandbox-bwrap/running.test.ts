@@ -30,6 +30,12 @@ describe("words", () => {
     });
     expect(textOf(stdout)).toBe(words.map((word) => `${word}\n`).join(""));
   });
+
+  test("as many as bubblewrap takes", async () => {
+    const words = Array.from({ length: 8800 }, () => "a");
+    const { stdout } = await box.run({ stages: [{ executable: "/usr/bin/printf", argv: ["printf", "%s", ...words] }] });
+    expect(textOf(stdout)).toBe(words.join(""));
+  });
 });
 
 describe("ends", () => {
@@ -104,6 +110,7 @@ describe("what does not end by itself (F10)", () => {
 
   test("is gone whenever it is called off, however early", async () => {
     const nap = distinctNap();
+    await box.shell("true");
     // At any moment of the start, none of which can be waited for.
     for (let turn = 0; turn < 8; turn++) {
       const stop = new AbortController();
@@ -119,6 +126,15 @@ describe("what does not end by itself (F10)", () => {
     const stop = new AbortController();
     stop.abort(new Error("called off"));
     await expect(box.run({ stages: [shellStage("touch ran")] }, { signal: stop.signal })).rejects.toThrow("called off");
+    expect(await box.shell("ls")).toBe("");
+  });
+
+  test("is not started, or gone, when it is called off at once", async () => {
+    const stop = new AbortController();
+    const over = box.run({ stages: [shellStage("sleep 1; touch ran")] }, { signal: stop.signal });
+    stop.abort(new Error("called off"));
+    // As root there is something to be made before the first: it had not started yet.
+    expect(await over.then(({ exitCode }) => exitCode).catch(({ message }) => message)).toBeOneOf([137, "called off"]);
     expect(await box.shell("ls")).toBe("");
   });
 

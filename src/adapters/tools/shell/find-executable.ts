@@ -4,10 +4,10 @@
  * X1. The real file counts, with the hash of its bytes. One that others may write, that lies in the workspace, or that
  *     is another kind of program than its name says, is refused.
  * X2. A file is read again when its identity, size or times changed. Its change time cannot be set back by whoever owns it.
+ * X3. It is looked up without waiting, as names in the workspace are (H4 of held-directory.ts). Only reading is waited for.
  */
 import { createHash } from "node:crypto";
-import { constants, createReadStream } from "node:fs";
-import { type FileHandle, open, realpath } from "node:fs/promises";
+import { closeSync, constants, createReadStream, fstatSync, openSync, realpathSync } from "node:fs";
 import { basename, join } from "node:path";
 import { asHash, type Hash } from "../../../kernel/vocabulary/identifiers.ts";
 import { errnoOf } from "../fs/fs-failure.ts";
@@ -31,7 +31,7 @@ export function createExecutableFinder(root: string, searchPath: readonly string
   const hashes = new Map<string, Hash>();
   return async (name) => {
     for (const directory of searchPath) {
-      const path = await realPathOf(join(directory, name));
+      const path = realPathOf(join(directory, name));
       const executable = path === null ? null : await inspect(name, path, root, hashes);
       if (executable !== null) return executable;
     }
@@ -42,9 +42,9 @@ export function createExecutableFinder(root: string, searchPath: readonly string
   };
 }
 
-async function realPathOf(path: string): Promise<string | null> {
+function realPathOf(path: string): string | null {
   try {
-    return await realpath(path);
+    return realpathSync.native(path);
   } catch (error) {
     if (["ENOENT", "ENOTDIR", "EACCES", "ELOOP"].includes(errnoOf(error) ?? "")) return null;
     throw error;
@@ -59,26 +59,26 @@ async function inspect(
 ): Promise<Executable | null> {
   if (isWithin(root, path)) throw commandRefused(`${quoted(name)} is a file of the workspace`);
   if (isDisguised(name, basename(path))) throw commandRefused(`${quoted(name)} is really ${quoted(path)}`);
-  const file = await openIfThere(path);
-  if (file === null) return null;
+  const fd = openIfThere(path);
+  if (fd === null) return null;
   try {
-    const stats = await file.stat({ bigint: true });
+    const stats = fstatSync(fd, { bigint: true });
     const { dev, ino, size, mtimeNs, ctimeNs } = stats;
     const mode = Number(stats.mode);
     if (!stats.isFile() || (mode & ANYBODY_EXECUTES) === 0) return null;
     if ((mode & OTHERS_WRITE) !== 0) throw commandRefused(`others may write to ${quoted(path)}`);
     const identity = [path, dev, ino, size, mtimeNs, ctimeNs].join(" ");
-    const hash = hashes.get(identity) ?? (await hashOf(file));
+    const hash = hashes.get(identity) ?? (await hashOf(fd));
     hashes.set(identity, hash);
     return { path, hash };
   } finally {
-    await file.close();
+    closeSync(fd);
   }
 }
 
-async function openIfThere(path: string): Promise<FileHandle | null> {
+function openIfThere(path: string): number | null {
   try {
-    return await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    return openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   } catch (error) {
     if (["ENOENT", "EACCES", "ELOOP", "ENXIO"].includes(errnoOf(error) ?? "")) return null;
     throw error;
@@ -86,8 +86,8 @@ async function openIfThere(path: string): Promise<FileHandle | null> {
 }
 
 /** Piece by piece: an interpreter may have a hundred megabytes. */
-async function hashOf(file: FileHandle): Promise<Hash> {
+async function hashOf(fd: number): Promise<Hash> {
   const hash = createHash("sha256");
-  for await (const chunk of createReadStream("", { fd: file, autoClose: false, start: 0 })) hash.update(chunk);
+  for await (const chunk of createReadStream("", { fd, autoClose: false, start: 0 })) hash.update(chunk);
   return asHash(hash.digest("hex"));
 }
