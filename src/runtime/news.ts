@@ -1,6 +1,8 @@
 /**
  * Who watches which run. Watchers hear what is durable, in order, and text while it is being written.
  *
+ * Of a run that is new here it is known until its first entries are told that nobody can have missed any.
+ *
  * A watcher that throws is a defect of the watcher's and must not touch the run: listeners only put things down.
  */
 import type { Entry } from "../kernel/journal/entry.ts";
@@ -18,6 +20,7 @@ export interface Watcher {
 
 export class News {
   readonly #watchers = new Map<RunId, Set<Watcher>>();
+  readonly #untold = new Set<RunId>();
 
   watch(runId: RunId, watcher: Watcher): () => void {
     const watchers = this.#watchers.get(runId) ?? new Set();
@@ -28,9 +31,20 @@ export class News {
     };
   }
 
+  /** The run was accepted just now: all its entries will be told here. */
+  begin(runId: RunId): void {
+    this.#untold.add(runId);
+  }
+
+  /** Whoever watches it already will hear it from its first entry on. */
+  isUntold(runId: RunId): boolean {
+    return this.#untold.has(runId);
+  }
+
   close(error: unknown): void {
     for (const watchers of this.#watchers.values()) for (const watcher of watchers) watcher.broken(error);
     this.#watchers.clear();
+    this.#untold.clear();
   }
 
   hasWatchers(runId: RunId): boolean {
@@ -38,6 +52,7 @@ export class News {
   }
 
   entries(runId: RunId, entries: readonly Entry[]): void {
+    this.#untold.delete(runId);
     for (const watcher of this.#watchers.get(runId) ?? []) watcher.entries(entries);
   }
 

@@ -27,8 +27,10 @@ export function releaseOutput(
   { stream: redaction }: Pick<Redactor, "stream">,
   show: (output: ToolOutput) => void,
 ): OutputRelease {
-  const streams = new Map<OutputStream, { state: ReturnType<typeof redaction.start>; offset: number }>();
+  // Most tools print nothing.
+  let streams: Map<OutputStream, { state: ReturnType<typeof redaction.start>; offset: number }> | null = null;
   const stateOf = (stream: OutputStream) => {
+    streams ??= new Map();
     const known = streams.get(stream) ?? { state: redaction.start(), offset: 0 };
     streams.set(stream, known);
     return known;
@@ -47,7 +49,7 @@ export function releaseOutput(
       release(stream, released);
     },
     finish: () => {
-      for (const [stream, { state }] of streams) release(stream, redaction.finish(state));
+      for (const [stream, { state }] of streams ?? []) release(stream, redaction.finish(state));
     },
   };
 }

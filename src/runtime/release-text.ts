@@ -4,6 +4,7 @@
  * R1. Under a token gate nothing is shown before a validated call was performed (M-F): the gate stays closed for the
  *     whole attempt, since an attempt cannot perform a call.
  * R2. Deltas are tagged with attempt and offset; nothing of them is stored.
+ * R3. Most answers of a run are calls without a text: for those nothing is set up, and nothing is shown.
  */
 import { compose } from "../kernel/protocol/release/compose.ts";
 import { markerStripper } from "../kernel/protocol/release/marker-stripper.ts";
@@ -27,8 +28,7 @@ export function releaseText(
   redactor: Redactor,
   show: (delta: Delta) => void,
 ): TextRelease {
-  const stages = compose(compose(markerStripper, guard), redactor.stream);
-  let state = stages.start();
+  let flow: Flow | null = null;
   let offset = 0;
   const release = (text: string): void => {
     if (text === "") return;
@@ -37,10 +37,20 @@ export function releaseText(
   };
   return {
     push: (text) => {
-      const [next, released] = stages.push(state, text);
-      state = next;
+      flow ??= begin(guard, redactor);
+      const [next, released] = flow.stages.push(flow.state, text);
+      flow.state = next;
       release(released);
     },
-    finish: () => release(stages.finish(state)),
+    finish: () => {
+      if (flow !== null) release(flow.stages.finish(flow.state));
+    },
   };
+}
+
+type Flow = ReturnType<typeof begin>;
+
+function begin(guard: DisclosureGuard, redactor: Redactor) {
+  const stages = compose(compose(markerStripper, guard), redactor.stream);
+  return { stages, state: stages.start() };
 }

@@ -21,7 +21,7 @@ export type Journal =
   | { readonly ok: true; readonly entries: readonly Entry[] }
   | { readonly ok: false; readonly entries: readonly Entry[]; readonly badEntry: number; readonly problem: string };
 
-export async function readWholeJournal(store: Store, runId: RunId): Promise<Journal> {
+export async function readWholeJournal(store: Pick<Store, "readEntries">, runId: RunId): Promise<Journal> {
   const entries: Entry[] = [];
   for (;;) {
     const lines = await store.readEntries(runId, entries.length, PAGE);

@@ -77,6 +77,8 @@ export interface Runtime {
   /** Null when there is no such run. */
   cancel(runId: RunId, by: string): Promise<RunStatus | null>;
   watch(runId: RunId, watcher: Watcher): () => void;
+  /** Accepted here and not ended, and nobody was told anything of it yet: a watcher hears it from its first entry on. */
+  isUntold(runId: RunId): boolean;
   /** The store said by itself that it cannot write any more. */
   storeFailed(error: unknown): void;
   /** Takes up every run that was accepted and has not ended. */
@@ -274,11 +276,13 @@ export function openRuntime(ports: RunPorts, settings: RuntimeSettings): Runtime
         admitted -= 1;
       }
       fresh.set(draft.run.runId, freshOf(draft));
+      news.begin(draft.run.runId);
       lanes.put(draft.run.lane, draft.run.runId, "last");
       return { ok: true, runId: draft.run.runId, sessionId: draft.run.sessionId };
     },
     cancel,
     watch: (runId, watcher) => news.watch(runId, watcher),
+    isUntold: (runId) => news.isUntold(runId),
     storeFailed: failStore,
     recover: async () => {
       const open: Pick<StoredRun, "lane" | "runId">[] = [];

@@ -1,8 +1,13 @@
 /** Watching a run: what is recorded, then what happens, without a gap and without a repeat. */
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { RunNews } from "../../src/assistant/assistant.ts";
+import { watchRun } from "../../src/assistant/watch-run.ts";
+import type { Entry } from "../../src/kernel/journal/entry.ts";
+import { toLine } from "../../src/kernel/journal/journal-lines.ts";
 import { lifecycleEvents } from "../../src/kernel/journal/views/lifecycle-events.ts";
 import type { RunId } from "../../src/kernel/vocabulary/identifiers.ts";
+import { News } from "../../src/runtime/news.ts";
 import { openTrial, storeOfFile, type Trial } from "../runtime/trial/open-trial.ts";
 import { outsideWorld } from "../runtime/trial/outside-world.ts";
 import { calls, inTurns, says, scriptedModel } from "../runtime/trial/scripted-model.ts";
@@ -53,6 +58,78 @@ describe("watching a run", () => {
     await trial.runtime.cancel(runId, "tester");
     await trial.ended(runId);
     expect(await trial.assistant.watch("run_none" as RunId, 0, controller.signal)).toBeNull();
+    await trial.stop();
+  });
+});
+
+describe("whenever somebody begins to watch", () => {
+  /** The run goes on at the given places of its journal, also while that is read. */
+  async function watchedFrom(entries: readonly Entry[], begin: number, cuts: readonly number[]) {
+    const [first] = entries;
+    if (first === undefined) throw new Error("an empty journal");
+    const { runId } = first;
+    const news = new News();
+    news.begin(runId);
+    let durable = 0;
+    let told = 0;
+    let reads = 0;
+    const goOn = (to: number): void => {
+      durable = Math.max(durable, to);
+      if (durable > told) news.entries(runId, entries.slice(told, durable));
+      told = durable;
+    };
+    const store = {
+      readEntries: (_: RunId, after: number, limit: number) => {
+        reads += 1;
+        const lines = entries.slice(after, Math.min(durable, after + limit)).map(toLine);
+        goOn(durable + 1);
+        return Promise.resolve(lines);
+      },
+    };
+    goOn(begin);
+    const heard: RunNews[] = [];
+    const runtime = {
+      watch: news.watch.bind(news),
+      isUntold: (id: RunId) => news.isUntold(id),
+    };
+    const watching = (async () => {
+      for await (const item of watchRun(store, runtime, runId, 0, new AbortController().signal)) heard.push(item);
+    })();
+    for (const cut of [...cuts, entries.length]) {
+      await Promise.resolve();
+      goOn(cut);
+    }
+    await watching;
+    return { heard, reads, isWatched: news.hasWatchers(runId) };
+  }
+
+  test("every event is told once, in order, and no journal is read of which nothing was told", async () => {
+    const model = scriptedModel(inTurns(look("call_1"), look("call_2"), says("All done.")));
+    const trial = openTrial({ store: store(), model, world: outsideWorld() });
+    const runId = await trial.submit("look twice");
+    await trial.ended(runId);
+    const entries = await trial.entries(runId);
+    const events = lifecycleEvents(entries).map((event) => ({ kind: "event", event }));
+    const place = fc.nat({ max: entries.length });
+    await fc.assert(
+      fc.asyncProperty(place, fc.array(place, { maxLength: 6 }), async (begin, cuts) => {
+        const { heard, reads, isWatched } = await watchedFrom(entries, begin, cuts);
+        expect(heard).toEqual(events);
+        expect(reads > 0).toBe(begin > 0);
+        expect(isWatched).toBe(false);
+      }),
+    );
+    await trial.stop();
+  });
+
+  test("a run is untold from its acceptance to its first entries, and never again", async () => {
+    const model = scriptedModel(inTurns(says("Well.")));
+    const trial = openTrial({ store: store(), model, world: outsideWorld() });
+    const runId = await trial.submit("think");
+    expect(trial.runtime.isUntold(runId)).toBe(true);
+    await trial.ended(runId);
+    expect(trial.runtime.isUntold(runId)).toBe(false);
+    expect(trial.runtime.isUntold("run_none" as RunId)).toBe(false);
     await trial.stop();
   });
 });

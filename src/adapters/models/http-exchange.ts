@@ -113,6 +113,8 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
   #mustLeave = false;
   #hasHead = false;
   #bodyBytes = 0;
+  /** Nothing more is wanted of the response; only its end is waited for. */
+  #isDraining = false;
   #callOffDrain: (() => void) | null = null;
 
   constructor(
@@ -145,7 +147,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
   onResponseData(_: Dispatcher.DispatchController, bytes: Buffer): void {
     this.#bodyBytes += bytes.length;
     if (this.#bodyBytes > MAX_BODY_BYTES) this.#leave("too-large");
-    else if (this.#callOffDrain === null) this.#listen(() => this.#listener.onBytes(bytes));
+    else if (!this.#isDraining) this.#listen(() => this.#listener.onBytes(bytes));
   }
 
   onResponseEnd(): void {
@@ -153,7 +155,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_: Dispatcher.DispatchController | undefined, error: Error): void {
-    if (this.#callOffDrain !== null) this.#settle("complete");
+    if (this.#isDraining) this.#settle("complete");
     else if (this.#hasHead) this.#settle("cut-off");
     else if (error.name === "InvalidArgumentError")
       this.#fail(new Defect("the HTTP library refused the request's form"));
@@ -171,7 +173,13 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
       this.#leave("cut-off");
       return;
     }
-    this.#callOffDrain = this.#clock.wake(DRAIN_MS, () => this.#leave("complete"));
+    this.#isDraining = true;
+    // Its end mostly came with these bytes, and is told next: then there is nothing to wait for.
+    Promise.resolve().then(() => this.#limitDrain());
+  }
+
+  #limitDrain(): void {
+    if (!this.#isSettled) this.#callOffDrain = this.#clock.wake(DRAIN_MS, () => this.#leave("complete"));
   }
 
   #leave(end: ExchangeEnd): void {

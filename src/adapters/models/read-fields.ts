@@ -15,8 +15,10 @@ export function parseFields(text: string): Record<string, unknown> | null {
   }
 }
 
+const NONE: readonly unknown[] = [];
+
 export function entriesOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
+  return Array.isArray(value) ? value : NONE;
 }
 
 export function textOf(value: unknown): string {

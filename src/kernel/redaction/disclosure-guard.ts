@@ -21,7 +21,7 @@ import { MAX_DECORATION_CHARS, readDecoration } from "./decoration.ts";
 import { compileDisclosureFilter } from "./disclosure-filter.ts";
 import { MAX_ESCAPE_CHARS, readEscape, startsEscape } from "./escape-token.ts";
 import { foldLetters } from "./fold-letters.ts";
-import { LaneSet } from "./lane-set.ts";
+import { earliestHeld, LaneSet } from "./lane-set.ts";
 import { madeOnce } from "./made-once.ts";
 import { BASE64_BITS, digitNeedles, FOREIGN, HEX_BITS, READINGS, SKIPPED, utf8 } from "./secret-encodings.ts";
 import {
@@ -156,8 +156,8 @@ class AnswerReader {
   }
 
   heldFrom(): number {
-    const lanes = [...this.#lanes, ...this.#bypasses.flatMap((bypass) => bypass.lanes)];
-    return Math.min(...lanes.map((lane) => lane.heldFrom()));
+    const bypassing = this.#bypasses.map(({ lanes }) => earliestHeld(lanes));
+    return Math.min(earliestHeld(this.#lanes), ...bypassing);
   }
 
   progress(): Pick<DisclosureState, "tracks" | "bypasses"> {

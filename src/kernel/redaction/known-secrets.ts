@@ -12,7 +12,7 @@
  *     count as ours: nobody hides a value by dressing it up as a marker.
  */
 import { type EscapeToken, MAX_ESCAPE_CHARS, readEscape, startsEscape } from "./escape-token.ts";
-import { LaneSet } from "./lane-set.ts";
+import { earliestHeld, LaneSet } from "./lane-set.ts";
 import { madeOnce } from "./made-once.ts";
 import type { NeedleFilter } from "./needle-filter.ts";
 import { handleOf, holeOf, mayHoldMarker, readMarker, startsMarker } from "./redaction-marker.ts";
@@ -203,7 +203,7 @@ class StretchReader {
   }
 
   heldFrom(): number {
-    return Math.min(...this.#views.map((view) => view.heldFrom()));
+    return earliestHeld(this.#views);
   }
 
   progress(): Pick<KnownSecretsState, "tracks" | "stretches"> {

@@ -70,7 +70,7 @@ export class LaneSet {
 
   /** Where the earliest running match began, or infinity. */
   heldFrom(): number {
-    return Math.min(...this.#lanes.map((lane) => lane.heldFrom()));
+    return earliestHeld(this.#lanes);
   }
 
   tracks(): readonly Tracking[] {
@@ -88,6 +88,13 @@ export class LaneSet {
     if (kept.length > MAX_LANES) kept.sort((a, b) => b.length - a.length).splice(MAX_LANES);
     this.#lanes = kept;
   }
+}
+
+/** Where the earliest of what these hold back begins, or infinity. Asked of everything at every piece of a stream. */
+export function earliestHeld(readers: readonly { heldFrom(): number }[]): number {
+  let earliest = Number.POSITIVE_INFINITY;
+  for (const reader of readers) earliest = Math.min(earliest, reader.heldFrom());
+  return earliest;
 }
 
 function addUnlessNeedless(kept: SubstringTracker[], lane: SubstringTracker): void {

@@ -77,13 +77,12 @@ function addDocument(answer: ChatAnswer, text: string, part: "delta" | "message"
   // One answer was asked for; a server that sends more is heard for the first.
   const choice = fieldsOf(entriesOf(document["choices"])[0]);
   // Moonshot tells it within the choice.
-  const usage = fieldsOf(document["usage"]) ?? fieldsOf(choice?.["usage"]);
-  const told: ChatAnswer = {
-    ...answer,
-    model: answer.model || textOf(document["model"]),
-    usage: usage === null ? answer.usage : usageOf(usage),
-  };
-  return choice === null || (choice["index"] ?? 0) !== 0 ? told : addChoice(told, choice, part);
+  const counts = fieldsOf(document["usage"]) ?? fieldsOf(choice?.["usage"]);
+  const model = answer.model || textOf(document["model"]);
+  const usage = counts === null ? answer.usage : usageOf(counts);
+  return choice === null || (choice["index"] ?? 0) !== 0
+    ? { ...answer, model, usage }
+    : addChoice(answer, model, usage, choice, part);
 }
 
 /** Where reasoning is billed apart from the completion (xAI), only the total tells of it. */
@@ -94,33 +93,53 @@ function usageOf({ prompt_tokens, completion_tokens, total_tokens }: Record<stri
   return { ...told, outputTokens: Math.max(told.outputTokens, whole.inputTokens - told.inputTokens) };
 }
 
-function addChoice(answer: ChatAnswer, choice: Record<string, unknown>, part: "delta" | "message"): ChatAnswer {
+/** Said in full: of a long answer a copy is made for every few letters, and to copy a copy takes twice as long. */
+function addChoice(
+  answer: ChatAnswer,
+  model: string,
+  usage: ModelUsage | null,
+  choice: Record<string, unknown>,
+  part: "delta" | "message",
+): ChatAnswer {
   const message = fieldsOf(choice[part]) ?? {};
-  const entries = entriesOf(message["tool_calls"]).slice(0, MAX_CALLS + 1);
-  const calls = entries.reduce<readonly CallDraft[]>((known, value, place) => {
-    // Read whole, each entry is a call of its own; in pieces, the entry says which call it is about.
-    return addFragment(known, value, part === "message" ? place : null);
-  }, answer.calls);
+  const told = entriesOf(message["tool_calls"]);
+  const entries = told.length > MAX_CALLS ? told.slice(0, MAX_CALLS + 1) : told;
+  const calls = entries.length === 0 ? answer.calls : addFragments(answer.calls, entries, part);
   const added = readContent(message["content"]) + textOf(message["refusal"]);
   const reasoning = reasoningIn(message);
   const called = entries.length === 0 ? 0 : charsOf(calls) - charsOf(answer.calls);
   return {
-    ...answer,
     content: answer.content + added,
     added,
     reasoning: answer.reasoning + reasoning,
-    chars: answer.chars + added.length + reasoning.length + called + sealedChars(message, entries),
-    thoughts: addThoughts(answer.thoughts, message, part === "message"),
-    calls,
     stopReason: joinReasons(answer.stopReason, textOf(choice["finish_reason"])),
+    model,
+    usage,
+    chars: answer.chars + added.length + reasoning.length + called + sealedChars(message, entries),
     pieces: answer.pieces + 1,
+    isDone: answer.isDone,
+    failure: answer.failure,
     isUnreadable: Math.max(entries.length, calls.length) > MAX_CALLS,
+    calls,
+    thoughts: addThoughts(answer.thoughts, message, part === "message"),
   };
+}
+
+function addFragments(
+  calls: readonly CallDraft[],
+  entries: readonly unknown[],
+  part: "delta" | "message",
+): readonly CallDraft[] {
+  return entries.reduce<readonly CallDraft[]>((known, value, place) => {
+    // Read whole, each entry is a call of its own; in pieces, the entry says which call it is about.
+    return addFragment(known, value, part === "message" ? place : null);
+  }, calls);
 }
 
 /** A text, or a list of parts of which those with a text count. */
 function readContent(content: unknown): string {
   if (typeof content === "string") return content;
+  if (content === undefined || content === null) return "";
   return entriesOf(content)
     .map((part) => textOf(fieldsOf(part)?.["text"]))
     .join("");

@@ -63,9 +63,14 @@ export function addExtra(known: Extra, next: Extra): Extra {
 /** How much of a message is signed or encrypted. */
 export function sealedChars(message: Fields, calls: readonly unknown[]): number {
   if (message[DETAILS] === undefined && calls.length === 0) return 0;
-  return [message[DETAILS], ...calls.map((call) => fieldsOf(call)?.[EXTRA])]
-    .filter((value) => value !== undefined)
-    .reduce<number>((sum, value) => sum + JSON.stringify(value).length, 0);
+  return calls.reduce<number>(
+    (sum, call) => sum + writtenChars(fieldsOf(call)?.[EXTRA]),
+    writtenChars(message[DETAILS]),
+  );
+}
+
+function writtenChars(value: unknown): number {
+  return value === undefined ? 0 : JSON.stringify(value).length;
 }
 
 /** `extras`: of each call, in order. */
@@ -96,6 +101,8 @@ export function callFields(kept: JsonValue | undefined, place: number): object {
 }
 
 function nameThoughts(thoughts: ChatThoughts, message: Fields): ChatThoughts {
+  // Said of nearly every piece, wherever a model does not think aloud.
+  if (message["reasoning_content"] === undefined && message["reasoning"] === undefined) return thoughts;
   const name = TEXT_NAMES.find((each) => textOf(message[each]) !== "");
   if (name !== undefined) return { ...thoughts, name, isEmpty: false };
   const empty = thoughts.name ?? TEXT_NAMES.find((each) => typeof message[each] === "string");

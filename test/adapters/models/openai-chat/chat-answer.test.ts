@@ -193,6 +193,16 @@ describe("streams", () => {
       [callDelta({ index: 0, function: { name: "x", arguments: { a: 1 } } })],
       { toolCalls: [{ argumentsText: '{"a":1}' }] },
     ],
+    [
+      "as many calls at once as may be",
+      [delta({ tool_calls: Array.from({ length: 256 }, (_, index) => ({ index })) })],
+      { toolCalls: Array.from({ length: 256 }, () => ({ name: "" })) },
+    ],
+    [
+      "what says nothing changes nothing",
+      [delta({ content: "a" }), delta({ content: null, tool_calls: null, reasoning: null }), delta({ content: "b" })],
+      { content: "ab", toolCalls: [] },
+    ],
     ["two final chunks, the cut one first", [delta({}, "length"), delta({}, "stop")], { stopReason: "length" }],
     ["two final chunks, the cut one last", [delta({}, "stop"), delta({}, "length")], { stopReason: "length" }],
     ["two proper ends", [delta({}, "tool_calls"), delta({}, "stop")], { stopReason: "tool_calls" }],
@@ -231,6 +241,11 @@ describe("streams", () => {
     [
       "far too many calls",
       Array.from({ length: 300 }, (_, index) => callDelta({ index })),
+      { ok: false, code: "provider.unreadable" },
+    ],
+    [
+      "far too many calls at once",
+      [delta({ tool_calls: Array.from({ length: 300 }, (_, index) => ({ index })) })],
       { ok: false, code: "provider.unreadable" },
     ],
     ["an error at once", ['{"error":{"message":"secret"}}'], { ok: false, code: "provider.failed" }],
