@@ -9,6 +9,8 @@
  * A4. Root never starts the sandbox itself: an unprivileged user does, from a view in which the workspace can be reached
  *     (`held-views.ts`).
  * A5. The launcher is the first process within, and bound to bubblewrap's life before it runs: none of ours stands between.
+ * A6. What /proc has of it is covered. It has the command's own user, who could otherwise write into its memory, make it
+ *     another program that nobody's death ends, and so outlive every timeout.
  */
 import { DIRECTORY_FD, launcherScript, MARK_FD } from "./launcher-script.ts";
 import type { SandboxLimits } from "./sandbox-limits.ts";
@@ -58,7 +60,7 @@ export function bwrapArguments(
     ["--clearenv", ...Object.entries(environment).flatMap(([name, value]) => ["--setenv", name, value])],
     system,
     ["--perms", "0644", "--file", passwdFd, "/etc/passwd", "--perms", "0644", "--file", groupFd, "/etc/group"],
-    ["--proc", "/proc", "--dev", "/dev"],
+    ["--proc", "/proc", "--tmpfs", "/proc/1", "--remount-ro", "/proc/1", "--dev", "/dev"],
     ["--perms", "1777", "--size", `${limits.temporaryBytes}`, "--tmpfs", "/tmp"],
     [workspace.isWritable ? "--bind" : "--ro-bind", workspace.root, workspace.root],
     pinned.flatMap(({ path }, index) => ["--ro-bind-data", pinnedFds[index], path]),

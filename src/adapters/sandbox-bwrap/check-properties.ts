@@ -27,6 +27,8 @@ const MAX_OUTPUT_BYTES = 256 * 1024;
 const LOOK_AROUND = `
 echo "[top]" /*
 echo "[processes]" /proc/[0-9]*
+echo "[own]" /proc/$$
+echo "[first]" $(ls -A /proc/1)
 for fd in /proc/$$/fd/*; do
   case "$fd" in */[012]) ;; *) [ ! -e "$fd" ] || [ "$fd" -ef /dev/null ] || echo "[stray] $fd";; esac
 done
@@ -77,7 +79,12 @@ const CANARIES: readonly Canary[] = [
   {
     property: "no other process in sight",
     advice: "use a kernel with process namespaces (CONFIG_PID_NS)",
-    isHeld: (seen) => listed(seen, "processes").join() === "/proc/1,/proc/2",
+    isHeld: (seen) => listed(seen, "processes").join() === ["/proc/1", ...listed(seen, "own")].join(),
+  },
+  {
+    property: "a first process out of reach",
+    advice: REPORT,
+    isHeld: (seen) => /^\[first\]$/m.test(seen),
   },
   {
     property: "a system that cannot be written to",

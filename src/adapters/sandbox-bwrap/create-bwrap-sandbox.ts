@@ -72,20 +72,18 @@ export function createBwrapSandbox({ clock, bwrapPath, architecture, standIn }: 
 
   const contain = async (command: SandboxCommand, watcher: SandboxWatcher, limits: SandboxLimits): Promise<Ended> => {
     const { system, filter, strayFds, nothingFd } = prepare();
-    const view = standIn === null ? null : { path: await viewOf(command.workspace), standIn };
+    const viewPath = standIn === null ? null : await unlessAborted(viewOf(command.workspace), watcher.signal);
     // From here to its start nothing is waited for.
     watcher.signal.throwIfAborted();
     for (const { path } of command.pinned) refuseLinks(command.workspace.root, path);
     const contained: ContainedCommand = { ...command, cwdPath: command.cwd.path, limits };
     const { words, inputs } = bwrapArguments(contained, system, filter);
-    const start =
-      view === null
-        ? { program: bwrapPath, words }
-        : asSomebodyElse(words, workspaceUser(command.workspace, view.standIn), view.path, bwrapPath);
     return await whileHeld(command.cwd, (directoryFd) =>
       containProcess(
         {
-          ...start,
+          ...(viewPath === null || standIn === null
+            ? { program: bwrapPath, words }
+            : asSomebodyElse(words, workspaceUser(command.workspace, standIn), viewPath, bwrapPath)),
           inputs,
           directoryFd,
           strayFds,
@@ -119,6 +117,15 @@ export function createBwrapSandbox({ clock, bwrapPath, architecture, standIn }: 
 
 function isKnown(architecture: string): architecture is Architecture {
   return architecture === "x64" || architecture === "arm64";
+}
+
+/** Others may wait for it too: it goes on without whoever does not want it any more. */
+function unlessAborted<Value>(wanted: Promise<Value>, signal: AbortSignal): Promise<Value> {
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const onAbort = (): void => reject(signal.reason);
+  signal.addEventListener("abort", onAbort);
+  if (signal.aborted) onAbort();
+  return Promise.race([wanted, aborted]).finally(() => signal.removeEventListener("abort", onAbort));
 }
 
 /** The planned directory is kept open while `use` needs its descriptor. */

@@ -3,12 +3,14 @@
  * namespace has the workspace at its path beneath directories that are not, and what a sandbox is made of.
  *
  * V1. A view is made once for a workspace, by bubblewrap, and held by a descriptor: no process waits in it. It goes with
- *     the gateway.
- * V2. A view is of one directory, known by device and inode, which no other can have while the view holds it. Another in
- *     its place gets a view of its own, and a view that shows another than it was made for is none.
+ *     the gateway, or when another takes its place.
+ * V2. A view is of one directory, known by device, inode and birth. Another in its place gets a view of its own, and a view
+ *     that shows another than it was made for is none.
  * V3. What it shows are directories of the host: whatever changes in them is seen, and no view has to be made again for it.
+ *     What is mounted above, at or beneath the workspace, and how, is as it was when the view was made; so it is looked at
+ *     before each command, and what has changed takes another view.
  */
-import { closeSync, lstatSync, openSync } from "node:fs";
+import { closeSync, lstatSync, openSync, readFileSync } from "node:fs";
 import { dirname } from "node:path";
 import type { SandboxWatcher } from "../../runtime/ports/sandbox.ts";
 import { type ContainedCommand, SHELL } from "./bwrap-arguments.ts";
@@ -29,20 +31,36 @@ type ViewOf = (workspace: Workspace) => Promise<string>;
 const SHOW_ITSELF = `echo $$; read -r _ <&${MARK_FD}`;
 
 export function holdViews(runBwrap: RunBwrap): ViewOf {
-  const views = new Map<string, Promise<string>>();
-  return (workspace) => {
+  /** By workspace and mode, the last one. */
+  const views = new Map<string, { readonly of: string; readonly made: Promise<HeldView> }>();
+  return async (workspace) => {
+    const place = `${workspace.isWritable} ${workspace.root}`;
     const identity = identityOf(workspace.root);
-    const key = [workspace.isWritable, identity, workspace.root].join(" ");
-    const held = views.get(key);
-    if (held !== undefined) return held;
+    const of = [identity, ...mountsAbout(workspace.root)].join("\n");
+    const known = views.get(place);
+    if (known?.of === of) return pathTo(await known.made);
     const made = makeView(workspace, identity, runBwrap);
-    views.set(key, made);
-    made.catch(() => views.delete(key));
-    return made;
+    views.set(place, { of, made });
+    made.catch(() => {
+      if (views.get(place)?.made === made) views.delete(place);
+    });
+    // Whoever is about to enter it is refused, as they should be: it shows what is not there any more.
+    known?.made.then(({ fd }) => closeSync(fd)).catch(() => {});
+    return pathTo(await made);
   };
 }
 
-async function makeView({ root, isWritable }: Workspace, identity: string, runBwrap: RunBwrap): Promise<string> {
+interface HeldView {
+  readonly fd: number;
+  /** Of what it has at the workspace's path. */
+  readonly identity: string;
+}
+
+function pathTo({ fd }: HeldView): string {
+  return `/proc/${process.pid}/fd/${fd}`;
+}
+
+async function makeView({ root, isWritable }: Workspace, identity: string, runBwrap: RunBwrap): Promise<HeldView> {
   const words = [
     // Bubblewrap builds the new root in /tmp. Directories that it makes unasked are for their owner alone.
     ...["/tmp", ...parentsOf(root)].flatMap((path) => ["--dir", path]),
@@ -51,7 +69,7 @@ async function makeView({ root, isWritable }: Workspace, identity: string, runBw
     ...["--die-with-parent", "--", SHELL, "-c", SHOW_ITSELF],
   ];
   const seen = new AbortController();
-  const opened: OpenView[] = [];
+  const opened: HeldView[] = [];
   const ended = await runBwrap(words, {
     signal: seen.signal,
     onOutput(stream, bytes) {
@@ -62,24 +80,36 @@ async function makeView({ root, isWritable }: Workspace, identity: string, runBw
   });
   const [view] = opened;
   if (view === undefined) throw notStarted(ended, root);
-  if (view.identity === identity) return `/proc/${process.pid}/fd/${view.fd}`;
+  if (view.identity === identity) return view;
   closeSync(view.fd);
   throw movedAway(root);
 }
 
-interface OpenView {
-  readonly fd: number;
-  /** Of what it has at the workspace's path. */
-  readonly identity: string;
-}
-
-function openView(pid: string, root: string): OpenView {
+function openView(pid: string, root: string): HeldView {
   return { identity: identityOf(`/proc/${pid}/root${root}`), fd: openSync(`/proc/${pid}/ns/mnt`, "r") };
 }
 
 function identityOf(path: string): string {
-  const { dev, ino } = lstatSync(path, { bigint: true });
-  return `${dev} ${ino}`;
+  const stats = lstatSync(path, { bigint: true, throwIfNoEntry: false });
+  if (stats === undefined) throw movedAway(path);
+  const { dev, ino, birthtimeNs } = stats;
+  return `${dev} ${ino} ${birthtimeNs}`;
+}
+
+/** How the workspace is mounted, and what is within it. */
+function mountsAbout(root: string): readonly string[] {
+  return readFileSync("/proc/self/mountinfo", "utf8")
+    .split("\n")
+    .filter((line) => {
+      const point = (line.split(" ")[4] ?? "").replace(/\\(\d{3})/g, (_, code) =>
+        String.fromCharCode(Number.parseInt(code, 8)),
+      );
+      return isAtOrBeneath(root, point) || isAtOrBeneath(point, root);
+    });
+}
+
+function isAtOrBeneath(path: string, other: string): boolean {
+  return path === other || path.startsWith(other.endsWith("/") ? other : `${other}/`);
 }
 
 /** `/root/home/workspace`: `/root`, `/root/home`. */

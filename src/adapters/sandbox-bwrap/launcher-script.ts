@@ -11,6 +11,8 @@
  * L5. A limit that cannot be set is lower already. The number of processes has no option that every shell knows.
  * L6. It stays until the command has ended. It is the first process of the namespace, and the kernel ends the others with
  *     it; the command itself cannot be the first, whom signals from within do not reach.
+ * L7. The command cannot reach it: its files in /proc are hidden (A6), from itself too, so that it looks through the eyes of
+ *     a child. An interrupt, which shells listen to, changes nothing.
  */
 import { RESERVED_PER_USED, type SandboxLimits } from "./sandbox-limits.ts";
 
@@ -37,7 +39,8 @@ export function launcherScript(limits: SandboxLimits, stageSizes: readonly numbe
     `ulimit -v ${Math.floor((limits.memoryBytes * RESERVED_PER_USED) / KIB)}`,
     `ulimit -f ${Math.floor(limits.fileBytes / FILE_BLOCK)}`,
     `ulimit -n ${limits.openFiles}; } 2>/dev/null`,
-    `[ . -ef /proc/self/fd/${DIRECTORY_FD} ] || exit ${NOT_THE_PLANNED_DIRECTORY}`,
+    "trap : INT",
+    `( [ . -ef /proc/self/fd/${DIRECTORY_FD} ] ) || exit ${NOT_THE_PLANNED_DIRECTORY}`,
     `exec ${DIRECTORY_FD}<&-`,
     `echo ${STARTED_MARK.trim()} >&${MARK_FD} && read -r _ <&${MARK_FD} || exit 1`,
     `exec ${MARK_FD}>&-`,
@@ -53,7 +56,8 @@ function pipeline(stageSizes: readonly number[]): string {
   let position = 0;
   const stages = stageSizes.map((size) => {
     const words = Array.from({ length: size }, () => `"\${${++position}}"`).join(" ");
-    return `${words} 2>&${ERRORS_FD} ${ERRORS_FD}>&-`;
+    // In parentheses, for some shells redirect themselves for a command that stands alone, and speak there.
+    return `( ${words} 2>&${ERRORS_FD} ${ERRORS_FD}>&- )`;
   });
   return stages.join(" | ");
 }

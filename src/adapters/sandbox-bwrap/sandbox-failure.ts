@@ -4,7 +4,8 @@ import { NSENTER } from "./bwrap-arguments.ts";
 import type { Ended } from "./contain-process.ts";
 import { NOT_THE_PLANNED_DIRECTORY } from "./launcher-script.ts";
 
-const NEEDED = "It takes bubblewrap 0.8 or newer, and a kernel that lets unprivileged users make user namespaces.";
+const NEEDED =
+  "It takes bubblewrap 0.8 or newer, and a kernel that lets unprivileged users make user namespaces; for root also nsenter, and the capabilities SYS_ADMIN, SYS_CHROOT, SETUID, SETGID and KILL.";
 const MOST_CHARACTERS = 300;
 
 export function movedAway(path: string, cause?: unknown): SandboxError {
@@ -22,6 +23,7 @@ export function closedToOthers(path: string): SandboxError {
 export function notStarted({ exitCode, stderr }: Pick<Ended, "exitCode" | "stderr">, path: string): SandboxError {
   if (exitCode === NOT_THE_PLANNED_DIRECTORY) return movedAway(path);
   const said = new TextDecoder().decode(stderr).trim().slice(0, MOST_CHARACTERS);
+  if (said.includes("Exceeded maximum number of arguments")) return tooLong();
   return new SandboxError("sandbox.unavailable", `The sandbox cannot be made here (${said || exitCode}). ${NEEDED}`);
 }
 
@@ -32,12 +34,18 @@ export function unknownArchitecture(architecture: string): SandboxError {
   );
 }
 
+function tooLong(cause?: unknown): SandboxError {
+  const message = "The command is too long: it has too many words, or one that is too long. Put them into a file.";
+  return new SandboxError("sandbox.failed", message, { cause });
+}
+
 /** What the operating system said to an attempt to start. */
 export function startFailure(error: unknown, bwrapPath: string): unknown {
   if (!(error instanceof Error && "syscall" in error && "code" in error)) return error;
   const { code, syscall } = error;
+  if (code === "E2BIG") return tooLong(error);
   const missing = code === "ENOENT" && adviceAbout(String(syscall), bwrapPath);
-  const message = missing || `The sandbox could not be started (${code}). ${NEEDED}`;
+  const message = missing || `The sandbox could not be started (${syscall}: ${code}). ${NEEDED}`;
   return new SandboxError("sandbox.unavailable", message, { cause: error });
 }
 

@@ -1,4 +1,5 @@
 /** What a command can reach from within, tried by commands. As root the sandbox runs as somebody else; both must hold. */
+import { execFileSync } from "node:child_process";
 import {
   chmodSync,
   chownSync,
@@ -76,8 +77,14 @@ describe("what is there", () => {
     }
   });
 
+  test("nothing of the first process, whose memory would be the command's to write", async () => {
+    expect(
+      await box.shell("ls -A /proc/1; ls -A /proc/self/root/proc/1; (: > /proc/1/mem) 2>&1 || echo closed"),
+    ).toMatch(/^[^\n]*\bmem\b[^\n]*\nclosed\n$/);
+  });
+
   test("no other process", async () => {
-    expect(await box.shell("echo /proc/[0-9]*")).toBe("/proc/1 /proc/2\n");
+    expect(await box.shell('echo /proc/[0-9]*; echo "/proc/1 /proc/$$"')).toMatch(/^(.*)\n\1\n$/);
   });
 
   test("one user, not root on either side, without a capability", async () => {
@@ -289,6 +296,33 @@ describe("who it runs as", () => {
     mkdirSync(root);
     writeFileSync(join(root, "second"), "");
     expect(await list()).toBe("second\n");
+  });
+
+  test.runIf(isRoot)("what is mounted in the workspace is seen as it is now, and not as it was", async () => {
+    const place = join(box.root, "place");
+    const list = () => box.shell("ls place");
+    mkdirSync(place);
+    writeFileSync(join(place, "beneath"), "");
+    expect(await list()).toBe("beneath\n");
+    execFileSync("mount", ["-t", "tmpfs", "none", place]);
+    try {
+      writeFileSync(join(place, "mounted"), "");
+      expect(await list()).toBe("mounted\n");
+    } finally {
+      execFileSync("umount", [place]);
+    }
+    expect(await list()).toBe("beneath\n");
+  });
+
+  test.runIf(isRoot)("a directory that was not planned for is not given away", async () => {
+    const root = join(box.root, "workspace");
+    mkdirSync(root);
+    const cwd = identified(root);
+    renameSync(root, join(box.root, "moved"));
+    mkdirSync(root);
+    const over = box.run({ stages: [shellStage("true")], workspace: { root, isWritable: true }, cwd });
+    await expect(over).rejects.toMatchObject({ code: "sandbox.moved" });
+    expect(statSync(root).uid).toBe(0);
   });
 
   test("what is needed to start it waits for nobody: no process is left between commands", async () => {

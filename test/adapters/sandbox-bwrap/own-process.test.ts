@@ -63,7 +63,7 @@ test("every property holds, and what a command makes is the gateway's own", asyn
   expect(said, errors).not.toBe("");
   const seen = JSON.parse(said) as { missing: string[]; isOwn: boolean; said: string };
   expect(seen).toMatchObject({ missing: [], isOwn: true });
-  expect(seen.said).toMatch(/^1000\n\/proc\/1 \/proc\/2\n/);
+  expect(seen.said).toMatch(/^1000\n\/proc\/1 \/proc\/\d+\n/);
   expect(seen.said).not.toMatch(/^(?:home|root|var)$/m);
   expect(seen.said).toMatch(/^128$/m);
 });

@@ -31,6 +31,16 @@ describe("words", () => {
     expect(textOf(stdout)).toBe(words.map((word) => `${word}\n`).join(""));
   });
 
+  test("that are too many or too long are named as what is wrong", async () => {
+    for (const words of [Array.from({ length: 12_000 }, () => "a"), ["a".repeat(140_000)]]) {
+      const over = box.run({ stages: [{ executable: "/usr/bin/printf", argv: ["printf", "%s", ...words] }] });
+      await expect(over).rejects.toMatchObject({
+        code: "sandbox.failed",
+        message: expect.stringContaining("too long"),
+      });
+    }
+  });
+
   test("as many as bubblewrap takes", async () => {
     const words = Array.from({ length: 8800 }, () => "a");
     const { stdout } = await box.run({ stages: [{ executable: "/usr/bin/printf", argv: ["printf", "%s", ...words] }] });
@@ -49,6 +59,18 @@ describe("ends", () => {
     expect(await exits("exit 3", "exit 5")).toBe(5);
     expect(await exits("exit 3", "kill -9 $$")).toBe(137);
     expect(await exits("exit 3", "cat")).toBe(0);
+  });
+
+  test("nothing that a command sends the launcher changes how it ends", async () => {
+    for (const signal of ["INT", "TERM", "HUP", "CHLD", "KILL"]) {
+      const { exitCode } = await box.run({ stages: [shellStage(`kill -${signal} 1; exit 5`)] });
+      expect([signal, exitCode]).toEqual([signal, 5]);
+    }
+  });
+
+  test("of a command that a signal ended the shell says nothing", async () => {
+    const { stdout, stderr } = await box.run({ stages: [shellStage("kill -SEGV $$")] });
+    expect([textOf(stdout), textOf(stderr)]).toEqual(["", ""]);
   });
 
   test("a program that is not there is 127, and says so", async () => {
