@@ -26,6 +26,7 @@ import type { ConfiguredModel } from "../runtime/ports/model-backend.ts";
 import { newId, type RandomBytes } from "../runtime/ports/randomness.ts";
 import type { Store, StoredRun } from "../runtime/ports/store.ts";
 import type { Toolbox } from "../runtime/ports/toolbox.ts";
+import { readBodies } from "../runtime/run-journal.ts";
 import { acceptanceWrites, type RunDraft } from "../runtime/runtime.ts";
 import type { Refusal, RunRequest } from "./assistant.ts";
 import { type Ceilings, contractTerms, defaultRoom, priceProblem, underModel } from "./contract-terms.ts";
@@ -312,7 +313,7 @@ export async function remember({ store }: Pick<DraftingSettings, "store">, sessi
     return answerRef === null || ended === null ? [] : [{ messageRef, answerRef, labels: ended.labels, noted }];
   });
   const refs = turns.flatMap(({ messageRef, answerRef }) => [messageRef, answerRef]);
-  const bodies = await store.readBodies(sessionId, refs, null);
+  const bodies = await readBodies(store, sessionId, refs, null);
   const said: Said[] = [];
   let joined = CLEAN_LABELS;
   let chars = 0;

@@ -4,6 +4,8 @@
  * V1. A row is the record without its trace and its receipt.
  * V2. The row of an ended run is what its seal says, and its answer: a list reads no journal that has come to its end.
  */
+
+import { refsOf } from "../kernel/journal/body.ts";
 import { makeBundle } from "../kernel/journal/bundle.ts";
 import type { EntryOf } from "../kernel/journal/entry.ts";
 import { parseLine } from "../kernel/journal/journal-lines.ts";
@@ -17,7 +19,7 @@ import { type Outcome, terminalStatus } from "../kernel/vocabulary/outcome.ts";
 import { parseJson } from "../kernel/vocabulary/parse-json.ts";
 import type { RunEnding, Store, StoredRun } from "../runtime/ports/store.ts";
 import type { Toolbox } from "../runtime/ports/toolbox.ts";
-import { readBodiesOf, readWholeJournal } from "../runtime/run-journal.ts";
+import { readBodies, readBodiesOf, readWholeJournal } from "../runtime/run-journal.ts";
 import type { Refusal } from "./assistant.ts";
 
 const NO_TRACE: RunRecord["trace"] = { tool_execution_results: [] };
@@ -76,7 +78,7 @@ export function createRunViews({ store, summarize, signing, artifactPath }: RunV
       const ending = isEscalated(run) ? await endingOf(store, run) : null;
       const bodies =
         ending === null
-          ? await store.readBodies(run.sessionId, answerRef === null ? [] : [answerRef], null)
+          ? await readBodies(store, run.sessionId, answerRef === null ? [] : [answerRef], null)
           : await readBodiesOf(store, run, [ending]);
       const lookup: Lookup = (ref) => bodies.get(ref)?.text ?? null;
       const said = ending === null ? textOf(run.answerRef, lookup) : answerOf(ending, lookup);
@@ -91,7 +93,8 @@ export function createRunViews({ store, summarize, signing, artifactPath }: RunV
     bundle: async (run) => {
       const { entries } = await readWholeJournal(store, run.runId);
       const contract = parseJson(run.contract);
-      const bodies = await readBodiesOf(store, run, entries);
+      // As they are: what was changed is to be named, and not to be left out.
+      const bodies = await store.readBodies(run.sessionId, [...new Set(entries.flatMap(refsOf))], run.runId);
       const document = contract.ok ? contract.value : null;
       // Without a key there is none to name: signing says so.
       const key = { ...signing, publicKey: signing.publicKey ?? "" };

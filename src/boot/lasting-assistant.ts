@@ -12,6 +12,7 @@ import type { Assistant } from "../assistant/assistant.ts";
 import { StoreError } from "../runtime/ports/store.ts";
 import { operatorOverApi } from "./approvers.ts";
 import { openSurety, type Surety, type SuretyOptions } from "./open-surety.ts";
+import { watchPolicy } from "./watch-policy.ts";
 
 const TRY_AGAIN_MS = 1_000;
 const STOP_GRACE_MS = 10_000;
@@ -23,10 +24,11 @@ export interface LastingAssistant {
 }
 
 export async function openLastingAssistant(
-  options: Omit<SuretyOptions, "approver" | "onStoreFailure">,
+  options: Omit<SuretyOptions, "approver" | "onStoreFailure" | "policy">,
   remark: (line: string) => void,
 ): Promise<LastingAssistant> {
-  const { clock } = options;
+  const { clock, home, config } = options;
+  const policy = watchPolicy(home.configFile, config, remark);
   let current: Surety | null = null;
   let isClosing = false;
   /** Settles when the home is open again, or we are closing. */
@@ -37,6 +39,7 @@ export async function openLastingAssistant(
     const failure: { seen: { readonly error: unknown } | null } = { seen: null };
     const surety = await openSurety({
       ...options,
+      policy: policy.current,
       approver: operatorOverApi,
       onStoreFailure: (error) => {
         if (current === surety) fail(surety, error);
@@ -91,7 +94,10 @@ export async function openLastingAssistant(
     return current.assistant;
   };
 
-  current = await open();
+  current = await open().catch((error: unknown) => {
+    policy.close();
+    throw error;
+  });
   return {
     door: {
       submit: async (request) => await there().submit(request),
@@ -111,6 +117,7 @@ export async function openLastingAssistant(
     isUp: () => current !== null,
     close: async () => {
       isClosing = true;
+      policy.close();
       wakeUp();
       await reopening;
       await current?.close(STOP_GRACE_MS);

@@ -14,6 +14,7 @@ import { openAssistant } from "../assistant/open-assistant.ts";
 import { PromptTexts } from "../assistant/prompt-stack.ts";
 import { genesisHash } from "../kernel/journal/chain.ts";
 import { type OpenRun, signCheckpoint } from "../kernel/journal/checkpoint.ts";
+import type { ToolPolicy } from "../kernel/policy/tool-policy.ts";
 import { compileDisclosureGuard, type DisclosureGuard } from "../kernel/redaction/disclosure-guard.ts";
 import type { Approver } from "../runtime/ports/approver.ts";
 import type { Clock } from "../runtime/ports/clock.ts";
@@ -43,6 +44,8 @@ export interface SuretyOptions {
   readonly token: string | null;
   readonly approver: Approver;
   readonly onDefect: (errorId: string, error: unknown) => void;
+  /** What tools may do at this moment; absent: what the config says. */
+  readonly policy?: () => ToolPolicy;
   /** Nothing can be written any more: what is in memory counts for nothing. Told once. */
   readonly onStoreFailure?: (error: unknown) => void;
   /** Runs at work at once; absent: as configured. */
@@ -77,7 +80,8 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
     const chooseModel = overEach(openModelRegistry(config, options.readVariable, clock), options.overModel);
     const redactor = openRedactor(config, options.readVariable, options.token);
     const texts = new PromptTexts((agentId) => config.agents[agentId]?.prompt ?? null);
-    const policy = toToolPolicy(config);
+    const configured = toToolPolicy(config);
+    const policy = options.policy ?? (() => configured);
     const drafting: DraftingSettings = {
       store,
       clock,
@@ -85,7 +89,7 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
       toolbox,
       redactor,
       texts,
-      policy: () => policy,
+      policy,
       ceilings: ceilingsOf(config),
       thinkingMode: config.output.thinking_mode,
       agentThinking: (agentId) => config.agents[agentId]?.thinkingLevel ?? null,
@@ -105,7 +109,7 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
         const choice = chooseModel(ref);
         return choice.ok ? choice.model : null;
       },
-      livePolicy: () => policy,
+      livePolicy: policy,
       purses: configuredPurses(config.budgets),
       delegate: delegateWith(drafting, () => timestampOf(clock.nowMs())),
       onDefect,

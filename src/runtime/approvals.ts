@@ -32,6 +32,7 @@ import {
   StoreError,
   type Write,
 } from "./ports/store.ts";
+import { readBodies } from "./run-journal.ts";
 import type { RunPorts } from "./run-ports.ts";
 
 type AskApproval = Extract<Command, { type: "ask-approval" }>;
@@ -147,7 +148,7 @@ export class Approvals {
     return Promise.all(
       approvals.map(async (approval) => {
         const { sessionId, planRef } = approval;
-        const plan = (await store.readBodies(sessionId, [planRef], null)).get(planRef);
+        const plan = (await readBodies(store, sessionId, [planRef], null)).get(planRef);
         return { ...approval, shown: plan?.text ?? "[erased]" };
       }),
     );

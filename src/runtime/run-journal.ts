@@ -2,10 +2,12 @@
  * A run as the store holds it, read back whole: contract, entries, and where the machine stands.
  *
  * J1. The journal is folded by the same machine that made it; where it differs, nothing is acted on.
+ * J2. A body is what its ref says. One that was changed behind our back is as good as erased: it is neither shown nor acted
+ *     on. `surety verify` and an export name it.
  */
 import type { ExecutionContract } from "../kernel/contract/contract.ts";
 import { openContract } from "../kernel/contract/open-contract.ts";
-import { type Body, refsOf } from "../kernel/journal/body.ts";
+import { type Body, isBodyOf, refsOf } from "../kernel/journal/body.ts";
 import type { Entry } from "../kernel/journal/entry.ts";
 import { parseLine } from "../kernel/journal/journal-lines.ts";
 import { foldRun } from "../kernel/machine/fold.ts";
@@ -61,5 +63,13 @@ export function readBodiesOf(
   entries: readonly Entry[],
   others: readonly BodyRef[] = [],
 ): Promise<ReadonlyMap<BodyRef, Body>> {
-  return store.readBodies(sessionId, [...new Set([...entries.flatMap(refsOf), ...others])], runId);
+  return readBodies(store, sessionId, [...new Set([...entries.flatMap(refsOf), ...others])], runId);
+}
+
+export async function readBodies(
+  store: Pick<Store, "readBodies">,
+  ...wanted: Parameters<Store["readBodies"]>
+): Promise<ReadonlyMap<BodyRef, Body>> {
+  const found = await store.readBodies(...wanted);
+  return new Map([...found].filter(([ref, body]) => isBodyOf(ref, body)));
 }

@@ -114,6 +114,7 @@ describe("surety models check", () => {
   test.each([
     ["good:zz", "No such model of good: zz; configured: a"],
     ["nobody:a", "No such provider: nobody; configured: good, builtin"],
+    ["nobody", "A model is named provider:model; providers: good, builtin"],
   ])("%s: one line", async (ref, line) => {
     const directory = await homeWith({
       providers: { good: { baseUrl: "http://127.0.0.1:1/v1", local: true, models: { a: MODEL } } },

@@ -84,7 +84,7 @@ function start(directory: string, ...words: readonly string[]): Process {
   const printed = (pattern: RegExp): Promise<string> =>
     new Promise((resolve) => {
       const look = (): void => {
-        const [found] = pattern.exec(written.stdout) ?? [];
+        const [found] = pattern.exec(written.stdout + written.stderr) ?? [];
         if (found === undefined) return;
         looking.delete(look);
         resolve(found);
@@ -213,6 +213,33 @@ describe("cancelling", () => {
     },
   );
 
+  verifies(
+    "S-4.1",
+    "the kill switch holds at a gateway that is running, and a broken config changes nothing",
+    async () => {
+      const { directory, workspace, surety, run } = await homeFor();
+      const gateway = start(directory, "start", "--port", "0");
+      await gateway.printed(/http:\/\/\S+/);
+      const write = async (name: string) =>
+        (await run(`write hello to ${name}`, "--approve", "fs.write_text")).record.outcome;
+      expect(await write("before.txt")).toBe("COMPLETED_WITH_TOOLS");
+      const set = await surety("config", "set", "tools.policy.sideEffects", "disabled");
+      expect([set.code, set.stderr]).toEqual([0, expect.stringContaining("takes up tools.policy at once")]);
+      await gateway.printed(/tools\.policy has changed/);
+      expect(await write("after.txt")).toBe("COMPLETED_CHAT_ONLY");
+      await writeFile(join(directory, "surety.json5"), "{ tools: ");
+      await gateway.printed(/cannot be used .*; the policy stays as it was/);
+      await writeFile(
+        join(directory, "surety.json5"),
+        JSON.stringify({ tools: { policy: { sideEffects: "disabled" } } }),
+      );
+      expect(await write("later.txt")).toBe("COMPLETED_CHAT_ONLY");
+      expect(await readdir(workspace)).toEqual(["before.txt"]);
+      gateway.child.kill("SIGTERM");
+      expect(await gateway.ending).toMatchObject({ code: 0 });
+    },
+  );
+
   test("at a running gateway, which no second one can run beside", async () => {
     const { server, directory, surety } = await homeWith(() => ({ kind: "hang", withHead: true }));
     const gateway = start(directory, "start", "--port", "0");
@@ -237,6 +264,43 @@ describe("cancelling", () => {
 });
 
 describe("a recorded run", () => {
+  verifies("X-3", "whose texts were changed in the database is not shown with them, and is named", async () => {
+    const { surety, run, directory } = await homeFor();
+    const { record } = await run("list files");
+    const db = new DatabaseSync(join(directory, "surety.db"));
+    db.exec("UPDATE bodies SET text = replace(text, 'empty', 'full')");
+    db.exec("UPDATE appends SET bodies = replace(bodies, 'empty', 'full')");
+    db.close();
+    for (const words of [
+      ["runs", "show", record.id],
+      ["runs", "ls", "--json"],
+      ["runs", "show", record.id, "--json"],
+    ]) {
+      const { code, stdout } = await surety(...words);
+      expect([code, stdout]).toEqual([0, expect.not.stringContaining("full")]);
+    }
+    for (const words of [
+      ["verify", record.id],
+      ["verify", "--home"],
+    ]) {
+      const { code, stderr } = await surety(...words);
+      expect([code, stderr]).toEqual([1, expect.stringMatching(/entry \d+: a text it names is not the one/)]);
+    }
+    const exported = await surety("runs", "export", record.id);
+    expect([exported.code, exported.stderr]).toEqual([1, expect.stringContaining(`surety verify ${record.id}`)]);
+  });
+
+  verifies("X-3", "whose bundle lacks texts is verified as such", async () => {
+    const { surety, run, directory } = await homeFor();
+    const { record } = await run("list files");
+    const file = join(directory, "bundle.json");
+    await surety("runs", "export", record.id, "--out", file);
+    expect((await surety("verify", file)).stdout).not.toContain("without");
+    await writeFile(file, (await readFile(file, "utf8")).replace(/"bodies":\{.*?\}\}/, '"bodies":{}'));
+    const { code, stdout } = await surety("verify", file);
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/, without \d+ of its texts, signed/)]);
+  });
+
   verifies(["X-3", "X-4"], "is exported, verified and replayed with no model; any flipped byte is named", async () => {
     const { server, surety, run, directory } = await homeWith((_request, index) =>
       index === 0 ? answer({ calls: [LIST] }) : answer({ text: "Nothing there." }),

@@ -4,6 +4,7 @@ import type { Action, Command, CommandContext } from "../command.ts";
 import { type ConfigPath, parsePath, printPath, valueAt } from "../config/config-path.ts";
 import { toBootError } from "../config/config-problem.ts";
 import { loadConfig, readConfigText } from "../config/load-config.ts";
+import { findAddress } from "../gateway-address.ts";
 import { nearest } from "../nearest.ts";
 
 const EMPTY_CONFIG = "{\n}\n";
@@ -78,8 +79,12 @@ async function setValue({ arguments: [pathText = "", valueText = ""], home, outp
   await openHome(home);
   await replaceFile(configFile, after, systemRandomness);
   output.result({ path: printPath(path), value }, () => output.line(`${printPath(path)} is set in ${configFile}`));
+  if ((await findAddress(home)) !== null) output.remark(TAKEN_UP_LATER);
   return EXIT.success;
 }
+
+const TAKEN_UP_LATER =
+  "a gateway that runs on this home takes up tools.policy at once, everything else when it is started again";
 
 /** JSON5 where it is, else the text itself: a model's name need not be quoted twice. */
 async function parseValue(text: string): Promise<unknown> {

@@ -136,7 +136,11 @@ const NOT_ENDED = "A run can be exported once it has ended.";
 async function bundleText({ views }: ReadableHome, run: StoredRun): Promise<string> {
   const bundle = await views.bundle(run);
   if (bundle.ok) return bundle.text;
-  throw new BootError(bundle.code, bundle.message, NOT_ENDED);
+  throw new BootError(
+    bundle.code,
+    bundle.message,
+    run.outcome === null ? NOT_ENDED : `What is stored of it was changed: see surety verify ${run.runId}.`,
+  );
 }
 
 async function receiptText({ views }: ReadableHome, run: StoredRun): Promise<string> {

@@ -1,6 +1,8 @@
 /** `surety verify FILE|RUN|--home`: do the chains hold? Names the first bad entry; needs no network and no gateway. */
+
 import { readFile } from "node:fs/promises";
 import { auditHome, type Finding, type JournalFacts } from "../../kernel/journal/audit-home.ts";
+import { isBodyOf, refsOf } from "../../kernel/journal/body.ts";
 import { verifyBundle } from "../../kernel/journal/bundle.ts";
 import { genesisHash } from "../../kernel/journal/chain.ts";
 import type { TrustedKey } from "../../kernel/journal/checkpoint.ts";
@@ -8,7 +10,7 @@ import { readJournal } from "../../kernel/journal/journal-lines.ts";
 import { type LedgerEntry, toLedgerLine, verifyLedger } from "../../kernel/journal/ledger.ts";
 import { RECEIPT_FORMAT, verifyReceipt } from "../../kernel/journal/signed-receipt.ts";
 import { verifyJournal } from "../../kernel/journal/verify-journal.ts";
-import type { Hash, RunId } from "../../kernel/vocabulary/identifiers.ts";
+import type { BodyRef, Hash, RunId } from "../../kernel/vocabulary/identifiers.ts";
 import type { SessionCapability, StoredRun } from "../../runtime/ports/store.ts";
 import { auditCapabilities, type CapabilityFinding } from "../audit-capabilities.ts";
 import { BootError, EXIT, systemCodeOf } from "../boot-error.ts";
@@ -83,8 +85,12 @@ function verifyBundleFile(context: CommandContext, what: string, file: Uint8Arra
   return tell(
     context,
     verdict,
-    `${what} holds: ${runId} ended ${outcome}, head ${head}, signed ${whose(expected, publicKey)}`,
+    `${what} holds: ${runId} ended ${outcome}, head ${head}, ${withheld(erased.length)}signed ${whose(expected, publicKey)}`,
   );
+}
+
+function withheld(texts: number): string {
+  return texts === 0 ? "" : `without ${texts} of its texts, `;
 }
 
 function verifyJournalFile(context: CommandContext, what: string, file: Uint8Array): number {
@@ -117,13 +123,23 @@ async function verifyRun(context: CommandContext, home: ReadableHome, id: string
 
 const PAGE = 500;
 
-async function verifyStored({ store }: ReadableHome, { runId, contractHash }: StoredRun) {
+async function verifyStored({ store }: ReadableHome, { runId, sessionId, contractHash }: StoredRun) {
   const lines: string[] = [];
   for (let page = await store.readEntries(runId, 0, PAGE); page.length > 0; ) {
     lines.push(...page);
     page = page.length < PAGE ? [] : await store.readEntries(runId, lines.length, PAGE);
   }
-  return verifyJournal(lines.map((line) => `${line}\n`).join(""), { contractHash });
+  const verified = verifyJournal(lines.map((line) => `${line}\n`).join(""), { contractHash });
+  if (!verified.ok) return verified;
+  const named = new Set(verified.entries.flatMap(refsOf));
+  const bodies = await store.readBodies(sessionId, [...named], runId);
+  const isChanged = (ref: BodyRef): boolean => {
+    const body = bodies.get(ref);
+    return body !== undefined && !isBodyOf(ref, body);
+  };
+  const changed = verified.entries.find((entry) => refsOf(entry).some(isChanged));
+  if (changed === undefined) return verified;
+  return { ok: false, entry: changed.seq, problem: "a text it names is not the one that was recorded" } as const;
 }
 
 /** Without the key everything but signatures can be verified. */

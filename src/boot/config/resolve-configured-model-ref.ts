@@ -97,6 +97,7 @@ export function configuredRefs(config: Config): readonly string[] {
 }
 
 function unknown(what: string, name: string, known: readonly string[]): ModelVerdict {
+  if (name === "") return refuse("model.unknown", `A model is named provider:model; providers: ${known.join(", ")}`);
   const meant = nearest(name, known);
   const question = meant === null ? "" : ` (did you mean ${meant}?)`;
   return refuse("model.unknown", `No such ${what}: ${name}${question}; configured: ${known.join(", ") || "none"}`);
