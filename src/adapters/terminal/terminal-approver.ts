@@ -7,6 +7,7 @@
  * A3. Only a line that comes while its question stands answers it: from the start everything typed is read, and what
  *     was typed before a question is thrown away.
  * A4. Anything but one of the offered words asks again. The end of the input is a denial, and no answer to `resolve`.
+ * A5. What else is printed while a question stands goes above its prompt, so that the cursor stays where the answer is typed.
  */
 import { StringDecoder } from "node:string_decoder";
 import type { Decision } from "../../assistant/assistant.ts";
@@ -37,6 +38,8 @@ interface Conversation {
 }
 
 export interface TerminalApprover extends Approver {
+  /** The output, for whoever prints there too. */
+  readonly beside: OutputStream;
   /** Gives the input back. */
   close(): void;
 }
@@ -49,6 +52,8 @@ const PROMPTS: Readonly<Record<ApprovalCard["kind"], string>> = {
   approve: "[a]llow / [d]eny: ",
   resolve: "[d]one / [r]etry / [f]ail: ",
 };
+/** Back to the beginning of the line, and away with what stands there. */
+const CLEAR_LINE = "\r\u001b[K";
 /** A line nobody types; what is longer is thrown away. */
 const MAX_LINE_CHARS = 4096;
 
@@ -101,7 +106,16 @@ export function terminalApprover({ input, output, style, onDecision }: Conversat
     input.on("end", end);
     input.unref?.();
   }
+  const beside: OutputStream = {
+    isTTY: output.isTTY,
+    write(text) {
+      const [card] = waiting;
+      if (card === undefined) return output.write(text);
+      return output.write(`${CLEAR_LINE}${text}${text.endsWith("\n") ? "" : "\n"}${PROMPTS[card.kind]}`);
+    },
+  };
   return {
+    beside,
     isReachable: () => isOpen,
     ask(card) {
       if (!isOpen || waiting.some(({ id }) => id === card.id)) return;

@@ -1,5 +1,5 @@
 /** `surety run "message"`: one run, shown as it happens; through the gateway when one runs on this home. */
-import { type ProgressPrinter, progressPrinter } from "../../adapters/terminal/progress-printer.ts";
+import { type OutputStream, type ProgressPrinter, progressPrinter } from "../../adapters/terminal/progress-printer.ts";
 import { terminalApprover } from "../../adapters/terminal/terminal-approver.ts";
 import type { Assistant, ContractOverrides, Decision, RunRequest } from "../../assistant/assistant.ts";
 import type { RunRecord } from "../../kernel/journal/views/run-record.ts";
@@ -63,7 +63,7 @@ async function performRun(context: CommandContext): Promise<number> {
     if (!submitted.ok) throw refusal(submitted.code, submitted.message);
     const stopListening = onInterrupt(() => assistant.cancel(submitted.runId, "operator"));
     try {
-      const printer = printerFor(context);
+      const printer = printerFor(context, approver.beside);
       const ask = approver.isReachable() ? approver.ask : printer.showWaiting;
       const stopLooking = isRemote ? lookForQuestions(assistant, submitted.runId, ask) : () => {};
       const { record, wasDenied } = await follow(assistant, submitted.runId, printer).finally(stopLooking);
@@ -141,8 +141,8 @@ function overridesOf(required: readonly string[], isForbidden: boolean, isStrict
   return { ...strict, toolPolicy: "required", requiredEffects: required.map((tool) => ({ tool })) };
 }
 
-function printerFor({ isJson, output, streams }: CommandContext): ProgressPrinter {
-  const progress = isJson && streams.stderr.isTTY !== true ? { write: () => {} } : streams.stderr;
+function printerFor({ isJson, output, streams }: CommandContext, beside: OutputStream): ProgressPrinter {
+  const progress = isJson && streams.stderr.isTTY !== true ? { write: () => {} } : beside;
   return progressPrinter({ progress, answer: isJson ? null : streams.stdout, style: output.remarkStyle });
 }
 

@@ -55,6 +55,23 @@ function terminal({ isTTY = true }: { readonly isTTY?: boolean } = {}) {
 }
 
 describe("the person at the terminal", () => {
+  test("has the prompt below whatever else is printed meanwhile, and only then", async () => {
+    const { approver, decisions, type, shown } = terminal();
+    approver.beside.write("thinking\n");
+    expect(shown()).toBe("thinking\n");
+    approver.ask(CARD);
+    const asked = shown().length;
+    approver.beside.write("run run_1\n");
+    approver.beside.write("no line end");
+    const prompt = "[a]llow / [d]eny: ";
+    expect(shown().slice(asked)).toBe(`\r\u001b[Krun run_1\n${prompt}\r\u001b[Kno line end\n${prompt}`);
+    await type("a\n");
+    expect(decisions).toEqual(["apr_1 allow"]);
+    const answered = shown().length;
+    approver.beside.write("done\n");
+    expect(shown().slice(answered)).toBe("done\n");
+  });
+
   test("sees the whole plan and answers with a word", async () => {
     const { approver, decisions, type, shown } = terminal();
     approver.ask(CARD);
