@@ -132,7 +132,7 @@ export async function draftRun(settings: DraftingSettings, request: RunRequest):
       ...routingOf(contract),
     },
     ...thought(thinkingLevel),
-    ...attended(request),
+    ...unattended(request),
     opening,
   };
   return {
@@ -224,7 +224,7 @@ export function delegateWith(settings: DraftingSettings, now: () => string): Del
           ...routingOf(child),
         },
         ...thought(level),
-        ...attended(parentsAcceptance),
+        ...unattended(parentsAcceptance),
         opening,
       },
       bodies: shelf.takeUnwritten(),
@@ -276,7 +276,7 @@ function routingOf({ routing }: ExecutionContract): { readonly routing?: Routing
   return routing === undefined ? {} : { routing };
 }
 
-function attended({ isUnattended }: Pick<Acceptance, "isUnattended">): Pick<Acceptance, "isUnattended"> {
+function unattended({ isUnattended }: Pick<Acceptance, "isUnattended">): Pick<Acceptance, "isUnattended"> {
   return isUnattended ? { isUnattended } : {};
 }
 

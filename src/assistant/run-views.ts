@@ -4,7 +4,6 @@
  * V1. A row is the record without its trace and its receipt.
  * V2. The row of an ended run is what its seal says, and its answer: a list reads no journal that has come to its end.
  */
-
 import { refsOf } from "../kernel/journal/body.ts";
 import { makeBundle } from "../kernel/journal/bundle.ts";
 import type { EntryOf } from "../kernel/journal/entry.ts";

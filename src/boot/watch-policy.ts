@@ -25,7 +25,7 @@ export function watchPolicy(file: string, config: Config, remark: (line: string)
       const next = toToolPolicy(await loadConfig(file));
       if (canonicalJson(next) === canonicalJson(policy)) return;
       policy = next;
-      remark("tools.policy has changed, and holds from now on.");
+      remark("What tools may do has changed in the config, and holds from now on.");
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
       remark(`The config has changed and cannot be used (${why}); the policy stays as it was.`);

@@ -6,6 +6,7 @@ import { markerStripper } from "../../src/kernel/protocol/release/marker-strippe
 import { compileDisclosureGuard } from "../../src/kernel/redaction/disclosure-guard.ts";
 import { compileRedactor } from "../../src/kernel/redaction/redact.ts";
 import { type Delta, releaseText } from "../../src/runtime/release-text.ts";
+import { outputs } from "../kernel/protocol/release/every-cut.ts";
 import { verifies } from "../requirements.ts";
 import { openTrial, storeOfFile, type Trial } from "./trial/open-trial.ts";
 import { outsideWorld } from "./trial/outside-world.ts";
@@ -36,21 +37,13 @@ describe("released text", () => {
       fc.property(fc.array(part, { maxLength: 8 }), fc.integer({ min: 1, max: 40 }), (parts, length) => {
         const stages = compose(compose(markerStripper, guard), redactor.stream);
         const pieces = parts.flatMap((text) => text.match(new RegExp(`[^]{1,${length}}`, "g")) ?? [text]);
-        let state = stages.start();
-        const expected: string[] = [];
-        for (const piece of pieces) {
-          const [next, released] = stages.push(state, piece);
-          state = next;
-          expected.push(released);
-        }
-        expected.push(stages.finish(state));
         const deltas: string[] = [];
         const release = releaseText(1, guard, redactor, ({ text }) => deltas.push(text));
         const shown = [...pieces.map((piece) => () => release.push(piece)), release.finish].map((tell) => {
           tell();
           return deltas.splice(0).join("");
         });
-        expect(shown).toEqual(expected);
+        expect(shown).toEqual(outputs(stages, pieces));
         if (pieces.join("") === "") expect(shown.join("")).toBe("");
       }),
     );

@@ -84,7 +84,7 @@ async function setValue({ arguments: [pathText = "", valueText = ""], home, outp
 }
 
 const TAKEN_UP_LATER =
-  "a gateway that runs on this home takes up tools.policy at once, everything else when it is started again";
+  "a gateway that runs on this home takes up tools.policy and tools.http.allowDomains at once, everything else when it is started again";
 
 /** JSON5 where it is, else the text itself: a model's name need not be quoted twice. */
 async function parseValue(text: string): Promise<unknown> {

@@ -1,5 +1,4 @@
 /** `surety verify FILE|RUN|--home`: do the chains hold? Names the first bad entry; needs no network and no gateway. */
-
 import { readFile } from "node:fs/promises";
 import { auditHome, type Finding, type JournalFacts } from "../../kernel/journal/audit-home.ts";
 import { isBodyOf, refsOf } from "../../kernel/journal/body.ts";

@@ -37,8 +37,12 @@ export function resolveConfiguredModelRef(config: Config, ref: string | ModelRef
     return refuse("model.unset", `No default model: set models.default, or name one of: ${choices}`);
   }
   const { provider: providerId, model: modelId } = typeof wanted === "string" ? splitModelRef(wanted) : wanted;
-  const provider = providersOf(config).get(providerId);
-  if (provider === undefined) return unknown("provider", providerId, [...providersOf(config).keys()]);
+  const providers = providersOf(config);
+  if (providerId === "") {
+    return refuse("model.unknown", `A model is named provider:model; providers: ${[...providers.keys()].join(", ")}`);
+  }
+  const provider = providers.get(providerId);
+  if (provider === undefined) return unknown("provider", providerId, [...providers.keys()]);
   if (!provider.enabled) return refuse("model.disabled", `The provider ${providerId} is disabled in the config`);
   const model = Object.hasOwn(provider.models, modelId) ? provider.models[modelId] : undefined;
   if (model === undefined) return unknown(`model of ${providerId}`, modelId, Object.keys(provider.models));
@@ -97,7 +101,6 @@ export function configuredRefs(config: Config): readonly string[] {
 }
 
 function unknown(what: string, name: string, known: readonly string[]): ModelVerdict {
-  if (name === "") return refuse("model.unknown", `A model is named provider:model; providers: ${known.join(", ")}`);
   const meant = nearest(name, known);
   const question = meant === null ? "" : ` (did you mean ${meant}?)`;
   return refuse("model.unknown", `No such ${what}: ${name}${question}; configured: ${known.join(", ") || "none"}`);
