@@ -19,7 +19,6 @@ import type { Labels } from "../kernel/vocabulary/labels.ts";
 import type { JsonValue } from "../kernel/vocabulary/parse-json.ts";
 import type { ToolError } from "../kernel/vocabulary/tool-envelope.ts";
 import { type ChildDraft, type Delegate, remainingBudget } from "./children.ts";
-import { after, allOf, attempt, type NowOrLater } from "./now-or-later.ts";
 import type { StoredRun } from "./ports/store.ts";
 import type { Arguments, Planned, Toolbox, Unplannable } from "./ports/toolbox.ts";
 
@@ -42,15 +41,15 @@ export function planCalls(
   desk: PlanningDesk,
   state: RunState,
   calls: readonly ProposedCall[],
-): NowOrLater<readonly PreparedCall[]> {
+): Promise<readonly PreparedCall[]> {
   const { labels } = state;
   const place = (index: number): RunId => childRunId(desk.run.runId, stepId(state), index);
-  return allOf(
+  return Promise.all(
     calls.map((call, index) => planCall(desk, state, call, { labels, childRunId: () => place(index), carved: null })),
   );
 }
 
-export function planAgain(desk: PlanningDesk, state: RunState, call: ReadyCall): NowOrLater<PreparedCall> {
+export function planAgain(desk: PlanningDesk, state: RunState, call: ReadyCall): Promise<PreparedCall> {
   const { seen: labels, child } = call;
   const carved = child?.budget ?? null;
   return planCall(desk, state, call, { labels, childRunId: () => child?.runId ?? desk.run.runId, carved });
@@ -63,19 +62,15 @@ interface Circumstances {
   readonly carved: CarvedBudget | null;
 }
 
-function planCall(
+async function planCall(
   desk: PlanningDesk,
   state: RunState,
   proposed: ProposedCall,
   circumstances: Circumstances,
-): NowOrLater<PreparedCall> {
-  const plan = (): NowOrLater<PreparedCall> => {
-    const args = desk.readJson(proposed.argsRef);
-    const planned = args === null ? ARGUMENTS_GONE : desk.toolbox.plan(proposed.tool, args as Arguments);
-    return after(planned, (found) => prepare(desk, state, proposed, found, circumstances));
-  };
-  // Never thrown at once: the plans of its neighbours may be under way, and somebody has to hear how they end.
-  return attempt(plan, (thrown) => Promise.reject(thrown));
+): Promise<PreparedCall> {
+  const args = desk.readJson(proposed.argsRef);
+  const planned = args === null ? ARGUMENTS_GONE : await desk.toolbox.plan(proposed.tool, args as Arguments);
+  return prepare(desk, state, proposed, planned, circumstances);
 }
 
 function prepare(

@@ -26,7 +26,6 @@ import { childFinished } from "./children.ts";
 import { type Conversation, noteOf } from "./conversation.ts";
 import { ESTIMATED_TOKENS } from "./estimate-tokens.ts";
 import { takeHoneypotSlot } from "./honeypot-slot.ts";
-import { after, type NowOrLater } from "./now-or-later.ts";
 import { refusedByRuntime, toolAnswer } from "./perform-tool.ts";
 import { type PlanningDesk, type PreparedCall, planAgain, planCalls } from "./plan-calls.ts";
 import type { ConfiguredModel } from "./ports/model-backend.ts";
@@ -76,7 +75,7 @@ export class RunHands {
   }
 
   /** The event that answers the command; null when it is answered otherwise, or not at all any more. */
-  perform(command: Command, state: RunState, signal: AbortSignal): NowOrLater<Answer | null> {
+  perform(command: Command, state: RunState, signal: AbortSignal): Answer | Promise<Answer | null> {
     switch (command.type) {
       case "check-backend":
         return this.#checkBackend(signal);
@@ -202,22 +201,15 @@ export class RunHands {
     return note === null ? 0 : this.#countTokens(note);
   }
 
-  #planCalls({ step, round, calls }: CommandOf<"plan-calls">, state: RunState): NowOrLater<Answer> {
-    const planned = after(planCalls(this.#planning(), state, calls), (all) => this.#withExceptions(all, state));
-    return after(planned, (prepared) => {
-      this.#prepared = new Map(prepared.map((each) => [each.call.callId, each]));
-      this.#begunBefore = new Set();
-      return { type: "calls.planned", step, round, calls: prepared.map(({ call }) => call) };
-    });
+  async #planCalls({ step, round, calls }: CommandOf<"plan-calls">, state: RunState): Promise<Answer> {
+    const prepared = await this.#withExceptions(await planCalls(this.#planning(), state, calls), state);
+    this.#prepared = new Map(prepared.map((each) => [each.call.callId, each]));
+    this.#begunBefore = new Set();
+    return { type: "calls.planned", step, round, calls: prepared.map(({ call }) => call) };
   }
 
   /** One after the other: an earlier send of a batch counts for a later one. */
-  #withExceptions(all: readonly PreparedCall[], state: RunState): NowOrLater<readonly PreparedCall[]> {
-    const isSending = ({ planned }: PreparedCall): boolean => planned !== null && planned.send !== null;
-    return all.some(isSending) ? this.#takeSlots(all, state) : all;
-  }
-
-  async #takeSlots(all: readonly PreparedCall[], state: RunState): Promise<readonly PreparedCall[]> {
+  async #withExceptions(all: readonly PreparedCall[], state: RunState): Promise<readonly PreparedCall[]> {
     const { ports, run } = this.#parts;
     const excepted: PreparedCall[] = [];
     for (const prepared of all) {
@@ -229,7 +221,7 @@ export class RunHands {
     return excepted;
   }
 
-  #runTool(command: CommandOf<"run-tool">, state: RunState, signal: AbortSignal): NowOrLater<Answer> {
+  async #runTool(command: CommandOf<"run-tool">, state: RunState, signal: AbortSignal): Promise<Answer> {
     const { ports, run, shelf, observer } = this.#parts;
     const desk = {
       contract: state.contract,
@@ -258,7 +250,7 @@ export class RunHands {
       observer.hasReaders() && state.contract.channelClass === "cli_local"
         ? releaseOutput(command, ports.redactor, (output) => observer.output(output))
         : null;
-    const envelope = ports.toolbox.run(planned, {
+    const envelope = await ports.toolbox.run(planned, {
       requestId: `${run.runId}:${command.step}:${command.callId}`,
       runId: run.runId,
       agentId: run.agentId,
@@ -270,10 +262,8 @@ export class RunHands {
       signal,
       onOutput: release?.push ?? null,
     });
-    return after(envelope, (given) => {
-      release?.finish();
-      return toolAnswer(desk, command, planned, given);
-    });
+    release?.finish();
+    return toolAnswer(desk, command, planned, envelope);
   }
 
   /** Its intent took a moment to become durable, and the machine has not been told of what happened in it. */

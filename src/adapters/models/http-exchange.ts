@@ -5,7 +5,9 @@
  * H2. When the signal aborts, the socket is closed at once and the exchange settles without waiting for it.
  * H3. Nothing times out here but the connecting; a run's deadlines arrive as its signal.
  * H4. No more than MAX_BODY_BYTES of a body are read.
- * H5. What went wrong is told as a word. The library's errors stay here: they may quote what was sent.
+ * H5. Exchanges that end in one turn of the event loop are told of together, when it is over: whoever waits for them works
+ *     in step (drive-run.ts).
+ * H6. What went wrong is told as a word. The library's errors stay here: they may quote what was sent.
  */
 import type { Dispatcher, Pool } from "undici";
 import { Defect } from "../../kernel/vocabulary/defect.ts";
@@ -70,9 +72,24 @@ export function openOrigin(origin: string, clock: Clock): HttpOrigin {
       opening ??= openPool(origin);
       const pool = await opening;
       if (signal.aborted) return "cancelled";
-      return await dispatch(pool, request, listener, signal, clock);
+      const end = await dispatch(pool, request, listener, signal, clock);
+      if (end !== "cancelled") await endOfTurn();
+      return end;
     },
   };
+}
+
+let ending: Promise<void> | null = null;
+
+/** Every socket that has something to say now has been read. */
+function endOfTurn(): Promise<void> {
+  ending ??= new Promise((resolve) => {
+    setImmediate(() => {
+      ending = null;
+      resolve();
+    });
+  });
+  return ending;
 }
 
 /** Loaded with the first request: a gateway that starts has nothing to ask yet. Its idle sockets keep no process alive. */

@@ -10,7 +10,6 @@ import { Defect } from "../../kernel/vocabulary/defect.ts";
 import { hashCanonical } from "../../kernel/vocabulary/hash.ts";
 import type { ToolError, ToolResponse } from "../../kernel/vocabulary/tool-envelope.ts";
 import { truncateOutput } from "../../kernel/vocabulary/truncate-output.ts";
-import { after, attempt, type NowOrLater } from "../../runtime/now-or-later.ts";
 import { type Clock, timestampOf } from "../../runtime/ports/clock.ts";
 import type {
   Arguments,
@@ -51,15 +50,15 @@ export function createToolbox(tools: readonly Tool[], options: ToolboxOptions): 
   return {
     digest: digestOf(sorted),
     tools: sorted.map(offerOf),
-    plan(name, given) {
+    async plan(name, given) {
       const found = registered.get(name);
       if (found === undefined) return { ok: false, tool: name, error: toolErrorOf(notFound(name, sorted)) };
-      return planner(found, given);
+      return await planner(found, given);
     },
-    run(planned, context) {
+    async run(planned, context) {
       const tool = registered.get(planned.tool)?.tool;
       if (tool === undefined) throw new Defect(`a plan for ${planned.tool}, which is not registered`);
-      return runCall(tool, planned, context, options);
+      return await runCall(tool, planned, context, options);
     },
     summarize({ tool: name, args, ok, output }) {
       const tool = registered.get(name)?.tool;
@@ -95,14 +94,14 @@ function createPlanner(options: ToolboxOptions) {
       delegation: outline.delegation ?? null,
     };
   };
-  return ({ tool, alias, readArguments }: Registration, given: unknown): NowOrLater<Planned | Unplannable> =>
-    attempt<Planned | Unplannable>(
-      () => {
-        const args = readArguments(given, alias);
-        return after(tool.plan(args), (outline) => complete(tool, args, outline));
-      },
-      (thrown) => ({ ok: false, tool: tool.name, error: errorOf(thrown, options) }),
-    );
+  return async ({ tool, alias, readArguments }: Registration, given: unknown): Promise<Planned | Unplannable> => {
+    try {
+      const args = readArguments(given, alias);
+      return complete(tool, args, await tool.plan(args));
+    } catch (thrown) {
+      return { ok: false, tool: tool.name, error: errorOf(thrown, options) };
+    }
+  };
 }
 
 function completePlan(empty: Planned["plan"], given: NonNullable<CallOutline["plan"]>): Planned["plan"] {
@@ -126,12 +125,12 @@ function ordinaryReversal(risk: Planned["risk"], egress: Planned["egress"]): Rev
   return risk === "read_only" ? HARMLESS : UNKNOWN;
 }
 
-function runCall(
+async function runCall(
   tool: Tool,
   { args, plan, labels }: Planned,
   context: CallContext,
   options: ToolboxOptions,
-): NowOrLater<ToolResponse> {
+): Promise<ToolResponse> {
   const { clock } = options;
   const { requestId, runId, signal } = context;
   const startedMs = clock.monotonicMs();
@@ -142,25 +141,14 @@ function runCall(
     durationMs: Math.round(clock.monotonicMs() - startedMs),
     finishedAt: timestampOf(clock.nowMs()),
   });
-  return attempt<ToolResponse>(
-    () => {
-      signal.throwIfAborted();
-      return after(tool.run({ args, plan, labels }, context), (output) => ({
-        ...finished(),
-        ok: true,
-        output,
-        error: null,
-      }));
-    },
-    (thrown) => {
-      const isStopped = signal.aborted && (thrown === signal.reason || isAbort(thrown));
-      return {
-        ...finished(),
-        ok: false,
-        error: isStopped ? stoppedError(tool) : errorOf(thrown, options),
-      };
-    },
-  );
+  try {
+    signal.throwIfAborted();
+    const output = await tool.run({ args, plan, labels }, context);
+    return { ...finished(), ok: true, output, error: null };
+  } catch (thrown) {
+    const isStopped = signal.aborted && (thrown === signal.reason || isAbort(thrown));
+    return { ...finished(), ok: false, error: isStopped ? stoppedError(tool) : errorOf(thrown, options) };
+  }
 }
 
 function register(tools: readonly Tool[]): ReadonlyMap<string, Registration> {

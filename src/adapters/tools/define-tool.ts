@@ -11,7 +11,6 @@ import type { Static, TObject } from "typebox";
 import type { JsonValue } from "../../kernel/vocabulary/parse-json.ts";
 import type { IdempotencyClass, RiskClass } from "../../kernel/vocabulary/risk.ts";
 import { DEFAULT_TOOL_TIMEOUT_MS } from "../../kernel/vocabulary/tool-envelope.ts";
-import type { NowOrLater } from "../../runtime/now-or-later.ts";
 import type { CallContext, Planned } from "../../runtime/ports/toolbox.ts";
 
 /** A name by which others know the tool, and how their arguments become ours. */
@@ -48,7 +47,7 @@ export interface Tool<Parameters extends TObject = TObject> {
   readonly reachesHosts: boolean;
   /** Many calls of it change nothing, and are planned `read_only`. Said for the same reason. */
   readonly mayOnlyRead: boolean;
-  plan(args: ArgumentsOf<Parameters>): NowOrLater<CallOutline>;
+  plan(args: ArgumentsOf<Parameters>): CallOutline | Promise<CallOutline>;
   run(
     call: {
       readonly args: ArgumentsOf<Parameters>;
@@ -56,7 +55,7 @@ export interface Tool<Parameters extends TObject = TObject> {
       readonly labels: Planned["labels"];
     },
     context: CallContext,
-  ): NowOrLater<JsonValue>;
+  ): JsonValue | Promise<JsonValue>;
   /** A short line about a call that succeeded. Both come out of a journal, perhaps cut short: nothing is certain. */
   summarize(call: { readonly args: Readonly<Record<string, unknown>>; readonly output: unknown }): string;
 }

@@ -15,7 +15,6 @@ import type { Labels } from "../../kernel/vocabulary/labels.ts";
 import type { JsonValue } from "../../kernel/vocabulary/parse-json.ts";
 import type { IdempotencyClass, RiskClass } from "../../kernel/vocabulary/risk.ts";
 import type { ToolError } from "../../kernel/vocabulary/tool-envelope.ts";
-import type { NowOrLater } from "../now-or-later.ts";
 import type { ToolOffer } from "./model-backend.ts";
 
 export type Arguments = Readonly<Record<string, JsonValue>>;
@@ -88,8 +87,8 @@ export interface Toolbox {
   /** Covers name, schema, risk and promise of every tool: a contract pins it. */
   readonly digest: Hash;
   readonly tools: readonly RegisteredTool[];
-  plan(tool: string, args: Arguments): NowOrLater<Planned | Unplannable>;
-  run(planned: Planned, context: CallContext): NowOrLater<unknown>;
+  plan(tool: string, args: Arguments): Promise<Planned | Unplannable>;
+  run(planned: Planned, context: CallContext): Promise<unknown>;
   /** A short line about what became of a call, for display. */
   summarize(call: {
     readonly tool: string;

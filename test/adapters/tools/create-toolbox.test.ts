@@ -314,7 +314,7 @@ describe("running", () => {
 
   test("a plan of another registry is a defect", async () => {
     const plan = await planned([echo], "demo.echo", { text: "a" });
-    expect(() => box([]).toolbox.run(plan, context())).toThrow(Defect);
+    await expect(box([]).toolbox.run(plan, context())).rejects.toThrow(Defect);
   });
 });
 

@@ -10,8 +10,8 @@ import { hashCanonical } from "../../../src/kernel/vocabulary/hash.ts";
 import type { Hash } from "../../../src/kernel/vocabulary/identifiers.ts";
 import { type Labels, USER_LABELS } from "../../../src/kernel/vocabulary/labels.ts";
 import type { IdempotencyClass, RiskClass } from "../../../src/kernel/vocabulary/risk.ts";
-import { after, type NowOrLater } from "../../../src/runtime/now-or-later.ts";
 import type { Arguments, CallContext, Planned, Toolbox } from "../../../src/runtime/ports/toolbox.ts";
+import { settle } from "./settle.ts";
 
 interface Performance {
   readonly tool: string;
@@ -20,10 +20,7 @@ interface Performance {
   readonly isRepeat: boolean;
 }
 
-/**
- * Whether tools answer before they return. At once is how a run's turn is worked off in one go; even then one whose
- * conduct is a promise is waited for.
- */
+/** Whether tools answer as soon as they have acted, or when other things have happened too. */
 export type Pace = "at once" | "later";
 
 export const PACES: readonly Pace[] = ["at once", "later"];
@@ -66,20 +63,15 @@ export function outsideWorld(pace: Pace = "later"): OutsideWorld {
     counts.set(tool, (counts.get(tool) ?? 0) + 1);
   };
 
-  const run = (planned: Planned, context: CallContext): NowOrLater<unknown> => {
+  const run = async (planned: Planned, context: CallContext): Promise<unknown> => {
     const { tool, args } = planned;
     performed.push({ tool, args, key: context.idempotencyKey, isRepeat: context.isRepeat });
     act(tool, context);
     const { requestId, runId } = context;
-    return after(world.conduct(tool, args, context), (output) => {
-      return { requestId, runId, tool, ok: true, output, error: null, durationMs: 1, finishedAt: "" };
-    });
+    const output = await world.conduct(tool, args, context);
+    if (pace === "later") await settle();
+    return { requestId, runId, tool, ok: true, output, error: null, durationMs: 1, finishedAt: "" };
   };
-
-  const answering: Pick<Toolbox, "plan" | "run"> =
-    pace === "at once"
-      ? { plan: (tool, args) => plan(tool, args, world), run }
-      : { plan: async (tool, args) => plan(tool, args, world), run: async (planned, context) => run(planned, context) };
 
   const world: OutsideWorld = {
     performed,
@@ -96,7 +88,11 @@ export function outsideWorld(pace: Pace = "later"): OutsideWorld {
         description: `the tool ${name}`,
         parameters: PARAMETERS,
       })),
-      ...answering,
+      async plan(tool, args) {
+        if (pace === "later") await settle();
+        return plan(tool, args, world);
+      },
+      run,
       summarize: ({ tool, ok }) => `${tool} ${ok ? "done" : "failed"}`,
     },
   };

@@ -4,7 +4,6 @@
  * E1. Only what is listed here is expected; any other error stays what it is, and is reported as a defect.
  */
 import type { ErrorCode } from "../../../kernel/vocabulary/error-code.ts";
-import { attempt, type NowOrLater } from "../../../runtime/now-or-later.ts";
 import { ToolFailure } from "../tool-failure.ts";
 
 const EXPECTED: Readonly<Record<string, readonly [code: ErrorCode, message: string, retryable: boolean]>> = {
@@ -42,11 +41,13 @@ export function named<Result>(path: string, work: () => Result): Result {
   }
 }
 
-/** The same for work that may take its time. */
-export function naming<Result>(path: string, work: () => NowOrLater<Result>): NowOrLater<Result> {
-  return attempt(work, (error) => {
+/** The same for work that takes its time. */
+export async function naming<Result>(path: string, work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
     throw expectedFailure(error, path) ?? error;
-  });
+  }
 }
 
 /** Null for what is not expected. */

@@ -7,7 +7,6 @@
  */
 import { isUtf8 } from "node:buffer";
 import { Type } from "typebox";
-import { after } from "../../../runtime/now-or-later.ts";
 import { defineTool } from "../define-tool.ts";
 import { ToolFailure } from "../tool-failure.ts";
 import { fieldOf } from "./field-of.ts";
@@ -39,32 +38,27 @@ export function readTextTool(workspace: Workspace, marks: UntrustedMarks) {
       { name: "fs.read", rename: { file_path: "path" } },
       { name: "file_read", rename: { file_path: "path" } },
     ],
-    plan({ path, max_bytes: maxBytes }) {
+    async plan({ path, max_bytes: maxBytes }) {
       const { names, shown } = fileNames(path);
       const target = `${workspace.root}/${shown}`;
-      return after(marks.labelsOf(names), (labels) => ({
-        labels,
+      return {
+        labels: await marks.labelsOf(names),
         shown: `Read up to ${Math.min(maxBytes, MAX_BYTES)} bytes of ${JSON.stringify(target)}`,
         plan: { targets: [target] },
-      }));
+      };
     },
-    run({ args: { path, max_bytes: maxBytes }, labels }, { signal }) {
+    async run({ args: { path, max_bytes: maxBytes }, labels }, { signal }) {
       const { names, parents, name, shown } = fileNames(path);
-      const read = withWorkspaceFile(workspace, parents, name, (file) => {
+      const output = await withWorkspaceFile(workspace, parents, name, async (file) => {
         const { nlink, size } = file.stats;
         if (nlink > 1) throw refused("policy.denied", shown, MANY_NAMES);
         const limit = Math.min(maxBytes, MAX_BYTES);
-        return after(readUpTo(file, limit + 1, signal), (bytes) => {
-          const kept = wholeCharacters(bytes, limit);
-          return { path: shown, text: textOf(kept, shown), bytes: size, truncated: kept.length < size };
-        });
+        const kept = wholeCharacters(await readUpTo(file, limit + 1, signal), limit);
+        return { path: shown, text: textOf(kept, shown), bytes: size, truncated: kept.length < size };
       });
-      return after(read, (output) =>
-        after(marks.assertLabelled(labels, names), () => {
-          if (output === null) throw refused("invalid.request", shown, NO_SUCH_FILE);
-          return output;
-        }),
-      );
+      await marks.assertLabelled(labels, names);
+      if (output === null) throw refused("invalid.request", shown, NO_SUCH_FILE);
+      return output;
     },
     summarize({ args, output }) {
       const path = fieldOf(output, "path") ?? fieldOf(args, "path") ?? "a file";

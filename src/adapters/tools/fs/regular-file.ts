@@ -23,9 +23,8 @@ import {
 import { promisify } from "node:util";
 import { hashBytes } from "../../../kernel/vocabulary/hash.ts";
 import type { Hash } from "../../../kernel/vocabulary/identifiers.ts";
-import { attempt, finishing, type NowOrLater } from "../../../runtime/now-or-later.ts";
 import { ToolFailure } from "../tool-failure.ts";
-import { errnoOf, expectedFailure, symlinkRefused } from "./fs-failure.ts";
+import { errnoOf, naming, symlinkRefused } from "./fs-failure.ts";
 import { assertInPlace, entryPath, type HeldDirectory, shownPath } from "./held-directory.ts";
 import { inDirectory, type Workspace } from "./workspace.ts";
 
@@ -42,20 +41,15 @@ export interface OpenFile {
 }
 
 /** The file these names lead down to. Null where there is nothing of that name in its directory. */
-export function withWorkspaceFile<Result>(
+export async function withWorkspaceFile<Result>(
   workspace: Workspace,
   parents: readonly string[],
   name: string,
-  use: (file: OpenFile) => NowOrLater<Result>,
-): NowOrLater<Result | null> {
+  use: (file: OpenFile) => Promise<Result>,
+): Promise<Result | null> {
   const file = parents.length === 0 ? openInRoot(workspace, name) : null;
-  if (file === null) return inDirectory(workspace, parents, (directory) => withRegularFile(directory, name, use));
-  return attempt(
-    () => closing(file, use),
-    (error) => {
-      throw expectedFailure(error, name) ?? error;
-    },
-  );
+  if (file === null) return await inDirectory(workspace, parents, (directory) => withRegularFile(directory, name, use));
+  return await naming(name, () => closing(file, use));
 }
 
 function openInRoot({ root, traversal }: Workspace, name: string): OpenFile | null {
@@ -78,24 +72,20 @@ function openInRoot({ root, traversal }: Workspace, name: string): OpenFile | nu
 export function withRegularFile<Result>(
   directory: HeldDirectory,
   name: string,
-  use: (file: OpenFile) => NowOrLater<Result>,
-): NowOrLater<Result | null> {
-  return attempt<Result | null>(
-    () => {
-      const file = openRegular(directory, name);
-      return file === null ? null : closing(file, use);
-    },
-    (error) => {
-      throw expectedFailure(error, shownPath(directory, name)) ?? error;
-    },
-  );
+  use: (file: OpenFile) => Promise<Result>,
+): Promise<Result | null> {
+  return naming(shownPath(directory, name), async () => {
+    const file = openRegular(directory, name);
+    return file === null ? null : await closing(file, use);
+  });
 }
 
-function closing<Result>(file: OpenFile, use: (file: OpenFile) => NowOrLater<Result>): NowOrLater<Result> {
-  return finishing(
-    () => use(file),
-    () => closeSync(file.fd),
-  );
+async function closing<Result>(file: OpenFile, use: (file: OpenFile) => Promise<Result>): Promise<Result> {
+  try {
+    return await use(file);
+  } finally {
+    closeSync(file.fd);
+  }
 }
 
 function openRegular(directory: HeldDirectory, name: string): OpenFile | null {
@@ -134,10 +124,10 @@ function irregular(path: string, stats: Stats): ToolFailure {
 }
 
 /** From its beginning; fewer bytes than `limit` only where the file had no more when it was opened. */
-export function readUpTo({ fd, stats }: OpenFile, limit: number, signal?: AbortSignal): NowOrLater<Buffer> {
+export async function readUpTo({ fd, stats }: OpenFile, limit: number, signal?: AbortSignal): Promise<Buffer> {
   const bytes = Buffer.allocUnsafe(Math.min(limit, stats.size));
   // A few pages are read sooner than another thread has been woken to read them.
-  return bytes.length <= SMALL_BYTES ? fill(fd, bytes) : fillElsewhere(fd, bytes, signal);
+  return bytes.length <= SMALL_BYTES ? fill(fd, bytes) : await fillElsewhere(fd, bytes, signal);
 }
 
 async function fillElsewhere(fd: number, bytes: Buffer, signal?: AbortSignal): Promise<Buffer> {

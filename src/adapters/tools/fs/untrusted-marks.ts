@@ -19,7 +19,6 @@ import { readdir } from "node:fs/promises";
 import { hashCanonical } from "../../../kernel/vocabulary/hash.ts";
 import { joinLabels, type Labels, UNTRUSTED_LABELS, USER_LABELS } from "../../../kernel/vocabulary/labels.ts";
 import { parseJson } from "../../../kernel/vocabulary/parse-json.ts";
-import { after, type NowOrLater } from "../../../runtime/now-or-later.ts";
 import type { CallContext } from "../../../runtime/ports/toolbox.ts";
 import { ToolFailure } from "../tool-failure.ts";
 import { findAnnex, makeAnnex } from "./annex.ts";
@@ -77,9 +76,8 @@ export function untrustedMarks(workspace: Workspace, annexPath: string) {
     );
   }
 
-  function isMarked(place: Place): NowOrLater<boolean> {
-    if (known === null) return inTurn(async (read) => read).then((marks) => isMarkedBy(marks, place));
-    return isMarkedBy(known, place);
+  async function isMarked(place: Place): Promise<boolean> {
+    return isMarkedBy(known ?? (await inTurn(async (read) => read)), place);
   }
 
   function mark(place: Place, context: CallContext): Promise<void> {
@@ -141,16 +139,13 @@ export function untrustedMarks(workspace: Workspace, annexPath: string) {
     },
 
     /** Of what a tool brings back from this place and all beneath it. */
-    labelsOf(place: Place): NowOrLater<Labels> {
-      return after(isMarked(place), labelsWhen);
+    async labelsOf(place: Place): Promise<Labels> {
+      return labelsWhen(await isMarked(place));
     },
 
     /** After reading: what was read is labelled as it was planned, or not told. */
-    assertLabelled(labels: Labels, place: Place): NowOrLater<void> {
-      if (labels.integrity === "untrusted") return;
-      return after(isMarked(place), (isUntrusted) => {
-        if (isUntrusted) throw markedMeanwhile(place);
-      });
+    async assertLabelled(labels: Labels, place: Place): Promise<void> {
+      if (labels.integrity !== "untrusted" && (await isMarked(place))) throw markedMeanwhile(place);
     },
 
     async beforeWrite(place: Place, context: CallContext): Promise<void> {

@@ -7,7 +7,6 @@
 import { fsync as fsyncCallback, mkdirSync } from "node:fs";
 import { mkdir, realpath } from "node:fs/promises";
 import { promisify } from "node:util";
-import { finishing, type NowOrLater } from "../../../runtime/now-or-later.ts";
 import { ToolFailure } from "../tool-failure.ts";
 import { errnoOf, expectedFailure, named, naming } from "./fs-failure.ts";
 import {
@@ -44,42 +43,41 @@ export async function openWorkspace(path: string, traversal?: Traversal): Promis
 export function inDirectory<Result>(
   workspace: Workspace,
   names: readonly string[],
-  use: (directory: HeldDirectory) => NowOrLater<Result>,
-): NowOrLater<Result> {
-  return inNearestDirectory(workspace, names, (directory, [missing]) => {
-    if (missing === undefined) return use(directory);
+  use: (directory: HeldDirectory) => Result | Promise<Result>,
+): Promise<Result> {
+  return inNearestDirectory(workspace, names, async (directory, [missing]) => {
+    if (missing === undefined) return await use(directory);
     const path = shownPath(directory, missing);
     throw new ToolFailure("invalid.request", `There is no directory ${JSON.stringify(path)}.`, { details: { path } });
   });
 }
 
 /** In the last directory on the way down that exists; `missing` are the names after it. */
-export function inNearestDirectory<Result>(
+export async function inNearestDirectory<Result>(
   { root, traversal, heir }: Workspace,
   names: readonly string[],
-  use: (directory: HeldDirectory, missing: readonly string[]) => NowOrLater<Result>,
-): NowOrLater<Result> {
+  use: (directory: HeldDirectory, missing: readonly string[]) => Result | Promise<Result>,
+): Promise<Result> {
   let directory = named(".", () => holdRoot(root, traversal, heir));
-  return finishing(
-    () => {
-      for (const [index, name] of names.entries()) {
-        const held = directory;
-        const child = enterIfThere(held, name);
-        if (child === null) return use(held, names.slice(index));
-        directory = child;
-        releaseDirectory(held);
-      }
-      return use(directory, []);
-    },
-    () => releaseDirectory(directory),
-  );
+  try {
+    for (const [index, name] of names.entries()) {
+      const held = directory;
+      const child = enterIfThere(held, name);
+      if (child === null) return await use(held, names.slice(index));
+      directory = child;
+      releaseDirectory(held);
+    }
+    return await use(directory, []);
+  } finally {
+    releaseDirectory(directory);
+  }
 }
 
 /** In the directory these names lead down to from another; what is missing is made, durably, for one owner alone. */
 export async function inMadeDirectory<Result>(
   from: HeldDirectory,
   [name, ...others]: readonly string[],
-  use: (directory: HeldDirectory) => NowOrLater<Result>,
+  use: (directory: HeldDirectory) => Result | Promise<Result>,
 ): Promise<Result> {
   if (name === undefined) return await use(from);
   const child = await naming(shownPath(from, name), async () => {
