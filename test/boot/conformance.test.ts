@@ -337,6 +337,30 @@ describe("around it", () => {
     expect(await left()).toEqual([".run-new"]);
   });
 
+  test("where nobody listens it ends with the first case, in one line, and nothing is kept", async () => {
+    const config = configFor("http://127.0.0.1:1/v1", "openai_compatible");
+    const { directory, code, stdout, stderr } = await judge(config);
+    expect([code, stdout]).toEqual([1, ""]);
+    expect(stderr).toMatch(/^error backend\.unresponsive: http:\S+ cannot be reached.*\nSee surety models check\.\n$/);
+    expect(await readdir(join(directory, "conformance"))).toEqual([]);
+  });
+
+  test("a provider that goes away ends it as well", async () => {
+    let closing: Promise<void> | undefined;
+    const server = await startOpenAiServer((request, index) => {
+      if (index < 2) return native(request);
+      closing ??= server.close();
+      return { kind: "reset" };
+    });
+    const { directory, code, stdout, stderr } = await judge(configFor(server.baseUrl, "openai_compatible"));
+    await closing;
+    expect([code, stdout]).toEqual([1, ""]);
+    expect(stderr).toMatch(
+      /^1\/19 M-9\.1 .*: passed, .*\nerror provider\.unavailable: .*\nSee surety models check\.\n$/,
+    );
+    expect(await readdir(join(directory, "conformance"))).toEqual([]);
+  });
+
   test("a model that is not configured, or has no key, is an error, and nothing is kept", async () => {
     const unknown = await judge({}, "--model", "nobody:m");
     expect(unknown).toMatchObject({ code: 1, stdout: "" });

@@ -6,7 +6,7 @@
  *     the prompts.
  * F2. Only the whole corpus is saved: what was interrupted is shown and forgotten.
  * F3. Limits of money hold for it as for any day's work of the default agent, and it counts as such. What they do not cover is
- *     not run, and says nothing of the model: then nothing is saved.
+ *     not run, and says nothing of the model: then nothing is saved. A provider that is not there says nothing of it either.
  */
 import { mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
