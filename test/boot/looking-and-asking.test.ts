@@ -124,6 +124,8 @@ describe("surety run", () => {
   test.each([
     [["--approve", "nope"], /^error usage: --approve nope names no tool\nThere is: fs\./],
     [["--approve", "fs.wirte_text"], /\nDid you mean fs\.write_text\?\n$/],
+    [["--require", "nope"], /^error usage: --require nope names no tool\nThere is: fs\./],
+    [["--require", "fs.wirte_text"], /\nDid you mean fs\.write_text\?\n$/],
     [["--approve", "*"], /^error usage: --approve \* names no tool/],
     [["--model", "zz"], /^error usage: --model zz is not provider:model\n/],
     [["--model", ":zz"], /^error usage/],
@@ -132,6 +134,16 @@ describe("surety run", () => {
     const { code, stderr } = await surety(directory, "run", "list files", ...options);
     expect([code, stderr]).toEqual([2, expect.stringMatching(message)]);
     expect(await readdir(directory)).toEqual(["surety.json5"]);
+  });
+
+  test("--wait without a gateway has nobody to wait for, and says so; what would allow the call is said, too", async () => {
+    const directory = await homeFor();
+    const write = ["run", "write hello to a.txt"];
+    const [waited, plain] = [await surety(directory, ...write, "--wait"), await surety(directory, ...write)];
+    expect(waited.stderr).toMatch(/^warning run\.no-gateway: .*\n/);
+    expect(plain.stderr).not.toContain("warning");
+    for (const { stderr } of [waited, plain])
+      expect(stderr).toContain("to allow it for one run: --approve fs.write_text");
   });
 
   test("a backend that is not there: what the check found, and what to do, now and later", async () => {
@@ -150,6 +162,16 @@ describe("surety run", () => {
     const id = /run_\w+/.exec(stderr)?.[0] ?? "";
     const { stdout } = await surety(directory, "runs", "show", id);
     for (const line of lines.slice(1)) expect(stdout).toContain(line);
+  });
+});
+
+test("surety runs cancel: a run that has ended cannot be cancelled any more", async () => {
+  const directory = await homeFor();
+  const { id } = JSON.parse((await surety(directory, "run", "list files", "--json")).stdout);
+  expect(await surety(directory, "runs", "cancel", id)).toEqual({
+    code: 1,
+    stdout: "",
+    stderr: `error conflict: ${id} has ended already: completed\nSee surety runs show ${id}.\n`,
   });
 });
 
