@@ -42,7 +42,7 @@ function tellFailure({ tool, args }: ToldCall, error: unknown): string {
 
 function adviceAfter(args: ToldCall["args"], message: string): string {
   // What else would allow it depends on the rule, which only whoever made the decision knows.
-  if (message.startsWith("denied")) return " Approve it when asked.";
+  if (message.startsWith("denied")) return message.includes("nobody can be asked") ? "" : " Approve it when asked.";
   const host = URL.parse(textOf(args["url"]))?.hostname ?? "";
   if (host === "" || !message.includes("not granted")) return "";
   // Addresses cannot be granted one by one.
