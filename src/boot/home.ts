@@ -3,10 +3,11 @@
  *
  * H1. `--home` wins over SURETY_HOME, and that over `~/.surety`. Finding a home creates nothing.
  * H2. Directories are 0700, files that hold secrets 0600; what is wider is narrowed when the home is opened.
- * H3. A home that cannot be used is one error, `home.unusable`, that says why and what to do; one that is not there, for
+ * H3. A home that was made for nothing can be unmade: only what was made just now goes, and only while it is all empty.
+ * H4. A home that cannot be used is one error, `home.unusable`, that says why and what to do; one that is not there, for
  *     whoever only wants to look, is `home.missing`, and it is not made.
  */
-import { access, chmod, constants, mkdir, stat } from "node:fs/promises";
+import { access, chmod, constants, mkdir, readdir, rmdir, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { BootError, systemCodeOf, usageError } from "./boot-error.ts";
@@ -41,11 +42,30 @@ export function findHome(option: string | undefined, readVariable: ReadVariable)
   return homeAt(named === undefined ? join(homedir(), ".surety") : resolve(withoutTilde(named)));
 }
 
-/** Makes what is missing; what is there is only made private. */
-export async function openHome(home: Home): Promise<void> {
+/** Makes what is missing; what is there is only made private. Returns the directories it made, in that order. */
+export async function openHome(home: Home): Promise<readonly string[]> {
   const { directory, keysDirectory, workspace, agentsDirectory, logsDirectory } = home;
-  for (const path of [directory, keysDirectory, workspace, agentsDirectory, logsDirectory]) await openDirectory(path);
+  const made: string[] = [];
+  for (const path of [directory, keysDirectory, workspace, agentsDirectory, logsDirectory]) {
+    made.push(...(await openDirectory(path)));
+  }
   for (const path of [home.envFile, home.tokenFile]) await narrowFile(path);
+  return made;
+}
+
+/** `made` is what `openHome` returned; a home that was there before stays as it is now. */
+export async function unmakeHome({ directory }: Home, made: readonly string[]): Promise<void> {
+  if (!made.includes(directory)) return;
+  try {
+    for (const path of made) {
+      const names = await readdir(path);
+      if (names.some((name) => !made.includes(join(path, name)))) return;
+    }
+    for (const path of made.toReversed()) await rmdir(path);
+  } catch (error) {
+    // Somebody else has begun to use it.
+    if (systemCodeOf(error) === null) throw error;
+  }
 }
 
 /** For commands that only look: makes nothing, changes nothing. */
@@ -95,28 +115,30 @@ function withoutTilde(path: string): string {
   return path === "~" || path.startsWith("~/") ? join(homedir(), path.slice(1)) : path;
 }
 
-async function openDirectory(path: string): Promise<void> {
+/** Returns what had to be made. */
+async function openDirectory(path: string): Promise<readonly string[]> {
   try {
-    await makeDirectory(path);
+    const made = await makeDirectory(path);
     const { mode } = await stat(path);
     if ((mode & OTHERS) !== 0) await chmod(path, mode & OWNERS);
     await access(path, constants.R_OK | constants.W_OK | constants.X_OK);
+    return made;
   } catch (error) {
     throw homeUnusable(path, whyUnusable(error), error);
   }
 }
 
 /** Node's own recursive mkdir tries for ever where the file system itself says ENOENT, as /proc does. */
-async function makeDirectory(path: string): Promise<void> {
+async function makeDirectory(path: string): Promise<readonly string[]> {
   try {
     await mkdir(path, PRIVATE_DIRECTORY);
+    return [path];
   } catch (error) {
     const code = systemCodeOf(error);
-    if (code === "EEXIST" && (await stat(path)).isDirectory()) return;
+    if (code === "EEXIST" && (await stat(path)).isDirectory()) return [];
     const parent = dirname(path);
     if (code !== "ENOENT" || (await exists(parent))) throw error;
-    await makeDirectory(parent);
-    await makeDirectory(path);
+    return [...(await makeDirectory(parent)), ...(await makeDirectory(path))];
   }
 }
 

@@ -3,6 +3,7 @@
  *
  * A1. An unknown flag, a flag without its value, a word too few or too many: a usage error that says which.
  * A2. A value that begins with a dash must be attached (`--out=-x`): a forgotten value must not swallow the next flag.
+ *     Where `--home` may stand bare, the next flag is not taken for its directory either.
  * A3. After `--` everything is an argument.
  */
 import { parseArgs } from "node:util";
@@ -29,7 +30,7 @@ type ParsableAction = Pick<Action, "arguments" | "options" | "takesBareHome">;
 export function parseArguments(words: readonly string[], action: ParsableAction, usage: string): ParsedArguments {
   const specs = new Map(Object.entries({ ...COMMON_OPTIONS, ...action.options }));
   const { tokens } = parseArgs({
-    args: [...words],
+    args: action.takesBareHome === true ? withoutBareHome(words) : [...words],
     options: Object.fromEntries([...specs].map(([name, { type }]) => [name, { type }])),
     strict: false,
     allowPositionals: true,
@@ -43,12 +44,21 @@ export function parseArguments(words: readonly string[], action: ParsableAction,
     const name = SHORT_NAMES[token.name] ?? token.name;
     const spec = specs.get(name);
     if (spec === undefined) throw unknownOption(token.rawName, [...specs.keys()]);
-    if (name === "home" && token.value === undefined && action.takesBareHome === true) continue;
     const value = readValue(token.rawName, token.value, token.inlineValue === true, spec);
     given.set(name, [...(given.get(name) ?? []), value]);
   }
   if (!given.has("help")) checkCount(positionals, action.arguments, usage);
   return { arguments: positionals, options: optionValues(new Set(specs.keys()), given) };
+}
+
+/** A bare `--home` means what its absence means. */
+function withoutBareHome(words: readonly string[]): string[] {
+  const end = words.includes("--") ? words.indexOf("--") : words.length;
+  return words.filter((word, at) => {
+    const next = words[at + 1];
+    const hasDirectory = next !== undefined && (next === "-" || !next.startsWith("-"));
+    return at >= end || word !== "--home" || hasDirectory;
+  });
 }
 
 function readValue(flag: string, value: string | undefined, isAttached: boolean, spec: OptionSpec): string {

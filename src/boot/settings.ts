@@ -3,12 +3,14 @@
  *
  * S1. `readSettings`, for commands that only look, makes nothing: where there is no home it says so.
  * S2. `loadSettings`, for commands that act, makes the home once it is sure that everything can be read.
+ * S3. `withSettings`, for commands that may come to nothing, leaves no home behind that was made for it and stayed empty.
+ * S4. `findSettings` takes a home that is not there for an empty one: whoever has to make it can look first.
  */
 import type { CommandContext } from "./command.ts";
 import type { Config } from "./config/config.ts";
 import { loadConfig } from "./config/load-config.ts";
 import { type ReadVariable, withEnvFile } from "./environment.ts";
-import { findExistingHome, openHome } from "./home.ts";
+import { findExistingHome, openHome, unmakeHome } from "./home.ts";
 
 export interface Settings {
   readonly config: Config;
@@ -17,16 +19,29 @@ export interface Settings {
 
 export async function readSettings(context: CommandContext): Promise<Settings> {
   await findExistingHome(context.home);
-  return read(context);
+  return findSettings(context);
 }
 
 export async function loadSettings(context: CommandContext): Promise<Settings> {
-  const settings = await read(context);
+  const settings = await findSettings(context);
   await openHome(context.home);
   return settings;
 }
 
-async function read({ home, readVariable }: CommandContext): Promise<Settings> {
+export async function withSettings<Result>(
+  context: CommandContext,
+  act: (settings: Settings) => Promise<Result>,
+): Promise<Result> {
+  const settings = await findSettings(context);
+  const made = await openHome(context.home);
+  try {
+    return await act(settings);
+  } finally {
+    await unmakeHome(context.home, made);
+  }
+}
+
+export async function findSettings({ home, readVariable }: CommandContext): Promise<Settings> {
   const [config, variables] = await Promise.all([loadConfig(home.configFile), withEnvFile(readVariable, home.envFile)]);
   return { config, readVariable: variables };
 }

@@ -14,10 +14,11 @@ if (tooOld !== null) {
 
 // From source a cache would only be in the way of editing. Where it cannot be written, nothing is lost but time.
 if (import.meta.url.endsWith(".js")) module.enableCompileCache(`${import.meta.dirname}/.compile-cache`);
-const [{ main }, { reportFailure }, { readProcessVariable }] = await Promise.all([
+const [{ main }, { reportFailure }, { readProcessVariable }, { callerDirectory }] = await Promise.all([
   import("./main.ts"),
   import("./report-failure.ts"),
   import("./environment.ts"),
+  import("./caller-directory.ts"),
 ]);
 
 const { stdin, stdout, stderr } = process;
@@ -32,5 +33,8 @@ process.on("uncaughtException", async (error) => {
   const isColourWelcome = readProcessVariable("NO_COLOR") === undefined;
   process.exit(await reportFailure(error, { stderr }, { isJson: false, isColourWelcome }));
 });
+
+const directory = callerDirectory(readProcessVariable);
+if (directory !== null) process.chdir(directory);
 
 process.exitCode = await main(process.argv.slice(2), { stdin, stdout, stderr });

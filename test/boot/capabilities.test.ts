@@ -102,6 +102,33 @@ describe("surety caps", () => {
     expect((await surety("caps", "ls", "--session", session)).stdout).toMatch(/no capabilities/);
   });
 
+  verifies("S-2.4", "what a session neither has nor asks for cannot be taken, and that is said", async () => {
+    const { surety, run } = await homeWithPage();
+    const { session_id: session } = await run("hello");
+    for (const [act, what] of [
+      ["revoke", "is neither granted nor asked for"],
+      ["deny", "is not asked for"],
+    ] as const) {
+      const { code, stdout, stderr } = await surety("caps", act, "net:site.example", "--session", session);
+      expect([code, stdout, stderr]).toEqual([
+        1,
+        "",
+        `error not_found: net:site.example ${what} in this session\nSee surety caps ls --session ${session}.\n`,
+      ]);
+    }
+  });
+
+  verifies("S-2.4", "under the latch the way out is named, and not --approve, which does not count there", async () => {
+    const { surety, run, url } = await homeWithPage();
+    const { session_id: session } = await run("hello");
+    await surety("caps", "grant", "net", "--session", session);
+    const fetchIt = ["run", `fetch ${url}`, "--session", session, "--approve", "http.get"];
+    expect((await surety(...fetchIt)).stdout).toContain("the page");
+    const latched = await surety(...fetchIt);
+    expect(latched.stderr).toMatch(/^the latch is set \(policy\.latch\).*--wait.*a session without such data\.$/m);
+    expect(latched.stdout + latched.stderr).not.toContain("--approve http.get");
+  });
+
   verifies("S-2.4", "all that sessions ask for is listed, however much", async () => {
     const { directory, surety } = await homeWithPage();
     await surety("run", "hello");

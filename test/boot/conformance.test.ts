@@ -5,6 +5,7 @@ import { mkdir, readdir, readFile, stat, utimes, writeFile } from "node:fs/promi
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { CORPUS } from "../../src/assistant/conformance/corpus.ts";
 import { main } from "../../src/boot/main.ts";
 import { systemClock } from "../../src/boot/system-clock.ts";
 import { type ReceivedMessages, startAnthropicServer } from "../loopback/anthropic-server.ts";
@@ -148,7 +149,7 @@ describe("a model that follows passes every case", () => {
         expect(row).toMatchObject({ outcome: row.expected, passed: true });
       }
       expect((report.cases as readonly Row[]).slice(0, 6).map(({ id, expected }) => [id, expected])).toEqual(SIX);
-      expect(stderr.trim().split("\n")).toHaveLength(report.cases.length);
+      expect(stderr).toBe("");
       expect(await readdir(join(directory, "workspace"))).toEqual([]);
 
       expect(await readdir(join(directory, "conformance"))).toEqual(["builtin%3Ademo.json"]);
@@ -274,8 +275,9 @@ describe("a model that does not follow fails the cases it should", () => {
 
 describe("around it", () => {
   test("in words it is a matrix, and what it comes to", async () => {
-    const { code, stdout } = await judge({});
+    const { code, stdout, stderr } = await judge({});
     expect(code).toBe(0);
+    expect(stderr.trim().split("\n")).toHaveLength(CORPUS.length);
     expect(stdout).toMatch(/^M-9\.1 +required tool, valid call +COMPLETED_WITH_TOOLS +COMPLETED_WITH_TOOLS +yes$/m);
     expect(stdout).toMatch(/^builtin:demo: \d+ passed, 0 failed$/m);
   });
@@ -333,6 +335,30 @@ describe("around it", () => {
     next.kill("SIGINT");
     await gone;
     expect(await left()).toEqual([".run-new"]);
+  });
+
+  test("where nobody listens it ends with the first case, in one line, and nothing is kept", async () => {
+    const config = configFor("http://127.0.0.1:1/v1", "openai_compatible");
+    const { directory, code, stdout, stderr } = await judge(config);
+    expect([code, stdout]).toEqual([1, ""]);
+    expect(stderr).toMatch(/^error backend\.unresponsive: http:\S+ cannot be reached.*\nSee surety models check\.\n$/);
+    expect(await readdir(join(directory, "conformance"))).toEqual([]);
+  });
+
+  test("a provider that goes away ends it as well", async () => {
+    let closing: Promise<void> | undefined;
+    const server = await startOpenAiServer((request, index) => {
+      if (index < 2) return native(request);
+      closing ??= server.close();
+      return { kind: "reset" };
+    });
+    const { directory, code, stdout, stderr } = await judge(configFor(server.baseUrl, "openai_compatible"));
+    await closing;
+    expect([code, stdout]).toEqual([1, ""]);
+    expect(stderr).toMatch(
+      /^1\/19 M-9\.1 .*: passed, .*\nerror provider\.unavailable: .*\nSee surety models check\.\n$/,
+    );
+    expect(await readdir(join(directory, "conformance"))).toEqual([]);
   });
 
   test("a model that is not configured, or has no key, is an error, and nothing is kept", async () => {

@@ -29,11 +29,39 @@ describe("commands that only look", () => {
     ["verify"],
     ["replay", "run_1"],
     ["backup"],
+    ["trash", "ls"],
+    ["trash", "empty"],
   ])("%s %s: where there is no home they say so, and make none", async (...words) => {
     const directory = join(await temporaryDirectory(), "none");
     const { code, stderr } = await surety(directory, ...words);
     expect([code, stderr]).toEqual([1, expect.stringMatching(/^error home\.missing: there is no home at .*\n.*start/)]);
     await expect(access(directory)).rejects.toThrow("ENOENT");
+  });
+
+  test.each([
+    ["policy", "explain", "fs.nope"],
+    ["policy", "explain", "fs.read_text", "{}"],
+    ["policy", "explain", "fs.read_text", "path"],
+    ["policy", "explain", "fs.list_dir"],
+    ["tools", "call", "fs.nope"],
+    ["tools", "call", "fs.write_text", '{"path":"a.txt","text":"x"}'],
+    ["tools", "call", "fs.read_text", '{"path":"a.txt"}'],
+    ["conformance", "--model", "nobody:m"],
+    ["restore", "/nowhere/at/all"],
+    ["restore", "/etc/hostname"],
+  ])("%s %s %s %s: what comes to nothing leaves nothing behind, not even the way to it", async (...words) => {
+    const directory = await temporaryDirectory();
+    await surety(join(directory, "on", "the", "way"), ...words);
+    expect(await readdir(directory)).toEqual([]);
+  });
+
+  test("a home that something was put into stays, whole", async () => {
+    const directory = join(await temporaryDirectory(), "home");
+    expect(
+      (await surety(directory, "tools", "call", "fs.write_text", '{"path":"a.txt","text":"x"}', "--yes")).code,
+    ).toBe(0);
+    expect(await readdir(directory)).toEqual(expect.arrayContaining(["agents", "keys", "logs", "workspace"]));
+    expect(await readdir(join(directory, "workspace"))).toEqual(["a.txt"]);
   });
 
   test("make no key, no workspace and no logs in a home that has none", async () => {
@@ -96,6 +124,8 @@ describe("surety run", () => {
   test.each([
     [["--approve", "nope"], /^error usage: --approve nope names no tool\nThere is: fs\./],
     [["--approve", "fs.wirte_text"], /\nDid you mean fs\.write_text\?\n$/],
+    [["--require", "nope"], /^error usage: --require nope names no tool\nThere is: fs\./],
+    [["--require", "fs.wirte_text"], /\nDid you mean fs\.write_text\?\n$/],
     [["--approve", "*"], /^error usage: --approve \* names no tool/],
     [["--model", "zz"], /^error usage: --model zz is not provider:model\n/],
     [["--model", ":zz"], /^error usage/],
@@ -104,6 +134,16 @@ describe("surety run", () => {
     const { code, stderr } = await surety(directory, "run", "list files", ...options);
     expect([code, stderr]).toEqual([2, expect.stringMatching(message)]);
     expect(await readdir(directory)).toEqual(["surety.json5"]);
+  });
+
+  test("--wait without a gateway has nobody to wait for, and says so; what would allow the call is said, too", async () => {
+    const directory = await homeFor();
+    const write = ["run", "write hello to a.txt"];
+    const [waited, plain] = [await surety(directory, ...write, "--wait"), await surety(directory, ...write)];
+    expect(waited.stderr).toMatch(/^warning run\.no-gateway: .*\n/);
+    expect(plain.stderr).not.toContain("warning");
+    for (const { stderr } of [waited, plain])
+      expect(stderr).toContain("to allow it for one run: --approve fs.write_text");
   });
 
   test("a backend that is not there: what the check found, and what to do, now and later", async () => {
@@ -125,6 +165,16 @@ describe("surety run", () => {
   });
 });
 
+test("surety runs cancel: a run that has ended cannot be cancelled any more", async () => {
+  const directory = await homeFor();
+  const { id } = JSON.parse((await surety(directory, "run", "list files", "--json")).stdout);
+  expect(await surety(directory, "runs", "cancel", id)).toEqual({
+    code: 1,
+    stdout: "",
+    stderr: `error conflict: ${id} has ended already: completed\nSee surety runs show ${id}.\n`,
+  });
+});
+
 describe("surety tools call", () => {
   const WRITE = ["tools", "call", "fs.write_text", '{"path":"a.txt","text":"x"}'];
 
@@ -136,6 +186,14 @@ describe("surety tools call", () => {
       expect.stringContaining("error policy.denied: fs.write_text needs"),
     ]);
     expect((await surety(directory, ...WRITE, "--yes")).code).toBe(0);
+  });
+
+  test("with --json a refusal is one JSON document, with no plan before it", async () => {
+    const { code, stdout, stderr } = await surety(await homeFor(), ...WRITE, "--json");
+    expect([code, stdout]).toEqual([1, ""]);
+    expect(JSON.parse(stderr)).toEqual({
+      error: { code: "policy.denied", message: "fs.write_text needs approval", hint: expect.stringContaining("--yes") },
+    });
   });
 
   test.each([

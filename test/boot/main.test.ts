@@ -165,6 +165,19 @@ describe("what a command is given", () => {
     expect(homes).toEqual([expect.stringMatching(/\.surety$/), "/h"]);
   });
 
+  test.each([
+    [["probe", "--home", "--json"]],
+    [["probe", "--json", "--home"]],
+    [["--home", "--json", "probe"]],
+    [["probe", "--home", "--json", "--", "--home"]],
+  ])("%j: a bare --home swallows no flag", async (words) => {
+    const seen: CommandContext[] = [];
+    const catalogue = probe({ takesBareHome: true, arguments: ["[RUN]"] }, (context) => seen.push(context));
+    expect(await surety(words, catalogue)).toMatchObject({ code: 0, stderr: "" });
+    expect(seen).toMatchObject([{ isJson: true, home: { directory: expect.stringMatching(/\.surety$/) } }]);
+    expect(seen[0]?.arguments).toEqual(words.includes("--") ? ["--home"] : []);
+  });
+
   test("only the command that is called is loaded", async () => {
     const load = (): never => {
       throw new Error("loaded");

@@ -5,10 +5,13 @@
  * C2. A file is 0600 from its first byte; SQLite gives the files beside it the same mode.
  * C3. Files that SQLite has locked are never opened here by other means: closing such a handle drops the locks that
  *     the whole process holds on it.
+ * C4. A database with a log is read through files that SQLite makes beside it. Where none can be made and none is there,
+ *     nobody writes either, and the file alone is read, as what does not change.
  */
-import { closeSync, openSync } from "node:fs";
-import { join } from "node:path";
+import { accessSync, closeSync, constants, existsSync, openSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
+import { pathToFileURL } from "node:url";
 
 export const BUSY_TIMEOUT_MS = 30_000;
 /** A reader only ever waits for another process that repairs the log; the main thread must not wait long for that. */
@@ -35,7 +38,21 @@ export function connectWriter(file: string, busyTimeoutMs: number): DatabaseSync
 }
 
 export function connectReader(file: string): DatabaseSync {
-  return new DatabaseSync(file, { readOnly: true, timeout: READ_TIMEOUT_MS });
+  const place = isAtRest(file) ? new URL("?immutable=1", pathToFileURL(file)) : file;
+  return new DatabaseSync(place, { readOnly: true, timeout: READ_TIMEOUT_MS });
+}
+
+function isAtRest(file: string): boolean {
+  return !mayWriteIn(dirname(file)) && !existsSync(`${file}-wal`) && !existsSync(`${file}-shm`);
+}
+
+function mayWriteIn(directory: string): boolean {
+  try {
+    accessSync(directory, constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Makes the file when there is none; one that is there is left alone. */

@@ -2,8 +2,8 @@
  * Runs the corpus against one model, case after case, as ordinary runs of an assistant.
  *
  * R1. A case is judged by what is durable: the run's journal and its record.
- * R2. A case fails alone; only a run that cannot even be submitted (no such model, no key), or that the operator's limits of
- *     money or tokens stopped, ends the whole: neither says anything of the model.
+ * R2. A case fails alone; only a run that cannot even be submitted (no such model, no key), that the operator's limits of
+ *     money or tokens stopped, or whose provider was not there ends the whole: none of these says anything of the model.
  * R3. Once the signal has aborted no further case is begun, and the one at work is cancelled.
  */
 import { eventsOf } from "../../kernel/journal/entry.ts";
@@ -44,7 +44,13 @@ export interface CorpusDesk {
 }
 
 /** Why no further case is run. */
-export type CorpusStop = Refusal | { readonly ok: false; readonly code: "budget.exhausted"; readonly message: string };
+export type CorpusStop =
+  | Refusal
+  | {
+      readonly ok: false;
+      readonly code: "budget.exhausted" | "backend.unresponsive" | "provider.unavailable";
+      readonly message: string;
+    };
 
 export async function* runCorpus(
   desk: CorpusDesk,
@@ -58,6 +64,8 @@ export async function* runCorpus(
     if (!ran.ok) return ran;
     if (wasUnpaid(ran.transcript))
       return { ok: false, code: "budget.exhausted", message: `no budget left for ${next.id}` };
+    const absence = absenceIn(ran.transcript);
+    if (absence !== null) return absence;
     slowestMs = answersIn(ran.transcript.entries).reduce(
       (most, { stream }) => Math.max(most, stream.lastMs),
       slowestMs,
@@ -73,6 +81,18 @@ function wasUnpaid({ entries, record }: Transcript): boolean {
     .flatMap(eventsOf)
     .some((event) => event.type === "model.failed" && /^budget\./.test(event.code));
   return refused || record.reason === "budget.spend";
+}
+
+/** The provider did not answer, or at the last try could not be reached; a provider that answers badly is another matter. */
+function absenceIn({ entries, record }: Transcript): CorpusStop | null {
+  const events = entries.flatMap(eventsOf);
+  if (record.reason === "backend.unresponsive") {
+    const checked = events.findLast((event) => event.type === "backend.checked");
+    return { ok: false, code: record.reason, message: checked?.detail || "the model's backend does not answer" };
+  }
+  const failed = events.findLast((event) => event.type === "model.failed");
+  if (record.reason !== "provider.unavailable" || failed?.code !== "provider.unreachable") return null;
+  return { ok: false, code: record.reason, message: "the provider could not be reached any more" };
 }
 
 type RanCase = { readonly ok: true; readonly transcript: Transcript } | Refusal;

@@ -1,10 +1,10 @@
 /** `surety backup [FILE]`: a consistent copy of the home's database, while work goes on. */
 
-import { access } from "node:fs/promises";
+import { access, constants } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { openSqliteReader } from "../../adapters/store-sqlite/open-sqlite-reader.ts";
 import { timestampOf } from "../../runtime/ports/clock.ts";
-import { BootError, EXIT } from "../boot-error.ts";
+import { BootError, EXIT, systemCodeOf } from "../boot-error.ts";
 import type { Action } from "../command.ts";
 import { findExistingHome } from "../home.ts";
 import { systemClock } from "../system-clock.ts";
@@ -17,6 +17,7 @@ export const backup: Action = {
   async run({ arguments: [file], home, output }) {
     const stamp = timestampOf(systemClock.nowMs()).replaceAll(/[:.]/g, "-");
     const target = resolve(file ?? `surety-${stamp}.db`);
+    await assertRoom(dirname(target));
     await assertFree(target);
     await findExistingHome(home);
     const store = await openSqliteReader(home.directory);
@@ -32,6 +33,23 @@ export const backup: Action = {
     return EXIT.success;
   },
 };
+
+async function assertRoom(directory: string): Promise<void> {
+  try {
+    await access(directory, constants.W_OK);
+  } catch (error) {
+    throw unwritable(directory, error);
+  }
+}
+
+function unwritable(directory: string, cause: unknown): BootError {
+  return new BootError(
+    "backup.unwritable",
+    `nothing can be written in ${directory} (${systemCodeOf(cause) ?? "unknown"})`,
+    "Make that directory, or name a file in one that you may write to.",
+    { cause },
+  );
+}
 
 async function assertFree(target: string): Promise<void> {
   const isTaken = await access(target).then(

@@ -56,8 +56,28 @@ export const caps: Command = {
 function decide(context: CommandContext, act: CapabilityDecision["act"]): Promise<number> {
   const [capability = ""] = context.arguments;
   const expiresInS = act === "grant" ? (context.options.integer("expires-in", 1, MAX_EXPIRY_S) ?? null) : null;
-  return withSession(context, (assistant, sessionId) =>
-    assistant.decideCapability({ sessionId, capability, act, expiresInS, principal: "operator", key: null }),
+  return withSession(context, async (assistant, sessionId) => {
+    const before = await assistant.capabilities(sessionId);
+    const decision = { sessionId, capability, act, expiresInS, principal: "operator", key: null } as const;
+    const answer = await assistant.decideCapability(decision);
+    // Decided all the same: a row that was forged looks granted to nobody, and is taken back as well.
+    if (!answer.ok || !before.ok || mayTake(decision, before.capabilities)) return answer;
+    throw nothingToTake(decision);
+  });
+}
+
+/** Revoking turns down what is pending, too. */
+function mayTake({ act, capability }: CapabilityDecision, { granted, pending }: SessionCapabilities): boolean {
+  const takeable = act === "deny" ? pending : [...granted, ...pending];
+  return act === "grant" || takeable.some((each) => each.capability === capability);
+}
+
+function nothingToTake({ act, sessionId, capability }: CapabilityDecision): BootError {
+  const what = act === "deny" ? "is not asked for" : "is neither granted nor asked for";
+  return new BootError(
+    "not_found",
+    `${capability} ${what} in this session`,
+    `See surety caps ls --session ${sessionId}.`,
   );
 }
 

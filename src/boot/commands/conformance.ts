@@ -6,7 +6,7 @@
  *     the prompts.
  * F2. Only the whole corpus is saved: what was interrupted is shown and forgotten.
  * F3. Limits of money hold for it as for any day's work of the default agent, and it counts as such. What they do not cover is
- *     not run, and says nothing of the model: then nothing is saved.
+ *     not run, and says nothing of the model: then nothing is saved. A provider that is not there says nothing of it either.
  */
 import { mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -32,7 +32,7 @@ import { type DayPurse, openDayPurse } from "../day-purse.ts";
 import { findHome, openHome } from "../home.ts";
 import { openSurety, type Surety } from "../open-surety.ts";
 import { defectReporter } from "../report-defect.ts";
-import { loadSettings, type Settings } from "../settings.ts";
+import { findSettings, type Settings } from "../settings.ts";
 import { onInterrupt } from "../signals.ts";
 import { systemClock } from "../system-clock.ts";
 import { systemRandomness } from "../system-randomness.ts";
@@ -46,9 +46,10 @@ export const conformance: Action = {
 };
 
 async function performConformance(context: CommandContext): Promise<number> {
-  const settings = await loadSettings(context);
+  const settings = await findSettings(context);
   const verdict = resolveConfiguredModelRef(settings.config, context.options.text("model") ?? null);
   if (!verdict.ok) throw new BootError(verdict.code, verdict.message, "See surety models ls.");
+  await openHome(context.home);
   const { ref } = verdict.resolved;
   const { judged, isWhole, isCounted } = await judgeModel(context, settings, ref);
   const passed = judged.filter(({ result }) => result.passed).length;
@@ -156,19 +157,21 @@ function settingsApart(config: Config, budgets: Budgets): Config {
 }
 
 async function judgeAll(
-  { output }: CommandContext,
+  { output, streams, isJson }: CommandContext,
   { assistant, store }: Surety,
   desk: Pick<Parameters<typeof runCorpus>[0], "model" | "onCase" | "signal">,
 ): Promise<readonly JudgedCase[]> {
   const running = runCorpus({ ...desk, assistant, store }, CORPUS);
   const judged: JudgedCase[] = [];
+  // As with `run --json`: progress is for somebody who watches.
+  const isWatched = !isJson || streams.stderr.isTTY === true;
   for (;;) {
     const next = await running.next();
     if (next.done !== true) {
       judged.push(next.value);
       const { result, problem } = next.value;
       const verdict = problem === null ? `passed, ${result.outcome}` : `failed: ${problem}`;
-      output.remark(`${judged.length}/${CORPUS.length} ${result.id} ${result.name}: ${verdict}`);
+      if (isWatched) output.remark(`${judged.length}/${CORPUS.length} ${result.id} ${result.name}: ${verdict}`);
     } else if (next.value === null) return judged;
     else throw stopped(next.value);
   }

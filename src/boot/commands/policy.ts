@@ -28,7 +28,7 @@ import { loadConfig } from "../config/load-config.ts";
 import { nearest } from "../nearest.ts";
 import { argumentsOf, decideByHand, GRANT_OPTION, grantsOf, openToolbox } from "../plan-by-hand.ts";
 import { withHome } from "../read-home.ts";
-import { loadSettings } from "../settings.ts";
+import { withSettings } from "../settings.ts";
 import { systemClock } from "../system-clock.ts";
 import { marks, unmark } from "./marks.ts";
 import { test } from "./policy-test.ts";
@@ -163,9 +163,10 @@ async function explainCall(context: CommandContext): Promise<number> {
   const capabilities = [...grantsOf(context), ...(session?.granted ?? [])];
   const seen = joinLabels(USER_LABELS, session?.labels ?? CLEAN_LABELS);
   const labels: Labels = options.flag("untrusted") ? joinLabels(seen, UNTRUSTED_LABELS) : seen;
-  const { config } = await loadSettings(context);
-  const toolbox = await openToolbox(context, config);
-  const planned = await toolbox.plan(name, args);
+  const { config, planned } = await withSettings(context, async (settings) => {
+    const toolbox = await openToolbox(context, settings.config);
+    return { config: settings.config, planned: await toolbox.plan(name, args) };
+  });
   if (!planned.ok && NO_CALL.includes(planned.error.code)) {
     throw new BootError(planned.error.code, planned.error.message, "See surety tools ls --json.");
   }

@@ -1,9 +1,17 @@
-/** `surety restore FILE`: puts a backup in the database's place; what it replaces is kept beside it. */
+/**
+ * `surety restore FILE`: puts a backup in the database's place; what it replaces is kept beside it.
+ *
+ * R1. A file that is no backup changes nothing, and makes no home.
+ * R2. A backup of another home is restored as well, since a lost home comes back in no other way; but that is said.
+ */
+import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { restoreBackup } from "../../adapters/store-sqlite/backup.ts";
-import { EXIT } from "../boot-error.ts";
+import { openSqliteReader } from "../../adapters/store-sqlite/open-sqlite-reader.ts";
+import { StoreError } from "../../runtime/ports/store.ts";
+import { BootError, EXIT, systemCodeOf } from "../boot-error.ts";
 import type { Action } from "../command.ts";
-import { openHome } from "../home.ts";
+import { type Home, openHome } from "../home.ts";
 
 export const restore: Action = {
   summary: "put a backup in the database's place",
@@ -11,12 +19,55 @@ export const restore: Action = {
   options: {},
   examples: ["surety restore surety-2026-02-15.db"],
   async run({ arguments: [file = ""], home, output }) {
+    const source = resolve(file);
+    await assertFile(source);
+    const before = await homeIdOf(home);
+    const kept = restoreFrom(source, home);
     await openHome(home);
-    const kept = restoreBackup(resolve(file), home.directory);
-    output.result({ restored: file, kept }, () => {
+    const after = await homeIdOf(home);
+    output.result({ restored: file, kept, home_id: after, replaced_home_id: before }, () => {
       output.line(`restored ${home.database}`);
       if (kept !== null) output.line(`what was there before is ${kept}`);
     });
+    if (before !== null && before !== after) {
+      output.remark(
+        `warning restore.other-home: this was ${before} and is ${after} now; bring that home's keys/ as well, or its signatures do not verify`,
+      );
+    }
     return EXIT.success;
   },
 };
+
+/** Null where there is no database, or one of which nothing can be known. */
+async function homeIdOf({ directory }: Home): Promise<string | null> {
+  try {
+    const store = await openSqliteReader(directory);
+    await store.close();
+    return store.homeId;
+  } catch (error) {
+    if (error instanceof StoreError) return null;
+    throw error;
+  }
+}
+
+function restoreFrom(source: string, { directory }: Home): string | null {
+  try {
+    return restoreBackup(source, directory);
+  } catch (error) {
+    if (!(error instanceof StoreError && error.code === "store.corrupt")) throw error;
+    throw unusable(`${source} is no backup, or is damaged; nothing was changed`, error);
+  }
+}
+
+async function assertFile(source: string): Promise<void> {
+  try {
+    if ((await stat(source)).isFile()) return;
+  } catch (error) {
+    throw unusable(`${source} cannot be read (${systemCodeOf(error) ?? "unknown"})`, error);
+  }
+  throw unusable(`${source} is no file`);
+}
+
+function unusable(message: string, cause?: unknown): BootError {
+  return new BootError("backup.unusable", message, "Name a file that surety backup wrote.", { cause });
+}

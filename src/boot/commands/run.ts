@@ -8,9 +8,9 @@ import { THINKING_LEVELS } from "../../kernel/vocabulary/thinking-level.ts";
 import { AUTO } from "../../runtime/model-router.ts";
 import type { ApprovalCard } from "../../runtime/ports/approver.ts";
 import { BootError, EXIT, usageError } from "../boot-error.ts";
-import { capabilityHints, isCapabilityDenial } from "../capability-hints.ts";
 import type { Action, CommandContext } from "../command.ts";
 import { loadConfig } from "../config/load-config.ts";
+import { type Denial, denialHints, denialIn } from "../denial-hints.ts";
 import { nearest } from "../nearest.ts";
 import { reachAssistant } from "../reach-assistant.ts";
 import { describedTools, failedCheckOf, withHome } from "../read-home.ts";
@@ -44,7 +44,7 @@ export const run: Action = {
 
 async function performRun(context: CommandContext): Promise<number> {
   const { isJson, output, streams } = context;
-  const asked = { ...requestOf(context, await approvedOf(context)), ...(await mediaOf(context)) };
+  const asked = { ...(await requestOf(context)), ...(await mediaOf(context)) };
   let decide = (_card: ApprovalCard, _decision: Decision["decision"]): void => {};
   const approver = terminalApprover({
     input: streams.stdin,
@@ -55,6 +55,7 @@ async function performRun(context: CommandContext): Promise<number> {
   const mayBeAsked = approver.isReachable() || context.options.flag("wait");
   const request: RunRequest = mayBeAsked ? asked : { ...asked, isUnattended: true };
   const { assistant, isRemote, close } = await reachAssistant(context, approver);
+  if (!isRemote && !approver.isReachable() && context.options.flag("wait")) output.remark(NOBODY_TO_WAIT_FOR);
   try {
     decide = (card, decision) => {
       answer(assistant, card, decision).catch((error: unknown) => output.remark(String(error)));
@@ -66,10 +67,10 @@ async function performRun(context: CommandContext): Promise<number> {
       const printer = printerFor(context, approver.beside);
       const ask = approver.isReachable() ? approver.ask : printer.showWaiting;
       const stopLooking = isRemote ? lookForQuestions(assistant, submitted.runId, ask) : () => {};
-      const { record, wasDenied } = await follow(assistant, submitted.runId, printer).finally(stopLooking);
+      const { record, denials } = await follow(assistant, submitted.runId, printer).finally(stopLooking);
       printer.finish(record, await foundOutAbout(context, record));
       if (isJson) output.json(record);
-      else for (const hint of await capabilityHints(assistant, record, wasDenied)) output.remark(hint);
+      else for (const hint of await denialHints(assistant, record, denials)) output.remark(hint);
       return exitCodeOf(record);
     } finally {
       stopListening();
@@ -80,13 +81,19 @@ async function performRun(context: CommandContext): Promise<number> {
   }
 }
 
-function requestOf(context: CommandContext, approvedTools: readonly string[]): RunRequest {
+const NOBODY_TO_WAIT_FOR =
+  "warning run.no-gateway: no gateway runs on this home, so --wait has nobody to wait for and what needs approval is denied; surety start runs one";
+
+async function requestOf(context: CommandContext): Promise<RunRequest> {
   const {
     arguments: [message = ""],
     options,
   } = context;
   const session = options.text("session");
-  const required = options.texts("require");
+  const [required, approvedTools] = [options.texts("require"), options.texts("approve")];
+  const known = describedTools(context, await loadConfig(context.home.configFile)).tools.map(({ name }) => name);
+  assertKnown("require", required, known);
+  assertKnown("approve", approvedTools, known);
   if (required.length > 0 && options.flag("forbid-tools")) {
     throw usageError("--require and --forbid-tools contradict each other", "Leave one of them out.");
   }
@@ -124,14 +131,12 @@ function thinkingOf(wished: string | undefined): Pick<RunRequest, "thinkingLevel
 }
 
 /** Each by its name: a pattern would approve what nobody thought of. */
-async function approvedOf(context: CommandContext): Promise<readonly string[]> {
-  const named = context.options.texts("approve");
-  const known = describedTools(context, await loadConfig(context.home.configFile)).tools.map(({ name }) => name);
+function assertKnown(option: "approve" | "require", named: readonly string[], known: readonly string[]): void {
   const unknown = named.find((name) => !known.includes(name));
-  if (unknown === undefined) return named;
+  if (unknown === undefined) return;
   const meant = nearest(unknown, known);
   const hint = meant === null ? `There is: ${known.join(", ")}.` : `Did you mean ${meant}?`;
-  throw usageError(`--approve ${unknown} names no tool`, hint);
+  throw usageError(`--${option} ${unknown} names no tool`, hint);
 }
 
 function overridesOf(required: readonly string[], isForbidden: boolean, isStrict: boolean): ContractOverrides {
@@ -148,20 +153,20 @@ function printerFor({ isJson, output, streams }: CommandContext, beside: OutputS
 
 interface Followed {
   readonly record: RunRecord;
-  /** For want of a capability. */
-  readonly wasDenied: boolean;
+  readonly denials: readonly Denial[];
 }
 
 async function follow(assistant: Assistant, runId: RunId, printer: ProgressPrinter): Promise<Followed> {
   const news = await assistant.watch(runId, 0, new AbortController().signal);
-  let wasDenied = false;
+  const denials: Denial[] = [];
   for await (const item of news ?? []) {
     printer.show(item);
-    wasDenied ||= isCapabilityDenial(item);
+    const denial = denialIn(item);
+    if (denial !== null) denials.push(denial);
   }
   const record = await assistant.run(runId);
   if (record === null) throw new BootError("not_found", `run ${runId} vanished`, "See surety verify --home.");
-  return { record, wasDenied };
+  return { record, denials };
 }
 
 /** What a record has no field for, read beside whoever writes to the home. */

@@ -83,6 +83,8 @@ const cancel: Action = {
     const runId = asRunId(id);
     const { assistant, isRemote, close } = await reachAssistant(context, nobodyToAsk);
     try {
+      const before = await assistant.run(runId);
+      if (before?.outcome != null) throw hasEnded(before);
       const cancelled = await assistant.cancel(runId, "operator");
       if (!cancelled.ok) throw new BootError(cancelled.code, cancelled.message, "See surety runs ls.");
       // Without a gateway nobody else would bring it to its end.
@@ -96,6 +98,10 @@ const cancel: Action = {
     }
   },
 };
+
+function hasEnded({ id, status }: RunRecord): BootError {
+  return new BootError("conflict", `${id} has ended already: ${status}`, `See surety runs show ${id}.`);
+}
 
 const exportRun: Action = {
   summary: "write a signed bundle that anybody can verify",

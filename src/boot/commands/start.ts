@@ -5,6 +5,7 @@ import type { Tool } from "../../adapters/tools/define-tool.ts";
 import { BootError, EXIT, usageError } from "../boot-error.ts";
 import type { Action, CommandContext } from "../command.ts";
 import { announceAddress, withdrawAddress } from "../gateway-address.ts";
+import { isLoopback } from "../is-loopback.ts";
 import { openLastingAssistant } from "../lasting-assistant.ts";
 import { openModelRegistry } from "../model-registry.ts";
 import { defectReporter } from "../report-defect.ts";
@@ -57,6 +58,7 @@ async function performStart(context: CommandContext, moreTools: readonly Tool[])
     { home, config, readVariable, token, workers, ...surroundings },
     (line) => output.remark(line),
   );
+  const host = address.host ?? config.gateway.host;
   let listening: Listening;
   try {
     // Whoever listens where the last gateway did is not us.
@@ -69,10 +71,7 @@ async function performStart(context: CommandContext, moreTools: readonly Tool[])
       isHealthy: assistant.isUp,
       onError: (error, errorId) => report(errorId, error),
     });
-    listening = await gateway.listen({
-      host: address.host ?? config.gateway.host,
-      port: address.port ?? config.gateway.port,
-    });
+    listening = await gateway.listen({ host, port: address.port ?? config.gateway.port });
   } catch (error) {
     await assistant.close();
     throw error;
@@ -89,6 +88,9 @@ async function performStart(context: CommandContext, moreTools: readonly Tool[])
   });
   if (isJson) output.json({ url: listening.url });
   else output.line(`surety listening on ${listening.url}`);
+  if (!isLoopback(host)) {
+    output.remark(`warning gateway.exposed: ${host} can be reached from the network; the token alone protects it`);
+  }
   // For the next start: this process may end without a chance to.
   flushCompileCache();
   if (validation === "warn") {

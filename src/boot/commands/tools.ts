@@ -11,14 +11,15 @@ import { USER_LABELS } from "../../kernel/vocabulary/labels.ts";
 import { parseToolResponse } from "../../kernel/vocabulary/tool-envelope.ts";
 import { newId } from "../../runtime/ports/randomness.ts";
 import { StoreError } from "../../runtime/ports/store.ts";
-import type { CallContext, Toolbox } from "../../runtime/ports/toolbox.ts";
+import type { CallContext, Planned, Toolbox } from "../../runtime/ports/toolbox.ts";
 import { BootError, EXIT } from "../boot-error.ts";
 import type { Action, Command, CommandContext } from "../command.ts";
+import type { Config } from "../config/config.ts";
 import { loadConfig } from "../config/load-config.ts";
 import type { Home } from "../home.ts";
 import { argumentsOf, decideByHand, GRANT_OPTION, grantsOf, openToolbox } from "../plan-by-hand.ts";
 import { describedTools } from "../read-home.ts";
-import { loadSettings } from "../settings.ts";
+import { withSettings } from "../settings.ts";
 import { systemRandomness } from "../system-randomness.ts";
 
 const ls: Action = {
@@ -51,12 +52,12 @@ const call: Action = {
     'surety tools call fs.write_text \'{"path": "a.txt", "text": "hello"}\' --yes',
     'surety tools call http.get \'{"url": "https://example.org"}\' --grant net:example.org',
   ],
-  run: performCall,
+  run: (context) => withSettings(context, ({ config }) => performCall(context, config)),
 };
 
 export const tools: Command = { actions: { ls, call } };
 
-async function performCall(context: CommandContext): Promise<number> {
+async function performCall(context: CommandContext, config: Config): Promise<number> {
   const {
     arguments: [tool = ""],
     options,
@@ -64,7 +65,6 @@ async function performCall(context: CommandContext): Promise<number> {
   } = context;
   const args = argumentsOf(context);
   const capabilities = grantsOf(context);
-  const { config } = await loadSettings(context);
   const toolbox = await openToolbox(context, config);
   const planned = await toolbox.plan(tool, args);
   if (!planned.ok) throw new BootError(planned.error.code, planned.error.message, "See surety tools ls.");
@@ -73,8 +73,7 @@ async function performCall(context: CommandContext): Promise<number> {
   });
   if (decision === "deny") throw new BootError("policy.denied", `${planned.tool} is denied`, reason);
   if (decision === "approve" && !options.flag("yes")) {
-    for (const line of visibleText(planned.shown).split("\n")) output.remark(line);
-    throw new BootError("policy.denied", `${planned.tool} needs approval`, "Add --yes to approve what is shown above.");
+    throw needsApproval(context, planned);
   }
   const perform = async ({ run }: Toolbox): Promise<unknown> => await run(planned, callContext(planned.timeoutMs));
   // Opened anew once nobody else writes: what this one knows may be from before.
@@ -87,6 +86,15 @@ async function performCall(context: CommandContext): Promise<number> {
     throw new BootError(answer.response.error.code, answer.response.error.message, "See surety tools ls.");
   output.json(answer.response.output);
   return EXIT.success;
+}
+
+function needsApproval({ output, isJson }: CommandContext, { tool, shown }: Planned): BootError {
+  // A program is told in one document, and nothing before it.
+  if (!isJson) for (const line of visibleText(shown).split("\n")) output.remark(line);
+  const hint = isJson
+    ? "Look at its plan with surety policy explain --json, then add --yes to approve it."
+    : "Add --yes to approve what is shown above.";
+  return new BootError("policy.denied", `${tool} needs approval`, hint);
 }
 
 async function alone<Result>({ home }: CommandContext, work: () => Promise<Result>): Promise<Result> {

@@ -10,6 +10,7 @@ import { ToolFailure } from "../../adapters/tools/tool-failure.ts";
 import { BootError, EXIT } from "../boot-error.ts";
 import type { Action, Command, CommandContext } from "../command.ts";
 import { loadConfig } from "../config/load-config.ts";
+import { findExistingHome } from "../home.ts";
 import { systemClock } from "../system-clock.ts";
 
 const ls: Action = {
@@ -84,6 +85,7 @@ function refusalOf(cause: ToolFailure): BootError {
 }
 
 async function openPlaces({ home }: CommandContext) {
+  await findExistingHome(home);
   const { tools } = await loadConfig(home.configFile);
   const workspace = await openWorkspace(tools.workspace ?? home.workspace);
   return { workspace, annex: await findAnnex(workspace, home.annex) };

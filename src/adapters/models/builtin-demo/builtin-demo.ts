@@ -64,7 +64,7 @@ function react(request: ModelRequest): Reaction {
   if (dictation !== null) return callOffered(dictation.calls, offered);
   const wish = readWish(message) ?? (toolChoice === "required" ? nearestWish(message, offered) : null);
   if (wish !== null) return callOffered([wish], offered);
-  return { kind: "say", text: images.length > 0 ? tellImages(images) : talkAbout(message), notes: "" };
+  return { kind: "say", text: images.length > 0 ? tellImages(images) : talkAbout(message, offered), notes: "" };
 }
 
 function callOffered(wishes: readonly Wish[], offered: readonly string[]): Reaction {

@@ -1,18 +1,19 @@
-/** What the demo model says when nothing is to be done: the same words for the same message, and no pretence. */
+/** What the demo model says when nothing is to be done: the same words for the same request, and no pretence. */
 
 const SELF = "I am Surety's built-in demo model: a few fixed rules, no network, no intelligence.";
 
-const CAN_DO = [
-  "I can turn plain requests into real tool calls, so that you can see runs, approvals, the journal and replay:",
-  "",
-  "- list files, list files in DIR",
-  "- read notes.txt",
-  "- write hello to a.txt",
-  "- run ls -la",
-  "- fetch https://example.org",
-  "- remember that the key is under the mat",
-  "- remind me every 1h to stretch",
-].join("\n");
+const CAN_DO =
+  "I can turn plain requests into real tool calls, so that you can see runs, approvals, the journal and replay";
+
+const EXAMPLES: readonly (readonly [tool: string, request: string])[] = [
+  ["fs.list_dir", "list files, list files in DIR"],
+  ["fs.read_text", "read notes.txt"],
+  ["fs.write_text", "write hello to a.txt"],
+  ["shell.exec", "run ls -la"],
+  ["http.get", "fetch https://example.org"],
+  ["memory.add", "remember that the key is under the mat"],
+  ["schedule.add", "remind me every 1h to stretch"],
+];
 
 const CONFIGURE = [
   "For a real model, name a provider in surety.json5 of your home, for example",
@@ -30,9 +31,10 @@ const CONFIGURE = [
   "put its key into .env beside it (OPENAI_API_KEY=…), and start again. `surety config schema` describes every setting.",
 ].join("\n");
 
-const RULES: readonly (readonly [pattern: RegExp, answer: string])[] = [
+/** In order: the first that fits counts. */
+const RULES: readonly (readonly [pattern: RegExp, answer: string | ((offered: readonly string[]) => string)])[] = [
   [/\b(?:configure|config|set ?up|real model|provider|api key|openai|anthropic|ollama)\b/i, `${SELF} ${CONFIGURE}`],
-  [/\bhelp\b|what can (?:you|i) (?:do|ask)|how do(?:es)? (?:this|i|it)/i, `${SELF}\n\n${CAN_DO}\n\n${CONFIGURE}`],
+  [/\bhelp\b|what can (?:you|i) (?:do|ask)|how do(?:es)? (?:this|i|it)/i, helpWith],
   [/(?:who|what) are you|your name|are you (?:a|an|real)\b/i, `${SELF} Say "help" to see what I can do.`],
   [
     /^\W*(?:hi|hello|hey|good (?:morning|afternoon|evening|day)|greetings)\b/i,
@@ -44,6 +46,14 @@ const RULES: readonly (readonly [pattern: RegExp, answer: string])[] = [
 
 const LOST = `I did not understand that. ${SELF} Say "help" to see what I can do and how to set up a real model.`;
 
-export function talkAbout(message: string): string {
-  return RULES.find(([pattern]) => pattern.test(message))?.[1] ?? LOST;
+/** `offered` are the tools of this run: help speaks of nothing else. */
+export function talkAbout(message: string, offered: readonly string[]): string {
+  const answer = RULES.find(([pattern]) => pattern.test(message))?.[1] ?? LOST;
+  return typeof answer === "string" ? answer : answer(offered);
+}
+
+function helpWith(offered: readonly string[]): string {
+  const requests = EXAMPLES.filter(([tool]) => offered.includes(tool)).map(([, request]) => `- ${request}`);
+  const list = requests.length === 0 ? "; but this run has no tool for that." : `:\n\n${requests.join("\n")}`;
+  return `${SELF}\n\n${CAN_DO}${list}\n\n${CONFIGURE}`;
 }

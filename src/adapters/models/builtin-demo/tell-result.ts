@@ -35,14 +35,14 @@ export function tellResult(call: ToldCall): string {
 function tellFailure({ tool, args }: ToldCall, error: unknown): string {
   const { code, message } = readError(error);
   if (code === "policy.denied")
-    return `${tool} was denied (${message}), so nothing was done.${adviceAfter(tool, args, message)}`;
+    return `${tool} was denied (${message}), so nothing was done.${adviceAfter(args, message)}`;
   const named = code === "" ? message : `${message} (${code})`;
   return `${tool} failed: ${named}. ${ADVICE[code] ?? "Nothing else was tried."}`;
 }
 
-function adviceAfter(tool: string, args: ToldCall["args"], message: string): string {
-  // Where a person said no, or none could be asked, there is another way to allow it.
-  if (message.startsWith("denied")) return ` Approve it when asked, or allow it for a run: --approve ${tool}`;
+function adviceAfter(args: ToldCall["args"], message: string): string {
+  // What else would allow it depends on the rule, which only whoever made the decision knows.
+  if (message.startsWith("denied")) return message.includes("nobody can be asked") ? "" : " Approve it when asked.";
   const host = URL.parse(textOf(args["url"]))?.hostname ?? "";
   if (host === "" || !message.includes("not granted")) return "";
   // Addresses cannot be granted one by one.

@@ -119,7 +119,7 @@ describe("after a result it answers", () => {
     [
       "write hello to a.txt",
       failed("fs.write_text", "policy.denied: denied by user"),
-      ["was denied (denied by user)", "nothing was done", "--approve fs.write_text"],
+      ["was denied (denied by user)", "nothing was done", "Approve it when asked."],
     ],
     ["read a", failed("fs.read_text", { code: "policy.denied", message: "a symbolic link" }), ["a symbolic link"]],
     [
@@ -180,6 +180,12 @@ describe("after a result it answers", () => {
     expect(raw.content).not.toContain("written");
   });
 
+  test("where nobody can be asked it does not advise to wait for the question", async () => {
+    const [tool, content] = failed("fs.write_text", "policy.denied: denied: nobody can be asked on this channel");
+    const raw = rawOf(await ask([user("write hello to a.txt"), { role: "tool", callId: "c1", tool, content }]));
+    expect(raw.content).toMatch(/so nothing was done\.$/);
+  });
+
   test("markers in what it repeats mean nothing", async () => {
     const text = '<<<NOTES_JSON>>>{"actions":[]}<<<END_NOTES_JSON>>><<<TOOL_CALLS_JSON>>>[]<<<END_TOOL_CALLS_JSON>>>';
     const [tool, content] = ok("fs.read_text", { text });
@@ -211,6 +217,17 @@ describe("small talk", () => {
     const raw = rawOf(await ask([user(message)]));
     expect(raw.toolCalls).toEqual([]);
     expect(raw.content).toContain(part);
+  });
+
+  test("help offers what the run's tools can do, and nothing else", async () => {
+    const help = async (more: Partial<ModelRequest>) => rawOf(await ask([user("help")], more)).content;
+    const some = await help({ tools: offers(["fs.list_dir", "shell.exec"]) });
+    expect(some).toMatch(/:\n\n- list files, list files in DIR\n- run ls -la\n\n/);
+    expect(some).not.toMatch(/remember|remind|fetch|write hello/);
+    expect(await help({})).toMatch(/- remember .*\n- remind /);
+    for (const none of [{ tools: [] }, { toolChoice: "none" as const }]) {
+      expect(await help(none)).toContain("this run has no tool for that");
+    }
   });
 
   test("the pieces it streams make up the answer, and are the same each time", async () => {

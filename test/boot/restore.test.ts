@@ -1,0 +1,73 @@
+/** `surety backup` and `surety restore`: what goes there and back, and what is said when it cannot. */
+import { readdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { main } from "../../src/boot/main.ts";
+import { capturedStreams } from "./captured-streams.ts";
+import { temporaryDirectory } from "./temporary-home.ts";
+
+async function surety(directory: string, ...words: readonly string[]) {
+  const streams = capturedStreams();
+  const code = await main(["--home", directory, ...words], streams, () => undefined);
+  return { code, ...streams.written() };
+}
+
+/** Two homes with a run each, and a backup of the first. */
+async function twoHomes() {
+  const directory = await temporaryDirectory();
+  const [one, other, file] = [join(directory, "one"), join(directory, "other"), join(directory, "one.db")];
+  for (const home of [one, other]) await surety(home, "run", "list files");
+  await surety(one, "backup", file);
+  return { directory, one, other, file };
+}
+
+describe("a backup of another home", () => {
+  test("is restored, and that is said, with the names of both", async () => {
+    const { one, other, file } = await twoHomes();
+    const { code, stdout, stderr } = await surety(other, "restore", file, "--json");
+    const { home_id, replaced_home_id } = JSON.parse(stdout);
+    expect([code, home_id]).toEqual([0, expect.not.stringMatching(replaced_home_id)]);
+    expect(stderr).toBe(
+      `warning restore.other-home: this was ${replaced_home_id} and is ${home_id} now; bring that home's keys/ as well, or its signatures do not verify\n`,
+    );
+    expect(JSON.parse((await surety(one, "restore", file, "--json")).stdout).home_id).toBe(home_id);
+  });
+
+  test("of this one, or where none was, is nothing to speak of", async () => {
+    const { directory, one, file } = await twoHomes();
+    for (const home of [one, join(directory, "fresh")]) {
+      expect(await surety(home, "restore", file)).toMatchObject({ code: 0, stderr: "" });
+      expect((await surety(home, "runs", "ls", "--json")).stdout).toContain('"total": 1');
+    }
+    expect(await readdir(join(directory, "fresh"))).toEqual(expect.arrayContaining(["keys", "workspace"]));
+  });
+});
+
+describe("what cannot be done is said in a line with a code, and one that helps", () => {
+  const HELP = "Name a file that surety backup wrote.";
+
+  test("a file that is no backup, is not there, or is a directory", async () => {
+    const { directory, one } = await twoHomes();
+    const text = join(directory, "text");
+    await writeFile(text, "a host name\n");
+    const before = await readdir(one);
+    for (const [source, problem] of [
+      [text, "is no backup, or is damaged; nothing was changed"],
+      [join(directory, "none"), "cannot be read (ENOENT)"],
+      [directory, "is no file"],
+    ]) {
+      const { code, stderr } = await surety(one, "restore", source ?? "");
+      expect([code, stderr]).toEqual([1, `error backup.unusable: ${source} ${problem}\n${HELP}\n`]);
+    }
+    expect(await readdir(one)).toEqual(before);
+  });
+
+  test("a backup into a directory that is not there", async () => {
+    const { directory, one } = await twoHomes();
+    const { code, stderr } = await surety(one, "backup", join(directory, "none", "x.db"));
+    expect([code, stderr]).toEqual([
+      1,
+      `error backup.unwritable: nothing can be written in ${join(directory, "none")} (ENOENT)\nMake that directory, or name a file in one that you may write to.\n`,
+    ]);
+  });
+});
