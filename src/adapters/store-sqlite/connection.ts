@@ -1,7 +1,7 @@
 /**
  * Connections to a home's database, each with the settings its role needs.
  *
- * C1. Two connections write, never at the same time. Their commits are synced before they are seen (WAL, FULL).
+ * C1. One connection writes. Its commits are synced before they are seen (WAL, FULL).
  * C2. A file is 0600 from its first byte; SQLite gives the files beside it the same mode.
  * C3. Files that SQLite has locked are never opened here by other means: closing such a handle drops the locks that
  *     the whole process holds on it.

@@ -8,7 +8,6 @@ import type { Clock } from "../../runtime/ports/clock.ts";
 import type { RandomBytes } from "../../runtime/ports/randomness.ts";
 import type { Store } from "../../runtime/ports/store.ts";
 import { BUSY_TIMEOUT_MS, databaseFile } from "./connection.ts";
-import { InPlaceWriter } from "./in-place-writer.ts";
 import { openDatabase } from "./open-database.ts";
 import { ReaderThread } from "./reader-thread.ts";
 import { closedError, Reading, storeReads } from "./store-reads.ts";
@@ -40,7 +39,7 @@ function open({ home, clock, random, busyTimeoutMs = BUSY_TIMEOUT_MS, maxPages }
   const reading = new Reading(connection);
   const reader = new ReaderThread(file);
   const setup = { file, homeId, busyTimeoutMs, maxPages: maxPages ?? null };
-  const writer = new WriterThread(setup, clock, new InPlaceWriter(setup, clock));
+  const writer = new WriterThread(setup, clock);
   let closing: Promise<void> | null = null;
 
   async function close(): Promise<void> {

@@ -1,9 +1,9 @@
 /**
- * Where commits are gathered: sends them to the writer thread, or, if there is but one to wait for, does them here.
+ * Where commits are gathered and sent to the writer thread.
  *
- * T1. What is committed in one turn of the event loop, or while a message is unanswered, travels in one message: the
- *     more runs go on at once, the more of them share a sync. A lazy commit waits for the next barrier, or for
- *     LAZY_FLUSH_MS; nothing overtakes it.
+ * T1. What is committed in one turn of the event loop travels in one message, and what nobody waits for also while a
+ *     message is unanswered: the more runs go on at once, the more of them share a sync. A lazy commit waits for the next
+ *     that is sent, or for LAZY_FLUSH_MS; nothing overtakes it.
  * T2. After the medium failed nothing is sent any more: all that is unanswered, and all that comes, is refused.
  * T3. The log is carried over into the database when nothing was committed for a while, or very much was.
  * T4. The thread lives, and keeps the process alive, from the start to the end of `close`.
@@ -12,12 +12,11 @@ import { Worker } from "node:worker_threads";
 import type { RunId } from "../../kernel/vocabulary/identifiers.ts";
 import type { Clock } from "../../runtime/ports/clock.ts";
 import { type CommitResult, LAZY_FLUSH_MS, StoreError, type Urgency, type Write } from "../../runtime/ports/store.ts";
-import type { InPlaceWriter } from "./in-place-writer.ts";
 import { isAppend, joinAppends, type PackedWrite, pack } from "./packed-writes.ts";
 import { closedError } from "./store-reads.ts";
-import { errorOf, mediumFailureOf } from "./thread-failure.ts";
+import { errorOf } from "./thread-failure.ts";
 import { workerFile } from "./worker-file.ts";
-import type { BatchReport, Commits, WriterReply, WriterRequest, WriterSetup } from "./writer-messages.ts";
+import type { BatchReport, WriterReply, WriterRequest, WriterSetup } from "./writer-messages.ts";
 
 interface Waiting {
   resolve(result: CommitResult): void;
@@ -40,21 +39,18 @@ const NOTHING_RESERVED: CommitResult = { spend: null };
 export class WriterThread {
   readonly #clock: Clock;
   readonly #worker: Worker;
-  readonly #here: InPlaceWriter | null;
   readonly #listeners: ((error: Error) => void)[] = [];
   /** Who waits for what was sent and unsent, in the order in which it was given. What was sent is not held any longer. */
   readonly #unanswered: (readonly Waiting[])[] = [];
   #unsent: Gathered[] = [];
   /** The last unsent lazy commit of each run: the run's next one may join it. */
   readonly #open = new Map<RunId, Gathered>();
-  /** How many of the unsent somebody waits for, and how many it were when something was last sent. */
-  #barriers = 0;
-  #lastBarriers = 0;
   /** Everybody whose commit is unsent has nothing else to do than wait for it. */
   #isAllAwaited = true;
-  /** Something is to be sent: at the end of this turn of the event loop, or when the last message is answered. */
+  /** Something is to be sent when the last message is answered. */
   #isDue = false;
-  #isUnanswered = false;
+  /** It is sent at the end of this turn of the event loop. */
+  #isOnItsWay = false;
   #cancelLazy: (() => void) | null = null;
   #uncheckpointed = 0;
   #cancelCheckpoint: (() => void) | null = null;
@@ -65,9 +61,8 @@ export class WriterThread {
   #hasExited = false;
 
   /** `code` is the thread's program; tests give one that fails. */
-  constructor(setup: WriterSetup, clock: Clock, here: InPlaceWriter | null, code: URL = workerFile("writer-worker")) {
+  constructor(setup: WriterSetup, clock: Clock, code: URL = workerFile("writer-worker")) {
     this.#clock = clock;
-    this.#here = here;
     this.#worker = new Worker(code, { workerData: setup, name: "store-writer", env: {} });
     this.#worker.on("message", (reply: WriterReply) => this.#hear(reply));
     this.#worker.on("error", (error) => this.#break(gone(error)));
@@ -79,11 +74,11 @@ export class WriterThread {
       const refusal = this.#closing === null ? this.#refusal : closedError();
       if (refusal !== null) return reject(refusal);
       this.#gather(pack(writes), { resolve, reject }, urgency === "lazy");
-      if (urgency !== "lazy") {
-        this.#barriers += 1;
-        this.#isAllAwaited &&= urgency === "barrier";
-        this.#sendSoon();
-      } else this.#cancelLazy ??= this.#clock.wake(LAZY_FLUSH_MS, () => this.#sendSoon());
+      if (urgency === "lazy") this.#cancelLazy ??= this.#clock.wake(LAZY_FLUSH_MS, () => this.#sendWhenAnswered());
+      else if (urgency === "prompt") {
+        this.#isAllAwaited = false;
+        this.#sendWhenAnswered();
+      } else this.#sendAfterThisTurn();
     });
   }
 
@@ -100,7 +95,6 @@ export class WriterThread {
       if (this.#hasExited) return this.#onClosed();
       this.#send();
       this.#cancelCheckpoint?.();
-      this.#here?.close();
       this.#post("close");
     });
     return this.#closing;
@@ -122,10 +116,9 @@ export class WriterThread {
     else this.#open.delete(runId);
   }
 
-  #sendSoon(): void {
-    if (this.#isDue) return;
+  #sendWhenAnswered(): void {
     this.#isDue = true;
-    if (!this.#isUnanswered) this.#sendAfterThisTurn();
+    if (this.#unanswered.length === this.#unsent.length) this.#sendAfterThisTurn();
   }
 
   /**
@@ -133,10 +126,13 @@ export class WriterThread {
    * what this turn sends over sockets goes first: a model is asked, and answers meanwhile.
    */
   #sendAfterThisTurn(): void {
+    if (this.#isOnItsWay) return;
+    this.#isOnItsWay = true;
     setImmediate(() => (this.#isAllAwaited ? this.#send() : setImmediate(() => this.#send())));
   }
 
   #send(): void {
+    this.#isOnItsWay = false;
     this.#isDue = false;
     this.#cancelLazy?.();
     this.#cancelLazy = null;
@@ -144,33 +140,11 @@ export class WriterThread {
     const commits = this.#unsent.map(({ writes }) => writes);
     this.#unsent = [];
     this.#open.clear();
-    const report = this.#isAlone() ? this.#commitHere(commits) : null;
-    this.#lastBarriers = this.#barriers;
-    this.#barriers = 0;
     this.#isAllAwaited = true;
-    if (report !== null) this.#settle(report);
-    else if (this.#refusal === null) this.#post(commits);
-  }
-
-  /** Where more than one run is at work, they share syncs, and the main thread has other things to do meanwhile. */
-  #isAlone(): boolean {
-    const isFree = !this.#isUnanswered && this.#closing === null;
-    return isFree && this.#isAllAwaited && this.#barriers <= 1 && this.#lastBarriers <= 1;
-  }
-
-  /** Null when the thread is to do it. */
-  #commitHere(commits: Commits): BatchReport | null {
-    try {
-      return this.#here?.commit(commits) ?? null;
-    } catch (error) {
-      this.#here?.close();
-      this.#break(errorOf(mediumFailureOf(error)));
-      return null;
-    }
+    this.#post(commits);
   }
 
   #post(request: WriterRequest): void {
-    if (typeof request !== "string") this.#isUnanswered = true;
     this.#worker.postMessage(request);
   }
 
@@ -182,9 +156,8 @@ export class WriterThread {
   }
 
   #settle({ commits, refused, spend }: BatchReport): void {
-    this.#isUnanswered = false;
-    if (this.#isDue) this.#sendAfterThisTurn();
     const ended = this.#unanswered.splice(0, commits);
+    if (this.#isDue) this.#sendWhenAnswered();
     const failures = new Map(refused.map(({ at, failure }) => [at, failure]));
     const results = new Map(spend.map((result) => [result.at, { spend: result.spend }]));
     // In the order in which they were given: whoever watches a run hears of its entries one after the other.

@@ -1,5 +1,5 @@
 /**
- * The writer thread: changes the database, unless a lone commit is over sooner on the main thread (in-place-writer.ts).
+ * The writer thread: nobody else changes the database.
  *
  * T1. While one transaction is synced the next commits gather, and go in one transaction after it.
  * T2. The log is carried over when the store says that nobody is waiting, and emptied when the store closes.

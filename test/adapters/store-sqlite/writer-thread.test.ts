@@ -14,7 +14,7 @@ afterEach(() => temporary.dispose());
 
 function startWriter(code: string): WriterThread {
   const setup = { file: databaseFile(temporary.home), homeId: "home_1", busyTimeoutMs: 100, maxPages: null };
-  return new WriterThread(setup, systemClock, null, new URL(`data:text/javascript,${encodeURIComponent(code)}`));
+  return new WriterThread(setup, systemClock, new URL(`data:text/javascript,${encodeURIComponent(code)}`));
 }
 
 test("a store that is closed was not lost: nobody is told that nothing can be written", async () => {
