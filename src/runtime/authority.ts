@@ -6,7 +6,7 @@
  * Y3. What a model asks for in its NOTES becomes a pending request of the session, and nothing else (S-2.4).
  * Y4. A capability that the ledger does not know is none (`forged`).
  */
-import type { EntryOf } from "../kernel/journal/entry.ts";
+import type { StatementOf } from "../kernel/journal/chain.ts";
 import type { LivePolicy } from "../kernel/journal/event.ts";
 import { type CheckpointState, EMPTY_CHECKPOINT } from "../kernel/protocol/checkpoint-state.ts";
 import { type Capability, parseCapability } from "../kernel/vocabulary/capability.ts";
@@ -79,7 +79,7 @@ export class Authority {
   }
 
   /** The requests that an answer of the model holds, for the transaction of its entry. */
-  requestsIn({ result, ts }: EntryOf<"INFER">, runId: RunId): readonly Write[] {
+  requestsIn({ result, ts }: StatementOf<"INFER">, runId: RunId): readonly Write[] {
     if (result?.type !== "model.answered" || result.notes === null) return [];
     const { sessionId } = this;
     const asked = result.notes.actions.flatMap(({ action, status }) => {

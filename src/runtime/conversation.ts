@@ -7,7 +7,8 @@
  * C4. Instructions of a mode (repair, recovery, synthesis) are said for one inference and not kept.
  * C5. Whatever untrusted text it holds, it knows by which entry it came in.
  */
-import type { DecidedCall, Entry, InferMode } from "../kernel/journal/entry.ts";
+import type { Statement, StatementOf } from "../kernel/journal/chain.ts";
+import type { DecidedCall, InferMode } from "../kernel/journal/entry.ts";
 import type { RunEvent } from "../kernel/journal/event.ts";
 import { ERASED, type Lookup, textOf } from "../kernel/journal/views/body-content.ts";
 import {
@@ -42,7 +43,7 @@ export class Conversation {
     this.#lookup = lookup;
   }
 
-  hear(entries: readonly Entry[]): void {
+  hear(entries: readonly Statement[]): void {
     for (const entry of entries) {
       this.#messages.push(...this.#messagesOf(entry));
       if (bringsUntrusted(entry)) this.#untrusted.push(this.#sourceIn(entry));
@@ -58,7 +59,7 @@ export class Conversation {
     return note === null ? [...this.#messages] : [...this.#messages, { role: "system", content: note }];
   }
 
-  #messagesOf(entry: Entry): readonly PromptMessage[] {
+  #messagesOf(entry: Statement): readonly PromptMessage[] {
     switch (entry.kind) {
       case "INFER":
         return this.#spoken(entry.result);
@@ -86,14 +87,14 @@ export class Conversation {
     }
   }
 
-  #sourceIn({ seq, decided }: Entry): UntrustedSource {
+  #sourceIn({ seq, decided }: Statement): UntrustedSource {
     const call = "callId" in decided ? this.#calls.find(({ callId }) => callId === decided.callId) : undefined;
     if (call === undefined) return { seq, tool: null, argumentsText: "" };
     return { seq, tool: call.tool, argumentsText: this.#lookup(call.argsRef) ?? ERASED };
   }
 
   /** What was erased since is shown as that: that something was said remains. */
-  #spoken(result: Extract<Entry, { kind: "INFER" }>["result"]): readonly PromptMessage[] {
+  #spoken(result: StatementOf<"INFER">["result"]): readonly PromptMessage[] {
     if (result?.type !== "model.answered" || result.messageRef === null) return [];
     const content = textOf(result.textRef, this.#lookup) ?? "";
     const toolCalls = result.calls.map(({ callId, tool, argsRef }) => ({
@@ -142,12 +143,12 @@ export function noteOf(mode: InferMode): string | null {
   return MODE_NOTES[mode];
 }
 
-function bringsUntrusted({ decided, result }: Entry): boolean {
+function bringsUntrusted({ decided, result }: Statement): boolean {
   if (result !== null && isUntrusted(result)) return true;
   return "heard" in decided && decided.heard.some(isUntrusted);
 }
 
-function isUntrusted(event: RunEvent | NonNullable<Entry["result"]>): boolean {
+function isUntrusted(event: RunEvent | NonNullable<Statement["result"]>): boolean {
   return "labels" in event && event.labels.integrity === "untrusted";
 }
 

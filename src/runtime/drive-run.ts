@@ -21,11 +21,11 @@ import type { Command } from "../kernel/machine/command.ts";
 import { nextDeadline } from "../kernel/machine/deadline.ts";
 import { dispatchCommand, effectsInDoubt, outstandingCommands } from "../kernel/machine/outstanding.ts";
 import type { RunState } from "../kernel/machine/state.ts";
-import { type StepResult, step } from "../kernel/machine/step.ts";
+import { type Decision, decide, errorIdAt } from "../kernel/machine/step.ts";
 import { isParked } from "../kernel/machine/waiting.ts";
 import { canonicalJson } from "../kernel/vocabulary/canonical-json.ts";
-import { hashBytes } from "../kernel/vocabulary/hash.ts";
 import type { CallId } from "../kernel/vocabulary/identifiers.ts";
+import { type JournalEnd, Passage } from "./passage.ts";
 import { timestampOf } from "./ports/clock.ts";
 import { StoreError } from "./ports/store.ts";
 import type { RunDesk } from "./run-desk.ts";
@@ -59,6 +59,8 @@ export class RunDriver {
   readonly #startedMs: number;
   readonly #elapsedBefore: number;
   #state: RunState;
+  /** Where the journal ends, once all that was decided is linked. */
+  #end: JournalEnd;
   #isWorking = false;
   /** Something changed since the mailbox was last looked into, and be it only that nothing is under way any more. */
   #hasWork = false;
@@ -74,6 +76,7 @@ export class RunDriver {
     this.left = promise;
     this.#desk = desk;
     this.#state = state;
+    this.#end = { head: state.chain.linked.hash };
     this.#elapsedBefore = state.elapsedMs;
     this.#startedMs = desk.ports.clock.monotonicMs();
     this.#leave = (departure) => {
@@ -182,27 +185,30 @@ export class RunDriver {
     const { ports } = this.#desk;
     const before = this.#state;
     const event = { ...answer, ts: timestampOf(nowMs), elapsedMs: this.#elapsedMs() } as RunEvent;
-    const stepped = step(before, event);
-    const { state, entries, commands, defect } = stepped;
+    const decision = decide(before, event);
+    const { state, transitions, commands, defect } = decision;
     if (defect !== null) ports.onDefect(defect.errorId, defect.error);
     this.#state = state;
-    this.#desk.conversation.hear(entries);
+    this.#desk.conversation.hear(transitions);
     // What has not reported yet is too late, and is no longer worked on.
-    for (const entry of entries) if (entry.kind === "OBSERVE") this.#calls.get(entry.decided.callId)?.abort();
-    if (!(await this.#makeDurable(before, stepped))) return;
+    for (const stated of transitions) if (stated.kind === "OBSERVE") this.#calls.get(stated.decided.callId)?.abort();
+    if (!(await this.#makeDurable(before, decision))) return;
     this.#arm();
     this.#performAll(commands);
   }
 
   /** False when the store refused, and the run has been left. */
-  #makeDurable(before: RunState, stepped: StepResult): boolean | Promise<boolean> {
+  #makeDurable(before: RunState, decision: Decision): boolean | Promise<boolean> {
     const { ports, observer } = this.#desk;
-    const { entries } = stepped;
-    const { writes, urgency, reserving } = writesFor(this.#desk, before, stepped);
+    const { transitions } = decision;
+    const passage = new Passage(this.#end, transitions);
+    const isTelling = transitions.length > 0;
+    const { writes, urgency, reserving } = writesFor(this.#desk, before, decision, passage);
     if (writes.length === 0) return true;
+    this.#end = passage;
     const committed = ports.store.commit(writes, urgency).then((result) => {
       if (reserving !== null && result.spend?.granted) this.#desk.account.grant(reserving);
-      if (entries.length > 0) observer.entries(entries);
+      if (isTelling) observer.entries(passage.entries);
     });
     const isKnown = committed.then(
       () => true,
@@ -326,7 +332,7 @@ export class RunDriver {
   /** Our own code failed while performing: the run ends by name, with a sealed journal. */
   #failed(error: unknown): void {
     if (this.#hasLeft) return;
-    const errorId = hashBytes(`${this.#state.chain.hash} ${String(error)}`).slice(0, 16);
+    const errorId = errorIdAt(this.#state, error);
     this.#desk.ports.onDefect(errorId, error);
     this.#mailbox.push({ type: "defect.found", errorId });
   }

@@ -28,7 +28,7 @@ export function replayRun(runId: RunId, contract: ExecutionContract, entries: re
   return {
     isReproduced: folded.ok,
     outcome: phase.at === "TERMINATE" ? phase.outcome : null,
-    headHash: chain.hash,
+    headHash: chain.linked.hash,
     divergedAt: folded.ok ? null : folded.divergedAt,
   };
 }

@@ -8,14 +8,16 @@
  * W4. In the transaction of the end: the seal, with what lists show of it, the answer where the session's next run will
  *     look for it, the ledger's entry and the settled money.
  */
-import type { Entry, EntryOf } from "../kernel/journal/entry.ts";
+import type { Statement, StatementOf } from "../kernel/journal/chain.ts";
 import { digestOf } from "../kernel/journal/views/state-digest.ts";
 import { isHarmless } from "../kernel/machine/call-promise.ts";
 import { STATEMENT_TOKENS } from "../kernel/machine/result.ts";
 import { snapshotOf } from "../kernel/machine/snapshot.ts";
 import type { RunState } from "../kernel/machine/state.ts";
-import type { StepResult } from "../kernel/machine/step.ts";
-import type { Urgency, Write } from "./ports/store.ts";
+import type { Decision } from "../kernel/machine/step.ts";
+import type { Hash } from "../kernel/vocabulary/identifiers.ts";
+import type { Passage } from "./passage.ts";
+import type { KeptBody, Urgency, Write } from "./ports/store.ts";
 import type { RunDesk } from "./run-desk.ts";
 import type { Reservation } from "./spend.ts";
 
@@ -31,26 +33,16 @@ type WritingDesk = Pick<RunDesk, "run" | "shelf" | "account" | "authority" | "ha
 export function writesFor(
   desk: WritingDesk,
   before: RunState,
-  { state: after, entries, lines, commands }: StepResult,
+  { state: after, transitions, commands }: Decision,
+  passage: Passage,
 ): StepWrites {
   const acts = commands.some(({ type }) => type === "run-tool" || type === "spawn-child");
-  const isBarrier = acts || commands.some(({ type }) => type === "finish") || hasSideEffectReported(before, entries);
-  if (entries.length === 0 && !isBarrier) return { writes: [], urgency: "lazy", reserving: null };
+  const isBarrier =
+    acts || commands.some(({ type }) => type === "finish") || hasSideEffectReported(before, transitions);
+  if (transitions.length === 0 && !isBarrier) return { writes: [], urgency: "lazy", reserving: null };
   const reserving = acts ? reserveNext(desk, after) : null;
-  const { runId, epoch } = desk.run;
-  const { seq, hash } = before.chain;
-  const writes: Write[] = [
-    {
-      type: "append-entries",
-      runId,
-      epoch,
-      after: { seq, hash },
-      lines,
-      head: after.chain.hash,
-      bodies: desk.shelf.takeUnwritten(),
-    },
-  ];
-  for (const entry of entries) writes.push(...consequencesOf(desk, before, after, entry));
+  const writes: Write[] = [appending(desk, before, passage, desk.shelf.takeUnwritten())];
+  for (const stated of transitions) writes.push(...consequencesOf(desk, before, after, stated, passage));
   if (reserving !== null) writes.push(reserving);
   const isRead = acts && writes.length === 1 && onlyReads(after);
   return {
@@ -60,29 +52,63 @@ export function writesFor(
   };
 }
 
+/** Its words are not asked for here: the store does so when it sends them. */
+function appending(
+  { run: { runId, epoch } }: WritingDesk,
+  before: RunState,
+  passage: Passage,
+  bodies: readonly KeptBody[],
+): Write {
+  return {
+    type: "append-entries",
+    runId,
+    epoch,
+    after: {
+      seq: before.chain.seq,
+      get hash() {
+        return passage.prev;
+      },
+    },
+    get lines() {
+      return passage.lines;
+    },
+    get head() {
+      return passage.head;
+    },
+    bodies,
+  };
+}
+
 /** Calls that may be lost and done again without anybody noticing: what they are for stays inside this machine. */
 function onlyReads({ phase }: RunState): boolean {
   return phase.at === "OBSERVE" && phase.inFlight.every((call) => isHarmless(call) && call.egress.length === 0);
 }
 
 /** The result of anything but a harmless read is durable before the next thing happens. */
-function hasSideEffectReported({ phase }: RunState, entries: readonly Entry[]): boolean {
-  if (phase.at !== "OBSERVE" || !entries.some(({ kind }) => kind === "OBSERVE")) return false;
+function hasSideEffectReported({ phase }: RunState, transitions: readonly Statement[]): boolean {
+  if (phase.at !== "OBSERVE" || !transitions.some(({ kind }) => kind === "OBSERVE")) return false;
   return phase.inFlight.some((call) => !isHarmless(call));
 }
 
-function consequencesOf(desk: WritingDesk, before: RunState, after: RunState, entry: Entry): readonly Write[] {
-  switch (entry.kind) {
+function consequencesOf(
+  desk: WritingDesk,
+  before: RunState,
+  after: RunState,
+  stated: Statement,
+  passage: Passage,
+): readonly Write[] {
+  switch (stated.kind) {
     case "INFER":
-      return settlementOf(desk, before, entry).concat(desk.authority.requestsIn(entry, desk.run.runId));
+      return settlementOf(desk, before, stated).concat(desk.authority.requestsIn(stated, desk.run.runId));
     case "EXECUTE": {
-      const { approvalId, planHash, child, callId } = entry.decided;
+      const { approvalId, planHash, child, callId } = stated.decided;
+      const atMs = Date.parse(stated.ts);
       const consumed: readonly Write[] =
-        approvalId === null ? [] : [{ type: "consume-approval", id: approvalId, planHash, atMs: Date.parse(entry.ts) }];
+        approvalId === null ? [] : [{ type: "consume-approval", id: approvalId, planHash, atMs }];
       return child === null ? consumed : [...consumed, ...desk.hands.writesOfChild(callId)];
     }
     case "TERMINATE":
-      return sealingOf(desk, after, entry);
+      return sealingOf(desk, after, stated, passage.head);
     default:
       return [];
   }
@@ -91,7 +117,7 @@ function consequencesOf(desk: WritingDesk, before: RunState, after: RunState, en
 function settlementOf(
   { account }: WritingDesk,
   { phase, prompt }: RunState,
-  { decided, result, elapsedMs }: EntryOf<"INFER">,
+  { decided, result, elapsedMs }: StatementOf<"INFER">,
 ): readonly Write[] {
   if (result?.type === "model.answered" || result?.type === "model.failed") {
     const { inputTokens, outputTokens, costMicrousd } = result.usage;
@@ -108,17 +134,18 @@ function settlementOf(
 function sealingOf(
   { run, account, shelf }: WritingDesk,
   after: RunState,
-  { decided, result, seq, hash, ts, elapsedMs }: EntryOf<"TERMINATE">,
+  { decided, result, seq, ts, elapsedMs }: StatementOf<"TERMINATE">,
+  head: Hash,
 ): readonly Write[] {
   const { runId, sessionId } = run;
   const { outcome, reason } = decided;
   const answerRef = result?.type === "run.answered" ? result.ref : null;
   const answer = answerRef === null ? null : shelf.find(answerRef);
-  const snapshot = snapshotOf(after);
+  const snapshot = snapshotOf(after, head);
   const ended = {
     toolCalls: snapshot.budget.performed,
     durationMs: elapsedMs,
-    headHash: hash,
+    headHash: head,
     stateDigest: digestOf(snapshot),
     labels: after.labels,
   };
@@ -128,7 +155,7 @@ function sealingOf(
     { type: "seal-run", runId, outcome, reason, answerRef, endedAt: ts, ended },
     {
       type: "append-ledger",
-      draft: { kind: "run.sealed", ts, actor: "system", data: { runId, outcome, seq, head: hash } },
+      draft: { kind: "run.sealed", ts, actor: "system", data: { runId, outcome, seq, head } },
     },
   ];
 }

@@ -35,7 +35,7 @@ for (const { version, outcome, length } of GOLDEN) {
       const folded = foldRun(asRunId("run_1"), contract, verified.entries);
       expect(folded.ok).toBe(true);
       expect(folded.state.phase).toMatchObject({ at: "TERMINATE", outcome });
-      expect(folded.state.chain.hash).toBe(verified.head);
+      expect(folded.state.chain.linked.hash).toBe(verified.head);
     },
   );
 }

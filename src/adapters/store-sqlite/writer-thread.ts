@@ -9,25 +9,13 @@
  * T4. The thread lives, and keeps the process alive, from the start to the end of `close`.
  */
 import { Worker } from "node:worker_threads";
-import type { RunId } from "../../kernel/vocabulary/identifiers.ts";
 import type { Clock } from "../../runtime/ports/clock.ts";
 import { type CommitResult, LAZY_FLUSH_MS, StoreError, type Urgency, type Write } from "../../runtime/ports/store.ts";
-import { isAppend, joinAppends, type PackedWrite, pack } from "./packed-writes.ts";
+import { type GivenCommit, gatherCommits, type Waiting } from "./gather-commits.ts";
 import { closedError } from "./store-reads.ts";
 import { errorOf } from "./thread-failure.ts";
 import { workerFile } from "./worker-file.ts";
 import type { BatchReport, WriterReply, WriterRequest, WriterSetup } from "./writer-messages.ts";
-
-interface Waiting {
-  resolve(result: CommitResult): void;
-  reject(error: Error): void;
-}
-
-/** What goes into the database as one; several have waited for it where their commits were joined. */
-interface Gathered {
-  writes: readonly PackedWrite[];
-  readonly waiting: Waiting[];
-}
 
 /** About two megabytes of log, and about six. */
 const CHECKPOINT_AFTER_COMMITS = 64;
@@ -40,11 +28,9 @@ export class WriterThread {
   readonly #clock: Clock;
   readonly #worker: Worker;
   readonly #listeners: ((error: Error) => void)[] = [];
-  /** Who waits for what was sent and unsent, in the order in which it was given. What was sent is not held any longer. */
+  #unsent: GivenCommit[] = [];
+  /** Who waits for what was sent, in the order in which it was given; the writes themselves are not held any longer. */
   readonly #unanswered: (readonly Waiting[])[] = [];
-  #unsent: Gathered[] = [];
-  /** The last unsent lazy commit of each run: the run's next one may join it. */
-  readonly #open = new Map<RunId, Gathered>();
   /** Everybody whose commit is unsent has nothing else to do than wait for it. */
   #isAllAwaited = true;
   /** Something is to be sent when the last message is answered. */
@@ -73,7 +59,7 @@ export class WriterThread {
     return new Promise((resolve, reject) => {
       const refusal = this.#closing === null ? this.#refusal : closedError();
       if (refusal !== null) return reject(refusal);
-      this.#gather(pack(writes), { resolve, reject }, urgency === "lazy");
+      this.#unsent.push({ writes, urgency, resolve, reject });
       if (urgency === "lazy") this.#cancelLazy ??= this.#clock.wake(LAZY_FLUSH_MS, () => this.#sendWhenAnswered());
       else if (urgency === "prompt") {
         this.#isAllAwaited = false;
@@ -100,25 +86,9 @@ export class WriterThread {
     return this.#closing;
   }
 
-  #gather(writes: readonly PackedWrite[], waiting: Waiting, isLazy: boolean): void {
-    const [first] = writes;
-    const runId = first !== undefined && isAppend(first) ? first[0] : undefined;
-    const earlier = runId === undefined ? undefined : this.#open.get(runId);
-    const joined = earlier === undefined ? null : joinAppends(earlier.writes, writes);
-    const gathered = joined === null || earlier === undefined ? { writes, waiting: [] } : earlier;
-    if (joined === null) {
-      this.#unsent.push(gathered);
-      this.#unanswered.push(gathered.waiting);
-    } else gathered.writes = joined;
-    gathered.waiting.push(waiting);
-    if (runId === undefined) return;
-    if (isLazy) this.#open.set(runId, gathered);
-    else this.#open.delete(runId);
-  }
-
   #sendWhenAnswered(): void {
     this.#isDue = true;
-    if (this.#unanswered.length === this.#unsent.length) this.#sendAfterThisTurn();
+    if (this.#unanswered.length === 0) this.#sendAfterThisTurn();
   }
 
   /**
@@ -136,12 +106,12 @@ export class WriterThread {
     this.#isDue = false;
     this.#cancelLazy?.();
     this.#cancelLazy = null;
-    if (this.#unsent.length === 0) return;
-    const commits = this.#unsent.map(({ writes }) => writes);
+    const gathered = gatherCommits(this.#unsent);
     this.#unsent = [];
-    this.#open.clear();
     this.#isAllAwaited = true;
-    this.#post(commits);
+    if (gathered.length === 0) return;
+    for (const { waiting } of gathered) this.#unanswered.push(waiting);
+    this.#post(gathered.map(({ writes }) => writes));
   }
 
   #post(request: WriterRequest): void {
@@ -182,7 +152,8 @@ export class WriterThread {
     const seen = this.#uncheckpointed;
     this.#cancelCheckpoint = this.#clock.wake(IDLE_MS, () => {
       this.#cancelCheckpoint = null;
-      if (this.#uncheckpointed !== seen || this.#unanswered.length > 0) return this.#checkpointWhenIdle(0);
+      if (this.#uncheckpointed !== seen || this.#unanswered.length + this.#unsent.length > 0)
+        return this.#checkpointWhenIdle(0);
       this.#uncheckpointed = 0;
       this.#post("checkpoint");
     });
@@ -191,9 +162,8 @@ export class WriterThread {
   #break(error: Error): void {
     if (this.#refusal !== null) return;
     this.#refusal = error;
-    this.#unsent = [];
-    this.#open.clear();
     for (const waiting of this.#unanswered.splice(0)) for (const { reject } of waiting) reject(error);
+    for (const { reject } of this.#unsent.splice(0)) reject(error);
     const listeners = this.#listeners.splice(0);
     // Whoever closed the store need not be told.
     if (!isClosed(error)) for (const listener of listeners) listener(error);

@@ -5,23 +5,26 @@
  * K2. H_0 = H(contract_hash), so an entry cannot be moved under another contract.
  * K3. `writeEntry` is the only way an entry comes to be. Its line is made of the texts that were hashed: nothing is
  *     written twice, for writing takes longer than hashing.
+ * K4. A transition is stated first and linked later: nothing that a run does next depends on its hash.
  */
 import type { ExecutionContract } from "../contract/contract.ts";
 import { quote } from "../vocabulary/canonical-json.ts";
 import { hashBytes, hashCanonical, hashWire } from "../vocabulary/hash.ts";
 import type { Hash, RunId } from "../vocabulary/identifiers.ts";
 import type { Labels } from "../vocabulary/labels.ts";
-import { type DecidedOf, type EntryKind, type EntryOf, type Result, STATE_OF } from "./entry.ts";
+import { type DecidedOf, type Entry, type EntryKind, type EntryOf, type Result, STATE_OF } from "./entry.ts";
 import { decidedText, resultText } from "./entry-texts.ts";
 
 /** The version of the entry format; under every action hash. */
 export const ENTRY_FORMAT = 1;
 
-/** Where a run's chain stands. */
+/** Where a run's journal stands. */
 export interface ChainHead {
+  /** Of the last transition. */
   readonly seq: number;
-  readonly hash: Hash;
   readonly frame: ChainFrame;
+  /** The last of them that was linked. */
+  readonly linked: { readonly seq: number; readonly hash: Hash };
 }
 
 /** What every entry of a run repeats. */
@@ -44,7 +47,9 @@ interface FrameTexts {
   readonly linkModel: string;
 }
 
-export interface EntryDraft<K extends EntryKind> {
+/** What an entry says, linked or not. */
+export interface StatementOf<K extends EntryKind> {
+  readonly seq: number;
   readonly kind: K;
   readonly ts: string;
   readonly elapsedMs: number;
@@ -54,6 +59,13 @@ export interface EntryDraft<K extends EntryKind> {
   readonly decided: DecidedOf<K>;
   readonly result: Result;
 }
+export type Statement = { [K in EntryKind]: StatementOf<K> }[EntryKind];
+
+/** A statement of the machine's, with all that its entry will repeat. */
+export interface TransitionOf<K extends EntryKind> extends StatementOf<K> {
+  readonly frame: ChainFrame;
+}
+export type Transition = { [K in EntryKind]: TransitionOf<K> }[EntryKind];
 
 export function genesisHash(contractHash: Hash): Hash {
   return hashCanonical(contractHash);
@@ -62,7 +74,7 @@ export function genesisHash(contractHash: Hash): Hash {
 export function startChain(runId: RunId, contract: ExecutionContract): ChainHead {
   const { contractHash, adapterVersion, modelProfileId } = contract;
   const frame = frameOf({ runId, contractHash, adapterVersion, modelProfileId, modelFingerprint: "" });
-  return { seq: 0, hash: genesisHash(contractHash), frame };
+  return { seq: 0, frame, linked: { seq: 0, hash: genesisHash(contractHash) } };
 }
 
 /** From here on entries name this model, unless nobody knows which it is. */
@@ -91,15 +103,33 @@ export interface WrittenEntry<K extends EntryKind> {
   readonly line: string;
 }
 
+/** Entries as the journal holds them, and the hash of the last. */
+export interface Linked {
+  readonly entries: readonly Entry[];
+  readonly lines: readonly string[];
+  readonly head: Hash;
+}
+
+export function linkEntries(prev: Hash, transitions: readonly Transition[]): Linked {
+  const entries: Entry[] = [];
+  const lines: string[] = [];
+  let head = prev;
+  for (const transition of transitions) {
+    const { entry, line } = writeEntry(head, transition);
+    entries.push(entry as Entry);
+    lines.push(line);
+    head = entry.hash;
+  }
+  return { entries, lines, head };
+}
+
 /**
  * Members stand in the order of RFC 8785: spelled out, they need no sorting. Hashes, kinds, states and labels hold nothing
  * that would have to be escaped.
  */
-export function writeEntry<K extends EntryKind>(head: ChainHead, draft: EntryDraft<K>): WrittenEntry<K> {
-  const { hash: prev, frame } = head;
+export function writeEntry<K extends EntryKind>(prev: Hash, transition: TransitionOf<K>): WrittenEntry<K> {
+  const { seq, kind, ts, elapsedMs, stepId, actor, labels, decided, result, frame } = transition;
   const { runId, contractHash, adapterVersion, modelProfileId, modelFingerprint, texts } = frame;
-  const { kind, ts, elapsedMs, stepId, actor, labels, decided, result } = draft;
-  const seq = head.seq + 1;
   const state = STATE_OF[kind];
   const outcome = result === null ? NO_RESULT : resultText(result);
   // What the line and what is hashed have in common.
@@ -139,10 +169,6 @@ export function writeEntry<K extends EntryKind>(head: ChainHead, draft: EntryDra
 
 const NO_RESULT = "null";
 const NO_RESULT_HASH = hashBytes(NO_RESULT);
-
-export function advance({ frame }: ChainHead, { seq, hash }: { readonly seq: number; readonly hash: Hash }): ChainHead {
-  return { seq, hash, frame };
-}
 
 type Action = Pick<
   EntryOf<EntryKind>,

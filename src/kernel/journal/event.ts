@@ -264,5 +264,12 @@ export function isRunEvent(candidate: RunEvent): boolean {
   // Compiled when first met, so that no start waits for it.
   const check = checks.get(candidate.type) ?? Compile(schema);
   checks.set(candidate.type, check);
-  return check.Check(candidate);
+  return check.Check(candidate) && isWellFormed(candidate);
+}
+
+/** No entry can hold half a character, and whoever states a transition must know that it can be written down. */
+function isWellFormed(value: unknown): boolean {
+  if (typeof value === "string") return value.isWellFormed();
+  if (typeof value !== "object" || value === null) return true;
+  return Object.values(value).every(isWellFormed);
 }

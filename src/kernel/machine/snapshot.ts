@@ -1,12 +1,14 @@
 /** The runtime's side of M-D: the same snapshot that a view derives from entries, here from the machine's own state. */
 import type { RunSnapshot } from "../journal/views/run-snapshot.ts";
+import type { Hash } from "../vocabulary/identifiers.ts";
 import { CLEAN_LABELS } from "../vocabulary/labels.ts";
 import { type RunState, stepId } from "./state.ts";
 
-export function snapshotOf(state: RunState): RunSnapshot {
+/** `head` is the hash of its last entry. */
+export function snapshotOf(state: RunState, head: Hash = state.chain.linked.hash): RunSnapshot {
   const { chain, phase, committedBudget } = state;
-  const { seq, hash: head } = chain;
-  const { runId, contractHash } = chain.frame;
+  const { seq, frame } = chain;
+  const { runId, contractHash } = frame;
   const { outcome, reason } = phase.at === "TERMINATE" ? phase : { outcome: null, reason: null };
   return {
     runId,

@@ -1,5 +1,6 @@
 /**
- * The machine: `step(state, event) → { state, commands, entries }`. Total, synchronous, deterministic.
+ * The machine: `decide(state, event) → { state, commands, transitions }`. Total, synchronous, deterministic. `step` links
+ * the transitions at once; whoever has something better to do first links them later.
  *
  *   PRECHECK → INFER → VALIDATE_CALLS → EXECUTE → OBSERVE → COMMIT → (INFER | TERMINATE)
  *
@@ -8,11 +9,11 @@
  * S3. A defect in our own code ends the run FAILED_CONTRACT_VIOLATION, reason `defect`, with a sealed journal. It is
  *     recorded as the event `defect.found`, so that replay ends where the run did.
  */
+import { linkEntries, type Transition } from "../journal/chain.ts";
 import type { Entry, MachineState } from "../journal/entry.ts";
 import { isRunEvent, type RunEvent } from "../journal/event.ts";
 import { Defect, unreachable } from "../vocabulary/defect.ts";
 import { hashBytes } from "../vocabulary/hash.ts";
-import { canonicalWire } from "../vocabulary/spelling.ts";
 import type { Command } from "./command.ts";
 import { enterCommit } from "./commit.ts";
 import { isEdge } from "./edges.ts";
@@ -25,38 +26,51 @@ import { enterTerminate } from "./terminate.ts";
 import { beginTurn, emit, fail, type Move, type Moved, type Turn, update, wait } from "./turn.ts";
 import { enterValidateCalls, hearInValidateCalls } from "./validate-calls.ts";
 
-export interface StepResult {
+export interface Decision {
   readonly state: RunState;
   readonly commands: readonly Command[];
-  readonly entries: readonly Entry[];
-  /** The entries as the journal holds them. */
-  readonly lines: readonly string[];
+  readonly transitions: readonly Transition[];
   /** What went wrong in our own code, for the log; the journal names it by its id only. */
   readonly defect: { readonly errorId: string; readonly error: unknown } | null;
 }
 
-export function step(state: RunState, event: RunEvent): StepResult {
+export interface StepResult extends Omit<Decision, "transitions"> {
+  readonly entries: readonly Entry[];
+}
+
+export function decide(state: RunState, event: RunEvent): Decision {
   try {
     return { ...work(state, notBefore(state, event)), defect: null };
   } catch (error) {
-    const errorId = hashBytes(`${state.chain.hash} ${String(error)}`).slice(0, 16);
+    const errorId = errorIdAt(state, error);
     const { ts, elapsedMs } = state;
     return { ...work(state, { type: "defect.found", ts, elapsedMs, errorId }), defect: { errorId, error } };
   }
 }
 
+export function step(before: RunState, event: RunEvent): StepResult {
+  const { state, commands, transitions, defect } = decide(before, event);
+  if (transitions.length === 0) return { state, commands, entries: [], defect };
+  const { entries, head } = linkEntries(before.chain.linked.hash, transitions);
+  const linked = { seq: state.chain.seq, hash: head };
+  return { state: { ...state, chain: { ...state.chain, linked } }, commands, entries, defect };
+}
+
+/** The same error at the same place of the same run has the same id. */
+export function errorIdAt({ chain, elapsedMs }: RunState, error: unknown): string {
+  return hashBytes(`${chain.frame.runId} ${chain.seq} ${elapsedMs} ${String(error)}`).slice(0, 16);
+}
+
 function work(state: RunState, event: RunEvent): Turn {
   if (!isRunEvent(event)) throw new Defect(`not an event: ${event.type}`);
   let moved = isForAnotherStep(state, event) ? null : hear(beginTurn(state, event), event);
-  if (moved === null) return { state, commands: [], entries: [], lines: [] };
+  if (moved === null) return { state, commands: [], transitions: [] };
   let at: MachineState = state.phase.at;
   while (moved.move !== null) {
     if (!isEdge(at, moved.move.to)) throw new Defect(`no edge from ${at} to ${moved.move.to}`);
     at = moved.move.to;
     moved = enter(moved.turn, moved.move);
   }
-  // An event that waits for its entry must be fit for one, or no entry could be made any more.
-  if (moved.turn.state.heard.length > 0) canonicalWire(event);
   return moved.turn;
 }
 

@@ -1,11 +1,11 @@
 /**
  * A turn: one event being worked off. State functions take a turn and return where it moved.
  *
- * T1. `record` is the only way an entry is made: it quotes what was heard, links the chain and clears `heard`.
+ * T1. `record` is the only way a transition is stated: it quotes what was heard and clears `heard`.
  * T2. A state names the next one as data (`Move`); `step.ts` walks the moves. So no state file imports another.
  */
-import { advance, writeEntry } from "../journal/chain.ts";
-import type { DecidedOf, Entry, EntryKind, InferMode, Result } from "../journal/entry.ts";
+import type { Transition } from "../journal/chain.ts";
+import type { DecidedOf, EntryKind, InferMode, Result } from "../journal/entry.ts";
 import type { ProposedCall, RunEvent } from "../journal/event.ts";
 import type { FailureReason } from "../vocabulary/failures.ts";
 import type { BodyRef } from "../vocabulary/identifiers.ts";
@@ -16,9 +16,7 @@ import { type CallInFlight, type FailedAttempt, type ReadyCall, type RunState, s
 export interface Turn {
   readonly state: RunState;
   readonly commands: readonly Command[];
-  readonly entries: readonly Entry[];
-  /** The entries as the journal holds them. */
-  readonly lines: readonly string[];
+  readonly transitions: readonly Transition[];
 }
 
 /** How a turn of the loop ended, as COMMIT must judge it. */
@@ -68,7 +66,7 @@ export interface Moved {
 
 export function beginTurn(state: RunState, event: RunEvent): Turn {
   const heard = [...state.heard, event];
-  return { state: { ...state, heard, ts: event.ts, elapsedMs: event.elapsedMs }, commands: [], entries: [], lines: [] };
+  return { state: { ...state, heard, ts: event.ts, elapsedMs: event.elapsedMs }, commands: [], transitions: [] };
 }
 
 export function update(turn: Turn, change: Partial<RunState>): Turn {
@@ -101,7 +99,9 @@ export function record<K extends EntryKind>(
   const { state } = turn;
   const { result = null, actor = "system" } = options;
   const heard = state.heard.filter((event) => event !== result);
-  const { entry, line } = writeEntry(state.chain, {
+  const seq = state.chain.seq + 1;
+  const transition = {
+    seq,
     kind,
     ts: state.ts,
     elapsedMs: state.elapsedMs,
@@ -110,12 +110,12 @@ export function record<K extends EntryKind>(
     labels: state.labels,
     decided: (QUOTES_EVENTS[kind] ? { ...decided, heard } : decided) as DecidedOf<K>,
     result: untimed(result),
-  });
+    frame: state.chain.frame,
+  };
   return {
     ...turn,
-    state: { ...state, heard: [], chain: advance(state.chain, entry) },
-    entries: [...turn.entries, entry as Entry],
-    lines: [...turn.lines, line],
+    state: { ...state, heard: [], chain: { ...state.chain, seq } },
+    transitions: [...turn.transitions, transition as Transition],
   };
 }
 

@@ -3,12 +3,11 @@ import fc from "fast-check";
 import { DEFAULT_TERMS } from "../../../src/kernel/contract/default-terms.ts";
 import { sealContract } from "../../../src/kernel/contract/seal-contract.ts";
 import {
-  advance,
-  type EntryDraft,
   hashAction,
   hashLink,
   hashResult,
   nameModel,
+  type StatementOf,
   startChain,
   writeEntry,
 } from "../../../src/kernel/journal/chain.ts";
@@ -40,16 +39,18 @@ export const CONTRACT = sealContract({
 });
 
 export const KINDS = Object.keys(STATE_OF) as readonly EntryKind[];
-export type AnyDraft = EntryDraft<EntryKind>;
+export type AnyDraft = Omit<StatementOf<EntryKind>, "seq">;
 
 export function chainOf(drafts: readonly AnyDraft[], runId = RUN_ID, contract = CONTRACT): readonly Entry[] {
   const entries: Entry[] = [];
   let head = startChain(runId, contract);
-  for (const draft of drafts) {
-    const entry = writeEntry(head, draft).entry as Entry;
+  let prev = head.linked.hash;
+  for (const [index, draft] of drafts.entries()) {
+    const entry = writeEntry(prev, { ...draft, seq: index + 1, frame: head.frame }).entry as Entry;
     entries.push(entry);
+    prev = entry.hash;
     // From the second entry on there is a fingerprint, as after a first response.
-    head = nameModel(advance(head, entry), "fp_1");
+    head = nameModel(head, "fp_1");
   }
   return entries;
 }

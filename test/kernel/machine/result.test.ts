@@ -10,7 +10,7 @@ import { verifies } from "../../requirements.ts";
 import { contractOf, errorResponse, okResponse, plan, RUN_ID, ref } from "./scripted-run.ts";
 
 const contract = contractOf();
-const turn = (): Turn => ({ state: startRun(RUN_ID, contract), commands: [], entries: [], lines: [] });
+const turn = (): Turn => ({ state: startRun(RUN_ID, contract), commands: [], transitions: [] });
 const READ = plan({ id: "c1", tool: "fs.read_text", args: "a" });
 const CALL: CallInFlight = { ...READ, effects: [0], approvalId: null, seen: USER_LABELS, sharedBy: [] };
 const performed = (response: RecordedResponse, call = CALL, from = turn(), labels: Labels = USER_LABELS) =>

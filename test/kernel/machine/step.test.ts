@@ -121,8 +121,9 @@ describe("a defect in our own code", () => {
       () => {
         if (event === undefined) throw new Error("no event");
         const { defect, ...result } = step(waiting().state, inStep(1, event));
-        const { hash } = waiting().state.chain;
-        const errorId = hashBytes(`${hash} Defect: the plan is for other calls than were proposed`).slice(0, 16);
+        const { chain, elapsedMs } = waiting().state;
+        const place = `${RUN_ID} ${chain.seq} ${elapsedMs}`;
+        const errorId = hashBytes(`${place} Defect: the plan is for other calls than were proposed`).slice(0, 16);
         expect(defect).toEqual({ errorId, error: new Defect("the plan is for other calls than were proposed") });
         expect(result.state.phase).toMatchObject({ outcome: "FAILED_CONTRACT_VIOLATION", reason: "defect" });
         expect(result.entries.map(({ kind }) => kind)).toEqual(["COMMIT", "TERMINATE"]);
@@ -194,7 +195,7 @@ describe("the chain", () => {
       ...Array(5).fill("step-1"),
       ...Array(4).fill("step-2"),
     ]);
-    expect(run.state.chain).toMatchObject({ seq: 10, hash: run.entries.at(-1)?.hash });
+    expect(run.state.chain).toMatchObject({ seq: 10, linked: { seq: 10, hash: run.entries.at(-1)?.hash } });
   });
 });
 

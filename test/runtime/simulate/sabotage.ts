@@ -17,7 +17,7 @@ import type { SimulatedRun } from "../../../src/runtime/simulate/simulated-run.t
 export const deafTo =
   (...types: readonly RunEvent["type"][]): StepFunction =>
   (state, event) =>
-    types.includes(event.type) ? { state, commands: [], entries: [], lines: [], defect: null } : step(state, event);
+    types.includes(event.type) ? { state, commands: [], entries: [], defect: null } : step(state, event);
 
 /** Works under other terms than the run's. */
 export const under =

@@ -3,7 +3,7 @@
 import type { ExecutionContract } from "../../../../src/kernel/contract/contract.ts";
 import { DEFAULT_TERMS } from "../../../../src/kernel/contract/default-terms.ts";
 import { sealContract } from "../../../../src/kernel/contract/seal-contract.ts";
-import { advance, nameModel, startChain, writeEntry } from "../../../../src/kernel/journal/chain.ts";
+import { nameModel, startChain, writeEntry } from "../../../../src/kernel/journal/chain.ts";
 import type {
   Budget,
   DecidedCall,
@@ -335,9 +335,11 @@ class RunWriter {
   #add<K extends EntryKind>(kind: K, decided: DecidedOf<K>, result: Result = null, actor = "system"): void {
     const time = timeAt(this.entries.length + 1);
     const labels = this.#step === 0 ? CLEAN_LABELS : USER_LABELS;
-    const draft = { kind, ...time, stepId: `step-${this.#step}`, actor, labels, decided, result };
-    const entry: EntryOf<K> = writeEntry(this.#head, draft).entry;
-    this.#head = advance(this.#head, entry);
+    const { linked, frame } = this.#head;
+    const seq = linked.seq + 1;
+    const said = { seq, kind, ...time, stepId: `step-${this.#step}`, actor, labels, decided, result, frame };
+    const entry: EntryOf<K> = writeEntry(linked.hash, said).entry;
+    this.#head = { seq, frame, linked: { seq, hash: entry.hash } };
     this.entries.push(entry as unknown as Entry);
   }
 }

@@ -1,0 +1,63 @@
+/**
+ * What one step adds to a run's journal. It is put into words, hashed and linked, when somebody asks for it: mostly that
+ * is the store when it sends, while a model thinks about what it was asked.
+ *
+ * P1. Passages are linked in their order: to ask for one is to ask for all before it.
+ * P2. It holds nothing for longer than it is needed: of what waits for the disk there is much.
+ */
+import { linkEntries, type Transition } from "../kernel/journal/chain.ts";
+import type { Entry } from "../kernel/journal/entry.ts";
+import { toLine } from "../kernel/journal/journal-lines.ts";
+import type { Hash } from "../kernel/vocabulary/identifiers.ts";
+
+/** Where a journal ends. */
+export interface JournalEnd {
+  readonly head: Hash;
+}
+
+export class Passage implements JournalEnd {
+  #before: JournalEnd;
+  /** Null once they are linked. */
+  #transitions: readonly Transition[] | null;
+  #entries: readonly Entry[] = [];
+  #lines: readonly string[] | null = null;
+  #head: Hash | null = null;
+
+  constructor(before: JournalEnd, transitions: readonly Transition[]) {
+    this.#before = before;
+    this.#transitions = transitions;
+  }
+
+  /** What it stands on. */
+  get prev(): Hash {
+    if (this.#before instanceof Passage) this.#before = { head: this.#before.head };
+    return this.#before.head;
+  }
+
+  get head(): Hash {
+    this.#link();
+    return this.#head ?? this.prev;
+  }
+
+  get entries(): readonly Entry[] {
+    this.#link();
+    return this.#entries;
+  }
+
+  /** Handed out as they were written; for who asks once more, written again. */
+  get lines(): readonly string[] {
+    this.#link();
+    const lines = this.#lines ?? this.#entries.map(toLine);
+    this.#lines = null;
+    return lines;
+  }
+
+  #link(): void {
+    if (this.#transitions === null) return;
+    const { entries, lines, head } = linkEntries(this.prev, this.#transitions);
+    this.#transitions = null;
+    this.#entries = entries;
+    this.#lines = lines;
+    this.#head = head;
+  }
+}
