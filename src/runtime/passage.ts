@@ -8,7 +8,8 @@
 import { linkEntries, type Transition } from "../kernel/journal/chain.ts";
 import type { Entry } from "../kernel/journal/entry.ts";
 import { toLine } from "../kernel/journal/journal-lines.ts";
-import type { Hash } from "../kernel/vocabulary/identifiers.ts";
+import type { Hash, RunId } from "../kernel/vocabulary/identifiers.ts";
+import type { KeptBody, StoredRun, Write } from "./ports/store.ts";
 
 /** Where a journal ends. */
 export interface JournalEnd {
@@ -59,5 +60,42 @@ export class Passage implements JournalEnd {
     this.#entries = entries;
     this.#lines = lines;
     this.#head = head;
+  }
+}
+
+type AppendEntries = Extract<Write, { readonly type: "append-entries" }>;
+
+/** A passage as it is committed; its words are asked for when it is sent. */
+export class Appending implements AppendEntries {
+  readonly type = "append-entries";
+  readonly runId: RunId;
+  readonly epoch: number;
+  readonly bodies: readonly KeptBody[];
+  readonly #afterSeq: number;
+  readonly #passage: Passage;
+
+  constructor(
+    { runId, epoch }: Pick<StoredRun, "runId" | "epoch">,
+    afterSeq: number,
+    passage: Passage,
+    bodies: readonly KeptBody[],
+  ) {
+    this.runId = runId;
+    this.epoch = epoch;
+    this.bodies = bodies;
+    this.#afterSeq = afterSeq;
+    this.#passage = passage;
+  }
+
+  get after(): AppendEntries["after"] {
+    return { seq: this.#afterSeq, hash: this.#passage.prev };
+  }
+
+  get lines(): readonly string[] {
+    return this.#passage.lines;
+  }
+
+  get head(): Hash {
+    return this.#passage.head;
   }
 }

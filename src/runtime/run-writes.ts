@@ -16,8 +16,8 @@ import { snapshotOf } from "../kernel/machine/snapshot.ts";
 import type { RunState } from "../kernel/machine/state.ts";
 import type { Decision } from "../kernel/machine/step.ts";
 import type { Hash } from "../kernel/vocabulary/identifiers.ts";
-import type { Passage } from "./passage.ts";
-import type { KeptBody, Urgency, Write } from "./ports/store.ts";
+import { Appending, type Passage } from "./passage.ts";
+import type { Urgency, Write } from "./ports/store.ts";
 import type { RunDesk } from "./run-desk.ts";
 import type { Reservation } from "./spend.ts";
 
@@ -41,7 +41,7 @@ export function writesFor(
     acts || commands.some(({ type }) => type === "finish") || hasSideEffectReported(before, transitions);
   if (transitions.length === 0 && !isBarrier) return { writes: [], urgency: "lazy", reserving: null };
   const reserving = acts ? reserveNext(desk, after) : null;
-  const writes: Write[] = [appending(desk, before, passage, desk.shelf.takeUnwritten())];
+  const writes: Write[] = [new Appending(desk.run, before.chain.seq, passage, desk.shelf.takeUnwritten())];
   for (const stated of transitions) writes.push(...consequencesOf(desk, before, after, stated, passage));
   if (reserving !== null) writes.push(reserving);
   const isRead = acts && writes.length === 1 && onlyReads(after);
@@ -49,33 +49,6 @@ export function writesFor(
     writes,
     urgency: isRead ? "prompt" : isBarrier ? "barrier" : "lazy",
     reserving,
-  };
-}
-
-/** Its words are not asked for here: the store does so when it sends them. */
-function appending(
-  { run: { runId, epoch } }: WritingDesk,
-  before: RunState,
-  passage: Passage,
-  bodies: readonly KeptBody[],
-): Write {
-  return {
-    type: "append-entries",
-    runId,
-    epoch,
-    after: {
-      seq: before.chain.seq,
-      get hash() {
-        return passage.prev;
-      },
-    },
-    get lines() {
-      return passage.lines;
-    },
-    get head() {
-      return passage.head;
-    },
-    bodies,
   };
 }
 
