@@ -16,7 +16,7 @@
  *     run after the other through all of them takes half as long again.
  */
 import type { Answer } from "../kernel/journal/entry.ts";
-import type { RunEvent } from "../kernel/journal/event.ts";
+import type { LivePolicy, RunEvent } from "../kernel/journal/event.ts";
 import type { Command } from "../kernel/machine/command.ts";
 import { nextDeadline } from "../kernel/machine/deadline.ts";
 import { dispatchCommand, effectsInDoubt, outstandingCommands } from "../kernel/machine/outstanding.ts";
@@ -169,7 +169,7 @@ export class RunDriver {
 
   async #hearPolicy(): Promise<void> {
     const live = this.#desk.authority.takeNews();
-    if (live === null || canonicalJson(live) === canonicalJson(policyKnownTo(this.#state))) return;
+    if (live === null || isSamePolicy(live, policyKnownTo(this.#state))) return;
     await this.#hear({ type: "policy.narrowed", live });
   }
 
@@ -344,6 +344,12 @@ function noLongerAsked(error: unknown): readonly Answer[] {
   throw error;
 }
 
-function policyKnownTo({ live, contract }: RunState) {
+/** Mostly it is the very object the contract was made with. */
+function isSamePolicy(one: LivePolicy, other: LivePolicy): boolean {
+  const isSame = one.policy === other.policy || canonicalJson(one.policy) === canonicalJson(other.policy);
+  return isSame && canonicalJson(one.capabilities) === canonicalJson(other.capabilities);
+}
+
+function policyKnownTo({ live, contract }: RunState): LivePolicy {
   return live ?? { policy: contract.policy, capabilities: contract.capabilities };
 }
