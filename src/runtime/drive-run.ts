@@ -251,7 +251,7 @@ export class RunDriver {
     const { signal } = command.type === "run-tool" ? this.#beginCall(command.callId) : this.#stopping;
     this.#attend(async () => {
       const answer = await this.#desk.hands.perform(command, this.#state, signal);
-      if (command.type === "run-tool") this.#calls.delete(command.callId);
+      if (command.type === "run-tool") this.#forgetCall(command.callId, signal);
       return answer === null ? [] : [answer];
     });
   }
@@ -260,6 +260,11 @@ export class RunDriver {
     const stopping = new AbortController();
     this.#calls.set(callId, stopping);
     return stopping;
+  }
+
+  /** A model may use an id again: by the time an earlier call reports, it may be the name of another one. */
+  #forgetCall(callId: CallId, signal: AbortSignal): void {
+    if (this.#calls.get(callId)?.signal === signal) this.#calls.delete(callId);
   }
 
   async #attend(work: () => Promise<readonly Answer[]>): Promise<void> {
@@ -332,6 +337,11 @@ export class RunDriver {
   /** Our own code failed while performing: the run ends by name, with a sealed journal. */
   #failed(error: unknown): void {
     if (this.#hasLeft) return;
+    // It has decided how it ends, and hears nothing any more: the next start finds out what of that is written.
+    if (this.#state.phase.at === "TERMINATE") {
+      this.#lost(error);
+      return;
+    }
     const errorId = errorIdAt(this.#state, error);
     this.#desk.ports.onDefect(errorId, error);
     this.#mailbox.push({ type: "defect.found", errorId });

@@ -63,6 +63,8 @@ export class RunHands {
   #prepared: ReadonlyMap<CallId, PreparedCall> = new Map();
   /** In flight when this life of the process began: they may have been done. */
   #begunBefore: ReadonlySet<CallId> = new Set();
+  /** Of the batch at hand, in this life: somebody may say that one is to be done again. */
+  readonly #begun = new Set<CallId>();
   /** Until when the run's approvals may be used. */
   #deadlines: ReadonlyMap<ApprovalId, number> = new Map();
   readonly #countTokens: (text: string) => number;
@@ -205,6 +207,7 @@ export class RunHands {
     const prepared = await this.#withExceptions(await planCalls(this.#planning(), state, calls), state);
     this.#prepared = new Map(prepared.map((each) => [each.call.callId, each]));
     this.#begunBefore = new Set();
+    this.#begun.clear();
     return { type: "calls.planned", step, round, calls: prepared.map(({ call }) => call) };
   }
 
@@ -241,10 +244,16 @@ export class RunHands {
       const message = "What this call would do has changed since it was decided about; it was not run.";
       return refusedByRuntime(desk, command, state.labels, "policy.denied", message);
     }
+    const isBegun = isRepeat || this.#begun.has(command.callId);
+    if (!isBegun && this.#hasLapsed(command)) {
+      const message = "The approval of this call expired before it began; it was not run.";
+      return refusedByRuntime(desk, command, state.labels, "policy.denied", message);
+    }
     if (this.#isForbiddenByNow(command, state)) {
       const message = "What allowed this call was taken back before it began; it was not run.";
       return refusedByRuntime(desk, command, state.labels, "policy.denied", message);
     }
+    this.#begun.add(command.callId);
     // Elsewhere nothing partial of a tool is ever told (P-3.4).
     const release =
       observer.hasReaders() && state.contract.channelClass === "cli_local"
@@ -264,6 +273,11 @@ export class RunHands {
     });
     release?.finish();
     return toolAnswer(desk, command, planned, envelope);
+  }
+
+  /** Its intent took a moment to become durable, and that may have been too long for its approval. */
+  #hasLapsed({ approvalId }: CommandOf<"run-tool">): boolean {
+    return approvalId !== null && this.#parts.ports.clock.nowMs() >= (this.#deadlines.get(approvalId) ?? 0);
   }
 
   /** Its intent took a moment to become durable, and the machine has not been told of what happened in it. */

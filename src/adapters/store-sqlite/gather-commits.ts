@@ -33,7 +33,9 @@ export function gatherCommits(given: readonly GivenCommit[]): readonly Gathered[
     if (writes === null) continue;
     const runId = runOf(writes);
     const last = joinOrAdd(gathered, runId === null ? undefined : open.get(runId), writes);
-    last.waiting.push(commit);
+    // Not the commit itself: what was sent is not held until it is answered.
+    const { resolve, reject } = commit;
+    last.waiting.push({ resolve, reject });
     if (runId === null) continue;
     if (commit.urgency === "lazy") open.set(runId, last);
     else open.delete(runId);

@@ -11,6 +11,7 @@ import { type Static, Type } from "typebox";
 import { Compile, type Validator } from "typebox/compile";
 import { RoutingSchema } from "../contract/contract.ts";
 import { ToolPolicySchema } from "../policy/tool-policy.ts";
+import { isPlainObject } from "../vocabulary/bare-object.ts";
 import { ERROR_CODES } from "../vocabulary/error-code.ts";
 import { CONFIDENTIALITIES, INTEGRITIES } from "../vocabulary/labels.ts";
 import { OUTCOMES } from "../vocabulary/outcome.ts";
@@ -264,12 +265,18 @@ export function isRunEvent(candidate: RunEvent): boolean {
   // Compiled when first met, so that no start waits for it.
   const check = checks.get(candidate.type) ?? Compile(schema);
   checks.set(candidate.type, check);
-  return check.Check(candidate) && isWellFormed(candidate);
+  return check.Check(candidate) && isWritable(candidate);
 }
 
-/** No entry can hold half a character, and whoever states a transition must know that it can be written down. */
-function isWellFormed(value: unknown): boolean {
+/**
+ * Whoever states a transition must know that it can be written down later. Canonical JSON has no half characters and
+ * nothing undefined, and numbers are added up, which must not lead beyond all numbers.
+ */
+function isWritable(value: unknown): boolean {
   if (typeof value === "string") return value.isWellFormed();
-  if (typeof value !== "object" || value === null) return true;
-  return Object.values(value).every(isWellFormed);
+  if (typeof value === "number") return Math.abs(value) <= Number.MAX_SAFE_INTEGER;
+  if (typeof value !== "object" || value === null) return value !== undefined;
+  // A hole counts among its members here, and `every` would pass over it.
+  if (Array.isArray(value)) return value.length === Object.keys(value).length && value.every(isWritable);
+  return isPlainObject(value) && Object.values(value).every(isWritable);
 }
