@@ -27,7 +27,7 @@ import { newId, type RandomBytes } from "../runtime/ports/randomness.ts";
 import type { Store, StoredRun } from "../runtime/ports/store.ts";
 import type { Toolbox } from "../runtime/ports/toolbox.ts";
 import { readBodies } from "../runtime/run-journal.ts";
-import { acceptanceWrites, type RunDraft } from "../runtime/runtime.ts";
+import { acceptanceWrites, newRun, type RunDraft } from "../runtime/fresh-run.ts";
 import type { Refusal, RunRequest } from "./assistant.ts";
 import { type Ceilings, contractTerms, defaultRoom, priceProblem, underModel } from "./contract-terms.ts";
 import { idempotencyOf } from "./idempotency.ts";
@@ -236,7 +236,7 @@ export function delegateWith(settings: DraftingSettings, now: () => string): Del
     const spendMicrousd = child.maxSpendMicrousd ?? 0;
     return {
       child: { runId: childRunId, contractHash, budget: { inferences, tokens, spendMicrousd } },
-      writes: acceptanceWrites(draft, now()),
+      writes: acceptanceWrites(draft, newRun(draft, now())),
     };
   };
 }

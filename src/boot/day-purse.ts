@@ -86,6 +86,7 @@ function countingStore(apart: Store, home: Store): Store {
       return held !== undefined && more.microusd === 0 && more.tokens === 0 ? [] : [countOf(held ?? write, more)];
     }
     if (write.type === "settle-spend") return replace(keyOf(write), write.amount);
+    if (write.type === "count-spend") return [countOf(write, write.amount)];
     if (write.type !== "release-spend") return [];
     const open = [...reservations].filter(([, held]) => held?.runId === write.runId && held.epoch === write.epoch);
     return open.flatMap(([key]) => replace(key, NOTHING));
@@ -117,7 +118,7 @@ function keyOf({ runId, epoch, attempt }: Extract<Write, { type: "reserve-spend"
 }
 
 /** A run's own limit stays with the run. */
-function countOf({ scopes }: Pick<Reservation, "scopes">, amount: SpendAmount): Count {
+function countOf({ scopes }: Pick<Count, "scopes">, amount: SpendAmount): Count {
   const ofDay = scopes.filter(({ period }) => period !== "ever");
   return { type: "count-spend", amount, scopes: ofDay.map(({ scope, period }) => ({ scope, period })) };
 }

@@ -28,4 +28,7 @@ export const systemClock: Clock = {
     arm();
     return () => clearTimeout(timer);
   },
+  afterThisTurn: (callback) => {
+    setImmediate(callback);
+  },
 };

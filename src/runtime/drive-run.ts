@@ -11,7 +11,9 @@
  * D5. When the store refuses, nothing more is performed: what is on disk decides how the run goes on.
  * D6. Live policy is looked at before every event: no decision is made under one that has been narrowed since. Nor under
  *     an approval whose time is over, by the clock that the event itself carries.
- * D7. Between the stages of a step (hear, plan, run, ask) it waits, also where nothing takes time: runs whose models answer
+ * D7. A new run makes ready while its acceptance is being written. Before that is durable nothing of it is written, and
+ *     nobody is told or asked anything.
+ * D8. Between the stages of a step (hear, plan, run, ask) it waits, also where nothing takes time: runs whose models answer
  *     in the same turn of the event loop go through each stage together, while its code is in the processor's caches. One
  *     run after the other through all of them takes half as long again.
  */
@@ -65,6 +67,8 @@ export class RunDriver {
   /** Something changed since the mailbox was last looked into, and be it only that nothing is under way any more. */
   #hasWork = false;
   #isStarting = true;
+  /** It is not known to be durable itself (D7). */
+  #isUnaccepted: boolean;
   #isSuspending = false;
   #hasLeft = false;
   #disarm: () => void = () => {};
@@ -76,6 +80,7 @@ export class RunDriver {
     this.left = promise;
     this.#desk = desk;
     this.#state = state;
+    this.#isUnaccepted = desk.isAccepted !== null;
     this.#end = { head: state.chain.linked.hash };
     this.#elapsedBefore = state.elapsedMs;
     this.#startedMs = desk.ports.clock.monotonicMs();
@@ -98,7 +103,8 @@ export class RunDriver {
   }
 
   async #resume(): Promise<void> {
-    const { acceptance, run, hands } = this.#desk;
+    const { acceptance, isAccepted, run, hands } = this.#desk;
+    if (isAccepted === null) this.#sayRunning();
     await hands.prepareAgain(this.#state);
     const doubted = effectsInDoubt(this.#state);
     if (this.#state.accepted === null) await this.#hear(acceptance.event);
@@ -192,9 +198,26 @@ export class RunDriver {
     this.#desk.conversation.hear(transitions);
     // What has not reported yet is too late, and is no longer worked on.
     for (const stated of transitions) if (stated.kind === "OBSERVE") this.#calls.get(stated.decided.callId)?.abort();
+    if (transitions.length > 0 && this.#isUnaccepted && !(await this.#isAccepted())) return;
     if (!(await this.#makeDurable(before, decision))) return;
     this.#arm();
     this.#performAll(commands);
+  }
+
+  /** False when the run was refused after all. */
+  async #isAccepted(): Promise<boolean> {
+    this.#isUnaccepted = false;
+    const isAccepted = (await this.#desk.isAccepted) ?? true;
+    if (isAccepted) this.#sayRunning();
+    else this.#leave("lost");
+    return isAccepted;
+  }
+
+  #sayRunning(): void {
+    const { ports, run, observer } = this.#desk;
+    if (run.status === "running") return;
+    const { runId } = run;
+    ports.store.commit([{ type: "set-status", runId, status: "running" }], "lazy").catch(observer.lost);
   }
 
   /** False when the store refused, and the run has been left. */

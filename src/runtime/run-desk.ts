@@ -13,6 +13,8 @@ export interface RunDesk {
   readonly ports: RunPorts;
   readonly run: StoredRun;
   readonly acceptance: Acceptance;
+  /** Whether the run itself is durable, while that is not known yet; null where it is. */
+  readonly isAccepted: Promise<boolean> | null;
   readonly shelf: BodyShelf;
   readonly conversation: Conversation;
   readonly account: SpendAccount;

@@ -7,31 +7,21 @@
  *     or puts it back at the head of its lane.
  * R4. When the store fails nothing more is accepted or begun: `isAccepting` says so, and the next start recovers.
  */
-import type { ExecutionContract } from "../kernel/contract/contract.ts";
-import type { LedgerDraft } from "../kernel/journal/ledger.ts";
 import { startRun } from "../kernel/machine/state.ts";
 import type { RunId, SessionId } from "../kernel/vocabulary/identifiers.ts";
 import { terminalStatus } from "../kernel/vocabulary/outcome.ts";
-import { canonicalWire } from "../kernel/vocabulary/spelling.ts";
-import { type Acceptance, openingMessages, openingRefs, readAcceptance } from "./acceptance.ts";
+import { openingMessages, openingRefs, readAcceptance } from "./acceptance.ts";
 import { Approvals } from "./approvals.ts";
 import type { Authority } from "./authority.ts";
 import { BodyShelf } from "./body-shelf.ts";
 import { Capabilities } from "./capabilities.ts";
 import { Conversation } from "./conversation.ts";
 import { type Departure, RunDriver } from "./drive-run.ts";
+import { acceptanceWrites, type FreshRun, freshRun, newRun, queuedRun, type RunDraft, waitingRun } from "./fresh-run.ts";
 import { openLanes } from "./lanes.ts";
 import { News, type Watcher } from "./news.ts";
 import { timestampOf } from "./ports/clock.ts";
-import {
-  type Idempotency,
-  type KeptBody,
-  type NewRun,
-  type RunStatus,
-  type StoredRun,
-  StoreError,
-  type Write,
-} from "./ports/store.ts";
+import { type RunStatus, type StoredRun, StoreError } from "./ports/store.ts";
 import { RunHands } from "./run-hands.ts";
 import { readBodiesOf, restoreRun } from "./run-journal.ts";
 import type { RunObserver } from "./run-observer.ts";
@@ -49,18 +39,6 @@ export interface RuntimeSettings {
   readonly systemText: (id: string) => string;
   /** Told once: nothing more will be accepted, begun or performed. */
   readonly onStoreFailure: (error: unknown) => void;
-}
-
-/** A run that is ready to be accepted. */
-export interface RunDraft {
-  readonly run: Omit<NewRun, "contract" | "contractHash" | "accepted" | "createdAt">;
-  readonly contract: ExecutionContract;
-  readonly acceptance: Acceptance;
-  readonly bodies: readonly KeptBody[];
-  /** The session is new and begins with this run. */
-  readonly beginsSession: boolean;
-  readonly idempotency: Idempotency | null;
-  readonly inbound: { readonly channel: string; readonly messageId: string } | null;
 }
 
 export type Accepted =
@@ -164,11 +142,11 @@ export function openRuntime(ports: RunPorts, settings: RuntimeSettings): Runtime
   });
 
   const drive = async (runId: RunId): Promise<void> => {
-    const run = await store.findRun(runId);
-    if (run === null || run.outcome !== null || !isAccepting) return;
     const begun = fresh.get(runId) ?? null;
     fresh.delete(runId);
-    const restored = begun === null ? await restoreRun(store, run) : unbegun(run, begun);
+    const run = begun === null ? await store.findRun(runId) : queuedRun(begun, cancelling.get(runId) ?? null);
+    if (run === null || run.outcome !== null || !isAccepting) return;
+    const restored = begun === null ? await restoreRun(store, run) : unbegun(begun);
     if (!restored.ok) {
       await sealDiverged(ports, run, restored.entries);
       depart(run);
@@ -225,9 +203,7 @@ export function openRuntime(ports: RunPorts, settings: RuntimeSettings): Runtime
     const effort = (model?.thinking && acceptance.thinkingLevel) ?? null;
     const parts = { ports, run, shelf, conversation, account, authority, approvals, guard, model, effort, observer };
     const hands = new RunHands(parts);
-    const begin: readonly Write[] = [{ type: "set-status", runId: run.runId, status: "running" }];
-    if (run.status !== "running") store.commit(begin, "lazy").catch(observer.lost);
-    return new RunDriver({ ...parts, acceptance, hands }, state);
+    return new RunDriver({ ...parts, acceptance, isAccepted: begun?.isAccepted ?? null, hands }, state);
   };
 
   const depart = (run: StoredRun): void => {
@@ -267,18 +243,27 @@ export function openRuntime(ports: RunPorts, settings: RuntimeSettings): Runtime
     submit: async (draft) => {
       if (!isAccepting) return refuse("store.unavailable", "the gateway is not accepting runs; try again later");
       if (admitted + lanes.waiting >= settings.maxQueued) return refuse("queue.full", "run queue is full");
+      const { runId, sessionId, lane } = draft.run;
+      const run = newRun(draft, timestampOf(clock.nowMs()));
+      const committed = store.commit(acceptanceWrites(draft, run), "barrier");
+      fresh.set(runId, freshRun(draft, run, committed, clock));
       admitted += 1;
-      try {
-        await store.commit(acceptanceWrites(draft, timestampOf(clock.nowMs())), "barrier");
-      } catch (error) {
-        return refusalOf(error, failStore);
-      } finally {
+      // When the acceptance is on its way to the disk: there is time to make ready what the run begins with.
+      clock.afterThisTurn(() => {
         admitted -= 1;
+        lanes.put(lane, runId, "last");
+      });
+      try {
+        await committed;
+      } catch (error) {
+        lanes.remove(lane, runId);
+        fresh.delete(runId);
+        return refusalOf(error, failStore);
       }
-      fresh.set(draft.run.runId, freshOf(draft));
-      news.begin(draft.run.runId);
-      lanes.put(draft.run.lane, draft.run.runId, "last");
-      return { ok: true, runId: draft.run.runId, sessionId: draft.run.sessionId };
+      const waiting = fresh.get(runId);
+      if (waiting !== undefined) fresh.set(runId, waitingRun(waiting));
+      news.begin(runId);
+      return { ok: true, runId, sessionId };
     },
     cancel,
     watch: (runId, watcher) => news.watch(runId, watcher),
@@ -317,53 +302,11 @@ function isOfTheMedium(error: unknown): boolean {
   return error instanceof StoreError && ["store.unavailable", "store.busy", "store.closed"].includes(error.code);
 }
 
-type FreshRun = Pick<RunDraft, "contract" | "acceptance" | "bodies">;
-
-/** A queue may be long: what is large (images, whole files pasted into a message) is read back when its turn comes. */
-const MOST_KEPT_CHARS = 16_384;
-
-function freshOf({ contract, acceptance, bodies }: RunDraft): FreshRun {
-  const chars = bodies.reduce((sum, { text }) => sum + text.length, 0);
-  return { contract, acceptance, bodies: chars <= MOST_KEPT_CHARS ? bodies : [] };
-}
-
-function unbegun({ runId }: StoredRun, { contract }: FreshRun): Restored {
+function unbegun({ run: { runId }, contract }: FreshRun): Restored {
   return { ok: true, entries: [], state: startRun(runId, contract) };
 }
 
 type Restored = Extract<Awaited<ReturnType<typeof restoreRun>>, { ok: true }>;
-
-/** Everything a run needs to begin, in one transaction. */
-export function acceptanceWrites(
-  { run, contract, acceptance, bodies, beginsSession, idempotency, inbound }: RunDraft,
-  ts: string,
-): readonly Write[] {
-  const { runId, sessionId, agentId } = run;
-  const { contractHash } = contract;
-  const created: LedgerDraft<"run.created"> = {
-    kind: "run.created",
-    ts,
-    actor: acceptance.event.principal,
-    data: { runId, contractHash },
-  };
-  return [
-    ...(beginsSession ? [{ type: "insert-session", sessionId, agentId, createdAt: ts } as const] : []),
-    { type: "put-bodies", sessionId, bodies },
-    {
-      type: "insert-run",
-      run: {
-        ...run,
-        contractHash,
-        contract: canonicalWire(contract),
-        accepted: JSON.stringify(acceptance),
-        createdAt: ts,
-      },
-      idempotency,
-      inbound,
-    },
-    { type: "append-ledger", draft: created },
-  ];
-}
 
 function refusalOf(error: unknown, failStore: (error: unknown) => void): Accepted {
   if (error instanceof StoreError && error.code === "store.conflict") {

@@ -99,11 +99,7 @@ export class SpendAccount {
   close(): readonly Write[] {
     if (this.#isLimited) return [{ type: "release-spend", ...this.#owner }];
     if (this.#used.tokens === 0) return [];
-    const amount = this.#used;
-    return [
-      { type: "reserve-spend", ...this.#owner, attempt: 0, amount, scopes: this.#scopes },
-      { type: "settle-spend", ...this.#owner, attempt: 0, amount },
-    ];
+    return [{ type: "count-spend", amount: this.#used, scopes: this.#scopes }];
   }
 
   amountOf(usage: ModelUsage): SpendAmount {

@@ -15,6 +15,7 @@ import type {
   SpendTotal,
   Store,
   StoredApproval,
+  PlacedRun,
   StoredRun,
 } from "../../runtime/ports/store.ts";
 import { SELECT_APPROVALS, toStoredApproval } from "./approval-rows.ts";
@@ -48,7 +49,7 @@ export const LIST_QUERIES = {
 } as const;
 
 export const LIST_READS = {
-  openRuns(prepare: Prepare, after: number, limit: number): readonly StoredRun[] {
+  openRuns(prepare: Prepare, after: number, limit: number): readonly PlacedRun[] {
     return prepare(LIST_QUERIES.openRuns).all(after, limit).map(toStoredRun);
   },
 

@@ -6,7 +6,7 @@
 import type { Body } from "../../kernel/journal/body.ts";
 import { type LedgerHead, startLedger } from "../../kernel/journal/ledger.ts";
 import type { ApprovalId, BodyRef, Hash, RunId, SessionId } from "../../kernel/vocabulary/identifiers.ts";
-import type { StoredApproval, StoredRun } from "../../runtime/ports/store.ts";
+import type { PlacedRun, StoredApproval, StoredRun } from "../../runtime/ports/store.ts";
 import { SELECT_APPROVALS, toStoredApproval } from "./approval-rows.ts";
 import type { Prepare } from "./connection.ts";
 import { toBytes, toHex } from "./hex-bytes.ts";
@@ -19,7 +19,7 @@ const USE_OF_KEY = "SELECT run, request_hash FROM idempotency_keys WHERE key_has
 const RUN_BY_MESSAGE = `
   ${SELECT_RUNS} WHERE r.position = (SELECT run FROM inbox WHERE channel = ? AND message_id = ?)`;
 
-export function findRun(prepare: Prepare, runId: RunId): StoredRun | null {
+export function findRun(prepare: Prepare, runId: RunId): PlacedRun | null {
   return runOrNull(prepare(RUN_BY_ID).get(runId));
 }
 
@@ -90,6 +90,6 @@ function positionOf(prepare: Prepare, runId: RunId): number | null {
   return row === undefined ? null : Number(row["position"]);
 }
 
-function runOrNull(row: object | undefined): StoredRun | null {
+function runOrNull(row: object | undefined): PlacedRun | null {
   return row === undefined ? null : toStoredRun(row);
 }

@@ -1,6 +1,6 @@
 /** Runs as they lie in the database, and as the port shows them. */
 import type { Labels } from "../../kernel/vocabulary/labels.ts";
-import { RUN_STATUSES, type RunEnding, type StoredRun } from "../../runtime/ports/store.ts";
+import { type PlacedRun, RUN_STATUSES, type RunEnding, type StoredRun } from "../../runtime/ports/store.ts";
 import { toHex } from "./hex-bytes.ts";
 
 /** To be followed by the conditions; `s` are the states, `r` the runs. */
@@ -51,7 +51,7 @@ function toRunEnding(row: RunRow & { readonly tool_calls: number }): RunEnding {
   };
 }
 
-export function toStoredRun(found: object): StoredRun {
+export function toStoredRun(found: object): PlacedRun {
   const row = found as RunRow;
   return {
     runId: row.id,

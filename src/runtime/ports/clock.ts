@@ -6,6 +6,8 @@ export interface Clock {
   monotonicMs(): number;
   /** Wakes once, not before `delayMs` have passed; returns how to call it off. A pending call keeps no process alive. */
   wake(delayMs: number, callback: () => void): () => void;
+  /** After all that is going on now, and before anything new that comes from outside. */
+  afterThisTurn(callback: () => void): void;
 }
 
 let secondMs = Number.NaN;

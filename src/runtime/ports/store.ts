@@ -63,8 +63,6 @@ export interface Idempotency {
 }
 
 export interface StoredRun extends NewRun {
-  /** Grows with every run inserted: the order of lanes and lists. */
-  readonly position: number;
   readonly status: RunStatus;
   /** Who may append: grows when a run is claimed, so that an earlier owner's appends are refused. */
   readonly epoch: number;
@@ -76,6 +74,11 @@ export interface StoredRun extends NewRun {
   readonly ended: RunEnding | null;
   /** Who asked for it to be cancelled; null while nobody has. */
   readonly cancelledBy: string | null;
+}
+
+export interface PlacedRun extends StoredRun {
+  /** Grows with every run inserted: the order of lanes and lists. */
+  readonly position: number;
 }
 
 export type ApprovalState = "pending" | "allowed" | "denied" | "expired" | "consumed" | "done" | "retry" | "fail";
@@ -237,7 +240,7 @@ export type Write =
       readonly amount: SpendAmount;
       readonly scopes: readonly SpendScope[];
     }
-  /** What was spent, or by a negative amount not spent after all, by work that is no run of this store. Never refused. */
+  /** What was spent, or by a negative amount not spent after all, without a reservation. Never refused, and counted each time. */
   | {
       readonly type: "count-spend";
       readonly amount: SpendAmount;
@@ -316,7 +319,7 @@ export interface Store {
   readonly homeId: string;
   commit(writes: readonly Write[], urgency: Urgency): Promise<CommitResult>;
 
-  findRun(runId: RunId): Promise<StoredRun | null>;
+  findRun(runId: RunId): Promise<PlacedRun | null>;
   /** The run, and the request its key was used for. */
   findRunByKey(keyHash: Hash): Promise<{ readonly run: StoredRun; readonly requestHash: Hash } | null>;
   findRunByMessage(channel: string, messageId: string): Promise<StoredRun | null>;
@@ -334,7 +337,7 @@ export interface Store {
   capabilitiesOf(sessionId: SessionId): Promise<readonly StoredCapability[]>;
 
   /** Runs that have not ended, in order of position, after `position`. */
-  openRuns(after: number, limit: number): Promise<readonly StoredRun[]>;
+  openRuns(after: number, limit: number): Promise<readonly PlacedRun[]>;
   /** Newest first. */
   listRuns(
     filter: { readonly status?: RunStatus } & Page,

@@ -1,4 +1,5 @@
 /** A clock that stands still until it is moved. */
+import { systemClock } from "../../../src/boot/system-clock.ts";
 import type { Clock } from "../../../src/runtime/ports/clock.ts";
 
 export class ManualClock implements Clock {
@@ -17,6 +18,10 @@ export class ManualClock implements Clock {
     const wake = { dueMs: this.#nowMs + delayMs, callback };
     this.#wakes.add(wake);
     return () => this.#wakes.delete(wake);
+  }
+
+  afterThisTurn(callback: () => void): void {
+    systemClock.afterThisTurn(callback);
   }
 
   get pending(): number {

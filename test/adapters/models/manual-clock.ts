@@ -1,4 +1,5 @@
 /** A clock that stands still until a test moves it. */
+import { systemClock } from "../../../src/boot/system-clock.ts";
 import type { Clock } from "../../../src/runtime/ports/clock.ts";
 
 export interface ManualClock extends Clock {
@@ -21,6 +22,7 @@ export function manualClock(startMs = Date.UTC(2026, 0, 1)): ManualClock {
       arm();
       return () => pending.delete(callback);
     },
+    afterThisTurn: systemClock.afterThisTurn,
     pass(ms) {
       elapsedMs += ms;
       for (const [callback, dueMs] of pending) {
