@@ -11,8 +11,8 @@
  * D5. When the store refuses, nothing more is performed: what is on disk decides how the run goes on.
  * D6. Live policy is looked at before every event: no decision is made under one that has been narrowed since. Nor under
  *     an approval whose time is over, by the clock that the event itself carries.
- * D7. A new run makes ready while its acceptance is being written. Before that is durable nothing of it is written, and
- *     nobody is told or asked anything.
+ * D7. A new run makes ready while its acceptance is being written, up to asking whether its model is there. Before that is
+ *     durable nothing of it is written, and nobody is told anything or asked for an answer.
  * D8. Between the stages of a step (hear, plan, run, ask) it waits, also where nothing takes time: runs whose models answer
  *     in the same turn of the event loop go through each stage together, while its code is in the processor's caches. One
  *     run after the other through all of them takes half as long again.
@@ -41,8 +41,8 @@ export type Departure =
   /** The store refused: somebody else owns the run, or nothing can be written. */
   | "lost";
 
-/** A step is soon made where a model answers at once; waiting for the disk would take most of it. */
-const MOST_STEPS_AHEAD = 2;
+/** As many as a model that answers at once lets a run make while the disk takes its time. */
+const MOST_STEPS_AHEAD = 4;
 
 export class RunDriver {
   readonly left: Promise<Departure>;

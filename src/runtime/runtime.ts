@@ -17,7 +17,15 @@ import { BodyShelf } from "./body-shelf.ts";
 import { Capabilities } from "./capabilities.ts";
 import { Conversation } from "./conversation.ts";
 import { type Departure, RunDriver } from "./drive-run.ts";
-import { acceptanceWrites, type FreshRun, freshRun, newRun, queuedRun, type RunDraft, waitingRun } from "./fresh-run.ts";
+import {
+  acceptanceWrites,
+  type FreshRun,
+  freshRun,
+  newRun,
+  queuedRun,
+  type RunDraft,
+  waitingRun,
+} from "./fresh-run.ts";
 import { openLanes } from "./lanes.ts";
 import { News, type Watcher } from "./news.ts";
 import { timestampOf } from "./ports/clock.ts";

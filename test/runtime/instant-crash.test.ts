@@ -17,21 +17,16 @@ const look = (id: string) => calls([call(id, "look.at")]);
 
 /** Reads alone and in company, before, between and after what must not be done twice. */
 const script = inTurns(
-  look("a"),
-  look("b"),
-  look("c"),
-  calls([call("door_one", "door.open"), call("d", "look.at")]),
-  look("e"),
-  look("f"),
-  look("g"),
-  look("h"),
-  calls([call("i", "look.at"), call("note", "note.put"), call("door_two", "door.open")]),
-  look("j"),
+  ...["a", "b", "c", "d", "e"].map(look),
+  calls([call("door_one", "door.open"), call("f", "look.at")]),
+  ...["g", "h", "i", "j", "k", "l"].map(look),
+  calls([call("m", "look.at"), call("note", "note.put"), call("door_two", "door.open")]),
+  look("n"),
 );
 const model = scriptedModel(script);
 const WANTED = { approvedTools: ["door.open", "note.put"], contract: { maxInferences: 20 } };
 const EFFECTS = ["door_one", "note", "door_two"];
-const READS = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"];
+const READS = [..."abcdefghijklmn"];
 
 /** Tells what became of an opaque effect, as somebody would who went to look. */
 async function answerTruly(trial: Trial, world: OutsideWorld): Promise<never> {
@@ -100,7 +95,7 @@ function judge(world: OutsideWorld): void {
 
 for (const lastOneLands of [false, true]) {
   const fate = lastOneLands ? "reached the disk unacknowledged" : "was lost";
-  verifies("X-2", `at any commit that ${fate}: no effect twice, two steps of reading missing at most`, async () => {
+  verifies("X-2", `at any commit that ${fate}: no effect twice, four steps of reading missing at most`, async () => {
     const lives: Lives[] = [];
     for (let after = 0; lives.at(-1)?.hasDied !== false; after += 1) {
       const lived = await liveTwice({ after, lastOneLands });
@@ -108,7 +103,7 @@ for (const lastOneLands of [false, true]) {
       else lives.push(lived);
     }
     expect(lives.length).toBeGreaterThan(30);
-    expect(Math.max(...lives.map(({ missing }) => missing.length))).toBe(2);
+    expect(Math.max(...lives.map(({ missing }) => missing.length))).toBe(4);
     // What is missing is read again, and so is what is known to have been begun without a result: that is one at most.
     for (const { missing, repeated } of lives) {
       expect(repeated.filter((thing) => !missing.includes(thing)).length).toBeLessThanOrEqual(1);

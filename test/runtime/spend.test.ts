@@ -471,9 +471,7 @@ describe("a spend account", () => {
     const account = new SpendAccount(owner, model, [free], { microusd: 5, tokens: 7 });
     expect(account.reserve(1, usage)).toBeNull();
     expect(account.settle(1, { microusd: 1, tokens: 2 })).toEqual([]);
-    expect(account.close()).toEqual([
-      { type: "count-spend", amount: { microusd: 6, tokens: 9 }, scopes: [free] },
-    ]);
+    expect(account.close()).toEqual([{ type: "count-spend", amount: { microusd: 6, tokens: 9 }, scopes: [free] }]);
     expect(new SpendAccount(owner, model, [free], nothing).close()).toEqual([]);
   });
 });

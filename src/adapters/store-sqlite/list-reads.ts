@@ -10,12 +10,12 @@ import { fromWire } from "../../kernel/vocabulary/spelling.ts";
 import type {
   OutboxRow,
   Page,
+  PlacedRun,
   RunStatus,
   SessionCapability,
   SpendTotal,
   Store,
   StoredApproval,
-  PlacedRun,
   StoredRun,
 } from "../../runtime/ports/store.ts";
 import { SELECT_APPROVALS, toStoredApproval } from "./approval-rows.ts";
