@@ -12,7 +12,7 @@
  * D6. Live policy is looked at before every event: no decision is made under one that has been narrowed since. Nor under
  *     an approval whose time is over, by the clock that the event itself carries.
  * D7. A new run makes ready while its acceptance is being written, up to asking whether its model is there. Before that is
- *     durable nothing of it is written, and nobody is told anything or asked for an answer.
+ *     durable nothing of it is written, nobody is told anything or asked for an answer, and no time of its own passes.
  * D8. Between the stages of a step (hear, plan, run, ask) it waits, also where nothing takes time: runs whose models answer
  *     in the same turn of the event loop go through each stage together, while its code is in the processor's caches. One
  *     run after the other through all of them takes half as long again.
@@ -58,7 +58,7 @@ export class RunDriver {
   #stopping = new AbortController();
   /** How a call is stopped that the run no longer waits for. */
   readonly #calls = new Map<CallId, AbortController>();
-  readonly #startedMs: number;
+  #startedMs: number;
   readonly #elapsedBefore: number;
   #state: RunState;
   /** Where the journal ends, once all that was decided is linked. */
@@ -105,6 +105,7 @@ export class RunDriver {
   async #resume(): Promise<void> {
     const { acceptance, isAccepted, run, hands } = this.#desk;
     if (isAccepted === null) this.#sayRunning();
+    else isAccepted.then((isDurable) => this.#learnFate(isDurable));
     await hands.prepareAgain(this.#state);
     const doubted = effectsInDoubt(this.#state);
     if (this.#state.accepted === null) await this.#hear(acceptance.event);
@@ -198,19 +199,24 @@ export class RunDriver {
     this.#desk.conversation.hear(transitions);
     // What has not reported yet is too late, and is no longer worked on.
     for (const stated of transitions) if (stated.kind === "OBSERVE") this.#calls.get(stated.decided.callId)?.abort();
-    if (transitions.length > 0 && this.#isUnaccepted && !(await this.#isAccepted())) return;
+    if (transitions.length > 0 && this.#isUnaccepted) await this.#desk.isAccepted;
+    if (this.#hasLeft) return;
     if (!(await this.#makeDurable(before, decision))) return;
     this.#arm();
     this.#performAll(commands);
   }
 
-  /** False when the run was refused after all. */
-  async #isAccepted(): Promise<boolean> {
+  /** Where it was refused after all, nobody waits any longer for what it asked. */
+  #learnFate(isDurable: boolean): void {
+    if (this.#hasLeft) return;
     this.#isUnaccepted = false;
-    const isAccepted = (await this.#desk.isAccepted) ?? true;
-    if (isAccepted) this.#sayRunning();
-    else this.#leave("lost");
-    return isAccepted;
+    if (!isDurable) {
+      this.#leave("lost");
+      return;
+    }
+    this.#startedMs = this.#desk.ports.clock.monotonicMs();
+    this.#sayRunning();
+    this.#arm();
   }
 
   #sayRunning(): void {
@@ -324,7 +330,7 @@ export class RunDriver {
   /** A timer that wakes too early looks again, so it is not moved with every step: most deadlines only go further away. */
   #arm(): void {
     const deadline = nextDeadline(this.#state);
-    if (deadline === null || deadline.atMs >= this.#armedFor) return;
+    if (this.#isUnaccepted || deadline === null || deadline.atMs >= this.#armedFor) return;
     this.#disarm();
     this.#armedFor = deadline.atMs;
     const delayMs = Math.max(0, deadline.atMs - this.#elapsedMs()) + 1;
@@ -344,6 +350,7 @@ export class RunDriver {
   }
 
   #elapsedMs(): number {
+    if (this.#isUnaccepted) return this.#elapsedBefore;
     return this.#elapsedBefore + Math.floor(this.#desk.ports.clock.monotonicMs() - this.#startedMs);
   }
 

@@ -259,7 +259,7 @@ export function openRuntime(ports: RunPorts, settings: RuntimeSettings): Runtime
       // When the acceptance is on its way to the disk: there is time to make ready what the run begins with.
       clock.afterThisTurn(() => {
         admitted -= 1;
-        lanes.put(lane, runId, "last");
+        if (fresh.has(runId)) lanes.put(lane, runId, "last");
       });
       try {
         await committed;

@@ -1,6 +1,6 @@
 /** What a run waits for: the disk before it acts, and before it reads once more than it may be ahead; not before it reads. */
 import { describe, expect, test } from "vitest";
-import { type Store, StoreError } from "../../src/runtime/ports/store.ts";
+import type { Store } from "../../src/runtime/ports/store.ts";
 import { verifies } from "../requirements.ts";
 import { openTrial, storeOfFile } from "./trial/open-trial.ts";
 import { outsideWorld, PACES } from "./trial/outside-world.ts";
@@ -83,53 +83,5 @@ describe.each(PACES)("with tools that answer %s,", (pace) => {
     expect((await trial.ended(runId)).outcome).toBe("COMPLETED_WITH_TOOLS");
     expect(world.performed.map(({ args }) => args["thing"])).toEqual(things);
     await trial.stop();
-  });
-});
-
-/** A disk that takes its time for runs that are new, and may refuse them. */
-function holdingAcceptance(whole: Store): { readonly slow: Store; decide(isAccepted: boolean): void } {
-  const { promise: isAccepted, resolve: decide } = Promise.withResolvers<boolean>();
-  const slow: Store = {
-    ...whole,
-    commit: async (writes, urgency) => {
-      const isNew = writes.some(({ type }) => type === "insert-run");
-      if (isNew && !(await isAccepted)) throw new StoreError("store.conflict", "refused");
-      return await whole.commit(writes, urgency);
-    },
-  };
-  return { slow, decide };
-}
-
-describe("before a run is known to be durable", () => {
-  test("its model is asked nothing, and afterwards it goes its way", async () => {
-    const { slow, decide } = holdingAcceptance(store());
-    const model = scriptedModel(inTurns(says("hello")));
-    const trial = openTrial({ store: slow, model, world: outsideWorld("at once") });
-    const submitted = trial.submit("greet");
-    await settle();
-    expect(model.requests).toEqual([]);
-    decide(true);
-    expect((await trial.ended(await submitted)).outcome).toBe("COMPLETED_CHAT_ONLY");
-    expect(model.requests).toHaveLength(1);
-    await trial.stop();
-  });
-
-  verifies("X-2", "where it is refused nobody is asked, nothing is written, and the next run is taken", async () => {
-    const whole = store();
-    const { slow, decide } = holdingAcceptance(whole);
-    const model = scriptedModel(inTurns(says("hello")));
-    const trial = openTrial({ store: slow, model, world: outsideWorld("at once") });
-    const refused = expect(trial.submit("greet")).rejects.toThrow("conflict");
-    await settle();
-    decide(false);
-    await refused;
-    await settle();
-    expect(model.requests).toEqual([]);
-    expect(trial.defects).toEqual([]);
-    expect(await whole.openRuns(0, 10)).toEqual([]);
-    await trial.stop();
-    const next = openTrial({ store: whole, model, world: outsideWorld("at once") });
-    expect((await next.ended(await next.submit("greet"))).outcome).toBe("COMPLETED_CHAT_ONLY");
-    await next.stop();
   });
 });
