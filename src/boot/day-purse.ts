@@ -120,5 +120,5 @@ function keyOf({ runId, epoch, attempt }: Extract<Write, { type: "reserve-spend"
 /** A run's own limit stays with the run. */
 function countOf({ scopes }: Pick<Count, "scopes">, amount: SpendAmount): Count {
   const ofDay = scopes.filter(({ period }) => period !== "ever");
-  return { type: "count-spend", amount, scopes: ofDay.map(({ scope, period }) => ({ scope, period })) };
+  return { type: "count-spend", runId: null, amount, scopes: ofDay.map(({ scope, period }) => ({ scope, period })) };
 }

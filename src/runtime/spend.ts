@@ -6,7 +6,8 @@
  *     and needs more, the rest is reserved before anything is sent.
  * P2. A reservation nobody settled (a crash) stays spent: whoever takes the run up again reserves anew, under an epoch
  *     of its own. An inference that was cut off is settled in full: the answer may have been paid for.
- * P3. Without limits nothing is reserved; what was used is still counted when the run ends.
+ * P3. Without limits nothing is reserved; what was used is still counted when the run ends. So is what a run used before it
+ *     was limited, and what it settled while it was is not counted again.
  * P4. Under a limit in dollars a model without a price is not asked, unless its owner calls it free.
  */
 import { type Entry, eventsOf } from "../kernel/journal/entry.ts";
@@ -56,6 +57,7 @@ export class SpendAccount {
   readonly isUnpayable: boolean;
   /** What is known to be reserved, by attempt. After a run parked it is asked for again, and found. */
   readonly #granted = new Map<number, SpendAmount>();
+  readonly #usedBefore: SpendAmount;
   #used: SpendAmount;
 
   constructor(
@@ -65,6 +67,7 @@ export class SpendAccount {
     usedBefore: SpendAmount,
   ) {
     this.#owner = { runId, epoch };
+    this.#usedBefore = usedBefore;
     this.#used = usedBefore;
     this.#model = model;
     this.#scopes = scopes;
@@ -97,9 +100,10 @@ export class SpendAccount {
 
   /** At the run's end: gives back what was reserved for an inference that never came, counts what was never reserved. */
   close(): readonly Write[] {
-    if (this.#isLimited) return [{ type: "release-spend", ...this.#owner }];
-    if (this.#used.tokens === 0) return [];
-    return [{ type: "count-spend", amount: this.#used, scopes: this.#scopes }];
+    const release: readonly Write[] = this.#isLimited ? [{ type: "release-spend", ...this.#owner }] : [];
+    const unreserved = this.#isLimited ? this.#usedBefore : this.#used;
+    if (unreserved.tokens === 0) return release;
+    return [...release, { type: "count-spend", runId: this.#owner.runId, amount: this.#used, scopes: this.#scopes }];
   }
 
   amountOf(usage: ModelUsage): SpendAmount {

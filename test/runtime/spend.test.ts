@@ -424,6 +424,31 @@ describe("what was spent", () => {
   );
 });
 
+describe("limits that come or go while a run is parked", () => {
+  const opens = calls([{ id: "call_1", tool: "door.open", args: { thing: "a" } }]);
+
+  for (const wasLimited of [true, false]) {
+    verifies("X-6", `after a ${wasLimited ? "limited" : "free"} beginning all is counted, and once`, async () => {
+      const { purses, spent } = purse({});
+      const scopesFor = (isLimited: boolean) => ({
+        scopesFor: () => purses.scopesFor().map((each) => ({ ...each, limitTokens: isLimited ? 1_000_000 : null })),
+      });
+      const model = scriptedModel(inTurns(opens, says("done")), { price: PRICE, isFree: false });
+      const world = outsideWorld();
+      const first = openTrial({ store: store(), model, world, purses: scopesFor(wasLimited) });
+      const runId = await first.submit("spend", { contract });
+      const card = await first.nextCard();
+      await first.stop();
+      const second = openTrial({ store: store(), model, world, purses: scopesFor(!wasLimited) });
+      await second.runtime.recover();
+      await second.runtime.approvals.decide({ ...card, decision: "allow", principal: "operator" });
+      expect((await second.ended(runId)).outcome).toBe("COMPLETED_WITH_TOOLS");
+      expect(await spent()).toMatchObject({ tokens: 2 * (USED.inputTokens + USED.outputTokens) });
+      await second.stop();
+    });
+  }
+});
+
 describe("a spend account", () => {
   const usage = { inputTokens: 1000, outputTokens: 500 };
   const nothing = { microusd: 0, tokens: 0 };
@@ -471,7 +496,9 @@ describe("a spend account", () => {
     const account = new SpendAccount(owner, model, [free], { microusd: 5, tokens: 7 });
     expect(account.reserve(1, usage)).toBeNull();
     expect(account.settle(1, { microusd: 1, tokens: 2 })).toEqual([]);
-    expect(account.close()).toEqual([{ type: "count-spend", amount: { microusd: 6, tokens: 9 }, scopes: [free] }]);
+    expect(account.close()).toEqual([
+      { type: "count-spend", runId: owner.runId, amount: { microusd: 6, tokens: 9 }, scopes: [free] },
+    ]);
     expect(new SpendAccount(owner, model, [free], nothing).close()).toEqual([]);
   });
 });

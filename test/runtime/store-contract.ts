@@ -748,6 +748,7 @@ export function describeStoreContract(name: string, open: () => Promise<OpenedSt
         const [first, second] = [purse(fresh("day"), 1000), purse(fresh("day"), null)];
         const count = (microusd: number, tokens: number): Write => ({
           type: "count-spend",
+          runId: null,
           amount: { microusd, tokens },
           scopes: [first, second],
         });
@@ -757,6 +758,24 @@ export function describeStoreContract(name: string, open: () => Promise<OpenedSt
         expect((await barrier(reserve(runId, 1, 401, [first]))).spend).toEqual({ granted: true });
         expect(await totalOf(first.scope)).toMatchObject({ microusd: 501, tokens: 6 });
         expect(await totalOf(second.scope)).toMatchObject({ microusd: 100, tokens: 5 });
+      });
+
+      test("of all that a run has used, what its settled reservations have counted is not counted again", async () => {
+        const [{ runId }, other] = [await insertRun(), await insertRun()];
+        const [then, now] = [purse(fresh("day"), 1000), purse(fresh("day"), null)];
+        await barrier(reserve(runId, 1, 70, [then], 7), settle(runId, 1, 60, 6), reserve(runId, 2, 500, [then], 50));
+        await barrier(reserve(other.runId, 1, 9, [then], 9), settle(other.runId, 1, 9, 9));
+        const count = (microusd: number, tokens: number): Write => ({
+          type: "count-spend",
+          runId,
+          amount: { microusd, tokens },
+          scopes: [now],
+        });
+        await barrier(count(100, 10));
+        expect(await totalOf(now.scope)).toMatchObject({ microusd: 40, tokens: 4 });
+        await barrier(count(60, 2));
+        expect(await totalOf(now.scope)).toMatchObject({ microusd: 40, tokens: 4 });
+        expect(await totalOf(then.scope)).toMatchObject({ microusd: 569, tokens: 65 });
       });
 
       test("totals are of their period alone", async () => {

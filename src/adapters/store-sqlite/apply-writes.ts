@@ -84,7 +84,7 @@ export class WriteApplier {
     else if (write.type === "take-send-slot") takeSendSlot(prepare, write);
     else if (write.type === "insert-outbox") this.#insertOutbox(write);
     else if (write.type === "settle-outbox") this.#settleOutbox(write);
-    else if (write.type === "count-spend") countSpend(prepare, write);
+    else if (write.type === "count-spend") countSpend(prepare, heads, write);
     else unreachable(write, "write");
   }
 

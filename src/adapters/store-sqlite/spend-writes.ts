@@ -25,6 +25,8 @@ const UNSETTLED = `
 const RESERVE = "INSERT INTO reservations (run, epoch, attempt, microusd, tokens, scopes) VALUES (?, ?, ?, ?, ?, ?)";
 const RAISE = `
   UPDATE reservations SET microusd = microusd + ?, tokens = tokens + ? WHERE run = ? AND epoch = ? AND attempt = ?`;
+const SETTLED = `
+  SELECT total(microusd) AS microusd, total(tokens) AS tokens FROM reservations WHERE run = ? AND scopes IS NULL`;
 /** The row stays, for Q3; what it counted against is needed no more. */
 const SETTLE = `
   UPDATE reservations SET microusd = ?, tokens = ?, scopes = NULL WHERE run = ? AND epoch = ? AND attempt = ?`;
@@ -81,12 +83,11 @@ export function releaseSpend(prepare: Prepare, heads: RunHeads, { runId, epoch }
   }
 }
 
-export function countSpend(prepare: Prepare, { amount, scopes }: WriteOf<"count-spend">): void {
-  add(
-    prepare,
-    scopes.map(({ period, scope }): Purse => [period, scope]),
-    amount,
-  );
+export function countSpend(prepare: Prepare, heads: RunHeads, { runId, amount, scopes }: WriteOf<"count-spend">): void {
+  const uncounted = runId === null ? amount : beyond(amount, prepare(SETTLED).get(heads.get(runId).run));
+  if (uncounted.microusd === 0 && uncounted.tokens === 0) return;
+  const purses = scopes.map(({ period, scope }): Purse => [period, scope]);
+  add(prepare, purses, uncounted);
 }
 
 /** Puts the true amount in a reservation's place, in every purse it was counted against. */

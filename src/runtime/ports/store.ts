@@ -240,9 +240,13 @@ export type Write =
       readonly amount: SpendAmount;
       readonly scopes: readonly SpendScope[];
     }
-  /** What was spent, or by a negative amount not spent after all, without a reservation. Never refused, and counted each time. */
+  /**
+   * What was spent, or by a negative amount not spent after all, without a reservation. Never refused, and counted each time.
+   * Of a run it is all that the run has used: what its settled reservations have counted is taken off.
+   */
   | {
       readonly type: "count-spend";
+      readonly runId: RunId | null;
       readonly amount: SpendAmount;
       readonly scopes: readonly Pick<SpendScope, "scope" | "period">[];
     }
