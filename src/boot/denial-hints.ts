@@ -26,7 +26,13 @@ export async function denialHints(
   denials: readonly Denial[],
 ): Promise<readonly string[]> {
   const needsHost = denials.some(({ policyId }) => policyId === "policy.capability");
-  return [...approvalHints(denials), ...(await capabilityHints(assistant, record, needsHost))];
+  return [...listHints(denials), ...approvalHints(denials), ...(await capabilityHints(assistant, record, needsHost))];
+}
+
+/** A contract lists what policy grants, unless its request asked for less. */
+function listHints(denials: readonly Denial[]): readonly string[] {
+  const unlisted = denials.filter(({ policyId }) => policyId === "policy.contract").map(({ tool }) => tool);
+  return [...new Set(unlisted)].map((tool) => `why ${tool} is not for this run: surety policy explain ${tool} '{…}'`);
 }
 
 const LATCH_HINT =

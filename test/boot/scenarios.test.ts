@@ -373,6 +373,8 @@ describe("bad input", () => {
     [["start", "--port", "1e999"], 2, "usage"],
     [["run", "hello", "--require", "fs.read_text", "--forbid-tools"], 2, "usage"],
     [["run", "hello", "--model", "nobody:nothing"], 1, "invalid.request"],
+    // As Node hands on bytes that are no UTF-8.
+    [["run", "caf\u{fffd}"], 1, "invalid.request"],
     [["run", "hello", "--agent", "nobody"], 1, "not_found"],
     [["run", "hello", "--session", "session_none"], 1, "not_found"],
     [["run", "   "], 1, "invalid.request"],

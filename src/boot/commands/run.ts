@@ -84,11 +84,17 @@ async function performRun(context: CommandContext): Promise<number> {
 const NOBODY_TO_WAIT_FOR =
   "warning run.no-gateway: no gateway runs on this home, so --wait has nobody to wait for and what needs approval is denied; surety start runs one";
 
+/** What stands for bytes that are no text: whoever started this process has replaced them already. */
+const LOST_BYTES = "\u{fffd}";
+
 async function requestOf(context: CommandContext): Promise<RunRequest> {
   const {
     arguments: [message = ""],
     options,
   } = context;
+  if (message.includes(LOST_BYTES)) {
+    throw new BootError("invalid.request", "the message is not valid UTF-8", "Write it in UTF-8; nothing was done.");
+  }
   const session = options.text("session");
   const [required, approvedTools] = [options.texts("require"), options.texts("approve")];
   const known = describedTools(context, await loadConfig(context.home.configFile)).tools.map(({ name }) => name);

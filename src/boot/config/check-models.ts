@@ -3,10 +3,11 @@
  *
  * C1. A reference names a provider and a model that are declared, or the built-in model.
  * C2. What a kind of provider needs is there: a base URL, or a model file. Moonshot's key comes from MOONSHOT_API_KEY and
- *     nowhere else (P-1.3), and it is never local (P-1.5).
+ *     nowhere else (P-1.3), and it is never local (P-1.5). Over plain http only what is local is asked.
  * C3. Both prices are given or none, and none of a free model.
  */
 import { AUTO } from "../../runtime/model-router.ts";
+import { isLoopback } from "../is-loopback.ts";
 import { nearest } from "../nearest.ts";
 import type { Config, ModelSettings, ProviderSettings } from "./config.ts";
 import type { ConfigPath } from "./config-path.ts";
@@ -47,6 +48,13 @@ function checkProvider(id: string, provider: ProviderSettings): readonly Finding
   if (kind === "openai_compatible" && baseUrl === undefined) {
     refuse("baseUrl", "is missing", "Say where the provider is, such as http://127.0.0.1:8080/v1.");
   }
+  if (!local && baseUrl !== undefined && isOpenWire(baseUrl)) {
+    refuse(
+      "baseUrl",
+      "must be https: everybody on the way could read the key and what is said",
+      "Only a server on this machine, or one declared local: true, may be asked over http.",
+    );
+  }
   if (defaults.model !== undefined && !Object.hasOwn(models, defaults.model)) {
     findings.push(
       invalid(
@@ -60,6 +68,12 @@ function checkProvider(id: string, provider: ProviderSettings): readonly Finding
     findings.push(...checkModel([...path, "models", name], model, provider));
   }
   return findings;
+}
+
+/** Leaves this machine unencrypted. */
+function isOpenWire(baseUrl: string): boolean {
+  const { protocol, hostname } = new URL(baseUrl);
+  return protocol === "http:" && !isLoopback(hostname.replace(/^\[|\]$/g, ""));
 }
 
 function checkModel(path: ConfigPath, model: ModelSettings, { kind, modelPath }: ProviderSettings): readonly Finding[] {

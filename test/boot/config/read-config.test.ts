@@ -68,6 +68,9 @@ describe("a config that is read", () => {
     ["tools.http.allowDomains", ["a.example", "xn--bcher-kva.example", "127.0.0.1"]],
     ["tools.search.url", "http://127.0.0.1:8888/searx"],
     ["models.providers.lab", { baseUrl: "http://10.0.0.5:8080/v1", apiKeyEnv: "LAB_KEY", local: true }],
+    ["models.providers.p", { baseUrl: "http://127.0.0.1:8080/v1" }],
+    ["models.providers.p", { baseUrl: "http://[::1]:8080/v1" }],
+    ["models.providers.p", { baseUrl: "http://localhost:8080/v1" }],
     ["models.providers.gguf", { kind: "llama_cpp", models: { m: { ...KIMI, modelPath: "/m.gguf" } } }],
     ["models.providers.gguf", { kind: "llama_cpp", modelPath: "/m.gguf", models: { m: KIMI } }],
     [
@@ -160,7 +163,7 @@ describe("a key nobody knows", () => {
     "{__proto__: {gateway: {}}}",
     '{"__proto__": 1}',
     "{'__pr\\u006fto__': 1}",
-    "{models: {providers: {__proto__: {baseUrl: 'http://x'}}}}",
+    "{models: {providers: {__proto__: {baseUrl: 'https://x'}}}}",
     "{agents: {constructor: {}}}",
     "{tools: {policy: {channels: {__proto__: ['*']}}}}",
     "{gateway: {__proto__: {port: 1}}}",
@@ -230,16 +233,16 @@ describe("a value nobody can mean", () => {
     ["agents.main.thinkingLevel", "loud"],
     ["models.providers.p.models.m", { ...KIMI, thinkingLevel: true }],
     ["agents.a/b", {}],
-    ["models.providers.a:b", { baseUrl: "http://x" }],
-    ["models.providers.A", { baseUrl: "http://x" }],
+    ["models.providers.a:b", { baseUrl: "https://x" }],
+    ["models.providers.A", { baseUrl: "https://x" }],
     ["models.providers.p.baseUrl", "ftp://x"],
     ["models.providers.p.baseUrl", "http://x?a=b"],
     ["models.providers.p.baseUrl", "not a url"],
     ["models.providers.p.apiKeyEnv", "lower case"],
     ["models", []],
     ["gateway", "x"],
-    ["models.providers.p", { baseUrl: "http://x", models: { m: { maxOutputTokens: 1 } } }],
-    ["models.providers.p", { baseUrl: "http://x", models: { m: { ...KIMI, contextWindow: 1e12 } } }],
+    ["models.providers.p", { baseUrl: "https://x", models: { m: { maxOutputTokens: 1 } } }],
+    ["models.providers.p", { baseUrl: "https://x", models: { m: { ...KIMI, contextWindow: 1e12 } } }],
   ])("%s: %j", (path, value) => {
     const [problem] = problemsOf(at(path, value));
     expect(problem).toMatchObject({ code: "config.invalid", line: 1 });
@@ -249,18 +252,23 @@ describe("a value nobody can mean", () => {
 
   test.each([
     ["models.providers.p.baseUrl", {}],
-    ["models.providers.p.kind", { baseUrl: "http://x", kind: "builtin" }],
+    ["models.providers.p.baseUrl", { baseUrl: "http://api.example.org/v1" }],
+    ["models.providers.p.baseUrl", { baseUrl: "http://192.168.0.7:8080/v1" }],
+    ["models.providers.p.baseUrl", { baseUrl: "http://127.0.0.1.example.org/v1" }],
+    ["models.providers.p.baseUrl", { baseUrl: "http://localhost.example.org/v1" }],
+    ["models.providers.p.baseUrl", { baseUrl: "http://[2001:db8::1]/v1" }],
+    ["models.providers.p.kind", { baseUrl: "https://x", kind: "builtin" }],
     ["models.providers.moonshot.apiKeyEnv", { apiKeyEnv: "OTHER_KEY" }],
     ["models.providers.moonshot.kind", { kind: "anthropic" }],
-    ["models.providers.p.defaults.model", { baseUrl: "http://x", defaults: { model: "m" } }],
+    ["models.providers.p.defaults.model", { baseUrl: "https://x", defaults: { model: "m" } }],
     [
       "models.providers.p.models.m.maxOutputTokens",
-      { baseUrl: "http://x", models: { m: { contextWindow: 1000, maxOutputTokens: 1000 } } },
+      { baseUrl: "https://x", models: { m: { contextWindow: 1000, maxOutputTokens: 1000 } } },
     ],
-    ["models.providers.p.models.m", { baseUrl: "http://x", models: { m: { ...KIMI, costPer1kInput: 1 } } }],
+    ["models.providers.p.models.m", { baseUrl: "https://x", models: { m: { ...KIMI, costPer1kInput: 1 } } }],
     [
       "models.providers.p.models.m.free",
-      { baseUrl: "http://x", models: { m: { ...KIMI, free: true, costPer1kInput: 1, costPer1kOutput: 0 } } },
+      { baseUrl: "https://x", models: { m: { ...KIMI, free: true, costPer1kInput: 1, costPer1kOutput: 0 } } },
     ],
     ["models.providers.p.models.m.modelPath", { kind: "llama_cpp", models: { m: KIMI } }],
   ])("what does not fit together: %s", (path, provider) => {
@@ -374,7 +382,7 @@ describe("secrets", () => {
     expect(
       problemsOf(
         JSON5.stringify({
-          models: { providers: { p: { baseUrl: "http://x", models: { [name]: KIMI }, defaults: { model: name } } } },
+          models: { providers: { p: { baseUrl: "https://x", models: { [name]: KIMI }, defaults: { model: name } } } },
         }),
       ),
     ).toEqual([]);

@@ -69,7 +69,7 @@ describe("a model reference", () => {
     [`{models: {default: "p:b", providers: {p: ${provider("a", "b")}}}}`, "p:b"],
     [`{models: {providers: {p: ${provider("m")}}}}`, "p:m"],
     [MOONSHOT_CONFIG, "moonshot:kimi-k1-128k"],
-    [`{models: {providers: {p: ${provider("m")}, q: {baseUrl: "http://x", enabled: false}}}}`, "p:m"],
+    [`{models: {providers: {p: ${provider("m")}, q: {baseUrl: "https://x", enabled: false}}}}`, "p:m"],
   ])("none at all: %s means %s", (text, ref) => {
     expect(resolveConfiguredModelRef(readOk(text), null)).toMatchObject({ resolved: { ref } });
   });
@@ -78,13 +78,13 @@ describe("a model reference", () => {
     const refusals = [
       [`{models: {providers: {p: ${provider("a", "b")}}}}`, null, "model.unset"],
       [`{models: {providers: {p: ${provider("m")}, q: ${provider("m")}}}}`, null, "model.unset"],
-      ["{models: {providers: {p: {baseUrl: 'http://x', enabled: false}}}}", null, "model.unset"],
+      ["{models: {providers: {p: {baseUrl: 'https://x', enabled: false}}}}", null, "model.unset"],
       [`{models: {providers: {p: ${provider("m")}}}}`, "p:n", "model.unknown"],
       [`{models: {providers: {p: ${provider("m")}}}}`, "q:m", "model.unknown"],
       [`{models: {providers: {p: ${provider("m")}}}}`, "m", "model.unknown"],
       [`{models: {providers: {p: ${provider("m")}}}}`, "p:__proto__", "model.unknown"],
       [`{models: {providers: {p: ${provider("m")}}}}`, "constructor:m", "model.unknown"],
-      ["{models: {providers: {p: {baseUrl: 'http://x', enabled: false}}}}", "p:m", "model.disabled"],
+      ["{models: {providers: {p: {baseUrl: 'https://x', enabled: false}}}}", "p:m", "model.disabled"],
       ["{models: {providers: {builtin: {kind: 'builtin', enabled: false}}}}", null, "model.disabled"],
     ] as const;
     for (const [text, ref, code] of refusals) {

@@ -19,7 +19,7 @@ const ADVICE: Readonly<Record<string, string>> = {
   "tool.not_found": "`surety tools ls` shows the tools there are.",
   "tool.input_invalid": "Check the name and try again; `list files` shows what is there.",
   "invalid.request": "Check the name and try again; `list files` shows what is there.",
-  "sandbox.required": "This machine cannot run it safely: `surety doctor` says what is missing.",
+  "sandbox.required": "This machine cannot run it safely, so nothing was run.",
   timeout: "Try again, or ask for less at once.",
 };
 
