@@ -376,6 +376,7 @@ describe("bad input", () => {
     // As Node hands on bytes that are no UTF-8.
     [["run", "caf\u{fffd}"], 1, "invalid.request"],
     [["run", "hello", "--agent", "nobody"], 1, "not_found"],
+    [["verify", "nowhere.json"], 1, "not_found"],
     [["run", "hello", "--session", "session_none"], 1, "not_found"],
     [["run", "   "], 1, "invalid.request"],
     [["run", "x".repeat(10_000_000)], 1, "payload.too_large"],

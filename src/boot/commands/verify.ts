@@ -29,6 +29,9 @@ export const verify: Action = {
     const [target] = context.arguments;
     if (target === undefined) return withHome(context, (home) => verifyHome(context, home));
     const file = await readIfFile(target);
+    // No run's name has one of these.
+    if (file === null && /[/.\\]/.test(target))
+      throw new BootError("not_found", `there is no file ${target}`, "Check its path.");
     if (file === null) return withHome(context, (home) => verifyRun(context, home, target));
     if (isReceipt(file)) return verifyReceiptFile(context, target, file);
     return isBundle(file) ? verifyBundleFile(context, target, file) : verifyJournalFile(context, target, file);
