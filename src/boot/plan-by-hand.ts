@@ -59,11 +59,11 @@ interface Circumstances {
 }
 
 export function decideByHand(
-  { tool, risk, egress }: Pick<Planned, "tool" | "risk" | "egress">,
+  { tool, risk, egress, asksAlways }: Pick<Planned, "tool" | "risk" | "egress" | "asksAlways">,
   { config, channelClass, capabilities, labels }: Circumstances,
 ): PolicyDecision {
   return decideCall({
-    ...{ tool, risk, egress, channelClass, capabilities, labels },
+    ...{ tool, risk, egress, asksAlways, channelClass, capabilities, labels },
     policy: toToolPolicy(config),
     honeypot: false,
     approvedTools: [],

@@ -116,7 +116,7 @@ function plannedCall(
 ): PlannedCall {
   const { callId } = proposed;
   const { runId } = desk.run;
-  const { tool, args, risk, idempotency, pollable, egress, timeoutMs } = planned;
+  const { tool, args, risk, idempotency, pollable, egress, asksAlways, timeoutMs } = planned;
   // An alias has arguments of its own, which the registered tool would not understand when it is planned again.
   const argsRef = tool === proposed.tool ? proposed.argsRef : desk.keep(canonicalJson(args));
   return {
@@ -132,6 +132,7 @@ function plannedCall(
     timeoutMs,
     effects: [...provenEffects(state.contract.requiredEffects, { tool, args })],
     honeypot: false,
+    ...(asksAlways ? { asksAlways } : {}),
     child: null,
     problem: null,
   };

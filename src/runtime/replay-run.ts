@@ -68,14 +68,12 @@ export function whatIf(
   });
 }
 
-function questionOf(
-  contract: ExecutionContract,
-  { labels }: Entry,
-  { tool, risk, egress, honeypot }: PlannedCall,
-): PolicyQuestion {
+function questionOf(contract: ExecutionContract, { labels }: Entry, call: PlannedCall): PolicyQuestion {
+  const { tool, risk, egress, honeypot, asksAlways = false } = call;
   const { channelClass, approvedTools, allowedTools, policy, capabilities } = contract;
   return {
-    ...{ tool, risk, egress, honeypot, channelClass, policy, capabilities, labels, approvedTools },
+    ...{ tool, risk, egress, honeypot, asksAlways },
+    ...{ channelClass, policy, capabilities, labels, approvedTools },
     allowedTools: allowedTools ?? [tool],
   };
 }

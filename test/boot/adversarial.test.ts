@@ -6,6 +6,7 @@ import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
 import { answering, redirecting, serve } from "../adapters/tools/http/gated-calls.ts";
 import { verifies } from "../requirements.ts";
+import { readOk } from "./config/example-config.ts";
 import { countProcesses, openPuppet, watchConnects } from "./puppet.ts";
 
 interface Attack {
@@ -77,6 +78,34 @@ describe("shell_allowlist", () => {
       expect(result, name).toMatchObject({ ok: true });
       expect(result.output, name).toMatchObject({ exit_code: 0, stdout: expect.not.stringContaining("CANARY") });
     }
+  });
+});
+
+describe("an exception that allows every command", () => {
+  const { tools } = readOk(`{ tools: {
+    policy: { exceptions: [{ tool: "shell.exec", channel: "cli_local", decision: "allow" }] },
+    shell: { allow: ["mkdir", "sh", "env", "xargs", "rm"] },
+  } }`);
+
+  verifies(["P-3.3", "S-4.3"], "does not let a model start programs or remove directories unasked", async () => {
+    const { propose, home } = await openPuppet(tools);
+    const shell = (cmd: string) => ({ name: "shell.exec", arguments: { cmd } });
+    const made = await propose(shell("mkdir kept"));
+    expect(made.record).toMatchObject({ outcome: "COMPLETED_WITH_TOOLS", tool_calls: 1 });
+    for (const cmd of ["sh -c 'rmdir kept'", "env rmdir kept", "xargs rmdir kept", "rm -rf kept"]) {
+      const proposed = await propose(shell(cmd));
+      expectDenied(proposed, cmd);
+      expect(proposed.audit, cmd).toContainEqual(
+        expect.objectContaining({
+          event_type: "tool.call",
+          payload: expect.objectContaining({ decision: "deny", policy_id: "policy.asks-always" }),
+        }),
+      );
+    }
+    expect(await readdir(home.workspace)).toEqual(["kept"]);
+    const approved = await propose(shell("sh -c 'rmdir kept'"), { approvedTools: ["shell.exec"] });
+    expect(approved.record).toMatchObject({ outcome: "COMPLETED_WITH_TOOLS", tool_calls: 1 });
+    expect(await readdir(home.workspace)).toEqual([]);
   });
 });
 

@@ -79,6 +79,16 @@ describe("surety policy show", () => {
     expect(rows).toContain("cli_local shell.exec read_only allow policy.risk.read_only");
   });
 
+  test("calls that ask whatever is allowed have a row where it says something else", async () => {
+    const { asked } = await homeFor({ policy: { exceptions: [{ tool: "shell.exec", decision: "allow" }] } });
+    const rows = rowsOf(await asked("show", "--channel", "cli_local")).filter((row) => row.includes("shell.exec"));
+    expect(rows).toEqual([
+      "cli_local shell.exec read_only allow policy.exception.0",
+      "cli_local shell.exec side_effect allow policy.exception.0",
+      "cli_local shell.exec side_effect approve policy.asks-always",
+    ]);
+  });
+
   test("in words, with what else decides; and where there is no home it makes none", async () => {
     const { surety } = await homeFor({ shell: { allow: ["ls"] }, http: { allowDomains: ["a.example"] } });
     const { code, stdout, stderr } = await surety("policy", "show");
@@ -98,6 +108,12 @@ describe("surety policy show", () => {
 describe("surety policy explain", () => {
   const WRITE = ["fs.write_text", '{"path": "a.txt", "text": "hello"}'];
   const GET = ["http.get", '{"url": "https://example.org/x"}'];
+  const shell = (cmd: string) => ["shell.exec", JSON.stringify({ cmd })];
+  const SHELL = { allow: ["ls", "mkdir", "rm", "python3", "sh", "env", "xargs", "awk"] };
+  const FREELY = [
+    { exceptions: [{ tool: "shell.exec", channel: "cli_local", decision: "allow" }] },
+    { risk: { side_effect: "allow" } },
+  ];
   const cases: readonly (readonly [words: readonly string[], decision: string, policyId: string, tools?: object])[] = [
     [WRITE, "approve", "policy.risk.side_effect"],
     [[...WRITE, "--channel", "external_message"], "deny", "policy.channel"],
@@ -110,6 +126,21 @@ describe("surety policy explain", () => {
     [["shell.exec", '{"cmd": "ls -la"}'], "allow", "policy.risk.read_only"],
     [["shell.exec", '{"cmd": "rm -rf ."}'], "deny", "plan.problem"],
     [["shell.exec", '{"cmd": "rm -rf ."}'], "approve", "policy.risk.side_effect", { shell: { allow: ["rm"] } }],
+    ...[
+      "python3 -c 'print(1)'",
+      "sh -c id",
+      "env ls",
+      "xargs rm",
+      "ls | xargs rm",
+      "awk 1 a",
+      "rm -rf .",
+      "rm -r a",
+    ].flatMap((cmd) =>
+      FREELY.map((policy) => [shell(cmd), "approve", "policy.asks-always", { policy, shell: SHELL }] as const),
+    ),
+    ...FREELY.map((policy) => [shell("ls -la"), "allow", expect.anything(), { policy, shell: SHELL }] as const),
+    [shell("mkdir x"), "allow", "policy.exception.0", { policy: FREELY[0], shell: SHELL }],
+    [shell("mkdir x"), "allow", "policy.risk.side_effect", { policy: FREELY[1], shell: SHELL }],
     [["shell_execute", '{"command": "ls; id"}'], "deny", "plan.problem"],
     [GET, "deny", "policy.capability"],
     [[...GET, "--grant", "net:example.org"], "allow", "policy.risk.read_only"],

@@ -10,6 +10,7 @@ import { verifyJournal } from "../../src/kernel/journal/verify-journal.ts";
 import { foldRun } from "../../src/kernel/machine/fold.ts";
 import { asRunId } from "../../src/kernel/vocabulary/identifiers.ts";
 import type { JsonValue } from "../../src/kernel/vocabulary/parse-json.ts";
+import { whatIf } from "../../src/runtime/replay-run.ts";
 import { verifies } from "../requirements.ts";
 
 const FIXTURES = new URL("../../contracts/fixtures/", import.meta.url);
@@ -78,6 +79,39 @@ verifies(
         .toString(),
     ).toBe("PNG");
     expect(verifyBundle(text.replace("iVBORw0KGgo", "iVBORw0KGgp"), { verifySignature: verifyAsHomes }).ok).toBe(false);
+  },
+);
+
+verifies(
+  ["M-P5.4", "P-3.3"],
+  "the golden bundle of a run with a call that always asks verifies and folds, and a person allowed the call",
+  () => {
+    const text = read("bundle-2.2-asks-always.json");
+    expect(verifyBundle(text, { verifySignature: verifyAsHomes })).toMatchObject({
+      ok: true,
+      outcome: "COMPLETED_WITH_TOOLS",
+      erased: [],
+    });
+    const { contract: document, entries: lines } = JSON.parse(text);
+    const opened = openContract(document);
+    if (!opened.ok) throw new Error(opened.problem);
+    const { contract } = opened;
+    const entries = (lines as JsonValue[])
+      .map((line) => parseEntry(line))
+      .flatMap((each) => (each.ok ? each.value : []));
+    const folded = foldRun(asRunId(entries[0]?.runId ?? ""), contract, entries);
+    expect([entries.length, folded.ok]).toEqual([lines.length, true]);
+    expect(contract.policy.exceptions).toEqual([{ tool: "shell.exec", channel: "cli_local", decision: "allow" }]);
+    const decided = entries.flatMap((entry) => (entry.kind === "VALIDATE_CALLS" ? entry.decided.calls : []));
+    expect(decided).toMatchObject([
+      {
+        tool: "shell.exec",
+        decision: "allow",
+        policyId: "policy.asks-always",
+        approvalId: expect.stringMatching(/^approval_/),
+      },
+    ]);
+    expect(whatIf(contract, entries, contract.policy)).toEqual([]);
   },
 );
 

@@ -2,6 +2,8 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { DEFAULT_POLICY } from "../../src/kernel/contract/default-terms.ts";
+import { eventsOf } from "../../src/kernel/journal/entry.ts";
+import type { ToolPolicy } from "../../src/kernel/policy/tool-policy.ts";
 import { hashCanonical } from "../../src/kernel/vocabulary/hash.ts";
 import { asApprovalId, type RunId } from "../../src/kernel/vocabulary/identifiers.ts";
 import { UNTRUSTED_LABELS, USER_LABELS } from "../../src/kernel/vocabulary/labels.ts";
@@ -33,6 +35,49 @@ function decide(approvals: Approvals, card: ApprovalCard, decision: "allow" | "d
 async function resultsOf(trial: Trial, runId: RunId) {
   return (await trial.assistant.run(runId))?.trace.tool_execution_results ?? [];
 }
+
+describe("a call that always asks", () => {
+  const policy: ToolPolicy = { ...DEFAULT_POLICY, exceptions: [{ tool: "door.open", decision: "allow" }] };
+  const flagsOf = async (trial: Trial, runId: RunId) =>
+    (await trial.entries(runId))
+      .flatMap(eventsOf)
+      .flatMap((event) => (event.type === "calls.planned" ? event.calls.map((call) => call.asksAlways) : []));
+
+  verifies("P-3.3", "is put before a person although an exception allows its tool, also after a restart", async () => {
+    const world = outsideWorld();
+    world.asksAlways = true;
+    const first = trialWith({ world, policy }).trial;
+    const runId = await first.submit("open it");
+    const card = await first.nextCard();
+    expect(card.why).toMatch(/^policy\.asks-always: What starts other programs /);
+    await first.stop();
+
+    const second = openTrial({ store: store(), model: doorModel(), world, policy });
+    await second.runtime.recover();
+    expect(world.effects("door.open")).toBe(0);
+    expect(await decide(second.runtime.approvals, await second.nextCard(), "allow")).toEqual({ ok: true, runId });
+    expect((await second.ended(runId)).outcome).toBe("COMPLETED_WITH_TOOLS");
+    expect(world.effects("door.open")).toBe(1);
+    expect(await flagsOf(second, runId)).toContain(true);
+    await second.stop();
+  });
+
+  test("does not where the operator approved its tool for this run, and no other call ever says so", async () => {
+    for (const [asksAlways, approvedTools] of [
+      [true, ["door.open"]],
+      [false, []],
+    ] as const) {
+      const world = outsideWorld();
+      world.asksAlways = asksAlways;
+      const { trial } = trialWith({ world, policy });
+      const runId = await trial.submit("open it", { approvedTools });
+      expect((await trial.ended(runId)).outcome).toBe("COMPLETED_WITH_TOOLS");
+      expect(world.effects("door.open")).toBe(1);
+      expect(await flagsOf(trial, runId)).toEqual([asksAlways ? true : undefined]);
+      await trial.stop();
+    }
+  });
+});
 
 describe("an approval", () => {
   verifies(

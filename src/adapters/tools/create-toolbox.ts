@@ -86,6 +86,7 @@ function createPlanner(options: ToolboxOptions) {
       pollable: tool.pollable,
       timeoutMs: clamp(outline.timeoutMs ?? tool.timeoutMs, maxTimeoutMs),
       egress,
+      asksAlways: outline.asksAlways ?? false,
       plan: outline.plan === undefined ? emptyPlan : completePlan(emptyPlan, outline.plan),
       shown: outline.shown,
       reversal: outline.reversal ?? ordinaryReversal(risk, egress),

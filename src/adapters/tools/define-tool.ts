@@ -25,7 +25,9 @@ export interface ToolAlias {
 /** What one call would do. What is left out is as the tool says, or nothing. */
 export interface CallOutline
   extends Pick<Planned, "shown" | "labels">,
-    Partial<Pick<Planned, "risk" | "idempotency" | "timeoutMs" | "egress" | "reversal" | "send" | "delegation">> {
+    Partial<
+      Pick<Planned, "risk" | "idempotency" | "timeoutMs" | "egress" | "asksAlways" | "reversal" | "send" | "delegation">
+    > {
   readonly plan?: Partial<Planned["plan"]>;
 }
 
@@ -47,6 +49,8 @@ export interface Tool<Parameters extends TObject = TObject> {
   readonly reachesHosts: boolean;
   /** Many calls of it change nothing, and are planned `read_only`. Said for the same reason. */
   readonly mayOnlyRead: boolean;
+  /** Some calls of it ask whatever the rules allow. Said for the same reason. */
+  readonly mayAskAlways: boolean;
   plan(args: ArgumentsOf<Parameters>): CallOutline | Promise<CallOutline>;
   run(
     call: {
@@ -60,13 +64,14 @@ export interface Tool<Parameters extends TObject = TObject> {
   summarize(call: { readonly args: Readonly<Record<string, unknown>>; readonly output: unknown }): string;
 }
 
-type OrdinarilyTheSame = "pollable" | "timeoutMs" | "aliases" | "reachesHosts" | "mayOnlyRead";
+type OrdinarilyTheSame = "pollable" | "timeoutMs" | "aliases" | "reachesHosts" | "mayOnlyRead" | "mayAskAlways";
 
 export function defineTool<Parameters extends TObject>(
   definition: Omit<Tool<Parameters>, OrdinarilyTheSame> & Partial<Pick<Tool, OrdinarilyTheSame>>,
 ): Tool<Parameters> {
   return {
-    ...{ pollable: false, timeoutMs: DEFAULT_TOOL_TIMEOUT_MS, aliases: [], reachesHosts: false, mayOnlyRead: false },
+    ...{ pollable: false, timeoutMs: DEFAULT_TOOL_TIMEOUT_MS, aliases: [] },
+    ...{ reachesHosts: false, mayOnlyRead: false, mayAskAlways: false },
     ...definition,
   };
 }

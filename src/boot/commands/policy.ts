@@ -5,6 +5,7 @@
  * E2. A call that is explained is planned for real, which looks at the world and changes nothing. It is not performed.
  * E3. The question was answered whatever the answer is: a denial is told, and the command succeeds.
  */
+import { isDeepStrictEqual } from "node:util";
 import { visibleText } from "../../adapters/terminal/visible-text.ts";
 import type { Tool } from "../../adapters/tools/define-tool.ts";
 import { remember } from "../../assistant/draft-run.ts";
@@ -83,7 +84,7 @@ async function showPolicy(context: CommandContext): Promise<number> {
   );
   const shown = channels.map((channelClass) => ({
     channel: channelClass,
-    tools: tools.flatMap((tool) => casesOf(tool).map((one) => judge(one, { config, channelClass, capabilities }))),
+    tools: tools.flatMap((tool) => rowsOf(tool, { config, channelClass, capabilities })),
   }));
   const { sideEffects } = config.tools.policy;
   const { allowDomains, allowAddresses } = config.tools.http;
@@ -112,33 +113,41 @@ async function showPolicy(context: CommandContext): Promise<number> {
   return EXIT.success;
 }
 
-/** A tool whose calls differ in risk has a row for each. */
-function casesOf({ name, risk, reachesHosts, mayOnlyRead }: Tool): readonly Case[] {
-  const risks: readonly RiskClass[] = mayOnlyRead ? ["read_only", risk] : [risk];
-  return risks.map((one) => ({ tool: name, risk: one, egress: reachesHosts ? [SOME_HOST] : [] }));
+/** Calls that always ask have a row where it says something else than the one of their risk. */
+function rowsOf(tool: Tool, circumstances: Circumstances): readonly ReturnType<typeof judge>[] {
+  const rows = casesOf(tool).map((one) => judge(one, circumstances));
+  return rows.filter((row, index) => !rows.slice(0, index).some((earlier) => isDeepStrictEqual(earlier, row)));
+}
+
+/** A tool whose calls differ in risk has one for each. */
+function casesOf({ name, risk, reachesHosts, mayOnlyRead, mayAskAlways }: Tool): readonly Case[] {
+  const ordinary = { tool: name, risk, egress: reachesHosts ? [SOME_HOST] : [], asksAlways: false };
+  return [
+    ...(mayOnlyRead ? [{ ...ordinary, risk: "read_only" as const }] : []),
+    ordinary,
+    ...(mayAskAlways ? [{ ...ordinary, asksAlways: true }] : []),
+  ];
 }
 
 interface Case {
   readonly tool: string;
   readonly risk: RiskClass;
   readonly egress: readonly string[];
+  readonly asksAlways: boolean;
+}
+
+interface Circumstances {
+  readonly config: Config;
+  readonly channelClass: ChannelClass;
+  readonly capabilities: readonly string[];
 }
 
 /** No host of anybody's: what it meets, every host meets that is not granted by name. */
 const SOME_HOST = "host.invalid";
 
-function judge(
-  { tool, risk, egress }: Case,
-  circumstances: {
-    readonly config: Config;
-    readonly channelClass: ChannelClass;
-    readonly capabilities: readonly string[];
-  },
-) {
-  const { decision, policyId, reason } = decideByHand(
-    { tool, risk, egress },
-    { ...circumstances, labels: USER_LABELS },
-  );
+function judge(one: Case, circumstances: Circumstances) {
+  const { tool, risk } = one;
+  const { decision, policyId, reason } = decideByHand(one, { ...circumstances, labels: USER_LABELS });
   return { tool, risk, decision, policy_id: policyId, reason };
 }
 

@@ -82,6 +82,8 @@ export const PlannedCallSchema = Type.Object(
     effects: Type.Array(Count),
     /** All five honeypot conditions hold (P-3.3). */
     honeypot: Type.Boolean(),
+    /** No rule about its tool allows it outright. Absent otherwise, as it is from journals older than this. */
+    asksAlways: Type.Optional(Type.Literal(true)),
     /** A delegated run, or null for an ordinary tool. */
     child: nullable(Type.Object({ runId: RunIdSchema, contractHash: HashSchema, budget: CarvedBudgetSchema }, closed)),
     /** Why it cannot be run at all: unknown tool, invalid arguments, a path outside. */

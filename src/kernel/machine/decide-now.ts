@@ -12,12 +12,15 @@ import { isLatched } from "../vocabulary/labels.ts";
 import { type ReadyCall, type RunState, toolsOf } from "./state.ts";
 
 export function decideNow(state: RunState, call: PlannedCall): PolicyDecision {
-  const { tool, risk, egress, honeypot } = call;
+  const { tool, risk, egress, honeypot, asksAlways = false } = call;
   const { labels, live, contract } = state;
   const { policy, capabilities, channelClass, approvedTools } = contract;
   const allowedTools = toolsOf(state);
   const decided = decideUnder(
-    { tool, risk, egress, honeypot, channelClass, policy, capabilities, labels, approvedTools, allowedTools },
+    {
+      ...{ tool, risk, egress, honeypot, asksAlways },
+      ...{ channelClass, policy, capabilities, labels, approvedTools, allowedTools },
+    },
     live,
   );
   return decided.decision === "allow" && state.inDoubt.includes(call.planHash) ? IN_DOUBT : decided;

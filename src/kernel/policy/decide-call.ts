@@ -12,12 +12,14 @@
  *        grammar grants nothing.
  * D2. Then the rules: the strictest exception that matches, whatever its position, so that no order of exceptions
  *     opens what one of them closes; without one, the default of the risk class. An allow-exception lifts
- *     what the risk class says and nothing else.
- * D3. An approval demanded by D2 is waived for a tool the operator approved for this run, and for a honeypot send.
+ *     what the risk class says and nothing else. A call that always asks is allowed by neither: they speak of a tool,
+ *     and what such a call does nobody knows from the tool.
+ * D3. An approval demanded by D2 is waived for a tool the operator approved for this run, and for a honeypot send,
+ *     unless that always asks.
  * D4. The latch: in a context that has seen private and untrusted data no waiver of D3 counts, and what has egress
  *     or is not `read_only` is never allowed outright. Only an approval of that very plan opens it.
- * D5. Monotone: fewer tools, capabilities or waivers, a stricter rule, the kill switch, more egress or higher labels
- *     never make a decision more permissive.
+ * D5. Monotone: fewer tools, capabilities or waivers, a stricter rule, the kill switch, more egress, higher labels or
+ *     that a call always asks never make a decision more permissive.
  * D6. Live policy only narrows: `decideUnder` is never more permissive than the contract alone or live policy alone.
  * D7. A decision names its rule by a stable id and gives one sentence of advice. The sentences are fixed: nothing of
  *     a call can leak through them.
@@ -37,6 +39,8 @@ export interface PolicyQuestion {
   readonly egress: readonly string[];
   /** `isHoneypotSend` under this question's policy. */
   readonly honeypot: boolean;
+  /** The plan says that no rule about its tool may stand for it: it starts other programs, or removes whole directories. */
+  readonly asksAlways: boolean;
   readonly channelClass: ChannelClass;
   readonly policy: ToolPolicy;
   readonly capabilities: readonly string[];
@@ -118,7 +122,12 @@ function mayReach(host: string, granted: readonly string[], allowDomains: readon
   return granted.includes("net") && (allowDomains === null || allowDomains.includes(host));
 }
 
-function ruleFor({ tool, risk, channelClass, policy }: PolicyQuestion): PolicyDecision {
+function ruleFor(question: PolicyQuestion): PolicyDecision {
+  const ruled = configuredRuleFor(question);
+  return ruled.decision === "allow" && question.asksAlways ? ASKS_ALWAYS : ruled;
+}
+
+function configuredRuleFor({ tool, risk, channelClass, policy }: PolicyQuestion): PolicyDecision {
   const matching = policy.exceptions.flatMap((exception, index) =>
     matchesTool(exception.tool, tool) && (exception.channel ?? channelClass) === channelClass
       ? [{ decision: exception.decision, policyId: `policy.exception.${index}`, reason: EXCEPTION[exception.decision] }]
@@ -141,13 +150,20 @@ const RISK: Readonly<Record<PolicyVerdict, string>> = {
   deny: "Calls of this risk class are denied: see tools.policy.risk.",
 };
 
+const ASKS_ALWAYS: PolicyDecision = {
+  decision: "approve",
+  policyId: "policy.asks-always",
+  reason:
+    "What starts other programs or removes whole directories asks whatever the rules allow: approve or deny this plan.",
+};
+
 const LATCHED: PolicyDecision = {
   decision: "approve",
   policyId: "policy.latch",
   reason: "This context holds private and untrusted data: approve this very plan, or start a session without them.",
 };
 
-function waiverOf({ tool, approvedTools, honeypot }: PolicyQuestion): PolicyDecision | null {
+function waiverOf({ tool, approvedTools, honeypot, asksAlways }: PolicyQuestion): PolicyDecision | null {
   if (approvedTools.includes(tool)) {
     return {
       decision: "allow",
@@ -155,7 +171,7 @@ function waiverOf({ tool, approvedTools, honeypot }: PolicyQuestion): PolicyDeci
       reason: "The operator approved this tool for this run.",
     };
   }
-  if (honeypot) {
+  if (honeypot && !asksAlways) {
     return { decision: "allow", policyId: "policy.honeypot", reason: "All five conditions of a honeypot send hold." };
   }
   return null;

@@ -4,8 +4,8 @@
  *
  * W1. For a value of the schema it writes what `canonicalWire` writes. It does not ask whether it is one: whoever calls it
  *     has made the value, or had it checked.
- * W2. What a schema leaves open (optional keys, further keys, other people's content, unions that nothing tells apart) is
- *     left to `canonicalWire`.
+ * W2. What a schema leaves open (further keys, other people's content, unions that nothing tells apart) is left to
+ *     `canonicalWire`, and so is an object that has one of its optional keys: such keys are there to be rare.
  */
 import { canonicalJson, quote } from "./canonical-json.ts";
 import { Defect } from "./defect.ts";
@@ -88,8 +88,9 @@ interface Member {
 }
 
 function objectWriter({ properties = {}, required = [], additionalProperties }: Schema): WireWriter {
-  const keys = Object.keys(properties);
-  if (additionalProperties !== false || keys.length === 0 || keys.length > required.length) return canonicalWire;
+  const keys = Object.keys(properties).filter((key) => required.includes(key));
+  if (additionalProperties !== false || keys.length === 0) return canonicalWire;
+  const optional = Object.keys(properties).filter((key) => !required.includes(key));
   const members: Member[] = [];
   let end = "{";
   for (const key of keys.toSorted((a, b) => (wireKey(a) < wireKey(b) ? -1 : 1))) {
@@ -102,6 +103,7 @@ function objectWriter({ properties = {}, required = [], additionalProperties }: 
   }
   const tail = `${end.slice(0, -1)}}`;
   return (value) => {
+    for (const key of optional) if (Object.hasOwn(value as object, key)) return canonicalWire(value);
     let text = "";
     for (let index = 0; index < members.length; index += 1) {
       const { key, lead, write } = members[index] as Member;

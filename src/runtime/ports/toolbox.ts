@@ -44,6 +44,8 @@ export interface Planned {
   readonly timeoutMs: number;
   /** Hosts it would reach. */
   readonly egress: readonly string[];
+  /** What it does cannot be known from its tool: no rule about the tool allows it outright. */
+  readonly asksAlways: boolean;
   /** What decides what will happen; the runtime adds who asks, and hashes it. */
   readonly plan: Pick<CallPlan, "argv" | "cwd" | "environmentHash" | "executable" | "scriptHashes" | "targets">;
   /** What an approver reads: never shortened. */

@@ -19,7 +19,7 @@ import {
   startsNothingLate,
   wrapsUpWhenFull,
 } from "./invariants/budget-invariants.ts";
-import { keepsTheLatch, killSwitchHolds, obeysPolicy } from "./invariants/dispatch-invariants.ts";
+import { asksWhatMustBeAsked, keepsTheLatch, killSwitchHolds, obeysPolicy } from "./invariants/dispatch-invariants.ts";
 import {
   actsAtMostOnce,
   intendsBeforeActing,
@@ -75,6 +75,7 @@ export const INVARIANTS: readonly Invariant[] = [
   endsCycles,
   approvalsBind,
   obeysPolicy,
+  asksWhatMustBeAsked,
   killSwitchHolds,
   keepsTheLatch,
   countsEverything,

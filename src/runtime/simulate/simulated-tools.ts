@@ -66,6 +66,9 @@ export function planCall(
     timeoutMs: tool?.timeoutMs ?? 1,
     effects: tool === undefined ? [] : provenEffects(world.contract.requiredEffects, { tool: tool.name, args }),
     honeypot: tool?.name === "mail.send" && derive(world.seed, "honeypot", argsRef).chance(10),
+    ...(tool?.name === "shell.exec" && derive(world.seed, "asks-always", argsRef).chance(40)
+      ? { asksAlways: true }
+      : {}),
     child: tool?.delegates && problem === null ? plannedChild(world, state, index) : null,
     problem: problem === null ? null : { code: problem, retryable: false, messageRef: bodies.keep(problem) },
   };

@@ -106,6 +106,7 @@ describe("planning", () => {
       pollable: false,
       timeoutMs: 30_000,
       egress: [],
+      asksAlways: false,
       reversal: { kind: "unknown", how: "nobody can say beforehand what it changes" },
       send: null,
       delegation: null,
@@ -131,6 +132,7 @@ describe("planning", () => {
         risk: "read_only",
         idempotency: "read_only",
         egress: ["example.org"],
+        asksAlways: true,
         timeoutMs: 1e12,
         delegation: { agent: "a", message: "m" },
       }),
@@ -139,6 +141,7 @@ describe("planning", () => {
       risk: "read_only",
       idempotency: "read_only",
       egress: ["example.org"],
+      asksAlways: true,
       timeoutMs: 600_000,
       delegation: { agent: "a", message: "m" },
     });

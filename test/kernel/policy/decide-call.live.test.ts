@@ -65,6 +65,12 @@ describe("decideUnder", () => {
     expect(under(write(), { policy: asking, capabilities: [] })).toBe("approve policy.risk.side_effect");
   });
 
+  test("what always asks does so under live policy too", () => {
+    const open = policy({ exceptions: [exception("allow")] });
+    const asked = write({ policy: open, asksAlways: true });
+    expect(under(asked, { policy: structuredClone(open), capabilities: [] })).toBe("approve policy.asks-always");
+  });
+
   test("the operator's approval for this run holds under live policy too, as long as it does not deny", () => {
     const asked = write({ approvedTools: ["fs.write_text"] });
     expect(under(asked, { policy: policy({ allow: ["fs.write_text"] }), capabilities: [] })).toBe(

@@ -55,6 +55,7 @@ const NARROWINGS: Readonly<Record<string, Narrowing>> = {
     }),
   "an approved tool less": (asked, at) => ({ ...asked, approvedTools: without(asked.approvedTools, at) }),
   "no honeypot": (asked) => ({ ...asked, honeypot: false }),
+  "a call that asks always": (asked) => ({ ...asked, asksAlways: true }),
   "higher labels": (asked, at) => ({
     ...asked,
     labels: joinLabels(asked.labels, {
@@ -120,6 +121,7 @@ describe("every combination", () => {
     byRisk: ORDER,
     waiver: ["none", "approved", "honeypot"],
     latched: [false, true],
+    asksAlways: [false, true],
   } as const;
   type Combination = { [Key in keyof typeof dimensions]: (typeof dimensions)[Key][number] };
 
@@ -137,6 +139,7 @@ describe("every combination", () => {
       risk: c.risk,
       egress: c.network === "none" ? [] : ["a.test"],
       honeypot: c.waiver === "honeypot",
+      asksAlways: c.asksAlways,
       channelClass: CHANNEL_CLASSES[0],
       policy: {
         sideEffects: c.sideEffects,
@@ -170,14 +173,16 @@ describe("every combination", () => {
           rule === "deny" ||
           (c.risk === "side_effect" && c.sideEffects === "disabled");
         const acts = c.risk !== "read_only" || c.network !== "none";
-        const asks = c.latched ? acts || rule === "approve" : rule === "approve" && c.waiver === "none";
+        const wantsApproval = rule === "approve" || c.asksAlways;
+        const isWaived = c.waiver === "approved" || (c.waiver === "honeypot" && !c.asksAlways);
+        const asks = c.latched ? acts || wantsApproval : wantsApproval && !isWaived;
         const expected = isRefused ? "deny" : asks ? "approve" : "allow";
         const { decision } = decideCall(asQuestion(c));
         if (decision !== expected) expect({ ...c, decision }).toEqual({ ...c, decision: expected });
         if (decision === "allow") allowed += 1;
         tried += 1;
       }
-      expect(tried).toBe(10_368);
+      expect(tried).toBe(20_736);
       expect(allowed).toBeGreaterThan(0);
     },
   );

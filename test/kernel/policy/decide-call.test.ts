@@ -194,6 +194,39 @@ describe("rules", () => {
   });
 });
 
+describe("calls that always ask", () => {
+  const freely = policy({ risk: { read_only: "allow", draft_only: "allow", side_effect: "allow" } });
+  const excepted = policy({ exceptions: [exception("allow")] });
+
+  verifies("P-3.3", "neither an exception nor a risk class allows them outright", () => {
+    expect(verdict(write({ policy: excepted }))).toBe("allow policy.exception.0");
+    expect(verdict(write({ policy: excepted, asksAlways: true }))).toBe("approve policy.asks-always");
+    expect(verdict(write({ policy: freely }))).toBe("allow policy.risk.side_effect");
+    expect(verdict(write({ policy: freely, asksAlways: true }))).toBe("approve policy.asks-always");
+    expect(verdict(question({ asksAlways: true }))).toBe("approve policy.asks-always");
+  });
+
+  test("what a rule denies stays denied, and a rule that asks anyway keeps its name", () => {
+    const denying = policy({ exceptions: [exception("deny")] });
+    expect(verdict(write({ policy: denying, asksAlways: true }))).toBe("deny policy.exception.0");
+    expect(verdict(write({ policy: { ...freely, sideEffects: "disabled" }, asksAlways: true }))).toBe(
+      "deny policy.kill-switch",
+    );
+    expect(verdict(write({ asksAlways: true }))).toBe("approve policy.risk.side_effect");
+  });
+
+  test("the operator's approval of the tool for this run waives it, but not under the latch; a honeypot never does", () => {
+    const approvedTools = ["fs.write_text"];
+    for (const rules of [policy(), freely, excepted]) {
+      const asked = write({ policy: rules, asksAlways: true });
+      expect(verdict({ ...asked, approvedTools })).toBe("allow policy.approved-tool");
+      expect(verdict({ ...asked, approvedTools, labels: LATCHED })).toBe("approve policy.latch");
+      expect(decideCall({ ...asked, labels: LATCHED }).decision).toBe("approve");
+      expect(decideCall({ ...asked, honeypot: true }).decision).toBe("approve");
+    }
+  });
+});
+
 describe("waivers", () => {
   test("a tool the operator approved for this run does not ask again, whichever rule wanted it approved", () => {
     const approvedTools = ["http.get", "fs.write_text"];
@@ -289,6 +322,7 @@ describe("reasons", () => {
     [write({ policy: policy({ exceptions: [exception("allow")] }) }), "tools.policy.exceptions allows"],
     [write({ policy: policy({ exceptions: [exception("approve")] }) }), "tools.policy.exceptions asks"],
     [write({ policy: policy({ exceptions: [exception("deny")] }) }), "tools.policy.exceptions denies"],
+    [question({ asksAlways: true }), "whatever the rules allow"],
     [write({ approvedTools: ["fs.write_text"] }), "operator approved this tool"],
     [write({ honeypot: true }), "honeypot"],
     [write({ labels: LATCHED, policy: rules("allow") }), "private and untrusted"],

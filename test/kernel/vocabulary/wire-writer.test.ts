@@ -175,6 +175,16 @@ describe("a writer made of a schema", () => {
     }
   });
 
+  test("is made for an object with optional keys too, and writes those that are there", () => {
+    const optional = Type.Object({ z: Type.String(), aB: Type.Optional(Type.Literal(true)) }, closed);
+    const write = wireWriter(optional);
+    expect(write).not.toBe(canonicalWire);
+    expect([write({ z: "x" }), write({ z: "x", aB: true })]).toEqual(['{"z":"x"}', '{"a_b":true,"z":"x"}']);
+    const all = wireWriter(Type.Object({ aB: Type.Optional(Type.String()) }, closed));
+    expect([all({}), all({ aB: "x" })]).toEqual(["{}", '{"a_b":"x"}']);
+    expect(() => write({ z: "x", aB: undefined })).toThrow(Defect);
+  });
+
   test("keeps other keys where the schema allows them", () => {
     const open = { type: "object", properties: { aB: Type.String() }, required: ["aB"] };
     const value = { aB: "x", moreOf: [1], args: { aB: 1 } };

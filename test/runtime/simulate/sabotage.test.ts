@@ -218,6 +218,16 @@ const SABOTAGES: readonly Sabotage[] = [
     where: ({ narrowings }) => narrowings.length > 0,
   },
   {
+    invariant: dispatch.asksWhatMustBeAsked,
+    mistake: "that a call always asks is not heard",
+    step: () =>
+      mishearing((event) =>
+        event.type === "calls.planned"
+          ? { ...event, calls: event.calls.map(({ asksAlways: _, ...call }) => call) }
+          : event,
+      ),
+  },
+  {
     invariant: dispatch.killSwitchHolds,
     mistake: "the kill switch is not heard",
     step: () => believing(() => ({ live: null })),

@@ -40,6 +40,8 @@ export interface OutsideWorld {
   shown: (tool: string, args: Arguments) => string;
   /** Of what looking brings back. */
   labels: Labels;
+  /** Does opening a door ask whatever the rules allow? */
+  asksAlways: boolean;
   readonly toolbox: Toolbox;
 }
 
@@ -80,6 +82,7 @@ export function outsideWorld(pace: Pace = "later"): OutsideWorld {
     circumstances: "",
     shown: (tool, args) => `${tool} ${JSON.stringify(args)}`,
     labels: USER_LABELS,
+    asksAlways: false,
     toolbox: {
       digest: hashCanonical(TOOLS),
       tools: Object.entries(TOOLS).map(([name, { risk }]) => ({
@@ -102,7 +105,7 @@ export function outsideWorld(pace: Pace = "later"): OutsideWorld {
 function plan(
   tool: string,
   args: Arguments,
-  { circumstances, shown, labels }: OutsideWorld,
+  { circumstances, shown, labels, asksAlways }: OutsideWorld,
 ): Planned | ReturnType<typeof unknownTool> {
   const known = Object.hasOwn(TOOLS, tool) ? TOOLS[tool] : undefined;
   if (known === undefined) return unknownTool(tool);
@@ -115,6 +118,7 @@ function plan(
     pollable: false,
     timeoutMs: 30_000,
     egress: [],
+    asksAlways: asksAlways && tool === "door.open",
     plan: {
       argv: [],
       cwd: null,

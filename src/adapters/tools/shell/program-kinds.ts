@@ -36,6 +36,14 @@ export function startsPrograms(name: string): boolean {
   return STARTS_PROGRAMS.has(withoutVersion(name));
 }
 
+/** Options count wherever they stand, and long ones by any beginning that means no other: `--r` is enough. */
+export function removesRecursively(name: string, args: readonly string[]): boolean {
+  if (name !== "rm") return false;
+  const end = args.indexOf("--");
+  const words = end === -1 ? args : args.slice(0, end);
+  return words.some((word) => /^-[^-]*[rR]/.test(word) || /^--r/.test(word));
+}
+
 /** Is the file that was found by this name another kind of program than the name says? */
 export function isDisguised(name: string, realName: string): boolean {
   if (name === realName) return false;

@@ -5,7 +5,8 @@
  *    workspace by device and inode, the environment, and the scripts the command would read; where it may read others, a
  *    fingerprint of all there is (`digest-workspace.ts`). `run` executes that, programs compared once more before.
  * 2. A command that only reads is planned `read_only`, and the workspace cannot be written while it runs: were a table
- *    wrong about it, it still changes nothing. Every other command asks, and is never repeated by itself.
+ *    wrong about it, it still changes nothing. Every other command is a side effect, and is never repeated by itself;
+ *    one that starts other programs or removes whole directories asks, whatever the rules allow.
  * 3. Where the sandbox does not hold, nothing runs: `sandbox.required`.
  * 4. An exit code is a result, whatever it is. Running out of time is a failure.
  * 5. No command that may write works beside one whose scripts or repository must stay what they were found to be.
@@ -25,7 +26,7 @@ import { ToolFailure } from "../tool-failure.ts";
 import { digestWorkspace, type WorkspaceDigest } from "./digest-workspace.ts";
 import { createExecutableFinder, type FindExecutable } from "./find-executable.ts";
 import { type PreparedCommand, prepareCommand } from "./prepare-command.ts";
-import { mayReadUnnamed } from "./program-kinds.ts";
+import { mayReadUnnamed, removesRecursively, startsPrograms } from "./program-kinds.ts";
 import type { ScriptFile } from "./read-scripts.ts";
 import { SEARCH_PATH, shellEnvironment } from "./shell-environment.ts";
 import { showCommand } from "./show-command.ts";
@@ -98,6 +99,7 @@ async function planCommand(parts: ShellParts, args: ShellArguments): Promise<Cal
   return {
     ...(isReading ? READING : CHANGING),
     timeoutMs,
+    asksAlways: asksWhateverIsAllowed(prepared, paths),
     labels: await parts.marks.labelsOf([]),
     shown: showCommand({
       ...{ executables, root, asks, digest, timeoutMs },
@@ -262,6 +264,15 @@ function reasonsToAsk({ stages, asks }: PreparedCommand, paths: readonly string[
     return isKnown && realName !== name ? [`${name} is really ${realName}`] : [];
   });
   return [...asks, ...renamed];
+}
+
+/** By name or by what was found under it. A table vouches for the program of that very name: it starts nothing then. */
+function asksWhateverIsAllowed({ stages }: PreparedCommand, paths: readonly string[]): boolean {
+  return stages.some(({ name, args, isKnown }, index) => {
+    const names = [name, basename(paths[index] ?? "")];
+    const isVouchedFor = isKnown && names.every((one) => one === name);
+    return !isVouchedFor && names.some((one) => startsPrograms(one) || removesRecursively(one, args));
+  });
 }
 
 /** The words of all stages, programs by their real paths, with a bar between two stages. */

@@ -29,6 +29,7 @@ export function shellTools(options: ShellOptions): readonly Tool[] {
     idempotency: "opaque",
     aliases: [{ name: "shell_execute", rename: { command: "cmd" } }],
     mayOnlyRead: true,
+    mayAskAlways: true,
     plan: async (args) => (await open()).plan(args),
     run: async (call, context) => (await open()).run(call, context),
     summarize({ args, output }) {

@@ -50,12 +50,24 @@ export const obeysPolicy: Invariant = {
     const { policy, capabilities, channelClass, approvedTools } = contract;
     const allowedTools = contract.allowedTools ?? accepted.tools.names;
     const terms = { channelClass, policy, capabilities, approvedTools, allowedTools, labels: CLEAN_LABELS };
-    return checkDispatches(run, ({ plan: { tool, risk, egress, honeypot }, dispatched, isApproved }) => {
-      const { decision, policyId } = decideUnder({ ...terms, tool, risk, egress, honeypot }, dispatched.live);
+    return checkDispatches(run, ({ plan, dispatched, isApproved }) => {
+      const { tool, risk, egress, honeypot, asksAlways = false } = plan;
+      const asked = { ...terms, tool, risk, egress, honeypot, asksAlways };
+      const { decision, policyId } = decideUnder(asked, dispatched.live);
       const isAllowed = decision === "allow" || (decision === "approve" && isApproved);
       return isAllowed ? null : `${tool} was dispatched against ${policyId}`;
     });
   },
+};
+
+export const asksWhatMustBeAsked: Invariant = {
+  name: "what always asks is dispatched only where a person approved the plan, or the operator its tool for this run",
+  ids: ["P-3.3"],
+  check: (run) =>
+    checkDispatches(run, ({ plan, isApproved }) => {
+      const isAnswered = isApproved || run.world.contract.approvedTools.includes(plan.tool);
+      return plan.asksAlways && !isAnswered ? `${plan.tool} was dispatched although it always asks` : null;
+    }),
 };
 
 export const killSwitchHolds: Invariant = {

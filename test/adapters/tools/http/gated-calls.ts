@@ -57,10 +57,10 @@ export async function openWeb({ names = {}, ...options }: WebOptions = {}) {
     const planned = await toolbox.plan(name, args);
     expect(defects).toEqual([]);
     if (!planned.ok) return { ok: false, error: planned.error };
-    const { tool, risk, egress, timeoutMs } = planned;
+    const { tool, risk, egress, asksAlways, timeoutMs } = planned;
     const { decision, policyId } = decideCall({
       ...{ tool, risk, egress, capabilities, labels: CLEAN_LABELS, honeypot: false, channelClass: "cli_local" },
-      ...{ approvedTools: [], allowedTools: [tool] },
+      ...{ asksAlways, approvedTools: [], allowedTools: [tool] },
       policy: { ...DEFAULT_POLICY, allow: ["*"], allowDomains: allowDomains?.slice() ?? null },
     });
     if (decision !== "allow") return { ok: false, error: { code: "policy.denied", message: policyId } };

@@ -170,6 +170,64 @@ describe("the plan", () => {
     expect(await plan("ls | rm a")).toMatchObject({ risk: "side_effect", idempotency: "opaque" });
   });
 
+  describe("what asks whatever the rules allow", () => {
+    const PROGRAMS =
+      "sh bash dash env xargs awk mawk busybox python3 python3.11 gawk-5.1 vim.basic perl node make ls rm mkdir del wc";
+
+    async function shellOfLinks() {
+      const shell = await temporaryShell({ hasOwnPrograms: true, allow: [...PROGRAMS.split(" "), "tar", "python"] });
+      for (const name of PROGRAMS.split(" ")) await copyFile("/usr/bin/true", join(shell.bin, name));
+      return shell;
+    }
+
+    verifies("S-4.3", "interpreters, wrappers and recursive removal, in whatever place of a command", async () => {
+      const { plan } = await shellOfLinks();
+      for (const cmd of [
+        ...["python3 -c 'print(1)'", "python3.11 x.py", "sh -c id", "bash", "env ls", "xargs rm", "awk 1 a"],
+        ...["gawk-5.1 1 a", "vim.basic a", "perl -e 1", "node a.js", "make", "busybox ls", "ls | xargs rm", "sh | wc"],
+        ...["rm -rf a", "rm -r a", "rm -R a", "rm -fR a", "rm -f -r a", "rm a -vr", "rm --recursive a", "rm --rec a"],
+        ...["rm a --r", "mkdir a | rm -rf b"],
+      ]) {
+        expect(await plan(cmd), cmd).toMatchObject({ asksAlways: true, risk: "side_effect" });
+      }
+    });
+
+    test("by the real program, where its name does not say it", async () => {
+      const { bin, plan, verdict } = await shellOfLinks();
+      await symlink("python3.11", join(bin, "python"));
+      await symlink("bash", join(bin, "tar"));
+      await rm(join(bin, "awk"));
+      await symlink("mawk", join(bin, "awk"));
+      await rm(join(bin, "del"));
+      await symlink("rm", join(bin, "del"));
+      for (const cmd of ["python x.py", "tar -tf a.tar", "awk 1 a", "del -r a"]) {
+        expect(await plan(cmd), cmd).toMatchObject({ asksAlways: true });
+      }
+      await rm(join(bin, "mkdir"));
+      await symlink("python3.11", join(bin, "mkdir"));
+      expect(await verdict("mkdir a")).toBe("policy.denied");
+    });
+
+    test("nothing else", async () => {
+      const { bin, plan } = await shellOfLinks();
+      await copyFile("/usr/bin/true", join(bin, "tar"));
+      for (const cmd of ["ls", "ls -R", "ls | wc", "mkdir x", "mkdir -p r", "tar -tf a.tar", "tar -xf a.tar"]) {
+        expect(await plan(cmd), cmd).toMatchObject({ asksAlways: false });
+      }
+      for (const cmd of [
+        "rm a",
+        "rm -f r",
+        "rm -- -r",
+        "rm -f -- --recursive",
+        "rm --verbose a",
+        "rm -d r",
+        "del -r a",
+      ]) {
+        expect(await plan(cmd), cmd).toMatchObject({ asksAlways: false, risk: "side_effect" });
+      }
+    });
+  });
+
   test("an approver is shown the whole command, why it asks, and the scripts it reads", async () => {
     const { root, plan } = await temporaryShell({ allow: ["sh"] });
     await writeFile(join(root, "x.sh"), "echo 1\nrm -rf .\n");
