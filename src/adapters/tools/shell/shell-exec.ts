@@ -6,7 +6,7 @@
  *    fingerprint of all there is (`digest-workspace.ts`). `run` executes that, programs compared once more before.
  * 2. A command that only reads is planned `read_only`, and the workspace cannot be written while it runs: were a table
  *    wrong about it, it still changes nothing. Every other command is a side effect, and is never repeated by itself;
- *    one that starts other programs or removes whole directories asks, whatever the rules allow.
+ *    one that may start other programs or removes whole directories asks, whatever the rules allow.
  * 3. Where the sandbox does not hold, nothing runs: `sandbox.required`.
  * 4. An exit code is a result, whatever it is. Running out of time is a failure.
  * 5. No command that may write works beside one whose scripts or repository must stay what they were found to be.
@@ -266,9 +266,13 @@ function reasonsToAsk({ stages, asks }: PreparedCommand, paths: readonly string[
   return [...asks, ...renamed];
 }
 
-/** By name or by what was found under it. A table vouches for the program of that very name: it starts nothing then. */
+/**
+ * By name or by what was found under it. A table vouches for the program of that very name: it starts nothing then. What
+ * nobody knows may be an interpreter by another name, or have an option that starts something.
+ */
 function asksWhateverIsAllowed({ stages }: PreparedCommand, paths: readonly string[]): boolean {
   return stages.some(({ name, args, isKnown }, index) => {
+    if (!isKnown && mayReadUnnamed(name)) return true;
     const names = [name, basename(paths[index] ?? "")];
     const isVouchedFor = isKnown && names.every((one) => one === name);
     return !isVouchedFor && names.some((one) => startsPrograms(one) || removesRecursively(one, args));
