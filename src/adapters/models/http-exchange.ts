@@ -6,7 +6,7 @@
  * H3. Nothing times out here but the connecting; a run's deadlines arrive as its signal.
  * H4. No more than MAX_BODY_BYTES of a body are read.
  * H5. Exchanges that end in one turn of the event loop are told of together, when it is over: whoever waits for them works
- *     in step (drive-run.ts).
+ *     in step (drive-run.ts). One that is alone is told of at once.
  * H6. What went wrong is told as a word. The library's errors stay here: they may quote what was sent.
  */
 import type { Dispatcher, Pool } from "undici";
@@ -72,13 +72,19 @@ export function openOrigin(origin: string, clock: Clock): HttpOrigin {
       opening ??= openPool(origin);
       const pool = await opening;
       if (signal.aborted) return "cancelled";
-      const end = await dispatch(pool, request, listener, signal, clock);
-      if (end !== "cancelled") await endOfTurn();
+      underWay += 1;
+      const end = await dispatch(pool, request, listener, signal, clock).finally(() => {
+        underWay -= 1;
+      });
+      const hasCompany = underWay > 0 || ending !== null;
+      if (end !== "cancelled" && hasCompany) await endOfTurn();
       return end;
     },
   };
 }
 
+/** With all origins. */
+let underWay = 0;
 let ending: Promise<void> | null = null;
 
 /** Every socket that has something to say now has been read. */
