@@ -5,7 +5,7 @@
  * A step is an inference with what follows from it; ten turns with a tool and the answer are eleven steps. The commit
  * that accepts the run and the one that seals it are spread over them. Streamed: each run is watched, and the loop streams.
  *
- * A gateway lives for weeks, so what counts is measured once V8 has compiled what a step needs, which takes it thousands of
+ * A gateway lives for weeks, so what counts is measured once V8 has compiled what a step needs, which takes it tens of thousands of
  * steps. What a step costs before that stands in the note.
  */
 import { type Block, elapsedMs, measureBlocks, median } from "../blocks.ts";
@@ -18,7 +18,7 @@ import { configFor, makeHome, openScene, removeDirectory, stepsOf, temporaryDire
 const TURNS = 10;
 const INSERTS = 150;
 /** Runs before a first look, and from there to what counts. */
-const WARM_UP = { first: 60, later: 940 };
+const WARM_UP = { first: 60, later: 2440 };
 const QUICK_WARM_UP = { first: 10, later: 40 };
 
 export const stepOverhead: Figure = { name: "overhead", measure: (world) => measure(world, false) };
