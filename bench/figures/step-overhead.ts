@@ -5,8 +5,8 @@
  * A step is an inference with what follows from it; ten turns with a tool and the answer are eleven steps. The commit
  * that accepts the run and the one that seals it are spread over them. Streamed: each run is watched, and the loop streams.
  *
- * A gateway lives for weeks, so what counts is measured once V8 has compiled what a step needs, which takes it tens of thousands of
- * steps. What a step costs before that stands in the note.
+ * A gateway lives for weeks, so what counts is measured once V8 has compiled what a step needs, which takes it tens of
+ * thousands of steps. What a step costs before that stands in the note.
  */
 import { type Block, elapsedMs, measureBlocks, median } from "../blocks.ts";
 import { openDurableInsert } from "../durable-insert.ts";
@@ -49,19 +49,17 @@ async function measure({ isQuick, blocks, model, opening }: BenchWorld, isStream
         await loop(TURNS);
       }
     };
+    const inBlocks = (count: number) =>
+      measureBlocks(
+        count,
+        () => perStep(asRun),
+        () => perStep(() => loop(TURNS)),
+      );
     const { first, later } = isQuick ? QUICK_WARM_UP : WARM_UP;
     await warmUp(first);
-    const early = overheadIn({
-      baseline: await perStep(() => loop(TURNS)),
-      subject: await perStep(asRun),
-      again: await perStep(() => loop(TURNS)),
-    });
+    const early = median((await inBlocks(1)).map(overheadIn));
     await warmUp(later);
-    const measured = await measureBlocks(
-      blocks,
-      () => perStep(asRun),
-      () => perStep(() => loop(TURNS)),
-    );
+    const measured = await inBlocks(blocks);
     const d = median(measured.flatMap(({ subject, baseline, again }) => [subject, baseline, again].map(insertMsOf)));
     const spread = median(measured.map(({ baseline, again }) => Math.abs(again.stepMs - baseline.stepMs) / d));
     const stepMs = median(measured.map(({ subject }) => subject.stepMs));

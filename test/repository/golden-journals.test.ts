@@ -53,6 +53,18 @@ verifies(
   },
 );
 
+/** Every line of it is an entry, and they fold to themselves. */
+function foldBundle(text: string) {
+  const { contract: document, entries: lines } = JSON.parse(text);
+  const opened = openContract(document);
+  if (!opened.ok) throw new Error(opened.problem);
+  const { contract } = opened;
+  const entries = (lines as JsonValue[]).map((line) => parseEntry(line)).flatMap((each) => (each.ok ? each.value : []));
+  const folded = foldRun(asRunId(entries[0]?.runId ?? ""), contract, entries);
+  expect([entries.length, folded.ok]).toEqual([lines.length, true]);
+  return { contract, entries, folded };
+}
+
 verifies(
   ["M-P5.4", "X-3"],
   "the golden bundle of a run with an image verifies, folds, and names the image by its ref",
@@ -63,14 +75,8 @@ verifies(
       outcome: "COMPLETED_CHAT_ONLY",
       erased: [],
     });
-    const { contract: document, entries: lines, bodies } = JSON.parse(text);
-    const opened = openContract(document);
-    const entries = (lines as JsonValue[])
-      .map((line) => parseEntry(line))
-      .flatMap((each) => (each.ok ? each.value : []));
-    if (!opened.ok) throw new Error(opened.problem);
-    const folded = foldRun(asRunId(entries[0]?.runId ?? ""), opened.contract, entries);
-    expect([entries.length, folded.ok]).toEqual([lines.length, true]);
+    const { folded } = foldBundle(text);
+    const { bodies } = JSON.parse(text);
     const [image] = folded.state.accepted?.media ?? [];
     expect(image).toMatchObject({ type: "image", mimeType: "image/png", bytes: 69, width: 1, height: 1 });
     expect(
@@ -92,15 +98,7 @@ verifies(
       outcome: "COMPLETED_WITH_TOOLS",
       erased: [],
     });
-    const { contract: document, entries: lines } = JSON.parse(text);
-    const opened = openContract(document);
-    if (!opened.ok) throw new Error(opened.problem);
-    const { contract } = opened;
-    const entries = (lines as JsonValue[])
-      .map((line) => parseEntry(line))
-      .flatMap((each) => (each.ok ? each.value : []));
-    const folded = foldRun(asRunId(entries[0]?.runId ?? ""), contract, entries);
-    expect([entries.length, folded.ok]).toEqual([lines.length, true]);
+    const { contract, entries } = foldBundle(text);
     expect(contract.policy.exceptions).toEqual([{ tool: "shell.exec", channel: "cli_local", decision: "allow" }]);
     const decided = entries.flatMap((entry) => (entry.kind === "VALIDATE_CALLS" ? entry.decided.calls : []));
     expect(decided).toMatchObject([

@@ -39,7 +39,7 @@ export interface PolicyQuestion {
   readonly egress: readonly string[];
   /** `isHoneypotSend` under this question's policy. */
   readonly honeypot: boolean;
-  /** The plan says that no rule about its tool may stand for it: it starts other programs, or removes whole directories. */
+  /** The plan says that no rule about its tool may stand for it: it may start other programs, or removes whole directories. */
   readonly asksAlways: boolean;
   readonly channelClass: ChannelClass;
   readonly policy: ToolPolicy;
@@ -154,7 +154,7 @@ const ASKS_ALWAYS: PolicyDecision = {
   decision: "approve",
   policyId: "policy.asks-always",
   reason:
-    "What starts other programs or removes whole directories asks whatever the rules allow: approve or deny this plan.",
+    "What may start other programs or removes whole directories asks whatever the rules allow: approve or deny this plan.",
 };
 
 const LATCHED: PolicyDecision = {
