@@ -20,7 +20,7 @@ const MAX_PROBLEMS = 20;
 const NEWEST_ROWS = [
   "SELECT * FROM runs ORDER BY position DESC LIMIT 1",
   "SELECT * FROM run_states ORDER BY run DESC LIMIT 1",
-  "SELECT * FROM appends ORDER BY place DESC LIMIT 1",
+  "SELECT * FROM appends ORDER BY position DESC LIMIT 1",
   "SELECT * FROM bodies ORDER BY position DESC LIMIT 1",
   "SELECT * FROM ledger ORDER BY seq DESC LIMIT 1",
 ];

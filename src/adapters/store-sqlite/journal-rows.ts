@@ -1,8 +1,9 @@
 /**
  * A run's journal as it lies in the database: what was appended together, lines and the bodies they brought, in one row.
  *
- * J1. A row's place says whose it is and the seq of its last line, so rows lie in the journal's order and need no index:
- *     an append touches two or three pages, which is most of what a durable step costs.
+ * J1. A row's place says whose it is and the seq of its last line, so an index of places is a run's journal in its order.
+ *     Rows themselves lie in the order in which they came, behind each other whosever they are: how many pages an append
+ *     touches is most of what a durable step costs.
  */
 import type { Body } from "../../kernel/journal/body.ts";
 import { Defect } from "../../kernel/vocabulary/defect.ts";

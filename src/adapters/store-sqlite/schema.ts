@@ -4,7 +4,8 @@
  * M1. `PRAGMA user_version` is the number of migrations a database has seen. They run in order, in one transaction;
  *     one that has been released is never edited.
  * M2. Nothing is rewritten as a run grows: `runs` holds what never changes, `run_states` the few bytes that do, and
- *     `appends` one row for what was appended together. `bodies` are those that others than their run look for.
+ *     `appends` one row for what was appended together, in the order in which it was: what many runs append at once fills
+ *     the same pages. `bodies` are those that others than their run look for.
  * M3. What a list shows is found by an index of exactly that list, and its total stands in `run_counts`: neither costs
  *     more with ten thousand ended runs than with ten.
  * M4. A status is a number by its place in RUN_STATUSES; what has ended comes last.
@@ -102,6 +103,16 @@ const MIGRATIONS: readonly string[] = [
   // What awaits an operator, over all sessions.
   `
   CREATE INDEX pending_capabilities ON capabilities (ledger_seq) WHERE state = 'pending';
+  `,
+  // Rows in the order of their runs, as they were, give every run at work pages of its own to be written with each commit.
+  `
+  ALTER TABLE appends RENAME TO appends_by_run;
+  CREATE TABLE appends (
+    position INTEGER PRIMARY KEY, place INTEGER NOT NULL, lines TEXT NOT NULL, bodies TEXT
+  ) STRICT;
+  INSERT INTO appends (place, lines, bodies) SELECT place, lines, bodies FROM appends_by_run ORDER BY place;
+  DROP TABLE appends_by_run;
+  CREATE UNIQUE INDEX appends_by_place ON appends (place);
   `,
 ];
 

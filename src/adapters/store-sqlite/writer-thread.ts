@@ -17,9 +17,9 @@ import { errorOf } from "./thread-failure.ts";
 import { workerFile } from "./worker-file.ts";
 import type { BatchReport, WriterReply, WriterRequest, WriterSetup } from "./writer-messages.ts";
 
-/** About two megabytes of log, and about six. */
+/** Less than a megabyte of log, and less than ten. */
 const CHECKPOINT_AFTER_COMMITS = 64;
-const CHECKPOINT_AT_LATEST = 250;
+const CHECKPOINT_AT_LATEST = 1000;
 const IDLE_MS = 500;
 
 const NOTHING_RESERVED: CommitResult = { spend: null };
