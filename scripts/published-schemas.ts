@@ -2,8 +2,9 @@
 import { type TSchema, Type } from "typebox";
 import { ExecutionContractSchema, SeedContractSchema } from "../src/kernel/contract/contract.ts";
 import { BundleSchema } from "../src/kernel/journal/bundle.ts";
-import { type EntryKind, entrySchemaOf, STATE_OF } from "../src/kernel/journal/entry.ts";
+import { type EntryKind, entrySchemaOf } from "../src/kernel/journal/entry.ts";
 import { EventSchemas } from "../src/kernel/journal/event.ts";
+import { STATE_OF } from "../src/kernel/journal/state-of.ts";
 import { AuditEventSchema } from "../src/kernel/journal/views/audit-events.ts";
 import { LifecycleEventSchema } from "../src/kernel/journal/views/lifecycle-events.ts";
 import { ReceiptSchema } from "../src/kernel/journal/views/receipt.ts";

@@ -21,7 +21,7 @@ export class Passage implements JournalEnd {
   /** Null once they are linked. */
   #transitions: readonly Transition[] | null;
   #entries: readonly Entry[] = [];
-  #lines: readonly string[] | null = null;
+  #kept: readonly string[] | null = null;
   #head: Hash | null = null;
 
   constructor(before: JournalEnd, transitions: readonly Transition[]) {
@@ -45,20 +45,24 @@ export class Passage implements JournalEnd {
     return this.#entries;
   }
 
-  /** Handed out as they were written; for who asks once more, written again. */
   get lines(): readonly string[] {
+    return this.entries.map(toLine);
+  }
+
+  /** Its entries as they are kept; handed out once. */
+  takeKept(): readonly string[] | null {
     this.#link();
-    const lines = this.#lines ?? this.#entries.map(toLine);
-    this.#lines = null;
-    return lines;
+    const kept = this.#kept;
+    this.#kept = null;
+    return kept;
   }
 
   #link(): void {
     if (this.#transitions === null) return;
-    const { entries, lines, head } = linkEntries(this.prev, this.#transitions);
+    const { entries, kept, head } = linkEntries(this.prev, this.#transitions);
     this.#transitions = null;
     this.#entries = entries;
-    this.#lines = lines;
+    this.#kept = kept;
     this.#head = head;
   }
 }
@@ -93,6 +97,10 @@ export class Appending implements AppendEntries {
 
   get lines(): readonly string[] {
     return this.#passage.lines;
+  }
+
+  takeKept(): readonly string[] | null {
+    return this.#passage.takeKept();
   }
 
   get head(): Hash {

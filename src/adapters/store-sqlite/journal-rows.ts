@@ -6,9 +6,12 @@
  *     touches is most of what a durable step costs.
  */
 import type { Body } from "../../kernel/journal/body.ts";
+import { hashOfKept, type KeptFrame, lineOf } from "../../kernel/journal/kept-entry.ts";
 import { Defect } from "../../kernel/vocabulary/defect.ts";
+import { hashCanonical } from "../../kernel/vocabulary/hash.ts";
 import type { BodyRef, Hash } from "../../kernel/vocabulary/identifiers.ts";
 import type { Prepare } from "./connection.ts";
+import { toHex } from "./hex-bytes.ts";
 import { LINE_BREAK } from "./packed-writes.ts";
 
 /** More entries than a run's budgets allow; and two to the thirty-first runs, before a place is no exact number any more. */
@@ -17,6 +20,7 @@ const PLACES_PER_RUN = 2 ** 22;
 const APPEND = "INSERT INTO appends (place, lines, bodies) VALUES (?, ?, ?)";
 const AFTER = "SELECT place, lines FROM appends WHERE place > ? AND place < ? ORDER BY place LIMIT ?";
 const LAST = "SELECT place, lines FROM appends WHERE place > ? AND place < ? ORDER BY place DESC LIMIT 1";
+const FRAME = "SELECT contract_hash, contract FROM runs WHERE position = ?";
 const BODIES = "SELECT bodies FROM appends WHERE place > ? AND place < ? AND bodies IS NOT NULL ORDER BY place";
 
 /** `bodies`: ref, salt and text of each. */
@@ -24,11 +28,11 @@ export function appendRow(
   prepare: Prepare,
   run: number,
   lastSeq: number,
-  lines: string,
+  entries: string,
   bodies: readonly string[],
 ): void {
   if (lastSeq >= PLACES_PER_RUN) throw new Defect("a journal longer than any run's budget");
-  prepare(APPEND).run(run * PLACES_PER_RUN + lastSeq, lines, bodies.length === 0 ? null : writtenBodies(bodies));
+  prepare(APPEND).run(run * PLACES_PER_RUN + lastSeq, entries, bodies.length === 0 ? null : writtenBodies(bodies));
 }
 
 function writtenBodies(bodies: readonly string[]): string {
@@ -39,13 +43,26 @@ function writtenBodies(bodies: readonly string[]): string {
 
 /** The lines after `seq`, at most `limit`. */
 export function linesAfter(prepare: Prepare, run: number, seq: number, limit: number): readonly string[] {
+  const found = entriesAfter(prepare, run, seq, limit);
+  if (!found.some(isKept)) return found;
+  const frame = frameOf(prepare, run);
+  let prev = hashAt(prepare, run, seq) ?? genesisOf(frame.contractHash);
+  return found.map((entry) => {
+    const line = isKept(entry) ? lineOf(frame, prev, entry) : entry;
+    prev = hashOf(entry);
+    return line;
+  });
+}
+
+/** As they are kept. */
+export function entriesAfter(prepare: Prepare, run: number, seq: number, limit: number): readonly string[] {
   const found: string[] = [];
   const first = run * PLACES_PER_RUN;
-  // Each row holds a line or more, so never more rows than lines are needed.
+  // Each row holds an entry or more, so never more rows than entries are needed.
   for (const row of prepare(AFTER).iterate(first + seq, first + PLACES_PER_RUN, limit)) {
-    const lines = String(row["lines"]).split(LINE_BREAK);
-    const firstSeq = Number(row["place"]) - first - lines.length + 1;
-    found.push(...lines.slice(Math.max(0, seq + 1 - firstSeq)));
+    const entries = String(row["lines"]).split(LINE_BREAK);
+    const firstSeq = Number(row["place"]) - first - entries.length + 1;
+    found.push(...entries.slice(Math.max(0, seq + 1 - firstSeq)));
     if (found.length >= limit) break;
   }
   return found.slice(0, limit);
@@ -57,8 +74,33 @@ export function journalHead(prepare: Prepare, run: number): { readonly seq: numb
   const row = prepare(LAST).get(first, first + PLACES_PER_RUN);
   if (row === undefined) return null;
   const last = String(row["lines"]).split(LINE_BREAK).at(-1) ?? "";
-  const { hash } = JSON.parse(last) as { readonly hash: Hash };
-  return { seq: Number(row["place"]) - first, hash };
+  return { seq: Number(row["place"]) - first, hash: hashOf(last) };
+}
+
+function hashAt(prepare: Prepare, run: number, seq: number): Hash | null {
+  const [entry] = seq === 0 ? [] : entriesAfter(prepare, run, seq - 1, 1);
+  return entry === undefined ? null : hashOf(entry);
+}
+
+/** What is no line is a kept entry; earlier versions wrote lines. */
+function isKept(entry: string): boolean {
+  return !entry.startsWith("{");
+}
+
+function hashOf(entry: string): Hash {
+  return isKept(entry) ? hashOfKept(entry) : (JSON.parse(entry) as { readonly hash: Hash }).hash;
+}
+
+function frameOf(prepare: Prepare, run: number): KeptFrame {
+  const row = prepare(FRAME).get(run);
+  const { adapter_version, model_profile_id } = JSON.parse(String(row?.["contract"])) as Readonly<
+    Record<string, string>
+  >;
+  return {
+    contractHash: toHex(row?.["contract_hash"] as Uint8Array),
+    adapterVersion: adapter_version ?? "",
+    modelProfileId: model_profile_id ?? "",
+  };
 }
 
 /** Those of `wanted` that the run's entries brought. */
@@ -71,4 +113,9 @@ export function bodiesOf(prepare: Prepare, run: number, wanted: ReadonlySet<Body
     if (found.size === wanted.size) break;
   }
   return found;
+}
+
+/** genesisHash of the kernel's chain.ts, which would bring every entry's schema into the writer's thread with it. */
+export function genesisOf(contractHash: Hash): Hash {
+  return hashCanonical(contractHash);
 }

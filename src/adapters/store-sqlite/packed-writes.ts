@@ -19,9 +19,10 @@ export type PackedAppend = readonly [
   afterSeq: number,
   afterHash: Hash,
   head: Hash,
-  /** How many lines the text has. */
+  /** How many entries the text has. */
   count: number,
-  lines: string,
+  /** Kept entries where there are such, or lines. */
+  entries: string,
   /** Ref, salt and text of each. */
   bodies: readonly string[],
 ];
@@ -31,12 +32,14 @@ export function pack(writes: readonly Write[]): readonly PackedWrite[] {
   return writes.map((write) => (write.type === "append-entries" ? packAppend(write) : write));
 }
 
-function packAppend({ runId, epoch, after, lines, head, bodies }: WriteOf<"append-entries">): PackedAppend {
+function packAppend(write: WriteOf<"append-entries">): PackedAppend {
+  const { runId, epoch, after, head, bodies } = write;
+  const entries = write.takeKept?.() ?? write.lines;
   const packed: string[] = [];
   for (const { ref, salt, text } of bodies) packed.push(ref, salt, text);
   // Added up rather than joined: each of them is put together of many pieces, and all are laid out once, when they are copied.
-  const text = lines.length === 0 ? "" : lines.reduce((before, line) => before + LINE_BREAK + line);
-  return [runId, epoch, after.seq, after.hash, head, lines.length, text, packed];
+  const text = entries.length === 0 ? "" : entries.reduce((before, entry) => before + LINE_BREAK + entry);
+  return [runId, epoch, after.seq, after.hash, head, entries.length, text, packed];
 }
 
 export function isAppend(write: PackedWrite): write is PackedAppend {
@@ -52,9 +55,9 @@ export function joinAppends(
   const [second, ...rest] = later;
   if (first === undefined || second === undefined || earlier.length > 1) return null;
   if (!isAppend(first) || !isAppend(second) || !goesOn(first, second)) return null;
-  const [runId, epoch, afterSeq, afterHash, , count, lines, bodies] = first;
-  const [, , , , head, more, moreLines, moreBodies] = second;
-  const text = lines + LINE_BREAK + moreLines;
+  const [runId, epoch, afterSeq, afterHash, , count, entries, bodies] = first;
+  const [, , , , head, more, moreEntries, moreBodies] = second;
+  const text = entries + LINE_BREAK + moreEntries;
   return [[runId, epoch, afterSeq, afterHash, head, count + more, text, [...bodies, ...moreBodies]], ...rest];
 }
 

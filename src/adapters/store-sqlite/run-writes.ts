@@ -10,7 +10,7 @@ import { StoreError } from "../../runtime/ports/store.ts";
 import { expireApprovals } from "./approval-writes.ts";
 import type { Prepare } from "./connection.ts";
 import { toBytes } from "./hex-bytes.ts";
-import { appendRow, linesAfter } from "./journal-rows.ts";
+import { appendRow, entriesAfter } from "./journal-rows.ts";
 import { LINE_BREAK, type PackedAppend } from "./packed-writes.ts";
 import type { RunHead, RunHeads } from "./run-heads.ts";
 import { FIRST_ENDED_STATUS, statusNumber } from "./schema.ts";
@@ -54,7 +54,7 @@ export function insertRun(
 }
 
 export function appendEntries(prepare: Prepare, heads: RunHeads, write: PackedAppend): void {
-  const [runId, epoch, afterSeq, afterHash, newHash, count, lines, bodies] = write;
+  const [runId, epoch, afterSeq, afterHash, newHash, count, entries, bodies] = write;
   const head = heads.get(runId);
   if (head.epoch !== epoch) throw fenced();
   if (head.seq !== afterSeq || head.hash !== afterHash) {
@@ -63,7 +63,7 @@ export function appendEntries(prepare: Prepare, heads: RunHeads, write: PackedAp
   }
   if (count === 0) return;
   const seq = afterSeq + count;
-  appendRow(prepare, head.run, seq, lines, bodies);
+  appendRow(prepare, head.run, seq, entries, bodies);
   heads.set(runId, { ...head, seq, hash: newHash });
 }
 
@@ -139,10 +139,10 @@ function requireNew({ changes }: { readonly changes: number | bigint }): void {
   throw new StoreError("store.conflict", "This run, idempotency key or message was accepted before.");
 }
 
-/** Lines hold their hashes and the one before, so equal lines stand on equal heads. */
-function isRepeat(prepare: Prepare, head: RunHead, [, , afterSeq, , , count, lines]: PackedAppend): boolean {
+/** Entries hold their hashes, which are of the one before too: equal entries stand on equal heads. */
+function isRepeat(prepare: Prepare, head: RunHead, [, , afterSeq, , , count, entries]: PackedAppend): boolean {
   if (count === 0 || afterSeq + count > head.seq) return false;
-  return linesAfter(prepare, head.run, afterSeq, count).join(LINE_BREAK) === lines;
+  return entriesAfter(prepare, head.run, afterSeq, count).join(LINE_BREAK) === entries;
 }
 
 function fenced(): StoreError {

@@ -3,7 +3,7 @@
  *
  * K1. actionHash = H({v, run_id, seq, ts, elapsed_ms, step_id, kind, actor, labels, decided}); resultHash = H(result).
  * K2. H_0 = H(contract_hash), so an entry cannot be moved under another contract.
- * K3. `writeEntry` is the only way an entry comes to be. Its line is made of the texts that were hashed: nothing is
+ * K3. `writeEntry` is the only way an entry comes to be. What is kept of it are the texts that were hashed: nothing is
  *     written twice, for writing takes longer than hashing.
  * K4. A transition is stated first and linked later: nothing that a run does next depends on its hash.
  */
@@ -12,8 +12,10 @@ import { quote } from "../vocabulary/canonical-json.ts";
 import { hashBytes, hashCanonical, hashWire } from "../vocabulary/hash.ts";
 import type { Hash, RunId } from "../vocabulary/identifiers.ts";
 import type { Labels } from "../vocabulary/labels.ts";
-import { type DecidedOf, type Entry, type EntryKind, type EntryOf, type Result, STATE_OF } from "./entry.ts";
+import type { DecidedOf, Entry, EntryKind, EntryOf, Result } from "./entry.ts";
 import { decidedText, resultText } from "./entry-texts.ts";
+import { keptText } from "./kept-entry.ts";
+import { STATE_OF } from "./state-of.ts";
 
 /** The version of the entry format; under every action hash. */
 export const ENTRY_FORMAT = 1;
@@ -38,10 +40,9 @@ export interface ChainFrame {
   readonly texts: FrameTexts;
 }
 
-/** The same as it stands in texts, written once a run: in lines, with the commas around it, and in what links are made of. */
+/** The same as it stands in what is hashed, written once a run, with the commas around it. */
 interface FrameTexts {
   readonly run: string;
-  readonly contract: string;
   readonly model: string;
   readonly linkContract: string;
   readonly linkModel: string;
@@ -89,8 +90,7 @@ export function frameOf(named: Omit<ChainFrame, "texts">): ChainFrame {
   const [adapter, profile, model] = [quote(adapterVersion), quote(modelProfileId), quote(modelFingerprint)];
   const texts = {
     run: `"run_id":${quote(runId)},"seq":`,
-    contract: `"adapter_version":${adapter},"contract_hash":"${contractHash}",`,
-    model: `"model_fingerprint":${model},"model_profile_id":${profile},`,
+    model,
     linkContract: `,"${contractHash}",`,
     linkModel: `,${adapter},${profile},${model}]`,
   };
@@ -99,28 +99,28 @@ export function frameOf(named: Omit<ChainFrame, "texts">): ChainFrame {
 
 export interface WrittenEntry<K extends EntryKind> {
   readonly entry: EntryOf<K>;
-  /** What `toLine` of it says. */
-  readonly line: string;
+  /** All of it that does not follow from the rest (kept-entry.ts). */
+  readonly kept: string;
 }
 
 /** Entries as the journal holds them, and the hash of the last. */
 export interface Linked {
   readonly entries: readonly Entry[];
-  readonly lines: readonly string[];
+  readonly kept: readonly string[];
   readonly head: Hash;
 }
 
 export function linkEntries(prev: Hash, transitions: readonly Transition[]): Linked {
   const entries: Entry[] = [];
-  const lines: string[] = [];
+  const texts: string[] = [];
   let head = prev;
   for (const transition of transitions) {
-    const { entry, line } = writeEntry(head, transition);
+    const { entry, kept } = writeEntry(head, transition);
     entries.push(entry as Entry);
-    lines.push(line);
+    texts.push(kept);
     head = entry.hash;
   }
-  return { entries, lines, head };
+  return { entries, kept: texts, head };
 }
 
 /**
@@ -132,13 +132,10 @@ export function writeEntry<K extends EntryKind>(prev: Hash, transition: Transiti
   const { runId, contractHash, adapterVersion, modelProfileId, modelFingerprint, texts } = frame;
   const state = STATE_OF[kind];
   const outcome = result === null ? NO_RESULT : resultText(result);
-  // What the line and what is hashed have in common.
-  const who = `"actor":${quote(actor)},`;
-  const what = `"decided":${decidedText(kind, decided)},"elapsed_ms":${elapsedMs},`;
-  const which = `"kind":"${kind}","labels":{"confidentiality":"${labels.confidentiality}","integrity":"${labels.integrity}"},`;
-  const where = `${texts.run}${seq},`;
-  const when = `"step_id":${quote(stepId)},"ts":${quote(ts)}`;
-  const actionHash = hashBytes(`{${who}${what}${which}${where}${when},"v":${ENTRY_FORMAT}}`);
+  const action = `{"actor":${quote(actor)},"decided":${decidedText(kind, decided)},"elapsed_ms":${elapsedMs},"kind":"${kind}",\
+"labels":{"confidentiality":"${labels.confidentiality}","integrity":"${labels.integrity}"},${texts.run}${seq},\
+"step_id":${quote(stepId)},"ts":${quote(ts)},"v":${ENTRY_FORMAT}}`;
+  const actionHash = hashBytes(action);
   const resultHash = result === null ? NO_RESULT_HASH : hashBytes(outcome);
   const hash = hashBytes(`["${prev}"${texts.linkContract}"${state}","${actionHash}","${resultHash}"${texts.linkModel}`);
   const entry: EntryOf<K> = {
@@ -162,9 +159,7 @@ export function writeEntry<K extends EntryKind>(prev: Hash, transition: Transiti
     seq,
     hash,
   };
-  const line = `{"action_hash":"${actionHash}",${who}${texts.contract}${what}"hash":"${hash}",${which}${texts.model}\
-"prev":"${prev}","result":${outcome},"result_hash":"${resultHash}",${where}"state":"${state}",${when}}`;
-  return { entry, line };
+  return { entry, kept: keptText(hash, texts.model, action, outcome) };
 }
 
 const NO_RESULT = "null";

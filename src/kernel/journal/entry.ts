@@ -21,6 +21,7 @@ import {
   RunIdSchema,
 } from "../vocabulary/schema-primitives.ts";
 import { type EventOf, EventSchemas, type EventType, LabelsSchema, PlannedCallSchema, type RunEvent } from "./event.ts";
+import { STATE_OF } from "./state-of.ts";
 
 export const STATES = ["PRECHECK", "INFER", "VALIDATE_CALLS", "EXECUTE", "OBSERVE", "COMMIT", "TERMINATE"] as const;
 export type MachineState = (typeof STATES)[number];
@@ -187,16 +188,6 @@ export type Conclusion = Static<(typeof ConclusionSchemas)[keyof typeof Conclusi
 /** An event as a result: its time is the entry's. */
 export type Answer = { [T in EventType]: Omit<EventOf<T>, "ts" | "elapsedMs"> }[EventType];
 export type Result = Answer | Conclusion | null;
-
-export const STATE_OF = {
-  "run.created": "PRECHECK",
-  INFER: "INFER",
-  VALIDATE_CALLS: "VALIDATE_CALLS",
-  EXECUTE: "EXECUTE",
-  OBSERVE: "OBSERVE",
-  COMMIT: "COMMIT",
-  TERMINATE: "TERMINATE",
-} as const satisfies Record<EntryKind, MachineState>;
 
 /** Of everything but null, by its type. */
 export const ResultSchemas: Readonly<Record<string, TObject>> = {

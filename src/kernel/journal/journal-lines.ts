@@ -6,9 +6,10 @@
  * L2. The format alone is judged here; whether entries belong together, `verify-journal.ts` says.
  */
 import { canonicalWire } from "../vocabulary/spelling.ts";
-import { type Entry, type EntryKind, entrySchemaOf, STATE_OF } from "./entry.ts";
+import { type Entry, type EntryKind, entrySchemaOf } from "./entry.ts";
 import { parserByKind } from "./parse-by-kind.ts";
 import { type Parsed, parseCanonical, type Records, readRecords } from "./read-records.ts";
+import { STATE_OF } from "./state-of.ts";
 
 export function toLine(entry: Entry): string {
   return canonicalWire(entry);

@@ -173,6 +173,8 @@ export type Write =
       readonly after: { readonly seq: number; readonly hash: Hash };
       /** Canonical lines of the entries that follow, and the hash of the last. */
       readonly lines: readonly string[];
+      /** The same, once, as the kernel keeps them (`kept-entry.ts`), for a store that would rather hold that; or null. */
+      takeKept?(): readonly string[] | null;
       readonly head: Hash;
       /** What they name for the first time. */
       readonly bodies: readonly KeptBody[];

@@ -17,10 +17,10 @@ import {
   type EntryKind,
   entrySchemaOf,
   type Result,
-  STATE_OF,
 } from "../../../src/kernel/journal/entry.ts";
 import { LabelsSchema } from "../../../src/kernel/journal/event.ts";
 import { toLine } from "../../../src/kernel/journal/journal-lines.ts";
+import { STATE_OF } from "../../../src/kernel/journal/state-of.ts";
 import { hashBytes } from "../../../src/kernel/vocabulary/hash.ts";
 import { asRunId, type BodyRef } from "../../../src/kernel/vocabulary/identifiers.ts";
 import { CLEAN_LABELS } from "../../../src/kernel/vocabulary/labels.ts";

@@ -1,0 +1,47 @@
+/**
+ * An entry as a store keeps it: the texts that were hashed and the hash of its link, behind each other. All else that its
+ * line says follows from them, from the contract and from the entry before; a kept entry is a third shorter.
+ *
+ * E1. `lineOf(keptText(…))` is the line, byte for byte. What was hashed is kept as it was hashed: a changed byte shows in
+ *     the line as a hash that is not the entry's, or makes it no line at all.
+ * E2. Canonical JSON has neither tabs nor line breaks, so the texts can be told apart without being read.
+ */
+import { quote } from "../vocabulary/canonical-json.ts";
+import { hashBytes } from "../vocabulary/hash.ts";
+import type { Hash } from "../vocabulary/identifiers.ts";
+import { STATE_OF } from "./state-of.ts";
+
+const BETWEEN = "\t";
+const HASH_CHARS = 64;
+
+/** `model` is the fingerprint as it is quoted; `action` and `result` are what was hashed. */
+export function keptText(hash: Hash, model: string, action: string, result: string): string {
+  return hash + BETWEEN + model + BETWEEN + action + BETWEEN + result;
+}
+
+export function hashOfKept(kept: string): Hash {
+  return kept.slice(0, HASH_CHARS) as Hash;
+}
+
+/** What the entries of a run have in common. */
+export interface KeptFrame {
+  readonly contractHash: Hash;
+  readonly adapterVersion: string;
+  readonly modelProfileId: string;
+}
+
+/** An action's members in their order; of the last ones nothing is left open, so no content can be taken for them. */
+const ACTION =
+  /^\{("actor":"(?:[^"\\]|\\.)*",)("decided":.*,"elapsed_ms":[^,"]+,)("kind":"([^"]+)","labels":\{[^{}]*\},)("run_id":"(?:[^"\\]|\\.)*","seq":\d+,)("step_id":"(?:[^"\\]|\\.)*","ts":"(?:[^"\\]|\\.)*"),"v":1\}$/s;
+
+/** Of what is no kept entry, the text itself: no line either. */
+export function lineOf({ contractHash, adapterVersion, modelProfileId }: KeptFrame, prev: Hash, kept: string): string {
+  const [hash, model, action = "", result, ...more] = kept.split(BETWEEN);
+  const [, who, what, which, kind = "", where, when] = ACTION.exec(action) ?? [];
+  if (result === undefined || more.length > 0 || !Object.hasOwn(STATE_OF, kind)) return kept;
+  const state = STATE_OF[kind as keyof typeof STATE_OF];
+  return `{"action_hash":"${hashBytes(action)}",${who}"adapter_version":${quote(adapterVersion)},\
+"contract_hash":"${contractHash}",${what}"hash":"${hash}",${which}"model_fingerprint":${model},\
+"model_profile_id":${quote(modelProfileId)},"prev":"${prev}","result":${result},"result_hash":"${hashBytes(result)}",\
+${where}"state":"${state}",${when}}`;
+}
