@@ -1,7 +1,8 @@
 /**
  * Many commits, one transaction, one sync.
  *
- * G1. Every commit has a savepoint of its own: one that is refused fails alone and leaves no trace.
+ * G1. A commit that is refused fails alone and leaves no trace. It has a savepoint of its own, unless it is one append:
+ *     that is one row, or none.
  * G2. Nothing is reported before the sync that covers it.
  * G3. What throws failed for the medium's sake, and is never tried again.
  * G4. Where another process held the database too long, nothing was begun, so nothing is lost by trying again.
@@ -10,6 +11,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { WriteApplier } from "./apply-writes.ts";
 import type { Prepare } from "./connection.ts";
+import { isAppend } from "./packed-writes.ts";
 import { type Failure, failureOf } from "./thread-failure.ts";
 import type { BatchReport, Commits } from "./writer-messages.ts";
 
@@ -55,24 +57,25 @@ export class GroupCommit {
     const refused: { at: number; failure: Failure }[] = [];
     const spend: { at: number; spend: BatchReport["spend"][number]["spend"] }[] = [];
     for (const [at, writes] of commits.entries()) {
-      this.#prepare("SAVEPOINT one").run();
+      const isOneRow = writes.length === 1 && writes.every(isAppend);
+      if (!isOneRow) this.#prepare("SAVEPOINT one").run();
       try {
         const reserved = this.#applier.apply(writes);
         if (reserved !== null) spend.push({ at, spend: reserved });
       } catch (error) {
-        refused.push({ at, failure: this.#undo(error) });
+        refused.push({ at, failure: failureOfOne(error) });
+        if (!isOneRow) this.#prepare("ROLLBACK TO one").run();
+        this.#applier.forget();
       }
-      this.#prepare("RELEASE one").run();
+      if (!isOneRow) this.#prepare("RELEASE one").run();
     }
     return { commits: commits.length, refused, spend };
   }
+}
 
-  /** Only what concerns one commit alone can be undone alone. */
-  #undo(error: unknown): Failure {
-    const failure = failureOf(error);
-    if (!["store.fenced", "store.conflict", "defect"].includes(failure.code)) throw error;
-    this.#prepare("ROLLBACK TO one").run();
-    this.#applier.forget();
-    return failure;
-  }
+/** Only what concerns one commit alone can be undone alone. */
+function failureOfOne(error: unknown): Failure {
+  const failure = failureOf(error);
+  if (!["store.fenced", "store.conflict", "defect"].includes(failure.code)) throw error;
+  return failure;
 }
