@@ -1,7 +1,7 @@
 /**
  * `npm run bench`: the table of speed and footprint, each figure a ratio measured in one run (docs/performance.md).
  *
- * Ends with 1 when a must is missed beyond the spread of the measurement itself.
+ * Ends with 1 when a must is missed beyond the spread of the measurement itself, or when a figure breaks off.
  */
 import { join } from "node:path";
 import { type ParseArgsOptionsConfig, parseArgs } from "node:util";
@@ -44,7 +44,7 @@ const HELP = `npm run bench -- [--only NAME …] [--quick] [--json] [--peers]
   --json        the rows as JSON
   --peers       other libraries instead, and ourselves beside them; they are installed outside the project
 
-  Ends with 1 when a must is missed beyond the spread of the measurement itself. docs/performance.md says how it is done.`;
+  Ends with 1 when a must is missed beyond the spread of the measurement itself, or a figure breaks off. docs/performance.md says how it is done.`;
 
 const OPTIONS = {
   only: { type: "string", multiple: true, default: [] as string[] },
@@ -81,6 +81,17 @@ function isWanted({ name }: Figure): boolean {
   return options.only.length === 0 ? !options.peers : options.only.includes(name);
 }
 
+/** A figure that breaks off takes none of the others along; the bench fails all the same. */
+async function measureOrTell(figure: Figure, world: BenchWorld): Promise<readonly Row[]> {
+  try {
+    return await figure.measure(world);
+  } catch (error) {
+    process.exitCode = 1;
+    const note = `broke off: ${error instanceof Error ? error.message : error}`;
+    return [{ name: figure.name, value: null, spread: 0, unit: "", bound: null, note }];
+  }
+}
+
 const model = await startChild(join(import.meta.dirname, "scripted-model.ts"), []);
 const rows: Row[] = [];
 try {
@@ -89,7 +100,7 @@ try {
   for (const figure of FIGURES) {
     if (!isWanted(figure)) continue;
     if (!options.json) process.stderr.write(`measuring ${figure.name} …\n`);
-    rows.push(...(await figure.measure(world)));
+    rows.push(...(await measureOrTell(figure, world)));
   }
   if (options.peers) rows.push(...(await measurePeers(world)));
 } finally {

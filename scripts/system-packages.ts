@@ -1,6 +1,6 @@
 /**
- * Programs of the system that tests need. Run before `npm test`: installs what is missing where it may (as root, with
- * apt), and says what to install where it may not; the tests that need it then fail by name.
+ * Programs of the system that tests, benches and fault trials need. Run before each of them: installs what is missing where
+ * it may (as root, with apt), and says what to install where it may not; what needs it then fails by name.
  */
 import { spawnSync } from "node:child_process";
 
