@@ -2,6 +2,7 @@
 import { openSqliteReader } from "../adapters/store-sqlite/open-sqlite-reader.ts";
 import { createToolbox } from "../adapters/tools/create-toolbox.ts";
 import { createRunViews, type RunViews } from "../assistant/run-views.ts";
+import { findingIn } from "../kernel/journal/views/run-finding.ts";
 import { asRunId, type RunId } from "../kernel/vocabulary/identifiers.ts";
 import type { Store, StoredRun } from "../runtime/ports/store.ts";
 import type { Toolbox } from "../runtime/ports/toolbox.ts";
@@ -65,9 +66,7 @@ export async function findRun({ store }: ReadableHome, id: string): Promise<Stor
   throw new BootError("not_found", `there is no run ${id}`, "See surety runs ls.");
 }
 
-/** What exactly a check before the first inference found wrong; empty when all passed. */
-export async function failedCheckOf({ store }: ReadableHome, runId: RunId): Promise<string> {
-  const [first] = (await readWholeJournal(store, runId)).entries;
-  if (first?.kind !== "run.created") return "";
-  return first.decided.verdicts.find(({ failure }) => failure !== null)?.detail ?? "";
+/** What a record has no field for. */
+export async function findingAbout({ store }: ReadableHome, runId: RunId): Promise<string> {
+  return findingIn((await readWholeJournal(store, runId)).entries);
 }

@@ -86,6 +86,16 @@ describe("a missing key", () => {
   });
 });
 
+test("a key that the provider refuses is named as what is wrong, now and later", async () => {
+  const server = await serverOf(() => json(401, { error: { message: "no" } }));
+  const directory = await homeWith({ providers: { moonshot: { baseUrl: server.baseUrl, models: { k: MODEL } } } });
+  const ran = await surety(directory, { MOONSHOT_API_KEY: KEY }, "run", "hello");
+  const finding = "It refused the API key (HTTP 401): set the right one.";
+  expect([ran.code, ran.stderr]).toEqual([1, expect.stringContaining(`\n${finding}\n`)]);
+  const id = /run_\w+/.exec(ran.stderr)?.[0] ?? "";
+  expect((await surety(directory, {}, "runs", "show", id)).stdout).toContain(finding);
+});
+
 describe("a prompt that is over budget", () => {
   const PROSE = "The quick brown fox jumps over the lazy dog. ";
 

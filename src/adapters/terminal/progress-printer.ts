@@ -29,7 +29,7 @@ export interface ProgressPrinter {
   show(news: RunNews): void;
   /** Somebody has to answer this elsewhere before the run goes on. */
   showWaiting(card: ApprovalCard): void;
-  /** The answer, as far as it was not shown, and how the run ended; `foundOut` is what a failed check said, or empty. */
+  /** The answer, as far as it was not shown, and how the run ended; `foundOut` is what exactly was wrong, or empty. */
   finish(record: RunRecord, foundOut: string): void;
 }
 

@@ -13,7 +13,7 @@ import { loadConfig } from "../config/load-config.ts";
 import { type Denial, denialHints, denialIn } from "../denial-hints.ts";
 import { nearest } from "../nearest.ts";
 import { reachAssistant } from "../reach-assistant.ts";
-import { describedTools, failedCheckOf, withHome } from "../read-home.ts";
+import { describedTools, findingAbout, withHome } from "../read-home.ts";
 import { readImageFile } from "../read-image-file.ts";
 import { onInterrupt } from "../signals.ts";
 import { systemClock } from "../system-clock.ts";
@@ -175,10 +175,10 @@ async function follow(assistant: Assistant, runId: RunId, printer: ProgressPrint
   return { record, denials };
 }
 
-/** What a record has no field for, read beside whoever writes to the home. */
-async function foundOutAbout(context: CommandContext, { id, outcome }: RunRecord): Promise<string> {
-  if (outcome !== "FAILED_PREFLIGHT") return "";
-  return await withHome(context, (home) => failedCheckOf(home, asRunId(id)));
+/** Read beside whoever writes to the home. */
+async function foundOutAbout(context: CommandContext, { id, status }: RunRecord): Promise<string> {
+  if (status !== "failed") return "";
+  return await withHome(context, (home) => findingAbout(home, asRunId(id)));
 }
 
 const ASK_PAGE = { limit: 100, offset: 0 };

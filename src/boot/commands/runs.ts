@@ -11,7 +11,7 @@ import { BootError, EXIT, usageError } from "../boot-error.ts";
 import type { Action, Command, CommandContext } from "../command.ts";
 import { findExistingHome } from "../home.ts";
 import { reachAssistant } from "../reach-assistant.ts";
-import { failedCheckOf, findRun, type ReadableHome, withHome } from "../read-home.ts";
+import { findingAbout, findRun, type ReadableHome, withHome } from "../read-home.ts";
 
 const MAX_LIMIT = 500;
 /** A run that is told to stop waits out what it has under way, for seconds. */
@@ -63,7 +63,7 @@ const show: Action = {
         output,
       } = context;
       const run = await findRun(home, id);
-      const [record, foundOut] = await Promise.all([home.views.record(run), failedCheckOf(home, run.runId)]);
+      const [record, foundOut] = await Promise.all([home.views.record(run), findingAbout(home, run.runId)]);
       output.result(record, () => printRecord(context, record, foundOut));
       return EXIT.success;
     }),

@@ -1,0 +1,67 @@
+/**
+ * What exactly went wrong in a run that failed, for people: more than its reason says, and no word of a provider's or a
+ * model's. Empty where the reason says it all.
+ */
+import type { Entry } from "../entry.ts";
+
+export function findingIn(entries: readonly Entry[]): string {
+  const last = entries.at(-1);
+  if (last?.kind !== "TERMINATE") return "";
+  switch (last.decided.reason) {
+    case "provider.unavailable":
+      return providerFault(entries);
+    case "protocol.malformed":
+      return protocolFault(entries);
+    default:
+      return last.decided.outcome === "FAILED_PREFLIGHT" ? failedCheck(entries) : "";
+  }
+}
+
+function failedCheck([first]: readonly Entry[]): string {
+  if (first?.kind !== "run.created") return "";
+  return first.decided.verdicts.find(({ failure }) => failure !== null)?.detail ?? "";
+}
+
+function protocolFault(entries: readonly Entry[]): string {
+  const answered = lastResult(entries, "model.answered");
+  return answered?.adapter.failureCode ? `The last answer was rejected: ${answered.adapter.failureCode}.` : "";
+}
+
+function providerFault(entries: readonly Entry[]): string {
+  const failed = lastResult(entries, "model.failed");
+  if (failed === null) return "";
+  const status = /^provider\.http-(\d+)$/.exec(failed.code)?.[1];
+  return status === undefined ? (FAULTS[failed.code] ?? `It ended ${failed.code}.`) : statusFault(status);
+}
+
+function statusFault(status: string): string {
+  if (status === "401" || status === "403") return `It refused the API key (HTTP ${status}): set the right one.`;
+  if (status === "402") return "It wants to be paid first (HTTP 402): look at your account there.";
+  if (status === "404") return "It knows no such model or address (HTTP 404): check the model's name and baseUrl.";
+  if (/^3/.test(status)) return `It answered with a redirect (HTTP ${status}), which is not followed: check baseUrl.`;
+  return `It answered HTTP ${status}.`;
+}
+
+const FAULTS: Readonly<Record<string, string>> = {
+  "provider.rate-limited": "It had too many requests (HTTP 429), at the last try too: wait, or ask for a higher limit.",
+  "provider.overloaded": "It said that it is overloaded, at the last try too.",
+  "provider.failed": "It reported an error instead of an answer.",
+  "provider.unreachable": "It could not be reached, at the last try either: is it running, and baseUrl right?",
+  "provider.connection-lost": "The connection was lost before an answer began, at the last try too.",
+  "provider.cut-off": "Its answer broke off.",
+  "provider.unreadable": "What it sent is no answer of its protocol: check kind and baseUrl.",
+  "provider.too-large": "It sent more than an answer may hold.",
+  "provider.too-long": "It wrote on far beyond the tokens it was asked for.",
+  "provider.invalid-key": "Its API key is empty, or holds a space or a character that no key has.",
+  "provider.not-configured": "The config does not name it any more.",
+};
+
+type ResultOf<Type extends string> = Extract<Extract<Entry, { kind: "INFER" }>["result"], { readonly type: Type }>;
+
+function lastResult<Type extends "model.answered" | "model.failed">(
+  entries: readonly Entry[],
+  type: Type,
+): ResultOf<Type> | null {
+  const inferred = entries.findLast((entry) => entry.kind === "INFER" && entry.result?.type === type);
+  return inferred === undefined ? null : (inferred.result as ResultOf<Type>);
+}
