@@ -39,6 +39,7 @@ export async function openLastingAssistant(
     const failure: { seen: { readonly error: unknown } | null } = { seen: null };
     const surety = await openSurety({
       ...options,
+      remark,
       policy: policy.current,
       approver: operatorOverApi,
       onStoreFailure: (error) => {

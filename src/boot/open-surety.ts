@@ -44,6 +44,8 @@ export interface SuretyOptions {
   readonly token: string | null;
   readonly approver: Approver;
   readonly onDefect: (errorId: string, error: unknown) => void;
+  /** For a line that somebody should read. */
+  readonly remark?: (line: string) => void;
   /** What tools may do at this moment; absent: what the config says. */
   readonly policy?: () => ToolPolicy;
   /** Nothing can be written any more: what is in memory counts for nothing. Told once. */
@@ -66,12 +68,18 @@ export interface Surety {
   close(graceMs: number): Promise<void>;
 }
 
+const NEW_KEY =
+  "warning key.made: this home had no signing key any more, so a new one was made; what the lost one signed does not verify. If there is a copy of keys/, bring it back";
+
 export async function openSurety(options: SuretyOptions): Promise<Surety> {
   const { home, config, clock, random, onDefect } = options;
   const ownStore = await openSqliteStore({ home: home.directory, clock, random });
   const store = options.overStore?.(ownStore) ?? ownStore;
   try {
-    const signing = await loadSigningKey(home, random);
+    const { seq: ledgerSeq } = await store.ledgerHead();
+    const signing = await loadSigningKey(home, random, () => {
+      if (ledgerSeq > 0) options.remark?.(NEW_KEY);
+    });
     const { tools, marks } = await openWorkshop({ home, config, clock });
     const toolbox = createToolbox(withMore(tools, options.moreTools ?? []), {
       clock,

@@ -33,7 +33,7 @@ export async function reachAssistant(
   approver: Approver,
   drives = true,
 ): Promise<ReachedAssistant> {
-  const { home, streams } = context;
+  const { home, output, streams } = context;
   const { config, readVariable } = await loadSettings(context);
   const token = await loadToken(home, readVariable, systemRandomness);
   try {
@@ -47,6 +47,7 @@ export async function reachAssistant(
       clock: systemClock,
       random: systemRandomness,
       onDefect: defectReporter(streams),
+      remark: (line) => output.remark(line),
     });
     // We hold the lock, so no gateway runs here; whoever listens where the last one did must not be sent our token.
     await withdrawAddress(home);

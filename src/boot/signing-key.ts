@@ -29,10 +29,14 @@ export interface SigningKey extends TrustedKey {
 
 const KEY_FILE = "signing-key.pem";
 
-/** Made when it is missing. */
-export async function loadSigningKey(home: Home, random: RandomBytes): Promise<SigningKey> {
+/** Made when it is missing; `onMade` hears of that. */
+export async function loadSigningKey(home: Home, random: RandomBytes, onMade: () => void): Promise<SigningKey> {
   const file = keyFile(home);
-  return signingKey((await readPem(file)) ?? (await makePem(file, random)), file);
+  const found = await readPem(file);
+  if (found !== null) return signingKey(found, file);
+  const made = signingKey(await makePem(file, random), file);
+  onMade();
+  return made;
 }
 
 /** Null when it is missing. */

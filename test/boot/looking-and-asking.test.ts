@@ -165,6 +165,15 @@ describe("surety run", () => {
   });
 });
 
+test("a signing key that is gone is made anew, once, and not without a word", async () => {
+  const directory = await homeFor();
+  const remarks = async () => (await surety(directory, "run", "list files")).stderr.match(/^warning key\.made: .*$/gm);
+  expect(await remarks()).toBeNull();
+  await rm(join(directory, "keys", "signing-key.pem"));
+  expect(await remarks()).toHaveLength(1);
+  expect(await remarks()).toBeNull();
+});
+
 test("surety runs cancel: a run that has ended cannot be cancelled any more", async () => {
   const directory = await homeFor();
   const { id } = JSON.parse((await surety(directory, "run", "list files", "--json")).stdout);

@@ -13,7 +13,7 @@ const openTemporaryHome = async (): Promise<Home> => {
   await openHome(home);
   return home;
 };
-const load = (home: Home) => loadSigningKey(home, systemRandomness);
+const load = (home: Home) => loadSigningKey(home, systemRandomness, () => {});
 const fileOf = (home: Home): string => join(home.keysDirectory, "signing-key.pem");
 
 describe("the signing key", () => {
