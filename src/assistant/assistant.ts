@@ -112,7 +112,9 @@ export type RunNews =
   /** Text of an attempt that was given up is dropped by whoever shows it, when `attempt` changes. */
   | { readonly kind: "delta"; readonly attempt: number; readonly offset: number; readonly text: string }
   /** What a tool prints while it works. */
-  | ({ readonly kind: "output" } & ToolOutput);
+  | ({ readonly kind: "output" } & ToolOutput)
+  /** The provider failed, and asked not to be tried again before so long. */
+  | { readonly kind: "wait"; readonly code: string; readonly waitMs: number };
 
 export interface Decision {
   readonly id: ApprovalId;

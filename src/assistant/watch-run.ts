@@ -5,6 +5,7 @@
  *     told yet there is nothing to read: the watcher hears it all.
  * W2. It ends after the terminal event, or when the signal aborts; then nobody is watching any more. When the store fails
  *     it throws: what became of the run is for the next start to say.
+ * W3. That a provider wants to be waited for is told while that is so.
  */
 import type { Entry } from "../kernel/journal/entry.ts";
 import { lifecycleEvent } from "../kernel/journal/views/lifecycle-events.ts";
@@ -21,6 +22,8 @@ type Heard =
   | { readonly kind: "entries"; readonly entries: readonly Entry[] }
   | { readonly kind: "broken"; readonly error: unknown }
   | Exclude<RunNews, { readonly kind: "event" }>;
+
+type Wait = Extract<RunNews, { readonly kind: "wait" }>;
 
 export async function* watchRun(
   store: Pick<Store, "readEntries">,
@@ -48,15 +51,19 @@ export async function* watchRun(
   try {
     let fresh: readonly Entry[] = runtime.isUntold(runId) ? [] : (await readWholeJournal(store, runId)).entries;
     let last: Entry | undefined;
+    let wait: Wait | null = null;
     let reading = BEFORE_THE_FIRST;
     for (;;) {
       for (const entry of fresh) {
         const { now, next } = readOn(reading, entry);
+        wait = waitBetween(last, entry);
         last = entry;
         reading = next;
         for (const moment of now) if (moment.seq > afterSeq) yield { kind: "event", event: lifecycleEvent(moment) };
       }
       if (last?.kind === "TERMINATE" || signal.aborted) return;
+      if (wait !== null) yield wait;
+      wait = null;
       while (heard.length === 0 && !signal.aborted) {
         await new Promise<void>((resolve) => {
           wakeUp = resolve;
@@ -76,4 +83,11 @@ export async function* watchRun(
     stopWatching();
     signal.removeEventListener("abort", onAbort);
   }
+}
+
+function waitBetween(before: Entry | undefined, entry: Entry): Wait | null {
+  if (entry.kind !== "COMMIT" || entry.decided.next !== "INFER") return null;
+  if (before?.kind !== "INFER" || before.result?.type !== "model.failed") return null;
+  const { code, retryAfterMs } = before.result;
+  return retryAfterMs > 0 ? { kind: "wait", code, waitMs: retryAfterMs } : null;
 }

@@ -33,6 +33,7 @@ export const ToolStreamSchema = Type.Object({
   offset: Count,
   text: Text,
 });
+export const ModelWaitSchema = Type.Object({ code: Text, wait_ms: Count });
 export const DeltaSchema = Type.Object({ attempt: Count, offset: Count, text: Text });
 const CardSchema = Type.Object({
   id: Text,

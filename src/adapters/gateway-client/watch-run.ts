@@ -12,7 +12,7 @@ import { createParser, type EventSourceMessage } from "eventsource-parser";
 import type { RunNews } from "../../assistant/assistant.ts";
 import { LifecycleEventSchema } from "../../kernel/journal/views/lifecycle-events.ts";
 import type { RunId } from "../../kernel/vocabulary/identifiers.ts";
-import { DeltaSchema, decode, ToolStreamSchema } from "./decode.ts";
+import { DeltaSchema, decode, ModelWaitSchema, ToolStreamSchema } from "./decode.ts";
 import type { Line } from "./exchange.ts";
 import { GatewayClientError, unintelligible, unreachable } from "./gateway-client-error.ts";
 
@@ -154,6 +154,9 @@ function newsOf({ event, data }: EventSourceMessage, url: string): RunNews {
       const { call_id: callId, ...rest } = output;
       return { kind: "output", callId, ...rest };
     }
+  } else if (event === "model.wait") {
+    const wait = decode(ModelWaitSchema, data);
+    if (wait !== null) return { kind: "wait", code: wait.code, waitMs: wait.wait_ms };
   } else {
     const recorded = decode(LifecycleEventSchema, data);
     if (recorded !== null) return { kind: "event", event: recorded };

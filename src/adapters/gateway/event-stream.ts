@@ -1,8 +1,8 @@
 /**
  * A run's news as server-sent events.
  *
- * E1. A recorded event carries its seq as id, so that a client comes back by Last-Event-ID; text being written (`delta`)
- *     and what a tool prints (`tool.stream`) have no id, since they are live only.
+ * E1. A recorded event carries its seq as id, so that a client comes back by Last-Event-ID; text being written (`delta`),
+ *     what a tool prints (`tool.stream`) and that a provider is waited for (`model.wait`) have no id: they are live only.
  * E2. Nothing is taken from the run that the client has not had room for: memory stays bounded, and a client that reads
  *     nothing for two beats is cut off.
  * E3. A beat a quarter of a minute shows that the stream lives. The stream ends after the last event.
@@ -65,6 +65,9 @@ function frameOf(news: RunNews): string {
   if (news.kind === "output") {
     const { step, callId, stream, offset, text } = news;
     return `event: tool.stream\ndata: ${JSON.stringify({ step, call_id: callId, stream, offset, text })}\n\n`;
+  }
+  if (news.kind === "wait") {
+    return `event: model.wait\ndata: ${JSON.stringify({ code: news.code, wait_ms: news.waitMs })}\n\n`;
   }
   const { attempt, offset, text } = news;
   return `event: delta\ndata: ${JSON.stringify({ attempt, offset, text })}\n\n`;

@@ -92,6 +92,9 @@ export function progressPrinter({ progress, answer, style }: Screen): ProgressPr
     answer.write(safeText(whole));
     isMidLine = !whole.endsWith("\n");
   };
+  const showWait = ({ code, waitMs }: Extract<RunNews, { kind: "wait" }>): void => {
+    say(style.yellow(`${visibleLine(code)}: trying again in ${formatDuration(waitMs)}, as the provider asks`));
+  };
   const showOutput = (text: string): void => {
     if (progress.isTTY !== true) return;
     if (isMidLine) endLine();
@@ -118,6 +121,7 @@ export function progressPrinter({ progress, answer, style }: Screen): ProgressPr
     show(news) {
       if (news.kind === "delta") stream(news);
       else if (news.kind === "output") showOutput(news.text);
+      else if (news.kind === "wait") showWait(news);
       else showEvent(news.event);
     },
     showWaiting(card) {

@@ -204,12 +204,14 @@ describe("every method says what the assistant behind the gateway says", () => {
       heard.push(item);
       if (heard.length === 1) gateway.assistant.say(runId, "ü\n\ndata: x", 3);
       if (heard.length === 2) gateway.assistant.print(runId, "event: run.completed\n\n");
-      if (heard.length === 3) gateway.assistant.end(runId);
+      if (heard.length === 3) gateway.assistant.wait(runId);
+      if (heard.length === 4) gateway.assistant.end(runId);
     }
     expect(heard.map((item) => (item.kind === "event" ? item.event.event_type : item))).toEqual([
       "model.requested",
       { kind: "delta", attempt: 1, offset: 3, text: "ü\n\ndata: x" },
       { kind: "output", step: 1, callId: "call_1", stream: "stderr", offset: 7, text: "event: run.completed\n\n" },
+      { kind: "wait", code: "provider.busy", waitMs: 1500 },
       "run.completed",
     ]);
     expect(await client.watch(NOBODY, 0, never())).toBeNull();

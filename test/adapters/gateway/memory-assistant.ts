@@ -180,6 +180,10 @@ export class MemoryAssistant implements Assistant {
     for (const listener of this.#run(runId).listeners) listener(output);
   }
 
+  wait(runId: RunId): void {
+    for (const listener of this.#run(runId).listeners) listener({ kind: "wait", code: "provider.busy", waitMs: 1500 });
+  }
+
   ask(runId: RunId, step = 1): void {
     this.record(runId, {
       event_type: "model.requested",

@@ -196,6 +196,12 @@ describe("the progress of a run", () => {
     expect(piped.shown()).toBe("");
   });
 
+  test("that a provider wants to be waited for is said, with how long", () => {
+    const { printer, shown } = screen(false);
+    printer.show({ kind: "wait", code: "provider.rate-limited", waitMs: 60_000 });
+    expect(shown()).toBe("provider.rate-limited: trying again in 1 min 0 s, as the provider asks\n");
+  });
+
   test("foreign words move no cursor", () => {
     const { printer, shown } = screen(true);
     printer.show(called({ tool: "x\u001b[2J\ny" }));
