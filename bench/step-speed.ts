@@ -7,8 +7,8 @@
  */
 import { sha256Hex } from "#sha256";
 import { hashTerms } from "../src/kernel/contract/seal-contract.ts";
-import { ENTRY_FORMAT } from "../src/kernel/journal/chain.ts";
 import type { Entry } from "../src/kernel/journal/entry.ts";
+import { ENTRY_FORMAT } from "../src/kernel/journal/kept-entry.ts";
 import { canonicalJson } from "../src/kernel/vocabulary/canonical-json.ts";
 import { toWire } from "../src/kernel/vocabulary/spelling.ts";
 import { answered, begin, contractOf, play, toolTurn } from "../test/kernel/machine/scripted-run.ts";

@@ -12,8 +12,8 @@ import { type Ceilings, DEFAULT_CEILINGS } from "../assistant/contract-terms.ts"
 import { type DraftingSettings, delegateWith } from "../assistant/draft-run.ts";
 import { openAssistant } from "../assistant/open-assistant.ts";
 import { PromptTexts } from "../assistant/prompt-stack.ts";
-import { genesisHash } from "../kernel/journal/chain.ts";
 import { type OpenRun, signCheckpoint } from "../kernel/journal/checkpoint.ts";
+import { genesisHash } from "../kernel/journal/genesis-hash.ts";
 import type { ToolPolicy } from "../kernel/policy/tool-policy.ts";
 import { compileDisclosureGuard, type DisclosureGuard } from "../kernel/redaction/disclosure-guard.ts";
 import type { Approver } from "../runtime/ports/approver.ts";
@@ -144,9 +144,12 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
       store,
       signing,
       close: async (graceMs) => {
-        await runtime.stop(graceMs);
-        if (runtime.isIntact) await appendCheckpoint(store, signing, clock);
-        await store.close();
+        try {
+          await runtime.stop(graceMs);
+          if (runtime.isIntact) await appendCheckpoint(store, signing, clock);
+        } finally {
+          await store.close();
+        }
       },
     };
   } catch (error) {

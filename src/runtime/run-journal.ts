@@ -1,7 +1,8 @@
 /**
  * A run as the store holds it, read back whole: contract, entries, and where the machine stands.
  *
- * J1. The journal is folded by the same machine that made it; where it differs, nothing is acted on.
+ * J1. The journal is folded by the same machine that made it; where it differs, or is not under its contract, nothing is
+ *     acted on.
  * J2. A body is what its ref says. One that was changed behind our back is as good as erased: it is neither shown nor acted
  *     on. `surety verify` and an export name it.
  */
@@ -36,11 +37,20 @@ export async function readWholeJournal(store: Pick<Store, "readEntries">, runId:
   }
 }
 
-export function contractOf({ contract }: Pick<StoredRun, "contract">): ExecutionContract {
+export function contractOf(run: Pick<StoredRun, "contract" | "contractHash">): ExecutionContract {
+  const contract = findContract(run);
+  if (contract === null) throw new Defect("the store holds a contract that cannot be opened");
+  return contract;
+}
+
+/** Null where it is not the one that the run was accepted under. */
+export function findContract({
+  contract,
+  contractHash,
+}: Pick<StoredRun, "contract" | "contractHash">): ExecutionContract | null {
   const parsed = parseJson(contract);
   const opened = parsed.ok ? openContract(parsed.value) : parsed;
-  if (!opened.ok) throw new Defect("the store holds a contract that cannot be opened");
-  return opened.contract;
+  return opened.ok && opened.contract.contractHash === contractHash ? opened.contract : null;
 }
 
 export type Restored =
@@ -51,7 +61,9 @@ export async function restoreRun(store: Store, run: StoredRun): Promise<Restored
   const journal = await readWholeJournal(store, run.runId);
   if (!journal.ok) return { ok: false, entries: journal.entries, divergedAt: journal.badEntry };
   const { entries } = journal;
-  const folded = foldRun(run.runId, contractOf(run), entries);
+  const contract = findContract(run);
+  if (contract === null) return { ok: false, entries, divergedAt: 1 };
+  const folded = foldRun(run.runId, contract, entries);
   if (!folded.ok) return { ok: false, entries, divergedAt: folded.divergedAt };
   return { ok: true, entries, state: folded.state };
 }

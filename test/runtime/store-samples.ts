@@ -1,5 +1,7 @@
 /** Things to put into a store, each valid, each different from the next. */
-import { genesisHash } from "../../src/kernel/journal/chain.ts";
+import { type ChainFrame, frameOf, writeEntry } from "../../src/kernel/journal/chain.ts";
+import { genesisHash } from "../../src/kernel/journal/genesis-hash.ts";
+import { toLine } from "../../src/kernel/journal/journal-lines.ts";
 import type { Capability } from "../../src/kernel/vocabulary/capability.ts";
 import { hashBytes } from "../../src/kernel/vocabulary/hash.ts";
 import {
@@ -28,6 +30,7 @@ export const ENDING: RunEnding = {
   stateDigest: hashOf("state"),
 };
 const CONTRACT_HASH = hashBytes("contract");
+const CONTRACT = '{"adapter_version":"native-tools/1","model_profile_id":"native-tools"}';
 
 let made = 0;
 export function fresh(prefix: string): string {
@@ -59,7 +62,7 @@ export function newRun(
     model: "builtin:demo",
     thinkingMode: "never",
     contractHash: CONTRACT_HASH,
-    contract: '{"contract":1}',
+    contract: CONTRACT,
     accepted: '{"accepted":1}',
     createdAt: CREATED_AT,
     ...terms,
@@ -84,30 +87,59 @@ export function sealed(runId: RunId, outcome: "COMPLETED_CHAT_ONLY" | "FAILED_TI
   return { type: "seal-run", runId, outcome, reason: null, answerRef: null, endedAt: ENDED_AT, ended: ENDING };
 }
 
+type Append = Extract<Write, { type: "append-entries" }>;
+
 /** A journal as its one writer sees it: each append stands on the one before. */
 export class SampleJournal {
   readonly runId: RunId;
   readonly lines: string[] = [];
+  readonly #frame: ChainFrame;
   #head: Hash = genesisHash(CONTRACT_HASH);
 
   constructor(runId: RunId) {
     this.runId = runId;
+    const model = { adapterVersion: "native-tools/1", modelProfileId: "native-tools", modelFingerprint: "" };
+    this.#frame = frameOf({ runId, contractHash: CONTRACT_HASH, ...model });
   }
 
   get head(): { readonly seq: number; readonly hash: Hash } {
     return { seq: this.lines.length, hash: this.#head };
   }
 
-  append(count: number, epoch = 0): Extract<Write, { type: "append-entries" }> {
+  /** As the driver appends: its entries can be had as lines, and once as they are kept. */
+  append(count: number, epoch = 0): Append {
+    const { append, kept } = this.#write(count, epoch);
+    const untaken = [kept];
+    return { ...append, takeKept: () => untaken.pop() ?? null };
+  }
+
+  /** As whoever has nothing but lines. */
+  appendLines(count: number, epoch = 0): Append {
+    return this.#write(count, epoch).append;
+  }
+
+  #write(count: number, epoch: number): { readonly append: Append; readonly kept: readonly string[] } {
     const after = this.head;
-    const lines = Array.from({ length: count }, () => {
-      const prev = this.#head;
-      this.#head = hashOf(`${prev} ${fresh("entry")}`);
-      const line = JSON.stringify({ hash: this.#head, prev, run_id: this.runId });
+    const written = Array.from({ length: count }, () => {
+      const stated = {
+        seq: this.lines.length + 1,
+        ts: CREATED_AT,
+        elapsedMs: 0,
+        stepId: fresh("step"),
+        actor: "system",
+      };
+      const { entry, kept } = writeEntry(this.#head, {
+        ...{ ...stated, kind: "TERMINATE", labels: USER_LABELS, result: null, frame: this.#frame },
+        decided: { outcome: "COMPLETED_CHAT_ONLY", reason: null, attempts: [] },
+      });
+      this.#head = entry.hash;
+      const line = toLine(entry);
       this.lines.push(line);
-      return line;
+      return { line, kept };
     });
-    return { type: "append-entries", runId: this.runId, epoch, after, lines, head: this.#head, bodies: [] };
+    const lines = written.map(({ line }) => line);
+    const append = { runId: this.runId, epoch, after, lines, head: this.#head, bodies: [] };
+    return { append: { type: "append-entries", ...append }, kept: written.map(({ kept }) => kept) };
   }
 }
 

@@ -25,6 +25,11 @@ const NEWEST_ROWS = [
   "SELECT * FROM ledger ORDER BY seq DESC LIMIT 1",
 ];
 
+/** Journals are read by their index: a row that it has lost is there, and not found. */
+const NEWEST_BY_PLACE = `
+  SELECT count(*) AS found FROM appends INDEXED BY appends_by_place
+  WHERE place = (SELECT place FROM appends ORDER BY position DESC LIMIT 1)`;
+
 /** The version of its schema; 0 for a database with nothing in it. */
 export function checkDatabase(db: DatabaseSync, file: string): number {
   try {
@@ -92,6 +97,8 @@ export function schemaVersion(db: DatabaseSync): number {
 
 function checkContent(db: DatabaseSync, file: string): void {
   for (const query of NEWEST_ROWS) db.prepare(query).get();
+  const isFound = db.prepare(NEWEST_BY_PLACE).get()?.["found"];
+  if (isFound === 0 && db.prepare("SELECT 1 FROM appends LIMIT 1").get() !== undefined) throw corrupt("is damaged");
   const bytes = pragma(db, "page_count") * pragma(db, "page_size");
   if (!wasLeftUnclean(file)) {
     if (statSync(file).size < bytes) throw corrupt("is cut short");

@@ -63,6 +63,8 @@ export class GroupCommit {
         const reserved = this.#applier.apply(writes);
         if (reserved !== null) spend.push({ at, spend: reserved });
       } catch (error) {
+        // SQLite gave up the whole transaction, and with it what others have in it: nobody's commit is undone alone.
+        if (!this.#db.isTransaction) throw error;
         refused.push({ at, failure: failureOfOne(error) });
         if (!isOneRow) this.#prepare("ROLLBACK TO one").run();
         this.#applier.forget();

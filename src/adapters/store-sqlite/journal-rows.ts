@@ -1,15 +1,18 @@
 /**
- * A run's journal as it lies in the database: what was appended together, lines and the bodies they brought, in one row.
+ * A run's journal as it lies in the database: what was appended together, entries and the bodies they brought, in one row.
+ * Entries are kept (kept-entry.ts), or lines where whoever appended them had nothing else, as earlier versions.
  *
- * J1. A row's place says whose it is and the seq of its last line, so an index of places is a run's journal in its order.
+ * J1. A row's place says whose it is and the seq of its last entry, so an index of places is a run's journal in its order.
  *     Rows themselves lie in the order in which they came, behind each other whosever they are: how many pages an append
  *     touches is most of what a durable step costs.
+ * J2. Reading is total: what is damaged comes out as what it is, and no line. Whoever verifies names it.
  */
 import type { Body } from "../../kernel/journal/body.ts";
-import { hashOfKept, type KeptFrame, lineOf } from "../../kernel/journal/kept-entry.ts";
+import { genesisHash } from "../../kernel/journal/genesis-hash.ts";
+import { hashNamedIn, isKept, type KeptFrame, lineOf } from "../../kernel/journal/kept-entry.ts";
 import { Defect } from "../../kernel/vocabulary/defect.ts";
-import { hashCanonical } from "../../kernel/vocabulary/hash.ts";
 import type { BodyRef, Hash } from "../../kernel/vocabulary/identifiers.ts";
+import { parseJson } from "../../kernel/vocabulary/parse-json.ts";
 import type { Prepare } from "./connection.ts";
 import { toHex } from "./hex-bytes.ts";
 import { LINE_BREAK } from "./packed-writes.ts";
@@ -46,26 +49,33 @@ export function linesAfter(prepare: Prepare, run: number, seq: number, limit: nu
   const found = entriesAfter(prepare, run, seq, limit);
   if (!found.some(isKept)) return found;
   const frame = frameOf(prepare, run);
-  let prev = hashAt(prepare, run, seq) ?? genesisOf(frame.contractHash);
+  let prev = hashAt(prepare, run, seq) ?? genesisHash(frame.contractHash);
   return found.map((entry) => {
     const line = isKept(entry) ? lineOf(frame, prev, entry) : entry;
-    prev = hashOf(entry);
+    prev = hashNamedIn(entry);
     return line;
   });
 }
 
-/** As they are kept. */
-export function entriesAfter(prepare: Prepare, run: number, seq: number, limit: number): readonly string[] {
+/** In place of entries whose row does not follow the one before: no line. */
+const MISPLACED = "(not where it belongs)";
+
+function entriesAfter(prepare: Prepare, run: number, seq: number, limit: number): readonly string[] {
   const found: string[] = [];
   const first = run * PLACES_PER_RUN;
   // Each row holds an entry or more, so never more rows than entries are needed.
   for (const row of prepare(AFTER).iterate(first + seq, first + PLACES_PER_RUN, limit)) {
     const entries = String(row["lines"]).split(LINE_BREAK);
     const firstSeq = Number(row["place"]) - first - entries.length + 1;
-    found.push(...entries.slice(Math.max(0, seq + 1 - firstSeq)));
+    const nextSeq = seq + found.length + 1;
+    // The first row may begin before what is asked for, unless that is the beginning.
+    const mayBegin = found.length === 0 && seq > 0 ? firstSeq <= nextSeq : firstSeq === nextSeq;
+    if (!mayBegin) return [...found, MISPLACED];
+    for (let at = nextSeq - firstSeq; at < entries.length && found.length < limit; at += 1)
+      found.push(entries[at] ?? "");
     if (found.length >= limit) break;
   }
-  return found.slice(0, limit);
+  return found;
 }
 
 /** The last entry; null before the first. */
@@ -74,32 +84,24 @@ export function journalHead(prepare: Prepare, run: number): { readonly seq: numb
   const row = prepare(LAST).get(first, first + PLACES_PER_RUN);
   if (row === undefined) return null;
   const last = String(row["lines"]).split(LINE_BREAK).at(-1) ?? "";
-  return { seq: Number(row["place"]) - first, hash: hashOf(last) };
+  return { seq: Number(row["place"]) - first, hash: hashNamedIn(last) };
 }
 
-function hashAt(prepare: Prepare, run: number, seq: number): Hash | null {
+/** Null where there is no such entry, as before the first. */
+export function hashAt(prepare: Prepare, run: number, seq: number): Hash | null {
   const [entry] = seq === 0 ? [] : entriesAfter(prepare, run, seq - 1, 1);
-  return entry === undefined ? null : hashOf(entry);
+  return entry === undefined ? null : hashNamedIn(entry);
 }
 
-/** What is no line is a kept entry; earlier versions wrote lines. */
-function isKept(entry: string): boolean {
-  return !entry.startsWith("{");
-}
-
-function hashOf(entry: string): Hash {
-  return isKept(entry) ? hashOfKept(entry) : (JSON.parse(entry) as { readonly hash: Hash }).hash;
-}
-
+/** Of a contract that cannot be read nothing is known: its entries show that. */
 function frameOf(prepare: Prepare, run: number): KeptFrame {
   const row = prepare(FRAME).get(run);
-  const { adapter_version, model_profile_id } = JSON.parse(String(row?.["contract"])) as Readonly<
-    Record<string, string>
-  >;
+  const contract = parseJson(String(row?.["contract"]));
+  const terms = contract.ok ? (contract.value as Readonly<Record<string, unknown>> | null) : null;
   return {
     contractHash: toHex(row?.["contract_hash"] as Uint8Array),
-    adapterVersion: adapter_version ?? "",
-    modelProfileId: model_profile_id ?? "",
+    adapterVersion: String(terms?.["adapter_version"] ?? ""),
+    modelProfileId: String(terms?.["model_profile_id"] ?? ""),
   };
 }
 
@@ -113,9 +115,4 @@ export function bodiesOf(prepare: Prepare, run: number, wanted: ReadonlySet<Body
     if (found.size === wanted.size) break;
   }
   return found;
-}
-
-/** genesisHash of the kernel's chain.ts, which would bring every entry's schema into the writer's thread with it. */
-export function genesisOf(contractHash: Hash): Hash {
-  return hashCanonical(contractHash);
 }

@@ -5,7 +5,17 @@
  * O2. A database that may not be used is not changed either. One that a kill left half made is made again.
  * O3. What was made survives a power cut.
  */
-import { accessSync, closeSync, constants, existsSync, fsyncSync, mkdirSync, openSync } from "node:fs";
+import {
+  accessSync,
+  closeSync,
+  constants,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  statfsSync,
+  statSync,
+} from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { newId, type RandomBytes } from "../../runtime/ports/randomness.ts";
@@ -48,6 +58,21 @@ export function openForReading(home: string): Omit<OpenDatabase, "lock"> {
   } catch (error) {
     reading.close();
     throw toStoreError(error);
+  }
+}
+
+/** Of a home of any version; null where there is no database, or one of which nothing can be known. */
+export function findHomeId(home: string): string | null {
+  try {
+    const reading = openExisting(databaseFile(home));
+    try {
+      return schemaVersion(reading) === 0 ? null : readHomeId(reading);
+    } finally {
+      reading.close();
+    }
+  } catch (error) {
+    if (toStoreError(error) instanceof StoreError) return null;
+    throw error;
   }
 }
 
@@ -103,11 +128,25 @@ function makeCurrent(file: string, homeId: string, busyTimeoutMs: number): Datab
   createPrivateFile(file);
   const db = connectWriter(file, busyTimeoutMs);
   try {
-    migrate(db, schemaVersion(db), homeId);
+    const version = schemaVersion(db);
+    if (version > 0) assertRoomToUpgrade(file);
+    migrate(db, version, homeId);
   } finally {
     db.close();
   }
   return connectReader(file);
+}
+
+/** What is copied goes into the log first, and from there into the database. */
+function assertRoomToUpgrade(file: string): void {
+  const neededBytes = 2 * statSync(file).size;
+  const { bavail, bsize } = statfsSync(file);
+  if (bavail * bsize >= neededBytes) return;
+  const needed = Math.ceil(neededBytes / 1_000_000);
+  throw new StoreError(
+    "store.unavailable",
+    `The home is of an older surety, and to upgrade it takes ${needed} MB of free disk. Make room, then start again.`,
+  );
 }
 
 function readHomeId(db: DatabaseSync): string {

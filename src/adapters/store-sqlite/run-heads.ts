@@ -5,11 +5,12 @@
  *     since some of it may stem from that commit.
  * H2. Memory is bounded, however many runs wait for somebody.
  */
+import { genesisHash } from "../../kernel/journal/genesis-hash.ts";
 import type { Hash, RunId, SessionId } from "../../kernel/vocabulary/identifiers.ts";
 import { StoreError } from "../../runtime/ports/store.ts";
 import type { Prepare } from "./connection.ts";
 import { toHex } from "./hex-bytes.ts";
-import { genesisOf, journalHead } from "./journal-rows.ts";
+import { journalHead } from "./journal-rows.ts";
 
 export interface RunHead {
   readonly run: number;
@@ -71,7 +72,7 @@ export class RunHeads {
     const found = { run, status: Number(row["status"]), epoch: Number(row["epoch"]) };
     const head = journalHead(this.#prepare, run);
     if (head !== null) return { ...found, ...head };
-    return { ...found, seq: 0, hash: genesisOf(toHex(row["contract_hash"] as Uint8Array)) };
+    return { ...found, seq: 0, hash: genesisHash(toHex(row["contract_hash"] as Uint8Array)) };
   }
 }
 

@@ -10,8 +10,8 @@ import { StoreError } from "../../runtime/ports/store.ts";
 import { expireApprovals } from "./approval-writes.ts";
 import type { Prepare } from "./connection.ts";
 import { toBytes } from "./hex-bytes.ts";
-import { appendRow, entriesAfter } from "./journal-rows.ts";
-import { LINE_BREAK, type PackedAppend } from "./packed-writes.ts";
+import { appendRow, hashAt } from "./journal-rows.ts";
+import type { PackedAppend } from "./packed-writes.ts";
 import type { RunHead, RunHeads } from "./run-heads.ts";
 import { FIRST_ENDED_STATUS, statusNumber } from "./schema.ts";
 import type { WriteOf } from "./write-of.ts";
@@ -139,10 +139,10 @@ function requireNew({ changes }: { readonly changes: number | bigint }): void {
   throw new StoreError("store.conflict", "This run, idempotency key or message was accepted before.");
 }
 
-/** Entries hold their hashes, which are of the one before too: equal entries stand on equal heads. */
-function isRepeat(prepare: Prepare, head: RunHead, [, , afterSeq, , , count, entries]: PackedAppend): boolean {
+/** A hash is of all before it, too: what ends in the same one is the same. */
+function isRepeat(prepare: Prepare, head: RunHead, [, , afterSeq, , newHash, count]: PackedAppend): boolean {
   if (count === 0 || afterSeq + count > head.seq) return false;
-  return entriesAfter(prepare, head.run, afterSeq, count).join(LINE_BREAK) === entries;
+  return hashAt(prepare, head.run, afterSeq + count) === newHash;
 }
 
 function fenced(): StoreError {

@@ -17,9 +17,9 @@ import { errorOf } from "./thread-failure.ts";
 import { workerFile } from "./worker-file.ts";
 import type { BatchReport, WriterReply, WriterRequest, WriterSetup } from "./writer-messages.ts";
 
-/** Less than a megabyte of log, and less than ten. */
+/** About a megabyte of log, and before SQLite does it by itself (LOG_PAGES), within a commit that somebody waits for. */
 const CHECKPOINT_AFTER_COMMITS = 64;
-const CHECKPOINT_AT_LATEST = 1000;
+const CHECKPOINT_AT_LATEST = 400;
 const IDLE_MS = 500;
 
 const NOTHING_RESERVED: CommitResult = { spend: null };

@@ -5,7 +5,7 @@
  * T2. A journal that cannot be read to its end is named, and makes the command fail: its other calls are not known.
  */
 import { type OtherDecision, whatIf } from "../../runtime/replay-run.ts";
-import { contractOf, readWholeJournal } from "../../runtime/run-journal.ts";
+import { findContract, readWholeJournal } from "../../runtime/run-journal.ts";
 import { EXIT } from "../boot-error.ts";
 import type { Action, CommandContext } from "../command.ts";
 import { toToolPolicy } from "../config/to-tool-policy.ts";
@@ -39,11 +39,13 @@ function testPolicy(context: CommandContext): Promise<number> {
       const page = await store.listRuns({ limit: PAGE, offset });
       for (const run of page.runs) {
         const journal = await readWholeJournal(store, run.runId);
-        const others = whatIf(contractOf(run), journal.entries, policy);
+        const contract = findContract(run);
         runs += 1;
+        if (!journal.ok || contract === null) unreadable.push(run.runId);
+        if (contract === null) continue;
+        const others = whatIf(contract, journal.entries, policy);
         calls += journal.entries.reduce((sum, { decided }) => sum + ("calls" in decided ? decided.calls.length : 0), 0);
         if (others.length > 0) otherwise.push({ runId: run.runId, others });
-        if (!journal.ok) unreadable.push(run.runId);
       }
       if (page.runs.length < PAGE) break;
     }

@@ -1,7 +1,7 @@
 /** `surety replay RUN [--policy FILE]`: the recorded run once more, with no network; or what another policy would say. */
 import { replayRun, whatIf } from "../../runtime/replay-run.ts";
-import { contractOf, readWholeJournal } from "../../runtime/run-journal.ts";
-import { EXIT } from "../boot-error.ts";
+import { findContract, readWholeJournal } from "../../runtime/run-journal.ts";
+import { BootError, EXIT } from "../boot-error.ts";
 import type { Action, CommandContext } from "../command.ts";
 import { findRun, withHome } from "../read-home.ts";
 import { POLICY_OPTION, readPolicy, toldDecision, wireDecision } from "./what-if.ts";
@@ -20,7 +20,11 @@ export const replay: Action = {
       } = context;
       const run = await findRun(home, id);
       const journal = await readWholeJournal(home.store, run.runId);
-      const contract = contractOf(run);
+      const contract = findContract(run);
+      if (contract === null) {
+        const problem = `the contract of ${id} is not the one it was accepted under`;
+        throw new BootError("contract.unreadable", problem, `See surety verify ${id}.`);
+      }
       const replayed = replayRun(run.runId, contract, journal.entries);
       const recordedHead = journal.entries.at(-1)?.hash ?? null;
       const divergedAt = journal.ok ? replayed.divergedAt : journal.badEntry;

@@ -7,7 +7,7 @@
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { restoreBackup } from "../../adapters/store-sqlite/backup.ts";
-import { openSqliteReader } from "../../adapters/store-sqlite/open-sqlite-reader.ts";
+import { findHomeId } from "../../adapters/store-sqlite/open-database.ts";
 import { StoreError } from "../../runtime/ports/store.ts";
 import { BootError, EXIT, systemCodeOf } from "../boot-error.ts";
 import type { Action } from "../command.ts";
@@ -21,10 +21,10 @@ export const restore: Action = {
   async run({ arguments: [file = ""], home, output }) {
     const source = resolve(file);
     await assertFile(source);
-    const before = await homeIdOf(home);
+    const before = findHomeId(home.directory);
     const kept = restoreFrom(source, home);
     await openHome(home);
-    const after = await homeIdOf(home);
+    const after = findHomeId(home.directory);
     output.result({ restored: file, kept, home_id: after, replaced_home_id: before }, () => {
       output.line(`restored ${home.database}`);
       if (kept !== null) output.line(`what was there before is ${kept}`);
@@ -37,18 +37,6 @@ export const restore: Action = {
     return EXIT.success;
   },
 };
-
-/** Null where there is no database, or one of which nothing can be known. */
-async function homeIdOf({ directory }: Home): Promise<string | null> {
-  try {
-    const store = await openSqliteReader(directory);
-    await store.close();
-    return store.homeId;
-  } catch (error) {
-    if (error instanceof StoreError) return null;
-    throw error;
-  }
-}
 
 function restoreFrom(source: string, { directory }: Home): string | null {
   try {

@@ -1,16 +1,18 @@
 /** `surety verify FILE|RUN|--home`: do the chains hold? Names the first bad entry; needs no network and no gateway. */
 import { readFile } from "node:fs/promises";
+import { checkIntegrity } from "../../adapters/store-sqlite/check-database.ts";
 import { auditHome, type Finding, type JournalFacts } from "../../kernel/journal/audit-home.ts";
 import { isBodyOf, refsOf } from "../../kernel/journal/body.ts";
 import { verifyBundle } from "../../kernel/journal/bundle.ts";
-import { genesisHash } from "../../kernel/journal/chain.ts";
 import type { TrustedKey } from "../../kernel/journal/checkpoint.ts";
+import { genesisHash } from "../../kernel/journal/genesis-hash.ts";
 import { readJournal } from "../../kernel/journal/journal-lines.ts";
 import { type LedgerEntry, toLedgerLine, verifyLedger } from "../../kernel/journal/ledger.ts";
 import { RECEIPT_FORMAT, verifyReceipt } from "../../kernel/journal/signed-receipt.ts";
 import { verifyJournal } from "../../kernel/journal/verify-journal.ts";
 import type { BodyRef, Hash, RunId } from "../../kernel/vocabulary/identifiers.ts";
 import type { SessionCapability, StoredRun } from "../../runtime/ports/store.ts";
+import { findContract } from "../../runtime/run-journal.ts";
 import { auditCapabilities, type CapabilityFinding } from "../audit-capabilities.ts";
 import { BootError, EXIT, systemCodeOf } from "../boot-error.ts";
 import type { Action, CommandContext } from "../command.ts";
@@ -124,8 +126,10 @@ async function verifyRun(context: CommandContext, home: ReadableHome, id: string
 }
 
 const PAGE = 500;
+const OTHER_CONTRACT = "its contract is not the one it was accepted under";
 
-async function verifyStored({ store }: ReadableHome, { runId, sessionId, contractHash }: StoredRun) {
+async function verifyStored({ store }: ReadableHome, run: StoredRun) {
+  const { runId, sessionId, contractHash } = run;
   const lines: string[] = [];
   for (let page = await store.readEntries(runId, 0, PAGE); page.length > 0; ) {
     lines.push(...page);
@@ -133,6 +137,7 @@ async function verifyStored({ store }: ReadableHome, { runId, sessionId, contrac
   }
   const verified = verifyJournal(lines.map((line) => `${line}\n`).join(""), { contractHash });
   if (!verified.ok) return verified;
+  if (findContract(run) === null) return { ok: false, entry: 1, problem: OTHER_CONTRACT } as const;
   const named = new Set(verified.entries.flatMap(refsOf));
   const bodies = await store.readBodies(sessionId, [...named], runId);
   const isChanged = (ref: BodyRef): boolean => {
@@ -168,6 +173,9 @@ async function verifyHome(context: CommandContext, home: ReadableHome): Promise<
     }
     if (runs.length < PAGE) break;
   }
+  // What an index has lost is there, and not found.
+  const damage = checkIntegrity(context.home.directory);
+  if (damage.length > 0) return tell(context, { ok: false, what: "database", problem: damage.join("; ") }, "");
   const findings = [
     ...auditHome({ homeId: store.homeId, ledger, journals, checkpoints: [], trusted }),
     ...auditCapabilities(ledger, await readAllCapabilities(home)),

@@ -2,23 +2,21 @@
  * The hash chain (M-P5.1): `H_n` is the seed's eight fields as one canonical JSON array, SHA-256.
  *
  * K1. actionHash = H({v, run_id, seq, ts, elapsed_ms, step_id, kind, actor, labels, decided}); resultHash = H(result).
- * K2. H_0 = H(contract_hash), so an entry cannot be moved under another contract.
+ * K2. H_0 is `genesisHash`.
  * K3. `writeEntry` is the only way an entry comes to be. What is kept of it are the texts that were hashed: nothing is
  *     written twice, for writing takes longer than hashing.
  * K4. A transition is stated first and linked later: nothing that a run does next depends on its hash.
  */
 import type { ExecutionContract } from "../contract/contract.ts";
 import { quote } from "../vocabulary/canonical-json.ts";
-import { hashBytes, hashCanonical, hashWire } from "../vocabulary/hash.ts";
+import { hashBytes, hashWire } from "../vocabulary/hash.ts";
 import type { Hash, RunId } from "../vocabulary/identifiers.ts";
 import type { Labels } from "../vocabulary/labels.ts";
 import type { DecidedOf, Entry, EntryKind, EntryOf, Result } from "./entry.ts";
 import { decidedText, resultText } from "./entry-texts.ts";
-import { keptText } from "./kept-entry.ts";
+import { genesisHash } from "./genesis-hash.ts";
+import { ENTRY_FORMAT, keptText } from "./kept-entry.ts";
 import { STATE_OF } from "./state-of.ts";
-
-/** The version of the entry format; under every action hash. */
-export const ENTRY_FORMAT = 1;
 
 /** Where a run's journal stands. */
 export interface ChainHead {
@@ -67,10 +65,6 @@ export interface TransitionOf<K extends EntryKind> extends StatementOf<K> {
   readonly frame: ChainFrame;
 }
 export type Transition = { [K in EntryKind]: TransitionOf<K> }[EntryKind];
-
-export function genesisHash(contractHash: Hash): Hash {
-  return hashCanonical(contractHash);
-}
 
 export function startChain(runId: RunId, contract: ExecutionContract): ChainHead {
   const { contractHash, adapterVersion, modelProfileId } = contract;

@@ -9,8 +9,8 @@ const running = { type: "set-status", runId: RUN, status: "running" } as const;
 test("what follows is joined: one append from the first head to the last, with all bodies and what else belongs to it", () => {
   const journal = new SampleJournal(RUN);
   const [early, late] = [newBody("early"), newBody("late")];
-  const first = { ...journal.append(2), bodies: [early] };
-  const second = { ...journal.append(1), bodies: [late] };
+  const first = { ...journal.appendLines(2), bodies: [early] };
+  const second = { ...journal.appendLines(1), bodies: [late] };
   const joined = joinAppends(pack([first]), pack([second, running]));
   const whole = { ...first, lines: [...first.lines, ...second.lines], head: second.head, bodies: [early, late] };
   expect(joined).toEqual(pack([whole, running]));

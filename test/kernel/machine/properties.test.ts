@@ -1,8 +1,9 @@
 /** What holds for every history, also those no driver would ever produce. */
 import fc from "fast-check";
 import { describe, expect } from "vitest";
-import { frameOf, genesisHash, writeEntry } from "../../../src/kernel/journal/chain.ts";
+import { frameOf, writeEntry } from "../../../src/kernel/journal/chain.ts";
 import { type Entry, eventsOf } from "../../../src/kernel/journal/entry.ts";
+import { genesisHash } from "../../../src/kernel/journal/genesis-hash.ts";
 import { toLine } from "../../../src/kernel/journal/journal-lines.ts";
 import { lineOf } from "../../../src/kernel/journal/kept-entry.ts";
 import { lifecycleEvents } from "../../../src/kernel/journal/views/lifecycle-events.ts";
