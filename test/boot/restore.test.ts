@@ -1,6 +1,7 @@
 /** `surety backup` and `surety restore`: what goes there and back, and what is said when it cannot. */
 import { readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
 import { main } from "../../src/boot/main.ts";
 import { capturedStreams } from "./captured-streams.ts";
@@ -31,6 +32,16 @@ describe("a backup of another home", () => {
       `warning restore.other-home: this was ${replaced_home_id} and is ${home_id} now; bring that home's keys/ as well, or its signatures do not verify\n`,
     );
     expect(JSON.parse((await surety(one, "restore", file, "--json")).stdout).home_id).toBe(home_id);
+  });
+
+  test("that an earlier version wrote is known by its name, too", async () => {
+    const { one, file } = await twoHomes();
+    const db = new DatabaseSync(file);
+    db.exec("PRAGMA user_version = 3");
+    db.close();
+    const { code, stdout, stderr } = await surety(one, "restore", file, "--json");
+    const { home_id, replaced_home_id } = JSON.parse(stdout);
+    expect([code, home_id, stderr]).toEqual([0, replaced_home_id, ""]);
   });
 
   test("of this one, or where none was, is nothing to speak of", async () => {

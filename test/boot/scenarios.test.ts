@@ -294,6 +294,60 @@ describe("a recorded run", () => {
     expect([exported.code, exported.stderr]).toEqual([1, expect.stringContaining(`surety verify ${record.id}`)]);
   });
 
+  const CHANGES = {
+    "its contract": `UPDATE runs SET contract = replace(contract, '"max_inferences":10', '"max_inferences":99')`,
+    "how it ended": "UPDATE run_states SET outcome = 'COMPLETED_CHAT_ONLY'",
+    "how much it did": "UPDATE run_states SET tool_calls = 7",
+  };
+
+  for (const [what, sql] of Object.entries(CHANGES)) {
+    verifies("X-24", `of which ${what} was changed in the database is named`, async () => {
+      const { surety, run, directory } = await homeFor();
+      const { record } = await run("list files");
+      const db = new DatabaseSync(join(directory, "surety.db"));
+      db.exec(sql);
+      db.close();
+      for (const words of [
+        ["verify", record.id],
+        ["verify", "--home"],
+      ]) {
+        const { code, stderr } = await surety(...words);
+        expect([code, stderr]).toEqual([
+          1,
+          expect.stringMatching(/^error verify\.failed: run_\w+: entry \d+: [^\n]+\n$/),
+        ]);
+      }
+      expect((await surety("replay", record.id)).stderr).not.toContain("internal.error");
+    });
+  }
+
+  verifies("X-24", "that the database has, and does not find any more, is noticed", async () => {
+    const { surety, run, directory } = await homeFor();
+    await run("list files");
+    const file = join(directory, "surety.db");
+    const undo = await loseLastCell(file, "runs_by_status");
+    const verified = await surety("verify", "--home");
+    expect([verified.code, verified.stderr]).toEqual([1, expect.stringMatching(/^error verify\.failed: database: /)]);
+    await undo();
+    await loseLastCell(file, "appends_by_place");
+    const { code, stderr } = await run("list files");
+    expect([code, stderr]).toEqual([1, expect.stringContaining("store.corrupt")]);
+  });
+
+  /** As a page that went bad: the index knows less than its table has. Gives back what undoes it. */
+  async function loseLastCell(file: string, index: string): Promise<() => Promise<void>> {
+    const db = new DatabaseSync(file);
+    db.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+    const root = Number(db.prepare("SELECT rootpage FROM sqlite_schema WHERE name = ?").get(index)?.["rootpage"]);
+    const size = Number(db.prepare("PRAGMA page_size").get()?.["page_size"]);
+    db.close();
+    const [before, bytes] = [await readFile(file), await readFile(file)];
+    const cellCount = (root - 1) * size + 3;
+    bytes.writeUInt16BE(bytes.readUInt16BE(cellCount) - 1, cellCount);
+    await writeFile(file, bytes);
+    return () => writeFile(file, before);
+  }
+
   verifies("X-3", "whose bundle lacks texts is verified as such", async () => {
     const { surety, run, directory } = await homeFor();
     const { record } = await run("list files");

@@ -2,7 +2,6 @@
 import { readFile } from "node:fs/promises";
 import { checkIntegrity } from "../../adapters/store-sqlite/check-database.ts";
 import { auditHome, type Finding, type JournalFacts } from "../../kernel/journal/audit-home.ts";
-import { isBodyOf, refsOf } from "../../kernel/journal/body.ts";
 import { verifyBundle } from "../../kernel/journal/bundle.ts";
 import type { TrustedKey } from "../../kernel/journal/checkpoint.ts";
 import { genesisHash } from "../../kernel/journal/genesis-hash.ts";
@@ -10,14 +9,14 @@ import { readJournal } from "../../kernel/journal/journal-lines.ts";
 import { type LedgerEntry, toLedgerLine, verifyLedger } from "../../kernel/journal/ledger.ts";
 import { RECEIPT_FORMAT, verifyReceipt } from "../../kernel/journal/signed-receipt.ts";
 import { verifyJournal } from "../../kernel/journal/verify-journal.ts";
-import type { BodyRef, Hash, RunId } from "../../kernel/vocabulary/identifiers.ts";
+import type { Hash, RunId } from "../../kernel/vocabulary/identifiers.ts";
 import type { SessionCapability, StoredRun } from "../../runtime/ports/store.ts";
-import { findContract } from "../../runtime/run-journal.ts";
 import { auditCapabilities, type CapabilityFinding } from "../audit-capabilities.ts";
 import { BootError, EXIT, systemCodeOf } from "../boot-error.ts";
 import type { Action, CommandContext } from "../command.ts";
 import { findRun, type ReadableHome, withHome } from "../read-home.ts";
 import { keyMissing, verifySignature } from "../signing-key.ts";
+import { verifyStoredRun } from "../verify-stored-run.ts";
 
 export const verify: Action = {
   summary: "check a bundle, a receipt, a journal file, a run or the whole home",
@@ -115,7 +114,7 @@ function verifyJournalFile(context: CommandContext, what: string, file: Uint8Arr
 
 async function verifyRun(context: CommandContext, home: ReadableHome, id: string): Promise<number> {
   const run = await findRun(home, id);
-  const verified = await verifyStored(home, run);
+  const verified = await verifyStoredRun(home.store, run);
   if (!verified.ok) return tell(context, { what: id, ...verified }, "");
   const { head, length } = verified;
   return tell(
@@ -126,28 +125,6 @@ async function verifyRun(context: CommandContext, home: ReadableHome, id: string
 }
 
 const PAGE = 500;
-const OTHER_CONTRACT = "its contract is not the one it was accepted under";
-
-async function verifyStored({ store }: ReadableHome, run: StoredRun) {
-  const { runId, sessionId, contractHash } = run;
-  const lines: string[] = [];
-  for (let page = await store.readEntries(runId, 0, PAGE); page.length > 0; ) {
-    lines.push(...page);
-    page = page.length < PAGE ? [] : await store.readEntries(runId, lines.length, PAGE);
-  }
-  const verified = verifyJournal(lines.map((line) => `${line}\n`).join(""), { contractHash });
-  if (!verified.ok) return verified;
-  if (findContract(run) === null) return { ok: false, entry: 1, problem: OTHER_CONTRACT } as const;
-  const named = new Set(verified.entries.flatMap(refsOf));
-  const bodies = await store.readBodies(sessionId, [...named], runId);
-  const isChanged = (ref: BodyRef): boolean => {
-    const body = bodies.get(ref);
-    return body !== undefined && !isBodyOf(ref, body);
-  };
-  const changed = verified.entries.find((entry) => refsOf(entry).some(isChanged));
-  if (changed === undefined) return verified;
-  return { ok: false, entry: changed.seq, problem: "a text it names is not the one that was recorded" } as const;
-}
 
 /** Without the key everything but signatures can be verified. */
 const UNCHECKED: TrustedKey = { publicKey: "", verifySignature: () => true };
@@ -167,7 +144,7 @@ async function verifyHome(context: CommandContext, home: ReadableHome): Promise<
   for (let offset = 0; ; offset += PAGE) {
     const { runs } = await store.listRuns({ limit: PAGE, offset });
     for (const run of runs) {
-      const verified = await verifyStored(home, run);
+      const verified = await verifyStoredRun(home.store, run);
       if (!verified.ok) return tell(context, { what: run.runId, ...verified }, "");
       journals.set(run.runId, factsOf(run, verified.entries));
     }
