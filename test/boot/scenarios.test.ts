@@ -267,6 +267,39 @@ describe("cancelling", () => {
   });
 });
 
+describe("a run that waits", () => {
+  const DAMAGE = {
+    "the last entry":
+      "UPDATE appends SET lines = '{' || substr(lines, 2) WHERE place = (SELECT max(place) FROM appends)",
+    "all of the last entry": "UPDATE appends SET lines = 'zz' WHERE place = (SELECT max(place) FROM appends)",
+    "the first entry":
+      "UPDATE appends SET lines = '{' || substr(lines, 2) WHERE place = (SELECT min(place) FROM appends)",
+    "its contract": "UPDATE runs SET contract = 'null'",
+  };
+
+  for (const [what, sql] of Object.entries(DAMAGE)) {
+    verifies("X-2", `of which ${what} was damaged is not gone on with; the gateway works on`, async () => {
+      const { directory, surety, run } = await homeFor();
+      const before = await startGateway(directory);
+      const waiting = start(directory, "run", "write hello to a.txt", "--wait");
+      await waiting.printed(/waiting for approval/);
+      waiting.child.kill("SIGKILL");
+      await before.stop();
+      const db = new DatabaseSync(join(directory, "surety.db"));
+      db.exec(sql);
+      db.close();
+
+      const after = await startGateway(directory);
+      expect((await run("list files")).record.outcome).toBe("COMPLETED_WITH_TOOLS");
+      const { runs } = JSON.parse((await surety("runs", "ls", "--json")).stdout);
+      expect(runs).toMatchObject([{ outcome: "COMPLETED_WITH_TOOLS" }, { reason: "machine.diverged" }]);
+      await after.stop();
+      const { code, stderr } = await surety("verify", "--home");
+      expect([code, stderr]).toEqual([1, expect.stringContaining(runs[1].id)]);
+    });
+  }
+});
+
 describe("a recorded run", () => {
   verifies("X-3", "whose texts were changed in the database is not shown with them, and is named", async () => {
     const { surety, run, directory } = await homeFor();
