@@ -83,11 +83,12 @@ export async function draftRun(settings: DraftingSettings, request: RunRequest):
     return refuse("not_found", `there is no session ${request.sessionId}`);
   }
   const history = request.sessionId === null ? NOTHING_SAID : await remember(settings, request.sessionId);
-  const chosen = settings.chooseModel(request.model, agentId, taskFor(request, history));
+  const wantedThinking = request.thinkingLevel ?? settings.agentThinking(agentId);
+  const chosen = settings.chooseModel(request.model, agentId, taskFor(request, history, wantedThinking));
   if (!chosen.ok) return refuse("invalid.request", chosen.message);
   const unseen = media.images.length > 0 && chosen.model.vision === undefined;
   if (unseen) return refuse("invalid.request", `${chosen.model.ref} ${SEES_NOTHING}`);
-  const thinkingLevel = thinkingLevelFor(chosen.model, [request.thinkingLevel, settings.agentThinking(agentId)]);
+  const thinkingLevel = thinkingLevelFor(chosen.model, [wantedThinking]);
   const drafted = contractTerms({
     contractId: newId("contract", settings.random),
     model: chosen.model,
@@ -253,10 +254,17 @@ function hasDefaultRoom(
 }
 
 /** The main agent's work, or plain talk where it may not act. */
-function taskFor({ message, media = [], contract }: RunRequest, { said }: History): TaskContext {
+/** Who asks for much thinking has a hard question; how hard any other is, nobody knows beforehand. */
+function taskFor(
+  { message, media = [], contract }: RunRequest,
+  { said }: History,
+  thinkingLevel: ThinkingLevel | null,
+): TaskContext {
   const words = said.reduce((sum, { text }) => sum + estimateTokens(text), estimateTokens(message));
   const inputTokens = words + media.length * IMAGE_TOKENS;
-  const task = taskOf(contract.toolPolicy === "forbidden" ? "chat" : "orchestration", inputTokens);
+  const needsTools = contract.toolPolicy !== "forbidden";
+  const usual = needsTools ? "orchestration" : "chat";
+  const task = { ...taskOf(thinkingLevel === "high" ? "reasoning" : usual, inputTokens), needsTools };
   return media.length === 0 ? task : { ...task, needsVision: true };
 }
 

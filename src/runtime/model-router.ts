@@ -13,6 +13,8 @@ export interface TaskContext {
   readonly type: TaskType;
   readonly complexity: "low" | "medium" | "high";
   readonly inputTokens: number;
+  /** Absent: as tasks of this type do. */
+  readonly needsTools?: boolean;
   /** There are images to look at. */
   readonly needsVision?: boolean;
 }
@@ -88,9 +90,13 @@ export function createModelRouter({ ranked, unpriced, fallback }: RoutableModels
   const route = (task: TaskContext): ModelRoute => {
     const tier = TIER_OF[task.type];
     const inTier = ranked.filter((model) => model.tier === tier);
-    const [cheapest] = inTier.filter((model) => holds(model, task)).sort(byCost(task, unpriced));
-    if (cheapest !== undefined) {
-      return { model: cheapest, tier, reason: `${task.type} goes to ${tier}: ${cheapest.id} costs least there` };
+    const fitting = inTier.filter((model) => holds(model, task)).sort(byCost(task, unpriced));
+    const [chosen, next] = fitting;
+    if (chosen !== undefined) {
+      const alone = inTier.length === 1 ? "is the only one there" : "is the only one there that can hold it";
+      const first = unpriced.has(chosen.id) ? "comes first there, where none has a price" : "costs least there";
+      const why = next === undefined ? alone : first;
+      return { model: chosen, tier, reason: `${task.type} goes to ${tier}: ${chosen.id} ${why}` };
     }
     const why = inTier.length === 0 ? `no model is configured as ${tier}` : `no ${tier} model can hold it`;
     return { model: fallback, tier, reason: `${task.type} goes to ${tier}, but ${why}: the default ${fallback.id}` };
@@ -111,10 +117,10 @@ export function createModelRouter({ ranked, unpriced, fallback }: RoutableModels
   };
 }
 
-function holds(model: ModelConfig, { type, complexity, inputTokens, needsVision = false }: TaskContext): boolean {
-  const { contextWindow, supportsTools, supportsVision } = model;
-  if (needsVision && !supportsVision) return false;
-  return inputTokens + OUTPUT_TOKENS[complexity] <= contextWindow && (supportsTools || !NEEDS_TOOLS.includes(type));
+function holds({ contextWindow, supportsTools, supportsVision }: ModelConfig, task: TaskContext): boolean {
+  const { type, complexity, inputTokens, needsTools = NEEDS_TOOLS.includes(type), needsVision = false } = task;
+  if ((needsVision && !supportsVision) || (needsTools && !supportsTools)) return false;
+  return inputTokens + OUTPUT_TOKENS[complexity] <= contextWindow;
 }
 
 /** Sorting is stable, so equals stay in the order of the configuration. */

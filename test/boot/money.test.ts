@@ -224,6 +224,8 @@ describe("auto", () => {
     small: { ...PRICED, tier: "cheap" },
     dear: { ...PRICED, tier: "mid", costPer1kInput: 0.5 },
     fair: { ...PRICED, tier: "mid" },
+    mute: { ...PRICED, tier: "premium", supportsTools: false },
+    deep: { ...PRICED, tier: "premium", costPer1kInput: 0.5 },
   };
 
   verifies("T-3a", "takes the tier's cheapest model; contract and journal say which and why", async () => {
@@ -232,7 +234,9 @@ describe("auto", () => {
     expect([routed.status, `${routed.provider}:${routed.model}`]).toEqual(["completed", "paid:fair"]);
     const quiet = await run("hello", { model: "auto", contract: { toolPolicy: "forbidden" } });
     expect(quiet.model).toBe("small");
-    expect(server.requests.map(({ body }) => body.model)).toEqual(["fair", "small"]);
+    const hard = await run("hello", { model: "auto", thinkingLevel: "high" });
+    expect(hard.model).toBe("deep");
+    expect(server.requests.map(({ body }) => body.model)).toEqual(["fair", "small", "deep"]);
     const bundle = await assistant.bundle(routed.id as Parameters<typeof assistant.bundle>[0]);
     const { contract, entries } = JSON.parse(bundle.ok ? bundle.text : "{}");
     const routing = {

@@ -84,8 +84,19 @@ describe("the model router", () => {
     expect(routerOf([small]).route(task("chat"))).toEqual({
       model: small,
       tier: "cheap",
-      reason: "chat goes to cheap: a:small costs least there",
+      reason: "chat goes to cheap: a:small is the only one there",
     });
+  });
+
+  verifies("T-3a", "says why it chose, and nothing that is not so", () => {
+    const [small, large] = [model("a:small", "cheap", { contextWindow: 4_096 }), model("a:large", "cheap")];
+    const reasonOf = (ranked: readonly ModelConfig[], inputTokens: number, unpriced: readonly string[] = []) =>
+      routerOf(ranked, unpriced).route(task("chat", inputTokens)).reason;
+    expect(reasonOf([small, large], 100)).toBe("chat goes to cheap: a:small costs least there");
+    expect(reasonOf([small, large], 8_000)).toBe("chat goes to cheap: a:large is the only one there that can hold it");
+    expect(reasonOf([small, large], 100, ["a:small", "a:large"])).toBe(
+      "chat goes to cheap: a:small comes first there, where none has a price",
+    );
   });
 
   verifies("T-3a", "estimates by the chosen model's prices", () => {

@@ -6,6 +6,7 @@ import type { RunRecord } from "../../kernel/journal/views/run-record.ts";
 import { canonicalJson } from "../../kernel/vocabulary/canonical-json.ts";
 import { asRunId } from "../../kernel/vocabulary/identifiers.ts";
 import { RUN_STATUSES, type RunStatus, type StoredRun } from "../../runtime/ports/store.ts";
+import { findContract } from "../../runtime/run-journal.ts";
 import { nobodyToAsk } from "../approvers.ts";
 import { BootError, EXIT, usageError } from "../boot-error.ts";
 import type { Action, Command, CommandContext } from "../command.ts";
@@ -64,7 +65,8 @@ const show: Action = {
       } = context;
       const run = await findRun(home, id);
       const [record, foundOut] = await Promise.all([home.views.record(run), findingAbout(home, run.runId)]);
-      output.result(record, () => printRecord(context, record, foundOut));
+      const chosenBecause = findContract(run)?.routing?.reason ?? null;
+      output.result(record, () => printRecord(context, record, foundOut, chosenBecause));
       return EXIT.success;
     }),
 };
@@ -170,7 +172,12 @@ function spentIn({ receipt }: RunRecord): readonly (readonly [string, string])[]
   ];
 }
 
-function printRecord({ output }: CommandContext, record: RunRecord, foundOut: string): void {
+function printRecord(
+  { output }: CommandContext,
+  record: RunRecord,
+  foundOut: string,
+  chosenBecause: string | null,
+): void {
   const rows: readonly (readonly [string, string])[] = [
     ["run", record.id],
     ["status", record.status],
@@ -179,6 +186,7 @@ function printRecord({ output }: CommandContext, record: RunRecord, foundOut: st
     ["agent", record.agent_id],
     ["session", record.session_id],
     ["model", `${record.provider}:${record.model}`],
+    ...(chosenBecause === null ? [] : [["", chosenBecause] as const]),
     ["active", `${record.duration_ms} ms`],
     ...spentIn(record),
     ["contract", record.contract_hash],
