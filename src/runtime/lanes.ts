@@ -2,7 +2,8 @@
  * Lanes: the runs of one session go one at a time and in order, those of different sessions side by side.
  *
  * L1. A lane has at most one run at work. What was parked and can go on comes before what has not begun.
- * L2. At most `workers` runs are at work; lanes that are ready take turns.
+ * L2. At most `workers` runs are at work; lanes that are ready take turns. What is begun aside counts for neither its lane
+ *     nor the workers: it must have nothing to do but to end.
  * L3. A run is in its lane once, however often it is put there.
  */
 export interface Lanes<Id> {
@@ -10,6 +11,8 @@ export interface Lanes<Id> {
   put(lane: string, id: Id, where: "first" | "last"): void;
   /** Takes back what has not begun; false when it is not waiting. */
   remove(lane: string, id: Id): boolean;
+  /** Begins at once what waits there; false when it is not waiting, or nothing is begun any more. */
+  beginAside(lane: string, id: Id): boolean;
   /** Nothing more is begun. */
   close(): void;
   readonly waiting: number;
@@ -59,6 +62,19 @@ export function openLanes<Id>(workers: number, begin: (id: Id) => Promise<void>)
     }
   };
 
+  const remove = (name: string, id: Id): boolean => {
+    const lane = lanes.get(name);
+    const index = lane?.queue.indexOf(id) ?? -1;
+    if (lane === undefined || index === -1) return false;
+    lane.queue.splice(index, 1);
+    waiting -= 1;
+    if (lane.queue.length === 0 && !lane.isBusy) {
+      ready.delete(name);
+      lanes.delete(name);
+    }
+    return true;
+  };
+
   return {
     put: (name, id, where) => {
       const lane = laneNamed(name);
@@ -69,16 +85,10 @@ export function openLanes<Id>(workers: number, begin: (id: Id) => Promise<void>)
       if (!lane.isBusy) ready.add(name);
       pump();
     },
-    remove: (name, id) => {
-      const lane = lanes.get(name);
-      const index = lane?.queue.indexOf(id) ?? -1;
-      if (lane === undefined || index === -1) return false;
-      lane.queue.splice(index, 1);
-      waiting -= 1;
-      if (lane.queue.length === 0 && !lane.isBusy) {
-        ready.delete(name);
-        lanes.delete(name);
-      }
+    remove,
+    beginAside: (name, id) => {
+      if (!isOpen || !remove(name, id)) return false;
+      begin(id);
       return true;
     },
     close: () => {

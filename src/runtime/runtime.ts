@@ -5,7 +5,8 @@
  * R2. A full queue refuses before anything is written (O-5.5).
  * R3. A run has one driver at a time. What it waits for (an answer, a child's end, a cancellation) reaches its driver,
  *     or puts it back at the head of its lane.
- * R4. When the store fails nothing more is accepted or begun: `isAccepting` says so, and the next start recovers.
+ * R4. A run that is cancelled before it began ends at once: it waits for no worker, and its place in the queue is free.
+ * R5. When the store fails nothing more is accepted or begun: `isAccepting` says so, and the next start recovers.
  */
 import { startRun } from "../kernel/machine/state.ts";
 import type { RunId, SessionId } from "../kernel/vocabulary/identifiers.ts";
@@ -92,7 +93,7 @@ export function openRuntime(ports: RunPorts, settings: RuntimeSettings): Runtime
   const driving = new Map<RunId, Promise<void>>();
 
   const lanes = openLanes<RunId>(settings.workers, async (runId) => {
-    // A cancelled run may stand in two lanes for a moment; it is driven in one of them at a time.
+    // A run that is driven aside may be put into its lane again meanwhile; it is driven once at a time.
     for (let earlier = driving.get(runId); earlier !== undefined; earlier = driving.get(runId)) await earlier;
     const driven = drive(runId)
       .catch((error: unknown) => failed(runId, error))
@@ -233,9 +234,9 @@ export function openRuntime(ports: RunPorts, settings: RuntimeSettings): Runtime
       driver.left.then(() => resume(runId));
       return "running";
     }
-    // It ends by itself at once: there is nothing it would have to wait for in its lane.
-    if (lanes.remove(run.lane, runId)) lanes.put(`cancelled:${runId}`, runId, "first");
-    else resume(runId);
+    if (lanes.beginAside(run.lane, runId)) return run.status;
+    // It is parked; or on its way to its driver's seat, where it is told, and may yet park before it hears of it.
+    (driving.get(runId) ?? Promise.resolve()).then(() => resume(runId));
     return run.status;
   };
 
@@ -278,17 +279,20 @@ export function openRuntime(ports: RunPorts, settings: RuntimeSettings): Runtime
     isUntold: (runId) => news.isUntold(runId),
     storeFailed: failStore,
     recover: async () => {
-      const open: Pick<StoredRun, "lane" | "runId">[] = [];
+      const open: (Pick<StoredRun, "lane" | "runId"> & { readonly isCalledOff: boolean })[] = [];
       for (let after = 0; ; ) {
         const runs = await store.openRuns(after, RECOVERY_PAGE);
         const claims = runs.map(({ runId, epoch }) => ({ type: "claim-run", runId, epoch: epoch + 1 }) as const);
         if (claims.length > 0) await store.commit(claims, "barrier");
-        open.push(...runs.map(({ lane, runId }) => ({ lane, runId })));
+        open.push(...runs.map((run) => ({ lane: run.lane, runId: run.runId, isCalledOff: isCalledOff(run) })));
         after = runs.at(-1)?.position ?? after;
         if (runs.length < RECOVERY_PAGE) break;
       }
       // Only now: a child that a resumed run starts must not be claimed under its driver.
-      for (const { lane, runId } of open) lanes.put(lane, runId, "last");
+      for (const { lane, runId, isCalledOff } of open) {
+        lanes.put(lane, runId, "last");
+        if (isCalledOff) lanes.beginAside(lane, runId);
+      }
       await approvals.sweep();
       return { resumed: open.length };
     },
@@ -308,6 +312,11 @@ export function openRuntime(ports: RunPorts, settings: RuntimeSettings): Runtime
 /** Nothing can be read or written any more, whoever asks. */
 function isOfTheMedium(error: unknown): boolean {
   return error instanceof StoreError && ["store.unavailable", "store.busy", "store.closed"].includes(error.code);
+}
+
+/** Cancelled before it began: it has nothing to do but to end. */
+function isCalledOff({ status, cancelledBy }: StoredRun): boolean {
+  return status === "queued" && cancelledBy !== null;
 }
 
 function unbegun({ run: { runId }, contract }: FreshRun): Restored {

@@ -1,6 +1,6 @@
 /** Ending a run from outside: cancellation wherever it stands, and deadlines by the monotonic clock. */
 import { describe, expect, test } from "vitest";
-import type { RunId } from "../../src/kernel/vocabulary/identifiers.ts";
+import type { RunId, SessionId } from "../../src/kernel/vocabulary/identifiers.ts";
 import type { CallContext } from "../../src/runtime/ports/toolbox.ts";
 import { manualClock } from "../adapters/models/manual-clock.ts";
 import { auditTrial } from "./trial/audit-trial.ts";
@@ -50,8 +50,11 @@ describe("cancelling", () => {
     const queued = await trial.submit("second");
     const statuses = await Promise.all(Array.from({ length: 4 }, () => trial.runtime.cancel(queued, "operator")));
     expect(statuses).toEqual(Array.from({ length: 4 }, () => "queued"));
-    release();
     expect(await trial.ended(queued)).toMatchObject({ outcome: "INTERRUPTED", reason: "run.cancelled" });
+    const kinds = (await trial.entries(queued)).map(({ kind }) => kind);
+    expect(kinds).toEqual(["run.created", "COMMIT", "TERMINATE"]);
+    expect((await trial.store.findRun(first))?.outcome).toBeNull();
+    release();
     expect((await trial.ended(first)).outcome).toBe("COMPLETED_CHAT_ONLY");
     expect(model.requests.map(({ request }) => askedFor(request))).toEqual(["first"]);
     expect(await trial.runtime.cancel(queued, "operator")).toBe("cancelled");
@@ -61,7 +64,47 @@ describe("cancelling", () => {
     await auditTrial(trial);
   });
 
-  test("a queued run has one driver, though it stands in two lanes", async () => {
+  test("a queued run does not wait for the run before it in its session, nor for a worker, nor keeps its place", async () => {
+    const model = scriptedModel(() => says("done"));
+    const trial = openTrial({ store: store(), model, world: outsideWorld(), workers: 0, maxQueued: 2 });
+    const first = await trial.submit("first");
+    const sessionId = (await trial.store.findRun(first))?.sessionId as SessionId;
+    const second = await trial.submit("second", { sessionId });
+    await expect(trial.submit("one too many")).rejects.toThrow("queue.full");
+    await Promise.all([trial.runtime.cancel(second, "operator"), trial.runtime.cancel(second, "operator")]);
+    expect(await trial.ended(second)).toMatchObject({ outcome: "INTERRUPTED", status: "cancelled" });
+    const third = await trial.submit("in its place");
+    await expect(trial.submit("again too many")).rejects.toThrow("queue.full");
+    for (const runId of [first, third]) {
+      await trial.runtime.cancel(runId, "operator");
+      await trial.ended(runId);
+    }
+    await trial.stop();
+    expect([model.requests, trial.storeFailures, trial.defects]).toEqual([[], [], []]);
+  });
+
+  test("a queued run, asked for before a crash, needs no worker at the next start either", async () => {
+    const model = scriptedModel(() => says("done"));
+    const world = outsideWorld();
+    const first = openTrial({ store: store(), model, world, workers: 0 });
+    const queued = await first.submit("never begun");
+    const waiting = await first.submit("still wanted");
+    await store().commit([{ type: "request-cancel", runId: queued, by: "operator" }], "barrier");
+    await first.stop();
+    const next = openTrial({ store: store(), model, world, workers: 0, maxQueued: 2 });
+    expect(await next.runtime.recover()).toEqual({ resumed: 2 });
+    expect(await next.ended(queued)).toMatchObject({ outcome: "INTERRUPTED", reason: "run.cancelled" });
+    expect((await next.store.findRun(waiting))?.status).toBe("queued");
+    const later = await next.submit("in its place");
+    for (const runId of [waiting, later]) {
+      await next.runtime.cancel(runId, "operator");
+      await next.ended(runId);
+    }
+    await next.stop();
+    expect(model.requests).toEqual([]);
+  });
+
+  test("a run has one driver, though it is cancelled while it is being taken up", async () => {
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
     const model = scriptedModel(async (request) => {
       if (askedFor(request) === "busy") await released;

@@ -77,11 +77,27 @@ describe("lanes", () => {
     expect(lanes.waiting).toBe(0);
   });
 
+  test("what is begun aside waits neither for a worker nor for its lane, and takes no turn of either", async () => {
+    const { lanes, begun, finish } = stage(1);
+    for (const id of ["a-1", "a-2", "a-3"]) lanes.put("a", id, "last");
+    expect([lanes.beginAside("a", "a-2"), lanes.beginAside("a", "a-2"), lanes.beginAside("a", "a-1")]).toEqual([
+      true,
+      false,
+      false,
+    ]);
+    expect([begun, lanes.waiting]).toEqual([["a-1", "a-2"], 1]);
+    await finish("a-2");
+    expect(begun).toEqual(["a-1", "a-2"]);
+    await finish("a-1");
+    expect(begun).toEqual(["a-1", "a-2", "a-3"]);
+  });
+
   test("closed lanes begin nothing more", async () => {
     const { lanes, begun, finish } = stage(1);
     lanes.put("a", "a-1", "last");
     lanes.put("b", "b-1", "last");
     lanes.close();
+    expect(lanes.beginAside("b", "b-1")).toBe(false);
     await finish("a-1");
     lanes.put("c", "c-1", "last");
     expect(begun).toEqual(["a-1"]);
