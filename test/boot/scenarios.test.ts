@@ -95,8 +95,8 @@ function start(directory: string, ...words: readonly string[]): Process {
   return { child, ending, printed };
 }
 
-async function startGateway(directory: string) {
-  const { child, ending, printed } = start(directory, "start", "--port", "0");
+async function startGateway(directory: string, ...flags: readonly string[]) {
+  const { child, ending, printed } = start(directory, "start", "--port", "0", ...flags);
   const url = (await printed(/http:\/\/\S+/)).replace(/\/$/, "");
   const stop = async (): Promise<void> => {
     child.kill("SIGTERM");
@@ -199,6 +199,18 @@ describe("cancelling", () => {
     expect(await closed).toBe("by-client");
     const { code, stdout } = await ending;
     expect([code, JSON.parse(stdout).outcome]).toEqual([130, "INTERRUPTED"]);
+  });
+
+  test("a run that is queued at a gateway says so with its id, and one interrupt ends it", async () => {
+    const { server, directory } = await homeWith(() => ({ kind: "hang" }));
+    await startGateway(directory, "--workers", "1");
+    start(directory, "run", "think long");
+    await server.arrival(0);
+    const queued = start(directory, "run", "think, too");
+    const [, runId] = (await queued.printed(/queued run_\w+/)).split(" ");
+    queued.child.kill("SIGINT");
+    const { code, stderr } = await queued.ending;
+    expect([code, stderr]).toEqual([130, expect.stringMatching(`INTERRUPTED .*${runId}`)]);
   });
 
   verifies(

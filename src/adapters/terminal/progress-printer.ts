@@ -27,6 +27,8 @@ export interface OutputStream {
 
 export interface ProgressPrinter {
   show(news: RunNews): void;
+  /** It was accepted, and others are before it. */
+  showQueued(runId: string): void;
   /** Somebody has to answer this elsewhere before the run goes on. */
   showWaiting(card: ApprovalCard): void;
   /** The answer, as far as it was not shown, and how the run ended; `foundOut` is what exactly was wrong, or empty. */
@@ -123,6 +125,9 @@ export function progressPrinter({ progress, answer, style }: Screen): ProgressPr
       else if (news.kind === "output") showOutput(news.text);
       else if (news.kind === "wait") showWait(news);
       else showEvent(news.event);
+    },
+    showQueued(runId) {
+      say(style.dim(`queued ${visibleLine(runId)}, behind others`));
     },
     showWaiting(card) {
       const id = visibleLine(card.id);

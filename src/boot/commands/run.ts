@@ -165,7 +165,9 @@ interface Followed {
 async function follow(assistant: Assistant, runId: RunId, printer: ProgressPrinter): Promise<Followed> {
   const news = await assistant.watch(runId, 0, new AbortController().signal);
   const denials: Denial[] = [];
+  const hasBegun = lookForQueue(assistant, runId, printer);
   for await (const item of news ?? []) {
+    hasBegun();
     printer.show(item);
     const denial = denialIn(item);
     if (denial !== null) denials.push(denial);
@@ -173,6 +175,24 @@ async function follow(assistant: Assistant, runId: RunId, printer: ProgressPrint
   const record = await assistant.run(runId);
   if (record === null) throw new BootError("not_found", `run ${runId} vanished`, "See surety verify --home.");
   return { record, denials };
+}
+
+/** Most runs begin within this, and need not be said to have waited. */
+const BEGINS_WITHIN_MS = 300;
+
+/** Says that the run waits for its turn, unless it is told in time that it does not. */
+function lookForQueue(assistant: Assistant, runId: RunId, printer: ProgressPrinter): () => void {
+  let isWaiting = true;
+  const look = async (): Promise<void> => {
+    const record = await assistant.run(runId);
+    if (isWaiting && record?.status === "queued") printer.showQueued(runId);
+  };
+  // A gateway that is gone is noticed by whoever follows the run.
+  const stopLooking = systemClock.wake(BEGINS_WITHIN_MS, () => look().catch(() => {}));
+  return () => {
+    isWaiting = false;
+    stopLooking();
+  };
 }
 
 /** Read beside whoever writes to the home. */

@@ -137,6 +137,13 @@ describe("the progress of a run", () => {
     ]);
   });
 
+  test("that it waits for its turn is said with its id, and that it has begun as ever", () => {
+    const { printer, shown } = screen(false);
+    printer.showQueued("run_1");
+    printer.show(CREATED);
+    expect(shown().split("\n")).toEqual(["queued run_1, behind others", "run run_1", ""]);
+  });
+
   test("that the model thinks is said when it begins to, and once a turn", () => {
     const { printer, shown } = screen(false);
     const told = (news: RunNews): string => {
