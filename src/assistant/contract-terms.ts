@@ -1,7 +1,7 @@
 /**
  * Terms of a run: the defaults, what the model allows, what the operator configured, what the caller asked for.
  *
- * T1. A caller narrows or widens within ceilings; beyond one it is told which, and nothing is sealed.
+ * T1. A caller narrows or widens within bounds (`term-bounds.ts`); beyond one it is told which, and nothing is sealed.
  * T2. What only the machine or the model can judge (`speculative_exec`, grammars) is sealed as asked for: preflight
  *     refuses it on the record.
  * T3. Tools that are approved are named one by one, and exist.
@@ -21,26 +21,7 @@ import { outputRoom } from "../runtime/output-room.ts";
 import type { ConfiguredModel } from "../runtime/ports/model-backend.ts";
 import type { RegisteredTool, Toolbox } from "../runtime/ports/toolbox.ts";
 import type { ContractOverrides } from "./assistant.ts";
-
-export interface Ceilings {
-  readonly maxInferences: number;
-  readonly maxTokensConsumed: number;
-  readonly maxOutputTokens: number;
-  readonly stepTimeoutMs: number;
-  readonly totalTimeoutMs: number;
-  /** Null: no limit per run. */
-  readonly maxSpendMicrousd: number | null;
-}
-
-const HOUR_MS = 3_600_000;
-export const DEFAULT_CEILINGS: Ceilings = {
-  maxInferences: 10_000,
-  maxTokensConsumed: 1_000_000_000,
-  maxOutputTokens: 1_000_000,
-  stepTimeoutMs: 24 * HOUR_MS,
-  totalTimeoutMs: 24 * HOUR_MS,
-  maxSpendMicrousd: null,
-};
+import { boundsProblem, type Ceilings } from "./term-bounds.ts";
 
 export interface TermsRequest {
   readonly contractId: string;
@@ -65,12 +46,10 @@ export type DraftedTerms =
 
 export function contractTerms(request: TermsRequest): DraftedTerms {
   const { overrides, ceilings, model, thinkingLevel = null } = request;
-  const exceeded = Object.entries(ceilings).find(([term, most]) => {
-    const asked = overrides[term as keyof Ceilings];
-    return asked !== undefined && most !== null && !(asked <= most);
-  });
-  if (exceeded !== undefined) return { ok: false, problem: `${wireName(exceeded[0])} must be at most ${exceeded[1]}` };
-  const refused = budgetProblem(request) ?? approvalProblem(request);
+  const refused =
+    boundsProblem(overrides, ceilings, model) ??
+    priceProblem(model, overrides.maxSpendMicrousd ?? ceilings.maxSpendMicrousd) ??
+    approvalProblem(request);
   if (refused !== null) return { ok: false, problem: refused };
   const { allowedTools, requiredEffects, cycleForbid, contextBudget, toolOutputBudget, logitsMask, ...plain } =
     overrides;
@@ -79,7 +58,7 @@ export function contractTerms(request: TermsRequest): DraftedTerms {
     ...DEFAULT_TERMS,
     maxSpendMicrousd: ceilings.maxSpendMicrousd,
     maxInferences: Math.min(DEFAULT_TERMS.maxInferences, ceilings.maxInferences),
-    maxTokensConsumed: Math.min(DEFAULT_TERMS.maxTokensConsumed, ceilings.maxTokensConsumed),
+    maxTokensConsumed: ceilings.maxTokensConsumed ?? DEFAULT_TERMS.maxTokensConsumed,
     maxOutputTokens: defaultRoom(model, thinkingLevel, ceilings),
     stepTimeoutMs: Math.min(DEFAULT_TERMS.stepTimeoutMs, ceilings.stepTimeoutMs),
     totalTimeoutMs: Math.min(DEFAULT_TERMS.totalTimeoutMs, ceilings.totalTimeoutMs),
@@ -108,22 +87,6 @@ export function contractTerms(request: TermsRequest): DraftedTerms {
   };
   const problem = jsonProblem(terms, MAX_CONTRACT_DEPTH) ?? schemaProblem(terms);
   return problem === null ? { ok: true, terms } : { ok: false, problem };
-}
-
-/** A tool's output is held in memory, and read by the model. */
-const MAX_OUTPUT_BYTES = 1_048_576;
-
-function budgetProblem({ overrides, ceilings, model }: TermsRequest): string | null {
-  const { contextBudget, toolOutputBudget, maxSpendMicrousd = ceilings.maxSpendMicrousd } = overrides;
-  const unpriced = priceProblem(model, maxSpendMicrousd);
-  if (unpriced !== null) return unpriced;
-  if ((contextBudget?.contextWindow ?? 0) > model.contextWindow) {
-    return `context_budget.context_window must be at most ${model.contextWindow}, the model's own`;
-  }
-  if ((toolOutputBudget?.maxBytesPerCall ?? 0) > MAX_OUTPUT_BYTES) {
-    return `tool_output_budget.max_bytes_per_call must be at most ${MAX_OUTPUT_BYTES}`;
-  }
-  return null;
 }
 
 /** Where money is limited, what has no price cannot be used (X-6). */

@@ -29,10 +29,11 @@ import type { Store, StoredRun } from "../runtime/ports/store.ts";
 import type { Toolbox } from "../runtime/ports/toolbox.ts";
 import { readBodies } from "../runtime/run-journal.ts";
 import type { Refusal, RunRequest } from "./assistant.ts";
-import { type Ceilings, contractTerms, defaultRoom, priceProblem, underModel } from "./contract-terms.ts";
+import { contractTerms, defaultRoom, priceProblem, underModel } from "./contract-terms.ts";
 import { idempotencyOf } from "./idempotency.ts";
 import type { PromptTexts, Said } from "./prompt-stack.ts";
 import { imageNote, type ReadImage, type ReadMedia, readMedia } from "./read-media.ts";
+import type { Ceilings } from "./term-bounds.ts";
 import { thinkingLevelFor } from "./thinking-level-for.ts";
 
 /** As much as one HTTP request may carry. */

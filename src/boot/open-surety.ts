@@ -8,10 +8,10 @@ import { openSqliteStore } from "../adapters/store-sqlite/open-sqlite-store.ts";
 import { createToolbox } from "../adapters/tools/create-toolbox.ts";
 import type { Tool } from "../adapters/tools/define-tool.ts";
 import type { Assistant } from "../assistant/assistant.ts";
-import { type Ceilings, DEFAULT_CEILINGS } from "../assistant/contract-terms.ts";
 import { type DraftingSettings, delegateWith } from "../assistant/draft-run.ts";
 import { openAssistant } from "../assistant/open-assistant.ts";
 import { PromptTexts } from "../assistant/prompt-stack.ts";
+import { type Ceilings, DEFAULT_CEILINGS } from "../assistant/term-bounds.ts";
 import { type OpenRun, signCheckpoint } from "../kernel/journal/checkpoint.ts";
 import { genesisHash } from "../kernel/journal/genesis-hash.ts";
 import type { ToolPolicy } from "../kernel/policy/tool-policy.ts";
@@ -175,7 +175,7 @@ function ceilingsOf({ budgets }: Config): Ceilings {
   return {
     ...DEFAULT_CEILINGS,
     maxSpendMicrousd: microusd(budgets.perRunUsd),
-    maxTokensConsumed: budgets.perRunTokens ?? DEFAULT_CEILINGS.maxTokensConsumed,
+    maxTokensConsumed: budgets.perRunTokens ?? null,
   };
 }
 

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type Ceilings, contractTerms, DEFAULT_CEILINGS, grantedTools } from "../../src/assistant/contract-terms.ts";
+import { contractTerms, grantedTools } from "../../src/assistant/contract-terms.ts";
+import { type Ceilings, DEFAULT_CEILINGS } from "../../src/assistant/term-bounds.ts";
 import { DEFAULT_POLICY, DEFAULT_TERMS } from "../../src/kernel/contract/default-terms.ts";
 import { sealContract } from "../../src/kernel/contract/seal-contract.ts";
 import { outsideWorld } from "../runtime/trial/outside-world.ts";
@@ -82,17 +83,22 @@ describe("terms of a contract", () => {
       "totalTimeoutMs",
     );
     fc.assert(
-      fc.property(terms, fc.integer({ min: 1, max: 2000 }), fc.integer({ min: 1, max: 2000 }), (term, asked, most) => {
-        const ceilings = { ...DEFAULT_CEILINGS, [term]: most };
-        const drafted = contractTerms(request({ overrides: { [term]: asked }, ceilings }));
-        if (asked <= most) expect(drafted).toMatchObject({ ok: true, terms: { [term]: asked } });
-        else expect(drafted).toMatchObject({ ok: false, problem: expect.stringContaining(`must be at most ${most}`) });
-      }),
+      fc.property(
+        terms,
+        fc.integer({ min: 16, max: 2000 }),
+        fc.integer({ min: 16, max: 2000 }),
+        (term, asked, most) => {
+          const ceilings = { ...DEFAULT_CEILINGS, [term]: most };
+          const drafted = contractTerms(request({ overrides: { [term]: asked }, ceilings }));
+          if (asked <= most) expect(drafted).toMatchObject({ ok: true, terms: { [term]: asked } });
+          else expect(drafted).toMatchObject({ ok: false, problem: expect.stringMatching(`from \\d+ to ${most}$`) });
+        },
+      ),
     );
     const drafted = contractTerms(
       request({ overrides: { maxSpendMicrousd: 11 }, ceilings: { ...DEFAULT_CEILINGS, maxSpendMicrousd: 10 } }),
     );
-    expect(drafted).toEqual({ ok: false, problem: "max_spend_microusd must be at most 10" });
+    expect(drafted).toEqual({ ok: false, problem: "max_spend_microusd must be a whole number from 1 to 10" });
   });
 
   test("a configured ceiling holds where nobody asked for anything", () => {
@@ -105,6 +111,45 @@ describe("terms of a contract", () => {
       maxSpendMicrousd: 7,
     };
     expect(contractTerms(request({ ceilings: low }))).toMatchObject({ ok: true, terms: low });
+  });
+
+  test("the operator's limit of tokens is the run's, more or less than what a run has by default", () => {
+    for (const maxTokensConsumed of [900, 900_000]) {
+      const drafted = contractTerms(request({ ceilings: { ...DEFAULT_CEILINGS, maxTokensConsumed } }));
+      expect(drafted).toMatchObject({ ok: true, terms: { maxTokensConsumed } });
+    }
+    expect(contractTerms(request())).toMatchObject({ ok: true, terms: { maxTokensConsumed: 200_000 } });
+  });
+
+  test("what no run could be carried out under is refused with its bounds", () => {
+    const contextWindow = scriptedModel(() => says("")).contextWindow;
+    for (const [overrides, problem] of [
+      [{ maxInferences: 0 }, "max_inferences must be a whole number from 1 to 10000"],
+      [{ stepTimeoutMs: 0 }, "step_timeout_ms must be a whole number from 1 to 86400000"],
+      [{ totalTimeoutMs: 0 }, "total_timeout_ms must be a whole number from 1 to 86400000"],
+      [{ maxTokensConsumed: 15 }, "max_tokens_consumed must be a whole number from 16 to 1000000000"],
+      [{ maxFormatRetries: 2_147_483_648 }, "max_format_retries must be a whole number from 0 to 1"],
+      [{ maxSpendMicrousd: 0 }, "max_spend_microusd must be a whole number from 1 to 1000000000000"],
+      [
+        { maxSpendMicrousd: 9_007_199_254_740_991 },
+        "max_spend_microusd must be a whole number from 1 to 1000000000000",
+      ],
+      [
+        { maxOutputTokens: 1001 },
+        "max_output_tokens must be a whole number from 16 to 1000, the maxOutputTokens of scripted:model",
+      ],
+      [{ maxOutputTokens: 15 }, "max_output_tokens must be a whole number from 16 to 1000, the max"],
+      [
+        { contextBudget: { contextWindow: contextWindow + 1 } },
+        `context_window must be a whole number from 1 to 100000`,
+      ],
+      [{ contextBudget: { forceSynthesisAtRatio: 0 } }, "force_synthesis_at_ratio must be above 0 and at most 1"],
+      [{ contextBudget: { forceSynthesisAtRatio: 1.1 } }, "force_synthesis_at_ratio must be above 0 and at most 1"],
+      [{ toolOutputBudget: { maxBytesPerCall: 0 } }, "max_bytes_per_call must be a whole number from 1 to 1048576"],
+    ] as const) {
+      const drafted = contractTerms(request({ overrides }));
+      expect(drafted).toMatchObject({ ok: false, problem: expect.stringContaining(problem) });
+    }
   });
 
   test("what is no term is named in the caller's words", () => {

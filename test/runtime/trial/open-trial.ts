@@ -2,10 +2,10 @@
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll } from "vitest";
 import type { Assistant, ContractOverrides } from "../../../src/assistant/assistant.ts";
-import { DEFAULT_CEILINGS } from "../../../src/assistant/contract-terms.ts";
 import { type DraftingSettings, delegateWith } from "../../../src/assistant/draft-run.ts";
 import { openAssistant } from "../../../src/assistant/open-assistant.ts";
 import { PromptTexts } from "../../../src/assistant/prompt-stack.ts";
+import { DEFAULT_CEILINGS } from "../../../src/assistant/term-bounds.ts";
 import { systemClock } from "../../../src/boot/system-clock.ts";
 import { DEFAULT_POLICY } from "../../../src/kernel/contract/default-terms.ts";
 import type { Entry } from "../../../src/kernel/journal/entry.ts";

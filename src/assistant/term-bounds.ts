@@ -1,0 +1,83 @@
+/**
+ * The bounds of what a caller may ask of a contract, number by number.
+ *
+ * B1. A number beyond its bounds is refused by name and with them: no run could be carried out under it.
+ * B2. What other terms or the message decide (reserves, strict_mode, the prompt's length) is for preflight to say.
+ */
+import { MINIMUM_OUTPUT_TOKENS } from "../kernel/contract/preflight.ts";
+import type { ConfiguredModel } from "../runtime/ports/model-backend.ts";
+import type { ContractOverrides } from "./assistant.ts";
+
+/** How far the operator lets runs go. */
+export interface Ceilings {
+  readonly maxInferences: number;
+  /** Null: the operator set none. */
+  readonly maxTokensConsumed: number | null;
+  readonly maxOutputTokens: number;
+  readonly stepTimeoutMs: number;
+  readonly totalTimeoutMs: number;
+  /** Null: no limit per run. */
+  readonly maxSpendMicrousd: number | null;
+}
+
+const HOUR_MS = 3_600_000;
+export const DEFAULT_CEILINGS: Ceilings = {
+  maxInferences: 10_000,
+  maxTokensConsumed: null,
+  maxOutputTokens: 1_000_000,
+  stepTimeoutMs: 24 * HOUR_MS,
+  totalTimeoutMs: 24 * HOUR_MS,
+  maxSpendMicrousd: null,
+};
+
+/** Where the operator set none. */
+const MOST_TOKENS = 1_000_000_000;
+/** A million dollars, which is as much as a configured limit may be. */
+const MOST_MICROUSD = 1_000_000_000_000;
+/** A tool's output is held in memory, and read by the model. */
+const MOST_OUTPUT_BYTES = 1_048_576;
+
+type Bounds = readonly [term: string, asked: number | undefined, least: number, most: number, because?: string];
+
+export function boundsProblem(
+  overrides: ContractOverrides,
+  ceilings: Ceilings,
+  { ref, contextWindow, maxOutputTokens }: Pick<ConfiguredModel, "ref" | "contextWindow" | "maxOutputTokens">,
+): string | null {
+  const { contextBudget, toolOutputBudget } = overrides;
+  const mostOutput = Math.min(ceilings.maxOutputTokens, maxOutputTokens);
+  const bounds: readonly Bounds[] = [
+    ["max_inferences", overrides.maxInferences, 1, ceilings.maxInferences],
+    [
+      "max_tokens_consumed",
+      overrides.maxTokensConsumed,
+      MINIMUM_OUTPUT_TOKENS,
+      ceilings.maxTokensConsumed ?? MOST_TOKENS,
+    ],
+    [
+      "max_output_tokens",
+      overrides.maxOutputTokens,
+      MINIMUM_OUTPUT_TOKENS,
+      mostOutput,
+      mostOutput === maxOutputTokens ? `, the maxOutputTokens of ${ref}` : "",
+    ],
+    ["max_format_retries", overrides.maxFormatRetries, 0, 1],
+    ["max_spend_microusd", overrides.maxSpendMicrousd, 1, ceilings.maxSpendMicrousd ?? MOST_MICROUSD],
+    ["step_timeout_ms", overrides.stepTimeoutMs, 1, ceilings.stepTimeoutMs],
+    ["total_timeout_ms", overrides.totalTimeoutMs, 1, ceilings.totalTimeoutMs],
+    ["context_budget.context_window", contextBudget?.contextWindow, 1, contextWindow, `, the contextWindow of ${ref}`],
+    ["tool_output_budget.max_bytes_per_call", toolOutputBudget?.maxBytesPerCall, 1, MOST_OUTPUT_BYTES],
+  ];
+  const broken = bounds.find(([, asked, least, most]) => asked !== undefined && !isWithin(asked, least, most));
+  if (broken !== undefined) {
+    const [term, , least, most, because = ""] = broken;
+    return `${term} must be a whole number from ${least} to ${most}${because}`;
+  }
+  const ratio = contextBudget?.forceSynthesisAtRatio;
+  if (ratio === undefined || (ratio > 0 && ratio <= 1)) return null;
+  return "context_budget.force_synthesis_at_ratio must be above 0 and at most 1";
+}
+
+function isWithin(value: number, least: number, most: number): boolean {
+  return Number.isSafeInteger(value) && value >= least && value <= most;
+}
