@@ -17,10 +17,10 @@ import type { ToolPolicy } from "../kernel/policy/tool-policy.ts";
 import { jsonProblem } from "../kernel/vocabulary/json-problem.ts";
 import type { ChannelClass } from "../kernel/vocabulary/risk.ts";
 import type { ThinkingLevel } from "../kernel/vocabulary/thinking-level.ts";
-import { outputRoom } from "../runtime/output-room.ts";
 import type { ConfiguredModel } from "../runtime/ports/model-backend.ts";
 import type { RegisteredTool, Toolbox } from "../runtime/ports/toolbox.ts";
 import type { ContractOverrides } from "./assistant.ts";
+import { defaultRoom } from "./default-room.ts";
 import { boundsProblem, type Ceilings } from "./term-bounds.ts";
 
 export interface TermsRequest {
@@ -46,20 +46,19 @@ export type DraftedTerms =
 
 export function contractTerms(request: TermsRequest): DraftedTerms {
   const { overrides, ceilings, model, thinkingLevel = null } = request;
+  const maxSpendMicrousd = overrides.maxSpendMicrousd ?? ceilings.maxSpendMicrousd;
   const refused =
-    boundsProblem(overrides, ceilings, model) ??
-    priceProblem(model, overrides.maxSpendMicrousd ?? ceilings.maxSpendMicrousd) ??
-    approvalProblem(request);
+    boundsProblem(overrides, ceilings, model) ?? priceProblem(model, maxSpendMicrousd) ?? approvalProblem(request);
   if (refused !== null) return { ok: false, problem: refused };
   const { allowedTools, requiredEffects, cycleForbid, contextBudget, toolOutputBudget, logitsMask, ...plain } =
     overrides;
   const window = contextBudget?.contextWindow ?? Math.min(model.contextWindow, CONTEXT_CAP);
   const terms: ContractTerms = {
     ...DEFAULT_TERMS,
-    maxSpendMicrousd: ceilings.maxSpendMicrousd,
+    maxSpendMicrousd,
     maxInferences: Math.min(DEFAULT_TERMS.maxInferences, ceilings.maxInferences),
     maxTokensConsumed: ceilings.maxTokensConsumed ?? DEFAULT_TERMS.maxTokensConsumed,
-    maxOutputTokens: defaultRoom(model, thinkingLevel, ceilings),
+    maxOutputTokens: defaultRoom(model, thinkingLevel, { ...ceilings, maxSpendMicrousd }),
     stepTimeoutMs: Math.min(DEFAULT_TERMS.stepTimeoutMs, ceilings.stepTimeoutMs),
     totalTimeoutMs: Math.min(DEFAULT_TERMS.totalTimeoutMs, ceilings.totalTimeoutMs),
     contextBudget: {
@@ -96,16 +95,6 @@ export function priceProblem(
 ): string | null {
   if (maxSpendMicrousd === null || price !== null || isFree) return null;
   return `${ref} has no price, and a spending limit applies: set costPer1kInput and costPer1kOutput, or free: true`;
-}
-
-/** What an answer of the model may have, thoughts and all, where nobody says otherwise. */
-export function defaultRoom(
-  model: ConfiguredModel,
-  level: ThinkingLevel | null,
-  ceilings: Pick<Ceilings, "maxOutputTokens">,
-): number {
-  const room = outputRoom(DEFAULT_TERMS.maxOutputTokens, model, level);
-  return Math.min(room, ceilings.maxOutputTokens, model.maxOutputTokens);
 }
 
 /** The same terms for another model: its protocol and its room are its own, its window may be shorter. */

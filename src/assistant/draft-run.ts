@@ -29,7 +29,8 @@ import type { Store, StoredRun } from "../runtime/ports/store.ts";
 import type { Toolbox } from "../runtime/ports/toolbox.ts";
 import { readBodies } from "../runtime/run-journal.ts";
 import type { Refusal, RunRequest } from "./assistant.ts";
-import { contractTerms, defaultRoom, priceProblem, underModel } from "./contract-terms.ts";
+import { contractTerms, priceProblem, underModel } from "./contract-terms.ts";
+import { defaultRoom } from "./default-room.ts";
 import { idempotencyOf } from "./idempotency.ts";
 import type { PromptTexts, Said } from "./prompt-stack.ts";
 import { imageNote, type ReadImage, type ReadMedia, readMedia } from "./read-media.ts";
@@ -188,7 +189,7 @@ export function delegateWith(settings: DraftingSettings, now: () => string): Del
     const parentsLevel = parentsAcceptance.thinkingLevel ?? null;
     const level = thinkingLevelFor(chosen.model, [settings.agentThinking(agent), parentsLevel]);
     const room = hasDefaultRoom(settings, parent, contract, parentsLevel)
-      ? defaultRoom(chosen.model, level, settings.ceilings)
+      ? defaultRoom(chosen.model, level, { ...settings.ceilings, maxSpendMicrousd })
       : contract.maxOutputTokens;
     const terms = underModel(carved.terms, chosen.model, chosen.routing, room);
     const child = sealContract({ ...terms, strictMode: false, tokenGate: false });
@@ -247,11 +248,11 @@ export function delegateWith(settings: DraftingSettings, now: () => string): Del
 function hasDefaultRoom(
   { chooseModel, ceilings }: DraftingSettings,
   { agentId }: Pick<StoredRun, "agentId">,
-  { model, maxOutputTokens }: ExecutionContract,
+  { model, maxOutputTokens, maxSpendMicrousd }: ExecutionContract,
   level: ThinkingLevel | null,
 ): boolean {
   const own = chooseModel(model, agentId, taskOf("orchestration", 0));
-  return own.ok && maxOutputTokens === defaultRoom(own.model, level, ceilings);
+  return own.ok && maxOutputTokens === defaultRoom(own.model, level, { ...ceilings, maxSpendMicrousd });
 }
 
 /** The main agent's work, or plain talk where it may not act. */

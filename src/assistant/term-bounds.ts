@@ -18,6 +18,9 @@ export interface Ceilings {
   readonly totalTimeoutMs: number;
   /** Null: no limit per run. */
   readonly maxSpendMicrousd: number | null;
+  /** Null: no limit a day. */
+  readonly daySpendMicrousd: number | null;
+  readonly dayTokens: number | null;
 }
 
 const HOUR_MS = 3_600_000;
@@ -28,6 +31,8 @@ export const DEFAULT_CEILINGS: Ceilings = {
   stepTimeoutMs: 24 * HOUR_MS,
   totalTimeoutMs: 24 * HOUR_MS,
   maxSpendMicrousd: null,
+  daySpendMicrousd: null,
+  dayTokens: null,
 };
 
 /** Where the operator set none. */

@@ -176,7 +176,14 @@ function ceilingsOf({ budgets }: Config): Ceilings {
     ...DEFAULT_CEILINGS,
     maxSpendMicrousd: microusd(budgets.perRunUsd),
     maxTokensConsumed: budgets.perRunTokens ?? null,
+    daySpendMicrousd: microusd(leastOf([budgets.perDayUsd, budgets.perAgentDayUsd, budgets.perJobDayUsd])),
+    dayTokens: budgets.perDayTokens ?? null,
   };
+}
+
+function leastOf(limits: readonly (number | undefined)[]): number | undefined {
+  const set = limits.filter((limit) => limit !== undefined);
+  return set.length === 0 ? undefined : Math.min(...set);
 }
 
 /** Compiled once a text: runs share prompts. */

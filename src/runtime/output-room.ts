@@ -1,5 +1,5 @@
 /**
- * How many tokens one inference may put out where nobody says otherwise.
+ * How many tokens one inference puts out for an answer of so many.
  *
  * On both wires the limit of the output is one for thoughts and answer together, and both are paid for as output. So what
  * a level of thinking may take comes on top of what an answer may take; a reservation of the whole then covers both. A

@@ -102,7 +102,7 @@ describe("terms of a contract", () => {
   });
 
   test("a configured ceiling holds where nobody asked for anything", () => {
-    const low: Ceilings = {
+    const low: Omit<Ceilings, "daySpendMicrousd" | "dayTokens"> = {
       maxInferences: 3,
       maxTokensConsumed: 500,
       maxOutputTokens: 100,
@@ -110,7 +110,10 @@ describe("terms of a contract", () => {
       totalTimeoutMs: 2000,
       maxSpendMicrousd: 7,
     };
-    expect(contractTerms(request({ ceilings: low }))).toMatchObject({ ok: true, terms: low });
+    expect(contractTerms(request({ ceilings: { ...DEFAULT_CEILINGS, ...low } }))).toMatchObject({
+      ok: true,
+      terms: low,
+    });
   });
 
   test("the operator's limit of tokens is the run's, more or less than what a run has by default", () => {

@@ -55,7 +55,7 @@ describe("a model that can be told", () => {
     expect(model.requests.map(({ request }) => request.effort)).toEqual([expected, expected]);
   });
 
-  test("has as much room for it as it needs on top of the answer's, unless somebody says otherwise", async () => {
+  test("has all the room that its model gives, unless somebody says otherwise", async () => {
     const room = async (wished: ThinkingLevel, maxOutputTokens?: number): Promise<number | undefined> => {
       const contract = maxOutputTokens === undefined ? {} : { maxOutputTokens };
       const { model, contract: sealed } = await run(() => says("done"), {
@@ -64,20 +64,9 @@ describe("a model that can be told", () => {
       expect(model.requests[0]?.request.maxOutputTokens).toBe(sealed.maxOutputTokens);
       return sealed.maxOutputTokens;
     };
-    expect([await room("off"), await room("low"), await room("high")]).toEqual([2_048, 3_072, 18_432]);
+    expect([await room("off"), await room("low"), await room("high")]).toEqual([32_000, 32_000, 32_000]);
     expect(await room("high", 4_000)).toBe(4_000);
   });
-});
-
-test("a model that is known to think has the middle room where it is told no level, and what it is told otherwise", async () => {
-  const room = async (wished: ThinkingLevel | undefined, isByItself: boolean): Promise<number> => {
-    const thinking = { level: null, isByItself };
-    const { contract } = await run(() => says("done"), { thinking, ...(wished === undefined ? {} : { wished }) });
-    return contract.maxOutputTokens;
-  };
-  expect(
-    await Promise.all([room(undefined, true), room("off", true), room("low", true), room(undefined, false)]),
-  ).toEqual([6_144, 2_048, 3_072, 2_048]);
 });
 
 describe("a delegated run has the room", () => {
@@ -92,10 +81,9 @@ describe("a delegated run has the room", () => {
   };
   const high = { thinking: { level: "high" as const } };
 
-  test("that its own model and level need, more or less than its parent's", async () => {
-    expect(await roomOf({}, { ...high, maxOutputTokens: 32_000 })).toEqual([18_432]);
-    expect(await roomOf(high, { maxOutputTokens: 32_000 })).toEqual([2_048]);
-    expect(await roomOf({}, { ...high, maxOutputTokens: 5_000 })).toEqual([5_000]);
+  test("that its own model gives, more or less than its parent's", async () => {
+    expect(await roomOf({}, { maxOutputTokens: 48_000 })).toEqual([48_000]);
+    expect(await roomOf({}, { maxOutputTokens: 5_000 })).toEqual([5_000]);
   });
 
   test("that somebody gave its parent, where somebody did", async () => {
@@ -107,7 +95,7 @@ describe("a delegated run has the room", () => {
 test("a model that cannot be told is told nothing, and that is no error", async () => {
   const { model, contract } = await run(() => says("done"), { wished: "high", agents: "low" });
   expect(model.requests[0]?.request).not.toHaveProperty("effort");
-  expect(contract.maxOutputTokens).toBe(2_048);
+  expect(contract.maxOutputTokens).toBe(32_000);
 });
 
 test.each<[string, { readonly level: ThinkingLevel | null } | null, ThinkingLevel | undefined]>([
