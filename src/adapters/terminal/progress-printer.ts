@@ -9,7 +9,8 @@
  * P4. That the model works is said when it begins to, which is not recorded until it has answered: after the checks, and
  *     when every call of a turn has its result. It is said once a turn.
  * P5. What a tool prints is shown while it works, on a terminal only, each line behind a bar: it cannot pass for ours.
- * P6. A run that failed says what was wrong, as far as it was found out, and what can be done.
+ * P6. A run that failed says what was wrong, as far as it was found out, and what can be done; one that completed says what
+ *     is wrong with its answer.
  */
 import type { RunNews } from "../../assistant/assistant.ts";
 import type { LifecycleEvent } from "../../kernel/journal/views/lifecycle-events.ts";
@@ -31,7 +32,7 @@ export interface ProgressPrinter {
   showQueued(runId: string): void;
   /** Somebody has to answer this elsewhere before the run goes on. */
   showWaiting(card: ApprovalCard): void;
-  /** The answer, as far as it was not shown, and how the run ended; `foundOut` is what exactly was wrong, or empty. */
+  /** The answer, as far as it was not shown, and how the run ended; `foundOut` is what exactly was wrong with it, or empty. */
   finish(record: RunRecord, foundOut: string): void;
 }
 
@@ -143,15 +144,15 @@ export function progressPrinter({ progress, answer, style }: Screen): ProgressPr
     finish(record, foundOut) {
       showAnswer(record);
       say(outcomeLine(record, style));
-      for (const line of whatWentWrong(record, foundOut)) say(style.dim(line));
+      for (const line of whatToKnow(record, foundOut)) say(style.dim(line));
     },
   };
 }
 
-/** What was found out about a failed run, and what to do; nothing for any other. */
-export function whatWentWrong({ status, reason }: RunRecord, foundOut: string): readonly string[] {
+/** What was found out about a run, and what to do about it. */
+export function whatToKnow({ status, reason }: RunRecord, foundOut: string): readonly string[] {
   const advice = reason === null || status !== "failed" ? null : adviceOn(reason);
-  return [status === "failed" ? foundOut : "", advice ?? ""].filter((line) => line !== "").map(visibleLine);
+  return [foundOut, advice ?? ""].filter((line) => line !== "").map(visibleLine);
 }
 
 function wordsFor(event: LifecycleEvent, style: Style): string | null {

@@ -196,9 +196,8 @@ function lookForQueue(assistant: Assistant, runId: RunId, printer: ProgressPrint
 }
 
 /** Read beside whoever writes to the home. */
-async function foundOutAbout(context: CommandContext, { id, status }: RunRecord): Promise<string> {
-  if (status !== "failed") return "";
-  return await withHome(context, (home) => findingAbout(home, asRunId(id)));
+function foundOutAbout(context: CommandContext, { id }: RunRecord): Promise<string> {
+  return withHome(context, (home) => findingAbout(home, asRunId(id)));
 }
 
 const ASK_PAGE = { limit: 100, offset: 0 };

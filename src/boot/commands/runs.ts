@@ -1,6 +1,6 @@
 /** `surety runs ls|show|cancel|export`. */
 import { writeFile } from "node:fs/promises";
-import { whatWentWrong } from "../../adapters/terminal/progress-printer.ts";
+import { whatToKnow } from "../../adapters/terminal/progress-printer.ts";
 import { formatUsd } from "../../adapters/terminal/quantities.ts";
 import type { RunRecord } from "../../kernel/journal/views/run-record.ts";
 import { canonicalJson } from "../../kernel/vocabulary/canonical-json.ts";
@@ -182,7 +182,7 @@ function printRecord(
     ["run", record.id],
     ["status", record.status],
     ["outcome", [record.outcome ?? "none yet", record.reason ?? ""].join(" ").trim()],
-    ...whatWentWrong(record, foundOut).map((line) => ["", line] as const),
+    ...whatToKnow(record, foundOut).map((line) => ["", line] as const),
     ["agent", record.agent_id],
     ["session", record.session_id],
     ["model", `${record.provider}:${record.model}`],

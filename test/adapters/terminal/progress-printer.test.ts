@@ -176,6 +176,12 @@ describe("the progress of a run", () => {
     ]);
   });
 
+  test("a completed run says what is wrong with its answer", () => {
+    const { printer, shown } = screen(false);
+    printer.finish(RECORD, "The answer was cut off.");
+    expect(shown()).toMatch(/^Hello there\.\nCOMPLETED_WITH_TOOLS .*\nThe answer was cut off\.\n$/);
+  });
+
   test("what waits for an answer says how to give it", () => {
     const { printer, shown } = screen(false);
     const card = { id: "approval_1", tool: "fs.write_text" };

@@ -1,19 +1,22 @@
 /**
- * What exactly went wrong in a run that failed, for people: more than its reason says, and no word of a provider's or a
- * model's. Empty where the reason says it all.
+ * What exactly went wrong in a run that failed, or with the answer of one that completed, for people: more than reason and
+ * outcome say, and no word of a provider's or a model's. Empty where they say it all.
  */
+import { terminalStatus } from "../../vocabulary/outcome.ts";
 import type { Entry } from "../entry.ts";
 
 export function findingIn(entries: readonly Entry[]): string {
   const last = entries.at(-1);
   if (last?.kind !== "TERMINATE") return "";
-  switch (last.decided.reason) {
+  const { outcome, reason } = last.decided;
+  if (terminalStatus(outcome) === "completed") return cutFound(entries);
+  switch (reason) {
     case "provider.unavailable":
       return providerFault(entries);
     case "protocol.malformed":
       return protocolFault(entries);
     default:
-      return last.decided.outcome === "FAILED_PREFLIGHT" ? failedCheck(entries) : "";
+      return outcome === "FAILED_PREFLIGHT" ? failedCheck(entries) : "";
   }
 }
 
@@ -23,13 +26,33 @@ function failedCheck([first]: readonly Entry[]): string {
 }
 
 function protocolFault(entries: readonly Entry[]): string {
-  const answered = lastResult(entries, "model.answered");
-  return answered?.adapter.failureCode ? `The last answer was rejected: ${answered.adapter.failureCode}.` : "";
+  const answered = lastInferred(entries, "model.answered")?.result;
+  if (!answered?.adapter.failureCode) return "";
+  return `The last answer was rejected: ${answered.adapter.failureCode}. ${cutFound(entries)}`.trim();
+}
+
+/** Of reasons to stop only those that are known for a cut: an answer is not called half for a word nobody knows. */
+function cutFound(entries: readonly Entry[]): string {
+  const inferred = lastInferred(entries, "model.answered");
+  switch (inferred?.result.stopReason.trim().toLowerCase()) {
+    case "length":
+    case "max_tokens":
+    case "max_output_tokens":
+      return `The answer was cut off at its limit of ${inferred.decided.maxOutputTokens} tokens (max_output_tokens).`;
+    case "model_context_window_exceeded":
+      return "The answer was cut off where the model's context ended.";
+    case "content_filter":
+    case "refusal":
+    case "safety":
+      return "The answer, or its rest, was withheld by its provider.";
+    default:
+      return "";
+  }
 }
 
 function providerFault(entries: readonly Entry[]): string {
-  const failed = lastResult(entries, "model.failed");
-  if (failed === null) return "";
+  const failed = lastInferred(entries, "model.failed")?.result;
+  if (failed === undefined) return "";
   const status = /^provider\.http-(\d+)$/.exec(failed.code)?.[1];
   return status === undefined ? (FAULTS[failed.code] ?? `It ended ${failed.code}.`) : statusFault(status);
 }
@@ -56,12 +79,15 @@ const FAULTS: Readonly<Record<string, string>> = {
   "provider.not-configured": "The config does not name it any more.",
 };
 
-type ResultOf<Type extends string> = Extract<Extract<Entry, { kind: "INFER" }>["result"], { readonly type: Type }>;
+type Inferred = Extract<Entry, { kind: "INFER" }>;
+type InferredBy<Type extends string> = Inferred & {
+  readonly result: Extract<Inferred["result"], { readonly type: Type }>;
+};
 
-function lastResult<Type extends "model.answered" | "model.failed">(
+function lastInferred<Type extends "model.answered" | "model.failed">(
   entries: readonly Entry[],
   type: Type,
-): ResultOf<Type> | null {
-  const inferred = entries.findLast((entry) => entry.kind === "INFER" && entry.result?.type === type);
-  return inferred === undefined ? null : (inferred.result as ResultOf<Type>);
+): InferredBy<Type> | undefined {
+  const isIt = (entry: Entry): entry is InferredBy<Type> => entry.kind === "INFER" && entry.result?.type === type;
+  return entries.findLast(isIt);
 }

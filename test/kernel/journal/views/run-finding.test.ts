@@ -15,6 +15,46 @@ function failedBy(code: string): readonly Entry[] {
   );
 }
 
+/** What was found out about these, had all their answers ended for this reason. */
+function foundWhenStoppedBy(stopReason: string, entries: readonly Entry[]): string {
+  return findingIn(
+    entries.map((entry) =>
+      entry.kind === "INFER" && entry.result?.type === "model.answered"
+        ? { ...entry, decided: { ...entry.decided, maxOutputTokens: 77 }, result: { ...entry.result, stopReason } }
+        : entry,
+    ),
+  );
+}
+const ANSWERED = writeRun([], "answered").entries;
+const MALFORMED = writeRun([{ kind: "rejected" }], "unavailable").entries.map((entry) =>
+  entry.kind === "TERMINATE"
+    ? { ...entry, decided: { ...entry.decided, reason: "protocol.malformed" as const } }
+    : entry,
+);
+
+describe("an answer that was cut off", () => {
+  test.each(["length", "max_tokens", " MAX_TOKENS", "max_output_tokens"])("by %j names its limit", (reason) => {
+    const words = /cut off at its limit of 77 tokens \(max_output_tokens\)/;
+    expect(foundWhenStoppedBy(reason, ANSWERED)).toMatch(words);
+    const malformed = foundWhenStoppedBy(reason, MALFORMED);
+    expect(malformed).toMatch(words);
+    expect(malformed).toMatch(/^The last answer was rejected: \S+\. The answer/);
+  });
+
+  test.each([
+    ["content_filter", /withheld by its provider/],
+    ["refusal", /withheld by its provider/],
+    ["model_context_window_exceeded", /where the model's context ended/],
+  ])("by %s says so", (reason, words) => {
+    expect(foundWhenStoppedBy(reason, ANSWERED)).toMatch(words);
+  });
+
+  test("is not made out of an answer that ended by itself, or for a reason nobody knows", () => {
+    for (const reason of ["stop", "end_turn", "", "toString", CANARY])
+      expect(foundWhenStoppedBy(reason, ANSWERED)).toBe("");
+  });
+});
+
 describe("what exactly went wrong", () => {
   test.each([
     ["provider.http-401", /^It refused the API key \(HTTP 401\): set the right one\.$/],
