@@ -34,18 +34,21 @@ interface Connection {
   hangUp(): void;
 }
 
+/** To a run that was heard to its end. */
+const ENDED: Connection = { body: nothing(), hangUp: () => {} };
+
 /** Null when there is no such run. */
 export async function watchRun(watching: Watching): Promise<AsyncIterable<RunNews> | null> {
   try {
     const first = await connect(watching, watching.afterSeq);
     return first === null ? null : follow(watching, first);
   } catch (error) {
-    if (watching.signal.aborted) return noNews();
+    if (watching.signal.aborted) return nothing();
     throw error;
   }
 }
 
-async function* noNews(): AsyncGenerator<RunNews, void> {}
+async function* nothing(): AsyncGenerator<never, void> {}
 
 async function* follow(watching: Watching, first: Connection): AsyncGenerator<RunNews, void> {
   const { url, signal, reconnectDelaysMs } = watching;
@@ -95,6 +98,7 @@ async function connect(watching: Watching, after: number): Promise<Connection | 
       if (refusal.code === "not_found") return null;
       throw unintelligible(url, `refused to be watched: ${refusal.message}`);
     }
+    if (response.status === 204) return ENDED;
     if (response.body === null) throw unintelligible(url, "sent no events");
     return { body: response.body, hangUp: () => own.abort() };
   } finally {

@@ -20,6 +20,10 @@ const STATUSES = {
 } as const satisfies Record<Refusal["code"] | string, number>;
 type HttpErrorCode = keyof typeof STATUSES;
 
+/** It may work again in a moment, and when to try is said with it. */
+const PASSING: ReadonlySet<HttpErrorCode> = new Set(["queue.full", "store.unavailable"]);
+const RETRY_SOON: readonly string[] = ["Retry-After", "2"];
+
 interface Particulars {
   /** Where the status says more than the code does. */
   readonly status?: number;
@@ -37,7 +41,7 @@ export class HttpError extends Error {
     super(message);
     this.code = code;
     this.status = status;
-    this.headers = headers;
+    this.headers = PASSING.has(code) ? [...RETRY_SOON, ...headers] : headers;
   }
 
   get body(): { readonly error: { readonly code: string; readonly message: string } } {

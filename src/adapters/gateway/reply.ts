@@ -22,7 +22,13 @@ interface StreamReply {
   readonly write: () => Promise<void>;
 }
 
-export type Reply = JsonReply | StreamReply;
+/** There is nothing to say, and nothing will follow: 204. */
+interface NoReply {
+  readonly kind: "nothing";
+}
+export const NOTHING_MORE: NoReply = { kind: "nothing" };
+
+export type Reply = JsonReply | StreamReply | NoReply;
 
 // Names that go with every answer are in small letters: Node looks at them so, and would rewrite others each time.
 export const PROTECTIVE_HEADERS: readonly string[] = ["x-content-type-options", "nosniff", "cache-control", "no-store"];

@@ -6,7 +6,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Assistant } from "../../assistant/assistant.ts";
 import { wireCapabilities, wirePending } from "../../assistant/wire-capabilities.ts";
 import { wireCard } from "../../assistant/wire-card.ts";
-import { asApprovalId, asHash, asRunId } from "../../kernel/vocabulary/identifiers.ts";
+import { asApprovalId, asHash, asRunId, type RunId } from "../../kernel/vocabulary/identifiers.ts";
 import { accepted, HttpError, invalidRequest, notFound } from "./http-error.ts";
 import { parseCapabilityDecision } from "./parse-capability-decision.ts";
 import { parseCapabilityFilter, parseNothing, parsePage, parseRunFilter } from "./parse-query.ts";
@@ -14,7 +14,7 @@ import { parseRunRequest } from "./parse-run-request.ts";
 import { readJson } from "./read-body.ts";
 import { oneOf, readFields, required, text } from "./read-fields.ts";
 import type { Head } from "./read-head.ts";
-import { jsonReply, jsonTextReply, type Reply } from "./reply.ts";
+import { jsonReply, jsonTextReply, NOTHING_MORE, type Reply } from "./reply.ts";
 
 /** Whoever holds the main token. */
 const PRINCIPAL = "operator";
@@ -116,13 +116,23 @@ const showRun =
 
 const watchRun =
   (assistant: Assistant, openStream: OpenStream): Handler =>
-  async ({ id, head, outgoing }) => {
+  async ({ id, head, query, outgoing }) => {
+    parseNothing(query);
     const after = head["last-event-id"] ?? "0";
     if (!/^[0-9]{1,15}$/.test(after)) throw invalidRequest("Last-Event-ID must be the number of an event");
+    // A browser comes back after an empty stream, for ever; after this answer it does not.
+    if (after !== "0" && (await wasHeardToItsEnd(assistant, asRunId(id), Number(after)))) return NOTHING_MORE;
     const reply = await openStream(outgoing, (signal) => assistant.watch(asRunId(id), Number(after), signal));
     if (reply === null) throw notFound("run");
     return reply;
   };
+
+async function wasHeardToItsEnd(assistant: Assistant, runId: RunId, after: number): Promise<boolean> {
+  const record = await assistant.run(runId);
+  if (record === null || record.outcome === null) return false;
+  for await (const _ of (await assistant.watch(runId, after, new AbortController().signal)) ?? []) return false;
+  return true;
+}
 
 const cancelRun =
   (assistant: Assistant): Handler =>

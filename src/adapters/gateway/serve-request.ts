@@ -15,12 +15,11 @@ import { EVENT_STREAM_HEADERS, streamEvents } from "./event-stream.ts";
 import { HttpError, notFound } from "./http-error.ts";
 import { discardBody, hasBody } from "./read-body.ts";
 import { EMPTY_HEAD, type Head, readHead } from "./read-head.ts";
-import { errorReply, jsonReply, NO_HEADERS, type Reply, sendJson } from "./reply.ts";
+import { errorReply, jsonReply, NO_HEADERS, PROTECTIVE_HEADERS, type Reply, sendJson } from "./reply.ts";
 import { createRoutes, handlerOf, type OpenStream } from "./routes.ts";
 
 /** It may work again in a moment. */
 const PASSING: ReadonlySet<StoreErrorCode> = new Set(["store.unavailable", "store.busy", "store.closed"]);
-const RETRY_AFTER_S = "2";
 const PREFLIGHT_REPLY = jsonReply(200, {}, [
   "Access-Control-Allow-Methods",
   "GET, POST",
@@ -52,9 +51,7 @@ export function createRequestServer({ assistant, admission, clock, isHealthy, on
   const report = (error: unknown): HttpError => {
     if (error instanceof HttpError) return error;
     if (error instanceof StoreError && PASSING.has(error.code)) {
-      return new HttpError("store.unavailable", "the store takes nothing at the moment; try again", {
-        headers: ["Retry-After", RETRY_AFTER_S],
-      });
+      return new HttpError("store.unavailable", "the store takes nothing at the moment; try again");
     }
     failures += 1;
     const errorId = `err_${clock.nowMs().toString(36)}_${failures}`;
@@ -105,6 +102,10 @@ export function createRequestServer({ assistant, admission, clock, isHealthy, on
       : NO_HEADERS;
     if (reply.kind === "json") {
       sendJson(outgoing, reply, more);
+      return;
+    }
+    if (reply.kind === "nothing") {
+      outgoing.writeHead(204, [...PROTECTIVE_HEADERS, ...more]).end();
       return;
     }
     outgoing.writeHead(200, [...reply.headers, ...more]);

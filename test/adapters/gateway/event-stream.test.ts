@@ -52,6 +52,32 @@ describe("a run's events", () => {
     }
   });
 
+  test.each([
+    ["has ended, and all of it was heard", "2", true, 204],
+    ["has ended, and something follows", "1", true, 200],
+    ["goes on", "1", false, 200],
+  ])("a client that comes back to a run that %s is told whether to come again", async (_, lastId, hasEnded, status) => {
+    const gateway = await startGateway();
+    const runId = await gateway.queueRun();
+    if (hasEnded) gateway.assistant.end(runId);
+    const headers = { ...AUTHORIZED, "last-event-id": lastId };
+    const answered = gateway.ask("GET", `/v1/runs/${runId}/events`, { headers });
+    if (!hasEnded) {
+      await eventually(() => gateway.assistant.watching === 1);
+      gateway.assistant.end(runId);
+    }
+    const answer = await answered;
+    expect(answer.status).toBe(status);
+    if (status === 204) expect([answer.text, answer.headers["content-length"]]).toEqual(["", undefined]);
+  });
+
+  test("a parameter that nobody knows is refused", async () => {
+    const gateway = await startGateway();
+    const runId = await gateway.queueRun();
+    const answer = await gateway.ask("GET", `/v1/runs/${runId}/events?after=1`, { headers: AUTHORIZED });
+    expect([answer.status, errorOf(answer).message]).toEqual([400, "unknown query parameter; known are none"]);
+  });
+
   test.each(["-1", "1.5", "x", "", "1e3", "9".repeat(16)])("Last-Event-ID %j is refused", async (lastId) => {
     const gateway = await startGateway();
     const runId = await gateway.queueRun();

@@ -96,7 +96,7 @@ export class MemoryAssistant implements Assistant {
     await this.#mayFail();
     const run = this.#runs.get(runId);
     if (run === undefined) return refuse("not_found", "no such run");
-    if (run.record.outcome !== null) return refuse("conflict", "the run has ended");
+    if (run.record.outcome !== null) return { ok: true as const, status: run.record.status };
     this.cancelledBy.push(principal);
     this.end(runId, "run.cancelled");
     return { ok: true as const, status: run.record.status };
