@@ -190,6 +190,13 @@ describe("a model that does not keep to its contract", () => {
   });
 });
 
+test("a strict run wants a tool called, unless none may be, and its help says so", async () => {
+  const { run, surety } = await homeWith(() => answer({ text: "Well." }));
+  expect((await run("hello", "--strict")).record.outcome).toBe("FAILED_PROTOCOL_NO_TOOLS");
+  expect((await run("hello", "--strict", "--forbid-tools")).record.outcome).toBe("COMPLETED_CHAT_ONLY");
+  expect((await surety("run", "--help")).stdout).toMatch(/--strict .*, and a tool must be called unless forbidden/);
+});
+
 describe("cancelling", () => {
   test("by an interrupt: INTERRUPTED, exit 130, and the server sees the socket close", async () => {
     const { server, directory } = await homeWith(() => ({ kind: "hang" }));

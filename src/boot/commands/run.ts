@@ -29,7 +29,7 @@ export const run: Action = {
     thinking: { type: "string", value: "LEVEL", summary: "how much the model thinks: off, low, medium, high" },
     require: { type: "string", value: "TOOL", summary: "succeed only if this tool was performed", multiple: true },
     "forbid-tools": { type: "boolean", summary: "no tool may be called" },
-    strict: { type: "boolean", summary: "nothing malformed is repaired" },
+    strict: { type: "boolean", summary: "nothing malformed is repaired, and a tool must be called unless forbidden" },
     approve: { type: "string", value: "TOOL", summary: "approve this tool for this run", multiple: true },
     wait: { type: "boolean", summary: "without a terminal: wait for approvals given through the gateway" },
   },
