@@ -1,4 +1,5 @@
 /** Ending a run from outside: cancellation wherever it stands, and deadlines by the monotonic clock. */
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { RunId, SessionId } from "../../src/kernel/vocabulary/identifiers.ts";
 import type { CallContext } from "../../src/runtime/ports/toolbox.ts";
@@ -120,6 +121,29 @@ describe("cancelling", () => {
     await Promise.all(busy.map(trial.ended));
     await trial.stop();
     expect(trial.storeFailures).toEqual([]);
+  });
+
+  test("whenever it comes, each run ends once, and no place is kept", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.nat({ max: 12 }), { minLength: 1, maxLength: 8 }), async (delays) => {
+        const model = scriptedModel(() => says("done"));
+        const maxQueued = delays.length;
+        const trial = openTrial({ store: store(), model, world: outsideWorld(), workers: 1, maxQueued });
+        const runIds = await Promise.all(delays.map((delay) => trial.submit(`after ${delay}`)));
+        const cancelled = runIds.map(async (runId, index) => {
+          for (let turn = delays[index] ?? 0; turn > 0; turn -= 1)
+            await new Promise((resolve) => setImmediate(resolve));
+          await Promise.all([trial.runtime.cancel(runId, "operator"), trial.runtime.cancel(runId, "operator")]);
+        });
+        await Promise.all(cancelled);
+        const runs = await Promise.all(runIds.map(trial.ended));
+        for (const { outcome } of runs) expect(["INTERRUPTED", "COMPLETED_CHAT_ONLY"]).toContain(outcome);
+        await Promise.all((await Promise.all(delays.map(() => trial.submit("as many again")))).map(trial.ended));
+        await trial.stop();
+        expect([trial.storeFailures, trial.defects]).toEqual([[], []]);
+      }),
+      { numRuns: 20 },
+    );
   });
 
   test("a run that waits for its model cuts the request off", async () => {
