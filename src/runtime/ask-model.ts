@@ -25,6 +25,7 @@ import { canonicalJson, quote } from "../kernel/vocabulary/canonical-json.ts";
 import { Defect } from "../kernel/vocabulary/defect.ts";
 import { asCallId } from "../kernel/vocabulary/identifiers.ts";
 import type { AgentMessage } from "../kernel/vocabulary/message.ts";
+import { costOf } from "../kernel/vocabulary/model-price.ts";
 import type { JsonValue } from "../kernel/vocabulary/parse-json.ts";
 import type { ThinkingLevel } from "../kernel/vocabulary/thinking-level.ts";
 import type { BodyShelf } from "./body-shelf.ts";
@@ -38,7 +39,6 @@ import type {
   Thoughts,
 } from "./ports/model-backend.ts";
 import type { RegisteredTool } from "./ports/toolbox.ts";
-import { costOf } from "./spend.ts";
 
 type CallModel = Extract<Command, { type: "call-model" }>;
 
@@ -233,8 +233,8 @@ function notesOf({ redactor, authority, shelf }: AnswerDesk, notes: Notes): NonN
   };
 }
 
-function priced(model: ConfiguredModel, usage: ModelUsage): AnsweredEvent["usage"] {
-  return { inputTokens: usage.inputTokens, outputTokens: usage.outputTokens, costMicrousd: costOf(model, usage) };
+function priced({ price }: ConfiguredModel, usage: ModelUsage): AnsweredEvent["usage"] {
+  return { inputTokens: usage.inputTokens, outputTokens: usage.outputTokens, costMicrousd: costOf(price, usage) };
 }
 
 /** A signed thought may be no more than a summary of what was thought, and of some nothing is shown. */

@@ -14,6 +14,7 @@ import { ToolPolicySchema } from "../policy/tool-policy.ts";
 import { isPlainObject } from "../vocabulary/bare-object.ts";
 import { ERROR_CODES } from "../vocabulary/error-code.ts";
 import { CONFIDENTIALITIES, INTEGRITIES } from "../vocabulary/labels.ts";
+import { ModelPriceSchema } from "../vocabulary/model-price.ts";
 import { OUTCOMES } from "../vocabulary/outcome.ts";
 import { IDEMPOTENCY_CLASSES, RISK_CLASSES } from "../vocabulary/risk.ts";
 import {
@@ -153,6 +154,8 @@ export const EventSchemas = {
     ),
     /** As the contract has it: what was chosen is told where the run begins. */
     routing: Type.Optional(RoutingSchema),
+    /** What the model costs; null where nobody says, absent from journals older than this. */
+    price: Type.Optional(nullable(ModelPriceSchema)),
   }),
   "backend.checked": event("backend.checked", { responsive: Type.Boolean(), detail: Type.String() }),
   "model.answered": event("model.answered", {

@@ -8,6 +8,7 @@
  * B4. `check` never costs a completion.
  */
 import type { RawModelOutput } from "../../kernel/protocol/raw-model-output.ts";
+import type { ModelPrice } from "../../kernel/vocabulary/model-price.ts";
 import type { JsonValue } from "../../kernel/vocabulary/parse-json.ts";
 import type { ThinkingLevel } from "../../kernel/vocabulary/thinking-level.ts";
 import type { ImageFacts, ImageSize } from "../image-facts.ts";
@@ -105,12 +106,6 @@ export interface TokenCounter {
   readonly count: (text: string) => number;
 }
 
-/** Prices in millionths of a dollar per thousand tokens; null where the operator named none. */
-export interface ModelPrice {
-  readonly inputPer1k: number;
-  readonly outputPer1k: number;
-}
-
 /** A configured model as contracts are drafted for it. */
 export interface ConfiguredModel {
   /** `provider:model`. */
@@ -137,6 +132,7 @@ export interface ConfiguredModel {
     /** It is known to think where it is told nothing, too. */
     readonly isByItself?: boolean;
   };
+  /** Null where the operator named none. */
   readonly price: ModelPrice | null;
   /** Costs nothing by its owner's word, so that spending limits need no price. */
   readonly isFree: boolean;
