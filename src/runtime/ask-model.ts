@@ -83,7 +83,7 @@ export function modelAnswer(desk: AnswerDesk, command: CallModel, promptTokens: 
   if (!reply.ok) {
     const { code, retryable, retryAfterMs } = reply;
     const told = credible(desk.model, command, reply.usage, false);
-    const usage = priced(desk.model, told ?? costOfFailure(code, retryable, command, promptTokens));
+    const usage = priced(desk.model, told ?? costOfFailure(retryable, command, promptTokens));
     return { type: "model.failed", attempt, code, retryable, retryAfterMs, usage };
   }
   const { raw, stream } = reply;
@@ -124,17 +124,8 @@ function credible(
   return isPossible ? usage : null;
 }
 
-/** What a provider says when it has not begun to answer; such refusals are not charged for. */
-const REFUSED = /^provider\.(?:http-\d+|rate-limited|unreachable|invalid-key|cancelled)$/;
-
 /** An answer that began and did not end may have been paid for, however little of it arrived; one that never began, read. */
-function costOfFailure(
-  code: string,
-  retryable: boolean,
-  { maxOutputTokens }: CallModel,
-  promptTokens: number,
-): ModelUsage {
-  if (REFUSED.test(code)) return { inputTokens: 0, outputTokens: 0 };
+function costOfFailure(retryable: boolean, { maxOutputTokens }: CallModel, promptTokens: number): ModelUsage {
   return { inputTokens: promptTokens, outputTokens: retryable ? 0 : maxOutputTokens };
 }
 

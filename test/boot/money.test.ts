@@ -158,6 +158,29 @@ describe("a day's limit", () => {
   });
 });
 
+describe("a provider that did not answer", () => {
+  verifies("X-6", "is not paid: an error alone, a web page or anything but its protocol costs nothing", async () => {
+    const told = [
+      { error: { message: "The engine is currently overloaded", type: "server_error" } },
+      { detail: "Not Found" },
+      "<html><body>Sign in to this network</body></html>",
+    ];
+    for (const budgets of [{ perDayUsd: 1 }, {}]) {
+      const script: ServerScript = (_, index) => ({
+        ...{ kind: "http", status: 200, headers: {} },
+        body: typeof told[index] === "string" ? told[index] : JSON.stringify(told[index]),
+      });
+      const { server, run, spentOn } = await open(script, { budgets });
+      for (const [index] of told.entries()) {
+        const { reason, receipt } = await run("hello");
+        expect([index, reason, receipt?.tokens]).toEqual([index, "provider.unavailable", 0]);
+      }
+      expect(server.requests.length).toBe(told.length);
+      expect((await spentOn("all"))?.tokens ?? 0).toBe(0);
+    }
+  });
+});
+
 describe("surety budget", () => {
   test("shows days gone by, newest first, and of each what was spent on what", async () => {
     const { run, spent, command } = await open(() => answer({ text: "hi", usage: usage(10, 5) }), {});

@@ -13,7 +13,16 @@ import { SpendAccount } from "../../src/runtime/spend.ts";
 import { verifies } from "../requirements.ts";
 import { openTrial, storeOfFile, type Trial } from "./trial/open-trial.ts";
 import { outsideWorld } from "./trial/outside-world.ts";
-import { askedFor, calls, fault, inTurns, type ModelScript, says, scriptedModel } from "./trial/scripted-model.ts";
+import {
+  askedFor,
+  calls,
+  fault,
+  inTurns,
+  type ModelScript,
+  refusal,
+  says,
+  scriptedModel,
+} from "./trial/scripted-model.ts";
 
 const store = storeOfFile();
 const DAY = "2026-01-01";
@@ -181,7 +190,8 @@ describe("spending limits", () => {
   describe("while a provider is waited for", () => {
     const RETRY_MS = 60_000;
     const busy: ModelReply = {
-      ...{ ok: false, code: "provider.rate-limited", retryable: true, retryAfterMs: RETRY_MS, usage: null },
+      ...{ ok: false, code: "provider.rate-limited", retryable: true, retryAfterMs: RETRY_MS },
+      usage: { inputTokens: 0, outputTokens: 0 },
     };
     const watched = () => {
       const { promise: isWaiting, resolve } = Promise.withResolvers<void>();
@@ -384,11 +394,12 @@ describe("what was spent", () => {
     for (const [code, isCharged] of [
       ["provider.cut-off", true],
       ["provider.unreadable", true],
+      ["provider.unreadable", false],
       ["provider.http-400", false],
-      ["provider.unreachable", false],
+      ["provider.failed", false],
     ] as const) {
       const { purses, spent } = purse({ limitTokens: 1_000_000 });
-      const model = scriptedModel(() => fault(code));
+      const model = scriptedModel(() => (isCharged ? fault : refusal)(code));
       const trial = openTrial({ store: store(), model, world: outsideWorld(), purses });
       const run = await trial.ended(await trial.submit("spend", { contract }));
       expect(run.reason).toBe("provider.unavailable");
@@ -407,10 +418,11 @@ describe("what was spent", () => {
         ["provider.cut-off", true],
         ["provider.unreachable", false],
         ["provider.rate-limited", false],
-        ["provider.http-503", false],
+        ["provider.overloaded", false],
       ] as const) {
         const { purses, spent } = purse({ limitTokens: 1_000_000 });
-        const model = scriptedModel(() => (model.requests.length === 1 ? fault(code, true) : says("done", USED)));
+        const failed = (isCharged ? fault : refusal)(code, true);
+        const model = scriptedModel(() => (model.requests.length === 1 ? failed : says("done", USED)));
         const trial = openTrial({ store: store(), model, world: outsideWorld(), purses });
         const runId = await trial.submit("spend", { contract });
         expect((await trial.ended(runId)).outcome).toBe("COMPLETED_CHAT_ONLY");

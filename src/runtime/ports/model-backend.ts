@@ -88,6 +88,7 @@ export type ModelReply =
       readonly code: string;
       readonly retryable: boolean;
       readonly retryAfterMs: number;
+      /** Nothing, where nobody answered; null where what it cost is not known. */
       readonly usage: ModelUsage | null;
     };
 
