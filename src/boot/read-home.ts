@@ -3,10 +3,10 @@ import { openSqliteReader } from "../adapters/store-sqlite/open-sqlite-reader.ts
 import { createToolbox } from "../adapters/tools/create-toolbox.ts";
 import { createRunViews, type RunViews } from "../assistant/run-views.ts";
 import { findingIn } from "../kernel/journal/views/run-finding.ts";
-import { asRunId, type RunId } from "../kernel/vocabulary/identifiers.ts";
+import { asRunId } from "../kernel/vocabulary/identifiers.ts";
 import type { Store, StoredRun } from "../runtime/ports/store.ts";
 import type { Toolbox } from "../runtime/ports/toolbox.ts";
-import { readWholeJournal } from "../runtime/run-journal.ts";
+import { findContract, readWholeJournal } from "../runtime/run-journal.ts";
 import { BootError } from "./boot-error.ts";
 import { describeBuiltInTools } from "./built-in-tools.ts";
 import type { CommandContext } from "./command.ts";
@@ -67,6 +67,6 @@ export async function findRun({ store }: ReadableHome, id: string): Promise<Stor
 }
 
 /** What a record has no field for. */
-export async function findingAbout({ store }: ReadableHome, runId: RunId): Promise<string> {
-  return findingIn((await readWholeJournal(store, runId)).entries);
+export async function findingAbout({ store }: ReadableHome, run: StoredRun): Promise<string> {
+  return findingIn((await readWholeJournal(store, run.runId)).entries, findContract(run));
 }

@@ -72,7 +72,9 @@ describe("what a corpus costs", () => {
         await surety("run", "hello");
         const { code, stderr } = await surety("conformance");
         expect(code).toBe(1);
-        expect(stderr).toMatch(/no budget left for \S+\n.*See surety budget\.\n$/);
+        expect(stderr).toMatch(
+          /no budget left for \S+\. The .*limit .*\(budgets\.per.* left\.\n.*See surety budget\.\n$/,
+        );
         expect(await kept()).toEqual([]);
         expect(server.requests.length).toBeGreaterThan(2);
         const { all } = await spent();

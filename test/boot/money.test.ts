@@ -148,6 +148,24 @@ describe("a day's limit", () => {
     expect(record.receipt?.cost_usd).toBe(0.0027);
   });
 
+  verifies("X-6", "that was refused by is named to whoever looks, with what was left and where it is set", async () => {
+    for (const [budgets, name] of [
+      [{ perDayUsd: 0.001 }, "The day's limit in USD (budgets.perDayUsd)"],
+      [{ perDayTokens: 100 }, "The day's limit in tokens (budgets.perDayTokens)"],
+      [{ perAgentDayUsd: 0.001 }, "The limit in USD of agent main for a day (budgets.perAgentDayUsd)"],
+      [{ perJobDayUsd: 0.001 }, "The limit in USD of job news for a day (budgets.perJobDayUsd)"],
+      [{ perRunUsd: 0.001 }, "The run's own limit in USD (max_spend_microusd, or budgets.perRunUsd)"],
+    ] as const) {
+      const { run, command } = await open(() => answer({ text: "hi" }), { budgets });
+      const { id } = await run("hello", { source: "job:news" });
+      const { stdout } = await command("runs", "show", id);
+      const left = "perDayTokens" in budgets ? "100 tokens" : "$0.001";
+      expect(stdout).toContain(`${name} does not cover it: the next inference needs `);
+      expect(stdout).toContain(`, with ${left} left.`);
+      expect(stdout).not.toContain("max_tokens_consumed");
+    }
+  });
+
   verifies("X-6", "refuses a model without a price, unless it is declared free", async () => {
     const { costPer1kInput: _in, costPer1kOutput: _out, ...unpriced } = PRICED;
     const models = { m: PRICED, gift: { ...unpriced, free: true }, riddle: unpriced };

@@ -664,12 +664,14 @@ export function describeStoreContract(name: string, open: () => Promise<OpenedSt
         const narrow = fresh("agent");
         const scopes = [purse(wide, null), purse(narrow, 100, 50)];
         const { spend } = await barrier(reserve(runId, 1, 101, scopes), journal.append(1));
-        expect(spend).toEqual({ granted: false, scope: narrow, by: "microusd" });
+        expect(spend).toEqual({ granted: false, scope: narrow, by: "microusd", needed: 101, left: 100 });
         expect(await totalOf(wide)).toBeNull();
         expect(await store.headOf(runId)).toEqual(journal.head);
         expect((await barrier(reserve(runId, 1, 100, scopes, 51))).spend).toMatchObject({
           granted: false,
           by: "tokens",
+          needed: 51,
+          left: 50,
         });
         expect((await barrier(reserve(runId, 1, 100, scopes, 50))).spend).toEqual({ granted: true });
         expect(await totalOf(narrow)).toMatchObject({ microusd: 100, tokens: 50, period: "2026-11-15" });
@@ -697,7 +699,7 @@ export function describeStoreContract(name: string, open: () => Promise<OpenedSt
         expect(await spendOf(700, 5)).toEqual({ granted: true });
         expect(await totalOf(scope)).toMatchObject({ microusd: 700, tokens: 10 });
         expect(await spendOf(650, 90)).toEqual({ granted: true });
-        expect(await spendOf(1001, 95)).toMatchObject({ granted: false, by: "microusd" });
+        expect(await spendOf(1001, 95)).toMatchObject({ granted: false, by: "microusd", needed: 301, left: 300 });
         expect(await spendOf(700, 101)).toMatchObject({ granted: false, by: "tokens" });
         expect(await totalOf(scope)).toMatchObject({ microusd: 700, tokens: 90 });
         await barrier(settle(runId, 1, 800, 20));

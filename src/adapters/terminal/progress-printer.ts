@@ -16,8 +16,9 @@ import type { RunNews } from "../../assistant/assistant.ts";
 import type { LifecycleEvent } from "../../kernel/journal/views/lifecycle-events.ts";
 import type { RunRecord } from "../../kernel/journal/views/run-record.ts";
 import { adviceOn } from "../../kernel/vocabulary/failures.ts";
+import { formatUsd } from "../../kernel/vocabulary/format-usd.ts";
 import type { ApprovalCard } from "../../runtime/ports/approver.ts";
-import { formatBytes, formatDuration, formatUsd, plural } from "./quantities.ts";
+import { formatBytes, formatDuration, plural } from "./quantities.ts";
 import type { Style } from "./style.ts";
 import { safeText, visibleLine } from "./visible-text.ts";
 

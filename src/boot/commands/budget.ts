@@ -5,7 +5,7 @@
  * B2. A limit that was passed, because an answer cost more than was reserved for it, is named: nothing more goes out
  *     under it.
  */
-import { formatUsd } from "../../adapters/terminal/quantities.ts";
+import { formatUsd } from "../../kernel/vocabulary/format-usd.ts";
 import { timestampOf } from "../../runtime/ports/clock.ts";
 import type { SpendTotal, Store } from "../../runtime/ports/store.ts";
 import { EXIT, usageError } from "../boot-error.ts";

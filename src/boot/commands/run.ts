@@ -3,7 +3,7 @@ import { type OutputStream, type ProgressPrinter, progressPrinter } from "../../
 import { terminalApprover } from "../../adapters/terminal/terminal-approver.ts";
 import type { Assistant, ContractOverrides, Decision, RunRequest } from "../../assistant/assistant.ts";
 import type { RunRecord } from "../../kernel/journal/views/run-record.ts";
-import { type ApprovalId, asRunId, asSessionId, type RunId } from "../../kernel/vocabulary/identifiers.ts";
+import { type ApprovalId, asSessionId, type RunId } from "../../kernel/vocabulary/identifiers.ts";
 import { THINKING_LEVELS } from "../../kernel/vocabulary/thinking-level.ts";
 import { AUTO } from "../../runtime/model-router.ts";
 import type { ApprovalCard } from "../../runtime/ports/approver.ts";
@@ -13,7 +13,7 @@ import { loadConfig } from "../config/load-config.ts";
 import { type Denial, denialHints, denialIn } from "../denial-hints.ts";
 import { nearest } from "../nearest.ts";
 import { reachAssistant } from "../reach-assistant.ts";
-import { describedTools, findingAbout, withHome } from "../read-home.ts";
+import { describedTools, findingAbout, findRun, withHome } from "../read-home.ts";
 import { readImageFile } from "../read-image-file.ts";
 import { onInterrupt } from "../signals.ts";
 import { systemClock } from "../system-clock.ts";
@@ -197,7 +197,7 @@ function lookForQueue(assistant: Assistant, runId: RunId, printer: ProgressPrint
 
 /** Read beside whoever writes to the home. */
 function foundOutAbout(context: CommandContext, { id }: RunRecord): Promise<string> {
-  return withHome(context, (home) => findingAbout(home, asRunId(id)));
+  return withHome(context, async (home) => findingAbout(home, await findRun(home, id)));
 }
 
 const ASK_PAGE = { limit: 100, offset: 0 };

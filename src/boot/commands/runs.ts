@@ -1,9 +1,9 @@
 /** `surety runs ls|show|cancel|export`. */
 import { writeFile } from "node:fs/promises";
 import { whatToKnow } from "../../adapters/terminal/progress-printer.ts";
-import { formatUsd } from "../../adapters/terminal/quantities.ts";
 import type { RunRecord } from "../../kernel/journal/views/run-record.ts";
 import { canonicalJson } from "../../kernel/vocabulary/canonical-json.ts";
+import { formatUsd } from "../../kernel/vocabulary/format-usd.ts";
 import { asRunId } from "../../kernel/vocabulary/identifiers.ts";
 import { RUN_STATUSES, type RunStatus, type StoredRun } from "../../runtime/ports/store.ts";
 import { findContract } from "../../runtime/run-journal.ts";
@@ -64,7 +64,7 @@ const show: Action = {
         output,
       } = context;
       const run = await findRun(home, id);
-      const [record, foundOut] = await Promise.all([home.views.record(run), findingAbout(home, run.runId)]);
+      const [record, foundOut] = await Promise.all([home.views.record(run), findingAbout(home, run)]);
       const chosenBecause = findContract(run)?.routing?.reason ?? null;
       output.result(record, () => printRecord(context, record, foundOut, chosenBecause));
       return EXIT.success;

@@ -46,6 +46,13 @@ export type CarvedBudget = Static<typeof CarvedBudgetSchema>;
 
 const Usage = Type.Object({ inputTokens: Count, outputTokens: Count, costMicrousd: Count }, closed);
 
+/** A purse (`all`, `agent:…`, `job:…`, `run:…`) that has less left than an inference needs. */
+const RefusedBySchema = Type.Object(
+  { scope: Type.String(), unit: Type.Enum(["microusd", "tokens"]), needed: Count, left: Count },
+  closed,
+);
+export type RefusedBy = Static<typeof RefusedBySchema>;
+
 /** A call as the model proposed it: its arguments are a body. */
 export const ProposedCallSchema = Type.Object(
   { callId: CallIdSchema, tool: Type.String(), argsRef: BodyRefSchema },
@@ -199,6 +206,8 @@ export const EventSchemas = {
     retryable: Type.Boolean(),
     retryAfterMs: Count,
     usage: Usage,
+    /** The limit that stood against it, where a purse did. */
+    refusedBy: Type.Optional(RefusedBySchema),
   }),
   "context.compacted": event("context.compacted", {
     ...answering,

@@ -278,7 +278,14 @@ export interface CommitResult {
   /** What became of the commit's reservation; null when it made none. */
   readonly spend:
     | { readonly granted: true }
-    | { readonly granted: false; readonly scope: string; readonly by: "microusd" | "tokens" }
+    | {
+        readonly granted: false;
+        readonly scope: string;
+        readonly by: "microusd" | "tokens";
+        /** Of that: what was asked for beyond what is reserved already, and what the limit has left. */
+        readonly needed: number;
+        readonly left: number;
+      }
     | null;
 }
 
