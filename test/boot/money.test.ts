@@ -232,6 +232,21 @@ describe("surety budget", () => {
   });
 });
 
+describe("a model without a price", () => {
+  test("is not shown as costing nothing; one that is free is", async () => {
+    const { costPer1kInput: _in, costPer1kOutput: _out, ...riddle } = PRICED;
+    const models = { m: PRICED, gift: { ...riddle, free: true }, riddle };
+    const { run, command } = await open(() => answer({ text: "hi", usage: usage(10, 5) }), { models });
+    const shown = async (model: string) => {
+      const { id } = await run("hello", { model });
+      return (await command("runs", "show", id)).stdout;
+    };
+    expect(await shown("paid:riddle")).toContain("15 tokens, price unknown\n");
+    expect(await shown("paid:gift")).toContain("15 tokens, $0.00\n");
+    expect(await shown("paid:m")).toContain("15 tokens, $0.00002\n");
+  });
+});
+
 describe("a receipt", () => {
   verifies("X-10", "stands in the record, is shown, and verifies offline without anything else", async () => {
     const script: ServerScript = () => answer({ text: "hi", usage: usage(10, 5), model: "m-2026" });
