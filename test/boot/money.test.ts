@@ -111,7 +111,7 @@ describe("a day's limit", () => {
     expect(await spentOn("all")).toMatchObject({ usd: 0.0809, limit_usd: 0.01, left_usd: 0, over: true });
     const second = await run("second");
     expect([second.outcome, second.reason, server.requests.length]).toEqual([...FAILED, 1]);
-    expect((await command("budget")).stdout).toMatch(/all +\$0\.0809 +\$0\.01 .*over its limit: stopped/);
+    expect((await command("budget")).stdout).toMatch(/all +\$0\.0809 +\$0\.01 +\$0\.00 .*over its limit: stopped/);
   });
 
   verifies("X-6", "of one agent stops that agent and no other", async () => {
@@ -216,8 +216,51 @@ describe("surety budget", () => {
     expect(yesterday.spent).toEqual([]);
     const { stdout } = await command("budget", "--days", "2");
     expect(stdout).toContain(`nothing was spent on ${yesterday.day}`);
-    expect(await spent("--day", yesterday.day)).toEqual({ day: yesterday.day, spent: [] });
+    expect(await spent("--day", yesterday.day)).toEqual({
+      ...{ day: yesterday.day, spent: [] },
+      per_run: { limit_usd: null, limit_tokens: null },
+    });
     expect((await command("budget", "--days", "0")).code).toBe(2);
+  });
+
+  test("shows each limit and what is left of it, before anything is spent too", async () => {
+    const budgets = { perDayUsd: 1, perDayTokens: 5_000, perAgentDayUsd: 0.5, perRunUsd: 0.25, perRunTokens: 9_000 };
+    const { run, command, spent } = await open(() => answer({ text: "hi", usage: usage(900, 900) }), { budgets });
+    const table = async () => {
+      const [, ...lines] = (await command("budget")).stdout.trimEnd().split("\n");
+      return lines.map((line) => line.split(/ {2,}/));
+    };
+    const headings = ["ON", "USD", "USD LIMIT", "USD LEFT", "TOKENS", "TOKEN LIMIT", "TOKENS LEFT"];
+    const ofRuns = [
+      ["each run: at most $0.25 (budgets.perRunUsd)"],
+      ["each run: at most 9000 tokens (budgets.perRunTokens)"],
+    ];
+    const unspent = ["all", "$0.00", "$1.00", "$1.00", "0", "5000", "5000"];
+    expect(await table()).toEqual([headings, unspent, ...ofRuns]);
+    await run("hello");
+    expect(await table()).toEqual([
+      headings,
+      ["agent:main", "$0.0027", "$0.50", "$0.4973", "1800", "-", "-"],
+      ["all", "$0.0027", "$1.00", "$0.9973", "1800", "5000", "3200"],
+      ["model:paid:m", "$0.0027", "-", "-", "1800", "-", "-"],
+      ...ofRuns,
+    ]);
+    expect(await spent()).toMatchObject({ per_run: { limit_usd: 0.25, limit_tokens: 9_000 } });
+  });
+
+  test("shows what is reserved for an inference under way", async () => {
+    const script: ServerScript = () => answer({ text: "late", cut: { by: "reset", after: new Promise(() => {}) } });
+    const { server, assistant, command, spentOn } = await open(script, { budgets: { perDayUsd: 1 } });
+    const submitted = await assistant.submit({ ...REQUEST, message: "hello" });
+    if (!submitted.ok) throw new Error(submitted.message);
+    while (server.requests.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    const { usd, tokens, reserved_usd, reserved_tokens } = await spentOn("all");
+    expect([reserved_usd, reserved_tokens]).toEqual([usd, tokens]);
+    expect(reserved_tokens).toBeGreaterThan(1024);
+    expect((await command("budget")).stdout).toMatch(/all .* \$0\.\d+ and \d+ tokens of it reserved\n/);
+    await assistant.cancel(submitted.runId, "operator");
+    for await (const _ of (await assistant.watch(submitted.runId, 0, new AbortController().signal)) ?? []);
+    expect(await spentOn("all")).toMatchObject({ usd, tokens, reserved_usd: 0, reserved_tokens: 0 });
   });
 
   test("refuses a day that there is not", async () => {

@@ -780,11 +780,31 @@ export function describeStoreContract(name: string, open: () => Promise<OpenedSt
         expect(await totalOf(then.scope)).toMatchObject({ microusd: 569, tokens: 65 });
       });
 
+      test("a total tells how much of it is reserved for runs that are under way", async () => {
+        const [{ runId, journal }, other] = [await insertRun(), await insertRun()];
+        const scope = fresh("day");
+        const scopes = [purse(scope, 1000)];
+        const reserved = async () => (await totalOf(scope))?.reserved;
+        await barrier(reserve(runId, 1, 600, scopes, 10), reserve(other.runId, 1, 100, scopes, 3));
+        expect(await reserved()).toEqual({ microusd: 700, tokens: 13 });
+        await barrier(settle(runId, 1, 250, 4));
+        expect(await reserved()).toEqual({ microusd: 100, tokens: 3 });
+        // Its next owner did not reserve it: it is spent.
+        await barrier({ type: "claim-run", runId: other.runId, epoch: 1 });
+        expect(await totalOf(scope)).toMatchObject({ microusd: 350, reserved: { microusd: 0, tokens: 0 } });
+        await barrier(reserve(runId, 2, 50, scopes, 1));
+        await barrier(journal.append(1), sealed(runId, "FAILED_TIMEOUT"));
+        expect(await reserved()).toEqual({ microusd: 0, tokens: 0 });
+      });
+
       test("totals are of their period alone", async () => {
         const { runId } = await insertRun();
         const scope = fresh("run");
         await barrier(reserve(runId, 1, 5, [purse(scope, null), { ...purse(scope, null), period: "ever" }]));
-        expect(await store.spendTotals("ever")).toContainEqual({ scope, period: "ever", microusd: 5, tokens: 1 });
+        expect(await store.spendTotals("ever")).toContainEqual({
+          ...{ scope, period: "ever", microusd: 5, tokens: 1 },
+          reserved: { microusd: 5, tokens: 1 },
+        });
         expect(await store.spendTotals("2001-01-01")).toEqual([]);
       });
     });

@@ -13,7 +13,8 @@ import type { Prepare } from "./connection.ts";
 import type { RunHeads } from "./run-heads.ts";
 import type { WriteOf } from "./write-of.ts";
 
-type Purse = readonly [period: string, scope: string];
+/** As a reservation's row names what it counts against. */
+export type Purse = readonly [period: string, scope: string];
 
 const TOTAL = "SELECT microusd, tokens FROM spend_totals WHERE period = ? AND scope = ?";
 const ADD = `

@@ -142,6 +142,8 @@ export interface SpendScope {
 export interface SpendTotal extends SpendAmount {
   readonly scope: string;
   readonly period: string;
+  /** As much of it as is reserved for inferences of runs that are under way. */
+  readonly reserved: SpendAmount;
 }
 
 /** `prompt` goes as soon as a barrier does, but whoever gave it has other things to do than wait for it. */
