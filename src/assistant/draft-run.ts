@@ -13,6 +13,7 @@ import type { ToolPolicy } from "../kernel/policy/tool-policy.ts";
 import type { Redactor } from "../kernel/redaction/redact.ts";
 import { asRunId, asSessionId, type SessionId } from "../kernel/vocabulary/identifiers.ts";
 import { CLEAN_LABELS, joinLabels, type Labels, USER_LABELS } from "../kernel/vocabulary/labels.ts";
+import type { ModelPrice } from "../kernel/vocabulary/model-price.ts";
 import type { JsonValue } from "../kernel/vocabulary/parse-json.ts";
 import type { ThinkingLevel } from "../kernel/vocabulary/thinking-level.ts";
 import { type Acceptance, readAcceptance } from "../runtime/acceptance.ts";
@@ -133,6 +134,7 @@ export async function draftRun(settings: DraftingSettings, request: RunRequest):
       tools: { digest: settings.toolbox.digest, names: settings.toolbox.tools.map(({ name }) => name) },
       profile: { ...chosen.model.profile, grammarProfiles: [...chosen.model.profile.grammarProfiles] },
       ...routingOf(contract),
+      price: priceOf(chosen.model),
     },
     ...thought(thinkingLevel),
     ...unattended(request),
@@ -225,6 +227,7 @@ export function delegateWith(settings: DraftingSettings, now: () => string): Del
           tools: { digest: settings.toolbox.digest, names: settings.toolbox.tools.map(({ name }) => name) },
           profile: { ...chosen.model.profile, grammarProfiles: [...chosen.model.profile.grammarProfiles] },
           ...routingOf(child),
+          price: priceOf(chosen.model),
         },
         ...thought(level),
         ...unattended(parentsAcceptance),
@@ -284,6 +287,11 @@ function seenBy({ vision }: ConfiguredModel, images: KeptImages): Pick<Said, "im
 
 function routingOf({ routing }: ExecutionContract): { readonly routing?: Routing } {
   return routing === undefined ? {} : { routing };
+}
+
+/** What an inference is charged by that nobody reports on; null where that is not known. */
+function priceOf({ price, isFree }: ConfiguredModel): ModelPrice | null {
+  return price ?? (isFree ? { inputPer1k: 0, outputPer1k: 0 } : null);
 }
 
 function unattended({ isUnattended }: Pick<Acceptance, "isUnattended">): Pick<Acceptance, "isUnattended"> {

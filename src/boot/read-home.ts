@@ -1,12 +1,14 @@
 /** A home opened to look at: no lock, no thread, nothing made or written; the same whether a gateway runs on it or not. */
 import { openSqliteReader } from "../adapters/store-sqlite/open-sqlite-reader.ts";
+import type { FoundOut } from "../adapters/terminal/progress-printer.ts";
 import { createToolbox } from "../adapters/tools/create-toolbox.ts";
 import { createRunViews, type RunViews } from "../assistant/run-views.ts";
+import { isPriced } from "../kernel/journal/views/receipt.ts";
 import { findingIn } from "../kernel/journal/views/run-finding.ts";
-import { asRunId, type RunId } from "../kernel/vocabulary/identifiers.ts";
+import { asRunId } from "../kernel/vocabulary/identifiers.ts";
 import type { Store, StoredRun } from "../runtime/ports/store.ts";
 import type { Toolbox } from "../runtime/ports/toolbox.ts";
-import { readWholeJournal } from "../runtime/run-journal.ts";
+import { findContract, readWholeJournal } from "../runtime/run-journal.ts";
 import { BootError } from "./boot-error.ts";
 import { describeBuiltInTools } from "./built-in-tools.ts";
 import type { CommandContext } from "./command.ts";
@@ -66,7 +68,7 @@ export async function findRun({ store }: ReadableHome, id: string): Promise<Stor
   throw new BootError("not_found", `there is no run ${id}`, "See surety runs ls.");
 }
 
-/** What a record has no field for. */
-export async function findingAbout({ store }: ReadableHome, runId: RunId): Promise<string> {
-  return findingIn((await readWholeJournal(store, runId)).entries);
+export async function findOutAbout({ store }: ReadableHome, run: StoredRun): Promise<FoundOut> {
+  const { entries } = await readWholeJournal(store, run.runId);
+  return { wrong: findingIn(entries, findContract(run)), isPriced: isPriced(entries) };
 }

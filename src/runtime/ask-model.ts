@@ -25,6 +25,7 @@ import { canonicalJson, quote } from "../kernel/vocabulary/canonical-json.ts";
 import { Defect } from "../kernel/vocabulary/defect.ts";
 import { asCallId } from "../kernel/vocabulary/identifiers.ts";
 import type { AgentMessage } from "../kernel/vocabulary/message.ts";
+import { costOf } from "../kernel/vocabulary/model-price.ts";
 import type { JsonValue } from "../kernel/vocabulary/parse-json.ts";
 import type { ThinkingLevel } from "../kernel/vocabulary/thinking-level.ts";
 import type { BodyShelf } from "./body-shelf.ts";
@@ -38,7 +39,6 @@ import type {
   Thoughts,
 } from "./ports/model-backend.ts";
 import type { RegisteredTool } from "./ports/toolbox.ts";
-import { costOf } from "./spend.ts";
 
 type CallModel = Extract<Command, { type: "call-model" }>;
 
@@ -83,7 +83,7 @@ export function modelAnswer(desk: AnswerDesk, command: CallModel, promptTokens: 
   if (!reply.ok) {
     const { code, retryable, retryAfterMs } = reply;
     const told = credible(desk.model, command, reply.usage, false);
-    const usage = priced(desk.model, told ?? costOfFailure(code, retryable, command, promptTokens));
+    const usage = priced(desk.model, told ?? costOfFailure(retryable, command, promptTokens));
     return { type: "model.failed", attempt, code, retryable, retryAfterMs, usage };
   }
   const { raw, stream } = reply;
@@ -124,17 +124,8 @@ function credible(
   return isPossible ? usage : null;
 }
 
-/** What a provider says when it has not begun to answer; such refusals are not charged for. */
-const REFUSED = /^provider\.(?:http-\d+|rate-limited|unreachable|invalid-key|cancelled)$/;
-
 /** An answer that began and did not end may have been paid for, however little of it arrived; one that never began, read. */
-function costOfFailure(
-  code: string,
-  retryable: boolean,
-  { maxOutputTokens }: CallModel,
-  promptTokens: number,
-): ModelUsage {
-  if (REFUSED.test(code)) return { inputTokens: 0, outputTokens: 0 };
+function costOfFailure(retryable: boolean, { maxOutputTokens }: CallModel, promptTokens: number): ModelUsage {
   return { inputTokens: promptTokens, outputTokens: retryable ? 0 : maxOutputTokens };
 }
 
@@ -233,8 +224,8 @@ function notesOf({ redactor, authority, shelf }: AnswerDesk, notes: Notes): NonN
   };
 }
 
-function priced(model: ConfiguredModel, usage: ModelUsage): AnsweredEvent["usage"] {
-  return { inputTokens: usage.inputTokens, outputTokens: usage.outputTokens, costMicrousd: costOf(model, usage) };
+function priced({ price }: ConfiguredModel, usage: ModelUsage): AnsweredEvent["usage"] {
+  return { inputTokens: usage.inputTokens, outputTokens: usage.outputTokens, costMicrousd: costOf(price, usage) };
 }
 
 /** A signed thought may be no more than a summary of what was thought, and of some nothing is shown. */

@@ -151,7 +151,7 @@ export class RunHands {
     const { ports, model, effort, conversation, observer, guard, shelf, authority } = this.#parts;
     if (model === null) return failedBefore(command, "provider.not-configured");
     const refused = await this.#reserve(command, state);
-    if (refused !== null) return failedBefore(command, refused);
+    if (refused !== null) return refused;
     if (command.delayMs > 0) await pause(ports, command.delayMs, signal);
     if (signal.aborted) return null;
     const { redactor } = ports;
@@ -184,17 +184,22 @@ export class RunHands {
     return this.#offered.tools;
   }
 
-  /** Null when the attempt may go out; otherwise which budget stands against it. */
-  async #reserve({ attempt, mode, maxOutputTokens }: CommandOf<"call-model">, state: RunState): Promise<string | null> {
+  /** Null when the attempt may go out; otherwise what stands against it. */
+  async #reserve(command: CommandOf<"call-model">, state: RunState): Promise<Answer | null> {
     const { ports, account } = this.#parts;
-    if (account.isUnpayable) return "budget.spend";
+    if (account.isUnpayable) return failedBefore(command, "budget.spend");
+    const { attempt, mode, maxOutputTokens } = command;
     const inputTokens = state.prompt.tokens + this.#tokensOfNote(mode);
     const reservation = account.reserve(attempt, { inputTokens, outputTokens: maxOutputTokens });
     if (reservation === null) return null;
     const { spend } = await ports.store.commit([reservation], "barrier");
-    if (spend?.granted === false) return spend.by === "tokens" ? "budget.tokens" : "budget.spend";
-    account.grant(reservation);
-    return null;
+    if (spend?.granted !== false) {
+      account.grant(reservation);
+      return null;
+    }
+    const { scope, by: unit, needed, left } = spend;
+    const refusal = failedBefore(command, unit === "tokens" ? "budget.tokens" : "budget.spend");
+    return { ...refusal, refusedBy: { scope, unit, needed, left } };
   }
 
   /** An instruction of the mode is sent beside the prompt, and not kept in it. */
@@ -372,7 +377,10 @@ function nothingCompacted({ step, promptHead }: CommandOf<"compact">, state: Run
   return { type: "context.compacted", step, succeeded: false, head: promptHead, tokens: state.prompt.tokens, usage };
 }
 
-function failedBefore({ attempt }: CommandOf<"call-model">, code: string): Answer {
+function failedBefore(
+  { attempt }: CommandOf<"call-model">,
+  code: string,
+): Extract<Answer, { readonly type: "model.failed" }> {
   const usage = { inputTokens: 0, outputTokens: 0, costMicrousd: 0 };
   return { type: "model.failed", attempt, code, retryable: false, retryAfterMs: 0, usage };
 }

@@ -11,6 +11,7 @@
 import type { Statement, StatementOf } from "../kernel/journal/chain.ts";
 import { digestOf } from "../kernel/journal/views/state-digest.ts";
 import { isHarmless } from "../kernel/machine/call-promise.ts";
+import { cutOffUsage } from "../kernel/machine/infer.ts";
 import { STATEMENT_TOKENS } from "../kernel/machine/result.ts";
 import { snapshotOf } from "../kernel/machine/snapshot.ts";
 import type { RunState } from "../kernel/machine/state.ts";
@@ -89,19 +90,23 @@ function consequencesOf(
 
 function settlementOf(
   { account }: WritingDesk,
-  { phase, prompt }: RunState,
+  before: RunState,
   { decided, result, elapsedMs }: StatementOf<"INFER">,
 ): readonly Write[] {
   if (result?.type === "model.answered" || result?.type === "model.failed") {
     const { inputTokens, outputTokens, costMicrousd } = result.usage;
     return account.settle(decided.attempt, { microusd: costMicrousd, tokens: inputTokens + outputTokens });
   }
+  const { phase, accepted } = before;
   if (phase.at !== "INFER" || phase.compacting) return [];
   // It waited for its time, and was never sent.
   if (elapsedMs < phase.notBeforeMs) return account.settle(decided.attempt, { microusd: 0, tokens: 0 });
   // Cut off: nobody will say what it cost, so it cost all that it could.
-  const usage = { inputTokens: prompt.tokens, outputTokens: decided.maxOutputTokens };
-  return account.settle(decided.attempt, account.amountOf(usage));
+  const usage = cutOffUsage(before, phase);
+  // What the journal cannot price, because the run was accepted by an earlier version, is paid for all the same.
+  const { microusd, tokens } = account.amountOf(usage);
+  const isPriced = accepted?.price !== undefined;
+  return account.settle(decided.attempt, { microusd: isPriced ? usage.costMicrousd : microusd, tokens });
 }
 
 function sealingOf(

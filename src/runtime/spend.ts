@@ -11,6 +11,7 @@
  * P4. Under a limit in dollars a model without a price is not asked, unless its owner calls it free.
  */
 import { type Entry, eventsOf } from "../kernel/journal/entry.ts";
+import { costOf } from "../kernel/vocabulary/model-price.ts";
 import type { ConfiguredModel, ModelUsage } from "./ports/model-backend.ts";
 import type { SpendAmount, SpendScope, StoredRun, Write } from "./ports/store.ts";
 
@@ -40,11 +41,6 @@ export function usedIn(entries: readonly Entry[]): SpendAmount {
     used.tokens += event.usage.inputTokens + event.usage.outputTokens;
   }
   return used;
-}
-
-export function costOf({ price }: Pick<ConfiguredModel, "price">, usage: ModelUsage): number {
-  if (price === null) return 0;
-  return Math.ceil((usage.inputTokens * price.inputPer1k + usage.outputTokens * price.outputPer1k) / 1000);
 }
 
 export class SpendAccount {
@@ -107,7 +103,6 @@ export class SpendAccount {
   }
 
   amountOf(usage: ModelUsage): SpendAmount {
-    const microusd = this.#model === null ? 0 : costOf(this.#model, usage);
-    return { microusd, tokens: usage.inputTokens + usage.outputTokens };
+    return { microusd: costOf(this.#model?.price ?? null, usage), tokens: usage.inputTokens + usage.outputTokens };
   }
 }

@@ -25,12 +25,12 @@ const PRICED = { contextWindow: 32_768, maxOutputTokens: 1024, costPer1kInput: 0
 const says = (): Reply => answer({ text: "No.", usage: { prompt_tokens: 500, completion_tokens: 500 } });
 const ANSWER_USD = 0.0015;
 
-async function open(budgets: object, reply: () => Reply = says) {
+async function open(budgets: object, reply: () => Reply = says, model: object = PRICED) {
   const server = await startOpenAiServer(reply);
   onTestFinished(() => server.close());
   const directory = join(await temporaryDirectory(), "home");
   await mkdir(directory);
-  const providers = { paid: { baseUrl: server.baseUrl, local: true, models: { m: PRICED } } };
+  const providers = { paid: { baseUrl: server.baseUrl, local: true, models: { m: model } } };
   const config = { models: { default: "paid:m", providers }, budgets };
   await writeFile(join(directory, "surety.json5"), JSON.stringify(config));
   const surety = async (...words: readonly string[]) => {
@@ -47,6 +47,13 @@ async function open(budgets: object, reply: () => Reply = says) {
 }
 
 describe("what a corpus costs", () => {
+  test("is told, or that nobody knows", async () => {
+    const { costPer1kInput: _in, costPer1kOutput: _out, ...riddle } = PRICED;
+    const last = async (model: object) => (await (await open({}, says, model)).surety("conformance")).stdout;
+    expect(await last(PRICED)).toMatch(/\nspent \d+ tokens, \$0\.\d+\n$/);
+    expect(await last(riddle)).toMatch(/\nspent \d+ tokens, price unknown\n$/);
+  });
+
   for (const [name, budgets] of [
     ["without limits", {}],
     ["within them", { perDayUsd: 1, perAgentDayUsd: 1, perRunUsd: 1, perDayTokens: 1_000_000 }],
@@ -72,7 +79,9 @@ describe("what a corpus costs", () => {
         await surety("run", "hello");
         const { code, stderr } = await surety("conformance");
         expect(code).toBe(1);
-        expect(stderr).toMatch(/no budget left for \S+\n.*See surety budget\.\n$/);
+        expect(stderr).toMatch(
+          /no budget left for \S+\. The .*limit .*\(budgets\.per.* left\.\n.*See surety budget\.\n$/,
+        );
         expect(await kept()).toEqual([]);
         expect(server.requests.length).toBeGreaterThan(2);
         const { all } = await spent();

@@ -111,7 +111,7 @@ describe("a day's limit", () => {
     expect(await spentOn("all")).toMatchObject({ usd: 0.0809, limit_usd: 0.01, left_usd: 0, over: true });
     const second = await run("second");
     expect([second.outcome, second.reason, server.requests.length]).toEqual([...FAILED, 1]);
-    expect((await command("budget")).stdout).toMatch(/all +\$0\.0809 +\$0\.01 .*over its limit: stopped/);
+    expect((await command("budget")).stdout).toMatch(/all +\$0\.0809 +\$0\.01 +\$0\.00 .*over its limit: stopped/);
   });
 
   verifies("X-6", "of one agent stops that agent and no other", async () => {
@@ -148,6 +148,24 @@ describe("a day's limit", () => {
     expect(record.receipt?.cost_usd).toBe(0.0027);
   });
 
+  verifies("X-6", "that was refused by is named to whoever looks, with what was left and where it is set", async () => {
+    for (const [budgets, name] of [
+      [{ perDayUsd: 0.001 }, "The day's limit in USD (budgets.perDayUsd)"],
+      [{ perDayTokens: 100 }, "The day's limit in tokens (budgets.perDayTokens)"],
+      [{ perAgentDayUsd: 0.001 }, "The limit in USD of agent main for a day (budgets.perAgentDayUsd)"],
+      [{ perJobDayUsd: 0.001 }, "The limit in USD of job news for a day (budgets.perJobDayUsd)"],
+      [{ perRunUsd: 0.001 }, "The run's own limit in USD (max_spend_microusd, or budgets.perRunUsd)"],
+    ] as const) {
+      const { run, command } = await open(() => answer({ text: "hi" }), { budgets });
+      const { id } = await run("hello", { source: "job:news" });
+      const { stdout } = await command("runs", "show", id);
+      const left = "perDayTokens" in budgets ? "100 tokens" : "$0.001";
+      expect(stdout).toContain(`${name} does not cover it: the next inference needs `);
+      expect(stdout).toContain(`, with ${left} left.`);
+      expect(stdout).not.toContain("max_tokens_consumed");
+    }
+  });
+
   verifies("X-6", "refuses a model without a price, unless it is declared free", async () => {
     const { costPer1kInput: _in, costPer1kOutput: _out, ...unpriced } = PRICED;
     const models = { m: PRICED, gift: { ...unpriced, free: true }, riddle: unpriced };
@@ -155,6 +173,29 @@ describe("a day's limit", () => {
     await expect(run("x", { model: "paid:riddle" })).rejects.toThrow(/^paid:riddle has no price/);
     expect(server.requests.length).toBe(0);
     expect((await run("x", { model: "paid:gift" })).status).toBe("completed");
+  });
+});
+
+describe("a provider that did not answer", () => {
+  verifies("X-6", "is not paid: an error alone, a web page or anything but its protocol costs nothing", async () => {
+    const told = [
+      { error: { message: "The engine is currently overloaded", type: "server_error" } },
+      { detail: "Not Found" },
+      "<html><body>Sign in to this network</body></html>",
+    ];
+    for (const budgets of [{ perDayUsd: 1 }, {}]) {
+      const script: ServerScript = (_, index) => ({
+        ...{ kind: "http", status: 200, headers: {} },
+        body: typeof told[index] === "string" ? told[index] : JSON.stringify(told[index]),
+      });
+      const { server, run, spentOn } = await open(script, { budgets });
+      for (const [index] of told.entries()) {
+        const { reason, receipt } = await run("hello");
+        expect([index, reason, receipt?.tokens]).toEqual([index, "provider.unavailable", 0]);
+      }
+      expect(server.requests.length).toBe(told.length);
+      expect((await spentOn("all"))?.tokens ?? 0).toBe(0);
+    }
   });
 });
 
@@ -175,8 +216,51 @@ describe("surety budget", () => {
     expect(yesterday.spent).toEqual([]);
     const { stdout } = await command("budget", "--days", "2");
     expect(stdout).toContain(`nothing was spent on ${yesterday.day}`);
-    expect(await spent("--day", yesterday.day)).toEqual({ day: yesterday.day, spent: [] });
+    expect(await spent("--day", yesterday.day)).toEqual({
+      ...{ day: yesterday.day, spent: [] },
+      per_run: { limit_usd: null, limit_tokens: null },
+    });
     expect((await command("budget", "--days", "0")).code).toBe(2);
+  });
+
+  test("shows each limit and what is left of it, before anything is spent too", async () => {
+    const budgets = { perDayUsd: 1, perDayTokens: 5_000, perAgentDayUsd: 0.5, perRunUsd: 0.25, perRunTokens: 9_000 };
+    const { run, command, spent } = await open(() => answer({ text: "hi", usage: usage(900, 900) }), { budgets });
+    const table = async () => {
+      const [, ...lines] = (await command("budget")).stdout.trimEnd().split("\n");
+      return lines.map((line) => line.split(/ {2,}/));
+    };
+    const headings = ["ON", "USD", "USD LIMIT", "USD LEFT", "TOKENS", "TOKEN LIMIT", "TOKENS LEFT"];
+    const ofRuns = [
+      ["each run: at most $0.25 (budgets.perRunUsd)"],
+      ["each run: at most 9000 tokens (budgets.perRunTokens)"],
+    ];
+    const unspent = ["all", "$0.00", "$1.00", "$1.00", "0", "5000", "5000"];
+    expect(await table()).toEqual([headings, unspent, ...ofRuns]);
+    await run("hello");
+    expect(await table()).toEqual([
+      headings,
+      ["agent:main", "$0.0027", "$0.50", "$0.4973", "1800", "-", "-"],
+      ["all", "$0.0027", "$1.00", "$0.9973", "1800", "5000", "3200"],
+      ["model:paid:m", "$0.0027", "-", "-", "1800", "-", "-"],
+      ...ofRuns,
+    ]);
+    expect(await spent()).toMatchObject({ per_run: { limit_usd: 0.25, limit_tokens: 9_000 } });
+  });
+
+  test("shows what is reserved for an inference under way", async () => {
+    const script: ServerScript = () => answer({ text: "late", cut: { by: "reset", after: new Promise(() => {}) } });
+    const { server, assistant, command, spentOn } = await open(script, { budgets: { perDayUsd: 1 } });
+    const submitted = await assistant.submit({ ...REQUEST, message: "hello" });
+    if (!submitted.ok) throw new Error(submitted.message);
+    while (server.requests.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    const { usd, tokens, reserved_usd, reserved_tokens } = await spentOn("all");
+    expect([reserved_usd, reserved_tokens]).toEqual([usd, tokens]);
+    expect(reserved_tokens).toBeGreaterThan(1024);
+    expect((await command("budget")).stdout).toMatch(/all .* \$0\.\d+ and \d+ tokens of it reserved\n/);
+    await assistant.cancel(submitted.runId, "operator");
+    for await (const _ of (await assistant.watch(submitted.runId, 0, new AbortController().signal)) ?? []);
+    expect(await spentOn("all")).toMatchObject({ usd, tokens, reserved_usd: 0, reserved_tokens: 0 });
   });
 
   test("refuses a day that there is not", async () => {
@@ -188,6 +272,21 @@ describe("surety budget", () => {
     }
     expect((await command("budget", "--day", "2028-02-29")).stdout).toBe("nothing was spent on 2028-02-29\n");
     expect((await command("budget", "--day", "1970-01-01", "--days", "2")).stdout).toContain("1969-12-31");
+  });
+});
+
+describe("a model without a price", () => {
+  test("is not shown as costing nothing; one that is free is", async () => {
+    const { costPer1kInput: _in, costPer1kOutput: _out, ...riddle } = PRICED;
+    const models = { m: PRICED, gift: { ...riddle, free: true }, riddle };
+    const { run, command } = await open(() => answer({ text: "hi", usage: usage(10, 5) }), { models });
+    const shown = async (model: string) => {
+      const { id } = await run("hello", { model });
+      return (await command("runs", "show", id)).stdout;
+    };
+    expect(await shown("paid:riddle")).toContain("15 tokens, price unknown\n");
+    expect(await shown("paid:gift")).toContain("15 tokens, $0.00\n");
+    expect(await shown("paid:m")).toContain("15 tokens, $0.00002\n");
   });
 });
 

@@ -7,6 +7,8 @@ import { openContract } from "../../src/kernel/contract/open-contract.ts";
 import { verifyBundle } from "../../src/kernel/journal/bundle.ts";
 import { parseEntry } from "../../src/kernel/journal/journal-lines.ts";
 import { verifyJournal } from "../../src/kernel/journal/verify-journal.ts";
+import { receiptOf } from "../../src/kernel/journal/views/receipt.ts";
+import { findingIn } from "../../src/kernel/journal/views/run-finding.ts";
 import { foldRun } from "../../src/kernel/machine/fold.ts";
 import { asRunId } from "../../src/kernel/vocabulary/identifiers.ts";
 import type { JsonValue } from "../../src/kernel/vocabulary/parse-json.ts";
@@ -110,6 +112,38 @@ verifies(
       },
     ]);
     expect(whatIf(contract, entries, contract.policy)).toEqual([]);
+  },
+);
+
+verifies(
+  ["M-P5.4", "X-10"],
+  "the golden bundle of a run whose inference was cut off verifies, folds, and charges it by the price it tells",
+  () => {
+    const text = read("bundle-2.2-cut-off.json");
+    expect(verifyBundle(text, { verifySignature: verifyAsHomes })).toMatchObject({
+      ok: true,
+      outcome: "FAILED_TIMEOUT",
+    });
+    const { contract, entries, folded } = foldBundle(text);
+    expect(folded.state.accepted?.price).toEqual({ inputPer1k: 1000, outputPer1k: 2000 });
+    // 1707 tokens in and 1024 out.
+    expect(receiptOf(entries, contract.model)).toMatchObject({ tokens: 2731, cost_usd: 0.003755 });
+  },
+);
+
+verifies(
+  ["M-P5.4", "X-6"],
+  "the golden bundle of a run that a limit refused verifies, folds, and tells which limit it was",
+  () => {
+    const text = read("bundle-2.2-refused.json");
+    expect(verifyBundle(text, { verifySignature: verifyAsHomes })).toMatchObject({
+      ok: true,
+      outcome: "FAILED_BUDGET_EXHAUSTED",
+    });
+    const { contract, entries } = foldBundle(text);
+    expect(findingIn(entries, contract)).toBe(
+      "The day's limit in USD (budgets.perDayUsd) does not cover it: the next inference needs $0.003755, with $0.001 left.",
+    );
   },
 );
 

@@ -1,6 +1,7 @@
 /** Money and tokens: reserved before the network, settled after it, and never beyond a limit. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { draftRun } from "../../src/assistant/draft-run.ts";
 import { systemClock } from "../../src/boot/system-clock.ts";
 import { eventsOf } from "../../src/kernel/journal/entry.ts";
 import { asRunId, type RunId } from "../../src/kernel/vocabulary/identifiers.ts";
@@ -8,11 +9,20 @@ import { estimateTokens } from "../../src/runtime/estimate-tokens.ts";
 import type { Clock } from "../../src/runtime/ports/clock.ts";
 import type { ModelReply, ModelRequest } from "../../src/runtime/ports/model-backend.ts";
 import type { SpendScope, StoredRun } from "../../src/runtime/ports/store.ts";
-import { costOf, SpendAccount } from "../../src/runtime/spend.ts";
+import { SpendAccount } from "../../src/runtime/spend.ts";
 import { verifies } from "../requirements.ts";
 import { openTrial, storeOfFile, type Trial } from "./trial/open-trial.ts";
 import { outsideWorld } from "./trial/outside-world.ts";
-import { askedFor, calls, fault, inTurns, type ModelScript, says, scriptedModel } from "./trial/scripted-model.ts";
+import {
+  askedFor,
+  calls,
+  fault,
+  inTurns,
+  type ModelScript,
+  refusal,
+  says,
+  scriptedModel,
+} from "./trial/scripted-model.ts";
 
 const store = storeOfFile();
 const DAY = "2026-01-01";
@@ -180,7 +190,8 @@ describe("spending limits", () => {
   describe("while a provider is waited for", () => {
     const RETRY_MS = 60_000;
     const busy: ModelReply = {
-      ...{ ok: false, code: "provider.rate-limited", retryable: true, retryAfterMs: RETRY_MS, usage: null },
+      ...{ ok: false, code: "provider.rate-limited", retryable: true, retryAfterMs: RETRY_MS },
+      usage: { inputTokens: 0, outputTokens: 0 },
     };
     const watched = () => {
       const { promise: isWaiting, resolve } = Promise.withResolvers<void>();
@@ -383,11 +394,12 @@ describe("what was spent", () => {
     for (const [code, isCharged] of [
       ["provider.cut-off", true],
       ["provider.unreadable", true],
+      ["provider.unreadable", false],
       ["provider.http-400", false],
-      ["provider.unreachable", false],
+      ["provider.failed", false],
     ] as const) {
       const { purses, spent } = purse({ limitTokens: 1_000_000 });
-      const model = scriptedModel(() => fault(code));
+      const model = scriptedModel(() => (isCharged ? fault : refusal)(code));
       const trial = openTrial({ store: store(), model, world: outsideWorld(), purses });
       const run = await trial.ended(await trial.submit("spend", { contract }));
       expect(run.reason).toBe("provider.unavailable");
@@ -406,10 +418,11 @@ describe("what was spent", () => {
         ["provider.cut-off", true],
         ["provider.unreachable", false],
         ["provider.rate-limited", false],
-        ["provider.http-503", false],
+        ["provider.overloaded", false],
       ] as const) {
         const { purses, spent } = purse({ limitTokens: 1_000_000 });
-        const model = scriptedModel(() => (model.requests.length === 1 ? fault(code, true) : says("done", USED)));
+        const failed = (isCharged ? fault : refusal)(code, true);
+        const model = scriptedModel(() => (model.requests.length === 1 ? failed : says("done", USED)));
         const trial = openTrial({ store: store(), model, world: outsideWorld(), purses });
         const runId = await trial.submit("spend", { contract });
         expect((await trial.ended(runId)).outcome).toBe("COMPLETED_CHAT_ONLY");
@@ -422,6 +435,104 @@ describe("what was spent", () => {
       }
     },
   );
+});
+
+describe("an inference that was cut off", () => {
+  const PRICED = { price: PRICE, isFree: false };
+  const DEARER = { ref: "scripted:dear", price: { inputPer1k: 7_000, outputPer1k: 9_000 }, isFree: false };
+  const hangs: ModelScript = () => new Promise(() => {});
+  const untilAsked = async ({ requests }: ReturnType<typeof scriptedModel>): Promise<void> => {
+    while (requests.length === 0) await new Promise((resolve) => setImmediate(resolve));
+  };
+
+  /** What the run's receipt, its journal and its purse say, in millionths of a dollar. */
+  async function told(trial: Trial, runId: RunId, spent: () => Promise<{ readonly microusd: number }>) {
+    const { receipt } = (await trial.assistant.run(runId)) ?? {};
+    const committed = (await trial.entries(runId)).findLast((entry) => entry.kind === "COMMIT");
+    const journal = committed?.kind === "COMMIT" ? committed.decided.budget.spendMicrousd : Number.NaN;
+    return [Math.round((receipt?.cost_usd ?? Number.NaN) * 1_000_000), journal, (await spent()).microusd];
+  }
+
+  for (const limits of [{ limitMicrousd: 1_000_000 }, {}]) {
+    const where = "limitMicrousd" in limits ? "under a limit" : "without a limit";
+
+    verifies(["X-6", "X-10"], `${where} costs the same by receipt, journal and purse: all it could`, async () => {
+      for (const cut of ["step", "run", "cancel"] as const) {
+        const { purses, spent } = purse(limits);
+        const model = scriptedModel(hangs, PRICED);
+        const trial = openTrial({ store: store(), model, world: outsideWorld(), purses });
+        const timeouts = { step: { stepTimeoutMs: 40 }, run: { totalTimeoutMs: 40 }, cancel: {} }[cut];
+        const runId = await trial.submit("spend", { contract: { ...contract, ...timeouts } });
+        if (cut === "cancel") {
+          await untilAsked(model);
+          await trial.runtime.cancel(runId, "operator");
+        }
+        await trial.ended(runId);
+        const heard = (await trial.entries(runId)).flatMap(eventsOf);
+        const promptTokens = heard.find((event) => event.type === "run.accepted")?.prompt.tokens ?? Number.NaN;
+        const full = promptTokens + 2 * contract.maxOutputTokens;
+        expect([cut, await told(trial, runId, spent)]).toEqual([cut, [full, full, full]]);
+        await trial.stop();
+      }
+    });
+
+    verifies(["X-6", "X-10"], `${where}, of a child by its own price, is not given back to its parent`, async () => {
+      const { purses, spent } = purse(limits);
+      const delegate = calls([{ id: "call_1", tool: "agent.delegate", args: { thing: "child" } }], "", {
+        inputTokens: 0,
+        outputTokens: 1,
+      });
+      const model = scriptedModel(inTurns(delegate, hangs), PRICED);
+      const cheapModel = scriptedModel(hangs, DEARER);
+      const trial = openTrial({ store: store(), model, cheapModel, world: outsideWorld(), purses });
+      const runId = await trial.submit("spend", { contract });
+      await untilAsked(cheapModel);
+      await trial.runtime.cancel(runId, "operator");
+      await trial.ended(runId);
+      const [receipt = 0, journal, purseSays] = await told(trial, runId, spent);
+      // Nine thousandths of a dollar for a thousand tokens out, of which it may have written five hundred.
+      expect(receipt).toBeGreaterThan(4_500);
+      expect([journal, purseSays]).toEqual([receipt, receipt]);
+      await trial.stop();
+    });
+  }
+
+  verifies(["X-6", "X-10"], "by a kill, and cancelled before it was taken up again, too", async () => {
+    const { purses, spent } = purse({ limitMicrousd: 1_000_000 });
+    const model = scriptedModel(hangs, PRICED);
+    const killed = openTrial({ store: store(), model, world: outsideWorld(), purses });
+    const runId = await killed.submit("spend", { contract });
+    await untilAsked(model);
+    await store().commit([{ type: "request-cancel", runId, by: "operator" }], "barrier");
+    const next = openTrial({ store: store(), model, world: outsideWorld(), purses });
+    await next.runtime.recover();
+    await next.ended(runId);
+    const [receipt = 0, journal, purseSays] = await told(next, runId, spent);
+    expect(receipt).toBeGreaterThan(2 * contract.maxOutputTokens);
+    expect([journal, purseSays, model.requests.length]).toEqual([receipt, receipt, 1]);
+    await Promise.all([killed.stop(), next.stop()]);
+  });
+
+  test("of a run that an earlier version accepted is paid for, though its journal cannot say how much", async () => {
+    const { purses, spent } = purse({ limitMicrousd: 1_000_000 });
+    const model = scriptedModel(hangs, PRICED);
+    const trial = openTrial({ store: store(), model, world: outsideWorld(), purses });
+    const drafted = await draftRun(trial.drafting, {
+      ...{ agentId: "main", message: "spend", sessionId: null, model: null, thinkingMode: null },
+      contract: { ...contract, stepTimeoutMs: 40 },
+      ...{ approvedTools: [], source: "test", principal: "operator", idempotencyKey: null },
+    });
+    if (!drafted.ok) throw new Error(drafted.message);
+    const { draft } = drafted;
+    const { price: _, ...event } = draft.acceptance.event;
+    await trial.runtime.submit({ ...draft, acceptance: { ...draft.acceptance, event } });
+    const { runId } = draft.run;
+    await trial.ended(runId);
+    const [receipt, journal, purseSays = 0] = await told(trial, runId, spent);
+    expect([receipt, journal]).toEqual([0, 0]);
+    expect(purseSays).toBeGreaterThan(2 * contract.maxOutputTokens);
+    await trial.stop();
+  });
 });
 
 describe("limits that come or go while a run is parked", () => {
@@ -455,13 +566,6 @@ describe("a spend account", () => {
   const scope = { scope: "all", period: DAY, limitMicrousd: 10, limitTokens: null };
   const model = scriptedModel(() => says(""), { price: PRICE });
   const owner = { runId: asRunId("run_1"), epoch: 2 };
-
-  test("costs are rounded up, and nothing costs nothing", () => {
-    expect(costOf({ price: PRICE }, usage)).toBe(2000);
-    expect(costOf({ price: PRICE }, { inputTokens: 1, outputTokens: 0 })).toBe(1);
-    expect(costOf({ price: { inputPer1k: 1, outputPer1k: 0 } }, { inputTokens: 1, outputTokens: 9 })).toBe(1);
-    expect(costOf({ price: null }, usage)).toBe(0);
-  });
 
   test("a limited one reserves once an attempt and gives back what was never used", () => {
     const account = new SpendAccount(owner, model, [scope], nothing);

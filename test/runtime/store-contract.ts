@@ -664,12 +664,14 @@ export function describeStoreContract(name: string, open: () => Promise<OpenedSt
         const narrow = fresh("agent");
         const scopes = [purse(wide, null), purse(narrow, 100, 50)];
         const { spend } = await barrier(reserve(runId, 1, 101, scopes), journal.append(1));
-        expect(spend).toEqual({ granted: false, scope: narrow, by: "microusd" });
+        expect(spend).toEqual({ granted: false, scope: narrow, by: "microusd", needed: 101, left: 100 });
         expect(await totalOf(wide)).toBeNull();
         expect(await store.headOf(runId)).toEqual(journal.head);
         expect((await barrier(reserve(runId, 1, 100, scopes, 51))).spend).toMatchObject({
           granted: false,
           by: "tokens",
+          needed: 51,
+          left: 50,
         });
         expect((await barrier(reserve(runId, 1, 100, scopes, 50))).spend).toEqual({ granted: true });
         expect(await totalOf(narrow)).toMatchObject({ microusd: 100, tokens: 50, period: "2026-11-15" });
@@ -697,7 +699,7 @@ export function describeStoreContract(name: string, open: () => Promise<OpenedSt
         expect(await spendOf(700, 5)).toEqual({ granted: true });
         expect(await totalOf(scope)).toMatchObject({ microusd: 700, tokens: 10 });
         expect(await spendOf(650, 90)).toEqual({ granted: true });
-        expect(await spendOf(1001, 95)).toMatchObject({ granted: false, by: "microusd" });
+        expect(await spendOf(1001, 95)).toMatchObject({ granted: false, by: "microusd", needed: 301, left: 300 });
         expect(await spendOf(700, 101)).toMatchObject({ granted: false, by: "tokens" });
         expect(await totalOf(scope)).toMatchObject({ microusd: 700, tokens: 90 });
         await barrier(settle(runId, 1, 800, 20));
@@ -778,11 +780,31 @@ export function describeStoreContract(name: string, open: () => Promise<OpenedSt
         expect(await totalOf(then.scope)).toMatchObject({ microusd: 569, tokens: 65 });
       });
 
+      test("a total tells how much of it is reserved for runs that are under way", async () => {
+        const [{ runId, journal }, other] = [await insertRun(), await insertRun()];
+        const scope = fresh("day");
+        const scopes = [purse(scope, 1000)];
+        const reserved = async () => (await totalOf(scope))?.reserved;
+        await barrier(reserve(runId, 1, 600, scopes, 10), reserve(other.runId, 1, 100, scopes, 3));
+        expect(await reserved()).toEqual({ microusd: 700, tokens: 13 });
+        await barrier(settle(runId, 1, 250, 4));
+        expect(await reserved()).toEqual({ microusd: 100, tokens: 3 });
+        // Its next owner did not reserve it: it is spent.
+        await barrier({ type: "claim-run", runId: other.runId, epoch: 1 });
+        expect(await totalOf(scope)).toMatchObject({ microusd: 350, reserved: { microusd: 0, tokens: 0 } });
+        await barrier(reserve(runId, 2, 50, scopes, 1));
+        await barrier(journal.append(1), sealed(runId, "FAILED_TIMEOUT"));
+        expect(await reserved()).toEqual({ microusd: 0, tokens: 0 });
+      });
+
       test("totals are of their period alone", async () => {
         const { runId } = await insertRun();
         const scope = fresh("run");
         await barrier(reserve(runId, 1, 5, [purse(scope, null), { ...purse(scope, null), period: "ever" }]));
-        expect(await store.spendTotals("ever")).toContainEqual({ scope, period: "ever", microusd: 5, tokens: 1 });
+        expect(await store.spendTotals("ever")).toContainEqual({
+          ...{ scope, period: "ever", microusd: 5, tokens: 1 },
+          reserved: { microusd: 5, tokens: 1 },
+        });
         expect(await store.spendTotals("2001-01-01")).toEqual([]);
       });
     });

@@ -54,6 +54,11 @@ export function isOver({ isDone, failure, isUnreadable }: AnswerDraft): boolean 
   return isDone || failure !== null || isUnreadable;
 }
 
+/** A model was named, or something came of it: from then on somebody has worked. An error alone, or a web page, is no answer. */
+export function hasAnswered({ pieces, model, usage }: AnswerDraft): boolean {
+  return pieces > 0 || model !== "" || usage !== null;
+}
+
 /** The provider's own words count along: what is too long is so wherever it stands. */
 export function charsIn({ chars, model, stopReason }: AnswerDraft): number {
   return chars + model.length + stopReason.length;

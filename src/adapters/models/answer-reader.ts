@@ -12,9 +12,9 @@
 import { createParser, type EventSourceParser } from "eventsource-parser";
 import type { Clock } from "../../runtime/ports/clock.ts";
 import type { ModelReply } from "../../runtime/ports/model-backend.ts";
-import { type AnswerDraft, type AnswerProtocol, charsIn, isOver } from "./answer-draft.ts";
+import { type AnswerDraft, type AnswerProtocol, charsIn, hasAnswered, isOver } from "./answer-draft.ts";
 import type { ExchangeEnd, ResponseHead, ResponseListener } from "./http-exchange.ts";
-import { type Fault, fault, faultOfEnd, faultOfHead } from "./provider-fault.ts";
+import { type Fault, fault, faultOfEnd, faultOfHead, unanswered } from "./provider-fault.ts";
 
 /** Many times what a token is on average, in any language. */
 const CHARS_PER_TOKEN = 64;
@@ -77,8 +77,10 @@ export class AnswerReader<Draft extends AnswerDraft> implements ResponseListener
     const { pieces, failure, isUnreadable, usage, reasoning } = this.#draft;
     const isAnswer = end === "complete" || (end === "cut-off" && pieces > 0);
     if (!isAnswer) return faultOfEnd(end, this.#hasBegun);
-    if (failure !== null && pieces === 0) return failure;
-    if (isUnreadable || pieces === 0) return fault("provider.unreadable");
+    if (isUnreadable || pieces === 0) {
+      const told = (pieces === 0 ? failure : null) ?? fault("provider.unreadable");
+      return hasAnswered(this.#draft) ? told : unanswered(told);
+    }
     const raw = this.#protocol.rawOutputOf(this.#draft, end === "complete");
     const stream = { chunks: pieces, firstMs: this.#firstMs, lastMs: this.#lastMs };
     const thoughts = this.#protocol.thoughtsOf(this.#draft);

@@ -4,9 +4,10 @@
  * M1. What is configured is what is asked: a name nobody knows is an error, and never another model instead.
  * M2. Nothing is contacted, and nothing loaded, before the first request.
  */
+import type { ModelPrice } from "../../kernel/vocabulary/model-price.ts";
 import type { ThinkingLevel } from "../../kernel/vocabulary/thinking-level.ts";
 import type { Clock } from "../../runtime/ports/clock.ts";
-import type { ConfiguredModel, ModelBackend, ModelPrice } from "../../runtime/ports/model-backend.ts";
+import type { ConfiguredModel, ModelBackend } from "../../runtime/ports/model-backend.ts";
 import { anthropicMessages } from "./anthropic-messages/anthropic-messages.ts";
 import { mayForceTools } from "./anthropic-messages/may-force-tools.ts";
 import {

@@ -12,7 +12,7 @@ import { AnswerReader } from "./answer-reader.ts";
 import { watchHealth } from "./health.ts";
 import { type HttpOrigin, openOrigin } from "./http-exchange.ts";
 import type { Profile } from "./profile.ts";
-import { fault } from "./provider-fault.ts";
+import { fault, unanswered } from "./provider-fault.ts";
 
 export interface ModelServer {
   readonly baseUrl: URL;
@@ -45,7 +45,7 @@ export function httpBackend<Draft extends AnswerDraft>(
     check: watchHealth({ origin, name: baseUrl.origin, path: modelsPath, headers: identity, clock }),
     async complete(request, { signal, onText }) {
       const identified = identity();
-      if (identified === null) return fault("provider.invalid-key");
+      if (identified === null) return unanswered(fault("provider.invalid-key"));
       const headers = ["content-type", "application/json", ...identified];
       const body = encode(profile.rewrite(request), onText !== null);
       const reader = new AnswerReader(answer, clock, onText, request.maxOutputTokens);

@@ -5,6 +5,8 @@
  *     an address or a key.
  * F2. Retryable is what may pass by itself and came before the first byte of an answer: 429, 5xx, no connection.
  * F3. A provider's wish to wait is heard up to MAX_RETRY_AFTER_MS: it may not park a run.
+ * F4. Whoever was turned away, found nobody, or met somebody who does not speak the protocol at all, has used nothing. What
+ *     else a fault cost is not known here.
  */
 import type { ModelReply } from "../../runtime/ports/model-backend.ts";
 import type { ExchangeEnd, ResponseHead } from "./http-exchange.ts";
@@ -17,19 +19,25 @@ export function fault(code: string, retry: { readonly afterMs: number } | null =
   return { ok: false, code, retryable: retry !== null, retryAfterMs: retry?.afterMs ?? 0, usage: null };
 }
 
+/** The same, where nothing of an answer has come. */
+export function unanswered(failure: Fault): Fault {
+  return { ...failure, usage: { inputTokens: 0, outputTokens: 0 } };
+}
+
 /** Null where the status announces an answer. */
 export function faultOfHead(head: ResponseHead, nowMs: number): Fault | null {
   const { status } = head;
   if (status === 200) return null;
   const retry = { afterMs: readRetryAfter(head.header("retry-after"), nowMs) };
-  if (status === 429) return fault("provider.rate-limited", retry);
-  return fault(`provider.http-${status}`, status >= 500 ? retry : null);
+  if (status === 429) return unanswered(fault("provider.rate-limited", retry));
+  return unanswered(fault(`provider.http-${status}`, status >= 500 ? retry : null));
 }
 
 /** For exchanges that did not end well; `hasBegun` says whether anything of the body was read. */
 export function faultOfEnd(end: Exclude<ExchangeEnd, "complete">, hasBegun: boolean): Fault {
   const mayPass = end === "unreachable" || end === "connection-lost" || (end === "cut-off" && !hasBegun);
-  return fault(`provider.${end}`, mayPass ? { afterMs: 0 } : null);
+  const failure = fault(`provider.${end}`, mayPass ? { afterMs: 0 } : null);
+  return end === "unreachable" || end === "unreadable" ? unanswered(failure) : failure;
 }
 
 /** Seconds or a date (RFC 9110, 10.2.3); anything else is no wish at all. */

@@ -13,6 +13,7 @@ import type {
   PlacedRun,
   RunStatus,
   SessionCapability,
+  SpendAmount,
   SpendTotal,
   Store,
   StoredApproval,
@@ -24,6 +25,7 @@ import type { Prepare } from "./connection.ts";
 import { toHex } from "./hex-bytes.ts";
 import { SELECT_RUNS, toStoredRun } from "./run-rows.ts";
 import { FIRST_ENDED_STATUS, statusNumber } from "./schema.ts";
+import type { Purse } from "./spend-writes.ts";
 
 /** Written out with every condition an index needs to be chosen; a test asks SQLite whether it is. */
 export const LIST_QUERIES = {
@@ -45,6 +47,10 @@ export const LIST_QUERIES = {
     SELECT o.id, r.id AS run_id, o.channel, o.body_ref, o.created_at, o.state
     FROM outbox o JOIN runs r ON r.position = o.run WHERE o.state = 'waiting' ORDER BY o.position LIMIT ? OFFSET ?`,
   spendTotals: "SELECT scope, period, microusd, tokens FROM spend_totals WHERE period = ? ORDER BY scope",
+  // What an earlier owner of a run left behind is spent.
+  reservedUnderWay: `
+    SELECT r.microusd, r.tokens, r.scopes FROM run_states s JOIN reservations r ON r.run = s.run AND r.epoch = s.epoch
+    WHERE s.status < ${FIRST_ENDED_STATUS} AND r.scopes IS NOT NULL`,
   ledger: "SELECT line FROM ledger WHERE seq > ? ORDER BY seq LIMIT ?",
 } as const;
 
@@ -83,9 +89,15 @@ export const LIST_READS = {
   },
 
   spendTotals(prepare: Prepare, period: string): readonly SpendTotal[] {
-    return prepare(LIST_QUERIES.spendTotals)
-      .all(period)
-      .map((row) => ({ ...row }) as unknown as SpendTotal);
+    prepare("BEGIN").run();
+    try {
+      const reserved = reservedUnderWay(prepare, period);
+      return prepare(LIST_QUERIES.spendTotals)
+        .all(period)
+        .map((row) => ({ ...row, reserved: reserved.get(String(row["scope"])) ?? NOTHING }) as unknown as SpendTotal);
+    } finally {
+      prepare("COMMIT").run();
+    }
   },
 
   readLedger(prepare: Prepare, after: number, limit: number): readonly LedgerEntry[] {
@@ -112,6 +124,20 @@ function pageOfRuns(prepare: Prepare, status: RunStatus | undefined, { limit, of
       ? prepare(LIST_QUERIES.allRuns).all(limit, offset)
       : prepare(LIST_QUERIES.runsByStatus).all(statusNumber(status), limit, offset);
   return rows.map(toStoredRun);
+}
+
+const NOTHING: SpendAmount = { microusd: 0, tokens: 0 };
+
+function reservedUnderWay(prepare: Prepare, period: string): ReadonlyMap<string, SpendAmount> {
+  const byScope = new Map<string, SpendAmount>();
+  for (const row of prepare(LIST_QUERIES.reservedUnderWay).all()) {
+    for (const [of, scope] of JSON.parse(String(row["scopes"])) as readonly Purse[]) {
+      if (of !== period) continue;
+      const { microusd, tokens } = byScope.get(scope) ?? NOTHING;
+      byScope.set(scope, { microusd: microusd + Number(row["microusd"]), tokens: tokens + Number(row["tokens"]) });
+    }
+  }
+  return byScope;
 }
 
 function countRuns(prepare: Prepare, status: RunStatus | undefined): number {

@@ -13,7 +13,8 @@ import type { Prepare } from "./connection.ts";
 import type { RunHeads } from "./run-heads.ts";
 import type { WriteOf } from "./write-of.ts";
 
-type Purse = readonly [period: string, scope: string];
+/** As a reservation's row names what it counts against. */
+export type Purse = readonly [period: string, scope: string];
 
 const TOTAL = "SELECT microusd, tokens FROM spend_totals WHERE period = ? AND scope = ?";
 const ADD = `
@@ -42,8 +43,8 @@ export function reserveSpend(
   const missing = beyond(amount, row);
   if (row !== undefined && missing.microusd === 0 && missing.tokens === 0) return { granted: true };
   for (const scope of scopes) {
-    const by = exceededBy(prepare, scope, missing);
-    if (by !== null) return { granted: false, scope: scope.scope, by };
+    const exceeded = exceededBy(prepare, scope, missing);
+    if (exceeded !== null) return { granted: false, scope: scope.scope, ...exceeded };
   }
   if (row !== undefined) {
     add(prepare, JSON.parse(String(row["scopes"])) as readonly Purse[], missing);
@@ -98,12 +99,16 @@ function replace(prepare: Prepare, reserved: Readonly<Record<string, unknown>>, 
   });
 }
 
-function exceededBy(prepare: Prepare, scope: SpendScope, amount: SpendAmount): "microusd" | "tokens" | null {
+type Refusal = Omit<Extract<NonNullable<CommitResult["spend"]>, { granted: false }>, "granted" | "scope">;
+
+function exceededBy(prepare: Prepare, scope: SpendScope, amount: SpendAmount): Refusal | null {
   const total = prepare(TOTAL).get(scope.period, scope.scope);
-  const exceeds = (name: "microusd" | "tokens", limit: number | null): boolean =>
-    limit !== null && Number(total?.[name] ?? 0) + amount[name] > limit;
-  if (exceeds("microusd", scope.limitMicrousd)) return "microusd";
-  return exceeds("tokens", scope.limitTokens) ? "tokens" : null;
+  const exceeded = (by: Refusal["by"], limit: number | null): Refusal | null => {
+    if (limit === null) return null;
+    const left = limit - Number(total?.[by] ?? 0);
+    return amount[by] > left ? { by, needed: amount[by], left: Math.max(0, left) } : null;
+  };
+  return exceeded("microusd", scope.limitMicrousd) ?? exceeded("tokens", scope.limitTokens);
 }
 
 function add(prepare: Prepare, purses: readonly Purse[], { microusd, tokens }: SpendAmount): void {

@@ -16,8 +16,9 @@ import type { RunNews } from "../../assistant/assistant.ts";
 import type { LifecycleEvent } from "../../kernel/journal/views/lifecycle-events.ts";
 import type { RunRecord } from "../../kernel/journal/views/run-record.ts";
 import { adviceOn } from "../../kernel/vocabulary/failures.ts";
+import { formatCost } from "../../kernel/vocabulary/format-usd.ts";
 import type { ApprovalCard } from "../../runtime/ports/approver.ts";
-import { formatBytes, formatDuration, formatUsd, plural } from "./quantities.ts";
+import { formatBytes, formatDuration, plural } from "./quantities.ts";
 import type { Style } from "./style.ts";
 import { safeText, visibleLine } from "./visible-text.ts";
 
@@ -32,8 +33,16 @@ export interface ProgressPrinter {
   showQueued(runId: string): void;
   /** Somebody has to answer this elsewhere before the run goes on. */
   showWaiting(card: ApprovalCard): void;
-  /** The answer, as far as it was not shown, and how the run ended; `foundOut` is what exactly was wrong with it, or empty. */
-  finish(record: RunRecord, foundOut: string): void;
+  /** The answer, as far as it was not shown, and how the run ended. */
+  finish(record: RunRecord, foundOut: FoundOut): void;
+}
+
+/** What a record has no field for. */
+export interface FoundOut {
+  /** What exactly was wrong with the run or its answer; empty where nothing was, or nobody knows. */
+  readonly wrong: string;
+  /** Somebody named the model's price. */
+  readonly isPriced: boolean;
 }
 
 interface Screen {
@@ -143,16 +152,16 @@ export function progressPrinter({ progress, answer, style }: Screen): ProgressPr
     },
     finish(record, foundOut) {
       showAnswer(record);
-      say(outcomeLine(record, style));
+      say(outcomeLine(record, foundOut, style));
       for (const line of whatToKnow(record, foundOut)) say(style.dim(line));
     },
   };
 }
 
 /** What was found out about a run, and what to do about it. */
-export function whatToKnow({ status, reason }: RunRecord, foundOut: string): readonly string[] {
+export function whatToKnow({ status, reason }: RunRecord, { wrong }: FoundOut): readonly string[] {
   const advice = reason === null || status !== "failed" ? null : adviceOn(reason);
-  return [foundOut, advice ?? ""].filter((line) => line !== "").map(visibleLine);
+  return [wrong, advice ?? ""].filter((line) => line !== "").map(visibleLine);
 }
 
 function wordsFor(event: LifecycleEvent, style: Style): string | null {
@@ -186,22 +195,24 @@ function resultWords(result: PayloadOf<"tool.result">, style: Style): string {
   return style.dim(`${name} done in ${formatDuration(result.duration_ms)}, ${size}`);
 }
 
-function outcomeLine(record: RunRecord, style: Style): string {
+function outcomeLine(record: RunRecord, foundOut: FoundOut, style: Style): string {
   const outcome = record.outcome ?? record.status;
   const paint = record.status === "completed" ? style.green : record.status === "failed" ? style.red : style.yellow;
   const reason = record.reason === null ? "" : ` (${visibleLine(record.reason)})`;
   const facts = [
     plural(record.tool_calls, "tool call"),
     formatDuration(record.duration_ms),
-    ...spent(record),
+    ...spent(record, foundOut),
     visibleLine(`${record.provider}:${record.model}`),
     visibleLine(record.id),
   ];
   return `${paint(outcome)}${reason} · ${facts.join(" · ")}`;
 }
 
-function spent({ receipt }: RunRecord): readonly string[] {
-  return receipt === undefined ? [] : [plural(receipt.tokens, "token"), formatUsd(receipt.cost_usd)];
+function spent({ receipt }: RunRecord, { isPriced }: FoundOut): readonly string[] {
+  if (receipt === undefined) return [];
+  const { tokens, cost_usd: usd } = receipt;
+  return [plural(tokens, "token"), formatCost(tokens, usd, isPriced)];
 }
 
 /** A pair of surrogates may come in two pieces. */

@@ -11,11 +11,6 @@ export function formatBytes(bytes: number): string {
   return bytes < 1_000_000 ? `${(bytes / 1000).toFixed(1)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`;
 }
 
-/** To the millionth, which is what is counted. */
-export function formatUsd(usd: number): string {
-  return `$${usd.toFixed(6).replace(/0{1,4}$/, "")}`;
-}
-
 export function plural(count: number, thing: string): string {
   return `${count} ${thing}${count === 1 ? "" : "s"}`;
 }

@@ -7,6 +7,7 @@
  * R3. Once the signal has aborted no further case is begun, and the one at work is cancelled.
  */
 import { eventsOf } from "../../kernel/journal/entry.ts";
+import { findingIn } from "../../kernel/journal/views/run-finding.ts";
 import { Defect } from "../../kernel/vocabulary/defect.ts";
 import type { RunId } from "../../kernel/vocabulary/identifiers.ts";
 import type { Store } from "../../runtime/ports/store.ts";
@@ -62,8 +63,11 @@ export async function* runCorpus(
     desk.onCase(next);
     const ran = await runCase(desk, next, slowestMs);
     if (!ran.ok) return ran;
-    if (wasUnpaid(ran.transcript))
-      return { ok: false, code: "budget.exhausted", message: `no budget left for ${next.id}` };
+    if (wasUnpaid(ran.transcript)) {
+      const { entries, contract } = ran.transcript;
+      const message = `no budget left for ${next.id}. ${findingIn(entries, contract)}`;
+      return { ok: false, code: "budget.exhausted", message };
+    }
     const absence = absenceIn(ran.transcript);
     if (absence !== null) return absence;
     slowestMs = answersIn(ran.transcript.entries).reduce(

@@ -1,11 +1,13 @@
 /**
  * `surety budget`: what was spent on what, and how much of each limit is left.
  *
- * B1. What is reserved and not settled yet is shown as spent, as it counts.
+ * B1. What is reserved and not settled yet is shown as spent, as it counts, and as reserved besides.
  * B2. A limit that was passed, because an answer cost more than was reserved for it, is named: nothing more goes out
  *     under it.
+ * B3. A limit of the day is shown before anything was spent under it, and so is what any one run may use.
  */
-import { formatUsd } from "../../adapters/terminal/quantities.ts";
+import { plural } from "../../adapters/terminal/quantities.ts";
+import { formatUsd } from "../../kernel/vocabulary/format-usd.ts";
 import { timestampOf } from "../../runtime/ports/clock.ts";
 import type { SpendTotal, Store } from "../../runtime/ports/store.ts";
 import { EXIT, usageError } from "../boot-error.ts";
@@ -36,8 +38,10 @@ export const budget: Action = {
       const spent: DaySpent[] = [];
       for (const each of daysUpTo(day, count ?? 1)) spent.push(await spentOn(store, each, budgets));
       const [last] = spent;
-      output.result(count === undefined ? last : { days: spent }, () => {
+      const perRun = limitsOfRun(budgets);
+      output.result({ ...(count === undefined ? last : { days: spent }), per_run: perRun }, () => {
         for (const each of spent) printDay(context, each);
+        printRunLimits(context, perRun);
       });
       return EXIT.success;
     }),
@@ -50,6 +54,9 @@ interface DaySpent {
     readonly scope: string;
     readonly usd: number;
     readonly tokens: number;
+    /** Of that, for inferences under way. */
+    readonly reserved_usd: number;
+    readonly reserved_tokens: number;
     readonly limit_usd: number | null;
     readonly limit_tokens: number | null;
     readonly left_usd: number | null;
@@ -60,7 +67,19 @@ interface DaySpent {
 
 async function spentOn(store: Store, day: string, budgets: Budgets): Promise<DaySpent> {
   const totals = await store.spendTotals(day);
-  return { day, spent: totals.map((total) => rowOf(total, budgets)) };
+  const nothing = { scope: "all", period: day, microusd: 0, tokens: 0, reserved: { microusd: 0, tokens: 0 } };
+  const isDayLimited = budgets.perDayUsd !== undefined || budgets.perDayTokens !== undefined;
+  const shown = totals.length === 0 && isDayLimited ? [nothing] : totals;
+  return { day, spent: shown.map((total) => rowOf(total, budgets)) };
+}
+
+interface RunLimits {
+  readonly limit_usd: number | null;
+  readonly limit_tokens: number | null;
+}
+
+function limitsOfRun({ perRunUsd, perRunTokens }: Budgets): RunLimits {
+  return { limit_usd: perRunUsd ?? null, limit_tokens: perRunTokens ?? null };
 }
 
 function rowOf(total: SpendTotal, budgets: Budgets): DaySpent["spent"][number] {
@@ -69,6 +88,8 @@ function rowOf(total: SpendTotal, budgets: Budgets): DaySpent["spent"][number] {
     scope: total.scope,
     usd: total.microusd / MICROUSD_PER_USD,
     tokens: total.tokens,
+    reserved_usd: total.reserved.microusd / MICROUSD_PER_USD,
+    reserved_tokens: total.reserved.tokens,
     limit_usd: limitMicrousd === null ? null : limitMicrousd / MICROUSD_PER_USD,
     limit_tokens: limitTokens,
     left_usd: limitMicrousd === null ? null : Math.max(0, limitMicrousd - total.microusd) / MICROUSD_PER_USD,
@@ -103,16 +124,36 @@ function printDay({ output }: CommandContext, { day, spent }: DaySpent): void {
   }
   output.line(day);
   output.table(
-    ["ON", "USD", "OF", "TOKENS", "OF", ""],
+    ["ON", "USD", "USD LIMIT", "USD LEFT", "TOKENS", "TOKEN LIMIT", "TOKENS LEFT", ""],
     spent.map((row) => [
       row.scope,
       formatUsd(row.usd),
-      row.limit_usd === null ? "-" : formatUsd(row.limit_usd),
+      orNone(row.limit_usd, formatUsd),
+      orNone(row.left_usd, formatUsd),
       String(row.tokens),
-      row.limit_tokens === null ? "-" : String(row.limit_tokens),
-      row.over ? "over its limit: stopped" : "",
+      orNone(row.limit_tokens, String),
+      orNone(row.left_tokens, String),
+      remarkOn(row),
     ]),
   );
+}
+
+function remarkOn({ over, reserved_usd, reserved_tokens }: DaySpent["spent"][number]): string {
+  const isReserved = reserved_usd > 0 || reserved_tokens > 0;
+  const remarks = [
+    ...(over ? ["over its limit: stopped"] : []),
+    ...(isReserved ? [`${formatUsd(reserved_usd)} and ${plural(reserved_tokens, "token")} of it reserved`] : []),
+  ];
+  return remarks.join("; ");
+}
+
+function printRunLimits({ output }: CommandContext, { limit_usd, limit_tokens }: RunLimits): void {
+  if (limit_usd !== null) output.line(`each run: at most ${formatUsd(limit_usd)} (budgets.perRunUsd)`);
+  if (limit_tokens !== null) output.line(`each run: at most ${plural(limit_tokens, "token")} (budgets.perRunTokens)`);
+}
+
+function orNone(amount: number | null, format: (amount: number) => string): string {
+  return amount === null ? "-" : format(amount);
 }
 
 function daysUpTo(day: string, count: number): readonly string[] {

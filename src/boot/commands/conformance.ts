@@ -17,7 +17,9 @@ import type { ConformanceCase } from "../../assistant/conformance/conformance-ca
 import { CORPUS } from "../../assistant/conformance/corpus.ts";
 import { loosenModel } from "../../assistant/conformance/loosen-model.ts";
 import { CORPUS_AGENT, type CorpusStop, type JudgedCase, runCorpus } from "../../assistant/conformance/run-corpus.ts";
+import { isPriced } from "../../kernel/journal/views/receipt.ts";
 import { runSummary } from "../../kernel/journal/views/run-summary.ts";
+import { formatCost } from "../../kernel/vocabulary/format-usd.ts";
 import { timestampOf } from "../../runtime/ports/clock.ts";
 import { nobodyToAsk } from "../approvers.ts";
 import { BootError, EXIT } from "../boot-error.ts";
@@ -65,6 +67,7 @@ async function performConformance(context: CommandContext): Promise<number> {
 interface Cost {
   readonly tokens: number;
   readonly microusd: number;
+  readonly isPriced: boolean;
 }
 
 function costOf(judged: readonly JudgedCase[]): Cost {
@@ -72,6 +75,7 @@ function costOf(judged: readonly JudgedCase[]): Cost {
   return {
     tokens: summaries.reduce((sum, summary) => sum + (summary?.tokens ?? 0), 0),
     microusd: summaries.reduce((sum, summary) => sum + (summary?.spend_microusd ?? 0), 0),
+    isPriced: judged.every(({ transcript }) => isPriced(transcript.entries)),
   };
 }
 
@@ -185,7 +189,7 @@ function show(
   { output }: CommandContext,
   report: ConformanceReport,
   metrics: BaselineMetrics,
-  cost: Cost,
+  { tokens, microusd, isPriced }: Cost,
   isCounted: boolean,
 ): void {
   output.result(report, () => {
@@ -202,9 +206,9 @@ function show(
     output.line(
       `inferences mean ${inferences.mean.toFixed(1)}, p95 ${inferences.p95}; duration mean ${formatDuration(durationMs.mean)}, p95 ${formatDuration(durationMs.p95)}; out of steps ${metrics.maxStepExits} of ${metrics.runs}`,
     );
-    const usd = (cost.microusd / MICROUSD_PER_USD).toFixed(6);
+    const cost = formatCost(tokens, microusd / MICROUSD_PER_USD, isPriced);
     const counted = isCounted ? "" : "; not counted in this home, which another surety process works on";
-    output.line(`spent ${usd} USD, ${cost.tokens} tokens${counted}`);
+    output.line(`spent ${tokens} tokens, ${cost}${counted}`);
   });
 }
 

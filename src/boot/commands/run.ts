@@ -3,7 +3,7 @@ import { type OutputStream, type ProgressPrinter, progressPrinter } from "../../
 import { terminalApprover } from "../../adapters/terminal/terminal-approver.ts";
 import type { Assistant, ContractOverrides, Decision, RunRequest } from "../../assistant/assistant.ts";
 import type { RunRecord } from "../../kernel/journal/views/run-record.ts";
-import { type ApprovalId, asRunId, asSessionId, type RunId } from "../../kernel/vocabulary/identifiers.ts";
+import { type ApprovalId, asSessionId, type RunId } from "../../kernel/vocabulary/identifiers.ts";
 import { THINKING_LEVELS } from "../../kernel/vocabulary/thinking-level.ts";
 import { AUTO } from "../../runtime/model-router.ts";
 import type { ApprovalCard } from "../../runtime/ports/approver.ts";
@@ -13,7 +13,7 @@ import { loadConfig } from "../config/load-config.ts";
 import { type Denial, denialHints, denialIn } from "../denial-hints.ts";
 import { nearest } from "../nearest.ts";
 import { reachAssistant } from "../reach-assistant.ts";
-import { describedTools, findingAbout, withHome } from "../read-home.ts";
+import { describedTools, findOutAbout, findRun, withHome } from "../read-home.ts";
 import { readImageFile } from "../read-image-file.ts";
 import { onInterrupt } from "../signals.ts";
 import { systemClock } from "../system-clock.ts";
@@ -68,7 +68,9 @@ async function performRun(context: CommandContext): Promise<number> {
       const ask = approver.isReachable() ? approver.ask : printer.showWaiting;
       const stopLooking = isRemote ? lookForQuestions(assistant, submitted.runId, ask) : () => {};
       const { record, denials } = await follow(assistant, submitted.runId, printer).finally(stopLooking);
-      printer.finish(record, await foundOutAbout(context, record));
+      // Read beside whoever writes to the home.
+      const foundOut = await withHome(context, async (home) => findOutAbout(home, await findRun(home, record.id)));
+      printer.finish(record, foundOut);
       if (isJson) output.json(record);
       else for (const hint of await denialHints(assistant, record, denials)) output.remark(hint);
       return exitCodeOf(record);
@@ -193,11 +195,6 @@ function lookForQueue(assistant: Assistant, runId: RunId, printer: ProgressPrint
     isWaiting = false;
     stopLooking();
   };
-}
-
-/** Read beside whoever writes to the home. */
-function foundOutAbout(context: CommandContext, { id }: RunRecord): Promise<string> {
-  return withHome(context, (home) => findingAbout(home, asRunId(id)));
 }
 
 const ASK_PAGE = { limit: 100, offset: 0 };

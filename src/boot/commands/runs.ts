@@ -1,9 +1,9 @@
 /** `surety runs ls|show|cancel|export`. */
 import { writeFile } from "node:fs/promises";
-import { whatToKnow } from "../../adapters/terminal/progress-printer.ts";
-import { formatUsd } from "../../adapters/terminal/quantities.ts";
+import { type FoundOut, whatToKnow } from "../../adapters/terminal/progress-printer.ts";
 import type { RunRecord } from "../../kernel/journal/views/run-record.ts";
 import { canonicalJson } from "../../kernel/vocabulary/canonical-json.ts";
+import { formatCost } from "../../kernel/vocabulary/format-usd.ts";
 import { asRunId } from "../../kernel/vocabulary/identifiers.ts";
 import { RUN_STATUSES, type RunStatus, type StoredRun } from "../../runtime/ports/store.ts";
 import { findContract } from "../../runtime/run-journal.ts";
@@ -12,7 +12,7 @@ import { BootError, EXIT, usageError } from "../boot-error.ts";
 import type { Action, Command, CommandContext } from "../command.ts";
 import { findExistingHome } from "../home.ts";
 import { reachAssistant } from "../reach-assistant.ts";
-import { findingAbout, findRun, type ReadableHome, withHome } from "../read-home.ts";
+import { findOutAbout, findRun, type ReadableHome, withHome } from "../read-home.ts";
 
 const MAX_LIMIT = 500;
 /** A run that is told to stop waits out what it has under way, for seconds. */
@@ -64,7 +64,7 @@ const show: Action = {
         output,
       } = context;
       const run = await findRun(home, id);
-      const [record, foundOut] = await Promise.all([home.views.record(run), findingAbout(home, run.runId)]);
+      const [record, foundOut] = await Promise.all([home.views.record(run), findOutAbout(home, run)]);
       const chosenBecause = findContract(run)?.routing?.reason ?? null;
       output.result(record, () => printRecord(context, record, foundOut, chosenBecause));
       return EXIT.success;
@@ -162,12 +162,12 @@ function statusOf(text: string | undefined): RunStatus | undefined {
   throw usageError(`--status is none of ${RUN_STATUSES.join(", ")}`, "Leave it out to see all runs.");
 }
 
-function spentIn({ receipt }: RunRecord): readonly (readonly [string, string])[] {
+function spentIn({ receipt }: RunRecord, { isPriced }: FoundOut): readonly (readonly [string, string])[] {
   if (receipt === undefined) return [];
   const { model_fingerprint: name, tokens, cost_usd: usd, public_key: key } = receipt;
   return [
     ["answered", name === "" ? "no answer named its model" : `by ${name}`],
-    ["spent", `${tokens} tokens, ${formatUsd(usd)}`],
+    ["spent", `${tokens} tokens, ${formatCost(tokens, usd, isPriced)}`],
     ["receipt", key === null ? "not signed: the key is missing" : `signed by ${key}`],
   ];
 }
@@ -175,7 +175,7 @@ function spentIn({ receipt }: RunRecord): readonly (readonly [string, string])[]
 function printRecord(
   { output }: CommandContext,
   record: RunRecord,
-  foundOut: string,
+  foundOut: FoundOut,
   chosenBecause: string | null,
 ): void {
   const rows: readonly (readonly [string, string])[] = [
@@ -188,7 +188,7 @@ function printRecord(
     ["model", `${record.provider}:${record.model}`],
     ...(chosenBecause === null ? [] : [["", chosenBecause] as const]),
     ["active", `${record.duration_ms} ms`],
-    ...spentIn(record),
+    ...spentIn(record, foundOut),
     ["contract", record.contract_hash],
     ["head", record.head_hash],
   ];

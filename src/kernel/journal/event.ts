@@ -14,6 +14,7 @@ import { ToolPolicySchema } from "../policy/tool-policy.ts";
 import { isPlainObject } from "../vocabulary/bare-object.ts";
 import { ERROR_CODES } from "../vocabulary/error-code.ts";
 import { CONFIDENTIALITIES, INTEGRITIES } from "../vocabulary/labels.ts";
+import { ModelPriceSchema } from "../vocabulary/model-price.ts";
 import { OUTCOMES } from "../vocabulary/outcome.ts";
 import { IDEMPOTENCY_CLASSES, RISK_CLASSES } from "../vocabulary/risk.ts";
 import {
@@ -44,6 +45,13 @@ export const CarvedBudgetSchema = Type.Object({ inferences: Count, tokens: Count
 export type CarvedBudget = Static<typeof CarvedBudgetSchema>;
 
 const Usage = Type.Object({ inputTokens: Count, outputTokens: Count, costMicrousd: Count }, closed);
+
+/** A purse (`all`, `agent:…`, `job:…`, `run:…`) that has less left than an inference needs. */
+const RefusedBySchema = Type.Object(
+  { scope: Type.String(), unit: Type.Enum(["microusd", "tokens"]), needed: Count, left: Count },
+  closed,
+);
+export type RefusedBy = Static<typeof RefusedBySchema>;
 
 /** A call as the model proposed it: its arguments are a body. */
 export const ProposedCallSchema = Type.Object(
@@ -153,6 +161,8 @@ export const EventSchemas = {
     ),
     /** As the contract has it: what was chosen is told where the run begins. */
     routing: Type.Optional(RoutingSchema),
+    /** What the model costs; null where nobody says, absent from journals older than this. */
+    price: Type.Optional(nullable(ModelPriceSchema)),
   }),
   "backend.checked": event("backend.checked", { responsive: Type.Boolean(), detail: Type.String() }),
   "model.answered": event("model.answered", {
@@ -196,6 +206,8 @@ export const EventSchemas = {
     retryable: Type.Boolean(),
     retryAfterMs: Count,
     usage: Usage,
+    /** The limit that stood against it, where a purse did. */
+    refusedBy: Type.Optional(RefusedBySchema),
   }),
   "context.compacted": event("context.compacted", {
     ...answering,

@@ -3,7 +3,7 @@
  *
  * 1. One request at a time, tagged with its attempt; an answer to another attempt is not heard.
  * 2. When the context is full it is compacted first; still full, the model is asked to wrap up without tools.
- * 3. Cut off, it counts as made in full, unless it was still waiting for its time to be sent.
+ * 3. Cut off, it counts as made and paid for in full, unless it was still waiting for its time to be sent.
  * 4. Only what the protocol adapter accepted goes on: under strict_mode `recovered` counts as rejected (M-7.5).
  */
 import type { ExecutionContract } from "../contract/contract.ts";
@@ -12,6 +12,7 @@ import type { InferMode } from "../journal/entry.ts";
 import type { EventOf, RunEvent } from "../journal/event.ts";
 import { hashBytes } from "../vocabulary/hash.ts";
 import type { Hash } from "../vocabulary/identifiers.ts";
+import { costOf } from "../vocabulary/model-price.ts";
 import { inferenceAllowance, isContextFull } from "./allowance.ts";
 import { missingProof } from "./effect-proof.ts";
 import { interruptionOf } from "./interruption.ts";
@@ -33,7 +34,7 @@ export function hearInInfer(turn: Turn, phase: Inferring, event: RunEvent): Move
   const interruption = interruptionOf(turn.state, event);
   if (interruption !== null) {
     const isSent = !phase.compacting && turn.state.elapsedMs >= phase.notBeforeMs;
-    const charged = isSent ? charge(turn, reservation(turn.state, phase)) : turn;
+    const charged = isSent ? charge(turn, cutOffUsage(turn.state, phase)) : turn;
     return fail(emit(recordInfer(charged, phase, event), { type: "stop-work" }), interruption);
   }
   if (phase.compacting) return event.type === "context.compacted" ? continueCompacted(turn, phase, event) : null;
@@ -115,9 +116,10 @@ function recordInfer(turn: Turn, phase: Inferring, event: RunEvent): Turn {
   return record(turn, "INFER", decided, { result: event, actor: event.type === "model.answered" ? "model" : "system" });
 }
 
-/** What an inference that was cut off may have cost; its price is not known here, and settled elsewhere. */
-function reservation({ prompt }: RunState, { maxOutputTokens }: Inferring): Usage {
-  return { inputTokens: prompt.tokens, outputTokens: maxOutputTokens, costMicrousd: 0 };
+/** What an inference that was cut off may have cost. Where the run was accepted without a price, that is not known. */
+export function cutOffUsage({ prompt, accepted }: RunState, { maxOutputTokens }: Inferring): Usage {
+  const used = { inputTokens: prompt.tokens, outputTokens: maxOutputTokens };
+  return { ...used, costMicrousd: costOf(accepted?.price ?? null, used) };
 }
 
 function charge(turn: Turn, usage: Usage): Turn {

@@ -83,12 +83,12 @@ export const FAILURES = {
   "budget.tokens": row(
     "FAILED_BUDGET_EXHAUSTED",
     "invalid.request",
-    "The run used all its tokens: raise max_tokens_consumed or narrow the task.",
+    "A limit in tokens left too little for the next inference: raise it or narrow the task; see `surety budget`.",
   ),
   "budget.spend": row(
     "FAILED_BUDGET_EXHAUSTED",
     "invalid.request",
-    "The run reached its spending limit: see `surety budget`.",
+    "A spending limit left too little for the next inference: raise it or narrow the task; see `surety budget`.",
   ),
   "context.exhausted": row(
     "FAILED_BUDGET_EXHAUSTED",

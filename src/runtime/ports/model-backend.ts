@@ -8,6 +8,7 @@
  * B4. `check` never costs a completion.
  */
 import type { RawModelOutput } from "../../kernel/protocol/raw-model-output.ts";
+import type { ModelPrice } from "../../kernel/vocabulary/model-price.ts";
 import type { JsonValue } from "../../kernel/vocabulary/parse-json.ts";
 import type { ThinkingLevel } from "../../kernel/vocabulary/thinking-level.ts";
 import type { ImageFacts, ImageSize } from "../image-facts.ts";
@@ -87,6 +88,7 @@ export type ModelReply =
       readonly code: string;
       readonly retryable: boolean;
       readonly retryAfterMs: number;
+      /** Nothing, where nobody answered; null where what it cost is not known. */
       readonly usage: ModelUsage | null;
     };
 
@@ -103,12 +105,6 @@ export interface TokenCounter {
   /** Loads the model's tokenizer; before that `count` is an estimate. Null where there is none to load. */
   readonly prepare: (() => Promise<void>) | null;
   readonly count: (text: string) => number;
-}
-
-/** Prices in millionths of a dollar per thousand tokens; null where the operator named none. */
-export interface ModelPrice {
-  readonly inputPer1k: number;
-  readonly outputPer1k: number;
 }
 
 /** A configured model as contracts are drafted for it. */
@@ -137,6 +133,7 @@ export interface ConfiguredModel {
     /** It is known to think where it is told nothing, too. */
     readonly isByItself?: boolean;
   };
+  /** Null where the operator named none. */
   readonly price: ModelPrice | null;
   /** Costs nothing by its owner's word, so that spending limits need no price. */
   readonly isFree: boolean;

@@ -142,6 +142,8 @@ export interface SpendScope {
 export interface SpendTotal extends SpendAmount {
   readonly scope: string;
   readonly period: string;
+  /** As much of it as is reserved for inferences of runs that are under way. */
+  readonly reserved: SpendAmount;
 }
 
 /** `prompt` goes as soon as a barrier does, but whoever gave it has other things to do than wait for it. */
@@ -278,7 +280,14 @@ export interface CommitResult {
   /** What became of the commit's reservation; null when it made none. */
   readonly spend:
     | { readonly granted: true }
-    | { readonly granted: false; readonly scope: string; readonly by: "microusd" | "tokens" }
+    | {
+        readonly granted: false;
+        readonly scope: string;
+        readonly by: "microusd" | "tokens";
+        /** Of that: what was asked for beyond what is reserved already, and what the limit has left. */
+        readonly needed: number;
+        readonly left: number;
+      }
     | null;
 }
 

@@ -9,6 +9,14 @@ import { derive, type Random } from "./random.ts";
 import { TOOL_CATALOG, TOOL_NAMES } from "./tool-catalog.ts";
 import type { Crash, SimulatedModel, SimulatedTool, World } from "./world.ts";
 
+/** Of the model; an earlier version told none. */
+const PRICES: readonly Pick<World["accepted"], "price">[] = [
+  {},
+  { price: null },
+  { price: { inputPer1k: 0, outputPer1k: 0 } },
+  { price: { inputPer1k: 150.5, outputPer1k: 600 } },
+];
+
 export function generateWorld(seed: number): World {
   const random = derive(seed, "world");
   const contract = generateContract(seed);
@@ -40,6 +48,7 @@ export function generateWorld(seed: number): World {
         holdsRequired: random.chance(99),
         grammarProfiles: [],
       },
+      ...PRICES[seed % PRICES.length],
     },
     backend: random.weigh({ responsive: 98, down: 1, hanging: 1 }),
     model: anyModel(random),

@@ -98,7 +98,7 @@ export function testBackend(wire: BackendWire): void {
 
     test.each(["", "two words", "line\r\nx-evil: 1"])("%j is no key: nothing is sent", async (apiKey) => {
       const { server, model } = await serve(() => answer({ text: "Hi" }), { apiKey });
-      expect(await complete(model)).toEqual(faulty("provider.invalid-key"));
+      expect(await complete(model)).toEqual(unanswered("provider.invalid-key"));
       expect((await model.backend.check(new AbortController().signal)).responsive).toBe(false);
       expect(server.connections).toBe(0);
     });
@@ -137,35 +137,36 @@ export function testBackend(wire: BackendWire): void {
   describe("faults", () => {
     const start = Date.UTC(2026, 0, 1);
     const limited = (after: string) => json(429, { error: { message: `no, ${KEY}` } }, { "retry-after": after });
-    const retryable = (code: string, retryAfterMs = 0) => ({ ...faulty(code), retryable: true, retryAfterMs });
+    const retryable = (code: string) => ({ ...faulty(code), retryable: true });
+    const turnedAway = (code: string, retryAfterMs = 0) => ({ ...unanswered(code), retryable: true, retryAfterMs });
     test.each<[string, Reply, object]>([
-      ["429", json(429, {}), retryable("provider.rate-limited")],
-      ["429 in seconds", limited("7"), retryable("provider.rate-limited", 7_000)],
-      ["429 in parts of a second", limited("0.25"), retryable("provider.rate-limited", 250)],
-      ["429 until a date", limited(new Date(start + 5_000).toUTCString()), retryable("provider.rate-limited", 5_000)],
-      ["429 until the past", limited("Wed, 21 Oct 2015 07:28:00 GMT"), retryable("provider.rate-limited")],
-      ["429 for a week", limited("604800"), retryable("provider.rate-limited", 60_000)],
-      ["429 for ever", limited("9".repeat(400)), retryable("provider.rate-limited", 60_000)],
-      ["429 for nonsense", limited("soon"), retryable("provider.rate-limited")],
-      ["500", json(500, { error: { message: KEY } }), retryable("provider.http-500")],
-      ["503 with a wish", json(503, {}, { "retry-after": "2" }), retryable("provider.http-503", 2_000)],
-      ["an HTML 502", html(502), retryable("provider.http-502")],
-      ["400", json(400, { error: { message: KEY } }), faulty("provider.http-400")],
-      ["401", json(401, { error: { message: KEY } }), faulty("provider.http-401")],
-      ["404", html(404), faulty("provider.http-404")],
-      ["a redirect", json(302, {}, { location: "http://127.0.0.1:1/" }), faulty("provider.http-302")],
-      ["204", { kind: "http", status: 204 }, faulty("provider.http-204")],
-      ["an HTML 200", html(200), faulty("provider.unreadable")],
-      ["a 200 that is no JSON", { kind: "http", status: 200, body: "{'a" }, faulty("provider.unreadable")],
-      ["a 200 without a body", { kind: "http", status: 200 }, faulty("provider.unreadable")],
-      ["an error under 200", json(200, wire.failure(KEY)), faulty("provider.failed")],
+      ["429", json(429, {}), turnedAway("provider.rate-limited")],
+      ["429 in seconds", limited("7"), turnedAway("provider.rate-limited", 7_000)],
+      ["429 in parts of a second", limited("0.25"), turnedAway("provider.rate-limited", 250)],
+      ["429 until a date", limited(new Date(start + 5_000).toUTCString()), turnedAway("provider.rate-limited", 5_000)],
+      ["429 until the past", limited("Wed, 21 Oct 2015 07:28:00 GMT"), turnedAway("provider.rate-limited")],
+      ["429 for a week", limited("604800"), turnedAway("provider.rate-limited", 60_000)],
+      ["429 for ever", limited("9".repeat(400)), turnedAway("provider.rate-limited", 60_000)],
+      ["429 for nonsense", limited("soon"), turnedAway("provider.rate-limited")],
+      ["500", json(500, { error: { message: KEY } }), turnedAway("provider.http-500")],
+      ["503 with a wish", json(503, {}, { "retry-after": "2" }), turnedAway("provider.http-503", 2_000)],
+      ["an HTML 502", html(502), turnedAway("provider.http-502")],
+      ["400", json(400, { error: { message: KEY } }), unanswered("provider.http-400")],
+      ["401", json(401, { error: { message: KEY } }), unanswered("provider.http-401")],
+      ["404", html(404), unanswered("provider.http-404")],
+      ["a redirect", json(302, {}, { location: "http://127.0.0.1:1/" }), unanswered("provider.http-302")],
+      ["204", { kind: "http", status: 204 }, unanswered("provider.http-204")],
+      ["an HTML 200", html(200), unanswered("provider.unreadable")],
+      ["a 200 that is no JSON", { kind: "http", status: 200, body: "{'a" }, unanswered("provider.unreadable")],
+      ["a 200 without a body", { kind: "http", status: 200 }, unanswered("provider.unreadable")],
+      ["an error under 200", json(200, wire.failure(KEY)), unanswered("provider.failed")],
       ["a reset at once", { kind: "reset" }, retryable("provider.connection-lost")],
       ["an end at once", { kind: "bytes", bytes: "" }, retryable("provider.connection-lost")],
-      ["no HTTP", { kind: "bytes", bytes: "SSH-2.0-OpenSSH_9.2\r\n" }, faulty("provider.unreadable")],
+      ["no HTTP", { kind: "bytes", bytes: "SSH-2.0-OpenSSH_9.2\r\n" }, unanswered("provider.unreadable")],
       [
         "an endless head",
         { kind: "bytes", bytes: `HTTP/1.1 200 OK\r\nx: ${"y".repeat(99_999)}` },
-        faulty("provider.unreadable"),
+        unanswered("provider.unreadable"),
       ],
       ["half a head", { kind: "bytes", bytes: "HTTP/1.1 200 OK\r\ncontent-" }, retryable("provider.connection-lost")],
       ["a head and an end", answer({ text: "Hi", cut: { bytes: 0, by: "end" } }), retryable("provider.cut-off")],
@@ -183,8 +184,8 @@ export function testBackend(wire: BackendWire): void {
       const server = await wire.start(() => answer({ text: "Hi" }), {});
       await server.close();
       const model = modelAt(server.baseUrl);
-      expect(await complete(model)).toEqual(retryable("provider.unreachable"));
-      expect(await complete(modelAt("http://no-such-host.invalid/v1"))).toEqual(retryable("provider.unreachable"));
+      expect(await complete(model)).toEqual(turnedAway("provider.unreachable"));
+      expect(await complete(modelAt("http://no-such-host.invalid/v1"))).toEqual(turnedAway("provider.unreachable"));
     });
 
     test("a kept connection that the server gave up is not tried again in secret", async () => {
@@ -390,4 +391,9 @@ export function testBackend(wire: BackendWire): void {
 
 function faulty(code: string) {
   return { ok: false, code, retryable: false, retryAfterMs: 0, usage: null };
+}
+
+/** Nobody answered, so nothing was used. */
+function unanswered(code: string) {
+  return { ...faulty(code), usage: { inputTokens: 0, outputTokens: 0 } };
 }

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { progressPrinter } from "../../../src/adapters/terminal/progress-printer.ts";
 import { styleFor } from "../../../src/adapters/terminal/style.ts";
 import type { RunNews } from "../../../src/assistant/assistant.ts";
+import { RECEIPT_FORMAT } from "../../../src/kernel/journal/signed-receipt.ts";
 import type { LifecycleEvent } from "../../../src/kernel/journal/views/lifecycle-events.ts";
 import type { RunRecord } from "../../../src/kernel/journal/views/run-record.ts";
 import type { ApprovalCard } from "../../../src/runtime/ports/approver.ts";
@@ -27,6 +28,8 @@ const RECORD: RunRecord = {
   state_digest: "d",
   trace: { tool_execution_results: [] },
 };
+
+const FOUND_OUT = { wrong: "", isPriced: true };
 
 type PayloadOf<Type extends LifecycleEvent["event_type"]> = Extract<LifecycleEvent, { event_type: Type }>["payload"];
 
@@ -119,7 +122,7 @@ describe("the progress of a run", () => {
       }),
     ];
     for (const piece of news) printer.show(piece);
-    printer.finish(RECORD, "");
+    printer.finish(RECORD, FOUND_OUT);
     expect(shown().split("\n")).toEqual([
       "run run_1",
       "thinking",
@@ -167,7 +170,13 @@ describe("the progress of a run", () => {
     const failed = { status: "failed", outcome: "FAILED_PREFLIGHT", output: "", tool_calls: 0 } as const;
     const check = { check: "backend", failure: "backend.unresponsive" };
     printer.show(event("run.started", { checks: [check] }));
-    printer.finish({ ...RECORD, ...failed, reason: "backend.unresponsive" }, "cannot be reached:\u001b[2J is it up?");
+    printer.finish(
+      { ...RECORD, ...failed, reason: "backend.unresponsive" },
+      {
+        ...FOUND_OUT,
+        wrong: "cannot be reached:\u001b[2J is it up?",
+      },
+    );
     expect(shown().split("\n")).toEqual([
       "FAILED_PREFLIGHT (backend.unresponsive) · 0 tool calls · 1.2 s · builtin:demo · run_1",
       "cannot be reached:\\u{1b}[2J is it up?",
@@ -178,8 +187,23 @@ describe("the progress of a run", () => {
 
   test("a completed run says what is wrong with its answer", () => {
     const { printer, shown } = screen(false);
-    printer.finish(RECORD, "The answer was cut off.");
+    printer.finish(RECORD, { ...FOUND_OUT, wrong: "The answer was cut off." });
     expect(shown()).toMatch(/^Hello there\.\nCOMPLETED_WITH_TOOLS .*\nThe answer was cut off\.\n$/);
+  });
+
+  test("what a run cost is said where that is known", () => {
+    const { head_hash, contract_hash } = RECORD;
+    const receipt: RunRecord["receipt"] = {
+      ...{ format: RECEIPT_FORMAT, run_id: "run_1", model: "p:m", model_fingerprint: "", tokens: 15, cost_usd: 0 },
+      ...{ outcome: "COMPLETED_CHAT_ONLY", head_hash, contract_hash, public_key: null, signature: null },
+    };
+    const line = (isPriced: boolean) => {
+      const { printer, shown } = screen(false);
+      printer.finish({ ...RECORD, receipt }, { ...FOUND_OUT, isPriced });
+      return shown();
+    };
+    expect(line(true)).toContain("· 15 tokens · $0.00 ·");
+    expect(line(false)).toContain("· 15 tokens · price unknown ·");
   });
 
   test("what waits for an answer says how to give it", () => {
@@ -220,7 +244,7 @@ describe("the progress of a run", () => {
     printer.show(called({ tool: "x\u001b[2J\ny" }));
     printer.show(ended({ error: { code: "timeout", message: "a\r\nb\u009b", message_ref: null } }));
     printer.show(delta("live \u001b[31m"));
-    printer.finish({ ...RECORD, output: "other \u001b]0;x\u0007", model: "m\u001b" }, "");
+    printer.finish({ ...RECORD, output: "other \u001b]0;x\u0007", model: "m\u001b" }, FOUND_OUT);
     expect(shown()).not.toMatch(/[\u001b\u009b\u0007\r]/);
   });
 });
@@ -230,7 +254,7 @@ describe("the answer", () => {
     const { printer, shown, answers } = screen(true);
     for (const piece of [delta("Hello "), delta("there.")]) printer.show(piece);
     expect(answers()).toBe("Hello there.");
-    printer.finish(RECORD, "");
+    printer.finish(RECORD, FOUND_OUT);
     expect(answers()).toBe("Hello there.\n");
     expect(shown()).toMatch(/^Hello there\.\nCOMPLETED_WITH_TOOLS/);
   });
@@ -239,7 +263,7 @@ describe("the answer", () => {
     const { printer, shown } = screen(true);
     printer.show(delta("Hel", 1));
     printer.show(delta("Good ", 2));
-    printer.finish({ ...RECORD, output: "Good day." }, "");
+    printer.finish({ ...RECORD, output: "Good day." }, FOUND_OUT);
     expect(shown()).toMatch(
       /^Hel\n\(the model starts over\)\nGood \n\(the answer as it was recorded\)\nGood day\.\nCOMPLETED/,
     );
@@ -256,14 +280,14 @@ describe("the answer", () => {
   test("into a file or a pipe it goes whole and as it is", () => {
     const { printer, answers } = screen(false);
     printer.show(delta("Hel"));
-    printer.finish({ ...RECORD, output: "Hello\u001b[0m\n" }, "");
+    printer.finish({ ...RECORD, output: "Hello\u001b[0m\n" }, FOUND_OUT);
     expect(answers()).toBe("Hello\u001b[0m\n");
   });
 
   test("is left out where nobody wants it", () => {
     const { printer, shown } = screen(true, false);
     printer.show(delta("Hello"));
-    printer.finish(RECORD, "");
+    printer.finish(RECORD, FOUND_OUT);
     expect(shown()).toMatch(/^COMPLETED_WITH_TOOLS/);
   });
 });

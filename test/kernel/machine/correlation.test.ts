@@ -197,6 +197,36 @@ test("an inference that is cut off counts with all it may have used", () => {
   });
 });
 
+describe("with the model's price, an inference that was cut off", () => {
+  const price = { inputPer1k: 1_000, outputPer1k: 2_500 };
+  const full = 100 + Math.ceil(2.5 * 2_048);
+  const spent = (...events: readonly RunEvent[]) =>
+    lastEntry(play(contractOf(), events), "COMMIT").decided.budget.spendMicrousd;
+
+  verifies(["X-6", "X-10"], "costs all that it may have cost, whatever cut it off", () => {
+    const contract = contractOf({ stepTimeoutMs: 500, totalTimeoutMs: 500 });
+    for (const timed of [timer("step", 500), timer("run", 500)]) {
+      const run = play(contract, [...begin({ price }), timed]);
+      expect([outcomeOf(run).split(" ")[0], lastEntry(run, "COMMIT").decided.budget.spendMicrousd]).toEqual([
+        "FAILED_TIMEOUT",
+        full,
+      ]);
+    }
+    expect(spent(...begin({ price }), cancel())).toBe(full);
+  });
+
+  test("costs nothing where it had not been sent, is free, or nobody knows its price", () => {
+    const failed = modelFailed(1, { retryable: true, retryAfterMs: 5_000 });
+    expect(spent(...begin({ price }), failed, cancel())).toBe(failed.usage.costMicrousd);
+    expect(spent(...begin({ price: { inputPer1k: 0, outputPer1k: 0 } }), cancel())).toBe(0);
+    expect(spent(...begin({ price: null }), cancel())).toBe(0);
+  });
+
+  test("is priced by fractions, rounded up once", () => {
+    expect(spent(...begin({ price: { inputPer1k: 0.5, outputPer1k: 0.25 } }), cancel())).toBe(1);
+  });
+});
+
 test("an answer after a resolution is for the same step", () => {
   const run = play(contractOf(), [...begin(), ...batch(1, [WRITE]), unknownEffect("x")]);
   expect(isIgnored(run, inStep(2, resolved("x", "done")))).toBe(true);

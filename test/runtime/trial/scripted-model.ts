@@ -84,6 +84,11 @@ export function fault(code: string, retryable = false): ModelReply {
   return { ok: false, code, retryable, retryAfterMs: 0, usage: null };
 }
 
+/** As a provider turns somebody away: nothing of an answer, and nothing to pay. */
+export function refusal(code: string, retryable = false): ModelReply {
+  return { ok: false, code, retryable, retryAfterMs: 0, usage: { inputTokens: 0, outputTokens: 0 } };
+}
+
 /** One reaction a turn, by how many answers of the model the conversation holds; after the last it closes. */
 export function inTurns(...turns: readonly (ModelReply | ModelScript)[]): ModelScript {
   return (request, signal) => {

@@ -2,6 +2,7 @@
 import { type Static, Type } from "typebox";
 import { Count, closed } from "../../vocabulary/schema-primitives.ts";
 import type { Entry } from "../entry.ts";
+import { acceptedOf } from "./run-moments.ts";
 import { budgetAfter } from "./run-snapshot.ts";
 
 export const ReceiptSchema = Type.Object(
@@ -19,6 +20,11 @@ export const ReceiptSchema = Type.Object(
   closed,
 );
 export type Receipt = Static<typeof ReceiptSchema>;
+
+/** Whether its tokens could be priced. What was recorded before prices were is believed as it stands. */
+export function isPriced(entries: readonly Entry[]): boolean {
+  return acceptedOf(entries)?.price !== null;
+}
 
 /** Null until the run has ended. */
 export function receiptOf(entries: readonly Entry[], model: string): Receipt | null {

@@ -4,8 +4,10 @@
  */
 import { terminalStatus } from "../../vocabulary/outcome.ts";
 import type { Entry } from "../entry.ts";
+import { budgetFinding, type RunLimits } from "./budget-finding.ts";
 
-export function findingIn(entries: readonly Entry[]): string {
+/** `limits` are those of its contract; null where that cannot be read. */
+export function findingIn(entries: readonly Entry[], limits: RunLimits | null): string {
   const last = entries.at(-1);
   if (last?.kind !== "TERMINATE") return "";
   const { outcome, reason } = last.decided;
@@ -15,6 +17,9 @@ export function findingIn(entries: readonly Entry[]): string {
       return providerFault(entries);
     case "protocol.malformed":
       return protocolFault(entries);
+    case "budget.spend":
+    case "budget.tokens":
+      return budgetFinding(entries, reason, limits);
     default:
       return outcome === "FAILED_PREFLIGHT" ? failedCheck(entries) : "";
   }

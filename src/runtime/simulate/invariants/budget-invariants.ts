@@ -4,6 +4,7 @@ import type { CarvedBudget } from "../../../kernel/journal/event.ts";
 import { TRANSPORT_RETRY_DELAYS_MS } from "../../../kernel/machine/commit.ts";
 import { canonicalJson } from "../../../kernel/vocabulary/canonical-json.ts";
 import type { CallId } from "../../../kernel/vocabulary/identifiers.ts";
+import { costOf, type ModelPrice } from "../../../kernel/vocabulary/model-price.ts";
 import {
   dispatchedIn,
   firstProblem,
@@ -20,17 +21,21 @@ export const countsEverything: Invariant = {
   check: ({ entries }) => {
     let sum: Budget = NOTHING_SPENT;
     let promptTokens = 0;
+    let price: ModelPrice | null = null;
     let failures: readonly number[] = [];
     const carved = new Map<CallId, CarvedBudget>();
     return firstProblem(entries, (entry) => {
       if (entry.kind === "EXECUTE" && entry.decided.child !== null)
         carved.set(entry.decided.callId, entry.decided.child.budget);
       for (const event of eventsOf(entry)) {
-        if (event.type === "run.accepted") promptTokens = event.prompt.tokens;
+        if (event.type === "run.accepted") {
+          promptTokens = event.prompt.tokens;
+          price = event.price ?? null;
+        }
         if (event.type === "context.compacted" && event.succeeded) promptTokens = event.tokens;
       }
       const isWaiting = entry.elapsedMs < (failures.at(-1) ?? 0);
-      sum = add(sum, spentIn(entry, entries[entry.seq], carved, isWaiting ? null : promptTokens));
+      sum = add(sum, spentIn(entry, entries[entry.seq], carved, isWaiting ? null : promptTokens, price));
       if (entry.kind === "INFER") failures = failuresAfter(failures, entry);
       if (entry.kind !== "COMMIT") return null;
       promptTokens = entry.decided.promptTokens;
@@ -59,6 +64,7 @@ function spentIn(
   carved: ReadonlyMap<CallId, CarvedBudget>,
   /** Null for an inference that was not sent yet. */
   promptTokens: number | null,
+  price: ModelPrice | null,
 ): Partial<Budget> {
   switch (entry.kind) {
     case "INFER": {
@@ -68,11 +74,13 @@ function spentIn(
       const wasAsked = entry.decided.maxOutputTokens > 0 && result?.type !== "model.failed";
       // An inference that was cut off counts with all it may have used.
       const isCutOff = wasAsked && !isAnswered && promptTokens !== null;
-      const cutOff = isCutOff ? promptTokens + entry.decided.maxOutputTokens : 0;
+      const inputTokens = isCutOff ? promptTokens : 0;
+      const outputTokens = isCutOff ? entry.decided.maxOutputTokens : 0;
+      const cost = costOf(price, { inputTokens, outputTokens });
       return {
         inferences: wasAsked ? 1 : 0,
-        tokens: usages.reduce((sum, usage) => sum + usage.inputTokens + usage.outputTokens, cutOff),
-        spendMicrousd: usages.reduce((sum, usage) => sum + usage.costMicrousd, 0),
+        tokens: usages.reduce((sum, usage) => sum + usage.inputTokens + usage.outputTokens, inputTokens + outputTokens),
+        spendMicrousd: usages.reduce((sum, usage) => sum + usage.costMicrousd, cost),
         formatRetries: isAnswered && next?.kind === "COMMIT" ? 1 : 0,
       };
     }

@@ -138,7 +138,14 @@ test.each<[string, Reply, object]>([
   ["any other error at once", events(error("api_error")), { code: "provider.failed", retryable: false }],
 ])("%s is a fault of its own", async (_, reply, expected) => {
   const { ask } = await serve(() => reply);
-  expect(await ask(request, () => {})).toEqual({ ok: false, retryAfterMs: 0, usage: null, ...expected });
+  const usage = { inputTokens: 0, outputTokens: 0 };
+  expect(await ask(request, () => {})).toEqual({ ok: false, retryAfterMs: 0, usage, ...expected });
+});
+
+test("an error after a model was named is no refusal: what that cost is not known", async () => {
+  const begun = { type: "message_start", message: { model: "claude", usage: { input_tokens: 9, output_tokens: 1 } } };
+  const { ask } = await serve(() => events(begun, error("overloaded_error")));
+  expect(await ask(request, () => {})).toMatchObject({ ok: false, code: "provider.overloaded", usage: null });
 });
 
 function error(type: string): object {

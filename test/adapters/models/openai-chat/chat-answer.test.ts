@@ -7,6 +7,8 @@ import type { ModelReply } from "../../../../src/runtime/ports/model-backend.ts"
 import { type ChatScript, encodeDocument, encodeEvents } from "../../../loopback/chat-wire.ts";
 import { manualClock } from "../manual-clock.ts";
 
+/** What was used where nobody answered. */
+const NOTHING = { inputTokens: 0, outputTokens: 0 };
 const usage = { inputTokens: 12, outputTokens: 7 };
 const read = { name: "fs.read_text", arguments: { path: "ä🙂.txt" } };
 const READ = { name: "fs__read_text", argumentsText: '{"path":"ä🙂.txt"}' };
@@ -234,10 +236,11 @@ describe("streams", () => {
   });
 
   test.each<[string, readonly string[], object]>([
-    ["no JSON", [delta({ content: "a" }), "{oops", "[DONE]"], { ok: false, code: "provider.unreadable" }],
-    ["no object", ["7", "[DONE]"], { ok: false, code: "provider.unreadable" }],
-    ["nothing but an end", ["[DONE]"], { ok: false, code: "provider.unreadable" }],
-    ["no choices", ["{}", "[DONE]"], { ok: false, code: "provider.unreadable" }],
+    ["no JSON", [delta({ content: "a" }), "{oops", "[DONE]"], { ok: false, code: "provider.unreadable", usage: null }],
+    ["no object", ["7", "[DONE]"], { ok: false, code: "provider.unreadable", usage: NOTHING }],
+    ["nothing but an end", ["[DONE]"], { ok: false, code: "provider.unreadable", usage: NOTHING }],
+    ["no choices", ["{}", "[DONE]"], { ok: false, code: "provider.unreadable", usage: NOTHING }],
+    ["a model and no choices", ['{"model":"m"}', "[DONE]"], { ok: false, code: "provider.unreadable", usage: null }],
     [
       "far too many calls",
       Array.from({ length: 300 }, (_, index) => callDelta({ index })),
@@ -248,7 +251,12 @@ describe("streams", () => {
       [delta({ tool_calls: Array.from({ length: 300 }, (_, index) => ({ index })) })],
       { ok: false, code: "provider.unreadable" },
     ],
-    ["an error at once", ['{"error":{"message":"secret"}}'], { ok: false, code: "provider.failed" }],
+    ["an error at once", ['{"error":{"message":"secret"}}'], { ok: false, code: "provider.failed", usage: NOTHING }],
+    [
+      "an error after a model was named",
+      ['{"model":"m"}', '{"error":{"message":"secret"}}'],
+      { ok: false, code: "provider.failed", usage: null },
+    ],
     [
       "an error in the middle",
       [delta({ content: "a" }), '{"error":{"message":"secret"}}', "[DONE]"],

@@ -23,6 +23,7 @@ function foundWhenStoppedBy(stopReason: string, entries: readonly Entry[]): stri
         ? { ...entry, decided: { ...entry.decided, maxOutputTokens: 77 }, result: { ...entry.result, stopReason } }
         : entry,
     ),
+    null,
   );
 }
 const ANSWERED = writeRun([], "answered").entries;
@@ -66,7 +67,7 @@ describe("what exactly went wrong", () => {
     ["provider.cut-off", /broke off/],
     ["provider.from-a-later-version", /^It ended provider\.from-a-later-version\.$/],
   ])("a provider that failed by %s", (code, words) => {
-    expect(findingIn(failedBy(code))).toMatch(words);
+    expect(findingIn(failedBy(code), null)).toMatch(words);
   });
 
   test("a check that failed says what it found", () => {
@@ -74,17 +75,17 @@ describe("what exactly went wrong", () => {
     const [first] = entries;
     const failed =
       first?.kind === "run.created" ? first.decided.verdicts.find(({ failure }) => failure !== null) : null;
-    expect(findingIn(entries)).toBe(failed?.detail);
+    expect(findingIn(entries, null)).toBe(failed?.detail);
   });
 
   test("holds no content, and nothing for runs that did not fail or have not ended", () => {
     fc.assert(
       fc.property(anyRun, ({ entries }) => {
-        const finding = findingIn(entries);
+        const finding = findingIn(entries, null);
         expect(finding).not.toContain(CANARY);
         const last = entries.at(-1);
         if (last?.kind === "TERMINATE" && !last.decided.outcome.startsWith("FAILED_")) expect(finding).toBe("");
-        for (const count of entries.keys()) expect(findingIn(entries.slice(0, count))).toBe("");
+        for (const count of entries.keys()) expect(findingIn(entries.slice(0, count), null)).toBe("");
       }),
     );
   });
