@@ -12,7 +12,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { formatDuration } from "../../adapters/terminal/quantities.ts";
 import { conformanceTools } from "../../adapters/tools/conformance/conformance-tools.ts";
-import { type BaselineMetrics, baselineMetrics } from "../../assistant/conformance/baseline-metrics.ts";
+import { baselineMetrics } from "../../assistant/conformance/baseline-metrics.ts";
 import type { ConformanceCase } from "../../assistant/conformance/conformance-case.ts";
 import { CORPUS } from "../../assistant/conformance/corpus.ts";
 import { loosenModel } from "../../assistant/conformance/loosen-model.ts";
@@ -27,7 +27,7 @@ import type { Budgets, Config } from "../config/config.ts";
 import { DEFAULT_CONFIG } from "../config/default-config.ts";
 import { resolveConfiguredModelRef } from "../config/resolve-configured-model-ref.ts";
 import { MICROUSD_PER_USD } from "../configured-purses.ts";
-import { type ConformanceReport, openConformanceDirectory, saveReport } from "../conformance-report.ts";
+import { type ConformanceReport, openConformanceDirectory, reportMetrics, saveReport } from "../conformance-report.ts";
 import { type DayPurse, openDayPurse } from "../day-purse.ts";
 import { findHome, openHome } from "../home.ts";
 import { openSurety, type Surety } from "../open-surety.ts";
@@ -54,11 +54,11 @@ async function performConformance(context: CommandContext): Promise<number> {
   const { judged, isWhole, isCounted } = await judgeModel(context, settings, ref);
   const passed = judged.filter(({ result }) => result.passed).length;
   const cases = judged.map(({ result }) => result);
-  const report: ConformanceReport = { model: ref, cases, passed, failed: cases.length - passed };
-  const metrics = baselineMetrics(judged.filter(isTelling).map(({ transcript }) => transcript));
-  show(context, report, metrics, costOf(judged), isCounted);
+  const metrics = reportMetrics(baselineMetrics(judged.filter(isTelling).map(({ transcript }) => transcript)));
+  const report: ConformanceReport = { model: ref, cases, passed, failed: cases.length - passed, metrics };
+  show(context, report, costOf(judged), isCounted);
   if (!isWhole) return EXIT.interrupted;
-  await saveReport(context.home, report, { at: timestampOf(systemClock.nowMs()), metrics }, systemRandomness);
+  await saveReport(context.home, report, timestampOf(systemClock.nowMs()), systemRandomness);
   return report.failed === 0 ? EXIT.success : EXIT.failure;
 }
 
@@ -169,9 +169,9 @@ async function judgeAll(
     const next = await running.next();
     if (next.done !== true) {
       judged.push(next.value);
-      const { result, problem } = next.value;
-      const verdict = problem === null ? `passed, ${result.outcome}` : `failed: ${problem}`;
-      if (isWatched) output.remark(`${judged.length}/${CORPUS.length} ${result.id} ${result.name}: ${verdict}`);
+      const { id, name, outcome, problem } = next.value.result;
+      const verdict = problem === null ? `passed, ${outcome}` : `failed: ${problem}`;
+      if (isWatched) output.remark(`${judged.length}/${CORPUS.length} ${id} ${name}: ${verdict}`);
     } else if (next.value === null) return judged;
     else throw stopped(next.value);
   }
@@ -181,26 +181,20 @@ function stopped({ code, message }: CorpusStop): BootError {
   return new BootError(code, message, code === "budget.exhausted" ? "See surety budget." : "See surety models check.");
 }
 
-function show(
-  { output }: CommandContext,
-  report: ConformanceReport,
-  metrics: BaselineMetrics,
-  cost: Cost,
-  isCounted: boolean,
-): void {
+function show({ output }: CommandContext, report: ConformanceReport, cost: Cost, isCounted: boolean): void {
   output.result(report, () => {
-    const { model, cases, passed, failed } = report;
+    const { model, cases, passed, failed, metrics } = report;
     output.table(
       ["CASE", "NAME", "EXPECTED", "OUTCOME", "PASSED"],
-      cases.map((row) => [row.id, row.name, row.expected, row.outcome, row.passed ? "yes" : "no"]),
+      cases.map((row) => [row.id, row.name, row.expected, row.outcome, row.problem ? `no: ${row.problem}` : "yes"]),
     );
-    const { inferences, durationMs } = metrics;
+    const { inferences, duration_ms: durationMs } = metrics;
     output.line(`${model}: ${passed} passed, ${failed} failed`);
     output.line(
-      `required-tool prompts closed without a tool ${percent(metrics.noToolCompletionRate)}, answers that could not be read ${percent(metrics.parseFailureRate)}`,
+      `required-tool prompts closed without a tool ${percent(metrics.no_tool_completion_rate)}, answers that could not be read ${percent(metrics.parse_failure_rate)}`,
     );
     output.line(
-      `inferences mean ${inferences.mean.toFixed(1)}, p95 ${inferences.p95}; duration mean ${formatDuration(durationMs.mean)}, p95 ${formatDuration(durationMs.p95)}; out of steps ${metrics.maxStepExits} of ${metrics.runs}`,
+      `inferences mean ${inferences.mean.toFixed(1)}, p95 ${inferences.p95}; duration mean ${formatDuration(durationMs.mean)}, p95 ${formatDuration(durationMs.p95)}; out of steps ${metrics.max_step_exits} of ${metrics.runs}`,
     );
     const usd = (cost.microusd / MICROUSD_PER_USD).toFixed(6);
     const counted = isCounted ? "" : "; not counted in this home, which another surety process works on";
