@@ -11,6 +11,8 @@ import { BootError } from "./boot-error.ts";
 import { describeBuiltInTools } from "./built-in-tools.ts";
 import type { CommandContext } from "./command.ts";
 import type { Config } from "./config/config.ts";
+import { apiKeyName } from "./config/resolve-api-key.ts";
+import { resolveConfiguredModelRef } from "./config/resolve-configured-model-ref.ts";
 import { defectReporter } from "./report-defect.ts";
 import { readSettings } from "./settings.ts";
 import { findSigningKey, keyMissing, type SigningKey } from "./signing-key.ts";
@@ -67,6 +69,9 @@ export async function findRun({ store }: ReadableHome, id: string): Promise<Stor
 }
 
 /** What a record has no field for. */
-export async function findingAbout({ store }: ReadableHome, runId: RunId): Promise<string> {
-  return findingIn((await readWholeJournal(store, runId)).entries);
+export async function findingAbout({ store, config }: ReadableHome, runId: RunId): Promise<string> {
+  const [run, { entries }] = await Promise.all([store.findRun(runId), readWholeJournal(store, runId)]);
+  const verdict = run === null ? null : resolveConfiguredModelRef(config, run.model);
+  const keyName = verdict?.ok ? apiKeyName(verdict.resolved.providerId, verdict.resolved.provider) : null;
+  return findingIn(entries, keyName);
 }

@@ -90,10 +90,23 @@ test("a key that the provider refuses is named as what is wrong, now and later",
   const server = await serverOf(() => json(401, { error: { message: "no" } }));
   const directory = await homeWith({ providers: { moonshot: { baseUrl: server.baseUrl, models: { k: MODEL } } } });
   const ran = await surety(directory, { MOONSHOT_API_KEY: KEY }, "run", "hello");
-  const finding = "It refused the API key (HTTP 401): set the right one.";
+  const finding = "It refused the API key (HTTP 401): set the right one in MOONSHOT_API_KEY.";
   expect([ran.code, ran.stderr]).toEqual([1, expect.stringContaining(`\n${finding}\n`)]);
   const id = /run_\w+/.exec(ran.stderr)?.[0] ?? "";
   expect((await surety(directory, {}, "runs", "show", id)).stdout).toContain(finding);
+});
+
+test("a key that could not be kept out of what is stored is not used, and keeps nobody from another model", async () => {
+  const server = await serverOf();
+  const directory = await homeWith({ providers: { moonshot: { baseUrl: server.baseUrl, models: { k: MODEL } } } });
+  const short = { MOONSHOT_API_KEY: "short" };
+  const refused = await surety(directory, short, "run", "hello");
+  expect([refused.code, refused.stderr]).toEqual([
+    1,
+    expect.stringMatching(/^error invalid\.request: MOONSHOT_API_KEY is too short [^\n]*\n$/),
+  ]);
+  expect(await surety(directory, short, "run", "hello", "--model", "builtin:demo")).toMatchObject({ code: 0 });
+  expect(server.connections).toBe(0);
 });
 
 describe("a prompt that is over budget", () => {
@@ -158,6 +171,16 @@ describe("the default model does not answer", () => {
     const origin = new URL(models.providers.gone.baseUrl).origin;
     expect(stderr).toEqual([
       `error model.unusable: ${origin} cannot be reached: is the server running, and baseUrl right?`,
+    ]);
+  });
+
+  verifies(["P-1.6"], "strict: nor where its provider's list lacks it", async () => {
+    const server = await serverOf(undefined, () => json(200, { data: [{ id: "other" }] }));
+    const provider = { baseUrl: server.baseUrl, local: true, startupValidation: "strict", models: { m: MODEL } };
+    const failed = await start(await homeWith({ providers: { lab: provider } })).catch((error: unknown) => error);
+    const { origin } = new URL(server.baseUrl);
+    expect((failed as NeverReady).stderr).toEqual([
+      `error model.unusable: ${origin} does not list the model m: check its name`,
     ]);
   });
 

@@ -40,6 +40,8 @@ export interface CorpusDesk {
   readonly store: Store;
   /** `provider:model`; null: the default. */
   readonly model: string | null;
+  /** The variable that holds its provider's key; null where nobody knows it. */
+  readonly keyName: string | null;
   /** Told of each case before it is run. */
   readonly onCase: (next: ConformanceCase) => void;
   readonly signal: AbortSignal;
@@ -64,7 +66,7 @@ export async function* runCorpus(
     desk.onCase(next);
     const ran = await runCase(desk, next, slowestMs);
     if (!ran.ok) return ran;
-    const stop = limitIn(next, ran.transcript) ?? absenceIn(next, ran.transcript);
+    const stop = limitIn(next, ran.transcript) ?? absenceIn(desk, next, ran.transcript);
     if (stop !== null) return stop;
     slowestMs = answersIn(ran.transcript.entries).reduce(
       (most, { stream }) => Math.max(most, stream.lastMs),
@@ -88,9 +90,13 @@ function limitIn({ id }: ConformanceCase, { contract, entries, record }: Transcr
 }
 
 /** The provider did not answer, after as many tries as any run makes; a model that answers badly is another matter. */
-function absenceIn({ id }: ConformanceCase, { entries, record: { reason } }: Transcript): CorpusStop | null {
+function absenceIn(
+  { keyName }: CorpusDesk,
+  { id }: ConformanceCase,
+  { entries, record: { reason } }: Transcript,
+): CorpusStop | null {
   if (reason !== "backend.unresponsive" && reason !== "provider.unavailable") return null;
-  return { ok: false, code: reason, message: `${id} got no answer: ${findingIn(entries)}` };
+  return { ok: false, code: reason, message: `${id} got no answer: ${findingIn(entries, keyName)}` };
 }
 
 type RanCase = { readonly ok: true; readonly transcript: Transcript } | Refusal;

@@ -16,7 +16,13 @@ import { baselineMetrics } from "../../assistant/conformance/baseline-metrics.ts
 import type { ConformanceCase } from "../../assistant/conformance/conformance-case.ts";
 import { CORPUS } from "../../assistant/conformance/corpus.ts";
 import { loosenModel } from "../../assistant/conformance/loosen-model.ts";
-import { CORPUS_AGENT, type CorpusStop, type JudgedCase, runCorpus } from "../../assistant/conformance/run-corpus.ts";
+import {
+  CORPUS_AGENT,
+  type CorpusDesk,
+  type CorpusStop,
+  type JudgedCase,
+  runCorpus,
+} from "../../assistant/conformance/run-corpus.ts";
 import { runSummary } from "../../kernel/journal/views/run-summary.ts";
 import { timestampOf } from "../../runtime/ports/clock.ts";
 import { nobodyToAsk } from "../approvers.ts";
@@ -25,6 +31,7 @@ import { clearStaleRuns, RUN_PREFIX } from "../clear-stale-runs.ts";
 import type { Action, CommandContext } from "../command.ts";
 import type { Budgets, Config } from "../config/config.ts";
 import { DEFAULT_CONFIG } from "../config/default-config.ts";
+import { apiKeyName } from "../config/resolve-api-key.ts";
 import { resolveConfiguredModelRef } from "../config/resolve-configured-model-ref.ts";
 import { MICROUSD_PER_USD } from "../configured-purses.ts";
 import { type ConformanceReport, openConformanceDirectory, reportMetrics, saveReport } from "../conformance-report.ts";
@@ -50,8 +57,9 @@ async function performConformance(context: CommandContext): Promise<number> {
   const verdict = resolveConfiguredModelRef(settings.config, context.options.text("model") ?? null);
   if (!verdict.ok) throw new BootError(verdict.code, verdict.message, "See surety models ls.");
   await openHome(context.home);
-  const { ref } = verdict.resolved;
-  const { judged, isWhole, isCounted } = await judgeModel(context, settings, ref);
+  const { ref, providerId, provider } = verdict.resolved;
+  const asked = { model: ref, keyName: apiKeyName(providerId, provider) };
+  const { judged, isWhole, isCounted } = await judgeModel(context, settings, asked);
   const passed = judged.filter(({ result }) => result.passed).length;
   const cases = judged.map(({ result }) => result);
   const metrics = reportMetrics(baselineMetrics(judged.filter(isTelling).map(({ transcript }) => transcript)));
@@ -88,10 +96,12 @@ interface Judgement {
   readonly isCounted: boolean;
 }
 
-async function judgeModel(context: CommandContext, settings: Settings, ref: string): Promise<Judgement> {
+type AskedModel = Pick<CorpusDesk, "model" | "keyName">;
+
+async function judgeModel(context: CommandContext, settings: Settings, asked: AskedModel): Promise<Judgement> {
   const purse = await openDayPurse(context.home, settings.config.budgets, CORPUS_AGENT);
   try {
-    return await judgeWith(purse, context, settings, ref);
+    return await judgeWith(purse, context, settings, asked);
   } finally {
     await purse?.close();
   }
@@ -101,7 +111,7 @@ async function judgeWith(
   purse: DayPurse | null,
   context: CommandContext,
   settings: Settings,
-  ref: string,
+  asked: AskedModel,
 ): Promise<Judgement> {
   const interruption = new AbortController();
   const stopListening = onInterrupt(() => Promise.resolve(interruption.abort()));
@@ -115,7 +125,7 @@ async function judgeWith(
       const onCase = (next: ConformanceCase): void => {
         current = next;
       };
-      const judged = await judgeAll(context, surety, { model: ref, onCase, signal: interruption.signal });
+      const judged = await judgeAll(context, surety, { ...asked, onCase, signal: interruption.signal });
       return { judged, isWhole: !interruption.signal.aborted, isCounted: purse !== null };
     } finally {
       await surety.close(STOP_GRACE_MS);
@@ -159,7 +169,7 @@ function settingsApart(config: Config, budgets: Budgets): Config {
 async function judgeAll(
   { output, streams, isJson }: CommandContext,
   { assistant, store }: Surety,
-  desk: Pick<Parameters<typeof runCorpus>[0], "model" | "onCase" | "signal">,
+  desk: Omit<CorpusDesk, "assistant" | "store">,
 ): Promise<readonly JudgedCase[]> {
   const running = runCorpus({ ...desk, assistant, store }, CORPUS);
   const judged: JudgedCase[] = [];

@@ -5,7 +5,7 @@
  * B1. `complete` never rejects for what a provider does; a failure is a value with its own code.
  * B2. When the signal aborts, the request ends on the wire (the socket closes) and `complete` settles soon after.
  * B3. `retryable` is said only of faults before the first byte of an answer that may pass by themselves.
- * B4. `check` never costs a completion.
+ * B4. `check` and `inspect` never cost a completion.
  */
 import type { RawModelOutput } from "../../kernel/protocol/raw-model-output.ts";
 import type { JsonValue } from "../../kernel/vocabulary/parse-json.ts";
@@ -91,7 +91,10 @@ export type ModelReply =
     };
 
 export interface ModelBackend {
+  /** May a run be begun with it? */
   check(signal: AbortSignal): Promise<{ readonly responsive: boolean; readonly detail: string }>;
+  /** Would the model answer, as far as its provider says? `detail`: what was found, or what is wrong. */
+  inspect(signal: AbortSignal): Promise<{ readonly ok: boolean; readonly detail: string }>;
   complete(
     request: ModelRequest,
     watch: { readonly signal: AbortSignal; readonly onText: ((text: string) => void) | null },

@@ -44,7 +44,7 @@ beforeAll(async () => {
   const { assistant, store } = surety;
   const signal = new AbortController().signal;
   const judged = await runCorpus(
-    { assistant, store, model: null, onCase: () => {}, signal },
+    { assistant, store, model: null, keyName: null, onCase: () => {}, signal },
     CORPUS.slice(0, 1),
   ).next();
   await surety.close(1_000);
