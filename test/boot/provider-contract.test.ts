@@ -96,6 +96,35 @@ test("a key that the provider refuses is named as what is wrong, now and later",
   expect((await surety(directory, {}, "runs", "show", id)).stdout).toContain(finding);
 });
 
+test("a provider that wants to be left alone for longer than a run waits is not asked again", async () => {
+  const server = await serverOf(() => json(429, {}, { "retry-after": "7200" }));
+  const directory = await homeWith({
+    providers: { lab: { baseUrl: server.baseUrl, local: true, models: { m: MODEL } } },
+  });
+  const { code, stderr } = await surety(directory, {}, "run", "hello");
+  expect([code, stderr]).toEqual([
+    1,
+    expect.stringContaining("wants to be asked again in 120 minutes: try again then."),
+  ]);
+  expect(server.requests).toHaveLength(1);
+});
+
+test.each([
+  [
+    "openai_compatible",
+    startOpenAiServer,
+    { choices: [{ index: 0, finish_reason: "content_filter", message: { content: null, refusal: "" } }] },
+  ],
+  ["anthropic", startAnthropicServer, { type: "message", content: [], stop_reason: "refusal" }],
+] as const)("a refusal without a word over %s is an answer, and the model is asked once", async (kind, start, body) => {
+  const server = await start(() => json(200, body));
+  onTestFinished(() => server.close());
+  const provider = { kind, baseUrl: server.baseUrl, local: true, models: { m: MODEL } };
+  const { code, stdout } = await surety(await homeWith({ providers: { lab: provider } }), {}, "run", "hello");
+  expect([code, stdout]).toEqual([0, "The model refused to answer.\n"]);
+  expect(server.requests).toHaveLength(1);
+});
+
 test("a key that could not be kept out of what is stored is not used, and keeps nobody from another model", async () => {
   const server = await serverOf();
   const directory = await homeWith({ providers: { moonshot: { baseUrl: server.baseUrl, models: { k: MODEL } } } });

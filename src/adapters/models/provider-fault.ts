@@ -4,12 +4,14 @@
  * F1. A code names the kind of fault, with the HTTP status where there was one. It never holds a word of the provider's,
  *     an address or a key.
  * F2. Retryable is what may pass by itself and came before the first byte of an answer: 429, 5xx, no connection.
- * F3. A provider's wish to wait is heard up to MAX_RETRY_AFTER_MS: it may not park a run.
+ * F3. A provider's wish to wait is heard up to MAX_RETRY_AFTER_MS: it may not park a run. What wants to be left alone for
+ *     longer is not asked again, and how long it said is told.
  */
 import type { ModelReply } from "../../runtime/ports/model-backend.ts";
 import type { ExchangeEnd, ResponseHead } from "./http-exchange.ts";
 
 const MAX_RETRY_AFTER_MS = 60_000;
+const LONGEST_WISH_MS = 366 * 24 * 3_600_000;
 
 export type Fault = Extract<ModelReply, { readonly ok: false }>;
 
@@ -21,9 +23,10 @@ export function fault(code: string, retry: { readonly afterMs: number } | null =
 export function faultOfHead(head: ResponseHead, nowMs: number): Fault | null {
   const { status } = head;
   if (status === 200) return null;
-  const retry = { afterMs: readRetryAfter(head.header("retry-after"), nowMs) };
-  if (status === 429) return fault("provider.rate-limited", retry);
-  return fault(`provider.http-${status}`, status >= 500 ? retry : null);
+  const code = status === 429 ? "provider.rate-limited" : `provider.http-${status}`;
+  if (status !== 429 && status < 500) return fault(code);
+  const afterMs = readRetryAfter(head.header("retry-after"), nowMs);
+  return afterMs > MAX_RETRY_AFTER_MS ? { ...fault(code), retryAfterMs: afterMs } : fault(code, { afterMs });
 }
 
 /** For exchanges that did not end well; `hasBegun` says whether anything of the body was read. */
@@ -36,5 +39,5 @@ export function faultOfEnd(end: Exclude<ExchangeEnd, "complete">, hasBegun: bool
 function readRetryAfter(header: string | null, nowMs: number): number {
   const text = header?.trim() ?? "";
   const waitMs = /^\d+(\.\d+)?$/.test(text) ? Number(text) * 1000 : Date.parse(text) - nowMs;
-  return Number.isNaN(waitMs) ? 0 : Math.ceil(Math.min(Math.max(waitMs, 0), MAX_RETRY_AFTER_MS));
+  return Number.isNaN(waitMs) ? 0 : Math.ceil(Math.min(Math.max(waitMs, 0), LONGEST_WISH_MS));
 }

@@ -86,6 +86,7 @@ export type ModelReply =
       /** `provider.rate-limited`, `provider.http-500`, `provider.unreachable`, `provider.cut-off` …: no content. */
       readonly code: string;
       readonly retryable: boolean;
+      /** How long the provider wants to be left alone, also where that is too long to be tried again; 0: it did not say. */
       readonly retryAfterMs: number;
       readonly usage: ModelUsage | null;
     };

@@ -55,9 +55,25 @@ function providerFault(entries: readonly Entry[], keyName: string | null): strin
   const failed = lastInferred(entries, "model.failed")?.result;
   if (failed === undefined) return "";
   const status = /^provider\.http-(\d+)$/.exec(failed.code)?.[1];
+  if (!failed.retryable && failed.retryAfterMs > 0) {
+    const wait = waitWords(failed.retryAfterMs);
+    return `It turned the request away (HTTP ${status ?? "429"}) and wants to be asked again in ${wait}: try again then.`;
+  }
   if (status !== undefined) return statusFault(status, keyName);
   if (failed.code === "provider.invalid-key") return `${keyName ?? "Its API key"} ${NO_KEY}`;
   return FAULTS[failed.code] ?? `It ended ${failed.code}.`;
+}
+
+const MINUTE_MS = 60_000;
+const WAITS = [
+  ["minutes", MINUTE_MS, 120],
+  ["hours", 60 * MINUTE_MS, 48],
+  ["days", 24 * 60 * MINUTE_MS, Number.POSITIVE_INFINITY],
+] as const;
+
+function waitWords(waitMs: number): string {
+  const [unit, unitMs] = WAITS.find(([, ms, most]) => waitMs <= ms * most) ?? WAITS[2];
+  return `${Math.ceil(waitMs / unitMs)} ${unit}`;
 }
 
 const NO_KEY = "is empty, or holds a space or a character that no key has.";
