@@ -6,7 +6,7 @@
 import { configureModel, ModelConfigError } from "../adapters/models/configure-model.ts";
 import type { Clock } from "../runtime/ports/clock.ts";
 import type { ConfiguredModel } from "../runtime/ports/model-backend.ts";
-import type { Config, ModelSettings } from "./config/config.ts";
+import type { Config, ModelRef, ModelSettings } from "./config/config.ts";
 import { holdsToolChoice } from "./config/known-providers.ts";
 import { apiKeyName, resolveApiKey } from "./config/resolve-api-key.ts";
 import { type ResolvedModel, resolveConfiguredModelRef } from "./config/resolve-configured-model-ref.ts";
@@ -17,7 +17,7 @@ export type ModelChoice =
   | { readonly ok: true; readonly model: ConfiguredModel }
   | { readonly ok: false; readonly message: string };
 
-export type ChooseModel = (ref: string | null) => ModelChoice;
+export type ChooseModel = (ref: string | ModelRef | null) => ModelChoice;
 
 export function openModelRegistry(config: Config, readVariable: ReadVariable, clock: Clock): ChooseModel {
   const made = new Map<string, ModelChoice>();

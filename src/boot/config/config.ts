@@ -47,10 +47,16 @@ export interface ProviderSettings {
   readonly modelPath?: string | undefined;
 }
 
+/** A model's reference in parts (P-1.4); `provider:model` says the same. */
+export interface ModelRef {
+  readonly provider: string;
+  readonly model: string;
+}
+
 export interface AgentSettings {
   readonly prompt?: string | undefined;
-  /** `provider:model`, or `auto`; absent: `models.default`. */
-  readonly model?: string | undefined;
+  /** Or `auto`; absent: `models.default`. */
+  readonly model?: string | ModelRef | undefined;
   /** How much its model thinks where a request says nothing. */
   readonly thinkingLevel?: ThinkingLevel | undefined;
 }
@@ -88,8 +94,8 @@ type Empty = Readonly<Record<string, never>>;
 
 export interface Config {
   readonly models: {
-    /** `provider:model`. Absent while no provider is configured: the built-in model. */
-    readonly default?: string | undefined;
+    /** Absent while no provider is configured: the built-in model. */
+    readonly default?: string | ModelRef | undefined;
     readonly providers: Readonly<Record<string, ProviderSettings>>;
   };
   readonly gateway: {

@@ -171,7 +171,7 @@ describe("the progress of a run", () => {
     expect(shown().split("\n")).toEqual([
       "FAILED_PREFLIGHT (backend.unresponsive) · 0 tool calls · 1.2 s · builtin:demo · run_1",
       "cannot be reached:\\u{1b}[2J is it up?",
-      "The model's backend does not answer: check that it runs, and its baseUrl and key in the config.",
+      "The model's backend does not answer: check that it runs, its baseUrl in the config, and its key in the environment or .env.",
       "",
     ]);
   });
