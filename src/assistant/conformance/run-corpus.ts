@@ -83,9 +83,9 @@ function limitIn({ id }: ConformanceCase, { contract, entries, record }: Transcr
   const failures = entries.flatMap(eventsOf).filter((event) => event.type === "model.failed");
   const isUnpaid = failures.some(({ code }) => /^budget\./.test(code)) || record.reason === "budget.spend";
   if (isUnpaid) return exhausted(`no budget left for ${id}`);
-  // No case has a limit of its own: one that is lower than usual is the operator's.
-  const isLowered = contract.maxTokensConsumed < DEFAULT_TERMS.maxTokensConsumed;
-  const isOutOfTokens = isLowered && (record.reason === "budget.tokens" || record.reason === "contract.invalid");
+  // No case has a limit of its own: one that is not the usual is the operator's.
+  const isLimited = contract.maxTokensConsumed !== DEFAULT_TERMS.maxTokensConsumed;
+  const isOutOfTokens = isLimited && (record.reason === "budget.tokens" || record.reason === "contract.invalid");
   return isOutOfTokens ? exhausted(`${id} needs more tokens than one run may use (perRunTokens)`) : null;
 }
 
