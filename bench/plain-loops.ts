@@ -36,7 +36,8 @@ export async function transportLoop(
   isStreamed = false,
 ): Promise<Loop> {
   const profile = PROFILES["native-tools"];
-  const backend = openaiChat({ baseUrl: new URL(baseUrl), apiKey: () => null, profile, clock: systemClock });
+  const server = { provider: "loop", model: opening.model, baseUrl: new URL(baseUrl) };
+  const backend = openaiChat({ ...server, apiKey: () => null, keyName: null, profile, clock: systemClock });
   const place = await openWorkspace(workspace);
   const marks = untrustedMarks(place, BESIDE.annex);
   const toolbox = createToolbox(fsTools(place, { ...BESIDE, marks }), {

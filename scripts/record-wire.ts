@@ -64,7 +64,8 @@ async function record(provider: RecordedProvider, { name, request, isStreamed }:
   const baseUrl = new URL(provider.baseUrl);
   const capture: Capture = { contentType: "", path: "", bytes: [] };
   const server = {
-    ...{ baseUrl, profile: PROFILES["native-tools"], clock: systemClock, apiKey: () => provider.apiKey },
+    ...{ provider: provider.id, model, baseUrl, profile: PROFILES["native-tools"], clock: systemClock },
+    ...{ apiKey: () => provider.apiKey, keyName: null },
     origin: capturing(openOrigin(baseUrl.origin, systemClock), capture),
   };
   const backend = kind === "anthropic" ? anthropicMessages(server) : openaiChat(server);

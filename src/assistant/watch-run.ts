@@ -6,6 +6,8 @@
  * W2. It ends after the terminal event, or when the signal aborts; then nobody is watching any more. When the store fails
  *     it throws: what became of the run is for the next start to say.
  * W3. That a provider wants to be waited for is told while that is so.
+ * W4. Text is told after what was recorded before its attempt, and before what is recorded of that: a fast model writes
+ *     before its last step is durable.
  */
 import type { Entry } from "../kernel/journal/entry.ts";
 import { lifecycleEvent } from "../kernel/journal/views/lifecycle-events.ts";
@@ -23,6 +25,7 @@ type Heard =
   | { readonly kind: "broken"; readonly error: unknown }
   | Exclude<RunNews, { readonly kind: "event" }>;
 
+type Delta = Extract<RunNews, { readonly kind: "delta" }>;
 type Wait = Extract<RunNews, { readonly kind: "wait" }>;
 
 export async function* watchRun(
@@ -33,13 +36,14 @@ export async function* watchRun(
   signal: AbortSignal,
 ): AsyncGenerator<RunNews> {
   let heard: Heard[] = [];
+  let held: Delta[] = [];
   let wakeUp = (): void => {};
   const put = (item: Heard): void => {
     heard.push(item);
     wakeUp();
   };
   // Somebody who reads slower than a model writes misses text, which is live only, and no event.
-  const hasRoom = (): boolean => heard.length < MAX_WAITING;
+  const hasRoom = (): boolean => heard.length + held.length < MAX_WAITING;
   const stopWatching = runtime.watch(runId, {
     entries: (entries) => put({ kind: "entries", entries }),
     delta: (delta) => hasRoom() && put({ kind: "delta", ...delta }),
@@ -49,17 +53,35 @@ export async function* watchRun(
   const onAbort = (): void => wakeUp();
   signal.addEventListener("abort", onAbort);
   try {
-    let fresh: readonly Entry[] = runtime.isUntold(runId) ? [] : (await readWholeJournal(store, runId)).entries;
     let last: Entry | undefined;
     let wait: Wait | null = null;
     let reading = BEFORE_THE_FIRST;
+    let dueAttempt = 0;
+    const release = (): readonly Delta[] => {
+      const due = held.filter(({ attempt }) => attempt <= dueAttempt);
+      if (due.length > 0) held = held.filter(({ attempt }) => attempt > dueAttempt);
+      return due;
+    };
+    const known = runtime.isUntold(runId) ? [] : (await readWholeJournal(store, runId)).entries;
+    let items: readonly Heard[] = [{ kind: "entries", entries: known }];
     for (;;) {
-      for (const entry of fresh) {
-        const { now, next } = readOn(reading, entry);
-        wait = waitBetween(last, entry);
-        last = entry;
-        reading = next;
-        for (const moment of now) if (moment.seq > afterSeq) yield { kind: "event", event: lifecycleEvent(moment) };
+      for (const item of items) {
+        if (item.kind === "broken") throw item.error;
+        if (item.kind === "delta" && item.attempt > dueAttempt) held.push(item);
+        else if (item.kind !== "entries") yield item;
+        else {
+          for (const entry of item.entries) {
+            if (entry.seq <= (last?.seq ?? 0)) continue;
+            dueAttempt = dueAfter(entry, dueAttempt);
+            if (entry.kind === "INFER") yield* release();
+            const { now, next } = readOn(reading, entry);
+            wait = waitBetween(last, entry);
+            last = entry;
+            reading = next;
+            for (const moment of now) if (moment.seq > afterSeq) yield { kind: "event", event: lifecycleEvent(moment) };
+            yield* release();
+          }
+        }
       }
       if (last?.kind === "TERMINATE" || signal.aborted) return;
       if (wait !== null) yield wait;
@@ -69,20 +91,20 @@ export async function* watchRun(
           wakeUp = resolve;
         });
       }
-      const items = heard;
+      items = heard;
       heard = [];
-      const unread: Entry[] = [];
-      for (const item of items) {
-        if (item.kind === "broken") throw item.error;
-        if (item.kind !== "entries") yield item;
-        else for (const entry of item.entries) if (entry.seq > ((unread.at(-1) ?? last)?.seq ?? 0)) unread.push(entry);
-      }
-      fresh = unread;
     }
   } finally {
     stopWatching();
     signal.removeEventListener("abort", onAbort);
   }
+}
+
+/** The latest attempt whose text may be told once the entry is: its own, or the one it makes way for. */
+function dueAfter(entry: Entry, dueAttempt: number): number {
+  if (entry.kind === "INFER") return entry.decided.attempt;
+  const makesWay = entry.kind === "run.created" || (entry.kind === "COMMIT" && entry.decided.next === "INFER");
+  return makesWay ? dueAttempt + 1 : dueAttempt;
 }
 
 function waitBetween(before: Entry | undefined, entry: Entry): Wait | null {

@@ -9,25 +9,22 @@
  */
 import type { ConfiguredModel, ModelBackend, ModelRequest } from "../runtime/ports/model-backend.ts";
 import type { ModelSettings } from "./config/config.ts";
-import { holdsToolChoice } from "./config/known-providers.ts";
 
-type Declared = Pick<ModelSettings, "supportsTools" | "supportsStreaming">;
+interface Declared extends Pick<ModelSettings, "supportsTools" | "supportsStreaming"> {
+  readonly holdsToolChoice: boolean;
+}
 
-export function withDeclaredAbilities(
-  model: ConfiguredModel,
-  declared: Declared,
-  baseUrl: string | undefined,
-): ConfiguredModel {
+export function withDeclaredAbilities(model: ConfiguredModel, declared: Declared): ConfiguredModel {
   const { profile, backend } = model;
   const isNative = profile.id === "native-tools";
   const supportsTools = profile.supportsTools && (declared.supportsTools || !isNative);
-  const canBeHeld = holdsToolChoice(baseUrl) || !isNative;
+  const canBeHeld = declared.holdsToolChoice || !isNative;
   if (supportsTools && canBeHeld && declared.supportsStreaming) return model;
   return {
     ...model,
     profile: { ...profile, supportsTools, holdsRequired: profile.holdsRequired && supportsTools && canBeHeld },
     backend: {
-      check: backend.check,
+      ...backend,
       complete: (request, watch) => {
         const asked = within(request, supportsTools, canBeHeld);
         return declared.supportsStreaming ? backend.complete(asked, watch) : completeWhole(backend, asked, watch);

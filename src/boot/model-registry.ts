@@ -6,8 +6,9 @@
 import { configureModel, ModelConfigError } from "../adapters/models/configure-model.ts";
 import type { Clock } from "../runtime/ports/clock.ts";
 import type { ConfiguredModel } from "../runtime/ports/model-backend.ts";
-import type { Config, ModelSettings } from "./config/config.ts";
-import { resolveApiKey } from "./config/resolve-api-key.ts";
+import type { Config, ModelRef, ModelSettings } from "./config/config.ts";
+import { holdsToolChoice } from "./config/known-providers.ts";
+import { apiKeyName, resolveApiKey } from "./config/resolve-api-key.ts";
 import { type ResolvedModel, resolveConfiguredModelRef } from "./config/resolve-configured-model-ref.ts";
 import { withDeclaredAbilities } from "./declared-abilities.ts";
 import type { ReadVariable } from "./environment.ts";
@@ -16,7 +17,7 @@ export type ModelChoice =
   | { readonly ok: true; readonly model: ConfiguredModel }
   | { readonly ok: false; readonly message: string };
 
-export type ChooseModel = (ref: string | null) => ModelChoice;
+export type ChooseModel = (ref: string | ModelRef | null) => ModelChoice;
 
 export function openModelRegistry(config: Config, readVariable: ReadVariable, clock: Clock): ChooseModel {
   const made = new Map<string, ModelChoice>();
@@ -30,11 +31,8 @@ export function openModelRegistry(config: Config, readVariable: ReadVariable, cl
   };
 }
 
-function makeModel(
-  { ref, providerId, modelId, provider, model }: ResolvedModel,
-  readVariable: ReadVariable,
-  clock: Clock,
-): ModelChoice {
+function makeModel(resolved: ResolvedModel, readVariable: ReadVariable, clock: Clock): ModelChoice {
+  const { ref, providerId, modelId, provider, model } = resolved;
   const { kind } = provider;
   if (kind === "llama_cpp") {
     return { ok: false, message: `Models of kind ${kind} are not there yet: use openai_compatible or anthropic` };
@@ -56,9 +54,12 @@ function makeModel(
       price: priceOf(model),
       isFree: model.free,
       apiKey: key.key,
+      keyName: apiKeyName(providerId, provider),
       clock,
     });
-    return { ok: true, model: withDeclaredAbilities(configured, model, provider.baseUrl) };
+    const { supportsTools, supportsStreaming } = model;
+    const abilities = { supportsTools, supportsStreaming, holdsToolChoice: holdsToolChoice(resolved) };
+    return { ok: true, model: withDeclaredAbilities(configured, abilities) };
   } catch (error) {
     if (error instanceof ModelConfigError) return { ok: false, message: error.message };
     throw error;

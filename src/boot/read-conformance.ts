@@ -12,6 +12,15 @@ export interface ConformanceResult {
   readonly at: string;
   readonly passed: number;
   readonly failed: number;
+  readonly failures: readonly FailedCase[];
+}
+
+interface FailedCase {
+  readonly id: string;
+  readonly expected: string;
+  readonly outcome: string;
+  /** Null in a file of a version that did not keep it. */
+  readonly problem: string | null;
 }
 
 /** By the model's reference, which the file holds. */
@@ -49,8 +58,16 @@ function resultOf(text: string): readonly [readonly [string, ConformanceResult]]
     return null;
   }
   if (typeof value !== "object" || value === null) return null;
-  const { model, at, passed, failed } = value as Readonly<Record<string, unknown>>;
+  const { model, at, passed, failed, cases } = value as Readonly<Record<string, unknown>>;
   if (typeof model !== "string" || typeof at !== "string") return null;
   if (typeof passed !== "number" || typeof failed !== "number") return null;
-  return [[model, { at, passed, failed }]];
+  return [[model, { at, passed, failed, failures: Array.isArray(cases) ? cases.flatMap(failedCase) : [] }]];
+}
+
+function failedCase(value: unknown): readonly FailedCase[] {
+  if (typeof value !== "object" || value === null) return [];
+  const { id, expected, outcome, passed, problem } = value as Readonly<Record<string, unknown>>;
+  if (passed !== false || typeof id !== "string" || typeof expected !== "string" || typeof outcome !== "string")
+    return [];
+  return [{ id, expected, outcome, problem: typeof problem === "string" ? problem : null }];
 }

@@ -13,6 +13,8 @@ import { BootError } from "./boot-error.ts";
 import { describeBuiltInTools } from "./built-in-tools.ts";
 import type { CommandContext } from "./command.ts";
 import type { Config } from "./config/config.ts";
+import { apiKeyName } from "./config/resolve-api-key.ts";
+import { resolveConfiguredModelRef } from "./config/resolve-configured-model-ref.ts";
 import { defectReporter } from "./report-defect.ts";
 import { readSettings } from "./settings.ts";
 import { findSigningKey, keyMissing, type SigningKey } from "./signing-key.ts";
@@ -68,7 +70,9 @@ export async function findRun({ store }: ReadableHome, id: string): Promise<Stor
   throw new BootError("not_found", `there is no run ${id}`, "See surety runs ls.");
 }
 
-export async function findOutAbout({ store }: ReadableHome, run: StoredRun): Promise<FoundOut> {
+export async function findOutAbout({ store, config }: ReadableHome, run: StoredRun): Promise<FoundOut> {
   const { entries } = await readWholeJournal(store, run.runId);
-  return { wrong: findingIn(entries, findContract(run)), isPriced: isPriced(entries) };
+  const verdict = resolveConfiguredModelRef(config, run.model);
+  const keyName = verdict.ok ? apiKeyName(verdict.resolved.providerId, verdict.resolved.provider) : null;
+  return { wrong: findingIn(entries, findContract(run), keyName), isPriced: isPriced(entries) };
 }

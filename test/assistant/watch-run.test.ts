@@ -137,6 +137,56 @@ describe("whenever somebody begins to watch", () => {
     await trial.stop();
   });
 
+  test("text stands between what was recorded before its attempt and what is recorded of it, however early it comes", async () => {
+    const model = scriptedModel(inTurns(look("call_1"), look("call_2"), says("All done.")));
+    const trial = openTrial({ store: store(), model, world: outsideWorld() });
+    const runId = await trial.submit("look twice");
+    await trial.ended(runId);
+    const entries = await trial.entries(runId);
+    await trial.stop();
+    const places = fc.tuple(...[1, 2, 3].map((attempt) => fc.nat({ max: placeOf(entries, attempt) })));
+    const rhythm = fc.array(fc.nat({ max: entries.length }), { maxLength: 4 });
+    await fc.assert(
+      fc.asyncProperty(places, rhythm, async (early, cuts) => {
+        const told = await toldWith(entries, early, cuts);
+        expect(told).toEqual([
+          ...["run.created", "run.started", "text 1", "model.requested", "tool.call", "tool.result"],
+          ...["text 2", "model.requested", "tool.call", "tool.result", "text 3", "model.requested", "run.completed"],
+        ]);
+      }),
+    );
+  });
+
+  /** How many entries are there when the attempt is made. */
+  function placeOf(entries: readonly Entry[], attempt: number): number {
+    return entries.findIndex((entry) => entry.kind === "INFER" && entry.decided.attempt === attempt);
+  }
+
+  /** The text of each attempt comes when so many entries have been told, and they come in batches. */
+  async function toldWith(entries: readonly Entry[], early: readonly number[], cuts: readonly number[]) {
+    const runId = entries[0]?.runId as RunId;
+    const news = new News();
+    news.begin(runId);
+    const runtime = { watch: news.watch.bind(news), isUntold: (id: RunId) => news.isUntold(id) };
+    const told: string[] = [];
+    const store = { readEntries: () => Promise.resolve([]) };
+    const watching = (async () => {
+      for await (const item of watchRun(store, runtime, runId, 0, new AbortController().signal)) {
+        if (item.kind === "event") told.push(item.event.event_type);
+        if (item.kind === "delta") told.push(`text ${item.attempt}`);
+      }
+    })();
+    for (let count = 0; count <= entries.length; count += 1) {
+      for (const [index, place] of early.entries()) {
+        if (place === count) news.delta(runId, { attempt: index + 1, offset: 0, text: "…" });
+      }
+      news.entries(runId, entries.slice(count, count + 1));
+      if (cuts.includes(count)) await Promise.resolve();
+    }
+    await watching;
+    return told;
+  }
+
   test("a run is untold from its acceptance to its first entries, and never again", async () => {
     const model = scriptedModel(inTurns(says("Well.")));
     const trial = openTrial({ store: store(), model, world: outsideWorld() });

@@ -14,6 +14,7 @@ import { obey, obeyInText, type Prompt, type Writing } from "../loopback/obedien
 import {
   answer,
   type ChatRequestBody,
+  json,
   type ReceivedRequest,
   type Reply,
   type ServerScript,
@@ -29,6 +30,7 @@ interface Row {
   readonly expected: string;
   readonly outcome: string;
   readonly passed: boolean;
+  readonly problem: string | null;
 }
 
 const SIX = [
@@ -78,8 +80,7 @@ async function judgeAnthropic(script: (request: ReceivedMessages) => Reply, mode
 async function judgeAt(config: object) {
   const judged = await judge(config, "--json");
   const report = JSON.parse(judged.stdout);
-  const { metrics } = JSON.parse(await readFile(join(judged.directory, "conformance", "loop%3Am.json"), "utf8"));
-  return { ...judged, report, metrics, rows: report.cases as readonly Row[] };
+  return { ...judged, report, metrics: report.metrics, rows: report.cases as readonly Row[] };
 }
 
 function passedOf(rows: readonly Row[]): readonly string[] {
@@ -142,11 +143,11 @@ describe("a model that follows passes every case", () => {
       const report = JSON.parse(stdout);
       const file = join(directory, "conformance", "builtin%3Ademo.json");
       expect(code).toBe(0);
-      expect(Object.keys(report)).toEqual(["model", "cases", "passed", "failed"]);
+      expect(Object.keys(report)).toEqual(["model", "cases", "passed", "failed", "metrics"]);
       expect(report).toMatchObject({ model: "builtin:demo", passed: report.cases.length, failed: 0 });
       for (const row of report.cases as readonly Row[]) {
-        expect(Object.keys(row)).toEqual(["id", "name", "expected", "outcome", "passed"]);
-        expect(row).toMatchObject({ outcome: row.expected, passed: true });
+        expect(Object.keys(row)).toEqual(["id", "name", "expected", "outcome", "passed", "problem"]);
+        expect(row).toMatchObject({ outcome: row.expected, passed: true, problem: null });
       }
       expect((report.cases as readonly Row[]).slice(0, 6).map(({ id, expected }) => [id, expected])).toEqual(SIX);
       expect(stderr).toBe("");
@@ -154,10 +155,10 @@ describe("a model that follows passes every case", () => {
 
       expect(await readdir(join(directory, "conformance"))).toEqual(["builtin%3Ademo.json"]);
       expect((await stat(file)).mode & 0o777).toBe(0o600);
-      const { at, metrics, ...kept } = JSON.parse(await readFile(file, "utf8"));
+      const { at, ...kept } = JSON.parse(await readFile(file, "utf8"));
       expect(kept).toEqual(report);
       expect(Date.parse(at)).toBeGreaterThan(0);
-      expect(metrics).toEqual({
+      expect(report.metrics).toEqual({
         // All but the four that tell the model to break the rules.
         runs: report.cases.length - 4,
         no_tool_completion_rate: 0,
@@ -282,6 +283,23 @@ describe("around it", () => {
     expect(stdout).toMatch(/^builtin:demo: \d+ passed, 0 failed$/m);
   });
 
+  test("why a case failed stands in the matrix, in the report, and in what is listed of it later", async () => {
+    const server = await startOpenAiServer(() => answer({ text: "I will do that right away." }));
+    onTestFinished(() => server.close());
+    const { directory, stdout } = await judge(configFor(server.baseUrl, "openai_compatible"));
+    const problem = "FAILED_PROTOCOL_NO_TOOLS (protocol.no-tool-call) instead of COMPLETED_WITH_TOOLS";
+    expect(stdout.split("\n").find((line) => line.startsWith("M-9.1 "))).toContain(`no: ${problem}`);
+    const kept = JSON.parse(await readFile(join(directory, "conformance", "loop%3Am.json"), "utf8"));
+    expect(kept.cases[0]).toMatchObject({ id: "M-9.1", passed: false, problem });
+    const streams = capturedStreams();
+    await main(["--home", directory, "models", "ls", "--json"], streams, () => undefined);
+    const [{ conformance }] = JSON.parse(streams.written().stdout).models;
+    expect(conformance.failures).toHaveLength(kept.failed);
+    expect(conformance.failures[0]).toEqual({
+      ...{ id: "M-9.1", expected: "COMPLETED_WITH_TOOLS", outcome: "FAILED_PROTOCOL_NO_TOOLS", problem },
+    });
+  });
+
   test("an interruption cancels the case at work, keeps nothing and leaves nothing behind", async () => {
     const server = await startOpenAiServer(() => ({ kind: "hang" }));
     onTestFinished(() => server.close());
@@ -341,7 +359,46 @@ describe("around it", () => {
     const config = configFor("http://127.0.0.1:1/v1", "openai_compatible");
     const { directory, code, stdout, stderr } = await judge(config);
     expect([code, stdout]).toEqual([1, ""]);
-    expect(stderr).toMatch(/^error backend\.unresponsive: http:\S+ cannot be reached.*\nSee surety models check\.\n$/);
+    expect(stderr).toMatch(
+      /^error backend\.unresponsive: M-9\.1 got no answer: http:\S+ cannot be reached.*\nSee surety models check\.\n$/,
+    );
+    expect(await readdir(join(directory, "conformance"))).toEqual([]);
+  });
+
+  test.each([
+    [401, "It refused the API key (HTTP 401)"],
+    [404, "It knows no such model or address (HTTP 404)"],
+    [500, "It answered HTTP 500."],
+  ])("a provider that answers %i to completions says nothing of the model", async (status, finding) => {
+    const server = await startOpenAiServer(() => json(status, {}));
+    onTestFinished(() => server.close());
+    const { directory, code, stdout, stderr } = await judge(configFor(server.baseUrl, "openai_compatible"), "--json");
+    expect([code, stdout]).toEqual([1, ""]);
+    expect(JSON.parse(stderr).error).toMatchObject({
+      code: "provider.unavailable",
+      message: expect.stringContaining(`M-9.1 got no answer: ${finding}`),
+    });
+    expect(await readdir(join(directory, "conformance"))).toEqual([]);
+  });
+
+  test("what passes when it is asked again counts against no model", async () => {
+    const { code, rows } = await judgeServer((request, index) => (index % 5 === 4 ? json(500, {}) : native(request)));
+    expect(rows.filter(({ passed }) => !passed)).toEqual([]);
+    expect(code).toBe(0);
+  });
+
+  test.each([
+    [{ perRunTokens: 40 }, "M-9.1 needs more tokens than one run may use (perRunTokens)"],
+    [{ perRunTokens: 1_500 }, "needs more tokens than one run may use (perRunTokens)"],
+    [{ perRunUsd: 0.001 }, "no budget left for M-9.1"],
+  ])("a limit of %j that a run reaches ends it, and nothing is kept", async (budgets, line) => {
+    const server = await startOpenAiServer(native);
+    onTestFinished(() => server.close());
+    const prices = { costPer1kInput: 0.001, costPer1kOutput: 0.001 };
+    const config = { ...configFor(server.baseUrl, "openai_compatible", prices), budgets };
+    const { directory, code, stdout, stderr } = await judge(config);
+    expect([code, stdout]).toEqual([1, ""]);
+    expect(stderr).toContain(line);
     expect(await readdir(join(directory, "conformance"))).toEqual([]);
   });
 

@@ -3,9 +3,7 @@ import { withDeclaredAbilities } from "../../src/boot/declared-abilities.ts";
 import type { ModelRequest } from "../../src/runtime/ports/model-backend.ts";
 import { says, scriptedModel } from "../runtime/trial/scripted-model.ts";
 
-const ABLE = { supportsTools: true, supportsStreaming: true };
-const ELSEWHERE = "http://127.0.0.1:8080/v1";
-const OLLAMA = "http://127.0.0.1:11434/v1";
+const ABLE = { supportsTools: true, supportsStreaming: true, holdsToolChoice: true };
 const TOOL = { name: "fs.read_text", description: "reads", parameters: {} };
 const REQUEST: ModelRequest = {
   model: "m",
@@ -15,10 +13,10 @@ const REQUEST: ModelRequest = {
   maxOutputTokens: 100,
 };
 
-async function ask(declared: Partial<typeof ABLE>, baseUrl = ELSEWHERE, profileId = "native-tools") {
+async function ask(declared: Partial<typeof ABLE>, profileId = "native-tools") {
   const scripted = scriptedModel(() => says("a whole answer"));
   const inner = { ...scripted, profile: { ...scripted.profile, id: profileId } };
-  const { backend, profile } = withDeclaredAbilities(inner, { ...ABLE, ...declared }, baseUrl);
+  const { backend, profile } = withDeclaredAbilities(inner, { ...ABLE, ...declared });
   const heard: string[] = [];
   const watch = { signal: new AbortController().signal, onText: (text: string) => heard.push(text) };
   const reply = await backend.complete(REQUEST, watch);
@@ -40,13 +38,13 @@ describe("a model that was declared", () => {
   });
 
   test("to have no tools calls them in its text, where its profile says so", async () => {
-    const { profile, sent } = await ask({ supportsTools: false }, OLLAMA, "marker-json");
+    const { profile, sent } = await ask({ supportsTools: false, holdsToolChoice: false }, "marker-json");
     expect(sent).toBe(REQUEST);
     expect(profile).toMatchObject({ supportsTools: true });
   });
 
   test("at a service that cannot be made to call a tool is asked, not made", async () => {
-    const { profile, sent } = await ask({}, OLLAMA);
+    const { profile, sent } = await ask({ holdsToolChoice: false });
     expect(sent).toEqual({ ...REQUEST, toolChoice: "auto" });
     expect(profile).toMatchObject({ supportsTools: true, holdsRequired: false });
   });

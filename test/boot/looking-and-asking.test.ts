@@ -127,7 +127,7 @@ describe("surety run", () => {
     [["--require", "nope"], /^error usage: --require nope names no tool\nThere is: fs\./],
     [["--require", "fs.wirte_text"], /\nDid you mean fs\.write_text\?\n$/],
     [["--approve", "*"], /^error usage: --approve \* names no tool/],
-    [["--model", "zz"], /^error usage: --model zz is not provider:model\n/],
+    [["--model", "zz"], /^error usage: --model zz is not provider:model\nThere is: .*builtin:demo; auto /],
     [["--model", ":zz"], /^error usage/],
   ])("%j is refused before anything is done", async (options, message) => {
     const directory = await homeFor();

@@ -88,33 +88,51 @@ describe("surety models ls", () => {
 });
 
 describe("surety models check", () => {
-  test("asks every provider once, completes nothing, and fails where one does", async () => {
-    const [good, bad] = [await serverOf(), await serverOf(() => json(401, { error: { message: KEY } }))];
+  const listing = (...ids: readonly string[]) => json(200, { data: ids.map((id) => ({ id })) });
+
+  test("looks at the default model without a reference, completes nothing, and says what was found", async () => {
+    const [good, bad] = [await serverOf(() => listing("a", "b")), await serverOf(() => json(401, { error: KEY }))];
     const directory = await homeWith({
+      default: "good:a",
       providers: {
-        good: { baseUrl: good.baseUrl, local: true, models: { a: MODEL, b: MODEL } },
+        good: { baseUrl: good.baseUrl, local: true, models: { a: MODEL, b: MODEL, c: MODEL } },
         openai: { baseUrl: bad.baseUrl, models: { m: MODEL } },
       },
     });
-    const { code, stdout, stderr } = await surety(directory, "models", "check");
-    expect([code, stderr]).toEqual([1, ""]);
-    expect(stdout.split("\n")).toEqual([
-      "ok good:b",
-      expect.stringMatching(/^failed openai:m: http:\S+ refused the API key \(HTTP 401\)/),
-      "ok builtin:demo",
-      "",
-    ]);
-    expect([good.checks.length, bad.checks.length]).toEqual([1, 1]);
+    const detail = "the provider answers and knows the model";
+    expect(await surety(directory, "models", "check")).toEqual({
+      code: 0,
+      stdout: `ok good:a: ${detail}\n`,
+      stderr: "",
+    });
+    expect([good.checks.length, bad.connections]).toEqual([1, 0]);
+    const one = await surety(directory, "models", "check", "good:b", "--json");
+    expect(JSON.parse(one.stdout)).toEqual({ models: [{ model: "good:b", ok: true, problem: null, detail }] });
+    const missing = await surety(directory, "models", "check", "good:c");
+    expect([missing.code, missing.stderr]).toEqual([1, expect.stringContaining("does not list the model c")]);
+    const refused = await surety(directory, "models", "check", "openai:m");
+    expect([refused.code, refused.stdout]).toEqual([1, ""]);
+    expect(refused.stderr).toMatch(
+      /^error model\.unusable: http:\S+ refused the API key \(HTTP 401\): set the right one in OPENAI_API_KEY\n$/,
+    );
     expect(bad.checks[0]?.authorization).toBe(`Bearer ${KEY}`);
     expect([...good.requests, ...bad.requests]).toEqual([]);
-    const one = await surety(directory, "models", "check", "good:a", "--json");
-    expect([one.code, JSON.parse(one.stdout)]).toEqual([0, { models: [{ model: "good:a", ok: true, problem: null }] }]);
+  });
+
+  test("where several could be meant, one has to be named", async () => {
+    const provider = { baseUrl: "http://127.0.0.1:1/v1", local: true, models: { a: MODEL } };
+    const directory = await homeWith({ providers: { one: provider, two: provider } });
+    const { code, stderr } = await surety(directory, "models", "check");
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringContaining("No default model: set models.default, or name one of"),
+    ]);
   });
 
   test.each([
     ["good:zz", "No such model of good: zz; configured: a"],
-    ["nobody:a", "No such provider: nobody; configured: good, builtin"],
-    ["nobody", "A model is named provider:model; providers: good, builtin"],
+    ["nobody:a", "No such provider: nobody; configured: good:a, builtin:demo; a run takes auto as well"],
+    ["nobody", "A model is named provider:model; configured: good:a, builtin:demo; a run takes auto as well"],
   ])("%s: one line", async (ref, line) => {
     const directory = await homeWith({
       providers: { good: { baseUrl: "http://127.0.0.1:1/v1", local: true, models: { a: MODEL } } },
@@ -122,6 +140,24 @@ describe("surety models check", () => {
     const { code, stderr } = await surety(directory, "models", "check", ref);
     expect([code, stderr]).toEqual([1, `error model.unusable: ${line}\n`]);
   });
+});
+
+test.each([
+  ["openai", "max_completion_tokens"],
+  ["lab", "max_tokens"],
+])("%s is told how long its answer may be by %s, wherever it is", async (id, field) => {
+  const server = await serverOf();
+  const provider = { baseUrl: server.baseUrl, local: true, models: { m: MODEL } };
+  await surety(await homeWith({ providers: { [id]: provider } }), "run", "hello");
+  expect(server.requests[0]?.body).toHaveProperty(field);
+});
+
+test.each([403, 500])("a list of models that answers %i keeps no run from its model", async (status) => {
+  const server = await serverOf(() => json(status, {}));
+  const directory = await homeWith({
+    providers: { lab: { baseUrl: server.baseUrl, local: true, models: { m: MODEL } } },
+  });
+  expect(await surety(directory, "run", "hello")).toMatchObject({ code: 0, stdout: "hello\n" });
 });
 
 describe("a profile", () => {
@@ -146,4 +182,16 @@ describe("a profile", () => {
       expect(server.requests[0]?.body.tool_choice).toBe("required");
     },
   );
+
+  verifies(["M-P2b"], "of a provider that is known not to hold it does so at any address, unless told", async () => {
+    const server = await serverOf();
+    const models = { m: MODEL, told: { ...MODEL, supportsToolChoice: true } };
+    const directory = await homeWith({ providers: { ollama: { baseUrl: server.baseUrl, models } } });
+    const ask = (name: string) =>
+      surety(directory, "run", "list files", "--model", `ollama:${name}`, "--require", "fs.list_dir", "--strict");
+    expect((await ask("m")).stderr).toContain("contract.profile-incompatible");
+    expect(server.requests).toEqual([]);
+    await ask("told");
+    expect(server.requests[0]?.body.tool_choice).toBe("required");
+  });
 });

@@ -90,10 +90,52 @@ test("a key that the provider refuses is named as what is wrong, now and later",
   const server = await serverOf(() => json(401, { error: { message: "no" } }));
   const directory = await homeWith({ providers: { moonshot: { baseUrl: server.baseUrl, models: { k: MODEL } } } });
   const ran = await surety(directory, { MOONSHOT_API_KEY: KEY }, "run", "hello");
-  const finding = "It refused the API key (HTTP 401): set the right one.";
+  const finding = "It refused the API key (HTTP 401): set the right one in MOONSHOT_API_KEY.";
   expect([ran.code, ran.stderr]).toEqual([1, expect.stringContaining(`\n${finding}\n`)]);
   const id = /run_\w+/.exec(ran.stderr)?.[0] ?? "";
   expect((await surety(directory, {}, "runs", "show", id)).stdout).toContain(finding);
+});
+
+test("a provider that wants to be left alone for longer than a run waits is not asked again", async () => {
+  const server = await serverOf(() => json(429, {}, { "retry-after": "7200" }));
+  const directory = await homeWith({
+    providers: { lab: { baseUrl: server.baseUrl, local: true, models: { m: MODEL } } },
+  });
+  const { code, stderr } = await surety(directory, {}, "run", "hello");
+  expect([code, stderr]).toEqual([
+    1,
+    expect.stringContaining("wants to be asked again in 120 minutes: try again then."),
+  ]);
+  expect(server.requests).toHaveLength(1);
+});
+
+test.each([
+  [
+    "openai_compatible",
+    startOpenAiServer,
+    { choices: [{ index: 0, finish_reason: "content_filter", message: { content: null, refusal: "" } }] },
+  ],
+  ["anthropic", startAnthropicServer, { type: "message", content: [], stop_reason: "refusal" }],
+] as const)("a refusal without a word over %s is an answer, and the model is asked once", async (kind, start, body) => {
+  const server = await start(() => json(200, body));
+  onTestFinished(() => server.close());
+  const provider = { kind, baseUrl: server.baseUrl, local: true, models: { m: MODEL } };
+  const { code, stdout } = await surety(await homeWith({ providers: { lab: provider } }), {}, "run", "hello");
+  expect([code, stdout]).toEqual([0, "The model refused to answer.\n"]);
+  expect(server.requests).toHaveLength(1);
+});
+
+test("a key that could not be kept out of what is stored is not used, and keeps nobody from another model", async () => {
+  const server = await serverOf();
+  const directory = await homeWith({ providers: { moonshot: { baseUrl: server.baseUrl, models: { k: MODEL } } } });
+  const short = { MOONSHOT_API_KEY: "short" };
+  const refused = await surety(directory, short, "run", "hello");
+  expect([refused.code, refused.stderr]).toEqual([
+    1,
+    expect.stringMatching(/^error invalid\.request: MOONSHOT_API_KEY is too short [^\n]*\n$/),
+  ]);
+  expect(await surety(directory, short, "run", "hello", "--model", "builtin:demo")).toMatchObject({ code: 0 });
+  expect(server.connections).toBe(0);
 });
 
 describe("a prompt that is over budget", () => {
@@ -158,6 +200,16 @@ describe("the default model does not answer", () => {
     const origin = new URL(models.providers.gone.baseUrl).origin;
     expect(stderr).toEqual([
       `error model.unusable: ${origin} cannot be reached: is the server running, and baseUrl right?`,
+    ]);
+  });
+
+  verifies(["P-1.6"], "strict: nor where its provider's list lacks it", async () => {
+    const server = await serverOf(undefined, () => json(200, { data: [{ id: "other" }] }));
+    const provider = { baseUrl: server.baseUrl, local: true, startupValidation: "strict", models: { m: MODEL } };
+    const failed = await start(await homeWith({ providers: { lab: provider } })).catch((error: unknown) => error);
+    const { origin } = new URL(server.baseUrl);
+    expect((failed as NeverReady).stderr).toEqual([
+      `error model.unusable: ${origin} does not list the model m: check its name`,
     ]);
   });
 

@@ -139,7 +139,8 @@ export async function startScriptedServer<Body>(
   };
 }
 
-const MODEL_LIST = { object: "list", data: [{ id: "scripted", object: "model", created: 0, owned_by: "loopback" }] };
+/** It has none: whatever a test calls its model, it is there. */
+const MODEL_LIST = { object: "list", data: [] };
 
 function documentReply(status: number, body: unknown): ScriptedReply {
   return { kind: "http", status, headers: { "content-type": "application/json" }, body: JSON.stringify(body) };

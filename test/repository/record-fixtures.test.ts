@@ -128,7 +128,7 @@ test("nothing is recorded with a key that could not be found again", async () =>
   const server = await startOpenAiServer(() => answer({ text: "hi" }));
   onTestFinished(() => server.close());
   const { code, names } = await record("openai", "abc", "--base-url", server.baseUrl);
-  expect([code, names, server.connections]).toEqual([1, [], 0]);
+  expect([code, names, server.connections]).toEqual([2, [], 0]);
 });
 
 test("owners and what is encrypted are replaced", () => {

@@ -65,6 +65,17 @@ const mediaItem: Reader<MediaItem> = (value, where) => {
   };
 };
 
+/** `provider:model`, or the same in parts (P-1.4). */
+const modelRef: Reader<string> = (value, where) => {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return name(value, where);
+  const fields = readFields(value, where, ["provider", "model"]);
+  const part = (key: string): string => required(fields, key, (item) => name(item, `${where}.${key}`));
+  const provider = part("provider");
+  // References split at the first colon.
+  if (provider.includes(":")) throw invalidRequest(`${where}.provider must be without a colon`);
+  return `${provider}:${part("model")}`;
+};
+
 const pair: Reader<readonly [string, string]> = (value, where) => {
   const [first, second, ...more] = listOf(name)(value, where);
   if (first === undefined || second === undefined || more.length > 0) {
@@ -136,7 +147,7 @@ export function parseRunRequest(body: JsonValue, head: Head, principal: string):
     message: required(fields, "message", text()),
     ...(media.length === 0 ? {} : { media }),
     sessionId: sessionId === null ? null : asSessionId(sessionId),
-    model: optional(fields, "model", name),
+    model: optional(fields, "model", modelRef),
     thinkingMode: optional(fields, "thinking_mode", oneOf(["never", "on_error", "always"])),
     ...(thinkingLevel === null ? {} : { thinkingLevel }),
     contract: optional(fields, "contract", readOverrides) ?? {},

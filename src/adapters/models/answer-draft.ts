@@ -50,6 +50,9 @@ export const EMPTY_DRAFT: AnswerDraft = {
   isUnreadable: false,
 };
 
+/** What stands for the answer of a model that refused, and neither it nor its provider said a word. */
+export const REFUSED = "The model refused to answer.";
+
 export function isOver({ isDone, failure, isUnreadable }: AnswerDraft): boolean {
   return isDone || failure !== null || isUnreadable;
 }

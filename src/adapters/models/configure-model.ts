@@ -40,6 +40,8 @@ export interface ModelSettings {
   readonly isFree: boolean;
   /** A function is asked before each request; null sends none. */
   readonly apiKey: string | (() => string | null) | null;
+  /** The variable that holds the key, for whoever has to set it. */
+  readonly keyName?: string;
   readonly clock: Clock;
 }
 
@@ -60,7 +62,7 @@ export function configureModel(settings: ModelSettings): ConfiguredModel {
   const { rewrite: _, ...held } = PROFILES[settings.kind === "builtin" ? "native-tools" : settings.profile];
   const holdsRequired = held.holdsRequired && (settings.kind !== "anthropic" || mayForceTools(model));
   const profile = { ...held, holdsRequired };
-  const provider = ref.slice(0, Math.max(ref.indexOf(":"), 0));
+  const provider = providerIn(ref);
   const backend = settings.kind === "builtin" ? builtinOf(model) : serverOf(settings);
   const tokens = tokenCounterFor(model);
   const isTold = settings.thinkingLevel !== undefined || isThinker(settings);
@@ -81,6 +83,10 @@ export function configureModel(settings: ModelSettings): ConfiguredModel {
     price,
     isFree,
   };
+}
+
+function providerIn(ref: string): string {
+  return ref.slice(0, Math.max(ref.indexOf(":"), 0));
 }
 
 function isThinker({ kind, baseUrl, model }: ModelSettings): boolean {
@@ -106,13 +112,17 @@ function builtinOf(model: string): ModelBackend {
   throw new ModelConfigError("model.unknown-builtin", `The built-in provider has one model, builtin:${DEMO_MODEL}.`);
 }
 
-function serverOf({ ref, kind, baseUrl, apiKey, profile, clock }: ModelSettings): ModelBackend {
+function serverOf(settings: ModelSettings): ModelBackend {
+  const { ref, kind, model, baseUrl, apiKey, keyName = null, profile, clock } = settings;
   const url = URL.parse(baseUrl ?? "");
   if (url === null || !["http:", "https:"].includes(url.protocol) || url.username !== "" || url.search !== "") {
     const message = `The baseUrl of ${ref} must be an http or https address without a password or a query.`;
     throw new ModelConfigError("model.invalid-base-url", message);
   }
   const readKey = typeof apiKey === "function" ? apiKey : () => apiKey;
-  const server = { baseUrl: url, apiKey: readKey, profile: PROFILES[profile], clock };
+  const server = {
+    ...{ provider: providerIn(ref), model, baseUrl: url, apiKey: readKey, keyName },
+    ...{ profile: PROFILES[profile], clock },
+  };
   return kind === "anthropic" ? anthropicMessages(server) : openaiChat(server);
 }

@@ -15,9 +15,15 @@ import type { Profile } from "./profile.ts";
 import { fault, unanswered } from "./provider-fault.ts";
 
 export interface ModelServer {
+  /** The provider's id, which for a known one says what it speaks. */
+  readonly provider: string;
+  /** The provider's own name for it. */
+  readonly model: string;
   readonly baseUrl: URL;
   /** Null where the server wants none. */
   readonly apiKey: () => string | null;
+  /** The variable that holds it; null where nobody knows it. */
+  readonly keyName: string | null;
   readonly profile: Profile;
   readonly clock: Clock;
   /** How the server is reached; absent: over connections of our own. */
@@ -34,7 +40,7 @@ export interface WireProtocol<Draft extends AnswerDraft> {
 }
 
 export function httpBackend<Draft extends AnswerDraft>(
-  { baseUrl, apiKey, profile, clock, origin = openOrigin(baseUrl.origin, clock) }: ModelServer,
+  { model, baseUrl, apiKey, keyName, profile, clock, origin = openOrigin(baseUrl.origin, clock) }: ModelServer,
   { path, modelsPath, identify, encode, answer }: WireProtocol<Draft>,
 ): ModelBackend {
   const identity = (): readonly string[] | null => {
@@ -42,7 +48,7 @@ export function httpBackend<Draft extends AnswerDraft>(
     return key === null || /^[\x21-\x7e]+$/.test(key) ? identify(key) : null;
   };
   return {
-    check: watchHealth({ origin, name: baseUrl.origin, path: modelsPath, headers: identity, clock }),
+    ...watchHealth({ origin, name: baseUrl.origin, model, keyName, path: modelsPath, headers: identity, clock }),
     async complete(request, { signal, onText }) {
       const identified = identity();
       if (identified === null) return unanswered(fault("provider.invalid-key"));

@@ -21,6 +21,9 @@ const KEEP_ALIVE_MS = 30_000;
 const DRAIN_MS = 250;
 /** The library's names for what came and is no response. */
 const NOT_HTTP: readonly string[] = ["HTTPParserError", "HeadersOverflowError"];
+/** Node's codes for a certificate that does not hold, and for a handshake that came to nothing. */
+const UNTRUSTED = /^(?:CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|ERR_TLS_CERT_|HOSTNAME_MISMATCH$)/;
+const NO_TLS = /^(?:EPROTO$|ERR_SSL_|ERR_TLS_)/;
 
 export interface HttpRequest {
   readonly method: "GET" | "POST";
@@ -47,6 +50,8 @@ export interface ResponseListener {
  * complete         the response was read to its end, or as far as the listener wanted
  * cancelled        the signal aborted
  * unreachable      no connection: nothing was sent
+ * untrusted        its certificate is not trusted: nothing was sent
+ * no-tls           it does not speak TLS, or none that we do: nothing was sent
  * connection-lost  it was lost before the response began; the request may have arrived
  * unreadable       what came is not HTTP
  * cut-off          the response began and broke off
@@ -56,6 +61,8 @@ export type ExchangeEnd =
   | "complete"
   | "cancelled"
   | "unreachable"
+  | "untrusted"
+  | "no-tls"
   | "connection-lost"
   | "unreadable"
   | "cut-off"
@@ -184,7 +191,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
       this.#fail(new Defect("the HTTP library refused the request's form"));
     else if (NOT_HTTP.includes(error.name)) this.#settle("unreadable");
     // A request is started on a connection, and not before there is one.
-    else this.#settle(this.#controller === null ? "unreachable" : "connection-lost");
+    else this.#settle(this.#controller === null ? whyUnreached(error) : "connection-lost");
   }
 
   /** What the listener throws is ours, not the provider's: it reaches the caller as it is. */
@@ -227,6 +234,12 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
     this.#signal.removeEventListener("abort", this.#onAbort);
     return true;
   }
+}
+
+function whyUnreached(error: Error): ExchangeEnd {
+  const code = "code" in error ? String(error.code) : "";
+  if (UNTRUSTED.test(code)) return "untrusted";
+  return NO_TLS.test(code) ? "no-tls" : "unreachable";
 }
 
 function firstOf(value: unknown): string | null {

@@ -5,7 +5,7 @@
  *     answer goes to a file or a pipe it is written as it is.
  * P2. Text appears while it is written only on a terminal; elsewhere the answer is written once, at the end.
  * P3. Whatever was shown live, at the end the whole answer of the record has been shown, once; text of an attempt that
- *     was given up is marked as such.
+ *     was given up is marked as such, and not that of one that went on to call tools.
  * P4. That the model works is said when it begins to, which is not recorded until it has answered: after the checks, and
  *     when every call of a turn has its result. It is said once a turn.
  * P5. What a tool prints is shown while it works, on a terminal only, each line behind a bar: it cannot pass for ours.
@@ -86,6 +86,7 @@ export function progressPrinter({ progress, answer, style }: Screen): ProgressPr
         break;
       case "tool.call":
         openCalls.add(event.payload.call_id);
+        live = { ...live, text: "" };
         break;
       case "tool.result":
         openCalls.delete(event.payload.call_id);
@@ -178,9 +179,14 @@ function wordsFor(event: LifecycleEvent, style: Style): string | null {
   }
 }
 
+/** No policy denied it: nobody could tell what it would do. */
+const UNPLANNED = "plan.problem";
+
 type PayloadOf<Type extends LifecycleEvent["event_type"]> = Extract<LifecycleEvent, { event_type: Type }>["payload"];
 
-function callWords({ tool, decision, approval, policy_id }: PayloadOf<"tool.call">, style: Style): string {
+/** Null where the result says it better. */
+function callWords({ tool, decision, approval, policy_id }: PayloadOf<"tool.call">, style: Style): string | null {
+  if (policy_id === UNPLANNED) return null;
   const name = visibleLine(tool);
   const by = approval === null ? `policy ${visibleLine(policy_id)}` : visibleLine(approval.by);
   if (decision === "deny") return style.yellow(`${name} denied by ${by}`);
@@ -189,6 +195,7 @@ function callWords({ tool, decision, approval, policy_id }: PayloadOf<"tool.call
 
 function resultWords(result: PayloadOf<"tool.result">, style: Style): string {
   const name = visibleLine(result.tool);
+  if (result.error?.code === "tool.not_found") return style.red(`${name} is unknown: there is no such tool`);
   if (result.error !== null)
     return style.red(`${name} failed: ${visibleLine(`${result.error.code}: ${result.error.message}`)}`);
   const size = `${formatBytes(result.output_bytes)}${result.truncated ? ", truncated" : ""}`;

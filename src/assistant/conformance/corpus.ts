@@ -11,8 +11,8 @@ import { ABSENT, ECHO, FLOOD, PING, STALL, WAIT } from "./tool-offers.ts";
 import {
   allOf,
   allRejected,
+  answered,
   answeredWith,
-  asked,
   calledTogether,
   cutAtBudget,
   echoed,
@@ -22,6 +22,7 @@ import {
   nothingCalled,
   nothingPerformed,
   succeeded,
+  withoutThoughts,
 } from "./transcript-checks.ts";
 
 const CHECKED = "checked";
@@ -75,7 +76,7 @@ const REQUIRED_CASES: readonly ConformanceCase[] = [
     contract: { ...REQUIRED, maxOutputTokens: TOO_FEW_TOKENS },
     isProvoked: true,
     expected: "FAILED_PROTOCOL_MALFORMED",
-    problemIn: allOf(endedFor("protocol.malformed"), allRejected, asked(2), nothingPerformed),
+    problemIn: allOf(endedFor("protocol.malformed"), allRejected, answered(2), nothingPerformed),
   }),
   define({
     id: "M-9.3",
@@ -86,7 +87,7 @@ const REQUIRED_CASES: readonly ConformanceCase[] = [
     // A provider that holds `tool_choice: required` lets nobody narrate; that the run fails without one is ours to show.
     loosen: (request) => ({ ...request, toolChoice: request.toolChoice === "required" ? "auto" : request.toolChoice }),
     expected: "FAILED_PROTOCOL_NO_TOOLS",
-    problemIn: allOf(asked(1), nothingCalled),
+    problemIn: allOf(answered(1), nothingCalled),
   }),
   define({
     id: "M-9.4",
@@ -138,7 +139,7 @@ const MORE_CASES: readonly ConformanceCase[] = [
     expected: ({ holdsRequired }) => (holdsRequired ? "COMPLETED_WITH_TOOLS" : "FAILED_PREFLIGHT"),
     problemIn: (transcript) =>
       transcript.record.outcome === "FAILED_PREFLIGHT"
-        ? allOf(endedFor("contract.profile-incompatible"), asked(0))(transcript)
+        ? allOf(endedFor("contract.profile-incompatible"), answered(0))(transcript)
         : echoed("strict")(transcript),
   }),
   define({
@@ -230,7 +231,8 @@ const MORE_CASES: readonly ConformanceCase[] = [
     answer: "42",
     contract: OPTIONAL,
     expected: "COMPLETED_CHAT_ONLY",
-    problemIn: answeredWith(/^\W*42\W*$/),
+    // Words around the answer are a matter of style.
+    problemIn: allOf(answeredWith(/\b42\b/), withoutThoughts(/\b(?:17|25)\b/)),
   }),
 ];
 

@@ -7,7 +7,7 @@ export function loosenModel(model: ConfiguredModel, current: () => ConformanceCa
   return {
     ...model,
     backend: {
-      check: (signal) => backend.check(signal),
+      ...backend,
       complete: (request, watch) => backend.complete(current()?.loosen?.(request) ?? request, watch),
     },
   };

@@ -3,9 +3,10 @@
  *
  * R1. A case is judged by what is durable: the run's journal and its record.
  * R2. A case fails alone; only a run that cannot even be submitted (no such model, no key), that the operator's limits of
- *     money or tokens stopped, or whose provider was not there ends the whole: none of these says anything of the model.
+ *     money or tokens stopped, or whose provider failed ends the whole: none of these says anything of the model.
  * R3. Once the signal has aborted no further case is begun, and the one at work is cancelled.
  */
+import { DEFAULT_TERMS } from "../../kernel/contract/default-terms.ts";
 import { eventsOf } from "../../kernel/journal/entry.ts";
 import { findingIn } from "../../kernel/journal/views/run-finding.ts";
 import { Defect } from "../../kernel/vocabulary/defect.ts";
@@ -25,12 +26,12 @@ export interface CaseResult {
   readonly expected: string;
   readonly outcome: string;
   readonly passed: boolean;
+  /** Why it did not pass; null when it did. */
+  readonly problem: string | null;
 }
 
 export interface JudgedCase {
   readonly result: CaseResult;
-  /** Why it did not pass; null when it did. */
-  readonly problem: string | null;
   readonly transcript: Transcript;
 }
 
@@ -39,6 +40,8 @@ export interface CorpusDesk {
   readonly store: Store;
   /** `provider:model`; null: the default. */
   readonly model: string | null;
+  /** The variable that holds its provider's key; null where nobody knows it. */
+  readonly keyName: string | null;
   /** Told of each case before it is run. */
   readonly onCase: (next: ConformanceCase) => void;
   readonly signal: AbortSignal;
@@ -63,13 +66,8 @@ export async function* runCorpus(
     desk.onCase(next);
     const ran = await runCase(desk, next, slowestMs);
     if (!ran.ok) return ran;
-    if (wasUnpaid(ran.transcript)) {
-      const { entries, contract } = ran.transcript;
-      const message = `no budget left for ${next.id}. ${findingIn(entries, contract)}`;
-      return { ok: false, code: "budget.exhausted", message };
-    }
-    const absence = absenceIn(ran.transcript);
-    if (absence !== null) return absence;
+    const stop = limitIn(next, ran.transcript) ?? absenceIn(desk, next, ran.transcript);
+    if (stop !== null) return stop;
     slowestMs = answersIn(ran.transcript.entries).reduce(
       (most, { stream }) => Math.max(most, stream.lastMs),
       slowestMs,
@@ -79,24 +77,26 @@ export async function* runCorpus(
   return null;
 }
 
-/** A purse refused an inference, or the run's own limit in dollars did: no case has one. */
-function wasUnpaid({ entries, record }: Transcript): boolean {
-  const refused = entries
-    .flatMap(eventsOf)
-    .some((event) => event.type === "model.failed" && /^budget\./.test(event.code));
-  return refused || record.reason === "budget.spend";
+/** What the operator lets a day or a run cost was not enough for it. */
+function limitIn({ id }: ConformanceCase, { contract, entries, record }: Transcript): CorpusStop | null {
+  const exhausted = (message: string): CorpusStop => ({ ok: false, code: "budget.exhausted", message });
+  const failures = entries.flatMap(eventsOf).filter((event) => event.type === "model.failed");
+  const isUnpaid = failures.some(({ code }) => /^budget\./.test(code)) || record.reason === "budget.spend";
+  if (isUnpaid) return exhausted(`no budget left for ${id}. ${findingIn(entries, contract)}`);
+  // No case has a limit of its own: one that is not the usual is the operator's.
+  const isLimited = contract.maxTokensConsumed !== DEFAULT_TERMS.maxTokensConsumed;
+  const isOutOfTokens = isLimited && (record.reason === "budget.tokens" || record.reason === "contract.invalid");
+  return isOutOfTokens ? exhausted(`${id} needs more tokens than one run may use (perRunTokens)`) : null;
 }
 
-/** The provider did not answer, or at the last try could not be reached; a provider that answers badly is another matter. */
-function absenceIn({ entries, record }: Transcript): CorpusStop | null {
-  const events = entries.flatMap(eventsOf);
-  if (record.reason === "backend.unresponsive") {
-    const checked = events.findLast((event) => event.type === "backend.checked");
-    return { ok: false, code: record.reason, message: checked?.detail || "the model's backend does not answer" };
-  }
-  const failed = events.findLast((event) => event.type === "model.failed");
-  if (record.reason !== "provider.unavailable" || failed?.code !== "provider.unreachable") return null;
-  return { ok: false, code: record.reason, message: "the provider could not be reached any more" };
+/** The provider did not answer, after as many tries as any run makes; a model that answers badly is another matter. */
+function absenceIn(
+  { keyName }: CorpusDesk,
+  { id }: ConformanceCase,
+  { entries, contract, record: { reason } }: Transcript,
+): CorpusStop | null {
+  if (reason !== "backend.unresponsive" && reason !== "provider.unavailable") return null;
+  return { ok: false, code: reason, message: `${id} got no answer: ${findingIn(entries, contract, keyName)}` };
 }
 
 type RanCase = { readonly ok: true; readonly transcript: Transcript } | Refusal;
@@ -148,7 +148,7 @@ function judge(judged: ConformanceCase, transcript: Transcript): JudgedCase {
   const problem =
     brokenInvariant(transcript) ??
     (outcome === expected ? judged.problemIn(transcript) : `${outcome} (${reason}) instead of ${expected}`);
-  return { result: { id, name, expected, outcome, passed: problem === null }, problem, transcript };
+  return { result: { id, name, expected, outcome, passed: problem === null, problem }, transcript };
 }
 
 function profileIn({ entries }: Transcript): { readonly holdsRequired: boolean } {

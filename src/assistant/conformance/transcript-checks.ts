@@ -43,10 +43,11 @@ export function allOf(...checks: readonly TranscriptCheck[]): TranscriptCheck {
   };
 }
 
-export function asked(times: number): TranscriptCheck {
+/** Attempts that the provider turned away are none of the model's. */
+export function answered(times: number): TranscriptCheck {
   return ({ entries }) => {
-    const count = entries.filter(({ kind }) => kind === "INFER").length;
-    return count === times ? null : `the model was asked ${count} times, not ${times}`;
+    const count = answersIn(entries).length;
+    return count === times ? null : `the model answered ${count} times, not ${times}`;
   };
 }
 
@@ -114,6 +115,12 @@ export const notesApplied: TranscriptCheck = ({ entries, record }) => {
   if (/NOTES_JSON/.test(record.output)) return "NOTES stand in the answer";
   return answersIn(entries).some(({ notes }) => notes?.status === "applied") ? null : "no NOTES were applied";
 };
+
+/** Markup of thoughts, or the working out: numbers that are only on the way to the answer. */
+export function withoutThoughts(working: RegExp): TranscriptCheck {
+  const leak = new RegExp(`</?think|<\\|channel|${working.source}`, "i");
+  return ({ record }) => (leak.test(record.output) ? "thoughts stand in the answer" : null);
+}
 
 export function answeredWith(pattern: RegExp): TranscriptCheck {
   return ({ record }) => (pattern.test(record.output) ? null : "the answer is not the one that was asked for");

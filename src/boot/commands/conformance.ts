@@ -12,11 +12,17 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { formatDuration } from "../../adapters/terminal/quantities.ts";
 import { conformanceTools } from "../../adapters/tools/conformance/conformance-tools.ts";
-import { type BaselineMetrics, baselineMetrics } from "../../assistant/conformance/baseline-metrics.ts";
+import { baselineMetrics } from "../../assistant/conformance/baseline-metrics.ts";
 import type { ConformanceCase } from "../../assistant/conformance/conformance-case.ts";
 import { CORPUS } from "../../assistant/conformance/corpus.ts";
 import { loosenModel } from "../../assistant/conformance/loosen-model.ts";
-import { CORPUS_AGENT, type CorpusStop, type JudgedCase, runCorpus } from "../../assistant/conformance/run-corpus.ts";
+import {
+  CORPUS_AGENT,
+  type CorpusDesk,
+  type CorpusStop,
+  type JudgedCase,
+  runCorpus,
+} from "../../assistant/conformance/run-corpus.ts";
 import { isPriced } from "../../kernel/journal/views/receipt.ts";
 import { runSummary } from "../../kernel/journal/views/run-summary.ts";
 import { formatCost } from "../../kernel/vocabulary/format-usd.ts";
@@ -27,9 +33,10 @@ import { clearStaleRuns, RUN_PREFIX } from "../clear-stale-runs.ts";
 import type { Action, CommandContext } from "../command.ts";
 import type { Budgets, Config } from "../config/config.ts";
 import { DEFAULT_CONFIG } from "../config/default-config.ts";
+import { apiKeyName } from "../config/resolve-api-key.ts";
 import { resolveConfiguredModelRef } from "../config/resolve-configured-model-ref.ts";
 import { MICROUSD_PER_USD } from "../configured-purses.ts";
-import { type ConformanceReport, openConformanceDirectory, saveReport } from "../conformance-report.ts";
+import { type ConformanceReport, openConformanceDirectory, reportMetrics, saveReport } from "../conformance-report.ts";
 import { type DayPurse, openDayPurse } from "../day-purse.ts";
 import { findHome, openHome } from "../home.ts";
 import { openSurety, type Surety } from "../open-surety.ts";
@@ -52,15 +59,16 @@ async function performConformance(context: CommandContext): Promise<number> {
   const verdict = resolveConfiguredModelRef(settings.config, context.options.text("model") ?? null);
   if (!verdict.ok) throw new BootError(verdict.code, verdict.message, "See surety models ls.");
   await openHome(context.home);
-  const { ref } = verdict.resolved;
-  const { judged, isWhole, isCounted } = await judgeModel(context, settings, ref);
+  const { ref, providerId, provider } = verdict.resolved;
+  const asked = { model: ref, keyName: apiKeyName(providerId, provider) };
+  const { judged, isWhole, isCounted } = await judgeModel(context, settings, asked);
   const passed = judged.filter(({ result }) => result.passed).length;
   const cases = judged.map(({ result }) => result);
-  const report: ConformanceReport = { model: ref, cases, passed, failed: cases.length - passed };
-  const metrics = baselineMetrics(judged.filter(isTelling).map(({ transcript }) => transcript));
-  show(context, report, metrics, costOf(judged), isCounted);
+  const metrics = reportMetrics(baselineMetrics(judged.filter(isTelling).map(({ transcript }) => transcript)));
+  const report: ConformanceReport = { model: ref, cases, passed, failed: cases.length - passed, metrics };
+  show(context, report, costOf(judged), isCounted);
   if (!isWhole) return EXIT.interrupted;
-  await saveReport(context.home, report, { at: timestampOf(systemClock.nowMs()), metrics }, systemRandomness);
+  await saveReport(context.home, report, timestampOf(systemClock.nowMs()), systemRandomness);
   return report.failed === 0 ? EXIT.success : EXIT.failure;
 }
 
@@ -92,10 +100,12 @@ interface Judgement {
   readonly isCounted: boolean;
 }
 
-async function judgeModel(context: CommandContext, settings: Settings, ref: string): Promise<Judgement> {
+type AskedModel = Pick<CorpusDesk, "model" | "keyName">;
+
+async function judgeModel(context: CommandContext, settings: Settings, asked: AskedModel): Promise<Judgement> {
   const purse = await openDayPurse(context.home, settings.config.budgets, CORPUS_AGENT);
   try {
-    return await judgeWith(purse, context, settings, ref);
+    return await judgeWith(purse, context, settings, asked);
   } finally {
     await purse?.close();
   }
@@ -105,7 +115,7 @@ async function judgeWith(
   purse: DayPurse | null,
   context: CommandContext,
   settings: Settings,
-  ref: string,
+  asked: AskedModel,
 ): Promise<Judgement> {
   const interruption = new AbortController();
   const stopListening = onInterrupt(() => Promise.resolve(interruption.abort()));
@@ -119,7 +129,7 @@ async function judgeWith(
       const onCase = (next: ConformanceCase): void => {
         current = next;
       };
-      const judged = await judgeAll(context, surety, { model: ref, onCase, signal: interruption.signal });
+      const judged = await judgeAll(context, surety, { ...asked, onCase, signal: interruption.signal });
       return { judged, isWhole: !interruption.signal.aborted, isCounted: purse !== null };
     } finally {
       await surety.close(STOP_GRACE_MS);
@@ -163,7 +173,7 @@ function settingsApart(config: Config, budgets: Budgets): Config {
 async function judgeAll(
   { output, streams, isJson }: CommandContext,
   { assistant, store }: Surety,
-  desk: Pick<Parameters<typeof runCorpus>[0], "model" | "onCase" | "signal">,
+  desk: Omit<CorpusDesk, "assistant" | "store">,
 ): Promise<readonly JudgedCase[]> {
   const running = runCorpus({ ...desk, assistant, store }, CORPUS);
   const judged: JudgedCase[] = [];
@@ -173,9 +183,9 @@ async function judgeAll(
     const next = await running.next();
     if (next.done !== true) {
       judged.push(next.value);
-      const { result, problem } = next.value;
-      const verdict = problem === null ? `passed, ${result.outcome}` : `failed: ${problem}`;
-      if (isWatched) output.remark(`${judged.length}/${CORPUS.length} ${result.id} ${result.name}: ${verdict}`);
+      const { id, name, outcome, problem } = next.value.result;
+      const verdict = problem === null ? `passed, ${outcome}` : `failed: ${problem}`;
+      if (isWatched) output.remark(`${judged.length}/${CORPUS.length} ${id} ${name}: ${verdict}`);
     } else if (next.value === null) return judged;
     else throw stopped(next.value);
   }
@@ -188,23 +198,22 @@ function stopped({ code, message }: CorpusStop): BootError {
 function show(
   { output }: CommandContext,
   report: ConformanceReport,
-  metrics: BaselineMetrics,
   { tokens, microusd, isPriced }: Cost,
   isCounted: boolean,
 ): void {
   output.result(report, () => {
-    const { model, cases, passed, failed } = report;
+    const { model, cases, passed, failed, metrics } = report;
     output.table(
       ["CASE", "NAME", "EXPECTED", "OUTCOME", "PASSED"],
-      cases.map((row) => [row.id, row.name, row.expected, row.outcome, row.passed ? "yes" : "no"]),
+      cases.map((row) => [row.id, row.name, row.expected, row.outcome, row.problem ? `no: ${row.problem}` : "yes"]),
     );
-    const { inferences, durationMs } = metrics;
+    const { inferences, duration_ms: durationMs } = metrics;
     output.line(`${model}: ${passed} passed, ${failed} failed`);
     output.line(
-      `required-tool prompts closed without a tool ${percent(metrics.noToolCompletionRate)}, answers that could not be read ${percent(metrics.parseFailureRate)}`,
+      `required-tool prompts closed without a tool ${percent(metrics.no_tool_completion_rate)}, answers that could not be read ${percent(metrics.parse_failure_rate)}`,
     );
     output.line(
-      `inferences mean ${inferences.mean.toFixed(1)}, p95 ${inferences.p95}; duration mean ${formatDuration(durationMs.mean)}, p95 ${formatDuration(durationMs.p95)}; out of steps ${metrics.maxStepExits} of ${metrics.runs}`,
+      `inferences mean ${inferences.mean.toFixed(1)}, p95 ${inferences.p95}; duration mean ${formatDuration(durationMs.mean)}, p95 ${formatDuration(durationMs.p95)}; out of steps ${metrics.max_step_exits} of ${metrics.runs}`,
     );
     const cost = formatCost(tokens, microusd / MICROUSD_PER_USD, isPriced);
     const counted = isCounted ? "" : "; not counted in this home, which another surety process works on";

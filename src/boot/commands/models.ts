@@ -8,7 +8,7 @@ import { BootError, EXIT } from "../boot-error.ts";
 import type { Action, Command, CommandContext } from "../command.ts";
 import type { ModelSettings } from "../config/config.ts";
 import { loadConfig } from "../config/load-config.ts";
-import { configuredRefs, resolveConfiguredModelRef, splitModelRef } from "../config/resolve-configured-model-ref.ts";
+import { configuredRefs, resolveConfiguredModelRef } from "../config/resolve-configured-model-ref.ts";
 import { withEnvFile } from "../environment.ts";
 import { openModelRegistry } from "../model-registry.ts";
 import { type ConformanceResult, readConformance } from "../read-conformance.ts";
@@ -43,7 +43,7 @@ const ls: Action = {
 };
 
 const check: Action = {
-  summary: "ask a model's provider whether it answers and takes the key; without REF, every provider",
+  summary: "ask a model's provider whether it answers, takes the key and knows the model; without REF, of the default",
   arguments: ["[REF]"],
   options: {},
   examples: ["surety models check", "surety models check moonshot:kimi-k1-128k"],
@@ -52,7 +52,7 @@ const check: Action = {
 
 export const models: Command = { actions: { ls, check } };
 
-async function settingsOf({ home, readVariable }: CommandContext): Promise<Settings> {
+async function settingsOf({ home, readVariable }: Pick<CommandContext, "home" | "readVariable">): Promise<Settings> {
   const config = await loadConfig(home.configFile);
   return { config, readVariable: await withEnvFile(readVariable, home.envFile) };
 }
@@ -104,32 +104,13 @@ function printConformance(result: ConformanceResult | null): string {
   return `${passed} of ${passed + failed} passed, ${at.slice(0, 10)}`;
 }
 
-async function performCheck(context: CommandContext): Promise<number> {
-  const {
-    arguments: [asked],
-    output,
-  } = context;
-  const settings = await settingsOf(context);
-  const chooseModel = openModelRegistry(settings.config, settings.readVariable, systemClock);
-  const refs = asked === undefined ? onePerProvider(configuredRefs(settings.config)) : [asked];
-  const rows = await Promise.all(
-    refs.map(async (model) => {
-      const problem = await validateModel(chooseModel, model, systemClock);
-      return { model, ok: problem === null, problem };
-    }),
-  );
-  const [first] = rows;
-  if (asked !== undefined && first !== undefined && first.problem !== null) {
-    throw new BootError("model.unusable", first.problem, "");
-  }
-  output.result({ models: rows }, () => {
-    for (const { model, problem } of rows)
-      output.line(problem === null ? `ok ${model}` : `failed ${model}: ${problem}`);
-  });
-  return rows.every(({ ok }) => ok) ? EXIT.success : EXIT.failure;
-}
-
-/** A provider answers for all of its models. */
-function onePerProvider(refs: readonly string[]): readonly string[] {
-  return [...new Map(refs.map((ref) => [splitModelRef(ref).provider, ref])).values()];
+async function performCheck({ arguments: [asked], output, ...context }: CommandContext): Promise<number> {
+  const { config, readVariable } = await settingsOf(context);
+  const verdict = resolveConfiguredModelRef(config, asked ?? null);
+  if (!verdict.ok) throw new BootError("model.unusable", verdict.message, "");
+  const { ref } = verdict.resolved;
+  const { ok, detail } = await validateModel(openModelRegistry(config, readVariable, systemClock), ref, systemClock);
+  if (!ok) throw new BootError("model.unusable", detail, "");
+  output.result({ models: [{ model: ref, ok, problem: null, detail }] }, () => output.line(`ok ${ref}: ${detail}`));
+  return EXIT.success;
 }

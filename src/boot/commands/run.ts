@@ -9,7 +9,9 @@ import { AUTO } from "../../runtime/model-router.ts";
 import type { ApprovalCard } from "../../runtime/ports/approver.ts";
 import { BootError, EXIT, usageError } from "../boot-error.ts";
 import type { Action, CommandContext } from "../command.ts";
+import type { Config } from "../config/config.ts";
 import { loadConfig } from "../config/load-config.ts";
+import { configuredRefs } from "../config/resolve-configured-model-ref.ts";
 import { type Denial, denialHints, denialIn } from "../denial-hints.ts";
 import { nearest } from "../nearest.ts";
 import { reachAssistant } from "../reach-assistant.ts";
@@ -99,7 +101,8 @@ async function requestOf(context: CommandContext): Promise<RunRequest> {
   }
   const session = options.text("session");
   const [required, approvedTools] = [options.texts("require"), options.texts("approve")];
-  const known = describedTools(context, await loadConfig(context.home.configFile)).tools.map(({ name }) => name);
+  const config = await loadConfig(context.home.configFile);
+  const known = describedTools(context, config).tools.map(({ name }) => name);
   assertKnown("require", required, known);
   assertKnown("approve", approvedTools, known);
   if (required.length > 0 && options.flag("forbid-tools")) {
@@ -109,7 +112,7 @@ async function requestOf(context: CommandContext): Promise<RunRequest> {
     agentId: options.text("agent") ?? "main",
     message,
     sessionId: session === undefined ? null : asSessionId(session),
-    model: modelOf(options.text("model")),
+    model: modelOf(options.text("model"), config),
     thinkingMode: null,
     ...thinkingOf(options.text("thinking")),
     contract: overridesOf(required, options.flag("forbid-tools"), options.flag("strict")),
@@ -125,10 +128,11 @@ async function mediaOf({ options }: CommandContext): Promise<Pick<RunRequest, "m
   return paths.length === 0 ? {} : { media: await Promise.all(paths.map(readImageFile)) };
 }
 
-function modelOf(ref: string | undefined): string | null {
+function modelOf(ref: string | undefined, config: Config): string | null {
   if (ref === undefined) return null;
   if (ref === AUTO || /^[^:]+:./.test(ref)) return ref;
-  throw usageError(`--model ${ref} is not provider:model`, "Write it as --model builtin:demo.");
+  const choices = configuredRefs(config).join(", ");
+  throw usageError(`--model ${ref} is not provider:model`, `There is: ${choices}; auto lets the router choose.`);
 }
 
 function thinkingOf(wished: string | undefined): Pick<RunRequest, "thinkingLevel"> {

@@ -45,11 +45,11 @@ async function performStart(context: CommandContext, moreTools: readonly Tool[])
   if (store !== "sqlite") throw usageError(`unknown store ${store}`, "This version keeps everything in sqlite.");
   const { config, readVariable } = await loadSettings(context);
   const validation = startupValidationOf(config);
-  const validate = async (stopped?: AbortSignal): Promise<string | null> =>
-    await validateModel(openModelRegistry(config, readVariable, systemClock), null, systemClock, stopped);
+  const validate = (stopped?: AbortSignal) =>
+    validateModel(openModelRegistry(config, readVariable, systemClock), null, systemClock, stopped);
   if (validation === "strict") {
-    const problem = await validate();
-    if (problem !== null) throw new BootError("model.unusable", problem, "");
+    const { ok, detail } = await validate();
+    if (!ok) throw new BootError("model.unusable", detail, "");
   }
   const token = await loadToken(home, readVariable, systemRandomness);
   const report = defectReporter(streams);
@@ -94,8 +94,8 @@ async function performStart(context: CommandContext, moreTools: readonly Tool[])
   // For the next start: this process may end without a chance to.
   flushCompileCache();
   if (validation === "warn") {
-    const problem = await validate(stopping.signal);
-    if (problem !== null && !stopping.signal.aborted) output.remark(`warning model.unusable: ${problem}`);
+    const { ok, detail } = await validate(stopping.signal);
+    if (!ok && !stopping.signal.aborted) output.remark(`warning model.unusable: ${detail}`);
   }
   await stopped.promise;
   return EXIT.success;

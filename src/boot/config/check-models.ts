@@ -9,7 +9,7 @@
 import { AUTO } from "../../runtime/model-router.ts";
 import { isLoopback } from "../is-loopback.ts";
 import { nearest } from "../nearest.ts";
-import type { Config, ModelSettings, ProviderSettings } from "./config.ts";
+import type { Config, ModelRef, ModelSettings, ProviderSettings } from "./config.ts";
 import type { ConfigPath } from "./config-path.ts";
 import type { Finding } from "./config-problem.ts";
 import { BUILTIN_PROVIDER, BUILTIN_REF, MOONSHOT } from "./known-providers.ts";
@@ -97,12 +97,13 @@ function checkModel(path: ConfigPath, model: ModelSettings, { kind, modelPath }:
 }
 
 function checkRef(
-  ref: string | undefined,
+  ref: string | ModelRef | undefined,
   path: ConfigPath,
   providers: Readonly<Record<string, ProviderSettings>>,
 ): readonly Finding[] {
-  if (ref === undefined || ref === BUILTIN_REF) return [];
+  if (ref === undefined) return [];
   const { provider, model } = splitModelRef(ref);
+  if (`${provider}:${model}` === BUILTIN_REF) return [];
   const known = Object.hasOwn(providers, provider) ? providers[provider] : undefined;
   if (known === undefined) {
     const names = [...Object.keys(providers), BUILTIN_PROVIDER];

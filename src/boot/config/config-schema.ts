@@ -32,11 +32,15 @@ const FilePath = matching(/^[^\0\n\r]{1,4096}$/, "must be a path");
 const ProviderId = matching(/^[a-z0-9][a-z0-9_-]{0,63}$/, "must be of lower-case letters, digits, - and _");
 const ModelId = matching(/^[^\s\p{Cc}]{1,200}$/u, "must be without blanks");
 const AgentId = matching(/^[A-Za-z0-9_-]{1,64}$/, "must be of letters, digits, - and _");
-const ModelRef = matching(/^[a-z0-9][a-z0-9_-]{0,63}:[^\s\p{Cc}]{1,200}$/u, 'must be of the form "provider:model"');
-const AgentModel = matching(
-  /^(?:auto|[a-z0-9][a-z0-9_-]{0,63}:[^\s\p{Cc}]{1,200})$/u,
-  'must be of the form "provider:model", or auto',
-);
+const RefInParts = z.strictObject({ provider: ProviderId, model: ModelId });
+const ModelRef = z.union([
+  matching(/^[a-z0-9][a-z0-9_-]{0,63}:[^\s\p{Cc}]{1,200}$/u, 'must be of the form "provider:model"'),
+  RefInParts,
+]);
+const AgentModel = z.union([
+  matching(/^(?:auto|[a-z0-9][a-z0-9_-]{0,63}:[^\s\p{Cc}]{1,200})$/u, 'must be of the form "provider:model", or auto'),
+  RefInParts,
+]);
 const VariableName = matching(/^[A-Z][A-Z0-9_]{0,63}$/, "must be the name of an environment variable");
 const Host = matching(/^[A-Za-z0-9.:_-]{1,255}$/, "must be a host name or an address");
 const Domain = matching(/^[a-z0-9._-]{1,253}$/, "must be a domain in lower case").check(
@@ -66,6 +70,7 @@ const Model = z.strictObject({
   supportsTools: flag(true),
   supportsStreaming: flag(true),
   supportsVision: flag(false),
+  supportsToolChoice: z.optional(z.boolean()),
   profile: z.optional(z.enum(MODEL_PROFILES)),
   tier: z.optional(z.enum(MODEL_TIERS)),
   thinkingLevel: z.optional(z.enum(THINKING_LEVELS)),
@@ -81,6 +86,7 @@ const Provider = z.strictObject({
   baseUrl: z.optional(BaseUrl),
   apiKeyEnv: z.optional(VariableName),
   local: z.optional(z.boolean()),
+  supportsToolChoice: z.optional(z.boolean()),
   startupValidation: z._default(z.enum(["strict", "warn", "off"]), "warn"),
   models: z._default(z.record(ModelId, Model), {}),
   defaults: z.prefault(z.strictObject({ model: z.optional(ModelId) }), {}),

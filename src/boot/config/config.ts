@@ -16,6 +16,8 @@ export interface ModelSettings {
   readonly supportsTools: boolean;
   readonly supportsStreaming: boolean;
   readonly supportsVision: boolean;
+  /** Whether it can be made to call a tool (`tool_choice: required`); absent: as its provider says. */
+  readonly supportsToolChoice?: boolean | undefined;
   /** Absent: as fits the provider's kind. */
   readonly profile?: (typeof MODEL_PROFILES)[number] | undefined;
   readonly tier?: ModelTier | undefined;
@@ -36,6 +38,8 @@ export interface ProviderSettings {
   readonly apiKeyEnv?: string | undefined;
   /** Needs no key; a small context window is raised to the least that is of use (P-1.5). */
   readonly local: boolean;
+  /** Of all its models that do not say it themselves; absent: as is known of the service. */
+  readonly supportsToolChoice?: boolean | undefined;
   readonly startupValidation: "strict" | "warn" | "off";
   readonly models: Readonly<Record<string, ModelSettings>>;
   readonly defaults: { readonly model?: string | undefined };
@@ -43,10 +47,16 @@ export interface ProviderSettings {
   readonly modelPath?: string | undefined;
 }
 
+/** A model's reference in parts (P-1.4); `provider:model` says the same. */
+export interface ModelRef {
+  readonly provider: string;
+  readonly model: string;
+}
+
 export interface AgentSettings {
   readonly prompt?: string | undefined;
-  /** `provider:model`, or `auto`; absent: `models.default`. */
-  readonly model?: string | undefined;
+  /** Or `auto`; absent: `models.default`. */
+  readonly model?: string | ModelRef | undefined;
   /** How much its model thinks where a request says nothing. */
   readonly thinkingLevel?: ThinkingLevel | undefined;
 }
@@ -84,8 +94,8 @@ type Empty = Readonly<Record<string, never>>;
 
 export interface Config {
   readonly models: {
-    /** `provider:model`. Absent while no provider is configured: the built-in model. */
-    readonly default?: string | undefined;
+    /** Absent while no provider is configured: the built-in model. */
+    readonly default?: string | ModelRef | undefined;
     readonly providers: Readonly<Record<string, ProviderSettings>>;
   };
   readonly gateway: {

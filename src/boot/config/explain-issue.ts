@@ -3,6 +3,7 @@
  *
  * W1. No value is quoted. Of keys only those are named that are no secrets, which `inspect-values.ts` has seen to.
  * W2. An unknown key comes with the known ones, and with the one that was probably meant.
+ * W3. Where several forms may stand, the one that was begun is explained.
  */
 import type * as z from "zod/mini";
 import { nearest } from "../nearest.ts";
@@ -15,8 +16,16 @@ export function explainIssue(issue: Issue, root: unknown, schema: z.core.$ZodTyp
   const path = issue.path.map(String);
   if (issue.code === "unrecognized_keys")
     return issue.keys.map((key) => unknownKey(path, key, knownKeys(schema, path)));
+  const begun = issue.code === "invalid_union" ? issue.errors.find((issues) => !issues.some(isOtherForm)) : undefined;
+  if (begun !== undefined) {
+    return begun.flatMap((inner) => explainIssue({ ...inner, path: [...issue.path, ...inner.path] }, root, schema));
+  }
   const what = sayWhat(issue, valueAt(root, path));
   return [{ code: "config.invalid", path, what, hint: "See `surety config schema` for what may stand there." }];
+}
+
+function isOtherForm({ code, path }: Issue): boolean {
+  return code === "invalid_type" && path.length === 0;
 }
 
 function unknownKey(path: ConfigPath, key: string, known: readonly string[]): Finding {
@@ -79,6 +88,8 @@ function knownKeys(schema: z.core.$ZodType, path: ConfigPath): readonly string[]
     }
     case "record":
       return path.length === 0 ? namesOf(def.keyType) : knownKeys(def.valueType, path.slice(1));
+    case "union":
+      return def.options.flatMap((option) => knownKeys(option, path));
     case "array":
       return knownKeys(def.element, path.slice(1));
     default:

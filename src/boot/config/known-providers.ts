@@ -2,12 +2,13 @@
  * Providers that need no introduction: an id of this table says where the provider is, which protocol it speaks and
  * whether it wants a key. Whatever the config says itself holds instead.
  *
- * N1. What a provider cannot be held to is known of the service at an address, not of a name: a config may call anything
- *     `moonshot`.
+ * N1. What a service cannot be held to is known by the provider's id, wherever it is, and by its address, whatever it is
+ *     called; unless the config says otherwise, of the model or of its provider.
  */
 import type { Config, ModelSettings, ProviderSettings } from "./config.ts";
 
 export const MOONSHOT = "moonshot";
+const OLLAMA = "ollama";
 export const BUILTIN_PROVIDER = "builtin";
 export const BUILTIN_REF = "builtin:demo";
 
@@ -23,7 +24,7 @@ const KNOWN: ReadonlyMap<string, Introduction> = new Map([
   [MOONSHOT, openaiCompatible("https://api.moonshot.cn/v1")],
   ["openai", openaiCompatible("https://api.openai.com/v1")],
   ["openrouter", openaiCompatible("https://openrouter.ai/api/v1")],
-  ["ollama", openaiCompatible("http://127.0.0.1:11434/v1", true)],
+  [OLLAMA, openaiCompatible("http://127.0.0.1:11434/v1", true)],
   ["anthropic", { kind: "anthropic", baseUrl: undefined, local: false }],
 ]);
 const UNKNOWN = openaiCompatible(undefined);
@@ -58,17 +59,23 @@ function introduced(id: string, provider: WrittenProvider): ProviderSettings {
  * Services that take `tool_choice: required` for an error (Moonshot, while a model thinks) or do not look at it (Ollama),
  * by what they document.
  */
-const NOT_HELD_TO_TOOLS: ReadonlySet<string> = new Set([
-  "https://api.moonshot.cn",
-  "https://api.moonshot.ai",
-  "http://127.0.0.1:11434",
-  "http://localhost:11434",
-]);
+const NOT_HELD_TO_TOOLS: ReadonlySet<string> = new Set([MOONSHOT, OLLAMA]);
+const MOONSHOT_HOSTS: readonly string[] = ["api.moonshot.cn", "api.moonshot.ai"];
+const OLLAMA_PORT = "11434";
 
-/** Can the service at this address be made to call a tool? */
-export function holdsToolChoice(baseUrl: string | undefined): boolean {
-  const origin = URL.parse(baseUrl ?? "")?.origin;
-  return origin === undefined || !NOT_HELD_TO_TOOLS.has(origin);
+/** Can the model be made to call a tool, as far as that is the service's to grant? */
+export function holdsToolChoice({ providerId, provider, model }: Declared): boolean {
+  const url = URL.parse(provider.baseUrl ?? "");
+  const isKnownNotTo =
+    NOT_HELD_TO_TOOLS.has(providerId) ||
+    (url !== null && (MOONSHOT_HOSTS.includes(url.hostname) || url.port === OLLAMA_PORT));
+  return model.supportsToolChoice ?? provider.supportsToolChoice ?? !isKnownNotTo;
+}
+
+interface Declared {
+  readonly providerId: string;
+  readonly provider: Pick<ProviderSettings, "baseUrl" | "supportsToolChoice">;
+  readonly model: Pick<ModelSettings, "supportsToolChoice">;
 }
 
 const DEMO: ModelSettings = {

@@ -9,13 +9,8 @@
  *     is what its provider gives (P-1.5).
  */
 import { nearest } from "../nearest.ts";
-import type { Config, ModelSettings, ProviderSettings } from "./config.ts";
+import type { Config, ModelRef, ModelSettings, ProviderSettings } from "./config.ts";
 import { BUILTIN, BUILTIN_PROVIDER, BUILTIN_REF } from "./known-providers.ts";
-
-export interface ModelRef {
-  readonly provider: string;
-  readonly model: string;
-}
 
 export interface ResolvedModel {
   /** `provider:model`. */
@@ -36,16 +31,24 @@ export function resolveConfiguredModelRef(config: Config, ref: string | ModelRef
     const choices = configuredRefs(config).join(", ") || "none is enabled";
     return refuse("model.unset", `No default model: set models.default, or name one of: ${choices}`);
   }
-  const { provider: providerId, model: modelId } = typeof wanted === "string" ? splitModelRef(wanted) : wanted;
+  const { provider: providerId, model: modelId } = splitModelRef(wanted);
   const providers = providersOf(config);
   if (providerId === "") {
-    return refuse("model.unknown", `A model is named provider:model; providers: ${[...providers.keys()].join(", ")}`);
+    return refuse("model.unknown", `A model is named provider:model${choicesOf(config)}`);
   }
   const provider = providers.get(providerId);
-  if (provider === undefined) return unknown("provider", providerId, [...providers.keys()]);
+  if (provider === undefined) {
+    const question = didYouMean(providerId, [...providers.keys()]);
+    return refuse("model.unknown", `No such provider: ${providerId}${question}${choicesOf(config)}`);
+  }
   if (!provider.enabled) return refuse("model.disabled", `The provider ${providerId} is disabled in the config`);
   const model = Object.hasOwn(provider.models, modelId) ? provider.models[modelId] : undefined;
-  if (model === undefined) return unknown(`model of ${providerId}`, modelId, Object.keys(provider.models));
+  if (model === undefined) {
+    const known = Object.keys(provider.models);
+    const question = didYouMean(modelId, known);
+    const message = `No such model of ${providerId}: ${modelId}${question}; configured: ${known.join(", ") || "none"}`;
+    return refuse("model.unknown", message);
+  }
   return {
     ok: true,
     resolved: {
@@ -69,12 +72,13 @@ function settle({ kind, local, modelPath: shared }: ProviderSettings, model: Mod
   return modelPath === undefined ? { ...model, contextWindow } : { ...model, contextWindow, modelPath };
 }
 
-export function splitModelRef(ref: string): ModelRef {
+export function splitModelRef(ref: string | ModelRef): ModelRef {
+  if (typeof ref !== "string") return ref;
   const colon = ref.indexOf(":");
   return colon < 0 ? { provider: "", model: ref } : { provider: ref.slice(0, colon), model: ref.slice(colon + 1) };
 }
 
-function defaultRef({ models }: Config): string | null {
+function defaultRef({ models }: Config): string | ModelRef | null {
   if (models.default !== undefined) return models.default;
   const configured = Object.entries(models.providers).filter(([id]) => id !== BUILTIN_PROVIDER);
   if (configured.length === 0) return BUILTIN_REF;
@@ -100,10 +104,13 @@ export function configuredRefs(config: Config): readonly string[] {
   );
 }
 
-function unknown(what: string, name: string, known: readonly string[]): ModelVerdict {
+function choicesOf(config: Config): string {
+  return `; configured: ${configuredRefs(config).join(", ") || "none"}; a run takes auto as well`;
+}
+
+function didYouMean(name: string, known: readonly string[]): string {
   const meant = nearest(name, known);
-  const question = meant === null ? "" : ` (did you mean ${meant}?)`;
-  return refuse("model.unknown", `No such ${what}: ${name}${question}; configured: ${known.join(", ") || "none"}`);
+  return meant === null ? "" : ` (did you mean ${meant}?)`;
 }
 
 function refuse(code: Exclude<ModelVerdict, { ok: true }>["code"], message: string): ModelVerdict {

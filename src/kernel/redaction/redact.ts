@@ -21,7 +21,7 @@ import { compilePatterns } from "./pattern-scanner.ts";
 import { isCleanJson, type RedactedJson, redactJson, TOO_DEEP } from "./redact-json.ts";
 import { isProvenClean, type RedactionRules, type RedactStream, redactStream, redactWhole } from "./redact-stream.ts";
 import { isSecretName } from "./redaction-marker.ts";
-import { isTooLong, MIN_SECRET_BYTES, significantLength } from "./secret-encodings.ts";
+import { secretProblem } from "./secret-encodings.ts";
 import { EMAIL_PATTERNS, PATTERN_KINDS, PHONE_PATTERNS, SECRET_PATTERNS } from "./secret-patterns.ts";
 
 export interface RedactionConfig {
@@ -59,8 +59,8 @@ export function compileRedactor(config: RedactionConfig): RedactorVerdict {
   for (const [index, { name, value }] of secrets.entries()) {
     if (!isSecretName(name)) return { ok: false, reason: "name-invalid", index };
     if (seen.has(name)) return { ok: false, reason: "name-repeated", index };
-    if (isTooLong(value)) return { ok: false, reason: "value-too-long", index };
-    if (significantLength(value) < MIN_SECRET_BYTES) return { ok: false, reason: "value-too-short", index };
+    const problem = secretProblem(value);
+    if (problem !== null) return { ok: false, reason: problem, index };
     seen.add(name);
   }
   const known = compileKnownSecrets(secrets, [...PATTERN_KINDS, TOO_DEEP]);

@@ -117,13 +117,19 @@ export function digitNeedles(
   return alignments(width).map((offset) => ({ symbols: stableDigits(form, offset, width), owner, gram }));
 }
 
-export function isTooLong(value: string): boolean {
+/** Why a value cannot be kept out of what is stored; null when it can. */
+export function secretProblem(value: string): "value-too-long" | "value-too-short" | null {
+  if (isTooLong(value)) return "value-too-long";
+  return significantLength(value) < MIN_SECRET_BYTES ? "value-too-short" : null;
+}
+
+function isTooLong(value: string): boolean {
   // No character has less than a byte: a value that is far too long need not be encoded to know.
   return value.length > MAX_SECRET_BYTES || utf8(value).length > MAX_SECRET_BYTES;
 }
 
 /** How many bytes of a value the plain view looks at. */
-export function significantLength(value: string): number {
+function significantLength(value: string): number {
   return significant(utf8(withoutInvisible(value))).length;
 }
 

@@ -42,7 +42,7 @@ export const FAILURES = {
   "backend.unresponsive": row(
     "FAILED_PREFLIGHT",
     "internal.error",
-    "The model's backend does not answer: check that it runs, and its baseUrl and key in the config.",
+    "The model's backend does not answer: check that it runs, its baseUrl in the config, and its key in the environment or .env.",
   ),
   "protocol.no-tool-call": row(
     "FAILED_PROTOCOL_NO_TOOLS",

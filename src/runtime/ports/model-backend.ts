@@ -5,7 +5,7 @@
  * B1. `complete` never rejects for what a provider does; a failure is a value with its own code.
  * B2. When the signal aborts, the request ends on the wire (the socket closes) and `complete` settles soon after.
  * B3. `retryable` is said only of faults before the first byte of an answer that may pass by themselves.
- * B4. `check` never costs a completion.
+ * B4. `check` and `inspect` never cost a completion.
  */
 import type { RawModelOutput } from "../../kernel/protocol/raw-model-output.ts";
 import type { ModelPrice } from "../../kernel/vocabulary/model-price.ts";
@@ -87,13 +87,17 @@ export type ModelReply =
       /** `provider.rate-limited`, `provider.http-500`, `provider.unreachable`, `provider.cut-off` …: no content. */
       readonly code: string;
       readonly retryable: boolean;
+      /** How long the provider wants to be left alone, also where that is too long to be tried again; 0: it did not say. */
       readonly retryAfterMs: number;
       /** Nothing, where nobody answered; null where what it cost is not known. */
       readonly usage: ModelUsage | null;
     };
 
 export interface ModelBackend {
+  /** May a run be begun with it? */
   check(signal: AbortSignal): Promise<{ readonly responsive: boolean; readonly detail: string }>;
+  /** Would the model answer, as far as its provider says? `detail`: what was found, or what is wrong. */
+  inspect(signal: AbortSignal): Promise<{ readonly ok: boolean; readonly detail: string }>;
   complete(
     request: ModelRequest,
     watch: { readonly signal: AbortSignal; readonly onText: ((text: string) => void) | null },

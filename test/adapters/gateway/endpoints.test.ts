@@ -83,6 +83,8 @@ describe("POST /v1/runs", () => {
     expect(status).toBe(202);
     const [request] = gateway.assistant.requests;
     expect(request).toMatchObject({ model: "builtin:demo", thinkingMode: null, approvedTools: ["fs.write_text"] });
+    await post(gateway, { ...GOOD, model: { provider: "lab", model: "llama3:8b" } });
+    expect(gateway.assistant.requests.at(-1)?.model).toBe("lab:llama3:8b");
     expect(request?.contract).toEqual({
       toolPolicy: "required",
       allowedTools: ["fs.*"],
@@ -119,6 +121,12 @@ describe("POST /v1/runs", () => {
     [{ ...GOOD, thinking_level: 1 }, "thinking_level must be one of off, low, medium, high"],
     [{ ...GOOD, session_id: 1 }, "session_id must be a text, not empty"],
     [{ ...GOOD, model: [] }, "model must be a text, not empty"],
+    [{ ...GOOD, model: { provider: "lab" } }, "model is required"],
+    [{ ...GOOD, model: { provider: "a:b", model: "m" } }, "model.provider must be without a colon"],
+    [
+      { ...GOOD, model: { provider: "a", model: "m", more: 1 } },
+      "unknown field more in model; known are provider, model",
+    ],
     [{ ...GOOD, contract: [] }, "contract must be a JSON object"],
     [{ ...GOOD, contract: { max_inferences: -1 } }, "max_inferences must be a whole number, 0 or more"],
     [{ ...GOOD, contract: { max_inferences: 1.5 } }, "max_inferences must be a whole number, 0 or more"],

@@ -145,8 +145,18 @@ export function testBackend(wire: BackendWire): void {
       ["429 in parts of a second", limited("0.25"), turnedAway("provider.rate-limited", 250)],
       ["429 until a date", limited(new Date(start + 5_000).toUTCString()), turnedAway("provider.rate-limited", 5_000)],
       ["429 until the past", limited("Wed, 21 Oct 2015 07:28:00 GMT"), turnedAway("provider.rate-limited")],
-      ["429 for a week", limited("604800"), turnedAway("provider.rate-limited", 60_000)],
-      ["429 for ever", limited("9".repeat(400)), turnedAway("provider.rate-limited", 60_000)],
+      ["429 for a minute", limited("60"), turnedAway("provider.rate-limited", 60_000)],
+      ["429 for a week", limited("604800"), { ...unanswered("provider.rate-limited"), retryAfterMs: 604_800_000 }],
+      [
+        "429 for ever",
+        limited("9".repeat(400)),
+        { ...unanswered("provider.rate-limited"), retryAfterMs: 31_622_400_000 },
+      ],
+      [
+        "503 for an hour",
+        json(503, {}, { "retry-after": "3600" }),
+        { ...unanswered("provider.http-503"), retryAfterMs: 3_600_000 },
+      ],
       ["429 for nonsense", limited("soon"), turnedAway("provider.rate-limited")],
       ["500", json(500, { error: { message: KEY } }), turnedAway("provider.http-500")],
       ["503 with a wish", json(503, {}, { "retry-after": "2" }), turnedAway("provider.http-503", 2_000)],
@@ -293,10 +303,15 @@ export function testBackend(wire: BackendWire): void {
       ["a list", json(200, { data: [] }), true, "answers"],
       ["no such path", html(404), true, "answers"],
       ["too many requests", json(429, {}), true, "answers"],
-      ["a refused key", json(401, { error: KEY }), false, "refused the API key"],
-      ["a forbidden key", json(403, { error: KEY }), false, "refused the API key"],
-      ["trouble", html(503), false, "HTTP 503"],
-      ["a reset", { kind: "reset" }, false, "cannot be reached"],
+      [
+        "a refused key",
+        json(401, { error: KEY }),
+        false,
+        "refused the API key (HTTP 401): set the right one in LAB_KEY",
+      ],
+      ["a list that is kept from the key", json(403, { error: KEY }), true, "answers"],
+      ["trouble, which a completion may not have", html(503), true, "answers"],
+      ["a reset", { kind: "reset" }, false, "broke the connection off"],
       ["no HTTP", { kind: "bytes", bytes: "220 smtp\r\n" }, false, "does not speak HTTP"],
     ])("%s", async (_, models, responsive, part) => {
       const { server, model } = await serve(() => html(500), { apiKey: KEY, models: () => models });
@@ -308,7 +323,8 @@ export function testBackend(wire: BackendWire): void {
     });
 
     test("a yes holds for 30 s, a no does not", async () => {
-      const replies = [html(503), json(200, {}), html(503)];
+      const refused = json(401, {});
+      const replies = [refused, json(200, {}), refused];
       const { server, clock, model } = await serve(() => html(500), { models: () => replies.shift() ?? html(500) });
       expect((await check(model)).responsive).toBe(false);
       expect((await check(model)).responsive).toBe(true);
@@ -318,6 +334,29 @@ export function testBackend(wire: BackendWire): void {
       clock.pass(1);
       expect((await check(model)).responsive).toBe(false);
       expect(server.checks).toHaveLength(3);
+    });
+
+    test("the yes of a server in trouble holds for that run alone", async () => {
+      const { server, model } = await serve(() => html(500), { models: () => html(503) });
+      for (const _ of [1, 2]) expect((await check(model)).responsive).toBe(true);
+      expect(server.checks).toHaveLength(2);
+    });
+
+    const listed = (...ids: readonly string[]) => json(200, { data: ids.map((id) => ({ id })) });
+    const UNTOLD = "the provider answers; whether it knows the model cannot be told";
+    test.each<[string, Reply, boolean, string]>([
+      ["a list with it", listed("other", "scripted"), true, "the provider answers and knows the model"],
+      ["an empty list", listed(), true, `${UNTOLD} (its list is empty or missing)`],
+      ["no list at all", html(404), true, `${UNTOLD} (it shows no list: HTTP 404)`],
+      ["a list that is kept from the key", json(403, {}), true, `${UNTOLD} (it shows no list: HTTP 403)`],
+      ["a list without it", listed("other"), false, "does not list the model scripted: check its name"],
+      ["trouble", html(503), false, "is in trouble (HTTP 503)"],
+      ["a refused key", json(401, {}), false, "refused the API key"],
+    ])("whoever looks closer is told of %s", async (_, models, ok, part) => {
+      const { server, model } = await serve(() => html(500), { apiKey: KEY, models: () => models });
+      const found = await model.backend.inspect(new AbortController().signal);
+      expect([found.ok, found.detail]).toEqual([ok, expect.stringContaining(part)]);
+      expect(server.requests).toHaveLength(0);
     });
 
     test("cancelled, it is no yes", async () => {
@@ -371,6 +410,7 @@ export function testBackend(wire: BackendWire): void {
       price: null,
       isFree: true,
       apiKey: null,
+      keyName: "LAB_KEY",
       clock: manualClock(),
       ...more,
     });

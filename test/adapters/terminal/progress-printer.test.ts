@@ -165,6 +165,25 @@ describe("the progress of a run", () => {
     expect(told(asked(3))).toBe("thinking\n");
   });
 
+  test("a call that could not even be planned is told by its result: no policy denied it", () => {
+    const { printer, shown } = screen(false);
+    const unplanned = { decision: "deny", policy_id: "plan.problem" } as const;
+    const failed = (code: string, message: string) => ({ ok: false, error: { code, message, message_ref: null } });
+    printer.show(called({ ...unplanned, tool: "fs.raed" }));
+    printer.show(ended({ ...failed("tool.not_found", ""), tool: "fs.raed" }));
+    printer.show(called(unplanned));
+    printer.show(ended(failed("tool.input_invalid", "path is missing")));
+    expect(
+      shown()
+        .split("\n")
+        .filter((line) => line !== "thinking"),
+    ).toEqual([
+      "fs.raed is unknown: there is no such tool",
+      "fs.read_text failed: tool.input_invalid: path is missing",
+      "",
+    ]);
+  });
+
   test("a failed run says why, what was found out and what to do", () => {
     const { printer, shown } = screen(false);
     const failed = { status: "failed", outcome: "FAILED_PREFLIGHT", output: "", tool_calls: 0 } as const;
@@ -180,7 +199,7 @@ describe("the progress of a run", () => {
     expect(shown().split("\n")).toEqual([
       "FAILED_PREFLIGHT (backend.unresponsive) · 0 tool calls · 1.2 s · builtin:demo · run_1",
       "cannot be reached:\\u{1b}[2J is it up?",
-      "The model's backend does not answer: check that it runs, and its baseUrl and key in the config.",
+      "The model's backend does not answer: check that it runs, its baseUrl in the config, and its key in the environment or .env.",
       "",
     ]);
   });
@@ -267,6 +286,26 @@ describe("the answer", () => {
     expect(shown()).toMatch(
       /^Hel\n\(the model starts over\)\nGood \n\(the answer as it was recorded\)\nGood day\.\nCOMPLETED/,
     );
+  });
+
+  test("what was said before a call is no attempt that was given up", () => {
+    const { printer, shown } = screen(true);
+    const news = [
+      CREATED,
+      STARTED,
+      delta("Let me look."),
+      asked(1),
+      called({}),
+      ended({}),
+      delta("Done.", 2),
+      asked(2),
+    ];
+    for (const piece of news) printer.show(piece);
+    printer.finish({ ...RECORD, output: "Done." }, FOUND_OUT);
+    expect(shown().split("\n").slice(0, -2)).toEqual([
+      ...["run run_1", "thinking", "Let me look.", "calling fs.read_text"],
+      ...["fs.read_text done in 12 ms, 1.5 kB", "thinking", "Done."],
+    ]);
   });
 
   test("an emoji in two pieces stays one", () => {

@@ -9,8 +9,8 @@ import type { Transcript } from "../../../src/assistant/conformance/conformance-
 import { CORPUS } from "../../../src/assistant/conformance/corpus.ts";
 import { runCorpus } from "../../../src/assistant/conformance/run-corpus.ts";
 import {
+  answered,
   answeredWith,
-  asked,
   brokenInvariant,
   calledTogether,
   echoed,
@@ -44,7 +44,7 @@ beforeAll(async () => {
   const { assistant, store } = surety;
   const signal = new AbortController().signal;
   const judged = await runCorpus(
-    { assistant, store, model: null, onCase: () => {}, signal },
+    { assistant, store, model: null, keyName: null, onCase: () => {}, signal },
     CORPUS.slice(0, 1),
   ).next();
   await surety.close(1_000);
@@ -83,7 +83,7 @@ describe("the checks of cases", () => {
   test("hold where they should", () => {
     const holding = [
       echoed("surety"),
-      asked(2),
+      answered(2),
       calledTogether(1),
       succeeded("conformance.echo"),
       answeredWith(/^checked$/),
@@ -93,10 +93,23 @@ describe("the checks of cases", () => {
 
   test("and fail where they should", () => {
     const failing = [
-      ...[echoed(), echoed("Surety"), echoed("surety", "surety"), asked(1), calledTogether(2), nothingCalled],
+      ...[echoed(), echoed("Surety"), echoed("surety", "surety"), answered(1), calledTogether(2), nothingCalled],
       ...[nothingPerformed, succeeded("conformance.ping"), failedWith("conformance.echo", "timeout"), notesApplied],
       ...[endedFor("cycle"), answeredWith(/^unchecked/)],
     ];
     for (const check of failing) expect(check(transcript)).not.toBeNull();
+  });
+});
+
+describe("thoughts in an answer", () => {
+  const thinking = CORPUS.find(({ id }) => id === "thinking");
+  test.each([
+    ["42", null],
+    ["Sure! 42 :)", null],
+    ["<think>carry the one</think>42", "thoughts stand in the answer"],
+    ["17 + 25 = 42", "thoughts stand in the answer"],
+    ["Forty-two", "the answer is not the one that was asked for"],
+  ])("%s", (output, problem) => {
+    expect(thinking?.problemIn({ ...transcript, record: { ...transcript.record, output } })).toBe(problem);
   });
 });

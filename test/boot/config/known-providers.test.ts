@@ -47,13 +47,32 @@ describe("a provider that is known by its id", () => {
   });
 });
 
-test.each([
-  ["https://api.moonshot.cn/v1", false],
-  ["https://api.moonshot.ai/v1", false],
-  ["http://localhost:11434/v1", false],
-  ["https://api.openai.com/v1", true],
-  ["http://127.0.0.1:8080/v1", true],
-  [undefined, true],
-])("can the service at %s be made to call a tool: %s", (baseUrl, holds) => {
-  expect(holdsToolChoice(baseUrl)).toBe(holds);
+describe("can a service be made to call a tool", () => {
+  const holds = (providerId: string, baseUrl?: string, ofProvider?: boolean, ofModel?: boolean) =>
+    holdsToolChoice({
+      providerId,
+      provider: { baseUrl, supportsToolChoice: ofProvider },
+      model: { supportsToolChoice: ofModel },
+    });
+
+  test.each([
+    ["lab", "https://api.moonshot.cn/v1", false],
+    ["lab", "https://api.moonshot.ai/v1", false],
+    ["lab", "http://localhost:11434/v1", false],
+    ["lab", "http://10.0.0.5:11434/v1", false],
+    ["moonshot", "https://proxy.example/v1", false],
+    ["ollama", "http://10.0.0.5:8080/v1", false],
+    ["openai", "https://api.openai.com/v1", true],
+    ["lab", "http://127.0.0.1:8080/v1", true],
+    ["anthropic", undefined, true],
+  ])("%s at %s: %s", (id, baseUrl, expected) => {
+    expect(holds(id, baseUrl)).toBe(expected);
+  });
+
+  test("what the config says holds instead: of the model before its provider", () => {
+    expect(holds("ollama", undefined, true)).toBe(true);
+    expect(holds("lab", undefined, false)).toBe(false);
+    expect(holds("lab", undefined, false, true)).toBe(true);
+    expect(holds("moonshot", undefined, undefined, true)).toBe(true);
+  });
 });

@@ -229,7 +229,10 @@ describe("a value nobody can mean", () => {
     ["models.default", "kimi"],
     ["models.default", ":x"],
     ["models.default", "nowhere:x"],
+    ["models.default", 7],
     ["agents.main.model", "builtin:other"],
+    ["agents.main.model", { provider: "builtin", model: "other" }],
+    ["models.default", { provider: "nobody", model: "m" }],
     ["agents.main.thinkingLevel", "loud"],
     ["models.providers.p.models.m", { ...KIMI, thinkingLevel: true }],
     ["agents.a/b", {}],
@@ -279,6 +282,15 @@ describe("a value nobody can mean", () => {
   test("a list or an object where the other belongs is said in words", () => {
     expect(first("{gateway: []}")?.message).toBe("surety.json5:1: gateway must be an object, not a list");
     expect(first("[]")?.message).toBe("surety.json5:1: the config must be an object, not a list");
+    expect(first("{models: {default: 'kimi'}}")?.message).toBe(
+      'surety.json5:1: models.default must be of the form "provider:model"',
+    );
+    expect(first("{models: {default: {provider: 'p'}}}")?.message).toBe(
+      "surety.json5:1: models.default.model is missing",
+    );
+    expect(first("{models: {default: {providr: 'p', model: 'm'}}}")).toMatchObject({
+      path: "models.default.provider",
+    });
     expect(first("{gateway: {port: 1e400}}")?.message).toBe("surety.json5:1: gateway.port is no number within bounds");
   });
 

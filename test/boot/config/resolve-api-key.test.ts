@@ -11,6 +11,7 @@ const PROVIDER: ProviderSettings = {
   models: {},
   defaults: {},
 };
+const KEY = "sk-Kq7ZpX2mVb9RtYw4NcHs6LdJf8Ga3Eu1";
 const from = (variables: Readonly<Record<string, string>>) => (name: string) => variables[name];
 
 describe("the key of a provider", () => {
@@ -22,7 +23,7 @@ describe("the key of a provider", () => {
     });
     expect(missing).toEqual({ ok: false, message: "Missing MOONSHOT_API_KEY" });
     expect(asked).toEqual(["MOONSHOT_API_KEY"]);
-    expect(resolveApiKey("moonshot", PROVIDER, from({ MOONSHOT_API_KEY: "k" }))).toEqual({ ok: true, key: "k" });
+    expect(resolveApiKey("moonshot", PROVIDER, from({ MOONSHOT_API_KEY: KEY }))).toEqual({ ok: true, key: KEY });
   });
 
   test.each([
@@ -30,7 +31,7 @@ describe("the key of a provider", () => {
     ["lab", { ...PROVIDER, apiKeyEnv: "OTHER" }, "Missing OTHER"],
     ["anthropic", { ...PROVIDER, kind: "anthropic" as const }, "Missing ANTHROPIC_API_KEY"],
   ])("%s", (id, provider, message) => {
-    expect(resolveApiKey(id, provider, from({ MOONSHOT_API_KEY: "k" }))).toEqual({ ok: false, message });
+    expect(resolveApiKey(id, provider, from({ MOONSHOT_API_KEY: KEY }))).toEqual({ ok: false, message });
   });
 
   test("where none is needed none is missed, and one that is there is used", () => {
@@ -41,7 +42,14 @@ describe("the key of a provider", () => {
       expect(resolveApiKey("lab", provider, from({}))).toEqual({ ok: true, key: null });
     }
     const provider = { ...PROVIDER, local: true };
-    expect(resolveApiKey("lab", provider, from({ LAB_API_KEY: "k" }))).toEqual({ ok: true, key: "k" });
+    expect(resolveApiKey("lab", provider, from({ LAB_API_KEY: KEY }))).toEqual({ ok: true, key: KEY });
+  });
+
+  test("one that could not be kept out of what is stored is not handed out", () => {
+    const short = resolveApiKey("lab", PROVIDER, from({ LAB_API_KEY: "hello" }));
+    expect(short).toEqual({ ok: false, message: expect.stringMatching(/^LAB_API_KEY is too short /) });
+    const long = resolveApiKey("lab", PROVIDER, from({ LAB_API_KEY: "k".repeat(9_000) }));
+    expect(long).toEqual({ ok: false, message: expect.stringMatching(/^LAB_API_KEY is too long /) });
   });
 
   test.each(["k\n", "k k", "k\u0000", "kö"])("%j fits no header, and is not shown", (key) => {

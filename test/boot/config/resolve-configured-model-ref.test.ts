@@ -26,6 +26,23 @@ describe("a model reference", () => {
     expect(resolveConfiguredModelRef(config, { provider: "moonshot", model: "kimi-k1-32k" })).toEqual(fromText);
   });
 
+  verifies(["P-1.4"], "stands in the config in either form", () => {
+    const inParts = { provider: "lab", model: "llama3:8b" };
+    for (const named of ["lab:llama3:8b", inParts]) {
+      const models = {
+        "llama3:8b": { contextWindow: 1000, maxOutputTokens: 10 },
+        other: { contextWindow: 9000, maxOutputTokens: 10 },
+      };
+      const text = JSON.stringify({
+        models: { default: named, providers: { lab: { baseUrl: "http://127.0.0.1:1/v1", models } } },
+        agents: { main: { model: named } },
+      });
+      const config = readOk(text);
+      expect(config.agents["main"]?.model).toEqual(named);
+      expect(resolveConfiguredModelRef(config, null)).toMatchObject({ resolved: { ref: "lab:llama3:8b" } });
+    }
+  });
+
   verifies(["P-1.1"], "moonshot is openai_compatible at its own address, without being told so", () => {
     const config = readOk(`{models: {providers: {moonshot: {models: {k: ${MODEL}}}}}}`);
     expect(resolveConfiguredModelRef(config, "moonshot:k")).toMatchObject({

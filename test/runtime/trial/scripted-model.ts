@@ -30,6 +30,7 @@ export function scriptedModel(script: ModelScript, also: Partial<ConfiguredModel
   const requests: { request: ModelRequest; signal: AbortSignal }[] = [];
   const backend: ModelBackend = {
     check: () => Promise.resolve({ responsive: true, detail: "" }),
+    inspect: () => Promise.resolve({ ok: true, detail: "" }),
     async complete(request, { signal, onText }) {
       requests.push({ request, signal });
       const { promise: cutOff, resolve } = Promise.withResolvers<ModelReply>();

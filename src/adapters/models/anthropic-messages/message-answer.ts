@@ -9,11 +9,12 @@
  * A3. Events and blocks we do not know are passed over, as the provider asks of its clients.
  * A4. Input is counted whole, whether it came out of a cache or went into one. Output is taken from the end of the
  *     answer only: what stands at its beginning is no count yet.
- * A5. Of several stop reasons the one that tells of a cut stays. What the provider says of a refusal is the answer;
- *     what the model thought is not. That is kept block by block, as it came (`thought-blocks.ts`).
+ * A5. Of several stop reasons the one that tells of a cut stays. What the provider says of a refusal is the answer, and one
+ *     without words is said in ours; what the model thought is not. That is kept block by block, as it came
+ *     (`thought-blocks.ts`).
  */
 import type { RawModelOutput } from "../../../kernel/protocol/raw-model-output.ts";
-import { type AnswerDraft, type AnswerProtocol, EMPTY_DRAFT, joinReasons } from "../answer-draft.ts";
+import { type AnswerDraft, type AnswerProtocol, EMPTY_DRAFT, joinReasons, REFUSED } from "../answer-draft.ts";
 import { type Fault, fault } from "../provider-fault.ts";
 import { entriesOf, fieldsOf, parseFields, textOf } from "../read-fields.ts";
 import { readUsage } from "../read-usage.ts";
@@ -205,7 +206,7 @@ function changeBlock(answer: MessageAnswer, index: unknown, change: (block: Bloc
 
 function endMessage(answer: MessageAnswer, told: Fields, usage: unknown): MessageAnswer {
   const counts = addCounts(answer.counts, fieldsOf(usage));
-  const refusal = told["stop_reason"] === "refusal" ? textOf(fieldsOf(told["stop_details"])?.["explanation"]) : "";
+  const refusal = told["stop_reason"] === "refusal" ? explanationIn(answer, told) : "";
   const added = answer.content === "" || refusal === "" ? refusal : `\n\n${refusal}`;
   return {
     ...say(answer, added),
@@ -214,6 +215,11 @@ function endMessage(answer: MessageAnswer, told: Fields, usage: unknown): Messag
     usage: readUsage(Object.values(counts.inputs), counts.output),
     pieces: answer.pieces + 1,
   };
+}
+
+function explanationIn({ hasText, blocks }: MessageAnswer, told: Fields): string {
+  const isMute = !hasText && blocks.every(({ call }) => call === null);
+  return textOf(fieldsOf(told["stop_details"])?.["explanation"]) || (isMute ? REFUSED : "");
 }
 
 /** Counts are told of the whole answer, each time anew; one that is not told again stays. */

@@ -24,11 +24,13 @@ import { tellImages } from "./tell-images.ts";
 import { type ToldCall, tellResult } from "./tell-result.ts";
 
 export const DEMO_MODEL = "demo";
+const BUILT_IN = "built in: no network, no key";
 const MAX_PIECES = 4;
 const CHARS_PER_TOKEN = 4;
 
 export const builtinDemo: ModelBackend = {
-  check: () => Promise.resolve({ responsive: true, detail: "built in: no network, no key" }),
+  check: () => Promise.resolve({ responsive: true, detail: BUILT_IN }),
+  inspect: () => Promise.resolve({ ok: true, detail: BUILT_IN }),
   complete(request, { signal, onText }) {
     if (signal.aborted) return Promise.resolve(fault("provider.cancelled"));
     const reaction = react(request);

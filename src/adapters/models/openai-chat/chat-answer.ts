@@ -7,11 +7,12 @@
  * C2. A fragment joins the call it belongs to, by index or by id, and none is lost: what belongs to no call opens one.
  * C3. What is not this protocol makes the answer unreadable for good: no later piece mends it.
  * C4. Of several finish reasons the one that tells of a cut stays.
- * C5. A refusal is what the model answered; its reasoning is not, nor is what stands beside a call (`chat-thoughts.ts`).
+ * C5. A refusal is what the model answered, and one without words is said in ours; its reasoning is not, nor is what stands
+ *     beside a call (`chat-thoughts.ts`).
  */
 import type { RawModelOutput, RawToolCall } from "../../../kernel/protocol/raw-model-output.ts";
 import type { ModelUsage } from "../../../runtime/ports/model-backend.ts";
-import { type AnswerDraft, type AnswerProtocol, EMPTY_DRAFT, joinReasons } from "../answer-draft.ts";
+import { type AnswerDraft, type AnswerProtocol, EMPTY_DRAFT, joinReasons, REFUSED } from "../answer-draft.ts";
 import { fault } from "../provider-fault.ts";
 import { entriesOf, fieldsOf, parseFields, textOf } from "../read-fields.ts";
 import { readUsage } from "../read-usage.ts";
@@ -42,6 +43,7 @@ interface ChatAnswer extends AnswerDraft {
 
 const EMPTY: ChatAnswer = { ...EMPTY_DRAFT, calls: [], thoughts: NO_THOUGHTS };
 const DONE = "[DONE]";
+const FILTERED = "content_filter";
 
 export const CHAT_ANSWER: AnswerProtocol<ChatAnswer> = {
   empty: EMPTY,
@@ -105,14 +107,17 @@ function addChoice(
   const told = entriesOf(message["tool_calls"]);
   const entries = told.length > MAX_CALLS ? told.slice(0, MAX_CALLS + 1) : told;
   const calls = entries.length === 0 ? answer.calls : addFragments(answer.calls, entries, part);
-  const added = readContent(message["content"]) + textOf(message["refusal"]);
+  const finish = textOf(choice["finish_reason"]);
+  const said = readContent(message["content"]) + textOf(message["refusal"]);
+  const isMute = finish === FILTERED && calls.length === 0 && (answer.content + said).trim() === "";
+  const added = isMute ? REFUSED : said;
   const reasoning = reasoningIn(message);
   const called = entries.length === 0 ? 0 : charsOf(calls) - charsOf(answer.calls);
   return {
     content: answer.content + added,
     added,
     reasoning: answer.reasoning + reasoning,
-    stopReason: joinReasons(answer.stopReason, textOf(choice["finish_reason"])),
+    stopReason: joinReasons(answer.stopReason, finish),
     model,
     usage,
     chars: answer.chars + added.length + reasoning.length + called + sealedChars(message, entries),

@@ -7,10 +7,12 @@ import { type ChatDialect, encodeRequest } from "./encode-request.ts";
 
 /** The base is all up to and without `/chat/completions`. */
 export function openaiChat(server: ModelServer): ModelBackend {
-  const { baseUrl } = server;
+  const { provider, baseUrl } = server;
+  // Under its name there may be a proxy that passes on what it is sent.
+  const isOpenAi = provider === "openai" || baseUrl.hostname === "api.openai.com";
   const basePath = baseUrl.pathname.replace(/\/+$/, "");
   const dialect: ChatDialect = {
-    limitField: baseUrl.hostname === "api.openai.com" ? "max_completion_tokens" : "max_tokens",
+    limitField: isOpenAi ? "max_completion_tokens" : "max_tokens",
     translatesEffort: translatesEffort(baseUrl),
   };
   return httpBackend(server, {

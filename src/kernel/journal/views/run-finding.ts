@@ -6,15 +6,18 @@ import { terminalStatus } from "../../vocabulary/outcome.ts";
 import type { Entry } from "../entry.ts";
 import { budgetFinding, type RunLimits } from "./budget-finding.ts";
 
-/** `limits` are those of its contract; null where that cannot be read. */
-export function findingIn(entries: readonly Entry[], limits: RunLimits | null): string {
+/**
+ * `limits` are those of its contract, null where that cannot be read; `keyName` is the variable that holds the provider's key,
+ * for whoever knows it.
+ */
+export function findingIn(entries: readonly Entry[], limits: RunLimits | null, keyName: string | null = null): string {
   const last = entries.at(-1);
   if (last?.kind !== "TERMINATE") return "";
   const { outcome, reason } = last.decided;
   if (terminalStatus(outcome) === "completed") return cutFound(entries);
   switch (reason) {
     case "provider.unavailable":
-      return providerFault(entries);
+      return providerFault(entries, keyName);
     case "protocol.malformed":
       return protocolFault(entries);
     case "budget.spend":
@@ -55,15 +58,38 @@ function cutFound(entries: readonly Entry[]): string {
   }
 }
 
-function providerFault(entries: readonly Entry[]): string {
+function providerFault(entries: readonly Entry[], keyName: string | null): string {
   const failed = lastInferred(entries, "model.failed")?.result;
   if (failed === undefined) return "";
   const status = /^provider\.http-(\d+)$/.exec(failed.code)?.[1];
-  return status === undefined ? (FAULTS[failed.code] ?? `It ended ${failed.code}.`) : statusFault(status);
+  if (!failed.retryable && failed.retryAfterMs > 0) {
+    const wait = waitWords(failed.retryAfterMs);
+    return `It turned the request away (HTTP ${status ?? "429"}) and wants to be asked again in ${wait}: try again then.`;
+  }
+  if (status !== undefined) return statusFault(status, keyName);
+  if (failed.code === "provider.invalid-key") return `${keyName ?? "Its API key"} ${NO_KEY}`;
+  return FAULTS[failed.code] ?? `It ended ${failed.code}.`;
 }
 
-function statusFault(status: string): string {
-  if (status === "401" || status === "403") return `It refused the API key (HTTP ${status}): set the right one.`;
+const MINUTE_MS = 60_000;
+const WAITS = [
+  ["minutes", MINUTE_MS, 120],
+  ["hours", 60 * MINUTE_MS, 48],
+  ["days", 24 * 60 * MINUTE_MS, Number.POSITIVE_INFINITY],
+] as const;
+
+function waitWords(waitMs: number): string {
+  const [unit, unitMs] = WAITS.find(([, ms, most]) => waitMs <= ms * most) ?? WAITS[2];
+  return `${Math.ceil(waitMs / unitMs)} ${unit}`;
+}
+
+const NO_KEY = "is empty, or holds a space or a character that no key has.";
+
+function statusFault(status: string, keyName: string | null): string {
+  const where = keyName === null ? "" : ` in ${keyName}`;
+  if (status === "401") return `It refused the API key (HTTP 401): set the right one${where}.`;
+  if (status === "403")
+    return `It refused this API key the request (HTTP 403): check the key${where} and your account.`;
   if (status === "402") return "It wants to be paid first (HTTP 402): look at your account there.";
   if (status === "404") return "It knows no such model or address (HTTP 404): check the model's name and baseUrl.";
   if (/^3/.test(status)) return `It answered with a redirect (HTTP ${status}), which is not followed: check baseUrl.`;
@@ -75,12 +101,13 @@ const FAULTS: Readonly<Record<string, string>> = {
   "provider.overloaded": "It said that it is overloaded, at the last try too.",
   "provider.failed": "It reported an error instead of an answer.",
   "provider.unreachable": "It could not be reached, at the last try either: is it running, and baseUrl right?",
+  "provider.untrusted": "Its certificate is not trusted: check baseUrl and the certificate.",
+  "provider.no-tls": "It could not be spoken to over TLS: check baseUrl, which may have to begin with http.",
   "provider.connection-lost": "The connection was lost before an answer began, at the last try too.",
   "provider.cut-off": "Its answer broke off.",
   "provider.unreadable": "What it sent is no answer of its protocol: check kind and baseUrl.",
   "provider.too-large": "It sent more than an answer may hold.",
   "provider.too-long": "It wrote on far beyond the tokens it was asked for.",
-  "provider.invalid-key": "Its API key is empty, or holds a space or a character that no key has.",
   "provider.not-configured": "The config does not name it any more.",
 };
 

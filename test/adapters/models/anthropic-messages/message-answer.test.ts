@@ -128,7 +128,12 @@ describe("a stream", () => {
       [open(0, { type: "text", text: "a" }), reason("refusal", { stop_details: { explanation: "No." } }), stop],
       { complete: true, content: "a\n\nNo.", stopReason: "refusal" },
     ],
-    ["with a refusal that is not", [reason("refusal", { stop_details: null }), stop], { content: "" }],
+    ["with a refusal that is not", [open(0, { type: "text", text: "a" }), reason("refusal"), stop], { content: "a" }],
+    [
+      "with a refusal without a word",
+      [reason("refusal", { stop_details: null }), stop],
+      { content: "The model refused to answer.", stopReason: "refusal" },
+    ],
   ])("%s", (_, events, raw) => {
     expect(hear(streamOf(events)).reply).toMatchObject({ ok: true, raw });
   });

@@ -162,6 +162,16 @@ describe("streams", () => {
     ],
     ["a refusal is what it says", [delta({ refusal: "I will not." })], { content: "I will not." }],
     [
+      "a refusal without a word is said in ours",
+      [delta({ content: "", refusal: "" }), delta({}, "content_filter")],
+      { content: "The model refused to answer.", stopReason: "content_filter" },
+    ],
+    [
+      "what was said before it was cut by a filter stays as it is",
+      [delta({ content: "Well," }), delta({}, "content_filter")],
+      { content: "Well,", stopReason: "content_filter" },
+    ],
+    [
       "a name in pieces",
       [
         callDelta({ index: 0, id: "a", function: { name: "fs__" } }),

@@ -7,10 +7,10 @@ import { CANARY } from "./canned-events.ts";
 import { writeRun } from "./write-run.ts";
 
 /** A run whose provider failed at last in this way. */
-function failedBy(code: string): readonly Entry[] {
+function failedBy(code: string, wish = {}): readonly Entry[] {
   return writeRun([], "unavailable").entries.map((entry) =>
     entry.kind === "INFER" && entry.result?.type === "model.failed"
-      ? { ...entry, result: { ...entry.result, code } }
+      ? { ...entry, result: { ...entry.result, code, ...wish } }
       : entry,
   );
 }
@@ -68,6 +68,22 @@ describe("what exactly went wrong", () => {
     ["provider.from-a-later-version", /^It ended provider\.from-a-later-version\.$/],
   ])("a provider that failed by %s", (code, words) => {
     expect(findingIn(failedBy(code), null)).toMatch(words);
+  });
+
+  test("a key is named by its variable, where somebody knows it", () => {
+    expect(findingIn(failedBy("provider.http-401"), null, "LAB_KEY")).toBe(
+      "It refused the API key (HTTP 401): set the right one in LAB_KEY.",
+    );
+    expect(findingIn(failedBy("provider.invalid-key"), null, "LAB_KEY")).toMatch(/^LAB_KEY is empty, or /);
+    expect(findingIn(failedBy("provider.invalid-key"), null)).toMatch(/^Its API key is empty, or /);
+  });
+
+  test.each([
+    ["provider.rate-limited", 61_000, "(HTTP 429) and wants to be asked again in 2 minutes"],
+    ["provider.rate-limited", 10_800_000, "(HTTP 429) and wants to be asked again in 3 hours"],
+    ["provider.http-503", 604_800_000, "(HTTP 503) and wants to be asked again in 7 days"],
+  ])("%s, to be left alone for %i ms", (code, retryAfterMs, words) => {
+    expect(findingIn(failedBy(code, { retryable: false, retryAfterMs }), null)).toContain(words);
   });
 
   test("a check that failed says what it found", () => {
