@@ -29,23 +29,31 @@ import { toStoreError } from "./sqlite-failure.ts";
 export interface OpenDatabase {
   readonly homeId: string;
   readonly reading: DatabaseSync;
-  readonly lock: HomeLock;
+  release(): void;
 }
 
-export function openDatabase(home: string, random: RandomBytes, busyTimeoutMs: number): OpenDatabase {
-  const lock = lockHome(home);
+/** `held`: the home's lock, where whoever opens it holds that already, and goes on to. */
+export function openDatabase(
+  home: string,
+  random: RandomBytes,
+  busyTimeoutMs: number,
+  held: HomeLock | null,
+): OpenDatabase {
+  if (held !== null) assertWritable(home);
+  const lock = held ?? lockHome(home);
+  const release = (): void => (held === null ? lock.release() : undefined);
   try {
     const file = databaseFile(home);
     const reading = openCurrent(file) ?? makeCurrent(file, newId("home", random), busyTimeoutMs);
-    return { homeId: readHomeId(reading), reading, lock };
+    return { homeId: readHomeId(reading), reading, release };
   } catch (error) {
-    lock.release();
+    release();
     throw toStoreError(error);
   }
 }
 
 /** For commands that only look, beside a running gateway or without one. */
-export function openForReading(home: string): Omit<OpenDatabase, "lock"> {
+export function openForReading(home: string): Omit<OpenDatabase, "release"> {
   const reading = openExisting(databaseFile(home));
   try {
     if (schemaVersion(reading) < SCHEMA_VERSION) {
@@ -77,6 +85,15 @@ export function findHomeId(home: string): string | null {
 }
 
 export function lockHome(home: string): HomeLock {
+  assertWritable(home);
+  try {
+    return takeHomeLock(home);
+  } catch (error) {
+    throw toStoreError(error);
+  }
+}
+
+function assertWritable(home: string): void {
   try {
     const made = mkdirSync(home, { recursive: true, mode: 0o700 });
     if (made !== undefined) syncDirectory(dirname(made));
@@ -84,7 +101,6 @@ export function lockHome(home: string): HomeLock {
     accessSync(home, constants.W_OK);
     const file = databaseFile(home);
     if (existsSync(file)) accessSync(file, constants.R_OK | constants.W_OK);
-    return takeHomeLock(home);
   } catch (error) {
     throw toStoreError(error);
   }
