@@ -10,7 +10,7 @@
 import { access, chmod, constants, mkdir, readdir, rmdir, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
-import { BootError, systemCodeOf, usageError } from "./boot-error.ts";
+import { BootError, systemCodeOf } from "./boot-error.ts";
 import type { ReadVariable } from "./environment.ts";
 
 export interface Home {
@@ -37,7 +37,6 @@ const OWNERS = 0o700;
 const OTHERS = 0o077;
 
 export function findHome(option: string | undefined, readVariable: ReadVariable): Home {
-  if (option === "") throw usageError("--home needs a directory", "Leave it out to use ~/.surety.");
   const named = option ?? readVariable("SURETY_HOME");
   return homeAt(named === undefined ? join(homedir(), ".surety") : resolve(withoutTilde(named)));
 }

@@ -1,8 +1,10 @@
 /**
  * From the words of a command line to an action's arguments and options.
  *
- * A1. An unknown flag, a flag without its value, a word too few or too many: a usage error that says which.
- * A2. A value that begins with a dash must be attached (`--out=-x`): a forgotten value must not swallow the next flag.
+ * A1. An unknown flag, a flag without its value or with an empty one, a word too few or too many: a usage error that says
+ *     which.
+ * A2. A value that begins with a dash must be attached (`--out=-x`), unless it is a number: a forgotten value must not
+ *     swallow the next flag.
  *     Where `--home` may stand bare, the next flag is not taken for its directory either.
  * A3. After `--` everything is an argument.
  */
@@ -23,6 +25,9 @@ export const COMMON_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   help: { type: "boolean", summary: "print this help" },
 };
 const SHORT_NAMES: Readonly<Record<string, string>> = { h: "help" };
+
+/** No flag is called so. */
+const NEGATIVE_NUMBER = /^-[0-9.]+$/;
 
 type ParsableAction = Pick<Action, "arguments" | "options" | "takesBareHome">;
 
@@ -66,8 +71,9 @@ function readValue(flag: string, value: string | undefined, isAttached: boolean,
     if (value !== undefined) throw usageError(`${flag} takes no value`, `Write ${flag} alone.`);
     return "true";
   }
-  if (value === undefined) throw usageError(`${flag} needs a value`, `Write it as ${flag} ${spec.value ?? "VALUE"}.`);
-  if (!isAttached && value.startsWith("-") && value !== "-") {
+  if (value === undefined || value === "")
+    throw usageError(`${flag} needs a value`, `Write it as ${flag} ${spec.value ?? "VALUE"}.`);
+  if (!isAttached && value.startsWith("-") && value !== "-" && !NEGATIVE_NUMBER.test(value)) {
     throw usageError(`${flag} needs a value`, `If ${value} is meant to be it, write ${flag}=${value}.`);
   }
   return value;

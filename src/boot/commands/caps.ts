@@ -59,7 +59,8 @@ export const caps: Command = {
 
 function decide(context: CommandContext, act: CapabilityDecision["act"]): Promise<number> {
   const [capability = ""] = context.arguments;
-  const expiresInS = act === "grant" ? (context.options.integer("expires-in", 1, MAX_EXPIRY_S) ?? null) : null;
+  const expiry = { least: 1, most: MAX_EXPIRY_S, example: 3600 };
+  const expiresInS = act === "grant" ? (context.options.integer("expires-in", expiry) ?? null) : null;
   const sessionId = asSessionId(sessionOf(context));
   return withAssistant(context, async (assistant) => {
     const before = await assistant.capabilities(sessionId);
@@ -118,7 +119,7 @@ const HINTS: Readonly<Partial<Record<Refusal["code"], string>>> = {
 
 function sessionOf({ options }: CommandContext): string {
   const session = options.text("session");
-  if (session === undefined || session === "") throw usageError("--session is required", BEGIN_ONE);
+  if (session === undefined) throw usageError("--session is required", BEGIN_ONE);
   return session;
 }
 

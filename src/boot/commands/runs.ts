@@ -15,6 +15,7 @@ import { reachAssistant } from "../reach-assistant.ts";
 import { findingAbout, findRun, type ReadableHome, withHome } from "../read-home.ts";
 
 const MAX_LIMIT = 500;
+const MAX_OFFSET = 1_000_000_000;
 /** A run that is told to stop waits out what it has under way, for seconds. */
 const CANCEL_WAIT_MS = 10_000;
 
@@ -31,8 +32,8 @@ const ls: Action = {
     withHome(context, async ({ store, views }) => {
       const { options, output } = context;
       const status = statusOf(options.text("status"));
-      const limit = options.integer("limit", 1, MAX_LIMIT) ?? 50;
-      const offset = options.integer("offset", 0, Number.MAX_SAFE_INTEGER) ?? 0;
+      const limit = options.integer("limit", { least: 1, most: MAX_LIMIT, example: 50 }) ?? 50;
+      const offset = options.integer("offset", { least: 0, most: MAX_OFFSET, example: 50 }) ?? 0;
       const { runs, total } = await store.listRuns({ limit, offset, ...(status === undefined ? {} : { status }) });
       const records = await views.rows(runs);
       output.result({ runs: records, total, limit, offset }, () => {

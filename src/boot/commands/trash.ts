@@ -66,7 +66,7 @@ const empty: Action = {
   examples: ["surety trash empty", "surety trash empty --older-than 7"],
   async run(context) {
     const { options, output } = context;
-    const days = options.integer("older-than", 0, MAX_DAYS) ?? 0;
+    const days = options.integer("older-than", { least: 0, most: MAX_DAYS, example: 7 }) ?? 0;
     const { annex } = await openPlaces(context);
     const { removed, failed } = await emptyTrash(annex, systemClock.nowMs() - days * DAY_MS);
     const bytes = removed.reduce((sum, trashed) => sum + trashed.bytes, 0);
