@@ -32,6 +32,7 @@ import { toToolPolicy } from "./config/to-tool-policy.ts";
 import { configuredPurses, microusd } from "./configured-purses.ts";
 import type { ReadVariable } from "./environment.ts";
 import type { Home } from "./home.ts";
+import { assertDatabaseKept } from "./lost-database.ts";
 import { type ChooseModel, openModelRegistry } from "./model-registry.ts";
 import { openRedactor } from "./open-redactor.ts";
 import { loadSigningKey, type SigningKey } from "./signing-key.ts";
@@ -76,6 +77,7 @@ const NEW_KEY =
 
 export async function openSurety(options: SuretyOptions): Promise<Surety> {
   const { home, config, clock, random, onDefect } = options;
+  await assertDatabaseKept(home);
   const ownStore = await openSqliteStore({ home: home.directory, clock, random, lock: options.lock });
   const store = options.overStore?.(ownStore) ?? ownStore;
   try {

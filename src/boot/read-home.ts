@@ -11,6 +11,7 @@ import { BootError } from "./boot-error.ts";
 import { describeBuiltInTools } from "./built-in-tools.ts";
 import type { CommandContext } from "./command.ts";
 import type { Config } from "./config/config.ts";
+import { assertDatabaseKept } from "./lost-database.ts";
 import { defectReporter } from "./report-defect.ts";
 import { readSettings } from "./settings.ts";
 import { findSigningKey, keyMissing, type SigningKey } from "./signing-key.ts";
@@ -30,6 +31,7 @@ export async function withHome<Result>(
 ): Promise<Result> {
   const { home } = context;
   const { config } = await readSettings(context);
+  await assertDatabaseKept(home);
   const store = await openSqliteReader(home.directory);
   try {
     const signing = await findSigningKey(home);

@@ -54,7 +54,7 @@ export function openDatabase(
 
 /** For commands that only look, beside a running gateway or without one. */
 export function openForReading(home: string): Omit<OpenDatabase, "release"> {
-  const reading = openExisting(databaseFile(home));
+  const reading = openNotEmpty(databaseFile(home));
   try {
     if (schemaVersion(reading) < SCHEMA_VERSION) {
       throw new StoreError(
@@ -72,7 +72,7 @@ export function openForReading(home: string): Omit<OpenDatabase, "release"> {
 /** Of a home of any version; null where there is no database, or one of which nothing can be known. */
 export function findHomeId(home: string): string | null {
   try {
-    const reading = openExisting(databaseFile(home));
+    const reading = openNotEmpty(databaseFile(home));
     try {
       return schemaVersion(reading) === 0 ? null : readHomeId(reading);
     } finally {
@@ -82,6 +82,13 @@ export function findHomeId(home: string): string | null {
     if (toStoreError(error) instanceof StoreError) return null;
     throw error;
   }
+}
+
+/** SQLite throws away the log of an empty database, which may be all that is left of it: that is not opened at all. */
+function openNotEmpty(file: string): DatabaseSync {
+  if (statSync(file, { throwIfNoEntry: false })?.size !== 0) return openExisting(file);
+  const message = `There is nothing in ${file}. Start surety once, or restore a backup: surety restore FILE.`;
+  throw new StoreError("store.unavailable", message);
 }
 
 export function lockHome(home: string): HomeLock {

@@ -7,6 +7,7 @@ import { timestampOf } from "../../runtime/ports/clock.ts";
 import { BootError, EXIT, systemCodeOf } from "../boot-error.ts";
 import type { Action } from "../command.ts";
 import { findExistingHome } from "../home.ts";
+import { assertDatabaseKept } from "../lost-database.ts";
 import { systemClock } from "../system-clock.ts";
 
 export const backup: Action = {
@@ -20,6 +21,7 @@ export const backup: Action = {
     await assertRoom(dirname(target));
     await assertFree(target);
     await findExistingHome(home);
+    await assertDatabaseKept(home);
     const store = await openSqliteReader(home.directory);
     try {
       await store.backup(target);
