@@ -99,6 +99,27 @@ describe("the home lock", () => {
     await child.kill("SIGKILL");
   });
 
+  test("is taken on a file that was garbled, which holds nothing, and refuses as before", async () => {
+    await mkdir(temporary.home);
+    writeFileSync(lockFile(temporary.home), "no database at all ".repeat(400));
+    await temporary.open();
+    await expectRefusal("store.in-use");
+  });
+
+  test("that was garbled while somebody holds it is still theirs", async () => {
+    const child = startChild("./hold-home.ts", temporary.home);
+    expect(await child.nextLine()).toBe("open");
+    writeFileSync(lockFile(temporary.home), "no database at all ".repeat(400));
+    await expectRefusal("store.in-use");
+    await child.kill("SIGKILL");
+    await temporary.open();
+  });
+
+  test("that cannot be taken is named, not the database", async () => {
+    await mkdir(lockFile(temporary.home), { recursive: true });
+    expect(await expectRefusal("store.unavailable")).toMatch(/lock\.db: .* cannot be opened\./);
+  });
+
   test("is freed by kill -9", async () => {
     const child = startChild("./hold-home.ts", temporary.home);
     expect(await child.nextLine()).toBe("open");
