@@ -110,7 +110,7 @@ function homeAt(directory: string): Home {
 }
 
 /** A quoted `~` reaches us as it is; a directory of that name is not what anybody meant. */
-function withoutTilde(path: string): string {
+export function withoutTilde(path: string): string {
   return path === "~" || path.startsWith("~/") ? join(homedir(), path.slice(1)) : path;
 }
 
