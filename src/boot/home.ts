@@ -12,6 +12,7 @@ import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { BootError, systemCodeOf } from "./boot-error.ts";
 import type { ReadVariable } from "./environment.ts";
+import { assertNothingLost } from "./lost-bytes.ts";
 
 export interface Home {
   readonly directory: string;
@@ -38,6 +39,7 @@ const OTHERS = 0o077;
 
 export function findHome(option: string | undefined, readVariable: ReadVariable): Home {
   const named = option ?? readVariable("SURETY_HOME");
+  assertNothingLost("SURETY_HOME", named ?? "");
   return homeAt(named === undefined ? join(homedir(), ".surety") : resolve(withoutTilde(named)));
 }
 

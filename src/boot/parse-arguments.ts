@@ -7,10 +7,12 @@
  *     swallow the next flag.
  *     Where `--home` may stand bare, the next flag is not taken for its directory either.
  * A3. After `--` everything is an argument.
+ * A4. A word of which bytes were lost on its way to us is refused, whatever it is for.
  */
 import { parseArgs } from "node:util";
 import { usageError } from "./boot-error.ts";
 import type { Action, OptionSpec } from "./command.ts";
+import { assertNothingLost } from "./lost-bytes.ts";
 import { nearest } from "./nearest.ts";
 import { type OptionValues, optionValues } from "./option-values.ts";
 
@@ -21,7 +23,10 @@ export interface ParsedArguments {
 
 export const COMMON_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   home: { type: "string", value: "DIR", summary: "the home directory (else SURETY_HOME, else ~/.surety)" },
-  json: { type: "boolean", summary: "print JSON" },
+  json: {
+    type: "boolean",
+    summary: 'print JSON; a failure stands on stderr as {"error": {"code", "message", "hint"}}',
+  },
   help: { type: "boolean", summary: "print this help" },
 };
 const SHORT_NAMES: Readonly<Record<string, string>> = { h: "help" };
@@ -53,6 +58,7 @@ export function parseArguments(words: readonly string[], action: ParsableAction,
     given.set(name, [...(given.get(name) ?? []), value]);
   }
   if (!given.has("help")) checkCount(positionals, action.arguments, usage);
+  for (const [at, word] of positionals.entries()) assertNothingLost(action.arguments[at] ?? "an argument", word);
   return { arguments: positionals, options: optionValues(new Set(specs.keys()), given) };
 }
 
@@ -76,6 +82,7 @@ function readValue(flag: string, value: string | undefined, isAttached: boolean,
   if (!isAttached && value.startsWith("-") && value !== "-" && !NEGATIVE_NUMBER.test(value)) {
     throw usageError(`${flag} needs a value`, `If ${value} is meant to be it, write ${flag}=${value}.`);
   }
+  assertNothingLost(flag, value);
   return value;
 }
 

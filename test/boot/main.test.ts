@@ -131,14 +131,25 @@ describe("help and version", () => {
   });
 
   test("colours on a terminal, unless somebody minds", async () => {
-    const help = async (isTTY: boolean, noColor: string | undefined): Promise<string> => {
+    const help = async (isTTY: boolean, variables: Readonly<Record<string, string>>): Promise<string> => {
       const streams = capturedStreams(isTTY);
-      await main(["--help"], streams, (name) => (name === "NO_COLOR" ? noColor : undefined));
+      await main(["--help"], streams, (name) => variables[name]);
       return streams.written().stdout;
     };
-    expect(await help(true, undefined)).toContain("\u001b[");
-    expect(await help(true, "1")).not.toContain("\u001b[");
-    expect(await help(false, undefined)).not.toContain("\u001b[");
+    expect(await help(true, { TERM: "xterm" })).toContain("\u001b[");
+    expect(await help(true, { NO_COLOR: "1" })).not.toContain("\u001b[");
+    expect(await help(true, { TERM: "dumb" })).not.toContain("\u001b[");
+    expect(await help(false, {})).not.toContain("\u001b[");
+  });
+
+  test.each([[[]], [["config"]], [["config", "get"]]])("%j --help --json is the help as JSON, plain", async (words) => {
+    const streams = capturedStreams(true);
+    expect(await main([...words, "--help", "--json"], streams, () => undefined)).toBe(0);
+    expect(JSON.parse(streams.written().stdout)).toEqual({ help: expect.stringMatching(/Usage:\n {2}surety/) });
+  });
+
+  test("the help says where errors stand with --json", async () => {
+    expect((await surety(["--help"])).stdout).toMatch(/--json +print JSON; a failure stands on stderr as \{"error"/);
   });
 });
 
@@ -205,6 +216,28 @@ describe("what a command is given", () => {
   });
 });
 
+describe("a word of which bytes were lost", () => {
+  test.each([
+    [["config", "get", "--home", "/tmp/a\ufffdb"], "--home"],
+    [["runs", "export", "run_1", "--out", "a\ufffd"], "--out"],
+    [["config", "set", "agents.main.prompt", "caf\ufffd"], "VALUE"],
+    [["run", "caf\ufffd"], "MESSAGE"],
+  ])("%j is refused by its name", async (words, name) => {
+    expect(await surety([...words, ...(name === "--home" ? [] : NOWHERE)])).toEqual({
+      code: 1,
+      stdout: "",
+      stderr: `error invalid.request: ${name} holds U+FFFD, which stands for bytes that were no UTF-8\nWrite it in UTF-8; nothing was done.\n`,
+    });
+  });
+
+  test("is refused in SURETY_HOME, too", async () => {
+    const streams = capturedStreams();
+    const variables = (name: string) => (name === "SURETY_HOME" ? "/tmp/a\ufffdb" : undefined);
+    expect(await main(["config", "get"], streams, variables)).toBe(1);
+    expect(streams.written().stderr).toContain("SURETY_HOME holds U+FFFD");
+  });
+});
+
 describe("what a command throws", () => {
   const throwing = (error: unknown) =>
     probe({}, () => {
@@ -223,6 +256,13 @@ describe("what a command throws", () => {
   test("an error of an inner ring keeps its code", async () => {
     const error = Object.assign(new Error("Another gateway runs here."), { code: "store.in-use" });
     expect((await surety(["probe"], throwing(error))).stderr).toBe("error store.in-use: Another gateway runs here.\n");
+    const hinting = Object.assign(new Error("port 80 is in use"), {
+      code: "gateway.port-in-use",
+      hint: "Choose another.",
+    });
+    expect((await surety(["probe"], throwing(hinting))).stderr).toBe(
+      "error gateway.port-in-use: port 80 is in use\nChoose another.\n",
+    );
   });
 
   test("the operating system's is named and explained", async () => {
