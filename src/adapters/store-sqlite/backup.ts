@@ -67,7 +67,7 @@ function makeSelfContained(file: string): void {
 function checkBackup(file: string): void {
   const db = openExisting(file);
   try {
-    if (checkDatabase(db, file) === 0 || findProblems(db).length > 0) {
+    if (checkDatabase(db, file, "The backup") === 0 || findProblems(db).length > 0) {
       throw new StoreError("store.corrupt", "The backup is empty or damaged. Nothing was changed; try another one.");
     }
   } catch (error) {

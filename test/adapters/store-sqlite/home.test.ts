@@ -167,6 +167,16 @@ describe("a home that cannot be used is refused, and left as it is", () => {
     expect(readFileSync(databaseFile(temporary.home)).equals(before)).toBe(true);
   });
 
+  test("with tables that are not the ones we made: found by who reads or writes them", async () => {
+    usedHome();
+    const file = databaseFile(temporary.home);
+    // Each byte as it is: the statement that made the table stands in the file more than once.
+    const text = readFileSync(file, "latin1").replaceAll("head_hash BLOB", "head_hasi BLOB");
+    writeFileSync(file, text, "latin1");
+    const store = await temporary.open();
+    await expect(store.listRuns({ limit: 1, offset: 0 })).rejects.toMatchObject({ code: "store.corrupt" });
+  });
+
   test("damaged where only a full reading finds it, after an unclean end", async () => {
     usedHome();
     const file = databaseFile(temporary.home);
