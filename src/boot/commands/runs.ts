@@ -1,5 +1,4 @@
 /** `surety runs ls|show|cancel|export`. */
-import { writeFile } from "node:fs/promises";
 import { whatToKnow } from "../../adapters/terminal/progress-printer.ts";
 import { formatUsd } from "../../adapters/terminal/quantities.ts";
 import type { RunRecord } from "../../kernel/journal/views/run-record.ts";
@@ -11,6 +10,7 @@ import { nobodyToAsk } from "../approvers.ts";
 import { BootError, EXIT, usageError } from "../boot-error.ts";
 import type { Action, Command, CommandContext } from "../command.ts";
 import { findExistingHome } from "../home.ts";
+import { assertNewFile, writeNewFile } from "../new-file.ts";
 import { reachAssistant } from "../reach-assistant.ts";
 import { findingAbout, findRun, type ReadableHome, withHome } from "../read-home.ts";
 
@@ -125,13 +125,14 @@ const exportRun: Action = {
         options,
         output,
       } = context;
+      const named = options.text("out");
+      const file = named === undefined ? undefined : await assertNewFile(named, "export");
       const run = await findRun(home, id);
       const text = options.flag("receipt") ? await receiptText(home, run) : await bundleText(home, run);
-      const file = options.text("out");
       if (file === undefined) {
         output.jsonText(text);
       } else {
-        await writeFile(file, `${text}\n`, { mode: 0o600 });
+        await writeNewFile(file, `${text}\n`, "export");
         output.result({ file }, () => output.line(`wrote ${file}`));
       }
       return EXIT.success;
