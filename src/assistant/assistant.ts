@@ -9,11 +9,12 @@ import type { LifecycleEvent } from "../kernel/journal/views/lifecycle-events.ts
 import type { RunRecord } from "../kernel/journal/views/run-record.ts";
 import type { ApprovalId, Hash, RunId, SessionId } from "../kernel/vocabulary/identifiers.ts";
 import type { ThinkingLevel } from "../kernel/vocabulary/thinking-level.ts";
-import type { CapabilityDecision, SessionCapabilities } from "../runtime/capabilities.ts";
+import type { CapabilityDecision } from "../runtime/capabilities.ts";
 import type { ImageType } from "../runtime/image-facts.ts";
 import type { ApprovalCard } from "../runtime/ports/approver.ts";
 import type { Page, RunStatus, SessionCapability } from "../runtime/ports/store.ts";
 import type { ToolOutput } from "../runtime/release-output.ts";
+import type { SessionCapabilities } from "../runtime/stored-capabilities.ts";
 
 /** Terms a caller may set for one run, within its agent's ceilings; M-4.1's names in camelCase. */
 export interface ContractOverrides {

@@ -3,27 +3,24 @@
  *
  * T1. Making them costs next to nothing: what runs commands is loaded with the first command, what fetches pages with
  *     the first page; the sandbox is tried and the cache opened then.
- * T2. The workspace never holds the home: token, keys and journal are beyond every tool.
- * T3. One set of marks for a workspace, which every tool has that writes there (U5 of untrusted-marks.ts).
- * T4. As root, commands run as somebody else, and what the file tools make is theirs to read (docs/sandbox.md).
+ * T2. One set of marks for a workspace, which every tool has that writes there (U5 of untrusted-marks.ts).
+ * T3. As root, commands run as somebody else, and what the file tools make is theirs to read (docs/sandbox.md).
  */
 import { existsSync } from "node:fs";
-import { realpath } from "node:fs/promises";
-import { sep } from "node:path";
 import { STAND_IN } from "../adapters/sandbox-bwrap/workspace-user.ts";
 import type { Tool } from "../adapters/tools/define-tool.ts";
 import { fsTools } from "../adapters/tools/fs/fs-tools.ts";
 import { passOn } from "../adapters/tools/fs/inherit.ts";
 import { type UntrustedMarks, untrustedMarks } from "../adapters/tools/fs/untrusted-marks.ts";
-import { inDirectory, openWorkspace, type Workspace } from "../adapters/tools/fs/workspace.ts";
+import { inDirectory, type Workspace } from "../adapters/tools/fs/workspace.ts";
 import { httpTools } from "../adapters/tools/http/http-tools.ts";
 import { messageTools } from "../adapters/tools/message/message-tools.ts";
 import { shellTools } from "../adapters/tools/shell/shell-tools.ts";
 import type { Clock } from "../runtime/ports/clock.ts";
 import type { Marks } from "../runtime/ports/marks.ts";
 import type { Sandbox } from "../runtime/ports/sandbox.ts";
-import { BootError } from "./boot-error.ts";
 import type { Config } from "./config/config.ts";
+import { findWorkspace } from "./find-workspace.ts";
 import type { Home } from "./home.ts";
 
 export interface ToolSettings {
@@ -40,14 +37,10 @@ export interface Workshop {
   readonly marks: Marks;
 }
 
-/** Makes the workspace where it is missing. The home is there. */
+/** The home is there. */
 export async function openWorkshop(settings: ToolSettings): Promise<Workshop> {
   const { home, config } = settings;
-  const workspace = await openWorkspace(config.tools.workspace ?? home.workspace);
-  const homeRoot = await realpath(home.directory);
-  if (homeRoot === workspace.root || homeRoot.startsWith(`${workspace.root.replace(/\/$/, "")}${sep}`)) {
-    throw holdsHome(workspace.root, homeRoot);
-  }
+  const workspace = await findWorkspace(home, config.tools.workspace);
   if (config.tools.workspace === undefined) await handOver(workspace);
   const marks = untrustedMarks(workspace, home.annex);
   return { tools: toolsIn(workspace, marks, settings), marks };
@@ -104,12 +97,4 @@ function sandboxWhenNeeded(clock: Clock, standIn: typeof STAND_IN | null): Sandb
     check: async () => (await open()).check(),
     run: async (command, watcher) => (await open()).run(command, watcher),
   };
-}
-
-function holdsHome(workspace: string, home: string): BootError {
-  return new BootError(
-    "config.invalid",
-    `tools.workspace is ${workspace}, and the home ${home} lies in it`,
-    "Name a directory that does not hold the home, so that no tool can reach its keys.",
-  );
 }

@@ -10,8 +10,9 @@
 import { access, chmod, constants, mkdir, readdir, rmdir, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
-import { BootError, systemCodeOf, usageError } from "./boot-error.ts";
+import { BootError, systemCodeOf } from "./boot-error.ts";
 import type { ReadVariable } from "./environment.ts";
+import { assertNothingLost } from "./lost-bytes.ts";
 
 export interface Home {
   readonly directory: string;
@@ -37,8 +38,8 @@ const OWNERS = 0o700;
 const OTHERS = 0o077;
 
 export function findHome(option: string | undefined, readVariable: ReadVariable): Home {
-  if (option === "") throw usageError("--home needs a directory", "Leave it out to use ~/.surety.");
   const named = option ?? readVariable("SURETY_HOME");
+  assertNothingLost("SURETY_HOME", named ?? "");
   return homeAt(named === undefined ? join(homedir(), ".surety") : resolve(withoutTilde(named)));
 }
 
@@ -111,7 +112,7 @@ function homeAt(directory: string): Home {
 }
 
 /** A quoted `~` reaches us as it is; a directory of that name is not what anybody meant. */
-function withoutTilde(path: string): string {
+export function withoutTilde(path: string): string {
   return path === "~" || path.startsWith("~/") ? join(homedir(), path.slice(1)) : path;
 }
 

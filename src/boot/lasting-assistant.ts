@@ -6,8 +6,10 @@
  *     run recovered from what is on disk.
  * K2. While it is down, requests are told `store.unavailable`; nothing is queued in memory. The door opens when every
  *     unfinished run has been claimed.
- * K3. What could not be opened whole is closed again. The first time that is an error of whoever starts the gateway.
+ * K3. The home stays locked meanwhile: commands ask this gateway, and hear what is wrong, and nobody else writes there.
+ * K4. What could not be opened whole is closed again. The first time that is an error of whoever starts the gateway.
  */
+import { lockHome } from "../adapters/store-sqlite/open-database.ts";
 import type { Assistant } from "../assistant/assistant.ts";
 import { StoreError } from "../runtime/ports/store.ts";
 import { operatorOverApi } from "./approvers.ts";
@@ -24,10 +26,11 @@ export interface LastingAssistant {
 }
 
 export async function openLastingAssistant(
-  options: Omit<SuretyOptions, "approver" | "onStoreFailure" | "policy">,
+  options: Omit<SuretyOptions, "approver" | "onStoreFailure" | "policy" | "lock">,
   remark: (line: string) => void,
 ): Promise<LastingAssistant> {
   const { clock, home, config } = options;
+  let lock = lockHome(home.directory);
   const policy = watchPolicy(home.configFile, config, remark);
   let current: Surety | null = null;
   let isClosing = false;
@@ -35,10 +38,24 @@ export async function openLastingAssistant(
   let reopening = Promise.resolve();
   let wakeUp = (): void => {};
 
+  const letGo = (): void => {
+    policy.close();
+    lock.release();
+  };
+
+  const keepLocked = (): void => {
+    if (lock.isInPlace()) return;
+    const anew = lockHome(home.directory);
+    lock.release();
+    lock = anew;
+  };
+
   const open = async (): Promise<Surety> => {
+    keepLocked();
     const failure: { seen: { readonly error: unknown } | null } = { seen: null };
     const surety = await openSurety({
       ...options,
+      lock,
       remark,
       policy: policy.current,
       approver: operatorOverApi,
@@ -96,7 +113,7 @@ export async function openLastingAssistant(
   };
 
   current = await open().catch((error: unknown) => {
-    policy.close();
+    letGo();
     throw error;
   });
   return {
@@ -118,10 +135,13 @@ export async function openLastingAssistant(
     isUp: () => current !== null,
     close: async () => {
       isClosing = true;
-      policy.close();
       wakeUp();
       await reopening;
-      await current?.close(STOP_GRACE_MS);
+      try {
+        await current?.close(STOP_GRACE_MS);
+      } finally {
+        letGo();
+      }
     },
   };
 }

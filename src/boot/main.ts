@@ -13,7 +13,7 @@ import { type ReadVariable, readProcessVariable } from "./environment.ts";
 import { helpOnAction, helpOnFamily, helpOverview, usageLine } from "./help.ts";
 import { findHome } from "./home.ts";
 import { nearest } from "./nearest.ts";
-import { type Output, outputTo } from "./output.ts";
+import { mayColour, type Output, outputTo } from "./output.ts";
 import { parseArguments } from "./parse-arguments.ts";
 import { reportFailure } from "./report-failure.ts";
 import type { Streams } from "./streams.ts";
@@ -36,7 +36,7 @@ export async function main(
   // Asked before anything can fail, since it decides how failures are told.
   const beforeDashes = argv.slice(0, argv.includes("--") ? argv.indexOf("--") : undefined);
   const isJson = beforeDashes.includes("--json");
-  const isColourWelcome = readVariable("NO_COLOR") === undefined;
+  const isColourWelcome = mayColour(readVariable);
   try {
     const output = outputTo(streams, isJson, isColourWelcome);
     return await dispatch({ words: argv, streams, output, readVariable, isJson }, catalogue);

@@ -4,6 +4,7 @@
  * W1. What holds a lock is let go in the opposite order of taking it, also when opening fails half-way.
  * W2. Secrets that were read are known to the redactor before anything is stored.
  */
+import type { HomeLock } from "../adapters/store-sqlite/home-lock.ts";
 import { openSqliteStore } from "../adapters/store-sqlite/open-sqlite-store.ts";
 import { createToolbox } from "../adapters/tools/create-toolbox.ts";
 import type { Tool } from "../adapters/tools/define-tool.ts";
@@ -31,6 +32,7 @@ import { toToolPolicy } from "./config/to-tool-policy.ts";
 import { configuredPurses, microusd } from "./configured-purses.ts";
 import type { ReadVariable } from "./environment.ts";
 import type { Home } from "./home.ts";
+import { assertDatabaseKept } from "./lost-database.ts";
 import { type ChooseModel, openModelRegistry } from "./model-registry.ts";
 import { openRedactor } from "./open-redactor.ts";
 import { loadSigningKey, type SigningKey } from "./signing-key.ts";
@@ -50,6 +52,8 @@ export interface SuretyOptions {
   readonly policy?: () => ToolPolicy;
   /** Nothing can be written any more: what is in memory counts for nothing. Told once. */
   readonly onStoreFailure?: (error: unknown) => void;
+  /** The home's, where it is held for longer than the store is open. */
+  readonly lock?: HomeLock | undefined;
   /** Runs at work at once; absent: as configured. */
   readonly workers?: number | undefined;
   /** Tools beside the built-in ones; one of the same name takes its place. */
@@ -73,7 +77,8 @@ const NEW_KEY =
 
 export async function openSurety(options: SuretyOptions): Promise<Surety> {
   const { home, config, clock, random, onDefect } = options;
-  const ownStore = await openSqliteStore({ home: home.directory, clock, random });
+  await assertDatabaseKept(home);
+  const ownStore = await openSqliteStore({ home: home.directory, clock, random, lock: options.lock });
   const store = options.overStore?.(ownStore) ?? ownStore;
   try {
     const { seq: ledgerSeq } = await store.ledgerHead();

@@ -7,7 +7,14 @@ export interface OptionValues {
   text(name: string): string | undefined;
   texts(name: string): readonly string[];
   /** A usage error when it is no whole number within the bounds. */
-  integer(name: string, least: number, most: number): number | undefined;
+  integer(name: string, range: IntegerRange): number | undefined;
+}
+
+export interface IntegerRange {
+  readonly least: number;
+  readonly most: number;
+  /** What somebody might well mean. */
+  readonly example: number;
 }
 
 export function optionValues(
@@ -22,12 +29,15 @@ export function optionValues(
     flag: (name) => texts(name).length > 0,
     text: (name) => texts(name).at(-1),
     texts,
-    integer: (name, least, most) => {
+    integer: (name, { least, most, example }) => {
       const text = texts(name).at(-1);
       if (text === undefined) return undefined;
       const number = /^[0-9]{1,15}$/.test(text) ? Number(text) : Number.NaN;
       if (number >= least && number <= most) return number;
-      throw usageError(`--${name} must be a whole number from ${least} to ${most}`, `Write it as --${name} ${least}.`);
+      throw usageError(
+        `--${name} must be a whole number from ${least} to ${most}`,
+        `Write it in digits, such as --${name} ${example}.`,
+      );
     },
   };
 }

@@ -8,6 +8,7 @@
 import { formatTable } from "../adapters/terminal/format-table.ts";
 import { type Style, styleFor } from "../adapters/terminal/style.ts";
 import { safeText, visibleJson, visibleLine } from "../adapters/terminal/visible-text.ts";
+import type { ReadVariable } from "./environment.ts";
 import type { Streams } from "./streams.ts";
 
 export interface Output {
@@ -32,8 +33,13 @@ export interface Output {
 
 const NAME_WIDTH = 9;
 
+/** Unless somebody asked for none (no-color.org), or the terminal shows none. */
+export function mayColour(readVariable: ReadVariable): boolean {
+  return readVariable("NO_COLOR") === undefined && readVariable("TERM") !== "dumb";
+}
+
 export function outputTo({ stdout, stderr }: Streams, isJson: boolean, isColourWelcome: boolean): Output {
-  const style = styleFor(stdout, isColourWelcome);
+  const style = styleFor(stdout, isColourWelcome && !isJson);
   const jsonText = (json: string): void => {
     stdout.write(`${visibleJson(json)}\n`);
   };
@@ -51,7 +57,8 @@ export function outputTo({ stdout, stderr }: Streams, isJson: boolean, isColourW
       stdout.write(`${stdout.isTTY === true ? safeText(text) : text}\n`);
     },
     help: (text) => {
-      stdout.write(text);
+      if (isJson) json({ help: text });
+      else stdout.write(text);
     },
     table: (headings, rows) => {
       stdout.write(formatTable(headings, rows, style));

@@ -1,14 +1,18 @@
 /**
  * From the words of a command line to an action's arguments and options.
  *
- * A1. An unknown flag, a flag without its value, a word too few or too many: a usage error that says which.
- * A2. A value that begins with a dash must be attached (`--out=-x`): a forgotten value must not swallow the next flag.
+ * A1. An unknown flag, a flag without its value or with an empty one, a word too few or too many: a usage error that says
+ *     which.
+ * A2. A value that begins with a dash must be attached (`--out=-x`), unless it is a number: a forgotten value must not
+ *     swallow the next flag.
  *     Where `--home` may stand bare, the next flag is not taken for its directory either.
  * A3. After `--` everything is an argument.
+ * A4. A word of which bytes were lost on its way to us is refused, whatever it is for.
  */
 import { parseArgs } from "node:util";
 import { usageError } from "./boot-error.ts";
 import type { Action, OptionSpec } from "./command.ts";
+import { assertNothingLost } from "./lost-bytes.ts";
 import { nearest } from "./nearest.ts";
 import { type OptionValues, optionValues } from "./option-values.ts";
 
@@ -19,10 +23,16 @@ export interface ParsedArguments {
 
 export const COMMON_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   home: { type: "string", value: "DIR", summary: "the home directory (else SURETY_HOME, else ~/.surety)" },
-  json: { type: "boolean", summary: "print JSON" },
+  json: {
+    type: "boolean",
+    summary: 'print JSON; a failure stands on stderr as {"error": {"code", "message", "hint"}}',
+  },
   help: { type: "boolean", summary: "print this help" },
 };
 const SHORT_NAMES: Readonly<Record<string, string>> = { h: "help" };
+
+/** No flag is called so. */
+const NEGATIVE_NUMBER = /^-[0-9.]+$/;
 
 type ParsableAction = Pick<Action, "arguments" | "options" | "takesBareHome">;
 
@@ -48,6 +58,7 @@ export function parseArguments(words: readonly string[], action: ParsableAction,
     given.set(name, [...(given.get(name) ?? []), value]);
   }
   if (!given.has("help")) checkCount(positionals, action.arguments, usage);
+  for (const [at, word] of positionals.entries()) assertNothingLost(action.arguments[at] ?? "an argument", word);
   return { arguments: positionals, options: optionValues(new Set(specs.keys()), given) };
 }
 
@@ -66,10 +77,12 @@ function readValue(flag: string, value: string | undefined, isAttached: boolean,
     if (value !== undefined) throw usageError(`${flag} takes no value`, `Write ${flag} alone.`);
     return "true";
   }
-  if (value === undefined) throw usageError(`${flag} needs a value`, `Write it as ${flag} ${spec.value ?? "VALUE"}.`);
-  if (!isAttached && value.startsWith("-") && value !== "-") {
+  if (value === undefined || value === "")
+    throw usageError(`${flag} needs a value`, `Write it as ${flag} ${spec.value ?? "VALUE"}.`);
+  if (!isAttached && value.startsWith("-") && value !== "-" && !NEGATIVE_NUMBER.test(value)) {
     throw usageError(`${flag} needs a value`, `If ${value} is meant to be it, write ${flag}=${value}.`);
   }
+  assertNothingLost(flag, value);
   return value;
 }
 

@@ -2,7 +2,8 @@
  * The assistant of a home, for a command: through the gateway that runs on it, or opened here when none does.
  *
  * A1. The home's lock decides which: there is never a second writer.
- * A2. Opened here, only what the command itself starts is driven; what was left unfinished waits for the gateway.
+ * A2. A store that fails is told of once, by the command that needed it; at the latest when it is closed.
+ * A3. Opened here, only what the command itself starts is driven; what was left unfinished waits for the gateway.
  */
 import type { Assistant } from "../assistant/assistant.ts";
 import type { Approver } from "../runtime/ports/approver.ts";
@@ -36,6 +37,7 @@ export async function reachAssistant(
   const { home, output, streams } = context;
   const { config, readVariable } = await loadSettings(context);
   const token = await loadToken(home, readVariable, systemRandomness);
+  const store: { failure: unknown } = { failure: null };
   try {
     const surety = await openSurety({
       home,
@@ -47,11 +49,18 @@ export async function reachAssistant(
       clock: systemClock,
       random: systemRandomness,
       onDefect: defectReporter(streams),
+      onStoreFailure: (error) => {
+        store.failure = error;
+      },
       remark: (line) => output.remark(line),
     });
     // We hold the lock, so no gateway runs here; whoever listens where the last one did must not be sent our token.
     await withdrawAddress(home);
-    return { assistant: surety.assistant, isRemote: false, close: () => surety.close(STOP_GRACE_MS) };
+    const close = async (): Promise<void> => {
+      await surety.close(STOP_GRACE_MS);
+      if (store.failure !== null) throw store.failure;
+    };
+    return { assistant: surety.assistant, isRemote: false, close };
   } catch (error) {
     if (!(error instanceof StoreError && error.code === "store.in-use")) throw error;
     const url = await findAddress(home);

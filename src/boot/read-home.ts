@@ -15,6 +15,7 @@ import type { CommandContext } from "./command.ts";
 import type { Config } from "./config/config.ts";
 import { apiKeyName } from "./config/resolve-api-key.ts";
 import { resolveConfiguredModelRef } from "./config/resolve-configured-model-ref.ts";
+import { assertDatabaseKept } from "./lost-database.ts";
 import { defectReporter } from "./report-defect.ts";
 import { readSettings } from "./settings.ts";
 import { findSigningKey, keyMissing, type SigningKey } from "./signing-key.ts";
@@ -34,6 +35,7 @@ export async function withHome<Result>(
 ): Promise<Result> {
   const { home } = context;
   const { config } = await readSettings(context);
+  await assertDatabaseKept(home);
   const store = await openSqliteReader(home.directory);
   try {
     const signing = await findSigningKey(home);

@@ -55,7 +55,8 @@ async function describe(error: unknown): Promise<Failure> {
   if (error instanceof BootError)
     return { code: error.code, message: error.message, hint: error.hint, exitCode: error.exitCode };
   if (error instanceof Error && "code" in error && typeof error.code === "string" && OUR_CODE.test(error.code)) {
-    return { code: error.code, message: error.message, hint: "", exitCode: EXIT.failure };
+    const hint = "hint" in error && typeof error.hint === "string" ? error.hint : "";
+    return { code: error.code, message: error.message, hint, exitCode: EXIT.failure };
   }
   const systemCode = systemCodeOf(error);
   if (error instanceof Error && systemCode !== null) {

@@ -50,7 +50,7 @@ export function keyMissing(home: Home): BootError {
   return new BootError("key.missing", `there is no signing key at ${keyFile(home)}`, "Bring it back from a backup.");
 }
 
-const keyFile = ({ keysDirectory }: Home): string => join(keysDirectory, KEY_FILE);
+export const keyFile = ({ keysDirectory }: Home): string => join(keysDirectory, KEY_FILE);
 
 function signingKey(pem: string, file: string): SigningKey {
   const key = openKey(pem, file);

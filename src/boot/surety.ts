@@ -14,10 +14,11 @@ if (tooOld !== null) {
 
 // From source a cache would only be in the way of editing. Where it cannot be written, nothing is lost but time.
 if (import.meta.url.endsWith(".js")) module.enableCompileCache(`${import.meta.dirname}/.compile-cache`);
-const [{ main }, { reportFailure }, { readProcessVariable }, { callerDirectory }] = await Promise.all([
+const [{ main }, { reportFailure }, { readProcessVariable }, { mayColour }, { callerDirectory }] = await Promise.all([
   import("./main.ts"),
   import("./report-failure.ts"),
   import("./environment.ts"),
+  import("./output.ts"),
   import("./caller-directory.ts"),
 ]);
 
@@ -30,7 +31,7 @@ for (const stream of [stdout, stderr]) {
   });
 }
 process.on("uncaughtException", async (error) => {
-  const isColourWelcome = readProcessVariable("NO_COLOR") === undefined;
+  const isColourWelcome = mayColour(readProcessVariable);
   process.exit(await reportFailure(error, { stderr }, { isJson: false, isColourWelcome }));
 });
 

@@ -22,6 +22,7 @@ import { hashCanonical } from "../kernel/vocabulary/hash.ts";
 import { type ApprovalId, asApprovalId, type Hash, type RunId } from "../kernel/vocabulary/identifiers.ts";
 import { readAcceptance } from "./acceptance.ts";
 import type { BodyShelf } from "./body-shelf.ts";
+import { pendingCards } from "./pending-cards.ts";
 import type { ApprovalCard } from "./ports/approver.ts";
 import { timestampOf } from "./ports/clock.ts";
 import {
@@ -32,7 +33,6 @@ import {
   StoreError,
   type Write,
 } from "./ports/store.ts";
-import { readBodies } from "./run-journal.ts";
 import type { RunPorts } from "./run-ports.ts";
 
 type AskApproval = Extract<Command, { type: "ask-approval" }>;
@@ -144,14 +144,7 @@ export class Approvals {
     const { store } = this.#ports;
     // People who look often look at nothing: that needs no database.
     if (this.#knowsAll && this.#armedFor === Number.POSITIVE_INFINITY) return [];
-    const approvals = await store.pendingApprovals(page);
-    return Promise.all(
-      approvals.map(async (approval) => {
-        const { sessionId, planRef } = approval;
-        const plan = (await readBodies(store, sessionId, [planRef], null)).get(planRef);
-        return { ...approval, shown: plan?.text ?? "[erased]" };
-      }),
-    );
+    return await pendingCards(store, page);
   }
 
   /** Denies what has expired and looks again when the next one will. */

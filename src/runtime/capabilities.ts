@@ -5,13 +5,12 @@
  *     is under way knows it by then, so that its next call is decided by it.
  * K2. Decisions come one after the other: each is made on what the one before left.
  * K3. Only what is a capability by grammar can be granted; a text that is none is not repeated.
- * K4. What the table says and the ledger does not grants nothing, and is reported.
  */
 import type { LedgerDraft } from "../kernel/journal/ledger.ts";
 import { type Capability, parseCapability } from "../kernel/vocabulary/capability.ts";
 import { hashBytes } from "../kernel/vocabulary/hash.ts";
 import type { SessionId } from "../kernel/vocabulary/identifiers.ts";
-import { Authority, grantedAt } from "./authority.ts";
+import { Authority } from "./authority.ts";
 import { timestampOf } from "./ports/clock.ts";
 import { newId } from "./ports/randomness.ts";
 import {
@@ -24,6 +23,13 @@ import {
   type Write,
 } from "./ports/store.ts";
 import type { RunPorts } from "./run-ports.ts";
+import {
+  type CapabilitiesAnswer,
+  capabilitiesOf,
+  pendingCapabilities,
+  readCapabilities,
+  unknownSession,
+} from "./stored-capabilities.ts";
 
 export interface CapabilityDecision {
   readonly sessionId: SessionId;
@@ -37,16 +43,6 @@ export interface CapabilityDecision {
   /** What makes this decision this one, chosen by who sent it; null where nobody chose. */
   readonly key: string | null;
 }
-
-/** What a session has now, and what awaits an operator. */
-export interface SessionCapabilities {
-  readonly granted: readonly StoredCapability[];
-  readonly pending: readonly StoredCapability[];
-}
-
-export type CapabilitiesAnswer =
-  | { readonly ok: true; readonly capabilities: SessionCapabilities }
-  | { readonly ok: false; readonly code: "not_found" | "conflict" | "invalid.request"; readonly message: string };
 
 export const MAX_EXPIRY_S = 315_360_000;
 
@@ -80,24 +76,12 @@ export class Capabilities {
     if (others?.size === 0) this.#authorities.delete(sessionId);
   }
 
-  async of(sessionId: SessionId): Promise<CapabilitiesAnswer> {
-    const { store, clock } = this.#ports;
-    if (!(await store.hasSession(sessionId))) return unknownSession();
-    const known = await this.#read(sessionId);
-    const { capabilities } = grantedAt(known, clock.nowMs());
-    return {
-      ok: true,
-      capabilities: {
-        granted: known.filter(({ capability }) => capabilities.includes(capability)),
-        pending: known.filter(({ state }) => state === "pending"),
-      },
-    };
+  of(sessionId: SessionId): Promise<CapabilitiesAnswer> {
+    return capabilitiesOf(this.#ports, sessionId, (id) => this.#read(id));
   }
 
-  /** What all sessions ask for, the longest waiting first; what the ledger does not know is nobody's request. */
-  async pending(page: Page): Promise<readonly SessionCapability[]> {
-    const asked = await this.#ports.store.pendingCapabilities(page);
-    return asked.filter(({ state }) => state === "pending");
+  pending(page: Page): Promise<readonly SessionCapability[]> {
+    return pendingCapabilities(this.#ports.store, page);
   }
 
   decide(decision: CapabilityDecision): Promise<CapabilitiesAnswer> {
@@ -157,11 +141,8 @@ export class Capabilities {
   async #read(sessionId: SessionId): Promise<readonly StoredCapability[]> {
     for (;;) {
       const before = this.#decisions;
-      const known = await this.#ports.store.capabilitiesOf(sessionId);
-      if (before !== this.#decisions) continue;
-      const forged = known.filter(({ state }) => state === "forged").length;
-      if (forged > 0) this.#ports.onDefect("capabilities", forgery(sessionId, forged));
-      return known;
+      const known = await readCapabilities(this.#ports, sessionId);
+      if (before === this.#decisions) return known;
     }
   }
 
@@ -192,18 +173,6 @@ function expiryProblem({ expiresInS }: CapabilityDecision): string | null {
     return null;
   }
   return `expires_in_s must be a whole number from 1 to ${MAX_EXPIRY_S}`;
-}
-
-function forgery(sessionId: SessionId, count: number): StoreError {
-  return new StoreError(
-    "store.corrupt",
-    `${count} capabilities of ${sessionId} stand in the database and not in the ledger: they grant nothing. ` +
-      "Somebody else has written to this home; see surety verify --home.",
-  );
-}
-
-function unknownSession(): CapabilitiesAnswer {
-  return refuse("not_found", "there is no such session; a run begins one, and its record names it");
 }
 
 function refuse(

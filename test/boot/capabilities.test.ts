@@ -154,6 +154,7 @@ describe("surety caps", () => {
     async () => {
       const { directory, surety } = await homeWithPage();
       const listed = async () => JSON.parse((await surety("caps", "ls", "--json")).stdout).pending;
+      await surety("run", "list files");
       expect((await surety("caps", "ls")).stdout).toBe("no session asks for anything\n");
       for (const host of ["one", "two"]) await surety("run", `fetch http://${host}.example/`);
       const [first, second, ...rest] = await listed();
@@ -213,7 +214,7 @@ describe("surety caps", () => {
   });
 
   test.each([
-    [["ls", "--session", ""], 2, /^error usage: --session is required\n/],
+    [["ls", "--session", ""], 2, /^error usage: --session needs a value\n/],
     [["ls", "--session", "session_none"], 1, /^error not_found: there is no such session/],
     [["grant", "net"], 2, /^error usage: --session is required\n/],
     [["grant", "net", "--session", "session_none"], 1, /^error not_found: there is no such session.*\nA run begins/],
@@ -221,6 +222,7 @@ describe("surety caps", () => {
     [["grant", "net", "--session", "s", "--expires-in", "0"], 2, /^error usage: --expires-in must be/],
   ])("%j is refused with what to do", async (words, code, message) => {
     const { surety } = await homeWithPage();
+    await surety("run", "list files");
     const ending = await surety("caps", ...words);
     expect([ending.code, ending.stderr]).toEqual([code, expect.stringMatching(message)]);
   });

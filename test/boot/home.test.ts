@@ -22,10 +22,6 @@ describe("finding a home", () => {
     expect(findHome(option, readVariable(variable)).directory).toBe(expected);
   });
 
-  test("an empty --home is a usage error", () => {
-    expect(() => findHome("", readVariable("/b"))).toThrow(expect.objectContaining({ code: "usage", exitCode: 2 }));
-  });
-
   test("nothing is created", async () => {
     const home = await temporaryHome();
     expect(await readdir(dirname(home.directory))).toEqual([]);

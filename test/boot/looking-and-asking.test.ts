@@ -19,6 +19,30 @@ async function surety(directory: string, ...words: readonly string[]) {
   return { code, ...streams.written() };
 }
 
+test("an export is written where nothing is, or says which file it would have been", async () => {
+  const directory = await homeFor();
+  const { id } = JSON.parse((await surety(directory, "run", "list files", "--json")).stdout);
+  const file = join(directory, "..", "bundle.json");
+  const exporting = (out: string) => surety(directory, "runs", "export", id, "--out", out);
+  expect(await exporting(file)).toMatchObject({ code: 0, stdout: `wrote ${join(file)}\n` });
+  const before = await readFile(file);
+  expect(await exporting(file)).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/^error export\.exists: .*bundle/),
+  });
+  expect(await readFile(file)).toEqual(before);
+  expect(await exporting("/nope/x")).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/^error export\.unwritable: nothing can be written in \/nope \(ENOENT\)\nMake/),
+  });
+});
+
+test("one run is one run", async () => {
+  const directory = await homeFor();
+  await surety(directory, "run", "list files");
+  expect((await surety(directory, "verify")).stdout).toMatch(/^the home holds: 1 run, /);
+});
+
 describe("commands that only look", () => {
   test.each([
     ["runs", "ls"],

@@ -32,6 +32,9 @@ function probe(action: Partial<Action>, ran: (context: CommandContext) => void =
   return [{ name: "probe", section: "Tests", summary: "tell", load }];
 }
 
+/** Should a call not be refused after all, nothing comes of it. */
+const NOWHERE = ["--home", "/dev/null/none"];
+
 describe("calls that are wrong", () => {
   test.each([
     [[], "error usage: no command given", "See surety --help."],
@@ -49,7 +52,21 @@ describe("calls that are wrong", () => {
     [["config", "get", "--home"], "error usage: --home needs a value", "Write it as --home DIR."],
     [["config", "get", "--home", "--json"], undefined, undefined],
     [["config", "get", "--json=1"], undefined, undefined],
-    [["config", "get", "--home="], "error usage: --home needs a directory", "Leave it out to use ~/.surety."],
+    [["config", "get", "--home="], "error usage: --home needs a value", "Write it as --home DIR."],
+    // Node takes an empty host for every interface there is.
+    [["start", ...NOWHERE, "--host", ""], "error usage: --host needs a value", "Write it as --host H."],
+    [
+      ["start", ...NOWHERE, "--port", "99999"],
+      "error usage: --port must be a whole number from 0 to 65535",
+      "Write it in digits, such as --port 8080.",
+    ],
+    [["start", ...NOWHERE, "--port", "-5"], "error usage: --port must be a whole number from 0 to 65535", undefined],
+    [
+      ["start", ...NOWHERE, "--workers", "1e9"],
+      "error usage: --workers must be a whole number from 0 to 1024",
+      "Write it in digits, such as --workers 8.",
+    ],
+    [["run", "hi", ...NOWHERE, "--model="], "error usage: --model needs a value", "Write it as --model P:M."],
     [["config", "get", "a..b"], "error usage: PATH is no path", undefined],
   ])("%j: exit 2, one line and a hint", async (words, line, hint) => {
     const { code, stdout, stderr } = await surety(words);
@@ -114,14 +131,25 @@ describe("help and version", () => {
   });
 
   test("colours on a terminal, unless somebody minds", async () => {
-    const help = async (isTTY: boolean, noColor: string | undefined): Promise<string> => {
+    const help = async (isTTY: boolean, variables: Readonly<Record<string, string>>): Promise<string> => {
       const streams = capturedStreams(isTTY);
-      await main(["--help"], streams, (name) => (name === "NO_COLOR" ? noColor : undefined));
+      await main(["--help"], streams, (name) => variables[name]);
       return streams.written().stdout;
     };
-    expect(await help(true, undefined)).toContain("\u001b[");
-    expect(await help(true, "1")).not.toContain("\u001b[");
-    expect(await help(false, undefined)).not.toContain("\u001b[");
+    expect(await help(true, { TERM: "xterm" })).toContain("\u001b[");
+    expect(await help(true, { NO_COLOR: "1" })).not.toContain("\u001b[");
+    expect(await help(true, { TERM: "dumb" })).not.toContain("\u001b[");
+    expect(await help(false, {})).not.toContain("\u001b[");
+  });
+
+  test.each([[[]], [["config"]], [["config", "get"]]])("%j --help --json is the help as JSON, plain", async (words) => {
+    const streams = capturedStreams(true);
+    expect(await main([...words, "--help", "--json"], streams, () => undefined)).toBe(0);
+    expect(JSON.parse(streams.written().stdout)).toEqual({ help: expect.stringMatching(/Usage:\n {2}surety/) });
+  });
+
+  test("the help says where errors stand with --json", async () => {
+    expect((await surety(["--help"])).stdout).toMatch(/--json +print JSON; a failure stands on stderr as \{"error"/);
   });
 });
 
@@ -148,14 +176,13 @@ describe("what a command is given", () => {
     expect(() => seen?.options.text("undeclared")).toThrow("never declared");
   });
 
-  test.each(["0", "65536", "x", "1e3", "-1", "1.5", "", "99999999999999999999"])(
-    "--port=%s is no port",
-    async (port) => {
-      const catalogue = probe({ options }, (context) => context.options.integer("port", 1, 65535));
-      const { code, stderr } = await surety(["probe", `--port=${port}`], catalogue);
-      expect([code, stderr.split("\n")[0]]).toEqual([2, "error usage: --port must be a whole number from 1 to 65535"]);
-    },
-  );
+  test.each(["0", "65536", "x", "1e3", "-1", "1.5", "99999999999999999999"])("--port=%s is no port", async (port) => {
+    const catalogue = probe({ options }, (context) =>
+      context.options.integer("port", { least: 1, most: 65535, example: 8080 }),
+    );
+    const { code, stderr } = await surety(["probe", `--port=${port}`], catalogue);
+    expect([code, stderr.split("\n")[0]]).toEqual([2, "error usage: --port must be a whole number from 1 to 65535"]);
+  });
 
   test("a bare --home is for commands that say so", async () => {
     const homes: string[] = [];
@@ -189,6 +216,28 @@ describe("what a command is given", () => {
   });
 });
 
+describe("a word of which bytes were lost", () => {
+  test.each([
+    [["config", "get", "--home", "/tmp/a\ufffdb"], "--home"],
+    [["runs", "export", "run_1", "--out", "a\ufffd"], "--out"],
+    [["config", "set", "agents.main.prompt", "caf\ufffd"], "VALUE"],
+    [["run", "caf\ufffd"], "MESSAGE"],
+  ])("%j is refused by its name", async (words, name) => {
+    expect(await surety([...words, ...(name === "--home" ? [] : NOWHERE)])).toEqual({
+      code: 1,
+      stdout: "",
+      stderr: `error invalid.request: ${name} holds U+FFFD, which stands for bytes that were no UTF-8\nWrite it in UTF-8; nothing was done.\n`,
+    });
+  });
+
+  test("is refused in SURETY_HOME, too", async () => {
+    const streams = capturedStreams();
+    const variables = (name: string) => (name === "SURETY_HOME" ? "/tmp/a\ufffdb" : undefined);
+    expect(await main(["config", "get"], streams, variables)).toBe(1);
+    expect(streams.written().stderr).toContain("SURETY_HOME holds U+FFFD");
+  });
+});
+
 describe("what a command throws", () => {
   const throwing = (error: unknown) =>
     probe({}, () => {
@@ -207,6 +256,13 @@ describe("what a command throws", () => {
   test("an error of an inner ring keeps its code", async () => {
     const error = Object.assign(new Error("Another gateway runs here."), { code: "store.in-use" });
     expect((await surety(["probe"], throwing(error))).stderr).toBe("error store.in-use: Another gateway runs here.\n");
+    const hinting = Object.assign(new Error("port 80 is in use"), {
+      code: "gateway.port-in-use",
+      hint: "Choose another.",
+    });
+    expect((await surety(["probe"], throwing(hinting))).stderr).toBe(
+      "error gateway.port-in-use: port 80 is in use\nChoose another.\n",
+    );
   });
 
   test("the operating system's is named and explained", async () => {

@@ -44,6 +44,15 @@ describe("a backup of another home", () => {
     expect([code, home_id, stderr]).toEqual([0, replaced_home_id, ""]);
   });
 
+  test("that a newer version wrote is refused as what it is", async () => {
+    const { one, file } = await twoHomes();
+    const db = new DatabaseSync(file);
+    db.exec("PRAGMA user_version = 999");
+    db.close();
+    const { code, stderr } = await surety(one, "restore", file);
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/^error store\.newer-schema: The backup was written by/)]);
+  });
+
   test("of this one, or where none was, is nothing to speak of", async () => {
     const { directory, one, file } = await twoHomes();
     for (const home of [one, join(directory, "fresh")]) {

@@ -5,7 +5,7 @@
  * B2. What is restored was checked before anything was touched. A gateway that runs on the home is not pulled away under.
  * B3. Restoring replaces the database in one step, and keeps the one it replaces beside it.
  */
-import { closeSync, copyFileSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from "node:fs";
+import { closeSync, copyFileSync, existsSync, fsyncSync, openSync, renameSync, rmSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { backup, DatabaseSync } from "node:sqlite";
 import { StoreError } from "../../runtime/ports/store.ts";
@@ -67,7 +67,7 @@ function makeSelfContained(file: string): void {
 function checkBackup(file: string): void {
   const db = openExisting(file);
   try {
-    if (checkDatabase(db, file) === 0 || findProblems(db).length > 0) {
+    if (checkDatabase(db, file, "The backup") === 0 || findProblems(db).length > 0) {
       throw new StoreError("store.corrupt", "The backup is empty or damaged. Nothing was changed; try another one.");
     }
   } catch (error) {
@@ -79,7 +79,8 @@ function checkBackup(file: string): void {
 
 function keep(file: string): string {
   const kept = freeName(`${file}.replaced`);
-  emptyLog(file);
+  // Of an empty one SQLite would throw the log away, which may be all that is left.
+  if (statSync(file).size > 0) emptyLog(file);
   copyPrivately(file, kept);
   // Only of a database that could not be opened: it keeps its log, which must not be taken for the new one's.
   if (existsSync(`${file}-wal`)) renameSync(`${file}-wal`, `${kept}-wal`);

@@ -31,9 +31,9 @@ const NEWEST_BY_PLACE = `
   WHERE place = (SELECT place FROM appends ORDER BY position DESC LIMIT 1)`;
 
 /** The version of its schema; 0 for a database with nothing in it. */
-export function checkDatabase(db: DatabaseSync, file: string): number {
+export function checkDatabase(db: DatabaseSync, file: string, what?: "The backup"): number {
   try {
-    const version = schemaVersion(db);
+    const version = schemaVersion(db, what);
     if (version === SCHEMA_VERSION) checkContent(db, file);
     return version;
   } catch (error) {
@@ -83,7 +83,7 @@ function wasLeftUnclean(file: string): boolean {
 }
 
 /** 0 for a database with nothing in it; refuses what is not ours, or too new. */
-export function schemaVersion(db: DatabaseSync): number {
+export function schemaVersion(db: DatabaseSync, what = "The home"): number {
   const applicationId = pragma(db, "application_id");
   const version = pragma(db, "user_version");
   if (applicationId === 0 && version === 0 && isEmpty(db)) return 0;
@@ -91,7 +91,7 @@ export function schemaVersion(db: DatabaseSync): number {
   if (version <= SCHEMA_VERSION) return version;
   throw new StoreError(
     "store.newer-schema",
-    `The home was written by a newer surety (schema ${version}, this one knows ${SCHEMA_VERSION}). Upgrade surety.`,
+    `${what} was written by a newer surety (schema ${version}, this one knows ${SCHEMA_VERSION}). Upgrade surety.`,
   );
 }
 

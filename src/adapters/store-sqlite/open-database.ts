@@ -29,24 +29,32 @@ import { toStoreError } from "./sqlite-failure.ts";
 export interface OpenDatabase {
   readonly homeId: string;
   readonly reading: DatabaseSync;
-  readonly lock: HomeLock;
+  release(): void;
 }
 
-export function openDatabase(home: string, random: RandomBytes, busyTimeoutMs: number): OpenDatabase {
-  const lock = lockHome(home);
+/** `held`: the home's lock, where whoever opens it holds that already, and goes on to. */
+export function openDatabase(
+  home: string,
+  random: RandomBytes,
+  busyTimeoutMs: number,
+  held: HomeLock | null,
+): OpenDatabase {
+  if (held !== null) assertWritable(home);
+  const lock = held ?? lockHome(home);
+  const release = (): void => (held === null ? lock.release() : undefined);
   try {
     const file = databaseFile(home);
     const reading = openCurrent(file) ?? makeCurrent(file, newId("home", random), busyTimeoutMs);
-    return { homeId: readHomeId(reading), reading, lock };
+    return { homeId: readHomeId(reading), reading, release };
   } catch (error) {
-    lock.release();
+    release();
     throw toStoreError(error);
   }
 }
 
 /** For commands that only look, beside a running gateway or without one. */
-export function openForReading(home: string): Omit<OpenDatabase, "lock"> {
-  const reading = openExisting(databaseFile(home));
+export function openForReading(home: string): Omit<OpenDatabase, "release"> {
+  const reading = openNotEmpty(databaseFile(home));
   try {
     if (schemaVersion(reading) < SCHEMA_VERSION) {
       throw new StoreError(
@@ -64,7 +72,7 @@ export function openForReading(home: string): Omit<OpenDatabase, "lock"> {
 /** Of a home of any version; null where there is no database, or one of which nothing can be known. */
 export function findHomeId(home: string): string | null {
   try {
-    const reading = openExisting(databaseFile(home));
+    const reading = openNotEmpty(databaseFile(home));
     try {
       return schemaVersion(reading) === 0 ? null : readHomeId(reading);
     } finally {
@@ -76,7 +84,23 @@ export function findHomeId(home: string): string | null {
   }
 }
 
+/** SQLite throws away the log of an empty database, which may be all that is left of it: that is not opened at all. */
+function openNotEmpty(file: string): DatabaseSync {
+  if (statSync(file, { throwIfNoEntry: false })?.size !== 0) return openExisting(file);
+  const message = `There is nothing in ${file}. Start surety once, or restore a backup: surety restore FILE.`;
+  throw new StoreError("store.unavailable", message);
+}
+
 export function lockHome(home: string): HomeLock {
+  assertWritable(home);
+  try {
+    return takeHomeLock(home);
+  } catch (error) {
+    throw toStoreError(error);
+  }
+}
+
+function assertWritable(home: string): void {
   try {
     const made = mkdirSync(home, { recursive: true, mode: 0o700 });
     if (made !== undefined) syncDirectory(dirname(made));
@@ -84,7 +108,6 @@ export function lockHome(home: string): HomeLock {
     accessSync(home, constants.W_OK);
     const file = databaseFile(home);
     if (existsSync(file)) accessSync(file, constants.R_OK | constants.W_OK);
-    return takeHomeLock(home);
   } catch (error) {
     throw toStoreError(error);
   }

@@ -8,6 +8,7 @@ import type { Clock } from "../../runtime/ports/clock.ts";
 import type { RandomBytes } from "../../runtime/ports/randomness.ts";
 import type { Store } from "../../runtime/ports/store.ts";
 import { BUSY_TIMEOUT_MS, databaseFile } from "./connection.ts";
+import type { HomeLock } from "./home-lock.ts";
 import { openDatabase } from "./open-database.ts";
 import { ReaderThread } from "./reader-thread.ts";
 import { closedError, Reading, storeReads } from "./store-reads.ts";
@@ -18,6 +19,8 @@ export interface SqliteStoreOptions {
   readonly home: string;
   readonly clock: Clock;
   readonly random: RandomBytes;
+  /** Of that directory, held by whoever opens it for longer than the store is open; absent: the store takes it. */
+  readonly lock?: HomeLock | undefined;
   /** How long a commit waits while another process writes to the database. */
   readonly busyTimeoutMs?: number;
   /** Pretends that the disk ends here; for tests of what happens then. */
@@ -33,8 +36,9 @@ export function openSqliteStore(options: SqliteStoreOptions): Promise<SqliteStor
   return new Promise((resolve) => resolve(open(options)));
 }
 
-function open({ home, clock, random, busyTimeoutMs = BUSY_TIMEOUT_MS, maxPages }: SqliteStoreOptions): SqliteStore {
-  const { homeId, reading: connection, lock } = openDatabase(home, random, busyTimeoutMs);
+function open(options: SqliteStoreOptions): SqliteStore {
+  const { home, clock, random, lock, busyTimeoutMs = BUSY_TIMEOUT_MS, maxPages } = options;
+  const { homeId, reading: connection, release } = openDatabase(home, random, busyTimeoutMs, lock ?? null);
   const file = databaseFile(home);
   const reading = new Reading(connection);
   const reader = new ReaderThread(file);
@@ -49,7 +53,7 @@ function open({ home, clock, random, busyTimeoutMs = BUSY_TIMEOUT_MS, maxPages }
       // The last connection to go tidies up the files.
       await writer.close();
     } finally {
-      lock.release();
+      release();
     }
   }
 

@@ -8,6 +8,7 @@ import { StoreError, type StoreErrorCode } from "../../runtime/ports/store.ts";
 
 /** SQLite's primary result codes; `errcode` holds the extended one, whose low byte is the primary. */
 const PRIMARY = {
+  error: 1,
   perm: 3,
   busy: 5,
   locked: 6,
@@ -37,11 +38,18 @@ const ADVICE: Readonly<Record<number, readonly [StoreErrorCode, string]>> = {
   [PRIMARY.notadb]: ["store.corrupt", "The database file is no database. Restore a backup: surety restore FILE."],
 };
 
+/** Our statements fit our tables, which tests see to: where one does not, the tables are not what we made. */
+const FOREIGN_SCHEMA = /^no such (?:table|column|index)|has no column named|^malformed database schema/;
+
 export function toStoreError(error: unknown): unknown {
   if (error instanceof StoreError) return error;
-  const known = ADVICE[primaryCode(error)];
+  const known = ADVICE[isForeignSchema(error) ? PRIMARY.corrupt : primaryCode(error)];
   if (known !== undefined) return new StoreError(known[0], known[1], { cause: error });
   return fileSystemError(error) ?? error;
+}
+
+function isForeignSchema(error: unknown): boolean {
+  return primaryCode(error) === PRIMARY.error && error instanceof Error && FOREIGN_SCHEMA.test(error.message);
 }
 
 function primaryCode(error: unknown): number {

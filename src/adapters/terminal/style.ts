@@ -1,4 +1,4 @@
-/** Colours, where somebody sees them: on a terminal, and unless NO_COLOR is set (no-color.org). */
+/** Colours, where somebody sees them: on a terminal that is to show some. */
 type Paint = (text: string) => string;
 
 export interface Style {

@@ -6,7 +6,7 @@
  *     the cursor or hide is written out.
  * A3. Only a line that comes while its question stands answers it: from the start everything typed is read, and what
  *     was typed before a question is thrown away.
- * A4. Anything but one of the offered words asks again. The end of the input is a denial, and no answer to `resolve`.
+ * A4. Anything but one of the offered words asks again, and says which those are. The end of the input is a denial, and no answer to `resolve`.
  * A5. What else is printed while a question stands goes above its prompt, so that the cursor stays where the answer is typed.
  */
 import { StringDecoder } from "node:string_decoder";
@@ -45,7 +45,7 @@ export interface TerminalApprover extends Approver {
 }
 
 const WORDS: Readonly<Record<ApprovalCard["kind"], Readonly<Record<string, Answer>>>> = {
-  approve: { a: "allow", allow: "allow", d: "deny", deny: "deny" },
+  approve: { a: "allow", allow: "allow", y: "allow", yes: "allow", d: "deny", deny: "deny", n: "deny", no: "deny" },
   resolve: { d: "done", done: "done", r: "retry", retry: "retry", f: "fail", fail: "fail" },
 };
 const PROMPTS: Readonly<Record<ApprovalCard["kind"], string>> = {
@@ -83,7 +83,7 @@ export function terminalApprover({ input, output, style, onDecision }: Conversat
     const [card] = waiting;
     if (card === undefined) return;
     const answer = WORDS[card.kind][line.trim().toLowerCase()];
-    if (answer === undefined) output.write(PROMPTS[card.kind]);
+    if (answer === undefined) output.write(`${expected(card)}\n${PROMPTS[card.kind]}`);
     else settle(card, answer);
   };
   const hear = (chunk: Buffer | string): void => {
@@ -139,6 +139,10 @@ export function terminalApprover({ input, output, style, onDecision }: Conversat
       input.pause();
     },
   };
+}
+
+function expected({ kind }: ApprovalCard): string {
+  return `That is no answer. There is: ${Object.keys(WORDS[kind]).join(", ")}.`;
 }
 
 function questionOf(card: ApprovalCard, style: Style): string {

@@ -3,12 +3,14 @@ import { visibleText } from "../../adapters/terminal/visible-text.ts";
 import type { Decision } from "../../assistant/assistant.ts";
 import { wireCard } from "../../assistant/wire-card.ts";
 import { asHash } from "../../kernel/vocabulary/identifiers.ts";
+import { pendingCards } from "../../runtime/pending-cards.ts";
 import type { ApprovalCard } from "../../runtime/ports/approver.ts";
 import { timestampOf } from "../../runtime/ports/clock.ts";
 import { allPages } from "../all-pages.ts";
-import { BootError, usageError } from "../boot-error.ts";
+import { BootError, EXIT, usageError } from "../boot-error.ts";
 import type { Action, Command, CommandContext } from "../command.ts";
 import { withAssistant } from "../reach-assistant.ts";
+import { withHome } from "../read-home.ts";
 
 const ls: Action = {
   summary: "list what waits for an answer",
@@ -16,13 +18,14 @@ const ls: Action = {
   options: {},
   examples: ["surety approvals ls"],
   run: (context) =>
-    withAssistant(context, async (assistant) => {
-      const cards = await allPages((page) => assistant.approvals(page));
+    withHome(context, async ({ store }) => {
+      const cards = await allPages((page) => pendingCards(store, page));
       const { output } = context;
       output.result({ approvals: cards.map(wireCard) }, () => {
         if (cards.length === 0) output.line("nothing waits for an answer");
         for (const card of cards) printCard(context, card);
       });
+      return EXIT.success;
     }),
 };
 

@@ -1,12 +1,11 @@
 /** `surety backup [FILE]`: a consistent copy of the home's database, while work goes on. */
-
-import { access, constants } from "node:fs/promises";
-import { dirname, resolve } from "node:path";
 import { openSqliteReader } from "../../adapters/store-sqlite/open-sqlite-reader.ts";
 import { timestampOf } from "../../runtime/ports/clock.ts";
-import { BootError, EXIT, systemCodeOf } from "../boot-error.ts";
+import { EXIT } from "../boot-error.ts";
 import type { Action } from "../command.ts";
 import { findExistingHome } from "../home.ts";
+import { assertDatabaseKept } from "../lost-database.ts";
+import { assertNewFile } from "../new-file.ts";
 import { systemClock } from "../system-clock.ts";
 
 export const backup: Action = {
@@ -16,10 +15,9 @@ export const backup: Action = {
   examples: ["surety backup", "surety backup /mnt/disk/surety.db"],
   async run({ arguments: [file], home, output }) {
     const stamp = timestampOf(systemClock.nowMs()).replaceAll(/[:.]/g, "-");
-    const target = resolve(file ?? `surety-${stamp}.db`);
-    await assertRoom(dirname(target));
-    await assertFree(target);
+    const target = await assertNewFile(file ?? `surety-${stamp}.db`, "backup");
     await findExistingHome(home);
+    await assertDatabaseKept(home);
     const store = await openSqliteReader(home.directory);
     try {
       await store.backup(target);
@@ -33,29 +31,3 @@ export const backup: Action = {
     return EXIT.success;
   },
 };
-
-async function assertRoom(directory: string): Promise<void> {
-  try {
-    await access(directory, constants.W_OK);
-  } catch (error) {
-    throw unwritable(directory, error);
-  }
-}
-
-function unwritable(directory: string, cause: unknown): BootError {
-  return new BootError(
-    "backup.unwritable",
-    `nothing can be written in ${directory} (${systemCodeOf(cause) ?? "unknown"})`,
-    "Make that directory, or name a file in one that you may write to.",
-    { cause },
-  );
-}
-
-async function assertFree(target: string): Promise<void> {
-  const isTaken = await access(target).then(
-    () => true,
-    () => false,
-  );
-  if (isTaken)
-    throw new BootError("backup.exists", `${target} is there already`, `Name another file in ${dirname(target)}.`);
-}

@@ -34,7 +34,7 @@ export const budget: Action = {
     withHome(context, async ({ store, config: { budgets } }) => {
       const { options, output } = context;
       const day = dayOf(options.text("day"));
-      const count = options.integer("days", 1, MAX_DAYS);
+      const count = options.integer("days", { least: 1, most: MAX_DAYS, example: 7 });
       const spent: DaySpent[] = [];
       for (const each of daysUpTo(day, count ?? 1)) spent.push(await spentOn(store, each, budgets));
       const [last] = spent;

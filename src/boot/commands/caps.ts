@@ -1,13 +1,17 @@
 /** `surety caps ls|grant|revoke|deny`: what sessions may reach, and what they ask for; only an operator decides (S-2.4). */
-import type { Assistant, CapabilitiesShown, Refusal } from "../../assistant/assistant.ts";
+import type { CapabilitiesShown, Refusal } from "../../assistant/assistant.ts";
 import { wireCapabilities, wirePending } from "../../assistant/wire-capabilities.ts";
 import { asSessionId, type SessionId } from "../../kernel/vocabulary/identifiers.ts";
-import { type CapabilityDecision, MAX_EXPIRY_S, type SessionCapabilities } from "../../runtime/capabilities.ts";
+import { type CapabilityDecision, MAX_EXPIRY_S } from "../../runtime/capabilities.ts";
 import type { StoredCapability } from "../../runtime/ports/store.ts";
+import { capabilitiesOf, pendingCapabilities, type SessionCapabilities } from "../../runtime/stored-capabilities.ts";
 import { allPages } from "../all-pages.ts";
-import { BootError, usageError } from "../boot-error.ts";
+import { BootError, EXIT, usageError } from "../boot-error.ts";
 import type { Action, Command, CommandContext } from "../command.ts";
 import { withAssistant } from "../reach-assistant.ts";
+import { withHome } from "../read-home.ts";
+import { defectReporter } from "../report-defect.ts";
+import { systemClock } from "../system-clock.ts";
 
 const SESSION = { session: { type: "string", value: "S", summary: "the session it is about" } } as const;
 
@@ -19,7 +23,7 @@ const ls: Action = {
   run: (context) =>
     context.options.text("session") === undefined
       ? listPending(context)
-      : withSession(context, (assistant, sessionId) => assistant.capabilities(sessionId)),
+      : listOf(context, asSessionId(sessionOf(context))),
 };
 
 const grant: Action = {
@@ -55,14 +59,16 @@ export const caps: Command = {
 
 function decide(context: CommandContext, act: CapabilityDecision["act"]): Promise<number> {
   const [capability = ""] = context.arguments;
-  const expiresInS = act === "grant" ? (context.options.integer("expires-in", 1, MAX_EXPIRY_S) ?? null) : null;
-  return withSession(context, async (assistant, sessionId) => {
+  const expiry = { least: 1, most: MAX_EXPIRY_S, example: 3600 };
+  const expiresInS = act === "grant" ? (context.options.integer("expires-in", expiry) ?? null) : null;
+  const sessionId = asSessionId(sessionOf(context));
+  return withAssistant(context, async (assistant) => {
     const before = await assistant.capabilities(sessionId);
     const decision = { sessionId, capability, act, expiresInS, principal: "operator", key: null } as const;
     const answer = await assistant.decideCapability(decision);
     // Decided all the same: a row that was forged looks granted to nobody, and is taken back as well.
-    if (!answer.ok || !before.ok || mayTake(decision, before.capabilities)) return answer;
-    throw nothingToTake(decision);
+    if (answer.ok && before.ok && !mayTake(decision, before.capabilities)) throw nothingToTake(decision);
+    print(context, sessionId, answer);
   });
 }
 
@@ -83,8 +89,8 @@ function nothingToTake({ act, sessionId, capability }: CapabilityDecision): Boot
 
 function listPending(context: CommandContext): Promise<number> {
   const { output } = context;
-  return withAssistant(context, async (assistant) => {
-    const pending = await allPages((page) => assistant.pendingCapabilities(page));
+  return withHome(context, async ({ store }) => {
+    const pending = await allPages((page) => pendingCapabilities(store, page));
     output.result(wirePending(pending), () => {
       if (pending.length === 0) return output.line("no session asks for anything");
       output.table(
@@ -93,18 +99,15 @@ function listPending(context: CommandContext): Promise<number> {
       );
       output.line("answer with surety caps grant|deny CAPABILITY --session SESSION");
     });
+    return EXIT.success;
   });
 }
 
-function withSession(
-  context: CommandContext,
-  ask: (assistant: Assistant, sessionId: SessionId) => Promise<CapabilitiesShown | Refusal>,
-): Promise<number> {
-  const sessionId = asSessionId(sessionOf(context));
-  return withAssistant(context, async (assistant) => {
-    const answer = await ask(assistant, sessionId);
-    if (!answer.ok) throw new BootError(answer.code, answer.message, HINTS[answer.code] ?? "See surety caps --help.");
-    print(context, sessionId, answer.capabilities);
+function listOf(context: CommandContext, sessionId: SessionId): Promise<number> {
+  return withHome(context, async ({ store }) => {
+    const ports = { store, clock: systemClock, onDefect: defectReporter(context.streams) };
+    print(context, sessionId, await capabilitiesOf(ports, sessionId));
+    return EXIT.success;
   });
 }
 
@@ -116,11 +119,13 @@ const HINTS: Readonly<Partial<Record<Refusal["code"], string>>> = {
 
 function sessionOf({ options }: CommandContext): string {
   const session = options.text("session");
-  if (session === undefined || session === "") throw usageError("--session is required", BEGIN_ONE);
+  if (session === undefined) throw usageError("--session is required", BEGIN_ONE);
   return session;
 }
 
-function print({ output }: CommandContext, sessionId: SessionId, capabilities: SessionCapabilities): void {
+function print({ output }: CommandContext, sessionId: SessionId, answer: CapabilitiesShown | Refusal): void {
+  if (!answer.ok) throw new BootError(answer.code, answer.message, HINTS[answer.code] ?? "See surety caps --help.");
+  const { capabilities } = answer;
   output.result(wireCapabilities(sessionId, capabilities), () => {
     const { granted, pending } = capabilities;
     if (granted.length + pending.length === 0) output.line("this session has no capabilities and asks for none");

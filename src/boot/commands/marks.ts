@@ -2,13 +2,15 @@
  * `surety policy marks|unmark`: what of the workspace an untrusted context wrote, and the operator's word that it may be
  * trusted all the same.
  *
- * K1. Beside a gateway it is the gateway that looks, and takes the mark off: what it knows of marks is what counts there.
+ * K1. They are read where they are kept. Beside a gateway it is the gateway that takes one off: it knows them by heart.
  */
 import { visibleText } from "../../adapters/terminal/visible-text.ts";
-import type { Assistant } from "../../assistant/assistant.ts";
-import { BootError } from "../boot-error.ts";
+import { untrustedMarks } from "../../adapters/tools/fs/untrusted-marks.ts";
+import { BootError, EXIT } from "../boot-error.ts";
 import type { Action, CommandContext } from "../command.ts";
+import { findWorkspace } from "../find-workspace.ts";
 import { withAssistant } from "../reach-assistant.ts";
+import { readSettings } from "../settings.ts";
 
 const WHOLE = ".";
 
@@ -17,7 +19,12 @@ export const marks: Action = {
   arguments: [],
   options: {},
   examples: ["surety policy marks"],
-  run: (context) => withAssistant(context, (assistant) => print(context, assistant)),
+  async run(context) {
+    const { home } = context;
+    const { config } = await readSettings(context);
+    print(context, await untrustedMarks(await findWorkspace(home, config.tools.workspace), home.annex).list());
+    return EXIT.success;
+  },
 };
 
 export const unmark: Action = {
@@ -33,13 +40,12 @@ export const unmark: Action = {
         const message = removed.code === "not_found" ? `${visibleText(path)} is not marked` : removed.message;
         throw new BootError(removed.code, message, "See surety policy marks.");
       }
-      await print(context, assistant);
+      print(context, await assistant.marks());
     });
   },
 };
 
-async function print({ output }: CommandContext, assistant: Assistant): Promise<void> {
-  const paths = await assistant.marks();
+function print({ output }: CommandContext, paths: readonly string[]): void {
   output.result({ marks: paths }, () => {
     if (paths.length === 0) output.line("nothing is marked as untrusted");
     for (const path of paths) output.line(path === WHOLE ? ". (the whole workspace)" : visibleText(path));

@@ -88,17 +88,11 @@ async function performRun(context: CommandContext): Promise<number> {
 const NOBODY_TO_WAIT_FOR =
   "warning run.no-gateway: no gateway runs on this home, so --wait has nobody to wait for and what needs approval is denied; surety start runs one";
 
-/** What stands for bytes that are no text: whoever started this process has replaced them already. */
-const LOST_BYTES = "\u{fffd}";
-
 async function requestOf(context: CommandContext): Promise<RunRequest> {
   const {
     arguments: [message = ""],
     options,
   } = context;
-  if (message.includes(LOST_BYTES)) {
-    throw new BootError("invalid.request", "the message is not valid UTF-8", "Write it in UTF-8; nothing was done.");
-  }
   const session = options.text("session");
   const [required, approvedTools] = [options.texts("require"), options.texts("approve")];
   const config = await loadConfig(context.home.configFile);
@@ -239,6 +233,9 @@ function exitCodeOf({ status }: RunRecord): number {
 /** What is wrong with a request says so itself, in one line (P-1.3). */
 const REFUSAL_HINTS: Readonly<Record<string, string>> = {
   "invalid.request": "",
+  not_found: "See surety config get agents for agents; surety runs show RUN names the session of a run.",
+  "queue.full": "Wait until some have ended (surety runs ls --status queued), or raise gateway.queue.max.",
+  "store.unavailable": "The gateway says why on its stderr, and goes on by itself as soon as it can write again.",
   "payload.too_large": "Make it smaller. Through a running gateway, a message and its images have room for 750 KB.",
 };
 

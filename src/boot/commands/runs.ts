@@ -1,5 +1,4 @@
 /** `surety runs ls|show|cancel|export`. */
-import { writeFile } from "node:fs/promises";
 import { type FoundOut, whatToKnow } from "../../adapters/terminal/progress-printer.ts";
 import type { RunRecord } from "../../kernel/journal/views/run-record.ts";
 import { canonicalJson } from "../../kernel/vocabulary/canonical-json.ts";
@@ -11,10 +10,12 @@ import { nobodyToAsk } from "../approvers.ts";
 import { BootError, EXIT, usageError } from "../boot-error.ts";
 import type { Action, Command, CommandContext } from "../command.ts";
 import { findExistingHome } from "../home.ts";
+import { assertNewFile, writeNewFile } from "../new-file.ts";
 import { reachAssistant } from "../reach-assistant.ts";
 import { findOutAbout, findRun, type ReadableHome, withHome } from "../read-home.ts";
 
 const MAX_LIMIT = 500;
+const MAX_OFFSET = 1_000_000_000;
 /** A run that is told to stop waits out what it has under way, for seconds. */
 const CANCEL_WAIT_MS = 10_000;
 
@@ -31,8 +32,8 @@ const ls: Action = {
     withHome(context, async ({ store, views }) => {
       const { options, output } = context;
       const status = statusOf(options.text("status"));
-      const limit = options.integer("limit", 1, MAX_LIMIT) ?? 50;
-      const offset = options.integer("offset", 0, Number.MAX_SAFE_INTEGER) ?? 0;
+      const limit = options.integer("limit", { least: 1, most: MAX_LIMIT, example: 50 }) ?? 50;
+      const offset = options.integer("offset", { least: 0, most: MAX_OFFSET, example: 50 }) ?? 0;
       const { runs, total } = await store.listRuns({ limit, offset, ...(status === undefined ? {} : { status }) });
       const records = await views.rows(runs);
       output.result({ runs: records, total, limit, offset }, () => {
@@ -124,13 +125,14 @@ const exportRun: Action = {
         options,
         output,
       } = context;
+      const named = options.text("out");
+      const file = named === undefined ? undefined : await assertNewFile(named, "export");
       const run = await findRun(home, id);
       const text = options.flag("receipt") ? await receiptText(home, run) : await bundleText(home, run);
-      const file = options.text("out");
       if (file === undefined) {
         output.jsonText(text);
       } else {
-        await writeFile(file, `${text}\n`, { mode: 0o600 });
+        await writeNewFile(file, `${text}\n`, "export");
         output.result({ file }, () => output.line(`wrote ${file}`));
       }
       return EXIT.success;

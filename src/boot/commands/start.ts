@@ -19,6 +19,9 @@ import { startupValidationOf, validateModel } from "../validate-model.ts";
 /** For requests that are being answered; runs wait for effects in flight a little longer. */
 const GATEWAY_GRACE_MS = 2_000;
 
+const PORTS = { least: 0, most: 65_535, example: 8080 };
+const WORKERS = { least: 0, most: 1024, example: 8 };
+
 export const start: Action = startWith([]);
 
 /** A gateway that has these tools beside the built-in ones. */
@@ -39,8 +42,8 @@ export function startWith(moreTools: readonly Tool[]): Action {
 
 async function performStart(context: CommandContext, moreTools: readonly Tool[]): Promise<number> {
   const { home, options, output, streams, isJson } = context;
-  const address = { host: options.text("host"), port: options.integer("port", 0, 65_535) };
-  const workers = options.integer("workers", 0, 1024);
+  const address = { host: options.text("host"), port: options.integer("port", PORTS) };
+  const workers = options.integer("workers", WORKERS);
   const store = options.text("store") ?? "sqlite";
   if (store !== "sqlite") throw usageError(`unknown store ${store}`, "This version keeps everything in sqlite.");
   const { config, readVariable } = await loadSettings(context);

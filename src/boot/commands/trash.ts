@@ -5,11 +5,11 @@
  */
 import { findAnnex } from "../../adapters/tools/fs/annex.ts";
 import { emptyTrash, listTrash, restoreTrash } from "../../adapters/tools/fs/trash.ts";
-import { openWorkspace } from "../../adapters/tools/fs/workspace.ts";
 import { ToolFailure } from "../../adapters/tools/tool-failure.ts";
 import { BootError, EXIT } from "../boot-error.ts";
 import type { Action, Command, CommandContext } from "../command.ts";
 import { loadConfig } from "../config/load-config.ts";
+import { findWorkspace } from "../find-workspace.ts";
 import { findExistingHome } from "../home.ts";
 import { systemClock } from "../system-clock.ts";
 
@@ -66,7 +66,7 @@ const empty: Action = {
   examples: ["surety trash empty", "surety trash empty --older-than 7"],
   async run(context) {
     const { options, output } = context;
-    const days = options.integer("older-than", 0, MAX_DAYS) ?? 0;
+    const days = options.integer("older-than", { least: 0, most: MAX_DAYS, example: 7 }) ?? 0;
     const { annex } = await openPlaces(context);
     const { removed, failed } = await emptyTrash(annex, systemClock.nowMs() - days * DAY_MS);
     const bytes = removed.reduce((sum, trashed) => sum + trashed.bytes, 0);
@@ -87,6 +87,6 @@ function refusalOf(cause: ToolFailure): BootError {
 async function openPlaces({ home }: CommandContext) {
   await findExistingHome(home);
   const { tools } = await loadConfig(home.configFile);
-  const workspace = await openWorkspace(tools.workspace ?? home.workspace);
+  const workspace = await findWorkspace(home, tools.workspace);
   return { workspace, annex: await findAnnex(workspace, home.annex) };
 }

@@ -1,6 +1,7 @@
 /** `surety verify FILE|RUN|--home`: do the chains hold? Names the first bad entry; needs no network and no gateway. */
 import { readFile } from "node:fs/promises";
 import { checkIntegrity } from "../../adapters/store-sqlite/check-database.ts";
+import { plural } from "../../adapters/terminal/quantities.ts";
 import { auditHome, type Finding, type JournalFacts } from "../../kernel/journal/audit-home.ts";
 import { verifyBundle } from "../../kernel/journal/bundle.ts";
 import type { TrustedKey } from "../../kernel/journal/checkpoint.ts";
@@ -168,7 +169,7 @@ async function verifyHome(context: CommandContext, home: ReadableHome): Promise<
     signatures: home.signing === null ? "unchecked" : "checked",
     findings,
   };
-  return tell(context, verdict, `the home holds: ${journals.size} runs, ${ledger.length} ledger entries`);
+  return tell(context, verdict, `the home holds: ${plural(journals.size, "run")}, ${ledger.length} ledger entries`);
 }
 
 async function readWholeLedger({ store }: ReadableHome): Promise<readonly LedgerEntry[]> {

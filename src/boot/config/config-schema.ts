@@ -20,7 +20,10 @@ import type { WrittenConfig } from "./known-providers.ts";
 const SECONDS_A_DAY = 86_400;
 const MAX_DAYS = 366;
 
-const integer = (least: number, most: number) => z.int().check(z.gte(least), z.lte(most));
+const integer = (least: number, most: number) => {
+  const what = `must be a whole number from ${least} to ${most}`;
+  return z.int(what).check(z.gte(least, what), z.lte(most, what));
+};
 const amount = (most: number) => z.number().check(z.gte(0), z.lte(most));
 const flag = (otherwise: boolean) => z._default(z.boolean(), otherwise);
 const matching = (pattern: RegExp, what: string) => z.string().check(z.regex(pattern, what));

@@ -35,7 +35,11 @@ function unknownKey(path: ConfigPath, key: string, known: readonly string[]): Fi
   return { code: "config.unknown-key", path: [...path, key], what: "is not a known key", hint: question + list };
 }
 
+/** What `zod/mini` says of everything that was given no words. */
+const NO_WORDS = "Invalid input";
+
 function sayWhat(issue: Issue, value: unknown): string {
+  if (value !== undefined && issue.code !== "invalid_key" && issue.message !== NO_WORDS) return issue.message;
   switch (issue.code) {
     case "invalid_type":
       if (value === undefined) return "is missing";
@@ -49,9 +53,6 @@ function sayWhat(issue: Issue, value: unknown): string {
       return `must be at most ${issue.maximum}${unitOf(issue.origin)}`;
     case "invalid_key":
       return `is no name for this: it ${issue.issues[0]?.message ?? "must be another"}`;
-    case "invalid_format":
-    case "custom":
-      return issue.message;
     default:
       return "is not what may stand there";
   }

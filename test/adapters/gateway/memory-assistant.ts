@@ -19,9 +19,10 @@ import {
   type RunId,
   type SessionId,
 } from "../../../src/kernel/vocabulary/identifiers.ts";
-import type { CapabilityDecision, SessionCapabilities } from "../../../src/runtime/capabilities.ts";
+import type { CapabilityDecision } from "../../../src/runtime/capabilities.ts";
 import type { ApprovalCard } from "../../../src/runtime/ports/approver.ts";
 import type { Page, RunStatus, SessionCapability } from "../../../src/runtime/ports/store.ts";
+import type { SessionCapabilities } from "../../../src/runtime/stored-capabilities.ts";
 
 type Happening = LifecycleEvent extends infer Event
   ? Event extends LifecycleEvent

@@ -99,6 +99,27 @@ describe("the home lock", () => {
     await child.kill("SIGKILL");
   });
 
+  test("is taken on a file that was garbled, which holds nothing, and refuses as before", async () => {
+    await mkdir(temporary.home);
+    writeFileSync(lockFile(temporary.home), "no database at all ".repeat(400));
+    await temporary.open();
+    await expectRefusal("store.in-use");
+  });
+
+  test("that was garbled while somebody holds it is still theirs", async () => {
+    const child = startChild("./hold-home.ts", temporary.home);
+    expect(await child.nextLine()).toBe("open");
+    writeFileSync(lockFile(temporary.home), "no database at all ".repeat(400));
+    await expectRefusal("store.in-use");
+    await child.kill("SIGKILL");
+    await temporary.open();
+  });
+
+  test("that cannot be taken is named, not the database", async () => {
+    await mkdir(lockFile(temporary.home), { recursive: true });
+    expect(await expectRefusal("store.unavailable")).toMatch(/lock\.db: .* cannot be opened\./);
+  });
+
   test("is freed by kill -9", async () => {
     const child = startChild("./hold-home.ts", temporary.home);
     expect(await child.nextLine()).toBe("open");
@@ -144,6 +165,16 @@ describe("a home that cannot be used is refused, and left as it is", () => {
     const before = readFileSync(databaseFile(temporary.home));
     expect(await expectRefusal("store.corrupt")).toContain("Restore a backup");
     expect(readFileSync(databaseFile(temporary.home)).equals(before)).toBe(true);
+  });
+
+  test("with tables that are not the ones we made: found by who reads or writes them", async () => {
+    usedHome();
+    const file = databaseFile(temporary.home);
+    // Each byte as it is: the statement that made the table stands in the file more than once.
+    const text = readFileSync(file, "latin1").replaceAll("head_hash BLOB", "head_hasi BLOB");
+    writeFileSync(file, text, "latin1");
+    const store = await temporary.open();
+    await expect(store.listRuns({ limit: 1, offset: 0 })).rejects.toMatchObject({ code: "store.corrupt" });
   });
 
   test("damaged where only a full reading finds it, after an unclean end", async () => {

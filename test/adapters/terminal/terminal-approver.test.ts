@@ -96,6 +96,10 @@ describe("the person at the terminal", () => {
     [CARD, " Allow \r", "allow"],
     [CARD, "d", "deny"],
     [CARD, "DENY", "deny"],
+    [CARD, "y", "allow"],
+    [CARD, "Yes", "allow"],
+    [CARD, "n", "deny"],
+    [CARD, "no", "deny"],
     [RESOLVE, "d", "done"],
     [RESOLVE, "done", "done"],
     [RESOLVE, "r", "retry"],
@@ -107,7 +111,7 @@ describe("the person at the terminal", () => {
     expect(decisions).toEqual([`${card.id} ${decision}`]);
   });
 
-  test.each(["", "y", "yes", "allow everything", "done", "aa", "\u001b[A", "x".repeat(10_000)])(
+  test.each(["", "yeah", "allow everything", "done", "aa", "\u001b[A", "x".repeat(10_000)])(
     "%j is no answer: it is asked again",
     async (line) => {
       const { approver, decisions, type, shown } = terminal();
@@ -115,6 +119,7 @@ describe("the person at the terminal", () => {
       await type(`${line}\n`);
       expect(decisions).toEqual([]);
       expect(shown().match(/\[a\]llow/g)).toHaveLength(2);
+      expect(shown()).toContain("no answer. There is: a, allow, y, yes, d, deny, n, no.\n[a]llow");
       await type("d\n");
       expect(decisions).toEqual(["apr_1 deny"]);
     },

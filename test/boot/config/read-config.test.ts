@@ -291,7 +291,13 @@ describe("a value nobody can mean", () => {
     expect(first("{models: {default: {providr: 'p', model: 'm'}}}")).toMatchObject({
       path: "models.default.provider",
     });
-    expect(first("{gateway: {port: 1e400}}")?.message).toBe("surety.json5:1: gateway.port is no number within bounds");
+    expect(first("{budgets: {perDayUsd: 1e400}}")?.message).toContain("perDayUsd is no number within bounds");
+  });
+
+  test.each(["1e400", "1e18", "65536", "-1", "1.5", '"80"', "null"])("a port of %s is told its bounds", (port) => {
+    expect(first(`{gateway: {port: ${port}}}`)?.message).toBe(
+      "surety.json5:1: gateway.port must be a whole number from 0 to 65535",
+    );
   });
 
   test("a key given twice is refused, however it is written", () => {
