@@ -10,6 +10,7 @@
  * N5. A call that an approval allowed is begun before that expires, or not at all: the machine is told in time.
  */
 import type { Answer, InferMode } from "../kernel/journal/entry.ts";
+import type { EventOf } from "../kernel/journal/event.ts";
 import type { Command } from "../kernel/machine/command.ts";
 import { objectionNow } from "../kernel/machine/decide-now.ts";
 import type { RunState } from "../kernel/machine/state.ts";
@@ -26,6 +27,7 @@ import { childFinished } from "./children.ts";
 import { type Conversation, noteOf } from "./conversation.ts";
 import { ESTIMATED_TOKENS } from "./estimate-tokens.ts";
 import { takeHoneypotSlot } from "./honeypot-slot.ts";
+import { pause } from "./pause.ts";
 import { refusedByRuntime, toolAnswer } from "./perform-tool.ts";
 import { type PlanningDesk, type PreparedCall, planAgain, planCalls } from "./plan-calls.ts";
 import type { ConfiguredModel } from "./ports/model-backend.ts";
@@ -152,7 +154,7 @@ export class RunHands {
     if (model === null) return failedBefore(command, "provider.not-configured");
     const refused = await this.#reserve(command, state);
     if (refused !== null) return refused;
-    if (command.delayMs > 0) await pause(ports, command.delayMs, signal);
+    if (command.delayMs > 0) await pause(ports.clock, command.delayMs, signal);
     if (signal.aborted) return null;
     const { redactor } = ports;
     const request = modelRequest(
@@ -193,13 +195,13 @@ export class RunHands {
     const reservation = account.reserve(attempt, { inputTokens, outputTokens: maxOutputTokens });
     if (reservation === null) return null;
     const { spend } = await ports.store.commit([reservation], "barrier");
-    if (spend?.granted !== false) {
-      account.grant(reservation);
-      return null;
+    if (spend?.granted === false) {
+      const { scope, by: unit, needed, left } = spend;
+      const code = unit === "tokens" ? "budget.tokens" : "budget.spend";
+      return failedBefore(command, code, { refusedBy: { scope, unit, needed, left } });
     }
-    const { scope, by: unit, needed, left } = spend;
-    const refusal = failedBefore(command, unit === "tokens" ? "budget.tokens" : "budget.spend");
-    return { ...refusal, refusedBy: { scope, unit, needed, left } };
+    account.grant(reservation);
+    return null;
   }
 
   /** An instruction of the mode is sent beside the prompt, and not kept in it. */
@@ -371,32 +373,16 @@ function toApprovedCall({
   return approvalId === null ? [] : [{ approvalId, callId, planHash }];
 }
 
+const NO_USAGE = { inputTokens: 0, outputTokens: 0, costMicrousd: 0 };
+
 /** Nothing here can summarise yet: the machine goes on to wrap up instead. */
 function nothingCompacted({ step, promptHead }: CommandOf<"compact">, state: RunState): Answer {
-  const usage = { inputTokens: 0, outputTokens: 0, costMicrousd: 0 };
-  return { type: "context.compacted", step, succeeded: false, head: promptHead, tokens: state.prompt.tokens, usage };
+  const { tokens } = state.prompt;
+  return { type: "context.compacted", step, succeeded: false, head: promptHead, tokens, usage: NO_USAGE };
 }
 
-function failedBefore(
-  { attempt }: CommandOf<"call-model">,
-  code: string,
-): Extract<Answer, { readonly type: "model.failed" }> {
-  const usage = { inputTokens: 0, outputTokens: 0, costMicrousd: 0 };
-  return { type: "model.failed", attempt, code, retryable: false, retryAfterMs: 0, usage };
-}
+type Refused = Pick<EventOf<"model.failed">, "refusedBy">;
 
-function pause({ clock }: RunPorts, delayMs: number, signal: AbortSignal): Promise<void> {
-  // One that has aborted already tells nobody again.
-  if (signal.aborted) return Promise.resolve();
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const stop = (): void => {
-    callOff();
-    resolve();
-  };
-  const callOff = clock.wake(delayMs, () => {
-    signal.removeEventListener("abort", stop);
-    resolve();
-  });
-  signal.addEventListener("abort", stop, { once: true });
-  return promise;
+function failedBefore({ attempt }: CommandOf<"call-model">, code: string, also: Refused = {}): Answer {
+  return { type: "model.failed", attempt, code, retryable: false, retryAfterMs: 0, usage: NO_USAGE, ...also };
 }
