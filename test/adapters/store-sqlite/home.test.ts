@@ -1,11 +1,21 @@
 /** Opening a home: who may, and which home may be opened. */
-import { chmodSync, cpSync, existsSync, readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { checkIntegrity } from "../../../src/adapters/store-sqlite/check-database.ts";
 import { databaseFile, lockFile } from "../../../src/adapters/store-sqlite/connection.ts";
+import { takeHomeLock } from "../../../src/adapters/store-sqlite/home-lock.ts";
 import { StoreError, type StoreErrorCode } from "../../../src/runtime/ports/store.ts";
 import { runOfItsOwn, SampleJournal } from "../../runtime/store-samples.ts";
 import { startChild } from "./child-process.ts";
@@ -118,6 +128,19 @@ describe("the home lock", () => {
   test("that cannot be taken is named, not the database", async () => {
     await mkdir(lockFile(temporary.home), { recursive: true });
     expect(await expectRefusal("store.unavailable")).toMatch(/lock\.db: .* cannot be opened\./);
+  });
+
+  test("knows when another file has come into the place of the one it holds", async () => {
+    await mkdir(temporary.home);
+    const lock = takeHomeLock(temporary.home);
+    expect(lock.isInPlace()).toBe(true);
+    const file = lockFile(temporary.home);
+    renameSync(file, `${file}.aside`);
+    expect(lock.isInPlace()).toBe(false);
+    const other = takeHomeLock(temporary.home);
+    expect([lock.isInPlace(), other.isInPlace()]).toEqual([false, true]);
+    lock.release();
+    other.release();
   });
 
   test("is freed by kill -9", async () => {
