@@ -72,7 +72,7 @@ const hi = answer({ text: "hi" });
 
 describe.each(KINDS)("a fault of %s before the first byte", (kind) => {
   test("of a provider that is too busy waits as long as it asks for, within bounds", async () => {
-    const run = await runAgainst(kind, [slowDown("2"), slowDown("86400"), hi]);
+    const run = await runAgainst(kind, [slowDown("2"), slowDown("60"), hi]);
     expect(run.ending).toEqual(["COMPLETED_CHAT_ONLY", null]);
     expect(run.told).toEqual([
       ["provider.rate-limited", true, 2_000],
@@ -81,6 +81,12 @@ describe.each(KINDS)("a fault of %s before the first byte", (kind) => {
     ]);
     expect(run.waited).toEqual([2_000, LONGEST_WISH_MS]);
     expect(run.requests).toBe(3);
+  });
+
+  test("of a provider that wants to be left alone for longer is not tried again too early", async () => {
+    const run = await runAgainst(kind, [slowDown("86400"), hi]);
+    const told = [["provider.rate-limited", false, 86_400_000]];
+    expect([run.ending, run.requests, run.told]).toEqual([UNAVAILABLE, 1, told]);
   });
 
   for (const [name, reply, code] of [
