@@ -7,6 +7,8 @@
  * T3. As root, commands run as somebody else, and what the file tools make is theirs to read (docs/sandbox.md).
  */
 import { existsSync } from "node:fs";
+import { realpath } from "node:fs/promises";
+import { join } from "node:path";
 import { STAND_IN } from "../adapters/sandbox-bwrap/workspace-user.ts";
 import type { Tool } from "../adapters/tools/define-tool.ts";
 import { fsTools } from "../adapters/tools/fs/fs-tools.ts";
@@ -41,7 +43,7 @@ export interface Workshop {
 export async function openWorkshop(settings: ToolSettings): Promise<Workshop> {
   const { home, config } = settings;
   const workspace = await findWorkspace(home, config.tools.workspace);
-  if (config.tools.workspace === undefined) await handOver(workspace);
+  if (workspace.root === join(await realpath(home.directory), "workspace")) await handOver(workspace);
   const marks = untrustedMarks(workspace, home.annex);
   return { tools: toolsIn(workspace, marks, settings), marks };
 }
@@ -50,7 +52,7 @@ export async function openBuiltInTools(settings: ToolSettings): Promise<readonly
   return (await openWorkshop(settings)).tools;
 }
 
-/** The home's own workspace, the directory alone: as root, commands that only read could not enter it otherwise. */
+/** The home's own workspace, the directory alone, and nothing that a link leads to: as root, commands that only read could not enter it otherwise. */
 async function handOver(workspace: Workspace): Promise<void> {
   const heir = standInOfRoot();
   await inDirectory({ ...workspace, heir }, [], (directory) => passOn(directory.fd, directory));

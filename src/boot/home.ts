@@ -7,9 +7,9 @@
  * H4. A home that cannot be used is one error, `home.unusable`, that says why and what to do; one that is not there, for
  *     whoever only wants to look, is `home.missing`, and it is not made.
  */
-import { access, chmod, constants, mkdir, readdir, rmdir, stat } from "node:fs/promises";
+import { access, chmod, constants, lstat, mkdir, readdir, realpath, rmdir, stat } from "node:fs/promises";
 import { homedir } from "node:os";
-import { dirname, join, resolve } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { BootError, systemCodeOf } from "./boot-error.ts";
 import type { ReadVariable } from "./environment.ts";
 import { assertNothingLost } from "./lost-bytes.ts";
@@ -43,12 +43,16 @@ export function findHome(option: string | undefined, readVariable: ReadVariable)
   return homeAt(named === undefined ? join(homedir(), ".surety") : resolve(withoutTilde(named)));
 }
 
-/** Makes what is missing; what is there is only made private. Returns the directories it made, in that order. */
+/**
+ * Makes what is missing; what is there is only made private, unless it is no home's: a slip of the pen must not close /tmp to
+ * everybody. Returns the directories it made, in that order.
+ */
 export async function openHome(home: Home): Promise<readonly string[]> {
   const { directory, keysDirectory, workspace, agentsDirectory, logsDirectory } = home;
+  await assertOwn(home);
   const made: string[] = [];
   for (const path of [directory, keysDirectory, workspace, agentsDirectory, logsDirectory]) {
-    made.push(...(await openDirectory(path)));
+    made.push(...(await openDirectory(path, path === directory)));
   }
   for (const path of [home.envFile, home.tokenFile]) await narrowFile(path);
   return made;
@@ -116,12 +120,33 @@ export function withoutTilde(path: string): string {
   return path === "~" || path.startsWith("~/") ? join(homedir(), path.slice(1)) : path;
 }
 
-/** Returns what had to be made. */
-async function openDirectory(path: string): Promise<readonly string[]> {
+const STICKY = 0o1000;
+
+/** What many use (right beneath `/`, sticky, or somebody else's) and nothing of ours lies in is not made anybody's home. */
+async function assertOwn({ directory, configFile, database, tokenFile }: Home): Promise<void> {
+  try {
+    const path = await realpath(directory);
+    const { mode, uid } = await stat(path);
+    const isShared = dirname(path) === "/" || (mode & STICKY) !== 0 || uid !== (process.getuid?.() ?? uid);
+    if (!isShared) return;
+    const ours = [configFile, database, tokenFile].map((file) => basename(file));
+    const names = await readdir(path);
+    if (names.length === 0 || names.some((name) => ours.includes(name))) return;
+  } catch (error) {
+    // What cannot be looked at is not there yet, or cannot be used: whoever makes or opens it says so.
+    if (systemCodeOf(error) === null) throw error;
+    return;
+  }
+  throw homeUnusable(directory, "it is used for other things");
+}
+
+/** Returns what had to be made. A link within the home is the operator's, and so is the mode of what it leads to. */
+async function openDirectory(path: string, isHome: boolean): Promise<readonly string[]> {
   try {
     const made = await makeDirectory(path);
     const { mode } = await stat(path);
-    if ((mode & OTHERS) !== 0) await chmod(path, mode & OWNERS);
+    const isOurs = isHome || !(await lstat(path)).isSymbolicLink();
+    if ((mode & OTHERS) !== 0 && isOurs) await chmod(path, mode & OWNERS);
     await access(path, constants.R_OK | constants.W_OK | constants.X_OK);
     return made;
   } catch (error) {

@@ -1,8 +1,11 @@
-import { chmod, mkdir, readdir, stat, writeFile } from "node:fs/promises";
+import { chmod, mkdir, readdir, stat, symlink, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { describe, expect, test } from "vitest";
+import { openWorkshop } from "../../src/boot/built-in-tools.ts";
+import { DEFAULT_CONFIG } from "../../src/boot/config/default-config.ts";
 import { findHome, openHome } from "../../src/boot/home.ts";
+import { systemClock } from "../../src/boot/system-clock.ts";
 import { temporaryHome } from "./temporary-home.ts";
 
 const modeOf = async (path: string): Promise<string> => ((await stat(path)).mode & 0o777).toString(8);
@@ -37,6 +40,31 @@ describe("opening a home", () => {
     const directories = [home.directory, home.keysDirectory, home.workspace, home.agentsDirectory, home.logsDirectory];
     expect(await Promise.all(directories.map(modeOf))).toEqual(directories.map(() => "700"));
     await openHome(home);
+  });
+
+  test("what a link in it leads to keeps its mode and its owner", async () => {
+    const home = await temporaryHome();
+    const elsewhere = join(dirname(home.directory), "elsewhere");
+    await mkdir(elsewhere);
+    await chmod(elsewhere, 0o755);
+    await mkdir(home.directory);
+    await symlink(elsewhere, home.workspace);
+    const { uid } = await stat(elsewhere);
+    await openHome(home);
+    await openWorkshop({ home, config: DEFAULT_CONFIG, clock: systemClock });
+    expect([await modeOf(elsewhere), (await stat(elsewhere)).uid]).toEqual(["755", uid]);
+  });
+
+  test("a directory that many use is not made anybody's home, and keeps its mode", async () => {
+    const home = await temporaryHome();
+    await mkdir(home.directory);
+    await chmod(home.directory, 0o1777);
+    await writeFile(join(home.directory, "somebody's"), "");
+    await expect(openHome(home)).rejects.toMatchObject({ code: "home.unusable" });
+    expect([await modeOf(home.directory), await readdir(home.directory)]).toEqual(["777", ["somebody's"]]);
+    await writeFile(home.configFile, "{}");
+    await openHome(home);
+    expect(await modeOf(home.directory)).toBe("700");
   });
 
   test("narrowing gives no right that was not there", async () => {
