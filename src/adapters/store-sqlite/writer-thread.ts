@@ -17,9 +17,9 @@ import { errorOf } from "./thread-failure.ts";
 import { workerFile } from "./worker-file.ts";
 import type { BatchReport, WriterReply, WriterRequest, WriterSetup } from "./writer-messages.ts";
 
-/** About a megabyte of log, and before SQLite does it by itself (LOG_PAGES), within a commit that somebody waits for. */
+/** About a megabyte of log where a run is alone; with many at once, ten. Where that is more, SQLite is sooner (LOG_PAGES). */
 const CHECKPOINT_AFTER_COMMITS = 64;
-const CHECKPOINT_AT_LATEST = 400;
+const CHECKPOINT_AT_LATEST = 1000;
 const IDLE_MS = 500;
 
 const NOTHING_RESERVED: CommitResult = { spend: null };
