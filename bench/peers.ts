@@ -18,33 +18,35 @@ import { makeHome, removeDirectory, temporaryDirectory } from "./scene.ts";
 interface Peer {
   readonly name: string;
   readonly script: string;
-  readonly packages: readonly string[];
+  /** What is installed for it, and in which versions; its own first. */
+  readonly packages: Readonly<Record<string, string>>;
   readonly keeps: string;
 }
 
 const PEERS: readonly Peer[] = [
-  { name: "surety", script: "surety.ts", packages: [], keeps: "every step" },
+  { name: "surety", script: "surety.ts", packages: {}, keeps: "every step" },
   {
     name: "AI SDK",
     script: "ai-sdk.ts",
-    packages: ["ai", "@ai-sdk/openai-compatible", "zod"],
+    packages: { ai: "latest", "@ai-sdk/openai-compatible": "latest", zod: "latest" },
     keeps: "nothing",
   },
   {
     name: "LangGraph + SQLite",
     script: "langgraph.ts",
-    packages: [
-      "@langchain/langgraph",
-      "@langchain/langgraph-checkpoint-sqlite",
-      "@langchain/openai",
-      "@langchain/core",
-    ],
+    // Its parts fit each other in few versions only; not every registry has the newest of each.
+    packages: {
+      "@langchain/langgraph": "~1.3.0",
+      "@langchain/langgraph-checkpoint-sqlite": "1",
+      "@langchain/openai": "~1.2.0",
+      "@langchain/core": "1",
+    },
     keeps: "every node, not power-safe",
   },
   {
     name: "Restate",
     script: "restate.ts",
-    packages: ["@restatedev/restate-sdk", "@restatedev/restate-server"],
+    packages: { "@restatedev/restate-sdk": "latest", "@restatedev/restate-server": "latest" },
     keeps: "every step",
   },
 ];
@@ -126,9 +128,11 @@ async function compare(peer: Peer, rounds: number, figuresOf: FiguresOf): Promis
 
 async function install(peer: Peer): Promise<{ readonly packages: string; readonly versions: string }> {
   const packages = join(tmpdir(), "surety-bench-peers", peer.script.replace(".ts", ""));
-  if (peer.packages.length === 0) return { packages, versions: "" };
-  const manifests = peer.packages.map((name) => join(packages, "node_modules", name, "package.json"));
-  const isThere = await Promise.all(manifests.map((file) => access(file))).then(
+  const names = Object.keys(peer.packages);
+  const [own] = names;
+  if (own === undefined) return { packages, versions: "" };
+  const manifestOf = (name: string): string => join(packages, "node_modules", name, "package.json");
+  const isThere = await Promise.all(names.map((name) => access(manifestOf(name)))).then(
     () => true,
     () => false,
   );
@@ -136,9 +140,9 @@ async function install(peer: Peer): Promise<{ readonly packages: string; readonl
     await mkdir(packages, { recursive: true });
     await writeFile(join(packages, "package.json"), '{"private":true,"type":"module"}');
     const quiet = ["--no-audit", "--no-fund", "--silent"];
-    await run("npm", ["install", ...quiet, ...peer.packages], { cwd: packages, timeout: INSTALL_MS });
+    const wanted = Object.entries(peer.packages).map(([name, version]) => `${name}@${version}`);
+    await run("npm", ["install", ...quiet, ...wanted], { cwd: packages, timeout: INSTALL_MS });
   }
-  const [main = ""] = manifests;
-  const { version } = JSON.parse(await readFile(main, "utf8")) as { readonly version: string };
-  return { packages, versions: `; ${peer.packages[0]} ${version}` };
+  const { version } = JSON.parse(await readFile(manifestOf(own), "utf8")) as { readonly version: string };
+  return { packages, versions: `; ${own} ${version}` };
 }
