@@ -17,7 +17,7 @@ import { failCalls, hasStrace } from "./strace.ts";
 import { verifyHome } from "./verify-home.ts";
 
 const MEGABYTE = 1024 * 1024;
-const DISK_MEGABYTES = 24;
+const DISK_MEGABYTES = 96;
 
 export const fullDisk: Fault = {
   id: "F3",
