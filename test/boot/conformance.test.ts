@@ -426,7 +426,7 @@ describe("around it", () => {
     const config = { models: { default: "moonshot:m", providers: { moonshot: { models } } } };
     const keyless = await judge(config);
     expect(keyless).toMatchObject({ code: 1, stdout: "" });
-    expect(keyless.stderr).toContain("Missing MOONSHOT_API_KEY");
+    expect(keyless.stderr).toMatch(/Missing MOONSHOT_API_KEY\n$/);
     expect(await readdir(join(keyless.directory, "conformance"))).toEqual([]);
   });
 });

@@ -191,8 +191,14 @@ async function judgeAll(
   }
 }
 
+/** What is wrong with a request says so itself, in one line (P-1.3). */
+const STOP_HINTS: Readonly<Record<string, string>> = {
+  "invalid.request": "",
+  "budget.exhausted": "See surety budget.",
+};
+
 function stopped({ code, message }: CorpusStop): BootError {
-  return new BootError(code, message, code === "budget.exhausted" ? "See surety budget." : "See surety models check.");
+  return new BootError(code, message, STOP_HINTS[code] ?? "See surety models check.");
 }
 
 function show(
