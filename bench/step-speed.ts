@@ -8,9 +8,9 @@
 import { sha256Hex } from "#sha256";
 import { hashTerms } from "../src/kernel/contract/seal-contract.ts";
 import type { Entry } from "../src/kernel/journal/entry.ts";
-import { ENTRY_FORMAT } from "../src/kernel/journal/kept-entry.ts";
+import { ENTRY_FORMAT } from "../src/kernel/journal/entry-encoding.ts";
 import { canonicalJson } from "../src/kernel/vocabulary/canonical-json.ts";
-import { toWire } from "../src/kernel/vocabulary/spelling.ts";
+import { toWire } from "../src/kernel/vocabulary/wire-case.ts";
 import { answered, begin, contractOf, play, toolTurn } from "../test/kernel/machine/scripted-run.ts";
 import { median } from "./blocks.ts";
 import type { Figure } from "./figure.ts";

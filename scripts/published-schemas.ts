@@ -14,8 +14,8 @@ import { TraceEventSchema } from "../src/kernel/journal/views/trace-events.ts";
 import { WsMessageSchema } from "../src/kernel/journal/views/websocket-messages.ts";
 import { ToolPolicySchema } from "../src/kernel/policy/tool-policy.ts";
 import { AgentMessageSchema, ToolInvocationSchema } from "../src/kernel/vocabulary/message.ts";
-import { toWireSchema } from "../src/kernel/vocabulary/spelling.ts";
 import { ToolErrorSchema, ToolRequestSchema, ToolResponseSchema } from "../src/kernel/vocabulary/tool-envelope.ts";
+import { toWireSchema } from "../src/kernel/vocabulary/wire-case.ts";
 
 const entryKinds = Object.keys(STATE_OF) as readonly EntryKind[];
 

@@ -8,7 +8,7 @@ import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
 import { OUTCOMES, type Outcome } from "../src/kernel/vocabulary/outcome.ts";
-import { describeRun, describeViolation, simulate } from "../src/runtime/simulate/simulate.ts";
+import { describeRun, describeViolation, simulate } from "../test/simulate/simulate.ts";
 
 /** Fewer seeds than this need not reach every outcome. */
 const ENOUGH_SEEDS = 1_000;

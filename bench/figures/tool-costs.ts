@@ -25,7 +25,7 @@ async function measure({ isQuick, blocks }: BenchWorld): Promise<readonly Row[]>
   const directory = await temporaryDirectory();
   try {
     const home = await makeHome(directory);
-    const tools = await openBuiltInTools({ home, config: DEFAULT_CONFIG, clock: systemClock });
+    const { tools } = await openBuiltInTools({ home, config: DEFAULT_CONFIG, clock: systemClock });
     const toolbox = createToolbox(tools, { clock: systemClock, onDefect: fail });
     const { workspace } = home;
     return [

@@ -9,12 +9,12 @@ import type { LifecycleEvent } from "../kernel/journal/views/lifecycle-events.ts
 import type { RunRecord } from "../kernel/journal/views/run-record.ts";
 import type { ApprovalId, Hash, RunId, SessionId } from "../kernel/vocabulary/identifiers.ts";
 import type { ThinkingLevel } from "../kernel/vocabulary/thinking-level.ts";
-import type { CapabilityDecision } from "../runtime/capabilities.ts";
-import type { ImageType } from "../runtime/image-facts.ts";
+import type { CapabilityDecision } from "../runtime/capabilities/capabilities.ts";
+import type { SessionCapabilities } from "../runtime/capabilities/stored-capabilities.ts";
+import type { ImageType } from "../runtime/model/image-facts.ts";
 import type { ApprovalCard } from "../runtime/ports/approver.ts";
 import type { Page, RunStatus, SessionCapability } from "../runtime/ports/store.ts";
-import type { ToolOutput } from "../runtime/release-output.ts";
-import type { SessionCapabilities } from "../runtime/stored-capabilities.ts";
+import type { ToolOutput } from "../runtime/tools/release-output.ts";
 
 /** Terms a caller may set for one run, within its agent's ceilings; M-4.1's names in camelCase. */
 export interface ContractOverrides {
@@ -108,7 +108,7 @@ export type Submission =
   | Refusal;
 
 /** What a watcher of a run hears: recorded events, and text as it is written (live only). */
-export type RunNews =
+export type RunUpdate =
   | { readonly kind: "event"; readonly event: LifecycleEvent }
   /** Text of an attempt that was given up is dropped by whoever shows it, when `attempt` changes. */
   | { readonly kind: "delta"; readonly attempt: number; readonly offset: number; readonly text: string }
@@ -140,7 +140,7 @@ export interface Assistant {
     filter: { readonly status?: RunStatus } & Page,
   ): Promise<{ readonly runs: readonly RunRecord[]; readonly total: number }>;
   /** From the event after `afterSeq` on, to the terminal one. Null when there is no such run. */
-  watch(runId: RunId, afterSeq: number, signal: AbortSignal): Promise<AsyncIterable<RunNews> | null>;
+  watch(runId: RunId, afterSeq: number, signal: AbortSignal): Promise<AsyncIterable<RunUpdate> | null>;
   cancel(runId: RunId, principal: string): Promise<{ readonly ok: true; readonly status: RunStatus } | Refusal>;
   /** The signed bundle of an ended run, as text. */
   bundle(runId: RunId): Promise<{ readonly ok: true; readonly text: string } | Refusal>;

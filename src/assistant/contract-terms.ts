@@ -20,7 +20,7 @@ import type { ThinkingLevel } from "../kernel/vocabulary/thinking-level.ts";
 import type { ConfiguredModel } from "../runtime/ports/model-backend.ts";
 import type { RegisteredTool, Toolbox } from "../runtime/ports/toolbox.ts";
 import type { ContractOverrides } from "./assistant.ts";
-import { defaultRoom } from "./default-room.ts";
+import { defaultOutputTokens } from "./default-output-limit.ts";
 import { boundsProblem, type Ceilings } from "./term-bounds.ts";
 
 export interface TermsRequest {
@@ -58,7 +58,7 @@ export function contractTerms(request: TermsRequest): DraftedTerms {
     maxSpendMicrousd,
     maxInferences: Math.min(DEFAULT_TERMS.maxInferences, ceilings.maxInferences),
     maxTokensConsumed: ceilings.maxTokensConsumed ?? DEFAULT_TERMS.maxTokensConsumed,
-    maxOutputTokens: defaultRoom(model, thinkingLevel, { ...ceilings, maxSpendMicrousd }),
+    maxOutputTokens: defaultOutputTokens(model, thinkingLevel, { ...ceilings, maxSpendMicrousd }),
     stepTimeoutMs: Math.min(DEFAULT_TERMS.stepTimeoutMs, ceilings.stepTimeoutMs),
     totalTimeoutMs: Math.min(DEFAULT_TERMS.totalTimeoutMs, ceilings.totalTimeoutMs),
     contextBudget: {

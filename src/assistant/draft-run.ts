@@ -16,22 +16,22 @@ import { CLEAN_LABELS, joinLabels, type Labels, USER_LABELS } from "../kernel/vo
 import type { ModelPrice } from "../kernel/vocabulary/model-price.ts";
 import type { JsonValue } from "../kernel/vocabulary/parse-json.ts";
 import type { ThinkingLevel } from "../kernel/vocabulary/thinking-level.ts";
-import { type Acceptance, readAcceptance } from "../runtime/acceptance.ts";
-import { grantedAt } from "../runtime/authority.ts";
-import { BodyShelf } from "../runtime/body-shelf.ts";
-import type { Delegate } from "../runtime/children.ts";
-import { estimateTokens } from "../runtime/estimate-tokens.ts";
-import { acceptanceWrites, newRun, type RunDraft } from "../runtime/fresh-run.ts";
-import { type TaskContext, taskOf } from "../runtime/model-router.ts";
+import { grantedAt } from "../runtime/capabilities/authority.ts";
+import { estimateTokens } from "../runtime/model/estimate-tokens.ts";
+import { type TaskContext, taskOf } from "../runtime/model/model-router.ts";
 import type { Clock } from "../runtime/ports/clock.ts";
 import type { ConfiguredModel } from "../runtime/ports/model-backend.ts";
 import { newId, type RandomBytes } from "../runtime/ports/randomness.ts";
 import type { Store, StoredRun } from "../runtime/ports/store.ts";
 import type { Toolbox } from "../runtime/ports/toolbox.ts";
-import { readBodies } from "../runtime/run-journal.ts";
+import { acceptanceWrites, newRun, type RunDraft } from "../runtime/run/accept-run.ts";
+import { type Acceptance, readAcceptance } from "../runtime/run/acceptance.ts";
+import { BodyCache } from "../runtime/run/body-cache.ts";
+import type { Delegate } from "../runtime/run/children.ts";
+import { readBodies } from "../runtime/run/read-run.ts";
 import type { Refusal, RunRequest } from "./assistant.ts";
 import { contractTerms, priceProblem, underModel } from "./contract-terms.ts";
-import { defaultRoom } from "./default-room.ts";
+import { defaultOutputTokens } from "./default-output-limit.ts";
 import { idempotencyOf } from "./idempotency.ts";
 import type { PromptTexts, Said } from "./prompt-stack.ts";
 import { imageNote, type ReadImage, type ReadMedia, readMedia } from "./read-media.ts";
@@ -107,10 +107,10 @@ export async function draftRun(settings: DraftingSettings, request: RunRequest):
   });
   if (!drafted.ok) return refuse("invalid.request", drafted.problem);
   await chosen.model.tokens.prepare?.();
-  const shelf = new BodyShelf(settings.random, new Map());
+  const bodyCache = new BodyCache(settings.random, new Map());
   const message = settings.redactor.redactText(request.message).text;
-  const messageRef = shelf.keep(message);
-  const images = media.images.map((image) => keepImage(image, shelf));
+  const messageRef = bodyCache.keep(message);
+  const images = media.images.map((image) => keepImage(image, bodyCache));
   const contract = sealContract(drafted.terms);
   const offered = settings.toolbox.tools.filter(({ name }) => contract.allowedTools?.includes(name));
   const { opening, prompt } = settings.texts.stack(
@@ -155,7 +155,7 @@ export async function draftRun(settings: DraftingSettings, request: RunRequest):
       },
       contract,
       acceptance,
-      bodies: shelf.takeUnwritten(),
+      bodies: bodyCache.takeUnwritten(),
       beginsSession: request.sessionId === null,
       idempotency: idempotencyOf(request),
       inbound: null,
@@ -190,13 +190,13 @@ export function delegateWith(settings: DraftingSettings, now: () => string): Del
     const parentsAcceptance = readAcceptance(parent.accepted);
     const parentsLevel = parentsAcceptance.thinkingLevel ?? null;
     const level = thinkingLevelFor(chosen.model, [settings.agentThinking(agent), parentsLevel]);
-    const room = hasDefaultRoom(settings, parent, contract, parentsLevel)
-      ? defaultRoom(chosen.model, level, { ...settings.ceilings, maxSpendMicrousd })
+    const room = hasDefaultOutputTokens(settings, parent, contract, parentsLevel)
+      ? defaultOutputTokens(chosen.model, level, { ...settings.ceilings, maxSpendMicrousd })
       : contract.maxOutputTokens;
     const terms = underModel(carved.terms, chosen.model, chosen.routing, room);
     const child = sealContract({ ...terms, strictMode: false, tokenGate: false });
-    const shelf = new BodyShelf(settings.random, new Map());
-    const messageRef = shelf.keep(message);
+    const bodyCache = new BodyCache(settings.random, new Map());
+    const messageRef = bodyCache.keep(message);
     const said: readonly Said[] = [{ role: "user", ref: messageRef, text: message }];
     const offered = settings.toolbox.tools.filter(({ name }) => child.allowedTools?.includes(name));
     // A tokenizer that nobody has used yet is not waited for: the estimate is good enough for a task of a few lines.
@@ -233,7 +233,7 @@ export function delegateWith(settings: DraftingSettings, now: () => string): Del
         ...unattended(parentsAcceptance),
         opening,
       },
-      bodies: shelf.takeUnwritten(),
+      bodies: bodyCache.takeUnwritten(),
       beginsSession: true,
       idempotency: null,
       inbound: null,
@@ -248,14 +248,14 @@ export function delegateWith(settings: DraftingSettings, now: () => string): Del
 }
 
 /** Whether nobody said how long a run's answers may be. What somebody said holds for its children as well. */
-function hasDefaultRoom(
+function hasDefaultOutputTokens(
   { chooseModel, ceilings }: DraftingSettings,
   { agentId }: Pick<StoredRun, "agentId">,
   { model, maxOutputTokens, maxSpendMicrousd }: ExecutionContract,
   level: ThinkingLevel | null,
 ): boolean {
   const own = chooseModel(model, agentId, taskOf("orchestration", 0));
-  return own.ok && maxOutputTokens === defaultRoom(own.model, level, { ...ceilings, maxSpendMicrousd });
+  return own.ok && maxOutputTokens === defaultOutputTokens(own.model, level, { ...ceilings, maxSpendMicrousd });
 }
 
 /** The main agent's work, or plain talk where it may not act. */
@@ -275,8 +275,8 @@ function taskFor(
 
 type KeptImages = NonNullable<Acceptance["event"]["media"]>;
 
-function keepImage({ mimeType, bytes, width, height, data }: ReadImage, shelf: BodyShelf): KeptImages[number] {
-  return { type: "image", mimeType, bytes, width, height, ref: shelf.keep(data) };
+function keepImage({ mimeType, bytes, width, height, data }: ReadImage, bodyCache: BodyCache): KeptImages[number] {
+  return { type: "image", mimeType, bytes, width, height, ref: bodyCache.keep(data) };
 }
 
 function seenBy({ vision }: ConfiguredModel, images: KeptImages): Pick<Said, "images"> {

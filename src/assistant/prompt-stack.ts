@@ -6,8 +6,8 @@ import { promptHead } from "../kernel/journal/body.ts";
 import { hashBytes, hashCanonical } from "../kernel/vocabulary/hash.ts";
 import type { BodyRef, Hash } from "../kernel/vocabulary/identifiers.ts";
 import { getBasePrompt } from "../prompts/base-prompt.ts";
-import type { OpeningItem } from "../runtime/acceptance.ts";
 import type { RegisteredTool } from "../runtime/ports/toolbox.ts";
+import type { OpeningItem } from "../runtime/run/acceptance.ts";
 
 const AGENT_PREFIX = "agent:";
 

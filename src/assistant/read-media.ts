@@ -10,7 +10,7 @@
  */
 import type { Redactor } from "../kernel/redaction/redact.ts";
 import { PATTERN_KINDS } from "../kernel/redaction/secret-patterns.ts";
-import { type ImageFacts, imageFacts } from "../runtime/image-facts.ts";
+import { type ImageFacts, imageFacts } from "../runtime/model/image-facts.ts";
 import type { MediaItem, Refusal } from "./assistant.ts";
 
 const MAX_IMAGES = 8;

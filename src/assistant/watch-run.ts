@@ -11,22 +11,22 @@
  */
 import type { Entry } from "../kernel/journal/entry.ts";
 import { lifecycleEvent } from "../kernel/journal/views/lifecycle-events.ts";
-import { BEFORE_THE_FIRST, readOn } from "../kernel/journal/views/run-moments.ts";
+import { BEFORE_THE_FIRST, readOn } from "../kernel/journal/views/run-timeline.ts";
 import type { RunId } from "../kernel/vocabulary/identifiers.ts";
 import type { Store } from "../runtime/ports/store.ts";
-import { readWholeJournal } from "../runtime/run-journal.ts";
+import { readWholeJournal } from "../runtime/run/read-run.ts";
 import type { Runtime } from "../runtime/runtime.ts";
-import type { RunNews } from "./assistant.ts";
+import type { RunUpdate } from "./assistant.ts";
 
 const MAX_WAITING = 1_000;
 
 type Heard =
   | { readonly kind: "entries"; readonly entries: readonly Entry[] }
   | { readonly kind: "broken"; readonly error: unknown }
-  | Exclude<RunNews, { readonly kind: "event" }>;
+  | Exclude<RunUpdate, { readonly kind: "event" }>;
 
-type Delta = Extract<RunNews, { readonly kind: "delta" }>;
-type Wait = Extract<RunNews, { readonly kind: "wait" }>;
+type Delta = Extract<RunUpdate, { readonly kind: "delta" }>;
+type Wait = Extract<RunUpdate, { readonly kind: "wait" }>;
 
 export async function* watchRun(
   store: Pick<Store, "readEntries">,
@@ -34,7 +34,7 @@ export async function* watchRun(
   runId: RunId,
   afterSeq: number,
   signal: AbortSignal,
-): AsyncGenerator<RunNews> {
+): AsyncGenerator<RunUpdate> {
   let heard: Heard[] = [];
   let held: Delta[] = [];
   let wakeUp = (): void => {};

@@ -1,7 +1,7 @@
 /** Capabilities as the API and `--json` show them: the same fields, whichever door they are read through. */
 import type { SessionId } from "../kernel/vocabulary/identifiers.ts";
+import type { SessionCapabilities } from "../runtime/capabilities/stored-capabilities.ts";
 import type { SessionCapability, StoredCapability } from "../runtime/ports/store.ts";
-import type { SessionCapabilities } from "../runtime/stored-capabilities.ts";
 
 export function wireCapabilities(sessionId: SessionId, { granted, pending }: SessionCapabilities) {
   return {

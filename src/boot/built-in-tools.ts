@@ -11,8 +11,8 @@ import { realpath } from "node:fs/promises";
 import { join } from "node:path";
 import { STAND_IN } from "../adapters/sandbox-bwrap/workspace-user.ts";
 import type { Tool } from "../adapters/tools/define-tool.ts";
+import { passOn } from "../adapters/tools/fs/chown-new-files.ts";
 import { fsTools } from "../adapters/tools/fs/fs-tools.ts";
-import { passOn } from "../adapters/tools/fs/inherit.ts";
 import { type UntrustedMarks, untrustedMarks } from "../adapters/tools/fs/untrusted-marks.ts";
 import { inDirectory, type Workspace } from "../adapters/tools/fs/workspace.ts";
 import { httpTools } from "../adapters/tools/http/http-tools.ts";
@@ -34,22 +34,18 @@ export interface ToolSettings {
 /** Where distributions put it. Never looked up by anybody's PATH: it is what holds everything else. */
 const BWRAP_PLACES = ["/usr/bin/bwrap", "/bin/bwrap", "/usr/local/bin/bwrap"] as const;
 
-export interface Workshop {
+export interface BuiltInTools {
   readonly tools: readonly Tool[];
   readonly marks: Marks;
 }
 
 /** The home is there. */
-export async function openWorkshop(settings: ToolSettings): Promise<Workshop> {
+export async function openBuiltInTools(settings: ToolSettings): Promise<BuiltInTools> {
   const { home, config } = settings;
   const workspace = await findWorkspace(home, config.tools.workspace);
   if (workspace.root === join(await realpath(home.directory), "workspace")) await handOver(workspace);
   const marks = untrustedMarks(workspace, home.annex);
   return { tools: toolsIn(workspace, marks, settings), marks };
-}
-
-export async function openBuiltInTools(settings: ToolSettings): Promise<readonly Tool[]> {
-  return (await openWorkshop(settings)).tools;
 }
 
 /** The home's own workspace, the directory alone, and nothing that a link leads to: as root, commands that only read could not enter it otherwise. */

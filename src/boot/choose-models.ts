@@ -12,10 +12,10 @@ import {
   type ModelConfig,
   type ModelRouter,
   type TaskContext,
-} from "../runtime/model-router.ts";
+} from "../runtime/model/model-router.ts";
+import { microusd } from "./budget-scopes.ts";
 import type { Config } from "./config/config.ts";
 import { type ResolvedModel, resolveConfiguredModelRef } from "./config/resolve-configured-model-ref.ts";
-import { microusd } from "./configured-purses.ts";
 import type { ChooseModel } from "./model-registry.ts";
 
 /** Tasks for which nobody is asked, unless an agent says so. */

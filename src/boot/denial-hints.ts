@@ -3,7 +3,7 @@
  *
  * D1. Only what helps is offered: under the latch `--approve` does not count, and where a person said no there is no hint.
  */
-import type { Assistant, RunNews } from "../assistant/assistant.ts";
+import type { Assistant, RunUpdate } from "../assistant/assistant.ts";
 import type { RunRecord } from "../kernel/journal/views/run-record.ts";
 import { asSessionId } from "../kernel/vocabulary/identifiers.ts";
 
@@ -14,7 +14,7 @@ export interface Denial {
   readonly answer: string | null;
 }
 
-export function denialIn(news: RunNews): Denial | null {
+export function denialIn(news: RunUpdate): Denial | null {
   if (news.kind !== "event" || news.event.event_type !== "tool.call") return null;
   const { tool, decision, policy_id: policyId, approval } = news.event.payload;
   return decision === "deny" ? { tool, policyId, answer: approval?.decision ?? null } : null;

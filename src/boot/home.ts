@@ -10,9 +10,9 @@
 import { access, chmod, constants, lstat, mkdir, readdir, realpath, rmdir, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
+import { assertNothingLost } from "./assert-utf8.ts";
 import { BootError, systemCodeOf } from "./boot-error.ts";
 import type { ReadVariable } from "./environment.ts";
-import { assertNothingLost } from "./lost-bytes.ts";
 
 export interface Home {
   readonly directory: string;

@@ -25,11 +25,11 @@ import type { RandomBytes } from "../runtime/ports/randomness.ts";
 import type { Store } from "../runtime/ports/store.ts";
 import type { RunPorts } from "../runtime/run-ports.ts";
 import { openRuntime, type Runtime } from "../runtime/runtime.ts";
-import { openWorkshop } from "./built-in-tools.ts";
+import { configuredBudgetScopes, microusd } from "./budget-scopes.ts";
+import { openBuiltInTools } from "./built-in-tools.ts";
 import { chooseModels } from "./choose-models.ts";
 import type { Config } from "./config/config.ts";
 import { toToolPolicy } from "./config/to-tool-policy.ts";
-import { configuredPurses, microusd } from "./configured-purses.ts";
 import type { ReadVariable } from "./environment.ts";
 import type { Home } from "./home.ts";
 import { assertDatabaseKept } from "./lost-database.ts";
@@ -85,7 +85,7 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
     const signing = await loadSigningKey(home, random, () => {
       if (ledgerSeq > 0) options.remark?.(NEW_KEY);
     });
-    const { tools, marks } = await openWorkshop({ home, config, clock });
+    const { tools, marks } = await openBuiltInTools({ home, config, clock });
     const toolbox = createToolbox(withMore(tools, options.moreTools ?? []), {
       clock,
       onDefect: (error) => onDefect("tool", error),
@@ -123,7 +123,7 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
         return choice.ok ? choice.model : null;
       },
       livePolicy: policy,
-      purses: configuredPurses(config.budgets),
+      budgetScopes: configuredBudgetScopes(config.budgets),
       delegate: delegateWith(drafting, () => timestampOf(clock.nowMs())),
       onDefect,
     };

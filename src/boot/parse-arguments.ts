@@ -10,9 +10,9 @@
  * A4. A word of which bytes were lost on its way to us is refused, whatever it is for.
  */
 import { parseArgs } from "node:util";
+import { assertNothingLost } from "./assert-utf8.ts";
 import { usageError } from "./boot-error.ts";
 import type { Action, OptionSpec } from "./command.ts";
-import { assertNothingLost } from "./lost-bytes.ts";
 import { nearest } from "./nearest.ts";
 import { type OptionValues, optionValues } from "./option-values.ts";
 

@@ -3,12 +3,12 @@ import { openSqliteReader } from "../adapters/store-sqlite/open-sqlite-reader.ts
 import type { FoundOut } from "../adapters/terminal/progress-printer.ts";
 import { createToolbox } from "../adapters/tools/create-toolbox.ts";
 import { createRunViews, type RunViews } from "../assistant/run-views.ts";
+import { findingIn } from "../kernel/journal/views/failure-explanation.ts";
 import { isPriced } from "../kernel/journal/views/receipt.ts";
-import { findingIn } from "../kernel/journal/views/run-finding.ts";
 import { asRunId } from "../kernel/vocabulary/identifiers.ts";
 import type { Store, StoredRun } from "../runtime/ports/store.ts";
 import type { Toolbox } from "../runtime/ports/toolbox.ts";
-import { findContract, readWholeJournal } from "../runtime/run-journal.ts";
+import { findContract, readWholeJournal } from "../runtime/run/read-run.ts";
 import { BootError } from "./boot-error.ts";
 import { describeBuiltInTools } from "./built-in-tools.ts";
 import type { CommandContext } from "./command.ts";

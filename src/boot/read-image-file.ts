@@ -7,7 +7,7 @@
 import { constants, type FileHandle, open } from "node:fs/promises";
 import type { MediaItem } from "../assistant/assistant.ts";
 import { MAX_IMAGE_BYTES } from "../assistant/read-media.ts";
-import { imageFacts } from "../runtime/image-facts.ts";
+import { imageFacts } from "../runtime/model/image-facts.ts";
 import { systemCodeOf, usageError } from "./boot-error.ts";
 
 export async function readImageFile(path: string): Promise<MediaItem> {

@@ -10,7 +10,7 @@ import { snapshotOfEntries } from "../kernel/journal/views/run-snapshot.ts";
 import { digestOf } from "../kernel/journal/views/state-digest.ts";
 import type { BodyRef } from "../kernel/vocabulary/identifiers.ts";
 import type { Store, StoredRun } from "../runtime/ports/store.ts";
-import { findContract } from "../runtime/run-journal.ts";
+import { findContract } from "../runtime/run/read-run.ts";
 
 const PAGE = 500;
 

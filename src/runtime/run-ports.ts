@@ -2,14 +2,14 @@
 import type { ToolPolicy } from "../kernel/policy/tool-policy.ts";
 import type { DisclosureGuard } from "../kernel/redaction/disclosure-guard.ts";
 import type { Redactor } from "../kernel/redaction/redact.ts";
-import type { Delegate } from "./children.ts";
 import type { Approver } from "./ports/approver.ts";
 import type { Clock } from "./ports/clock.ts";
 import type { ConfiguredModel } from "./ports/model-backend.ts";
 import type { RandomBytes } from "./ports/randomness.ts";
 import type { Store } from "./ports/store.ts";
 import type { Toolbox } from "./ports/toolbox.ts";
-import type { Purses } from "./spend.ts";
+import type { Delegate } from "./run/children.ts";
+import type { BudgetScopes } from "./spend/spend-account.ts";
 
 export interface RunPorts {
   readonly clock: Clock;
@@ -25,7 +25,7 @@ export interface RunPorts {
   readonly model: (ref: string) => ConfiguredModel | null;
   /** What policy says now; it can only narrow a contract. The same object until it changes. */
   readonly livePolicy: () => ToolPolicy;
-  readonly purses: Purses;
+  readonly budgetScopes: BudgetScopes;
   readonly delegate: Delegate;
   /** Our own code failed; the journal names it by this id, the log has the error. */
   readonly onDefect: (errorId: string, error: unknown) => void;

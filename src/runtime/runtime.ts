@@ -11,33 +11,33 @@
 import { startRun } from "../kernel/machine/state.ts";
 import type { RunId, SessionId } from "../kernel/vocabulary/identifiers.ts";
 import { terminalStatus } from "../kernel/vocabulary/outcome.ts";
-import { openingMessages, openingRefs, readAcceptance } from "./acceptance.ts";
-import { Approvals } from "./approvals.ts";
-import type { Authority } from "./authority.ts";
-import { BodyShelf } from "./body-shelf.ts";
-import { Capabilities } from "./capabilities.ts";
-import { Conversation } from "./conversation.ts";
-import { type Departure, RunDriver } from "./drive-run.ts";
+import { Approvals } from "./approvals/approvals.ts";
+import type { Authority } from "./capabilities/authority.ts";
+import { Capabilities } from "./capabilities/capabilities.ts";
+import { timestampOf } from "./ports/clock.ts";
+import { type RunStatus, type StoredRun, StoreError } from "./ports/store.ts";
 import {
+  type AcceptedRun,
   acceptanceWrites,
-  type FreshRun,
-  freshRun,
+  acceptedRun,
   newRun,
   queuedRun,
   type RunDraft,
   waitingRun,
-} from "./fresh-run.ts";
-import { openLanes } from "./lanes.ts";
-import { News, type Watcher } from "./news.ts";
-import { timestampOf } from "./ports/clock.ts";
-import { type RunStatus, type StoredRun, StoreError } from "./ports/store.ts";
-import { RunHands } from "./run-hands.ts";
-import { readBodiesOf, restoreRun } from "./run-journal.ts";
-import type { RunObserver } from "./run-observer.ts";
+} from "./run/accept-run.ts";
+import { openingMessages, openingRefs, readAcceptance } from "./run/acceptance.ts";
+import { BodyCache } from "./run/body-cache.ts";
+import { CommandExecutor } from "./run/command-executor.ts";
+import { Conversation } from "./run/conversation.ts";
+import { openLanes } from "./run/lanes.ts";
+import { readBodiesOf, restoreRun } from "./run/read-run.ts";
+import { RunBroadcaster, type Watcher } from "./run/run-broadcaster.ts";
+import { type Departure, RunDriver } from "./run/run-driver.ts";
+import type { RunObserver } from "./run/run-observer.ts";
+import { sealDiverged } from "./run/seal-diverged.ts";
 import type { RunPorts } from "./run-ports.ts";
-import { sealDiverged } from "./seal-diverged.ts";
-import { SpendAccount, usedIn } from "./spend.ts";
-import { spendScopes } from "./spend-scopes.ts";
+import { SpendAccount, usedIn } from "./spend/spend-account.ts";
+import { spendScopes } from "./spend/spend-scopes.ts";
 
 export interface RuntimeSettings {
   /** Runs that may wait for their turn. */
@@ -78,12 +78,12 @@ const RECOVERY_PAGE = 500;
 
 export function openRuntime(ports: RunPorts, settings: RuntimeSettings): Runtime {
   const { store, clock } = ports;
-  const news = new News();
+  const news = new RunBroadcaster();
   const drivers = new Map<RunId, RunDriver>();
   /** Asked for while the run may have been on its way to its driver's seat. */
   const cancelling = new Map<RunId, string>();
   /** Accepted here and not begun yet: nothing but a cancellation can have been written since, and the rest is at hand. */
-  const fresh = new Map<RunId, FreshRun>();
+  const fresh = new Map<RunId, AcceptedRun>();
   let isAccepting = true;
   let isIntact = true;
   /** Accepted and not begun yet; counted before the commit, so that a burst cannot slip past the limit. */
@@ -170,7 +170,7 @@ export function openRuntime(ports: RunPorts, settings: RuntimeSettings): Runtime
     authority: Authority,
     run: StoredRun,
     restored: Restored,
-    begun: FreshRun | null,
+    begun: AcceptedRun | null,
   ): Promise<Departure> => {
     const { runId } = run;
     const driver = await seat(run, restored, authority, begun);
@@ -188,16 +188,16 @@ export function openRuntime(ports: RunPorts, settings: RuntimeSettings): Runtime
     run: StoredRun,
     { entries, state }: Restored,
     authority: Authority,
-    begun: FreshRun | null,
+    begun: AcceptedRun | null,
   ): Promise<RunDriver> => {
     const acceptance = begun?.acceptance ?? readAcceptance(run.accepted);
     const known = new Map(begun?.bodies.map((body) => [body.ref, body]));
     const missing = openingRefs(acceptance).filter((ref) => !known.has(ref));
     const isAtHand = begun !== null && missing.length === 0;
     const stored = isAtHand ? new Map() : await readBodiesOf(store, run, entries, missing);
-    const shelf = new BodyShelf(ports.random, new Map([...known, ...stored]));
-    const opening = openingMessages(acceptance, settings.systemText, (ref) => shelf.read(ref));
-    const conversation = new Conversation(opening, (ref) => shelf.read(ref));
+    const bodyCache = new BodyCache(ports.random, new Map([...known, ...stored]));
+    const opening = openingMessages(acceptance, settings.systemText, (ref) => bodyCache.read(ref));
+    const conversation = new Conversation(opening, (ref) => bodyCache.read(ref));
     conversation.hear(entries);
     const systemTexts = opening.flatMap(({ role, content }) => (role === "system" ? [content] : []));
     const found = ports.model(run.model);
@@ -210,9 +210,21 @@ export function openRuntime(ports: RunPorts, settings: RuntimeSettings): Runtime
     const guard = ports.guardFor(systemTexts);
     // A model that is now configured as one that cannot be told is not told.
     const effort = (model?.thinking && acceptance.thinkingLevel) ?? null;
-    const parts = { ports, run, shelf, conversation, account, authority, approvals, guard, model, effort, observer };
-    const hands = new RunHands(parts);
-    return new RunDriver({ ...parts, acceptance, isAccepted: begun?.isAccepted ?? null, hands }, state);
+    const parts = {
+      ports,
+      run,
+      bodyCache,
+      conversation,
+      account,
+      authority,
+      approvals,
+      guard,
+      model,
+      effort,
+      observer,
+    };
+    const executor = new CommandExecutor(parts);
+    return new RunDriver({ ...parts, acceptance, isAccepted: begun?.isAccepted ?? null, executor }, state);
   };
 
   const depart = (run: StoredRun): void => {
@@ -255,7 +267,7 @@ export function openRuntime(ports: RunPorts, settings: RuntimeSettings): Runtime
       const { runId, sessionId, lane } = draft.run;
       const run = newRun(draft, timestampOf(clock.nowMs()));
       const committed = store.commit(acceptanceWrites(draft, run), "barrier");
-      fresh.set(runId, freshRun(draft, run, committed, clock));
+      fresh.set(runId, acceptedRun(draft, run, committed, clock));
       admitted += 1;
       // When the acceptance is on its way to the disk: there is time to make ready what the run begins with.
       clock.afterThisTurn(() => {
@@ -319,7 +331,7 @@ function isCalledOff({ status, cancelledBy }: StoredRun): boolean {
   return status === "queued" && cancelledBy !== null;
 }
 
-function unbegun({ run: { runId }, contract }: FreshRun): Restored {
+function unbegun({ run: { runId }, contract }: AcceptedRun): Restored {
   return { ok: true, entries: [], state: startRun(runId, contract) };
 }
 

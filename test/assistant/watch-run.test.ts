@@ -1,13 +1,13 @@
 /** Watching a run: what is recorded, then what happens, without a gap and without a repeat. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { RunNews } from "../../src/assistant/assistant.ts";
+import type { RunUpdate } from "../../src/assistant/assistant.ts";
 import { watchRun } from "../../src/assistant/watch-run.ts";
 import type { Entry } from "../../src/kernel/journal/entry.ts";
 import { toLine } from "../../src/kernel/journal/journal-lines.ts";
 import { lifecycleEvents } from "../../src/kernel/journal/views/lifecycle-events.ts";
 import type { RunId } from "../../src/kernel/vocabulary/identifiers.ts";
-import { News } from "../../src/runtime/news.ts";
+import { RunBroadcaster } from "../../src/runtime/run/run-broadcaster.ts";
 import { openTrial, storeOfFile, type Trial } from "../runtime/trial/open-trial.ts";
 import { outsideWorld } from "../runtime/trial/outside-world.ts";
 import { calls, inTurns, says, scriptedModel } from "../runtime/trial/scripted-model.ts";
@@ -16,12 +16,12 @@ const store = storeOfFile();
 const look = (id: string) => calls([{ id, tool: "look.at", args: { thing: id } }]);
 
 async function collect(trial: Trial, runId: RunId, afterSeq: number, until = new AbortController().signal) {
-  const news: RunNews[] = [];
+  const news: RunUpdate[] = [];
   for await (const item of (await trial.assistant.watch(runId, afterSeq, until)) ?? []) news.push(item);
   return news;
 }
 
-const seqs = (news: readonly RunNews[]) => news.flatMap((item) => (item.kind === "event" ? [item.event.seq] : []));
+const seqs = (news: readonly RunUpdate[]) => news.flatMap((item) => (item.kind === "event" ? [item.event.seq] : []));
 
 describe("watching a run", () => {
   test("from any event on, before, while and after it works, tells each event once and in order", async () => {
@@ -83,7 +83,7 @@ describe("whenever somebody begins to watch", () => {
     const [first] = entries;
     if (first === undefined) throw new Error("an empty journal");
     const { runId } = first;
-    const news = new News();
+    const news = new RunBroadcaster();
     news.begin(runId);
     let durable = 0;
     let told = 0;
@@ -102,7 +102,7 @@ describe("whenever somebody begins to watch", () => {
       },
     };
     goOn(begin);
-    const heard: RunNews[] = [];
+    const heard: RunUpdate[] = [];
     const runtime = {
       watch: news.watch.bind(news),
       isUntold: (id: RunId) => news.isUntold(id),
@@ -165,7 +165,7 @@ describe("whenever somebody begins to watch", () => {
   /** The text of each attempt comes when so many entries have been told, and they come in batches. */
   async function toldWith(entries: readonly Entry[], early: readonly number[], cuts: readonly number[]) {
     const runId = entries[0]?.runId as RunId;
-    const news = new News();
+    const news = new RunBroadcaster();
     news.begin(runId);
     const runtime = { watch: news.watch.bind(news), isUntold: (id: RunId) => news.isUntold(id) };
     const told: string[] = [];

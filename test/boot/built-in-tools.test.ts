@@ -26,7 +26,8 @@ async function settingsFor(tools: ToolsConfig = {}) {
 async function toolboxFor(tools: ToolsConfig = {}) {
   const settings = await settingsFor(tools);
   const defects: unknown[] = [];
-  const toolbox = createToolbox(await openBuiltInTools(settings), {
+  const { tools: builtIn } = await openBuiltInTools(settings);
+  const toolbox = createToolbox(builtIn, {
     clock: systemClock,
     onDefect: (error) => defects.push(error),
   });
@@ -67,7 +68,7 @@ test("there are these, and web.search where an engine is named", async () => {
       .toSorted();
   expect(namesOf(plain)).toEqual(NAMES);
   expect(namesOf(named)).toEqual([...NAMES, "web.search"]);
-  expect((await openBuiltInTools(plain)).map(({ name }) => name).toSorted()).toEqual(NAMES);
+  expect((await openBuiltInTools(plain)).tools.map(({ name }) => name).toSorted()).toEqual(NAMES);
 });
 
 test("docs/tools.md has a row for each, with what it takes and its class", async () => {

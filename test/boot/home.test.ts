@@ -2,7 +2,7 @@ import { chmod, mkdir, readdir, stat, symlink, writeFile } from "node:fs/promise
 import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { describe, expect, test } from "vitest";
-import { openWorkshop } from "../../src/boot/built-in-tools.ts";
+import { openBuiltInTools } from "../../src/boot/built-in-tools.ts";
 import { DEFAULT_CONFIG } from "../../src/boot/config/default-config.ts";
 import { findHome, openHome } from "../../src/boot/home.ts";
 import { systemClock } from "../../src/boot/system-clock.ts";
@@ -51,7 +51,7 @@ describe("opening a home", () => {
     await symlink(elsewhere, home.workspace);
     const { uid } = await stat(elsewhere);
     await openHome(home);
-    await openWorkshop({ home, config: DEFAULT_CONFIG, clock: systemClock });
+    await openBuiltInTools({ home, config: DEFAULT_CONFIG, clock: systemClock });
     expect([await modeOf(elsewhere), (await stat(elsewhere)).uid]).toEqual(["755", uid]);
   });
 

@@ -13,7 +13,7 @@ import { systemClock } from "../../src/boot/system-clock.ts";
 import { systemRandomness } from "../../src/boot/system-randomness.ts";
 import type { RunId } from "../../src/kernel/vocabulary/identifiers.ts";
 import type { Store } from "../../src/runtime/ports/store.ts";
-import { readWholeJournal } from "../../src/runtime/run-journal.ts";
+import { readWholeJournal } from "../../src/runtime/run/read-run.ts";
 import { startAnthropicServer } from "../loopback/anthropic-server.ts";
 import type { ChatScript, ScriptedCall } from "../loopback/chat-wire.ts";
 import { answer, type Reply, startOpenAiServer } from "../loopback/openai-server.ts";

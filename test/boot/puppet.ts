@@ -14,7 +14,7 @@ import { systemClock } from "../../src/boot/system-clock.ts";
 import { systemRandomness } from "../../src/boot/system-randomness.ts";
 import { auditEvents } from "../../src/kernel/journal/views/audit-events.ts";
 import type { SessionId } from "../../src/kernel/vocabulary/identifiers.ts";
-import { readWholeJournal } from "../../src/runtime/run-journal.ts";
+import { readWholeJournal } from "../../src/runtime/run/read-run.ts";
 import { answer, startOpenAiServer } from "../loopback/openai-server.ts";
 import { readOk } from "./config/example-config.ts";
 import { temporaryHome } from "./temporary-home.ts";

@@ -15,7 +15,7 @@ import { agentChunks } from "../../src/kernel/journal/views/agent-chunks.ts";
 import { traceEvents } from "../../src/kernel/journal/views/trace-events.ts";
 import type { RunId } from "../../src/kernel/vocabulary/identifiers.ts";
 import { USER_LABELS } from "../../src/kernel/vocabulary/labels.ts";
-import { readBodiesOf, readWholeJournal } from "../../src/runtime/run-journal.ts";
+import { readBodiesOf, readWholeJournal } from "../../src/runtime/run/read-run.ts";
 import { startAnthropicServer } from "../loopback/anthropic-server.ts";
 import type { MessagesRequestBody } from "../loopback/messages-rules.ts";
 import { answer, type ChatRequestBody, json, type Reply, startOpenAiServer } from "../loopback/openai-server.ts";

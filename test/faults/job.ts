@@ -6,8 +6,8 @@
  * J2. A job is posted under its own idempotency key until it is known to be accepted: it is one run, or none.
  */
 
-import type { Random } from "../../src/runtime/simulate/random.ts";
 import { answer, html, json, type Reply as ModelReply, type ReceivedRequest } from "../loopback/openai-server.ts";
+import type { Random } from "../simulate/random.ts";
 import { EFFECT_TOOLS } from "./effect-tools.ts";
 import type { GatewayProcess } from "./gateway-process.ts";
 

@@ -7,7 +7,7 @@
  * clock instead, every few milliseconds of its life; the figures say so.
  */
 import { join } from "node:path";
-import { derive } from "../../src/runtime/simulate/random.ts";
+import { derive } from "../simulate/random.ts";
 import { AcceptedJobs } from "./accepted-jobs.ts";
 import type { Fault, Findings, Staging } from "./fault.ts";
 import { type GatewayProcess, NeverReady } from "./gateway-process.ts";

@@ -1,6 +1,6 @@
 /** F1: kill -9 at random moments, with 64 runs of tools with real effects in flight. */
 import { setTimeout as pause } from "node:timers/promises";
-import { derive } from "../../src/runtime/simulate/random.ts";
+import { derive } from "../simulate/random.ts";
 import { AcceptedJobs } from "./accepted-jobs.ts";
 import type { Fault, Findings, Staging } from "./fault.ts";
 import { type GatewayProcess, NeverReady } from "./gateway-process.ts";

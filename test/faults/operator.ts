@@ -4,7 +4,7 @@
  * O1. What happened is `done`; what did not is tried again or given up, as the seed says.
  * O2. Every card must be about an opaque effect that was under way. Other questions are a fault of the gateway.
  */
-import { derive } from "../../src/runtime/simulate/random.ts";
+import { derive } from "../simulate/random.ts";
 import type { EffectLedger } from "./effect-ledger.ts";
 import type { GatewayProcess } from "./gateway-process.ts";
 

@@ -1,9 +1,9 @@
 /** F14: recorded runs of every kind of end, replayed from their journals alone: same outcome, same final hash. */
 import { openSqliteReader } from "../../src/adapters/store-sqlite/open-sqlite-reader.ts";
 import { OUTCOMES } from "../../src/kernel/vocabulary/outcome.ts";
-import { replayRun } from "../../src/runtime/replay-run.ts";
-import { contractOf, readWholeJournal } from "../../src/runtime/run-journal.ts";
-import { derive } from "../../src/runtime/simulate/random.ts";
+import { contractOf, readWholeJournal } from "../../src/runtime/run/read-run.ts";
+import { replayRun } from "../../src/runtime/run/replay-run.ts";
+import { derive } from "../simulate/random.ts";
 import { AcceptedJobs } from "./accepted-jobs.ts";
 import { EFFECT_TOOLS } from "./effect-tools.ts";
 import type { Fault, Findings, Staging } from "./fault.ts";

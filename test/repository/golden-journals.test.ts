@@ -7,12 +7,12 @@ import { openContract } from "../../src/kernel/contract/open-contract.ts";
 import { verifyBundle } from "../../src/kernel/journal/bundle.ts";
 import { parseEntry } from "../../src/kernel/journal/journal-lines.ts";
 import { verifyJournal } from "../../src/kernel/journal/verify-journal.ts";
+import { findingIn } from "../../src/kernel/journal/views/failure-explanation.ts";
 import { receiptOf } from "../../src/kernel/journal/views/receipt.ts";
-import { findingIn } from "../../src/kernel/journal/views/run-finding.ts";
 import { foldRun } from "../../src/kernel/machine/fold.ts";
 import { asRunId } from "../../src/kernel/vocabulary/identifiers.ts";
 import type { JsonValue } from "../../src/kernel/vocabulary/parse-json.ts";
-import { whatIf } from "../../src/runtime/replay-run.ts";
+import { whatIf } from "../../src/runtime/run/replay-run.ts";
 import { verifies } from "../requirements.ts";
 
 const FIXTURES = new URL("../../contracts/fixtures/", import.meta.url);

@@ -1,6 +1,6 @@
 /** Image files as far as anybody here reads them: a true header, then bytes that stand for the picture. */
 import type { MediaItem } from "../../src/assistant/assistant.ts";
-import { type ImageType, imageFacts } from "../../src/runtime/image-facts.ts";
+import { type ImageType, imageFacts } from "../../src/runtime/model/image-facts.ts";
 
 /** A whole file: one pixel. */
 export const DOT_PNG = Buffer.from(

@@ -110,7 +110,7 @@ export class SampleJournal {
   append(count: number, epoch = 0): Append {
     const { append, kept } = this.#write(count, epoch);
     const untaken = [kept];
-    return { ...append, takeKept: () => untaken.pop() ?? null };
+    return { ...append, takeEncoded: () => untaken.pop() ?? null };
   }
 
   /** As whoever has nothing but lines. */

@@ -17,9 +17,9 @@ import {
 } from "../../kernel/vocabulary/identifiers.ts";
 import { CONFIDENTIALITIES, INTEGRITIES } from "../../kernel/vocabulary/labels.ts";
 import { Count, nullable } from "../../kernel/vocabulary/schema-primitives.ts";
+import type { SessionCapabilities } from "../../runtime/capabilities/stored-capabilities.ts";
 import type { ApprovalCard } from "../../runtime/ports/approver.ts";
 import { RUN_STATUSES, type SessionCapability, type StoredCapability } from "../../runtime/ports/store.ts";
-import type { SessionCapabilities } from "../../runtime/stored-capabilities.ts";
 
 const Text = Type.String();
 

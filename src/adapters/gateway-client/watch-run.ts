@@ -9,7 +9,7 @@
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { createParser, type EventSourceMessage } from "eventsource-parser";
-import type { RunNews } from "../../assistant/assistant.ts";
+import type { RunUpdate } from "../../assistant/assistant.ts";
 import { LifecycleEventSchema } from "../../kernel/journal/views/lifecycle-events.ts";
 import type { RunId } from "../../kernel/vocabulary/identifiers.ts";
 import { DeltaSchema, decode, ModelWaitSchema, ToolStreamSchema } from "./decode.ts";
@@ -38,7 +38,7 @@ interface Connection {
 const ENDED: Connection = { body: nothing(), hangUp: () => {} };
 
 /** Null when there is no such run. */
-export async function watchRun(watching: Watching): Promise<AsyncIterable<RunNews> | null> {
+export async function watchRun(watching: Watching): Promise<AsyncIterable<RunUpdate> | null> {
   try {
     const first = await connect(watching, watching.afterSeq);
     return first === null ? null : follow(watching, first);
@@ -50,7 +50,7 @@ export async function watchRun(watching: Watching): Promise<AsyncIterable<RunNew
 
 async function* nothing(): AsyncGenerator<never, void> {}
 
-async function* follow(watching: Watching, first: Connection): AsyncGenerator<RunNews, void> {
+async function* follow(watching: Watching, first: Connection): AsyncGenerator<RunUpdate, void> {
   const { url, signal, reconnectDelaysMs } = watching;
   let told = watching.afterSeq;
   let fruitless = 0;
@@ -112,7 +112,7 @@ async function reconnect(watching: Watching, after: number): Promise<Connection>
   return connection;
 }
 
-async function* newsFrom(connection: Connection, { url, silenceMs }: Watching): AsyncGenerator<RunNews, void> {
+async function* newsFrom(connection: Connection, { url, silenceMs }: Watching): AsyncGenerator<RunUpdate, void> {
   const messages: EventSourceMessage[] = [];
   let isStopping = false;
   const parser = createParser({
@@ -147,7 +147,7 @@ async function* heard(connection: Connection, silenceMs: number, url: string): A
   }
 }
 
-function newsOf({ event, data }: EventSourceMessage, url: string): RunNews {
+function newsOf({ event, data }: EventSourceMessage, url: string): RunUpdate {
   if (event === "error") throw unreachable(url, "could not go on with its events");
   if (event === "delta") {
     const delta = decode(DeltaSchema, data);

@@ -23,7 +23,7 @@ const PADDING = 0xff;
 
 export interface Admission {
   /** The socket knows which address the caller dialled. Throws what is wrong. */
-  checkPlace(head: Head, socket: { readonly localAddress?: string }): void;
+  checkHostAndOrigin(head: Head, socket: { readonly localAddress?: string }): void;
   checkToken(head: Head): void;
   /** Is this another site the operator named? */
   isAllowedSite(origin: string | undefined): origin is string;
@@ -59,7 +59,7 @@ export function createAdmission({ token, allowedOrigins, listenHost }: Admission
   };
 
   return {
-    checkPlace({ host, origin }, socket) {
+    checkHostAndOrigin({ host, origin }, socket) {
       if (host === undefined) throw invalidRequest("the Host header is missing");
       if (host !== knownHost) checkHost(host, socket.localAddress);
       if (origin === undefined || isOrigin(origin, host.toLowerCase()) || sites.has(origin)) return;

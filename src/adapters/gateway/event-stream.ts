@@ -8,7 +8,7 @@
  * E3. A beat a quarter of a minute shows that the stream lives. The stream ends after the last event.
  */
 import type { ServerResponse } from "node:http";
-import type { RunNews } from "../../assistant/assistant.ts";
+import type { RunUpdate } from "../../assistant/assistant.ts";
 import type { Clock } from "../../runtime/ports/clock.ts";
 import { StoreError } from "../../runtime/ports/store.ts";
 import { PROTECTIVE_HEADERS } from "./reply.ts";
@@ -30,7 +30,7 @@ const STOPPING = ": stopping\n\n";
 
 interface EventStream {
   readonly outgoing: ServerResponse;
-  readonly news: AsyncIterable<RunNews>;
+  readonly news: AsyncIterable<RunUpdate>;
   /** Aborted when the client is gone or the gateway stops; the news end with it. */
   readonly signal: AbortSignal;
   readonly clock: Clock;
@@ -49,7 +49,7 @@ export async function streamEvents({ outgoing, news, signal, clock, onFailure }:
   } catch (error) {
     // The run goes on, or will: the client comes back and hears the rest.
     goesOn = error instanceof StoreError;
-    // News that were called off may end by saying so.
+    // RunBroadcaster that were called off may end by saying so.
     if (!signal.aborted && !goesOn) outgoing.write(`event: error\ndata: ${JSON.stringify(onFailure(error))}\n\n`);
   } finally {
     stopBeats();
@@ -57,7 +57,7 @@ export async function streamEvents({ outgoing, news, signal, clock, onFailure }:
   }
 }
 
-function frameOf(news: RunNews): string {
+function frameOf(news: RunUpdate): string {
   if (news.kind === "event") {
     const { event } = news;
     return `event: ${event.event_type}\nid: ${event.seq}\ndata: ${JSON.stringify(event)}\n\n`;

@@ -6,7 +6,7 @@
  */
 import { asSessionId } from "../../kernel/vocabulary/identifiers.ts";
 import type { JsonValue } from "../../kernel/vocabulary/parse-json.ts";
-import type { CapabilityDecision } from "../../runtime/capabilities.ts";
+import type { CapabilityDecision } from "../../runtime/capabilities/capabilities.ts";
 import { invalidRequest } from "./http-error.ts";
 import { count, optional, readFields, required, text } from "./read-fields.ts";
 import type { Head } from "./read-head.ts";

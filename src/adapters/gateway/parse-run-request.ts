@@ -8,7 +8,7 @@ import type { ContractOverrides, MediaItem, RunRequest } from "../../assistant/a
 import { asSessionId } from "../../kernel/vocabulary/identifiers.ts";
 import type { JsonValue } from "../../kernel/vocabulary/parse-json.ts";
 import { THINKING_LEVELS } from "../../kernel/vocabulary/thinking-level.ts";
-import { IMAGE_TYPES } from "../../runtime/image-facts.ts";
+import { IMAGE_TYPES } from "../../runtime/model/image-facts.ts";
 import { invalidRequest } from "./http-error.ts";
 import {
   count,

@@ -85,7 +85,7 @@ export function createRequestServer({ assistant, admission, clock, isHealthy, on
 
   const answer = (incoming: IncomingMessage, outgoing: ServerResponse, head: Head): Promise<Reply> => {
     const { method = "", url = "" } = incoming;
-    admission.checkPlace(head, incoming.socket);
+    admission.checkHostAndOrigin(head, incoming.socket);
     if (method === "OPTIONS" && isPreflight(head, admission)) return Promise.resolve(PREFLIGHT_REPLY);
     const queryAt = url.indexOf("?");
     const found = findRoute(queryAt === -1 ? url : url.slice(0, queryAt));

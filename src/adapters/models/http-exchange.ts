@@ -6,7 +6,7 @@
  * H3. Nothing times out here but the connecting; a run's deadlines arrive as its signal.
  * H4. No more than MAX_BODY_BYTES of a body are read.
  * H5. Exchanges that end in one turn of the event loop are told of together, when it is over: whoever waits for them works
- *     in step (drive-run.ts). One that is alone is told of at once.
+ *     in step (run-driver.ts). One that is alone is told of at once.
  * H6. What went wrong is told as a word. The library's errors stay here: they may quote what was sent.
  */
 import type { Dispatcher, Pool } from "undici";

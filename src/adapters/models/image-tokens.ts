@@ -12,7 +12,7 @@
  * https://platform.openai.com/docs/guides/images-vision; for other servers https://docs.together.ai/docs/vision-overview
  * (1,601 tokens a tile) and Qwen's processors (a token per 28 x 28 pixels, up to 16,384).
  */
-import type { ImageSize } from "../../runtime/image-facts.ts";
+import type { ImageSize } from "../../runtime/model/image-facts.ts";
 
 type CountImage = (size: ImageSize) => number;
 

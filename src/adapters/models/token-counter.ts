@@ -7,7 +7,7 @@
  *     length, so long words are counted in slices, which is at most a token more a slice.
  * K4. Special tokens in a text are text: they are sent as such.
  */
-import { ESTIMATED_TOKENS, estimateTokens, MESSAGE_TOKENS } from "../../runtime/estimate-tokens.ts";
+import { ESTIMATED_TOKENS, estimateTokens, MESSAGE_TOKENS } from "../../runtime/model/estimate-tokens.ts";
 import type { TokenCounter } from "../../runtime/ports/model-backend.ts";
 
 type Count = (text: string) => number;

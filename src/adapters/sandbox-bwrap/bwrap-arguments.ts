@@ -7,7 +7,7 @@
  * A3. Later mounts cover earlier ones: a workspace beneath `/tmp` or `/usr` is seen, and a pinned file covers what lies in
  *     the workspace by that name.
  * A4. Root never starts the sandbox itself: an unprivileged user does, from a view in which the workspace can be reached
- *     (`held-views.ts`).
+ *     (`mount-namespaces.ts`).
  * A5. The launcher is the first process within, and bound to bubblewrap's life before it runs: none of ours stands between.
  * A6. What /proc has of it is covered. It has the command's own user, who could otherwise write into its memory, make it
  *     another program that nobody's death ends, and so outlive every timeout.

@@ -14,7 +14,7 @@ import type { Sandbox, SandboxCommand, SandboxWatcher } from "../../runtime/port
 import { asSomebodyElse, bwrapArguments, type ContainedCommand, type Identity } from "./bwrap-arguments.ts";
 import { checkProperties } from "./check-properties.ts";
 import { containProcess, type Ended } from "./contain-process.ts";
-import { holdViews } from "./held-views.ts";
+import { holdViews } from "./mount-namespaces.ts";
 import { movedAway, notStarted, startFailure, unknownArchitecture } from "./sandbox-failure.ts";
 import { DEFAULT_LIMITS, type SandboxLimits } from "./sandbox-limits.ts";
 import { type Architecture, compileSeccompFilter } from "./seccomp-filter.ts";

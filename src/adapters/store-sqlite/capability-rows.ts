@@ -8,7 +8,7 @@
 import { isIntact, type LedgerEntry, type LedgerEntryOf } from "../../kernel/journal/ledger.ts";
 import type { Capability } from "../../kernel/vocabulary/capability.ts";
 import type { SessionId } from "../../kernel/vocabulary/identifiers.ts";
-import { fromWire } from "../../kernel/vocabulary/spelling.ts";
+import { fromWire } from "../../kernel/vocabulary/wire-case.ts";
 import type {
   CapabilityDecisionKind,
   CapabilityState,

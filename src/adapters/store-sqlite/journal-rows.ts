@@ -1,6 +1,6 @@
 /**
  * A run's journal as it lies in the database: what was appended together, entries and the bodies they brought, in one row.
- * Entries are kept (kept-entry.ts), or lines where whoever appended them had nothing else, as earlier versions.
+ * Entries are kept (entry-encoding.ts), or lines where whoever appended them had nothing else, as earlier versions.
  *
  * J1. A row's place says whose it is and the seq of its last entry, so an index of places is a run's journal in its order.
  *     Rows themselves lie in the order in which they came, behind each other whosever they are: how many pages an append
@@ -8,8 +8,8 @@
  * J2. Reading is total: what is damaged comes out as what it is, and no line. Whoever verifies names it.
  */
 import type { Body } from "../../kernel/journal/body.ts";
+import { hashNamedIn, isKept, type KeptFrame, lineOf } from "../../kernel/journal/entry-encoding.ts";
 import { genesisHash } from "../../kernel/journal/genesis-hash.ts";
-import { hashNamedIn, isKept, type KeptFrame, lineOf } from "../../kernel/journal/kept-entry.ts";
 import { Defect } from "../../kernel/vocabulary/defect.ts";
 import type { BodyRef, Hash } from "../../kernel/vocabulary/identifiers.ts";
 import { parseJson } from "../../kernel/vocabulary/parse-json.ts";

@@ -6,7 +6,7 @@
  */
 import type { LedgerEntry } from "../../kernel/journal/ledger.ts";
 import type { SessionId } from "../../kernel/vocabulary/identifiers.ts";
-import { fromWire } from "../../kernel/vocabulary/spelling.ts";
+import { fromWire } from "../../kernel/vocabulary/wire-case.ts";
 import type {
   OutboxRow,
   Page,
@@ -25,7 +25,7 @@ import type { Prepare } from "./connection.ts";
 import { toHex } from "./hex-bytes.ts";
 import { SELECT_RUNS, toStoredRun } from "./run-rows.ts";
 import { FIRST_ENDED_STATUS, statusNumber } from "./schema.ts";
-import type { Purse } from "./spend-writes.ts";
+import type { BudgetScope } from "./spend-writes.ts";
 
 /** Written out with every condition an index needs to be chosen; a test asks SQLite whether it is. */
 export const LIST_QUERIES = {
@@ -131,7 +131,7 @@ const NOTHING: SpendAmount = { microusd: 0, tokens: 0 };
 function reservedUnderWay(prepare: Prepare, period: string): ReadonlyMap<string, SpendAmount> {
   const byScope = new Map<string, SpendAmount>();
   for (const row of prepare(LIST_QUERIES.reservedUnderWay).all()) {
-    for (const [of, scope] of JSON.parse(String(row["scopes"])) as readonly Purse[]) {
+    for (const [of, scope] of JSON.parse(String(row["scopes"])) as readonly BudgetScope[]) {
       if (of !== period) continue;
       const { microusd, tokens } = byScope.get(scope) ?? NOTHING;
       byScope.set(scope, { microusd: microusd + Number(row["microusd"]), tokens: tokens + Number(row["tokens"]) });

@@ -34,7 +34,7 @@ export function pack(writes: readonly Write[]): readonly PackedWrite[] {
 
 function packAppend(write: WriteOf<"append-entries">): PackedAppend {
   const { runId, epoch, after, head, bodies } = write;
-  const entries = write.takeKept?.() ?? write.lines;
+  const entries = write.takeEncoded?.() ?? write.lines;
   const packed: string[] = [];
   for (const { ref, salt, text } of bodies) packed.push(ref, salt, text);
   // Added up rather than joined: each of them is put together of many pieces, and all are laid out once, when they are copied.

@@ -14,7 +14,7 @@ import type { RunHeads } from "./run-heads.ts";
 import type { WriteOf } from "./write-of.ts";
 
 /** As a reservation's row names what it counts against. */
-export type Purse = readonly [period: string, scope: string];
+export type BudgetScope = readonly [period: string, scope: string];
 
 const TOTAL = "SELECT microusd, tokens FROM spend_totals WHERE period = ? AND scope = ?";
 const ADD = `
@@ -47,11 +47,11 @@ export function reserveSpend(
     if (exceeded !== null) return { granted: false, scope: scope.scope, ...exceeded };
   }
   if (row !== undefined) {
-    add(prepare, JSON.parse(String(row["scopes"])) as readonly Purse[], missing);
+    add(prepare, JSON.parse(String(row["scopes"])) as readonly BudgetScope[], missing);
     prepare(RAISE).run(missing.microusd, missing.tokens, run, epoch, attempt);
     return { granted: true };
   }
-  const purses = scopes.map(({ period, scope }): Purse => [period, scope]);
+  const purses = scopes.map(({ period, scope }): BudgetScope => [period, scope]);
   add(prepare, purses, amount);
   prepare(RESERVE).run(run, epoch, attempt, amount.microusd, amount.tokens, JSON.stringify(purses));
   return { granted: true };
@@ -87,13 +87,13 @@ export function releaseSpend(prepare: Prepare, heads: RunHeads, { runId, epoch }
 export function countSpend(prepare: Prepare, heads: RunHeads, { runId, amount, scopes }: WriteOf<"count-spend">): void {
   const uncounted = runId === null ? amount : beyond(amount, prepare(SETTLED).get(heads.get(runId).run));
   if (uncounted.microusd === 0 && uncounted.tokens === 0) return;
-  const purses = scopes.map(({ period, scope }): Purse => [period, scope]);
+  const purses = scopes.map(({ period, scope }): BudgetScope => [period, scope]);
   add(prepare, purses, uncounted);
 }
 
 /** Puts the true amount in a reservation's place, in every purse it was counted against. */
 function replace(prepare: Prepare, reserved: Readonly<Record<string, unknown>>, amount: SpendAmount): void {
-  add(prepare, JSON.parse(String(reserved["scopes"])) as readonly Purse[], {
+  add(prepare, JSON.parse(String(reserved["scopes"])) as readonly BudgetScope[], {
     microusd: amount.microusd - Number(reserved["microusd"]),
     tokens: amount.tokens - Number(reserved["tokens"]),
   });
@@ -111,6 +111,6 @@ function exceededBy(prepare: Prepare, scope: SpendScope, amount: SpendAmount): R
   return exceeded("microusd", scope.limitMicrousd) ?? exceeded("tokens", scope.limitTokens);
 }
 
-function add(prepare: Prepare, purses: readonly Purse[], { microusd, tokens }: SpendAmount): void {
+function add(prepare: Prepare, purses: readonly BudgetScope[], { microusd, tokens }: SpendAmount): void {
   for (const [period, scope] of purses) prepare(ADD).run(period, scope, microusd, tokens);
 }

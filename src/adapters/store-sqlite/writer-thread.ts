@@ -11,7 +11,7 @@
 import { Worker } from "node:worker_threads";
 import type { Clock } from "../../runtime/ports/clock.ts";
 import { type CommitResult, LAZY_FLUSH_MS, StoreError, type Urgency, type Write } from "../../runtime/ports/store.ts";
-import { type GivenCommit, gatherCommits, type Waiting } from "./gather-commits.ts";
+import { type GivenCommit, gatherCommits, type Waiting } from "./coalesce-commits.ts";
 import { closedError } from "./store-reads.ts";
 import { errorOf } from "./thread-failure.ts";
 import { workerFile } from "./worker-file.ts";
@@ -61,7 +61,7 @@ export class WriterThread {
       if (refusal !== null) return reject(refusal);
       this.#unsent.push({ writes, urgency, resolve, reject });
       if (urgency === "lazy") this.#cancelLazy ??= this.#clock.wake(LAZY_FLUSH_MS, () => this.#sendWhenAnswered());
-      else if (urgency === "prompt") {
+      else if (urgency === "eager") {
         this.#isAllAwaited = false;
         this.#sendWhenAnswered();
       } else this.#sendAfterThisTurn();

@@ -6,8 +6,8 @@
  */
 import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import { Defect } from "../../kernel/vocabulary/defect.ts";
-import { lengthenLog } from "./lengthen-log.ts";
 import { openWriting, type Writing } from "./open-writing.ts";
+import { lengthenLog } from "./preallocate-wal.ts";
 import { type Failure, failureOf, mediumFailureOf } from "./thread-failure.ts";
 import type { Commits, WriterReply, WriterRequest, WriterSetup } from "./writer-messages.ts";
 

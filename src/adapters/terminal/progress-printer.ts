@@ -12,7 +12,7 @@
  * P6. A run that failed says what was wrong, as far as it was found out, and what can be done; one that completed says what
  *     is wrong with its answer.
  */
-import type { RunNews } from "../../assistant/assistant.ts";
+import type { RunUpdate } from "../../assistant/assistant.ts";
 import type { LifecycleEvent } from "../../kernel/journal/views/lifecycle-events.ts";
 import type { RunRecord } from "../../kernel/journal/views/run-record.ts";
 import { adviceOn } from "../../kernel/vocabulary/failures.ts";
@@ -28,7 +28,7 @@ export interface OutputStream {
 }
 
 export interface ProgressPrinter {
-  show(news: RunNews): void;
+  show(news: RunUpdate): void;
   /** It was accepted, and others are before it. */
   showQueued(runId: string): void;
   /** Somebody has to answer this elsewhere before the run goes on. */
@@ -93,7 +93,7 @@ export function progressPrinter({ progress, answer, style }: Screen): ProgressPr
         if (openCalls.size === 0) think();
     }
   };
-  const stream = ({ attempt, text }: Extract<RunNews, { kind: "delta" }>): void => {
+  const stream = ({ attempt, text }: Extract<RunUpdate, { kind: "delta" }>): void => {
     if (answer?.isTTY !== true) return;
     if (attempt !== live.attempt) {
       if (live.text !== "") say(style.dim("(the model starts over)"));
@@ -105,7 +105,7 @@ export function progressPrinter({ progress, answer, style }: Screen): ProgressPr
     answer.write(safeText(whole));
     isMidLine = !whole.endsWith("\n");
   };
-  const showWait = ({ code, waitMs }: Extract<RunNews, { kind: "wait" }>): void => {
+  const showWait = ({ code, waitMs }: Extract<RunUpdate, { kind: "wait" }>): void => {
     say(style.yellow(`${visibleLine(code)}: trying again in ${formatDuration(waitMs)}, as the provider asks`));
   };
   const showOutput = (text: string): void => {

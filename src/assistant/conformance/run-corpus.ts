@@ -8,11 +8,11 @@
  */
 import { DEFAULT_TERMS } from "../../kernel/contract/default-terms.ts";
 import { eventsOf } from "../../kernel/journal/entry.ts";
-import { findingIn } from "../../kernel/journal/views/run-finding.ts";
+import { findingIn } from "../../kernel/journal/views/failure-explanation.ts";
 import { Defect } from "../../kernel/vocabulary/defect.ts";
 import type { RunId } from "../../kernel/vocabulary/identifiers.ts";
 import type { Store } from "../../runtime/ports/store.ts";
-import { contractOf, readWholeJournal } from "../../runtime/run-journal.ts";
+import { contractOf, readWholeJournal } from "../../runtime/run/read-run.ts";
 import type { Assistant, Refusal } from "../assistant.ts";
 import type { ConformanceCase, Transcript } from "./conformance-case.ts";
 import { answersIn, brokenInvariant } from "./transcript-checks.ts";
@@ -35,7 +35,7 @@ export interface JudgedCase {
   readonly transcript: Transcript;
 }
 
-export interface CorpusDesk {
+export interface CorpusDependencies {
   readonly assistant: Assistant;
   readonly store: Store;
   /** `provider:model`; null: the default. */
@@ -57,16 +57,16 @@ export type CorpusStop =
     };
 
 export async function* runCorpus(
-  desk: CorpusDesk,
+  context: CorpusDependencies,
   corpus: readonly ConformanceCase[],
 ): AsyncGenerator<JudgedCase, CorpusStop | null> {
   let slowestMs = 0;
   for (const next of corpus) {
-    if (desk.signal.aborted) return null;
-    desk.onCase(next);
-    const ran = await runCase(desk, next, slowestMs);
+    if (context.signal.aborted) return null;
+    context.onCase(next);
+    const ran = await runCase(context, next, slowestMs);
     if (!ran.ok) return ran;
-    const stop = limitIn(next, ran.transcript) ?? absenceIn(desk, next, ran.transcript);
+    const stop = limitIn(next, ran.transcript) ?? absenceIn(context, next, ran.transcript);
     if (stop !== null) return stop;
     slowestMs = answersIn(ran.transcript.entries).reduce(
       (most, { stream }) => Math.max(most, stream.lastMs),
@@ -91,7 +91,7 @@ function limitIn({ id }: ConformanceCase, { contract, entries, record }: Transcr
 
 /** The provider did not answer, after as many tries as any run makes; a model that answers badly is another matter. */
 function absenceIn(
-  { keyName }: CorpusDesk,
+  { keyName }: CorpusDependencies,
   { id }: ConformanceCase,
   { entries, contract, record: { reason } }: Transcript,
 ): CorpusStop | null {
@@ -101,18 +101,22 @@ function absenceIn(
 
 type RanCase = { readonly ok: true; readonly transcript: Transcript } | Refusal;
 
-async function runCase(desk: CorpusDesk, { message, contract }: ConformanceCase, slowestMs: number): Promise<RanCase> {
-  const { assistant, model } = desk;
+async function runCase(
+  context: CorpusDependencies,
+  { message, contract }: ConformanceCase,
+  slowestMs: number,
+): Promise<RanCase> {
+  const { assistant, model } = context;
   const submitted = await assistant.submit({
     ...{ agentId: CORPUS_AGENT, message, sessionId: null, model, thinkingMode: null, contract: contract(slowestMs) },
     ...{ approvedTools: [], source: "conformance", principal: "operator", idempotencyKey: null },
   });
   if (!submitted.ok) return submitted;
-  await untilEnded(desk, submitted.runId);
-  return { ok: true, transcript: await readTranscript(desk, submitted.runId) };
+  await untilEnded(context, submitted.runId);
+  return { ok: true, transcript: await readTranscript(context, submitted.runId) };
 }
 
-async function untilEnded({ assistant, signal }: CorpusDesk, runId: RunId): Promise<void> {
+async function untilEnded({ assistant, signal }: CorpusDependencies, runId: RunId): Promise<void> {
   const cancelled: Promise<unknown>[] = [];
   const cancel = (): void => {
     cancelled.push(assistant.cancel(runId, "operator"));
@@ -130,7 +134,7 @@ async function untilEnded({ assistant, signal }: CorpusDesk, runId: RunId): Prom
   }
 }
 
-async function readTranscript({ assistant, store }: CorpusDesk, runId: RunId): Promise<Transcript> {
+async function readTranscript({ assistant, store }: CorpusDependencies, runId: RunId): Promise<Transcript> {
   const [run, record, { entries }] = await Promise.all([
     store.findRun(runId),
     assistant.run(runId),

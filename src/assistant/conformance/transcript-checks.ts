@@ -6,9 +6,9 @@
  * T2. The others are for the cases: a case lists those that apply.
  */
 import { verifyEntries } from "../../kernel/journal/verify-journal.ts";
-import { runMoments } from "../../kernel/journal/views/run-moments.ts";
+import { runTimeline } from "../../kernel/journal/views/run-timeline.ts";
 import { asRunId } from "../../kernel/vocabulary/identifiers.ts";
-import { replayRun } from "../../runtime/replay-run.ts";
+import { replayRun } from "../../runtime/run/replay-run.ts";
 import type { Transcript } from "./conformance-case.ts";
 import { ECHO } from "./tool-offers.ts";
 
@@ -87,7 +87,7 @@ export function echoed(...texts: readonly string[]): TranscriptCheck {
 /** Some call of this tool ended with this code. */
 export function failedWith(name: string, code: string): TranscriptCheck {
   return ({ entries }) => {
-    const ended = runMoments(entries).filter((moment) => moment.kind === "call-ended");
+    const ended = runTimeline(entries).filter((moment) => moment.kind === "call-ended");
     const isThere = ended.some(({ call, outcome }) => call.tool === name && outcome.error?.code === code);
     return isThere ? null : `no call of ${name} ended with ${code}`;
   };

@@ -3,13 +3,13 @@ import { visibleText } from "../../adapters/terminal/visible-text.ts";
 import type { Decision } from "../../assistant/assistant.ts";
 import { wireCard } from "../../assistant/wire-card.ts";
 import { asHash } from "../../kernel/vocabulary/identifiers.ts";
-import { pendingCards } from "../../runtime/pending-cards.ts";
+import { pendingCards } from "../../runtime/approvals/pending-cards.ts";
 import type { ApprovalCard } from "../../runtime/ports/approver.ts";
 import { timestampOf } from "../../runtime/ports/clock.ts";
 import { allPages } from "../all-pages.ts";
 import { BootError, EXIT, usageError } from "../boot-error.ts";
 import type { Action, Command, CommandContext } from "../command.ts";
-import { withAssistant } from "../reach-assistant.ts";
+import { withAssistant } from "../connect-assistant.ts";
 import { withHome } from "../read-home.ts";
 
 const ls: Action = {

@@ -11,9 +11,9 @@ import { formatUsd } from "../../kernel/vocabulary/format-usd.ts";
 import { timestampOf } from "../../runtime/ports/clock.ts";
 import type { SpendTotal, Store } from "../../runtime/ports/store.ts";
 import { EXIT, usageError } from "../boot-error.ts";
+import { configuredBudgetScopes, MICROUSD_PER_USD } from "../budget-scopes.ts";
 import type { Action, CommandContext } from "../command.ts";
 import type { Budgets } from "../config/config.ts";
-import { configuredPurses, MICROUSD_PER_USD } from "../configured-purses.ts";
 import { withHome } from "../read-home.ts";
 import { systemClock } from "../system-clock.ts";
 
@@ -111,7 +111,7 @@ function limitsOf(scope: string, budgets: Budgets): { readonly usd: number | nul
     model: kind === "model" ? id : "",
     jobId: kind === "job" ? id : null,
   };
-  const purse = configuredPurses(budgets)
+  const purse = configuredBudgetScopes(budgets)
     .scopesFor(spender, "")
     .find((each) => each.scope === scope);
   return { usd: purse?.limitMicrousd ?? null, tokens: purse?.limitTokens ?? null };

@@ -2,13 +2,17 @@
 import type { CapabilitiesShown, Refusal } from "../../assistant/assistant.ts";
 import { wireCapabilities, wirePending } from "../../assistant/wire-capabilities.ts";
 import { asSessionId, type SessionId } from "../../kernel/vocabulary/identifiers.ts";
-import { type CapabilityDecision, MAX_EXPIRY_S } from "../../runtime/capabilities.ts";
+import { type CapabilityDecision, MAX_EXPIRY_S } from "../../runtime/capabilities/capabilities.ts";
+import {
+  capabilitiesOf,
+  pendingCapabilities,
+  type SessionCapabilities,
+} from "../../runtime/capabilities/stored-capabilities.ts";
 import type { StoredCapability } from "../../runtime/ports/store.ts";
-import { capabilitiesOf, pendingCapabilities, type SessionCapabilities } from "../../runtime/stored-capabilities.ts";
 import { allPages } from "../all-pages.ts";
 import { BootError, EXIT, usageError } from "../boot-error.ts";
 import type { Action, Command, CommandContext } from "../command.ts";
-import { withAssistant } from "../reach-assistant.ts";
+import { withAssistant } from "../connect-assistant.ts";
 import { withHome } from "../read-home.ts";
 import { defectReporter } from "../report-defect.ts";
 import { systemClock } from "../system-clock.ts";

@@ -18,7 +18,7 @@ import { CORPUS } from "../../assistant/conformance/corpus.ts";
 import { loosenModel } from "../../assistant/conformance/loosen-model.ts";
 import {
   CORPUS_AGENT,
-  type CorpusDesk,
+  type CorpusDependencies,
   type CorpusStop,
   type JudgedCase,
   runCorpus,
@@ -29,15 +29,15 @@ import { formatCost } from "../../kernel/vocabulary/format-usd.ts";
 import { timestampOf } from "../../runtime/ports/clock.ts";
 import { nobodyToAsk } from "../approvers.ts";
 import { BootError, EXIT } from "../boot-error.ts";
+import { MICROUSD_PER_USD } from "../budget-scopes.ts";
 import { clearStaleRuns, RUN_PREFIX } from "../clear-stale-runs.ts";
 import type { Action, CommandContext } from "../command.ts";
 import type { Budgets, Config } from "../config/config.ts";
 import { DEFAULT_CONFIG } from "../config/default-config.ts";
 import { apiKeyName } from "../config/resolve-api-key.ts";
 import { resolveConfiguredModelRef } from "../config/resolve-configured-model-ref.ts";
-import { MICROUSD_PER_USD } from "../configured-purses.ts";
 import { type ConformanceReport, openConformanceDirectory, reportMetrics, saveReport } from "../conformance-report.ts";
-import { type DayPurse, openDayPurse } from "../day-purse.ts";
+import { type DailyBudget, openDailyBudget } from "../daily-budget.ts";
 import { findHome, openHome } from "../home.ts";
 import { openSurety, type Surety } from "../open-surety.ts";
 import { defectReporter } from "../report-defect.ts";
@@ -92,7 +92,7 @@ function isTelling({ result: { id } }: JudgedCase): boolean {
   return CORPUS.some((known) => known.id === id && !known.isProvoked);
 }
 
-interface Judgement {
+interface Classification {
   readonly judged: readonly JudgedCase[];
   /** False when it was interrupted. */
   readonly isWhole: boolean;
@@ -100,10 +100,10 @@ interface Judgement {
   readonly isCounted: boolean;
 }
 
-type AskedModel = Pick<CorpusDesk, "model" | "keyName">;
+type AskedModel = Pick<CorpusDependencies, "model" | "keyName">;
 
-async function judgeModel(context: CommandContext, settings: Settings, asked: AskedModel): Promise<Judgement> {
-  const purse = await openDayPurse(context.home, settings.config.budgets, CORPUS_AGENT);
+async function judgeModel(context: CommandContext, settings: Settings, asked: AskedModel): Promise<Classification> {
+  const purse = await openDailyBudget(context.home, settings.config.budgets, CORPUS_AGENT);
   try {
     return await judgeWith(purse, context, settings, asked);
   } finally {
@@ -112,11 +112,11 @@ async function judgeModel(context: CommandContext, settings: Settings, asked: As
 }
 
 async function judgeWith(
-  purse: DayPurse | null,
+  purse: DailyBudget | null,
   context: CommandContext,
   settings: Settings,
   asked: AskedModel,
-): Promise<Judgement> {
+): Promise<Classification> {
   const interruption = new AbortController();
   const stopListening = onInterrupt(() => Promise.resolve(interruption.abort()));
   const folder = await openConformanceDirectory(context.home);
@@ -144,7 +144,7 @@ const STOP_GRACE_MS = 5_000;
 
 interface Apart {
   readonly directory: string;
-  readonly purse: DayPurse | null;
+  readonly purse: DailyBudget | null;
   readonly current: () => ConformanceCase | null;
 }
 
@@ -173,9 +173,9 @@ function settingsApart(config: Config, budgets: Budgets): Config {
 async function judgeAll(
   { output, streams, isJson }: CommandContext,
   { assistant, store }: Surety,
-  desk: Omit<CorpusDesk, "assistant" | "store">,
+  context: Omit<CorpusDependencies, "assistant" | "store">,
 ): Promise<readonly JudgedCase[]> {
-  const running = runCorpus({ ...desk, assistant, store }, CORPUS);
+  const running = runCorpus({ ...context, assistant, store }, CORPUS);
   const judged: JudgedCase[] = [];
   // As with `run --json`: progress is for somebody who watches.
   const isWatched = !isJson || streams.stderr.isTTY === true;

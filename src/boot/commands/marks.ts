@@ -8,8 +8,8 @@ import { visibleText } from "../../adapters/terminal/visible-text.ts";
 import { untrustedMarks } from "../../adapters/tools/fs/untrusted-marks.ts";
 import { BootError, EXIT } from "../boot-error.ts";
 import type { Action, CommandContext } from "../command.ts";
+import { withAssistant } from "../connect-assistant.ts";
 import { findWorkspace } from "../find-workspace.ts";
-import { withAssistant } from "../reach-assistant.ts";
 import { readSettings } from "../settings.ts";
 
 const WHOLE = ".";

@@ -4,8 +4,9 @@
  * T1. Nothing is run again and nobody is asked: the policy is asked about what was proposed, where it stood.
  * T2. A journal that cannot be read to its end is named, and makes the command fail: its other calls are not known.
  */
-import { type OtherDecision, whatIf } from "../../runtime/replay-run.ts";
-import { findContract, readWholeJournal } from "../../runtime/run-journal.ts";
+
+import { findContract, readWholeJournal } from "../../runtime/run/read-run.ts";
+import { type OtherDecision, whatIf } from "../../runtime/run/replay-run.ts";
 import { EXIT } from "../boot-error.ts";
 import type { Action, CommandContext } from "../command.ts";
 import { toToolPolicy } from "../config/to-tool-policy.ts";

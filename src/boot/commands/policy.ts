@@ -20,14 +20,14 @@ import {
   USER_LABELS,
 } from "../../kernel/vocabulary/labels.ts";
 import { CHANNEL_CLASSES, type ChannelClass, type RiskClass } from "../../kernel/vocabulary/risk.ts";
-import { grantedAt } from "../../runtime/authority.ts";
+import { grantedAt } from "../../runtime/capabilities/authority.ts";
 import { BootError, EXIT, usageError } from "../boot-error.ts";
 import { describeBuiltInTools } from "../built-in-tools.ts";
 import type { Action, Command, CommandContext } from "../command.ts";
 import type { Config } from "../config/config.ts";
 import { loadConfig } from "../config/load-config.ts";
+import { argumentsOf, decideByHand, GRANT_OPTION, grantsOf, openToolbox } from "../dry-run-call.ts";
 import { nearest } from "../nearest.ts";
-import { argumentsOf, decideByHand, GRANT_OPTION, grantsOf, openToolbox } from "../plan-by-hand.ts";
 import { withHome } from "../read-home.ts";
 import { withSettings } from "../settings.ts";
 import { systemClock } from "../system-clock.ts";

@@ -1,6 +1,7 @@
 /** `surety replay RUN [--policy FILE]`: the recorded run once more, with no network; or what another policy would say. */
-import { replayRun, whatIf } from "../../runtime/replay-run.ts";
-import { findContract, readWholeJournal } from "../../runtime/run-journal.ts";
+
+import { findContract, readWholeJournal } from "../../runtime/run/read-run.ts";
+import { replayRun, whatIf } from "../../runtime/run/replay-run.ts";
 import { BootError, EXIT } from "../boot-error.ts";
 import type { Action, CommandContext } from "../command.ts";
 import { findRun, withHome } from "../read-home.ts";

@@ -5,16 +5,16 @@ import type { Assistant, ContractOverrides, Decision, RunRequest } from "../../a
 import type { RunRecord } from "../../kernel/journal/views/run-record.ts";
 import { type ApprovalId, asSessionId, type RunId } from "../../kernel/vocabulary/identifiers.ts";
 import { THINKING_LEVELS } from "../../kernel/vocabulary/thinking-level.ts";
-import { AUTO } from "../../runtime/model-router.ts";
+import { AUTO } from "../../runtime/model/model-router.ts";
 import type { ApprovalCard } from "../../runtime/ports/approver.ts";
 import { BootError, EXIT, usageError } from "../boot-error.ts";
 import type { Action, CommandContext } from "../command.ts";
 import type { Config } from "../config/config.ts";
 import { loadConfig } from "../config/load-config.ts";
 import { configuredRefs } from "../config/resolve-configured-model-ref.ts";
+import { connectAssistant } from "../connect-assistant.ts";
 import { type Denial, denialHints, denialIn } from "../denial-hints.ts";
 import { nearest } from "../nearest.ts";
-import { reachAssistant } from "../reach-assistant.ts";
 import { describedTools, findOutAbout, findRun, withHome } from "../read-home.ts";
 import { readImageFile } from "../read-image-file.ts";
 import { onInterrupt } from "../signals.ts";
@@ -56,7 +56,7 @@ async function performRun(context: CommandContext): Promise<number> {
   });
   const mayBeAsked = approver.isReachable() || context.options.flag("wait");
   const request: RunRequest = mayBeAsked ? asked : { ...asked, isUnattended: true };
-  const { assistant, isRemote, close } = await reachAssistant(context, approver);
+  const { assistant, isRemote, close } = await connectAssistant(context, approver);
   if (!isRemote && !approver.isReachable() && context.options.flag("wait")) output.remark(NOBODY_TO_WAIT_FOR);
   try {
     decide = (card, decision) => {

@@ -2,11 +2,11 @@
 import { flushCompileCache } from "node:module";
 import { createGateway, type Listening } from "../../adapters/gateway/create-gateway.ts";
 import type { Tool } from "../../adapters/tools/define-tool.ts";
+import { superviseAssistant } from "../assistant-supervisor.ts";
 import { BootError, EXIT, usageError } from "../boot-error.ts";
 import type { Action, CommandContext } from "../command.ts";
 import { announceAddress, withdrawAddress } from "../gateway-address.ts";
 import { isLoopback } from "../is-loopback.ts";
-import { openLastingAssistant } from "../lasting-assistant.ts";
 import { openModelRegistry } from "../model-registry.ts";
 import { defectReporter } from "../report-defect.ts";
 import { loadSettings } from "../settings.ts";
@@ -57,9 +57,8 @@ async function performStart(context: CommandContext, moreTools: readonly Tool[])
   const token = await loadToken(home, readVariable, systemRandomness);
   const report = defectReporter(streams);
   const surroundings = { clock: systemClock, random: systemRandomness, onDefect: report, moreTools };
-  const assistant = await openLastingAssistant(
-    { home, config, readVariable, token, workers, ...surroundings },
-    (line) => output.remark(line),
+  const assistant = await superviseAssistant({ home, config, readVariable, token, workers, ...surroundings }, (line) =>
+    output.remark(line),
   );
   const host = address.host ?? config.gateway.host;
   let listening: Listening;

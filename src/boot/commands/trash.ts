@@ -3,7 +3,7 @@
  *
  * R1. Restoring replaces nothing: where something stands in the old place by now, that is said.
  */
-import { findAnnex } from "../../adapters/tools/fs/annex.ts";
+import { findToolStateDirectory } from "../../adapters/tools/fs/tool-state-directory.ts";
 import { emptyTrash, listTrash, restoreTrash } from "../../adapters/tools/fs/trash.ts";
 import { ToolFailure } from "../../adapters/tools/tool-failure.ts";
 import { BootError, EXIT } from "../boot-error.ts";
@@ -88,5 +88,5 @@ async function openPlaces({ home }: CommandContext) {
   await findExistingHome(home);
   const { tools } = await loadConfig(home.configFile);
   const workspace = await findWorkspace(home, tools.workspace);
-  return { workspace, annex: await findAnnex(workspace, home.annex) };
+  return { workspace, annex: await findToolStateDirectory(workspace, home.annex) };
 }

@@ -1,7 +1,7 @@
 /** What another policy would say to recorded calls: for `surety replay` of one run, for `surety policy test` of all. */
 import { readFile } from "node:fs/promises";
 import type { ToolPolicy } from "../../kernel/policy/tool-policy.ts";
-import type { OtherDecision } from "../../runtime/replay-run.ts";
+import type { OtherDecision } from "../../runtime/run/replay-run.ts";
 import { BootError } from "../boot-error.ts";
 import type { OptionSpec } from "../command.ts";
 import type { Config } from "../config/config.ts";

@@ -6,7 +6,7 @@
  *     nowhere else (P-1.3), and it is never local (P-1.5). Over plain http only what is local is asked.
  * C3. Both prices are given or none, and none of a free model.
  */
-import { AUTO } from "../../runtime/model-router.ts";
+import { AUTO } from "../../runtime/model/model-router.ts";
 import { isLoopback } from "../is-loopback.ts";
 import { nearest } from "../nearest.ts";
 import type { Config, ModelRef, ModelSettings, ProviderSettings } from "./config.ts";

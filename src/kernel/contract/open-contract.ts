@@ -7,7 +7,7 @@
  */
 import { Compile } from "typebox/compile";
 import { jsonProblem } from "../vocabulary/json-problem.ts";
-import { fromWire, toWireSchema } from "../vocabulary/spelling.ts";
+import { fromWire, toWireSchema } from "../vocabulary/wire-case.ts";
 import { type ExecutionContract, ExecutionContractSchema, SeedContractSchema } from "./contract.ts";
 import { isSealIntact, MAX_CONTRACT_DEPTH, sealed } from "./seal-contract.ts";
 import { fillSeed, type SeedContract } from "./seed-contract.ts";

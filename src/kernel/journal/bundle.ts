@@ -17,7 +17,7 @@ import { HASH_PATTERN } from "../vocabulary/hash.ts";
 import { asBodyRef, type BodyRef, type Hash, type RunId } from "../vocabulary/identifiers.ts";
 import type { JsonValue } from "../vocabulary/parse-json.ts";
 import { closed } from "../vocabulary/schema-primitives.ts";
-import { canonicalWire, toWire } from "../vocabulary/spelling.ts";
+import { canonicalWire, toWire } from "../vocabulary/wire-case.ts";
 import { type Body, isBodyOf, refsOf, SALT_PATTERN } from "./body.ts";
 import { hasVerified, type Sign, type VerifySignature } from "./checkpoint.ts";
 import type { DecidedOf, Entry } from "./entry.ts";

@@ -13,9 +13,9 @@ import { hashBytes, hashWire } from "../vocabulary/hash.ts";
 import type { Hash, RunId } from "../vocabulary/identifiers.ts";
 import type { Labels } from "../vocabulary/labels.ts";
 import type { DecidedOf, Entry, EntryKind, EntryOf, Result } from "./entry.ts";
+import { ENTRY_FORMAT, keptText } from "./entry-encoding.ts";
 import { decidedText, resultText } from "./entry-texts.ts";
 import { genesisHash } from "./genesis-hash.ts";
-import { ENTRY_FORMAT, keptText } from "./kept-entry.ts";
 import { STATE_OF } from "./state-of.ts";
 
 /** Where a run's journal stands. */
@@ -93,7 +93,7 @@ export function frameOf(named: Omit<ChainFrame, "texts">): ChainFrame {
 
 export interface WrittenEntry<K extends EntryKind> {
   readonly entry: EntryOf<K>;
-  /** All of it that does not follow from the rest (kept-entry.ts). */
+  /** All of it that does not follow from the rest (entry-encoding.ts). */
   readonly kept: string;
 }
 

@@ -10,7 +10,7 @@ import { type Static, Type } from "typebox";
 import { Defect } from "../vocabulary/defect.ts";
 import type { Hash, RunId } from "../vocabulary/identifiers.ts";
 import { Count, closed, HashSchema, RunIdSchema } from "../vocabulary/schema-primitives.ts";
-import { canonicalWire } from "../vocabulary/spelling.ts";
+import { canonicalWire } from "../vocabulary/wire-case.ts";
 import { merkleProof, merkleRoot, type ProofStep, verifyProof } from "./merkle.ts";
 
 export type Sign = (message: string) => string;

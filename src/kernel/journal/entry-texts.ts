@@ -2,7 +2,7 @@
  * What an entry decided, and what came of it, in canonical JSON of the wire form: the two parts of a line that have a
  * schema for each kind. Writers are made when a kind is first met, so that no start waits for them.
  */
-import { canonicalWire } from "../vocabulary/spelling.ts";
+import { canonicalWire } from "../vocabulary/wire-case.ts";
 import { type WireWriter, wireWriter } from "../vocabulary/wire-writer.ts";
 import { type DecidedOf, DecidedSchemas, type EntryKind, type Result, ResultSchemas } from "./entry.ts";
 

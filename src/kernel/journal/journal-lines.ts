@@ -5,7 +5,7 @@
  *     events it quotes and the result valid for their kinds.
  * L2. The format alone is judged here; whether entries belong together, `verify-journal.ts` says.
  */
-import { canonicalWire } from "../vocabulary/spelling.ts";
+import { canonicalWire } from "../vocabulary/wire-case.ts";
 import { type Entry, type EntryKind, entrySchemaOf } from "./entry.ts";
 import { parserByKind } from "./parse-by-kind.ts";
 import { type Parsed, parseCanonical, type Records, readRecords } from "./read-records.ts";

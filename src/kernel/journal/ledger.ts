@@ -22,7 +22,7 @@ import {
   nullable,
   RunIdSchema,
 } from "../vocabulary/schema-primitives.ts";
-import { canonicalWire } from "../vocabulary/spelling.ts";
+import { canonicalWire } from "../vocabulary/wire-case.ts";
 import { type Anchor, findClockRegress, findLostAnchor } from "./chain-checks.ts";
 import { coversItsRuns, isSigned, SignedCheckpointSchema, type TrustedKey } from "./checkpoint.ts";
 import { parserByKind } from "./parse-by-kind.ts";

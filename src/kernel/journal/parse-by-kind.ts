@@ -2,7 +2,7 @@
 import type { TSchema } from "typebox";
 import { Compile, type Validator } from "typebox/compile";
 import type { JsonValue } from "../vocabulary/parse-json.ts";
-import { fromWire, toWireSchema } from "../vocabulary/spelling.ts";
+import { fromWire, toWireSchema } from "../vocabulary/wire-case.ts";
 import type { Parsed } from "./read-records.ts";
 
 /** The schemas are those of the inside form; `T` is what they describe. */

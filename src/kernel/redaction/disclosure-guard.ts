@@ -4,7 +4,7 @@
  * Answer and protected texts are compared by their letters alone: case, accents, spacing, punctuation, digits, quoting,
  * numbered lines and invisible characters make no difference. Written escapes and entities are read both ways, as they
  * are written and as what they stand for, HTML tags and the targets of links with and without them, in any mixture
- * (`lane-set.ts`). The protected texts are also looked for backwards, in ROT13, and in the Base64 and hex of their bytes.
+ * (`match-states.ts`). The protected texts are also looked for backwards, in ROT13, and in the Base64 and hex of their bytes.
  *
  * G1. An answer with WINDOW_LETTERS letters in a row out of a protected text is cut where they begin; the refusal follows
  *     once, and then nothing more. A shorter text counts as a whole, from MIN_LETTERS on; below that it is not protected.
@@ -21,8 +21,8 @@ import { MAX_DECORATION_CHARS, readDecoration } from "./decoration.ts";
 import { compileDisclosureFilter } from "./disclosure-filter.ts";
 import { MAX_ESCAPE_CHARS, readEscape, startsEscape } from "./escape-token.ts";
 import { foldLetters } from "./fold-letters.ts";
-import { earliestHeld, LaneSet } from "./lane-set.ts";
 import { madeOnce } from "./made-once.ts";
+import { earliestHeld, MatchStates } from "./match-states.ts";
 import { BASE64_BITS, digitNeedles, FOREIGN, HEX_BITS, READINGS, SKIPPED, utf8 } from "./secret-encodings.ts";
 import {
   compileNeedles,
@@ -63,7 +63,7 @@ export interface DisclosureState {
 /** The lanes that pass over a decoration, until those that read it come to its end. */
 interface Bypass {
   readonly to: number;
-  readonly lanes: readonly LaneSet[];
+  readonly lanes: readonly MatchStates[];
 }
 
 export interface DisclosureGuard extends Transducer<string, string, DisclosureState> {
@@ -125,13 +125,13 @@ function guardChunk(
 class AnswerReader {
   readonly #base: number;
   /** Letters, Base64, hex. */
-  readonly #lanes: readonly LaneSet[];
+  readonly #lanes: readonly MatchStates[];
   #bypasses: readonly Bypass[];
   hit: Hit | null = null;
 
   constructor(automata: readonly SubstringAutomaton[], state: DisclosureState) {
-    const lanesOf = (tracks: readonly (readonly Tracking[])[]): readonly LaneSet[] =>
-      automata.map((automaton, view) => LaneSet.from(automaton, MAX_GAP, tracks[view] as readonly Tracking[]));
+    const lanesOf = (tracks: readonly (readonly Tracking[])[]): readonly MatchStates[] =>
+      automata.map((automaton, view) => MatchStates.from(automaton, MAX_GAP, tracks[view] as readonly Tracking[]));
     this.#base = state.base;
     this.#lanes = lanesOf(state.tracks);
     this.#bypasses = state.bypasses.map(({ to, tracks }) => ({ to, lanes: lanesOf(tracks) }));
@@ -161,7 +161,7 @@ class AnswerReader {
   }
 
   progress(): Pick<DisclosureState, "tracks" | "bypasses"> {
-    const tracksOf = (lanes: readonly LaneSet[]) => lanes.map((lane) => lane.tracks());
+    const tracksOf = (lanes: readonly MatchStates[]) => lanes.map((lane) => lane.tracks());
     return {
       tracks: tracksOf(this.#lanes),
       bypasses: this.#bypasses.map(({ to, lanes }) => ({ to, tracks: tracksOf(lanes) })),
@@ -190,14 +190,14 @@ class AnswerReader {
     this.#join(asWritten);
   }
 
-  #join(others: readonly LaneSet[]): void {
+  #join(others: readonly MatchStates[]): void {
     this.#lanes.forEach((lane, view) => {
-      lane.join(others[view] as LaneSet);
+      lane.join(others[view] as MatchStates);
     });
   }
 
-  #read(lanes: readonly LaneSet[], { code, length }: Reading, at: number): void {
-    const [letters, base64, hex] = lanes as readonly [LaneSet, LaneSet, LaneSet];
+  #read(lanes: readonly MatchStates[], { code, length }: Reading, at: number): void {
+    const [letters, base64, hex] = lanes as readonly [MatchStates, MatchStates, MatchStates];
     const folded = foldLetters(code);
     if (folded.length === 0) letters.read(SKIPPED, at, length);
     for (const letter of folded) this.hit ??= letters.read(letter, at, length);

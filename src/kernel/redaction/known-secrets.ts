@@ -2,7 +2,7 @@
  * The first stage of redaction: every loaded secret, in every encoding of `secret-encodings.ts`, found exactly.
  *
  * Text is read through all views, and in each view every escape both as it is written and undone, in any mixture
- * (`lane-set.ts`). What any reading finds is covered; covered stretches that overlap become one marker.
+ * (`match-states.ts`). What any reading finds is covered; covered stretches that overlap become one marker.
  *
  * S1. No run of FRAGMENT_BYTES bytes of a secret is released in any reading (a shorter secret: as a whole).
  * S2. What comes out does not depend on the cuts: text is released once no match that covers it can still complete.
@@ -12,8 +12,8 @@
  *     count as ours: nobody hides a value by dressing it up as a marker.
  */
 import { type EscapeToken, MAX_ESCAPE_CHARS, readEscape, startsEscape } from "./escape-token.ts";
-import { earliestHeld, LaneSet } from "./lane-set.ts";
 import { madeOnce } from "./made-once.ts";
+import { earliestHeld, MatchStates } from "./match-states.ts";
 import type { NeedleFilter } from "./needle-filter.ts";
 import { handleOf, holeOf, mayHoldMarker, readMarker, startsMarker } from "./redaction-marker.ts";
 import { isInvisible, needlesOf, READINGS, SKIPPED, unitwiseBytes, VIEWS } from "./secret-encodings.ts";
@@ -162,7 +162,7 @@ class StretchReader {
   readonly #known: KnownSecrets;
   readonly #base: number;
   /** In the order of VIEWS. */
-  readonly #views: readonly LaneSet[];
+  readonly #views: readonly MatchStates[];
   readonly #stretches: Stretch[];
 
   constructor(known: KnownSecrets, state: KnownSecretsState) {
@@ -170,7 +170,7 @@ class StretchReader {
     this.#base = state.base;
     this.#views = known
       .automata()
-      .map((automaton, view) => LaneSet.from(automaton, MAX_GAP, state.tracks[view] as readonly Tracking[]));
+      .map((automaton, view) => MatchStates.from(automaton, MAX_GAP, state.tracks[view] as readonly Tracking[]));
     this.#stretches = [...state.stretches];
   }
 
@@ -219,20 +219,20 @@ class StretchReader {
     if (undone.isByte) this.#readByte(this.#views, undone.code, from, to);
     else this.#readUnit(this.#views, undone.code, from, to);
     this.#views.forEach((view, index) => {
-      view.join(asWritten[index] as LaneSet);
+      view.join(asWritten[index] as MatchStates);
     });
   }
 
-  #readUnit(views: readonly LaneSet[], unit: number, from: number, to: number): void {
+  #readUnit(views: readonly MatchStates[], unit: number, from: number, to: number): void {
     if (unit < 0x80) this.#readByte(views, unit, from, to);
     else if (isInvisible(unit)) this.#readByte(views, NUL, from, to);
     else for (const byte of unitwiseBytes(unit)) this.#readByte(views, byte, from, to);
   }
 
-  #readByte(views: readonly LaneSet[], byte: number, from: number, to: number): void {
+  #readByte(views: readonly MatchStates[], byte: number, from: number, to: number): void {
     for (let view = 0; view < VIEWS.length; view += 1) {
       const digit = (READING_OF_VIEW[view] as readonly number[])[byte] as number;
-      const hit = (views[view] as LaneSet).read(digit, from, 1);
+      const hit = (views[view] as MatchStates).read(digit, from, 1);
       if (hit !== null) this.#cover(hit.from, to, this.#known.names[hit.owner] as string);
     }
   }

@@ -5,12 +5,12 @@
  * view shows as grams in a row (`gram-set.ts`). How far apart symbols stand is not asked, and no needle told from another.
  *
  * X1. Sound: whatever an automaton would find in some reading of a text, `mayHold` says that the text may hold it.
- *     Escapes are read as written and undone, decorations with and without them, in any mixture (`gram-lanes.ts`).
+ *     Escapes are read as written and undone, decorations with and without them, in any mixture (`gram-match-states.ts`).
  * X2. It is asked about whole texts. Of a text that is not complete it proves nothing.
  */
 import { readDecoration, startsDecoration } from "./decoration.ts";
 import { type EscapeToken, readEscape, startsEscape } from "./escape-token.ts";
-import { GramLanes, type GramTracks } from "./gram-lanes.ts";
+import { GramMatchStates, type GramTracks } from "./gram-match-states.ts";
 import {
   compileGrams,
   GRAM_SYMBOLS,
@@ -59,8 +59,8 @@ export class NeedleFilter {
   /** By byte: the symbols in both views. */
   readonly #table: Uint16Array;
   readonly #beyondAscii: SymbolCache;
-  readonly #first: GramLanes;
-  readonly #second: GramLanes;
+  readonly #first: GramMatchStates;
+  readonly #second: GramMatchStates;
   #bypasses: readonly Bypass[] = [];
   /** The next character to read: its index in the text, and that of its first byte in the block. */
   #index = 0;
@@ -72,8 +72,8 @@ export class NeedleFilter {
     const [first, second] = rules.views;
     this.#rules = rules;
     this.#beyondAscii = new SymbolCache((code) => rules.symbolsBeyondAscii(code, false));
-    this.#first = new GramLanes(compileGrams(first.sources));
-    this.#second = new GramLanes(compileGrams(second.sources));
+    this.#first = new GramMatchStates(compileGrams(first.sources));
+    this.#second = new GramMatchStates(compileGrams(second.sources));
     this.#table = new Uint16Array(256).fill(SPECIAL);
     for (let code = 0; code < 0x80; code += 1) {
       const isSpecial = startsEscape(code) || (rules.hasDecorations && startsDecoration(code));
@@ -157,7 +157,7 @@ export class NeedleFilter {
   }
 
   /** So many grams in a row seem to be in the set. Are they of one needle? Only what was read in one way can tell. */
-  #trueRun(lanes: GramLanes, gram: number, run: number, width: number): number {
+  #trueRun(lanes: GramMatchStates, gram: number, run: number, width: number): number {
     if (!lanes.isGram(gram)) return 0;
     const count = lanes.set.enough + GRAM_SYMBOLS - 1;
     let symbols = "";
@@ -273,7 +273,7 @@ export class NeedleFilter {
   }
 }
 
-function readIn(lanes: GramLanes, symbol: number, from = 0, to = lanes.count): boolean {
+function readIn(lanes: GramMatchStates, symbol: number, from = 0, to = lanes.count): boolean {
   return symbol !== NONE && lanes.read(symbol, from, to);
 }
 

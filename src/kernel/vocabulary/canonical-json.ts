@@ -4,7 +4,7 @@
  * J1. Equal values give equal text and different values different text, whatever the order of their keys.
  * J2. What is not JSON is a Defect, never dropped or bent into something else: undefined, NaN, a Date, a lone surrogate.
  * J3. It always ends: nesting is bounded, so a cycle is a Defect too.
- * J4. Keys may be spelled otherwise on the way (`spelling.ts`): the order is that of the keys as written.
+ * J4. Keys may be spelled otherwise on the way (`wire-case.ts`): the order is that of the keys as written.
  */
 import { isPlainObject } from "./bare-object.ts";
 import { Defect } from "./defect.ts";

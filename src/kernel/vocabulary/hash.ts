@@ -2,7 +2,7 @@
 import { sha256Hex } from "#sha256";
 import { canonicalJson } from "./canonical-json.ts";
 import { asHash, type Hash } from "./identifiers.ts";
-import { canonicalWire } from "./spelling.ts";
+import { canonicalWire } from "./wire-case.ts";
 
 export function hashCanonical(value: unknown): Hash {
   return asHash(sha256Hex(canonicalJson(value)));

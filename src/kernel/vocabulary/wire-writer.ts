@@ -11,7 +11,7 @@ import { canonicalJson, quote } from "./canonical-json.ts";
 import { Defect } from "./defect.ts";
 import { HASH_PATTERN } from "./hash.ts";
 import { CALL_ID_PATTERN } from "./schema-primitives.ts";
-import { canonicalWire, isOpaqueKey, wireKey } from "./spelling.ts";
+import { canonicalWire, isOpaqueKey, wireKey } from "./wire-case.ts";
 
 export type WireWriter = (value: unknown) => string;
 

@@ -11,7 +11,7 @@ import type { RawModelOutput } from "../../kernel/protocol/raw-model-output.ts";
 import type { ModelPrice } from "../../kernel/vocabulary/model-price.ts";
 import type { JsonValue } from "../../kernel/vocabulary/parse-json.ts";
 import type { ThinkingLevel } from "../../kernel/vocabulary/thinking-level.ts";
-import type { ImageFacts, ImageSize } from "../image-facts.ts";
+import type { ImageFacts, ImageSize } from "../model/image-facts.ts";
 
 /** Text in it has its markers escaped already where it is not the model's own. */
 export type PromptMessage =

@@ -147,9 +147,9 @@ export interface SpendTotal extends SpendAmount {
 }
 
 /** `prompt` goes as soon as a barrier does, but whoever gave it has other things to do than wait for it. */
-export type Urgency = "barrier" | "prompt" | "lazy";
+export type Urgency = "barrier" | "eager" | "lazy";
 
-export interface KeptBody extends Body {
+export interface StoredBody extends Body {
   readonly ref: BodyRef;
 }
 
@@ -175,14 +175,14 @@ export type Write =
       readonly after: { readonly seq: number; readonly hash: Hash };
       /** Canonical lines of the entries that follow, and the hash of the last. */
       readonly lines: readonly string[];
-      /** The same, once, as the kernel keeps them (`kept-entry.ts`), for a store that would rather hold that; or null. */
-      takeKept?(): readonly string[] | null;
+      /** The same, once, as the kernel keeps them (`entry-encoding.ts`), for a store that would rather hold that; or null. */
+      takeEncoded?(): readonly string[] | null;
       readonly head: Hash;
       /** What they name for the first time. */
-      readonly bodies: readonly KeptBody[];
+      readonly bodies: readonly StoredBody[];
     }
   /** What others than its run will look for: messages, answers, plans. A body that is there already is left as it is. */
-  | { readonly type: "put-bodies"; readonly sessionId: SessionId; readonly bodies: readonly KeptBody[] }
+  | { readonly type: "put-bodies"; readonly sessionId: SessionId; readonly bodies: readonly StoredBody[] }
   | { readonly type: "claim-run"; readonly runId: RunId; readonly epoch: number }
   | { readonly type: "set-status"; readonly runId: RunId; readonly status: "queued" | "running" | "waiting_approval" }
   /** Its questions that nobody has answered expire with it. */

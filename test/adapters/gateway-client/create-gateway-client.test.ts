@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createGatewayClient } from "../../../src/adapters/gateway-client/create-gateway-client.ts";
 import { GatewayClientError } from "../../../src/adapters/gateway-client/gateway-client-error.ts";
-import type { Assistant, RunNews, RunRequest } from "../../../src/assistant/assistant.ts";
+import type { Assistant, RunRequest, RunUpdate } from "../../../src/assistant/assistant.ts";
 import type { Capability } from "../../../src/kernel/vocabulary/capability.ts";
 import { asApprovalId, asHash, asRunId, asSessionId, type RunId } from "../../../src/kernel/vocabulary/identifiers.ts";
 import { StoreError } from "../../../src/runtime/ports/store.ts";
@@ -199,7 +199,7 @@ describe("every method says what the assistant behind the gateway says", () => {
     const runId = await gateway.queueRun();
     gateway.assistant.ask(runId);
     const news = await client.watch(runId, 1, never());
-    const heard: RunNews[] = [];
+    const heard: RunUpdate[] = [];
     for await (const item of news ?? []) {
       heard.push(item);
       if (heard.length === 1) gateway.assistant.say(runId, "ü\n\ndata: x", 3);
@@ -399,8 +399,8 @@ describe("a gateway that cannot be asked", () => {
   });
 });
 
-async function all(news: AsyncIterable<RunNews> | readonly RunNews[] | null): Promise<readonly RunNews[]> {
-  const heard: RunNews[] = [];
+async function all(news: AsyncIterable<RunUpdate> | readonly RunUpdate[] | null): Promise<readonly RunUpdate[]> {
+  const heard: RunUpdate[] = [];
   for await (const item of news ?? []) heard.push(item);
   return heard;
 }

@@ -1,6 +1,6 @@
 import { type IncomingMessage, request } from "node:http";
 import { describe, expect, test } from "vitest";
-import type { RunNews } from "../../../src/assistant/assistant.ts";
+import type { RunUpdate } from "../../../src/assistant/assistant.ts";
 import type { RunId } from "../../../src/kernel/vocabulary/identifiers.ts";
 import { StoreError } from "../../../src/runtime/ports/store.ts";
 import { MemoryAssistant } from "./memory-assistant.ts";
@@ -198,7 +198,7 @@ describe("a run's events", () => {
   });
 });
 
-/** News without end, as fast as they are taken; after `failAfter` of them they fail. */
+/** RunBroadcaster without end, as fast as they are taken; after `failAfter` of them they fail. */
 class Torrent extends MemoryAssistant {
   readonly bytesEach = 1024;
   taken = 0;
@@ -210,7 +210,7 @@ class Torrent extends MemoryAssistant {
     this.#failAfter = failAfter;
   }
 
-  override watch(): Promise<AsyncIterable<RunNews>> {
+  override watch(): Promise<AsyncIterable<RunUpdate>> {
     return Promise.resolve(this.#pour());
   }
 
@@ -224,7 +224,7 @@ class Torrent extends MemoryAssistant {
     }
   }
 
-  async *#pour(): AsyncGenerator<RunNews, void> {
+  async *#pour(): AsyncGenerator<RunUpdate, void> {
     try {
       for (;;) {
         // Now and then others get their turn, as they would with news from a disk.

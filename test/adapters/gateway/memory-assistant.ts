@@ -4,8 +4,8 @@ import type {
   Decision,
   Refusal,
   RefusalCode,
-  RunNews,
   RunRequest,
+  RunUpdate,
 } from "../../../src/assistant/assistant.ts";
 import type { LifecycleEvent } from "../../../src/kernel/journal/views/lifecycle-events.ts";
 import type { RunRecord } from "../../../src/kernel/journal/views/run-record.ts";
@@ -19,10 +19,10 @@ import {
   type RunId,
   type SessionId,
 } from "../../../src/kernel/vocabulary/identifiers.ts";
-import type { CapabilityDecision } from "../../../src/runtime/capabilities.ts";
+import type { CapabilityDecision } from "../../../src/runtime/capabilities/capabilities.ts";
+import type { SessionCapabilities } from "../../../src/runtime/capabilities/stored-capabilities.ts";
 import type { ApprovalCard } from "../../../src/runtime/ports/approver.ts";
 import type { Page, RunStatus, SessionCapability } from "../../../src/runtime/ports/store.ts";
-import type { SessionCapabilities } from "../../../src/runtime/stored-capabilities.ts";
 
 type Happening = LifecycleEvent extends infer Event
   ? Event extends LifecycleEvent
@@ -33,7 +33,7 @@ type Happening = LifecycleEvent extends infer Event
 interface Run {
   record: RunRecord;
   readonly events: LifecycleEvent[];
-  readonly listeners: Set<(delta: RunNews | null) => void>;
+  readonly listeners: Set<(delta: RunUpdate | null) => void>;
 }
 
 export const PLAN_HASH = asHash("b".repeat(64));
@@ -87,7 +87,7 @@ export class MemoryAssistant implements Assistant {
     return { runs: matching.slice(offset, offset + limit), total: matching.length };
   }
 
-  async watch(runId: RunId, afterSeq: number, signal: AbortSignal): Promise<AsyncIterable<RunNews> | null> {
+  async watch(runId: RunId, afterSeq: number, signal: AbortSignal): Promise<AsyncIterable<RunUpdate> | null> {
     await this.#mayFail();
     const run = this.#runs.get(runId);
     return run === undefined ? null : this.#follow(run, afterSeq, signal);
@@ -234,10 +234,10 @@ export class MemoryAssistant implements Assistant {
     return card;
   }
 
-  async *#follow(run: Run, afterSeq: number, signal: AbortSignal): AsyncGenerator<RunNews, void> {
-    const live: RunNews[] = [];
+  async *#follow(run: Run, afterSeq: number, signal: AbortSignal): AsyncGenerator<RunUpdate, void> {
+    const live: RunUpdate[] = [];
     let wake = (): void => {};
-    const listener = (delta: RunNews | null): void => {
+    const listener = (delta: RunUpdate | null): void => {
       if (delta !== null) live.push(delta);
       wake();
     };

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { tokenCounterFor } from "../../../src/adapters/models/token-counter.ts";
-import { ESTIMATED_TOKENS, estimateTokens, MESSAGE_TOKENS } from "../../../src/runtime/estimate-tokens.ts";
+import { ESTIMATED_TOKENS, estimateTokens, MESSAGE_TOKENS } from "../../../src/runtime/model/estimate-tokens.ts";
 
 async function prepared(model: string): Promise<(text: string) => number> {
   const { prepare, count } = tokenCounterFor(model);

@@ -8,7 +8,7 @@ import type { Entry } from "../../../src/kernel/journal/entry.ts";
 import { toLine } from "../../../src/kernel/journal/journal-lines.ts";
 import { verifyJournal } from "../../../src/kernel/journal/verify-journal.ts";
 import type { RunId } from "../../../src/kernel/vocabulary/identifiers.ts";
-import { canonicalWire } from "../../../src/kernel/vocabulary/spelling.ts";
+import { canonicalWire } from "../../../src/kernel/vocabulary/wire-case.ts";
 import type { Store } from "../../../src/runtime/ports/store.ts";
 import { CONTRACT, chainOf, SMALL_JOURNAL } from "../../kernel/journal/any-journal.ts";
 import { verifies } from "../../requirements.ts";
@@ -52,7 +52,7 @@ describe("whether lines or kept entries lie in its rows", () => {
     await store.commit([kept], "barrier");
     const lines = journal.appendLines(2);
     await store.commit([lines], "barrier");
-    for (const repeated of [kept, { ...kept, takeKept: undefined as never }, lines]) {
+    for (const repeated of [kept, { ...kept, takeEncoded: undefined as never }, lines]) {
       await store.commit([repeated], "barrier");
     }
     expect(await store.readEntries(runId, 0, 10)).toEqual(journal.lines);
@@ -71,7 +71,7 @@ describe("whatever is done to its rows", () => {
       const after = { seq: entry.seq - 1, hash: entry.prev };
       const append = { type: "append-entries", runId, epoch: 0, after, head: entry.hash, bodies: [] } as const;
       const lines = [toLine(entry)];
-      const withKept = { ...append, lines, takeKept: () => [keptOf(entry)] };
+      const withKept = { ...append, lines, takeEncoded: () => [keptOf(entry)] };
       await store.commit([form === "kept" ? withKept : { ...append, lines }], "barrier");
     }
     return { runId, store };

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { progressPrinter } from "../../../src/adapters/terminal/progress-printer.ts";
 import { styleFor } from "../../../src/adapters/terminal/style.ts";
-import type { RunNews } from "../../../src/assistant/assistant.ts";
+import type { RunUpdate } from "../../../src/assistant/assistant.ts";
 import { RECEIPT_FORMAT } from "../../../src/kernel/journal/signed-receipt.ts";
 import type { LifecycleEvent } from "../../../src/kernel/journal/views/lifecycle-events.ts";
 import type { RunRecord } from "../../../src/kernel/journal/views/run-record.ts";
@@ -33,11 +33,11 @@ const FOUND_OUT = { wrong: "", isPriced: true };
 
 type PayloadOf<Type extends LifecycleEvent["event_type"]> = Extract<LifecycleEvent, { event_type: Type }>["payload"];
 
-function event<Type extends LifecycleEvent["event_type"]>(event_type: Type, payload: PayloadOf<Type>): RunNews {
+function event<Type extends LifecycleEvent["event_type"]>(event_type: Type, payload: PayloadOf<Type>): RunUpdate {
   const common = { event_id: "e", ts: "t", run_id: "run_1", agent_id: "main", seq: 1 };
   return { kind: "event", event: { ...common, event_type, payload } as LifecycleEvent };
 }
-const delta = (text: string, attempt = 1): RunNews => ({ kind: "delta", attempt, offset: 0, text });
+const delta = (text: string, attempt = 1): RunUpdate => ({ kind: "delta", attempt, offset: 0, text });
 
 const CREATED = event("run.created", { session_id: "s", principal: "p", message_ref: null, contract_hash: "c" });
 const STARTED = event("run.started", { checks: [{ check: "backend", failure: null }] });
@@ -149,7 +149,7 @@ describe("the progress of a run", () => {
 
   test("that the model thinks is said when it begins to, and once a turn", () => {
     const { printer, shown } = screen(false);
-    const told = (news: RunNews): string => {
+    const told = (news: RunUpdate): string => {
       const before = shown().length;
       printer.show(news);
       return shown().slice(before);

@@ -4,7 +4,7 @@ import { openContract } from "../../../src/kernel/contract/open-contract.ts";
 import { isSealIntact } from "../../../src/kernel/contract/seal-contract.ts";
 import { Defect } from "../../../src/kernel/vocabulary/defect.ts";
 import { hashBytes, hashCanonical } from "../../../src/kernel/vocabulary/hash.ts";
-import { toWire } from "../../../src/kernel/vocabulary/spelling.ts";
+import { toWire } from "../../../src/kernel/vocabulary/wire-case.ts";
 import { verifies } from "../../requirements.ts";
 import { contractOf } from "../machine/scripted-run.ts";
 import { anyJson } from "../vocabulary/any-json.ts";

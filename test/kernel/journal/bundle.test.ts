@@ -7,7 +7,7 @@ import type { Entry } from "../../../src/kernel/journal/entry.ts";
 import { canonicalJson } from "../../../src/kernel/vocabulary/canonical-json.ts";
 import { hashBytes } from "../../../src/kernel/vocabulary/hash.ts";
 import { asBodyRef, type BodyRef } from "../../../src/kernel/vocabulary/identifiers.ts";
-import { toWire } from "../../../src/kernel/vocabulary/spelling.ts";
+import { toWire } from "../../../src/kernel/vocabulary/wire-case.ts";
 import { verifies } from "../../requirements.ts";
 import {
   anyOpenJournal,

@@ -7,7 +7,7 @@ import { appendLedger, type LedgerEntry, verifyLedger } from "../../../src/kerne
 import { verifyJournal } from "../../../src/kernel/journal/verify-journal.ts";
 import { hashBytes } from "../../../src/kernel/vocabulary/hash.ts";
 import { asBodyRef, type BodyRef } from "../../../src/kernel/vocabulary/identifiers.ts";
-import { toWire } from "../../../src/kernel/vocabulary/spelling.ts";
+import { toWire } from "../../../src/kernel/vocabulary/wire-case.ts";
 import { verifies } from "../../requirements.ts";
 import { anySealedJournal, CONTRACT, fileOf } from "./any-journal.ts";
 import { anyLedger, HOME_ID, headOf, ledgerFileOf } from "./any-ledger.ts";

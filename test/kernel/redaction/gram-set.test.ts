@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { GramLanes, MAX_GRAM_LANES } from "../../../src/kernel/redaction/gram-lanes.ts";
+import { GramMatchStates, MAX_GRAM_LANES } from "../../../src/kernel/redaction/gram-match-states.ts";
 import {
   compileGrams,
   GRAM_SYMBOLS,
@@ -90,7 +90,7 @@ describe("lanes of grams", () => {
   );
   type Item = readonly (readonly number[])[];
 
-  function readItem(lanes: GramLanes, [first, second]: Item): boolean {
+  function readItem(lanes: GramMatchStates, [first, second]: Item): boolean {
     const { count } = lanes;
     if (second === undefined) return (first as readonly number[]).some((each) => lanes.read(each, 0, lanes.count));
     lanes.double();
@@ -106,17 +106,17 @@ describe("lanes of grams", () => {
       fc.property(anyNeedles, fc.array(anyItem, { maxLength: 22 }), (rows, items: readonly Item[]) => {
         const needles = rows.map((symbols) => ({ symbols, gram: 7 }));
         const set = compileGrams([{ needles, symbolOf: (each) => each }]);
-        const lanes = new GramLanes(set);
+        const lanes = new GramMatchStates(set);
         /** Every mixture of readings that differ, one by one. */
-        let readings = new Map([["", new GramLanes(set)]]);
+        let readings = new Map([["", new GramMatchStates(set)]]);
         for (const item of items) {
           const isFound = readItem(lanes, item);
           lanes.settleInTime();
-          const next = new Map<string, GramLanes>();
+          const next = new Map<string, GramMatchStates>();
           let isInSome = false;
           for (const [before, reading] of readings) {
             for (const way of item) {
-              const other = new GramLanes(set);
+              const other = new GramMatchStates(set);
               other.stand(reading.gram, reading.run);
               if (way.some((each) => other.read(each, 0, 1))) isInSome = true;
               next.set(before + way.join(""), other);
@@ -134,7 +134,7 @@ describe("lanes of grams", () => {
 
   test("are few: more than allowed, and the set gives up", () => {
     const set = compileGrams([{ needles: [{ symbols: [1, 2, 3, 1, 2, 3, 3, 3], gram: 8 }], symbolOf }]);
-    const lanes = new GramLanes(set);
+    const lanes = new GramMatchStates(set);
     const standing = (count: number): boolean => {
       lanes.stand(0, 0);
       for (let lane = 1; lane < count; lane += 1) lanes.add({ grams: [lane], runs: [0] });
@@ -153,7 +153,7 @@ describe("lanes of grams", () => {
       [alike, other],
       [other, alike],
     ] as const) {
-      const lanes = new GramLanes(set);
+      const lanes = new GramMatchStates(set);
       lanes.stand(first[1] as number, first === alike ? 2 : 0);
       lanes.add({ grams: [second[1] as number], runs: [second === alike ? 2 : 0] });
       lanes.settle();
@@ -164,7 +164,7 @@ describe("lanes of grams", () => {
 
   test("do not take a bit that is set by chance for enough", () => {
     const set = compileGrams([{ needles: [{ symbols: [1, 2, 3, 1, 2, 3], gram: 6 }], symbolOf }]);
-    const lanes = new GramLanes({ ...set, bits: set.bits.map(() => -1) });
+    const lanes = new GramMatchStates({ ...set, bits: set.bits.map(() => -1) });
     for (let count = 0; count < 100; count += 1) expect(lanes.read(1, 0, 1)).toBe(false);
     expect([1, 2, 3, 1, 2, 3].map((each) => lanes.read(each, 0, 1))).toContain(true);
   });

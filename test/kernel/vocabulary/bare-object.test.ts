@@ -6,7 +6,7 @@ import { z } from "zod";
 import { bareObject, isPlainObject } from "../../../src/kernel/vocabulary/bare-object.ts";
 import { canonicalJson } from "../../../src/kernel/vocabulary/canonical-json.ts";
 import { jsonProblem } from "../../../src/kernel/vocabulary/json-problem.ts";
-import { canonicalWire, fromWire, toWire } from "../../../src/kernel/vocabulary/spelling.ts";
+import { canonicalWire, fromWire, toWire } from "../../../src/kernel/vocabulary/wire-case.ts";
 import { anyJson, sameJson } from "./any-json.ts";
 import { inheritsNothing } from "./inherits-nothing.ts";
 

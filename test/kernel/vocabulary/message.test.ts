@@ -2,7 +2,7 @@ import { Compile } from "typebox/compile";
 import { expect } from "vitest";
 import { AgentMessageSchema, ToolInvocationSchema } from "../../../src/kernel/vocabulary/message.ts";
 import { parseJson } from "../../../src/kernel/vocabulary/parse-json.ts";
-import { toWire } from "../../../src/kernel/vocabulary/spelling.ts";
+import { toWire } from "../../../src/kernel/vocabulary/wire-case.ts";
 import adversarial from "../../fixtures/adversarial.json" with { type: "json" };
 import { verifies } from "../../requirements.ts";
 

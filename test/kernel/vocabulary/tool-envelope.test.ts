@@ -1,7 +1,6 @@
 import { Compile } from "typebox/compile";
 import { describe, expect, expectTypeOf, test } from "vitest";
 import { ERROR_CODES, type ErrorCode } from "../../../src/kernel/vocabulary/error-code.ts";
-import { toWire } from "../../../src/kernel/vocabulary/spelling.ts";
 import {
   DEFAULT_TOOL_TIMEOUT_MS,
   parseToolResponse,
@@ -10,6 +9,7 @@ import {
   type ToolResponse,
   ToolResponseSchema,
 } from "../../../src/kernel/vocabulary/tool-envelope.ts";
+import { toWire } from "../../../src/kernel/vocabulary/wire-case.ts";
 import { verifies } from "../../requirements.ts";
 
 const fields = {

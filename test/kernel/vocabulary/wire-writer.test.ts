@@ -7,7 +7,7 @@ import { CALM } from "../../../src/kernel/machine/recovery.ts";
 import { Defect } from "../../../src/kernel/vocabulary/defect.ts";
 import { HASH_PATTERN } from "../../../src/kernel/vocabulary/hash.ts";
 import { CALL_ID_PATTERN, closed } from "../../../src/kernel/vocabulary/schema-primitives.ts";
-import { canonicalWire } from "../../../src/kernel/vocabulary/spelling.ts";
+import { canonicalWire } from "../../../src/kernel/vocabulary/wire-case.ts";
 import { wireWriter } from "../../../src/kernel/vocabulary/wire-writer.ts";
 import { anyOf, anyText } from "../journal/any-record.ts";
 import { anyCharacter, anyJson, reverseKeys } from "./any-json.ts";

@@ -10,8 +10,8 @@ import { runSummary } from "../../../src/kernel/journal/views/run-summary.ts";
 import type { RunId } from "../../../src/kernel/vocabulary/identifiers.ts";
 import { terminalStatus } from "../../../src/kernel/vocabulary/outcome.ts";
 import type { StoredRun } from "../../../src/runtime/ports/store.ts";
-import { replayRun } from "../../../src/runtime/replay-run.ts";
-import { contractOf } from "../../../src/runtime/run-journal.ts";
+import { contractOf } from "../../../src/runtime/run/read-run.ts";
+import { replayRun } from "../../../src/runtime/run/replay-run.ts";
 import { TRUSTED } from "../../kernel/journal/toy-key.ts";
 import type { Trial } from "./open-trial.ts";
 

@@ -18,9 +18,9 @@ import type { ApprovalCard } from "../../../src/runtime/ports/approver.ts";
 import { type Clock, timestampOf } from "../../../src/runtime/ports/clock.ts";
 import type { ConfiguredModel } from "../../../src/runtime/ports/model-backend.ts";
 import type { Store, StoredRun } from "../../../src/runtime/ports/store.ts";
-import { readWholeJournal } from "../../../src/runtime/run-journal.ts";
+import { readWholeJournal } from "../../../src/runtime/run/read-run.ts";
 import { openRuntime, type Runtime } from "../../../src/runtime/runtime.ts";
-import type { Purses } from "../../../src/runtime/spend.ts";
+import type { BudgetScopes } from "../../../src/runtime/spend/spend-account.ts";
 import { temporaryHome } from "../../adapters/store-sqlite/temporary-home.ts";
 import { PUBLIC_KEY, sign } from "../../kernel/journal/toy-key.ts";
 import type { OutsideWorld } from "./outside-world.ts";
@@ -42,7 +42,7 @@ export interface TrialOptions {
   readonly policy?: ToolPolicy;
   /** Absent: what contracts are sealed with. */
   readonly livePolicy?: () => ToolPolicy;
-  readonly purses?: Purses;
+  readonly budgetScopes?: BudgetScopes;
   /** How much the agent's model is to think. */
   readonly agentThinking?: ThinkingLevel | null;
 }
@@ -119,7 +119,7 @@ export function openTrial(options: TrialOptions): Trial {
       guardFor: compileDisclosureGuard,
       model: (ref) => (ref === cheapModel?.ref ? cheapModel : model),
       livePolicy: options.livePolicy ?? (() => policy),
-      purses: options.purses ?? { scopesFor: () => [] },
+      budgetScopes: options.budgetScopes ?? { scopesFor: () => [] },
       delegate: delegateWith(drafting, () => timestampOf(clock.nowMs())),
       onDefect: (_id, error) => defects.push(error),
     },

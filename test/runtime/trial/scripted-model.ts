@@ -1,6 +1,6 @@
 /** A model that says what a script says. It is honest to the port: it streams, it can be cut off, it never rejects. */
 import { encodeToolName } from "../../../src/kernel/protocol/tool-names.ts";
-import { ESTIMATED_TOKENS } from "../../../src/runtime/estimate-tokens.ts";
+import { ESTIMATED_TOKENS } from "../../../src/runtime/model/estimate-tokens.ts";
 import type {
   ConfiguredModel,
   ModelBackend,

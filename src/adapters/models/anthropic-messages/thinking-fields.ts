@@ -10,7 +10,7 @@
  * T4. A budget is given for whole turns: within one only if what the model thought at its beginning goes back as well, for
  *     the server refuses anything else. Where such a model is given none, what it thought stays here.
  */
-import { THOUGHT_TOKENS } from "../../../runtime/output-room.ts";
+import { THOUGHT_TOKENS } from "../../../runtime/model/output-token-limit.ts";
 import type { ModelRequest } from "../../../runtime/ports/model-backend.ts";
 import { readThoughts } from "./thought-blocks.ts";
 

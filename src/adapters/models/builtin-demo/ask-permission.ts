@@ -7,13 +7,13 @@
 import { NOTES_BEGIN, NOTES_END } from "../../../kernel/protocol/markers.ts";
 import { type Capability, parseCapability } from "../../../kernel/vocabulary/capability.ts";
 import { textOf } from "../read-fields.ts";
-import type { ToldCall } from "./tell-result.ts";
+import type { FormattedCall } from "./tell-result.ts";
 
 /** As policy words it when a host is not granted. */
 const NOT_GRANTED = /"error":"policy\.denied: [^"]*host that is not granted/;
 
 /** Said after the answer, and seen by nobody but the runtime; empty when nothing is to be asked for. */
-export function requestsFor(calls: readonly ToldCall[]): string {
+export function requestsFor(calls: readonly FormattedCall[]): string {
   const actions = calls.flatMap((call) => {
     const capability = lackingCapability(call);
     return capability === null ? [] : [`request_permission:${capability}`];
@@ -21,7 +21,7 @@ export function requestsFor(calls: readonly ToldCall[]): string {
   return actions.length === 0 ? "" : `\n${NOTES_BEGIN}${JSON.stringify({ actions })}${NOTES_END}`;
 }
 
-function lackingCapability({ tool, args, result }: ToldCall): Capability | null {
+function lackingCapability({ tool, args, result }: FormattedCall): Capability | null {
   if (tool !== "http.get" || !NOT_GRANTED.test(result)) return null;
   const url = URL.parse(textOf(args["url"]));
   return url === null ? null : parseCapability(`net:${url.hostname.replace(/\.$/, "")}`);

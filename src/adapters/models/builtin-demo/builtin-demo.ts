@@ -21,7 +21,7 @@ import { requestsFor } from "./ask-permission.ts";
 import { findFileName, readWish, type Wish } from "./read-wish.ts";
 import { talkAbout } from "./small-talk.ts";
 import { tellImages } from "./tell-images.ts";
-import { type ToldCall, tellResult } from "./tell-result.ts";
+import { type FormattedCall, formatToolResult } from "./tell-result.ts";
 
 export const DEMO_MODEL = "demo";
 const BUILT_IN = "built in: no network, no key";
@@ -62,7 +62,7 @@ function react(request: ModelRequest): Reaction {
     return { kind: "say", text: dictation.answer, notes: notesOf(dictation.notes) };
   }
   if (results.length > 0)
-    return { kind: "say", text: results.map(tellResult).join("\n\n"), notes: requestsFor(results) };
+    return { kind: "say", text: results.map(formatToolResult).join("\n\n"), notes: requestsFor(results) };
   if (dictation !== null) return callOffered(dictation.calls, offered);
   const wish = readWish(message) ?? (toolChoice === "required" ? nearestWish(message, offered) : null);
   if (wish !== null) return callOffered([wish], offered);
@@ -88,7 +88,7 @@ function nearestWish(message: string, offered: readonly string[]): Wish | null {
 }
 
 /** What became of the calls that the last user message led to. */
-function resultsSince({ messages: all }: { readonly messages: readonly PromptMessage[] }): readonly ToldCall[] {
+function resultsSince({ messages: all }: { readonly messages: readonly PromptMessage[] }): readonly FormattedCall[] {
   const messages = all.slice(all.findLastIndex(({ role }) => role === "user") + 1);
   const calls = messages.flatMap((message) => (message.role === "assistant" ? message.toolCalls : []));
   return messages.flatMap((message) => {

@@ -8,7 +8,7 @@ import { fieldsOf, textOf } from "../read-fields.ts";
 
 const MAX_SHOWN_CHARS = 4_000;
 
-export interface ToldCall {
+export interface FormattedCall {
   readonly tool: string;
   readonly args: Readonly<Record<string, unknown>>;
   /** Content of the message of the role `tool`. */
@@ -23,7 +23,7 @@ const ADVICE: Readonly<Record<string, string>> = {
   timeout: "Try again, or ask for less at once.",
 };
 
-export function tellResult(call: ToldCall): string {
+export function formatToolResult(call: FormattedCall): string {
   const { tool, args, result } = call;
   const envelope = fieldsOf(parse(result));
   if (typeof envelope?.["ok"] !== "boolean") return `${tool} answered:\n\n${shorten(result)}`;
@@ -32,7 +32,7 @@ export function tellResult(call: ToldCall): string {
   return tell(envelope["output"], args, tool);
 }
 
-function tellFailure({ tool, args }: ToldCall, error: unknown): string {
+function tellFailure({ tool, args }: FormattedCall, error: unknown): string {
   const { code, message } = readError(error);
   if (code === "policy.denied")
     return `${tool} was denied (${message}), so nothing was done.${adviceAfter(args, message)}`;
@@ -40,7 +40,7 @@ function tellFailure({ tool, args }: ToldCall, error: unknown): string {
   return `${tool} failed: ${named}. ${ADVICE[code] ?? "Nothing else was tried."}`;
 }
 
-function adviceAfter(args: ToldCall["args"], message: string): string {
+function adviceAfter(args: FormattedCall["args"], message: string): string {
   // What else would allow it depends on the rule, which only whoever made the decision knows.
   if (message.startsWith("denied")) return message.includes("nobody can be asked") ? "" : " Approve it when asked.";
   const host = URL.parse(textOf(args["url"]))?.hostname ?? "";
@@ -60,7 +60,7 @@ function readError(error: unknown): { readonly code: string; readonly message: s
   };
 }
 
-type Teller = (output: unknown, args: ToldCall["args"], tool: string) => string;
+type Teller = (output: unknown, args: FormattedCall["args"], tool: string) => string;
 
 const TELLERS: Readonly<Record<string, Teller>> = {
   "fs.list_dir": (output, args) => {
@@ -92,7 +92,7 @@ const TELLERS: Readonly<Record<string, Teller>> = {
   "schedule.add": (_, args) => `The reminder is set: ${textOf(args["schedule"])}.`,
 };
 
-function tellAny(output: unknown, _: ToldCall["args"], tool: string): string {
+function tellAny(output: unknown, _: FormattedCall["args"], tool: string): string {
   return `${tool} answered:\n\n${shorten(contentOf(output))}`;
 }
 

@@ -14,13 +14,13 @@ import { type Clock, timestampOf } from "../../../runtime/ports/clock.ts";
 import type { CallContext, Planned } from "../../../runtime/ports/toolbox.ts";
 import { defineTool } from "../define-tool.ts";
 import { ToolFailure } from "../tool-failure.ts";
-import { findAnnex, makeAnnex } from "./annex.ts";
 import { callKey } from "./call-key.ts";
+import { identityOf } from "./directory-handle.ts";
 import { fieldOf } from "./field-of.ts";
 import { changedSince, missing, naming, symlinkRefused } from "./fs-failure.ts";
-import { identityOf } from "./held-directory.ts";
-import { type Survey, survey } from "./survey.ts";
+import { findToolStateDirectory, makeToolStateDirectory } from "./tool-state-directory.ts";
 import { findTrashed, hasTrashFrom, moveToTrash, type Trashed, trashIdOf } from "./trash.ts";
+import { survey, type TreeSnapshot } from "./tree-snapshot.ts";
 import { inDirectory, inNearestDirectory, type Workspace } from "./workspace.ts";
 import { directoryNames } from "./workspace-path.ts";
 
@@ -65,7 +65,7 @@ function planDelete(workspace: Workspace, beside: Beside, { path, recursive }: D
   return inNearestDirectory(workspace, parents, async (directory, [absent]) => {
     const found = absent === undefined ? await naming(shown, () => survey(directory, name)) : null;
     if (found === null) {
-      if (!(await hasTrashFrom(await findAnnex(workspace, beside.annex), target))) throw missing(shown);
+      if (!(await hasTrashFrom(await findToolStateDirectory(workspace, beside.annex), target))) throw missing(shown);
       return {
         labels: USER_LABELS,
         risk: "read_only" as const,
@@ -96,7 +96,7 @@ async function runDelete(
   const { parents, name } = placeOf(args.path);
   const shown = [...parents, name].join("/");
   const id = trashIdOf(`${workspace.root}/${shown}`, callKey(context));
-  const annex = await makeAnnex(workspace, beside.annex);
+  const annex = await makeToolStateDirectory(workspace, beside.annex);
   const done = context.isRepeat ? await findTrashed(annex, id) : null;
   if (done !== null) return outputOf(done);
   const {
@@ -133,7 +133,7 @@ function placeOf(path: string): { readonly parents: readonly string[]; readonly 
   return { parents: names.slice(0, -1), name };
 }
 
-function refuseOthers(path: string, { kind, entries }: Survey, recursive: boolean): void {
+function refuseOthers(path: string, { kind, entries }: TreeSnapshot, recursive: boolean): void {
   if (kind === "symlink") throw symlinkRefused(path);
   if (kind === "other") {
     const message = `${JSON.stringify(path)} is a device, a pipe or a socket, not a regular file.`;
@@ -144,7 +144,7 @@ function refuseOthers(path: string, { kind, entries }: Survey, recursive: boolea
   throw new ToolFailure("invalid.request", message, { details: { path } });
 }
 
-function showDelete(target: string, { kind, entries, bytes }: Survey): string {
+function showDelete(target: string, { kind, entries, bytes }: TreeSnapshot): string {
   const [, ...inside] = entries;
   const count = (wanted: string): number => inside.filter((entry) => entry.kind === wanted).length;
   return [

@@ -22,16 +22,16 @@ import { USER_LABELS } from "../../../kernel/vocabulary/labels.ts";
 import type { CallContext, Planned } from "../../../runtime/ports/toolbox.ts";
 import { defineTool } from "../define-tool.ts";
 import { ToolFailure } from "../tool-failure.ts";
-import { findAnnex, makeAnnex } from "./annex.ts";
 import { applyEdit, type EditVerdict } from "./apply-edit.ts";
+import { placeFile, removeIfThere } from "./atomic-write.ts";
 import { callKey, temporaryNameOf } from "./call-key.ts";
+import { type DirectoryHandle, entryPath, identityOf, shownPath } from "./directory-handle.ts";
 import { fieldOf } from "./field-of.ts";
 import { changedSince, missing, naming } from "./fs-failure.ts";
-import { entryPath, type HeldDirectory, identityOf, shownPath } from "./held-directory.ts";
 import { type LastEdit, readLastEdit, writeLastEdit } from "./last-edit.ts";
-import { placeFile, removeIfThere } from "./place-file.ts";
 import { inspectFile, MAX_PRESENT_BYTES, readPresent, withRegularFile } from "./regular-file.ts";
 import { showDiff } from "./show-diff.ts";
+import { findToolStateDirectory, makeToolStateDirectory } from "./tool-state-directory.ts";
 import { countUnseen } from "./unseen-characters.ts";
 import type { UntrustedMarks } from "./untrusted-marks.ts";
 import { inDirectory, syncDirectory, type Workspace } from "./workspace.ts";
@@ -59,7 +59,7 @@ interface EditArguments {
 }
 
 interface Beside {
-  /** Where the annex is, as `annex.ts` has it. */
+  /** Where the annex is, as `tool-state-directory.ts` has it. */
   readonly annex: string;
   readonly marks: UntrustedMarks;
 }
@@ -102,7 +102,7 @@ function planEdit(workspace: Workspace, beside: Beside, args: EditArguments) {
     const verdict = verdictOf(file.text, args);
     const cwd = { path: directory.path, ...identityOf(directory) };
     if (!verdict.ok) {
-      const last = await readLastEdit(await findAnnex(workspace, beside.annex), target);
+      const last = await readLastEdit(await findToolStateDirectory(workspace, beside.annex), target);
       if (last?.call !== hashCanonical(args) || last.after !== file.hash) throw refusal(directory, name, verdict);
       return {
         labels: USER_LABELS,
@@ -138,7 +138,7 @@ function runEdit(
   const target = [workspace.root, ...parents, name].join("/");
   return inDirectory(workspace, parents, (directory) =>
     naming(shown, async () => {
-      const annex = await makeAnnex(workspace, beside.annex);
+      const annex = await makeToolStateDirectory(workspace, beside.annex);
       if (context.isRepeat) {
         const done = await findDone(directory, name, await readLastEdit(annex, target), context);
         if (done !== null) return { path: shown, replacements: done.replacements, bytes: done.bytes };
@@ -165,7 +165,7 @@ function runEdit(
 
 /** Did an attempt before the crash get that far? */
 async function findDone(
-  directory: HeldDirectory,
+  directory: DirectoryHandle,
   name: string,
   last: LastEdit | null,
   context: CallContext,
@@ -182,7 +182,7 @@ interface EditableFile {
   readonly stats: Stats;
 }
 
-async function readEditable(directory: HeldDirectory, name: string): Promise<EditableFile> {
+async function readEditable(directory: DirectoryHandle, name: string): Promise<EditableFile> {
   const path = shownPath(directory, name);
   const file = await withRegularFile(directory, name, async (open) => {
     if (open.stats.nlink > 1) {
@@ -239,7 +239,7 @@ function showEdit(target: string, text: string, { replacements }: Extract<EditVe
   throw new ToolFailure("invalid.request", message);
 }
 
-function refusal(directory: HeldDirectory, name: string, verdict: EditVerdict): ToolFailure {
+function refusal(directory: DirectoryHandle, name: string, verdict: EditVerdict): ToolFailure {
   const path = shownPath(directory, name);
   const problem = verdict.ok ? "nothing would change" : verdict.problem;
   return new ToolFailure("invalid.request", `${JSON.stringify(path)}: ${problem}.`, { details: { path } });

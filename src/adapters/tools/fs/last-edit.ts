@@ -9,8 +9,8 @@
 import { hashCanonical } from "../../../kernel/vocabulary/hash.ts";
 import type { Hash } from "../../../kernel/vocabulary/identifiers.ts";
 import { parseJson } from "../../../kernel/vocabulary/parse-json.ts";
+import { placeFile } from "./atomic-write.ts";
 import { fieldOf } from "./field-of.ts";
-import { placeFile } from "./place-file.ts";
 import { readUpTo, withRegularFile } from "./regular-file.ts";
 import { inMadeDirectory, inNearestDirectory, type Workspace } from "./workspace.ts";
 

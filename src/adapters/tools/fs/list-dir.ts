@@ -9,10 +9,10 @@ import { type Dirent, lstatSync } from "node:fs";
 import { opendir } from "node:fs/promises";
 import { Type } from "typebox";
 import { defineTool } from "../define-tool.ts";
+import { assertInPlace, type DirectoryHandle, entryPath } from "./directory-handle.ts";
 import { type EntryKind, kindOf } from "./entry-kind.ts";
 import { fieldOf } from "./field-of.ts";
 import { naming } from "./fs-failure.ts";
-import { assertInPlace, entryPath, type HeldDirectory } from "./held-directory.ts";
 import type { UntrustedMarks } from "./untrusted-marks.ts";
 import { inDirectory, type Workspace } from "./workspace.ts";
 import { directoryNames } from "./workspace-path.ts";
@@ -72,7 +72,7 @@ export function listDirTool(workspace: Workspace, marks: UntrustedMarks) {
 }
 
 async function firstByName(
-  directory: HeldDirectory,
+  directory: DirectoryHandle,
   maxEntries: number,
   signal: AbortSignal,
 ): Promise<{ readonly first: readonly Dirent[]; readonly truncated: boolean }> {
@@ -93,7 +93,7 @@ function byName(a: Dirent, b: Dirent): number {
 }
 
 function describe(
-  directory: HeldDirectory,
+  directory: DirectoryHandle,
   entry: Dirent,
 ): { readonly name: string; readonly type: EntryKind; readonly bytes: number | null } {
   const { name } = entry;

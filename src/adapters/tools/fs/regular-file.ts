@@ -24,8 +24,8 @@ import { promisify } from "node:util";
 import { hashBytes } from "../../../kernel/vocabulary/hash.ts";
 import type { Hash } from "../../../kernel/vocabulary/identifiers.ts";
 import { ToolFailure } from "../tool-failure.ts";
+import { assertInPlace, type DirectoryHandle, entryPath, shownPath } from "./directory-handle.ts";
 import { errnoOf, naming, symlinkRefused } from "./fs-failure.ts";
-import { assertInPlace, entryPath, type HeldDirectory, shownPath } from "./held-directory.ts";
 import { inDirectory, type Workspace } from "./workspace.ts";
 
 const SMALL_BYTES = 65_536;
@@ -70,7 +70,7 @@ function openInRoot({ root, traversal }: Workspace, name: string): OpenFile | nu
 
 /** Null where there is nothing of that name. */
 export function withRegularFile<Result>(
-  directory: HeldDirectory,
+  directory: DirectoryHandle,
   name: string,
   use: (file: OpenFile) => Promise<Result>,
 ): Promise<Result | null> {
@@ -88,7 +88,7 @@ async function closing<Result>(file: OpenFile, use: (file: OpenFile) => Promise<
   }
 }
 
-function openRegular(directory: HeldDirectory, name: string): OpenFile | null {
+function openRegular(directory: DirectoryHandle, name: string): OpenFile | null {
   const entry = entryPath(directory, name);
   const before = lstatSync(entry, IF_THERE);
   if (before === undefined) return null;
@@ -105,7 +105,7 @@ function openRegular(directory: HeldDirectory, name: string): OpenFile | null {
   }
 }
 
-function openOwn(entry: string, directory: HeldDirectory, name: string): number {
+function openOwn(entry: string, directory: DirectoryHandle, name: string): number {
   try {
     return openSync(entry, FLAGS);
   } catch (error) {
@@ -143,7 +143,7 @@ async function fillElsewhere(fd: number, bytes: Buffer, signal?: AbortSignal): P
 
 /** For a thread that has nothing else to do than wait. `wanted` says, before a byte is read, whether any is. */
 export function readRegularNow(
-  directory: HeldDirectory,
+  directory: DirectoryHandle,
   name: string,
   wanted: (stats: Stats) => boolean,
 ): Buffer | null {
@@ -165,7 +165,7 @@ export interface PresentFile {
   readonly bytes: number;
 }
 
-export async function inspectFile(directory: HeldDirectory, name: string): Promise<PresentFile | null> {
+export async function inspectFile(directory: DirectoryHandle, name: string): Promise<PresentFile | null> {
   return await withRegularFile(directory, name, async (file) => {
     const content = await readPresent(file, shownPath(directory, name));
     return { hash: hashBytes(content), bytes: content.length };

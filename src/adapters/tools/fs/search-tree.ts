@@ -9,16 +9,16 @@
  */
 import { type Dirent, lstatSync, opendirSync } from "node:fs";
 import { ToolFailure } from "../tool-failure.ts";
-import { errnoOf } from "./fs-failure.ts";
 import {
   assertInPlace,
+  type DirectoryHandle,
   enterDirectory,
   entryPath,
-  type HeldDirectory,
   holdRoot,
   releaseDirectory,
   type Traversal,
-} from "./held-directory.ts";
+} from "./directory-handle.ts";
+import { errnoOf } from "./fs-failure.ts";
 import { addRules, type IgnoreRules, isIgnored } from "./ignore-rules.ts";
 import { type LineMatcher, lineMatcher, type Pattern } from "./line-matcher.ts";
 import { globMatcher } from "./path-glob.ts";
@@ -91,7 +91,7 @@ class TreeSearch {
   }
 
   /** Down to where the search begins, with the rules of the directories on the way. */
-  #begin(directory: HeldDirectory, names: readonly string[], depth: number, above: IgnoreRules | null): void {
+  #begin(directory: DirectoryHandle, names: readonly string[], depth: number, above: IgnoreRules | null): void {
     const name = names[depth];
     const base = names
       .slice(0, depth)
@@ -116,7 +116,7 @@ class TreeSearch {
     }
   }
 
-  #walk(directory: HeldDirectory, base: string, above: IgnoreRules | null, depth: number): void {
+  #walk(directory: DirectoryHandle, base: string, above: IgnoreRules | null, depth: number): void {
     const rules = this.#rulesOf(directory, base, above);
     const start = this.#request.names.map((name) => `${name}/`).join("").length;
     for (const entry of this.#entriesOf(directory)) {
@@ -132,7 +132,7 @@ class TreeSearch {
     assertInPlace(directory);
   }
 
-  #enter(parent: HeldDirectory, name: string, base: string, rules: IgnoreRules | null, depth: number): void {
+  #enter(parent: DirectoryHandle, name: string, base: string, rules: IgnoreRules | null, depth: number): void {
     if (depth === MAX_DEPTH) {
       this.#isCut = true;
       return;
@@ -149,7 +149,7 @@ class TreeSearch {
     }
   }
 
-  #look(directory: HeldDirectory, name: string, path: string): void {
+  #look(directory: DirectoryHandle, name: string, path: string): void {
     this.#files += 1;
     if (this.#matcher === null) {
       this.#matches.push({ path, line: 0, text: "" });
@@ -175,12 +175,12 @@ class TreeSearch {
     }
   }
 
-  #rulesOf(directory: HeldDirectory, base: string, above: IgnoreRules | null): IgnoreRules | null {
+  #rulesOf(directory: DirectoryHandle, base: string, above: IgnoreRules | null): IgnoreRules | null {
     const content = this.#attempt(() => readRegularNow(directory, ".gitignore", ({ size }) => size <= MAX_RULES_BYTES));
     return content === null ? above : addRules(above, base, content.toString());
   }
 
-  #entriesOf(directory: HeldDirectory): readonly Dirent[] {
+  #entriesOf(directory: DirectoryHandle): readonly Dirent[] {
     const entries: Dirent[] = [];
     const opened = opendirSync(entryPath(directory, "."), { bufferSize: 256 });
     try {

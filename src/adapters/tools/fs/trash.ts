@@ -16,10 +16,10 @@ import { hashCanonical } from "../../../kernel/vocabulary/hash.ts";
 import type { Hash } from "../../../kernel/vocabulary/identifiers.ts";
 import { parseJson } from "../../../kernel/vocabulary/parse-json.ts";
 import { ToolFailure } from "../tool-failure.ts";
+import { linkIfFree, placeFile, removeIfThere } from "./atomic-write.ts";
+import { assertInPlace, type DirectoryHandle, entryPath } from "./directory-handle.ts";
 import { fieldOf } from "./field-of.ts";
 import { errnoOf, naming } from "./fs-failure.ts";
-import { assertInPlace, entryPath, type HeldDirectory } from "./held-directory.ts";
-import { linkIfFree, placeFile, removeIfThere } from "./place-file.ts";
 import { readUpTo, withRegularFile } from "./regular-file.ts";
 import { inMadeDirectory, inNearestDirectory, syncDirectory, type Workspace } from "./workspace.ts";
 import { directoryNames } from "./workspace-path.ts";
@@ -86,7 +86,7 @@ interface Thing {
 export async function moveToTrash(
   annex: Workspace,
   trashed: Trashed,
-  from: HeldDirectory,
+  from: DirectoryHandle,
   thing: Thing,
   signal: AbortSignal,
 ): Promise<boolean> {
@@ -105,7 +105,7 @@ export async function moveToTrash(
   );
 }
 
-async function moveThing(from: HeldDirectory, thing: Thing, entry: HeldDirectory): Promise<boolean> {
+async function moveThing(from: DirectoryHandle, thing: Thing, entry: DirectoryHandle): Promise<boolean> {
   const item = entryPath(entry, ITEM);
   assertInPlace(from);
   await rename(entryPath(from, thing.name), item);
@@ -141,7 +141,7 @@ export async function restoreTrash(workspace: Workspace, annex: Workspace | null
   });
 }
 
-async function putBack(entry: HeldDirectory, parent: HeldDirectory, name: string, trashed: Trashed): Promise<void> {
+async function putBack(entry: DirectoryHandle, parent: DirectoryHandle, name: string, trashed: Trashed): Promise<void> {
   const item = entryPath(entry, ITEM);
   const target = entryPath(parent, name);
   assertInPlace(parent);
@@ -189,7 +189,7 @@ async function removeOld(annex: Workspace | null, id: string, beforeMs: number):
   });
 }
 
-async function removeEmptyEntry(entry: HeldDirectory): Promise<void> {
+async function removeEmptyEntry(entry: DirectoryHandle): Promise<void> {
   if (statsOf(entry, ITEM) !== undefined) return;
   await removeIfThere(entryPath(entry, MANIFEST));
   rmdirSync(entry.path);
@@ -203,7 +203,7 @@ async function trashIds(annex: Workspace | null): Promise<readonly string[]> {
   });
 }
 
-async function readManifest(entry: HeldDirectory, id: string): Promise<Trashed | null> {
+async function readManifest(entry: DirectoryHandle, id: string): Promise<Trashed | null> {
   return await withRegularFile(entry, MANIFEST, async (file) => {
     const parsed = parseJson((await readUpTo(file, MAX_MANIFEST_BYTES)).toString());
     return parsed.ok ? parseTrashed(parsed.value, id) : null;
@@ -220,7 +220,7 @@ function parseTrashed(value: unknown, id: string): Trashed | null {
   return { id, root, path, type, entries, bytes, deletedAt, runId };
 }
 
-function statsOf(directory: HeldDirectory, name: string) {
+function statsOf(directory: DirectoryHandle, name: string) {
   return lstatSync(entryPath(directory, name), { throwIfNoEntry: false });
 }
 

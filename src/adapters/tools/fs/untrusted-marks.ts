@@ -21,12 +21,12 @@ import { joinLabels, type Labels, UNTRUSTED_LABELS, USER_LABELS } from "../../..
 import { parseJson } from "../../../kernel/vocabulary/parse-json.ts";
 import type { CallContext } from "../../../runtime/ports/toolbox.ts";
 import { ToolFailure } from "../tool-failure.ts";
-import { findAnnex, makeAnnex } from "./annex.ts";
+import { placeFile, removeIfThere } from "./atomic-write.ts";
 import { temporaryNameOf } from "./call-key.ts";
+import { type DirectoryHandle, entryPath } from "./directory-handle.ts";
 import { naming } from "./fs-failure.ts";
-import { entryPath, type HeldDirectory } from "./held-directory.ts";
-import { placeFile, removeIfThere } from "./place-file.ts";
 import { readUpTo, withRegularFile } from "./regular-file.ts";
+import { findToolStateDirectory, makeToolStateDirectory } from "./tool-state-directory.ts";
 import { hasTrashFrom } from "./trash.ts";
 import { inMadeDirectory, inNearestDirectory, type Workspace } from "./workspace.ts";
 
@@ -44,10 +44,10 @@ type Place = readonly string[];
 
 export type UntrustedMarks = ReturnType<typeof untrustedMarks>;
 
-/** `annexPath`: where the annex is, as `annex.ts` has it. */
+/** `annexPath`: where the annex is, as `tool-state-directory.ts` has it. */
 export function untrustedMarks(workspace: Workspace, annexPath: string) {
   const folder = [FOLDER, hashCanonical(workspace.root).slice(0, 32)];
-  const annexIfThere = () => naming("annex", () => findAnnex(workspace, annexPath));
+  const annexIfThere = () => naming("annex", () => findToolStateDirectory(workspace, annexPath));
 
   /** By the names of their files; null until somebody asks. */
   let known: Map<string, Place> | null = null;
@@ -88,7 +88,7 @@ export function untrustedMarks(workspace: Workspace, annexPath: string) {
       const content = Buffer.from(JSON.stringify(marked));
       const name = nameOf(marked);
       const placement = { name, temporaryName: temporaryNameOf(context), content, mode: "replace" } as const;
-      await inNearestDirectory(await makeAnnex(workspace, annexPath), folder, (start, missing) =>
+      await inNearestDirectory(await makeToolStateDirectory(workspace, annexPath), folder, (start, missing) =>
         inMadeDirectory(start, missing, (directory) => placeFile(directory, placement, NEVER)),
       );
       marks.set(name, marked);
@@ -189,7 +189,7 @@ function isUntrusted({ seen }: CallContext): boolean {
   return seen.integrity === "untrusted";
 }
 
-async function readMarks(directory: HeldDirectory): Promise<Map<string, Place>> {
+async function readMarks(directory: DirectoryHandle): Promise<Map<string, Place>> {
   const found = new Map<string, Place>();
   for (const name of await readdir(entryPath(directory, "."))) {
     // Under any other name it is a mark in the making, and nothing has been written yet.

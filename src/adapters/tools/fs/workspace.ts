@@ -8,19 +8,19 @@ import { fsync as fsyncCallback, mkdirSync } from "node:fs";
 import { mkdir, realpath } from "node:fs/promises";
 import { promisify } from "node:util";
 import { ToolFailure } from "../tool-failure.ts";
-import { errnoOf, expectedFailure, named, naming } from "./fs-failure.ts";
+import { passOnDirectory } from "./chown-new-files.ts";
 import {
+  type DirectoryHandle,
   enterDirectory,
   entryPath,
   type Heir,
-  type HeldDirectory,
   holdRoot,
   probeTraversal,
   releaseDirectory,
   shownPath,
   type Traversal,
-} from "./held-directory.ts";
-import { passOnDirectory } from "./inherit.ts";
+} from "./directory-handle.ts";
+import { errnoOf, expectedFailure, named, naming } from "./fs-failure.ts";
 
 const fsync = promisify(fsyncCallback);
 
@@ -43,7 +43,7 @@ export async function openWorkspace(path: string, traversal?: Traversal): Promis
 export function inDirectory<Result>(
   workspace: Workspace,
   names: readonly string[],
-  use: (directory: HeldDirectory) => Result | Promise<Result>,
+  use: (directory: DirectoryHandle) => Result | Promise<Result>,
 ): Promise<Result> {
   return inNearestDirectory(workspace, names, async (directory, [missing]) => {
     if (missing === undefined) return await use(directory);
@@ -56,7 +56,7 @@ export function inDirectory<Result>(
 export async function inNearestDirectory<Result>(
   { root, traversal, heir }: Workspace,
   names: readonly string[],
-  use: (directory: HeldDirectory, missing: readonly string[]) => Result | Promise<Result>,
+  use: (directory: DirectoryHandle, missing: readonly string[]) => Result | Promise<Result>,
 ): Promise<Result> {
   let directory = named(".", () => holdRoot(root, traversal, heir));
   try {
@@ -75,9 +75,9 @@ export async function inNearestDirectory<Result>(
 
 /** In the directory these names lead down to from another; what is missing is made, durably, for one owner alone. */
 export async function inMadeDirectory<Result>(
-  from: HeldDirectory,
+  from: DirectoryHandle,
   [name, ...others]: readonly string[],
-  use: (directory: HeldDirectory) => Result | Promise<Result>,
+  use: (directory: DirectoryHandle) => Result | Promise<Result>,
 ): Promise<Result> {
   if (name === undefined) return await use(from);
   const child = await naming(shownPath(from, name), async () => {
@@ -93,11 +93,11 @@ export async function inMadeDirectory<Result>(
 }
 
 /** After this, the names in it survive a power cut. */
-export function syncDirectory({ fd }: HeldDirectory): Promise<void> {
+export function syncDirectory({ fd }: DirectoryHandle): Promise<void> {
   return fsync(fd);
 }
 
-function enterIfThere(directory: HeldDirectory, name: string): HeldDirectory | null {
+function enterIfThere(directory: DirectoryHandle, name: string): DirectoryHandle | null {
   try {
     return enterDirectory(directory, name);
   } catch (error) {
@@ -106,7 +106,7 @@ function enterIfThere(directory: HeldDirectory, name: string): HeldDirectory | n
   }
 }
 
-function enterMade(parent: HeldDirectory, name: string): HeldDirectory {
+function enterMade(parent: DirectoryHandle, name: string): DirectoryHandle {
   const made = enterDirectory(parent, name);
   try {
     passOnDirectory(made, parent);
@@ -117,7 +117,7 @@ function enterMade(parent: HeldDirectory, name: string): HeldDirectory {
   }
 }
 
-function makeIfMissing(parent: HeldDirectory, name: string): boolean {
+function makeIfMissing(parent: DirectoryHandle, name: string): boolean {
   try {
     mkdirSync(entryPath(parent, name), { mode: 0o700 });
     return true;

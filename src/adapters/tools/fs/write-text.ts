@@ -17,11 +17,11 @@ import { USER_LABELS } from "../../../kernel/vocabulary/labels.ts";
 import type { CallContext, Planned, Reversal } from "../../../runtime/ports/toolbox.ts";
 import { defineTool } from "../define-tool.ts";
 import { ToolFailure } from "../tool-failure.ts";
+import { placeFile, removeIfThere } from "./atomic-write.ts";
 import { temporaryNameOf } from "./call-key.ts";
+import { type DirectoryHandle, entryPath, identityOf, shownPath } from "./directory-handle.ts";
 import { fieldOf } from "./field-of.ts";
 import { changedSince, naming } from "./fs-failure.ts";
-import { entryPath, type HeldDirectory, identityOf, shownPath } from "./held-directory.ts";
-import { placeFile, removeIfThere } from "./place-file.ts";
 import { inspectFile, type PresentFile } from "./regular-file.ts";
 import { countUnseen } from "./unseen-characters.ts";
 import type { UntrustedMarks } from "./untrusted-marks.ts";
@@ -167,7 +167,7 @@ function runWrite(
 
 /** Did an attempt before the crash get that far? */
 async function isInPlace(
-  directory: HeldDirectory,
+  directory: DirectoryHandle,
   { name, temporaryName, content }: { readonly name: string; readonly temporaryName: string; readonly content: Buffer },
 ): Promise<boolean> {
   // It may have come between the two names of a file that is being added, which then had both.
@@ -180,7 +180,7 @@ async function isInPlace(
 
 /** What stands where a file was to be added. Asking refuses links and devices by itself. */
 async function obstacle(
-  directory: HeldDirectory,
+  directory: DirectoryHandle,
   name: string,
   overwrite: boolean,
   context: CallContext,

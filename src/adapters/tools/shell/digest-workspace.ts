@@ -11,9 +11,15 @@ import { createHash } from "node:crypto";
 import { type BigIntStats, lstatSync, opendirSync } from "node:fs";
 import { setImmediate } from "node:timers/promises";
 import { asHash, type Hash } from "../../../kernel/vocabulary/identifiers.ts";
+import {
+  type DirectoryHandle,
+  enterDirectory,
+  entryPath,
+  releaseDirectory,
+  shownPath,
+} from "../fs/directory-handle.ts";
 import { kindOf } from "../fs/entry-kind.ts";
 import { errnoOf } from "../fs/fs-failure.ts";
-import { enterDirectory, entryPath, type HeldDirectory, releaseDirectory, shownPath } from "../fs/held-directory.ts";
 import { inDirectory, type Workspace } from "../fs/workspace.ts";
 import { ToolFailure } from "../tool-failure.ts";
 
@@ -46,7 +52,7 @@ class Digest {
     return asHash(this.#hash.digest("hex"));
   }
 
-  async visit(directory: HeldDirectory, depth: number): Promise<void> {
+  async visit(directory: DirectoryHandle, depth: number): Promise<void> {
     if (depth > MAX_DEPTH) throw refused(`${JSON.stringify(directory.path)} lies too deep`);
     // Of this very directory, each: working a path out takes longer than asking about what is there.
     const shown = shownPath(directory, ".");
@@ -68,7 +74,7 @@ class Digest {
     return this.entries;
   }
 
-  async #descend(parent: HeldDirectory, name: string, depth: number): Promise<void> {
+  async #descend(parent: DirectoryHandle, name: string, depth: number): Promise<void> {
     try {
       const directory = enterDirectory(parent, name);
       try {
@@ -90,7 +96,7 @@ function factsOf(stats: BigIntStats): readonly string[] {
 }
 
 /** No more than that many: one directory may hold any number. */
-function namesIn(directory: HeldDirectory, limit: number): string[] {
+function namesIn(directory: DirectoryHandle, limit: number): string[] {
   const names: string[] = [];
   const listing = opendirSync(entryPath(directory, "."), { bufferSize: 512 });
   try {

@@ -4,7 +4,7 @@
  * X1. The real file counts, with the hash of its bytes. One that others may write, that lies in the workspace, or that
  *     is another kind of program than its name says, is refused.
  * X2. A file is read again when its identity, size or times changed. Its change time cannot be set back by whoever owns it.
- * X3. It is looked up without waiting, as names in the workspace are (H4 of held-directory.ts). Only reading is waited for.
+ * X3. It is looked up without waiting, as names in the workspace are (H4 of directory-handle.ts). Only reading is waited for.
  */
 import { createHash } from "node:crypto";
 import { closeSync, constants, createReadStream, fstatSync, openSync, realpathSync } from "node:fs";
@@ -12,8 +12,8 @@ import { basename, join } from "node:path";
 import { asHash, type Hash } from "../../../kernel/vocabulary/identifiers.ts";
 import { errnoOf } from "../fs/fs-failure.ts";
 import { ToolFailure } from "../tool-failure.ts";
+import { isWithin } from "./classify-command.ts";
 import { commandRefused, quoted } from "./command-refused.ts";
-import { isWithin } from "./judge-command.ts";
 import { isDisguised } from "./program-kinds.ts";
 
 export interface Executable {

@@ -4,14 +4,14 @@
  * P1. The same text in the same workspace gives the same preparation: planning and running a call both start here.
  */
 import type { Workspace } from "../fs/workspace.ts";
+import { type ClassifiedCommand, classifyCommand } from "./classify-command.ts";
 import { refuseDangerousWords } from "./dangerous-words.ts";
 import { inspectRepository } from "./inspect-repository.ts";
-import { type JudgedCommand, judgeCommand } from "./judge-command.ts";
 import { readScripts, type ScriptFile } from "./read-scripts.ts";
 import { splitCommand } from "./split-command.ts";
 
 export interface PreparedCommand {
-  readonly stages: readonly JudgedCommand[];
+  readonly stages: readonly ClassifiedCommand[];
   /** Files whose bytes decide what happens; an approval covers them. */
   readonly scripts: readonly ScriptFile[];
   /** The repository's configuration, where git is part of it; an approval covers it too. */
@@ -27,7 +27,7 @@ export async function prepareCommand(
 ): Promise<PreparedCommand> {
   const words = splitCommand(text);
   refuseDangerousWords(words);
-  const stages = words.map((stage) => judgeCommand(stage, { allow, root: workspace.root }));
+  const stages = words.map((stage) => classifyCommand(stage, { allow, root: workspace.root }));
   const scripts = await readScripts(workspace, stages);
   const asks = stages.flatMap((stage) => stage.asks);
   if (stages.every(({ name }) => name !== "git")) return { stages, scripts, config: null, asks };

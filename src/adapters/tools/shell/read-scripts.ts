@@ -12,7 +12,7 @@ import type { Hash } from "../../../kernel/vocabulary/identifiers.ts";
 import { readUpTo, withRegularFile } from "../fs/regular-file.ts";
 import { inNearestDirectory, type Workspace } from "../fs/workspace.ts";
 import { ToolFailure } from "../tool-failure.ts";
-import { isWithin, type JudgedCommand } from "./judge-command.ts";
+import { type ClassifiedCommand, isWithin } from "./classify-command.ts";
 import { startsPrograms } from "./program-kinds.ts";
 
 export interface ScriptFile {
@@ -35,7 +35,7 @@ const UNASKED: Readonly<Record<string, readonly string[]>> = {
   yarn: ["package.json"],
 };
 
-export async function readScripts(workspace: Workspace, commands: readonly JudgedCommand[]): Promise<ScriptFile[]> {
+export async function readScripts(workspace: Workspace, commands: readonly ClassifiedCommand[]): Promise<ScriptFile[]> {
   const scripts = new Map<string, ScriptFile>();
   for (const { name, args, isKnown } of commands) {
     if (isKnown || !startsPrograms(name)) continue;

@@ -19,7 +19,7 @@ import { hashCanonical } from "../../../kernel/vocabulary/hash.ts";
 import { type Sandbox, SandboxError, type SandboxResult, type SandboxWatcher } from "../../../runtime/ports/sandbox.ts";
 import type { CallContext, Planned } from "../../../runtime/ports/toolbox.ts";
 import type { CallOutline } from "../define-tool.ts";
-import { identityOf } from "../fs/held-directory.ts";
+import { identityOf } from "../fs/directory-handle.ts";
 import type { UntrustedMarks } from "../fs/untrusted-marks.ts";
 import { inDirectory, type Workspace } from "../fs/workspace.ts";
 import { ToolFailure } from "../tool-failure.ts";
@@ -28,9 +28,9 @@ import { createExecutableFinder, type FindExecutable } from "./find-executable.t
 import { type PreparedCommand, prepareCommand } from "./prepare-command.ts";
 import { mayReadUnnamed, removesRecursively, startsPrograms } from "./program-kinds.ts";
 import type { ScriptFile } from "./read-scripts.ts";
+import { ReadWriteLock } from "./read-write-lock.ts";
 import { SEARCH_PATH, shellEnvironment } from "./shell-environment.ts";
 import { showCommand } from "./show-command.ts";
-import { WorkspaceTurns } from "./workspace-turns.ts";
 
 const MAX_TIMEOUT_MS = 600_000;
 /** Of each stream. What goes to a model is cut by the contract anyway. */
@@ -61,7 +61,7 @@ interface ShellParts extends Pick<ShellOptions, "workspace" | "sandbox" | "allow
   readonly environment: Readonly<Record<string, string>>;
   readonly findExecutable: FindExecutable;
   readonly maxTimeoutMs: number;
-  readonly turns: WorkspaceTurns;
+  readonly turns: ReadWriteLock;
 }
 
 export type ShellExec = ReturnType<typeof shellExec>;
@@ -72,7 +72,7 @@ export function shellExec({ workspace, sandbox, marks, allow, maxTimeoutMs, sear
     environment: shellEnvironment(workspace.root, searchPath),
     findExecutable: createExecutableFinder(workspace.root, searchPath),
     maxTimeoutMs: maxTimeoutMs ?? MAX_TIMEOUT_MS,
-    turns: new WorkspaceTurns(),
+    turns: new ReadWriteLock(),
   };
   return {
     plan: (args: ShellArguments) => planCommand(parts, args),

@@ -13,7 +13,7 @@ import type { Entry, EntryOf } from "../entry.ts";
 import { argsOf, contentOf, ERASED, type Lookup, textOf } from "./body-content.ts";
 import { type CallOutcome, shownError } from "./call-outcome.ts";
 import { answerOf } from "./run-answer.ts";
-import { type Moment, runMoments } from "./run-moments.ts";
+import { type Moment, runTimeline } from "./run-timeline.ts";
 
 export type AgentChunk =
   | { readonly type: "text"; readonly content: string }
@@ -34,7 +34,7 @@ export interface ShownResult {
 
 /** `isGated`: the contract says `required` and has a token gate. */
 export function agentChunks(entries: readonly Entry[], lookup: Lookup, isGated: boolean): readonly AgentChunk[] {
-  const moments = Map.groupBy(runMoments(entries), ({ entry }) => entry.seq);
+  const moments = Map.groupBy(runTimeline(entries), ({ entry }) => entry.seq);
   const delegated = new Set<string>();
   const opensAt = isGated ? (entries.find(allowsCall)?.seq ?? Number.POSITIVE_INFINITY) : 0;
   return entries.flatMap((entry) => {

@@ -9,7 +9,7 @@ import type { JsonValue } from "../../vocabulary/parse-json.ts";
 import { closed } from "../../vocabulary/schema-primitives.ts";
 import type { Entry } from "../entry.ts";
 import { lifecycleEvent } from "./lifecycle-events.ts";
-import { runMoments } from "./run-moments.ts";
+import { runTimeline } from "./run-timeline.ts";
 
 export const AuditEventSchema = Type.Object(
   {
@@ -32,7 +32,7 @@ export type AuditEvent = Static<typeof AuditEventSchema>;
 export type RedactPayload = (payload: JsonValue) => { readonly value: JsonValue; readonly paths: readonly string[] };
 
 export function auditEvents(entries: readonly Entry[], redact: RedactPayload = redactNothing): readonly AuditEvent[] {
-  return runMoments(entries).map((moment) => {
+  return runTimeline(entries).map((moment) => {
     const event = lifecycleEvent(moment);
     const { value, paths } = redact(event.payload);
     const redactions = paths.map((path) => `payload.${path}`);

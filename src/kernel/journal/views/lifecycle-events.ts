@@ -10,7 +10,7 @@ import { type Static, Type } from "typebox";
 import { terminalStatus } from "../../vocabulary/outcome.ts";
 import { Count, closed, nullable } from "../../vocabulary/schema-primitives.ts";
 import type { Entry, EntryOf } from "../entry.ts";
-import { type Moment, runMoments } from "./run-moments.ts";
+import { type Moment, runTimeline } from "./run-timeline.ts";
 
 const Text = Type.String();
 
@@ -77,7 +77,7 @@ export const LifecycleEventSchema = Type.Union([
 export type LifecycleEvent = Static<typeof LifecycleEventSchema>;
 
 export function lifecycleEvents(entries: readonly Entry[]): readonly LifecycleEvent[] {
-  return runMoments(entries).map(lifecycleEvent);
+  return runTimeline(entries).map(lifecycleEvent);
 }
 
 export function lifecycleEvent(moment: Moment): LifecycleEvent {

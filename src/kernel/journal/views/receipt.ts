@@ -2,8 +2,8 @@
 import { type Static, Type } from "typebox";
 import { Count, closed } from "../../vocabulary/schema-primitives.ts";
 import type { Entry } from "../entry.ts";
-import { acceptedOf } from "./run-moments.ts";
 import { budgetAfter } from "./run-snapshot.ts";
+import { acceptedOf } from "./run-timeline.ts";
 
 export const ReceiptSchema = Type.Object(
   {

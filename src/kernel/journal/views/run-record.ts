@@ -13,8 +13,8 @@ import { SignedReceiptSchema } from "../signed-receipt.ts";
 import { argsOf, contentOf, type Lookup, textOf } from "./body-content.ts";
 import { shownError } from "./call-outcome.ts";
 import { answerOf } from "./run-answer.ts";
-import { type Moment, runMoments } from "./run-moments.ts";
 import { snapshotOfEntries } from "./run-snapshot.ts";
+import { type Moment, runTimeline } from "./run-timeline.ts";
 import { digestOf } from "./state-digest.ts";
 
 const Text = Type.String();
@@ -98,7 +98,7 @@ export function runRecord(entries: readonly Entry[], run: RunParticulars, lookup
     head_hash: snapshot.head,
     state_digest: digestOf(snapshot),
     trace: {
-      tool_execution_results: runMoments(entries).flatMap((moment) => executionResult(moment, run, lookup)),
+      tool_execution_results: runTimeline(entries).flatMap((moment) => executionResult(moment, run, lookup)),
     },
   };
 }

@@ -9,8 +9,8 @@ import { deepFreeze } from "../../contract/seal-contract.ts";
 import { Count, closed, nullable } from "../../vocabulary/schema-primitives.ts";
 import { type Entry, eventsOf } from "../entry.ts";
 import { LabelsSchema } from "../event.ts";
-import { type Moment, runMoments } from "./run-moments.ts";
 import { budgetAfter } from "./run-snapshot.ts";
+import { type Moment, runTimeline } from "./run-timeline.ts";
 import { unixMsOf } from "./unix-time.ts";
 
 const Text = Type.String();
@@ -53,7 +53,7 @@ export function runSummary(entries: readonly Entry[]): RunSummary | null {
   const [first] = entries;
   const last = entries.at(-1);
   if (first === undefined || last?.kind !== "TERMINATE") return null;
-  const moments = runMoments(entries);
+  const moments = runTimeline(entries);
   const budget = budgetAfter(entries);
   const startedAt = eventsOf(first)[0]?.ts ?? first.ts;
   return deepFreeze({

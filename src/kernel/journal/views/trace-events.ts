@@ -11,7 +11,7 @@ import { Count, closed, nullable } from "../../vocabulary/schema-primitives.ts";
 import { type Entry, type EntryOf, eventsOf } from "../entry.ts";
 import type { EventOf } from "../event.ts";
 import { abandonedOutcome, type CallOutcome, observedOutcome } from "./call-outcome.ts";
-import { acceptedOf } from "./run-moments.ts";
+import { acceptedOf } from "./run-timeline.ts";
 import { unixMsOf } from "./unix-time.ts";
 
 const Text = Type.String();

@@ -13,8 +13,8 @@ import { argsOf, contentOf, type Lookup } from "./body-content.ts";
 import { shownError } from "./call-outcome.ts";
 import { ReceiptSchema, receiptOf } from "./receipt.ts";
 import { answerOf } from "./run-answer.ts";
-import { type Moment, runMoments } from "./run-moments.ts";
 import { snapshotOfEntries } from "./run-snapshot.ts";
+import { type Moment, runTimeline } from "./run-timeline.ts";
 import { digestOf } from "./state-digest.ts";
 import { unixMsOf } from "./unix-time.ts";
 
@@ -54,7 +54,7 @@ type Content<Message = WsMessage> = Message extends WsMessage ? Pick<Message, "t
 
 /** `model` is the contract's, for the receipt. */
 export function websocketMessages(entries: readonly Entry[], lookup: Lookup, model: string): readonly WsMessage[] {
-  return runMoments(entries)
+  return runTimeline(entries)
     .flatMap((moment) => contentsOf(moment, entries, lookup, model).map((content) => ({ moment, content })))
     .map(({ moment: { entry }, content }, index) => ({
       id: `msg_${entry.runId}_${index + 1}`,

@@ -19,8 +19,8 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { findAnnex } from "../../../../src/adapters/tools/fs/annex.ts";
-import { holdRoot, releaseDirectory } from "../../../../src/adapters/tools/fs/held-directory.ts";
+import { holdRoot, releaseDirectory } from "../../../../src/adapters/tools/fs/directory-handle.ts";
+import { findToolStateDirectory } from "../../../../src/adapters/tools/fs/tool-state-directory.ts";
 import { emptyTrash, listTrash, moveToTrash, restoreTrash } from "../../../../src/adapters/tools/fs/trash.ts";
 import { hashCanonical } from "../../../../src/kernel/vocabulary/hash.ts";
 import { verifies } from "../../../requirements.ts";
@@ -38,7 +38,7 @@ async function workspaceWithTree() {
   await writeFile(join(root, "d/e/b.txt"), "b");
   await symlink(outside, join(root, "d/link"));
   await promisify(execFile)("mkfifo", [join(root, "d/pipe")]);
-  const found = () => findAnnex(workspace, annex);
+  const found = () => findToolStateDirectory(workspace, annex);
   return {
     ...made,
     trash: async () => await listTrash(await found()),
@@ -218,14 +218,14 @@ describe("a plan is for what was there when it was made", () => {
     const { dev, ino } = await lstat(join(root, "d/a.txt"), { bigint: true });
     await rename(join(root, "d/a.txt"), join(root, "d/was.txt"));
     await symlink(join(outside, "canary.txt"), join(root, "d/a.txt"));
-    const { makeAnnex } = await import("../../../../src/adapters/tools/fs/annex.ts");
+    const { makeToolStateDirectory } = await import("../../../../src/adapters/tools/fs/tool-state-directory.ts");
     const held = holdRoot(join(root, "d"), workspace.traversal);
     const id = "0123456789abcdef-0123456789abcdef";
     const about = { id, root, path: "d/a.txt", type: "file", entries: 1, bytes: 3, deletedAt: "", runId: "" } as const;
     try {
       const thing = { name: "a.txt", device: dev, inode: ino };
       const { signal } = new AbortController();
-      expect(await moveToTrash(await makeAnnex(workspace, annex), about, held, thing, signal)).toBe(false);
+      expect(await moveToTrash(await makeToolStateDirectory(workspace, annex), about, held, thing, signal)).toBe(false);
     } finally {
       releaseDirectory(held);
     }
@@ -350,7 +350,7 @@ test("whatever the tree, deleted and restored it is the same", async () => {
       if (!answer.ok) throw new Error(answer.error.message);
       expect(await readdir(root)).toEqual([]);
       const { trash_id: id } = answer.output as { trash_id: string };
-      await restoreTrash(workspace, await findAnnex(workspace, annex), id);
+      await restoreTrash(workspace, await findToolStateDirectory(workspace, annex), id);
       expect(await snapshotOf(root)).toEqual(before);
       await expectUntouched();
     }),
@@ -364,7 +364,7 @@ describe("emptying the trash", () => {
   test("removes whole trees and follows no link; what was deleted later stays", async () => {
     const { call, trash, workspace, annex, expectUntouched } = await workspaceWithTree();
     await call("fs.delete", { path: "d", recursive: true }, { idempotencyKey: KEY });
-    const found = await findAnnex(workspace, annex);
+    const found = await findToolStateDirectory(workspace, annex);
     expect(await emptyTrash(found, 0)).toEqual({ removed: [], failed: [] });
     const before = await trash();
     expect(await emptyTrash(found, AT_0)).toEqual({ removed: before, failed: [] });
@@ -379,7 +379,7 @@ describe("emptying the trash", () => {
     await rename(join(annex, "trash", id, "item"), join(annex, "trash", id, "going"));
     expect(await trash()).toEqual([]);
     await expect(async () => await restore(id)).rejects.toThrow("There is no");
-    const found = await findAnnex(workspace, annex);
+    const found = await findToolStateDirectory(workspace, annex);
     expect(await emptyTrash(found, 0)).toEqual({ removed: [], failed: [] });
     expect(await readdir(join(annex, "trash"))).toEqual([]);
   });
@@ -389,7 +389,7 @@ describe("emptying the trash", () => {
     const entry = join(annex, "trash", "0123456789abcdef-0123456789abcdef");
     await mkdir(entry, { recursive: true });
     await writeFile(join(entry, "manifest.json"), "{}");
-    await emptyTrash(await findAnnex(workspace, annex), Number.POSITIVE_INFINITY);
+    await emptyTrash(await findToolStateDirectory(workspace, annex), Number.POSITIVE_INFINITY);
     expect(await readdir(entry)).toEqual(["manifest.json"]);
   });
 });

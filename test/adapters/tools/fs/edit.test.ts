@@ -279,15 +279,17 @@ test("stopped before it acts, it leaves everything as it was", async () => {
 
 test("an annex that lies in the workspace, or the other way round, is refused", async () => {
   const { root, workspace, annex } = await temporaryWorkspace();
-  const { findAnnex, makeAnnex } = await import("../../../../src/adapters/tools/fs/annex.ts");
+  const { findToolStateDirectory, makeToolStateDirectory } = await import(
+    "../../../../src/adapters/tools/fs/tool-state-directory.ts"
+  );
   for (const path of [root, join(root, "annex"), join(root, "..")]) {
-    await expect(makeAnnex(workspace, path)).rejects.toThrow("within one another");
+    await expect(makeToolStateDirectory(workspace, path)).rejects.toThrow("within one another");
   }
   expect(await readdir(root)).toEqual([]);
   await mkdir(join(root, "in"));
   await symlink(join(root, "in"), annex);
-  await expect(findAnnex(workspace, annex)).rejects.toThrow("within one another");
-  await expect(makeAnnex(workspace, annex)).rejects.toThrow("within one another");
+  await expect(findToolStateDirectory(workspace, annex)).rejects.toThrow("within one another");
+  await expect(makeToolStateDirectory(workspace, annex)).rejects.toThrow("within one another");
 });
 
 test("for any file and any edit, bytes outside the replaced ranges are unchanged", async () => {

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { Traversal } from "../../../../src/adapters/tools/fs/held-directory.ts";
+import type { Traversal } from "../../../../src/adapters/tools/fs/directory-handle.ts";
 import { searchTree } from "../../../../src/adapters/tools/fs/search-tree.ts";
 import type { Arguments } from "../../../../src/runtime/ports/toolbox.ts";
 import { verifies } from "../../../requirements.ts";

@@ -1,7 +1,7 @@
 import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { findAnnex } from "../../../../src/adapters/tools/fs/annex.ts";
+import { findToolStateDirectory } from "../../../../src/adapters/tools/fs/tool-state-directory.ts";
 import { restoreTrash } from "../../../../src/adapters/tools/fs/trash.ts";
 import { MAX_MARKS, untrustedMarks } from "../../../../src/adapters/tools/fs/untrusted-marks.ts";
 import { hashCanonical } from "../../../../src/kernel/vocabulary/hash.ts";
@@ -88,7 +88,7 @@ describe("what an untrusted context wrote", () => {
     await call("fs.write_text", { path: "d/notes.md", text: "clean" });
     await call("fs.delete", { path: "d", recursive: true }, { idempotencyKey: hashCanonical("two") });
     const { trash_id: id } = (deleted as { readonly output: { readonly trash_id: string } }).output;
-    await restoreTrash(workspace, await findAnnex(workspace, annex), id);
+    await restoreTrash(workspace, await findToolStateDirectory(workspace, annex), id);
     expect(await call("fs.read_text", { path: "d/notes.md" })).toMatchObject({ output: { text: "notes" } });
     expect(await read("d/notes.md")).toBe("untrusted");
   });

@@ -1,8 +1,8 @@
 import { link, mkdir, readdir, readFile, rename, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { holdRoot, releaseDirectory } from "../../../../src/adapters/tools/fs/held-directory.ts";
-import { placeFile } from "../../../../src/adapters/tools/fs/place-file.ts";
+import { placeFile } from "../../../../src/adapters/tools/fs/atomic-write.ts";
+import { holdRoot, releaseDirectory } from "../../../../src/adapters/tools/fs/directory-handle.ts";
 import { hashBytes, hashCanonical } from "../../../../src/kernel/vocabulary/hash.ts";
 import { USER_LABELS } from "../../../../src/kernel/vocabulary/labels.ts";
 import { temporaryWorkspace } from "./temporary-workspace.ts";

@@ -1,0 +1,148 @@
+/**
+ * The spine of the views: a run's entries as the moments people follow, in order.
+ *
+ * R1. The moments of a prefix of the entries are a prefix of the moments: live and replayed views number them alike.
+ * R2. Every call that was proposed ends exactly once, before its turn is over: refused at once, answered by OBSERVE
+ *     (for the calls that share the execution too), or by the turn's COMMIT. There a call that was dispatched is
+ *     abandoned and one that was not is skipped: nobody is told that nothing happened where something may have.
+ * R3. Call ids are unique within a turn only, so calls are matched within their turn.
+ */
+import { type DecidedCall, type Entry, type EntryOf, eventsOf } from "../entry.ts";
+import type { EventOf } from "../event.ts";
+import { abandonedOutcome, type CallOutcome, observedOutcome, refusedOutcome, skippedOutcome } from "./call-outcome.ts";
+
+type Happening =
+  | { readonly kind: "created"; readonly entry: EntryOf<"run.created"> }
+  | { readonly kind: "started"; readonly entry: EntryOf<"run.created"> }
+  | { readonly kind: "asked"; readonly entry: EntryOf<"INFER"> }
+  | {
+      readonly kind: "called";
+      readonly entry: EntryOf<"VALIDATE_CALLS">;
+      readonly call: DecidedCall;
+      /** The answer of whoever was asked, if anyone was. */
+      readonly approval: EventOf<"approval.decided"> | null;
+    }
+  | {
+      readonly kind: "call-ended";
+      readonly entry: EntryOf<"VALIDATE_CALLS"> | EntryOf<"OBSERVE"> | EntryOf<"COMMIT">;
+      readonly call: DecidedCall;
+      readonly outcome: CallOutcome;
+    }
+  | { readonly kind: "ended"; readonly entry: EntryOf<"TERMINATE"> };
+
+interface Place {
+  /** From 1, without gaps. */
+  readonly seq: number;
+  /** Empty, like the session, for a run that ended before it was accepted. */
+  readonly agentId: string;
+  readonly sessionId: string;
+}
+export type Moment = Happening & Place;
+
+export function runTimeline(entries: readonly Entry[]): readonly Moment[] {
+  const moments: Moment[] = [];
+  let reading = BEFORE_THE_FIRST;
+  for (const entry of entries) {
+    const { now, next } = readOn(reading, entry);
+    moments.push(...now);
+    reading = next;
+  }
+  return moments;
+}
+
+/** How far somebody has read a run's entries, who will go on when there are more. */
+export interface Reading extends Omit<Place, "seq"> {
+  readonly moments: number;
+  readonly open: readonly OpenCall[];
+}
+
+export const BEFORE_THE_FIRST: Reading = { moments: 0, open: [], agentId: "", sessionId: "" };
+
+export function readOn(reading: Reading, entry: Entry): { readonly now: readonly Moment[]; readonly next: Reading } {
+  const { agentId, sessionId } = (entry.seq === 1 ? acceptedOf([entry]) : null) ?? reading;
+  const { now, stillOpen } = happeningsAt(entry, reading.open);
+  return {
+    now: now.map((happening, index) => ({ ...happening, seq: reading.moments + index + 1, agentId, sessionId })),
+    next: { moments: reading.moments + now.length, open: stillOpen, agentId, sessionId },
+  };
+}
+
+/** What the run was accepted with; null when it ended before. */
+export function acceptedOf(entries: readonly Entry[]): EventOf<"run.accepted"> | null {
+  const [first] = entries;
+  return (first && eventsOf(first).find((event) => event.type === "run.accepted")) ?? null;
+}
+
+interface OpenCall {
+  readonly call: DecidedCall;
+  readonly isDispatched: boolean;
+}
+interface Step {
+  readonly now: readonly Happening[];
+  readonly stillOpen: readonly OpenCall[];
+}
+
+function happeningsAt(entry: Entry, open: readonly OpenCall[]): Step {
+  switch (entry.kind) {
+    case "run.created":
+      return { now: creation(entry), stillOpen: open };
+    case "INFER":
+      return { now: [{ kind: "asked", entry }], stillOpen: open };
+    case "VALIDATE_CALLS":
+      return validation(entry);
+    case "EXECUTE":
+      return {
+        now: [],
+        stillOpen: open.map((each) => (answers(entry, each) ? { ...each, isDispatched: true } : each)),
+      };
+    case "OBSERVE":
+      return observation(entry, open);
+    case "COMMIT":
+      return { now: open.map((each) => leftover(entry, each)), stillOpen: [] };
+    case "TERMINATE":
+      return { now: [{ kind: "ended", entry }], stillOpen: open };
+  }
+}
+
+/** A run cancelled while it was queued or checked has never started (design §4). */
+function creation(entry: EntryOf<"run.created">): readonly Happening[] {
+  const wasCancelled = entry.decided.heard.some((event) => event.type === "cancel.requested");
+  const created: Happening = { kind: "created", entry };
+  return wasCancelled ? [created] : [created, { kind: "started", entry }];
+}
+
+function validation(entry: EntryOf<"VALIDATE_CALLS">): Step {
+  const { calls } = entry.decided;
+  const approvals = eventsOf(entry).filter((event) => event.type === "approval.decided");
+  const called = calls.map((call): Happening => {
+    // One that was allowed may have expired since.
+    const approval = approvals.findLast(({ callId }) => callId === call.callId) ?? null;
+    return { kind: "called", entry, call, approval };
+  });
+  const refused = calls
+    .filter(({ decision }) => decision === "deny")
+    .map((call): Happening => ({ kind: "call-ended", entry, call, outcome: refusedOutcome(call) }));
+  const allowed = calls.filter(({ decision }) => decision === "allow");
+  return { now: [...called, ...refused], stillOpen: allowed.map((call) => ({ call, isDispatched: false })) };
+}
+
+function observation(entry: EntryOf<"OBSERVE">, open: readonly OpenCall[]): Step {
+  const { result } = entry;
+  // Somebody wants the interrupted effect tried again: the call is not over.
+  if (result?.type === "effect.resolved" && result.decision === "retry") return { now: [], stillOpen: open };
+  const outcome = observedOutcome(result);
+  return {
+    now: open.filter((each) => answers(entry, each)).map(({ call }) => ({ kind: "call-ended", entry, call, outcome })),
+    stillOpen: open.filter((each) => !answers(entry, each)),
+  };
+}
+
+function leftover(entry: EntryOf<"COMMIT">, { call, isDispatched }: OpenCall): Happening {
+  const skipped = entry.decided.skipped.find(({ callId }) => callId === call.callId);
+  const outcome = isDispatched ? abandonedOutcome() : skippedOutcome(skipped?.policyId ?? null);
+  return { kind: "call-ended", entry, call, outcome };
+}
+
+function answers({ decided }: EntryOf<"EXECUTE"> | EntryOf<"OBSERVE">, { call }: OpenCall): boolean {
+  return decided.callId === call.callId || decided.sharedBy.includes(call.callId);
+}

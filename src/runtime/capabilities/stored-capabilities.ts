@@ -1,0 +1,70 @@
+/**
+ * What sessions may reach and what they ask for, as it is stored: for whoever decides on it, and for whoever only looks.
+ *
+ * C1. What the table says and the ledger does not grants nothing, is nobody's request, and is reported.
+ */
+import type { SessionId } from "../../kernel/vocabulary/identifiers.ts";
+import { type Page, type SessionCapability, type Store, type StoredCapability, StoreError } from "../ports/store.ts";
+import type { RunPorts } from "../run-ports.ts";
+import { grantedAt } from "./authority.ts";
+
+/** What a session has now, and what awaits an operator. */
+export interface SessionCapabilities {
+  readonly granted: readonly StoredCapability[];
+  readonly pending: readonly StoredCapability[];
+}
+
+export type CapabilitiesAnswer =
+  | { readonly ok: true; readonly capabilities: SessionCapabilities }
+  | { readonly ok: false; readonly code: "not_found" | "conflict" | "invalid.request"; readonly message: string };
+
+type ReadingPorts = Pick<RunPorts, "store" | "clock" | "onDefect">;
+
+export async function capabilitiesOf(
+  ports: ReadingPorts,
+  sessionId: SessionId,
+  read = (id: SessionId) => readCapabilities(ports, id),
+): Promise<CapabilitiesAnswer> {
+  if (!(await ports.store.hasSession(sessionId))) return unknownSession();
+  const known = await read(sessionId);
+  const { capabilities } = grantedAt(known, ports.clock.nowMs());
+  return {
+    ok: true,
+    capabilities: {
+      granted: known.filter(({ capability }) => capabilities.includes(capability)),
+      pending: known.filter(({ state }) => state === "pending"),
+    },
+  };
+}
+
+/** What all sessions ask for, the longest waiting first. */
+export async function pendingCapabilities(store: Store, page: Page): Promise<readonly SessionCapability[]> {
+  const asked = await store.pendingCapabilities(page);
+  return asked.filter(({ state }) => state === "pending");
+}
+
+export async function readCapabilities(
+  { store, onDefect }: Pick<ReadingPorts, "store" | "onDefect">,
+  sessionId: SessionId,
+): Promise<readonly StoredCapability[]> {
+  const known = await store.capabilitiesOf(sessionId);
+  const forged = known.filter(({ state }) => state === "forged").length;
+  if (forged > 0) onDefect("capabilities", forgery(sessionId, forged));
+  return known;
+}
+
+export function unknownSession(): CapabilitiesAnswer {
+  return {
+    ok: false,
+    code: "not_found",
+    message: "there is no such session; a run begins one, and its record names it",
+  };
+}
+
+function forgery(sessionId: SessionId, count: number): StoreError {
+  return new StoreError(
+    "store.corrupt",
+    `${count} capabilities of ${sessionId} stand in the database and not in the ledger: they grant nothing. ` +
+      "Somebody else has written to this home; see surety verify --home.",
+  );
+}

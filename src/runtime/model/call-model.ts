@@ -1,0 +1,261 @@
+/**
+ * `call-model`: from the conversation to a `model.answered` or `model.failed`.
+ *
+ * M1. What the model wrote is read by the contract's protocol adapter, redacted, and only then kept: the machine sees
+ *     refs to what the journal may hold.
+ * M2. An answer that repeats a system prompt is replaced by a refusal, in the stream and in what is kept (P-2.5).
+ * M3. A provider that tells no usage is charged what was sent and what came back, thoughts too, as far as it can be
+ *     counted; what broke off, or was thought unseen, may have been paid for in full, and is charged so. Of what was lost
+ *     after it was sent and before an answer began, the prompt is charged: nobody knows whether it arrived.
+ * M4. Usage that cannot be true counts as not told: nothing at all for an answer that is there, or more than fits the
+ *     model by far. What is merely more than was reserved is believed.
+ */
+import type { ExecutionContract } from "../../kernel/contract/contract.ts";
+import type { Answer } from "../../kernel/journal/entry.ts";
+import type { Command } from "../../kernel/machine/command.ts";
+import type { RunState } from "../../kernel/machine/state.ts";
+import { adapterFor } from "../../kernel/protocol/adapter-for.ts";
+import { applyNotes, type CheckpointState } from "../../kernel/protocol/checkpoint-state.ts";
+import type { Notes } from "../../kernel/protocol/notes.ts";
+import type { ProtocolAdapterResult } from "../../kernel/protocol/protocol-adapter.ts";
+import type { RawModelOutput } from "../../kernel/protocol/raw-model-output.ts";
+import { type DisclosureGuard, guardAnswer } from "../../kernel/redaction/disclosure-guard.ts";
+import type { Redactor } from "../../kernel/redaction/redact.ts";
+import { canonicalJson, quote } from "../../kernel/vocabulary/canonical-json.ts";
+import { Defect } from "../../kernel/vocabulary/defect.ts";
+import { asCallId } from "../../kernel/vocabulary/identifiers.ts";
+import type { AgentMessage } from "../../kernel/vocabulary/message.ts";
+import { costOf } from "../../kernel/vocabulary/model-price.ts";
+import type { JsonValue } from "../../kernel/vocabulary/parse-json.ts";
+import type { ThinkingLevel } from "../../kernel/vocabulary/thinking-level.ts";
+import type {
+  ConfiguredModel,
+  ModelReply,
+  ModelRequest,
+  ModelUsage,
+  PromptMessage,
+  Thoughts,
+} from "../ports/model-backend.ts";
+import type { RegisteredTool } from "../ports/toolbox.ts";
+import type { BodyCache } from "../run/body-cache.ts";
+import { saveReasoning } from "./reasoning-continuation.ts";
+
+type CallModel = Extract<Command, { type: "call-model" }>;
+
+export function modelRequest(
+  { model }: ConfiguredModel,
+  command: CallModel,
+  state: RunState,
+  messages: readonly PromptMessage[],
+  tools: readonly RegisteredTool[],
+  effort: ThinkingLevel | null,
+): ModelRequest {
+  const request = {
+    model,
+    messages,
+    tools,
+    toolChoice: toolChoice(state, tools.length),
+    maxOutputTokens: command.maxOutputTokens,
+  };
+  return effort === null ? request : { ...request, effort };
+}
+
+/** A model is made to call a tool until one was performed; after that it must be able to close. */
+function toolChoice({ contract, budget }: RunState, offered: number): ModelRequest["toolChoice"] {
+  if (offered === 0) return "none";
+  return contract.toolPolicy === "required" && budget.performed === 0 ? "required" : "auto";
+}
+
+export interface AnswerDependencies {
+  readonly model: ConfiguredModel;
+  readonly contract: ExecutionContract;
+  /** What the model was asked with; null: it thinks as it sees fit. */
+  readonly effort: ThinkingLevel | null;
+  readonly redactor: Redactor;
+  readonly guard: DisclosureGuard;
+  /** Knows the checkpoint that NOTES are applied to. */
+  readonly authority: { checkpoint(): CheckpointState };
+  readonly bodyCache: Pick<BodyCache, "keep" | "keepAnew" | "keepJson">;
+}
+
+export function modelAnswer(
+  context: AnswerDependencies,
+  command: CallModel,
+  promptTokens: number,
+  reply: ModelReply,
+): Answer {
+  const { attempt } = command;
+  if (!reply.ok) {
+    const { code, retryable, retryAfterMs } = reply;
+    const told = credible(context.model, command, reply.usage, false);
+    const usage = priced(context.model, told ?? costOfFailure(retryable, command, promptTokens));
+    return { type: "model.failed", attempt, code, retryable, retryAfterMs, usage };
+  }
+  const { raw, stream } = reply;
+  const adapted = adapt(context.contract, raw);
+  const told = credible(context.model, command, reply.usage, raw.content !== "" || raw.toolCalls.length > 0);
+  const usage = told ?? { inputTokens: promptTokens, outputTokens: writtenTokens(context, command, reply) };
+  const { status, failureCode, adapterVersion: version, rawHash } = adapted;
+  const isClean = isProvenClean(context, raw, adapted);
+  const nameOf = (text: string): string => (isClean ? text : shortName(context.redactor, text));
+  return {
+    type: "model.answered",
+    attempt,
+    rawHash,
+    adapter: { status, failureCode, version },
+    ...spoken(context, adapted, raw.toolCalls.length > 0 ? reply.thoughts : undefined, isClean),
+    usage: priced(context.model, usage),
+    stopReason: nameOf(raw.stopReason),
+    fingerprint: nameOf(raw.model),
+    stream: { ...stream, chars: raw.content.length },
+  };
+}
+
+/** A window may be declared smaller than it is, and tokens be counted otherwise than here. */
+const MOST_WINDOWS = 2;
+/** Thoughts are not limited by what was asked for everywhere. */
+const MOST_OUTPUTS = 64;
+
+function credible(
+  { contextWindow }: ConfiguredModel,
+  { maxOutputTokens }: CallModel,
+  usage: ModelUsage | null,
+  hasAnswered: boolean,
+): ModelUsage | null {
+  if (usage === null) return null;
+  const { inputTokens, outputTokens } = usage;
+  if (hasAnswered && inputTokens === 0 && outputTokens === 0) return null;
+  const isPossible = inputTokens <= MOST_WINDOWS * contextWindow && outputTokens <= MOST_OUTPUTS * maxOutputTokens;
+  return isPossible ? usage : null;
+}
+
+/** An answer that began and did not end may have been paid for, however little of it arrived; one that never began, read. */
+function costOfFailure(retryable: boolean, { maxOutputTokens }: CallModel, promptTokens: number): ModelUsage {
+  return { inputTokens: promptTokens, outputTokens: retryable ? 0 : maxOutputTokens };
+}
+
+function adapt(contract: ExecutionContract, raw: RawModelOutput): ProtocolAdapterResult {
+  const adapter = adapterFor(contract.adapterVersion);
+  if (adapter === null) throw new Defect("preflight let an unknown adapter pass");
+  return adapter.adapt(raw, contract.strictMode ? "strict" : "lenient");
+}
+
+type AnsweredEvent = Extract<Answer, { type: "model.answered" }>;
+
+function spoken(
+  context: AnswerDependencies,
+  { canonicalMessage, notes }: ProtocolAdapterResult,
+  thoughts: Thoughts | undefined,
+  isClean: boolean,
+): Pick<AnsweredEvent, "messageRef" | "textRef" | "calls" | "notes" | "tokens"> {
+  if (canonicalMessage === null) return { messageRef: null, textRef: null, calls: [], notes: null, tokens: 0 };
+  const { bodyCache } = context;
+  const message = clean(context, canonicalMessage, thoughts, isClean);
+  const written = message.toolCalls.map((call) => canonicalJson(call.arguments));
+  const text = messageText(message, written);
+  return {
+    messageRef: bodyCache.keepAnew(text),
+    textRef: message.content.trim() === "" ? null : bodyCache.keep(message.content),
+    calls: message.toolCalls.map((call, index) => ({
+      callId: asCallId(call.id),
+      tool: call.name,
+      argsRef: bodyCache.keepJson(written[index] ?? "", call.arguments as JsonValue),
+    })),
+    notes: notes && notesOf(context, notes),
+    tokens: context.model.tokens.count(text),
+  };
+}
+
+/** Its canonical JSON, of arguments that are written already: `written` has a text for each call. */
+export function messageText({ content, role, toolCalls }: AgentMessage, written: readonly string[]): string {
+  const calls = toolCalls.map(
+    ({ id, name, rawPayload, sourceModel }, index) =>
+      `{"arguments":${written[index]},"id":${quote(id)},"name":${quote(name)},\
+"rawPayload":${canonicalJson(rawPayload)},"sourceModel":${quote(sourceModel)}}`,
+  );
+  return `{"content":${quote(content)},"role":"${role}","toolCalls":[${calls.join(",")}]}`;
+}
+
+/** Seldom is there anything to redact: one look at everything tells. */
+function isProvenClean(
+  { redactor, guard }: AnswerDependencies,
+  { stopReason, model }: RawModelOutput,
+  { canonicalMessage }: ProtocolAdapterResult,
+): boolean {
+  if (canonicalMessage === null || Math.max(stopReason.length, model.length) > MAX_NAME_CHARS) return false;
+  const { content, toolCalls } = canonicalMessage;
+  const texts: JsonValue[] = [stopReason, model, content];
+  for (const { id, name, arguments: args } of toolCalls) texts.push(id, name, args as JsonValue);
+  return !guard.mayStop(content) && redactor.isClean(texts);
+}
+
+/**
+ * The payload as the provider framed it was for the adapter; arguments and text say all that is acted on. In its place
+ * stands what the provider will want back.
+ */
+function clean(
+  { redactor, guard }: AnswerDependencies,
+  message: AgentMessage,
+  thoughts: Thoughts | undefined,
+  isClean: boolean,
+): AgentMessage {
+  const givenBack = thoughts === undefined ? null : saveReasoning(redactor, thoughts);
+  const payloadAt = (index: number) => (index === 0 ? givenBack : null);
+  if (isClean) {
+    const toolCalls = message.toolCalls.map((call, index) => ({ ...call, rawPayload: payloadAt(index) }));
+    return { ...message, toolCalls };
+  }
+  const content = redactor.redactText(guardAnswer(guard, message.content).text).text;
+  const toolCalls = message.toolCalls.map((call, index) => ({
+    ...call,
+    // An id is a word of the model's like any other; one that would give a secret away is replaced.
+    id: redactor.redactText(call.id).text === call.id ? call.id : `redacted_${index}`,
+    name: redactor.redactText(call.name).text,
+    arguments: redactor.redactJson(call.arguments as JsonValue).value as Record<string, unknown>,
+    sourceModel: redactor.redactText(call.sourceModel).text,
+    rawPayload: payloadAt(index),
+  }));
+  return { ...message, content, toolCalls };
+}
+
+function notesOf(
+  { redactor, authority, bodyCache }: AnswerDependencies,
+  notes: Notes,
+): NonNullable<AnsweredEvent["notes"]> {
+  if (notes.status !== "parsed") return { status: "malformed", ref: null, actions: [] };
+  const { value } = redactor.redactJson(notes.patch as unknown as JsonValue);
+  const { actions } = applyNotes(authority.checkpoint(), value as unknown as typeof notes.patch);
+  return {
+    status: "applied",
+    ref: bodyCache.keep(canonicalJson(value)),
+    actions: actions.map(({ action, status }) => ({ action, status })),
+  };
+}
+
+function priced({ price }: ConfiguredModel, usage: ModelUsage): AnsweredEvent["usage"] {
+  return { inputTokens: usage.inputTokens, outputTokens: usage.outputTokens, costMicrousd: costOf(price, usage) };
+}
+
+/** A signed thought may be no more than a summary of what was thought, and of some nothing is shown. */
+function writtenTokens(
+  { model: { tokens, thinking }, effort }: AnswerDependencies,
+  { maxOutputTokens }: CallModel,
+  { raw, reasoning = "", thoughts }: Extract<ModelReply, { ok: true }>,
+): number {
+  const hasThought = effort === null ? thinking?.isByItself === true : effort !== "off";
+  const isUnseen = thoughts?.isSigned === true || (hasThought && reasoning === "");
+  if (!raw.complete || isUnseen) return maxOutputTokens;
+  const { content, toolCalls } = raw;
+  const said = toolCalls.reduce(
+    (sum, call) => sum + tokens.count(call.name + call.argumentsText),
+    tokens.count(content),
+  );
+  return reasoning === "" ? said : said + tokens.count(reasoning);
+}
+
+const MAX_NAME_CHARS = 128;
+
+/** A provider's word for something: never a place to put content. */
+function shortName(redactor: Redactor, text: string): string {
+  return redactor.redactText(text.toWellFormed().slice(0, MAX_NAME_CHARS)).text.toWellFormed();
+}

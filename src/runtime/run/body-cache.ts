@@ -1,0 +1,82 @@
+/**
+ * The bodies of one run while it is being driven: what was written, what still has to be, and what can be read.
+ *
+ * B1. Equal arguments and equal results have one ref within a run, across restarts too: the machine tells repetition by
+ *     comparing refs.
+ * B2. What `keep` returned is written with the next commit (`takeUnwritten`), so never after the entry that names it.
+ * B3. Text arrives redacted: what is kept here is what the journal stands for.
+ */
+import { type Body, bodyRef } from "../../kernel/journal/body.ts";
+import { hexOfBytes } from "../../kernel/journal/bytes.ts";
+import type { BodyRef } from "../../kernel/vocabulary/identifiers.ts";
+import { type JsonValue, parseJson } from "../../kernel/vocabulary/parse-json.ts";
+import type { RandomBytes } from "../ports/randomness.ts";
+import type { StoredBody } from "../ports/store.ts";
+
+const SALT_BYTES = 16;
+
+export class BodyCache {
+  readonly #random: RandomBytes;
+  readonly #bodies = new Map<BodyRef, StoredBody>();
+  readonly #refs = new Map<string, BodyRef>();
+  readonly #values = new Map<BodyRef, JsonValue>();
+  #unwritten: StoredBody[] = [];
+
+  constructor(random: RandomBytes, known: ReadonlyMap<BodyRef, Body>) {
+    this.#random = random;
+    for (const [ref, { salt, text }] of known) this.#remember({ ref, salt, text });
+  }
+
+  /** The value too, which `text` is in canonical JSON: whoever has just written it down is likely to be asked for it. */
+  keepJson(text: string, value: JsonValue): BodyRef {
+    const ref = this.keep(text);
+    this.#values.set(ref, value);
+    return ref;
+  }
+
+  keep(text: string): BodyRef {
+    const known = this.#refs.get(text);
+    if (known !== undefined) return known;
+    const ref = this.keepAnew(text);
+    this.#refs.set(text, ref);
+    return ref;
+  }
+
+  /** For what nobody compares: a message is hardly ever said twice. */
+  keepAnew(text: string): BodyRef {
+    const salt = this.#random(SALT_BYTES);
+    const body = { ref: bodyRef(salt, text), salt: hexOfBytes(salt), text };
+    this.#bodies.set(body.ref, body);
+    this.#unwritten.push(body);
+    return body.ref;
+  }
+
+  /** Null when it was erased, or is no JSON. */
+  readJson(ref: BodyRef): JsonValue | null {
+    const value = this.#values.get(ref);
+    if (value !== undefined) return value;
+    const text = this.read(ref);
+    const parsed = text === null ? null : parseJson(text);
+    return parsed?.ok ? parsed.value : null;
+  }
+
+  /** Null when it was erased. */
+  read(ref: BodyRef): string | null {
+    return this.#bodies.get(ref)?.text ?? null;
+  }
+
+  find(ref: BodyRef): StoredBody | null {
+    return this.#bodies.get(ref) ?? null;
+  }
+
+  takeUnwritten(): readonly StoredBody[] {
+    const taken = this.#unwritten;
+    this.#unwritten = [];
+    return taken;
+  }
+
+  #remember(body: StoredBody): void {
+    this.#bodies.set(body.ref, body);
+    this.#refs.set(body.text, body.ref);
+  }
+}

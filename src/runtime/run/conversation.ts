@@ -1,0 +1,163 @@
+/**
+ * What the model is shown: the prompt the run began with, then what became of each turn, rebuilt from the entries.
+ *
+ * C1. A function of the run's opening prompt and its entries, so a resumed run asks with the same words.
+ * C2. Every call the model proposed is answered once, by a role=tool message with the seed's JSON (S-3.2).
+ * C3. What is not the model's own writing has its markers escaped (S-3.3).
+ * C4. Instructions of a mode (repair, recovery, synthesis) are said for one inference and not kept.
+ * C5. Whatever untrusted text it holds, it knows by which entry it came in.
+ */
+import type { Statement, StatementOf } from "../../kernel/journal/chain.ts";
+import type { DecidedCall, InferMode } from "../../kernel/journal/entry.ts";
+import type { RunEvent } from "../../kernel/journal/event.ts";
+import { ERASED, type Lookup, textOf } from "../../kernel/journal/views/body-content.ts";
+import {
+  type CallOutcome,
+  observedOutcome,
+  refusedOutcome,
+  shownError,
+  skippedOutcome,
+} from "../../kernel/journal/views/call-outcome.ts";
+import { restoreReasoning } from "../model/reasoning-continuation.ts";
+import type { PromptMessage } from "../ports/model-backend.ts";
+import { type CallResult, type FormattedCall, formatToolResult } from "../tools/format-tool-result.ts";
+
+/** What brought untrusted text into the conversation: a call, or (null) what the run began with. */
+export interface UntrustedSource {
+  readonly seq: number;
+  readonly tool: string | null;
+  readonly argumentsText: string;
+}
+
+/** Arguments and results stay what they were: only the new entries of a turn are looked at. */
+export class Conversation {
+  readonly #lookup: Lookup;
+  readonly #messages: PromptMessage[];
+  readonly #untrusted: UntrustedSource[] = [];
+  /** By call, what has been put into words and was not heard yet. */
+  readonly #foretold = new Map<string, { readonly outcome: CallResult; readonly told: string }>();
+  #calls: readonly DecidedCall[] = [];
+
+  constructor(opening: readonly PromptMessage[], lookup: Lookup) {
+    this.#messages = [...opening];
+    this.#lookup = lookup;
+  }
+
+  hear(entries: readonly Statement[]): void {
+    for (const entry of entries) {
+      this.#messages.push(...this.#messagesOf(entry));
+      if (bringsUntrusted(entry)) this.#untrusted.push(this.#sourceIn(entry));
+    }
+  }
+
+  get untrusted(): readonly UntrustedSource[] {
+    return this.#untrusted;
+  }
+
+  messages(mode: InferMode): readonly PromptMessage[] {
+    const note = noteOf(mode);
+    return note === null ? [...this.#messages] : [...this.#messages, { role: "system", content: note }];
+  }
+
+  #messagesOf(entry: Statement): readonly PromptMessage[] {
+    switch (entry.kind) {
+      case "INFER":
+        return this.#spoken(entry.result);
+      case "VALIDATE_CALLS": {
+        this.#calls = entry.decided.calls;
+        const denied = entry.decided.calls.filter(({ decision }) => decision === "deny");
+        return denied.map((call) => this.#resultMessage(call, refusedOutcome(call)));
+      }
+      case "OBSERVE": {
+        const { result, decided } = entry;
+        // To be tried again: the call is not over.
+        if (result?.type === "effect.resolved" && result.decision === "retry") return [];
+        const answered = this.#calls.filter(
+          ({ callId }) => callId === decided.callId || decided.sharedBy.includes(callId),
+        );
+        return answered.map((call) => this.#resultMessage(call, observedOutcome(result)));
+      }
+      case "COMMIT":
+        return entry.decided.skipped.flatMap(({ callId, policyId }) => {
+          const call = this.#calls.find((other) => other.callId === callId);
+          return call === undefined ? [] : [this.#resultMessage(call, skippedOutcome(policyId))];
+        });
+      default:
+        return [];
+    }
+  }
+
+  #sourceIn({ seq, decided }: Statement): UntrustedSource {
+    const call = "callId" in decided ? this.#calls.find(({ callId }) => callId === decided.callId) : undefined;
+    if (call === undefined) return { seq, tool: null, argumentsText: "" };
+    return { seq, tool: call.tool, argumentsText: this.#lookup(call.argsRef) ?? ERASED };
+  }
+
+  /** What was erased since is shown as that: that something was said remains. */
+  #spoken(result: StatementOf<"INFER">["result"]): readonly PromptMessage[] {
+    if (result?.type !== "model.answered" || result.messageRef === null) return [];
+    const content = textOf(result.textRef, this.#lookup) ?? "";
+    const toolCalls = result.calls.map(({ callId, tool, argsRef }) => ({
+      id: callId,
+      tool,
+      argumentsText: this.#lookup(argsRef) ?? "{}",
+    }));
+    const thoughts = toolCalls.length === 0 ? undefined : restoreReasoning(this.#lookup(result.messageRef));
+    return [{ role: "assistant", content, toolCalls, ...(thoughts === undefined ? null : { thoughts }) }];
+  }
+
+  /** The text a result will be told in, for who counts it before it is heard; it is not built again then. */
+  preformat(call: FormattedCall, outcome: CallResult): string {
+    const told = formatToolResult(call, outcome);
+    this.#foretold.set(call.callId, { outcome, told });
+    return told;
+  }
+
+  #resultMessage({ callId, tool }: DecidedCall, outcome: CallOutcome): PromptMessage {
+    const error = shownError(outcome, this.#lookup);
+    const content = this.#told(
+      { callId, tool },
+      {
+        ok: outcome.ok,
+        output: outcome.ok ? textOf(outcome.outputRef, this.#lookup) : null,
+        error: error && `${error.code}: ${error.message}`,
+      },
+    );
+    return { role: "tool", callId, tool, content };
+  }
+
+  #told(call: FormattedCall, outcome: CallResult): string {
+    const foretold = this.#foretold.get(call.callId);
+    this.#foretold.delete(call.callId);
+    return foretold !== undefined && isSame(foretold.outcome, outcome)
+      ? foretold.told
+      : formatToolResult(call, outcome);
+  }
+}
+
+/** Mostly the very same strings, which takes no time. */
+function isSame(a: CallResult, b: CallResult): boolean {
+  return a.ok === b.ok && a.output === b.output && a.error === b.error;
+}
+
+/** What a model is told for one inference of the mode. */
+export function noteOf(mode: InferMode): string | null {
+  return MODE_NOTES[mode];
+}
+
+function bringsUntrusted({ decided, result }: Statement): boolean {
+  if (result !== null && isUntrusted(result)) return true;
+  return "heard" in decided && decided.heard.some(isUntrusted);
+}
+
+function isUntrusted(event: RunEvent | NonNullable<Statement["result"]>): boolean {
+  return "labels" in event && event.labels.integrity === "untrusted";
+}
+
+const MODE_NOTES: Readonly<Record<InferMode, string | null>> = {
+  normal: null,
+  repair: "Your last answer could not be read. Answer again, exactly in the required form.",
+  recovery:
+    "The last tool calls failed. Look at their errors, change your approach or the arguments, and do not repeat a call that failed.",
+  synthesis: "Answer now with what you know. No more tools can be called.",
+};

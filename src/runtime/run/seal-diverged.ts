@@ -1,0 +1,44 @@
+/**
+ * The end of a run whose journal does not replay to itself: nothing is acted on, and it is over.
+ *
+ * V1. The seal says where the journal stands, in the ledger too, so that nothing can be added or taken away unnoticed.
+ * V2. No journal was made to end in a way that its machine did not decide: it has no last entry. So the audit of the home
+ *     finds this run (`run.rewritten`: sealed, and not as a journal ends), as it should: somebody has to look at it.
+ */
+
+import type { Entry } from "../../kernel/journal/entry.ts";
+import { genesisHash } from "../../kernel/journal/genesis-hash.ts";
+import { snapshotOfEntries } from "../../kernel/journal/views/run-snapshot.ts";
+import { digestOf } from "../../kernel/journal/views/state-digest.ts";
+import { USER_LABELS } from "../../kernel/vocabulary/labels.ts";
+import { timestampOf } from "../ports/clock.ts";
+import type { StoredRun, Write } from "../ports/store.ts";
+import type { RunPorts } from "../run-ports.ts";
+
+/** `entries` are those that could be read. */
+export async function sealDiverged(
+  { store, clock }: Pick<RunPorts, "store" | "clock">,
+  { runId, epoch, contractHash }: StoredRun,
+  entries: readonly Entry[],
+): Promise<void> {
+  const ts = timestampOf(clock.nowMs());
+  const outcome = "INTERRUPTED";
+  const snapshot = snapshotOfEntries(runId, contractHash, entries);
+  const ended = {
+    toolCalls: snapshot.budget.performed,
+    durationMs: entries.at(-1)?.elapsedMs ?? 0,
+    headHash: snapshot.head,
+    stateDigest: digestOf(snapshot),
+    labels: entries.at(-1)?.labels ?? USER_LABELS,
+  };
+  const { seq, hash: head } = (await store.headOf(runId)) ?? { seq: 0, hash: genesisHash(contractHash) };
+  const writes: readonly Write[] = [
+    { type: "release-spend", runId, epoch },
+    { type: "seal-run", runId, outcome, reason: "machine.diverged", answerRef: null, endedAt: ts, ended },
+    {
+      type: "append-ledger",
+      draft: { kind: "run.sealed", ts, actor: "system", data: { runId, outcome, seq, head } },
+    },
+  ];
+  await store.commit(writes, "barrier");
+}

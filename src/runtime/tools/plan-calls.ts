@@ -1,0 +1,186 @@
+/**
+ * `plan-calls`: what each proposed call would do, looked up once, hashed, and kept until it is run.
+ *
+ * L1. The plan's hash covers the tool's own plan and who asks: labels, session and contract.
+ * L2. A call that cannot be planned is a problem the model is told about, never an exception.
+ * L3. A second plan of the same batch replaces the first: what is run is what was decided last.
+ * L4. After a restart a call is planned again as it was decided about: under its registered name, with the labels of
+ *     then. So its hash differs only if the world does.
+ */
+import { childRunId } from "../../kernel/contract/child-contract.ts";
+import type { CarvedBudget, PlannedCall, ProposedCall } from "../../kernel/journal/event.ts";
+import { type ReadyCall, type RunState, stepId } from "../../kernel/machine/state.ts";
+import { provenEffects } from "../../kernel/policy/effect-match.ts";
+import { type CallPlan, hashPlan } from "../../kernel/policy/plan.ts";
+import { canonicalJson } from "../../kernel/vocabulary/canonical-json.ts";
+import { hashCanonical } from "../../kernel/vocabulary/hash.ts";
+import type { BodyRef, Hash, RunId } from "../../kernel/vocabulary/identifiers.ts";
+import type { Labels } from "../../kernel/vocabulary/labels.ts";
+import type { JsonValue } from "../../kernel/vocabulary/parse-json.ts";
+import type { ToolError } from "../../kernel/vocabulary/tool-envelope.ts";
+import type { StoredRun } from "../ports/store.ts";
+import type { Arguments, Planned, Toolbox, Unplannable } from "../ports/toolbox.ts";
+import { type ChildDraft, type Delegate, remainingBudget } from "../run/children.ts";
+
+/** What the driver keeps of a plan until its call is run. */
+export interface PreparedCall {
+  readonly call: PlannedCall;
+  readonly planned: Planned | null;
+  readonly child: ChildDraft | null;
+}
+
+export interface PlanningDependencies {
+  readonly run: StoredRun;
+  readonly toolbox: Toolbox;
+  readonly delegate: Delegate;
+  readonly readJson: (ref: BodyRef) => JsonValue | null;
+  readonly keep: (text: string) => BodyRef;
+}
+
+export function planCalls(
+  context: PlanningDependencies,
+  state: RunState,
+  calls: readonly ProposedCall[],
+): Promise<readonly PreparedCall[]> {
+  const { labels } = state;
+  const place = (index: number): RunId => childRunId(context.run.runId, stepId(state), index);
+  return Promise.all(
+    calls.map((call, index) =>
+      planCall(context, state, call, { labels, childRunId: () => place(index), carved: null }),
+    ),
+  );
+}
+
+export function planAgain(context: PlanningDependencies, state: RunState, call: ReadyCall): Promise<PreparedCall> {
+  const { seen: labels, child } = call;
+  const carved = child?.budget ?? null;
+  return planCall(context, state, call, { labels, childRunId: () => child?.runId ?? context.run.runId, carved });
+}
+
+/** Who asks for the call, and which run it would start. */
+interface Circumstances {
+  readonly labels: Labels;
+  readonly childRunId: () => RunId;
+  readonly carved: CarvedBudget | null;
+}
+
+async function planCall(
+  context: PlanningDependencies,
+  state: RunState,
+  proposed: ProposedCall,
+  circumstances: Circumstances,
+): Promise<PreparedCall> {
+  const args = context.readJson(proposed.argsRef);
+  const planned = args === null ? ARGUMENTS_GONE : await context.toolbox.plan(proposed.tool, args as Arguments);
+  return prepare(context, state, proposed, planned, circumstances);
+}
+
+function prepare(
+  context: PlanningDependencies,
+  state: RunState,
+  proposed: ProposedCall,
+  planned: Planned | Unplannable,
+  { labels, childRunId, carved }: Circumstances,
+): PreparedCall {
+  if (!planned.ok) return unplannable(context, state, proposed, planned);
+  const asTool = plannedCall(context, state, proposed, planned, labels);
+  if (planned.delegation === null) return { call: asTool, planned, child: null };
+  const { agent, message } = planned.delegation;
+  const drafted = context.delegate({
+    parent: context.run,
+    contract: state.contract,
+    left: remainingBudget(state),
+    carved,
+    childRunId: childRunId(),
+    agent,
+    message,
+    labels: state.labels,
+  });
+  if ("problem" in drafted) {
+    const error: ToolError = { code: "invalid.request", message: drafted.problem, retryable: false, details: {} };
+    return unplannable(context, state, proposed, { ok: false, tool: planned.tool, error });
+  }
+  return { call: { ...asTool, child: drafted.child }, planned, child: drafted };
+}
+
+const ARGUMENTS_GONE: Unplannable = {
+  ok: false,
+  tool: "",
+  error: { code: "tool.input_invalid", message: "The arguments were erased.", retryable: false, details: {} },
+};
+
+function plannedCall(
+  context: PlanningDependencies,
+  state: RunState,
+  proposed: ProposedCall,
+  planned: Planned,
+  labels: Labels,
+): PlannedCall {
+  const { callId } = proposed;
+  const { runId } = context.run;
+  const { tool, args, risk, idempotency, pollable, egress, asksAlways, timeoutMs } = planned;
+  // An alias has arguments of its own, which the registered tool would not understand when it is planned again.
+  const argsRef = tool === proposed.tool ? proposed.argsRef : context.keep(canonicalJson(args));
+  return {
+    callId,
+    tool,
+    argsRef,
+    planHash: planHashOf(context.run, state, argsRef, planned, labels),
+    risk,
+    idempotency,
+    idempotencyKey: idempotency === "keyed" ? hashCanonical([runId, stepId(state), callId, argsRef]) : null,
+    pollable,
+    egress: [...egress],
+    timeoutMs,
+    effects: [...provenEffects(state.contract.requiredEffects, { tool, args })],
+    honeypot: false,
+    ...(asksAlways ? { asksAlways } : {}),
+    child: null,
+    problem: null,
+  };
+}
+
+/** The same call under the same circumstances has the same hash; anything else that happened since changes it. */
+function planHashOf(
+  run: StoredRun,
+  { contract }: RunState,
+  argsRef: BodyRef,
+  { tool, plan }: Planned,
+  labels: Labels,
+): Hash {
+  const whole: CallPlan = {
+    tool,
+    argsRef,
+    ...plan,
+    labels,
+    sessionId: run.sessionId,
+    contractHash: contract.contractHash,
+  };
+  return hashPlan(whole);
+}
+
+function unplannable(
+  { run, keep }: PlanningDependencies,
+  state: RunState,
+  { callId, tool, argsRef }: ProposedCall,
+  { error }: Unplannable,
+): PreparedCall {
+  const { code, retryable, message } = error;
+  const call: PlannedCall = {
+    callId,
+    tool,
+    argsRef,
+    planHash: hashCanonical(["unplannable", run.runId, stepId(state), callId, code]),
+    risk: "side_effect",
+    idempotency: "opaque",
+    idempotencyKey: null,
+    pollable: false,
+    egress: [],
+    timeoutMs: 1,
+    effects: [],
+    honeypot: false,
+    child: null,
+    problem: { code, retryable, messageRef: keep(message) },
+  };
+  return { call, planned: null, child: null };
+}
