@@ -25,7 +25,7 @@ function holdingRun(whole: Store, nth: number) {
       return await whole.commit(writes, urgency);
     },
   };
-  return { slow, accept, refuse: () => reject(refusal()) };
+  return { slow, accept, refuse: () => reject(refusal()), isHolding: () => seen >= nth };
 }
 
 const greeting = () => scriptedModel(inTurns(says("hello")));
@@ -76,13 +76,14 @@ verifies("X-2", "a refused run asks no model and writes nothing, and the next ru
 });
 
 test("a run that is refused keeps neither its lane nor a worker, and its backend is not checked", async () => {
-  const { slow, refuse } = holdingRun(store(), 2);
+  const { slow, refuse, isHolding } = holdingRun(store(), 2);
   const first = trialOn(slow);
   const { sessionId } = await first.ended(await first.submit("one"));
   await first.stop();
   const { model, asked } = silentModel();
   const trial = trialOn(slow, { model, workers: 1 });
   const refused = expect(trial.submit("two", { sessionId })).rejects.toThrow("conflict");
+  await expect.poll(isHolding).toBe(true);
   const third = trial.submit("three", { sessionId });
   await settle();
   expect(asked).toEqual([]);
