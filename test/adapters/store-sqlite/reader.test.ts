@@ -46,5 +46,7 @@ test("a home that is not there is not made by looking at it", async () => {
 test("a negative or fractional page size is a defect, not a request for everything", async () => {
   const store = await temporary.open();
   await expect(async () => store.listRuns({ limit: -1, offset: 0 })).rejects.toThrow("not a page size or position: -1");
-  await expect(async () => store.readEntries(runOfItsOwn().runId, 0, 0.5)).rejects.toThrow("not a page size or position: 0.5");
+  await expect(async () => store.readEntries(runOfItsOwn().runId, 0, 0.5)).rejects.toThrow(
+    "not a page size or position: 0.5",
+  );
 });
