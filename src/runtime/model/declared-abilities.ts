@@ -7,8 +7,9 @@
  *     cannot hold strict_mode, tool_policy required and token_gate.
  * A3. One that cannot stream is asked for the whole; whoever listens hears it at the end.
  */
-import type { ConfiguredModel, ModelBackend, ModelRequest } from "../runtime/ports/model-backend.ts";
-import type { ModelSettings } from "./config/config.ts";
+
+import type { ModelSettings } from "../../boot/config/config.ts";
+import type { ConfiguredModel, ModelBackend, ModelRequest } from "../ports/model-backend.ts";
 
 interface Declared extends Pick<ModelSettings, "supportsTools" | "supportsStreaming"> {
   readonly holdsToolChoice: boolean;
