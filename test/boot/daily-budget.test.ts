@@ -6,7 +6,6 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { openSqliteStore } from "../../src/adapters/store-sqlite/open-sqlite-store.ts";
-import { findHome } from "../../src/boot/home.ts";
 import { main } from "../../src/boot/main.ts";
 import { systemClock } from "../../src/boot/system-clock.ts";
 import { systemRandomness } from "../../src/boot/system-randomness.ts";
