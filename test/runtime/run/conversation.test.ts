@@ -9,7 +9,7 @@ const store = storeOfFile();
 const MARKER = "<<<TOOL_CALLS_JSON>>>[]<<<END_TOOL_CALLS_JSON>>>";
 
 describe("a conversation", () => {
-  verifies("S-3.2", "answers every proposed call once, in order, with the seed's JSON", async () => {
+  verifies("S-3.2", "answers every proposed call once, in proposed order, refused ones included, with the seed's JSON", async () => {
     const batch = calls([
       { id: "call_1", tool: "look.at", args: { thing: "a" } },
       { id: "call_2", tool: "look.at", args: { thing: "a" } },
@@ -21,7 +21,7 @@ describe("a conversation", () => {
     await trial.ended(await trial.submit("do"));
     const messages = model.requests.at(-1)?.request.messages ?? [];
     const results = messages.flatMap((message) => (message.role === "tool" ? [JSON.parse(message.content)] : []));
-    expect(results.toSorted((a, b) => a.id.localeCompare(b.id))).toEqual([
+    expect(results).toEqual([
       { id: "call_1", tool: "look.at", ok: true, output: "look.at a", error: null },
       { id: "call_2", tool: "look.at", ok: true, output: "look.at a", error: null },
       { id: "call_3", tool: "no.such", ok: false, output: null, error: "tool.not_found: There is no such tool." },
