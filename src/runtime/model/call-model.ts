@@ -166,14 +166,17 @@ function spoken(
   };
 }
 
-/** Its canonical JSON, of arguments that are written already: `written` has a text for each call. */
+/**
+ * The body of a message: canonical JSON with the names of contracts/schemas/agent-message.schema.json (M-4.3, M-4.4).
+ * `written` holds the canonical JSON of each call's arguments.
+ */
 export function messageText({ content, role, toolCalls }: AgentMessage, written: readonly string[]): string {
   const calls = toolCalls.map(
     ({ id, name, rawPayload, sourceModel }, index) =>
       `{"arguments":${written[index]},"id":${quote(id)},"name":${quote(name)},\
-"rawPayload":${canonicalJson(rawPayload)},"sourceModel":${quote(sourceModel)}}`,
+"raw_payload":${canonicalJson(rawPayload)},"source_model":${quote(sourceModel)}}`,
   );
-  return `{"content":${quote(content)},"role":"${role}","toolCalls":[${calls.join(",")}]}`;
+  return `{"content":${quote(content)},"role":"${role}","tool_calls":[${calls.join(",")}]}`;
 }
 
 /** Seldom is there anything to redact: one look at everything tells. */

@@ -2,7 +2,7 @@
  * What a model thought before its calls, in the body of the message it thought it for: its provider wants it back with the
  * results, also after a restart.
  *
- * K1. It stands in the first call's `rawPayload`, so under the message's ref: salted with it, erased with it, and read by
+ * K1. It stands in the first call's `raw_payload`, so under the message's ref: salted with it, erased with it, and read by
  *     nothing but the conversation with the model. No view shows it.
  * K2. It is redacted like anything that is kept. What is signed and would have to change for that is left out whole: altered,
  *     its provider would refuse it.
@@ -14,8 +14,8 @@ import type { JsonValue } from "../../kernel/vocabulary/parse-json.ts";
 import type { Thoughts } from "../ports/model-backend.ts";
 
 const KEY = "thoughts";
-/** As canonical JSON has it. */
-const SIGN = `"rawPayload":{"${KEY}":`;
+/** In canonical JSON. Homes written before contracts 1.6.0 hold bodies with the camelCase names; both are read. */
+const SIGNS = [`"raw_payload":{"${KEY}":`, `"rawPayload":{"${KEY}":`];
 /** Deeper than any provider nests them. */
 const MAX_DEPTH = 16;
 
@@ -28,9 +28,12 @@ export function saveReasoning(redactor: Redactor, { kept, isSigned }: Thoughts):
 
 /** `message` is canonical JSON of our own. */
 export function restoreReasoning(message: string | null): JsonValue | undefined {
-  if (message === null || !message.includes(SIGN)) return undefined;
-  const { toolCalls } = JSON.parse(message) as { readonly toolCalls: readonly { readonly rawPayload: Payload }[] };
-  return toolCalls[0]?.rawPayload?.[KEY];
+  if (message === null || !SIGNS.some((sign) => message.includes(sign))) return undefined;
+  const body = JSON.parse(message) as MessageBody | OlderMessageBody;
+  const payload = "tool_calls" in body ? body.tool_calls[0]?.raw_payload : body.toolCalls[0]?.rawPayload;
+  return payload?.[KEY];
 }
 
 type Payload = { readonly [KEY]?: JsonValue } | null;
+type MessageBody = { readonly tool_calls: readonly { readonly raw_payload: Payload }[] };
+type OlderMessageBody = { readonly toolCalls: readonly { readonly rawPayload: Payload }[] };
