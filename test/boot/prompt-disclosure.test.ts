@@ -1,12 +1,12 @@
 /** A model that repeats its instructions when asked: what the user gets of them, over a whole run (P-2.5). */
 import { describe, expect, onTestFinished } from "vitest";
-import { nobodyToAsk } from "../../src/boot/approvers.ts";
 import { openHome } from "../../src/boot/home.ts";
 import { openSurety } from "../../src/boot/open-surety.ts";
 import { systemClock } from "../../src/boot/system-clock.ts";
 import { systemRandomness } from "../../src/boot/system-randomness.ts";
 import { DISCLOSURE_REFUSAL } from "../../src/kernel/redaction/disclosure-guard.ts";
 import { getBasePrompt } from "../../src/prompts/base-prompt.ts";
+import { noApprover } from "../../src/runtime/ports/approver.ts";
 import { answer, startOpenAiServer } from "../loopback/openai-server.ts";
 import { verifies } from "../requirements.ts";
 import { readOk } from "./config/example-config.ts";
@@ -35,7 +35,7 @@ async function askForPrompts() {
   const home = await temporaryHome();
   await openHome(home);
   const surety = await openSurety({
-    ...{ home, clock: systemClock, random: systemRandomness, token: null, approver: nobodyToAsk },
+    ...{ home, clock: systemClock, random: systemRandomness, token: null, approver: noApprover },
     config: readOk(JSON.stringify({ models: { default: "loop:m", providers }, agents })),
     readVariable: () => undefined,
     onDefect: (_, error) => {
