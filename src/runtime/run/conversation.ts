@@ -2,7 +2,7 @@
  * What the model is shown: the prompt the run began with, then what became of each turn, rebuilt from the entries.
  *
  * C1. A function of the run's opening prompt and its entries, so a resumed run asks with the same words.
- * C2. Every call the model proposed is answered once, by a role=tool message with the seed's JSON (S-3.2).
+ * C2. Every call the model proposed is answered once, in proposed order, by a role=tool message with the seed's JSON (S-3.2).
  * C3. What is not the model's own writing has its markers escaped (S-3.3).
  * C4. Instructions of a mode (repair, recovery, synthesis) are said for one inference and not kept.
  * C5. Whatever untrusted text it holds, it knows by which entry it came in.
@@ -46,6 +46,7 @@ export class Conversation {
   hear(entries: readonly Statement[]): void {
     for (const entry of entries) {
       this.#messages.push(...this.#messagesOf(entry));
+      this.#orderResults();
       if (bringsUntrusted(entry)) this.#untrusted.push(this.#sourceIn(entry));
     }
   }
@@ -85,6 +86,16 @@ export class Conversation {
       default:
         return [];
     }
+  }
+
+  /** Results follow the order of their calls (S-3.2): a refusal is known before the results of the calls around it. */
+  #orderResults(): void {
+    const start = this.#messages.findLastIndex(({ role }) => role !== "tool") + 1;
+    if (this.#messages.length - start < 2) return;
+    const position = (message: PromptMessage): number =>
+      this.#calls.findIndex(({ callId }) => message.role === "tool" && callId === message.callId);
+    const results = this.#messages.splice(start);
+    this.#messages.push(...results.sort((a, b) => position(a) - position(b)));
   }
 
   #sourceIn({ seq, decided }: Statement): UntrustedSource {
