@@ -1,5 +1,5 @@
 /** A list that is read in pages, read to its end. */
-import type { Page } from "../runtime/ports/store.ts";
+import type { Page } from "../../runtime/ports/store.ts";
 
 /** As much as the gateway gives at once. */
 const LIMIT = 500;

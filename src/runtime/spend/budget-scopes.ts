@@ -1,7 +1,15 @@
-/** The operator's limits (`budgets`) as purses: what a day's spending counts against, and how much fits in. */
-import type { SpendScope } from "../runtime/ports/store.ts";
-import type { BudgetScopes } from "../runtime/spend/spend-account.ts";
-import type { Budgets } from "./config/config.ts";
+/** The operator's limits (`budgets`) as spend scopes: what a day's spending counts against, and how much each may spend. */
+import type { SpendScope } from "../ports/store.ts";
+import type { BudgetScopes } from "./spend-account.ts";
+
+export interface Budgets {
+  readonly perRunUsd?: number | undefined;
+  readonly perDayUsd?: number | undefined;
+  readonly perAgentDayUsd?: number | undefined;
+  readonly perJobDayUsd?: number | undefined;
+  readonly perRunTokens?: number | undefined;
+  readonly perDayTokens?: number | undefined;
+}
 
 export const MICROUSD_PER_USD = 1_000_000;
 

@@ -1,16 +1,17 @@
 /**
- * A model is asked for what it was declared to be able to do, and for nothing else.
+ * A model is asked only for what it was declared to be able to do.
  *
- * A1. One that has no native tools is offered none and held to none; preflight then refuses a contract that requires
- *     some. A profile that calls tools in its text needs no support for them.
- * A2. A service that cannot be made to call a tool is not asked to: it answers as it likes, and preflight knows that it
- *     cannot hold strict_mode, tool_policy required and token_gate.
- * A3. One that cannot stream is asked for the whole; whoever listens hears it at the end.
+ * A1. A model without native tools is offered none; preflight then refuses a contract that requires some. A profile that
+ *     writes its calls into the text needs no native tools.
+ * A2. A service that cannot force a tool call is not asked to; preflight knows that it cannot hold strict_mode,
+ *     tool_policy required and token_gate.
+ * A3. A model that cannot stream is asked for the whole answer, which is delivered at the end.
  */
-import type { ConfiguredModel, ModelBackend, ModelRequest } from "../runtime/ports/model-backend.ts";
-import type { ModelSettings } from "./config/config.ts";
+import type { ConfiguredModel, ModelBackend, ModelRequest } from "../ports/model-backend.ts";
 
-interface Declared extends Pick<ModelSettings, "supportsTools" | "supportsStreaming"> {
+interface Declared {
+  readonly supportsTools: boolean;
+  readonly supportsStreaming: boolean;
   readonly holdsToolChoice: boolean;
 }
 

@@ -4,10 +4,10 @@
  * C1. Each row is what was last said in the ledger, and whatever was ever said there has its row: a grant that was made
  *     up is found, and so is a request or a revocation that was taken away.
  */
-import type { LedgerEntry } from "../kernel/journal/ledger.ts";
-import type { Capability } from "../kernel/vocabulary/capability.ts";
-import type { SessionId } from "../kernel/vocabulary/identifiers.ts";
-import type { SessionCapability } from "../runtime/ports/store.ts";
+import type { LedgerEntry } from "../../kernel/journal/ledger.ts";
+import type { Capability } from "../../kernel/vocabulary/capability.ts";
+import type { SessionId } from "../../kernel/vocabulary/identifiers.ts";
+import type { SessionCapability } from "../../runtime/ports/store.ts";
 
 export interface CapabilityFinding {
   readonly code: "capability.forged" | "capability.missing";

@@ -5,10 +5,11 @@
  * T2. A token that is short, or that no HTTP header can carry, is an error: a damaged file must not open the door.
  * T3. No error shows the token.
  */
-import { readFile } from "node:fs/promises";
+import { readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
 import type { RandomBytes } from "../runtime/ports/randomness.ts";
 import { BootError, systemCodeOf } from "./boot-error.ts";
-import { createFile } from "./durable-file.ts";
+import { createFile, replaceFile } from "./durable-file.ts";
 import type { ReadVariable } from "./environment.ts";
 import { type Home, homeUnusable } from "./home.ts";
 
@@ -48,4 +49,26 @@ async function readToken(file: string): Promise<string | null> {
 function checked(token: string, source: string, hint: string): string {
   if (VALID_TOKEN.test(token)) return token;
   throw new BootError("token.unusable", `${source} holds no usable token`, hint);
+}
+
+/** Where the gateway of a home listens, for commands that run beside it. Stale after a crash: the lock says who is there. */
+
+const addressFile = ({ directory }: Home): string => join(directory, "gateway.url");
+
+export async function announceAddress(home: Home, url: string, random: RandomBytes): Promise<void> {
+  await replaceFile(addressFile(home), `${url}\n`, random);
+}
+
+export async function withdrawAddress(home: Home): Promise<void> {
+  await rm(addressFile(home), { force: true });
+}
+
+/** Null when no gateway has said where it is. */
+export async function findAddress(home: Home): Promise<string | null> {
+  try {
+    return (await readFile(addressFile(home), "utf8")).trim();
+  } catch (error) {
+    if (systemCodeOf(error) === "ENOENT") return null;
+    throw error;
+  }
 }

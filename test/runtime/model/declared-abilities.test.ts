@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { withDeclaredAbilities } from "../../src/boot/declared-abilities.ts";
-import type { ModelRequest } from "../../src/runtime/ports/model-backend.ts";
-import { says, scriptedModel } from "../runtime/trial/scripted-model.ts";
+import { withDeclaredAbilities } from "../../../src/runtime/model/declared-abilities.ts";
+import type { ModelRequest } from "../../../src/runtime/ports/model-backend.ts";
+import { says, scriptedModel } from "../trial/scripted-model.ts";
 
 const ABLE = { supportsTools: true, supportsStreaming: true, holdsToolChoice: true };
 const TOOL = { name: "fs.read_text", description: "reads", parameters: {} };

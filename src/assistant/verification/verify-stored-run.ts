@@ -2,15 +2,15 @@
  * Does a run as the store holds it tell one story? Its journal must verify, its contract be the one it was accepted under,
  * the texts that entries name be those that were recorded, and what lists show of it be what its journal says.
  */
-import { isBodyOf, refsOf } from "../kernel/journal/body.ts";
-import type { Entry } from "../kernel/journal/entry.ts";
-import type { Refused } from "../kernel/journal/read-records.ts";
-import { type VerifiedJournal, verifyJournal } from "../kernel/journal/verify-journal.ts";
-import { snapshotOfEntries } from "../kernel/journal/views/run-snapshot.ts";
-import { digestOf } from "../kernel/journal/views/state-digest.ts";
-import type { BodyRef } from "../kernel/vocabulary/identifiers.ts";
-import type { Store, StoredRun } from "../runtime/ports/store.ts";
-import { findContract } from "../runtime/run/read-run.ts";
+import { isBodyOf, refsOf } from "../../kernel/journal/body.ts";
+import type { Entry } from "../../kernel/journal/entry.ts";
+import type { Refused } from "../../kernel/journal/read-records.ts";
+import { type VerifiedJournal, verifyJournal } from "../../kernel/journal/verify-journal.ts";
+import { snapshotOfEntries } from "../../kernel/journal/views/run-snapshot.ts";
+import { digestOf } from "../../kernel/journal/views/state-digest.ts";
+import type { BodyRef } from "../../kernel/vocabulary/identifiers.ts";
+import type { Store, StoredRun } from "../../runtime/ports/store.ts";
+import { findContract } from "../../runtime/run/read-run.ts";
 
 const PAGE = 500;
 

@@ -1,8 +1,8 @@
 /** What is offered against a denial is what helps. */
 import { expect, test } from "vitest";
-import type { Assistant } from "../../src/assistant/assistant.ts";
-import { type Denial, denialHints } from "../../src/boot/denial-hints.ts";
-import type { RunRecord } from "../../src/kernel/journal/views/run-record.ts";
+import { type Denial, denialHints } from "../../../src/adapters/terminal/denial-hints.ts";
+import type { Assistant } from "../../../src/assistant/assistant.ts";
+import type { RunRecord } from "../../../src/kernel/journal/views/run-record.ts";
 
 const assistant = {
   capabilities: () => Promise.resolve({ ok: true, capabilities: { granted: [], pending: [] } }),

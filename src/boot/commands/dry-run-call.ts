@@ -4,20 +4,20 @@
  * H1. The policy is the configured one and nothing is waived: by hand nothing is possible that a run could not do.
  * H2. What is granted is what the person names here and now. It holds for this one call.
  */
-import { createToolbox } from "../adapters/tools/create-toolbox.ts";
-import { decideCall, type PolicyDecision } from "../kernel/policy/decide-call.ts";
-import { parseCapability } from "../kernel/vocabulary/capability.ts";
-import type { Labels } from "../kernel/vocabulary/labels.ts";
-import { parseJson } from "../kernel/vocabulary/parse-json.ts";
-import type { ChannelClass } from "../kernel/vocabulary/risk.ts";
-import type { Arguments, Planned, Toolbox } from "../runtime/ports/toolbox.ts";
-import { usageError } from "./boot-error.ts";
-import { openBuiltInTools } from "./built-in-tools.ts";
-import type { CommandContext, OptionSpec } from "./command.ts";
-import type { Config } from "./config/config.ts";
-import { toToolPolicy } from "./config/to-tool-policy.ts";
-import { defectReporter } from "./report-defect.ts";
-import { systemClock } from "./system-clock.ts";
+import { createToolbox } from "../../adapters/tools/create-toolbox.ts";
+import { decideCall, type PolicyDecision } from "../../kernel/policy/decide-call.ts";
+import { parseCapability } from "../../kernel/vocabulary/capability.ts";
+import type { Labels } from "../../kernel/vocabulary/labels.ts";
+import { parseJson } from "../../kernel/vocabulary/parse-json.ts";
+import type { ChannelClass } from "../../kernel/vocabulary/risk.ts";
+import type { Arguments, Planned, Toolbox } from "../../runtime/ports/toolbox.ts";
+import { usageError } from "../boot-error.ts";
+import { openBuiltInTools } from "../built-in-tools.ts";
+import type { CommandContext, OptionSpec } from "../command.ts";
+import type { Config } from "../config/config.ts";
+import { toToolPolicy } from "../config/to-tool-policy.ts";
+import { defectReporter } from "../report-failure.ts";
+import { systemClock } from "../system-clock.ts";
 
 export const GRANT_OPTION: OptionSpec = {
   type: "string",

@@ -3,9 +3,9 @@
  *
  * D1. Only what helps is offered: under the latch `--approve` does not count, and where a person said no there is no hint.
  */
-import type { Assistant, RunUpdate } from "../assistant/assistant.ts";
-import type { RunRecord } from "../kernel/journal/views/run-record.ts";
-import { asSessionId } from "../kernel/vocabulary/identifiers.ts";
+import type { Assistant, RunUpdate } from "../../assistant/assistant.ts";
+import type { RunRecord } from "../../kernel/journal/views/run-record.ts";
+import { asSessionId } from "../../kernel/vocabulary/identifiers.ts";
 
 export interface Denial {
   readonly tool: string;
