@@ -285,7 +285,7 @@ export class CommandExecutor {
   }
 
   #isDeniedNow({ callId }: CommandOf<"run-tool">, state: RunState): boolean {
-    const live = this.#parts.authority.news;
+    const live = this.#parts.authority.unreported;
     const call = inFlightCall(state, callId);
     return live !== null && call !== undefined && objectionNow({ ...state, live }, call) !== null;
   }

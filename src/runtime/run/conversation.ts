@@ -2,9 +2,9 @@
  * The messages a model is sent: the run's opening prompt, then one turn after another, rebuilt from the entries. A function
  * of both, so a resumed run sends the same messages.
  *
- * Every proposed call is answered once, by a role=tool message with the seed's JSON (S-3.2). Text that the model did not
- * write has its markers escaped (S-3.3). The instruction of a mode (repair, recovery, synthesis) is sent with one inference
- * and not kept. For approvers, untrusted text is listed with the entry that brought it in.
+ * Every proposed call is answered once, in proposed order, by a role=tool message with the seed's JSON (S-3.2). Text that the
+ * model did not write has its markers escaped (S-3.3). The instruction of a mode (repair, recovery, synthesis) is sent with
+ * one inference and not kept. For approvers, untrusted text is listed with the entry that brought it in.
  */
 import type { Statement, StatementOf } from "../../kernel/journal/chain.ts";
 import type { DecidedCall, InferMode } from "../../kernel/journal/entry.ts";
@@ -17,7 +17,7 @@ import {
   shownError,
   skippedOutcome,
 } from "../../kernel/journal/views/call-outcome.ts";
-import { restoreReasoning } from "../model/reasoning-continuation.ts";
+import { decodeReasoning } from "../model/reasoning-continuation.ts";
 import type { PromptMessage } from "../ports/model-backend.ts";
 import { formatToolResult } from "../tools/format-tool-result.ts";
 
@@ -42,6 +42,7 @@ export class Conversation {
   append(entries: readonly Statement[]): void {
     for (const entry of entries) {
       this.#messages.push(...this.#messagesOf(entry));
+      this.#orderResults();
       if (bringsUntrusted(entry)) this.#untrusted.push(this.#sourceIn(entry));
     }
   }
@@ -83,6 +84,16 @@ export class Conversation {
     }
   }
 
+  /** Results follow the order of their calls (S-3.2): a refusal is known before the results of the calls around it. */
+  #orderResults(): void {
+    const start = this.#messages.findLastIndex(({ role }) => role !== "tool") + 1;
+    if (this.#messages.length - start < 2) return;
+    const position = (message: PromptMessage): number =>
+      this.#calls.findIndex(({ callId }) => message.role === "tool" && callId === message.callId);
+    const results = this.#messages.splice(start);
+    this.#messages.push(...results.sort((a, b) => position(a) - position(b)));
+  }
+
   #sourceIn({ seq, decided }: Statement): UntrustedSource {
     const call = "callId" in decided ? this.#calls.find(({ callId }) => callId === decided.callId) : undefined;
     if (call === undefined) return { seq, tool: null, argumentsText: "" };
@@ -98,7 +109,7 @@ export class Conversation {
       tool,
       argumentsText: this.#lookup(argsRef) ?? "{}",
     }));
-    const thoughts = toolCalls.length === 0 ? undefined : restoreReasoning(this.#lookup(result.messageRef));
+    const thoughts = toolCalls.length === 0 ? undefined : decodeReasoning(this.#lookup(result.messageRef));
     return [{ role: "assistant", content, toolCalls, ...(thoughts === undefined ? null : { thoughts }) }];
   }
 

@@ -6,6 +6,7 @@ import type { RunId } from "../../kernel/vocabulary/identifiers.ts";
 import type { Approvals } from "../approvals/approvals.ts";
 import type { Authority } from "../capabilities/authority.ts";
 import type { Capabilities } from "../capabilities/capabilities.ts";
+import { disclosureGuards } from "../model/disclosure-guards.ts";
 import { timestampOf } from "../ports/clock.ts";
 import type { StoredRun } from "../ports/store.ts";
 import type { RunPorts } from "../run-ports.ts";
@@ -47,6 +48,7 @@ type RestoredRun = Extract<OpenedRun, { ok: true }>;
 
 export class RunOpener {
   readonly #parts: OpenerDependencies;
+  readonly #guardFor = disclosureGuards();
 
   constructor(parts: OpenerDependencies) {
     this.#parts = parts;
@@ -62,8 +64,8 @@ export class RunOpener {
       await sealDiverged(ports, run, opened.entries);
       return { run, driver: null, close: () => {} };
     }
-    const authority = await capabilities.hold(run);
-    const close = (): void => capabilities.drop(authority);
+    const authority = await capabilities.authorityFor(run);
+    const close = (): void => capabilities.release(authority);
     try {
       const driver = await this.#driverOf(opened, authority);
       if (await opened.isDurable) return { run, driver, close };
@@ -90,7 +92,7 @@ export class RunOpener {
     const account = new SpendAccount(run, model, await spendScopes(ports, run, state.contract, day), usedIn(entries));
     const executor = new CommandExecutor({
       ...{ ports, run, bodyCache, conversation, account, authority, approvals, model, replies, broadcaster, children },
-      guard: ports.guardFor(systemTexts),
+      guard: this.#guardFor(systemTexts),
       // The model may be configured without thinking since the run was accepted.
       effort: (model?.thinking && acceptance.thinkingLevel) ?? null,
     });

@@ -151,7 +151,7 @@ export class RunDriver {
 
   async #drain(): Promise<void> {
     for (let next = this.#takeMail(); next !== null; next = this.#takeMail()) {
-      if (this.#parts.authority.news !== null) await this.#applyLivePolicy();
+      if (this.#parts.authority.unreported !== null) await this.#applyLivePolicy();
       await this.#handle(next);
     }
     if (this.#isSuspending && effectsInDoubt(this.#state).length === 0) this.#exit("suspended");
@@ -180,7 +180,7 @@ export class RunDriver {
   }
 
   async #applyLivePolicy(): Promise<void> {
-    const live = this.#parts.authority.takeNews();
+    const live = this.#parts.authority.takeUnreported();
     if (live === null || isSamePolicy(live, policyKnownTo(this.#state))) return;
     await this.#handle({ type: "policy.narrowed", live });
   }
