@@ -163,8 +163,8 @@ export function openRuntime(ports: RunPorts, settings: RuntimeSettings): Runtime
       depart(run);
       return;
     }
-    const authority = await capabilities.hold(run);
-    const departure = await driveUnder(authority, run, restored, begun).finally(() => capabilities.drop(authority));
+    const authority = await capabilities.authorityFor(run);
+    const departure = await driveUnder(authority, run, restored, begun).finally(() => capabilities.release(authority));
     if (departure === "ended") depart(run);
   };
 

@@ -18,9 +18,9 @@ import {
   shownError,
   skippedOutcome,
 } from "../../kernel/journal/views/call-outcome.ts";
-import { restoreReasoning } from "../model/reasoning-continuation.ts";
+import { decodeReasoning } from "../model/reasoning-continuation.ts";
 import type { PromptMessage } from "../ports/model-backend.ts";
-import { type CallResult, type FormattedCall, formatToolResult } from "../tools/format-tool-result.ts";
+import { type CallIdentity, type CallResult, formatToolResult } from "../tools/format-tool-result.ts";
 
 /** What brought untrusted text into the conversation: a call, or (null) what the run began with. */
 export interface UntrustedSource {
@@ -113,12 +113,12 @@ export class Conversation {
       tool,
       argumentsText: this.#lookup(argsRef) ?? "{}",
     }));
-    const thoughts = toolCalls.length === 0 ? undefined : restoreReasoning(this.#lookup(result.messageRef));
+    const thoughts = toolCalls.length === 0 ? undefined : decodeReasoning(this.#lookup(result.messageRef));
     return [{ role: "assistant", content, toolCalls, ...(thoughts === undefined ? null : { thoughts }) }];
   }
 
   /** The text a result will be told in, for who counts it before it is heard; it is not built again then. */
-  preformat(call: FormattedCall, outcome: CallResult): string {
+  preformat(call: CallIdentity, outcome: CallResult): string {
     const told = formatToolResult(call, outcome);
     this.#foretold.set(call.callId, { outcome, told });
     return told;
@@ -137,7 +137,7 @@ export class Conversation {
     return { role: "tool", callId, tool, content };
   }
 
-  #told(call: FormattedCall, outcome: CallResult): string {
+  #told(call: CallIdentity, outcome: CallResult): string {
     const foretold = this.#foretold.get(call.callId);
     this.#foretold.delete(call.callId);
     return foretold !== undefined && isSame(foretold.outcome, outcome)
