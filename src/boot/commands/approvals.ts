@@ -3,7 +3,7 @@ import { visibleText } from "../../adapters/terminal/visible-text.ts";
 import type { Decision } from "../../assistant/assistant.ts";
 import { wireCard } from "../../assistant/wire-card.ts";
 import { asHash } from "../../kernel/vocabulary/identifiers.ts";
-import { pendingCards } from "../../runtime/approvals/pending-cards.ts";
+import { pendingCards } from "../../runtime/approvals/approval-questions.ts";
 import type { ApprovalCard } from "../../runtime/ports/approver.ts";
 import { timestampOf } from "../../runtime/ports/clock.ts";
 import { BootError, EXIT, usageError } from "../boot-error.ts";
