@@ -8,8 +8,8 @@
  * J2. Reading is total: what is damaged comes out as what it is, and no line. Whoever verifies names it.
  */
 import type { Body } from "../../kernel/journal/body.ts";
+import { genesisHash } from "../../kernel/journal/chain.ts";
 import { hashNamedIn, isKept, type KeptFrame, lineOf } from "../../kernel/journal/entry-encoding.ts";
-import { genesisHash } from "../../kernel/journal/genesis-hash.ts";
 import { Defect } from "../../kernel/vocabulary/defect.ts";
 import type { BodyRef, Hash } from "../../kernel/vocabulary/identifiers.ts";
 import { parseJson } from "../../kernel/vocabulary/parse-json.ts";

@@ -5,7 +5,7 @@
  *     since some of it may stem from that commit.
  * H2. Memory is bounded, however many runs wait for somebody.
  */
-import { genesisHash } from "../../kernel/journal/genesis-hash.ts";
+import { genesisHash } from "../../kernel/journal/chain.ts";
 import type { Hash, RunId, SessionId } from "../../kernel/vocabulary/identifiers.ts";
 import { StoreError } from "../../runtime/ports/store.ts";
 import type { Prepare } from "./connection.ts";

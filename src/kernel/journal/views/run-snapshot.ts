@@ -6,8 +6,8 @@
  */
 import type { Hash, RunId } from "../../vocabulary/identifiers.ts";
 import { CLEAN_LABELS, type Labels } from "../../vocabulary/labels.ts";
+import { genesisHash } from "../chain.ts";
 import { type Budget, type Entry, type MachineState, NOTHING_SPENT } from "../entry.ts";
-import { genesisHash } from "../genesis-hash.ts";
 
 export interface RunSnapshot {
   readonly runId: RunId;
