@@ -13,8 +13,7 @@ import type { Hash, RunId } from "../vocabulary/identifiers.ts";
 import type { Labels } from "../vocabulary/labels.ts";
 import { canonicalWire } from "../vocabulary/wire-case.ts";
 import type { DecidedOf, Entry, EntryKind, EntryOf, Result } from "./entry.ts";
-import { ENTRY_FORMAT, keptText } from "./entry-encoding.ts";
-import { STATE_OF } from "./state-of.ts";
+import { ENTRY_FORMAT, keptText, STATE_OF } from "./entry-encoding.ts";
 
 /** Where a run's journal stands. */
 export interface ChainHead {

@@ -9,7 +9,7 @@
  *     look for it, the ledger's entry and the settled money.
  */
 import type { Statement, StatementOf } from "../../kernel/journal/chain.ts";
-import { digestOf } from "../../kernel/journal/views/state-digest.ts";
+import { digestOf } from "../../kernel/journal/views/run-snapshot.ts";
 import { isHarmless } from "../../kernel/machine/call-promise.ts";
 import { cutOffUsage } from "../../kernel/machine/infer.ts";
 import { STATEMENT_TOKENS } from "../../kernel/machine/result.ts";

@@ -8,8 +8,7 @@
 
 import { genesisHash } from "../../kernel/journal/chain.ts";
 import type { Entry } from "../../kernel/journal/entry.ts";
-import { snapshotOfEntries } from "../../kernel/journal/views/run-snapshot.ts";
-import { digestOf } from "../../kernel/journal/views/state-digest.ts";
+import { digestOf, snapshotOfEntries } from "../../kernel/journal/views/run-snapshot.ts";
 import { USER_LABELS } from "../../kernel/vocabulary/labels.ts";
 import { timestampOf } from "../ports/clock.ts";
 import type { StoredRun, Write } from "../ports/store.ts";
