@@ -1,7 +1,7 @@
-/** Whoever writes to the database behind our back grants nothing (C1 of capability-rows.ts). */
+/** Editing the database from outside grants nothing (C1 of capability-rules.ts). */
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { SELECT_CAPABILITIES } from "../../../src/adapters/store-sqlite/capability-rows.ts";
+import { CAPABILITY_QUERIES } from "../../../src/adapters/store-sqlite/capabilities.ts";
 import { databaseFile } from "../../../src/adapters/store-sqlite/connection.ts";
 import { grants, runOfItsOwn, takes } from "../../runtime/store-samples.ts";
 import { type TemporaryHome, temporaryHome } from "./temporary-home.ts";
@@ -12,8 +12,8 @@ beforeEach(() => {
 });
 afterEach(() => temporary.dispose());
 
-/** What a session stands at after `tamper` was run on a database where net:a was granted, and net granted and revoked. */
-async function standingAfter(tamper: string) {
+/** The session's capabilities after `tamper` ran on a database where net:a was granted, and net granted and revoked. */
+async function statesAfter(tamper: string) {
   const { sessionId, writes } = runOfItsOwn();
   const other = runOfItsOwn();
   const store = await temporary.open();
@@ -33,7 +33,7 @@ async function standingAfter(tamper: string) {
 
 describe("a grant that the ledger does not know is forged", () => {
   test("untouched, everything is as it was decided", async () => {
-    expect(await standingAfter("")).toEqual({ net: "revoked", "net:a.example": "granted" });
+    expect(await statesAfter("")).toEqual({ net: "revoked", "net:a.example": "granted" });
   });
 
   test.each([
@@ -62,15 +62,15 @@ describe("a grant that the ledger does not know is forged", () => {
     ["an entry that is none any more", "UPDATE ledger SET line = '{' WHERE seq = 1", "net:a.example"],
     ["an entry gone", "DELETE FROM ledger WHERE seq = 1", "net:a.example"],
   ])("%s", async (_, tamper, capability) => {
-    expect(await standingAfter(tamper)).toMatchObject({ [capability]: "forged" });
+    expect(await statesAfter(tamper)).toMatchObject({ [capability]: "forged" });
   });
 });
 
-test("what was said last is found by an index, however long the ledger is", async () => {
+test("the last entry about a capability is found by an index, however long the ledger is", async () => {
   const store = await temporary.open();
   await store.close();
   const db = new DatabaseSync(databaseFile(temporary.home), { readOnly: true });
-  const plan = db.prepare(`EXPLAIN QUERY PLAN ${SELECT_CAPABILITIES}`).all("a session");
+  const plan = db.prepare(`EXPLAIN QUERY PLAN ${CAPABILITY_QUERIES.ofSession}`).all("a session");
   db.close();
   const steps = plan.map(({ detail }) => String(detail)).filter((detail) => detail.includes("ledger"));
   expect(steps).toContainEqual(expect.stringMatching(/^SEARCH ledger USING (COVERING )?INDEX capability_ledger/));
