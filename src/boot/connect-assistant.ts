@@ -7,18 +7,17 @@
  */
 import type { Assistant } from "../assistant/assistant.ts";
 import type { Approver } from "../runtime/ports/approver.ts";
+import { noApprover } from "../runtime/ports/approver.ts";
 import { StoreError } from "../runtime/ports/store.ts";
-import { nobodyToAsk } from "./approvers.ts";
 import { BootError, EXIT } from "./boot-error.ts";
 import type { CommandContext } from "./command.ts";
-import { findAddress, withdrawAddress } from "./gateway-address.ts";
+import { findAddress, loadToken, withdrawAddress } from "./gateway-access.ts";
 import { findExistingHome } from "./home.ts";
 import { openSurety } from "./open-surety.ts";
-import { defectReporter } from "./report-defect.ts";
+import { defectReporter } from "./report-failure.ts";
 import { loadSettings } from "./settings.ts";
 import { systemClock } from "./system-clock.ts";
 import { systemRandomness } from "./system-randomness.ts";
-import { loadToken } from "./token.ts";
 
 export interface ConnectedAssistant {
   readonly assistant: Assistant;
@@ -76,7 +75,7 @@ export async function withAssistant(
   use: (assistant: Assistant) => Promise<void>,
 ): Promise<number> {
   await findExistingHome(context.home);
-  const { assistant, close } = await connectAssistant(context, nobodyToAsk, false);
+  const { assistant, close } = await connectAssistant(context, noApprover, false);
   try {
     await use(assistant);
     return EXIT.success;

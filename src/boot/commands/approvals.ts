@@ -6,11 +6,11 @@ import { asHash } from "../../kernel/vocabulary/identifiers.ts";
 import { pendingCards } from "../../runtime/approvals/pending-cards.ts";
 import type { ApprovalCard } from "../../runtime/ports/approver.ts";
 import { timestampOf } from "../../runtime/ports/clock.ts";
-import { allPages } from "../all-pages.ts";
 import { BootError, EXIT, usageError } from "../boot-error.ts";
 import type { Action, Command, CommandContext } from "../command.ts";
 import { withAssistant } from "../connect-assistant.ts";
 import { withHome } from "../read-home.ts";
+import { allPages } from "./all-pages.ts";
 
 const ls: Action = {
   summary: "list what waits for an answer",
