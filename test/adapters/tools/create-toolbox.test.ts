@@ -250,20 +250,24 @@ describe("running", () => {
     for (const response of [good, bad]) expect(parseToolResponse(response).ok).toBe(true);
   });
 
-  test("what a tool should not have thrown is reported as a defect, and told without a word of it", async () => {
-    const secret = new Error("sk-test-CANARY");
-    for (const [where, tool] of [
-      ["run", answering(() => Promise.reject(secret))],
-      ["plan", { ...echo, plan: () => Promise.reject(secret) }],
-    ] as const) {
-      const { toolbox, defects } = box([tool]);
-      const plan = await toolbox.plan("demo.echo", { text: "a" });
-      const response = plan.ok ? await toolbox.run(plan, context()) : plan;
-      expect(response, where).toMatchObject({ ok: false, error: { code: "internal.error", retryable: false } });
-      expect(JSON.stringify(response)).not.toMatch(/CANARY|\bat .*:\d+/);
-      expect(defects).toEqual([secret]);
-    }
-  });
+  verifies(
+    "S-7.2/tool",
+    "what a tool should not have thrown is reported as a defect, and told without a word of it",
+    async () => {
+      const secret = new Error("sk-test-CANARY");
+      for (const [where, tool] of [
+        ["run", answering(() => Promise.reject(secret))],
+        ["plan", { ...echo, plan: () => Promise.reject(secret) }],
+      ] as const) {
+        const { toolbox, defects } = box([tool]);
+        const plan = await toolbox.plan("demo.echo", { text: "a" });
+        const response = plan.ok ? await toolbox.run(plan, context()) : plan;
+        expect(response, where).toMatchObject({ ok: false, error: { code: "internal.error", retryable: false } });
+        expect(JSON.stringify(response)).not.toMatch(/CANARY|\bat .*:\d+/);
+        expect(defects).toEqual([secret]);
+      }
+    },
+  );
 
   test("an abort is a timeout; an opaque call that was stopped is not called retryable", async () => {
     const abort = new AbortController();

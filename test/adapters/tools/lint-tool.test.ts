@@ -74,7 +74,8 @@ describe("a tool is refused at registration", () => {
     ["an alias that hides a parameter", { aliases: [{ name: "echo", ignore: { text: "" } }] }, /hides/],
   ];
   for (const [what, changes, message] of refused) {
-    verifies("P-3.1", `for ${what}`, () => {
+    const clause = /union of/.test(what) ? "P-3.1/unions" : /format/.test(what) ? "P-3.1/format" : "P-3.1";
+    verifies(clause, `for ${what}`, () => {
       expect(problemOf(changes)).toMatch(message);
       expect(problemOf(changes)).toContain(`tool ${changes.name ?? "demo.echo"} cannot be registered`);
     });

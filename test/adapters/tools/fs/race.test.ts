@@ -14,7 +14,7 @@ const ROUNDS = 250;
 const STOP = 0;
 const SWAPS = 1;
 
-verifies("S-4.2", "a swapped directory is never followed, however the race goes", async () => {
+verifies("S-4.2/race", "a swapped directory is never followed, however the race goes", async () => {
   const { call, root, outside, workspace, expectUntouched } = await temporaryWorkspace();
   await mkdir(join(root, "d"));
   // The names are the same inside and out, so that only the content tells where a read ended.

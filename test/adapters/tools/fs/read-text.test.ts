@@ -111,7 +111,7 @@ test.each([
   if (!answer.ok) expect(answer.error.message).toMatch(message);
 });
 
-verifies("S-4.2", "a file that has another name elsewhere, or is none, is not read", async () => {
+verifies("S-4.2/hard-link", "a file that has another name elsewhere, or is none, is not read", async () => {
   const { call, root, outside } = await temporaryWorkspace();
   await link(join(outside, "canary.txt"), join(root, "hard.txt"));
   await symlink(join(outside, "canary.txt"), join(root, "soft.txt"));
