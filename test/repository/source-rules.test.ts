@@ -126,7 +126,7 @@ describe("imports", () => {
     [KERNEL_FILE, "typebox/compile"],
     ["src/kernel/vocabulary/sha256-node.ts", "node:crypto"],
     ["src/kernel/vocabulary/sha256-portable.ts", "@noble/hashes/sha2.js"],
-    ["src/runtime/run/run-driver.ts", "../kernel/machine/step.ts"],
+    ["src/runtime/run/run-driver.ts", "../../kernel/machine/step.ts"],
     ["src/runtime/run/run-driver.ts", "node:fs"],
     ["src/assistant/context/build.ts", "../../prompts/base.ts"],
     ["src/adapters/channels/slack/post.ts", "../retry.ts"],
