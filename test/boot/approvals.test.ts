@@ -107,7 +107,7 @@ describe("an approval at a gateway", () => {
         "Write a new file",
         `  path:     ${JSON.stringify(join(workspace, "a.txt"))}`,
         "  bytes:    7",
-        "  text, whole, each line behind a bar:",
+        "  the whole text, each line behind a bar:",
         "| one",
         "| two",
       ]);

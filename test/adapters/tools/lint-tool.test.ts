@@ -70,7 +70,7 @@ describe("a tool is refused at registration", () => {
     ["no description", { description: "" }, /description/],
     ["no time", { timeoutMs: 0 }, /timeout/],
     ["an alias that is no name", { aliases: [{ name: "Echo!" }] }, /alias/],
-    ["an alias to nowhere", { aliases: [{ name: "echo", rename: { words: "texts" } }] }, /no parameter/],
+    ["an alias to nowhere", { aliases: [{ name: "echo", rename: { words: "texts" } }] }, /not a parameter/],
     ["an alias that hides a parameter", { aliases: [{ name: "echo", ignore: { text: "" } }] }, /hides/],
   ];
   for (const [what, changes, message] of refused) {

@@ -98,9 +98,9 @@ test.each<[string, Buffer]>([
 });
 
 test.each([
-  ["missing.txt", /no such file.*fs\.list_dir/],
-  ["no/such/file.txt", /no directory "no"/],
-  ["d", /is a directory: fs\.list_dir/],
+  ["missing.txt", /does not exist.*fs\.list_dir/],
+  ["no/such/file.txt", /"no" does not exist/],
+  ["d", /is a directory: list it with fs\.list_dir/],
   ["f.txt/x", /not a directory/],
 ])("%s: the answer says what is wrong, and that it may not be tried as it is", async (path, message) => {
   const { call, root } = await temporaryWorkspace();
@@ -174,7 +174,7 @@ verifies("S-4.2", "a device is refused before it is opened", async () => {
   const defects: unknown[] = [];
   const clock = { nowMs: () => 0, monotonicMs: () => 0 };
   const toolbox = createToolbox(
-    fsTools(workspace, { annex: "/nowhere", clock, marks: untrustedMarks(workspace, "/nowhere") }),
+    fsTools(workspace, { stateDirectory: "/nowhere", clock, marks: untrustedMarks(workspace, "/nowhere") }),
     {
       clock,
       onDefect: (error) => defects.push(error),

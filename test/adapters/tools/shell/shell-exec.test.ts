@@ -243,7 +243,7 @@ describe("the plan", () => {
     const words = "very ".repeat(500);
     const { shown } = await plan(`sh x.sh '${words}'`);
     expect(shown).toContain(`Run: sh x.sh '${words}'\n`);
-    expect(shown).toContain("asks:    sh starts other programs");
+    expect(shown).toContain("because: sh starts other programs");
     expect(shown).toContain("| echo 1\n| rm -rf .\n| ");
     expect(shown).toContain("may change files");
   });
@@ -364,7 +364,7 @@ describe("what was approved is what runs", () => {
     await writeFile(join(root, "x.sh"), ". ./lib.sh\n");
     await writeFile(join(root, file), "good");
     const planned = await plan(cmd);
-    expect(planned.shown).toContain("  bound:   it may read files that are not shown here");
+    expect(planned.shown).toContain("The approval lapses if any workspace file changes first");
     expect((await plan(cmd)).plan).toEqual(planned.plan);
     expect(await run(planned)).toMatchObject({ ok: true });
     await writeFile(join(root, file), "evil");
@@ -379,7 +379,7 @@ describe("what was approved is what runs", () => {
       const planned = await plan(cmd);
       await writeFile(join(root, "other"), cmd);
       expect((await plan(cmd)).plan, cmd).toEqual(planned.plan);
-      expect(planned.shown).not.toContain("bound:");
+      expect(planned.shown).not.toContain("lapses");
       expect(await run(planned), cmd).toMatchObject({ ok: true });
     }
   });
