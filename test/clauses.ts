@@ -112,18 +112,6 @@ export const CLAUSES: Readonly<Record<string, Readonly<Record<string, string>>>>
     tiers: "getModelTiers lists the configured models by tier.",
     fallback: "A fallback is named with its reason, never silent.",
   },
-  "T-3d": {
-    chat: "chat streams text and calls, or gives them whole.",
-    parameters: "maxTokens, tools and temperature reach the wire.",
-    model: "countTokens counts a text, getModelInfo describes the model.",
-  },
-  "T-4.1": {
-    register: "A registered tool runs with validated arguments; its failures are results.",
-    descriptions: "getToolDescriptions lists every registered tool with its schema.",
-    execute: "execute goes through policy, approval and journal.",
-    allowed: "isAllowed follows the policy of the session's channel.",
-    result: "A ToolResult is {success, output, metadata}.",
-  },
   // M: Monolith
   "M-A": {
     boundary: "A run records, plans and performs what the contract's adapter read of an output, and nothing else.",
