@@ -11,6 +11,7 @@ import type { Tool } from "../adapters/tools/define-tool.ts";
 import type { Assistant } from "../assistant/assistant.ts";
 import { type DraftingSettings, delegateWith } from "../assistant/draft-run.ts";
 import { openAssistant } from "../assistant/open-assistant.ts";
+import { bindOperations, type OperationClient } from "../assistant/operations.ts";
 import { PromptTexts } from "../assistant/prompt-stack.ts";
 import { type Ceilings, DEFAULT_CEILINGS } from "../assistant/term-bounds.ts";
 import { type OpenRun, signCheckpoint } from "../kernel/journal/checkpoint.ts";
@@ -66,6 +67,7 @@ export interface SuretyOptions {
 
 export interface Surety {
   readonly assistant: Assistant;
+  readonly operations: OperationClient;
   readonly runtime: Runtime;
   readonly store: Store;
   readonly signing: SigningKey;
@@ -135,16 +137,12 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
     });
     ownStore.onUnavailable((error) => runtime.storeFailed(error));
     const artifactPath = (agentId: string, runId: string): string => `${home.agentsDirectory}/${agentId}/runs/${runId}`;
+    const { summarize } = toolbox;
+    const assistant = openAssistant({ store, runtime, drafting, signing, artifactPath, summarize });
+    const { approvals, capabilities } = runtime;
     return {
-      assistant: openAssistant({
-        store,
-        runtime,
-        drafting,
-        signing,
-        artifactPath,
-        summarize: toolbox.summarize,
-        marks,
-      }),
+      assistant,
+      operations: bindOperations({ assistant, approvals, capabilities, marks, toolbox, store, clock }),
       runtime,
       store,
       signing,
