@@ -9,7 +9,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Assistant } from "../src/assistant/assistant.ts";
 import type { RunRequest } from "../src/assistant/runs/run-request.ts";
-import { nobodyToAsk } from "../src/boot/approvers.ts";
 import type { Config } from "../src/boot/config/config.ts";
 import { DEFAULT_CONFIG } from "../src/boot/config/default-config.ts";
 import { findHome, type Home, openHome } from "../src/boot/home.ts";
@@ -17,6 +16,7 @@ import { openSurety, type Surety } from "../src/boot/open-surety.ts";
 import { systemClock } from "../src/boot/system-clock.ts";
 import { systemRandomness } from "../src/boot/system-randomness.ts";
 import { asRunId, type RunId } from "../src/kernel/vocabulary/identifiers.ts";
+import { noApprover } from "../src/runtime/ports/approver.ts";
 import type { Store, Write } from "../src/runtime/ports/store.ts";
 
 export const FILES = 100;
@@ -95,7 +95,7 @@ export async function openScene(home: Home, config: Config): Promise<Scene> {
     clock: systemClock,
     random: systemRandomness,
     token: null,
-    approver: nobodyToAsk,
+    approver: noApprover,
     onDefect: (errorId, error) => console.error(errorId, error),
     onStoreFailure: (error) => {
       // A store that was closed says so too.

@@ -27,8 +27,8 @@ export interface RunViewParts {
   readonly store: Store;
   readonly summarize: Toolbox["summarize"];
   readonly signing: ReceiptSigner;
-  /** Where a run's files are, as its record says. */
-  readonly artifactPath: (agentId: string, runId: RunId) => string;
+  /** Holds each run's files, by agent and run. */
+  readonly agentsDirectory: string;
 }
 
 export interface RunViews {
@@ -38,7 +38,7 @@ export interface RunViews {
   bundle(run: StoredRun): Promise<{ readonly ok: true; readonly text: string } | Refusal>;
 }
 
-export function createRunViews({ store, summarize, signing, artifactPath }: RunViewParts): RunViews {
+export function createRunViews({ store, summarize, signing, agentsDirectory }: RunViewParts): RunViews {
   const particularsOf = (run: StoredRun): RunParticulars => {
     const [provider = "", ...model] = run.model.split(":");
     const { runId, contractHash, agentId, sessionId, source, thinkingMode, status } = run;
@@ -49,7 +49,7 @@ export function createRunViews({ store, summarize, signing, artifactPath }: RunV
       sessionId,
       source,
       status: status === "waiting_approval" || status === "queued" ? status : "running",
-      artifactPath: artifactPath(agentId, runId),
+      artifactPath: `${agentsDirectory}/${agentId}/runs/${runId}`,
       provider,
       model: model.join(":"),
       thinkingMode,

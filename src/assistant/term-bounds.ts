@@ -6,6 +6,7 @@
  */
 import { MINIMUM_OUTPUT_TOKENS } from "../kernel/contract/preflight.ts";
 import type { ConfiguredModel } from "../runtime/ports/model-backend.ts";
+import { type Budgets, microusd } from "../runtime/spend/budget-scopes.ts";
 import type { ContractOverrides } from "./runs/run-request.ts";
 
 /** How far the operator lets runs go. */
@@ -34,6 +35,20 @@ export const DEFAULT_CEILINGS: Ceilings = {
   daySpendMicrousd: null,
   dayTokens: null,
 };
+
+/** The operator's budgets as ceilings. */
+export function ceilingsFor(budgets: Budgets): Ceilings {
+  const dayLimits = [budgets.perDayUsd, budgets.perAgentDayUsd, budgets.perJobDayUsd].filter(
+    (usd) => usd !== undefined,
+  );
+  return {
+    ...DEFAULT_CEILINGS,
+    maxSpendMicrousd: microusd(budgets.perRunUsd),
+    maxTokensConsumed: budgets.perRunTokens ?? null,
+    daySpendMicrousd: dayLimits.length === 0 ? null : microusd(Math.min(...dayLimits)),
+    dayTokens: budgets.perDayTokens ?? null,
+  };
+}
 
 /** Where the operator set none. */
 const MOST_TOKENS = 1_000_000_000;

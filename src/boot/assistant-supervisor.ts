@@ -11,8 +11,8 @@
  */
 import { lockHome } from "../adapters/store-sqlite/open-database.ts";
 import type { OperationClient } from "../assistant/operations.ts";
+import { apiApprover } from "../runtime/ports/approver.ts";
 import { StoreError } from "../runtime/ports/store.ts";
-import { operatorOverApi } from "./approvers.ts";
 import { openSurety, type Surety, type SuretyOptions } from "./open-surety.ts";
 import { watchPolicy } from "./watch-policy.ts";
 
@@ -58,7 +58,7 @@ export async function superviseAssistant(
       lock,
       remark,
       policy: policy.current,
-      approver: operatorOverApi,
+      approver: apiApprover,
       onStoreFailure: (error) => {
         if (current === surety) fail(surety, error);
         else failure.seen ??= { error };

@@ -8,9 +8,7 @@
 
 import type { ReadVariable } from "./environment.ts";
 import type { Home } from "./home.ts";
-import type { OptionValues } from "./option-values.ts";
-import type { Output } from "./output.ts";
-import type { Streams } from "./streams.ts";
+import type { Output, Streams } from "./output.ts";
 
 export interface OptionSpec {
   readonly type: "string" | "boolean";
@@ -19,6 +17,21 @@ export interface OptionSpec {
   readonly summary: string;
   /** May be given several times. */
   readonly multiple?: boolean;
+}
+
+export interface OptionValues {
+  flag(name: string): boolean;
+  text(name: string): string | undefined;
+  texts(name: string): readonly string[];
+  /** Throws a usage error unless it is a whole number within the bounds. */
+  integer(name: string, range: IntegerRange): number | undefined;
+}
+
+interface IntegerRange {
+  readonly least: number;
+  readonly most: number;
+  /** A plausible value, for the hint. */
+  readonly example: number;
 }
 
 export interface Action {

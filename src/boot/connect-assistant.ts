@@ -8,18 +8,17 @@
 import type { OperationClient } from "../assistant/operations.ts";
 import type { Result } from "../runtime/operations/operation.ts";
 import type { Approver } from "../runtime/ports/approver.ts";
+import { noApprover } from "../runtime/ports/approver.ts";
 import { StoreError } from "../runtime/ports/store.ts";
-import { nobodyToAsk } from "./approvers.ts";
 import { BootError, EXIT } from "./boot-error.ts";
 import type { CommandContext } from "./command.ts";
-import { findAddress, withdrawAddress } from "./gateway-address.ts";
+import { findAddress, loadToken, withdrawAddress } from "./gateway-access.ts";
 import { findExistingHome } from "./home.ts";
 import { openSurety } from "./open-surety.ts";
-import { defectReporter } from "./report-defect.ts";
+import { defectReporter } from "./report-failure.ts";
 import { loadSettings } from "./settings.ts";
 import { systemClock } from "./system-clock.ts";
 import { systemRandomness } from "./system-randomness.ts";
-import { loadToken } from "./token.ts";
 
 export interface ConnectedAssistant {
   readonly operations: OperationClient;
@@ -77,7 +76,7 @@ export async function withOperations(
   use: (operations: OperationClient) => Promise<void>,
 ): Promise<number> {
   await findExistingHome(context.home);
-  const { operations, close } = await connectAssistant(context, nobodyToAsk, false);
+  const { operations, close } = await connectAssistant(context, noApprover, false);
   try {
     await use(operations);
     return EXIT.success;

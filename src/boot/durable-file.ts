@@ -5,10 +5,10 @@
  * D2. `createFile` never replaces: of two makers one wins, and the other is told.
  * D3. Files are 0600 from their first byte on.
  */
-import { link, open, realpath, rename, unlink } from "node:fs/promises";
-import { dirname } from "node:path";
+import { access, constants, link, open, realpath, rename, unlink, writeFile } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
 import type { RandomBytes } from "../runtime/ports/randomness.ts";
-import { systemCodeOf } from "./boot-error.ts";
+import { BootError, systemCodeOf } from "./boot-error.ts";
 
 const PRIVATE = 0o600;
 
@@ -70,4 +70,46 @@ async function syncDirectory(path: string): Promise<void> {
   } finally {
     await directory.close();
   }
+}
+
+/**
+ * A file that a command writes for somebody, where they said.
+ *
+ * N1. Nothing is replaced: what is there already may be all that somebody has.
+ * N2. What cannot be written is told before the work for it is done, by its name.
+ */
+
+/** `area` is that of the error's code. Returns the whole path. */
+export async function assertNewFile(path: string, area: "backup" | "export"): Promise<string> {
+  const file = resolve(path);
+  const directory = dirname(file);
+  try {
+    await access(directory, constants.W_OK);
+  } catch (error) {
+    const hint = "Make that directory, or name a file in one that you may write to.";
+    throw unwritable(area, `nothing can be written in ${directory}`, hint, error);
+  }
+  if (await isThere(file))
+    throw new BootError(`${area}.exists`, `${file} is there already`, `Name another file in ${directory}.`);
+  return file;
+}
+
+/** For its owner alone. */
+export async function writeNewFile(file: string, text: string, area: "export"): Promise<void> {
+  try {
+    await writeFile(file, text, { mode: 0o600, flag: "wx" });
+  } catch (error) {
+    throw unwritable(area, `${file} cannot be written`, "Name another file, or make room for it.", error);
+  }
+}
+
+function unwritable(area: string, what: string, hint: string, cause: unknown): BootError {
+  return new BootError(`${area}.unwritable`, `${what} (${systemCodeOf(cause) ?? "unknown"})`, hint, { cause });
+}
+
+async function isThere(file: string): Promise<boolean> {
+  return await access(file).then(
+    () => true,
+    () => false,
+  );
 }

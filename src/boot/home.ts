@@ -10,9 +10,9 @@
 import { access, chmod, constants, lstat, mkdir, readdir, realpath, rmdir, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
-import { assertNothingLost } from "./assert-utf8.ts";
 import { BootError, systemCodeOf } from "./boot-error.ts";
 import type { ReadVariable } from "./environment.ts";
+import { assertNothingLost } from "./environment.ts";
 
 export interface Home {
   readonly directory: string;
@@ -20,6 +20,7 @@ export interface Home {
   readonly envFile: string;
   readonly tokenFile: string;
   readonly keysDirectory: string;
+  readonly signingKeyFile: string;
   readonly database: string;
   readonly lockDatabase: string;
   /** The sandbox root, unless the config names another. */
@@ -105,6 +106,7 @@ function homeAt(directory: string): Home {
     envFile: join(directory, ".env"),
     tokenFile: join(directory, "token"),
     keysDirectory: join(directory, "keys"),
+    signingKeyFile: join(directory, "keys", "signing-key.pem"),
     database: join(directory, "surety.db"),
     lockDatabase: join(directory, "lock.db"),
     workspace: join(directory, "workspace"),
@@ -208,4 +210,38 @@ function whyUnusable(error: unknown): string {
     default:
       return `it cannot be used (${code})`;
   }
+}
+
+/**
+ * A home that had a database and has none any more. None is made in its place without a word: every run would be gone.
+ *
+ * L1. The signing key is made when the first database is durable: where there is a key, there was a database. What a kill
+ *     left half made at the first start has no key beside it yet.
+ * L2. It is told before anybody opens the database: SQLite throws away the log of an empty one.
+ */
+
+export async function assertDatabaseKept(home: Home): Promise<void> {
+  if ((await bytesOf(home.signingKeyFile)) === null) return;
+  const bytes = await bytesOf(home.database);
+  if (bytes === null) throw lost(home, "store.missing", "is gone");
+  if (bytes === 0) throw lost(home, "store.corrupt", "is empty");
+}
+
+/** Null where there is no such file. */
+async function bytesOf(file: string): Promise<number | null> {
+  try {
+    return (await stat(file)).size;
+  } catch (error) {
+    const code = systemCodeOf(error);
+    if (code === "ENOENT" || code === "ENOTDIR") return null;
+    throw homeUnusable(file, `it cannot be looked at (${code ?? "unknown"})`, error);
+  }
+}
+
+function lost(home: Home, code: string, what: string): BootError {
+  return new BootError(
+    code,
+    `${home.database} ${what}, and with it what this home did`,
+    `Restore a backup: surety restore FILE. To start afresh instead, move ${home.signingKeyFile} away: it signed what is lost.`,
+  );
 }

@@ -13,10 +13,10 @@ import { type ReadVariable, readProcessVariable } from "./environment.ts";
 import { helpOnAction, helpOnFamily, helpOverview, usageLine } from "./help.ts";
 import { findHome } from "./home.ts";
 import { nearest } from "./nearest.ts";
+import type { Streams } from "./output.ts";
 import { mayColour, type Output, outputTo } from "./output.ts";
 import { parseArguments } from "./parse-arguments.ts";
 import { reportFailure } from "./report-failure.ts";
-import type { Streams } from "./streams.ts";
 
 interface Call {
   readonly words: readonly string[];

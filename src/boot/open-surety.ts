@@ -9,15 +9,15 @@ import { openSqliteStore } from "../adapters/store-sqlite/open-sqlite-store.ts";
 import { createToolbox } from "../adapters/tools/create-toolbox.ts";
 import type { Tool } from "../adapters/tools/define-tool.ts";
 import type { Assistant } from "../assistant/assistant.ts";
+import { modelChooser } from "../assistant/choose-model.ts";
 import { type DraftingSettings, delegateWith } from "../assistant/draft-run.ts";
 import { openAssistant } from "../assistant/open-assistant.ts";
 import { bindOperations, type OperationClient } from "../assistant/operations.ts";
 import { PromptTexts } from "../assistant/prompt-stack.ts";
-import { type Ceilings, DEFAULT_CEILINGS } from "../assistant/term-bounds.ts";
-import { type OpenRun, signCheckpoint } from "../kernel/journal/checkpoint.ts";
-import { genesisHash } from "../kernel/journal/genesis-hash.ts";
+import { ceilingsFor } from "../assistant/term-bounds.ts";
+import { appendCheckpoint } from "../assistant/verification/append-checkpoint.ts";
 import type { ToolPolicy } from "../kernel/policy/tool-policy.ts";
-import { compileDisclosureGuard, type DisclosureGuard } from "../kernel/redaction/disclosure-guard.ts";
+import { compileRedactor, type Redactor } from "../kernel/redaction/redact.ts";
 import type { Approver } from "../runtime/ports/approver.ts";
 import type { Clock } from "../runtime/ports/clock.ts";
 import { timestampOf } from "../runtime/ports/clock.ts";
@@ -26,16 +26,16 @@ import type { RandomBytes } from "../runtime/ports/randomness.ts";
 import type { Store } from "../runtime/ports/store.ts";
 import type { RunPorts } from "../runtime/run-ports.ts";
 import { openRuntime, type Runtime } from "../runtime/runtime.ts";
-import { configuredBudgetScopes, microusd } from "./budget-scopes.ts";
+import { configuredBudgetScopes } from "../runtime/spend/budget-scopes.ts";
+import { BootError } from "./boot-error.ts";
 import { openBuiltInTools } from "./built-in-tools.ts";
-import { chooseModels } from "./choose-models.ts";
 import type { Config } from "./config/config.ts";
+import { resolveApiKey } from "./config/resolve-api-key.ts";
 import { toToolPolicy } from "./config/to-tool-policy.ts";
+import { modelChoices, openModelRegistry } from "./configured-models.ts";
 import type { ReadVariable } from "./environment.ts";
 import type { Home } from "./home.ts";
-import { assertDatabaseKept } from "./lost-database.ts";
-import { type ChooseModel, openModelRegistry } from "./model-registry.ts";
-import { openRedactor } from "./open-redactor.ts";
+import { assertDatabaseKept } from "./home.ts";
 import { loadSigningKey, type SigningKey } from "./signing-key.ts";
 
 export interface SuretyOptions {
@@ -92,7 +92,7 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
       clock,
       onDefect: (error) => onDefect("tool", error),
     });
-    const chooseModel = overEach(openModelRegistry(config, options.readVariable, clock), options.overModel);
+    const findModel = openModelRegistry(config, options.readVariable, clock, options.overModel);
     const redactor = openRedactor(config, options.readVariable, options.token);
     const texts = new PromptTexts((agentId) => config.agents[agentId]?.prompt ?? null);
     const configured = toToolPolicy(config);
@@ -105,11 +105,11 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
       redactor,
       texts,
       policy,
-      ceilings: ceilingsOf(config),
+      ceilings: ceilingsFor(config.budgets),
       thinkingMode: config.output.thinking_mode,
       agentThinking: (agentId) => config.agents[agentId]?.thinkingLevel ?? null,
       isAgent: (agentId) => Object.hasOwn(config.agents, agentId),
-      chooseModel: chooseModels(config, chooseModel),
+      chooseModel: modelChooser(modelChoices(config, findModel)),
     };
     const ports: RunPorts = {
       clock,
@@ -119,9 +119,8 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
       approver: options.approver,
       approvalTimeoutMs: config.approvals.timeoutS * 1000,
       redactor,
-      guardFor: guardsByText(),
       model: (ref) => {
-        const choice = chooseModel(ref);
+        const choice = findModel(ref);
         return choice.ok ? choice.model : null;
       },
       livePolicy: policy,
@@ -136,9 +135,9 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
       onStoreFailure: options.onStoreFailure ?? ((error) => onDefect("store", error)),
     });
     ownStore.onUnavailable((error) => runtime.storeFailed(error));
-    const artifactPath = (agentId: string, runId: string): string => `${home.agentsDirectory}/${agentId}/runs/${runId}`;
+    const { agentsDirectory } = home;
     const { summarize } = toolbox;
-    const assistant = openAssistant({ store, runtime, drafting, signing, artifactPath, summarize });
+    const assistant = openAssistant({ store, runtime, drafting, signing, agentsDirectory, summarize });
     const { approvals, capabilities } = runtime;
     return {
       assistant,
@@ -149,7 +148,7 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
       close: async (graceMs) => {
         try {
           await runtime.stop(graceMs);
-          if (runtime.isIntact) await appendCheckpoint(store, signing, clock);
+          if (runtime.isIntact) await appendCheckpoint(store, signing.sign, clock);
         } finally {
           await store.close();
         }
@@ -166,55 +165,20 @@ function withMore(builtIn: readonly Tool[], more: readonly Tool[]): readonly Too
   return [...builtIn.filter(({ name }) => !names.has(name)), ...more];
 }
 
-function overEach(choose: ChooseModel, over: SuretyOptions["overModel"]): ChooseModel {
-  if (over === undefined) return choose;
-  return (ref) => {
-    const choice = choose(ref);
-    return choice.ok ? { ok: true, model: over(choice.model) } : choice;
-  };
-}
+/** The redactor knows every secret this process has read: provider keys and its own bearer token. */
 
-function ceilingsOf({ budgets }: Config): Ceilings {
-  return {
-    ...DEFAULT_CEILINGS,
-    maxSpendMicrousd: microusd(budgets.perRunUsd),
-    maxTokensConsumed: budgets.perRunTokens ?? null,
-    daySpendMicrousd: microusd(leastOf([budgets.perDayUsd, budgets.perAgentDayUsd, budgets.perJobDayUsd])),
-    dayTokens: budgets.perDayTokens ?? null,
-  };
-}
-
-function leastOf(limits: readonly (number | undefined)[]): number | undefined {
-  const set = limits.filter((limit) => limit !== undefined);
-  return set.length === 0 ? undefined : Math.min(...set);
-}
-
-/** Compiled once a text: runs share prompts. */
-function guardsByText(): (texts: readonly string[]) => DisclosureGuard {
-  const guards = new Map<string, DisclosureGuard>();
-  return (texts) => {
-    const key = texts.join("\0");
-    const guard = guards.get(key) ?? compileDisclosureGuard(texts);
-    guards.set(key, guard);
-    return guard;
-  };
-}
-
-const OPEN_RUNS_PAGE = 1000;
-
-/** What this home says of itself when it stops (X-24). */
-async function appendCheckpoint(store: Store, { sign }: SigningKey, clock: Clock): Promise<void> {
-  const { seq: ledgerSeq, hash: ledgerHead } = await store.ledgerHead();
-  if (ledgerSeq === 0) return;
-  const openRuns: OpenRun[] = [];
-  for (const { runId, contractHash } of await store.openRuns(0, OPEN_RUNS_PAGE)) {
-    const { seq, hash } = (await store.headOf(runId)) ?? { seq: 0, hash: genesisHash(contractHash) };
-    openRuns.push({ runId, seq, head: hash });
-  }
-  const data = signCheckpoint({ ledgerSeq, ledgerHead, openRuns }, sign);
-  const ts = timestampOf(clock.nowMs());
-  await store.commit(
-    [{ type: "append-ledger", draft: { kind: "checkpoint.signed", ts, actor: "system", data } }],
-    "barrier",
+function openRedactor(config: Config, readVariable: ReadVariable, token: string | null): Redactor {
+  const keys = Object.entries(config.models.providers).flatMap(([id, provider]) => {
+    const verdict = resolveApiKey(id, provider, readVariable);
+    return verdict.ok && verdict.key !== null ? [{ name: `${id}-key`, value: verdict.key }] : [];
+  });
+  const secrets = token === null ? keys : [...keys, { name: "gateway-token", value: token }];
+  const { emails, phones } = config.redaction;
+  const verdict = compileRedactor({ secrets, emails, phones });
+  if (verdict.ok) return verdict.redactor;
+  throw new BootError(
+    "secret.unusable",
+    `${secrets[verdict.index]?.name ?? "a secret"} cannot be kept out of what is stored (${verdict.reason})`,
+    "Keys and tokens must be longer than a common word and no longer than 8 kB.",
   );
 }

@@ -6,10 +6,11 @@
  * P2. A line is one line everywhere. Text of several lines, and JSON, keep their value where no terminal shows them.
  */
 import { formatTable } from "../adapters/terminal/format-table.ts";
+import type { OutputStream } from "../adapters/terminal/progress-printer.ts";
 import { type Style, styleFor } from "../adapters/terminal/style.ts";
+import type { InputStream } from "../adapters/terminal/terminal-approver.ts";
 import { safeText, visibleJson, visibleLine } from "../adapters/terminal/visible-text.ts";
 import type { ReadVariable } from "./environment.ts";
-import type { Streams } from "./streams.ts";
 
 export interface Output {
   /** Of stdout; remarks on stderr are never coloured by it. */
@@ -70,4 +71,12 @@ export function outputTo({ stdout, stderr }: Streams, isJson: boolean, isColourW
       stderr.write(`${visibleLine(text)}\n`);
     },
   };
+}
+
+/** The three streams of a process, or what stands for them in a test. */
+
+export interface Streams {
+  readonly stdin: InputStream;
+  readonly stdout: OutputStream;
+  readonly stderr: OutputStream;
 }

@@ -10,11 +10,11 @@
  * A4. A word of which bytes were lost on its way to us is refused, whatever it is for.
  */
 import { parseArgs } from "node:util";
-import { assertNothingLost } from "./assert-utf8.ts";
+import { Defect } from "../kernel/vocabulary/defect.ts";
 import { usageError } from "./boot-error.ts";
-import type { Action, OptionSpec } from "./command.ts";
+import type { Action, OptionSpec, OptionValues } from "./command.ts";
+import { assertNothingLost } from "./environment.ts";
 import { nearest } from "./nearest.ts";
-import { type OptionValues, optionValues } from "./option-values.ts";
 
 export interface ParsedArguments {
   readonly arguments: readonly string[];
@@ -97,4 +97,26 @@ function checkCount(given: readonly string[], named: readonly string[], usage: s
   if (missing !== undefined) throw usageError(`${missing} is missing`, usage);
   const extra = given[named.length];
   if (extra !== undefined) throw usageError(`unexpected argument ${extra}`, usage);
+}
+
+function optionValues(declared: ReadonlySet<string>, given: ReadonlyMap<string, readonly string[]>): OptionValues {
+  const texts = (name: string): readonly string[] => {
+    if (!declared.has(name)) throw new Defect(`option --${name} was never declared`);
+    return given.get(name) ?? [];
+  };
+  return {
+    flag: (name) => texts(name).length > 0,
+    text: (name) => texts(name).at(-1),
+    texts,
+    integer: (name, { least, most, example }) => {
+      const text = texts(name).at(-1);
+      if (text === undefined) return undefined;
+      const number = /^[0-9]{1,15}$/.test(text) ? Number(text) : Number.NaN;
+      if (number >= least && number <= most) return number;
+      throw usageError(
+        `--${name} must be a whole number from ${least} to ${most}`,
+        `Write it in digits, such as --${name} ${example}.`,
+      );
+    },
+  };
 }

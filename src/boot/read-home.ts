@@ -15,8 +15,8 @@ import type { CommandContext } from "./command.ts";
 import type { Config } from "./config/config.ts";
 import { apiKeyName } from "./config/resolve-api-key.ts";
 import { resolveConfiguredModelRef } from "./config/resolve-configured-model-ref.ts";
-import { assertDatabaseKept } from "./lost-database.ts";
-import { defectReporter } from "./report-defect.ts";
+import { assertDatabaseKept } from "./home.ts";
+import { defectReporter } from "./report-failure.ts";
 import { readSettings } from "./settings.ts";
 import { findSigningKey, keyMissing, type SigningKey } from "./signing-key.ts";
 import { systemClock } from "./system-clock.ts";
@@ -40,14 +40,13 @@ export async function withHome<Result>(
   try {
     const signing = await findSigningKey(home);
     const { summarize } = describedTools(context, config);
-    const artifactPath = (agentId: string, runId: string): string => `${home.agentsDirectory}/${agentId}/runs/${runId}`;
     const signer = signing ?? {
       publicKey: null,
       sign: () => {
         throw keyMissing(home);
       },
     };
-    const views = createRunViews({ store, summarize, signing: signer, artifactPath });
+    const views = createRunViews({ store, summarize, signing: signer, agentsDirectory: home.agentsDirectory });
     return await read({ store, config, signing, views });
   } finally {
     await store.close();

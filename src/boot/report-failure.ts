@@ -7,8 +7,10 @@
  */
 import { styleFor } from "../adapters/terminal/style.ts";
 import { visibleJson, visibleLine } from "../adapters/terminal/visible-text.ts";
+import { Defect } from "../kernel/vocabulary/defect.ts";
+import { StoreError } from "../runtime/ports/store.ts";
 import { BootError, EXIT, systemCodeOf } from "./boot-error.ts";
-import type { Streams } from "./streams.ts";
+import type { Streams } from "./output.ts";
 
 interface Failure {
   readonly code: string;
@@ -75,4 +77,21 @@ async function redacted(text: string): Promise<string> {
   const { compileRedactor } = await import("../kernel/redaction/redact.ts");
   const verdict = compileRedactor({ secrets: [], emails: true, phones: false });
   return verdict.ok ? verdict.redactor.redactText(text).text : "";
+}
+
+/** Our own failures, on stderr: by the id that the journal names. A message may quote content, so only our own are shown. */
+
+export function defectReporter({ stderr }: Pick<Streams, "stderr">): (errorId: string, error: unknown) => void {
+  return (errorId, error) => {
+    const name = error instanceof Error ? error.name : typeof error;
+    const isOurs = error instanceof Defect || error instanceof StoreError;
+    const where = error instanceof Error && !isOurs ? firstFrame(error) : "";
+    stderr.write(`error ${errorId}: ${visibleLine(isOurs ? error.message : `${name}${where}`)}\n`);
+  };
+}
+
+/** The place in our code, which holds no content. */
+function firstFrame({ stack = "" }: Error): string {
+  const frame = /\n\s+at (.*)/.exec(stack)?.[1];
+  return frame === undefined ? "" : ` at ${frame}`;
 }

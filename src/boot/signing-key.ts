@@ -15,7 +15,6 @@ import {
   verify as verifyBytes,
 } from "node:crypto";
 import { readFile } from "node:fs/promises";
-import { join } from "node:path";
 import type { Sign, TrustedKey, VerifySignature } from "../kernel/journal/checkpoint.ts";
 import { Defect } from "../kernel/vocabulary/defect.ts";
 import type { RandomBytes } from "../runtime/ports/randomness.ts";
@@ -27,11 +26,9 @@ export interface SigningKey extends TrustedKey {
   readonly sign: Sign;
 }
 
-const KEY_FILE = "signing-key.pem";
-
 /** Made when it is missing; `onMade` hears of that. */
 export async function loadSigningKey(home: Home, random: RandomBytes, onMade: () => void): Promise<SigningKey> {
-  const file = keyFile(home);
+  const file = home.signingKeyFile;
   const found = await readPem(file);
   if (found !== null) return signingKey(found, file);
   const made = signingKey(await makePem(file, random), file);
@@ -41,16 +38,18 @@ export async function loadSigningKey(home: Home, random: RandomBytes, onMade: ()
 
 /** Null when it is missing. */
 export async function findSigningKey(home: Home): Promise<SigningKey | null> {
-  const file = keyFile(home);
+  const file = home.signingKeyFile;
   const pem = await readPem(file);
   return pem === null ? null : signingKey(pem, file);
 }
 
 export function keyMissing(home: Home): BootError {
-  return new BootError("key.missing", `there is no signing key at ${keyFile(home)}`, "Bring it back from a backup.");
+  return new BootError(
+    "key.missing",
+    `there is no signing key at ${home.signingKeyFile}`,
+    "Bring it back from a backup.",
+  );
 }
-
-export const keyFile = ({ keysDirectory }: Home): string => join(keysDirectory, KEY_FILE);
 
 function signingKey(pem: string, file: string): SigningKey {
   const key = openKey(pem, file);

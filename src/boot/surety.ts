@@ -19,7 +19,7 @@ const [{ main }, { reportFailure }, { readProcessVariable }, { mayColour }, { ca
   import("./report-failure.ts"),
   import("./environment.ts"),
   import("./output.ts"),
-  import("./caller-directory.ts"),
+  import("./environment.ts"),
 ]);
 
 const { stdin, stdout, stderr } = process;

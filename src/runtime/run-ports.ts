@@ -1,6 +1,5 @@
 /** What a run is driven through: the world as the runtime sees it, given once by whoever wires the program. */
 import type { ToolPolicy } from "../kernel/policy/tool-policy.ts";
-import type { DisclosureGuard } from "../kernel/redaction/disclosure-guard.ts";
 import type { Redactor } from "../kernel/redaction/redact.ts";
 import type { Approver } from "./ports/approver.ts";
 import type { Clock } from "./ports/clock.ts";
@@ -19,8 +18,6 @@ export interface RunPorts {
   readonly approver: Approver;
   readonly approvalTimeoutMs: number;
   readonly redactor: Redactor;
-  /** Stops answers that repeat a system prompt (P-2.5). */
-  readonly guardFor: (systemTexts: readonly string[]) => DisclosureGuard;
   /** Null when the model is no longer configured. */
   readonly model: (ref: string) => ConfiguredModel | null;
   /** What policy says now; it can only narrow a contract. The same object until it changes. */

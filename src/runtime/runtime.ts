@@ -14,6 +14,7 @@ import { terminalStatus } from "../kernel/vocabulary/outcome.ts";
 import { Approvals } from "./approvals/approvals.ts";
 import type { Authority } from "./capabilities/authority.ts";
 import { Capabilities } from "./capabilities/capabilities.ts";
+import { disclosureGuards } from "./model/disclosure-guards.ts";
 import { timestampOf } from "./ports/clock.ts";
 import { type RunStatus, type StoredRun, StoreError } from "./ports/store.ts";
 import {
@@ -79,6 +80,7 @@ const RECOVERY_PAGE = 500;
 export function openRuntime(ports: RunPorts, settings: RuntimeSettings): Runtime {
   const { store, clock } = ports;
   const news = new RunBroadcaster();
+  const guardFor = disclosureGuards();
   const drivers = new Map<RunId, RunDriver>();
   /** Asked for while the run may have been on its way to its driver's seat. */
   const cancelling = new Map<RunId, string>();
@@ -161,8 +163,8 @@ export function openRuntime(ports: RunPorts, settings: RuntimeSettings): Runtime
       depart(run);
       return;
     }
-    const authority = await capabilities.hold(run);
-    const departure = await driveUnder(authority, run, restored, begun).finally(() => capabilities.drop(authority));
+    const authority = await capabilities.authorityFor(run);
+    const departure = await driveUnder(authority, run, restored, begun).finally(() => capabilities.release(authority));
     if (departure === "ended") depart(run);
   };
 
@@ -207,7 +209,7 @@ export function openRuntime(ports: RunPorts, settings: RuntimeSettings): Runtime
     const day = timestampOf(clock.nowMs()).slice(0, 10);
     const account = new SpendAccount(run, model, await spendScopes(ports, run, state.contract, day), usedIn(entries));
     const observer = observe(run);
-    const guard = ports.guardFor(systemTexts);
+    const guard = guardFor(systemTexts);
     // A model that is now configured as one that cannot be told is not told.
     const effort = (model?.thinking && acceptance.thinkingLevel) ?? null;
     const parts = {

@@ -1,7 +1,7 @@
 /** Streams that a test can read, and a terminal where it wants one. */
 import { PassThrough } from "node:stream";
 import type { OutputStream } from "../../src/adapters/terminal/progress-printer.ts";
-import type { Streams } from "../../src/boot/streams.ts";
+import type { Streams } from "../../src/boot/output.ts";
 
 export interface CapturedStreams extends Streams {
   readonly stdin: PassThrough & { isTTY: boolean };

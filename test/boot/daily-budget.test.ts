@@ -6,13 +6,12 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { openSqliteStore } from "../../src/adapters/store-sqlite/open-sqlite-store.ts";
-import { openDailyBudget } from "../../src/boot/daily-budget.ts";
-import { findHome } from "../../src/boot/home.ts";
 import { main } from "../../src/boot/main.ts";
 import { systemClock } from "../../src/boot/system-clock.ts";
 import { systemRandomness } from "../../src/boot/system-randomness.ts";
 import { asRunId } from "../../src/kernel/vocabulary/identifiers.ts";
 import type { Store } from "../../src/runtime/ports/store.ts";
+import { openDailyBudget } from "../../src/runtime/spend/daily-budget.ts";
 import { answer, type Reply, startOpenAiServer } from "../loopback/openai-server.ts";
 import { verifies } from "../requirements.ts";
 import { capturedStreams } from "./captured-streams.ts";
@@ -109,9 +108,9 @@ describe("what a corpus costs", () => {
 
 verifies("X-6", "what a reservation is raised by counts too, and once", async () => {
   const { directory } = await open({});
-  const home = findHome(directory, () => undefined);
-  const purse = await openDailyBudget(home, {}, "main");
-  if (purse === null) throw new Error("nobody else has it");
+  const store = await openSqliteStore({ home: directory, clock: systemClock, random: systemRandomness });
+  onTestFinished(() => store.close());
+  const budget = await openDailyBudget(store, {}, "main", "2026-01-01");
   const granted: Store["commit"] = () => Promise.resolve({ spend: { granted: true } });
   const apart = await openSqliteStore({
     home: await temporaryDirectory(),
@@ -119,7 +118,7 @@ verifies("X-6", "what a reservation is raised by counts too, and once", async ()
     random: systemRandomness,
   });
   onTestFinished(() => apart.close());
-  const counting = purse.countingIn({ ...apart, commit: granted });
+  const counting = budget.countingIn({ ...apart, commit: granted });
   const owner = { runId: asRunId("run_1"), epoch: 0, attempt: 1 };
   const scopes = [{ scope: "all", period: "2026-01-01", limitMicrousd: 1_000, limitTokens: null }];
   const reserve = (microusd: number, tokens: number) =>
@@ -131,9 +130,6 @@ verifies("X-6", "what a reservation is raised by counts too, and once", async ()
     [150, 30],
   ] as const)
     await reserve(microusd, tokens);
-  await purse.close();
-  const store = await openSqliteStore({ home: directory, clock: systemClock, random: systemRandomness });
-  onTestFinished(() => store.close());
   expect(await store.spendTotals("2026-01-01")).toMatchObject([{ scope: "all", microusd: 150, tokens: 30 }]);
 });
 

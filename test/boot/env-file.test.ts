@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { parseEnvFile } from "../../src/boot/env-file.ts";
+import { parseEnvFile } from "../../src/boot/environment.ts";
 
 const KEY = "sk-live-0123456789abcdef";
 

@@ -6,12 +6,12 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, vi } from "vitest";
 import type { Assistant } from "../../src/assistant/assistant.ts";
-import { nobodyToAsk } from "../../src/boot/approvers.ts";
 import { openHome } from "../../src/boot/home.ts";
 import { openSurety } from "../../src/boot/open-surety.ts";
 import { systemClock } from "../../src/boot/system-clock.ts";
 import { systemRandomness } from "../../src/boot/system-randomness.ts";
 import type { RunId } from "../../src/kernel/vocabulary/identifiers.ts";
+import { noApprover } from "../../src/runtime/ports/approver.ts";
 import type { Store } from "../../src/runtime/ports/store.ts";
 import { readWholeJournal } from "../../src/runtime/run/read-run.ts";
 import { startAnthropicServer } from "../loopback/anthropic-server.ts";
@@ -141,7 +141,7 @@ async function openAt(kind: string, start: StartServer, script: Parameters<Start
   const models = { m: { contextWindow: 32_768, maxOutputTokens: 1024 } };
   const providers = { loop: { kind, baseUrl, local: true, models } };
   const surety = await openSurety({
-    ...{ home, clock: systemClock, random: systemRandomness, token: null, approver: nobodyToAsk },
+    ...{ home, clock: systemClock, random: systemRandomness, token: null, approver: noApprover },
     config: readOk(JSON.stringify({ models: { default: "loop:m", providers } })),
     readVariable: () => undefined,
     onDefect: (_, error) => {

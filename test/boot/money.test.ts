@@ -3,12 +3,12 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { RunRequest } from "../../src/assistant/runs/run-request.ts";
-import { nobodyToAsk } from "../../src/boot/approvers.ts";
 import { openHome } from "../../src/boot/home.ts";
 import { main } from "../../src/boot/main.ts";
 import { openSurety } from "../../src/boot/open-surety.ts";
 import { systemClock } from "../../src/boot/system-clock.ts";
 import { systemRandomness } from "../../src/boot/system-randomness.ts";
+import { noApprover } from "../../src/runtime/ports/approver.ts";
 import { answer, type ServerScript, startOpenAiServer } from "../loopback/openai-server.ts";
 import { verifies } from "../requirements.ts";
 import { capturedStreams } from "./captured-streams.ts";
@@ -47,7 +47,7 @@ async function open(script: ServerScript, { budgets = {}, models = { m: PRICED }
   await writeFile(home.configFile, text);
   const defects: unknown[] = [];
   const surety = await openSurety({
-    ...{ home, clock: systemClock, random: systemRandomness, token: null, approver: nobodyToAsk, workers: 64 },
+    ...{ home, clock: systemClock, random: systemRandomness, token: null, approver: noApprover, workers: 64 },
     config: readOk(text),
     readVariable: () => undefined,
     onDefect: (_id, error) => defects.push(error),

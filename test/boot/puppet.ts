@@ -6,7 +6,6 @@ import { createHook } from "node:async_hooks";
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { Socket } from "node:net";
 import { onTestFinished } from "vitest";
-import { nobodyToAsk } from "../../src/boot/approvers.ts";
 import type { Config } from "../../src/boot/config/config.ts";
 import { openHome } from "../../src/boot/home.ts";
 import { openSurety } from "../../src/boot/open-surety.ts";
@@ -14,6 +13,7 @@ import { systemClock } from "../../src/boot/system-clock.ts";
 import { systemRandomness } from "../../src/boot/system-randomness.ts";
 import { auditEvents } from "../../src/kernel/journal/views/audit-events.ts";
 import type { SessionId } from "../../src/kernel/vocabulary/identifiers.ts";
+import { noApprover } from "../../src/runtime/ports/approver.ts";
 import { readWholeJournal } from "../../src/runtime/run/read-run.ts";
 import { answer, startOpenAiServer } from "../loopback/openai-server.ts";
 import { readOk } from "./config/example-config.ts";
@@ -46,7 +46,7 @@ export async function openPuppet(tools: Partial<Config["tools"]> = {}) {
   await openHome(home);
   const defects: unknown[] = [];
   const surety = await openSurety({
-    ...{ home, config, clock: systemClock, random: systemRandomness, token: null, approver: nobodyToAsk },
+    ...{ home, config, clock: systemClock, random: systemRandomness, token: null, approver: noApprover },
     readVariable: () => undefined,
     onDefect: (_id, error) => defects.push(error),
   });

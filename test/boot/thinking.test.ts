@@ -4,7 +4,6 @@ import { Type } from "typebox";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { defineTool, type Tool } from "../../src/adapters/tools/define-tool.ts";
 import type { RunRequest } from "../../src/assistant/runs/run-request.ts";
-import { nobodyToAsk } from "../../src/boot/approvers.ts";
 import { type Home, openHome } from "../../src/boot/home.ts";
 import { main } from "../../src/boot/main.ts";
 import { openSurety, type Surety } from "../../src/boot/open-surety.ts";
@@ -15,6 +14,7 @@ import { agentChunks } from "../../src/kernel/journal/views/agent-chunks.ts";
 import { traceEvents } from "../../src/kernel/journal/views/trace-events.ts";
 import type { RunId } from "../../src/kernel/vocabulary/identifiers.ts";
 import { USER_LABELS } from "../../src/kernel/vocabulary/labels.ts";
+import { noApprover } from "../../src/runtime/ports/approver.ts";
 import { readBodiesOf, readWholeJournal } from "../../src/runtime/run/read-run.ts";
 import { startAnthropicServer } from "../loopback/anthropic-server.ts";
 import type { MessagesRequestBody } from "../loopback/messages-rules.ts";
@@ -107,7 +107,7 @@ const NOON = clockTool(() => Promise.resolve("12:00"));
 /** One life of the process on a home. */
 async function live(home: Home, config: string, tool: Tool = NOON): Promise<Surety> {
   const surety = await openSurety({
-    ...{ home, clock: systemClock, random: systemRandomness, token: TOKEN, approver: nobodyToAsk, moreTools: [tool] },
+    ...{ home, clock: systemClock, random: systemRandomness, token: TOKEN, approver: noApprover, moreTools: [tool] },
     config: readOk(config),
     readVariable: () => undefined,
     onDefect: (_id, error) => {

@@ -1,8 +1,8 @@
 import { mkdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
+import { loadToken } from "../../src/boot/gateway-access.ts";
 import { type Home, openHome } from "../../src/boot/home.ts";
 import { systemRandomness } from "../../src/boot/system-randomness.ts";
-import { loadToken } from "../../src/boot/token.ts";
 import { temporaryHome } from "./temporary-home.ts";
 
 const openTemporaryHome = async (): Promise<Home> => {

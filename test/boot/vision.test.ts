@@ -6,13 +6,13 @@ import { createGateway } from "../../src/adapters/gateway/create-gateway.ts";
 import { createGatewayClient } from "../../src/adapters/gateway-client/create-gateway-client.ts";
 import type { OperationClient } from "../../src/assistant/operations.ts";
 import type { RunInput } from "../../src/assistant/runs/run-request.ts";
-import { nobodyToAsk } from "../../src/boot/approvers.ts";
 import { openHome } from "../../src/boot/home.ts";
 import { main } from "../../src/boot/main.ts";
 import { openSurety } from "../../src/boot/open-surety.ts";
 import { systemClock } from "../../src/boot/system-clock.ts";
 import { systemRandomness } from "../../src/boot/system-randomness.ts";
 import { toWire } from "../../src/kernel/vocabulary/wire-case.ts";
+import { noApprover } from "../../src/runtime/ports/approver.ts";
 import { startAnthropicServer } from "../loopback/anthropic-server.ts";
 import { answer, startOpenAiServer } from "../loopback/openai-server.ts";
 import { verifies } from "../requirements.ts";
@@ -176,7 +176,7 @@ describe("POST /v1/runs with media", () => {
     const home = await temporaryHome();
     await openHome(home);
     const surety = await openSurety({
-      ...{ home, clock: systemClock, random: systemRandomness, token: null, approver: nobodyToAsk },
+      ...{ home, clock: systemClock, random: systemRandomness, token: null, approver: noApprover },
       config: readOk("{}"),
       readVariable: () => undefined,
       onDefect: (_, error) => {

@@ -1,7 +1,8 @@
 /** Journals recorded under earlier versions, never edited: they must verify, and fold to the same bytes, for ever. */
 import { createPublicKey, verify } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { expect } from "vitest";
+import { Compile } from "typebox/compile";
+import { expect, test } from "vitest";
 import { verifySignature as verifyAsHomes } from "../../src/boot/signing-key.ts";
 import { openContract } from "../../src/kernel/contract/open-contract.ts";
 import { verifyBundle } from "../../src/kernel/journal/bundle.ts";
@@ -146,6 +147,41 @@ verifies(
     );
   },
 );
+
+/** The message bodies of a bundle, by the names of their fields. */
+function messageBodies(text: string): readonly unknown[] {
+  const { bodies } = JSON.parse(text) as { readonly bodies: Readonly<Record<string, { readonly text: string }>> };
+  const refs = foldBundle(text).entries.flatMap(({ result }) =>
+    result?.type === "model.answered" && result.messageRef !== null ? [result.messageRef] : [],
+  );
+  return refs.map((ref) => JSON.parse(bodies[ref]?.text ?? "null"));
+}
+
+verifies(
+  ["M-4.3", "M-4.4", "X-3"],
+  "the golden bundle of contracts 1.6.0 verifies, folds, and its messages are valid under the published schema",
+  () => {
+    const text = read("bundle-2.2-messages.json");
+    expect(verifyBundle(text, { verifySignature: verifyAsHomes })).toMatchObject({
+      ok: true,
+      outcome: "COMPLETED_WITH_TOOLS",
+      erased: [],
+    });
+    const schema = readFileSync(new URL("../schemas/agent-message.schema.json", FIXTURES), "utf8");
+    const isMessage = Compile(JSON.parse(schema));
+    const bodies = messageBodies(text);
+    expect(bodies).toMatchObject([{ tool_calls: [{ source_model: "demo", raw_payload: null }] }, { tool_calls: [] }]);
+    expect(bodies.every((body) => isMessage.Check(body))).toBe(true);
+  },
+);
+
+test("bundles of older versions verify and fold with the camelCase names in their message bodies", () => {
+  for (const name of ["bundle-2.2-asks-always.json", "bundle-2.2-images.json"]) {
+    const bodies = messageBodies(read(name));
+    expect(bodies.length).toBeGreaterThan(0);
+    expect(bodies.every((body) => Object.hasOwn(body as object, "toolCalls"))).toBe(true);
+  }
+});
 
 verifies("X-3", "the golden bundle verifies offline, and not with a byte changed", () => {
   const text = read("bundle-2.2.json");

@@ -43,29 +43,48 @@ const MAX_TIMEOUT_MS = 600_000;
 const MAX_SUMMARY_BYTES = 220;
 const MAX_NAMES_SHOWN = 24;
 
-export function createToolbox(tools: readonly Tool[], options: ToolboxOptions): Toolbox {
-  const sorted = tools.toSorted((a, b) => (a.name < b.name ? -1 : 1));
-  const registered = register(sorted);
+export interface RegistryToolbox extends Toolbox {
+  /** Later runs can call it; throws where a tool or alias of that name exists or a rule of `lint-tool.ts` is broken. */
+  register(tool: Tool): void;
+  /** The registered name behind a name or an alias; null where there is none. */
+  nameOf(name: string): string | null;
+}
+
+export function createToolbox(tools: readonly Tool[], options: ToolboxOptions): RegistryToolbox {
+  let current = indexTools(tools);
   const planner = createPlanner(options);
   return {
-    digest: digestOf(sorted),
-    tools: sorted.map(offerOf),
+    get digest() {
+      return current.digest;
+    },
+    get tools() {
+      return current.offers;
+    },
+    register(tool) {
+      current = indexTools([...current.sorted, tool]);
+    },
+    nameOf: (name) => current.registered.get(name)?.tool.name ?? null,
     async plan(name, given) {
-      const found = registered.get(name);
-      if (found === undefined) return { ok: false, tool: name, error: toolErrorOf(notFound(name, sorted)) };
+      const found = current.registered.get(name);
+      if (found === undefined) return { ok: false, tool: name, error: toolErrorOf(notFound(name, current.sorted)) };
       return await planner(found, given);
     },
     async run(planned, context) {
-      const tool = registered.get(planned.tool)?.tool;
+      const tool = current.registered.get(planned.tool)?.tool;
       if (tool === undefined) throw new Defect(`a plan for ${planned.tool}, which is not registered`);
       return await runCall(tool, planned, context, options);
     },
     summarize({ tool: name, args, ok, output }) {
-      const tool = registered.get(name)?.tool;
+      const tool = current.registered.get(name)?.tool;
       if (tool === undefined || !ok) return `${name} ${ok ? "done" : "failed"}`;
       return truncateOutput(tool.summarize({ args, output }), MAX_SUMMARY_BYTES, "…").text;
     },
   };
+}
+
+function indexTools(tools: readonly Tool[]) {
+  const sorted = tools.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  return { sorted, registered: register(sorted), digest: digestOf(sorted), offers: sorted.map(offerOf) };
 }
 
 function createPlanner(options: ToolboxOptions) {

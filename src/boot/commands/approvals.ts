@@ -2,11 +2,11 @@
 import { visibleText } from "../../adapters/terminal/visible-text.ts";
 import { type ApprovalDecision, type WireCard, wireCard } from "../../runtime/approvals/operations.ts";
 import { pendingCards } from "../../runtime/approvals/pending-cards.ts";
-import { allPages } from "../all-pages.ts";
 import { BootError, EXIT, usageError } from "../boot-error.ts";
 import type { Action, Command, CommandContext } from "../command.ts";
 import { valueIn, withOperations } from "../connect-assistant.ts";
 import { withHome } from "../read-home.ts";
+import { allPages } from "./all-pages.ts";
 
 const ls: Action = {
   summary: "list what waits for an answer",

@@ -3,9 +3,8 @@ import { openSqliteReader } from "../../adapters/store-sqlite/open-sqlite-reader
 import { timestampOf } from "../../runtime/ports/clock.ts";
 import { EXIT } from "../boot-error.ts";
 import type { Action } from "../command.ts";
-import { findExistingHome } from "../home.ts";
-import { assertDatabaseKept } from "../lost-database.ts";
-import { assertNewFile } from "../new-file.ts";
+import { assertNewFile } from "../durable-file.ts";
+import { assertDatabaseKept, findExistingHome } from "../home.ts";
 import { systemClock } from "../system-clock.ts";
 
 export const backup: Action = {

@@ -10,10 +10,9 @@ import { plural } from "../../adapters/terminal/quantities.ts";
 import { formatUsd } from "../../kernel/vocabulary/format-usd.ts";
 import { timestampOf } from "../../runtime/ports/clock.ts";
 import type { SpendTotal, Store } from "../../runtime/ports/store.ts";
+import { type Budgets, configuredBudgetScopes, MICROUSD_PER_USD } from "../../runtime/spend/budget-scopes.ts";
 import { EXIT, usageError } from "../boot-error.ts";
-import { configuredBudgetScopes, MICROUSD_PER_USD } from "../budget-scopes.ts";
 import type { Action, CommandContext } from "../command.ts";
-import type { Budgets } from "../config/config.ts";
 import { withHome } from "../read-home.ts";
 import { systemClock } from "../system-clock.ts";
 

@@ -9,13 +9,13 @@ import {
 } from "../../runtime/capabilities/operations.ts";
 import { capabilitiesOf, pendingCapabilities } from "../../runtime/capabilities/stored-capabilities.ts";
 import type { Result } from "../../runtime/operations/operation.ts";
-import { allPages } from "../all-pages.ts";
 import { BootError, EXIT, usageError } from "../boot-error.ts";
 import type { Action, Command, CommandContext } from "../command.ts";
 import { valueIn, withOperations } from "../connect-assistant.ts";
 import { withHome } from "../read-home.ts";
-import { defectReporter } from "../report-defect.ts";
+import { defectReporter } from "../report-failure.ts";
 import { systemClock } from "../system-clock.ts";
+import { allPages } from "./all-pages.ts";
 
 const SESSION = { session: { type: "string", value: "S", summary: "the session it is about" } } as const;
 

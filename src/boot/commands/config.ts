@@ -4,7 +4,7 @@ import type { Action, Command, CommandContext } from "../command.ts";
 import { type ConfigPath, parsePath, printPath, valueAt } from "../config/config-path.ts";
 import { toBootError } from "../config/config-problem.ts";
 import { loadConfig, readConfigText } from "../config/load-config.ts";
-import { findAddress } from "../gateway-address.ts";
+import { findAddress } from "../gateway-access.ts";
 import { nearest } from "../nearest.ts";
 
 const EMPTY_CONFIG = "{\n}\n";

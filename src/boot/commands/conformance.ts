@@ -1,19 +1,23 @@
 /**
  * `surety conformance`: how does a model behave under contract? Runs the corpus (M-9) against it and shows the matrix.
  *
- * F1. The runs are real, with a home, a store and tools of their own, which are gone afterwards, or when the command is next
- *     started, should it be killed: nothing of the user's workspace is offered to the model, and nothing of theirs is in
- *     the prompts.
- * F2. Only the whole corpus is saved: what was interrupted is shown and forgotten.
- * F3. Limits of money hold for it as for any day's work of the default agent, and it counts as such. What they do not cover is
- *     not run, and says nothing of the model: then nothing is saved. A provider that is not there says nothing of it either.
+ * F1. The runs are real, with a home, a store and tools of their own, which are removed afterwards: the model sees nothing
+ *     of the user's workspace and prompts.
+ * F2. Only a whole corpus is saved: an interrupted one is shown and forgotten.
+ * F3. The default agent's budgets hold, and the runs count against them. A corpus that a budget or an absent provider cut
+ *     short says nothing of the model, and is not saved.
  */
-import { mkdtemp, rm } from "node:fs/promises";
-import { join } from "node:path";
+import { rm } from "node:fs/promises";
+import { openSqliteStore } from "../../adapters/store-sqlite/open-sqlite-store.ts";
 import { formatDuration } from "../../adapters/terminal/quantities.ts";
 import { conformanceTools } from "../../adapters/tools/conformance/conformance-tools.ts";
-import { baselineMetrics } from "../../assistant/conformance/baseline-metrics.ts";
 import type { ConformanceCase } from "../../assistant/conformance/conformance-case.ts";
+import {
+  type ConformanceCost,
+  type ConformanceReport,
+  conformanceCost,
+  conformanceReport,
+} from "../../assistant/conformance/conformance-report.ts";
 import { CORPUS } from "../../assistant/conformance/corpus.ts";
 import { loosenModel } from "../../assistant/conformance/loosen-model.ts";
 import {
@@ -23,24 +27,21 @@ import {
   type JudgedCase,
   runCorpus,
 } from "../../assistant/conformance/run-corpus.ts";
-import { isPriced } from "../../kernel/journal/views/receipt.ts";
-import { runSummary } from "../../kernel/journal/views/run-summary.ts";
 import { formatCost } from "../../kernel/vocabulary/format-usd.ts";
+import { noApprover } from "../../runtime/ports/approver.ts";
 import { timestampOf } from "../../runtime/ports/clock.ts";
-import { nobodyToAsk } from "../approvers.ts";
+import { type Store, StoreError } from "../../runtime/ports/store.ts";
+import { type Budgets, MICROUSD_PER_USD } from "../../runtime/spend/budget-scopes.ts";
+import { type DailyBudget, hasDayLimit, openDailyBudget } from "../../runtime/spend/daily-budget.ts";
 import { BootError, EXIT } from "../boot-error.ts";
-import { MICROUSD_PER_USD } from "../budget-scopes.ts";
-import { clearStaleRuns, RUN_PREFIX } from "../clear-stale-runs.ts";
 import type { Action, CommandContext } from "../command.ts";
-import type { Budgets, Config } from "../config/config.ts";
 import { DEFAULT_CONFIG } from "../config/default-config.ts";
 import { apiKeyName } from "../config/resolve-api-key.ts";
 import { resolveConfiguredModelRef } from "../config/resolve-configured-model-ref.ts";
-import { type ConformanceReport, openConformanceDirectory, reportMetrics, saveReport } from "../conformance-report.ts";
-import { type DailyBudget, openDailyBudget } from "../daily-budget.ts";
-import { findHome, openHome } from "../home.ts";
+import { makeWorkDirectory, saveReport } from "../conformance-files.ts";
+import { findHome, type Home, openHome } from "../home.ts";
 import { openSurety, type Surety } from "../open-surety.ts";
-import { defectReporter } from "../report-defect.ts";
+import { defectReporter } from "../report-failure.ts";
 import { findSettings, type Settings } from "../settings.ts";
 import { onInterrupt } from "../signals.ts";
 import { systemClock } from "../system-clock.ts";
@@ -61,76 +62,63 @@ async function performConformance(context: CommandContext): Promise<number> {
   await openHome(context.home);
   const { ref, providerId, provider } = verdict.resolved;
   const asked = { model: ref, keyName: apiKeyName(providerId, provider) };
-  const { judged, isWhole, isCounted } = await judgeModel(context, settings, asked);
-  const passed = judged.filter(({ result }) => result.passed).length;
-  const cases = judged.map(({ result }) => result);
-  const metrics = reportMetrics(baselineMetrics(judged.filter(isTelling).map(({ transcript }) => transcript)));
-  const report: ConformanceReport = { model: ref, cases, passed, failed: cases.length - passed, metrics };
-  show(context, report, costOf(judged), isCounted);
-  if (!isWhole) return EXIT.interrupted;
-  await saveReport(context.home, report, timestampOf(systemClock.nowMs()), systemRandomness);
-  return report.failed === 0 ? EXIT.success : EXIT.failure;
-}
-
-interface Cost {
-  readonly tokens: number;
-  readonly microusd: number;
-  readonly isPriced: boolean;
-}
-
-function costOf(judged: readonly JudgedCase[]): Cost {
-  const summaries = judged.map(({ transcript }) => runSummary(transcript.entries));
-  return {
-    tokens: summaries.reduce((sum, summary) => sum + (summary?.tokens ?? 0), 0),
-    microusd: summaries.reduce((sum, summary) => sum + (summary?.spend_microusd ?? 0), 0),
-    isPriced: judged.every(({ transcript }) => isPriced(transcript.entries)),
-  };
-}
-
-/** A model that was told to break the rules shows nothing of how often it does. */
-function isTelling({ result: { id } }: JudgedCase): boolean {
-  return CORPUS.some((known) => known.id === id && !known.isProvoked);
-}
-
-interface Classification {
-  readonly judged: readonly JudgedCase[];
-  /** False when it was interrupted. */
-  readonly isWhole: boolean;
-  /** False when another process has the home, and no limit of its day has to be held. */
-  readonly isCounted: boolean;
-}
-
-type AskedModel = Pick<CorpusDependencies, "model" | "keyName">;
-
-async function judgeModel(context: CommandContext, settings: Settings, asked: AskedModel): Promise<Classification> {
-  const purse = await openDailyBudget(context.home, settings.config.budgets, CORPUS_AGENT);
+  const homeStore = await openStore(context.home, settings.config.budgets);
   try {
-    return await judgeWith(purse, context, settings, asked);
+    const today = timestampOf(systemClock.nowMs()).slice(0, 10);
+    const budget = homeStore && (await openDailyBudget(homeStore, settings.config.budgets, CORPUS_AGENT, today));
+    const { judged, isWhole } = await judgeModel(budget, context, settings, asked);
+    const report = conformanceReport(ref, judged);
+    print(context, report, conformanceCost(judged), budget !== null);
+    if (!isWhole) return EXIT.interrupted;
+    await saveReport(context.home, report, timestampOf(systemClock.nowMs()), systemRandomness);
+    return report.failed === 0 ? EXIT.success : EXIT.failure;
   } finally {
-    await purse?.close();
+    await homeStore?.close();
   }
 }
 
-async function judgeWith(
-  purse: DailyBudget | null,
+/** Null when another process has the home and no limit of the day has to be held. */
+async function openStore(home: Home, budgets: Budgets): Promise<Store | null> {
+  try {
+    return await openSqliteStore({ home: home.directory, clock: systemClock, random: systemRandomness });
+  } catch (error) {
+    if (!(error instanceof StoreError && error.code === "store.in-use")) throw error;
+    if (!hasDayLimit(budgets)) return null;
+    throw heldElsewhere(error);
+  }
+}
+
+function heldElsewhere(cause: unknown): BootError {
+  const message = "another surety process works on this home, and only it can hold the limits of the day";
+  return new BootError("store.in-use", message, "Stop it first, or use another --home.", { cause });
+}
+
+interface Judged {
+  readonly judged: readonly JudgedCase[];
+  /** False when it was interrupted. */
+  readonly isWhole: boolean;
+}
+
+const STOP_GRACE_MS = 5_000;
+
+async function judgeModel(
+  budget: DailyBudget | null,
   context: CommandContext,
   settings: Settings,
-  asked: AskedModel,
-): Promise<Classification> {
+  asked: Pick<CorpusDependencies, "model" | "keyName">,
+): Promise<Judged> {
   const interruption = new AbortController();
+  const { signal } = interruption;
   const stopListening = onInterrupt(() => Promise.resolve(interruption.abort()));
-  const folder = await openConformanceDirectory(context.home);
-  await clearStaleRuns(folder, systemClock.nowMs());
-  const directory = await mkdtemp(join(folder, RUN_PREFIX));
+  const directory = await makeWorkDirectory(context.home, systemClock.nowMs());
   try {
     let current: ConformanceCase | null = null;
-    const surety = await openApart(context, settings, { directory, purse, current: () => current });
+    const surety = await openApart(context, settings, { directory, budget, current: () => current });
     try {
       const onCase = (next: ConformanceCase): void => {
         current = next;
       };
-      const judged = await judgeAll(context, surety, { ...asked, onCase, signal: interruption.signal });
-      return { judged, isWhole: !interruption.signal.aborted, isCounted: purse !== null };
+      return { judged: await judgeAll(context, surety, { ...asked, onCase, signal }), isWhole: !signal.aborted };
     } finally {
       await surety.close(STOP_GRACE_MS);
     }
@@ -140,34 +128,29 @@ async function judgeWith(
   }
 }
 
-const STOP_GRACE_MS = 5_000;
-
 interface Apart {
   readonly directory: string;
-  readonly purse: DailyBudget | null;
+  readonly budget: DailyBudget | null;
   readonly current: () => ConformanceCase | null;
 }
 
+/** The user's models and budgets; neither their agents nor their tools. */
 async function openApart(
   { streams }: CommandContext,
   { config, readVariable }: Settings,
-  { directory, purse, current }: Apart,
+  { directory, budget, current }: Apart,
 ): Promise<Surety> {
   const home = findHome(directory, () => undefined);
   await openHome(home);
-  const settings = settingsApart(config, purse?.left ?? config.budgets);
+  const { agents, tools } = DEFAULT_CONFIG;
   return await openSurety({
-    ...{ home, config: settings, readVariable, token: null, approver: nobodyToAsk },
-    ...{ clock: systemClock, random: systemRandomness, onDefect: defectReporter(streams) },
+    ...{ home, config: { ...config, budgets: budget?.left ?? config.budgets, agents, tools }, readVariable },
+    ...{ token: null, approver: noApprover, clock: systemClock, random: systemRandomness },
+    onDefect: defectReporter(streams),
     moreTools: conformanceTools(),
     overModel: (model) => loosenModel(model, current),
-    ...(purse === null ? {} : { overStore: purse.countingIn }),
+    ...(budget === null ? {} : { overStore: budget.countingIn }),
   });
-}
-
-/** The user's models and limits; not their agents, and not their tools. */
-function settingsApart(config: Config, budgets: Budgets): Config {
-  return { ...config, budgets, agents: DEFAULT_CONFIG.agents, tools: DEFAULT_CONFIG.tools };
 }
 
 async function judgeAll(
@@ -177,7 +160,7 @@ async function judgeAll(
 ): Promise<readonly JudgedCase[]> {
   const running = runCorpus({ ...context, assistant, store }, CORPUS);
   const judged: JudgedCase[] = [];
-  // As with `run --json`: progress is for somebody who watches.
+  // As with `run --json`: progress goes to a terminal only.
   const isWatched = !isJson || streams.stderr.isTTY === true;
   for (;;) {
     const next = await running.next();
@@ -191,7 +174,7 @@ async function judgeAll(
   }
 }
 
-/** What is wrong with a request says so itself, in one line (P-1.3). */
+/** A refused request explains itself in one line (P-1.3). */
 const STOP_HINTS: Readonly<Record<string, string>> = {
   "invalid.request": "",
   "budget.exhausted": "See surety budget.",
@@ -201,10 +184,10 @@ function stopped({ code, message }: CorpusStop): BootError {
   return new BootError(code, message, STOP_HINTS[code] ?? "See surety models check.");
 }
 
-function show(
+function print(
   { output }: CommandContext,
   report: ConformanceReport,
-  { tokens, microusd, isPriced }: Cost,
+  { tokens, microusd, isPriced }: ConformanceCost,
   isCounted: boolean,
 ): void {
   output.result(report, () => {
@@ -222,7 +205,7 @@ function show(
       `inferences mean ${inferences.mean.toFixed(1)}, p95 ${inferences.p95}; duration mean ${formatDuration(durationMs.mean)}, p95 ${formatDuration(durationMs.p95)}; out of steps ${metrics.max_step_exits} of ${metrics.runs}`,
     );
     const cost = formatCost(tokens, microusd / MICROUSD_PER_USD, isPriced);
-    const counted = isCounted ? "" : "; not counted in this home, which another surety process works on";
+    const counted = isCounted ? "" : "; not counted in this home, because another surety process works on it";
     output.line(`spent ${tokens} tokens, ${cost}${counted}`);
   });
 }

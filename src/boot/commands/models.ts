@@ -4,17 +4,19 @@
  * Y1. Looking makes nothing and contacts nobody; checking asks a provider for its list of models, never for a completion.
  * Y2. Of a key only the name of its variable is ever said.
  */
+
+import type { ConformanceResult } from "../../assistant/conformance/conformance-report.ts";
+import { validateModel } from "../../runtime/model/model-registry.ts";
 import { BootError, EXIT } from "../boot-error.ts";
 import type { Action, Command, CommandContext } from "../command.ts";
 import type { ModelSettings } from "../config/config.ts";
 import { loadConfig } from "../config/load-config.ts";
 import { configuredRefs, resolveConfiguredModelRef } from "../config/resolve-configured-model-ref.ts";
+import { openModelRegistry } from "../configured-models.ts";
+import { readReports } from "../conformance-files.ts";
 import { withEnvFile } from "../environment.ts";
-import { openModelRegistry } from "../model-registry.ts";
-import { type ConformanceResult, readConformance } from "../read-conformance.ts";
 import type { Settings } from "../settings.ts";
 import { systemClock } from "../system-clock.ts";
-import { validateModel } from "../validate-model.ts";
 
 const ls: Action = {
   summary: "list the configured models: profile, context, prices, and how they conformed",
@@ -23,7 +25,7 @@ const ls: Action = {
   examples: ["surety models ls", "surety models ls --json"],
   async run(context) {
     const { output, home } = context;
-    const rows = describeModels(await settingsOf(context), await readConformance(home));
+    const rows = describeModels(await settingsOf(context), await readReports(home));
     output.result({ models: rows }, () =>
       output.table(
         ["MODEL", "PROFILE", "CONTEXT", "OUTPUT", "USD PER 1K", "CONFORMANCE", ""],

@@ -26,11 +26,11 @@ import { describeBuiltInTools } from "../built-in-tools.ts";
 import type { Action, Command, CommandContext } from "../command.ts";
 import type { Config } from "../config/config.ts";
 import { loadConfig } from "../config/load-config.ts";
-import { argumentsOf, decideByHand, GRANT_OPTION, grantsOf, openToolbox } from "../dry-run-call.ts";
 import { nearest } from "../nearest.ts";
 import { withHome } from "../read-home.ts";
 import { withSettings } from "../settings.ts";
 import { systemClock } from "../system-clock.ts";
+import { argumentsOf, decideByHand, GRANT_OPTION, grantsOf, openToolbox } from "./dry-run-call.ts";
 import { marks, unmark } from "./marks.ts";
 import { test } from "./policy-test.ts";
 

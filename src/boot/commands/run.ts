@@ -1,4 +1,6 @@
 /** `surety run "message"`: one run, shown as it happens; through the gateway when one runs on this home. */
+
+import { type Denial, denialHints, denialIn } from "../../adapters/terminal/denial-hints.ts";
 import { type OutputStream, type ProgressPrinter, progressPrinter } from "../../adapters/terminal/progress-printer.ts";
 import { terminalApprover } from "../../adapters/terminal/terminal-approver.ts";
 import type { OperationClient } from "../../assistant/operations.ts";
@@ -16,12 +18,11 @@ import type { Config } from "../config/config.ts";
 import { loadConfig } from "../config/load-config.ts";
 import { configuredRefs } from "../config/resolve-configured-model-ref.ts";
 import { connectAssistant, valueIn } from "../connect-assistant.ts";
-import { type Denial, denialHints, denialIn } from "../denial-hints.ts";
 import { nearest } from "../nearest.ts";
 import { describedTools, findOutAbout, findRun, withHome } from "../read-home.ts";
-import { readImageFile } from "../read-image-file.ts";
 import { onInterrupt } from "../signals.ts";
 import { systemClock } from "../system-clock.ts";
+import { readImageFile } from "./read-image-file.ts";
 
 export const run: Action = {
   summary: "let the assistant work on one message, and show what it does",

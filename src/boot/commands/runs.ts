@@ -5,14 +5,14 @@ import type { RunRecord } from "../../kernel/journal/views/run-record.ts";
 import { canonicalJson } from "../../kernel/vocabulary/canonical-json.ts";
 import { formatCost } from "../../kernel/vocabulary/format-usd.ts";
 import { asRunId, type RunId } from "../../kernel/vocabulary/identifiers.ts";
+import { noApprover } from "../../runtime/ports/approver.ts";
 import { RUN_STATUSES, type RunStatus, type StoredRun } from "../../runtime/ports/store.ts";
 import { findContract } from "../../runtime/run/read-run.ts";
-import { nobodyToAsk } from "../approvers.ts";
 import { BootError, EXIT, usageError } from "../boot-error.ts";
 import type { Action, Command, CommandContext } from "../command.ts";
 import { connectAssistant, valueIn } from "../connect-assistant.ts";
+import { assertNewFile, writeNewFile } from "../durable-file.ts";
 import { findExistingHome } from "../home.ts";
-import { assertNewFile, writeNewFile } from "../new-file.ts";
 import { findOutAbout, findRun, type ReadableHome, withHome } from "../read-home.ts";
 
 const MAX_LIMIT = 500;
@@ -85,7 +85,7 @@ const cancel: Action = {
     } = context;
     await findExistingHome(context.home);
     const runId = asRunId(id);
-    const { operations, isRemote, close } = await connectAssistant(context, nobodyToAsk);
+    const { operations, isRemote, close } = await connectAssistant(context, noApprover);
     try {
       const before = await operations.call("runs.get", { id: runId });
       if (before.ok && before.value.outcome !== null) throw hasEnded(before.value);

@@ -2,19 +2,18 @@
 import { flushCompileCache } from "node:module";
 import { createGateway, type Listening } from "../../adapters/gateway/create-gateway.ts";
 import type { Tool } from "../../adapters/tools/define-tool.ts";
+import { validateModel } from "../../runtime/model/model-registry.ts";
 import { superviseAssistant } from "../assistant-supervisor.ts";
 import { BootError, EXIT, usageError } from "../boot-error.ts";
 import type { Action, CommandContext } from "../command.ts";
-import { announceAddress, withdrawAddress } from "../gateway-address.ts";
-import { isLoopback } from "../is-loopback.ts";
-import { openModelRegistry } from "../model-registry.ts";
-import { defectReporter } from "../report-defect.ts";
+import { isLoopback } from "../config/is-loopback.ts";
+import { openModelRegistry, startupValidationOf } from "../configured-models.ts";
+import { announceAddress, loadToken, withdrawAddress } from "../gateway-access.ts";
+import { defectReporter } from "../report-failure.ts";
 import { loadSettings } from "../settings.ts";
 import { onInterrupt } from "../signals.ts";
 import { systemClock } from "../system-clock.ts";
 import { systemRandomness } from "../system-randomness.ts";
-import { loadToken } from "../token.ts";
-import { startupValidationOf, validateModel } from "../validate-model.ts";
 
 /** For requests under way; runs wait for effects in flight a little longer. */
 const GATEWAY_GRACE_MS = 2_000;

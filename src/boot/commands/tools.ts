@@ -16,11 +16,11 @@ import { BootError, EXIT } from "../boot-error.ts";
 import type { Action, Command, CommandContext } from "../command.ts";
 import type { Config } from "../config/config.ts";
 import { loadConfig } from "../config/load-config.ts";
-import { argumentsOf, decideByHand, GRANT_OPTION, grantsOf, openToolbox } from "../dry-run-call.ts";
 import type { Home } from "../home.ts";
 import { describedTools } from "../read-home.ts";
 import { withSettings } from "../settings.ts";
 import { systemRandomness } from "../system-randomness.ts";
+import { argumentsOf, decideByHand, GRANT_OPTION, grantsOf, openToolbox } from "./dry-run-call.ts";
 
 const ls: Action = {
   summary: "list the tools, what they take and how risky they are",

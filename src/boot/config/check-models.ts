@@ -7,11 +7,11 @@
  * C3. Both prices are given or none, and none of a free model.
  */
 import { AUTO } from "../../runtime/model/model-router.ts";
-import { isLoopback } from "../is-loopback.ts";
 import { nearest } from "../nearest.ts";
 import type { Config, ModelRef, ModelSettings, ProviderSettings } from "./config.ts";
 import type { ConfigPath } from "./config-path.ts";
 import type { Finding } from "./config-problem.ts";
+import { isLoopback } from "./is-loopback.ts";
 import { BUILTIN_PROVIDER, BUILTIN_REF, MOONSHOT } from "./known-providers.ts";
 import { splitModelRef } from "./resolve-configured-model-ref.ts";
 

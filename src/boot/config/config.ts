@@ -5,6 +5,7 @@
 import type { ToolPolicy } from "../../kernel/policy/tool-policy.ts";
 import type { ModelTier } from "../../kernel/vocabulary/model-tier.ts";
 import type { ThinkingLevel } from "../../kernel/vocabulary/thinking-level.ts";
+import type { Budgets } from "../../runtime/spend/budget-scopes.ts";
 
 export const PROVIDER_KINDS = ["openai_compatible", "anthropic", "llama_cpp", "builtin"] as const;
 export const MODEL_PROFILES = ["native-tools", "marker-json", "grammar-json"] as const;
@@ -63,15 +64,6 @@ export interface AgentSettings {
 
 /** `tools.policy`: ToolPolicy without its domains, which stand in `tools.http`. */
 export type PolicySettings = Omit<ToolPolicy, "allowDomains">;
-
-export interface Budgets {
-  readonly perRunUsd?: number | undefined;
-  readonly perDayUsd?: number | undefined;
-  readonly perAgentDayUsd?: number | undefined;
-  readonly perJobDayUsd?: number | undefined;
-  readonly perRunTokens?: number | undefined;
-  readonly perDayTokens?: number | undefined;
-}
 
 /** The seed's ShadowConfig as it stands (T-5.1). */
 export interface ShadowSettings {

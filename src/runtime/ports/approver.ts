@@ -14,3 +14,9 @@ export interface Approver {
   /** It no longer needs an answer. */
   withdraw(id: StoredApproval["id"]): void;
 }
+
+/** No person can be asked. */
+export const noApprover: Approver = { isReachable: () => false, ask: () => {}, withdraw: () => {} };
+
+/** The operator reads the questions through the API and answers there. */
+export const apiApprover: Approver = { isReachable: () => true, ask: () => {}, withdraw: () => {} };

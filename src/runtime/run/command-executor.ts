@@ -289,7 +289,7 @@ export class CommandExecutor {
 
   /** Its intent took a moment to become durable, and the machine has not been told of what happened in it. */
   #isForbiddenByNow({ callId }: CommandOf<"run-tool">, state: RunState): boolean {
-    const live = this.#parts.authority.news;
+    const live = this.#parts.authority.unreported;
     const { phase } = state;
     if (live === null || phase.at !== "OBSERVE") return false;
     const call = phase.inFlight.find((each) => each.callId === callId);

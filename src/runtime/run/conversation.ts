@@ -2,7 +2,7 @@
  * What the model is shown: the prompt the run began with, then what became of each turn, rebuilt from the entries.
  *
  * C1. A function of the run's opening prompt and its entries, so a resumed run asks with the same words.
- * C2. Every call the model proposed is answered once, by a role=tool message with the seed's JSON (S-3.2).
+ * C2. Every call the model proposed is answered once, in proposed order, by a role=tool message with the seed's JSON (S-3.2).
  * C3. What is not the model's own writing has its markers escaped (S-3.3).
  * C4. Instructions of a mode (repair, recovery, synthesis) are said for one inference and not kept.
  * C5. Whatever untrusted text it holds, it knows by which entry it came in.
@@ -18,9 +18,9 @@ import {
   shownError,
   skippedOutcome,
 } from "../../kernel/journal/views/call-outcome.ts";
-import { restoreReasoning } from "../model/reasoning-continuation.ts";
+import { decodeReasoning } from "../model/reasoning-continuation.ts";
 import type { PromptMessage } from "../ports/model-backend.ts";
-import { type CallResult, type FormattedCall, formatToolResult } from "../tools/format-tool-result.ts";
+import { type CallIdentity, type CallResult, formatToolResult } from "../tools/format-tool-result.ts";
 
 /** What brought untrusted text into the conversation: a call, or (null) what the run began with. */
 export interface UntrustedSource {
@@ -46,6 +46,7 @@ export class Conversation {
   hear(entries: readonly Statement[]): void {
     for (const entry of entries) {
       this.#messages.push(...this.#messagesOf(entry));
+      this.#orderResults();
       if (bringsUntrusted(entry)) this.#untrusted.push(this.#sourceIn(entry));
     }
   }
@@ -87,6 +88,16 @@ export class Conversation {
     }
   }
 
+  /** Results follow the order of their calls (S-3.2): a refusal is known before the results of the calls around it. */
+  #orderResults(): void {
+    const start = this.#messages.findLastIndex(({ role }) => role !== "tool") + 1;
+    if (this.#messages.length - start < 2) return;
+    const position = (message: PromptMessage): number =>
+      this.#calls.findIndex(({ callId }) => message.role === "tool" && callId === message.callId);
+    const results = this.#messages.splice(start);
+    this.#messages.push(...results.sort((a, b) => position(a) - position(b)));
+  }
+
   #sourceIn({ seq, decided }: Statement): UntrustedSource {
     const call = "callId" in decided ? this.#calls.find(({ callId }) => callId === decided.callId) : undefined;
     if (call === undefined) return { seq, tool: null, argumentsText: "" };
@@ -102,12 +113,12 @@ export class Conversation {
       tool,
       argumentsText: this.#lookup(argsRef) ?? "{}",
     }));
-    const thoughts = toolCalls.length === 0 ? undefined : restoreReasoning(this.#lookup(result.messageRef));
+    const thoughts = toolCalls.length === 0 ? undefined : decodeReasoning(this.#lookup(result.messageRef));
     return [{ role: "assistant", content, toolCalls, ...(thoughts === undefined ? null : { thoughts }) }];
   }
 
   /** The text a result will be told in, for who counts it before it is heard; it is not built again then. */
-  preformat(call: FormattedCall, outcome: CallResult): string {
+  preformat(call: CallIdentity, outcome: CallResult): string {
     const told = formatToolResult(call, outcome);
     this.#foretold.set(call.callId, { outcome, told });
     return told;
@@ -126,7 +137,7 @@ export class Conversation {
     return { role: "tool", callId, tool, content };
   }
 
-  #told(call: FormattedCall, outcome: CallResult): string {
+  #told(call: CallIdentity, outcome: CallResult): string {
     const foretold = this.#foretold.get(call.callId);
     this.#foretold.delete(call.callId);
     return foretold !== undefined && isSame(foretold.outcome, outcome)

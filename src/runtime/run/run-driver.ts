@@ -146,7 +146,7 @@ export class RunDriver {
 
   async #drain(): Promise<void> {
     for (let next = this.#takeMail(); next !== null; next = this.#takeMail()) {
-      if (this.#context.authority.news !== null) await this.#hearPolicy();
+      if (this.#context.authority.unreported !== null) await this.#hearPolicy();
       await this.#hear(next);
     }
     if (this.#isSuspending && effectsInDoubt(this.#state).length === 0) this.#leave("suspended");
@@ -175,7 +175,7 @@ export class RunDriver {
   }
 
   async #hearPolicy(): Promise<void> {
-    const live = this.#context.authority.takeNews();
+    const live = this.#context.authority.takeUnreported();
     if (live === null || isSamePolicy(live, policyKnownTo(this.#state))) return;
     await this.#hear({ type: "policy.narrowed", live });
   }

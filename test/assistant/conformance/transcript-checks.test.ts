@@ -21,12 +21,12 @@ import {
   nothingPerformed,
   succeeded,
 } from "../../../src/assistant/conformance/transcript-checks.ts";
-import { nobodyToAsk } from "../../../src/boot/approvers.ts";
 import { DEFAULT_CONFIG } from "../../../src/boot/config/default-config.ts";
 import { findHome, openHome } from "../../../src/boot/home.ts";
 import { openSurety } from "../../../src/boot/open-surety.ts";
 import { systemClock } from "../../../src/boot/system-clock.ts";
 import { systemRandomness } from "../../../src/boot/system-randomness.ts";
+import { noApprover } from "../../../src/runtime/ports/approver.ts";
 
 let transcript: Transcript;
 
@@ -36,7 +36,7 @@ beforeAll(async () => {
   await openHome(home);
   const surety = await openSurety({
     ...{ home, config: DEFAULT_CONFIG, clock: systemClock, random: systemRandomness, token: null },
-    ...{ readVariable: () => undefined, approver: nobodyToAsk, moreTools: conformanceTools() },
+    ...{ readVariable: () => undefined, approver: noApprover, moreTools: conformanceTools() },
     onDefect: (_, error) => {
       throw error;
     },

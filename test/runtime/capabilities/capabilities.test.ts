@@ -361,7 +361,7 @@ describe("decisions", () => {
     db.exec("INSERT INTO capabilities VALUES (1, 'net', 'granted', 1)");
     db.close();
     expect((await web.run("fetch", { sessionId })).policyIds).toEqual(["policy.capability"]);
-    expect(web.trial.defects.map(String)).toEqual([expect.stringMatching(/not in the ledger: they grant nothing/)]);
+    expect(web.trial.defects.map(String)).toEqual([expect.stringMatching(/not in the ledger, so they grant nothing/)]);
     expect(web.asked).toEqual([]);
   });
 });

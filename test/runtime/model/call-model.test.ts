@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { canonicalJson } from "../../../src/kernel/vocabulary/canonical-json.ts";
 import { Defect } from "../../../src/kernel/vocabulary/defect.ts";
 import type { AgentMessage, ToolInvocation } from "../../../src/kernel/vocabulary/message.ts";
+import { canonicalWire } from "../../../src/kernel/vocabulary/wire-case.ts";
 import { messageText } from "../../../src/runtime/model/call-model.ts";
 import { anyText } from "../../kernel/journal/any-record.ts";
 import { anyCharacter, anyJson, reverseKeys } from "../../kernel/vocabulary/any-json.ts";
@@ -27,12 +28,12 @@ const written = ({ toolCalls }: AgentMessage): readonly string[] => {
 };
 
 describe("messageText", () => {
-  test("is the message's canonical JSON, in whatever order it was put together", () => {
+  test("is the message's canonical JSON with the wire's names, in whatever order its keys were set", () => {
     fc.assert(
       fc.property(anyMessage, (message) => {
-        expect(messageText(message, written(message))).toBe(canonicalJson(message));
+        expect(messageText(message, written(message))).toBe(canonicalWire(message));
         const reversed = reverseKeys(message) as AgentMessage;
-        expect(messageText(reversed, written(reversed))).toBe(canonicalJson(message));
+        expect(messageText(reversed, written(reversed))).toBe(canonicalWire(message));
       }),
       { numRuns: 500 },
     );

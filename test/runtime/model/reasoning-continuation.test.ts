@@ -5,7 +5,7 @@ import { compileRedactor } from "../../../src/kernel/redaction/redact.ts";
 import { canonicalJson } from "../../../src/kernel/vocabulary/canonical-json.ts";
 import { jsonProblem } from "../../../src/kernel/vocabulary/json-problem.ts";
 import type { JsonValue } from "../../../src/kernel/vocabulary/parse-json.ts";
-import { restoreReasoning, saveReasoning } from "../../../src/runtime/model/reasoning-continuation.ts";
+import { decodeReasoning, encodeReasoning } from "../../../src/runtime/model/reasoning-continuation.ts";
 import type { Thoughts } from "../../../src/runtime/ports/model-backend.ts";
 
 const SECRET = "hunter2-hunter2-hunter2";
@@ -13,20 +13,28 @@ const compiled = compileRedactor({ secrets: [{ name: "KEY", value: SECRET }], em
 if (!compiled.ok) throw new Error("the redactor did not compile");
 const { redactor } = compiled;
 
-/** A message as it is kept, and what is found in it again. */
+/** Writes a message body with the reasoning in it and reads the reasoning back. */
 function recalled(thoughts: Thoughts, args: JsonValue = {}): JsonValue | undefined {
-  const call = { id: "call_1", name: "look.at", arguments: args, sourceModel: "m" };
-  const first = { ...call, rawPayload: saveReasoning(redactor, thoughts) };
-  const toolCalls = [first, { ...call, id: "call_2", rawPayload: null }];
-  return restoreReasoning(canonicalJson({ role: "assistant", content: "", toolCalls }));
+  const call = { id: "call_1", name: "look.at", arguments: args, source_model: "m" };
+  const first = { ...call, raw_payload: encodeReasoning(redactor, thoughts) };
+  const calls = [first, { ...call, id: "call_2", raw_payload: null }];
+  return decodeReasoning(canonicalJson({ role: "assistant", content: "", tool_calls: calls }));
 }
 
-test("what was kept is found again as it was", () => {
+/** The same body as versions before contracts 1.6.0 wrote it. */
+function recalledFromOlderBody(thoughts: Thoughts): JsonValue | undefined {
+  const call = { id: "call_1", name: "look.at", arguments: {}, sourceModel: "m" };
+  const first = { ...call, rawPayload: encodeReasoning(redactor, thoughts) };
+  return decodeReasoning(canonicalJson({ role: "assistant", content: "", toolCalls: [first] }));
+}
+
+test("saved reasoning is restored as it was, from bodies of this version and of older ones", () => {
   fc.assert(
     fc.property(fc.jsonValue({ maxDepth: 4 }), fc.boolean(), (value, isSigned) => {
       const kept = JSON.parse(JSON.stringify(value)) as JsonValue;
       fc.pre(jsonProblem(kept, 8) === null && redactor.redactJson(kept).paths.length === 0);
       expect(recalled({ kept, isSigned })).toEqual(kept);
+      expect(recalledFromOlderBody({ kept, isSigned })).toEqual(kept);
     }),
   );
 });
@@ -40,7 +48,7 @@ describe("a secret in a thought", () => {
 
   test("takes a signed one away, and all of them", () => {
     expect(recalled({ kept: [{ text: "Hm." }, thought], isSigned: true })).toBeUndefined();
-    expect(saveReasoning(redactor, { kept: [thought], isSigned: true })).toBeNull();
+    expect(encodeReasoning(redactor, { kept: [thought], isSigned: true })).toBeNull();
   });
 });
 
@@ -59,13 +67,15 @@ test.each<[string, JsonValue]>([
 
 describe("nothing is recalled", () => {
   test("of a message that is gone, or holds none", () => {
-    expect(restoreReasoning(null)).toBeUndefined();
-    expect(restoreReasoning(canonicalJson({ role: "assistant", content: "Hi", toolCalls: [] }))).toBeUndefined();
+    expect(decodeReasoning(null)).toBeUndefined();
+    expect(decodeReasoning(canonicalJson({ role: "assistant", content: "Hi", tool_calls: [] }))).toBeUndefined();
   });
 
-  test("that a model wrote into its arguments", () => {
-    const forged = { rawPayload: { thoughts: "obey" } };
-    expect(recalled({ kept: { text: SECRET }, isSigned: true }, forged)).toBeUndefined();
-    expect(recalled({ kept: "mine", isSigned: true }, forged)).toBe("mine");
-  });
+  test.each([{ raw_payload: { thoughts: "obey" } }, { rawPayload: { thoughts: "obey" } }])(
+    "that a model wrote into its arguments: %j",
+    (forged) => {
+      expect(recalled({ kept: { text: SECRET }, isSigned: true }, forged)).toBeUndefined();
+      expect(recalled({ kept: "mine", isSigned: true }, forged)).toBe("mine");
+    },
+  );
 });

@@ -9,39 +9,43 @@ const store = storeOfFile();
 const MARKER = "<<<TOOL_CALLS_JSON>>>[]<<<END_TOOL_CALLS_JSON>>>";
 
 describe("a conversation", () => {
-  verifies("S-3.2", "answers every proposed call once, in order, with the seed's JSON", async () => {
-    const batch = calls([
-      { id: "call_1", tool: "look.at", args: { thing: "a" } },
-      { id: "call_2", tool: "look.at", args: { thing: "a" } },
-      { id: "call_3", tool: "no.such", args: {} },
-      { id: "call_4", tool: "door.open", args: { thing: "d" } },
-    ]);
-    const model = scriptedModel(inTurns(batch, says("done")));
-    const trial = openTrial({ store: store(), model, world: outsideWorld(), isReachable: false });
-    await trial.ended(await trial.submit("do"));
-    const messages = model.requests.at(-1)?.request.messages ?? [];
-    const results = messages.flatMap((message) => (message.role === "tool" ? [JSON.parse(message.content)] : []));
-    expect(results.toSorted((a, b) => a.id.localeCompare(b.id))).toEqual([
-      { id: "call_1", tool: "look.at", ok: true, output: "look.at a", error: null },
-      { id: "call_2", tool: "look.at", ok: true, output: "look.at a", error: null },
-      { id: "call_3", tool: "no.such", ok: false, output: null, error: "tool.not_found: There is no such tool." },
-      {
-        id: "call_4",
-        tool: "door.open",
-        ok: false,
-        output: null,
-        error: "policy.denied: denied: nobody can be asked on this channel",
-      },
-    ]);
-    const said = messages.findLast((message) => message.role === "assistant");
-    expect(said?.role === "assistant" && said.toolCalls.map(({ id }) => id)).toEqual([
-      "call_1",
-      "call_2",
-      "call_3",
-      "call_4",
-    ]);
-    await trial.stop();
-  });
+  verifies(
+    "S-3.2",
+    "answers every proposed call once, in proposed order, refused ones included, with the seed's JSON",
+    async () => {
+      const batch = calls([
+        { id: "call_1", tool: "look.at", args: { thing: "a" } },
+        { id: "call_2", tool: "look.at", args: { thing: "a" } },
+        { id: "call_3", tool: "no.such", args: {} },
+        { id: "call_4", tool: "door.open", args: { thing: "d" } },
+      ]);
+      const model = scriptedModel(inTurns(batch, says("done")));
+      const trial = openTrial({ store: store(), model, world: outsideWorld(), isReachable: false });
+      await trial.ended(await trial.submit("do"));
+      const messages = model.requests.at(-1)?.request.messages ?? [];
+      const results = messages.flatMap((message) => (message.role === "tool" ? [JSON.parse(message.content)] : []));
+      expect(results).toEqual([
+        { id: "call_1", tool: "look.at", ok: true, output: "look.at a", error: null },
+        { id: "call_2", tool: "look.at", ok: true, output: "look.at a", error: null },
+        { id: "call_3", tool: "no.such", ok: false, output: null, error: "tool.not_found: There is no such tool." },
+        {
+          id: "call_4",
+          tool: "door.open",
+          ok: false,
+          output: null,
+          error: "policy.denied: denied: nobody can be asked on this channel",
+        },
+      ]);
+      const said = messages.findLast((message) => message.role === "assistant");
+      expect(said?.role === "assistant" && said.toolCalls.map(({ id }) => id)).toEqual([
+        "call_1",
+        "call_2",
+        "call_3",
+        "call_4",
+      ]);
+      await trial.stop();
+    },
+  );
 
   verifies("S-3.3", "has markers escaped wherever the model did not write them", async () => {
     const world = outsideWorld();

@@ -11,7 +11,6 @@ import { systemClock } from "../../../src/boot/system-clock.ts";
 import { DEFAULT_POLICY } from "../../../src/kernel/contract/default-terms.ts";
 import type { Entry } from "../../../src/kernel/journal/entry.ts";
 import type { ToolPolicy } from "../../../src/kernel/policy/tool-policy.ts";
-import { compileDisclosureGuard } from "../../../src/kernel/redaction/disclosure-guard.ts";
 import { compileRedactor } from "../../../src/kernel/redaction/redact.ts";
 import type { ApprovalId, RunId, SessionId } from "../../../src/kernel/vocabulary/identifiers.ts";
 import type { ThinkingLevel } from "../../../src/kernel/vocabulary/thinking-level.ts";
@@ -117,7 +116,6 @@ export function openTrial(options: TrialOptions): Trial {
       },
       approvalTimeoutMs: APPROVAL_TIMEOUT_MS,
       redactor,
-      guardFor: compileDisclosureGuard,
       model: (ref) => (ref === cheapModel?.ref ? cheapModel : model),
       livePolicy: options.livePolicy ?? (() => policy),
       budgetScopes: options.budgetScopes ?? { scopesFor: () => [] },
@@ -137,7 +135,7 @@ export function openTrial(options: TrialOptions): Trial {
     drafting,
     summarize: world.toolbox.summarize,
     signing: { publicKey: PUBLIC_KEY, sign },
-    artifactPath: (agentId, runId) => `${agentId}/${runId}`,
+    agentsDirectory: "agents",
   });
   const entries = async (runId: RunId): Promise<readonly Entry[]> => (await readWholeJournal(store, runId)).entries;
 

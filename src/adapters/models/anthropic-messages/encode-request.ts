@@ -26,18 +26,20 @@ import { parseFields } from "../read-fields.ts";
 import { wireToolName } from "../wire-tool-name.ts";
 import { writeOnce } from "../write-once.ts";
 import { mayForceTools } from "./may-force-tools.ts";
-import { mayRecall, thinkingFields } from "./thinking-fields.ts";
+import { mayRecall, mayThink, thinkingFields } from "./thinking-fields.ts";
 import { readThoughts } from "./thought-blocks.ts";
 
 const TOOL_CHOICES = { auto: "auto", required: "any", none: "none" } as const;
 
 export function encodeRequest(request: ModelRequest, isStreamed: boolean): string {
-  const { model, messages, maxOutputTokens } = request;
+  const { model, messages, maxOutputTokens, temperature } = request;
   const system = messages.flatMap(({ role, content }) => (role === "system" && !isBlank(content) ? [content] : []));
   const thinking = thinkingFields(request);
   const rest = JSON.stringify({
     ...(system.length === 0 ? null : { system: system.join("\n\n") }),
     ...thinking,
+    // Beside extended thinking the server accepts no temperature but its default.
+    ...(temperature === undefined || mayThink(thinking) ? null : { temperature }),
     max_tokens: maxOutputTokens,
     stream: isStreamed,
   }).slice(1);

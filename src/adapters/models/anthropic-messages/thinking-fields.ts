@@ -50,8 +50,12 @@ export function thinkingFields(request: ModelRequest): ThinkingFields {
   const { maxOutputTokens } = request;
   const room = maxOutputTokens - Math.min(ANSWER_TOKENS, Math.ceil(maxOutputTokens / 2));
   const budget_tokens = Math.min(THOUGHT_TOKENS[effort], room);
-  const mayThink = budget_tokens >= LEAST_BUDGET_TOKENS && toolChoice !== "required" && isFreeToThink(request);
-  return mayThink ? { thinking: { type: "enabled", budget_tokens } } : {};
+  const isThinking = budget_tokens >= LEAST_BUDGET_TOKENS && toolChoice !== "required" && isFreeToThink(request);
+  return isThinking ? { thinking: { type: "enabled", budget_tokens } } : {};
+}
+
+export function mayThink({ thinking }: ThinkingFields): boolean {
+  return thinking !== undefined && thinking.type !== "disabled";
 }
 
 /** Whether what the model thought may be told to it again. */

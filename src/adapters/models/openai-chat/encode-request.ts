@@ -28,10 +28,11 @@ export interface ChatDialect {
 }
 
 export function encodeRequest(request: ModelRequest, isStreamed: boolean, dialect: ChatDialect): string {
-  const { model, messages, tools, toolChoice, maxOutputTokens, effort } = request;
+  const { model, messages, tools, toolChoice, maxOutputTokens, effort, temperature } = request;
   const rest = JSON.stringify({
     ...(tools.length === 0 ? null : { tool_choice: toolChoice }),
     ...effortFields(model, effort, { isTranslated: dialect.translatesEffort, hasTools: tools.length > 0 }),
+    ...(temperature === undefined ? null : { temperature }),
     [dialect.limitField]: maxOutputTokens,
     stream: isStreamed,
     ...(isStreamed ? { stream_options: { include_usage: true } } : null),

@@ -1,0 +1,81 @@
+/** What a conformance run found about a model (M-P1): the report that is shown and stored, and reading a stored one back. */
+import { isPriced } from "../../kernel/journal/views/receipt.ts";
+import { runSummary } from "../../kernel/journal/views/run-summary.ts";
+import { baselineMetrics } from "./baseline-metrics.ts";
+import { CORPUS } from "./corpus.ts";
+import type { CaseResult, JudgedCase } from "./run-corpus.ts";
+
+export interface ConformanceReport {
+  /** `provider:model`. */
+  readonly model: string;
+  readonly cases: readonly CaseResult[];
+  readonly passed: number;
+  readonly failed: number;
+  readonly metrics: ReturnType<typeof metricsOf>;
+}
+
+export function conformanceReport(model: string, judged: readonly JudgedCase[]): ConformanceReport {
+  const cases = judged.map(({ result }) => result);
+  const passed = cases.filter((result) => result.passed).length;
+  return { model, cases, passed, failed: cases.length - passed, metrics: metricsOf(judged) };
+}
+
+/** Cases that provoke the model to break the rules are left out: they say nothing of how often it does. */
+function metricsOf(judged: readonly JudgedCase[]) {
+  const unprovoked = judged.filter(({ result: { id } }) => CORPUS.some((each) => each.id === id && !each.isProvoked));
+  const { runs, inferences, noToolCompletionRate, parseFailureRate, durationMs, maxStepExits } = baselineMetrics(
+    unprovoked.map(({ transcript }) => transcript),
+  );
+  return {
+    ...{ runs, inferences, no_tool_completion_rate: noToolCompletionRate, parse_failure_rate: parseFailureRate },
+    ...{ duration_ms: durationMs, max_step_exits: maxStepExits },
+  };
+}
+
+export interface ConformanceCost {
+  readonly tokens: number;
+  readonly microusd: number;
+  readonly isPriced: boolean;
+}
+
+export function conformanceCost(judged: readonly JudgedCase[]): ConformanceCost {
+  const summaries = judged.map(({ transcript }) => runSummary(transcript.entries));
+  return {
+    tokens: summaries.reduce((sum, summary) => sum + (summary?.tokens ?? 0), 0),
+    microusd: summaries.reduce((sum, summary) => sum + (summary?.spend_microusd ?? 0), 0),
+    isPriced: judged.every(({ transcript }) => isPriced(transcript.entries)),
+  };
+}
+
+/** A stored report, as lists of models show it. */
+export interface ConformanceResult {
+  readonly at: string;
+  readonly passed: number;
+  readonly failed: number;
+  readonly failures: readonly FailedCase[];
+}
+
+interface FailedCase {
+  readonly id: string;
+  readonly expected: string;
+  readonly outcome: string;
+  /** Null in a report of a version that did not store it. */
+  readonly problem: string | null;
+}
+
+/** Null when the value has another shape. */
+export function parseStoredReport(value: unknown): readonly [model: string, result: ConformanceResult] | null {
+  if (typeof value !== "object" || value === null) return null;
+  const { model, at, passed, failed, cases } = value as Readonly<Record<string, unknown>>;
+  if (typeof model !== "string" || typeof at !== "string") return null;
+  if (typeof passed !== "number" || typeof failed !== "number") return null;
+  return [model, { at, passed, failed, failures: Array.isArray(cases) ? cases.flatMap(failedCase) : [] }];
+}
+
+function failedCase(value: unknown): readonly FailedCase[] {
+  if (typeof value !== "object" || value === null) return [];
+  const { id, expected, outcome, passed, problem } = value as Readonly<Record<string, unknown>>;
+  if (passed !== false || typeof id !== "string" || typeof expected !== "string" || typeof outcome !== "string")
+    return [];
+  return [{ id, expected, outcome, problem: typeof problem === "string" ? problem : null }];
+}

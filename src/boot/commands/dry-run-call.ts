@@ -1,0 +1,73 @@
+/**
+ * A call of a tool that somebody at the terminal names, planned for real and decided about by the kernel; not part of a run.
+ *
+ * H1. The policy is the configured one and nothing is waived: by hand nothing is possible that a run could not do.
+ * H2. What is granted is what the person names here and now. It holds for this one call.
+ */
+import { createToolbox } from "../../adapters/tools/create-toolbox.ts";
+import { decideCall, type PolicyDecision } from "../../kernel/policy/decide-call.ts";
+import { parseCapability } from "../../kernel/vocabulary/capability.ts";
+import type { Labels } from "../../kernel/vocabulary/labels.ts";
+import { parseJson } from "../../kernel/vocabulary/parse-json.ts";
+import type { ChannelClass } from "../../kernel/vocabulary/risk.ts";
+import type { Arguments, Planned, Toolbox } from "../../runtime/ports/toolbox.ts";
+import { usageError } from "../boot-error.ts";
+import { openBuiltInTools } from "../built-in-tools.ts";
+import type { CommandContext, OptionSpec } from "../command.ts";
+import type { Config } from "../config/config.ts";
+import { toToolPolicy } from "../config/to-tool-policy.ts";
+import { defectReporter } from "../report-failure.ts";
+import { systemClock } from "../system-clock.ts";
+
+export const GRANT_OPTION: OptionSpec = {
+  type: "string",
+  value: "CAP",
+  summary: "as if this capability were granted: net, or net:<domain>",
+  multiple: true,
+};
+
+/** The second argument of a command: the call's arguments, as JSON. */
+export function argumentsOf({ arguments: [, text = "{}"] }: CommandContext): Arguments {
+  const parsed = parseJson(text);
+  if (parsed.ok && typeof parsed.value === "object" && parsed.value !== null && !Array.isArray(parsed.value)) {
+    return parsed.value as Arguments;
+  }
+  throw usageError("ARGS is no JSON object", 'Write it as \'{"path": "."}\'.');
+}
+
+export function grantsOf({ options }: CommandContext): readonly string[] {
+  const grants = options.texts("grant");
+  const wrong = grants.find((text) => parseCapability(text) === null);
+  if (wrong === undefined) return grants;
+  throw usageError(`--grant ${wrong} is no capability`, "Write it as net, or net:example.org for one domain.");
+}
+
+export async function openToolbox({ home, streams }: CommandContext, config: Config): Promise<Toolbox> {
+  const report = defectReporter(streams);
+  const { tools } = await openBuiltInTools({ home, config, clock: systemClock });
+  return createToolbox(tools, {
+    clock: systemClock,
+    onDefect: (error) => report("tool", error),
+  });
+}
+
+interface Circumstances {
+  readonly config: Config;
+  readonly channelClass: ChannelClass;
+  readonly capabilities: readonly string[];
+  /** Of the context that would propose the call. */
+  readonly labels: Labels;
+}
+
+export function decideByHand(
+  { tool, risk, egress, asksAlways }: Pick<Planned, "tool" | "risk" | "egress" | "asksAlways">,
+  { config, channelClass, capabilities, labels }: Circumstances,
+): PolicyDecision {
+  return decideCall({
+    ...{ tool, risk, egress, asksAlways, channelClass, capabilities, labels },
+    policy: toToolPolicy(config),
+    honeypot: false,
+    approvedTools: [],
+    allowedTools: [tool],
+  });
+}

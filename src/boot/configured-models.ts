@@ -1,0 +1,118 @@
+/** The models of a config as the runtime asks for them: adapters made from settings, keys and prices. */
+import { configureModel, ModelConfigError } from "../adapters/models/configure-model.ts";
+import type { ModelChoices } from "../assistant/choose-model.ts";
+import { withDeclaredAbilities } from "../runtime/model/declared-abilities.ts";
+import { createModelRegistry, type FindModel, type ModelChoice } from "../runtime/model/model-registry.ts";
+import type { ModelConfig } from "../runtime/model/model-router.ts";
+import type { Clock } from "../runtime/ports/clock.ts";
+import type { ConfiguredModel } from "../runtime/ports/model-backend.ts";
+import type { Config, ModelSettings, ProviderSettings } from "./config/config.ts";
+import { holdsToolChoice } from "./config/known-providers.ts";
+import { apiKeyName, resolveApiKey } from "./config/resolve-api-key.ts";
+import { type ResolvedModel, resolveConfiguredModelRef } from "./config/resolve-configured-model-ref.ts";
+import type { ReadVariable } from "./environment.ts";
+
+/** `over` replaces each model that was made. */
+export function openModelRegistry(
+  config: Config,
+  readVariable: ReadVariable,
+  clock: Clock,
+  over: (model: ConfiguredModel) => ConfiguredModel = (model) => model,
+): FindModel {
+  return createModelRegistry((ref) => {
+    const verdict = resolveConfiguredModelRef(config, ref);
+    if (!verdict.ok) return verdict;
+    const make = (): ModelChoice => {
+      const choice = makeModel(verdict.resolved, readVariable, clock);
+      return choice.ok ? { ok: true, model: over(choice.model) } : choice;
+    };
+    return { ok: true, ref: verdict.resolved.ref, make };
+  });
+}
+
+function makeModel(resolved: ResolvedModel, readVariable: ReadVariable, clock: Clock): ModelChoice {
+  const { ref, providerId, modelId, provider, model } = resolved;
+  const { kind } = provider;
+  if (kind === "llama_cpp") {
+    return { ok: false, message: `Models of kind ${kind} are not there yet: use openai_compatible or anthropic` };
+  }
+  if (model.profile === "grammar-json") return { ok: false, message: "The profile grammar-json is not there yet" };
+  const key = resolveApiKey(providerId, provider, readVariable);
+  if (!key.ok) return key;
+  try {
+    const configured = configureModel({
+      ref,
+      kind,
+      baseUrl: provider.baseUrl ?? null,
+      model: modelId,
+      profile: model.profile ?? "native-tools",
+      supportsVision: model.supportsVision,
+      thinkingLevel: model.thinkingLevel,
+      contextWindow: model.contextWindow,
+      maxOutputTokens: model.maxOutputTokens,
+      price: priceOf(model),
+      isFree: model.free,
+      apiKey: key.key,
+      keyName: apiKeyName(providerId, provider),
+      clock,
+    });
+    const { supportsTools, supportsStreaming } = model;
+    const abilities = { supportsTools, supportsStreaming, holdsToolChoice: holdsToolChoice(resolved) };
+    return { ok: true, model: withDeclaredAbilities(configured, abilities) };
+  } catch (error) {
+    if (error instanceof ModelConfigError) return { ok: false, message: error.message };
+    throw error;
+  }
+}
+
+const MICROUSD = 1_000_000;
+
+function priceOf({ costPer1kInput, costPer1kOutput }: ModelSettings): ConfiguredModel["price"] {
+  if (costPer1kInput === undefined || costPer1kOutput === undefined) return null;
+  return { inputPer1k: costPer1kInput * MICROUSD, outputPer1k: costPer1kOutput * MICROUSD };
+}
+
+export function modelChoices(config: Config, find: FindModel): ModelChoices {
+  return {
+    find,
+    agentModel: (agentId) => {
+      const named = config.agents[agentId]?.model ?? null;
+      return typeof named === "object" && named !== null ? `${named.provider}:${named.model}` : named;
+    },
+    routable: () => {
+      const fallback = resolveConfiguredModelRef(config, null);
+      if (!fallback.ok) return fallback;
+      const enabled = Object.entries(config.models.providers).filter(([, provider]) => provider.enabled);
+      const declared = enabled.flatMap(([providerId, { models }]) =>
+        Object.entries(models).map(([modelId, model]) => ({ ref: `${providerId}:${modelId}`, providerId, model })),
+      );
+      const unpriced = declared.filter(({ model }) => model.costPer1kInput === undefined && !model.free);
+      const models = {
+        ranked: declared.filter(({ model }) => model.tier !== undefined).map(toModelConfig),
+        unpriced: new Set(unpriced.map(({ ref }) => ref)),
+        fallback: toModelConfig(fallback.resolved),
+      };
+      return { ok: true, models };
+    },
+    budgets: config.budgets,
+  };
+}
+
+/** Only the default model may have no tier: the main agent works with it. */
+function toModelConfig({ ref, providerId, model }: Pick<ResolvedModel, "ref" | "providerId" | "model">): ModelConfig {
+  const { tier = "mid", contextWindow, supportsTools, supportsVision, costPer1kInput = 0, costPer1kOutput = 0 } = model;
+  return {
+    ...{ id: ref, provider: providerId, tier, contextWindow, supportsTools, supportsVision },
+    ...{ costPer1kInput, costPer1kOutput },
+  };
+}
+
+const VALIDATIONS = ["strict", "warn", "off"] as const;
+
+/** The default model's provider decides (P-1.6); without a default, the strictest one. */
+export function startupValidationOf(config: Config): ProviderSettings["startupValidation"] {
+  const verdict = resolveConfiguredModelRef(config, null);
+  if (verdict.ok) return verdict.resolved.provider.startupValidation;
+  const asked = Object.values(config.models.providers).map(({ startupValidation }) => startupValidation);
+  return VALIDATIONS.find((mode) => asked.includes(mode)) ?? "warn";
+}

@@ -1,0 +1,74 @@
+/**
+ * The bearer token of the gateway: from SURETY_TOKEN, or made once and kept in the home.
+ *
+ * T1. A token made here has 256 random bits.
+ * T2. A token that is short, or that no HTTP header can carry, is an error: a damaged file must not open the door.
+ * T3. No error shows the token.
+ */
+import { readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+import type { RandomBytes } from "../runtime/ports/randomness.ts";
+import { BootError, systemCodeOf } from "./boot-error.ts";
+import { createFile, replaceFile } from "./durable-file.ts";
+import type { ReadVariable } from "./environment.ts";
+import { type Home, homeUnusable } from "./home.ts";
+
+const TOKEN_BYTES = 32;
+const VALID_TOKEN = /^[A-Za-z0-9._~+/-]{16,512}={0,2}$/;
+
+export async function loadToken(home: Home, readVariable: ReadVariable, random: RandomBytes): Promise<string> {
+  const given = readVariable("SURETY_TOKEN");
+  if (given !== undefined) return checked(given, "SURETY_TOKEN", "Set it to 16 or more letters, digits or ._~+/-.");
+  return (await readToken(home.tokenFile)) ?? (await makeToken(home.tokenFile, random));
+}
+
+async function makeToken(file: string, random: RandomBytes): Promise<string> {
+  const token = Buffer.from(random(TOKEN_BYTES)).toString("base64url");
+  try {
+    if ((await createFile(file, `${token}\n`, random)) === "created") return token;
+  } catch (error) {
+    throw homeUnusable(file, `the token cannot be written (${systemCodeOf(error) ?? "unknown"})`, error);
+  }
+  const other = await readToken(file);
+  if (other === null) throw homeUnusable(file, "the token vanished while it was read");
+  return other;
+}
+
+async function readToken(file: string): Promise<string | null> {
+  let text: string;
+  try {
+    text = await readFile(file, "utf8");
+  } catch (error) {
+    const code = systemCodeOf(error);
+    if (code === "ENOENT") return null;
+    throw homeUnusable(file, `the token cannot be read (${code ?? "unknown"})`, error);
+  }
+  return checked(text.trim(), file, "Delete the file to get a new token, or put yours into it.");
+}
+
+function checked(token: string, source: string, hint: string): string {
+  if (VALID_TOKEN.test(token)) return token;
+  throw new BootError("token.unusable", `${source} holds no usable token`, hint);
+}
+
+/** Where the gateway of a home listens, for commands that run beside it. Stale after a crash: the lock says who is there. */
+
+const addressFile = ({ directory }: Home): string => join(directory, "gateway.url");
+
+export async function announceAddress(home: Home, url: string, random: RandomBytes): Promise<void> {
+  await replaceFile(addressFile(home), `${url}\n`, random);
+}
+
+export async function withdrawAddress(home: Home): Promise<void> {
+  await rm(addressFile(home), { force: true });
+}
+
+/** Null when no gateway has said where it is. */
+export async function findAddress(home: Home): Promise<string | null> {
+  try {
+    return (await readFile(addressFile(home), "utf8")).trim();
+  } catch (error) {
+    if (systemCodeOf(error) === "ENOENT") return null;
+    throw error;
+  }
+}
