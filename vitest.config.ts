@@ -23,7 +23,7 @@ export default defineConfig({
       },
       {
         extends: true,
-        test: { name: "product", include: ["test/{runtime,assistant,adapters,boot,simulate}/**/*.test.ts"] },
+        test: { name: "product", include: ["test/{runtime,assistant,adapters,boot,embedding,simulate}/**/*.test.ts"] },
       },
       { extends: true, test: { name: "repository", include: ["test/repository/**/*.test.ts"] } },
     ],

@@ -58,7 +58,7 @@ export function openAssistant(parts: AssistantParts): Assistant {
     },
     watch: async (runId, afterSeq, signal) => {
       // Usually a run is watched as soon as it is submitted: then there is no need to read it.
-      if (runtime.isUntold(runId)) return watchRun(store, runtime, runId, afterSeq, signal);
+      if (runtime.isUnpublished(runId)) return watchRun(store, runtime, runId, afterSeq, signal);
       const run = await store.findRun(runId);
       if (run === null) return null;
       // Sealed without a last entry: nothing will follow.

@@ -11,12 +11,12 @@ import { realpath } from "node:fs/promises";
 import { join } from "node:path";
 import { STAND_IN } from "../adapters/sandbox-bwrap/workspace-user.ts";
 import type { Tool } from "../adapters/tools/define-tool.ts";
-import { passOn } from "../adapters/tools/fs/chown-new-files.ts";
+import { chownNewFile } from "../adapters/tools/fs/chown-new-files.ts";
 import { fsTools } from "../adapters/tools/fs/fs-tools.ts";
 import { type UntrustedMarks, untrustedMarks } from "../adapters/tools/fs/untrusted-marks.ts";
 import { inDirectory, type Workspace } from "../adapters/tools/fs/workspace.ts";
 import { httpTools } from "../adapters/tools/http/http-tools.ts";
-import { messageTools } from "../adapters/tools/message/message-tools.ts";
+import { messageTools } from "../adapters/tools/message/message-send.ts";
 import { shellTools } from "../adapters/tools/shell/shell-tools.ts";
 import type { Clock } from "../runtime/ports/clock.ts";
 import type { Marks } from "../runtime/ports/marks.ts";
@@ -50,8 +50,8 @@ export async function openBuiltInTools(settings: ToolSettings): Promise<BuiltInT
 
 /** The home's own workspace, the directory alone, and nothing that a link leads to: as root, commands that only read could not enter it otherwise. */
 async function handOver(workspace: Workspace): Promise<void> {
-  const heir = standInOfRoot();
-  await inDirectory({ ...workspace, heir }, [], (directory) => passOn(directory.fd, directory));
+  const newFileOwner = standInOfRoot();
+  await inDirectory({ ...workspace, newFileOwner }, [], (directory) => chownNewFile(directory.fd, directory));
 }
 
 function standInOfRoot(): typeof STAND_IN | null {
@@ -68,7 +68,7 @@ function toolsIn(workspace: Workspace, marks: UntrustedMarks, { home, config, cl
   const { shell, http, search } = config.tools;
   const standIn = standInOfRoot();
   return [
-    ...fsTools({ ...workspace, heir: standIn }, { annex: home.annex, clock, marks }),
+    ...fsTools({ ...workspace, newFileOwner: standIn }, { stateDirectory: home.annex, clock, marks }),
     ...shellTools({ workspace, sandbox: sandboxWhenNeeded(clock, standIn), marks, allow: shell.allow }),
     ...httpTools({
       clock,

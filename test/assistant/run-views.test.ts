@@ -72,7 +72,7 @@ async function spoil({ store }: Trial, runId: RunId): Promise<void> {
 
 describe("a list of runs", () => {
   verifies(
-    "O-5.3",
+    ["O-2.3/delivered", "O-5.3"],
     "shows each as its record does, without trace and receipt, and reads no journal that has ended",
     async () => {
       const { watched, reads } = watchReads(store());

@@ -51,29 +51,33 @@ export function testBackend(wire: BackendWire): void {
   });
 
   describe("answers", () => {
-    verifies("S-7.1", "a completion comes as one document, or in pieces when somebody listens", async () => {
-      const { server, model } = await serve(() => answer({ text: "Hello there, friend.", calls: [read] }));
-      const whole = await complete(model);
-      const pieces: string[] = [];
-      const streamed = await complete(model, { onText: (text) => pieces.push(text) });
-      expect(pieces.length).toBeGreaterThan(1);
-      expect(pieces.join("")).toBe("Hello there, friend.");
-      for (const reply of [whole, streamed]) {
-        expect(reply).toMatchObject({
-          ok: true,
-          raw: {
-            content: "Hello there, friend.",
-            toolCalls: [{ id: "call_1", name: "fs__read_text", argumentsText: '{"path":"a.txt"}' }],
-            stopReason: wire.toolStop,
-            model: "scripted-1",
-            complete: true,
-          },
-          usage: { inputTokens: 12, outputTokens: 7 },
-        });
-      }
-      expect(server.requests.map(({ body }) => body)).toMatchObject([{ stream: false }, { stream: true }]);
-      expect(server.requests[1]?.body).toMatchObject({ model: "scripted", max_tokens: 64 });
-    });
+    verifies(
+      ["S-7.1/chat", "S-7.1/stream_chat"],
+      "a completion comes as one document, or in pieces when somebody listens",
+      async () => {
+        const { server, model } = await serve(() => answer({ text: "Hello there, friend.", calls: [read] }));
+        const whole = await complete(model);
+        const pieces: string[] = [];
+        const streamed = await complete(model, { onText: (text) => pieces.push(text) });
+        expect(pieces.length).toBeGreaterThan(1);
+        expect(pieces.join("")).toBe("Hello there, friend.");
+        for (const reply of [whole, streamed]) {
+          expect(reply).toMatchObject({
+            ok: true,
+            raw: {
+              content: "Hello there, friend.",
+              toolCalls: [{ id: "call_1", name: "fs__read_text", argumentsText: '{"path":"a.txt"}' }],
+              stopReason: wire.toolStop,
+              model: "scripted-1",
+              complete: true,
+            },
+            usage: { inputTokens: 12, outputTokens: 7 },
+          });
+        }
+        expect(server.requests.map(({ body }) => body)).toMatchObject([{ stream: false }, { stream: true }]);
+        expect(server.requests[1]?.body).toMatchObject({ model: "scripted", max_tokens: 64 });
+      },
+    );
 
     test("connections are kept, whether streamed over or not", async () => {
       const { server, model } = await serve(() => answer({ text: "Hi" }));
@@ -269,7 +273,7 @@ export function testBackend(wire: BackendWire): void {
       }
     });
 
-    verifies("S-7.1", "a cancelled stream ends on the wire: the server sees its socket close", async () => {
+    verifies("S-7.1/cancel", "a cancelled stream ends on the wire: the server sees its socket close", async () => {
       const { server, model } = await serve(() =>
         answer({ text: "Once upon a time", cut: { events: wire.eventsToText, by: "end", after: NEVER } }),
       );

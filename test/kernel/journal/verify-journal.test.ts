@@ -187,7 +187,7 @@ describe("rows of the adversarial corpus", () => {
     });
   });
 
-  verifies("M-P5.1", `field_boundary: ${row("field_boundary").expected}`, () => {
+  verifies("M-P5.1/chain", `field_boundary: ${row("field_boundary").expected}`, () => {
     const { a, b } = row("field_boundary").input as { a: string[]; b: string[] };
     expect(hashCanonical(a)).not.toBe(hashCanonical(b));
     const moved = { adapterVersion: "ab", modelProfileId: "c" };

@@ -17,7 +17,7 @@ const LOOK = calls([{ id: "look_1", tool: "look.at", args: { thing: "sky" } }]);
 
 describe("from asking to reaching", () => {
   verifies(
-    ["S-2.4", "S-4.4"],
+    ["S-2.4/model", "S-4.4/denied"],
     "a model's grant is a request; http.get stays denied until an operator grants, and is denied again once revoked",
     async () => {
       const web = await openWebTrial(store(), {

@@ -103,23 +103,27 @@ describe("a client of one model", () => {
     expect(client.countTokens("")).toBe(0);
   });
 
-  verifies(["P-1.5"], "raises OverBudgetError before the network when prompt and reserve do not fit", async () => {
-    const { server, chat } = await clientOf(() => answer({ text: "hi" }));
-    const content = "word ".repeat(880);
-    await expect(all(chat({ messages: [{ role: "user", content }] }))).resolves.toHaveLength(2);
-    const before = server.connections;
-    const over: readonly Partial<ChatParams>[] = [
-      { messages: [{ role: "user", content: "word ".repeat(900) }] },
-      { messages: [{ role: "user", content }], maxTokens: 200 },
-      { messages: [{ role: "user", content }], tools: [TOOL] },
-    ];
-    for (const params of over) {
-      const failed = await all(chat(params)).catch((error: unknown) => error);
-      expect(failed).toBeInstanceOf(OverBudgetError);
-      expect(failed).toMatchObject({ name: "OverBudgetError", code: "context.over-budget" });
-    }
-    expect([server.connections, server.requests.length]).toEqual([before, 1]);
-  });
+  verifies(
+    "P-1.5/over-budget",
+    "raises OverBudgetError before the network when prompt and reserve do not fit",
+    async () => {
+      const { server, chat } = await clientOf(() => answer({ text: "hi" }));
+      const content = "word ".repeat(880);
+      await expect(all(chat({ messages: [{ role: "user", content }] }))).resolves.toHaveLength(2);
+      const before = server.connections;
+      const over: readonly Partial<ChatParams>[] = [
+        { messages: [{ role: "user", content: "word ".repeat(900) }] },
+        { messages: [{ role: "user", content }], maxTokens: 200 },
+        { messages: [{ role: "user", content }], tools: [TOOL] },
+      ];
+      for (const params of over) {
+        const failed = await all(chat(params)).catch((error: unknown) => error);
+        expect(failed).toBeInstanceOf(OverBudgetError);
+        expect(failed).toMatchObject({ name: "OverBudgetError", code: "context.over-budget" });
+      }
+      expect([server.connections, server.requests.length]).toEqual([before, 1]);
+    },
+  );
 
   test("what the provider does instead of answering is an error with its code, and so is another model", async () => {
     const { chat } = await clientOf(() => json(500, {}));

@@ -40,7 +40,7 @@ const PROFILES = [
 describe("a run", () => {
   for (const { id, adapterVersion } of PROFILES) {
     verifies(
-      "M-A",
+      ["M-A/boundary", "M-P2a/transcript"],
       `under ${id} records, plans and performs what its adapter read, whatever the model sent`,
       async () => {
         let executed = 0;
@@ -61,6 +61,10 @@ describe("a run", () => {
             const message = adapted?.canonicalMessage ?? null;
             const [first] = entries.flatMap((entry) => (entry.kind === "INFER" ? [entry] : []));
             const answer = first?.result?.type === "model.answered" ? first.result : null;
+            const decisions = entries.filter(
+              (entry) => entry.kind === "INFER" && entry.result?.type === "model.answered",
+            );
+            expect(decisions).toHaveLength(model.requests.length);
             expect(answer?.rawHash).toBe(adapted?.rawHash);
             expect(answer?.adapter).toEqual({
               status: adapted?.status,
@@ -91,7 +95,7 @@ describe("a run", () => {
 });
 
 verifies(
-  "M-A",
+  "M-A/source",
   "raw model output is known to wire adapters, the protocol boundary and the code that calls it, and to no other file",
   () => {
     const files = readdirSync(SOURCE, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".ts"));

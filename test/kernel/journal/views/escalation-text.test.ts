@@ -22,23 +22,27 @@ const anyText = fc
   .array(fc.oneof(fc.nat(0x10ffff), fc.nat(0x2f)), { maxLength: 400 })
   .map((points) => points.map((point) => String.fromCodePoint(point)).join(""));
 
-verifies("O-2.3", "the answer holds recent attempts, their errors and output snippets, and asks for guidance", () => {
-  const { entries, lookup } = writeRun([], "escalated");
-  expect(escalationText(entries.at(-1) as EntryOf<"TERMINATE">, lookup)).toBe(
-    [
-      "The tools I need keep failing, so I have stopped and ask for your guidance.",
-      "",
-      "Recent attempts:",
-      '- http.get {"n":"canary 1"}',
-      "  error: internal.error: canary went wrong",
-      '- fs.read_text {"n":"canary 1"}',
-      "  error: unknown",
-      "  output: canary half an output",
-      "",
-      "How should I go on? You can correct the request, suggest another way, or tell me to leave it.",
-    ].join("\n"),
-  );
-});
+verifies(
+  "O-2.3/answer",
+  "the answer holds recent attempts, their errors and output snippets, and asks for guidance",
+  () => {
+    const { entries, lookup } = writeRun([], "escalated");
+    expect(escalationText(entries.at(-1) as EntryOf<"TERMINATE">, lookup)).toBe(
+      [
+        "The tools I need keep failing, so I have stopped and ask for your guidance.",
+        "",
+        "Recent attempts:",
+        '- http.get {"n":"canary 1"}',
+        "  error: internal.error: canary went wrong",
+        '- fs.read_text {"n":"canary 1"}',
+        "  error: unknown",
+        "  output: canary half an output",
+        "",
+        "How should I go on? You can correct the request, suggest another way, or tell me to leave it.",
+      ].join("\n"),
+    );
+  },
+);
 
 test("a run that ended otherwise has no such answer", () => {
   expect(escalationText(ended([attempt], "cycle"), () => "")).toBeNull();
