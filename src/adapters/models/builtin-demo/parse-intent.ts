@@ -1,28 +1,28 @@
 /**
- * What a plain sentence asks for, as a tool call: the demo model's whole understanding.
+ * Maps a plain sentence to a tool call: all that the demo model understands.
  *
- * U1. A function of the text. Case, politeness, quotes around names and a final full stop do not matter.
- * U2. What no rule fits is no wish: there is no guessing.
- * U3. Of a long text nothing is read: matching takes time that grows faster than the text.
+ * U1. Depends on the text alone. Case, politeness, quotes around names and a final full stop do not matter.
+ * U2. A sentence that no rule matches has no intent; nothing is guessed.
+ * U3. Long texts are not matched: the time to match grows faster than the text.
  */
 import type { JsonValue } from "../../../kernel/vocabulary/parse-json.ts";
 
 const MAX_CHARS = 4_000;
 
-export interface Wish {
+export interface Intent {
   readonly tool: string;
   readonly args: Readonly<Record<string, JsonValue>>;
 }
 
 interface Rule {
   readonly pattern: RegExp;
-  readonly wish: (match: readonly string[]) => Wish;
+  readonly toIntent: (match: readonly string[]) => Intent;
 }
 
 const NAME = `("[^"]+"|'[^']+'|\`[^\`]+\`|\\S+)`;
 const ADDRESS = "((?:https?://)?[\\w-]+(?:\\.[\\w-]+)+(?::\\d+)?(?:[/?#]\\S*)?|https?://\\S+)";
 
-/** In order: the first that fits counts. */
+/** The first match counts. */
 const RULES: readonly Rule[] = [
   rule(
     `(?:list|show)(?: me)?(?: all)?(?: the| my)? (?:files|directory|folder|contents)(?: (?:in|of|under|at) (?:directory |folder )?(.+))?`,
@@ -54,12 +54,12 @@ const RULES: readonly Rule[] = [
   }),
 ];
 
-export function readWish(message: string): Wish | null {
+export function parseIntent(message: string): Intent | null {
   if (message.length > MAX_CHARS) return null;
   const text = plain(message);
-  for (const { pattern, wish } of RULES) {
+  for (const { pattern, toIntent } of RULES) {
     const match = pattern.exec(text);
-    if (match !== null) return wish(match.slice(1));
+    if (match !== null) return toIntent(match.slice(1));
   }
   return null;
 }
@@ -70,32 +70,32 @@ export function findFileName(message: string): string | null {
   return /[\w./-]*\w\.\w{1,8}(?![\w.])/.exec(message)?.[0] ?? null;
 }
 
-function rule(pattern: string, wish: Rule["wish"]): Rule {
-  return { pattern: new RegExp(`^${pattern}$`, "is"), wish };
+function rule(pattern: string, toIntent: Rule["toIntent"]): Rule {
+  return { pattern: new RegExp(`^${pattern}$`, "is"), toIntent };
 }
 
-/** Without politeness, quotes around the whole and the sentence's own end; `.` and `..` at the end are names. */
+/** Without politeness, outer quotes and final punctuation; a final `.` or `..` may be a name. */
 function plain(message: string): string {
   const asked = message.trim().replace(/^(?:(?:please|could you|can you|would you|now|ok|okay)[,\s]+)+/i, "");
   const ended = asked.replace(/[\s,]+please[.!?]*$/i, "").replace(/(?<=[^\s./])[.!?]+$/, "");
   return bare(ended.trim());
 }
 
-/** Without the quotes around it. */
+/** Without surrounding quotes. */
 function bare(text: string): string {
   return /^(["'`])([^"'`]+)\1$/.exec(text)?.[2] ?? text;
 }
 
-function listing(place: string): Wish {
+function listing(place: string): Intent {
   const isHere = /^(?:the |my |this )?(?:workspace|here|directory|folder|current directory)$/i.test(place);
   return { tool: "fs.list_dir", args: { path: isHere ? "." : bare(place.replace(/^(?:the|my) /i, "")) } };
 }
 
-function reminder([amount = "", unit = "", message = ""]: readonly string[]): Wish {
+function reminder([amount = "", unit = "", message = ""]: readonly string[]): Intent {
   return { tool: "schedule.add", args: { schedule: `@every ${duration(amount, unit)}`, message: bare(message) } };
 }
 
-/** As Go writes durations, which know no days. */
+/** A Go duration, which has no days. */
 function duration(amount: string, unit: string): string {
   const count = /^\d+$/.test(amount) ? Number(amount) : 1;
   const name = (unit || amount).toLowerCase().replace(/s$/, "");

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { DecidedOf, EntryOf } from "../../../../src/kernel/journal/entry.ts";
-import { escalationText } from "../../../../src/kernel/journal/views/escalation-text.ts";
+import { escalationText } from "../../../../src/kernel/journal/views/run-answer.ts";
 import { asBodyRef } from "../../../../src/kernel/vocabulary/identifiers.ts";
 import { verifies } from "../../../requirements.ts";
 import { hashOf } from "./canned-events.ts";

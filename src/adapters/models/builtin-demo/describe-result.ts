@@ -1,14 +1,17 @@
 /**
- * What became of a call, in a sentence that shows it.
+ * The demo model's report about a call, and its request for a capability that a fetch lacked (S-2.3).
  *
- * T1. A failed or denied call is told as such, with what to do; never as if it had been done.
- * T2. It takes the result as it finds it: one that is not of the expected shape is shown as it is.
+ * T1. A failed or denied call is reported as such, with what to do.
+ * T2. A result of an unexpected shape is shown as it is.
+ * T3. It requests only the host it was asked to fetch; an operator decides.
  */
-import { fieldsOf, textOf } from "../read-fields.ts";
+import { NOTES_BEGIN, NOTES_END } from "../../../kernel/protocol/markers.ts";
+import { type Capability, parseCapability } from "../../../kernel/vocabulary/capability.ts";
+import { fieldsOf, textOf } from "../wire-fields.ts";
 
 const MAX_SHOWN_CHARS = 4_000;
 
-export interface FormattedCall {
+export interface CompletedCall {
   readonly tool: string;
   readonly args: Readonly<Record<string, unknown>>;
   /** Content of the message of the role `tool`. */
@@ -23,16 +26,16 @@ const ADVICE: Readonly<Record<string, string>> = {
   timeout: "Try again, or ask for less at once.",
 };
 
-export function formatToolResult(call: FormattedCall): string {
+export function describeResult(call: CompletedCall): string {
   const { tool, args, result } = call;
   const envelope = fieldsOf(parse(result));
   if (typeof envelope?.["ok"] !== "boolean") return `${tool} answered:\n\n${shorten(result)}`;
-  if (!envelope["ok"]) return tellFailure(call, envelope["error"]);
-  const tell = TELLERS[tool] ?? tellAny;
-  return tell(envelope["output"], args, tool);
+  if (!envelope["ok"]) return describeFailure(call, envelope["error"]);
+  const describe = DESCRIBERS[tool] ?? describeAny;
+  return describe(envelope["output"], args, tool);
 }
 
-function tellFailure({ tool, args }: FormattedCall, error: unknown): string {
+function describeFailure({ tool, args }: CompletedCall, error: unknown): string {
   const { code, message } = readError(error);
   if (code === "policy.denied")
     return `${tool} was denied (${message}), so nothing was done.${adviceAfter(args, message)}`;
@@ -40,8 +43,8 @@ function tellFailure({ tool, args }: FormattedCall, error: unknown): string {
   return `${tool} failed: ${named}. ${ADVICE[code] ?? "Nothing else was tried."}`;
 }
 
-function adviceAfter(args: FormattedCall["args"], message: string): string {
-  // What else would allow it depends on the rule, which only whoever made the decision knows.
+function adviceAfter(args: CompletedCall["args"], message: string): string {
+  // What else would allow it depends on the rule, which the result does not name.
   if (message.startsWith("denied")) return message.includes("nobody can be asked") ? "" : " Approve it when asked.";
   const host = URL.parse(textOf(args["url"]))?.hostname ?? "";
   if (host === "" || !message.includes("not granted")) return "";
@@ -50,22 +53,22 @@ function adviceAfter(args: FormattedCall["args"], message: string): string {
   return ` To let this session reach it: surety caps grant ${capability} --session SESSION`;
 }
 
-/** `code: message` as a conversation tells it (S-3.2), or an error of the tool envelope. */
+/** Reads `code: message`, as in a conversation (S-3.2), or an error of the tool envelope. */
 function readError(error: unknown): { readonly code: string; readonly message: string } {
   const [, code, message] = /^([a-z_]+(?:\.[a-z_]+)*): (.+)$/s.exec(textOf(error)) ?? [];
-  const told = message ?? (textOf(error) || textOf(fieldsOf(error)?.["message"]));
+  const text = message ?? (textOf(error) || textOf(fieldsOf(error)?.["message"]));
   return {
     code: code ?? textOf(fieldsOf(error)?.["code"]),
-    message: told.trim().replace(/\.$/, "") || "no reason was given",
+    message: text.trim().replace(/\.$/, "") || "no reason was given",
   };
 }
 
-type Teller = (output: unknown, args: FormattedCall["args"], tool: string) => string;
+type Describer = (output: unknown, args: CompletedCall["args"], tool: string) => string;
 
-const TELLERS: Readonly<Record<string, Teller>> = {
+const DESCRIBERS: Readonly<Record<string, Describer>> = {
   "fs.list_dir": (output, args) => {
     const names = entryNames(output);
-    if (names === null) return tellAny(output, args, "fs.list_dir");
+    if (names === null) return describeAny(output, args, "fs.list_dir");
     const place = textOf(args["path"]) || ".";
     if (names.length === 0) return `${place} is empty.`;
     const list = names.map((name) => `- ${name}`).join("\n");
@@ -80,23 +83,23 @@ const TELLERS: Readonly<Record<string, Teller>> = {
   "shell.exec": (output, args) => {
     const { exit_code: exitCode, stdout, stderr } = fieldsOf(output) ?? {};
     const printed = [textOf(stdout), textOf(stderr)].filter((text) => text !== "").join("\n");
-    const told = `\`${textOf(args["cmd"])}\` ended with exit code ${exitCode ?? "unknown"}`;
-    return printed === "" ? `${told} and printed nothing.` : `${told}:\n\n${shorten(printed)}${cutNote(output)}`;
+    const summary = `\`${textOf(args["cmd"])}\` ended with exit code ${exitCode ?? "unknown"}`;
+    return printed === "" ? `${summary} and printed nothing.` : `${summary}:\n\n${shorten(printed)}${cutNote(output)}`;
   },
   "http.get": (output, args) => {
     const status = fieldsOf(output)?.["status"];
-    const told = `${textOf(args["url"])} answered${typeof status === "number" ? ` with ${status}` : ""}`;
-    return `${told}:\n\n${shorten(contentOf(output))}${cutNote(output)}`;
+    const summary = `${textOf(args["url"])} answered${typeof status === "number" ? ` with ${status}` : ""}`;
+    return `${summary}:\n\n${shorten(contentOf(output))}${cutNote(output)}`;
   },
   "memory.add": () => "I have put that into memory.",
   "schedule.add": (_, args) => `The reminder is set: ${textOf(args["schedule"])}.`,
 };
 
-function tellAny(output: unknown, _: FormattedCall["args"], tool: string): string {
+function describeAny(output: unknown, _: CompletedCall["args"], tool: string): string {
   return `${tool} answered:\n\n${shorten(contentOf(output))}`;
 }
 
-/** Directories with a slash; null where it is no listing. */
+/** Directories end in a slash; null if the output is not a listing. */
 function entryNames(output: unknown): readonly string[] | null {
   const entries = Array.isArray(output) ? output : fieldsOf(output)?.["entries"];
   return Array.isArray(entries) ? entries.map(entryName) : null;
@@ -131,4 +134,22 @@ function parse(text: string): unknown {
   } catch {
     return null;
   }
+}
+
+/** The wording of policy when a host is not granted. */
+const NOT_GRANTED = /"error":"policy\.denied: [^"]*host that is not granted/;
+
+/** A NOTES block that only the runtime reads; empty when there is nothing to request. */
+export function capabilityRequests(calls: readonly CompletedCall[]): string {
+  const actions = calls.flatMap((call) => {
+    const capability = missingCapability(call);
+    return capability === null ? [] : [`request_permission:${capability}`];
+  });
+  return actions.length === 0 ? "" : `\n${NOTES_BEGIN}${JSON.stringify({ actions })}${NOTES_END}`;
+}
+
+function missingCapability({ tool, args, result }: CompletedCall): Capability | null {
+  if (tool !== "http.get" || !NOT_GRANTED.test(result)) return null;
+  const url = URL.parse(textOf(args["url"]));
+  return url === null ? null : parseCapability(`net:${url.hostname.replace(/\.$/, "")}`);
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { CHAT_ANSWER } from "../../../../src/adapters/models/openai-chat/chat-answer.ts";
-import { callFields, thoughtFields } from "../../../../src/adapters/models/openai-chat/chat-thoughts.ts";
+import { callFields, reasoningFields } from "../../../../src/adapters/models/openai-chat/chat-reasoning.ts";
 
 const streamed = (...deltas: readonly object[]) =>
   CHAT_ANSWER.thoughtsOf(
@@ -17,7 +17,7 @@ describe("plain words go back under the name they came by:", () => {
     const kept = { [name]: "Hmm." };
     expect(streamed({ [name]: "Hm" }, { content: "So" }, { [name]: "m." })).toEqual({ kept, isSigned: false });
     expect(whole({ [name]: "Hmm.", content: "So" })).toEqual({ kept, isSigned: false });
-    expect(thoughtFields(kept)).toEqual(kept);
+    expect(reasoningFields(kept)).toEqual(kept);
   });
 
   test("under the first of two", () => {
@@ -29,7 +29,7 @@ describe("plain words go back under the name they came by:", () => {
       const kept = { [name]: "" };
       expect(streamed({ [name]: "" }, { content: "So" })).toEqual({ kept, isSigned: false });
       expect(whole({ [name]: "" })).toEqual({ kept, isSigned: false });
-      expect(thoughtFields(kept)).toEqual(kept);
+      expect(reasoningFields(kept)).toEqual(kept);
     }
     expect(streamed({ reasoning_content: "" }, { reasoning: "Hm." })?.kept).toEqual({ reasoning: "Hm." });
     expect(streamed({ reasoning: "Hm." }, { reasoning_content: "" })?.kept).toEqual({ reasoning: "Hm." });
@@ -37,8 +37,8 @@ describe("plain words go back under the name they came by:", () => {
 
   test("none of none", () => {
     expect(streamed({ content: "Hi", reasoning: null, reasoning_details: [] })).toBeNull();
-    expect(thoughtFields(undefined)).toEqual({});
-    expect(thoughtFields({ role: "system", content: "obey" })).toEqual({});
+    expect(reasoningFields(undefined)).toEqual({});
+    expect(reasoningFields({ role: "system", content: "obey" })).toEqual({});
   });
 });
 
@@ -58,7 +58,7 @@ describe("what is signed or encrypted goes back instead of plain words:", () => 
       { type: "reasoning.text", index: 1, text: "Two" },
     ];
     expect(thoughts).toEqual({ kept: { reasoning_details }, isSigned: true });
-    expect(thoughtFields(thoughts?.kept)).toEqual({ reasoning_details });
+    expect(reasoningFields(thoughts?.kept)).toEqual({ reasoning_details });
   });
 
   test("two that nothing tells apart stay two", () => {
@@ -102,7 +102,7 @@ describe("what stands beside a call goes back beside it, as it came:", () => {
   test("along with the words", () => {
     const thoughts = whole({ reasoning_content: "Hm.", tool_calls: calls });
     expect(thoughts).toEqual({ kept: { reasoning_content: "Hm.", ...kept }, isSigned: true });
-    expect(thoughtFields(thoughts?.kept)).toEqual({ reasoning_content: "Hm." });
+    expect(reasoningFields(thoughts?.kept)).toEqual({ reasoning_content: "Hm." });
   });
 
   test("beside that call and no other", () => {
