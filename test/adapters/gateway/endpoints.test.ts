@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { RunId } from "../../../src/kernel/vocabulary/identifiers.ts";
 import { StoreError } from "../../../src/runtime/ports/store.ts";
-import { verifies } from "../../requirements.ts";
+import { citedTitle, verifies } from "../../requirements.ts";
 import { PLAN_HASH } from "./memory-assistant.ts";
 import { AUTHORIZED, errorOf, type RunningGateway, startGateway } from "./running-gateway.ts";
 
@@ -236,7 +236,7 @@ describe("GET /v1/runs", () => {
     ["status=queued&status=queued", "status"],
     ["stauts=queued", "status"],
     ["limit=-1&offset=1e9&limit=500", "limit"],
-  ])("?%s is refused, naming %s", async (query, name) => {
+  ])(citedTitle("O-5.3/query", "?%s is refused, naming %s"), async (query, name) => {
     const gateway = await startGateway();
     const answer = await get(gateway, `/v1/runs?${query}`);
     expect([answer.status, errorOf(answer).code]).toEqual([400, "invalid.request"]);
