@@ -56,8 +56,8 @@ export const CLAUSES: Readonly<Record<string, Readonly<Record<string, string>>>>
     bypass: "`use_cache:false` bypasses the cache.",
   },
   "S-7.1": {
-    chat: "A completion comes as one document.",
-    stream_chat: "A completion comes in pieces while it is written.",
+    chat: "chat(request) answers once, in one document.",
+    stream_chat: "stream_chat(request, cancel) yields the answer in pieces while it is written.",
     cancel: "Cancel stops the request on the wire.",
   },
   "S-7.2": {
@@ -112,10 +112,23 @@ export const CLAUSES: Readonly<Record<string, Readonly<Record<string, string>>>>
     tiers: "getModelTiers lists the configured models by tier.",
     fallback: "A fallback is named with its reason, never silent.",
   },
+  "T-3d": {
+    chat: "chat streams text and calls, or gives them whole.",
+    parameters: "maxTokens, tools and temperature reach the wire.",
+    model: "countTokens counts a text, getModelInfo describes the model.",
+  },
+  "T-4.1": {
+    register: "A registered tool runs with validated arguments; its failures are results.",
+    descriptions: "getToolDescriptions lists every registered tool with its schema.",
+    execute: "execute goes through policy, approval and journal.",
+    allowed: "isAllowed follows the policy of the session's channel.",
+    result: "A ToolResult is {success, output, metadata}.",
+  },
   // M: Monolith
   "M-A": {
     boundary: "A run records, plans and performs what the contract's adapter read of an output, and nothing else.",
-    source: "Raw output is read by wire adapters, protocol adapters and the code that joins them alone.",
+    source:
+      "Raw output is read by model backends, protocol adapters, the code that joins them, and LLMClient (no run).",
   },
   "M-B": {
     frozen: "The contract is deeply frozen.",

@@ -9,7 +9,7 @@
 import { existsSync } from "node:fs";
 import { realpath } from "node:fs/promises";
 import { join } from "node:path";
-import { STAND_IN } from "../adapters/sandbox-bwrap/workspace-user.ts";
+import { FALLBACK_USER } from "../adapters/sandbox-bwrap/workspace-user.ts";
 import type { Tool } from "../adapters/tools/define-tool.ts";
 import { chownNewFile } from "../adapters/tools/fs/chown-new-files.ts";
 import { fsTools } from "../adapters/tools/fs/fs-tools.ts";
@@ -50,12 +50,12 @@ export async function openBuiltInTools(settings: ToolSettings): Promise<BuiltInT
 
 /** The home's own workspace, the directory alone, and nothing that a link leads to: as root, commands that only read could not enter it otherwise. */
 async function handOver(workspace: Workspace): Promise<void> {
-  const newFileOwner = standInOfRoot();
+  const newFileOwner = fallbackUserForRoot();
   await inDirectory({ ...workspace, newFileOwner }, [], (directory) => chownNewFile(directory.fd, directory));
 }
 
-function standInOfRoot(): typeof STAND_IN | null {
-  return process.getuid?.() === 0 ? STAND_IN : null;
+function fallbackUserForRoot(): typeof FALLBACK_USER | null {
+  return process.getuid?.() === 0 ? FALLBACK_USER : null;
 }
 
 /** As they describe themselves and their results. None of them is to be called: there may be no workspace. */
@@ -66,10 +66,10 @@ export function describeBuiltInTools(settings: ToolSettings): readonly Tool[] {
 
 function toolsIn(workspace: Workspace, marks: UntrustedMarks, { home, config, clock }: ToolSettings): readonly Tool[] {
   const { shell, http, search } = config.tools;
-  const standIn = standInOfRoot();
+  const fallbackUser = fallbackUserForRoot();
   return [
-    ...fsTools({ ...workspace, newFileOwner: standIn }, { stateDirectory: home.annex, clock, marks }),
-    ...shellTools({ workspace, sandbox: sandboxWhenNeeded(clock, standIn), marks, allow: shell.allow }),
+    ...fsTools({ ...workspace, newFileOwner: fallbackUser }, { stateDirectory: home.annex, clock, marks }),
+    ...shellTools({ workspace, sandbox: sandboxWhenNeeded(clock, fallbackUser), marks, allow: shell.allow }),
     ...httpTools({
       clock,
       allowAddresses: http.allowAddresses,
@@ -82,12 +82,12 @@ function toolsIn(workspace: Workspace, marks: UntrustedMarks, { home, config, cl
   ];
 }
 
-function sandboxWhenNeeded(clock: Clock, standIn: typeof STAND_IN | null): Sandbox {
+function sandboxWhenNeeded(clock: Clock, fallbackUser: typeof FALLBACK_USER | null): Sandbox {
   let opening: Promise<Sandbox> | null = null;
   const open = (): Promise<Sandbox> => {
     opening ??= import("../adapters/sandbox-bwrap/create-bwrap-sandbox.ts").then(({ createBwrapSandbox }) => {
       const bwrapPath = BWRAP_PLACES.find((path) => existsSync(path)) ?? BWRAP_PLACES[0];
-      return createBwrapSandbox({ clock, bwrapPath, architecture: process.arch, standIn });
+      return createBwrapSandbox({ clock, bwrapPath, architecture: process.arch, fallbackUser });
     });
     return opening;
   };

@@ -6,17 +6,19 @@
  */
 import type { HomeLock } from "../adapters/store-sqlite/home-lock.ts";
 import { openSqliteStore } from "../adapters/store-sqlite/open-sqlite-store.ts";
-import { createToolbox } from "../adapters/tools/create-toolbox.ts";
+import { createToolbox, type RegistryToolbox } from "../adapters/tools/create-toolbox.ts";
 import type { Tool } from "../adapters/tools/define-tool.ts";
 import type { Assistant } from "../assistant/assistant.ts";
 import { modelChooser } from "../assistant/choose-model.ts";
 import { type DraftingSettings, delegateWith } from "../assistant/draft-run.ts";
 import { openAssistant } from "../assistant/open-assistant.ts";
+import { bindOperations, type OperationClient } from "../assistant/operations.ts";
 import { PromptTexts } from "../assistant/prompt-stack.ts";
 import { ceilingsFor } from "../assistant/term-bounds.ts";
 import { appendCheckpoint } from "../assistant/verification/append-checkpoint.ts";
 import type { ToolPolicy } from "../kernel/policy/tool-policy.ts";
 import { compileRedactor, type Redactor } from "../kernel/redaction/redact.ts";
+import type { FindModel } from "../runtime/model/model-registry.ts";
 import type { Approver } from "../runtime/ports/approver.ts";
 import type { Clock } from "../runtime/ports/clock.ts";
 import { timestampOf } from "../runtime/ports/clock.ts";
@@ -66,9 +68,12 @@ export interface SuretyOptions {
 
 export interface Surety {
   readonly assistant: Assistant;
+  readonly operations: OperationClient;
   readonly runtime: Runtime;
   readonly store: Store;
   readonly signing: SigningKey;
+  readonly toolbox: RegistryToolbox;
+  readonly findModel: FindModel;
   close(graceMs: number): Promise<void>;
 }
 
@@ -133,19 +138,18 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
       onStoreFailure: options.onStoreFailure ?? ((error) => onDefect("store", error)),
     });
     ownStore.onUnavailable((error) => runtime.storeFailed(error));
+    const { agentsDirectory } = home;
+    const { summarize } = toolbox;
+    const assistant = openAssistant({ store, runtime, drafting, signing, agentsDirectory, summarize });
+    const { approvals, capabilities } = runtime;
     return {
-      assistant: openAssistant({
-        store,
-        runtime,
-        drafting,
-        signing,
-        agentsDirectory: home.agentsDirectory,
-        summarize: toolbox.summarize,
-        marks,
-      }),
+      assistant,
+      operations: bindOperations({ assistant, approvals, capabilities, marks, toolbox, store, clock }),
       runtime,
       store,
       signing,
+      toolbox,
+      findModel,
       close: async (graceMs) => {
         try {
           await runtime.stop(graceMs);

@@ -1,7 +1,7 @@
 /** What lists show of runs: the record without its trace, at the price of a row. */
 import { describe, expect, test } from "vitest";
 import { auditHome, type JournalFacts } from "../../src/kernel/journal/audit-home.ts";
-import { genesisHash } from "../../src/kernel/journal/genesis-hash.ts";
+import { genesisHash } from "../../src/kernel/journal/chain.ts";
 import { hashBytes } from "../../src/kernel/vocabulary/hash.ts";
 import type { RunId } from "../../src/kernel/vocabulary/identifiers.ts";
 import type { Store } from "../../src/runtime/ports/store.ts";

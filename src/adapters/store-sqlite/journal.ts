@@ -8,8 +8,8 @@
  * J2. Reading is total: damaged rows come out as text that is not a journal line, and verification names them.
  */
 import type { Body } from "../../kernel/journal/body.ts";
+import { genesisHash } from "../../kernel/journal/chain.ts";
 import { hashNamedIn, isKept, type KeptFrame, lineOf } from "../../kernel/journal/entry-encoding.ts";
-import { genesisHash } from "../../kernel/journal/genesis-hash.ts";
 import { Defect } from "../../kernel/vocabulary/defect.ts";
 import type { BodyRef, Hash, RunId, SessionId } from "../../kernel/vocabulary/identifiers.ts";
 import { parseJson } from "../../kernel/vocabulary/parse-json.ts";

@@ -5,7 +5,7 @@
  *     come from that commit.
  * H2. The cache is bounded, however many runs are parked.
  */
-import { genesisHash } from "../../kernel/journal/genesis-hash.ts";
+import { genesisHash } from "../../kernel/journal/chain.ts";
 import type { Hash, RunId, SessionId } from "../../kernel/vocabulary/identifiers.ts";
 import { type RunStatus, StoreError } from "../../runtime/ports/store.ts";
 import { type Prepare, toHex } from "./connection.ts";

@@ -13,7 +13,7 @@
  * W6. Entries are published after they are durable, in order.
  */
 import type { Statement, StatementOf } from "../../kernel/journal/chain.ts";
-import { digestOf } from "../../kernel/journal/views/state-digest.ts";
+import { digestOf } from "../../kernel/journal/views/run-snapshot.ts";
 import { isHarmless } from "../../kernel/machine/call-promise.ts";
 import { cutOffUsage } from "../../kernel/machine/infer.ts";
 import { STATEMENT_TOKENS } from "../../kernel/machine/result.ts";

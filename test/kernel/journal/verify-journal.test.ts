@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { hashLink } from "../../../src/kernel/journal/chain.ts";
+import { genesisHash, hashLink } from "../../../src/kernel/journal/chain.ts";
 import type { Entry, EntryOf } from "../../../src/kernel/journal/entry.ts";
-import { genesisHash } from "../../../src/kernel/journal/genesis-hash.ts";
 import { verifyEntries, verifyJournal } from "../../../src/kernel/journal/verify-journal.ts";
 import { hashBytes, hashCanonical } from "../../../src/kernel/vocabulary/hash.ts";
 import adversarial from "../../fixtures/adversarial.json" with { type: "json" };
