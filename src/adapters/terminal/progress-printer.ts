@@ -12,7 +12,7 @@
  * P6. A run that failed says what was wrong, as far as it was found out, and what can be done; one that completed says what
  *     is wrong with its answer.
  */
-import type { RunUpdate } from "../../assistant/assistant.ts";
+import type { RunUpdate } from "../../assistant/runs/run-updates.ts";
 import type { LifecycleEvent } from "../../kernel/journal/views/lifecycle-events.ts";
 import type { RunRecord } from "../../kernel/journal/views/run-record.ts";
 import { adviceOn } from "../../kernel/vocabulary/failures.ts";

@@ -5,8 +5,8 @@
  * I2. Of a file that is too large, or none at all, not a byte is read.
  */
 import { constants, type FileHandle, open } from "node:fs/promises";
-import type { MediaItem } from "../../assistant/assistant.ts";
 import { MAX_IMAGE_BYTES } from "../../assistant/read-media.ts";
+import type { MediaItem } from "../../assistant/runs/run-request.ts";
 import { imageFacts } from "../../runtime/model/image-facts.ts";
 import { systemCodeOf, usageError } from "../boot-error.ts";
 
