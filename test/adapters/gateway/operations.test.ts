@@ -128,7 +128,10 @@ describe("GET /openapi.json", () => {
     });
     expect(Object.keys(create?.responses ?? {})).toEqual(["202", "default"]);
     expect(document.paths["/v1/runs/{id}/events"]?.["get"]).toMatchObject({
-      parameters: [{ in: "path", name: "id" }, { in: "header", name: "Last-Event-ID" }],
+      parameters: [
+        { in: "path", name: "id" },
+        { in: "header", name: "Last-Event-ID" },
+      ],
       responses: {
         200: { content: { "text/event-stream": { "x-events": { delta: {}, "run.completed": {} } } } },
         204: { description: expect.any(String) },

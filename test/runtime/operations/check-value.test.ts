@@ -14,7 +14,11 @@ const problemOf = (value: unknown): string | null => {
 describe("checkInput", () => {
   test("drops null fields, but not those inside a tool's arguments", () => {
     const args = { path: null, deep: [{ a: null }] };
-    const contract = { max_inferences: null, required_effects: [{ tool: "a", args }], context_budget: { reserved_system: null } };
+    const contract = {
+      max_inferences: null,
+      required_effects: [{ tool: "a", args }],
+      context_budget: { reserved_system: null },
+    };
     expect(checkInput(RunInputSchema, { ...GOOD, model: null, contract }, "the body")).toEqual({
       ok: true,
       value: { ...GOOD, contract: { required_effects: [{ tool: "a", args }], context_budget: {} } },
