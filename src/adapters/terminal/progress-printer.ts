@@ -10,6 +10,7 @@
  *     journal records the model only once it has answered.
  * P5. A tool's output is shown live on a terminal, each line behind a bar, so that it cannot pass for ours.
  * P6. A failed run says what was wrong and what to do; a completed one says what is wrong with its answer.
+ * P7. A call's error text may be a stored body, which only the record has: then the reason follows at the end.
  */
 import type { RunUpdate } from "../../assistant/assistant.ts";
 import type { LifecycleEvent } from "../../kernel/journal/views/lifecycle-events.ts";
@@ -28,7 +29,7 @@ export interface OutputStream {
 
 export interface ProgressPrinter {
   show(update: RunUpdate): void;
-  /** Accepted; other runs come first. */
+  /** Accepted, not begun yet. */
   showQueued(runId: string): void;
   /** The run waits for an answer that is given elsewhere. */
   showWaiting(card: ApprovalCard): void;
@@ -57,6 +58,7 @@ export function progressPrinter({ progress, answer, style }: Screen): ProgressPr
   let isMidOutput = false;
   let isThinking = false;
   const openCalls = new Set<string>();
+  const unexplained = new Set<string>();
 
   const endLine = (): void => {
     if (isMidLine) answer?.write("\n");
@@ -89,6 +91,7 @@ export function progressPrinter({ progress, answer, style }: Screen): ProgressPr
         break;
       case "tool.result":
         openCalls.delete(event.payload.call_id);
+        if (event.payload.error?.message_ref != null) unexplained.add(event.payload.call_id);
         if (openCalls.size === 0) think();
     }
   };
@@ -137,7 +140,7 @@ export function progressPrinter({ progress, answer, style }: Screen): ProgressPr
       else showEvent(update.event);
     },
     showQueued(runId) {
-      say(style.dim(`queued ${visibleLine(runId)}, behind other runs`));
+      say(style.dim(`queued ${visibleLine(runId)}`));
     },
     showWaiting(card) {
       const id = visibleLine(card.id);
@@ -152,6 +155,9 @@ export function progressPrinter({ progress, answer, style }: Screen): ProgressPr
     },
     finish(record, foundOut) {
       showAnswer(record);
+      for (const { tool, tool_call_id: id, error } of record.trace.tool_execution_results) {
+        if (unexplained.has(id) && error !== "") say(style.dim(visibleLine(`${tool}: ${withoutCode(error)}`)));
+      }
       say(outcomeLine(record, foundOut, style));
       for (const line of whatToKnow(record, foundOut)) say(style.dim(line));
     },
@@ -195,10 +201,19 @@ function callWords({ tool, decision, approval, policy_id }: PayloadOf<"tool.call
 function resultWords(result: PayloadOf<"tool.result">, style: Style): string {
   const name = visibleLine(result.tool);
   if (result.error?.code === "tool.not_found") return style.red(`${name}: there is no such tool`);
+  // A denied call did not fail: it was not made.
+  if (result.error?.code === "policy.denied")
+    return style.yellow(
+      result.error.message_ref === null ? `${name} not run: ${visibleLine(result.error.message)}` : `${name} not run`,
+    );
   if (result.error !== null)
     return style.red(`${name} failed: ${visibleLine(`${result.error.code}: ${result.error.message}`)}`);
   const size = `${formatBytes(result.output_bytes)}${result.truncated ? ", truncated" : ""}`;
   return style.dim(`${name} done in ${formatDuration(result.duration_ms)}, ${size}`);
+}
+
+function withoutCode(error: string): string {
+  return error.replace(/^policy\.denied: /, "");
 }
 
 function outcomeLine(record: RunRecord, foundOut: FoundOut, style: Style): string {

@@ -82,7 +82,7 @@ const REQUIRED_CASES: readonly ConformanceCase[] = [
     answer: "Now I would call the tool.",
     contract: REQUIRED,
     isProvoked: true,
-    // A provider that holds `tool_choice: required` lets nobody narrate; that the run fails without one is ours to show.
+    // A provider that enforces `tool_choice: required` prevents narration, so the wire does not ask for it here.
     loosen: (request) => ({ ...request, toolChoice: request.toolChoice === "required" ? "auto" : request.toolChoice }),
     expected: "FAILED_PROTOCOL_NO_TOOLS",
     problemIn: allOf(answered(1), nothingCalled),

@@ -72,7 +72,7 @@ function remarkOn({ over, reserved_usd, reserved_tokens }: ScopeSpend): string {
   const isReserved = reserved_usd > 0 || reserved_tokens > 0;
   const remarks = [
     ...(over ? ["over its limit: stopped"] : []),
-    ...(isReserved ? [`of which ${formatUsd(reserved_usd)} and ${plural(reserved_tokens, "token")} reserved`] : []),
+    ...(isReserved ? [`including ${formatUsd(reserved_usd)} and ${plural(reserved_tokens, "token")} reserved`] : []),
   ];
   return remarks.join("; ");
 }

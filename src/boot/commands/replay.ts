@@ -39,6 +39,7 @@ export const replay: Action = {
         if (isReproduced) output.line(`${run.runId} replays: ${outcome ?? "not ended yet"}, head ${headHash}`);
         else output.remark(`error replay.diverged: ${run.runId} differs at entry ${divergedAt ?? "unknown"}`);
         for (const other of others) output.line(printDecision(other));
+        if (policy !== null && others.length === 0) output.line("the policy would decide every call as recorded");
       });
       return isReproduced ? EXIT.success : EXIT.failure;
     }),
