@@ -283,7 +283,7 @@ describe("a value nobody can mean", () => {
     expect(first("{gateway: []}")?.message).toBe("surety.json5:1: gateway must be an object, not a list");
     expect(first("[]")?.message).toBe("surety.json5:1: the config must be an object, not a list");
     expect(first("{models: {default: 'kimi'}}")?.message).toBe(
-      'surety.json5:1: models.default must be of the form "provider:model"',
+      'surety.json5:1: models.default must have the form "provider:model"',
     );
     expect(first("{models: {default: {provider: 'p'}}}")?.message).toBe(
       "surety.json5:1: models.default.model is missing",
