@@ -4,26 +4,42 @@ import { RunReport } from "./test/repository/run-report.ts";
 
 const KERNEL_TESTS = "test/kernel/**/*.test.ts";
 
+/**
+ * The kernel tests whose result depends on a hash. Only these run a second time, with the portable hash and without Node:
+ * canonical JSON and hashing, sealed contracts and plans, everything under the chain and the ledger, and a fold that
+ * compares hashes. All other kernel code is the same on both hosts; the layer rules keep Node out of it.
+ */
+const HASHING_TESTS = [
+  "test/kernel/vocabulary/{canonical-json,hash,wire-case}.test.ts",
+  "test/kernel/contract/{seal-contract,open-contract}.test.ts",
+  "test/kernel/policy/plan.test.ts",
+  "test/kernel/protocol/raw-model-output.test.ts",
+  "test/kernel/journal/*.test.ts",
+  "test/kernel/journal/views/run-snapshot.test.ts",
+  "test/kernel/machine/{fold,snapshot}.test.ts",
+  "test/kernel-portable/**/*.test.ts",
+];
+
 export default defineConfig({
   test: {
     reporters: ["default", new RunReport()],
-    // Tests share no state but what they import, and that is pure or theirs to clean up: no need for a world each.
+    // Tests share only what they import, which is pure or cleaned up by the test: one module graph for all is enough.
     isolate: false,
     setupFiles: ["./test/property-seed.ts"],
     env: { PROPERTY_SEED: process.env["PROPERTY_SEED"] ?? "20261115" },
     pool: "threads",
-    // Only against hanging: a busy machine must not fail a test.
+    // Ends a hanging test; generous, because a busy machine must not fail one.
     testTimeout: 60_000,
     projects: [
       { extends: true, test: { name: "kernel", include: [KERNEL_TESTS] } },
       {
         extends: true,
         plugins: [withoutNode()],
-        test: { name: "kernel-portable", include: [KERNEL_TESTS, "test/kernel-portable/**/*.test.ts"] },
+        test: { name: "kernel-portable", include: HASHING_TESTS },
       },
       {
         extends: true,
-        test: { name: "product", include: ["test/{runtime,assistant,adapters,boot,simulate}/**/*.test.ts"] },
+        test: { name: "product", include: ["test/{runtime,assistant,adapters,boot,embedding,simulate}/**/*.test.ts"] },
       },
       { extends: true, test: { name: "repository", include: ["test/repository/**/*.test.ts"] } },
     ],

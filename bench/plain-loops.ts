@@ -25,7 +25,7 @@ import type { ChatRequestBody } from "../test/loopback/openai-server.ts";
 import { type ChatMessage, readStream } from "./read-stream.ts";
 
 /** Nothing is deleted or edited here. */
-const BESIDE = { annex: "/nonexistent", clock: systemClock };
+const BESIDE = { stateDirectory: "/nonexistent", clock: systemClock };
 
 export type Loop = (turns: number) => Promise<void>;
 
@@ -39,7 +39,7 @@ export async function transportLoop(
   const server = { provider: "loop", model: opening.model, baseUrl: new URL(baseUrl) };
   const backend = openaiChat({ ...server, apiKey: () => null, keyName: null, profile, clock: systemClock });
   const place = await openWorkspace(workspace);
-  const marks = untrustedMarks(place, BESIDE.annex);
+  const marks = untrustedMarks(place, BESIDE.stateDirectory);
   const toolbox = createToolbox(fsTools(place, { ...BESIDE, marks }), {
     clock: systemClock,
     onDefect: fail,

@@ -12,6 +12,7 @@ const bundle = await rolldown({
   platform: "node",
   input: {
     surety: "src/boot/surety.ts",
+    library: "src/boot/embedding/library.ts",
     "writer-worker": "src/adapters/store-sqlite/writer-worker.ts",
     "reader-worker": "src/adapters/store-sqlite/reader-worker.ts",
   },
@@ -28,6 +29,7 @@ await bundle.write({
 await bundle.close();
 // Read beside the module that asks for it, which is in the bundle now.
 await copyFile("src/prompts/sophie_base_prompt_v1.txt", `${MAKING}/sophie_base_prompt_v1.txt`);
+await copyFile("src/boot/embedding/surety-api.ts", `${MAKING}/library.d.ts`);
 await chmod(`${MAKING}/surety.js`, 0o755);
 await rm(OUTPUT, { recursive: true, force: true });
 await rename(MAKING, OUTPUT);

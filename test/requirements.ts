@@ -1,11 +1,15 @@
 /**
- * Every requirement by its id, and the one way for a test to say that it proves some.
+ * Every requirement by its id, its clauses, and the one way for a test to cite them.
  *
- * Q1. A test that cites an id nobody has written down does not run: a misspelt id would prove nothing, silently.
- * Q2. The texts are the rule column of the requirements page, word for word, so that a reader needs no second document.
- * Q3. `proven.json` lists the ids we call proven; the gate (test/repository/requirements-gate.ts) holds us to it.
+ * Q1. A test that cites an unknown id or clause does not run: a misspelt id would prove nothing, silently.
+ * Q2. The texts are the rule column of the requirements page, word for word.
+ * Q3. A rule with several clauses (clauses.ts) is proven when passing tests cite each of them; its bare id relates a test
+ *     to the rule and proves nothing.
+ * Q4. `proven.json` lists the ids we call proven, `withdrawn.json` those we no longer do, with the reason; the gate
+ *     (test/repository/requirements-gate.ts) checks both.
  */
 import { test } from "vitest";
+import { CLAUSES } from "./clauses.ts";
 
 export const REQUIREMENTS: Readonly<Record<string, string>> = {
   // S: Spectator
@@ -21,7 +25,7 @@ export const REQUIREMENTS: Readonly<Record<string, string>> = {
   "S-2.3":
     "Actions: condense_now, condense_smart, request_permission:<cap>, grant_permission:<cap>. Unknown actions are ignored and traced.",
   "S-2.4":
-    "request adds to pending unless granted; grant adds to granted and removes from pending. **Decided:** a grant counts only when its origin is an operator (CLI, admin API, control UI). The same string coming out of a model becomes a pending request and is traced as `denied: requires_operator`.",
+    "request adds to pending unless granted; grant adds to granted and removes from pending. **Decided:** a grant counts only when its origin is an operator (CLI, admin API, control UI). The same string coming out of a model becomes a pending request and is traced with status `requires_operator`.",
   "S-2.6": "condense_now is a deterministic trim without a model; condense_smart is a summarised, budgeted compaction.",
   "S-2.5":
     "Patch and actions are traced (`notes_patch`, `actions`). A malformed NOTES block changes nothing, is traced, and never reaches the user's eyes.",
@@ -240,11 +244,22 @@ export function verifies(
   test(citedTitle(ids, title), body, timeoutMs);
 }
 
-/** `[M-C][X-1] title`: the gate reads the ids back out of the titles of passed tests. */
+/** What a test has to cite for a rule to be proven: its clauses, or the rule itself where it has none. */
+export function citationsFor(id: string): readonly string[] {
+  const clauses = Object.hasOwn(CLAUSES, id) ? Object.keys(CLAUSES[id] ?? {}) : [];
+  return clauses.length === 0 ? [id] : clauses.map((clause) => `${id}/${clause}`);
+}
+
+/** `[S-3.2/order][X-1] title`: the gate reads the citations back out of the titles of passed tests. */
 export function citedTitle(ids: string | readonly string[], title: string): string {
   const cited = typeof ids === "string" ? [ids] : ids;
   if (cited.length === 0) throw new Error(`"${title}" cites no requirement: use test() instead.`);
-  const unknown = cited.filter((id) => !Object.hasOwn(REQUIREMENTS, id));
+  const unknown = cited.filter((id) => !isKnown(id));
   if (unknown.length > 0) throw new Error(`"${title}" cites unknown requirements: ${unknown.join(", ")}`);
   return `${cited.map((id) => `[${id}]`).join("")} ${title}`;
+}
+
+function isKnown(citation: string): boolean {
+  const [id = ""] = citation.split("/");
+  return Object.hasOwn(REQUIREMENTS, id) && (citation === id || citationsFor(id).includes(citation));
 }

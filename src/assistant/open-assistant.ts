@@ -72,7 +72,7 @@ export function openAssistant(parts: AssistantParts): Assistant {
     },
     watch: async (runId, afterSeq, signal) => {
       // Usually whoever submits a run watches it at once.
-      if (runtime.isUntold(runId)) return watchRun(store, runtime, runId, afterSeq, signal);
+      if (runtime.isUnpublished(runId)) return watchRun(store, runtime, runId, afterSeq, signal);
       const run = await store.findRun(runId);
       if (run === null) return null;
       // Sealed without a last entry: there is nothing to wait for.

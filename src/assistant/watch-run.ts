@@ -30,7 +30,7 @@ type Wait = Extract<RunUpdate, { readonly kind: "wait" }>;
 
 export async function* watchRun(
   store: Pick<Store, "readEntries">,
-  runtime: Pick<Runtime, "watch" | "isUntold">,
+  runtime: Pick<Runtime, "watch" | "isUnpublished">,
   runId: RunId,
   afterSeq: number,
   signal: AbortSignal,
@@ -62,7 +62,7 @@ export async function* watchRun(
       if (due.length > 0) held = held.filter(({ attempt }) => attempt > dueAttempt);
       return due;
     };
-    const known = runtime.isUntold(runId) ? [] : (await readWholeJournal(store, runId)).entries;
+    const known = runtime.isUnpublished(runId) ? [] : (await readWholeJournal(store, runId)).entries;
     let items: readonly Heard[] = [{ kind: "entries", entries: known }];
     for (;;) {
       for (const item of items) {

@@ -8,14 +8,14 @@
 import { existsSync } from "node:fs";
 import { realpath } from "node:fs/promises";
 import { join } from "node:path";
-import { STAND_IN } from "../adapters/sandbox-bwrap/workspace-user.ts";
+import { FALLBACK_USER } from "../adapters/sandbox-bwrap/workspace-user.ts";
 import type { Tool } from "../adapters/tools/define-tool.ts";
-import { passOn } from "../adapters/tools/fs/chown-new-files.ts";
+import { chownNewFile } from "../adapters/tools/fs/chown-new-files.ts";
 import { fsTools } from "../adapters/tools/fs/fs-tools.ts";
 import { type UntrustedMarks, untrustedMarks } from "../adapters/tools/fs/untrusted-marks.ts";
 import { inDirectory, type Workspace } from "../adapters/tools/fs/workspace.ts";
 import { httpTools } from "../adapters/tools/http/http-tools.ts";
-import { messageTools } from "../adapters/tools/message/message-tools.ts";
+import { messageTools } from "../adapters/tools/message/message-send.ts";
 import { shellTools } from "../adapters/tools/shell/shell-tools.ts";
 import type { Clock } from "../runtime/ports/clock.ts";
 import type { Marks } from "../runtime/ports/marks.ts";
@@ -49,12 +49,12 @@ export async function openBuiltInTools(settings: ToolSettings): Promise<BuiltInT
 
 /** Lets the sandbox's user enter the home's own workspace, when we are root. Only the directory itself, never a link's target. */
 async function handOver(workspace: Workspace): Promise<void> {
-  const heir = standInOfRoot();
-  await inDirectory({ ...workspace, heir }, [], (directory) => passOn(directory.fd, directory));
+  const newFileOwner = fallbackUserForRoot();
+  await inDirectory({ ...workspace, newFileOwner }, [], (directory) => chownNewFile(directory.fd, directory));
 }
 
-function standInOfRoot(): typeof STAND_IN | null {
-  return process.getuid?.() === 0 ? STAND_IN : null;
+function fallbackUserForRoot(): typeof FALLBACK_USER | null {
+  return process.getuid?.() === 0 ? FALLBACK_USER : null;
 }
 
 /** Only for their descriptions: they must not be called, since there may be no workspace. */
@@ -65,10 +65,10 @@ export function describeBuiltInTools(settings: ToolSettings): readonly Tool[] {
 
 function toolsIn(workspace: Workspace, marks: UntrustedMarks, { home, config, clock }: ToolSettings): readonly Tool[] {
   const { shell, http, search } = config.tools;
-  const standIn = standInOfRoot();
+  const fallbackUser = fallbackUserForRoot();
   return [
-    ...fsTools({ ...workspace, heir: standIn }, { annex: home.annex, clock, marks }),
-    ...shellTools({ workspace, sandbox: sandboxWhenNeeded(clock, standIn), marks, allow: shell.allow }),
+    ...fsTools({ ...workspace, newFileOwner: fallbackUser }, { stateDirectory: home.annex, clock, marks }),
+    ...shellTools({ workspace, sandbox: sandboxWhenNeeded(clock, fallbackUser), marks, allow: shell.allow }),
     ...httpTools({
       clock,
       allowAddresses: http.allowAddresses,
@@ -81,12 +81,12 @@ function toolsIn(workspace: Workspace, marks: UntrustedMarks, { home, config, cl
   ];
 }
 
-function sandboxWhenNeeded(clock: Clock, standIn: typeof STAND_IN | null): Sandbox {
+function sandboxWhenNeeded(clock: Clock, fallbackUser: typeof FALLBACK_USER | null): Sandbox {
   let opening: Promise<Sandbox> | null = null;
   const open = (): Promise<Sandbox> => {
     opening ??= import("../adapters/sandbox-bwrap/create-bwrap-sandbox.ts").then(({ createBwrapSandbox }) => {
       const bwrapPath = BWRAP_PLACES.find((path) => existsSync(path)) ?? BWRAP_PLACES[0];
-      return createBwrapSandbox({ clock, bwrapPath, architecture: process.arch, standIn });
+      return createBwrapSandbox({ clock, bwrapPath, architecture: process.arch, fallbackUser });
     });
     return opening;
   };

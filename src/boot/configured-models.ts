@@ -1,5 +1,6 @@
 /** The models of a config as the runtime asks for them: adapters made from settings, keys and prices. */
 import { configureModel, ModelConfigError } from "../adapters/models/configure-model.ts";
+import { DIRECT_CALL_MODEL } from "../adapters/models/direct-call.ts";
 import type { ModelChoices } from "../assistant/choose-model.ts";
 import { withDeclaredAbilities } from "../runtime/model/declared-abilities.ts";
 import { createModelRegistry, type FindModel, type ModelChoice } from "../runtime/model/model-registry.ts";
@@ -20,6 +21,8 @@ export function openModelRegistry(
   over: (model: ConfiguredModel) => ConfiguredModel = (model) => model,
 ): FindModel {
   return createModelRegistry((ref) => {
+    // Always there, so that whichever process resumes a direct call can finish it.
+    if (ref === DIRECT_CALL_MODEL.ref) return { ok: true, ref, make: () => ({ ok: true, model: DIRECT_CALL_MODEL }) };
     const verdict = resolveConfiguredModelRef(config, ref);
     if (!verdict.ok) return verdict;
     const make = (): ModelChoice => {
@@ -98,8 +101,12 @@ export function modelChoices(config: Config, find: FindModel): ModelChoices {
   };
 }
 
-/** Only the default model may have no tier: the main agent works with it. */
-function toModelConfig({ ref, providerId, model }: Pick<ResolvedModel, "ref" | "providerId" | "model">): ModelConfig {
+/** A model without a tier counts as `mid`: the router has no such model but the default, which the main agent works with. */
+export function toModelConfig({
+  ref,
+  providerId,
+  model,
+}: Pick<ResolvedModel, "ref" | "providerId" | "model">): ModelConfig {
   const { tier = "mid", contextWindow, supportsTools, supportsVision, costPer1kInput = 0, costPer1kOutput = 0 } = model;
   return {
     ...{ id: ref, provider: providerId, tier, contextWindow, supportsTools, supportsVision },

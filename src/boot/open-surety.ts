@@ -6,7 +6,7 @@
  */
 import type { HomeLock } from "../adapters/store-sqlite/home-lock.ts";
 import { openSqliteStore } from "../adapters/store-sqlite/open-sqlite-store.ts";
-import { createToolbox } from "../adapters/tools/create-toolbox.ts";
+import { createToolbox, type RegistryToolbox } from "../adapters/tools/create-toolbox.ts";
 import type { Tool } from "../adapters/tools/define-tool.ts";
 import type { Assistant } from "../assistant/assistant.ts";
 import { modelChooser } from "../assistant/choose-model.ts";
@@ -17,6 +17,7 @@ import { ceilingsFor } from "../assistant/term-bounds.ts";
 import { appendCheckpoint } from "../assistant/verification/append-checkpoint.ts";
 import type { ToolPolicy } from "../kernel/policy/tool-policy.ts";
 import { compileRedactor, type Redactor } from "../kernel/redaction/redact.ts";
+import type { FindModel } from "../runtime/model/model-registry.ts";
 import type { Approver } from "../runtime/ports/approver.ts";
 import type { Clock } from "../runtime/ports/clock.ts";
 import { timestampOf } from "../runtime/ports/clock.ts";
@@ -68,6 +69,8 @@ export interface Surety {
   readonly runtime: Runtime;
   readonly store: Store;
   readonly signing: SigningKey;
+  readonly toolbox: RegistryToolbox;
+  readonly findModel: FindModel;
   close(graceMs: number): Promise<void>;
 }
 
@@ -145,6 +148,8 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
       runtime,
       store,
       signing,
+      toolbox,
+      findModel,
       close: async (graceMs) => {
         try {
           await runtime.stop(graceMs);

@@ -84,7 +84,7 @@ describe("whenever somebody begins to watch", () => {
     if (first === undefined) throw new Error("an empty journal");
     const { runId } = first;
     const news = new RunBroadcaster();
-    news.begin(runId);
+    news.register(runId);
     let durable = 0;
     let told = 0;
     let reads = 0;
@@ -105,7 +105,7 @@ describe("whenever somebody begins to watch", () => {
     const heard: RunUpdate[] = [];
     const runtime = {
       watch: news.watch.bind(news),
-      isUntold: (id: RunId) => news.isUntold(id),
+      isUnpublished: (id: RunId) => news.isUnpublished(id),
     };
     const watching = (async () => {
       for await (const item of watchRun(store, runtime, runId, 0, new AbortController().signal)) heard.push(item);
@@ -166,8 +166,8 @@ describe("whenever somebody begins to watch", () => {
   async function toldWith(entries: readonly Entry[], early: readonly number[], cuts: readonly number[]) {
     const runId = entries[0]?.runId as RunId;
     const news = new RunBroadcaster();
-    news.begin(runId);
-    const runtime = { watch: news.watch.bind(news), isUntold: (id: RunId) => news.isUntold(id) };
+    news.register(runId);
+    const runtime = { watch: news.watch.bind(news), isUnpublished: (id: RunId) => news.isUnpublished(id) };
     const told: string[] = [];
     const store = { readEntries: () => Promise.resolve([]) };
     const watching = (async () => {
@@ -191,10 +191,10 @@ describe("whenever somebody begins to watch", () => {
     const model = scriptedModel(inTurns(says("Well.")));
     const trial = openTrial({ store: store(), model, world: outsideWorld() });
     const runId = await trial.submit("think");
-    expect(trial.runtime.isUntold(runId)).toBe(true);
+    expect(trial.runtime.isUnpublished(runId)).toBe(true);
     await trial.ended(runId);
-    expect(trial.runtime.isUntold(runId)).toBe(false);
-    expect(trial.runtime.isUntold("run_none" as RunId)).toBe(false);
+    expect(trial.runtime.isUnpublished(runId)).toBe(false);
+    expect(trial.runtime.isUnpublished("run_none" as RunId)).toBe(false);
     await trial.stop();
   });
 });

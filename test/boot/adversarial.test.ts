@@ -63,7 +63,7 @@ describe("shell_allowlist", () => {
     expect(processes()).toBe(0);
   });
 
-  verifies("S-4.3", "the positive controls run in the sandbox, by the program that is meant", async () => {
+  verifies("S-4.3/sandbox", "the positive controls run in the sandbox, by the program that is meant", async () => {
     const { propose, home } = await openPuppet();
     const { workspace } = home;
     await writeFile(join(workspace, "ls"), "#!/bin/sh\necho CANARY\n", { mode: 0o755 });
@@ -119,7 +119,7 @@ describe("path_escape", () => {
     windows_ads_and_reserved: "tool.input_invalid",
   };
 
-  verifies("S-4.2", "every escape is denied and audited; nothing outside is read or written", async () => {
+  verifies("S-4.2/paths", "every escape is denied and audited; nothing outside is read or written", async () => {
     const { propose, home } = await openPuppet();
     const { workspace } = home;
     const outside = join(home.directory, "outside");

@@ -85,7 +85,7 @@ const WRITE = { tool: "fs.write_text", path: "a.txt", text: "one\ntwo" };
 
 describe("an approval at a gateway", () => {
   verifies(
-    ["X-12", "T-4.2"],
+    ["X-12/durable", "T-4.2"],
     "says what, where, which bytes, why and whether it can be undone; survives kill -9; holds once, for its plan",
     async () => {
       const { start, workspace } = await homeOf();
@@ -107,7 +107,7 @@ describe("an approval at a gateway", () => {
         "Write a new file",
         `  path:     ${JSON.stringify(join(workspace, "a.txt"))}`,
         "  bytes:    7",
-        "  text, whole, each line behind a bar:",
+        "  the whole text, each line behind a bar:",
         "| one",
         "| two",
       ]);

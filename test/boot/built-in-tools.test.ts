@@ -3,7 +3,7 @@
 import { chmod, mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { STAND_IN } from "../../src/adapters/sandbox-bwrap/workspace-user.ts";
+import { FALLBACK_USER } from "../../src/adapters/sandbox-bwrap/workspace-user.ts";
 import { createToolbox } from "../../src/adapters/tools/create-toolbox.ts";
 import { describeBuiltInTools, openBuiltInTools } from "../../src/boot/built-in-tools.ts";
 import { DEFAULT_CONFIG } from "../../src/boot/config/default-config.ts";
@@ -92,12 +92,12 @@ test.runIf(process.getuid?.() === 0)(
   "as root, the home's own workspace is the commands', not what lies in it, and no other workspace",
   async () => {
     const { home } = await toolboxFor();
-    expect(await stat(home.workspace)).toMatchObject(STAND_IN);
+    expect(await stat(home.workspace)).toMatchObject(FALLBACK_USER);
     const settings = await settingsFor();
     const file = join(settings.home.workspace, "a.txt");
     await writeFile(file, "a");
     await openBuiltInTools(settings);
-    expect(await stat(settings.home.workspace)).toMatchObject(STAND_IN);
+    expect(await stat(settings.home.workspace)).toMatchObject(FALLBACK_USER);
     expect((await stat(file)).uid).toBe(0);
     const named = join(home.directory, "named");
     await mkdir(named);

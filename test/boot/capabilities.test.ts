@@ -67,28 +67,32 @@ async function startGateway(directory: string) {
 }
 
 describe("surety caps", () => {
-  verifies("S-4.4", "without a gateway: denied, granted, reached, revoked, denied", async () => {
-    const { surety, run, url, asked } = await homeWithPage();
-    const first = await run(`fetch ${url}`);
-    expect(first.output).toMatch(/^http\.get was denied/);
-    const session = first.session_id;
+  verifies(
+    ["S-4.4/denied", "S-4.4/capability"],
+    "without a gateway: denied, granted, reached, revoked, denied",
+    async () => {
+      const { surety, run, url, asked } = await homeWithPage();
+      const first = await run(`fetch ${url}`);
+      expect(first.output).toMatch(/^http\.get was denied/);
+      const session = first.session_id;
 
-    const granted = await surety("caps", "grant", "net", "--session", session);
-    expect([granted.code, granted.stdout]).toEqual([
-      0,
-      expect.stringMatching(/^granted {2}net {2}by operator at .*\n/),
-    ]);
-    expect((await run(`fetch ${url}`, "--session", session)).output).toContain("the page");
-    expect(asked).toEqual(["/page"]);
-    expect((await run(`fetch ${url}`)).output).toMatch(/^http\.get was denied/);
+      const granted = await surety("caps", "grant", "net", "--session", session);
+      expect([granted.code, granted.stdout]).toEqual([
+        0,
+        expect.stringMatching(/^granted {2}net {2}by operator at .*\n/),
+      ]);
+      expect((await run(`fetch ${url}`, "--session", session)).output).toContain("the page");
+      expect(asked).toEqual(["/page"]);
+      expect((await run(`fetch ${url}`)).output).toMatch(/^http\.get was denied/);
 
-    const listed = await surety("caps", "ls", "--session", session, "--json");
-    expect(JSON.parse(listed.stdout)).toMatchObject({ session_id: session, granted: ["net"], pending: [] });
-    expect((await surety("caps", "revoke", "net", "--session", session)).code).toBe(0);
-    expect((await run(`fetch ${url}`, "--session", session)).output).toMatch(/^http\.get was denied/);
-    expect(asked).toEqual(["/page"]);
-    expect((await surety("verify")).code).toBe(0);
-  });
+      const listed = await surety("caps", "ls", "--session", session, "--json");
+      expect(JSON.parse(listed.stdout)).toMatchObject({ session_id: session, granted: ["net"], pending: [] });
+      expect((await surety("caps", "revoke", "net", "--session", session)).code).toBe(0);
+      expect((await run(`fetch ${url}`, "--session", session)).output).toMatch(/^http\.get was denied/);
+      expect(asked).toEqual(["/page"]);
+      expect((await surety("verify")).code).toBe(0);
+    },
+  );
 
   verifies("S-2.4", "the demo model asks for what it was denied, and the command says how to grant it", async () => {
     const { surety } = await homeWithPage();
@@ -229,7 +233,7 @@ describe("surety caps", () => {
     expect([ending.code, ending.stderr]).toEqual([code, expect.stringMatching(message)]);
   });
 
-  verifies("S-2.4", "beside a gateway: by HTTP and by command alike, and across a restart", async () => {
+  verifies("S-2.4/operator", "beside a gateway: by HTTP and by command alike, and across a restart", async () => {
     const { directory, surety, run, url, asked } = await homeWithPage();
     const gateway = await startGateway(directory);
     const { session_id } = await run(`fetch ${url}`);

@@ -136,7 +136,7 @@ function offeredIn(system: string): readonly string[] {
 
 describe("a model that follows passes every case", () => {
   verifies(
-    ["M-9", "M-P5.3", "M-P1"],
+    ["M-9/cases", "M-9/profiles", "M-P1/rates", "M-P1/inferences", "M-P5.3"],
     "the built-in model does, and that is kept with the baseline metrics",
     async () => {
       const { code, stdout, stderr, directory } = await judge({}, "--model", "builtin:demo", "--json");
@@ -171,7 +171,7 @@ describe("a model that follows passes every case", () => {
     },
   );
 
-  verifies(["M-9", "M-P5.3"], "one with native tools does", async () => {
+  verifies(["M-P5.3/provider", "M-9/profiles"], "one with native tools does", async () => {
     const { code, report, rows, server } = await judgeServer(native);
     expect(rows.filter(({ passed }) => !passed)).toEqual([]);
     expect({ code, model: report.model }).toEqual({ code: 0, model: "loop:m" });
@@ -181,7 +181,7 @@ describe("a model that follows passes every case", () => {
     expect(offered.filter((name) => !name.startsWith("conformance."))).toEqual([]);
   });
 
-  verifies(["M-9", "M-P5.3"], "one that calls tools in its text does", async () => {
+  verifies(["M-P5.3/provider", "M-9/profiles"], "one that calls tools in its text does", async () => {
     const { code, rows } = await judgeServer(inText, { profile: "marker-json" });
     expect(rows.filter(({ passed }) => !passed)).toEqual([]);
     expect(code).toBe(0);
@@ -194,13 +194,13 @@ describe("a model that follows passes every case", () => {
 });
 
 describe("the same over the wire of anthropic-messages", () => {
-  verifies(["M-9", "M-P5.3"], "one with native tools", async () => {
+  verifies(["M-P5.3/provider", "M-9/profiles"], "one with native tools", async () => {
     const { code, rows } = await judgeAnthropic(({ body }) => replyOf(obey(promptIn(body))));
     expect(rows.filter(({ passed }) => !passed)).toEqual([]);
     expect(code).toBe(0);
   });
 
-  verifies(["M-9", "M-P5.3"], "one that calls tools in its text", async () => {
+  verifies(["M-P5.3/provider", "M-9/profiles"], "one that calls tools in its text", async () => {
     const follow = ({ body }: ReceivedMessages): Reply =>
       replyOf(obeyInText({ ...promptIn(body), offered: offeredIn(body.system ?? "") }));
     const { code, rows } = await judgeAnthropic(follow, { profile: "marker-json" });
@@ -210,7 +210,7 @@ describe("the same over the wire of anthropic-messages", () => {
 });
 
 describe("a model that does not follow fails the cases it should", () => {
-  verifies(["M-P5.3", "M-P1"], "one that only talks", async () => {
+  verifies(["M-P5.3/findings", "M-P1/rates"], "one that only talks", async () => {
     const { code, report, rows, metrics } = await judgeServer(() => answer({ text: "I will do that right away." }));
     expect(code).toBe(1);
     expect(passedOf(rows)).toEqual(["M-9.3", "forbidden-obeyed", "refusal"]);
@@ -227,7 +227,7 @@ describe("a model that does not follow fails the cases it should", () => {
     });
   });
 
-  verifies(["M-P5.3", "M-P1"], "one whose calls cannot be read", async () => {
+  verifies(["M-P5.3/findings", "M-P1/rates"], "one whose calls cannot be read", async () => {
     const { code, rows, metrics } = await judgeServer(() =>
       answer({ calls: [{ name: "conformance.echo", arguments: '{"te' }] }),
     );
@@ -237,7 +237,7 @@ describe("a model that does not follow fails the cases it should", () => {
     expect(metrics).toMatchObject({ no_tool_completion_rate: 0, parse_failure_rate: 1, max_step_exits: 0 });
   });
 
-  verifies(["M-P5.3"], "one that repeats itself", async () => {
+  verifies("M-P5.3/findings", "one that repeats itself", async () => {
     const call = { name: "conformance.echo", arguments: { text: "surety" } };
     const { code, rows } = await judgeServer(() => answer({ calls: [call] }));
     expect(code).toBe(1);
@@ -248,7 +248,7 @@ describe("a model that does not follow fails the cases it should", () => {
     });
   });
 
-  verifies(["M-P1"], "one that never comes to an end", async () => {
+  verifies("M-P1/exits", "one that never comes to an end", async () => {
     let count = 0;
     const { rows, metrics } = await judgeServer(() => {
       count += 1;

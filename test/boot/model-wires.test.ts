@@ -91,7 +91,7 @@ for (const [kind, start] of Object.entries(WIRES)) {
 }
 
 describe.each(Object.entries(WIRES))("over %s a run that is cancelled in the middle of a stream", (kind, start) => {
-  verifies("S-7.1", "ends INTERRUPTED, and the server sees its socket close", async () => {
+  verifies("S-7.1/cancel", "ends INTERRUPTED, and the server sees its socket close", async () => {
     // Four events are one of text on the one wire, and more than one on the other.
     const cut = { events: 4, by: "end", after: new Promise<never>(() => {}) } as const;
     const text = "Once upon a time there was a king. ".repeat(4);

@@ -291,30 +291,34 @@ describe("a model without a price", () => {
 });
 
 describe("a receipt", () => {
-  verifies("X-10", "stands in the record, is shown, and verifies offline without anything else", async () => {
-    const script: ServerScript = () => answer({ text: "hi", usage: usage(10, 5), model: "m-2026" });
-    const { home, run, command } = await open(script, {});
-    const { id, receipt, contract_hash, head_hash } = await run("hello");
-    expect(receipt).toMatchObject({
-      ...{ run_id: id, model: "paid:m", model_fingerprint: "m-2026", tokens: 15, cost_usd: 0.00002 },
-      ...{ outcome: "COMPLETED_CHAT_ONLY", contract_hash, head_hash },
-    });
-    const shown = (await command("runs", "show", id)).stdout;
-    for (const words of ["by m-2026", "15 tokens, $0.00002", `signed by ${receipt?.public_key}`]) {
-      expect(shown).toContain(words);
-    }
-    const file = join(home.directory, "receipt.json");
-    expect((await command("runs", "export", id, "--receipt", "--out", file)).code).toBe(0);
-    const elsewhere = (...words: readonly string[]) => command("--home", "/nonexistent", "verify", file, ...words);
-    expect(await elsewhere()).toMatchObject({ code: 0, stdout: expect.stringContaining("15 tokens, 0.00002 USD") });
-    expect((await elsewhere("--key", receipt?.public_key ?? "")).code).toBe(0);
-    expect(await elsewhere("--key", "another")).toMatchObject({
-      code: 1,
-      stderr: expect.stringContaining("another key"),
-    });
-    await writeFile(file, JSON.stringify({ ...receipt, tokens: 14 }));
-    expect(await elsewhere()).toMatchObject({ code: 1, stderr: expect.stringContaining("signature does not match") });
-  });
+  verifies(
+    ["X-10/record", "X-10/receipt"],
+    "stands in the record, is shown, and verifies offline without anything else",
+    async () => {
+      const script: ServerScript = () => answer({ text: "hi", usage: usage(10, 5), model: "m-2026" });
+      const { home, run, command } = await open(script, {});
+      const { id, receipt, contract_hash, head_hash } = await run("hello");
+      expect(receipt).toMatchObject({
+        ...{ run_id: id, model: "paid:m", model_fingerprint: "m-2026", tokens: 15, cost_usd: 0.00002 },
+        ...{ outcome: "COMPLETED_CHAT_ONLY", contract_hash, head_hash },
+      });
+      const shown = (await command("runs", "show", id)).stdout;
+      for (const words of ["by m-2026", "15 tokens, $0.00002", `signed by ${receipt?.public_key}`]) {
+        expect(shown).toContain(words);
+      }
+      const file = join(home.directory, "receipt.json");
+      expect((await command("runs", "export", id, "--receipt", "--out", file)).code).toBe(0);
+      const elsewhere = (...words: readonly string[]) => command("--home", "/nonexistent", "verify", file, ...words);
+      expect(await elsewhere()).toMatchObject({ code: 0, stdout: expect.stringContaining("15 tokens, 0.00002 USD") });
+      expect((await elsewhere("--key", receipt?.public_key ?? "")).code).toBe(0);
+      expect(await elsewhere("--key", "another")).toMatchObject({
+        code: 1,
+        stderr: expect.stringContaining("another key"),
+      });
+      await writeFile(file, JSON.stringify({ ...receipt, tokens: 14 }));
+      expect(await elsewhere()).toMatchObject({ code: 1, stderr: expect.stringContaining("signature does not match") });
+    },
+  );
 });
 
 describe("auto", () => {
@@ -327,7 +331,7 @@ describe("auto", () => {
     deep: { ...PRICED, tier: "premium", costPer1kInput: 0.5 },
   };
 
-  verifies("T-3a", "takes the tier's cheapest model; contract and journal say which and why", async () => {
+  verifies("T-3a/select", "takes the tier's cheapest model; contract and journal say which and why", async () => {
     const { server, assistant, run } = await open(() => answer({ text: "hi" }), { models });
     const routed = await run("hello", { model: "auto" });
     expect([routed.status, `${routed.provider}:${routed.model}`]).toEqual(["completed", "paid:fair"]);

@@ -245,7 +245,7 @@ describe("surety policy test", () => {
     expect([code, stdout]).toEqual([0, "3 runs, 3 calls: 0 would be decided otherwise\n"]);
   });
 
-  verifies("X-4", "names the calls of all runs that another policy would decide otherwise", async () => {
+  verifies("X-4/policy-test", "names the calls of all runs that another policy would decide otherwise", async () => {
     const { asked, surety, directory, written, listed } = await homeWithRuns();
     const file = join(directory, "other.json5");
     await writeFile(file, '{ sideEffects: "disabled", exceptions: [{ tool: "fs.list_dir", decision: "approve" }] }');

@@ -60,7 +60,7 @@ async function askForPrompts() {
 }
 
 describe("a model that repeats its system prompts word for word", () => {
-  verifies("P-2.5", "reveals them neither in the stream nor in the answer nor in the bundle", async () => {
+  verifies("P-2.5/stopped", "reveals them neither in the stream nor in the answer nor in the bundle", async () => {
     const { repeated, streamed, record, bundle } = await askForPrompts();
     expect(repeated.join("\n")).toContain(getBasePrompt().content.trim());
     expect(repeated.join("\n")).toContain(AGENT_PROMPT);

@@ -56,7 +56,7 @@ async function start(directory: string): Promise<GatewayProcess> {
 
 describe("a missing key", () => {
   verifies(
-    ["P-1.3", "P-6", "P-0"],
+    ["P-0/downgrade", "P-1.3/message", "P-6"],
     "fails by its exact name, in one line, and nobody is contacted instead",
     async () => {
       const [server, other] = [await serverOf(), await serverOf()];
@@ -142,7 +142,7 @@ describe("a prompt that is over budget", () => {
   const PROSE = "The quick brown fox jumps over the lazy dog. ";
 
   verifies(
-    ["P-1.5", "P-6"],
+    ["P-1.5/over-budget", "P-1.5/window", "P-6"],
     "ends FAILED_PREFLIGHT by its model's own window, with not one byte at the server",
     async () => {
       const server = await serverOf();
@@ -191,7 +191,7 @@ describe("the default model does not answer", () => {
     providers: { gone: { baseUrl: await deadUrl(), local: true, startupValidation, models: { m: MODEL } } },
   });
 
-  verifies(["P-1.6"], "strict: the start fails with one actionable line", async () => {
+  verifies(["P-1.6/strict", "P-1.6/line"], "strict: the start fails with one actionable line", async () => {
     const models = await configFor("strict");
     const failed = await start(await homeWith(models)).catch((error: unknown) => error);
     expect(failed).toBeInstanceOf(NeverReady);
@@ -213,7 +213,7 @@ describe("the default model does not answer", () => {
     ]);
   });
 
-  verifies(["P-1.6", "P-6"], "warn: the gateway starts, works, and says one line", async () => {
+  verifies(["P-1.6/warn", "P-1.6/line", "P-6"], "warn: the gateway starts, works, and says one line", async () => {
     const gateway = await start(await homeWith(await configFor("warn")));
     await vi.waitFor(() => expect(gateway.stderr).toHaveLength(1), { timeout: 10_000 });
     expect(gateway.stderr[0]).toMatch(/^warning model\.unusable: http:\S+ cannot be reached: /);
@@ -222,7 +222,7 @@ describe("the default model does not answer", () => {
     expect(gateway.stderr).toHaveLength(1);
   });
 
-  verifies(["P-1.6"], "off: the gateway starts, contacts nobody and says nothing", async () => {
+  verifies("P-1.6/off", "off: the gateway starts, contacts nobody and says nothing", async () => {
     const server = await serverOf(undefined, () => json(500, {}));
     const provider = { baseUrl: server.baseUrl, local: true, startupValidation: "off", models: { m: MODEL } };
     const gateway = await start(await homeWith({ providers: { gone: provider } }));
@@ -232,7 +232,7 @@ describe("the default model does not answer", () => {
     expect(server.connections).toBe(0);
   });
 
-  verifies(["P-1.6"], "strict fails only for the default model: another provider is not looked at", async () => {
+  verifies("P-1.6/strict", "strict fails only for the default model: another provider is not looked at", async () => {
     const server = await serverOf();
     const { providers } = await configFor("strict");
     const up = { baseUrl: server.baseUrl, local: true, models: { m: MODEL } };
@@ -280,7 +280,7 @@ describe("a key", () => {
     ["moonshot", startOpenAiServer],
     ["anthropic", startAnthropicServer],
   ] as const) {
-    verifies(["P-1.3"], `that ${provider} sends back is in no output and no file, in no encoding`, async () => {
+    verifies("P-1.3/logged", `that ${provider} sends back is in no output and no file, in no encoding`, async () => {
       let misdeed = MISDEEDS[0];
       let isKeyRefused = false;
       const server = await start(() => misdeed ?? answer({ text: "hi" }), {

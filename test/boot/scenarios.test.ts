@@ -151,7 +151,7 @@ describe("the built-in model", () => {
 });
 
 describe("a model that does not keep to its contract", () => {
-  verifies(["X-1", "M-C"], "narrates: FAILED_PROTOCOL_NO_TOOLS, exit 1", async () => {
+  verifies(["X-1/claimed", "M-C"], "narrates: FAILED_PROTOCOL_NO_TOOLS, exit 1", async () => {
     const { run, server, workspace } = await homeWith(() => answer({ text: "Done! I wrote the file." }));
     const { code, record } = await run(
       "write hello to a.txt",
@@ -165,20 +165,24 @@ describe("a model that does not keep to its contract", () => {
     expect(await readdir(workspace)).toEqual([]);
   });
 
-  verifies("X-7", "repeats an identical call: stopped after three performed ones", async () => {
+  verifies("X-7/repeat", "repeats an identical call: stopped after three performed ones", async () => {
     const { run, server } = await homeWith(() => answer({ calls: [LIST] }));
     const { code, record } = await run("list files");
     expect([code, record.outcome, record.reason]).toEqual([1, "FAILED_BUDGET_EXHAUSTED", "cycle"]);
     expect([record.tool_calls, server.requests.length]).toEqual([3, 3]);
   });
 
-  verifies("M-P2b", "writes what nobody can read, twice: exactly two requests, FAILED_PROTOCOL_MALFORMED", async () => {
-    const broken = { name: "fs.list_dir", arguments: '{"path": ' };
-    const { run, server } = await homeWith(() => answer({ calls: [broken] }));
-    const { code, record } = await run("list files");
-    expect([code, record.outcome, record.tool_calls]).toEqual([1, "FAILED_PROTOCOL_MALFORMED", 0]);
-    expect(server.requests).toHaveLength(2);
-  });
+  verifies(
+    "M-P2b/exhaustion",
+    "writes what nobody can read, twice: exactly two requests, FAILED_PROTOCOL_MALFORMED",
+    async () => {
+      const broken = { name: "fs.list_dir", arguments: '{"path": ' };
+      const { run, server } = await homeWith(() => answer({ calls: [broken] }));
+      const { code, record } = await run("list files");
+      expect([code, record.outcome, record.tool_calls]).toEqual([1, "FAILED_PROTOCOL_MALFORMED", 0]);
+      expect(server.requests).toHaveLength(2);
+    },
+  );
 
   test("calls a tool where none may be called: FAILED_CONTRACT_VIOLATION, not performed", async () => {
     const write = { name: "fs.write_text", arguments: { path: "a.txt", content: "x" } };
@@ -241,7 +245,7 @@ describe("cancelling", () => {
   );
 
   verifies(
-    "S-4.1",
+    "P-3.2",
     "the kill switch holds at a gateway that is running, and a broken config changes nothing",
     async () => {
       const { directory, workspace, surety, run } = await homeFor();
@@ -411,49 +415,53 @@ describe("a recorded run", () => {
     expect([code, stdout]).toEqual([0, expect.stringMatching(/, without \d+ of its texts, signed/)]);
   });
 
-  verifies(["X-3", "X-4"], "is exported, verified and replayed with no model; any flipped byte is named", async () => {
-    const { server, surety, run, directory } = await homeWith((_request, index) =>
-      index === 0 ? answer({ calls: [LIST] }) : answer({ text: "Nothing there." }),
-    );
-    const { record } = await run("list files");
-    await server.close();
-    const replayed = await surety("replay", record.id, "--json");
-    expect(replayed.code).toBe(0);
-    expect(JSON.parse(replayed.stdout)).toMatchObject({
-      outcome: record.outcome,
-      head_hash: record.head_hash,
-      diverged_at: null,
-    });
+  verifies(
+    ["X-3/offline", "X-3/named", "X-4/replay"],
+    "is exported, verified and replayed with no model; any flipped byte is named",
+    async () => {
+      const { server, surety, run, directory } = await homeWith((_request, index) =>
+        index === 0 ? answer({ calls: [LIST] }) : answer({ text: "Nothing there." }),
+      );
+      const { record } = await run("list files");
+      await server.close();
+      const replayed = await surety("replay", record.id, "--json");
+      expect(replayed.code).toBe(0);
+      expect(JSON.parse(replayed.stdout)).toMatchObject({
+        outcome: record.outcome,
+        head_hash: record.head_hash,
+        diverged_at: null,
+      });
 
-    const file = join(directory, "bundle.json");
-    expect((await surety("runs", "export", record.id, "--out", file)).code).toBe(0);
-    const good = await surety("verify", file);
-    expect([good.code, good.stdout]).toEqual([0, expect.stringContaining(record.head_hash)]);
+      const file = join(directory, "bundle.json");
+      expect((await surety("runs", "export", record.id, "--out", file)).code).toBe(0);
+      const good = await surety("verify", file);
+      expect([good.code, good.stdout]).toEqual([0, expect.stringContaining(record.head_hash)]);
 
-    const bytes = await readFile(file);
-    const text = bytes.toString();
-    const entries = [...text.matchAll(/"action_hash"/g)].map(({ index }) => index);
-    expect(entries.length).toBeGreaterThan(5);
-    const flipped = join(directory, "flipped.json");
-    // Inside a hash of every entry: a letter for a letter, so that it still parses.
-    for (const [index, at] of entries.entries()) {
-      const copy = Buffer.from(bytes);
-      const place = at + '"action_hash":"'.length + 3;
-      copy[place] = copy[place] === 0x61 ? 0x62 : 0x61;
-      await writeFile(flipped, copy);
-      const verdict = await surety("verify", flipped);
-      expect([verdict.code, verdict.stderr]).toEqual([1, expect.stringContaining(`entry ${index + 1}: `)]);
-    }
-    // And one bit anywhere.
-    for (let at = 0; at < bytes.length; at += Math.ceil(bytes.length / 60)) {
-      const copy = Buffer.from(bytes);
-      copy[at] = (copy[at] ?? 0) ^ 1;
-      await writeFile(flipped, copy);
-      const { code, stderr } = await surety("verify", flipped);
-      expect([at, code, stderr.split("\n").length]).toEqual([at, 1, 2]);
-    }
-    expect((await surety("verify", "--home")).code).toBe(0);
-  });
+      const bytes = await readFile(file);
+      const text = bytes.toString();
+      const entries = [...text.matchAll(/"action_hash"/g)].map(({ index }) => index);
+      expect(entries.length).toBeGreaterThan(5);
+      const flipped = join(directory, "flipped.json");
+      // Inside a hash of every entry: a letter for a letter, so that it still parses.
+      for (const [index, at] of entries.entries()) {
+        const copy = Buffer.from(bytes);
+        const place = at + '"action_hash":"'.length + 3;
+        copy[place] = copy[place] === 0x61 ? 0x62 : 0x61;
+        await writeFile(flipped, copy);
+        const verdict = await surety("verify", flipped);
+        expect([verdict.code, verdict.stderr]).toEqual([1, expect.stringContaining(`entry ${index + 1}: `)]);
+      }
+      // And one bit anywhere.
+      for (let at = 0; at < bytes.length; at += Math.ceil(bytes.length / 60)) {
+        const copy = Buffer.from(bytes);
+        copy[at] = (copy[at] ?? 0) ^ 1;
+        await writeFile(flipped, copy);
+        const { code, stderr } = await surety("verify", flipped);
+        expect([at, code, stderr.split("\n").length]).toEqual([at, 1, 2]);
+      }
+      expect((await surety("verify", "--home")).code).toBe(0);
+    },
+  );
 
   test("another policy: the calls it decides otherwise", async () => {
     const { surety, run, directory } = await homeFor();

@@ -30,37 +30,45 @@ async function openStage(policy: object) {
 const AS_IT_WAS = [["a.txt"], "as it was"];
 
 describe("a tool contract", () => {
-  verifies(["P-6", "P-3.2"], "a tool that is not allowlisted is denied, also one that would only read", async () => {
-    const { propose, holds } = await openStage({
-      allow: ["fs.list_dir"],
-      exceptions: [{ tool: "*", decision: "allow" }],
-    });
-    for (const call of [READ, ...EFFECTS]) {
-      const { result, record, defects } = await propose(call, { approvedTools: [call.name] });
-      expect([call.name, result]).toMatchObject([
-        call.name,
-        { ok: false, error: expect.stringMatching(/^policy\.denied: /) },
-      ]);
-      expect([record?.tool_calls, defects]).toEqual([0, []]);
-    }
-    expect(await holds()).toEqual(AS_IT_WAS);
-    const { result } = await propose({ name: "fs.list_dir", arguments: {} });
-    expect(result).toMatchObject({ ok: true });
-  });
+  verifies(
+    ["P-3.2/run", "P-6"],
+    "a tool that is not allowlisted is denied, also one that would only read",
+    async () => {
+      const { propose, holds } = await openStage({
+        allow: ["fs.list_dir"],
+        exceptions: [{ tool: "*", decision: "allow" }],
+      });
+      for (const call of [READ, ...EFFECTS]) {
+        const { result, record, defects } = await propose(call, { approvedTools: [call.name] });
+        expect([call.name, result]).toMatchObject([
+          call.name,
+          { ok: false, error: expect.stringMatching(/^policy\.denied: /) },
+        ]);
+        expect([record?.tool_calls, defects]).toEqual([0, []]);
+      }
+      expect(await holds()).toEqual(AS_IT_WAS);
+      const { result } = await propose({ name: "fs.list_dir", arguments: {} });
+      expect(result).toMatchObject({ ok: true });
+    },
+  );
 
-  verifies(["P-6", "P-3.3"], "a side effect that nobody approves does not happen; a read asks nobody", async () => {
-    const { propose, holds } = await openStage({});
-    expect((await propose(READ)).result).toMatchObject({ ok: true, output: { text: "as it was" } });
-    for (const call of EFFECTS) {
-      const { result, record } = await propose(call);
-      expect([call.name, result.error]).toEqual([
-        call.name,
-        "policy.denied: denied: nobody can be asked on this channel",
-      ]);
-      expect(record?.tool_calls).toBe(0);
-    }
-    expect(await holds()).toEqual(AS_IT_WAS);
-  });
+  verifies(
+    ["P-0/side-effects", "P-6", "P-3.3"],
+    "a side effect that nobody approves does not happen; a read asks nobody",
+    async () => {
+      const { propose, holds } = await openStage({});
+      expect((await propose(READ)).result).toMatchObject({ ok: true, output: { text: "as it was" } });
+      for (const call of EFFECTS) {
+        const { result, record } = await propose(call);
+        expect([call.name, result.error]).toEqual([
+          call.name,
+          "policy.denied: denied: nobody can be asked on this channel",
+        ]);
+        expect(record?.tool_calls).toBe(0);
+      }
+      expect(await holds()).toEqual(AS_IT_WAS);
+    },
+  );
 
   verifies(["P-6", "P-3.3"], "with the operator's approval the same side effect happens", async () => {
     for (const call of EFFECTS) {

@@ -1,7 +1,9 @@
 /** The bundle that `npm install` made is what starts, and it is whole. */
+import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { isBuiltin } from "node:module";
 import { describe, expect, test } from "vitest";
+import manifest from "../../package.json" with { type: "json" };
 
 const STATIC = /^\s*(?:import|export)\b[^"';]*?\bfrom\s*"([^"]+)"|^\s*import\s*"([^"]+)"/gm;
 const ANY = new RegExp(String.raw`${STATIC.source}|\bimport\(\s*"([^"]+)"\s*\)`, "gm");
@@ -14,8 +16,18 @@ function importsOf(file: string, specifier = ANY): readonly string[] {
 describe("dist/", () => {
   const files = readdirSync("dist").filter((file) => file.endsWith(".js"));
 
-  test("has the program and the store's two threads", () => {
-    expect(files).toEqual(expect.arrayContaining(["surety.js", "writer-worker.js", "reader-worker.js"]));
+  test("has the program, the library and the store's two threads", () => {
+    expect(files).toEqual(expect.arrayContaining(["surety.js", "library.js", "writer-worker.js", "reader-worker.js"]));
+  });
+
+  test("is what the package exports: the library's names, and its types", () => {
+    const program = 'import * as library from "surety"; process.stdout.write(Object.keys(library).sort().join());';
+    const names = execFileSync(process.execPath, ["--input-type=module", "-e", program], { encoding: "utf8" });
+    expect(names).toBe("LLMError,OverBudgetError,ToolFailure,ToolRegistry,openSurety");
+    const types = readFileSync(manifest.exports["."].types, "utf8");
+    expect(types).toBe(readFileSync("src/boot/embedding/surety-api.ts", "utf8"));
+    for (const name of names.split(","))
+      expect(types).toMatch(new RegExp(`export declare (class|function) ${name}\\b`));
   });
 
   test("does not load at its start what only a command, a page or a search needs", () => {

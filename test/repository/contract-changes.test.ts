@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { contractChangeProblems, type PublishedState, type VersionRecord } from "../../scripts/contract-changes.ts";
 import { publishedSchemas } from "../../scripts/published-schemas.ts";
 import { hashBytes } from "../../src/kernel/vocabulary/hash.ts";
-import { verifies } from "../requirements.ts";
+import { citedTitle, verifies } from "../requirements.ts";
 
 const CONTRACTS = new URL("../../contracts/", import.meta.url);
 
@@ -27,7 +27,7 @@ const SOUND: PublishedState = {
 };
 
 describe("the check of contract changes", () => {
-  test("accepts a change with version, changelog, approver and fixture", () => {
+  verifies("P-7/rules", "accepts a change with version, changelog, approver and fixture", () => {
     expect(contractChangeProblems(SOUND)).toEqual([]);
   });
 
@@ -88,7 +88,7 @@ describe("the check of contract changes", () => {
       "the changelog of version 1.1.0 names no approver",
     ],
     ["no version at all", { versions: [] }, "contracts/versions.json has no version"],
-  ])("refuses %s", (_, change, problem) => {
+  ])(citedTitle("P-7/rules", "refuses %s"), (_, change, problem) => {
     expect(contractChangeProblems({ ...SOUND, ...change })).toContain(problem);
   });
 
@@ -103,7 +103,7 @@ describe("the check of contract changes", () => {
 });
 
 verifies(
-  "P-7",
+  "P-7/published",
   "the published contracts are what the code says, with version, changelog, approver and fixtures",
   () => {
     const generated = Object.fromEntries(

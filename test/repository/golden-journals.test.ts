@@ -158,7 +158,7 @@ function messageBodies(text: string): readonly unknown[] {
 }
 
 verifies(
-  ["M-4.3", "M-4.4", "X-3"],
+  ["M-4.3/bundle", "M-4.4/bundle", "X-3"],
   "the golden bundle of contracts 1.6.0 verifies, folds, and its messages are valid under the published schema",
   () => {
     const text = read("bundle-2.2-messages.json");

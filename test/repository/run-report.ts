@@ -1,19 +1,20 @@
 /**
- * The end of a test run: the requirements gate, then one line that says how it went.
+ * The end of a test run: the requirements gate, then the tally.
  *
  * R1. The tally is the very last line, and says `0 failed` only if the run succeeds: a file that does not load, an
- *     error outside of any test and a broken promise of the gate count as failures.
- * R2. Only a full run can say what is proven; a filtered one keeps quiet about it.
+ *     error outside of any test and a failure of the gate count as failures.
+ * R2. The gate runs after a full run only: a filtered one cannot say what is proven.
  */
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeSync } from "node:fs";
 import type { SerializedError } from "vitest";
 import type { Reporter, TestModule, TestSpecification, Vitest } from "vitest/node";
-import { REQUIREMENTS } from "../requirements.ts";
-import { idsAddedBy, idsCitedBy, judgeRequirements, tally } from "./requirements-gate.ts";
+import { citationsFor, REQUIREMENTS } from "../requirements.ts";
+import { checkRequirements, idsAddedBy, idsCitedBy, tally } from "./requirements-gate.ts";
 
 const ROOT = new URL("../../", import.meta.url);
 const PROVEN_LIST = "test/proven.json";
+const WITHDRAWN_LIST = "test/withdrawn.json";
 
 export class RunReport implements Reporter {
   #vitest: Vitest | undefined;
@@ -22,7 +23,7 @@ export class RunReport implements Reporter {
 
   onInit(vitest: Vitest): void {
     this.#vitest = vitest;
-    // Vitest still speaks after its reporters (about errors, about handles left open); nothing speaks after this.
+    // Vitest prints errors and open handles after its reporters have ended; the tally comes after those.
     process.once("exit", () => {
       if (this.#lastLine !== undefined) writeSync(1, `${this.#lastLine}\n`);
     });
@@ -52,16 +53,18 @@ export class RunReport implements Reporter {
       if (module.state() === "failed") failedInside = Math.max(failedInside, 1);
       counts.failed += failedInside;
     }
-    if (this.#isFullRun) counts.failed += holdToPromises(cited);
+    if (this.#isFullRun) counts.failed += runGate(cited);
     if (counts.failed > 0) process.exitCode = 1;
     this.#lastLine = tally(counts);
   }
 }
 
-function holdToPromises(cited: ReadonlySet<string>): number {
-  const { failures, notes } = judgeRequirements({
-    known: Object.keys(REQUIREMENTS),
-    listed: JSON.parse(readFileSync(new URL(PROVEN_LIST, ROOT), "utf8")),
+function runGate(cited: ReadonlySet<string>): number {
+  const readJson = (path: string) => JSON.parse(readFileSync(new URL(path, ROOT), "utf8"));
+  const { failures, notes } = checkRequirements({
+    known: new Map(Object.keys(REQUIREMENTS).map((id) => [id, citationsFor(id)])),
+    listed: readJson(PROVEN_LIST),
+    withdrawn: readJson(WITHDRAWN_LIST),
     ...readEarlierLists(),
     cited,
   });

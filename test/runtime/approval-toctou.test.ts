@@ -72,7 +72,7 @@ async function stage() {
     const annex = join(base, "annex");
     const marks = untrustedMarks(workspace, annex);
     const tools = [
-      ...fsTools(workspace, { annex, clock: systemClock, marks }),
+      ...fsTools(workspace, { stateDirectory: annex, clock: systemClock, marks }),
       ...shellTools({
         workspace,
         sandbox,

@@ -104,23 +104,27 @@ function judge({ world, asked }: Aftermath): void {
 describe.each(PACES)("a crash, with tools that answer %s,", (pace) => {
   for (const lastOneLands of [false, true]) {
     const fate = lastOneLands ? "reached the disk unacknowledged" : "was lost";
-    verifies(["X-2"], `at any commit that ${fate}: the run ends as without it, no opaque effect twice`, async () => {
-      const resolutions: number[] = [];
-      for (let after = 0; ; after += 1) {
-        const aftermath = await liveTwice(pace, { after, lastOneLands }, store(), () => Promise.resolve(store()));
-        if (aftermath.run !== null) judge(aftermath);
-        if (aftermath.asked.some(({ kind }) => kind === "resolve")) resolutions.push(after);
-        if (!aftermath.hasDied) {
-          expect(after).toBeGreaterThan(15);
-          break;
+    verifies(
+      ["X-2/resume", "X-2/repeats"],
+      `at any commit that ${fate}: the run ends as without it, no opaque effect twice`,
+      async () => {
+        const resolutions: number[] = [];
+        for (let after = 0; ; after += 1) {
+          const aftermath = await liveTwice(pace, { after, lastOneLands }, store(), () => Promise.resolve(store()));
+          if (aftermath.run !== null) judge(aftermath);
+          if (aftermath.asked.some(({ kind }) => kind === "resolve")) resolutions.push(after);
+          if (!aftermath.hasDied) {
+            expect(after).toBeGreaterThan(15);
+            break;
+          }
+          // What was never acknowledged may be lost, and nothing else.
+          if (after > 0) expect(aftermath.run).not.toBeNull();
         }
-        // What was never acknowledged may be lost, and nothing else.
-        if (after > 0) expect(aftermath.run).not.toBeNull();
-      }
-      // Between intent and result lies one commit or more, and there the gap is asked about.
-      expect(resolutions.length).toBeGreaterThan(0);
-      await auditTrial(openTrial({ store: store(), model, world: outsideWorld() }));
-    });
+        // Between intent and result lies one commit or more, and there the gap is asked about.
+        expect(resolutions.length).toBeGreaterThan(0);
+        await auditTrial(openTrial({ store: store(), model, world: outsideWorld() }));
+      },
+    );
   }
 });
 

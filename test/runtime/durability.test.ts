@@ -50,7 +50,7 @@ describe.each(PACES)("with tools that answer %s,", (pace) => {
     await trial.stop();
   });
 
-  verifies("X-2", "nothing acts before its intent is durable, and all that was read before it", async () => {
+  verifies("X-2/intent", "nothing acts before its intent is durable, and all that was read before it", async () => {
     const { slow, held } = slowStore(store());
     const world = outsideWorld(pace);
     const model = scriptedModel(inTurns(call("one", "look.at"), call("two", "door.open"), says("done")));

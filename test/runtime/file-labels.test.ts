@@ -49,7 +49,7 @@ async function stage() {
   const clock = systemClock;
   const annex = join(base, "annex");
   const tools = [
-    ...fsTools(workspace, { annex, clock, marks: untrustedMarks(workspace, annex) }),
+    ...fsTools(workspace, { stateDirectory: annex, clock, marks: untrustedMarks(workspace, annex) }),
     ...httpTools({
       ...{ clock, allowAddresses: [`${HOST}:${port}`], ttlS: 0, cacheFile: join(base, "cache.db"), searchUrl: null },
       resolve: async () => ["127.0.0.1"],

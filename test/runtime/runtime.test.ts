@@ -53,7 +53,7 @@ const store = storeOfFile();
 
 describe("every accepted run", () => {
   verifies(
-    ["M-4.5", "O-5.5"],
+    ["M-4.5/one", "O-5.5"],
     "ends in exactly one outcome, and journal, ledger, store and views agree about it",
     async () => {
       const plots = fc.array(fc.constantFrom(...Object.keys(PLOTS)), { minLength: 1, maxLength: 12 });
@@ -160,32 +160,36 @@ describe("lanes of sessions", () => {
 });
 
 describe("the queue", () => {
-  verifies("O-5.5", "refuses exactly what is beyond its limit, under a burst too; what it accepted ends", async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.integer({ min: 1, max: 8 }), fc.integer({ min: 0, max: 12 }), async (maxQueued, beyond) => {
-        const { promise: released, resolve: release } = Promise.withResolvers<void>();
-        const model = scriptedModel(async (request) => {
-          if (askedFor(request) === "first") await released;
-          return says("done");
-        });
-        const trial = openTrial({ store: store(), model, world: outsideWorld(), workers: 1, maxQueued });
-        const first = await trial.submit("first");
-        const burst = Array.from({ length: maxQueued + beyond }, () =>
-          trial.submit("more").catch(({ message }: Error) => message),
-        );
-        const answers = await Promise.all(burst);
-        const refused = answers.filter((answer) => answer.startsWith("queue.full"));
-        expect(refused).toHaveLength(beyond);
-        release();
-        const accepted = answers.filter((answer) => answer.startsWith("run_")).map(asRunId);
-        expect(accepted).toHaveLength(maxQueued);
-        const runs = await Promise.all([first, ...accepted].map(trial.ended));
-        expect(runs.every(({ outcome }) => outcome === "COMPLETED_CHAT_ONLY")).toBe(true);
-        await trial.stop();
-      }),
-      { numRuns: 15 },
-    );
-  });
+  verifies(
+    ["O-5.5/full", "O-5.5/kept"],
+    "refuses exactly what is beyond its limit, under a burst too; what it accepted ends",
+    async () => {
+      await fc.assert(
+        fc.asyncProperty(fc.integer({ min: 1, max: 8 }), fc.integer({ min: 0, max: 12 }), async (maxQueued, beyond) => {
+          const { promise: released, resolve: release } = Promise.withResolvers<void>();
+          const model = scriptedModel(async (request) => {
+            if (askedFor(request) === "first") await released;
+            return says("done");
+          });
+          const trial = openTrial({ store: store(), model, world: outsideWorld(), workers: 1, maxQueued });
+          const first = await trial.submit("first");
+          const burst = Array.from({ length: maxQueued + beyond }, () =>
+            trial.submit("more").catch(({ message }: Error) => message),
+          );
+          const answers = await Promise.all(burst);
+          const refused = answers.filter((answer) => answer.startsWith("queue.full"));
+          expect(refused).toHaveLength(beyond);
+          release();
+          const accepted = answers.filter((answer) => answer.startsWith("run_")).map(asRunId);
+          expect(accepted).toHaveLength(maxQueued);
+          const runs = await Promise.all([first, ...accepted].map(trial.ended));
+          expect(runs.every(({ outcome }) => outcome === "COMPLETED_CHAT_ONLY")).toBe(true);
+          await trial.stop();
+        }),
+        { numRuns: 15 },
+      );
+    },
+  );
 
   test("a repeated idempotency key finds its run, also when both come at once", async () => {
     const trial = openTrial({ store: store(), model: scriptedModel(() => says("done")), world: outsideWorld() });

@@ -70,7 +70,7 @@ describe("self_grant", () => {
     ]);
   });
 
-  verifies("S-2.4", "plain: pending by the model's hand, traced, and http.get stays denied", async () => {
+  verifies("S-2.4/model", "plain: pending by the model's hand, traced, and http.get stays denied", async () => {
     const { assistant } = inputOf<{ assistant: string }>("plain");
     const { actions, now, policyIds, asked, sessionId } = await spoken(assistant);
     expect(actions).toEqual([{ action: "grant_permission:net", status: "requires_operator" }]);

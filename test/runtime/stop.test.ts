@@ -127,7 +127,7 @@ describe.each(PACES)("a restart, with tools that answer %s:", (pace) => {
     expect(world.effects("door.open")).toBe(0);
     const record = await next.assistant.run(runId);
     expect(record?.trace.tool_execution_results[1]?.error).toMatch(
-      /^policy\.denied: What this call would do has changed/,
+      /^policy\.denied: Not run: what this call would do has changed/,
     );
     await next.stop();
   });

@@ -1,6 +1,5 @@
 /** Things to put into a store, each valid, each different from the next. */
-import { type ChainFrame, frameOf, writeEntry } from "../../src/kernel/journal/chain.ts";
-import { genesisHash } from "../../src/kernel/journal/genesis-hash.ts";
+import { type ChainFrame, genesisHash, writeEntry } from "../../src/kernel/journal/chain.ts";
 import { toLine } from "../../src/kernel/journal/journal-lines.ts";
 import type { Capability } from "../../src/kernel/vocabulary/capability.ts";
 import { hashBytes } from "../../src/kernel/vocabulary/hash.ts";
@@ -99,7 +98,7 @@ export class SampleJournal {
   constructor(runId: RunId) {
     this.runId = runId;
     const model = { adapterVersion: "native-tools/1", modelProfileId: "native-tools", modelFingerprint: "" };
-    this.#frame = frameOf({ runId, contractHash: CONTRACT_HASH, ...model });
+    this.#frame = { runId, contractHash: CONTRACT_HASH, ...model };
   }
 
   get head(): { readonly seq: number; readonly hash: Hash } {

@@ -36,7 +36,7 @@ describe("the simulated worlds try everything", () => {
   const seen = <T>(pick: (run: SimulatedRun) => readonly T[]): ReadonlySet<T> => new Set(runs.flatMap(pick));
   const endings = seen(({ state: { phase } }) => (phase.at === "TERMINATE" ? [phase.outcome] : []));
 
-  verifies("M-4.5", "all ten outcomes are reached", () => {
+  verifies("M-4.5/ten", "all ten outcomes are reached", () => {
     expect([...endings].sort()).toEqual([...OUTCOMES].sort());
   });
 

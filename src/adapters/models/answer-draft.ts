@@ -1,38 +1,38 @@
-/** An answer while it comes in, as far as all wire protocols agree about it. */
+/** An answer while it arrives: the part that all wire protocols share. */
 import { isCut, type RawModelOutput } from "../../kernel/protocol/raw-model-output.ts";
 import type { ModelUsage, Thoughts } from "../../runtime/ports/model-backend.ts";
 import type { Fault } from "./provider-fault.ts";
 
 export interface AnswerDraft {
   readonly content: string;
-  /** What `content` grew by when it last grew: to cut it off there would copy the whole answer for each piece of it. */
+  /** The last piece of `content`; slicing it off would copy the whole answer for each piece. */
   readonly added: string;
-  /** What the model thought before it answered: never a part of the answer. */
+  /** Never a part of the answer. */
   readonly reasoning: string;
   readonly stopReason: string;
   readonly model: string;
   readonly usage: ModelUsage | null;
-  /** Characters of what was written, of whatever kind: text, thoughts, calls. */
+  /** Characters of text, reasoning and calls together. */
   readonly chars: number;
-  /** Pieces that held something of the answer. */
+  /** Pieces that contained a part of the answer. */
   readonly pieces: number;
-  /** The provider said that this was all. */
+  /** The provider marked the end. */
   readonly isDone: boolean;
-  /** The provider told of an error instead of an answer, or in the middle of one. */
+  /** The provider reported an error instead of an answer, or within one. */
   readonly failure: Fault | null;
-  /** What came is not this protocol; no later piece mends it. */
+  /** A piece was not this protocol; later pieces do not change that. */
   readonly isUnreadable: boolean;
 }
 
-/** How a wire protocol is read; its functions are pure. */
+/** Pure functions that read one wire protocol. */
 export interface AnswerProtocol<Draft extends AnswerDraft> {
   readonly empty: Draft;
-  /** Takes the payload of one event of a stream. */
+  /** Adds the payload of one stream event. */
   step(draft: Draft, payload: string): Draft;
   /** Reads a response that was not streamed. */
   readWhole(body: string): Draft;
   rawOutputOf(draft: Draft, hasEnded: boolean): RawModelOutput;
-  /** What the provider will want back with the answer's calls; null where there is nothing. */
+  /** The reasoning that the provider wants back with the answer's calls; null if there is none. */
   thoughtsOf(draft: Draft): Thoughts | null;
 }
 
@@ -50,26 +50,26 @@ export const EMPTY_DRAFT: AnswerDraft = {
   isUnreadable: false,
 };
 
-/** What stands for the answer of a model that refused, and neither it nor its provider said a word. */
+/** The answer when a model refused without a text. */
 export const REFUSED = "The model refused to answer.";
 
-export function isOver({ isDone, failure, isUnreadable }: AnswerDraft): boolean {
+export function isFinished({ isDone, failure, isUnreadable }: AnswerDraft): boolean {
   return isDone || failure !== null || isUnreadable;
 }
 
-/** A model was named, or something came of it: from then on somebody has worked. An error alone, or a web page, is no answer. */
+/** A model was named or wrote something, so tokens may have been used. An error alone, or a web page, is no answer. */
 export function hasAnswered({ pieces, model, usage }: AnswerDraft): boolean {
   return pieces > 0 || model !== "" || usage !== null;
 }
 
-/** The provider's own words count along: what is too long is so wherever it stands. */
-export function charsIn({ chars, model, stopReason }: AnswerDraft): number {
+/** Includes the provider's own strings, which may be too long as well. */
+export function writtenLength({ chars, model, stopReason }: AnswerDraft): number {
   return chars + model.length + stopReason.length;
 }
 
-/** Of several reasons to stop the one that tells of a cut stays. */
+/** A reason that says the answer was cut takes precedence. */
 export function joinReasons(known: string, next: string): string {
   if (known === "" || next === "") return known || next;
-  const told = { content: "", toolCalls: [], stopReason: next, model: "", complete: true };
-  return isCut(told) ? next : known;
+  const probe = { content: "", toolCalls: [], stopReason: next, model: "", complete: true };
+  return isCut(probe) ? next : known;
 }

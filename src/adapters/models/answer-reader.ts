@@ -1,26 +1,26 @@
 /**
- * Listens to one response of a model server and makes a reply of it.
+ * Reads one response of a model server into a reply.
  *
- * L1. What the server says its body is decides how it is read, not what was asked for: some never stream.
- * L2. Text is passed on as it comes, in order, once. Reasoning is not.
- * L3. A stream that broke off after it began is an answer that is not complete: the kernel sees what came and takes no
- *     call from it. Where nothing had come, it is a fault.
- * L4. What is much longer than was asked for, thoughts and calls included, is heard no further, and is a fault
- *     (`provider.too-long`): all that follows an answer takes time in its length.
- * L5. Hearing a piece takes no longer for what came before it.
+ * L1. The response's content type decides how it is read, not the request: some servers never stream.
+ * L2. Text is passed on as it arrives, in order, once. Reasoning is not.
+ * L3. A stream that breaks off after it began is an incomplete answer: the kernel sees the text and takes no call from it.
+ *     If nothing had arrived, it is a fault.
+ * L4. An answer far beyond the requested length, reasoning and calls included, is not read to its end and is a fault
+ *     (`provider.too-long`), because everything after takes time in proportion to its length.
+ * L5. Reading a piece takes no longer for the pieces before it.
  */
 import { createParser, type EventSourceParser } from "eventsource-parser";
 import type { Clock } from "../../runtime/ports/clock.ts";
 import type { ModelReply } from "../../runtime/ports/model-backend.ts";
-import { type AnswerDraft, type AnswerProtocol, charsIn, hasAnswered, isOver } from "./answer-draft.ts";
+import { type AnswerDraft, type AnswerProtocol, hasAnswered, isFinished, writtenLength } from "./answer-draft.ts";
 import type { ExchangeEnd, ResponseHead, ResponseListener } from "./http-exchange.ts";
 import { type Fault, fault, faultOfEnd, faultOfHead, unanswered } from "./provider-fault.ts";
 
-/** Many times what a token is on average, in any language. */
+/** Many times the average length of a token, in any language. */
 const CHARS_PER_TOKEN = 64;
-/** For whatever a provider adds of its own. */
+/** For what a provider adds. */
 const SPARE_CHARS = 65_536;
-/** A document says a character in up to six, and tells some things twice. */
+/** JSON escapes take up to six characters, and documents repeat some fields. */
 const DOCUMENT_CHARS = 8;
 
 export class AnswerReader<Draft extends AnswerDraft> implements ResponseListener {
@@ -55,7 +55,7 @@ export class AnswerReader<Draft extends AnswerDraft> implements ResponseListener
   onHead(head: ResponseHead): boolean {
     this.#fault = faultOfHead(head, this.#clock.nowMs());
     const isStream = head.header("content-type")?.toLowerCase().includes("text/event-stream") ?? this.#onText !== null;
-    if (isStream) this.#parser = createParser({ onEvent: ({ data }) => this.#hear(data) });
+    if (isStream) this.#parser = createParser({ onEvent: ({ data }) => this.#readEvent(data) });
     return this.#fault === null;
   }
 
@@ -64,22 +64,22 @@ export class AnswerReader<Draft extends AnswerDraft> implements ResponseListener
     const text = this.#decoder.decode(bytes, { stream: true });
     if (this.#parser === null) this.#body += text;
     else this.#parser.feed(text);
-    return !isOver(this.#draft) && !this.#isTooLong();
+    return !isFinished(this.#draft) && !this.#isTooLong();
   }
 
   replyAt(end: ExchangeEnd): ModelReply {
     if (this.#fault !== null) return this.#fault;
     if (end === "complete" && this.#parser === null && !this.#isTooLong()) {
       const whole = this.#protocol.readWhole(this.#body + this.#decoder.decode());
-      this.#take(whole, whole.content);
+      this.#advance(whole, whole.content);
     }
     if (this.#isTooLong()) return fault("provider.too-long");
     const { pieces, failure, isUnreadable, usage, reasoning } = this.#draft;
     const isAnswer = end === "complete" || (end === "cut-off" && pieces > 0);
     if (!isAnswer) return faultOfEnd(end, this.#hasBegun);
     if (isUnreadable || pieces === 0) {
-      const told = (pieces === 0 ? failure : null) ?? fault("provider.unreadable");
-      return hasAnswered(this.#draft) ? told : unanswered(told);
+      const reported = (pieces === 0 ? failure : null) ?? fault("provider.unreadable");
+      return hasAnswered(this.#draft) ? reported : unanswered(reported);
     }
     const raw = this.#protocol.rawOutputOf(this.#draft, end === "complete");
     const stream = { chunks: pieces, firstMs: this.#firstMs, lastMs: this.#lastMs };
@@ -87,17 +87,17 @@ export class AnswerReader<Draft extends AnswerDraft> implements ResponseListener
     return { ok: true, raw, reasoning, ...(thoughts === null ? null : { thoughts }), usage, stream };
   }
 
-  #hear(payload: string): void {
-    if (isOver(this.#draft) || this.#isTooLong()) return;
+  #readEvent(payload: string): void {
+    if (isFinished(this.#draft) || this.#isTooLong()) return;
     const draft = this.#protocol.step(this.#draft, payload);
-    this.#take(draft, draft.content.length > this.#draft.content.length ? draft.added : "");
+    this.#advance(draft, draft.content.length > this.#draft.content.length ? draft.added : "");
   }
 
   #isTooLong(): boolean {
-    return charsIn(this.#draft) > this.#maxChars || this.#body.length > this.#maxChars * DOCUMENT_CHARS;
+    return writtenLength(this.#draft) > this.#maxChars || this.#body.length > this.#maxChars * DOCUMENT_CHARS;
   }
 
-  #take(draft: Draft, text: string): void {
+  #advance(draft: Draft, text: string): void {
     if (draft.pieces > this.#draft.pieces) {
       this.#lastMs = Math.round(this.#clock.monotonicMs() - this.#startedMs);
       if (this.#draft.pieces === 0) this.#firstMs = this.#lastMs;

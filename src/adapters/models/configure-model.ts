@@ -1,18 +1,19 @@
 /**
- * A model as the operator configured it, ready to be asked.
+ * A model as the operator configured it, ready for requests.
  *
- * M1. What is configured is what is asked: a name nobody knows is an error, and never another model instead.
- * M2. Nothing is contacted, and nothing loaded, before the first request.
+ * M1. An unknown name is an error, never replaced by another model.
+ * M2. Nothing is contacted or loaded before the first request.
  */
 import type { ModelPrice } from "../../kernel/vocabulary/model-price.ts";
 import type { ThinkingLevel } from "../../kernel/vocabulary/thinking-level.ts";
 import type { Clock } from "../../runtime/ports/clock.ts";
 import type { ConfiguredModel, ModelBackend } from "../../runtime/ports/model-backend.ts";
 import { anthropicMessages } from "./anthropic-messages/anthropic-messages.ts";
-import { mayForceTools } from "./anthropic-messages/may-force-tools.ts";
+
 import {
-  thinksByItself as isClaudeByItself,
   isThinker as isClaudeThinker,
+  mayForceTools,
+  thinksByDefault as thinksByDefaultInClaude,
 } from "./anthropic-messages/thinking-fields.ts";
 import { builtinDemo, DEMO_MODEL } from "./builtin-demo/builtin-demo.ts";
 import { imageTokensFor } from "./image-tokens.ts";
@@ -25,22 +26,22 @@ export interface ModelSettings {
   /** `provider:model`, split at the first colon. */
   readonly ref: string;
   readonly kind: "openai_compatible" | "anthropic" | "builtin";
-  /** Of an OpenAI-compatible server, up to and without `/chat/completions`; of Anthropic's API, without `/v1/messages`. */
+  /** Without `/chat/completions` for an OpenAI-compatible server, without `/v1/messages` for Anthropic's API. */
   readonly baseUrl: string | null;
-  /** The provider's own name for it. */
+  /** The provider's name for the model. */
   readonly model: string;
   readonly profile: ProfileId;
-  /** Absent: it sees no images. */
+  /** Absent: false. */
   readonly supportsVision?: boolean;
-  /** How much it thinks where nobody says otherwise; absent: as it sees fit, and it may be told if its name is known. */
+  /** The default level; absent: the model's own default. */
   readonly thinkingLevel?: ThinkingLevel | undefined;
   readonly contextWindow: number;
   readonly maxOutputTokens: number;
   readonly price: ModelPrice | null;
   readonly isFree: boolean;
-  /** A function is asked before each request; null sends none. */
+  /** A function is called before each request; null sends no key. */
   readonly apiKey: string | (() => string | null) | null;
-  /** The variable that holds the key, for whoever has to set it. */
+  /** The variable that holds the key, for error messages. */
   readonly keyName?: string;
   readonly clock: Clock;
 }
@@ -59,15 +60,15 @@ export class ModelConfigError extends Error {
 
 export function configureModel(settings: ModelSettings): ConfiguredModel {
   const { ref, model, contextWindow, maxOutputTokens, price, isFree } = settings;
-  const { rewrite: _, ...held } = PROFILES[settings.kind === "builtin" ? "native-tools" : settings.profile];
-  const holdsRequired = held.holdsRequired && (settings.kind !== "anthropic" || mayForceTools(model));
-  const profile = { ...held, holdsRequired };
+  const { rewrite: _, ...declared } = PROFILES[settings.kind === "builtin" ? "native-tools" : settings.profile];
+  const holdsRequired = declared.holdsRequired && (settings.kind !== "anthropic" || mayForceTools(model));
+  const profile = { ...declared, holdsRequired };
   const provider = providerIn(ref);
   const backend = settings.kind === "builtin" ? builtinOf(model) : serverOf(settings);
   const tokens = tokenCounterFor(model);
-  const isTold = settings.thinkingLevel !== undefined || isThinker(settings);
+  const acceptsLevel = settings.thinkingLevel !== undefined || isThinker(settings);
   const level = settings.thinkingLevel ?? null;
-  const thinking = isTold ? { thinking: { level, isByItself: thinksByItself(settings) } } : {};
+  const thinking = acceptsLevel ? { thinking: { level, isByItself: thinksByDefault(settings) } } : {};
   const vision = settings.supportsVision === true ? { vision: { imageTokens: imageTokensOf(settings) } } : {};
   return {
     ref,
@@ -96,13 +97,13 @@ function isThinker({ kind, baseUrl, model }: ModelSettings): boolean {
   return isChatThinker(model) || (url !== null && translatesEffort(url));
 }
 
-/** Claude up to 4.5 and whatever nobody knows thinks only when it is told to. */
-function thinksByItself({ kind, model }: ModelSettings): boolean {
-  if (kind === "anthropic") return isClaudeByItself(model);
+/** Claude up to 4.5, and unknown models, think only on request. */
+function thinksByDefault({ kind, model }: ModelSettings): boolean {
+  if (kind === "anthropic") return thinksByDefaultInClaude(model);
   return kind !== "builtin" && isChatThinker(model);
 }
 
-/** The demo is shown what the files say of themselves, not the pictures. */
+/** The demo sees the images' sizes and types, not the images. */
 function imageTokensOf({ kind, model }: ModelSettings): NonNullable<ConfiguredModel["vision"]>["imageTokens"] {
   return kind === "builtin" ? () => 0 : imageTokensFor(model);
 }

@@ -1,36 +1,36 @@
 /**
- * A model behind HTTP: what the wire protocols have in common. It streams when somebody listens and asks for one JSON
- * document when nobody does.
+ * A model behind HTTP: what the wire protocols share. It streams when there is a listener for text, and otherwise asks
+ * for one JSON document.
  *
- * B1. A key is asked for with each request, so that a new one needs no restart. What cannot be a key is not sent: a line
- *     end pasted along with one would begin another header.
+ * B1. The key is read for each request, so a new one needs no restart. A malformed key is not sent: a pasted line break
+ *     would start another header.
  */
 import type { Clock } from "../../runtime/ports/clock.ts";
 import type { ModelBackend, ModelRequest } from "../../runtime/ports/model-backend.ts";
 import type { AnswerDraft, AnswerProtocol } from "./answer-draft.ts";
 import { AnswerReader } from "./answer-reader.ts";
-import { watchHealth } from "./health.ts";
+import { healthChecks } from "./health.ts";
 import { type HttpOrigin, openOrigin } from "./http-exchange.ts";
 import type { Profile } from "./profile.ts";
 import { fault, unanswered } from "./provider-fault.ts";
 
 export interface ModelServer {
-  /** The provider's id, which for a known one says what it speaks. */
+  /** The provider's id. */
   readonly provider: string;
-  /** The provider's own name for it. */
+  /** The provider's name for the model. */
   readonly model: string;
   readonly baseUrl: URL;
-  /** Null where the server wants none. */
+  /** Null if the server needs none. */
   readonly apiKey: () => string | null;
-  /** The variable that holds it; null where nobody knows it. */
+  /** The variable that holds it; null if unknown. */
   readonly keyName: string | null;
   readonly profile: Profile;
   readonly clock: Clock;
-  /** How the server is reached; absent: over connections of our own. */
+  /** Absent: opened here. */
   readonly origin?: HttpOrigin;
 }
 
-/** How one protocol speaks; headers are names and values in turn. */
+/** One wire protocol. Headers are names and values in turn. */
 export interface WireProtocol<Draft extends AnswerDraft> {
   readonly path: string;
   readonly modelsPath: string;
@@ -48,7 +48,7 @@ export function httpBackend<Draft extends AnswerDraft>(
     return key === null || /^[\x21-\x7e]+$/.test(key) ? identify(key) : null;
   };
   return {
-    ...watchHealth({ origin, name: baseUrl.origin, model, keyName, path: modelsPath, headers: identity, clock }),
+    ...healthChecks({ origin, name: baseUrl.origin, model, keyName, path: modelsPath, headers: identity, clock }),
     async complete(request, { signal, onText }) {
       const identified = identity();
       if (identified === null) return unanswered(fault("provider.invalid-key"));

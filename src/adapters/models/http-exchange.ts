@@ -1,13 +1,10 @@
 /**
  * One HTTP exchange after another with one origin, over kept-alive connections. It knows no provider and no protocol.
  *
- * H1. What was asked is sent once or not at all: no retry, no redirect, no other address.
- * H2. When the signal aborts, the socket is closed at once and the exchange settles without waiting for it.
- * H3. Nothing times out here but the connecting; a run's deadlines arrive as its signal.
- * H4. No more than MAX_BODY_BYTES of a body are read.
- * H5. Exchanges that end in one turn of the event loop are told of together, when it is over: whoever waits for them works
- *     in step (run-driver.ts). One that is alone is told of at once.
- * H6. What went wrong is told as a word. The library's errors stay here: they may quote what was sent.
+ * A request is sent once or not at all: no retry, no redirect, no other address. When the signal aborts, the socket is closed
+ * and the exchange settles without waiting for it. Only connecting times out here; a run's deadlines arrive as its signal.
+ * At most MAX_BODY_BYTES of a body are read. Failures are reported as a word, because the library's errors may quote what
+ * was sent.
  */
 import type { Dispatcher, Pool } from "undici";
 import { Defect } from "../../kernel/vocabulary/defect.ts";
@@ -15,27 +12,27 @@ import type { Clock } from "../../runtime/ports/clock.ts";
 
 export const MAX_BODY_BYTES = 16 * 1024 * 1024;
 const CONNECT_TIMEOUT_MS = 10_000;
-/** A server that names no time of its own usually keeps a connection for longer. */
+/** Servers that announce no limit usually keep a connection for longer. */
 const KEEP_ALIVE_MS = 30_000;
-/** How long the rest of a response nobody wants is waited for, so that its connection can be used again. */
+/** How long to wait for the unwanted rest of a response, so that its connection can be reused. */
 const DRAIN_MS = 250;
-/** The library's names for what came and is no response. */
+/** The library's error names for bytes that are no HTTP response. */
 const NOT_HTTP: readonly string[] = ["HTTPParserError", "HeadersOverflowError"];
-/** Node's codes for a certificate that does not hold, and for a handshake that came to nothing. */
+/** Node's error codes for an invalid certificate and for a failed handshake. */
 const UNTRUSTED = /^(?:CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|ERR_TLS_CERT_|HOSTNAME_MISMATCH$)/;
 const NO_TLS = /^(?:EPROTO$|ERR_SSL_|ERR_TLS_)/;
 
 export interface HttpRequest {
   readonly method: "GET" | "POST";
   readonly path: string;
-  /** Names and values in turn. */
+  /** Names and values alternate. */
   readonly headers: readonly string[];
   readonly body: string | null;
 }
 
 export interface ResponseHead {
   readonly status: number;
-  /** By lower-case name; of a header that came twice the first one. */
+  /** By lower-case name; the first value of a repeated header. */
   header(name: string): string | null;
 }
 
@@ -49,13 +46,13 @@ export interface ResponseListener {
 /**
  * complete         the response was read to its end, or as far as the listener wanted
  * cancelled        the signal aborted
- * unreachable      no connection: nothing was sent
- * untrusted        its certificate is not trusted: nothing was sent
- * no-tls           it does not speak TLS, or none that we do: nothing was sent
- * connection-lost  it was lost before the response began; the request may have arrived
- * unreadable       what came is not HTTP
+ * unreachable      no connection; nothing was sent
+ * untrusted        the certificate is not trusted; nothing was sent
+ * no-tls           the server speaks no TLS, or no version in common; nothing was sent
+ * connection-lost  lost before the response began; the request may have arrived
+ * unreadable       the reply is not HTTP
  * cut-off          the response began and broke off
- * too-large        its body passed MAX_BODY_BYTES
+ * too-large        the body exceeded MAX_BODY_BYTES
  */
 export type ExchangeEnd =
   | "complete"
@@ -79,33 +76,12 @@ export function openOrigin(origin: string, clock: Clock): HttpOrigin {
       opening ??= openPool(origin);
       const pool = await opening;
       if (signal.aborted) return "cancelled";
-      underWay += 1;
-      const end = await dispatch(pool, request, listener, signal, clock).finally(() => {
-        underWay -= 1;
-      });
-      const hasCompany = underWay > 0 || ending !== null;
-      if (end !== "cancelled" && hasCompany) await endOfTurn();
-      return end;
+      return await dispatch(pool, request, listener, signal, clock);
     },
   };
 }
 
-/** With all origins. */
-let underWay = 0;
-let ending: Promise<void> | null = null;
-
-/** Every socket that has something to say now has been read. */
-function endOfTurn(): Promise<void> {
-  ending ??= new Promise((resolve) => {
-    setImmediate(() => {
-      ending = null;
-      resolve();
-    });
-  });
-  return ending;
-}
-
-/** Loaded with the first request: a gateway that starts has nothing to ask yet. Its idle sockets keep no process alive. */
+/** The library is loaded with the first request, so that the gateway starts faster. Idle sockets keep no process alive. */
 async function openPool(origin: string): Promise<Pool> {
   const { Pool } = await import("undici");
   return new Pool(origin, {
@@ -137,15 +113,15 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
   readonly #clock: Clock;
   readonly #resolve: (end: ExchangeEnd) => void;
   readonly #reject: (error: unknown) => void;
-  readonly #onAbort = () => this.#leave("cancelled");
+  readonly #onAbort = () => this.#abort("cancelled");
   #controller: Dispatcher.DispatchController | null = null;
   #isSettled = false;
-  #mustLeave = false;
+  #isAborted = false;
   #hasHead = false;
   #bodyBytes = 0;
-  /** Nothing more is wanted of the response; only its end is waited for. */
+  /** The listener wants no more; only the end of the response is awaited. */
   #isDraining = false;
-  #callOffDrain: (() => void) | null = null;
+  #cancelDrain: (() => void) | null = null;
 
   constructor(
     listener: ResponseListener,
@@ -164,8 +140,8 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
-    // It was cancelled while a connection was still being made.
-    if (this.#mustLeave) controller.abort(new Error("cancelled"));
+    // Cancelled while the connection was being made.
+    if (this.#isAborted) controller.abort(new Error("cancelled"));
   }
 
   onResponseStart(_: Dispatcher.DispatchController, status: number, headers: Record<string, unknown>): void {
@@ -176,7 +152,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
 
   onResponseData(_: Dispatcher.DispatchController, bytes: Buffer): void {
     this.#bodyBytes += bytes.length;
-    if (this.#bodyBytes > MAX_BODY_BYTES) this.#leave("too-large");
+    if (this.#bodyBytes > MAX_BODY_BYTES) this.#abort("too-large");
     else if (!this.#isDraining) this.#listen(() => this.#listener.onBytes(bytes));
   }
 
@@ -188,33 +164,33 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
     if (this.#isDraining) this.#settle("complete");
     else if (this.#hasHead) this.#settle("cut-off");
     else if (error.name === "InvalidArgumentError")
-      this.#fail(new Defect("the HTTP library refused the request's form"));
+      this.#fail(new Defect("http-exchange: the HTTP library rejected the request as invalid"));
     else if (NOT_HTTP.includes(error.name)) this.#settle("unreadable");
-    // A request is started on a connection, and not before there is one.
-    else this.#settle(this.#controller === null ? whyUnreached(error) : "connection-lost");
+    // The library starts a request only on an open connection.
+    else this.#settle(this.#controller === null ? connectFailure(error) : "connection-lost");
   }
 
-  /** What the listener throws is ours, not the provider's: it reaches the caller as it is. */
-  #listen(tell: () => boolean): void {
+  /** An error of the listener is a defect of ours and reaches the caller unchanged. */
+  #listen(call: () => boolean): void {
     try {
-      if (tell()) return;
+      if (call()) return;
     } catch (error) {
       this.#fail(error);
-      this.#leave("cut-off");
+      this.#abort("cut-off");
       return;
     }
     this.#isDraining = true;
-    // Its end mostly came with these bytes, and is told next: then there is nothing to wait for.
+    // The end usually came with these bytes and is reported next; then there is nothing to wait for.
     Promise.resolve().then(() => this.#limitDrain());
   }
 
   #limitDrain(): void {
-    if (!this.#isSettled) this.#callOffDrain = this.#clock.wake(DRAIN_MS, () => this.#leave("complete"));
+    if (!this.#isSettled) this.#cancelDrain = this.#clock.wake(DRAIN_MS, () => this.#abort("complete"));
   }
 
-  #leave(end: ExchangeEnd): void {
-    this.#mustLeave = true;
-    // First, for the library reports an abort as an error of the response.
+  #abort(end: ExchangeEnd): void {
+    this.#isAborted = true;
+    // Settle first: the library reports an abort as an error of the response.
     this.#settle(end);
     this.#controller?.abort(new Error(end));
   }
@@ -230,13 +206,13 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
   #settleOnce(): boolean {
     if (this.#isSettled) return false;
     this.#isSettled = true;
-    this.#callOffDrain?.();
+    this.#cancelDrain?.();
     this.#signal.removeEventListener("abort", this.#onAbort);
     return true;
   }
 }
 
-function whyUnreached(error: Error): ExchangeEnd {
+function connectFailure(error: Error): ExchangeEnd {
   const code = "code" in error ? String(error.code) : "";
   if (UNTRUSTED.test(code)) return "untrusted";
   return NO_TLS.test(code) ? "no-tls" : "unreachable";

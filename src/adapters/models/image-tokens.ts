@@ -1,12 +1,12 @@
 /**
- * How many tokens an image is: as its provider counts, where that is known, and otherwise rather too many than too few.
+ * How many tokens an image costs: by the provider's published rule, otherwise rather too many than too few.
  *
- * I1. Where the rule is published for a family of models, told by the model's name, it is that rule.
- * I2. Anywhere else a token per 28 x 28 pixels is assumed, from 1,601 to 16,384: as much as Llama and Qwen count, and
- *     about as much as Claude and OpenAI's full-sized models do. A reservation that is too high is given back.
- * I3. That is no bound on every rule there is. OpenAI's small models multiply what they count, and one that is known by no
- *     more than its kind of name gets the dearest factor; but gpt-4o-mini counts 25,501 for 1024 x 1024, and a model that
- *     did as much under a name of its own would be reserved too little for. What it says it used is charged all the same.
+ * I1. A family of models with a published rule, recognised by the model's name, uses that rule.
+ * I2. Any other model is assumed to use one token per 28 x 28 pixels, from 1,601 to 16,384: what Llama and Qwen count, and
+ *     about what Claude and OpenAI's full-sized models do. What is reserved too much is given back.
+ * I3. This does not bound every rule. OpenAI's small models multiply their counts, and an unknown one gets the highest
+ *     factor; but gpt-4o-mini counts 25,501 for 1024 x 1024, and an unknown model like it would be reserved too little.
+ *     The usage that the provider reports is charged in any case.
  *
  * Anthropic: https://platform.claude.com/docs/en/build-with-claude/vision; OpenAI:
  * https://platform.openai.com/docs/guides/images-vision; for other servers https://docs.together.ai/docs/vision-overview
@@ -16,7 +16,7 @@ import type { ImageSize } from "../../runtime/model/image-facts.ts";
 
 type CountImage = (size: ImageSize) => number;
 
-/** By the names that models have at their makers and on OpenRouter; the longer names first, as they begin alike. */
+/** By the names at their makers and on OpenRouter; the first match counts, so longer names come first. */
 const FAMILIES: readonly (readonly [RegExp, CountImage])[] = [
   [/^claude-/, claude],
   [/^gpt-4o-mini(?:-|$)/, tiled(2_833, 5_667)],
@@ -42,7 +42,7 @@ function assumed(size: ImageSize): number {
   return Math.min(MOST, Math.max(LEAST, patches(size, PATCH)));
 }
 
-/** A token per 28 x 28 pixels, formerly per 750; what is larger is scaled down to 4,784. */
+/** A token per 28 x 28 pixels, formerly per 750 pixels; larger images are scaled down to 4,784. */
 function claude(size: ImageSize): number {
   const byArea = Math.ceil((size.width * size.height) / 750);
   return Math.min(4_784, Math.max(byArea, patches(size, PATCH)));

@@ -1,11 +1,11 @@
 /**
- * A request for a model that calls tools in its text (S-3): the tools and the block stand in the system prompt, and its
- * own calls come back to it as it wrote them.
+ * A request for a model that calls tools in its text (S-3): the system prompt describes the tools and the block, and the
+ * model's earlier calls are sent as it wrote them.
  *
- * W1. The request has no tools of the wire's own kind left: two ways to call are one too many (D1 of the adapters).
- * W2. Results stay messages of the role `tool` with the content they have (S-3.2).
- * W3. What is added joins the first system message: many chat templates know only one.
- * W4. A block written here holds one begin and one end: markers within arguments are written as JSON escapes.
+ * W1. The request offers no native tools: two ways to call would conflict (D1 of the adapters).
+ * W2. Results stay messages of the role `tool` with unchanged content (S-3.2).
+ * W3. The description joins the first system message: many chat templates support only one.
+ * W4. A block has exactly one begin and one end marker: markers within arguments are written as JSON escapes.
  */
 import { TOOL_CALLS_BEGIN, TOOL_CALLS_END } from "../../kernel/protocol/markers.ts";
 import type { ModelRequest, PromptCall, PromptMessage, ToolOffer } from "../../runtime/ports/model-backend.ts";
@@ -25,7 +25,7 @@ function writeMessage(message: PromptMessage): PromptMessage {
 }
 
 function writeCall({ id, tool, argumentsText }: PromptCall): string {
-  // In JSON, `<` stands within strings only.
+  // In JSON, `<` occurs only within strings.
   const args = (argumentsText || "{}").replaceAll("<<<", "\\u003c<<");
   return `{"id":${JSON.stringify(id)},"tool":${JSON.stringify(tool)},"args":${args}}`;
 }

@@ -1,12 +1,12 @@
 /**
- * How a model is told of tools and calls them, whatever wire protocol carries it. Each profile goes with the kernel's
- * adapter that reads its answers.
+ * How a model is offered tools and calls them, whatever the wire protocol. Each profile belongs to the kernel adapter that
+ * reads its answers.
  */
 import type { ConfiguredModel, ModelRequest } from "../../runtime/ports/model-backend.ts";
 import { writeMarkerRequest } from "./marker-request.ts";
 
 export interface Profile extends Readonly<ConfiguredModel["profile"]> {
-  /** What goes onto the wire instead of `request`. */
+  /** The request that is sent instead. */
   rewrite(request: ModelRequest): ModelRequest;
 }
 
@@ -25,7 +25,7 @@ export const PROFILES: Readonly<Record<ProfileId, Profile>> = {
     id: "marker-json",
     adapterVersion: "marker-json@1",
     supportsTools: true,
-    // Nothing but the text asks for a call.
+    // Only the prompt asks for a call.
     holdsRequired: false,
     grammarProfiles: [],
     rewrite: writeMarkerRequest,

@@ -1,11 +1,11 @@
 /**
- * Tokens as the model's own tokenizer counts them (P-1.5), for the families whose tokenizer is published.
+ * Counts tokens with the model's own tokenizer (P-1.5), for families whose tokenizer is published.
  *
- * K1. Nothing is loaded before `prepare`: an encoding takes a sixth of a second. Until then the estimate holds.
- * K2. The family is told by the model's name alone. A name that is not known for certain is estimated, never guessed at.
- * K3. The time to count grows with the length of a text and no faster. The tokenizer itself takes the square of a word's
- *     length, so long words are counted in slices, which is at most a token more a slice.
- * K4. Special tokens in a text are text: they are sent as such.
+ * K1. Nothing is loaded before `prepare`: an encoding takes a sixth of a second. Until then counts are estimates.
+ * K2. The family follows from the model's name alone; an unknown name is estimated.
+ * K3. The time to count is linear in the text's length. The tokenizer is quadratic in a word's length, so long words are
+ *     counted in slices, at most one token more per slice.
+ * K4. Special tokens in a text count as text, because they are sent as text.
  */
 import { ESTIMATED_TOKENS, estimateTokens, MESSAGE_TOKENS } from "../../runtime/model/estimate-tokens.ts";
 import type { TokenCounter } from "../../runtime/ports/model-backend.ts";
@@ -13,7 +13,7 @@ import type { TokenCounter } from "../../runtime/ports/model-backend.ts";
 type Count = (text: string) => number;
 type Family = "o200k" | "cl100k";
 
-/** OpenAI's models, by the names they have there and on OpenRouter; the later names first, as they begin alike. */
+/** OpenAI's models, by their names there and on OpenRouter; the first match counts. */
 const FAMILIES: readonly (readonly [RegExp, Family])[] = [
   [/^(?:chatgpt-4o|gpt-4o|gpt-4\.\d|gpt-5|gpt-oss|o[134])(?:[-.:]|$)/, "o200k"],
   [/^(?:gpt-4|gpt-3\.5-turbo)(?:[-:]|$)/, "cl100k"],

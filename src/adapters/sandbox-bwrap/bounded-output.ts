@@ -1,44 +1,42 @@
 /**
- * The first bytes of a stream; the rest is counted as dropped.
- *
- * O1. It never holds more than twice what it keeps, however small the pieces come in.
- * O2. Exactly `maxBytes` are no cut; one byte more is.
+ * The first `maxBytes` of a stream; the rest is dropped and marks the output as truncated. It never allocates more than
+ * twice what it holds, however small the pieces are.
  */
 const FIRST_BYTES = 4096;
 
 export class BoundedOutput {
   readonly #maxBytes: number;
-  #held: Uint8Array;
+  #buffer: Uint8Array;
   #length = 0;
   #isCut = false;
 
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
-    this.#held = new Uint8Array(Math.min(FIRST_BYTES, maxBytes));
+    this.#buffer = new Uint8Array(Math.min(FIRST_BYTES, maxBytes));
   }
 
-  /** What of this piece was kept. */
+  /** Returns the part of the piece that fitted. */
   add(piece: Uint8Array): Uint8Array {
-    const kept = piece.subarray(0, this.#maxBytes - this.#length);
-    if (kept.length < piece.length) this.#isCut = true;
-    this.#makeRoom(this.#length + kept.length);
-    this.#held.set(kept, this.#length);
-    this.#length += kept.length;
-    return kept;
+    const fitting = piece.subarray(0, this.#maxBytes - this.#length);
+    if (fitting.length < piece.length) this.#isCut = true;
+    this.#reserve(this.#length + fitting.length);
+    this.#buffer.set(fitting, this.#length);
+    this.#length += fitting.length;
+    return fitting;
   }
 
   get bytes(): Uint8Array {
-    return this.#held.subarray(0, this.#length);
+    return this.#buffer.subarray(0, this.#length);
   }
 
   get isCut(): boolean {
     return this.#isCut;
   }
 
-  #makeRoom(neededBytes: number): void {
-    if (neededBytes <= this.#held.length) return;
-    const larger = new Uint8Array(Math.min(this.#maxBytes, Math.max(neededBytes, 2 * this.#held.length)));
-    larger.set(this.#held);
-    this.#held = larger;
+  #reserve(neededBytes: number): void {
+    if (neededBytes <= this.#buffer.length) return;
+    const larger = new Uint8Array(Math.min(this.#maxBytes, Math.max(neededBytes, 2 * this.#buffer.length)));
+    larger.set(this.#buffer);
+    this.#buffer = larger;
   }
 }

@@ -1,16 +1,16 @@
 /**
  * One command as arguments of bubblewrap.
  *
- * A1. What the sandbox shows is listed here and nowhere else; what is not listed is not there. Its own root, `/dev` and
- *     `/dev/shm` cannot be written to: they live in memory, and only `/tmp` has a size.
- * A2. The words of the command come after `--` and after the launcher's own: none is ever taken for an option.
- * A3. Later mounts cover earlier ones: a workspace beneath `/tmp` or `/usr` is seen, and a pinned file covers what lies in
- *     the workspace by that name.
- * A4. Root never starts the sandbox itself: an unprivileged user does, from a view in which the workspace can be reached
- *     (`mount-namespaces.ts`).
- * A5. The launcher is the first process within, and bound to bubblewrap's life before it runs: none of ours stands between.
- * A6. What /proc has of it is covered. It has the command's own user, who could otherwise write into its memory, make it
- *     another program that nobody's death ends, and so outlive every timeout.
+ * A1. Everything that the sandbox shows is listed here; nothing else is visible. Its root, `/dev` and `/dev/shm` are
+ *     read-only: they live in memory, and only `/tmp` has a size limit.
+ * A2. The words of the command come after `--` and after the launcher's own, so none is read as an option.
+ * A3. Later mounts cover earlier ones: a workspace beneath `/tmp` or `/usr` is visible, and a pinned file covers the
+ *     workspace's file of that name.
+ * A4. Root never starts the sandbox itself: an unprivileged user does, from a mount namespace in which the workspace is
+ *     reachable (`mount-namespaces.ts`).
+ * A5. The launcher is the first process of the sandbox and dies with bubblewrap; no process of ours is in between.
+ * A6. The launcher's /proc directory is covered. It runs as the command's user, who could otherwise write into its memory
+ *     and turn it into a program that survives every timeout.
  */
 import { DIRECTORY_FD, launcherScript, MARK_FD } from "./launcher-script.ts";
 import type { SandboxLimits } from "./sandbox-limits.ts";
@@ -31,7 +31,7 @@ export interface Identity {
 
 interface Arguments {
   readonly words: readonly string[];
-  /** What bubblewrap is to read from descriptors, the first from `FIRST_INPUT_FD`. */
+  /** Bubblewrap reads these from descriptors, beginning at `FIRST_INPUT_FD`. */
   readonly inputs: readonly Uint8Array[];
 }
 
@@ -40,7 +40,7 @@ export const FIRST_INPUT_FD = Math.max(MARK_FD, DIRECTORY_FD) + 1;
 export const SHELL = "/bin/sh";
 export const NSENTER = "/usr/bin/nsenter";
 
-/** The one user there is inside, whoever that is outside. */
+/** The only user inside, whichever user it is outside. */
 const INNER_ID = "1000";
 const PASSWD = Buffer.from(`agent:x:${INNER_ID}:${INNER_ID}::/nonexistent:/bin/false\n`);
 const GROUP = Buffer.from(`agent:x:${INNER_ID}:\n`);
@@ -76,19 +76,19 @@ export function bwrapArguments(
       ),
       "launcher",
     ],
-    // A program is told its real path as its name: a shell cannot tell it another.
+    // argv[0] is the program's real path: a shell cannot set another.
     stages.flatMap(({ executable, argv }) => [executable, ...argv.slice(1)]),
   ];
   return { words: words.flat().filter((word) => word !== undefined), inputs };
 }
 
-/** The same command, for root to start as somebody else, who has no group but this one. */
-export function asSomebodyElse(
+/** The same command, started by root as another user with a single group. */
+export function asUser(
   inner: readonly string[],
   { uid, gid }: Identity,
-  viewPath: string,
+  namespacePath: string,
   bwrapPath: string,
 ): { readonly program: string; readonly words: readonly string[] } {
-  const change = [`--mount=${viewPath}`, `--setuid=${uid}`, `--setgid=${gid}`];
+  const change = [`--mount=${namespacePath}`, `--setuid=${uid}`, `--setgid=${gid}`];
   return { program: NSENTER, words: [...change, "--", bwrapPath, ...inner] };
 }

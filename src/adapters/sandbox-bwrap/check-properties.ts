@@ -1,9 +1,9 @@
 /**
- * The canaries: does the sandbox hold what it promises, on this machine?
+ * Checks that the sandbox provides its properties on this machine.
  *
- * P1. Each property is seen from within, by programs that every Linux has, under smaller limits than commands have.
- * P2. A property counts as held when there is evidence for it: a canary that could not be tried has failed.
- * P3. All at once: what is seen, whether processes are counted, whether every one of them can be ended.
+ * P1. Each property is checked from inside, with programs that every Linux has, under smaller limits than commands have.
+ * P2. A property holds only with evidence: a check that could not run has failed.
+ * P3. All checks run at once: what is visible, whether processes are counted, whether every process can be ended.
  */
 import { statSync } from "node:fs";
 import { type SandboxCommand, SandboxError, type SandboxWatcher } from "../../runtime/ports/sandbox.ts";
@@ -13,13 +13,13 @@ import { DEFAULT_LIMITS, type SandboxLimits } from "./sandbox-limits.ts";
 
 type Contain = (command: SandboxCommand, watcher: SandboxWatcher, limits: SandboxLimits) => Promise<Ended>;
 
-interface Canary {
+interface PropertyCheck {
   readonly property: string;
   readonly advice: string;
   isHeld(seen: string): boolean;
 }
 
-/** Read-only, on every system, and nobody's own. */
+/** Exists on every system, and is read-only for commands. */
 const DIRECTORY = "/usr";
 const TIMEOUT_MS = 10_000;
 const MAX_OUTPUT_BYTES = 256 * 1024;
@@ -45,7 +45,7 @@ const KERNEL_NEEDED = "use a kernel of Linux 5.14 or newer";
 const TOP = ["bin", "dev", "etc", "lib", "lib32", "lib64", "libx32", "proc", "sbin", "tmp", "usr"];
 const WRITABLE_MOUNT = /^(?:\/proc|\/tmp|\/dev\/.+)$/;
 
-const CANARIES: readonly Canary[] = [
+const CHECKS: readonly PropertyCheck[] = [
   {
     property: "no capabilities",
     advice: REPORT,
@@ -108,18 +108,18 @@ const CANARIES: readonly Canary[] = [
   },
 ];
 
-/** The properties that do not hold, each with what to do about it. */
+/** Returns the missing properties, each with what to do about it. */
 export async function checkProperties(contain: Contain): Promise<readonly string[]> {
   try {
     const [looked, isCounted, isEnded] = await Promise.all([
       contain(shellCommand(LOOK_AROUND), silent(), SMALL_LIMITS),
       areProcessesCounted(contain),
-      isEndedWhole(contain),
+      areAllProcessesEnded(contain),
     ]);
     if (!looked.hasStarted) return [notStarted(looked, DIRECTORY).message];
     const seen = new TextDecoder().decode(looked.stdout);
     return [
-      ...CANARIES.filter((canary) => !canary.isHeld(seen)).map(missing),
+      ...CHECKS.filter((check) => !check.isHeld(seen)).map(missing),
       ...(isCounted ? [] : [missing({ property: "bounded processes", advice: KERNEL_NEEDED })]),
       ...(isEnded ? [] : [missing({ property: "an end for every process", advice: REPORT })]),
     ];
@@ -129,7 +129,7 @@ export async function checkProperties(contain: Contain): Promise<readonly string
   }
 }
 
-/** With no process to spare beside the launcher and itself, a program that starts another cannot. */
+/** With a limit of two processes, the launcher and the program, the program cannot start another. */
 async function areProcessesCounted(contain: Contain): Promise<boolean> {
   const command = commandOf("/usr/bin/env", ["env", "timeout", "5", "true"]);
   const [bounded, control] = await Promise.all([
@@ -139,8 +139,8 @@ async function areProcessesCounted(contain: Contain): Promise<boolean> {
   return bounded.hasStarted && bounded.exitCode !== 0 && control.exitCode === 0;
 }
 
-/** One that does not listen, with a child that has left its session. */
-async function isEndedWhole(contain: Contain): Promise<boolean> {
+/** A command that ignores SIGTERM, with a child in another session. */
+async function areAllProcessesEnded(contain: Contain): Promise<boolean> {
   const stop = new AbortController();
   const command = shellCommand(`trap "" TERM; setsid sleep 60 & echo ready; wait`);
   const ended = await contain(command, { signal: stop.signal, onOutput: () => stop.abort() }, DEFAULT_LIMITS);
@@ -168,8 +168,8 @@ function silent(): SandboxWatcher {
   return { signal: new AbortController().signal, onOutput: null };
 }
 
-function missing({ property, advice }: Pick<Canary, "property" | "advice">): string {
-  return `The sandbox does not hold "${property}" here: ${advice}.`;
+function missing({ property, advice }: Pick<PropertyCheck, "property" | "advice">): string {
+  return `This machine's sandbox does not provide "${property}": ${advice}.`;
 }
 
 function statusIs(seen: string, field: string, expected: RegExp): boolean {
@@ -185,7 +185,7 @@ function listed(seen: string, name: string): readonly string[] {
   return new RegExp(`^\\[${name}\\] (.*)$`, "m").exec(seen)?.[1]?.split(" ") ?? ["nothing"];
 }
 
-/** NaN, which is neither zero nor more, when it was not reached. */
+/** NaN if the line is missing: neither zero nor positive. */
 function exitOf(seen: string, name: string): number {
   return Number(new RegExp(`^\\[${name}\\] (\\d+)$`, "m").exec(seen)?.[1]);
 }

@@ -1,16 +1,17 @@
 /**
- * One contained process, from its start until nothing of it is left.
+ * One contained process, from its start until all of it has ended.
  *
- * C1. It ends in one way only: by SIGKILL to its group, which bubblewrap never leaves. With it dies the first process of
- *     the sandbox's own process namespace, and the kernel then ends every other in it. A command that ends by itself takes
- *     what it left behind with it in the same way, and so does a gateway that dies.
- * C2. Until it runs the launcher, that first process is not bound to bubblewrap's life. So the command waits for an answer
- *     that only a gateway gives which lives and still wants it (L3): nothing begins that would not end.
- * C3. It is over when its outputs are closed, which the first process of the sandbox held as well: then that one is gone,
- *     and the kernel is ending whatever had closed them before.
- * C4. Output is always read, kept or not: nobody waits for us, and nothing piles up.
+ * C1. It is ended by SIGKILL to its process group, which bubblewrap never leaves. The first process of the sandbox's
+ *     process namespace dies with it, and the kernel then ends all others in it. The same happens when the command ends by
+ *     itself, and when the gateway dies.
+ * C2. Until the launcher runs, that first process does not die with bubblewrap. So the command waits for an answer that
+ *     only a living gateway that still wants it gives (L3): nothing starts that would not end.
+ * C3. It is over when its outputs are closed: the first process of the sandbox held them too, so it is gone, and the
+ *     kernel is ending the rest.
+ * C4. Output is always read, even beyond the limit, so that the command never blocks on it.
  */
 import { type ChildProcess, type StdioOptions, spawn } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
 import { constants } from "node:os";
 import { Duplex } from "node:stream";
 import type { Clock } from "../../runtime/ports/clock.ts";
@@ -24,17 +25,17 @@ export interface Containment {
   readonly words: readonly string[];
   readonly inputs: readonly Uint8Array[];
   readonly directoryFd: number;
-  /** Would be handed on to the command if nothing took their place. */
-  readonly strayFds: readonly number[];
+  /** The command would inherit these if nothing took their place. */
+  readonly inheritedFds: readonly number[];
   /** Open on `/dev/null`. */
-  readonly nothingFd: number;
+  readonly nullFd: number;
   readonly timeoutMs: number;
   readonly maxOutputBytes: number;
 }
 
 export interface Ended {
   readonly exitCode: number;
-  /** The command itself ran. Without it, exit code and errors are bubblewrap's or the launcher's. */
+  /** The command itself ran. If not, exit code and errors are bubblewrap's or the launcher's. */
   readonly hasStarted: boolean;
   readonly stdout: Uint8Array;
   readonly stderr: Uint8Array;
@@ -44,9 +45,9 @@ export interface Ended {
 }
 
 const STUCK =
-  "A command did not end although it was killed: a process waits for a disk or a device that does not answer.";
+  "A killed command did not end: one of its processes waits for a disk or device that does not answer. Check the disk.";
 
-/** What the kernel needs to end some hundred processes, and far more. */
+/** Far more than the kernel needs to end some hundred processes. */
 const GRACE_MS = 2000;
 
 export function containProcess(containment: Containment, watcher: SandboxWatcher, clock: Clock): Promise<Ended> {
@@ -54,7 +55,7 @@ export function containProcess(containment: Containment, watcher: SandboxWatcher
   const startedMs = clock.monotonicMs();
   const { promise, resolve, reject } = Promise.withResolvers<Ended>();
   const child = spawn(program, words, {
-    // The directory it starts in is its own business, within the sandbox.
+    // The launcher changes to the command's directory inside the sandbox.
     cwd: "/",
     env: {},
     detached: true,
@@ -63,7 +64,7 @@ export function containProcess(containment: Containment, watcher: SandboxWatcher
   let isTimedOut = false;
   let stopWaiting = (): void => {};
   const end = (): void => {
-    // Nobody is answered any more.
+    // Without an answer the launcher starts nothing (C2).
     child.stdio?.[MARK_FD]?.destroy();
     killGroup(child);
     stopWaiting();
@@ -75,13 +76,13 @@ export function containProcess(containment: Containment, watcher: SandboxWatcher
   });
   watcher.signal.addEventListener("abort", end, { once: true });
 
-  const gather = (stream: "stdout" | "stderr"): BoundedOutput => {
+  const collect = (stream: "stdout" | "stderr"): BoundedOutput => {
     const output = new BoundedOutput(maxOutputBytes);
     child[stream]?.on("data", (piece: Uint8Array) => {
-      const kept = output.add(piece);
-      if (kept.length === 0) return;
+      const added = output.add(piece);
+      if (added.length === 0) return;
       try {
-        watcher.onOutput?.(stream, kept);
+        watcher.onOutput?.(stream, added);
       } catch (error) {
         reject(error);
         end();
@@ -89,16 +90,16 @@ export function containProcess(containment: Containment, watcher: SandboxWatcher
     });
     return output;
   };
-  const stdout = gather("stdout");
-  const stderr = gather("stderr");
+  const stdout = collect("stdout");
+  const stderr = collect("stderr");
   const mark = new BoundedOutput(STARTED_MARK.length);
   const hasStarted = (): boolean => mark.bytes.length === STARTED_MARK.length;
   const launcher = child.stdio?.[MARK_FD];
   launcher?.on("data", (piece: Uint8Array) => {
     mark.add(piece);
-    if (hasStarted()) give(launcher, ANSWER_TO_MARK);
+    if (hasStarted()) send(launcher, ANSWER_TO_MARK);
   });
-  for (const [index, bytes] of inputs.entries()) give(child.stdio?.[FIRST_INPUT_FD + index], bytes);
+  for (const [index, bytes] of inputs.entries()) send(child.stdio?.[FIRST_INPUT_FD + index], bytes);
 
   child.on("error", reject);
   child.on("close", (code, signalName) => {
@@ -118,27 +119,49 @@ export function containProcess(containment: Containment, watcher: SandboxWatcher
   });
 }
 
-/** Standard input is `/dev/null`, and so is whatever must not get through. */
-function descriptors({ inputs, directoryFd, strayFds, nothingFd }: Containment): StdioOptions {
-  const known = [nothingFd, "pipe", "pipe", "pipe", directoryFd, ...inputs.map(() => "pipe" as const)] as const;
-  const last = Math.max(known.length - 1, ...strayFds);
-  const strays = new Set(strayFds);
-  return Array.from({ length: last + 1 }, (_, fd) => known[fd] ?? (strays.has(fd) ? nothingFd : "ignore"));
+/** Standard input and the inherited descriptors become `/dev/null`. */
+function descriptors({ inputs, directoryFd, inheritedFds, nullFd }: Containment): StdioOptions {
+  const known = [nullFd, "pipe", "pipe", "pipe", directoryFd, ...inputs.map(() => "pipe" as const)] as const;
+  const last = Math.max(known.length - 1, ...inheritedFds);
+  const inherited = new Set(inheritedFds);
+  return Array.from({ length: last + 1 }, (_, fd) => known[fd] ?? (inherited.has(fd) ? nullFd : "ignore"));
 }
 
-/** A group whose leader is gone may have its number taken by others; what is left of ours is ending already (C1). */
+/** Once the leader has exited, its number may belong to another group; the rest of ours is ending already (C1). */
 function killGroup({ pid, exitCode, signalCode }: ChildProcess): void {
   if (pid === undefined || exitCode !== null || signalCode !== null) return;
   try {
     process.kill(-pid, "SIGKILL");
   } catch {
-    // Root may lack the right to end another user's processes: then it does not end, and that is said.
+    // Root may lack the capability to end another user's processes; the grace period then reports it.
   }
 }
 
-function give(pipe: ChildProcess["stdio"][number] | undefined, bytes: Uint8Array | string): void {
+function send(pipe: ChildProcess["stdio"][number] | undefined, bytes: Uint8Array | string): void {
   if (!(pipe instanceof Duplex)) return;
-  // Whoever does not read to the end did not start, and says so by its exit code.
+  // A process that does not read to the end did not start, which its exit code reports.
   pipe.on("error", () => {});
   pipe.end(bytes);
+}
+
+const CLOSED_ON_EXEC = 0o2000000;
+
+/**
+ * Descriptors that this process was started with and would pass to every child: Node closes only those that it opened, and
+ * one that refers to a directory of the host would lead out of the sandbox. They do not change while the process runs.
+ */
+export function inheritedDescriptors(): readonly number[] {
+  return readdirSync("/proc/self/fd")
+    .map(Number)
+    .filter((fd) => fd > 2 && isInherited(fd));
+}
+
+function isInherited(fd: number): boolean {
+  try {
+    const flags = /^flags:\t([0-7]+)$/m.exec(readFileSync(`/proc/self/fdinfo/${fd}`, "utf8"))?.[1];
+    return flags === undefined || (Number.parseInt(flags, 8) & CLOSED_ON_EXEC) === 0;
+  } catch {
+    // Closed meanwhile, like the descriptor through which the directory was read.
+    return false;
+  }
 }

@@ -1,93 +1,93 @@
 /**
  * A sandbox made by bubblewrap: namespaces, a seccomp filter, limits, and an unprivileged user (docs/sandbox.md).
  *
- * B1. Root is never who a command runs as (A4, U1).
- * B2. What cannot be contained is not run: without the launcher's mark there was no command, and no result of one (L3).
- * B3. A pinned file is mounted by its path, and bubblewrap follows links there, even to where the host still is while the
- *     sandbox is made: a link on that path is refused. That none appears meanwhile is for the caller to see to.
- * B4. The properties are tried when somebody asks for the first time, once. Nothing is done when it is only created.
+ * B1. A command never runs as root (A4, U1).
+ * B2. A command that cannot be contained is not run: without the launcher's mark there is no result (L3).
+ * B3. A pinned file is mounted by its path, and bubblewrap follows links, which may lead to the host while the sandbox is
+ *     being made: a link on that path is refused. The caller makes sure that none appears meanwhile.
+ * B4. The properties are checked once, on the first request. Creating the sandbox does nothing.
  */
 import { closeSync, constants, fstatSync, lstatSync, openSync } from "node:fs";
 import { isAbsolute, join, relative, sep } from "node:path";
 import type { Clock } from "../../runtime/ports/clock.ts";
 import type { Sandbox, SandboxCommand, SandboxWatcher } from "../../runtime/ports/sandbox.ts";
-import { asSomebodyElse, bwrapArguments, type ContainedCommand, type Identity } from "./bwrap-arguments.ts";
+import { asUser, bwrapArguments, type ContainedCommand, type Identity } from "./bwrap-arguments.ts";
 import { checkProperties } from "./check-properties.ts";
-import { containProcess, type Ended } from "./contain-process.ts";
-import { holdViews } from "./mount-namespaces.ts";
+import { containProcess, type Ended, inheritedDescriptors } from "./contain-process.ts";
+import { createMountNamespaces } from "./mount-namespaces.ts";
 import { movedAway, notStarted, startFailure, unknownArchitecture } from "./sandbox-failure.ts";
 import { DEFAULT_LIMITS, type SandboxLimits } from "./sandbox-limits.ts";
 import { type Architecture, compileSeccompFilter } from "./seccomp-filter.ts";
-import { strayDescriptors } from "./stray-descriptors.ts";
-import { systemView } from "./system-view.ts";
+import { systemMounts } from "./system-mounts.ts";
 import { workspaceUser } from "./workspace-user.ts";
 
 export interface BwrapSandboxOptions {
   readonly clock: Clock;
   readonly bwrapPath: string;
   readonly architecture: string;
-  /** As root: who commands run as where the workspace is root's. Null for everybody else. */
-  readonly standIn: Identity | null;
+  /** As root: the user for commands in a workspace that root owns. Null for other users. */
+  readonly fallbackUser: Identity | null;
 }
 
 /** The same for every command. */
 interface Prepared {
   readonly system: readonly string[];
   readonly filter: Uint8Array;
-  readonly strayFds: readonly number[];
-  readonly nothingFd: number;
+  readonly inheritedFds: readonly number[];
+  readonly nullFd: number;
 }
 
-/** It is made in milliseconds, and says one number. */
-const VIEW_BOUNDS = { timeoutMs: 10_000, maxOutputBytes: 1000 };
+/** A namespace is made in milliseconds and prints one number. */
+const NAMESPACE_LIMITS = { timeoutMs: 10_000, maxOutputBytes: 1000 };
 
-export function createBwrapSandbox({ clock, bwrapPath, architecture, standIn }: BwrapSandboxOptions): Sandbox {
+export function createBwrapSandbox({ clock, bwrapPath, architecture, fallbackUser }: BwrapSandboxOptions): Sandbox {
   let prepared: Prepared | undefined;
   let checked: Promise<readonly string[]> | undefined;
 
   const prepare = (): Prepared => {
     if (!isKnown(architecture)) throw unknownArchitecture(architecture);
     prepared ??= {
-      system: systemView(),
+      system: systemMounts(),
       filter: compileSeccompFilter(architecture),
-      strayFds: strayDescriptors(),
-      nothingFd: openSync("/dev/null", constants.O_RDWR),
+      inheritedFds: inheritedDescriptors(),
+      nullFd: openSync("/dev/null", constants.O_RDWR),
     };
     return prepared;
   };
 
-  const viewOf = holdViews((words, watcher) => {
-    const { strayFds, nothingFd } = prepare();
+  const namespaceFor = createMountNamespaces((words, watcher) => {
+    const { inheritedFds, nullFd } = prepare();
     const making = {
       program: bwrapPath,
       words,
       inputs: [],
-      directoryFd: nothingFd,
-      strayFds,
-      nothingFd,
-      ...VIEW_BOUNDS,
+      directoryFd: nullFd,
+      inheritedFds,
+      nullFd,
+      ...NAMESPACE_LIMITS,
     };
     return containProcess(making, watcher, clock);
   });
 
   const contain = async (command: SandboxCommand, watcher: SandboxWatcher, limits: SandboxLimits): Promise<Ended> => {
-    const { system, filter, strayFds, nothingFd } = prepare();
-    const viewPath = standIn === null ? null : await unlessAborted(viewOf(command.workspace), watcher.signal);
-    // From here to its start nothing is waited for.
+    const { system, filter, inheritedFds, nullFd } = prepare();
+    const namespacePath =
+      fallbackUser === null ? null : await unlessAborted(namespaceFor(command.workspace), watcher.signal);
+    // No await from here to the start of the process.
     watcher.signal.throwIfAborted();
     for (const { path } of command.pinned) refuseLinks(command.workspace.root, path);
     const contained: ContainedCommand = { ...command, cwdPath: command.cwd.path, limits };
     const { words, inputs } = bwrapArguments(contained, system, filter);
-    return await whileHeld(command.cwd, (directoryFd) =>
+    return await withDirectory(command.cwd, (directoryFd) =>
       containProcess(
         {
-          ...(viewPath === null || standIn === null
+          ...(namespacePath === null || fallbackUser === null
             ? { program: bwrapPath, words }
-            : asSomebodyElse(words, workspaceUser(command.workspace, standIn), viewPath, bwrapPath)),
+            : asUser(words, workspaceUser(command.workspace, fallbackUser), namespacePath, bwrapPath)),
           inputs,
           directoryFd,
-          strayFds,
-          nothingFd,
+          inheritedFds,
+          nullFd,
           timeoutMs: command.timeoutMs,
           maxOutputBytes: command.maxOutputBytes,
         },
@@ -97,18 +97,18 @@ export function createBwrapSandbox({ clock, bwrapPath, architecture, standIn }: 
     );
   };
 
-  const containOrSay = (...given: Parameters<typeof contain>): Promise<Ended> =>
+  const containOrExplain = (...given: Parameters<typeof contain>): Promise<Ended> =>
     contain(...given).catch((error: unknown) => {
       throw startFailure(error, bwrapPath);
     });
 
   return {
     check() {
-      checked ??= checkProperties(containOrSay);
+      checked ??= checkProperties(containOrExplain);
       return checked;
     },
     async run(command, watcher) {
-      const { hasStarted, ...result } = await containOrSay(command, watcher, DEFAULT_LIMITS);
+      const { hasStarted, ...result } = await containOrExplain(command, watcher, DEFAULT_LIMITS);
       if (hasStarted || result.isTimedOut || watcher.signal.aborted) return result;
       throw notStarted(result, command.cwd.path);
     },
@@ -119,7 +119,7 @@ function isKnown(architecture: string): architecture is Architecture {
   return architecture === "x64" || architecture === "arm64";
 }
 
-/** Others may wait for it too: it goes on without whoever does not want it any more. */
+/** Stops waiting on abort; the shared promise continues for others. */
 function unlessAborted<Value>(wanted: Promise<Value>, signal: AbortSignal): Promise<Value> {
   const { promise: aborted, reject } = Promise.withResolvers<never>();
   const onAbort = (): void => reject(signal.reason);
@@ -128,12 +128,12 @@ function unlessAborted<Value>(wanted: Promise<Value>, signal: AbortSignal): Prom
   return Promise.race([wanted, aborted]).finally(() => signal.removeEventListener("abort", onAbort));
 }
 
-/** The planned directory is kept open while `use` needs its descriptor. */
-async function whileHeld<Result>(
+/** Keeps the planned directory open while `use` needs its descriptor. */
+async function withDirectory<Result>(
   { path, device, inode }: SandboxCommand["cwd"],
   use: (fd: number) => Promise<Result>,
 ): Promise<Result> {
-  const fd = openPlanned(path);
+  const fd = openDirectory(path);
   try {
     const { dev, ino } = fstatSync(fd, { bigint: true });
     if (`${dev}` !== device || `${ino}` !== inode) throw movedAway(path);
@@ -149,13 +149,13 @@ function refuseLinks(root: string, path: string): void {
   names.reduce((parent, name, index) => {
     const place = join(parent, name);
     const stats = lstatSync(place, { throwIfNoEntry: false });
-    const isRight = index === names.length - 1 ? stats?.isFile() : stats?.isDirectory();
-    if (isRight !== true) throw movedAway(place);
+    const isExpected = index === names.length - 1 ? stats?.isFile() : stats?.isDirectory();
+    if (isExpected !== true) throw movedAway(place);
     return place;
   }, root);
 }
 
-function openPlanned(path: string): number {
+function openDirectory(path: string): number {
   try {
     return openSync(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
   } catch (error) {

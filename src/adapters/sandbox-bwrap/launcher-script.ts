@@ -1,25 +1,26 @@
 /**
- * What runs first inside the sandbox: a script of ours that limits itself, looks where it is, and starts the command.
+ * The script that runs first inside the sandbox: it sets limits, checks its directory, and starts the command.
  *
- * L1. No word of the command is part of its text: words arrive as parameters, and the script only says which of them stand
- *     where. So the shell, which is there to limit and to connect, reads nothing that it was not meant to read.
- * L2. The command starts in the directory that was planned, or not at all. The directory is held open outside; to compare
- *     it with the one the sandbox leads to leaves no moment in between, since a process keeps its directory.
- * L3. The mark is written once nothing but the command is left to do, and its answer waited for: without the one nothing of
- *     the command ever ran. Without the other nobody wants it any more: the gateway is gone, or has called it off.
- * L4. The command has no descriptor but input, output and errors. The planned directory's would lead out of the sandbox.
- * L5. A limit that cannot be set is lower already. The number of processes has no option that every shell knows.
- * L6. It stays until the command has ended. It is the first process of the namespace, and the kernel ends the others with
- *     it; the command itself cannot be the first, whom signals from within do not reach.
- * L7. The command cannot reach it: its files in /proc are hidden (A6), from itself too, so that it looks through the eyes of
- *     a child. An interrupt, which shells listen to, changes nothing.
+ * L1. No word of the command is part of the script's text: words arrive as parameters, and the script refers to them by
+ *     position. The shell therefore interprets none of them.
+ * L2. The command starts in the planned directory, or not at all. The directory is held open outside; comparing it with the
+ *     current one leaves no gap, since a process keeps its directory.
+ * L3. The mark is written when only the command is left to start, and its answer awaited. Without the mark nothing of the
+ *     command ran; without the answer the gateway is gone or has cancelled it.
+ * L4. The command has no descriptors except input, output and errors. The planned directory's would lead out of the
+ *     sandbox.
+ * L5. A limit that cannot be set is already lower. Shells differ in the option for the number of processes.
+ * L6. It stays until the command has ended: it is the first process of the namespace, and the kernel ends the others with
+ *     it. The command itself cannot be first, because signals from inside do not reach the first process.
+ * L7. The command cannot reach it: its /proc files are hidden (A6), from itself too, so it checks through a child. An
+ *     interrupt, which shells react to, changes nothing.
  */
 import { RESERVED_PER_USED, type SandboxLimits } from "./sandbox-limits.ts";
 
-/** Shells take single digits only. */
+/** Shells support single digits only. */
 export const MARK_FD = 3;
 export const DIRECTORY_FD = 4;
-/** Free by now: what bwrap was to read through it, it has read. */
+/** Free by now: bwrap has read its input. */
 const ERRORS_FD = 5;
 
 export const STARTED_MARK = "started\n";
@@ -29,7 +30,7 @@ export const NOT_THE_PLANNED_DIRECTORY = 64;
 const KIB = 1024;
 const FILE_BLOCK = 512;
 
-/** `stageSizes`: of how many words each stage consists. */
+/** `stageSizes`: the number of words of each stage. */
 export function launcherScript(limits: SandboxLimits, stageSizes: readonly number[]): string {
   return [
     `ulimit -p ${limits.processes} 2>/dev/null || ulimit -u ${limits.processes} || exit 1`,
@@ -44,10 +45,10 @@ export function launcherScript(limits: SandboxLimits, stageSizes: readonly numbe
     `exec ${DIRECTORY_FD}<&-`,
     `echo ${STARTED_MARK.trim()} >&${MARK_FD} && read -r _ <&${MARK_FD} || exit 1`,
     `exec ${MARK_FD}>&-`,
-    // What the shell has to say about a stage that a signal ended is no output of the command.
+    // The shell's own message about a killed stage is not output of the command.
     `exec ${ERRORS_FD}>&2 2>/dev/null`,
     pipeline(stageSizes),
-    // A shell may turn into its last command: this one is its own.
+    // Keeps the shell from replacing itself by its last command.
     "exit",
   ].join("\n");
 }
@@ -56,7 +57,7 @@ function pipeline(stageSizes: readonly number[]): string {
   let position = 0;
   const stages = stageSizes.map((size) => {
     const words = Array.from({ length: size }, () => `"\${${++position}}"`).join(" ");
-    // In parentheses, for some shells redirect themselves for a command that stands alone, and speak there.
+    // In parentheses: some shells redirect themselves for a lone command and print there.
     return `( ${words} 2>&${ERRORS_FD} ${ERRORS_FD}>&- )`;
   });
   return stages.join(" | ");

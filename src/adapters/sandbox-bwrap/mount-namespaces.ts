@@ -1,14 +1,13 @@
 /**
- * As root: the views from which somebody else makes sandboxes. Root's own directories are closed to others, so a mount
- * namespace has the workspace at its path beneath directories that are not, and what a sandbox is made of.
+ * As root: mount namespaces from which another user makes sandboxes. Root's own directories are closed to others, so a
+ * namespace shows the workspace at its path beneath open directories, and what a sandbox is made of.
  *
- * V1. A view is made once for a workspace, by bubblewrap, and held by a descriptor: no process waits in it. It goes with
- *     the gateway, or when another takes its place.
- * V2. A view is of one directory, known by device, inode and birth. Another in its place gets a view of its own, and a view
- *     that shows another than it was made for is none.
- * V3. What it shows are directories of the host: whatever changes in them is seen, and no view has to be made again for it.
- *     What is mounted above, at or beneath the workspace, and how, is as it was when the view was made; so it is looked at
- *     before each command, and what has changed takes another view.
+ * V1. A namespace is made once per workspace, by bubblewrap, and held by a descriptor; no process stays in it. It ends with
+ *     the gateway, or when it is replaced.
+ * V2. A namespace belongs to one directory, identified by device, inode and birth time. Another directory at the path gets
+ *     its own, and a namespace that shows another directory than the intended one is refused.
+ * V3. It shows directories of the host, so changes in them are visible. Mounts above, at or beneath the workspace are fixed
+ *     when it is made; they are compared before each command, and a change makes a new namespace.
  */
 import { closeSync, lstatSync, openSync, readFileSync } from "node:fs";
 import { dirname } from "node:path";
@@ -17,34 +16,34 @@ import { type ContainedCommand, SHELL } from "./bwrap-arguments.ts";
 import type { Ended } from "./contain-process.ts";
 import { MARK_FD } from "./launcher-script.ts";
 import { movedAway, notStarted } from "./sandbox-failure.ts";
-import { systemBehindView } from "./system-view.ts";
+import { namespaceSystemMounts } from "./system-mounts.ts";
 
 type Workspace = ContainedCommand["workspace"];
 
 /** Runs bubblewrap, as root. */
 type RunBwrap = (words: readonly string[], watcher: SandboxWatcher) => Promise<Ended>;
 
-/** Where a view of this workspace can be entered: a path to its namespace. */
-type ViewOf = (workspace: Workspace) => Promise<string>;
+/** Returns the path of the workspace's namespace. */
+type NamespaceFor = (workspace: Workspace) => Promise<string>;
 
-/** Says who it is, and stays until it is ended: nothing is ever written there. */
-const SHOW_ITSELF = `echo $$; read -r _ <&${MARK_FD}`;
+/** Prints its process id and waits to be killed: nothing is ever written to that descriptor. */
+const PRINT_PID = `echo $$; read -r _ <&${MARK_FD}`;
 
-export function holdViews(runBwrap: RunBwrap): ViewOf {
-  /** By workspace and mode, the last one. */
-  const views = new Map<string, { readonly of: string; readonly made: Promise<MountNamespace> }>();
+export function createMountNamespaces(runBwrap: RunBwrap): NamespaceFor {
+  /** The latest one, by workspace and mode. */
+  const namespaces = new Map<string, { readonly fingerprint: string; readonly made: Promise<MountNamespace> }>();
   return async (workspace) => {
-    const place = `${workspace.isWritable} ${workspace.root}`;
+    const key = `${workspace.isWritable} ${workspace.root}`;
     const identity = identityOf(workspace.root);
-    const of = [identity, ...mountsAbout(workspace.root)].join("\n");
-    const known = views.get(place);
-    if (known?.of === of) return pathTo(await known.made);
-    const made = makeView(workspace, identity, runBwrap);
-    views.set(place, { of, made });
+    const fingerprint = [identity, ...mountsAround(workspace.root)].join("\n");
+    const known = namespaces.get(key);
+    if (known?.fingerprint === fingerprint) return pathTo(await known.made);
+    const made = makeNamespace(workspace, identity, runBwrap);
+    namespaces.set(key, { fingerprint, made });
     made.catch(() => {
-      if (views.get(place)?.made === made) views.delete(place);
+      if (namespaces.get(key)?.made === made) namespaces.delete(key);
     });
-    // Whoever is about to enter it is refused, as they should be: it shows what is not there any more.
+    // A command that is about to enter the old one fails, as it should: it shows what is no longer there.
     known?.made.then(({ fd }) => closeSync(fd)).catch(() => {});
     return pathTo(await made);
   };
@@ -52,7 +51,7 @@ export function holdViews(runBwrap: RunBwrap): ViewOf {
 
 interface MountNamespace {
   readonly fd: number;
-  /** Of what it has at the workspace's path. */
+  /** Of the directory at the workspace's path. */
   readonly identity: string;
 }
 
@@ -60,36 +59,36 @@ function pathTo({ fd }: MountNamespace): string {
   return `/proc/${process.pid}/fd/${fd}`;
 }
 
-async function makeView(
+async function makeNamespace(
   { root, isWritable }: Workspace,
   identity: string,
   runBwrap: RunBwrap,
 ): Promise<MountNamespace> {
   const words = [
-    // Bubblewrap builds the new root in /tmp. Directories that it makes unasked are for their owner alone.
+    // Bubblewrap builds the new root in /tmp, and directories that it creates implicitly are closed to others.
     ...["/tmp", ...parentsOf(root)].flatMap((path) => ["--dir", path]),
-    ...systemBehindView(),
+    ...namespaceSystemMounts(),
     ...[isWritable ? "--bind" : "--ro-bind", root, root],
-    ...["--die-with-parent", "--", SHELL, "-c", SHOW_ITSELF],
+    ...["--die-with-parent", "--", SHELL, "-c", PRINT_PID],
   ];
-  const seen = new AbortController();
+  const done = new AbortController();
   const opened: MountNamespace[] = [];
   const ended = await runBwrap(words, {
-    signal: seen.signal,
+    signal: done.signal,
     onOutput(stream, bytes) {
-      if (stream === "stderr" || seen.signal.aborted) return;
-      opened.push(openView(new TextDecoder().decode(bytes).trim(), root));
-      seen.abort();
+      if (stream === "stderr" || done.signal.aborted) return;
+      opened.push(openNamespace(new TextDecoder().decode(bytes).trim(), root));
+      done.abort();
     },
   });
-  const [view] = opened;
-  if (view === undefined) throw notStarted(ended, root);
-  if (view.identity === identity) return view;
-  closeSync(view.fd);
+  const [namespace] = opened;
+  if (namespace === undefined) throw notStarted(ended, root);
+  if (namespace.identity === identity) return namespace;
+  closeSync(namespace.fd);
   throw movedAway(root);
 }
 
-function openView(pid: string, root: string): MountNamespace {
+function openNamespace(pid: string, root: string): MountNamespace {
   return { identity: identityOf(`/proc/${pid}/root${root}`), fd: openSync(`/proc/${pid}/ns/mnt`, "r") };
 }
 
@@ -100,8 +99,8 @@ function identityOf(path: string): string {
   return `${dev} ${ino} ${birthtimeNs}`;
 }
 
-/** How the workspace is mounted, and what is within it. */
-function mountsAbout(root: string): readonly string[] {
+/** The mounts above, at and beneath the workspace. */
+function mountsAround(root: string): readonly string[] {
   return readFileSync("/proc/self/mountinfo", "utf8")
     .split("\n")
     .filter((line) => {

@@ -1,36 +1,35 @@
-/** Why nothing was run, in a sentence that says what to do about it. */
+/** Why nothing was run, with what to do about it. */
 import { SandboxError } from "../../runtime/ports/sandbox.ts";
 import { NSENTER } from "./bwrap-arguments.ts";
 import type { Ended } from "./contain-process.ts";
 import { NOT_THE_PLANNED_DIRECTORY } from "./launcher-script.ts";
 
 const NEEDED =
-  "It takes bubblewrap 0.8 or newer, and a kernel that lets unprivileged users make user namespaces; for root also nsenter, and the capabilities SYS_ADMIN, SYS_CHROOT, SETUID, SETGID and KILL.";
-const MOST_CHARACTERS = 300;
+  "It needs bubblewrap 0.8 or newer and a kernel that allows unprivileged user namespaces; as root also nsenter and the capabilities SYS_ADMIN, SYS_CHROOT, SETUID, SETGID and KILL.";
+const MAX_QUOTED_CHARS = 300;
 
 export function movedAway(path: string, cause?: unknown): SandboxError {
-  const message = `What is at ${JSON.stringify(path)} is not what was planned for. Plan the command again.`;
+  const message = `${JSON.stringify(path)} has changed since the command was planned. Plan the command again.`;
   return new SandboxError("sandbox.moved", message, { cause });
 }
 
-/** As root, which commands never are. */
 export function closedToOthers(path: string): SandboxError {
-  const message = `The workspace ${JSON.stringify(path)} is root's and closed to others, and no command runs as root. Give it to another user (chown), or let others read it (chmod o+rx).`;
+  const message = `The workspace ${JSON.stringify(path)} belongs to root and is closed to others, and commands never run as root. Give it to another user (chown), or let others read it (chmod o+rx).`;
   return new SandboxError("sandbox.unavailable", message);
 }
 
-/** Bubblewrap or the launcher gave up: what they said is theirs, for nothing else has run. */
+/** Bubblewrap or the launcher failed: stderr is theirs, since nothing else ran. */
 export function notStarted({ exitCode, stderr }: Pick<Ended, "exitCode" | "stderr">, path: string): SandboxError {
   if (exitCode === NOT_THE_PLANNED_DIRECTORY) return movedAway(path);
-  const said = new TextDecoder().decode(stderr).trim().slice(0, MOST_CHARACTERS);
-  if (said.includes("Exceeded maximum number of arguments")) return tooLong();
-  return new SandboxError("sandbox.unavailable", `The sandbox cannot be made here (${said || exitCode}). ${NEEDED}`);
+  const output = new TextDecoder().decode(stderr).trim().slice(0, MAX_QUOTED_CHARS);
+  if (output.includes("Exceeded maximum number of arguments")) return tooLong();
+  return new SandboxError("sandbox.unavailable", `The sandbox cannot be made here (${output || exitCode}). ${NEEDED}`);
 }
 
 export function unknownArchitecture(architecture: string): SandboxError {
   return new SandboxError(
     "sandbox.unavailable",
-    `There is no list of system calls for the processor ${architecture}. Commands run on x64 and arm64 only.`,
+    `The sandbox has no system call filter for the processor ${architecture}. Commands run on x64 and arm64 only.`,
   );
 }
 
@@ -39,7 +38,6 @@ function tooLong(cause?: unknown): SandboxError {
   return new SandboxError("sandbox.failed", message, { cause });
 }
 
-/** What the operating system said to an attempt to start. */
 export function startFailure(error: unknown, bwrapPath: string): unknown {
   if (!(error instanceof Error && "syscall" in error && "code" in error)) return error;
   const { code, syscall } = error;
@@ -49,13 +47,13 @@ export function startFailure(error: unknown, bwrapPath: string): unknown {
   return new SandboxError("sandbox.unavailable", message, { cause: error });
 }
 
-/** Null: it was no program that was not found. */
+/** Null unless a program was missing. */
 function adviceAbout(syscall: string, bwrapPath: string): string | null {
   if (syscall === `spawn ${bwrapPath}`) {
     return `There is no bubblewrap at ${bwrapPath}: install the package bubblewrap, 0.8 or newer.`;
   }
   if (syscall === `spawn ${NSENTER}`) {
-    return `There is no ${NSENTER}, by which root starts commands as somebody else: install the package util-linux.`;
+    return `There is no ${NSENTER}, with which root starts commands as another user: install the package util-linux.`;
   }
   return null;
 }

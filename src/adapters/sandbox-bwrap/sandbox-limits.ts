@@ -1,15 +1,15 @@
 /**
- * What one command may use up. Processes are counted over all of it; the rest is of each process, for that is what an
- * ordinary user can limit (docs/sandbox.md).
+ * What one command may use. Processes are counted over the whole command; the other limits apply to each process, because
+ * that is what an ordinary user can limit (docs/sandbox.md).
  */
 export interface SandboxLimits {
   readonly cpuSeconds: number;
-  /** Memory it writes to. It may reserve `RESERVED_PER_USED` times as much: many runtimes reserve what they never touch. */
+  /** Written memory. A process may reserve `RESERVED_PER_USED` times as much: many runtimes reserve what they never touch. */
   readonly memoryBytes: number;
   readonly fileBytes: number;
   readonly processes: number;
   readonly openFiles: number;
-  /** Of all that it keeps in `/tmp`. */
+  /** The size of `/tmp`. */
   readonly temporaryBytes: number;
 }
 

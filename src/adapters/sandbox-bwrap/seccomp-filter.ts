@@ -1,15 +1,15 @@
 /**
- * The system calls a command may not make, as the program (classic BPF) that the kernel asks before each.
+ * The system calls that a command may not make, as a classic BPF program that the kernel runs before each call.
  *
- * The namespaces already leave most of these without effect. The filter keeps a command away from the parts of the kernel
- * where holes were found before, and holds what no namespace does.
+ * The namespaces already make most of these harmless. The filter keeps commands away from parts of the kernel with a
+ * history of holes, and enforces what no namespace does.
  *
- * S1. A call made in another machine's convention (32-bit on x86_64, say) ends the process: its numbers mean other calls.
- * S2. A call newer than this list does not exist, as on an older kernel: programs know what to do then. The numbers of the
- *     x32 convention are larger than any, so they do not exist either.
- * S3. What is refused fails with an error and harms no program that can do without.
- * S4. Where the answer hangs on an argument, the argument is a number in a register. What lies behind a pointer may change
- *     after it was looked at, so such calls (clone3, openat2) do not exist; libraries use the older ones then.
+ * S1. A call in another machine's convention (32-bit on x86_64, for example) ends the process: its numbers mean other calls.
+ * S2. Calls newer than this list fail as unknown, as on an older kernel, which programs handle. So do the x32 numbers, which
+ *     are larger than any.
+ * S3. A refused call fails with an error, which programs that can do without it survive.
+ * S4. Decisions depend only on arguments in registers. Data behind a pointer may change after the check, so calls that need
+ *     it (clone3, openat2) fail as unknown; libraries then use the older ones.
  */
 import { SYSCALL_NUMBERS, type SyscallName } from "./syscall-numbers.ts";
 
@@ -23,17 +23,17 @@ const IF_GREATER = 0x25;
 const IF_ANY_BIT = 0x45;
 const RETURN = 0x06;
 
-// Where `struct seccomp_data` has the call's number and its architecture.
+// Offsets in `struct seccomp_data`.
 const NUMBER_AT = 0;
 const ARCHITECTURE_AT = 4;
 
 const ALLOW = 0x7fff0000;
 const KILL_PROCESS = 0x80000000;
 const NOT_PERMITTED = failWith(1);
-const NOT_THERE = failWith(38);
+const NOT_IMPLEMENTED = failWith(38);
 const NO_SUCH_FAMILY = failWith(97);
 
-/** Of Linux 6.0: `set_mempolicy_home_node`. */
+/** `set_mempolicy_home_node`, of Linux 6.0. */
 const NEWEST_NUMBER = 450;
 
 const MACHINES = {
@@ -44,15 +44,15 @@ const MACHINES = {
 /** CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET. */
 const NEW_NAMESPACE = 0x7e020000;
 const UNIX_FAMILY = 1;
-/** TIOCSTI types into a terminal, TIOCLINUX pastes into one, TIOCSETD changes what drives it. */
+/** TIOCSTI types into a terminal, TIOCLINUX pastes into one, TIOCSETD changes its line discipline. */
 const TERMINAL_REQUESTS = [0x5412, 0x541c, 0x5423];
 const SETUID_OR_SETGID = 0o6000;
-/** O_CREAT and O_TMPFILE: only with these has an opening a mode. */
+/** O_CREAT and O_TMPFILE: only these make open use its mode. */
 const CREATES = 0o100 | 0o20000000;
 
 const ABSENT: readonly SyscallName[] = ["clone3", "openat2", "memfd_create"];
 
-/** Everything else in the table is refused whatever its arguments are. */
+/** All other calls in the table are refused whatever their arguments. */
 const CONDITIONAL: Partial<Readonly<Record<SyscallName, readonly Instruction[]>>> = {
   clone: refuseBits(0, NEW_NAMESPACE),
   socket: [[RETURN, 0, 0, NO_SUCH_FAMILY]],
@@ -87,22 +87,22 @@ export function compileSeccompFilter(architecture: Architecture): Uint8Array {
     [RETURN, 0, 0, KILL_PROCESS],
     [LOAD, 0, 0, NUMBER_AT],
     [IF_GREATER, 0, 1, NEWEST_NUMBER],
-    [RETURN, 0, 0, NOT_THERE],
+    [RETURN, 0, 0, NOT_IMPLEMENTED],
     ...rules,
     [RETURN, 0, 0, ALLOW],
   ]);
 }
 
 function answerTo(name: SyscallName): readonly Instruction[] {
-  return CONDITIONAL[name] ?? [[RETURN, 0, 0, ABSENT.includes(name) ? NOT_THERE : NOT_PERMITTED]];
+  return CONDITIONAL[name] ?? [[RETURN, 0, 0, ABSENT.includes(name) ? NOT_IMPLEMENTED : NOT_PERMITTED]];
 }
 
-/** The answer returns in every case, so it may leave the call's number overwritten. */
+/** Every answer returns, so it may overwrite the loaded call number. */
 function rule(number: number, answer: readonly Instruction[]): readonly Instruction[] {
   return [[IF_EQUAL, 0, answer.length, number], ...answer];
 }
 
-/** Its low half: the kernel takes no more of these arguments either. */
+/** The low half: the kernel uses no more of these arguments. */
 function argument(index: number): Instruction {
   return [LOAD, 0, 0, 16 + 8 * index];
 }

@@ -1,4 +1,4 @@
-/** The system calls the filter speaks of, by their numbers on x86_64 and on aarch64; null where there is none. */
+/** The filtered system calls, with their numbers on x86_64 and aarch64; null if the call does not exist there. */
 export const SYSCALL_NUMBERS = {
   // Reaching into other processes.
   ptrace: [101, 117],
@@ -23,7 +23,7 @@ export const SYSCALL_NUMBERS = {
   swapoff: [168, 225],
   quotactl: [179, 60],
   quotactl_fd: [443, 443],
-  // Files by other ways than their path.
+  // Files reached other than by path.
   name_to_handle_at: [303, 264],
   open_by_handle_at: [304, 265],
   fanotify_init: [300, 262],
@@ -64,16 +64,16 @@ export const SYSCALL_NUMBERS = {
   uselib: [134, null],
   move_pages: [279, 239],
   migrate_pages: [256, 238],
-  // Memory that no limit of a process counts.
+  // Memory that process limits do not count.
   memfd_create: [319, 279],
   memfd_secret: [447, 447],
   shmget: [29, 194],
-  // The network, and sockets of daemons that lie in the workspace.
+  // The network, and sockets of daemons in the workspace.
   socket: [41, 198],
   socketpair: [53, 199],
   // Terminals.
   ioctl: [16, 29],
-  // Files that run as somebody else.
+  // Files that run as another user.
   chmod: [90, null],
   fchmod: [91, 52],
   fchmodat: [268, 53],

@@ -1,9 +1,9 @@
 /**
- * Copies of a home's database, and putting one in its place.
+ * Backs up and restores a home's database.
  *
- * B1. A backup is of one moment, while work goes on; under its name it is whole or not there at all.
- * B2. What is restored was checked before anything was touched. A gateway that runs on the home is not pulled away under.
- * B3. Restoring replaces the database in one step, and keeps the one it replaces beside it.
+ * B1. A backup is a snapshot taken while the gateway runs; under its name it is complete or absent.
+ * B2. A backup is checked before it replaces anything, and never under a running gateway.
+ * B3. Restoring replaces the database atomically and keeps the old one beside it.
  */
 import { closeSync, copyFileSync, existsSync, fsyncSync, openSync, renameSync, rmSync, statSync } from "node:fs";
 import { dirname } from "node:path";
@@ -14,39 +14,39 @@ import { BUSY_TIMEOUT_MS, connectReader, connectWriter, createPrivateFile, datab
 import { lockHome, syncDirectory } from "./open-database.ts";
 import { toStoreError } from "./sqlite-failure.ts";
 
-/** All pages in one step: between two, a commit would make the copy start over. */
+/** All pages in one step: a commit between two steps would restart the copy. */
 const ALL_PAGES = 2 ** 31 - 1;
 
 export async function backUp(file: string, toFile: string): Promise<void> {
-  const aside = `${toFile}.partial`;
+  const partial = `${toFile}.partial`;
   const source = connectReader(file);
   try {
-    rmSync(aside, { force: true });
-    createPrivateFile(aside);
-    await backup(source, aside, { rate: ALL_PAGES });
-    makeSelfContained(aside);
-    putInPlace(aside, toFile);
+    rmSync(partial, { force: true });
+    createPrivateFile(partial);
+    await backup(source, partial, { rate: ALL_PAGES });
+    leaveWalMode(partial);
+    replaceDurably(partial, toFile);
   } catch (error) {
-    rmSync(aside, { force: true });
+    rmSync(partial, { force: true });
     throw toStoreError(error);
   } finally {
     source.close();
   }
 }
 
-/** Where the replaced database was put; null when there was none. */
+/** Returns where the replaced database is kept; null when there was none. */
 export function restoreBackup(fromFile: string, home: string): string | null {
   checkBackup(fromFile);
   const lock = lockHome(home);
   try {
     const file = databaseFile(home);
-    const aside = `${file}.restoring`;
-    copyPrivately(fromFile, aside);
-    connectWriter(aside, BUSY_TIMEOUT_MS).close();
-    const kept = existsSync(file) ? keep(file) : null;
+    const restoring = `${file}.restoring`;
+    copyPrivately(fromFile, restoring);
+    connectWriter(restoring, BUSY_TIMEOUT_MS).close();
+    const replaced = existsSync(file) ? setAside(file) : null;
     rmSync(`${file}-shm`, { force: true });
-    putInPlace(aside, file);
-    return kept;
+    replaceDurably(restoring, file);
+    return replaced;
   } catch (error) {
     throw toStoreError(error);
   } finally {
@@ -54,8 +54,8 @@ export function restoreBackup(fromFile: string, home: string): string | null {
   }
 }
 
-/** A database with a log can only be read where files can be made beside it; a backup may lie anywhere. */
-function makeSelfContained(file: string): void {
+/** A WAL database can be read only where files can be created beside it; a backup may be anywhere. */
+function leaveWalMode(file: string): void {
   const db = new DatabaseSync(file);
   try {
     db.exec("PRAGMA journal_mode = DELETE");
@@ -68,7 +68,10 @@ function checkBackup(file: string): void {
   const db = openExisting(file);
   try {
     if (checkDatabase(db, file, "The backup") === 0 || findProblems(db).length > 0) {
-      throw new StoreError("store.corrupt", "The backup is empty or damaged. Nothing was changed; try another one.");
+      throw new StoreError(
+        "store.corrupt",
+        "The backup is empty or damaged, so nothing was changed. Try another backup.",
+      );
     }
   } catch (error) {
     throw toStoreError(error);
@@ -77,18 +80,18 @@ function checkBackup(file: string): void {
   }
 }
 
-function keep(file: string): string {
-  const kept = freeName(`${file}.replaced`);
-  // Of an empty one SQLite would throw the log away, which may be all that is left.
-  if (statSync(file).size > 0) emptyLog(file);
-  copyPrivately(file, kept);
-  // Only of a database that could not be opened: it keeps its log, which must not be taken for the new one's.
-  if (existsSync(`${file}-wal`)) renameSync(`${file}-wal`, `${kept}-wal`);
-  return kept;
+function setAside(file: string): string {
+  const replaced = freeName(`${file}.replaced`);
+  // SQLite would delete the WAL of an empty database, which may hold all that is left.
+  if (statSync(file).size > 0) truncateWal(file);
+  copyPrivately(file, replaced);
+  // A database that could not be opened keeps its WAL, which must not be applied to the new one.
+  if (existsSync(`${file}-wal`)) renameSync(`${file}-wal`, `${replaced}-wal`);
+  return replaced;
 }
 
-/** So that the file alone is the database. One too damaged for that is kept as it is. */
-function emptyLog(file: string): void {
+/** Makes the file complete without its WAL, unless the database is too damaged. */
+function truncateWal(file: string): void {
   let db: DatabaseSync | null = null;
   try {
     db = connectWriter(file, BUSY_TIMEOUT_MS);
@@ -113,13 +116,13 @@ function copyPrivately(from: string, to: string): void {
   copyFileSync(from, to);
 }
 
-function putInPlace(aside: string, file: string): void {
-  const copy = openSync(aside, "r+");
+function replaceDurably(source: string, file: string): void {
+  const copy = openSync(source, "r+");
   try {
     fsyncSync(copy);
   } finally {
     closeSync(copy);
   }
-  renameSync(aside, file);
+  renameSync(source, file);
   syncDirectory(dirname(file));
 }

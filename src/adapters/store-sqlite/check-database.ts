@@ -1,9 +1,9 @@
 /**
- * Is this a sound database of ours, that this version may use?
+ * Checks that a database is ours, undamaged, and of a version this surety can use.
  *
- * I1. `checkDatabase` looks at the header, the version, the length of the file and the newest row of what grows: the
- *     same work whatever the home holds. After an unclean end a small database is read whole besides.
- * I2. `checkIntegrity` reads everything, and may take its time.
+ * I1. `checkDatabase` reads the header, the version, the file's length and the newest row of each growing table: the same
+ *     work whatever the home holds. After an unclean shutdown it also reads a small database completely.
+ * I2. `checkIntegrity` reads everything.
  * I3. Checking changes nothing.
  */
 import { existsSync, statSync } from "node:fs";
@@ -13,7 +13,7 @@ import { connectReader, databaseFile } from "./connection.ts";
 import { APPLICATION_ID, SCHEMA_VERSION } from "./schema.ts";
 import { toStoreError } from "./sqlite-failure.ts";
 
-/** Read whole in a few hundredths of a second. */
+/** Read completely in a few hundredths of a second. */
 const SMALL_BYTES = 4 * 1024 * 1024;
 const MAX_PROBLEMS = 20;
 
@@ -25,12 +25,12 @@ const NEWEST_ROWS = [
   "SELECT * FROM ledger ORDER BY seq DESC LIMIT 1",
 ];
 
-/** Journals are read by their index: a row that it has lost is there, and not found. */
+/** Journals are read through this index, so a row missing from it would be lost. */
 const NEWEST_BY_PLACE = `
   SELECT count(*) AS found FROM appends INDEXED BY appends_by_place
   WHERE place = (SELECT place FROM appends ORDER BY position DESC LIMIT 1)`;
 
-/** The version of its schema; 0 for a database with nothing in it. */
+/** Returns the schema version; 0 for an empty database. */
 export function checkDatabase(db: DatabaseSync, file: string, what?: "The backup"): number {
   try {
     const version = schemaVersion(db, what);
@@ -41,7 +41,7 @@ export function checkDatabase(db: DatabaseSync, file: string, what?: "The backup
   }
 }
 
-/** What is wrong with the database of a home, in SQLite's words; nothing when it is sound. */
+/** Returns the problems that SQLite reports; none for an undamaged database. */
 export function checkIntegrity(home: string): readonly string[] {
   const db = openExisting(databaseFile(home));
   try {
@@ -53,7 +53,6 @@ export function checkIntegrity(home: string): readonly string[] {
   }
 }
 
-/** A database that must be there already. */
 export function openExisting(file: string): DatabaseSync {
   if (!existsSync(file)) {
     throw new StoreError("store.unavailable", `There is no database at ${file}. Start surety once, or check the path.`);
@@ -70,28 +69,28 @@ export function findProblems(db: DatabaseSync): readonly string[] {
     const found = db.prepare(`PRAGMA integrity_check(${MAX_PROBLEMS})`).all();
     return found.map((row) => String(row["integrity_check"])).filter((problem) => problem !== "ok");
   } catch (error) {
-    // Some damage ends even the search for it.
+    // Some damage stops the check itself.
     const known = toStoreError(error);
     if (known instanceof StoreError && known.code === "store.corrupt") return [known.message];
     throw error;
   }
 }
 
-/** A log that is not empty was left behind by a process that could not say goodbye. */
+/** A process that closed its store left an empty WAL. */
 function wasLeftUnclean(file: string): boolean {
   return (statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0;
 }
 
-/** 0 for a database with nothing in it; refuses what is not ours, or too new. */
+/** 0 for an empty database; refuses databases of other programs and of newer versions. */
 export function schemaVersion(db: DatabaseSync, what = "The home"): number {
   const applicationId = pragma(db, "application_id");
   const version = pragma(db, "user_version");
   if (applicationId === 0 && version === 0 && isEmpty(db)) return 0;
-  if (applicationId !== APPLICATION_ID) throw corrupt("is not a database of surety");
+  if (applicationId !== APPLICATION_ID) throw corrupt("was not made by surety");
   if (version <= SCHEMA_VERSION) return version;
   throw new StoreError(
     "store.newer-schema",
-    `${what} was written by a newer surety (schema ${version}, this one knows ${SCHEMA_VERSION}). Upgrade surety.`,
+    `${what} was written by a newer surety (schema ${version}; this one supports ${SCHEMA_VERSION}). Upgrade surety.`,
   );
 }
 
@@ -101,7 +100,7 @@ function checkContent(db: DatabaseSync, file: string): void {
   if (isFound === 0 && db.prepare("SELECT 1 FROM appends LIMIT 1").get() !== undefined) throw corrupt("is damaged");
   const bytes = pragma(db, "page_count") * pragma(db, "page_size");
   if (!wasLeftUnclean(file)) {
-    if (statSync(file).size < bytes) throw corrupt("is cut short");
+    if (statSync(file).size < bytes) throw corrupt("is truncated");
   } else if (bytes <= SMALL_BYTES && findProblems(db).length > 0) {
     throw corrupt("is damaged");
   }

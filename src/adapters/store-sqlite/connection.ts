@@ -1,12 +1,12 @@
 /**
  * Connections to a home's database, each with the settings its role needs.
  *
- * C1. One connection writes. Its commits are synced before they are seen (WAL, FULL).
- * C2. A file is 0600 from its first byte; SQLite gives the files beside it the same mode.
- * C3. Files that SQLite has locked are never opened here by other means: closing such a handle drops the locks that
- *     the whole process holds on it.
- * C4. A database with a log is read through files that SQLite makes beside it. Where none can be made and none is there,
- *     nobody writes either, and the file alone is read, as what does not change.
+ * C1. One connection writes. Its commits are synced before they are visible (WAL, FULL).
+ * C2. A file is 0600 from its first byte; SQLite gives its -wal and -shm files the same mode.
+ * C3. Files that SQLite has locked are never opened by other means: closing such a handle drops every lock that the
+ *     process holds on the file.
+ * C4. Reading a WAL database needs its -wal and -shm files. Where they are missing and cannot be created, no process can
+ *     be writing, so the file is opened as immutable.
  */
 import { accessSync, closeSync, constants, existsSync, openSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -14,10 +14,10 @@ import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 
 export const BUSY_TIMEOUT_MS = 30_000;
-/** A reader only ever waits for another process that repairs the log; the main thread must not wait long for that. */
+/** Readers wait only while another process recovers the WAL; the main thread must not be blocked for long. */
 const READ_TIMEOUT_MS = 1000;
-/** The log is carried over into the database at this length, if no idle moment came before. */
-const LOG_PAGES = 2000;
+/** The WAL is checkpointed at this length at the latest; usually an idle moment comes first. */
+const WAL_PAGES = 2000;
 
 export const databaseFile = (home: string): string => join(home, "surety.db");
 export const lockFile = (home: string): string => join(home, "lock.db");
@@ -25,10 +25,10 @@ export const lockFile = (home: string): string => join(home, "lock.db");
 export function connectWriter(file: string, busyTimeoutMs: number): DatabaseSync {
   const db = new DatabaseSync(file, { timeout: busyTimeoutMs });
   try {
-    // fullfsync: on a Mac, a plain fsync leaves the bytes in the drive's cache.
+    // fullfsync: on macOS, a plain fsync leaves the bytes in the drive's cache.
     db.exec(
       `PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON;
-       PRAGMA wal_autocheckpoint = ${LOG_PAGES}; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -8000`,
+       PRAGMA wal_autocheckpoint = ${WAL_PAGES}; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -8000`,
     );
   } catch (error) {
     db.close();
@@ -38,8 +38,8 @@ export function connectWriter(file: string, busyTimeoutMs: number): DatabaseSync
 }
 
 export function connectReader(file: string): DatabaseSync {
-  const place = isAtRest(file) ? new URL("?immutable=1", pathToFileURL(file)) : file;
-  return new DatabaseSync(place, { readOnly: true, timeout: READ_TIMEOUT_MS });
+  const location = isAtRest(file) ? new URL("?immutable=1", pathToFileURL(file)) : file;
+  return new DatabaseSync(location, { readOnly: true, timeout: READ_TIMEOUT_MS });
 }
 
 function isAtRest(file: string): boolean {
@@ -55,7 +55,7 @@ function mayWriteIn(directory: string): boolean {
   }
 }
 
-/** Makes the file when there is none; one that is there is left alone. */
+/** Creates the file unless it exists. */
 export function createPrivateFile(file: string): void {
   try {
     closeSync(openSync(file, "wx", 0o600));
@@ -64,9 +64,12 @@ export function createPrivateFile(file: string): void {
   }
 }
 
+/** A subject's part of each schema version (schema.ts). */
+export type Tables = Readonly<Record<number, string>>;
+
 export type Prepare = (sql: string) => StatementSync;
 
-/** Each statement is compiled once, when it is first needed. */
+/** Compiles each statement once, at first use. */
 export function preparing(db: DatabaseSync): Prepare {
   const prepared = new Map<string, StatementSync>();
   return (sql) => {
@@ -77,4 +80,13 @@ export function preparing(db: DatabaseSync): Prepare {
     }
     return statement;
   };
+}
+
+/** Hashes and salts are hex strings in memory and bytes, half as long, in the database. */
+export function toBytes(hex: string): Buffer {
+  return Buffer.from(hex, "hex");
+}
+
+export function toHex<T extends string>(bytes: Uint8Array): T {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("hex") as T;
 }

@@ -1,12 +1,12 @@
 /**
  * One gateway per home: an exclusive transaction, held open on a database of its own.
  *
- * L1. The second to come is told at once, in one line.
- * L2. The lock dies with its process, however that ends: nothing has to be cleaned up after a kill -9.
- * L3. What is locked is a file. Where another has come into its place, as when a disk was taken out and brought back,
- *     whoever holds the old one holds nothing.
- * L4. The file holds nothing. One that is no database is emptied where it lies: that SQLite came to read it says that
- *     nobody holds it, and as long as it is no database nobody can.
+ * L1. A second gateway is refused at once, in one line.
+ * L2. The lock ends with its process, however that ends: a kill -9 leaves nothing to clean up.
+ * L3. The lock is on a file. Once another file has its path, as after a disk was removed and mounted again, the lock is
+ *     void.
+ * L4. The file holds no data. One that is not a database is emptied in place: no process can hold a lock on it, since
+ *     SQLite got as far as reading it.
  */
 import { statSync, truncateSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
@@ -15,7 +15,7 @@ import { createPrivateFile, lockFile } from "./connection.ts";
 import { toStoreError } from "./sqlite-failure.ts";
 
 export interface HomeLock {
-  /** The file that was locked is still the one that others would lock. */
+  /** False once another file has the lock's path (L3). */
   isInPlace(): boolean;
   release(): void;
 }
@@ -32,7 +32,7 @@ export function takeHomeLock(home: string): HomeLock {
   }
 }
 
-/** Without opening it, which would cost the lock (C3 of connection.ts). */
+/** By stat: opening the file would drop the lock (C3 of connection.ts). */
 function identityOf(file: string): string | null {
   const found = statSync(file, { throwIfNoEntry: false, bigint: true });
   return found === undefined ? null : `${found.dev}:${found.ino}`;
@@ -60,7 +60,7 @@ function beginExclusive(file: string): DatabaseSync {
   }
 }
 
-/** What is wrong with the lock must not be taken for something wrong with the database. */
+/** Names the lock file, so that its failure is not mistaken for one of the database. */
 function refusal(home: string, error: unknown): unknown {
   if (!(error instanceof StoreError)) return error;
   if (error.code !== "store.busy") {

@@ -1,9 +1,9 @@
 /**
- * From a directory, or none yet, to a locked home with a sound, current database.
+ * Opens a home: creates and locks the directory, then creates, upgrades and checks the database.
  *
- * O1. The lock comes first; whoever does not get it changes nothing.
- * O2. A database that may not be used is not changed either. One that a kill left half made is made again.
- * O3. What was made survives a power cut.
+ * O1. The lock comes first; without it nothing is changed.
+ * O2. A database that may not be used is not changed either. One that a kill left half created is created again.
+ * O3. Created files survive a power cut.
  */
 import {
   accessSync,
@@ -32,7 +32,7 @@ export interface OpenDatabase {
   release(): void;
 }
 
-/** `held`: the home's lock, where whoever opens it holds that already, and goes on to. */
+/** `held`: the home's lock, if the caller holds it already; the caller then also releases it. */
 export function openDatabase(
   home: string,
   random: RandomBytes,
@@ -44,7 +44,7 @@ export function openDatabase(
   const release = (): void => (held === null ? lock.release() : undefined);
   try {
     const file = databaseFile(home);
-    const reading = openCurrent(file) ?? makeCurrent(file, newId("home", random), busyTimeoutMs);
+    const reading = openCurrent(file) ?? createOrUpgrade(file, newId("home", random), busyTimeoutMs);
     return { homeId: readHomeId(reading), reading, release };
   } catch (error) {
     release();
@@ -52,14 +52,14 @@ export function openDatabase(
   }
 }
 
-/** For commands that only look, beside a running gateway or without one. */
+/** For commands that only read, with or without a running gateway. */
 export function openForReading(home: string): Omit<OpenDatabase, "release"> {
   const reading = openNotEmpty(databaseFile(home));
   try {
     if (schemaVersion(reading) < SCHEMA_VERSION) {
       throw new StoreError(
         "store.unavailable",
-        `The home ${home} is of an older surety. Start surety once to upgrade it.`,
+        `The home ${home} was made by an older surety. Start surety once to upgrade it.`,
       );
     }
     return { homeId: readHomeId(reading), reading };
@@ -69,7 +69,7 @@ export function openForReading(home: string): Omit<OpenDatabase, "release"> {
   }
 }
 
-/** Of a home of any version; null where there is no database, or one of which nothing can be known. */
+/** Of a home of any version; null where there is no database, or an unreadable one. */
 export function findHomeId(home: string): string | null {
   try {
     const reading = openNotEmpty(databaseFile(home));
@@ -84,10 +84,10 @@ export function findHomeId(home: string): string | null {
   }
 }
 
-/** SQLite throws away the log of an empty database, which may be all that is left of it: that is not opened at all. */
+/** An empty database is not opened: SQLite would delete its WAL, which may hold all that is left. */
 function openNotEmpty(file: string): DatabaseSync {
   if (statSync(file, { throwIfNoEntry: false })?.size !== 0) return openExisting(file);
-  const message = `There is nothing in ${file}. Start surety once, or restore a backup: surety restore FILE.`;
+  const message = `The database file ${file} is empty. Start surety once, or restore a backup: surety restore FILE.`;
   throw new StoreError("store.unavailable", message);
 }
 
@@ -104,7 +104,7 @@ function assertWritable(home: string): void {
   try {
     const made = mkdirSync(home, { recursive: true, mode: 0o700 });
     if (made !== undefined) syncDirectory(dirname(made));
-    // Even root, whom no mode stops, cannot write to a file system that is mounted read-only.
+    // No file mode stops root, but a read-only mount does.
     accessSync(home, constants.W_OK);
     const file = databaseFile(home);
     if (existsSync(file)) accessSync(file, constants.R_OK | constants.W_OK);
@@ -122,10 +122,10 @@ export function syncDirectory(path: string): void {
   }
 }
 
-/** Null when the database has yet to be made or upgraded. */
+/** Null when the database must be created or upgraded first. */
 function openCurrent(file: string): DatabaseSync | null {
   if (!existsSync(file)) return null;
-  if (existsSync(`${file}-journal`)) playBack(file);
+  if (existsSync(`${file}-journal`)) replayJournal(file);
   const db = connectReader(file);
   try {
     if (checkDatabase(db, file) === SCHEMA_VERSION) return db;
@@ -137,8 +137,8 @@ function openCurrent(file: string): DatabaseSync | null {
   return null;
 }
 
-/** Killed before it had its log, the database has a journal, which a connection that only reads cannot play back. */
-function playBack(file: string): void {
+/** A kill before the switch to WAL leaves a rollback journal, which a read-only connection cannot replay. */
+function replayJournal(file: string): void {
   const db = new DatabaseSync(file);
   try {
     db.prepare("SELECT 1 FROM sqlite_schema LIMIT 1").get();
@@ -147,12 +147,12 @@ function playBack(file: string): void {
   }
 }
 
-function makeCurrent(file: string, homeId: string, busyTimeoutMs: number): DatabaseSync {
+function createOrUpgrade(file: string, homeId: string, busyTimeoutMs: number): DatabaseSync {
   createPrivateFile(file);
   const db = connectWriter(file, busyTimeoutMs);
   try {
     const version = schemaVersion(db);
-    if (version > 0) assertRoomToUpgrade(file);
+    if (version > 0) assertSpaceToUpgrade(file);
     migrate(db, version, homeId);
   } finally {
     db.close();
@@ -160,15 +160,15 @@ function makeCurrent(file: string, homeId: string, busyTimeoutMs: number): Datab
   return connectReader(file);
 }
 
-/** What is copied goes into the log first, and from there into the database. */
-function assertRoomToUpgrade(file: string): void {
+/** Copied rows go into the WAL first, and from there into the database. */
+function assertSpaceToUpgrade(file: string): void {
   const neededBytes = 2 * statSync(file).size;
   const { bavail, bsize } = statfsSync(file);
   if (bavail * bsize >= neededBytes) return;
   const needed = Math.ceil(neededBytes / 1_000_000);
   throw new StoreError(
     "store.unavailable",
-    `The home is of an older surety, and to upgrade it takes ${needed} MB of free disk. Make room, then start again.`,
+    `Upgrading this home from an older surety needs ${needed} MB of free disk. Free some space, then start again.`,
   );
 }
 

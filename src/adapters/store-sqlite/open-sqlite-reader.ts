@@ -1,8 +1,6 @@
 /**
- * A home read from outside: for commands that only look, while a gateway runs on it or none does.
- *
- * R1. It takes no lock and starts no thread; each read is a short transaction.
- * R2. It writes nothing: a commit is refused.
+ * A home opened for reading, with or without a running gateway. It takes no lock and starts no thread; each read is a
+ * short transaction. Commits are refused.
  */
 import { type Store, StoreError } from "../../runtime/ports/store.ts";
 import { backUp } from "./backup.ts";
@@ -21,7 +19,8 @@ function open(home: string): Store {
   return {
     homeId,
     ...storeReads(reading, homeId, (list, ...args) => reading.read((prepare) => readList(prepare, list, args))),
-    commit: () => Promise.reject(new StoreError("store.read-only", "This home was opened for reading only.")),
+    commit: () =>
+      Promise.reject(new StoreError("store.read-only", "This home was opened for reading, so nothing can be saved.")),
     backup: (toFile) => backUp(databaseFile(home), toFile),
     close: () => new Promise((resolve) => resolve(reading.close())),
   };

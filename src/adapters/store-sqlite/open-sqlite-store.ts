@@ -1,8 +1,7 @@
 /**
- * The store on SQLite (design: Durability): one home, one writer thread, reads that never wait for it.
- *
- * S1. Point reads happen on the main thread, on a connection of their own; lists and backups in the reader thread.
- * S2. What `openSqliteStore` returns is locked, sound and current; the threads may still be starting.
+ * The store on SQLite (design: Durability): one home, one writer thread, reads that never wait for it. Point reads use a
+ * connection of the main thread; lists and backups run in the reader thread. The opened home is locked, checked and
+ * upgraded; the threads may still be starting.
  */
 import type { Clock } from "../../runtime/ports/clock.ts";
 import type { RandomBytes } from "../../runtime/ports/randomness.ts";
@@ -15,20 +14,20 @@ import { closedError, Reading, storeReads } from "./store-reads.ts";
 import { WriterThread } from "./writer-thread.ts";
 
 export interface SqliteStoreOptions {
-  /** The directory; made when it is not there. */
+  /** The directory; created if it does not exist. */
   readonly home: string;
   readonly clock: Clock;
   readonly random: RandomBytes;
-  /** Of that directory, held by whoever opens it for longer than the store is open; absent: the store takes it. */
+  /** The home's lock, if the caller holds it for longer than the store is open; otherwise the store takes it. */
   readonly lock?: HomeLock | undefined;
   /** How long a commit waits while another process writes to the database. */
   readonly busyTimeoutMs?: number;
-  /** Pretends that the disk ends here; for tests of what happens then. */
+  /** Simulates a full disk in tests. */
   readonly maxPages?: number;
 }
 
 export interface SqliteStore extends Store {
-  /** Told once, when nothing can be written any more: the moment to stop accepting. */
+  /** Called once, when nothing can be written any more: stop accepting runs. */
   onUnavailable(listener: (error: Error) => void): void;
 }
 
@@ -50,7 +49,7 @@ function open(options: SqliteStoreOptions): SqliteStore {
     reading.close();
     await reader.close();
     try {
-      // The last connection to go tidies up the files.
+      // The last connection to close removes the WAL.
       await writer.close();
     } finally {
       release();

@@ -1,17 +1,16 @@
 /**
- * The store's end of the reader thread.
+ * Sends lists and backups to the reader thread.
  *
- * R1. The thread starts with the first question: a gateway that is asked for no list has none.
- * R2. It keeps the process alive only while a question is open.
+ * R1. The thread starts with the first request.
+ * R2. It keeps the process alive only while a request is open.
  */
 import { Worker } from "node:worker_threads";
 import { StoreError } from "../../runtime/ports/store.ts";
 import type { ListArguments, ListName, ListResult } from "./list-reads.ts";
-import type { ReaderReply, ReaderRequest } from "./reader-messages.ts";
-import { errorOf } from "./thread-failure.ts";
-import { workerFile } from "./worker-file.ts";
+import { errorOf } from "./sqlite-failure.ts";
+import { type ReaderReply, type ReaderRequest, workerFile } from "./thread-messages.ts";
 
-interface Question {
+interface PendingRequest {
   readonly answer: Promise<unknown>;
   resolve(value: unknown): void;
   reject(error: Error): void;
@@ -19,33 +18,33 @@ interface Question {
 
 export class ReaderThread {
   readonly #file: string;
-  readonly #open = new Map<number, Question>();
+  readonly #open = new Map<number, PendingRequest>();
   #worker: Worker | null = null;
-  #asked = 0;
+  #requests = 0;
 
   constructor(file: string) {
     this.#file = file;
   }
 
   list<K extends ListName>(list: K, ...args: ListArguments<K>): Promise<ListResult<K>> {
-    return this.#ask((id) => ({ id, list, args }) as unknown as ReaderRequest) as Promise<ListResult<K>>;
+    return this.#request((id) => ({ id, list, args }) as unknown as ReaderRequest) as Promise<ListResult<K>>;
   }
 
   async backup(toFile: string): Promise<void> {
-    await this.#ask((id) => ({ id, backupTo: toFile }));
+    await this.#request((id) => ({ id, backupTo: toFile }));
   }
 
-  /** What was asked before is still answered. */
+  /** Waits for the open requests. */
   async close(): Promise<void> {
     await Promise.allSettled([...this.#open.values()].map(({ answer }) => answer));
     await this.#worker?.terminate();
   }
 
-  #ask(request: (id: number) => ReaderRequest): Promise<unknown> {
+  #request(request: (id: number) => ReaderRequest): Promise<unknown> {
     this.#worker ??= this.#start();
     const worker = this.#worker;
-    this.#asked += 1;
-    const id = this.#asked;
+    this.#requests += 1;
+    const id = this.#requests;
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     this.#open.set(id, { answer: promise, resolve, reject });
     worker.ref();
@@ -59,24 +58,26 @@ export class ReaderThread {
       name: "store-reader",
       env: {},
     });
-    worker.on("message", (reply: ReaderReply) => this.#hear(worker, reply));
-    worker.on("error", (error) => this.#lose(error));
-    worker.on("exit", () => this.#lose(undefined));
+    worker.on("message", (reply: ReaderReply) => this.#receive(worker, reply));
+    worker.on("error", (error) => this.#fail(error));
+    worker.on("exit", () => this.#fail(undefined));
     return worker;
   }
 
-  #hear(worker: Worker, reply: ReaderReply): void {
-    const question = this.#open.get(reply.id);
+  #receive(worker: Worker, reply: ReaderReply): void {
+    const pending = this.#open.get(reply.id);
     this.#open.delete(reply.id);
     if (this.#open.size === 0) worker.unref();
-    if ("failure" in reply) question?.reject(errorOf(reply.failure));
-    else question?.resolve(reply.value);
+    if ("failure" in reply) pending?.reject(errorOf(reply.failure));
+    else pending?.resolve(reply.value);
   }
 
-  /** The next question starts another thread. */
-  #lose(cause: unknown): void {
+  /** The next request starts another thread. */
+  #fail(cause: unknown): void {
     this.#worker = null;
-    const error = new StoreError("store.unavailable", "The store's reader is gone. Try again.", { cause });
+    const error = new StoreError("store.unavailable", "The store's reader thread ended unexpectedly. Try again.", {
+      cause,
+    });
     for (const { reject } of this.#open.values()) reject(error);
     this.#open.clear();
   }

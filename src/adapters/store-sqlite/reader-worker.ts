@@ -1,11 +1,11 @@
-/** The reader thread: lists and backups, so that neither keeps the main thread or the writer from its work. */
+/** The reader thread: lists and backups, so that neither blocks the main thread or the writer. */
 import { parentPort, workerData } from "node:worker_threads";
 import { Defect } from "../../kernel/vocabulary/defect.ts";
 import { backUp } from "./backup.ts";
 import { connectReader, preparing } from "./connection.ts";
 import { readList } from "./list-reads.ts";
-import type { ReaderReply, ReaderRequest } from "./reader-messages.ts";
-import { failureOf } from "./thread-failure.ts";
+import { failureOf } from "./sqlite-failure.ts";
+import type { ReaderReply, ReaderRequest } from "./thread-messages.ts";
 
 if (parentPort === null) throw new Defect("the reader runs as a thread only");
 const port = parentPort;

@@ -1,27 +1,20 @@
 /**
- * The reading half of the port: point reads on the connection at hand, lists wherever `list` has them read.
+ * The reading half of the port. Point reads use the given connection and are short enough for the main thread; lists go
+ * through `list`.
  *
  * R1. Every failure is a StoreError that says what to do; after `close` each read is refused.
- * R2. A page that is no page (SQLite takes -1 rows for all of them) is a defect of who asks.
+ * R2. A negative or fractional page size is a defect of the caller: SQLite reads a LIMIT of -1 as all rows.
  */
 import type { DatabaseSync } from "node:sqlite";
 import { Defect } from "../../kernel/vocabulary/defect.ts";
 import { type Store, StoreError } from "../../runtime/ports/store.ts";
-import { capabilitiesOf } from "./capability-rows.ts";
+import { approvalsOf, findApproval } from "./approvals.ts";
+import { capabilitiesOf } from "./capabilities.ts";
 import { type Prepare, preparing } from "./connection.ts";
+import { headOf, readBodies, readEntries } from "./journal.ts";
+import { ledgerHead } from "./ledger.ts";
 import { type ListArguments, type ListName, type ListResult, readList } from "./list-reads.ts";
-import {
-  approvalsOf,
-  findApproval,
-  findRun,
-  findRunByKey,
-  findRunByMessage,
-  hasSession,
-  headOf,
-  ledgerHead,
-  readBodies,
-  readEntries,
-} from "./point-reads.ts";
+import { findRun, findRunByKey, findRunByMessage, sessionPosition } from "./runs.ts";
 import { toStoreError } from "./sqlite-failure.ts";
 
 export type StoreReads = Omit<Store, "homeId" | "commit" | "backup" | "close">;
@@ -37,7 +30,7 @@ export class Reading {
   }
 
   async read<T>(query: (prepare: Prepare) => T): Promise<T> {
-    // What was committed before is seen; a promise all the same, since other stores cannot answer at once.
+    // Asynchronous because the port is: other stores cannot answer at once.
     await null;
     if (!this.#db.isOpen) throw closedError();
     try {
@@ -57,9 +50,9 @@ export function storeReads(reading: Reading, homeId: string, list: ReadingList):
     findRun: (runId) => reading.read((prepare) => findRun(prepare, runId)),
     findRunByKey: (key) => reading.read((prepare) => findRunByKey(prepare, key)),
     findRunByMessage: (channel, id) => reading.read((prepare) => findRunByMessage(prepare, channel, id)),
-    hasSession: (sessionId) => reading.read((prepare) => hasSession(prepare, sessionId)),
+    hasSession: (sessionId) => reading.read((prepare) => sessionPosition(prepare, sessionId) !== null),
     readEntries: (runId, after, limit) =>
-      reading.read((prepare) => readEntries(prepare, runId, counted(after), counted(limit))),
+      reading.read((prepare) => readEntries(prepare, runId, checkCount(after), checkCount(limit))),
     headOf: (runId) => reading.read((prepare) => headOf(prepare, runId)),
     readBodies: (sessionId, refs, runId) => reading.read((prepare) => readBodies(prepare, sessionId, refs, runId)),
     approvalsOf: (runId) => reading.read((prepare) => approvalsOf(prepare, runId)),
@@ -67,23 +60,29 @@ export function storeReads(reading: Reading, homeId: string, list: ReadingList):
     capabilitiesOf: (sessionId) => reading.read((prepare) => capabilitiesOf(prepare, sessionId)),
     ledgerHead: () => reading.read((prepare) => ledgerHead(prepare, homeId)),
 
-    // Asked for at the start, when nobody waits for the main thread yet: a page costs less than starting the reader.
+    // Read at the start, when a page costs less than starting the reader thread.
     openRuns: (after, limit) =>
-      reading.read((prepare) => readList(prepare, "openRuns", [counted(after), counted(limit)])),
-    // Asked for at the start too. They are few, whatever the home holds: somebody is waited for.
+      reading.read((prepare) => readList(prepare, "openRuns", [checkCount(after), checkCount(limit)])),
+    // Also read at the start; pending approvals are few.
     pendingApprovals: ({ limit, offset }) =>
       reading.read((prepare) =>
-        readList(prepare, "pendingApprovals", [{ limit: counted(limit), offset: counted(offset) }]),
+        readList(prepare, "pendingApprovals", [{ limit: checkCount(limit), offset: checkCount(offset) }]),
       ),
     listRuns: ({ status, limit, offset }) =>
-      list("listRuns", { ...(status === undefined ? {} : { status }), limit: counted(limit), offset: counted(offset) }),
-    sessionRuns: (sessionId, limit) => list("sessionRuns", sessionId, counted(limit)),
+      list("listRuns", {
+        ...(status === undefined ? {} : { status }),
+        limit: checkCount(limit),
+        offset: checkCount(offset),
+      }),
+    sessionRuns: (sessionId, limit) => list("sessionRuns", sessionId, checkCount(limit)),
     pendingCapabilities: ({ limit, offset }) =>
-      list("pendingCapabilities", { limit: counted(limit), offset: counted(offset) }),
-    allCapabilities: ({ limit, offset }) => list("allCapabilities", { limit: counted(limit), offset: counted(offset) }),
-    waitingOutbox: ({ limit, offset }) => list("waitingOutbox", { limit: counted(limit), offset: counted(offset) }),
+      list("pendingCapabilities", { limit: checkCount(limit), offset: checkCount(offset) }),
+    allCapabilities: ({ limit, offset }) =>
+      list("allCapabilities", { limit: checkCount(limit), offset: checkCount(offset) }),
+    waitingOutbox: ({ limit, offset }) =>
+      list("waitingOutbox", { limit: checkCount(limit), offset: checkCount(offset) }),
     spendTotals: (period) => list("spendTotals", period),
-    readLedger: (after, limit) => list("readLedger", counted(after), counted(limit)),
+    readLedger: (after, limit) => list("readLedger", checkCount(after), checkCount(limit)),
   };
 }
 
@@ -91,7 +90,7 @@ export function closedError(): StoreError {
   return new StoreError("store.closed", "The store is closed.");
 }
 
-function counted(value: number): number {
-  if (!Number.isSafeInteger(value) || value < 0) throw new Defect(`a page of ${value}`);
+function checkCount(value: number): number {
+  if (!Number.isSafeInteger(value) || value < 0) throw new Defect(`not a page size or position: ${value}`);
   return value;
 }

@@ -1,42 +1,54 @@
 /**
- * Where commits are gathered and sent to the writer thread.
+ * Collects commits and sends them to the writer thread.
  *
- * T1. What is committed in one turn of the event loop travels in one message, and what nobody waits for also while a
- *     message is unanswered: the more runs go on at once, the more of them share a sync. A lazy commit waits for the next
- *     that is sent, or for LAZY_FLUSH_MS; nothing overtakes it.
- * T2. After the medium failed nothing is sent any more: all that is unanswered, and all that comes, is refused.
- * T3. The log is carried over into the database when nothing was committed for a while, or very much was.
- * T4. The thread lives, and keeps the process alive, from the start to the end of `close`.
+ * T1. The commits of one turn of the event loop travel in one message, `eager` ones also wait for an unanswered message:
+ *     the more runs are active, the more of them share a sync. A lazy commit goes with the next message, or after
+ *     LAZY_FLUSH_MS; no commit overtakes another.
+ * T2. After the medium failed nothing is sent: every unanswered and every later commit is refused.
+ * T3. The WAL is checkpointed when the store has been idle for a while, or after many commits.
+ * T4. The thread runs, and keeps the process alive, until `close` is done.
+ * T5. What a commit writes is read when it is sent: a run's entries are encoded after the model was asked. If that fails,
+ *     the commit is refused alone.
  */
 import { Worker } from "node:worker_threads";
 import type { Clock } from "../../runtime/ports/clock.ts";
 import { type CommitResult, LAZY_FLUSH_MS, StoreError, type Urgency, type Write } from "../../runtime/ports/store.ts";
-import { type GivenCommit, gatherCommits, type Waiting } from "./coalesce-commits.ts";
+import { type PackedWrite, pack } from "./packed-writes.ts";
+import { errorOf } from "./sqlite-failure.ts";
 import { closedError } from "./store-reads.ts";
-import { errorOf } from "./thread-failure.ts";
-import { workerFile } from "./worker-file.ts";
-import type { BatchReport, WriterReply, WriterRequest, WriterSetup } from "./writer-messages.ts";
+import {
+  type BatchReport,
+  type WriterReply,
+  type WriterRequest,
+  type WriterSetup,
+  workerFile,
+} from "./thread-messages.ts";
 
-/** About a megabyte of log where a run is alone; with many at once, ten. Where that is more, SQLite is sooner (LOG_PAGES). */
+/** About a megabyte of WAL with one active run, ten with many. SQLite checkpoints a longer WAL by itself (WAL_PAGES). */
 const CHECKPOINT_AFTER_COMMITS = 64;
 const CHECKPOINT_AT_LATEST = 1000;
 const IDLE_MS = 500;
 
-const NOTHING_RESERVED: CommitResult = { spend: null };
+interface PendingCommit {
+  resolve(result: CommitResult): void;
+  reject(error: unknown): void;
+}
+
+interface UnsentCommit extends PendingCommit {
+  readonly writes: readonly Write[];
+}
 
 export class WriterThread {
   readonly #clock: Clock;
   readonly #worker: Worker;
   readonly #listeners: ((error: Error) => void)[] = [];
-  #unsent: GivenCommit[] = [];
-  /** Who waits for what was sent, in the order in which it was given; the writes themselves are not held any longer. */
-  readonly #unanswered: (readonly Waiting[])[] = [];
-  /** Everybody whose commit is unsent has nothing else to do than wait for it. */
-  #isAllAwaited = true;
-  /** Something is to be sent when the last message is answered. */
+  #unsent: UnsentCommit[] = [];
+  /** Commits that were sent, in order; their writes are released as soon as they are sent. */
+  readonly #unanswered: PendingCommit[] = [];
+  /** Send when the last message is answered. */
   #isDue = false;
-  /** It is sent at the end of this turn of the event loop. */
-  #isOnItsWay = false;
+  /** A send is scheduled for the end of this turn of the event loop. */
+  #isScheduled = false;
   #cancelLazy: (() => void) | null = null;
   #uncheckpointed = 0;
   #cancelCheckpoint: (() => void) | null = null;
@@ -46,12 +58,12 @@ export class WriterThread {
   #onClosed: (() => void) | null = null;
   #hasExited = false;
 
-  /** `code` is the thread's program; tests give one that fails. */
+  /** `code` is the thread's program; tests pass one that fails. */
   constructor(setup: WriterSetup, clock: Clock, code: URL = workerFile("writer-worker")) {
     this.#clock = clock;
     this.#worker = new Worker(code, { workerData: setup, name: "store-writer", env: {} });
-    this.#worker.on("message", (reply: WriterReply) => this.#hear(reply));
-    this.#worker.on("error", (error) => this.#break(gone(error)));
+    this.#worker.on("message", (reply: WriterReply) => this.#receive(reply));
+    this.#worker.on("error", (error) => this.#break(writerLost(error)));
     this.#worker.on("exit", () => this.#end());
   }
 
@@ -59,22 +71,20 @@ export class WriterThread {
     return new Promise((resolve, reject) => {
       const refusal = this.#closing === null ? this.#refusal : closedError();
       if (refusal !== null) return reject(refusal);
-      this.#unsent.push({ writes, urgency, resolve, reject });
+      this.#unsent.push({ writes, resolve, reject });
       if (urgency === "lazy") this.#cancelLazy ??= this.#clock.wake(LAZY_FLUSH_MS, () => this.#sendWhenAnswered());
-      else if (urgency === "eager") {
-        this.#isAllAwaited = false;
-        this.#sendWhenAnswered();
-      } else this.#sendAfterThisTurn();
+      else if (urgency === "eager") this.#sendWhenAnswered();
+      else this.#sendAfterThisTurn();
     });
   }
 
-  /** Told once, when nothing can be written any more; at once, when that is so already. Closing is no such news. */
+  /** Called once, when nothing can be written any more: immediately if that is so already. Closing does not count. */
   onUnavailable(listener: (error: Error) => void): void {
     if (this.#refusal === null) this.#listeners.push(listener);
     else if (!isClosed(this.#refusal)) listener(this.#refusal);
   }
 
-  /** Resolves when the thread is gone, whether it went because it was asked to or by itself before. */
+  /** Resolves when the thread has ended, also if it had ended by itself before. */
   close(): Promise<void> {
     this.#closing ??= new Promise<void>((resolve, reject) => {
       this.#onClosed = () => (this.#closeFailure === null ? resolve() : reject(this.#closeFailure));
@@ -91,36 +101,37 @@ export class WriterThread {
     if (this.#unanswered.length === 0) this.#sendAfterThisTurn();
   }
 
-  /**
-   * Whatever else the sockets and files of this turn bring may commit too. Where somebody has other things to do than wait,
-   * what this turn sends over sockets goes first: a model is asked, and answers meanwhile.
-   */
+  /** Later callbacks of this turn may commit too. */
   #sendAfterThisTurn(): void {
-    if (this.#isOnItsWay) return;
-    this.#isOnItsWay = true;
-    setImmediate(() => (this.#isAllAwaited ? this.#send() : setImmediate(() => this.#send())));
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    setImmediate(() => this.#send());
   }
 
   #send(): void {
-    this.#isOnItsWay = false;
+    this.#isScheduled = false;
     this.#isDue = false;
     this.#cancelLazy?.();
     this.#cancelLazy = null;
-    const gathered = gatherCommits(this.#unsent);
+    const commits: (readonly PackedWrite[])[] = [];
+    for (const { writes, resolve, reject } of this.#unsent) {
+      try {
+        commits.push(pack(writes));
+        this.#unanswered.push({ resolve, reject });
+      } catch (error) {
+        reject(error);
+      }
+    }
     this.#unsent = [];
-    this.#isAllAwaited = true;
-    if (gathered.length === 0) return;
-    for (const { waiting } of gathered) this.#unanswered.push(waiting);
-    this.#post(gathered.map(({ writes }) => writes));
+    if (commits.length > 0) this.#post(commits);
   }
 
   #post(request: WriterRequest): void {
     this.#worker.postMessage(request);
   }
 
-  #hear(reply: WriterReply): void {
-    if (typeof reply === "number") this.#settle({ commits: reply, refused: [], spend: [] });
-    else if (reply.type === "committed") this.#settle(reply);
+  #receive(reply: WriterReply): void {
+    if (reply.type === "committed") this.#settle(reply);
     else if (reply.type === "broken") this.#break(errorOf(reply.failure));
     else this.#closeFailure = reply.failure === null ? null : errorOf(reply.failure);
   }
@@ -129,14 +140,12 @@ export class WriterThread {
     const ended = this.#unanswered.splice(0, commits);
     if (this.#isDue) this.#sendWhenAnswered();
     const failures = new Map(refused.map(({ at, failure }) => [at, failure]));
-    const results = new Map(spend.map((result) => [result.at, { spend: result.spend }]));
-    // In the order in which they were given: whoever watches a run hears of its entries one after the other.
-    for (const [at, waiting] of ended.entries()) {
+    const results = new Map(spend.map((result) => [result.at, result.spend]));
+    // In the order of the commits: subscribers see a run's entries in order.
+    for (const [at, { resolve, reject }] of ended.entries()) {
       const failure = failures.get(at);
-      for (const { resolve, reject } of waiting) {
-        if (failure === undefined) resolve(results.get(at) ?? NOTHING_RESERVED);
-        else reject(errorOf(failure));
-      }
+      if (failure === undefined) resolve({ spend: results.get(at) ?? null });
+      else reject(errorOf(failure));
     }
     this.#checkpointWhenIdle(commits);
   }
@@ -162,10 +171,8 @@ export class WriterThread {
   #break(error: Error): void {
     if (this.#refusal !== null) return;
     this.#refusal = error;
-    for (const waiting of this.#unanswered.splice(0)) for (const { reject } of waiting) reject(error);
-    for (const { reject } of this.#unsent.splice(0)) reject(error);
+    for (const { reject } of [...this.#unanswered.splice(0), ...this.#unsent.splice(0)]) reject(error);
     const listeners = this.#listeners.splice(0);
-    // Whoever closed the store need not be told.
     if (!isClosed(error)) for (const listener of listeners) listener(error);
   }
 
@@ -173,7 +180,7 @@ export class WriterThread {
     this.#hasExited = true;
     this.#cancelLazy?.();
     this.#cancelCheckpoint?.();
-    this.#break(this.#closing === null ? gone(null) : closedError());
+    this.#break(this.#closing === null ? writerLost(null) : closedError());
     this.#onClosed?.();
   }
 }
@@ -182,8 +189,12 @@ function isClosed(error: Error): boolean {
   return error instanceof StoreError && error.code === "store.closed";
 }
 
-function gone(cause: unknown): StoreError {
-  return new StoreError("store.unavailable", "The store's writer failed. Restart; if it happens again, report it.", {
-    cause,
-  });
+function writerLost(cause: unknown): StoreError {
+  return new StoreError(
+    "store.unavailable",
+    "The store's writer thread failed, so nothing can be saved. Restart surety; if it happens again, report it.",
+    {
+      cause,
+    },
+  );
 }

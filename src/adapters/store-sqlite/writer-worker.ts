@@ -1,22 +1,22 @@
 /**
- * The writer thread: nobody else changes the database.
+ * The writer thread, the only one that changes the database.
  *
- * T1. While one transaction is synced the next commits gather, and go in one transaction after it.
- * T2. The log is carried over when the store says that nobody is waiting, and emptied when the store closes.
+ * T1. Commits that arrive while a transaction is being synced go into the next one together.
+ * T2. The WAL is checkpointed when the store asks for it, and emptied when the store closes.
  */
 import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import { Defect } from "../../kernel/vocabulary/defect.ts";
-import { openWriting, type Writing } from "./open-writing.ts";
-import { lengthenLog } from "./preallocate-wal.ts";
-import { type Failure, failureOf, mediumFailureOf } from "./thread-failure.ts";
-import type { Commits, WriterReply, WriterRequest, WriterSetup } from "./writer-messages.ts";
+import { GroupCommit } from "./group-commit.ts";
+import { preallocateWal } from "./preallocate-wal.ts";
+import { type Failure, failureOf, mediumFailureOf } from "./sqlite-failure.ts";
+import type { Commits, WriterReply, WriterRequest, WriterSetup } from "./thread-messages.ts";
 
 if (parentPort === null) throw new Defect("the writer runs as a thread only");
 const port = parentPort;
 const setup = workerData as WriterSetup;
 
-/** Null once the medium has failed: nothing more is written then, not even what has been given already. */
-let writing = open();
+/** Null once the medium has failed: from then on nothing is written, including commits already received. */
+let writer = open();
 
 port.on("message", (first: WriterRequest) => {
   const requests: WriterRequest[] = [first];
@@ -33,10 +33,10 @@ function reply(message: WriterReply): void {
   port.postMessage(message);
 }
 
-function open(): Writing | null {
+function open(): GroupCommit | null {
   try {
-    const opened = openWriting(setup);
-    lengthenLog(opened.db, setup.file, setup.busyTimeoutMs);
+    const opened = new GroupCommit(setup);
+    preallocateWal(opened.db, setup.file, setup.busyTimeoutMs);
     return opened;
   } catch (error) {
     reply({ type: "broken", failure: failureOf(error) });
@@ -46,10 +46,7 @@ function open(): Writing | null {
 
 function write(commits: Commits): void {
   try {
-    if (writing === null) return;
-    const report = writing.group.commit(commits);
-    const isPlain = report.refused.length === 0 && report.spend.length === 0;
-    reply(isPlain ? report.commits : { type: "committed", ...report });
+    if (writer !== null) reply({ type: "committed", ...writer.commit(commits) });
   } catch (error) {
     fail(error);
   }
@@ -57,27 +54,27 @@ function write(commits: Commits): void {
 
 function checkpoint(): void {
   try {
-    writing?.db.exec("PRAGMA wal_checkpoint(PASSIVE)");
+    writer?.db.exec("PRAGMA wal_checkpoint(PASSIVE)");
   } catch (error) {
     fail(error);
   }
 }
 
 function fail(error: unknown): void {
-  writing?.db.close();
-  writing = null;
+  writer?.db.close();
+  writer = null;
   reply({ type: "broken", failure: mediumFailureOf(error) });
 }
 
 function close(): void {
   let failure: Failure | null = null;
   try {
-    // Everything that was reported is in the log: what fails here is lost to nobody.
-    writing?.db.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+    // Every acknowledged commit is already durable in the WAL, so a failure here loses nothing.
+    writer?.db.exec("PRAGMA wal_checkpoint(TRUNCATE)");
   } catch (error) {
     failure = failureOf(error);
   }
-  writing?.db.close();
+  writer?.db.close();
   reply({ type: "closed", failure });
   port.close();
 }

@@ -1,10 +1,10 @@
 /**
- * The tool registry (T-4.1): names, aliases, schemas and promises of the tools, and the envelope around every call.
+ * The tool registry (T-4.1): names, aliases, schemas and idempotency of the tools, and the envelope around every call.
  *
- * R1. A name or alias means one tool. What breaks a rule of `lint-tool.ts` is not registered: the process stops.
- * R2. The digest changes with a name, a schema, a risk or a promise, and with nothing else.
- * R3. `plan` and `run` answer for whatever a tool does: a failure is its own, an abort is `timeout`, anything else is
- *     `internal.error` without a word of what was thrown, which goes to `onDefect`.
+ * R1. A name or alias means one tool. A tool that breaks a rule of `lint-tool.ts` stops the process.
+ * R2. The digest changes with names, schemas, risk and idempotency only.
+ * R3. `plan` and `run` never throw: a `ToolFailure` becomes its error, an abort `timeout`, anything else
+ *     `internal.error` without details, which go to `onDefect`.
  */
 import { Defect } from "../../kernel/vocabulary/defect.ts";
 import { hashCanonical } from "../../kernel/vocabulary/hash.ts";
@@ -27,9 +27,9 @@ import { ToolFailure, toolErrorOf } from "./tool-failure.ts";
 
 interface ToolboxOptions {
   readonly clock: Pick<Clock, "nowMs" | "monotonicMs">;
-  /** Hears what a tool should never have thrown. */
+  /** Receives what a tool should not have thrown. */
   readonly onDefect: (error: unknown) => void;
-  /** No call is given longer than this, whatever it asks for. */
+  /** The upper limit for every call. */
   readonly maxTimeoutMs?: number;
 }
 
@@ -43,29 +43,48 @@ const MAX_TIMEOUT_MS = 600_000;
 const MAX_SUMMARY_BYTES = 220;
 const MAX_NAMES_SHOWN = 24;
 
-export function createToolbox(tools: readonly Tool[], options: ToolboxOptions): Toolbox {
-  const sorted = tools.toSorted((a, b) => (a.name < b.name ? -1 : 1));
-  const registered = register(sorted);
+export interface RegistryToolbox extends Toolbox {
+  /** Later runs can call it; throws where a tool or alias of that name exists or a rule of `lint-tool.ts` is broken. */
+  register(tool: Tool): void;
+  /** The registered name behind a name or an alias; null where there is none. */
+  nameOf(name: string): string | null;
+}
+
+export function createToolbox(tools: readonly Tool[], options: ToolboxOptions): RegistryToolbox {
+  let current = indexTools(tools);
   const planner = createPlanner(options);
   return {
-    digest: digestOf(sorted),
-    tools: sorted.map(offerOf),
+    get digest() {
+      return current.digest;
+    },
+    get tools() {
+      return current.offers;
+    },
+    register(tool) {
+      current = indexTools([...current.sorted, tool]);
+    },
+    nameOf: (name) => current.registered.get(name)?.tool.name ?? null,
     async plan(name, given) {
-      const found = registered.get(name);
-      if (found === undefined) return { ok: false, tool: name, error: toolErrorOf(notFound(name, sorted)) };
+      const found = current.registered.get(name);
+      if (found === undefined) return { ok: false, tool: name, error: toolErrorOf(notFound(name, current.sorted)) };
       return await planner(found, given);
     },
     async run(planned, context) {
-      const tool = registered.get(planned.tool)?.tool;
+      const tool = current.registered.get(planned.tool)?.tool;
       if (tool === undefined) throw new Defect(`a plan for ${planned.tool}, which is not registered`);
       return await runCall(tool, planned, context, options);
     },
     summarize({ tool: name, args, ok, output }) {
-      const tool = registered.get(name)?.tool;
+      const tool = current.registered.get(name)?.tool;
       if (tool === undefined || !ok) return `${name} ${ok ? "done" : "failed"}`;
       return truncateOutput(tool.summarize({ args, output }), MAX_SUMMARY_BYTES, "…").text;
     },
   };
+}
+
+function indexTools(tools: readonly Tool[]) {
+  const sorted = tools.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  return { sorted, registered: register(sorted), digest: digestOf(sorted), offers: sorted.map(offerOf) };
 }
 
 function createPlanner(options: ToolboxOptions) {
@@ -74,7 +93,6 @@ function createPlanner(options: ToolboxOptions) {
     ...{ argv: [], cwd: null, executable: null, scriptHashes: [], targets: [] },
     environmentHash: hashCanonical({}),
   };
-  // Every field by its name, none by copying an object: this is done for every call.
   const complete = (tool: Tool, args: Arguments, outline: CallOutline): Planned => {
     const { risk = tool.risk, egress = [] } = outline;
     return {
@@ -89,7 +107,7 @@ function createPlanner(options: ToolboxOptions) {
       asksAlways: outline.asksAlways ?? false,
       plan: outline.plan === undefined ? emptyPlan : completePlan(emptyPlan, outline.plan),
       shown: outline.shown,
-      reversal: outline.reversal ?? ordinaryReversal(risk, egress),
+      reversal: outline.reversal ?? defaultReversal(risk, egress),
       send: outline.send ?? null,
       labels: outline.labels,
       delegation: outline.delegation ?? null,
@@ -116,13 +134,13 @@ function completePlan(empty: Planned["plan"], given: NonNullable<CallOutline["pl
   };
 }
 
-const SENT_AWAY: Reversal = { kind: "irreversible", how: "what was sent to another host cannot be called back" };
+const SENT: Reversal = { kind: "irreversible", how: "a request to another host cannot be undone" };
 const HARMLESS: Reversal = { kind: "reversible", how: "it changes nothing" };
-const UNKNOWN: Reversal = { kind: "unknown", how: "nobody can say beforehand what it changes" };
+const UNKNOWN: Reversal = { kind: "unknown", how: "what it changes is not known beforehand" };
 
-/** Of a call whose tool does not say. */
-function ordinaryReversal(risk: Planned["risk"], egress: Planned["egress"]): Reversal {
-  if (egress.length > 0) return SENT_AWAY;
+/** The default if the tool does not say. */
+function defaultReversal(risk: Planned["risk"], egress: Planned["egress"]): Reversal {
+  if (egress.length > 0) return SENT;
   return risk === "read_only" ? HARMLESS : UNKNOWN;
 }
 
@@ -147,8 +165,8 @@ async function runCall(
     const output = await tool.run({ args, plan, labels }, context);
     return { ...finished(), ok: true, output, error: null };
   } catch (thrown) {
-    const isStopped = signal.aborted && (thrown === signal.reason || isAbort(thrown));
-    return { ...finished(), ok: false, error: isStopped ? stoppedError(tool) : errorOf(thrown, options) };
+    const isAborted = signal.aborted && (thrown === signal.reason || isAbort(thrown));
+    return { ...finished(), ok: false, error: isAborted ? abortedError(tool) : errorOf(thrown, options) };
   }
 }
 
@@ -181,12 +199,12 @@ function offerOf({ name, description, parameters, risk }: Tool): RegisteredTool 
   return { name, description, parameters: plainSchema(parameters), risk };
 }
 
-/** As it goes over the wire: without what TypeBox keeps on it for itself. */
+/** The wire form, without TypeBox's own fields. */
 function plainSchema(schema: object): object {
   return JSON.parse(JSON.stringify(schema));
 }
 
-/** Timers overflow beyond 2^31 ms and then fire at once. */
+/** Timers overflow beyond 2^31 ms and fire immediately. */
 function clamp(timeoutMs: number, maxTimeoutMs: number): number {
   return Math.max(1, Math.min(Math.trunc(timeoutMs), maxTimeoutMs, 2 ** 31 - 1));
 }
@@ -200,19 +218,19 @@ function notFound(name: string, tools: readonly Tool[]): ToolFailure {
   ];
   const shown = nearest.slice(0, MAX_NAMES_SHOWN).join(", ");
   const more = nearest.length > MAX_NAMES_SHOWN ? ` and ${nearest.length - MAX_NAMES_SHOWN} more` : "";
-  return new ToolFailure("tool.not_found", `There is no such tool. There are: ${shown || "none"}${more}.`);
+  return new ToolFailure("tool.not_found", `No such tool. Known tools: ${shown || "none"}${more}.`);
 }
 
 function errorOf(thrown: unknown, { onDefect }: ToolboxOptions): ToolError {
   if (thrown instanceof ToolFailure) return toolErrorOf(thrown);
   onDefect(thrown);
-  const message = "The tool failed in a way it should not: this is a fault of the gateway, see its log.";
+  const message = "The tool failed unexpectedly. This is a bug of the gateway; see its log.";
   return { code: "internal.error", message, retryable: false, details: {} };
 }
 
-function stoppedError({ idempotency }: Tool): ToolError {
+function abortedError({ idempotency }: Tool): ToolError {
   const retryable = idempotency !== "opaque";
-  return { code: "timeout", message: "Stopped before it was done.", retryable, details: {} };
+  return { code: "timeout", message: "Stopped before it finished.", retryable, details: {} };
 }
 
 function isAbort(thrown: unknown): boolean {

@@ -1,11 +1,11 @@
 /**
- * A tool as it is written: what it takes, what it may do to the world, and how one call of it is planned and run.
+ * A tool: its parameters, its risk, and how one call of it is planned and run.
  *
- * D1. `plan` looks at the world and changes nothing; everything `run` must find unchanged stands in its `plan`.
- * D2. `run` is given validated arguments with defaults filled in, the plan made of them and the labels its answer will
- *     have. It acts on nothing else.
- * D3. Both fail by throwing a `ToolFailure`. Anything else that is thrown is a defect of the tool.
- * D4. Once an effect has happened the signal is not asked again: what is reported is what happened.
+ * D1. `plan` reads and changes nothing; its `plan` binds everything `run` must find unchanged.
+ * D2. `run` gets validated arguments with defaults filled in, their plan and the labels of its result, and uses nothing
+ *     else.
+ * D3. Both fail by throwing a `ToolFailure`. Anything else thrown is a defect of the tool.
+ * D4. After an effect the signal is not checked again: the result reports what happened.
  */
 import type { Static, TObject } from "typebox";
 import type { JsonValue } from "../../kernel/vocabulary/parse-json.ts";
@@ -13,7 +13,7 @@ import type { IdempotencyClass, RiskClass } from "../../kernel/vocabulary/risk.t
 import { DEFAULT_TOOL_TIMEOUT_MS } from "../../kernel/vocabulary/tool-envelope.ts";
 import type { CallContext, Planned } from "../../runtime/ports/toolbox.ts";
 
-/** A name by which others know the tool, and how their arguments become ours. */
+/** Another name for the tool, and how its arguments map to ours. */
 export interface ToolAlias {
   readonly name: string;
   /** Their argument names, with ours. */
@@ -22,7 +22,7 @@ export interface ToolAlias {
   readonly ignore?: Readonly<Record<string, JsonValue>>;
 }
 
-/** What one call would do. What is left out is as the tool says, or nothing. */
+/** What one call would do. Omitted fields take the tool's value, or none. */
 export interface CallOutline
   extends Pick<Planned, "shown" | "labels">,
     Partial<
@@ -31,25 +31,25 @@ export interface CallOutline
   readonly plan?: Partial<Planned["plan"]>;
 }
 
-/** Every optional parameter has a default, which is filled in: nothing is missing here. */
+/** Every optional parameter has a default, which is filled in. */
 export type ArgumentsOf<Parameters extends TObject> = Readonly<Required<Static<Parameters>>>;
 
 export interface Tool<Parameters extends TObject = TObject> {
   readonly name: string;
-  /** Stands in every prompt: a sentence. */
+  /** One sentence; it is part of every prompt. */
   readonly description: string;
   readonly parameters: Parameters;
   readonly risk: RiskClass;
   readonly idempotency: IdempotencyClass;
-  /** Asking again for the same thing is what it is for, and no cycle. */
+  /** Identical calls are expected and do not count as a cycle. */
   readonly pollable: boolean;
   readonly timeoutMs: number;
   readonly aliases: readonly ToolAlias[];
-  /** Its plans name hosts, and each host needs a capability. Said before there is a plan, for whoever explains policy. */
+  /** Its plans name hosts, and each host needs a capability. Known before planning, for `surety policy`. */
   readonly reachesHosts: boolean;
-  /** Many calls of it change nothing, and are planned `read_only`. Said for the same reason. */
+  /** Some calls change nothing and are planned `read_only`. For `surety policy`. */
   readonly mayOnlyRead: boolean;
-  /** Some calls of it ask whatever the rules allow. Said for the same reason. */
+  /** Some calls ask whatever the rules allow. For `surety policy`. */
   readonly mayAskAlways: boolean;
   plan(args: ArgumentsOf<Parameters>): CallOutline | Promise<CallOutline>;
   run(
@@ -60,18 +60,25 @@ export interface Tool<Parameters extends TObject = TObject> {
     },
     context: CallContext,
   ): JsonValue | Promise<JsonValue>;
-  /** A short line about a call that succeeded. Both come out of a journal, perhaps cut short: nothing is certain. */
+  /** A short line about a successful call. Arguments and output come from a journal and may be cut. */
   summarize(call: { readonly args: Readonly<Record<string, unknown>>; readonly output: unknown }): string;
 }
 
-type OrdinarilyTheSame = "pollable" | "timeoutMs" | "aliases" | "reachesHosts" | "mayOnlyRead" | "mayAskAlways";
+type DefaultedField = "pollable" | "timeoutMs" | "aliases" | "reachesHosts" | "mayOnlyRead" | "mayAskAlways";
 
 export function defineTool<Parameters extends TObject>(
-  definition: Omit<Tool<Parameters>, OrdinarilyTheSame> & Partial<Pick<Tool, OrdinarilyTheSame>>,
+  definition: Omit<Tool<Parameters>, DefaultedField> & Partial<Pick<Tool, DefaultedField>>,
 ): Tool<Parameters> {
   return {
     ...{ pollable: false, timeoutMs: DEFAULT_TOOL_TIMEOUT_MS, aliases: [] },
     ...{ reachesHosts: false, mayOnlyRead: false, mayAskAlways: false },
     ...definition,
   };
+}
+
+/** A text or number field of unchecked data. */
+export function fieldOf(value: unknown, name: string): string | number | undefined {
+  if (typeof value !== "object" || value === null || !Object.hasOwn(value, name)) return undefined;
+  const field = (value as Readonly<Record<string, unknown>>)[name];
+  return typeof field === "string" || typeof field === "number" ? field : undefined;
 }

@@ -1,11 +1,11 @@
 /**
- * What a tool must look like to be registered (P-3.1): a schema every provider and grammar can hold a model to.
+ * The rules a tool must meet to be registered (P-3.1): a schema that every provider and grammar can enforce.
  *
- * L1. Parameters are one closed object, and so is every object within: an argument nobody described is refused.
- * L2. No union where an enum serves, no property called `format`, no schema that says nothing about its value.
- * L3. Optional parameters have a default and only they do, so that a planned call states all it depends on.
- * L4. An alias renames to parameters that exist.
- * L5. A tool that breaks a rule is a Defect: it is our own source that is wrong, at start-up, not the model.
+ * L1. Parameters are one closed object, and so is every object in them.
+ * L2. No union where an enum serves, no property called `format`, no schema without a constraint.
+ * L3. Optional parameters, and only they, have a default, so that a planned call states all it depends on.
+ * L4. An alias renames to existing parameters.
+ * L5. A broken rule is a Defect at start-up: our own source is wrong, not the model.
  */
 import { isToolName } from "../../kernel/protocol/tool-names.ts";
 import { Defect } from "../../kernel/vocabulary/defect.ts";
@@ -13,12 +13,12 @@ import type { Tool, ToolAlias } from "./define-tool.ts";
 
 type Schema = Readonly<Record<string, unknown>>;
 
-/** Every tool's description stands in every prompt, so all together must stay small. */
+/** Descriptions are part of every prompt, so they must stay short. */
 const MAX_DESCRIPTION_CHARS = 300;
 const PROPERTY_NAME = /^[a-z][a-z0-9]*(?:_[a-z0-9]+)*$/;
 
 export function lintTool(tool: Tool): void {
-  if (!isToolName(tool.name)) refuse(tool, `its name is not one: ${JSON.stringify(tool.name)}`);
+  if (!isToolName(tool.name)) refuse(tool, `its name is not a tool name: ${JSON.stringify(tool.name)}`);
   if (tool.description.length === 0 || tool.description.length > MAX_DESCRIPTION_CHARS) {
     refuse(tool, `its description has ${tool.description.length} characters, not 1 to ${MAX_DESCRIPTION_CHARS}`);
   }
@@ -30,29 +30,29 @@ export function lintTool(tool: Tool): void {
   for (const alias of tool.aliases) lintAlias(tool, alias);
 }
 
-function lintSchema(tool: Tool, place: string, schema: unknown): void {
-  if (!isSchema(schema)) refuse(tool, `${place} is not a schema`);
+function lintSchema(tool: Tool, path: string, schema: unknown): void {
+  if (!isSchema(schema)) refuse(tool, `${path} is not a schema`);
   const members = ["anyOf", "oneOf", "allOf"].flatMap((keyword) => listOf(schema[keyword]));
   if (members.length > 0 && members.every((member) => isSchema(member) && ("const" in member || "enum" in member))) {
-    refuse(tool, `${place} is a union of fixed values: use Type.Enum`);
+    refuse(tool, `${path} is a union of fixed values: use Type.Enum`);
   }
   if (members.length === 0 && !["type", "enum", "const"].some((keyword) => keyword in schema)) {
-    refuse(tool, `${place} says nothing about its value`);
+    refuse(tool, `${path} says nothing about its value`);
   }
-  for (const [index, member] of members.entries()) lintSchema(tool, `${place}/${index}`, member);
+  for (const [index, member] of members.entries()) lintSchema(tool, `${path}/${index}`, member);
   const types = [schema["type"]].flat();
-  if (types.includes("object")) lintObject(tool, place, schema);
-  if (types.includes("array")) lintSchema(tool, `${place}/items`, schema["items"]);
+  if (types.includes("object")) lintObject(tool, path, schema);
+  if (types.includes("array")) lintSchema(tool, `${path}/items`, schema["items"]);
 }
 
-function lintObject(tool: Tool, place: string, schema: Schema): void {
+function lintObject(tool: Tool, path: string, schema: Schema): void {
   if (schema["additionalProperties"] !== false || "patternProperties" in schema) {
-    refuse(tool, `${place} is an open object: say additionalProperties: false`);
+    refuse(tool, `${path} is an open object: set additionalProperties: false`);
   }
   for (const [name, property] of Object.entries(propertiesOf(schema))) {
-    if (name === "format") refuse(tool, `${place} has a property called format, which schema readers mistake`);
-    if (!PROPERTY_NAME.test(name)) refuse(tool, `${place} has a property not in snake_case: ${JSON.stringify(name)}`);
-    lintSchema(tool, `${place}/${name}`, property);
+    if (name === "format") refuse(tool, `${path} has a property called format, which schema readers misread`);
+    if (!PROPERTY_NAME.test(name)) refuse(tool, `${path} has a property not in snake_case: ${JSON.stringify(name)}`);
+    lintSchema(tool, `${path}/${name}`, property);
   }
 }
 
@@ -66,10 +66,10 @@ function lintDefaults(tool: Tool, schema: Schema): void {
 }
 
 function lintAlias(tool: Tool, { name, rename = {}, ignore = {} }: ToolAlias): void {
-  if (!isToolName(name)) refuse(tool, `its alias is no name: ${JSON.stringify(name)}`);
+  if (!isToolName(name)) refuse(tool, `its alias is not a tool name: ${JSON.stringify(name)}`);
   const properties = propertiesOf({ ...tool.parameters });
   for (const ours of Object.values(rename)) {
-    if (!Object.hasOwn(properties, ours)) refuse(tool, `alias ${name} maps to ${ours}, which is no parameter`);
+    if (!Object.hasOwn(properties, ours)) refuse(tool, `alias ${name} maps to ${ours}, which is not a parameter`);
   }
   for (const theirs of [...Object.keys(rename), ...Object.keys(ignore)]) {
     if (Object.hasOwn(properties, theirs)) refuse(tool, `alias ${name} hides the parameter ${theirs}`);

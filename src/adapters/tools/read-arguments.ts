@@ -1,11 +1,9 @@
 /**
- * The arguments of a proposed call, as the tool will have them: mapped from an alias, checked, defaults filled in.
+ * Reads the arguments of a proposed call: maps an alias, checks them, fills in defaults.
  *
- * A1. What is refused is refused with the field's name and what the schema wants, never with the value.
- * A2. Nothing is coerced: a number in a string is a string.
- * A3. Refused as well, wherever they stand: numbers beyond 2^53 - 1, lone surrogates, keys nobody described
- *     (`__proto__` among them) and holes that redaction left, which nobody can fill again.
- * A4. A schema is compiled once, when its tool is first called.
+ * A refusal names the field and what the schema wants, never the value. Nothing is coerced. Refused at any depth: numbers
+ * beyond 2^53 - 1, lone surrogates, unknown keys (`__proto__` among them) and redaction marks whose secret is gone.
+ * Schemas are compiled on the first call.
  */
 import type { TSchema } from "typebox";
 import { Compile, type Validator } from "typebox/compile";
@@ -20,7 +18,7 @@ import { ToolFailure } from "./tool-failure.ts";
 const MAX_DEPTH = 32;
 const MAX_SHOWN_NAME_CHARS = 48;
 
-/** Under the name of this alias, or null for the tool's own. */
+/** `alias` is null for the tool's own name. */
 export type ArgumentsReader = (given: unknown, alias: ToolAlias | null) => Arguments;
 
 export function argumentsReader(tool: Tool): ArgumentsReader {
@@ -45,7 +43,7 @@ function defaultsOf({ parameters }: Tool): readonly (readonly [string, JsonValue
   );
 }
 
-/** With the defaults filled in, nothing is optional any more. To check for exactly these names is soonest done. */
+/** Defaults are filled in first, so every name is required. */
 function schemaOfAll({ parameters }: Tool): TSchema {
   return { ...parameters, required: Object.keys(parameters.properties) };
 }
@@ -55,14 +53,14 @@ function isObject(value: unknown): value is Arguments {
 }
 
 function refuseUnsafe(tool: Tool, name: string, value: JsonValue): void {
-  // A name of ours is safe: it would not have passed `lint-tool.ts` otherwise.
+  // Our own names are safe: `lint-tool.ts` checked them.
   const isOurs = Object.hasOwn(tool.parameters.properties, name);
   const problem = (isOurs ? null : jsonProblem(name, MAX_DEPTH)) ?? jsonProblem(value, MAX_DEPTH);
-  if (problem !== null) throw invalid(tool, `${shownName(name)} holds ${problem}`);
+  if (problem !== null) throw invalid(tool, `${shownName(name)} contains ${problem}`);
   if ((!isOurs && hasRedactionHole(name)) || hasRedactionHole(value)) {
     throw invalid(
       tool,
-      `${shownName(name)} holds a [REDACTED:…] mark in place of a secret that was never kept: leave that part out`,
+      `${shownName(name)} contains a [REDACTED:…] mark for a secret that was not stored: leave that part out`,
     );
   }
 }
@@ -76,10 +74,10 @@ function mapAlias(
   for (const [theirs, value] of entries) {
     if (Object.hasOwn(ignore, theirs)) {
       if (jsonEquals(value, ignore[theirs])) continue;
-      throw invalid(tool, `${shownName(theirs)} can only be ${JSON.stringify(ignore[theirs])} here`);
+      throw invalid(tool, `${shownName(theirs)} must be ${JSON.stringify(ignore[theirs])}`);
     }
     const ours = (Object.hasOwn(rename, theirs) ? rename[theirs] : undefined) ?? theirs;
-    if (mapped.has(ours)) throw invalid(tool, `${shownName(theirs)} and ${ours} mean the same: give one of them`);
+    if (mapped.has(ours)) throw invalid(tool, `${shownName(theirs)} and ${ours} mean the same: set one of them`);
     mapped.set(ours, value);
   }
   return [...mapped];
@@ -88,7 +86,7 @@ function mapAlias(
 function knownOf(tool: Tool, entries: readonly (readonly [string, JsonValue])[]): Record<string, JsonValue> {
   const args: Record<string, JsonValue> = {};
   for (const [name, value] of entries) {
-    // Asked here as well as of the schema: assigning `__proto__` would not even make a key.
+    // Checked before the schema: assigning `__proto__` would not create a key.
     if (!Object.hasOwn(tool.parameters.properties, name)) throw invalid(tool, unknownField(tool, name));
     args[name] = value;
   }
@@ -97,7 +95,7 @@ function knownOf(tool: Tool, entries: readonly (readonly [string, JsonValue])[])
 
 function unknownField(tool: Tool, name: string): string {
   const known = Object.keys(tool.parameters.properties);
-  return `it takes no ${shownName(name)}, only ${known.join(", ")}`;
+  return `unknown argument ${shownName(name)}; it takes ${known.join(", ")}`;
 }
 
 function describeProblem(tool: Tool, validator: Validator, args: Arguments): string {

@@ -2,12 +2,12 @@
  * The expected ways a tool call fails, thrown inside the adapter and turned into an envelope's error at its edge.
  *
  * Which code a tool gives (O-1.3):
- *   tool.input_invalid  the arguments could never work: wrong type, a name no system takes, text that is no text;
- *   policy.denied       the call would leave its boundary, or the world is no longer the one that was planned for;
- *   invalid.request     well-formed and permitted, but the world says no: nothing is there, something already is;
- *   internal.error      the machine could not do it: disk full, too many open files.
+ *   tool.input_invalid  the arguments can never work: wrong type, an impossible name, malformed text;
+ *   policy.denied       the call would leave its boundary, or the world changed since it was planned;
+ *   invalid.request     well-formed and permitted, but impossible now: the file is missing, or already exists;
+ *   internal.error      the machine failed: disk full, too many open files.
  *
- * F1. The message says what to do about it, and holds nothing of a file's content and no stack.
+ * A message says what to do, and holds no file content and no stack.
  */
 import type { ErrorCode } from "../../kernel/vocabulary/error-code.ts";
 import type { JsonValue } from "../../kernel/vocabulary/parse-json.ts";

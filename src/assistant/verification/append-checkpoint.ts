@@ -1,6 +1,7 @@
 /** The signed checkpoint a home appends to its ledger when it stops: ledger head, and the head of each open run. */
+
+import { genesisHash } from "../../kernel/journal/chain.ts";
 import { type OpenRun, type Sign, signCheckpoint } from "../../kernel/journal/checkpoint.ts";
-import { genesisHash } from "../../kernel/journal/genesis-hash.ts";
 import { type Clock, timestampOf } from "../../runtime/ports/clock.ts";
 import type { Store } from "../../runtime/ports/store.ts";
 

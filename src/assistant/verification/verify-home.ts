@@ -1,8 +1,8 @@
 /** Verifies a whole home: every journal, the ledger, the capabilities, and whether they agree. */
 import { auditHome, type Finding, type JournalFacts } from "../../kernel/journal/audit-home.ts";
+import { genesisHash } from "../../kernel/journal/chain.ts";
 import type { TrustedKey } from "../../kernel/journal/checkpoint.ts";
 import type { Entry } from "../../kernel/journal/entry.ts";
-import { genesisHash } from "../../kernel/journal/genesis-hash.ts";
 import { type LedgerEntry, toLedgerLine, verifyLedger } from "../../kernel/journal/ledger.ts";
 import type { RunId } from "../../kernel/vocabulary/identifiers.ts";
 import type { SessionCapability, Store, StoredRun } from "../../runtime/ports/store.ts";

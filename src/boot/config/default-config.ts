@@ -1,7 +1,12 @@
 /** The config's defaults, readable without loading the validator. A test parses them back as a file. */
-import { DEFAULT_SHELL_ALLOW } from "../../adapters/tools/shell/default-allow.ts";
 import { DEFAULT_POLICY } from "../../kernel/contract/default-terms.ts";
 import type { Config, PolicySettings } from "./config.ts";
+
+/** Commands that read and whose options are known (`command-rules.ts`). */
+export const DEFAULT_SHELL_ALLOW: readonly string[] = (
+  "basename cat cmp comm cut date diff dirname du echo file find git grep head jq ls md5sum nl pwd readlink realpath rg " +
+  "sed sha256sum sort stat tac tail tr tree uniq wc"
+).split(" ");
 
 const { allowDomains: _, ...kernelPolicy } = DEFAULT_POLICY;
 

@@ -9,8 +9,8 @@
  */
 import type { Hash, RunId } from "../vocabulary/identifiers.ts";
 import type { Outcome } from "../vocabulary/outcome.ts";
+import { genesisHash } from "./chain.ts";
 import { coversItsRuns, isSigned, type OpenRun, type SignedCheckpoint, type TrustedKey } from "./checkpoint.ts";
-import { genesisHash } from "./genesis-hash.ts";
 import { type LedgerEntry, startLedger } from "./ledger.ts";
 
 /** What the audit asks of a journal; that it verifies in itself is `verifyJournal`'s to say. */

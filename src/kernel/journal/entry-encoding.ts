@@ -10,10 +10,20 @@
 import { quote } from "../vocabulary/canonical-json.ts";
 import { hashBytes } from "../vocabulary/hash.ts";
 import type { Hash } from "../vocabulary/identifiers.ts";
-import { STATE_OF } from "./state-of.ts";
 
 /** The version of the entry format; under every action hash. */
 export const ENTRY_FORMAT = 1;
+
+/** The state that an entry of each kind leaves. The first kind is named for the event, all others for the state. */
+export const STATE_OF = {
+  "run.created": "PRECHECK",
+  INFER: "INFER",
+  VALIDATE_CALLS: "VALIDATE_CALLS",
+  EXECUTE: "EXECUTE",
+  OBSERVE: "OBSERVE",
+  COMMIT: "COMMIT",
+  TERMINATE: "TERMINATE",
+} as const;
 
 const BETWEEN = "\t";
 const HASH_CHARS = 64;

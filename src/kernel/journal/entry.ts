@@ -20,8 +20,8 @@ import {
   nullable,
   RunIdSchema,
 } from "../vocabulary/schema-primitives.ts";
+import { STATE_OF } from "./entry-encoding.ts";
 import { type EventOf, EventSchemas, type EventType, LabelsSchema, PlannedCallSchema, type RunEvent } from "./event.ts";
-import { STATE_OF } from "./state-of.ts";
 
 export const STATES = ["PRECHECK", "INFER", "VALIDATE_CALLS", "EXECUTE", "OBSERVE", "COMMIT", "TERMINATE"] as const;
 export type MachineState = (typeof STATES)[number];

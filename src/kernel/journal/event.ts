@@ -115,6 +115,11 @@ export const RecordedResponseSchema = Type.Object(
 );
 export type RecordedResponse = Static<typeof RecordedResponseSchema>;
 
+/** O-1.2 for the recorded form: success has no error; failure has an error and no output. */
+export function isConsistentResponse({ ok, error, outputRef }: RecordedResponse): boolean {
+  return ok ? error === null : error !== null && outputRef === null;
+}
+
 /** The step whose command this answers. */
 const answering = { step: Count };
 const timed = { ts: Type.String(), elapsedMs: Count };

@@ -7,9 +7,9 @@
  */
 import { canonicalWire } from "../vocabulary/wire-case.ts";
 import { type Entry, type EntryKind, entrySchemaOf } from "./entry.ts";
+import { STATE_OF } from "./entry-encoding.ts";
 import { parserByKind } from "./parse-by-kind.ts";
 import { type Parsed, parseCanonical, type Records, readRecords } from "./read-records.ts";
-import { STATE_OF } from "./state-of.ts";
 
 export function toLine(entry: Entry): string {
   return canonicalWire(entry);

@@ -10,10 +10,9 @@
  * F6. A torn tail is reported, not refused; but behind TERMINATE nothing was ever being written.
  */
 import type { Hash } from "../vocabulary/identifiers.ts";
-import { hashAction, hashLink, hashResult } from "./chain.ts";
+import { genesisHash, hashAction, hashLink, hashResult } from "./chain.ts";
 import { type Anchor, findClockRegress, findLostAnchor } from "./chain-checks.ts";
 import type { Entry } from "./entry.ts";
-import { genesisHash } from "./genesis-hash.ts";
 import { readJournal } from "./journal-lines.ts";
 import type { BadEntry, Refused } from "./read-records.ts";
 

@@ -6,7 +6,8 @@
  * D2. A timer that fires early is not heard; of a result and a timeout the first one heard wins.
  * D3. A parked run has no deadline: approvals and resolutions carry their own, outside the machine.
  */
-import type { EventOf } from "../journal/event.ts";
+import type { EventOf, RunEvent } from "../journal/event.ts";
+import type { FailureReason } from "../vocabulary/failures.ts";
 import type { RunState } from "./state.ts";
 import { isParked } from "./waiting.ts";
 
@@ -34,6 +35,14 @@ export function nextDeadline(state: RunState): Deadline | null {
 export function isDue(state: RunState, timer: Timer): boolean {
   const atMs = deadlineOf(state, timer);
   return atMs !== null && state.elapsedMs >= atMs;
+}
+
+/** The ways any wait can end from outside: a cancellation, or the deadline of the step or the run. */
+export function interruptionOf(state: RunState, event: RunEvent): FailureReason | null {
+  if (event.type === "cancel.requested") return "run.cancelled";
+  if (event.type !== "timer.fired" || !isDue(state, event.timer)) return null;
+  if (event.timer === "run") return "run.timeout";
+  return event.timer === "step" ? "step.timeout" : null;
 }
 
 export function stepDeadline(state: RunState): number {

@@ -14,12 +14,11 @@ import { hashBytes } from "../vocabulary/hash.ts";
 import type { Hash } from "../vocabulary/identifiers.ts";
 import { costOf } from "../vocabulary/model-price.ts";
 import { inferenceAllowance, isContextFull } from "./allowance.ts";
+import { interruptionOf } from "./deadline.ts";
 import { missingProof } from "./effect-proof.ts";
-import { interruptionOf } from "./interruption.ts";
 import { inferCommand } from "./outstanding.ts";
-import { extendPrompt } from "./prompt.ts";
 import type { Phase, RunState } from "./state.ts";
-import { emit, fail, type Moved, type MoveTo, moveTo, record, type Turn, update, wait } from "./turn.ts";
+import { emit, extendPrompt, fail, type Moved, type MoveTo, moveTo, record, type Turn, update, wait } from "./turn.ts";
 
 type Usage = EventOf<"model.answered">["usage"];
 type Inferring = Extract<Phase, { at: "INFER" }>;

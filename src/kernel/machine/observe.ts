@@ -9,14 +9,13 @@
  * 5. A call that still waits for its turn when its approval expires will not be made.
  */
 import type { CarvedBudget, EventOf, RunEvent } from "../journal/event.ts";
-import { isConsistentResponse } from "../journal/recorded-response.ts";
+import { isConsistentResponse } from "../journal/event.ts";
 import { Defect } from "../vocabulary/defect.ts";
 import type { ErrorCode } from "../vocabulary/error-code.ts";
 import type { FailureReason } from "../vocabulary/failures.ts";
 import { CLEAN_LABELS } from "../vocabulary/labels.ts";
 import { isHarmless, isRepeatable } from "./call-promise.ts";
-import { isDue } from "./deadline.ts";
-import { interruptionOf } from "./interruption.ts";
+import { interruptionOf, isDue } from "./deadline.ts";
 import { resolutionQuestion } from "./outstanding.ts";
 import { notePerformed, type PerformedResult, STATEMENT_TOKENS } from "./result.ts";
 import type { CallInFlight, Phase, Stopping } from "./state.ts";

@@ -7,7 +7,7 @@
 import { backendVerdict, type PreflightVerdict, preflight } from "../contract/preflight.ts";
 import type { EventOf, RunEvent } from "../journal/event.ts";
 import { nextInference } from "./allowance.ts";
-import { interruptionOf } from "./interruption.ts";
+import { interruptionOf } from "./deadline.ts";
 import type { Phase } from "./state.ts";
 import { emit, fail, type Moved, moveTo, record, type Turn, update, wait } from "./turn.ts";
 

@@ -8,10 +8,9 @@ import type { PlannedCall, RecordedResponse } from "../journal/event.ts";
 import type { BodyRef, CallId } from "../vocabulary/identifiers.ts";
 import { joinLabels, type Labels } from "../vocabulary/labels.ts";
 import { extendTrail } from "./cycle.ts";
-import { extendPrompt } from "./prompt.ts";
 import { afterResult } from "./recovery.ts";
 import type { CallInFlight, FailedAttempt, RunState } from "./state.ts";
-import { type Turn, update } from "./turn.ts";
+import { extendPrompt, type Turn, update } from "./turn.ts";
 
 /** An upper bound for the fixed sentences in which the runtime itself tells the model what became of a call. */
 export const STATEMENT_TOKENS = 64;

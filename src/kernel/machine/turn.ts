@@ -4,6 +4,7 @@
  * T1. `record` is the only way a transition is stated: it quotes what was heard and clears `heard`.
  * T2. A state names the next one as data (`Move`); `step.ts` walks the moves. So no state file imports another.
  */
+import { promptHead } from "../journal/body.ts";
 import type { Transition } from "../journal/chain.ts";
 import type { DecidedOf, EntryKind, InferMode, Result } from "../journal/entry.ts";
 import type { ProposedCall, RunEvent } from "../journal/event.ts";
@@ -71,6 +72,12 @@ export function beginTurn(state: RunState, event: RunEvent): Turn {
 
 export function update(turn: Turn, change: Partial<RunState>): Turn {
   return { ...turn, state: { ...turn.state, ...change } };
+}
+
+/** The machine knows a prompt by a hash over everything appended, and by its tokens. */
+export function extendPrompt(turn: Turn, item: string, tokens: number): Turn {
+  const { prompt } = turn.state;
+  return update(turn, { prompt: { head: promptHead(prompt.head, [item]), tokens: prompt.tokens + tokens } });
 }
 
 export function emit(turn: Turn, ...commands: readonly Command[]): Turn {

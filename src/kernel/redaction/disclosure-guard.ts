@@ -18,10 +18,9 @@
  */
 import type { Transducer } from "../vocabulary/transducer.ts";
 import { MAX_DECORATION_CHARS, readDecoration } from "./decoration.ts";
-import { compileDisclosureFilter } from "./disclosure-filter.ts";
 import { MAX_ESCAPE_CHARS, readEscape, startsEscape } from "./escape-token.ts";
+import { compileDisclosureFilter } from "./filter-views.ts";
 import { foldLetters } from "./fold-letters.ts";
-import { madeOnce } from "./made-once.ts";
 import { earliestHeld, MatchStates } from "./match-states.ts";
 import { BASE64_BITS, digitNeedles, FOREIGN, HEX_BITS, READINGS, SKIPPED, utf8 } from "./secret-encodings.ts";
 import {
@@ -80,10 +79,14 @@ export function compileDisclosureGuard(protectedTexts: readonly string[]): Discl
     texts.flatMap(({ bytes }) => digitNeedles(bytes, width, OWNER, WINDOW_LETTERS));
   const letters = texts.flatMap(({ forms }) => forms.flatMap(letterNeedles));
   const [base64, hex] = [digits(BASE64_BITS), digits(HEX_BITS)];
-  const filter = compileDisclosureFilter({ letters, base64, hex });
-  const automata = madeOnce(() => [letters, base64, hex].map(compileNeedles));
+  let compiled: readonly SubstringAutomaton[] | null = null;
+  // Compiled at the first answer that needs them.
+  const automata = (): readonly SubstringAutomaton[] => {
+    compiled ??= [letters, base64, hex].map(compileNeedles);
+    return compiled;
+  };
   return {
-    mayStop: (answer) => filter.mayHold(answer),
+    mayStop: compileDisclosureFilter({ letters, base64, hex }),
     maxHeldChars: 2 * WINDOW_LETTERS * (MAX_GAP + MAX_ESCAPE_CHARS) + MAX_DECORATION_CHARS,
     start: () => ({ base: 0, held: "", read: 0, tracks: [[], [], []], bypasses: [], stopped: false }),
     push: (state, chunk) => guardChunk(automata(), state, chunk, false),

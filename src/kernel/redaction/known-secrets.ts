@@ -12,12 +12,10 @@
  *     count as ours: nobody hides a value by dressing it up as a marker.
  */
 import { type EscapeToken, MAX_ESCAPE_CHARS, readEscape, startsEscape } from "./escape-token.ts";
-import { madeOnce } from "./made-once.ts";
+import { compileSecretFilter } from "./filter-views.ts";
 import { earliestHeld, MatchStates } from "./match-states.ts";
-import type { NeedleFilter } from "./needle-filter.ts";
 import { handleOf, holeOf, mayHoldMarker, readMarker, startsMarker } from "./redaction-marker.ts";
 import { isInvisible, needlesOf, READINGS, SKIPPED, unitwiseBytes, VIEWS } from "./secret-encodings.ts";
-import { compileSecretFilter } from "./secret-filter.ts";
 import { compileNeedles, type Needle, type SubstringAutomaton, type Tracking } from "./substring-automaton.ts";
 
 /** Ignored characters in a row within one match: a line end with an indented next line. */
@@ -34,7 +32,8 @@ export interface KnownSecrets {
   readonly nameOfValue: ReadonlyMap<string, string>;
   readonly longestValue: number;
   readonly maxHeldChars: number;
-  readonly filter: NeedleFilter;
+  /** False for a text that holds no secret in any encoding. */
+  readonly mayHold: (text: string) => boolean;
   /** One per view. */
   readonly automata: () => readonly SubstringAutomaton[];
   readonly markers: ReadonlySet<string>;
@@ -71,21 +70,26 @@ export function compileKnownSecrets(secrets: readonly Secret[], labels: readonly
   const names = secrets.map(({ name }) => name);
   const longestNeedle = Math.max(0, ...needles.flat().map(({ symbols }) => symbols.length));
   const longestValue = Math.max(0, ...secrets.map(({ value }) => value.length));
+  let automata: readonly SubstringAutomaton[] | null = null;
   return {
     names,
     // Of two names for one value the first wins.
     nameOfValue: new Map(secrets.toReversed().map(({ name, value }) => [withoutEdges(value), name])),
     longestValue,
     maxHeldChars: longestValue + (longestNeedle + 1) * (MAX_GAP + 1) * MAX_ESCAPE_CHARS,
-    filter: compileSecretFilter(needles),
-    automata: madeOnce(() => needles.map(compileNeedles)),
+    mayHold: compileSecretFilter(needles),
+    // Compiled at the first text that needs them: most hold no secret.
+    automata: () => {
+      automata ??= needles.map(compileNeedles);
+      return automata;
+    },
     markers: new Set([...names.map(handleOf), ...names.map(holeOf), ...labels.map(holeOf)]),
   };
 }
 
 /** May reading the whole of this text find a secret, or a marker? If not, it comes out as one piece of clean text. */
-export function mayHoldSecrets({ filter }: KnownSecrets, text: string): boolean {
-  return mayHoldMarker(text) || filter.mayHold(text);
+export function mayHoldSecrets({ mayHold }: KnownSecrets, text: string): boolean {
+  return mayHoldMarker(text) || mayHold(text);
 }
 
 export function startKnownSecrets(): KnownSecretsState {

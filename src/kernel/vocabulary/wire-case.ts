@@ -52,15 +52,6 @@ const FROM_WIRE: KeySpelling = { opaque: new Set(OPAQUE_KEYS.map(toSnakeCase)), 
 /** Canonical JSON of the wire form, without making the wire form first. */
 export const canonicalWire = canonicalWriter(TO_WIRE);
 
-export function wireKey(key: string): string {
-  return TO_WIRE.rename(key);
-}
-
-/** What stands below it is written as it is. */
-export function isOpaqueKey(key: string): boolean {
-  return TO_WIRE.opaque.has(key);
-}
-
 export function toWire<T>(value: T): Wire<T> {
   return respell(value, TO_WIRE) as Wire<T>;
 }

@@ -1,10 +1,9 @@
 /**
- * What a run may do beside its contract, now: live policy and the capabilities its session has at this moment.
+ * What a run may do right now beside its contract: live policy, and its session's capabilities.
  *
- * Y1. Whatever is heard here narrows: effective is contract ∩ live, so a grant during a run gives that run nothing.
- * Y2. A revocation and an expiry count from the moment they happened: nothing is decided or begun under what was before.
- * Y3. What a model asks for in its NOTES becomes a pending request of the session, and nothing else (S-2.4).
- * Y4. A capability that the ledger does not know is none (`forged`).
+ * Live policy only narrows (contract ∩ live), so a grant during a run gives that run nothing; a revocation or an expiry
+ * counts from the moment it happens. A request in a model's NOTES becomes a pending request of the session, nothing more
+ * (S-2.4). A capability that the ledger does not confirm (`forged`) grants nothing.
  */
 import type { StatementOf } from "../../kernel/journal/chain.ts";
 import type { LivePolicy } from "../../kernel/journal/event.ts";
@@ -32,44 +31,44 @@ function expiryOf({ expiresAt }: StoredCapability): number {
   return expiresAt === null ? Number.POSITIVE_INFINITY : Date.parse(expiresAt);
 }
 
-/** What NOTES asked for and now awaits an operator. */
-const ASKED = /^(?:request|grant)_permission:(.+)$/;
-const AWAITS: readonly string[] = ["applied", "requires_operator"];
+/** A capability request in NOTES. */
+const REQUEST = /^(?:request|grant)_permission:(.+)$/;
+const AWAITING_OPERATOR: readonly string[] = ["applied", "requires_operator"];
 
 export class Authority {
-  /** Whose capabilities count: the run's own session, or for a delegated run that of the run it all began with. */
+  /** The session whose capabilities count: the run's own, or for a delegated run that of its first ancestor. */
   readonly sessionId: SessionId;
   readonly #ports: Pick<RunPorts, "clock" | "livePolicy">;
   #known: readonly StoredCapability[] = [];
   #live: LivePolicy | null = null;
   #untilMs = Number.POSITIVE_INFINITY;
-  #told: LivePolicy | null = null;
+  #reported: LivePolicy | null = null;
 
   constructor(ports: Pick<RunPorts, "clock" | "livePolicy">, sessionId: SessionId) {
     this.#ports = ports;
     this.sessionId = sessionId;
   }
 
-  /** What the session has, as of now. */
-  learn(known: readonly StoredCapability[]): void {
+  /** Replaces what is known of the session. */
+  update(known: readonly StoredCapability[]): void {
     this.#known = known;
     this.#live = null;
   }
 
-  /** What nobody has told the machine yet; null while nothing has changed. */
-  get news(): LivePolicy | null {
+  /** The live policy the machine has not heard of yet; null while nothing has changed. */
+  get unreported(): LivePolicy | null {
     const live = this.#current();
-    return live === this.#told ? null : live;
+    return live === this.#reported ? null : live;
   }
 
-  /** The same, once. */
-  takeNews(): LivePolicy | null {
-    const { news } = this;
-    this.#told = news ?? this.#told;
-    return news;
+  /** Returns it, and counts it as reported. */
+  takeUnreported(): LivePolicy | null {
+    const { unreported } = this;
+    this.#reported = unreported ?? this.#reported;
+    return unreported;
   }
 
-  /** The part of the session's checkpoint state that capabilities are. */
+  /** The session's capabilities, as checkpoint state. */
   checkpoint(): CheckpointState {
     return {
       ...EMPTY_CHECKPOINT,
@@ -78,15 +77,15 @@ export class Authority {
     };
   }
 
-  /** The requests that an answer of the model holds, for the transaction of its entry. */
+  /** The requests in a model's answer, for the transaction of its entry. */
   requestsIn({ result, ts }: StatementOf<"INFER">, runId: RunId): readonly Write[] {
     if (result?.type !== "model.answered" || result.notes === null) return [];
     const { sessionId } = this;
     const asked = result.notes.actions.flatMap(({ action, status }) => {
-      const capability = AWAITS.includes(status) ? parseCapability(ASKED.exec(action)?.[1] ?? "") : null;
+      const capability = AWAITING_OPERATOR.includes(status) ? parseCapability(REQUEST.exec(action)?.[1] ?? "") : null;
       return capability === null || this.#isPending(capability) ? [] : [capability];
     });
-    if (asked.length > 0) this.#note(asked, ts, runId);
+    if (asked.length > 0) this.#addPending(asked, ts, runId);
     return asked.map((capability) => ({
       type: "request-capability",
       draft: { kind: "capability.requested", ts, actor: "model", data: { sessionId, capability, runId } },
@@ -97,8 +96,8 @@ export class Authority {
     return this.#known.some((each) => each.capability === capability && each.state === "pending");
   }
 
-  /** Until the store is read again. */
-  #note(asked: readonly Capability[], at: string, runId: RunId): void {
+  /** Remembers the requests until the store is read again. */
+  #addPending(asked: readonly Capability[], at: string, runId: RunId): void {
     const rest = this.#known.filter(({ capability }) => !asked.includes(capability));
     const requests = asked.map((capability) => {
       return { capability, state: "pending", by: "model", at, expiresAt: null, runId } as const;
@@ -106,7 +105,7 @@ export class Authority {
     this.#known = [...rest, ...requests];
   }
 
-  /** The same object for as long as it says the same. */
+  /** The same object until its content changes, so that callers can compare by identity. */
   #current(): LivePolicy {
     const policy = this.#ports.livePolicy();
     const isCurrent = this.#live?.policy === policy && !this.#hasExpired();

@@ -1,10 +1,9 @@
 /**
- * Capabilities of sessions: who asked, what an operator decided, and who has to hear of it (S-2.4, design: Capabilities).
+ * Capabilities of sessions: requests, the operator's decisions, and the runs that must learn of them (S-2.4).
  *
- * K1. A decision is durable, with its entry in the ledger, before it is acknowledged; and every run of the session that
- *     is under way knows it by then, so that its next call is decided by it.
- * K2. Decisions come one after the other: each is made on what the one before left.
- * K3. Only what is a capability by grammar can be granted; a text that is none is not repeated.
+ * A decision is durable, with its ledger entry, before it is acknowledged, and every running run of the session has it by
+ * then: its next call is decided under it. Decisions are made one at a time, each on the state the last one left. Only what
+ * the grammar accepts can be granted; other text is not echoed.
  */
 import type { LedgerDraft } from "../../kernel/journal/ledger.ts";
 import { type Capability, parseCapability } from "../../kernel/vocabulary/capability.ts";
@@ -33,14 +32,14 @@ import {
 
 export interface CapabilityDecision {
   readonly sessionId: SessionId;
-  /** As somebody wrote it. */
+  /** Unparsed. */
   readonly capability: string;
-  /** `revoke` also turns down what is pending; `deny` does nothing else. */
+  /** `revoke` also denies a pending request; `deny` does only that. */
   readonly act: "grant" | "deny" | "revoke";
-  /** Of a grant; null: until it is revoked. */
+  /** For a grant; null: until revoked. */
   readonly expiresInS: number | null;
   readonly principal: string;
-  /** What makes this decision this one, chosen by who sent it; null where nobody chose. */
+  /** The sender's idempotency key; null: none. */
   readonly key: string | null;
 }
 
@@ -50,7 +49,7 @@ type CapabilityPorts = Pick<RunPorts, "store" | "clock" | "random" | "livePolicy
 
 export class Capabilities {
   readonly #ports: CapabilityPorts;
-  /** Of the runs that are being driven, by the session whose capabilities count. */
+  /** Authorities of running runs, by the session whose capabilities count. */
   readonly #authorities = new Map<SessionId, Set<Authority>>();
   #decisions = 0;
   #lastDecision: Promise<unknown> = Promise.resolve();
@@ -59,17 +58,17 @@ export class Capabilities {
     this.#ports = ports;
   }
 
-  /** What a run may do, kept up to date until it is dropped. */
-  async hold(run: StoredRun): Promise<Authority> {
+  /** A run's authority, kept up to date until `release`. */
+  async authorityFor(run: StoredRun): Promise<Authority> {
     const authority = new Authority(this.#ports, await this.#sessionOf(run));
     const { sessionId } = authority;
-    // Before its session is read: whatever is decided from now on reaches it.
+    // Registered before the session is read, so that no decision in between is missed.
     this.#authorities.set(sessionId, (this.#authorities.get(sessionId) ?? new Set()).add(authority));
-    authority.learn(await this.#read(sessionId));
+    authority.update(await this.#read(sessionId));
     return authority;
   }
 
-  drop(authority: Authority): void {
+  release(authority: Authority): void {
     const { sessionId } = authority;
     const others = this.#authorities.get(sessionId);
     others?.delete(authority);
@@ -86,7 +85,7 @@ export class Capabilities {
 
   decide(decision: CapabilityDecision): Promise<CapabilitiesAnswer> {
     const decided = this.#lastDecision.then(() => this.#decide(decision));
-    // Whoever asked hears of a failure; the next decision is another matter.
+    // The caller gets the failure; it must not fail the next decision.
     this.#lastDecision = decided.catch(() => {});
     return decided;
   }
@@ -95,8 +94,8 @@ export class Capabilities {
     const { store } = this.#ports;
     const { sessionId } = decision;
     const capability = parseCapability(decision.capability);
-    const problem = capability === null ? NO_CAPABILITY : expiryProblem(decision);
-    if (capability === null || problem !== null) return refuse("invalid.request", problem ?? NO_CAPABILITY);
+    const problem = capability === null ? INVALID_CAPABILITY : expiryProblem(decision);
+    if (capability === null || problem !== null) return refuse("invalid.request", problem ?? INVALID_CAPABILITY);
     if (!(await store.hasSession(sessionId))) return unknownSession();
     const kind = kindOf(decision, await this.#stateOf(sessionId, capability));
     if (kind !== null) {
@@ -106,7 +105,7 @@ export class Capabilities {
         if (error instanceof StoreError && error.code === "store.conflict") return refuse("conflict", error.message);
         throw error;
       }
-      await this.#tell(sessionId);
+      await this.#updateAuthorities(sessionId);
     }
     return this.of(sessionId);
   }
@@ -121,7 +120,7 @@ export class Capabilities {
     const { sessionId, principal: actor, expiresInS, key } = decision;
     const nowMs = clock.nowMs();
     const ts = timestampOf(nowMs);
-    // A key may be a secret; its hash is as good a name.
+    // Hashed, because a key may be a secret.
     const nonce = key === null ? newId("decision", random) : hashBytes(key);
     const data = { sessionId, capability, nonce };
     if (kind !== "capability.granted") {
@@ -131,13 +130,13 @@ export class Capabilities {
     return { type: "decide-capability", draft: { kind, ts, actor, data: { ...data, expiresAt } } };
   }
 
-  async #tell(sessionId: SessionId): Promise<void> {
+  async #updateAuthorities(sessionId: SessionId): Promise<void> {
     this.#decisions += 1;
     const known = await this.#read(sessionId);
-    for (const authority of this.#authorities.get(sessionId) ?? []) authority.learn(known);
+    for (const authority of this.#authorities.get(sessionId) ?? []) authority.update(known);
   }
 
-  /** As it stands, and no decision came while it was read. */
+  /** Reads again if a decision came meanwhile. */
   async #read(sessionId: SessionId): Promise<readonly StoredCapability[]> {
     for (;;) {
       const before = this.#decisions;
@@ -146,7 +145,7 @@ export class Capabilities {
     }
   }
 
-  /** A delegated run has a session that nobody ever sees: what counts is the one it all began in. */
+  /** A delegated run's own session is internal: its first ancestor's counts. */
   async #sessionOf(run: StoredRun): Promise<SessionId> {
     let first = run;
     while (first.parentRunId !== null) {
@@ -158,15 +157,15 @@ export class Capabilities {
   }
 }
 
-/** What has to be written; null when it is so already. A grant is always written: it may last longer than the one before. */
+/** The ledger entry to write; null when nothing changes. A grant is always written: its expiry may differ. */
 function kindOf({ act }: CapabilityDecision, state: StoredCapability["state"] | null): CapabilityDecisionKind | null {
   if (act === "grant") return "capability.granted";
   if (state === "pending") return "capability.denied";
   return act === "revoke" && (state === "granted" || state === "forged") ? "capability.revoked" : null;
 }
 
-const NO_CAPABILITY =
-  "a capability is net, or net:<domain> with one domain in lower case; no address, localhost or wildcard can be granted";
+const INVALID_CAPABILITY =
+  "a capability is net, or net:<domain> with one lower-case domain; addresses, localhost and wildcards cannot be granted";
 
 function expiryProblem({ expiresInS }: CapabilityDecision): string | null {
   if (expiresInS === null || (Number.isSafeInteger(expiresInS) && expiresInS >= 1 && expiresInS <= MAX_EXPIRY_S)) {

@@ -1,14 +1,9 @@
-/**
- * What sessions may reach and what they ask for, as it is stored: for whoever decides on it, and for whoever only looks.
- *
- * C1. What the table says and the ledger does not grants nothing, is nobody's request, and is reported.
- */
+/** Capabilities as stored, for the gateway that decides and for commands that only read. A row the ledger does not confirm is reported, and grants nothing. */
 import type { SessionId } from "../../kernel/vocabulary/identifiers.ts";
 import { type Page, type SessionCapability, type Store, type StoredCapability, StoreError } from "../ports/store.ts";
 import type { RunPorts } from "../run-ports.ts";
 import { grantedAt } from "./authority.ts";
 
-/** What a session has now, and what awaits an operator. */
 export interface SessionCapabilities {
   readonly granted: readonly StoredCapability[];
   readonly pending: readonly StoredCapability[];
@@ -37,7 +32,7 @@ export async function capabilitiesOf(
   };
 }
 
-/** What all sessions ask for, the longest waiting first. */
+/** Pending requests of all sessions, oldest first. */
 export async function pendingCapabilities(store: Store, page: Page): Promise<readonly SessionCapability[]> {
   const asked = await store.pendingCapabilities(page);
   return asked.filter(({ state }) => state === "pending");
@@ -57,14 +52,14 @@ export function unknownSession(): CapabilitiesAnswer {
   return {
     ok: false,
     code: "not_found",
-    message: "there is no such session; a run begins one, and its record names it",
+    message: "there is no such session; a run creates one, see session_id in its record",
   };
 }
 
 function forgery(sessionId: SessionId, count: number): StoreError {
   return new StoreError(
     "store.corrupt",
-    `${count} capabilities of ${sessionId} stand in the database and not in the ledger: they grant nothing. ` +
-      "Somebody else has written to this home; see surety verify --home.",
+    `${count} capabilities of ${sessionId} are in the database but not in the ledger, so they grant nothing. ` +
+      "Another program has written to this home: see surety verify --home.",
   );
 }

@@ -1,14 +1,12 @@
 /**
- * `call-model`: from the conversation to a `model.answered` or `model.failed`.
+ * `call-model`: builds the request, and turns the reply into `model.answered` or `model.failed`.
  *
- * M1. What the model wrote is read by the contract's protocol adapter, redacted, and only then kept: the machine sees
- *     refs to what the journal may hold.
- * M2. An answer that repeats a system prompt is replaced by a refusal, in the stream and in what is kept (P-2.5).
- * M3. A provider that tells no usage is charged what was sent and what came back, thoughts too, as far as it can be
- *     counted; what broke off, or was thought unseen, may have been paid for in full, and is charged so. Of what was lost
- *     after it was sent and before an answer began, the prompt is charged: nobody knows whether it arrived.
- * M4. Usage that cannot be true counts as not told: nothing at all for an answer that is there, or more than fits the
- *     model by far. What is merely more than was reserved is believed.
+ * The contract's protocol adapter reads the answer; redaction comes before storage, so the machine sees refs only to
+ * what the journal may hold. An answer that repeats a system prompt becomes a refusal (P-2.5).
+ *
+ * Charging, where the provider reports no usage or an impossible one: an answer costs its prompt and what was written,
+ * reasoning included. An answer that broke off, or reasoning that was hidden, may have been billed in full, so the
+ * whole limit is charged. A request lost before its answer began is charged its prompt: it may have arrived.
  */
 import type { ExecutionContract } from "../../kernel/contract/contract.ts";
 import type { Answer } from "../../kernel/journal/entry.ts";
@@ -38,7 +36,7 @@ import type {
 } from "../ports/model-backend.ts";
 import type { RegisteredTool } from "../ports/toolbox.ts";
 import type { BodyCache } from "../run/body-cache.ts";
-import { saveReasoning } from "./reasoning-continuation.ts";
+import { encodeReasoning } from "./reasoning-continuation.ts";
 
 type CallModel = Extract<Command, { type: "call-model" }>;
 
@@ -60,26 +58,26 @@ export function modelRequest(
   return effort === null ? request : { ...request, effort };
 }
 
-/** A model is made to call a tool until one was performed; after that it must be able to close. */
+/** `required` until one call was performed; after that the model must be able to close. */
 function toolChoice({ contract, budget }: RunState, offered: number): ModelRequest["toolChoice"] {
   if (offered === 0) return "none";
   return contract.toolPolicy === "required" && budget.performed === 0 ? "required" : "auto";
 }
 
-export interface AnswerDependencies {
+export interface ModelCallContext {
   readonly model: ConfiguredModel;
   readonly contract: ExecutionContract;
-  /** What the model was asked with; null: it thinks as it sees fit. */
+  /** The requested effort; null: the model decides. */
   readonly effort: ThinkingLevel | null;
   readonly redactor: Redactor;
   readonly guard: DisclosureGuard;
-  /** Knows the checkpoint that NOTES are applied to. */
+  /** Provides the checkpoint that NOTES patch. */
   readonly authority: { checkpoint(): CheckpointState };
   readonly bodyCache: Pick<BodyCache, "keep" | "keepAnew" | "keepJson">;
 }
 
 export function modelAnswer(
-  context: AnswerDependencies,
+  context: ModelCallContext,
   command: CallModel,
   promptTokens: number,
   reply: ModelReply,
@@ -87,14 +85,14 @@ export function modelAnswer(
   const { attempt } = command;
   if (!reply.ok) {
     const { code, retryable, retryAfterMs } = reply;
-    const told = credible(context.model, command, reply.usage, false);
-    const usage = priced(context.model, told ?? costOfFailure(retryable, command, promptTokens));
+    const reported = credibleUsage(context.model, command, reply.usage, false);
+    const usage = priced(context.model, reported ?? costOfFailure(retryable, command, promptTokens));
     return { type: "model.failed", attempt, code, retryable, retryAfterMs, usage };
   }
   const { raw, stream } = reply;
   const adapted = adapt(context.contract, raw);
-  const told = credible(context.model, command, reply.usage, raw.content !== "" || raw.toolCalls.length > 0);
-  const usage = told ?? { inputTokens: promptTokens, outputTokens: writtenTokens(context, command, reply) };
+  const reported = credibleUsage(context.model, command, reply.usage, raw.content !== "" || raw.toolCalls.length > 0);
+  const usage = reported ?? { inputTokens: promptTokens, outputTokens: writtenTokens(context, command, reply) };
   const { status, failureCode, adapterVersion: version, rawHash } = adapted;
   const isClean = isProvenClean(context, raw, adapted);
   const nameOf = (text: string): string => (isClean ? text : shortName(context.redactor, text));
@@ -103,7 +101,7 @@ export function modelAnswer(
     attempt,
     rawHash,
     adapter: { status, failureCode, version },
-    ...spoken(context, adapted, raw.toolCalls.length > 0 ? reply.thoughts : undefined, isClean),
+    ...recordMessage(context, adapted, raw.toolCalls.length > 0 ? reply.thoughts : undefined, isClean),
     usage: priced(context.model, usage),
     stopReason: nameOf(raw.stopReason),
     fingerprint: nameOf(raw.model),
@@ -111,12 +109,12 @@ export function modelAnswer(
   };
 }
 
-/** A window may be declared smaller than it is, and tokens be counted otherwise than here. */
-const MOST_WINDOWS = 2;
-/** Thoughts are not limited by what was asked for everywhere. */
-const MOST_OUTPUTS = 64;
+/** Tolerance: a window may be declared too small, and providers count tokens differently. */
+const MAX_WINDOWS = 2;
+/** Tolerance: some providers do not count reasoning against the output limit. */
+const MAX_OUTPUTS = 64;
 
-function credible(
+function credibleUsage(
   { contextWindow }: ConfiguredModel,
   { maxOutputTokens }: CallModel,
   usage: ModelUsage | null,
@@ -125,11 +123,11 @@ function credible(
   if (usage === null) return null;
   const { inputTokens, outputTokens } = usage;
   if (hasAnswered && inputTokens === 0 && outputTokens === 0) return null;
-  const isPossible = inputTokens <= MOST_WINDOWS * contextWindow && outputTokens <= MOST_OUTPUTS * maxOutputTokens;
+  const isPossible = inputTokens <= MAX_WINDOWS * contextWindow && outputTokens <= MAX_OUTPUTS * maxOutputTokens;
   return isPossible ? usage : null;
 }
 
-/** An answer that began and did not end may have been paid for, however little of it arrived; one that never began, read. */
+/** Not retryable means the answer had begun: it may have been billed in full. */
 function costOfFailure(retryable: boolean, { maxOutputTokens }: CallModel, promptTokens: number): ModelUsage {
   return { inputTokens: promptTokens, outputTokens: retryable ? 0 : maxOutputTokens };
 }
@@ -142,8 +140,8 @@ function adapt(contract: ExecutionContract, raw: RawModelOutput): ProtocolAdapte
 
 type AnsweredEvent = Extract<Answer, { type: "model.answered" }>;
 
-function spoken(
-  context: AnswerDependencies,
+function recordMessage(
+  context: ModelCallContext,
   { canonicalMessage, notes }: ProtocolAdapterResult,
   thoughts: Thoughts | undefined,
   isClean: boolean,
@@ -179,9 +177,9 @@ export function messageText({ content, role, toolCalls }: AgentMessage, written:
   return `{"content":${quote(content)},"role":"${role}","tool_calls":[${calls.join(",")}]}`;
 }
 
-/** Seldom is there anything to redact: one look at everything tells. */
+/** One scan of everything decides: there is rarely anything to redact. */
 function isProvenClean(
-  { redactor, guard }: AnswerDependencies,
+  { redactor, guard }: ModelCallContext,
   { stopReason, model }: RawModelOutput,
   { canonicalMessage }: ProtocolAdapterResult,
 ): boolean {
@@ -192,18 +190,15 @@ function isProvenClean(
   return !guard.mayStop(content) && redactor.isClean(texts);
 }
 
-/**
- * The payload as the provider framed it was for the adapter; arguments and text say all that is acted on. In its place
- * stands what the provider will want back.
- */
+/** Drops the provider's own framing of a call; `rawPayload` of the first call keeps its reasoning instead. */
 function clean(
-  { redactor, guard }: AnswerDependencies,
+  { redactor, guard }: ModelCallContext,
   message: AgentMessage,
   thoughts: Thoughts | undefined,
   isClean: boolean,
 ): AgentMessage {
-  const givenBack = thoughts === undefined ? null : saveReasoning(redactor, thoughts);
-  const payloadAt = (index: number) => (index === 0 ? givenBack : null);
+  const reasoning = thoughts === undefined ? null : encodeReasoning(redactor, thoughts);
+  const payloadAt = (index: number) => (index === 0 ? reasoning : null);
   if (isClean) {
     const toolCalls = message.toolCalls.map((call, index) => ({ ...call, rawPayload: payloadAt(index) }));
     return { ...message, toolCalls };
@@ -211,7 +206,7 @@ function clean(
   const content = redactor.redactText(guardAnswer(guard, message.content).text).text;
   const toolCalls = message.toolCalls.map((call, index) => ({
     ...call,
-    // An id is a word of the model's like any other; one that would give a secret away is replaced.
+    // A model may put a secret into an id, too.
     id: redactor.redactText(call.id).text === call.id ? call.id : `redacted_${index}`,
     name: redactor.redactText(call.name).text,
     arguments: redactor.redactJson(call.arguments as JsonValue).value as Record<string, unknown>,
@@ -222,7 +217,7 @@ function clean(
 }
 
 function notesOf(
-  { redactor, authority, bodyCache }: AnswerDependencies,
+  { redactor, authority, bodyCache }: ModelCallContext,
   notes: Notes,
 ): NonNullable<AnsweredEvent["notes"]> {
   if (notes.status !== "parsed") return { status: "malformed", ref: null, actions: [] };
@@ -239,26 +234,26 @@ function priced({ price }: ConfiguredModel, usage: ModelUsage): AnsweredEvent["u
   return { inputTokens: usage.inputTokens, outputTokens: usage.outputTokens, costMicrousd: costOf(price, usage) };
 }
 
-/** A signed thought may be no more than a summary of what was thought, and of some nothing is shown. */
+/** Signed reasoning may be a summary, and some is hidden: then its real length is unknown. */
 function writtenTokens(
-  { model: { tokens, thinking }, effort }: AnswerDependencies,
+  { model: { tokens, thinking }, effort }: ModelCallContext,
   { maxOutputTokens }: CallModel,
   { raw, reasoning = "", thoughts }: Extract<ModelReply, { ok: true }>,
 ): number {
   const hasThought = effort === null ? thinking?.isByItself === true : effort !== "off";
-  const isUnseen = thoughts?.isSigned === true || (hasThought && reasoning === "");
-  if (!raw.complete || isUnseen) return maxOutputTokens;
+  const isHidden = thoughts?.isSigned === true || (hasThought && reasoning === "");
+  if (!raw.complete || isHidden) return maxOutputTokens;
   const { content, toolCalls } = raw;
-  const said = toolCalls.reduce(
+  const written = toolCalls.reduce(
     (sum, call) => sum + tokens.count(call.name + call.argumentsText),
     tokens.count(content),
   );
-  return reasoning === "" ? said : said + tokens.count(reasoning);
+  return reasoning === "" ? written : written + tokens.count(reasoning);
 }
 
 const MAX_NAME_CHARS = 128;
 
-/** A provider's word for something: never a place to put content. */
+/** A provider's label, such as a stop reason; bounded, so that it cannot carry content. */
 function shortName(redactor: Redactor, text: string): string {
   return redactor.redactText(text.toWellFormed().slice(0, MAX_NAME_CHARS)).text.toWellFormed();
 }

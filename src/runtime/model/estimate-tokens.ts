@@ -1,10 +1,9 @@
 /**
- * How many tokens a message is where no tokenizer is known: more than one needs, counted by kinds of characters.
+ * Token counts where no tokenizer is known: an upper estimate by kinds of characters.
  *
- * E1. Tokenizers know words, and little else by heart: a word is a token and some more for each further letter, a digit is
- *     one, a symbol nearly one. So numbers, hex, base64 and minified JSON are not taken for prose.
- * E2. Beyond ASCII a character costs what it does in the poorer of OpenAI's vocabularies, by the range that it is in.
- * E3. One pass and one look into a table a character: it is done for every message of a run.
+ * A word is one token plus a little per further letter, a digit one, a symbol nearly one: so numbers, hex, base64 and
+ * minified JSON are not counted as prose. Beyond ASCII a character costs what it does in the poorer of OpenAI's
+ * vocabularies. One table lookup per character, because every message of a run is counted.
  */
 import type { TokenCounter } from "../ports/model-backend.ts";
 
@@ -14,9 +13,9 @@ export const MESSAGE_TOKENS = 8;
 /** Costs are counted in twelfths of a token. */
 const TOKEN = 12;
 const LETTER = 2;
-/** Of an id or a code, where hardly two letters make a token. */
+/** In ids and codes hardly two letters share a token. */
 const STRANGE_LETTER = 8;
-/** What is longer is no word. */
+/** Longer runs of letters are not words. */
 const WORD_LETTERS = 12;
 
 const KINDS = 8;
@@ -31,7 +30,7 @@ const KIND_OF = Uint8Array.from({ length: 128 }, (_, code) => {
   return code < 32 || code === 127 ? CONTROL : SYMBOL;
 });
 
-/** What was read last. From WORD on: so many letters of a word. */
+/** The kind of the last character; WORD + n: n letters into a word. */
 const [START, BLANK, BLANKS, CAPITAL, CAPITALS, SIGN, WORD] = [0, 1, 2, 3, 4, 5, 6] as const;
 const STATES = WORD + WORD_LETTERS + 1;
 
@@ -45,7 +44,7 @@ const STEPS = Uint16Array.from({ length: STATES * KINDS }, (_, at) => {
 function stepFrom(state: number, kind: number): readonly [state: number, cost: number] {
   switch (kind) {
     case SPACE:
-      // One blank belongs to the word after it; more are a token, however many they are.
+      // One blank joins the next word; a longer run of blanks is one token.
       if (state === BLANKS) return [BLANKS, 1];
       return state === BLANK ? [BLANKS, TOKEN] : [BLANK, 0];
     case LOWER:
@@ -57,7 +56,7 @@ function stepFrom(state: number, kind: number): readonly [state: number, cost: n
       if (state === CAPITAL || state === CAPITALS) return [CAPITALS, STRANGE_LETTER];
       return [state > WORD ? CAPITALS : CAPITAL, TOKEN];
     case DIGIT:
-      // No number begins with a blank.
+      // A number does not absorb the blank before it.
       return [START, state === BLANK ? 2 * TOKEN : TOKEN];
     case SYMBOL:
       return [SIGN, state === SIGN ? STRANGE_LETTER : TOKEN];
@@ -87,10 +86,10 @@ function costBeyondAscii(code: number): number {
   // Latin and Cyrillic; then Greek, Hebrew, Arabic and their neighbours.
   if (code < 0x0250 || (code >= 0x0400 && code < 0x0530)) return 12;
   if (code < 0x0800) return 16;
-  // Kana, Han and Hangul; halves of what lies beyond, mostly emoji; all other scripts and signs.
+  // Kana, Han and Hangul; surrogate halves (emoji); all other scripts and signs.
   if (code >= 0x3000 && code < 0xd800) return 18;
   return code >= 0xd800 && code < 0xe000 ? 20 : 26;
 }
 
-/** For models of a family whose tokenizer nobody published, and for those that have none. */
+/** For models whose tokenizer is not published. */
 export const ESTIMATED_TOKENS: TokenCounter = { prepare: null, count: estimateTokens };

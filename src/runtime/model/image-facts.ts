@@ -1,9 +1,8 @@
 /**
- * What an image file says of itself in its first bytes: its type and its size in pixels.
+ * Type and pixel size of an image, from its header.
  *
- * F1. Total: any bytes whatever give facts or null, and nothing beyond the header is decoded.
- * F2. The type is what the bytes are, whatever the file or its sender calls it.
- * F3. Null also for a file of a known type that ends before its size is told: nobody could show it.
+ * Total: any bytes give facts or null, and nothing beyond the header is decoded. The bytes decide the type, not the
+ * file's name. A file that ends before its size is null: no model could show it.
  */
 export const IMAGE_TYPES = ["image/png", "image/jpeg", "image/gif", "image/webp"] as const;
 export type ImageType = (typeof IMAGE_TYPES)[number];
@@ -47,7 +46,7 @@ function readGif(file: Buffer): ImageSize | null {
   return { width: file.readUInt16LE(6), height: file.readUInt16LE(8) };
 }
 
-/** Segments up to the one that begins a frame: FFC0 to FFCF, but for three that are tables. */
+/** Walks to the frame header, FFC0 to FFCF without the three table segments. */
 function readJpeg(file: Buffer): ImageSize | null {
   if (!hasAt(file, 0, "\xff\xd8\xff")) return null;
   for (let at = 2; at + 9 <= file.length; ) {

@@ -1,25 +1,27 @@
 /**
- * One model as a client (T-3d): the seed's interface over the backend port, for whoever asks a model outside a run.
+ * The seeds' two ways to ask one model outside a run, over the backend port: Talon's `LLMClient` (T-3d) and Spectator's
+ * `chat` and `stream_chat` (S-7.1). Neither writes a journal or counts against a budget; a run does both.
  *
- * L1. The context is checked before the network: tokens of the prompt are counted, the answer's are reserved, and what
- *     does not fit the model's window is an OverBudgetError (P-1.5).
- * L2. It answers for one model. To ask it for another is an error, never another model's answer (P-0).
- * L3. Whoever stops listening ends the request on the wire. Of an answer that broke off no call is told.
- * L4. What the backend throws reaches whoever listens, after what came before it.
+ * L1. Before the network, prompt and reserved answer must fit the model's window: otherwise OverBudgetError (P-1.5).
+ * L2. A request for another model is an error, never another model's answer (P-0).
+ * L3. Cancelling, or leaving the loop, ends the request on the wire. An answer that broke off yields no calls.
  */
-
 import type { ConfiguredModel, ModelReply, ModelUsage, PromptMessage, ToolOffer } from "../ports/model-backend.ts";
 import type { ModelConfig } from "./model-router.ts";
-import { OverBudgetError } from "./over-budget-error.ts";
 
-export interface ChatParams {
+export interface ChatRequest {
   /** `provider:model`, the client's own. */
   readonly model: string;
   readonly messages: readonly PromptMessage[];
   readonly tools?: readonly ToolOffer[];
-  /** Absent: as much as the model may answer. */
+  /** Default: the model's maximum. */
   readonly maxTokens?: number;
-  /** False: the text comes in one piece. */
+  /** From 0 to 2; omitted on the wire when unset. Models that always reason may refuse it. */
+  readonly temperature?: number;
+}
+
+export interface ChatParams extends ChatRequest {
+  /** False: the text arrives in one piece. */
   readonly stream: boolean;
 }
 
@@ -30,12 +32,24 @@ export type LLMChunk =
 
 export interface LLMClient {
   chat(params: ChatParams): AsyncIterable<LLMChunk>;
-  /** Of a text alone; an estimate until the first chat has loaded the tokenizer, or where there is none. */
+  /** Of a text alone. An estimate until the first chat has loaded the tokenizer, or where there is none. */
   countTokens(text: string): number;
   getModelInfo(): ModelConfig;
 }
 
-/** What a provider did instead of answering, by the code of the port; or `model.unknown`, `model.no-vision`. */
+export interface ChatResponse {
+  readonly content: string;
+  readonly toolCalls: readonly { readonly id: string | null; readonly name: string; readonly argumentsText: string }[];
+  readonly stopReason: string;
+  readonly usage: ModelUsage | null;
+}
+
+export interface ChatBackend {
+  chat(request: ChatRequest): Promise<ChatResponse>;
+  stream_chat(request: ChatRequest, cancel: AbortSignal): AsyncIterable<LLMChunk>;
+}
+
+/** The provider's failure by the port's code, or `model.unknown`, `model.no-vision`, `request.invalid`. */
 export class LLMError extends Error {
   override readonly name = "LLMError";
   readonly code: string;
@@ -46,26 +60,43 @@ export class LLMError extends Error {
   }
 }
 
+/** Prompt and reserved answer do not fit the model's window (P-1.5). Thrown before the network. */
+export class OverBudgetError extends Error {
+  override readonly name = "OverBudgetError";
+  readonly code = "context.over-budget";
+
+  constructor(neededTokens: number, contextWindow: number) {
+    super(`Prompt and answer need ${neededTokens} tokens, but the model's window holds ${contextWindow}.`);
+  }
+}
+
 export function createLLMClient(model: ConfiguredModel, info: ModelConfig): LLMClient {
   const { tokens } = model;
   const framing = tokens.count("");
   return {
-    chat: (params) => chat(model, params),
+    chat: (params) => streamChat(model, params, new AbortController().signal, params.stream),
     countTokens: (text) => tokens.count(text) - framing,
     getModelInfo: () => info,
   };
 }
 
-async function* chat(configured: ConfiguredModel, params: ChatParams): AsyncGenerator<LLMChunk> {
-  const { ref, model, tokens, backend, contextWindow } = configured;
-  if (params.model !== ref) throw new LLMError("model.unknown", `This client is of ${ref}.`);
-  const { messages, tools = [], maxTokens = configured.maxOutputTokens, stream } = params;
-  if (configured.vision === undefined && messages.some(hasImages)) {
-    throw new LLMError("model.no-vision", `${ref} sees no images.`);
-  }
-  await tokens.prepare?.();
-  const needed = promptTokens(configured, messages, tools) + maxTokens;
-  if (needed > contextWindow) throw new OverBudgetError(needed, contextWindow);
+export function createChatBackend(model: ConfiguredModel): ChatBackend {
+  return {
+    chat: async (request) => {
+      await assertAskable(model, request);
+      return readResponse(await complete(model, request, new AbortController().signal, null));
+    },
+    stream_chat: (request, cancel) => streamChat(model, request, cancel, true),
+  };
+}
+
+async function* streamChat(
+  model: ConfiguredModel,
+  request: ChatRequest,
+  cancel: AbortSignal,
+  isStreamed: boolean,
+): AsyncGenerator<LLMChunk> {
+  await assertAskable(model, request);
   const stopping = new AbortController();
   const pieces: string[] = [];
   let wake = (): void => {};
@@ -74,42 +105,60 @@ async function* chat(configured: ConfiguredModel, params: ChatParams): AsyncGene
     pieces.push(text);
     wake();
   };
-  const toolChoice = tools.length === 0 ? "none" : "auto";
-  const answered = backend
-    .complete(
-      { model, messages, tools, toolChoice, maxOutputTokens: maxTokens },
-      { signal: stopping.signal, onText: stream ? onText : null },
-    )
-    .finally(() => {
-      isSettled = true;
-      wake();
-    });
-  // Whoever stops listening leaves it behind: then how it ends is nobody's concern.
+  const signal = AbortSignal.any([cancel, stopping.signal]);
+  const answered = complete(model, request, signal, isStreamed ? onText : null).finally(() => {
+    isSettled = true;
+    wake();
+  });
+  // A consumer that leaves the loop never awaits it; a rejection then has no other handler.
   answered.catch(() => {});
   try {
     while (!isSettled || pieces.length > 0) {
-      const heard = Promise.withResolvers<void>();
-      wake = heard.resolve;
+      const changed = Promise.withResolvers<void>();
+      wake = changed.resolve;
       for (const text of pieces.splice(0)) yield { type: "text", text };
-      if (!isSettled && pieces.length === 0) await heard.promise;
+      if (!isSettled && pieces.length === 0) await changed.promise;
     }
-    yield* whatFollows(await answered, stream);
+    const { content, toolCalls, stopReason, usage } = readResponse(await answered);
+    if (!isStreamed && content !== "") yield { type: "text", text: content };
+    for (const call of toolCalls) yield { type: "tool_call", ...call };
+    yield { type: "end", stopReason, usage };
   } finally {
     stopping.abort();
   }
 }
 
-function* whatFollows(reply: ModelReply, wasStreamed: boolean): Generator<LLMChunk> {
+async function assertAskable(configured: ConfiguredModel, request: ChatRequest): Promise<void> {
+  const { ref, tokens, contextWindow, vision } = configured;
+  if (request.model !== ref) throw new LLMError("model.unknown", `This client asks ${ref}, not ${request.model}.`);
+  const { messages, tools = [], maxTokens = configured.maxOutputTokens, temperature = 0 } = request;
+  if (!(temperature >= 0 && temperature <= 2)) {
+    throw new LLMError("request.invalid", `temperature must be from 0 to 2, not ${temperature}.`);
+  }
+  if (vision === undefined && messages.some((message) => message.role === "user" && message.images !== undefined)) {
+    throw new LLMError("model.no-vision", `${ref} sees no images.`);
+  }
+  await tokens.prepare?.();
+  const needed = promptTokens(configured, messages, tools) + maxTokens;
+  if (needed > contextWindow) throw new OverBudgetError(needed, contextWindow);
+}
+
+function complete(
+  { model, backend, maxOutputTokens }: ConfiguredModel,
+  { messages, tools = [], maxTokens = maxOutputTokens, temperature }: ChatRequest,
+  signal: AbortSignal,
+  onText: ((text: string) => void) | null,
+): Promise<ModelReply> {
+  const toolChoice = tools.length === 0 ? "none" : "auto";
+  const request = { model, messages, tools, toolChoice, maxOutputTokens: maxTokens } as const;
+  return backend.complete(temperature === undefined ? request : { ...request, temperature }, { signal, onText });
+}
+
+function readResponse(reply: ModelReply): ChatResponse {
   if (!reply.ok) throw new LLMError(reply.code, "The model's provider did not answer the request.");
   const { content, toolCalls, stopReason, complete } = reply.raw;
   if (!complete) throw new LLMError("provider.cut-off", "The answer broke off.");
-  if (!wasStreamed && content !== "") yield { type: "text", text: content };
-  for (const call of toolCalls) yield { type: "tool_call", ...call };
-  yield { type: "end", stopReason, usage: reply.usage };
-}
-
-function hasImages(message: PromptMessage): boolean {
-  return message.role === "user" && message.images !== undefined;
+  return { content, toolCalls, stopReason, usage: reply.usage };
 }
 
 function promptTokens(
@@ -119,9 +168,9 @@ function promptTokens(
 ): number {
   const shown = messages.flatMap((message) => (message.role === "user" ? (message.images ?? []) : []));
   const images = shown.reduce((sum, image) => sum + (vision?.imageTokens(image) ?? 0), 0);
-  const said = messages.flatMap((message) => [
+  const texts = messages.flatMap((message) => [
     message.content,
     ...(message.role === "assistant" ? message.toolCalls.map(({ tool, argumentsText }) => tool + argumentsText) : []),
   ]);
-  return [...said, ...tools.map((tool) => JSON.stringify(tool))].reduce((sum, text) => sum + count(text), images);
+  return [...texts, ...tools.map((tool) => JSON.stringify(tool))].reduce((sum, text) => sum + count(text), images);
 }

@@ -1,11 +1,9 @@
 /**
- * Which model fits a task (T-3a), from what the operator has ranked: the names and the table are the seed's.
+ * Which model fits a task (T-3a), among the models the operator gave a tier. Names and table are the seed's.
  *
- * R1. A kind of task has one tier. Within it the model that would cost least is taken, of those whose context holds the
- *     task; one without a price comes last, and of equals the one that was configured first.
- * R2. A tier without such a model means the default model, and the route says so: no fallback is silent (P-0).
- * R3. What is chosen is not tried out: a missing key or a dead server is the chosen model's failure, and no reason to
- *     ask another one.
+ * Each task type has one tier. In it the router picks the cheapest model whose window holds the task; models without a
+ * price come last, ties keep the configured order. An empty tier falls back to the default model, and the route says so
+ * (P-0). The router never probes: a missing key or a dead server is a failure of the chosen model.
  */
 import type { ModelTier, TaskType } from "../../kernel/vocabulary/model-tier.ts";
 
@@ -13,9 +11,9 @@ export interface TaskContext {
   readonly type: TaskType;
   readonly complexity: "low" | "medium" | "high";
   readonly inputTokens: number;
-  /** Absent: as tasks of this type do. */
+  /** Default: by task type. */
   readonly needsTools?: boolean;
-  /** There are images to look at. */
+  /** The task includes images. */
   readonly needsVision?: boolean;
 }
 
@@ -27,7 +25,7 @@ export interface ModelConfig {
   readonly contextWindow: number;
   readonly supportsTools: boolean;
   readonly supportsVision: boolean;
-  /** In dollars; 0 of a model that is free, or that nobody gave a price. */
+  /** In dollars; 0 for a free model and for one without a price. */
   readonly costPer1kInput: number;
   readonly costPer1kOutput: number;
 }
@@ -40,28 +38,28 @@ export interface CostEstimate {
   readonly model: string;
 }
 
-/** What was chosen and why, in words that a contract may hold. */
+/** The choice and its reason; the contract records both. */
 export interface ModelRoute {
   readonly model: ModelConfig;
   readonly tier: ModelTier;
   readonly reason: string;
 }
 
-/** A model that is left to the router is asked for by this name. */
+/** The model name by which a request leaves the choice to the router. */
 export const AUTO = "auto";
 
 export interface ModelRouter {
   selectModel(task: TaskContext): ModelConfig;
   estimateCost(task: TaskContext): CostEstimate;
-  getModelTiers(): Record<ModelTier, readonly ModelConfig[]>;
+  getModelTiers(): Record<ModelTier, ModelConfig[]>;
   /** `selectModel` with its reason. */
   route(task: TaskContext): ModelRoute;
 }
 
 export interface RoutableModels {
-  /** In the order of the configuration. */
+  /** In configured order. */
   readonly ranked: readonly ModelConfig[];
-  /** Ids of models that nobody gave a price and nobody called free. */
+  /** Ids of models that have no price and are not declared free. */
   readonly unpriced: ReadonlySet<string>;
   readonly fallback: ModelConfig;
 }
@@ -75,15 +73,14 @@ const TIER_OF: Readonly<Record<TaskType, ModelTier>> = {
   summarization: "cheap",
 };
 
-/** How long an answer is reckoned to be; the longest is a contract's usual limit. */
+/** The assumed length of an answer; the longest equals a contract's default limit. */
 const OUTPUT_TOKENS: Readonly<Record<TaskContext["complexity"], number>> = { low: 256, medium: 1024, high: 2048 };
 
-/** Judged by the only thing that is known beforehand. */
+/** Complexity follows from the input's length, the only fact known beforehand. */
 export function taskOf(type: TaskType, inputTokens: number): TaskContext {
   return { type, complexity: inputTokens < 500 ? "low" : inputTokens < 4000 ? "medium" : "high", inputTokens };
 }
 
-/** Tasks that are done with tools. */
 const NEEDS_TOOLS: readonly TaskType[] = ["orchestration", "subagent"];
 
 export function createModelRouter({ ranked, unpriced, fallback }: RoutableModels): ModelRouter {
@@ -123,7 +120,7 @@ function holds({ contextWindow, supportsTools, supportsVision }: ModelConfig, ta
   return inputTokens + OUTPUT_TOKENS[complexity] <= contextWindow;
 }
 
-/** Sorting is stable, so equals stay in the order of the configuration. */
+/** Relies on a stable sort to keep ties in configured order. */
 function byCost(task: TaskContext, unpriced: ReadonlySet<string>) {
   return (a: ModelConfig, b: ModelConfig): number =>
     Number(unpriced.has(a.id)) - Number(unpriced.has(b.id)) || costOf(a, task) - costOf(b, task);

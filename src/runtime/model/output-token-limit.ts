@@ -1,9 +1,8 @@
 /**
- * How many tokens one inference puts out for an answer of so many.
+ * The output limit of one inference for an answer of a given length.
  *
- * On both wires the limit of the output is one for thoughts and answer together, and both are paid for as output. So what
- * a level of thinking may take comes on top of what an answer may take; a reservation of the whole then covers both. A
- * model that thinks and is told no level takes as much as it likes, which is assumed to be the middle one.
+ * Both wires have one limit for reasoning and answer together, and bill both as output; so the allowance of the thinking
+ * level is added to the answer's. A model that thinks without being told a level is assumed to think at the middle one.
  */
 import type { ThinkingLevel } from "../../kernel/vocabulary/thinking-level.ts";
 import type { ConfiguredModel } from "../ports/model-backend.ts";

@@ -1,10 +1,8 @@
 /**
- * What of an answer may be shown while it is being written: markers → token gate → disclosure guard → redaction.
+ * The part of an answer that may be shown while the model writes: markers → token gate → disclosure guard → redaction.
  *
- * R1. Under a token gate nothing is shown before a validated call was performed (M-F): the gate stays closed for the
- *     whole attempt, since an attempt cannot perform a call.
- * R2. Deltas are tagged with attempt and offset; nothing of them is stored.
- * R3. Most answers of a run are calls without a text: for those nothing is set up, and nothing is shown.
+ * Under a token gate nothing is shown before a validated call was performed (M-F); an attempt cannot perform one, so the
+ * gate stays closed for the whole attempt. Deltas carry attempt and offset and are never stored.
  */
 import { compose } from "../../kernel/protocol/release/compose.ts";
 import { markerStripper } from "../../kernel/protocol/release/marker-stripper.ts";
@@ -28,6 +26,7 @@ export function releaseText(
   redactor: Redactor,
   show: (delta: Delta) => void,
 ): TextRelease {
+  // Set up with the first text: most answers of a run are calls without one.
   let flow: Flow | null = null;
   let offset = 0;
   const release = (text: string): void => {

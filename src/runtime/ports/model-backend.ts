@@ -55,6 +55,8 @@ export interface ModelRequest {
   readonly maxOutputTokens: number;
   /** How much to think before answering (T-2.2); absent: as the provider sees fit. */
   readonly effort?: ThinkingLevel;
+  /** Absent: the provider's default. Runs never set it; the embedding API does. */
+  readonly temperature?: number;
 }
 
 /** What a provider wants back beside the calls of an answer, in a form that only its backend reads. */

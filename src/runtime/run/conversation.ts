@@ -1,11 +1,10 @@
 /**
- * What the model is shown: the prompt the run began with, then what became of each turn, rebuilt from the entries.
+ * The messages a model is sent: the run's opening prompt, then one turn after another, rebuilt from the entries. A function
+ * of both, so a resumed run sends the same messages.
  *
- * C1. A function of the run's opening prompt and its entries, so a resumed run asks with the same words.
- * C2. Every call the model proposed is answered once, in proposed order, by a role=tool message with the seed's JSON (S-3.2).
- * C3. What is not the model's own writing has its markers escaped (S-3.3).
- * C4. Instructions of a mode (repair, recovery, synthesis) are said for one inference and not kept.
- * C5. Whatever untrusted text it holds, it knows by which entry it came in.
+ * Every proposed call is answered once, in proposed order, by a role=tool message with the seed's JSON (S-3.2). Text that the
+ * model did not write has its markers escaped (S-3.3). The instruction of a mode (repair, recovery, synthesis) is sent with
+ * one inference and not kept. For approvers, untrusted text is listed with the entry that brought it in.
  */
 import type { Statement, StatementOf } from "../../kernel/journal/chain.ts";
 import type { DecidedCall, InferMode } from "../../kernel/journal/entry.ts";
@@ -18,24 +17,21 @@ import {
   shownError,
   skippedOutcome,
 } from "../../kernel/journal/views/call-outcome.ts";
-import { restoreReasoning } from "../model/reasoning-continuation.ts";
+import { decodeReasoning } from "../model/reasoning-continuation.ts";
 import type { PromptMessage } from "../ports/model-backend.ts";
-import { type CallResult, type FormattedCall, formatToolResult } from "../tools/format-tool-result.ts";
+import { formatToolResult } from "../tools/format-tool-result.ts";
 
-/** What brought untrusted text into the conversation: a call, or (null) what the run began with. */
+/** What brought untrusted text into the conversation: a call, or (tool null) the run's opening prompt. */
 export interface UntrustedSource {
   readonly seq: number;
   readonly tool: string | null;
   readonly argumentsText: string;
 }
 
-/** Arguments and results stay what they were: only the new entries of a turn are looked at. */
 export class Conversation {
   readonly #lookup: Lookup;
   readonly #messages: PromptMessage[];
   readonly #untrusted: UntrustedSource[] = [];
-  /** By call, what has been put into words and was not heard yet. */
-  readonly #foretold = new Map<string, { readonly outcome: CallResult; readonly told: string }>();
   #calls: readonly DecidedCall[] = [];
 
   constructor(opening: readonly PromptMessage[], lookup: Lookup) {
@@ -43,7 +39,7 @@ export class Conversation {
     this.#lookup = lookup;
   }
 
-  hear(entries: readonly Statement[]): void {
+  append(entries: readonly Statement[]): void {
     for (const entry of entries) {
       this.#messages.push(...this.#messagesOf(entry));
       this.#orderResults();
@@ -63,7 +59,7 @@ export class Conversation {
   #messagesOf(entry: Statement): readonly PromptMessage[] {
     switch (entry.kind) {
       case "INFER":
-        return this.#spoken(entry.result);
+        return this.#assistantMessage(entry.result);
       case "VALIDATE_CALLS": {
         this.#calls = entry.decided.calls;
         const denied = entry.decided.calls.filter(({ decision }) => decision === "deny");
@@ -71,7 +67,7 @@ export class Conversation {
       }
       case "OBSERVE": {
         const { result, decided } = entry;
-        // To be tried again: the call is not over.
+        // The call will be tried again, so it has no result yet.
         if (result?.type === "effect.resolved" && result.decision === "retry") return [];
         const answered = this.#calls.filter(
           ({ callId }) => callId === decided.callId || decided.sharedBy.includes(callId),
@@ -104,8 +100,8 @@ export class Conversation {
     return { seq, tool: call.tool, argumentsText: this.#lookup(call.argsRef) ?? ERASED };
   }
 
-  /** What was erased since is shown as that: that something was said remains. */
-  #spoken(result: StatementOf<"INFER">["result"]): readonly PromptMessage[] {
+  /** Erased text is shown as erased; the message stays. */
+  #assistantMessage(result: StatementOf<"INFER">["result"]): readonly PromptMessage[] {
     if (result?.type !== "model.answered" || result.messageRef === null) return [];
     const content = textOf(result.textRef, this.#lookup) ?? "";
     const toolCalls = result.calls.map(({ callId, tool, argsRef }) => ({
@@ -113,20 +109,13 @@ export class Conversation {
       tool,
       argumentsText: this.#lookup(argsRef) ?? "{}",
     }));
-    const thoughts = toolCalls.length === 0 ? undefined : restoreReasoning(this.#lookup(result.messageRef));
+    const thoughts = toolCalls.length === 0 ? undefined : decodeReasoning(this.#lookup(result.messageRef));
     return [{ role: "assistant", content, toolCalls, ...(thoughts === undefined ? null : { thoughts }) }];
-  }
-
-  /** The text a result will be told in, for who counts it before it is heard; it is not built again then. */
-  preformat(call: FormattedCall, outcome: CallResult): string {
-    const told = formatToolResult(call, outcome);
-    this.#foretold.set(call.callId, { outcome, told });
-    return told;
   }
 
   #resultMessage({ callId, tool }: DecidedCall, outcome: CallOutcome): PromptMessage {
     const error = shownError(outcome, this.#lookup);
-    const content = this.#told(
+    const content = formatToolResult(
       { callId, tool },
       {
         ok: outcome.ok,
@@ -136,22 +125,9 @@ export class Conversation {
     );
     return { role: "tool", callId, tool, content };
   }
-
-  #told(call: FormattedCall, outcome: CallResult): string {
-    const foretold = this.#foretold.get(call.callId);
-    this.#foretold.delete(call.callId);
-    return foretold !== undefined && isSame(foretold.outcome, outcome)
-      ? foretold.told
-      : formatToolResult(call, outcome);
-  }
 }
 
-/** Mostly the very same strings, which takes no time. */
-function isSame(a: CallResult, b: CallResult): boolean {
-  return a.ok === b.ok && a.output === b.output && a.error === b.error;
-}
-
-/** What a model is told for one inference of the mode. */
+/** The instruction sent with one inference of the mode. */
 export function noteOf(mode: InferMode): string | null {
   return MODE_NOTES[mode];
 }

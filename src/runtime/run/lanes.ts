@@ -1,19 +1,18 @@
 /**
  * Lanes: the runs of one session go one at a time and in order, those of different sessions side by side.
  *
- * L1. A lane has at most one run at work. What was parked and can go on comes before what has not begun.
- * L2. At most `workers` runs are at work; lanes that are ready take turns. What is begun aside counts for neither its lane
- *     nor the workers: it must have nothing to do but to end.
- * L3. A run is in its lane once, however often it is put there.
+ * A lane drives at most one run; a parked run that can continue comes before runs that have not started. At most `workers`
+ * runs are driven, and ready lanes take turns. A run is in its lane once, however often it is put there. A run started by
+ * `startNow` counts for neither its lane nor the workers, so it must have nothing to do but end.
  */
 export interface Lanes<Id> {
   /** `first`: before everything that waits there. */
   put(lane: string, id: Id, where: "first" | "last"): void;
-  /** Takes back what has not begun; false when it is not waiting. */
+  /** False when it does not wait. */
   remove(lane: string, id: Id): boolean;
-  /** Begins at once what waits there; false when it is not waiting, or nothing is begun any more. */
-  beginAside(lane: string, id: Id): boolean;
-  /** Nothing more is begun. */
+  /** False when it does not wait, or the lanes are closed. */
+  startNow(lane: string, id: Id): boolean;
+  /** Nothing more is started. */
   close(): void;
   readonly waiting: number;
 }
@@ -23,10 +22,10 @@ interface Lane<Id> {
   isBusy: boolean;
 }
 
-/** `begin` settles when the run has left: ended, or parked. */
+/** `begin` settles when the run has ended or parked. */
 export function openLanes<Id>(workers: number, begin: (id: Id) => Promise<void>): Lanes<Id> {
   const lanes = new Map<string, Lane<Id>>();
-  /** Lanes that have something to do and are not busy, in the order in which they became so. */
+  /** Lanes that have a waiting run and are not busy, in the order in which they became so. */
   const ready = new Set<string>();
   let working = 0;
   let waiting = 0;
@@ -86,7 +85,7 @@ export function openLanes<Id>(workers: number, begin: (id: Id) => Promise<void>)
       pump();
     },
     remove,
-    beginAside: (name, id) => {
+    startNow: (name, id) => {
       if (!isOpen || !remove(name, id)) return false;
       begin(id);
       return true;

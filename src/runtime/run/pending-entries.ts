@@ -1,9 +1,7 @@
 /**
- * What one step adds to a run's journal. It is put into words, hashed and linked, when somebody asks for it: mostly that
- * is the store when it sends, while a model thinks about what it was asked.
- *
- * P1. Passages are linked in their order: to ask for one is to ask for all before it.
- * P2. It holds nothing for longer than it is needed: of what waits for the disk there is much.
+ * The entries that one step adds to a run's journal. They are encoded, hashed and linked on first use, usually when the
+ * store sends them, so that the model is asked before the journal is written. Reading one links all before it. Transitions
+ * and encoded entries are dropped as soon as they are used, because many may be waiting for the disk.
  */
 import { linkEntries, type Transition } from "../../kernel/journal/chain.ts";
 import type { Entry } from "../../kernel/journal/entry.ts";
@@ -11,7 +9,7 @@ import { toLine } from "../../kernel/journal/journal-lines.ts";
 import type { Hash, RunId } from "../../kernel/vocabulary/identifiers.ts";
 import type { StoredBody, StoredRun, Write } from "../ports/store.ts";
 
-/** Where a journal ends. */
+/** The last hash of a journal. */
 export interface JournalEnd {
   readonly head: Hash;
 }
@@ -21,7 +19,7 @@ export class PendingEntries implements JournalEnd {
   /** Null once they are linked. */
   #transitions: readonly Transition[] | null;
   #entries: readonly Entry[] = [];
-  #kept: readonly string[] | null = null;
+  #encoded: readonly string[] | null = null;
   #head: Hash | null = null;
 
   constructor(before: JournalEnd, transitions: readonly Transition[]) {
@@ -29,7 +27,7 @@ export class PendingEntries implements JournalEnd {
     this.#transitions = transitions;
   }
 
-  /** What it stands on. */
+  /** The hash that the first of them is linked to. */
   get prev(): Hash {
     if (this.#before instanceof PendingEntries) this.#before = { head: this.#before.head };
     return this.#before.head;
@@ -49,12 +47,12 @@ export class PendingEntries implements JournalEnd {
     return this.entries.map(toLine);
   }
 
-  /** Its entries as they are kept; handed out once. */
+  /** The entries as stored; handed out once. */
   takeEncoded(): readonly string[] | null {
     this.#link();
-    const kept = this.#kept;
-    this.#kept = null;
-    return kept;
+    const encoded = this.#encoded;
+    this.#encoded = null;
+    return encoded;
   }
 
   #link(): void {
@@ -62,14 +60,14 @@ export class PendingEntries implements JournalEnd {
     const { entries, kept, head } = linkEntries(this.prev, this.#transitions);
     this.#transitions = null;
     this.#entries = entries;
-    this.#kept = kept;
+    this.#encoded = kept;
     this.#head = head;
   }
 }
 
 type AppendEntries = Extract<Write, { readonly type: "append-entries" }>;
 
-/** A pending as it is committed; its words are asked for when it is sent. */
+/** The write of pending entries; they are encoded when the store sends it. */
 export class AppendPendingEntries implements AppendEntries {
   readonly type = "append-entries";
   readonly runId: RunId;

@@ -1,9 +1,8 @@
 /**
- * Who watches which run. Watchers hear what is durable, in order, and text while it is being written.
+ * RunBroadcaster publishes a run's entries once they are durable, in order, and its text and tool output while they are
+ * produced. Before a run's first publish, subscribers cannot have missed entries, so they need not read the journal.
  *
- * Of a run that is new here it is known until its first entries are told that nobody can have missed any.
- *
- * A watcher that throws is a defect of the watcher's and must not touch the run: listeners only put things down.
+ * Watchers only store what they get: one that throws would be a defect, and would hurt the run.
  */
 import type { Entry } from "../../kernel/journal/entry.ts";
 import type { RunId } from "../../kernel/vocabulary/identifiers.ts";
@@ -14,13 +13,13 @@ export interface Watcher {
   entries(entries: readonly Entry[]): void;
   delta(delta: Delta): void;
   output(output: ToolOutput): void;
-  /** Nothing more will be heard here, although the run has not ended. */
+  /** Nothing more is published, although the run has not ended. */
   broken(error: unknown): void;
 }
 
 export class RunBroadcaster {
   readonly #watchers = new Map<RunId, Set<Watcher>>();
-  readonly #untold = new Set<RunId>();
+  readonly #unpublished = new Set<RunId>();
 
   watch(runId: RunId, watcher: Watcher): () => void {
     const watchers = this.#watchers.get(runId) ?? new Set();
@@ -31,20 +30,20 @@ export class RunBroadcaster {
     };
   }
 
-  /** The run was accepted just now: all its entries will be told here. */
-  begin(runId: RunId): void {
-    this.#untold.add(runId);
+  /** The run was accepted just now: all its entries will be published here. */
+  register(runId: RunId): void {
+    this.#unpublished.add(runId);
   }
 
-  /** Whoever watches it already will hear it from its first entry on. */
-  isUntold(runId: RunId): boolean {
-    return this.#untold.has(runId);
+  /** A watcher that subscribes now gets every entry. */
+  isUnpublished(runId: RunId): boolean {
+    return this.#unpublished.has(runId);
   }
 
   close(error: unknown): void {
     for (const watchers of this.#watchers.values()) for (const watcher of watchers) watcher.broken(error);
     this.#watchers.clear();
-    this.#untold.clear();
+    this.#unpublished.clear();
   }
 
   hasWatchers(runId: RunId): boolean {
@@ -52,7 +51,7 @@ export class RunBroadcaster {
   }
 
   entries(runId: RunId, entries: readonly Entry[]): void {
-    this.#untold.delete(runId);
+    this.#unpublished.delete(runId);
     for (const watcher of this.#watchers.get(runId) ?? []) watcher.entries(entries);
   }
 

@@ -1,21 +1,16 @@
 /**
- * The driver of one run: feeds events to the machine, makes its entries durable, performs its commands.
+ * RunDriver owns the order of events of one run: its mailbox, its timers, starting, resuming, parking and suspending. The
+ * machine decides, RunJournal makes durable what was decided, CommandExecutor performs it through the ports.
  *
- * D1. One event at a time. The entries of a step become durable together, and before any of its commands that acts on
- *     the world; what a side effect brought is durable before anything follows it. A run that only reads is never more
- *     than MOST_STEPS_AHEAD steps ahead of what is durable.
- * D2. Results of calls dispatched together are told in the order of dispatch.
- * D3. Starting and resuming are one: the journal is folded (with no entries, to the beginning), the machine is told what
- *     changed outside, timers that are due fire, effects in doubt are asked about, and what is outstanding is performed.
- * D4. A parked run leaves: it holds no worker, no lane and no memory. What it waits for starts it again.
- * D5. When the store refuses, nothing more is performed: what is on disk decides how the run goes on.
- * D6. Live policy is looked at before every event: no decision is made under one that has been narrowed since. Nor under
- *     an approval whose time is over, by the clock that the event itself carries.
- * D7. A new run makes ready while its acceptance is being written, up to asking whether its model is there. Before that is
- *     durable nothing of it is written, nobody is told anything or asked for an answer, and no time of its own passes.
- * D8. Between the stages of a step (hear, plan, run, ask) it waits, also where nothing takes time: runs whose models answer
- *     in the same turn of the event loop go through each stage together, while its code is in the processor's caches. One
- *     run after the other through all of them takes half as long again.
+ * D1. One event at a time. The entries of a step become durable together, and before any of its commands that acts on the
+ *     world. What a side effect brought is durable before anything follows it.
+ * D2. Results of calls dispatched together are applied in the order of dispatch.
+ * D3. Starting and resuming are one path: the folded state learns what changed outside, due timers fire, effects with an
+ *     unknown outcome are asked about, and outstanding commands are performed.
+ * D4. A parked run exits: it holds no worker, no lane and no memory. What it waits for starts it again.
+ * D5. After the store refused, nothing more is performed: what is on disk decides how the run continues.
+ * D6. Live policy and the deadlines of approvals are checked before every event, so no decision is made under a policy
+ *     that has been narrowed or an approval that has expired by the event's own time.
  */
 import type { Answer } from "../../kernel/journal/entry.ts";
 import type { LivePolicy, RunEvent } from "../../kernel/journal/event.ts";
@@ -23,77 +18,81 @@ import type { Command } from "../../kernel/machine/command.ts";
 import { nextDeadline } from "../../kernel/machine/deadline.ts";
 import { dispatchCommand, effectsInDoubt, outstandingCommands } from "../../kernel/machine/outstanding.ts";
 import type { RunState } from "../../kernel/machine/state.ts";
-import { type Decision, decide, errorIdAt } from "../../kernel/machine/step.ts";
+import { decide, errorIdAt } from "../../kernel/machine/step.ts";
 import { isParked } from "../../kernel/machine/waiting.ts";
 import { canonicalJson } from "../../kernel/vocabulary/canonical-json.ts";
 import type { CallId } from "../../kernel/vocabulary/identifiers.ts";
+import type { Authority } from "../capabilities/authority.ts";
 import { timestampOf } from "../ports/clock.ts";
-import { StoreError } from "../ports/store.ts";
-import { type JournalEnd, PendingEntries } from "./pending-entries.ts";
-import type { RunContext } from "./run-context.ts";
-import { writesFor } from "./run-journal.ts";
+import { type StoredRun, StoreError } from "../ports/store.ts";
+import type { RunPorts } from "../run-ports.ts";
+import type { Acceptance } from "./acceptance.ts";
+import type { CommandExecutor } from "./command-executor.ts";
+import type { Conversation } from "./conversation.ts";
+import type { RunJournal } from "./run-journal.ts";
 
-export type Departure =
+export type DriverExit =
   | "ended"
   | "parked"
-  /** The process is going down; the run goes on at the next start. */
+  /** The process is stopping; the run continues at the next start. */
   | "suspended"
-  /** The store refused: somebody else owns the run, or nothing can be written. */
-  | "lost";
+  /** The store refused: another process owns the run, or nothing can be written. */
+  | "refused";
 
-/** As many as a model that answers at once lets a run make while the disk takes its time. */
-const MOST_STEPS_AHEAD = 4;
+export interface DriverDependencies {
+  readonly ports: Pick<RunPorts, "clock" | "onDefect">;
+  readonly run: StoredRun;
+  readonly acceptance: Acceptance;
+  readonly conversation: Conversation;
+  readonly authority: Authority;
+  readonly executor: CommandExecutor;
+  readonly journal: RunJournal;
+  /** Called once when the store refused this run's writes or reads. */
+  readonly onStoreError: (error: unknown) => void;
+}
 
 export class RunDriver {
-  readonly left: Promise<Departure>;
-  readonly #context: RunContext;
-  readonly #leave: (departure: Departure) => void;
+  readonly exited: Promise<DriverExit>;
+  readonly #parts: DriverDependencies;
+  readonly #exit: (exit: DriverExit) => void;
   readonly #mailbox: Answer[] = [];
-  /** What has been set about since the run was taken up, while what is outstanding is still asked for. */
-  readonly #begun = new Set<string>();
-  /** What was written without waiting for it, and is not durable yet. */
-  readonly #ahead: Promise<boolean>[] = [];
+  /** Commands performed while starting, so that `outstandingCommands` does not repeat them. */
+  readonly #dispatched = new Set<string>();
   /** How many commands are being performed, and how all of them are stopped. */
-  #underWay = 0;
+  #inProgress = 0;
   #stopping = new AbortController();
-  /** How a call is stopped that the run no longer waits for. */
+  /** Stops a call whose result the run no longer waits for. */
   readonly #calls = new Map<CallId, AbortController>();
-  #startedMs: number;
+  #startedMs = 0;
   readonly #elapsedBefore: number;
   #state: RunState;
-  /** Where the journal ends, once all that was decided is linked. */
-  #end: JournalEnd;
   #isWorking = false;
-  /** Something changed since the mailbox was last looked into, and be it only that nothing is under way any more. */
+  /** Something changed since the mailbox was last checked; a command that ended without an event counts. */
   #hasWork = false;
   #isStarting = true;
-  /** It is not known to be durable itself (D7). */
-  #isUnaccepted: boolean;
   #isSuspending = false;
-  #hasLeft = false;
+  #hasExited = false;
   #disarm: () => void = () => {};
-  /** When the clock wakes this run next, on its own elapsed time. */
+  /** When the timer fires, in the run's elapsed time. */
   #armedFor = Number.POSITIVE_INFINITY;
 
-  constructor(context: RunContext, state: RunState) {
-    const { promise, resolve } = Promise.withResolvers<Departure>();
-    this.left = promise;
-    this.#context = context;
+  constructor(parts: DriverDependencies, state: RunState) {
+    const { promise, resolve } = Promise.withResolvers<DriverExit>();
+    this.exited = promise;
+    this.#parts = parts;
     this.#state = state;
-    this.#isUnaccepted = context.isAccepted !== null;
-    this.#end = { head: state.chain.linked.hash };
     this.#elapsedBefore = state.elapsedMs;
-    this.#startedMs = context.ports.clock.monotonicMs();
-    this.#leave = (departure) => {
-      if (this.#hasLeft) return;
-      this.#hasLeft = true;
+    this.#exit = (exit) => {
+      if (this.#hasExited) return;
+      this.#hasExited = true;
       this.#disarm();
       this.#stopAll();
-      resolve(departure);
+      resolve(exit);
     };
   }
 
   start(): void {
+    this.#startedMs = this.#parts.ports.clock.monotonicMs();
     this.#resume()
       .catch((error: unknown) => this.#failed(error))
       .finally(() => {
@@ -103,37 +102,43 @@ export class RunDriver {
   }
 
   async #resume(): Promise<void> {
-    const { acceptance, isAccepted, run, executor } = this.#context;
-    if (isAccepted === null) this.#sayRunning();
-    else isAccepted.then((isDurable) => this.#learnFate(isDurable));
+    const { acceptance, run, executor, journal } = this.#parts;
+    journal.markRunning();
     await executor.prepareAgain(this.#state);
-    const doubted = effectsInDoubt(this.#state);
-    if (this.#state.accepted === null) await this.#hear(acceptance.event);
-    await this.#hearPolicy();
-    if (run.cancelledBy !== null) await this.#hear({ type: "cancel.requested", by: run.cancelledBy });
-    for (let due = this.#dueTimer(); due !== null; due = this.#dueTimer()) await this.#hear(due);
-    for (const { callId } of doubted) {
-      if (this.#isAwaited(callId)) await this.#hear({ type: "effect.unknown", step: this.#state.step, callId });
+    const unknownEffects = effectsInDoubt(this.#state);
+    if (this.#state.accepted === null) await this.#handle(acceptance.event);
+    await this.#applyLivePolicy();
+    if (run.cancelledBy !== null) await this.#handle({ type: "cancel.requested", by: run.cancelledBy });
+    for (let due = this.#dueTimer(); due !== null; due = this.#dueTimer()) await this.#handle(due);
+    for (const { callId } of unknownEffects) {
+      if (this.#isAwaited(callId)) await this.#handle({ type: "effect.unknown", step: this.#state.step, callId });
     }
-    const commands = outstandingCommands(this.#state).filter((command) => !this.#begun.has(this.#keyOf(command)));
+    const commands = outstandingCommands(this.#state).filter((command) => !this.#dispatched.has(this.#keyOf(command)));
     this.#performAll(commands);
   }
 
-  /** Something happened that the run may wait for. */
-  tell(answer: Answer): void {
+  /** Delivers an event from outside; the machine ignores one that the run does not wait for. */
+  post(answer: Answer): void {
     this.#mailbox.push(answer);
     this.#work();
   }
 
-  /** Goes at the next safe point: at once, unless an effect that must not be repeated is in flight. */
+  /** Exits at the next safe point: immediately, unless an effect that must not be repeated is in flight. */
   suspend(): void {
     this.#isSuspending = true;
     this.#work();
   }
 
+  /** The store refused a write or a read of this run (D5). */
+  refuse(error: unknown): void {
+    if (this.#hasExited) return;
+    this.#exit("refused");
+    this.#parts.onStoreError(error);
+  }
+
   #work(): void {
     this.#hasWork = true;
-    if (this.#isWorking || this.#isStarting || this.#hasLeft) return;
+    if (this.#isWorking || this.#isStarting || this.#hasExited) return;
     this.#isWorking = true;
     this.#hasWork = false;
     this.#drain()
@@ -146,11 +151,11 @@ export class RunDriver {
 
   async #drain(): Promise<void> {
     for (let next = this.#takeMail(); next !== null; next = this.#takeMail()) {
-      if (this.#context.authority.news !== null) await this.#hearPolicy();
-      await this.#hear(next);
+      if (this.#parts.authority.unreported !== null) await this.#applyLivePolicy();
+      await this.#handle(next);
     }
-    if (this.#isSuspending && effectsInDoubt(this.#state).length === 0) this.#leave("suspended");
-    if (isParked(this.#state) && this.#underWay === 0) this.#leave("parked");
+    if (this.#isSuspending && effectsInDoubt(this.#state).length === 0) this.#exit("suspended");
+    if (isParked(this.#state) && this.#inProgress === 0) this.#exit("parked");
   }
 
   #hasMail(): boolean {
@@ -159,7 +164,7 @@ export class RunDriver {
 
   #takeMail(): Answer | null {
     const index = this.#mailbox.findIndex((answer) => !this.#mustWait(answer));
-    return index === -1 || this.#hasLeft ? null : (this.#mailbox.splice(index, 1)[0] ?? null);
+    return index === -1 || this.#hasExited ? null : (this.#mailbox.splice(index, 1)[0] ?? null);
   }
 
   /** A result of a call that is in flight, but not the next one (D2). */
@@ -174,137 +179,83 @@ export class RunDriver {
     return phase.at === "OBSERVE" && phase.inFlight[0]?.callId === callId;
   }
 
-  async #hearPolicy(): Promise<void> {
-    const live = this.#context.authority.takeNews();
+  async #applyLivePolicy(): Promise<void> {
+    const live = this.#parts.authority.takeUnreported();
     if (live === null || isSamePolicy(live, policyKnownTo(this.#state))) return;
-    await this.#hear({ type: "policy.narrowed", live });
+    await this.#handle({ type: "policy.narrowed", live });
   }
 
-  async #hear(answer: Answer): Promise<void> {
-    const { ports, executor } = this.#context;
+  async #handle(answer: Answer): Promise<void> {
+    const { ports, executor } = this.#parts;
     const nowMs = ports.clock.nowMs();
-    for (const lapsed of executor.lapsedApprovals(this.#state, nowMs)) await this.#hearAt(nowMs, lapsed);
-    await this.#hearAt(nowMs, answer);
+    for (const lapsed of executor.lapsedApprovals(this.#state, nowMs)) await this.#apply(lapsed, nowMs);
+    await this.#apply(answer, nowMs);
   }
 
-  async #hearAt(nowMs: number, answer: Answer): Promise<void> {
-    if (this.#hasLeft) return;
-    const { ports } = this.#context;
+  async #apply(answer: Answer, nowMs: number): Promise<void> {
+    if (this.#hasExited) return;
+    const { ports, conversation, journal } = this.#parts;
     const before = this.#state;
     const event = { ...answer, ts: timestampOf(nowMs), elapsedMs: this.#elapsedMs() } as RunEvent;
     const decision = decide(before, event);
     const { state, transitions, commands, defect } = decision;
     if (defect !== null) ports.onDefect(defect.errorId, defect.error);
     this.#state = state;
-    this.#context.conversation.hear(transitions);
-    // What has not reported yet is too late, and is no longer worked on.
+    conversation.append(transitions);
+    // A call that has not reported by now is too late; stop it.
     for (const stated of transitions) if (stated.kind === "OBSERVE") this.#calls.get(stated.decided.callId)?.abort();
-    if (transitions.length > 0 && this.#isUnaccepted) await this.#context.isAccepted;
-    if (this.#hasLeft) return;
-    if (!(await this.#makeDurable(before, decision))) return;
+    if (!(await journal.record(before, decision))) return;
     this.#arm();
     this.#performAll(commands);
   }
 
-  /** Where it was refused after all, nobody waits any longer for what it asked. */
-  #learnFate(isDurable: boolean): void {
-    if (this.#hasLeft) return;
-    this.#isUnaccepted = false;
-    if (!isDurable) {
-      this.#leave("lost");
-      return;
-    }
-    this.#startedMs = this.#context.ports.clock.monotonicMs();
-    this.#sayRunning();
-    this.#arm();
-  }
-
-  #sayRunning(): void {
-    const { ports, run, observer } = this.#context;
-    if (run.status === "running") return;
-    const { runId } = run;
-    ports.store.commit([{ type: "set-status", runId, status: "running" }], "lazy").catch(observer.lost);
-  }
-
-  /** False when the store refused, and the run has been left. */
-  #makeDurable(before: RunState, decision: Decision): boolean | Promise<boolean> {
-    const { ports, observer } = this.#context;
-    const { transitions } = decision;
-    const pending = new PendingEntries(this.#end, transitions);
-    const isTelling = transitions.length > 0;
-    const { writes, urgency, reserving } = writesFor(this.#context, before, decision, pending);
-    if (writes.length === 0) return true;
-    this.#end = pending;
-    const committed = ports.store.commit(writes, urgency).then((result) => {
-      if (reserving !== null && result.spend?.granted) this.#context.account.grant(reserving);
-      if (isTelling) observer.entries(pending.entries);
-    });
-    const isKnown = committed.then(
-      () => true,
-      (error: unknown) => {
-        this.#lost(error);
-        return false;
-      },
-    );
-    if (urgency === "lazy") return true;
-    return urgency === "eager" ? this.#goAhead(isKnown) : isKnown;
-  }
-
-  /** Commits become durable one after the other, so the oldest of them tells how far ahead the run is. */
-  #goAhead(isKnown: Promise<boolean>): boolean | Promise<boolean> {
-    const ahead = this.#ahead;
-    ahead.push(isKnown);
-    isKnown.then(() => ahead.splice(ahead.indexOf(isKnown), 1));
-    return ahead.length > MOST_STEPS_AHEAD ? (ahead[0] ?? isKnown) : true;
-  }
-
   #performAll(commands: readonly Command[]): void {
-    if (this.#hasLeft) return;
+    if (this.#hasExited) return;
     const questions = commands.filter((command) => command.type === "ask-approval");
     for (const command of commands) {
-      if (this.#isStarting) this.#begun.add(this.#keyOf(command));
-      if (command.type === "finish") this.#leave("ended");
+      if (this.#isStarting) this.#dispatched.add(this.#keyOf(command));
+      if (command.type === "finish") this.#exit("ended");
       else if (command.type === "stop-work") this.#stopWork();
       else if (command.type !== "ask-approval") this.#perform(command);
     }
-    // They belong together: what was decided before is told in the order in which it was decided.
+    // Asked together, so that earlier decisions arrive in the order in which they were made.
     if (questions.length > 0) {
-      this.#attend(() => this.#context.executor.askApprovals(questions, this.#state).catch(noLongerAsked));
+      this.#attend(() => this.#parts.executor.askApprovals(questions, this.#state).catch(noLongerAsked));
     }
   }
 
   #perform(command: Command): void {
-    // What is asked again at the next start costs nothing now. An intent that is durable already is carried out, or a
-    // person would be asked about an effect that was never begun.
+    // The next start repeats these commands at no cost. A durable intent is carried out even now; otherwise the operator
+    // would be asked about an effect that never started.
     if (this.#isSuspending && command.type !== "run-tool") return;
-    const { signal } = command.type === "run-tool" ? this.#beginCall(command.callId) : this.#stopping;
+    const { signal } = command.type === "run-tool" ? this.#trackCall(command.callId) : this.#stopping;
     this.#attend(async () => {
-      const answer = await this.#context.executor.perform(command, this.#state, signal);
-      if (command.type === "run-tool") this.#forgetCall(command.callId, signal);
+      const answer = await this.#parts.executor.perform(command, this.#state, signal);
+      if (command.type === "run-tool") this.#untrackCall(command.callId, signal);
       return answer === null ? [] : [answer];
     });
   }
 
-  #beginCall(callId: CallId): AbortController {
+  #trackCall(callId: CallId): AbortController {
     const stopping = new AbortController();
     this.#calls.set(callId, stopping);
     return stopping;
   }
 
-  /** A model may use an id again: by the time an earlier call reports, it may be the name of another one. */
-  #forgetCall(callId: CallId, signal: AbortSignal): void {
+  /** A model may reuse an id: by the time an earlier call reports, the id may belong to another call. */
+  #untrackCall(callId: CallId, signal: AbortSignal): void {
     if (this.#calls.get(callId)?.signal === signal) this.#calls.delete(callId);
   }
 
   async #attend(work: () => Promise<readonly Answer[]>): Promise<void> {
-    this.#underWay += 1;
+    this.#inProgress += 1;
     try {
       this.#mailbox.push(...(await work()));
     } catch (error) {
-      if (error instanceof StoreError) this.#lost(error);
+      if (error instanceof StoreError) this.refuse(error);
       else this.#failed(error);
     }
-    this.#underWay -= 1;
+    this.#inProgress -= 1;
     this.#work();
   }
 
@@ -314,30 +265,30 @@ export class RunDriver {
     this.#calls.clear();
   }
 
-  /** Ends what the run no longer waits for, and asks what it still waits for to come to an end. */
+  /** Aborts work the run no longer waits for, and cancels the children it still waits for. */
   #stopWork(): void {
     this.#stopAll();
     this.#stopping = new AbortController();
     const { phase } = this.#state;
     for (const call of phase.at === "OBSERVE" ? phase.inFlight : []) {
       if (call.child === null) continue;
-      this.#context.observer.abandonedChild(call.child.runId);
-      // It ends by itself, or has ended already: either way its end is what this run waits for.
+      this.#parts.executor.cancelChild(call.child.runId);
+      // The run waits for the child's end, which may have come already.
       this.#perform(dispatchCommand(this.#state, call));
     }
   }
 
-  /** A timer that wakes too early looks again, so it is not moved with every step: most deadlines only go further away. */
+  /** A timer that fires early checks again, so it is not reset at every step: most deadlines only move further away. */
   #arm(): void {
     const deadline = nextDeadline(this.#state);
-    if (this.#isUnaccepted || deadline === null || deadline.atMs >= this.#armedFor) return;
+    if (deadline === null || deadline.atMs >= this.#armedFor) return;
     this.#disarm();
     this.#armedFor = deadline.atMs;
     const delayMs = Math.max(0, deadline.atMs - this.#elapsedMs()) + 1;
-    this.#disarm = this.#context.ports.clock.wake(delayMs, () => {
+    this.#disarm = this.#parts.ports.clock.wake(delayMs, () => {
       this.#armedFor = Number.POSITIVE_INFINITY;
       const next = nextDeadline(this.#state);
-      if (next !== null && next.atMs <= this.#elapsedMs()) this.tell({ type: "timer.fired", timer: next.timer });
+      if (next !== null && next.atMs <= this.#elapsedMs()) this.post({ type: "timer.fired", timer: next.timer });
       else this.#arm();
     });
   }
@@ -350,41 +301,34 @@ export class RunDriver {
   }
 
   #elapsedMs(): number {
-    if (this.#isUnaccepted) return this.#elapsedBefore;
-    return this.#elapsedBefore + Math.floor(this.#context.ports.clock.monotonicMs() - this.#startedMs);
+    return this.#elapsedBefore + Math.floor(this.#parts.ports.clock.monotonicMs() - this.#startedMs);
   }
 
   #keyOf(command: Command): string {
     return `${this.#state.step} ${command.type} ${"callId" in command ? command.callId : ""}`;
   }
 
-  #lost(error: unknown): void {
-    if (this.#hasLeft) return;
-    this.#leave("lost");
-    this.#context.observer.lost(error);
-  }
-
-  /** Our own code failed while performing: the run ends by name, with a sealed journal. */
+  /** A defect of our own while performing: the run ends by name, with a sealed journal. */
   #failed(error: unknown): void {
-    if (this.#hasLeft) return;
-    // It has decided how it ends, and hears nothing any more: the next start finds out what of that is written.
+    if (this.#hasExited) return;
+    // The end is decided and takes no more events; the next start finds out how much of it is durable.
     if (this.#state.phase.at === "TERMINATE") {
-      this.#lost(error);
+      this.refuse(error);
       return;
     }
     const errorId = errorIdAt(this.#state, error);
-    this.#context.ports.onDefect(errorId, error);
+    this.#parts.ports.onDefect(errorId, error);
     this.#mailbox.push({ type: "defect.found", errorId });
   }
 }
 
-/** The run ended while its question was on the way to the store: nobody has to be asked any more. */
+/** The run ended while its question was being written, so no answer is needed. */
 function noLongerAsked(error: unknown): readonly Answer[] {
   if (error instanceof StoreError && error.code === "store.conflict") return [];
   throw error;
 }
 
-/** Mostly it is the very object the contract was made with. */
+/** The identity check first: live policy is usually the object the contract was sealed with. */
 function isSamePolicy(one: LivePolicy, other: LivePolicy): boolean {
   const isSame = one.policy === other.policy || canonicalJson(one.policy) === canonicalJson(other.policy);
   return isSame && canonicalJson(one.capabilities) === canonicalJson(other.capabilities);

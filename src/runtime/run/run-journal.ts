@@ -1,97 +1,151 @@
 /**
- * What of a step must be written, and how soon (design: Durability).
+ * RunJournal owns what a run makes durable, and when: which writes share a transaction, how urgently they are flushed, how
+ * far the run may be ahead of the disk, and when watchers see its entries. RunDriver decides what happens next and waits
+ * here before it acts; CommandExecutor commits only reservations and questions, which are no part of a step.
  *
- * W1. Lazy by default; a barrier before a tool or a child is started, before a question is asked, after a side effect
- *     reported, and before the end is told. The intent to read something here is written at once, while it is read.
- * W2. In the transaction of an answer: the capabilities it asks for.
- * W3. In the transaction of an intent: the approval it uses up, at the time the machine decided by; the child it starts, the reservation of the next inference.
- * W4. In the transaction of the end: the seal, with what lists show of it, the answer where the session's next run will
- *     look for it, the ledger's entry and the settled money.
+ * W1. A step is lazy by default. It is a barrier before a tool or a child starts, after a side effect reported, and at the
+ *     end of the run. An intent that only reads on this machine is eager: flushed immediately, not awaited.
+ * W2. The transaction of a model's answer holds the capabilities it requests.
+ * W3. The transaction of an intent holds the approval it consumes, the child it starts and the reservation of the next
+ *     inference.
+ * W4. The transaction of the end holds the seal, the answer, the ledger entry and the settled spending.
+ * W5. A run that only reads is at most MAX_STEPS_AHEAD steps ahead of what is durable.
+ * W6. Entries are published after they are durable, in order.
  */
 import type { Statement, StatementOf } from "../../kernel/journal/chain.ts";
-import { digestOf } from "../../kernel/journal/views/state-digest.ts";
+import { digestOf } from "../../kernel/journal/views/run-snapshot.ts";
 import { isHarmless } from "../../kernel/machine/call-promise.ts";
 import { cutOffUsage } from "../../kernel/machine/infer.ts";
 import { STATEMENT_TOKENS } from "../../kernel/machine/result.ts";
 import { snapshotOf } from "../../kernel/machine/snapshot.ts";
 import type { RunState } from "../../kernel/machine/state.ts";
 import type { Decision } from "../../kernel/machine/step.ts";
-import type { Hash } from "../../kernel/vocabulary/identifiers.ts";
-import type { Urgency, Write } from "../ports/store.ts";
-import type { Reservation } from "../spend/spend-account.ts";
-import { AppendPendingEntries, type PendingEntries } from "./pending-entries.ts";
-import type { RunContext } from "./run-context.ts";
+import type { CallId, Hash } from "../../kernel/vocabulary/identifiers.ts";
+import type { Authority } from "../capabilities/authority.ts";
+import type { Store, StoredRun, Urgency, Write } from "../ports/store.ts";
+import type { Reservation, SpendAccount } from "../spend/spend-account.ts";
+import type { BodyCache } from "./body-cache.ts";
+import { AppendPendingEntries, type JournalEnd, PendingEntries } from "./pending-entries.ts";
+import type { RunBroadcaster } from "./run-broadcaster.ts";
 
-export interface StepWrites {
+/** Enough for a model that answers immediately, while one sync takes place. */
+const MAX_STEPS_AHEAD = 4;
+
+export interface JournalDependencies {
+  readonly store: Pick<Store, "commit">;
+  readonly run: StoredRun;
+  readonly bodyCache: BodyCache;
+  readonly account: SpendAccount;
+  readonly authority: Authority;
+  readonly broadcaster: RunBroadcaster;
+  /** The writes that insert the child of a call. */
+  readonly childWrites: (callId: CallId) => readonly Write[];
+  /** The store refused a write: nothing more may be performed. */
+  readonly onRefused: (error: unknown) => void;
+}
+
+interface StepWrites {
   readonly writes: readonly Write[];
   readonly urgency: Urgency;
-  /** The reservation among them. */
+  /** The reservation among the writes. */
   readonly reserving: Reservation | null;
 }
 
-type JournalContext = Pick<RunContext, "run" | "bodyCache" | "account" | "authority" | "executor">;
+export class RunJournal {
+  readonly #parts: JournalDependencies;
+  #end: JournalEnd;
+  /** Eager commits that are not durable yet, oldest first. */
+  readonly #ahead: Promise<boolean>[] = [];
 
-export function writesFor(
-  context: JournalContext,
-  before: RunState,
-  { state: after, transitions, commands }: Decision,
-  pending: PendingEntries,
-): StepWrites {
-  const acts = commands.some(({ type }) => type === "run-tool" || type === "spawn-child");
-  const isBarrier =
-    acts || commands.some(({ type }) => type === "finish") || hasSideEffectReported(before, transitions);
-  if (transitions.length === 0 && !isBarrier) return { writes: [], urgency: "lazy", reserving: null };
-  const reserving = acts ? reserveNext(context, after) : null;
-  const writes: Write[] = [
-    new AppendPendingEntries(context.run, before.chain.seq, pending, context.bodyCache.takeUnwritten()),
-  ];
-  for (const stated of transitions) writes.push(...consequencesOf(context, before, after, stated, pending));
-  if (reserving !== null) writes.push(reserving);
-  const isRead = acts && writes.length === 1 && onlyReads(after);
-  return {
-    writes,
-    urgency: isRead ? "eager" : isBarrier ? "barrier" : "lazy",
-    reserving,
-  };
+  constructor(parts: JournalDependencies, { chain }: RunState) {
+    this.#parts = parts;
+    this.#end = { head: chain.linked.hash };
+  }
+
+  markRunning(): void {
+    const { store, run, onRefused } = this.#parts;
+    if (run.status === "running") return;
+    store.commit([{ type: "set-status", runId: run.runId, status: "running" }], "lazy").catch(onRefused);
+  }
+
+  /** True once the run may perform the step's commands; false when the store refused. */
+  record(before: RunState, decision: Decision): boolean | Promise<boolean> {
+    const { store, run, account, broadcaster, onRefused } = this.#parts;
+    const hasEntries = decision.transitions.length > 0;
+    const pending = new PendingEntries(this.#end, decision.transitions);
+    const { writes, urgency, reserving } = this.#writesOf(before, decision, pending);
+    if (writes.length === 0) return true;
+    this.#end = pending;
+    const committed = store
+      .commit(writes, urgency)
+      .then((result) => {
+        if (reserving !== null && result.spend?.granted) account.grant(reserving);
+        if (hasEntries) broadcaster.entries(run.runId, pending.entries);
+        return true;
+      })
+      .catch((error: unknown) => {
+        onRefused(error);
+        return false;
+      });
+    if (urgency === "lazy") return true;
+    return urgency === "eager" ? this.#mayGoAhead(committed) : committed;
+  }
+
+  /** Commits become durable in order, so waiting for the oldest limits the lead. */
+  #mayGoAhead(committed: Promise<boolean>): boolean | Promise<boolean> {
+    const ahead = this.#ahead;
+    ahead.push(committed);
+    committed.then(() => ahead.splice(ahead.indexOf(committed), 1));
+    return ahead.length > MAX_STEPS_AHEAD ? (ahead[0] ?? committed) : true;
+  }
+
+  #writesOf(before: RunState, { state: after, transitions, commands }: Decision, pending: PendingEntries): StepWrites {
+    const { run, bodyCache, account } = this.#parts;
+    const acts = commands.some(({ type }) => type === "run-tool" || type === "spawn-child");
+    const isBarrier =
+      acts || commands.some(({ type }) => type === "finish") || hasSideEffectReported(before, transitions);
+    if (transitions.length === 0 && !isBarrier) return { writes: [], urgency: "lazy", reserving: null };
+    const reserving = acts ? reserveNext(account, after) : null;
+    const writes: Write[] = [new AppendPendingEntries(run, before.chain.seq, pending, bodyCache.takeUnwritten())];
+    for (const stated of transitions) writes.push(...this.#consequencesOf(before, after, stated, pending));
+    if (reserving !== null) writes.push(reserving);
+    const isRead = acts && writes.length === 1 && onlyReads(after);
+    return { writes, urgency: isRead ? "eager" : isBarrier ? "barrier" : "lazy", reserving };
+  }
+
+  #consequencesOf(before: RunState, after: RunState, stated: Statement, pending: PendingEntries): readonly Write[] {
+    const { run, account, authority, childWrites } = this.#parts;
+    switch (stated.kind) {
+      case "INFER":
+        return settlementOf(account, before, stated).concat(authority.requestsIn(stated, run.runId));
+      case "EXECUTE": {
+        const { approvalId, planHash, child, callId } = stated.decided;
+        const atMs = Date.parse(stated.ts);
+        const consumed: readonly Write[] =
+          approvalId === null ? [] : [{ type: "consume-approval", id: approvalId, planHash, atMs }];
+        return child === null ? consumed : [...consumed, ...childWrites(callId)];
+      }
+      case "TERMINATE":
+        return sealingOf(this.#parts, after, stated, pending.head);
+      default:
+        return [];
+    }
+  }
 }
 
-/** Calls that may be lost and done again without anybody noticing: what they are for stays inside this machine. */
+/** Calls that can be lost and repeated without a trace outside this machine. */
 function onlyReads({ phase }: RunState): boolean {
   return phase.at === "OBSERVE" && phase.inFlight.every((call) => isHarmless(call) && call.egress.length === 0);
 }
 
-/** The result of anything but a harmless read is durable before the next thing happens. */
+/** Anything but a harmless read has reported: its result is durable before anything follows. */
 function hasSideEffectReported({ phase }: RunState, transitions: readonly Statement[]): boolean {
   if (phase.at !== "OBSERVE" || !transitions.some(({ kind }) => kind === "OBSERVE")) return false;
   return phase.inFlight.some((call) => !isHarmless(call));
 }
 
-function consequencesOf(
-  context: JournalContext,
-  before: RunState,
-  after: RunState,
-  stated: Statement,
-  pending: PendingEntries,
-): readonly Write[] {
-  switch (stated.kind) {
-    case "INFER":
-      return settlementOf(context, before, stated).concat(context.authority.requestsIn(stated, context.run.runId));
-    case "EXECUTE": {
-      const { approvalId, planHash, child, callId } = stated.decided;
-      const atMs = Date.parse(stated.ts);
-      const consumed: readonly Write[] =
-        approvalId === null ? [] : [{ type: "consume-approval", id: approvalId, planHash, atMs }];
-      return child === null ? consumed : [...consumed, ...context.executor.writesOfChild(callId)];
-    }
-    case "TERMINATE":
-      return sealingOf(context, after, stated, pending.head);
-    default:
-      return [];
-  }
-}
-
 function settlementOf(
-  { account }: JournalContext,
+  account: SpendAccount,
   before: RunState,
   { decided, result, elapsedMs }: StatementOf<"INFER">,
 ): readonly Write[] {
@@ -101,18 +155,18 @@ function settlementOf(
   }
   const { phase, accepted } = before;
   if (phase.at !== "INFER" || phase.compacting) return [];
-  // It waited for its time, and was never sent.
+  // The retry delay was not over, so the request was never sent.
   if (elapsedMs < phase.notBeforeMs) return account.settle(decided.attempt, { microusd: 0, tokens: 0 });
-  // Cut off: nobody will say what it cost, so it cost all that it could.
+  // Cut off without a usage report: charge the most it can have cost.
   const usage = cutOffUsage(before, phase);
-  // What the journal cannot price, because the run was accepted by an earlier version, is paid for all the same.
+  // A run accepted by an earlier version has no price in its journal; the account's own price applies.
   const { microusd, tokens } = account.amountOf(usage);
   const isPriced = accepted?.price !== undefined;
   return account.settle(decided.attempt, { microusd: isPriced ? usage.costMicrousd : microusd, tokens });
 }
 
 function sealingOf(
-  { run, account, bodyCache }: JournalContext,
+  { run, account, bodyCache }: JournalDependencies,
   after: RunState,
   { decided, result, seq, ts, elapsedMs }: StatementOf<"TERMINATE">,
   head: Hash,
@@ -140,14 +194,11 @@ function sealingOf(
   ];
 }
 
-/** Bytes of an ordinary result to a token of its message: prose, code, most of JSON. */
+/** Of prose, code and most JSON. */
 const BYTES_PER_TOKEN = 3;
 
-/**
- * What the inference after this step is expected to use. Where a result turns out to need more, the rest is reserved
- * later; where this is too much for a limit, the exact need is.
- */
-function reserveNext({ account }: JournalContext, state: RunState): Reservation | null {
+/** An estimate of what the next inference uses. CommandExecutor reserves the difference, or the exact need, before the call. */
+function reserveNext(account: SpendAccount, state: RunState): Reservation | null {
   const { prompt, contract, phase } = state;
   const { inFlight, waiting } = phase.at === "OBSERVE" ? phase : { inFlight: [], waiting: [] };
   const calls = inFlight.reduce((sum, { sharedBy }) => sum + 1 + sharedBy.length, waiting.length);

@@ -6,10 +6,9 @@
  *     finds this run (`run.rewritten`: sealed, and not as a journal ends), as it should: somebody has to look at it.
  */
 
+import { genesisHash } from "../../kernel/journal/chain.ts";
 import type { Entry } from "../../kernel/journal/entry.ts";
-import { genesisHash } from "../../kernel/journal/genesis-hash.ts";
-import { snapshotOfEntries } from "../../kernel/journal/views/run-snapshot.ts";
-import { digestOf } from "../../kernel/journal/views/state-digest.ts";
+import { digestOf, snapshotOfEntries } from "../../kernel/journal/views/run-snapshot.ts";
 import { USER_LABELS } from "../../kernel/vocabulary/labels.ts";
 import { timestampOf } from "../ports/clock.ts";
 import type { StoredRun, Write } from "../ports/store.ts";

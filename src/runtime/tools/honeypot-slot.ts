@@ -1,11 +1,9 @@
 /**
- * The honeypot exception where it needs the world (P-3.3): may this planned send go out without being asked about?
+ * The honeypot exception (P-3.3): may this planned send go out without a question? The tool's plan describes the message,
+ * the store counts the sends of the last hour.
  *
- * H1. What is asked about the message stands in the tool's plan; what was sent in the last hour, the store counts.
- * H2. The place is taken, durably, before policy decides: two runs never count on the same one. A send that is then not
- *     made has used its place all the same.
- * H3. Only a call that this exception lets through, and nothing else, takes a place: one a call, however often the call
- *     is planned.
+ * The slot is taken durably before policy decides, so two runs never use the same one; a send that is then not made has
+ * still used it. Only a call that this exception alone lets through takes a slot, one per call however often it is planned.
  */
 import type { PlannedCall } from "../../kernel/journal/event.ts";
 import { decideNow } from "../../kernel/machine/decide-now.ts";

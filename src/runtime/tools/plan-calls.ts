@@ -1,11 +1,10 @@
 /**
- * `plan-calls`: what each proposed call would do, looked up once, hashed, and kept until it is run.
+ * `plan-calls`: plans each proposed call once, hashes the plan, and keeps it until the call runs.
  *
- * L1. The plan's hash covers the tool's own plan and who asks: labels, session and contract.
- * L2. A call that cannot be planned is a problem the model is told about, never an exception.
- * L3. A second plan of the same batch replaces the first: what is run is what was decided last.
- * L4. After a restart a call is planned again as it was decided about: under its registered name, with the labels of
- *     then. So its hash differs only if the world does.
+ * The hash covers the tool's own plan and who asks: labels, session and contract. A call that cannot be planned is a
+ * problem reported to the model, never an exception. Planning a batch again replaces its first plans: what runs is what
+ * was decided last. After a restart a call is planned under its registered name with the labels of its decision, so its
+ * hash differs only if the world does.
  */
 import { childRunId } from "../../kernel/contract/child-contract.ts";
 import type { CarvedBudget, PlannedCall, ProposedCall } from "../../kernel/journal/event.ts";
@@ -22,7 +21,7 @@ import type { StoredRun } from "../ports/store.ts";
 import type { Arguments, Planned, Toolbox, Unplannable } from "../ports/toolbox.ts";
 import { type ChildDraft, type Delegate, remainingBudget } from "../run/children.ts";
 
-/** What the driver keeps of a plan until its call is run. */
+/** A planned call, kept until it runs. */
 export interface PreparedCall {
   readonly call: PlannedCall;
   readonly planned: Planned | null;
@@ -119,7 +118,7 @@ function plannedCall(
   const { callId } = proposed;
   const { runId } = context.run;
   const { tool, args, risk, idempotency, pollable, egress, asksAlways, timeoutMs } = planned;
-  // An alias has arguments of its own, which the registered tool would not understand when it is planned again.
+  // An alias takes arguments of its own; planning again under the registered name needs the mapped ones.
   const argsRef = tool === proposed.tool ? proposed.argsRef : context.keep(canonicalJson(args));
   return {
     callId,
@@ -140,7 +139,6 @@ function plannedCall(
   };
 }
 
-/** The same call under the same circumstances has the same hash; anything else that happened since changes it. */
 function planHashOf(
   run: StoredRun,
   { contract }: RunState,

@@ -1,9 +1,7 @@
 /**
- * `run-tool`: performs what was planned and reads the tool's answer as foreign.
- *
- * T1. What is no envelope is `tool.malformed`; an output, and an error's message, is redacted, then cut at the
- *     contract's budget, before anybody sees it.
- * T2. A tool that cannot say whether its opaque effect happened has not answered: a person is asked.
+ * From a tool's raw answer to the event the machine hears. The answer is untrusted: no envelope means `tool.malformed`;
+ * outputs and error messages are redacted, then cut at the contract's budget. A tool that cannot say whether its opaque
+ * effect happened has not answered, and a person is asked.
  */
 import type { ExecutionContract } from "../../kernel/contract/contract.ts";
 import type { Answer } from "../../kernel/journal/entry.ts";
@@ -24,7 +22,7 @@ export interface ResultDependencies {
   readonly contract: ExecutionContract;
   readonly redactor: Redactor;
   readonly keep: (text: string) => BodyRef;
-  /** Of the message in which the model is told of the call at hand, as it counts them. */
+  /** Tokens of the role=tool message for this result. */
   readonly tokensOf: (outcome: CallResult) => number;
 }
 
@@ -61,11 +59,11 @@ function succeeded(
     ...asked,
     response: { ok: true, outputRef: keep(text), outputBytes: bytes, truncated, error: null, durationMs },
     labels,
-    tokens: tokensOf({ ok: true, output: text, error: null, ...(isText || truncated ? null : WRITTEN_HERE) }),
+    tokens: tokensOf({ ok: true, output: text, error: null, ...(isText || truncated ? null : AS_JSON) }),
   };
 }
 
-const WRITTEN_HERE = { isJson: true } as const;
+const AS_JSON = { isJson: true } as const;
 
 function failed(
   { contract, redactor, keep, tokensOf }: ResultDependencies,
@@ -89,11 +87,11 @@ function failed(
       durationMs,
     },
     labels,
-    tokens: tokensOf(toldError(code, message)),
+    tokens: tokensOf(errorResult(code, message)),
   };
 }
 
-/** An answer in the tool's place, where the runtime itself could not let it work. */
+/** The answer where the runtime itself refuses to run the tool. */
 export function refusedByRuntime(
   context: ResultDependencies,
   { step, callId }: RunTool,
@@ -103,9 +101,16 @@ export function refusedByRuntime(
 ): Answer {
   const error = { code, retryable: false, messageRef: context.keep(message) };
   const response = { ok: false, outputRef: null, outputBytes: 0, truncated: false, error, durationMs: 0 };
-  return { type: "tool.finished", step, callId, response, labels, tokens: context.tokensOf(toldError(code, message)) };
+  return {
+    type: "tool.finished",
+    step,
+    callId,
+    response,
+    labels,
+    tokens: context.tokensOf(errorResult(code, message)),
+  };
 }
 
-function toldError(code: ToolError["code"], message: string): CallResult {
+function errorResult(code: ToolError["code"], message: string): CallResult {
   return { ok: false, output: null, error: `${code}: ${message}` };
 }

@@ -1,18 +1,16 @@
 /**
- * What a tool prints, shown while it works.
- *
- * U1. Live only: nothing of it is stored, and what became of the call is said by its result.
- * U2. Redacted as a result is, at every split; each stream by itself, so that one cannot hide in the other.
+ * A tool's output, shown live while the tool works; never stored, the result says how the call ended. Redacted as a result
+ * is, at every split, and each stream by itself, so that a secret cannot be split across both.
  */
 import type { Redactor } from "../../kernel/redaction/redact.ts";
 import type { OutputStream } from "../ports/toolbox.ts";
 
-/** Call ids come again in every turn: it is the call of this step. */
+/** Call ids repeat across turns; `step` tells them apart. */
 export interface ToolOutput {
   readonly step: number;
   readonly callId: string;
   readonly stream: OutputStream;
-  /** How many characters of this stream were shown before. */
+  /** Characters of this stream shown before. */
   readonly offset: number;
   readonly text: string;
 }

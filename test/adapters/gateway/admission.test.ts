@@ -28,26 +28,30 @@ const GUARDED = [
 ] as const;
 
 describe("the token", () => {
-  verifies("O-5.1", "it binds 127.0.0.1 unless told otherwise, and asks everybody for the token", async () => {
-    const gateway = await startGateway();
-    expect(gateway.url).toBe(`http://127.0.0.1:${gateway.port}`);
-    const outside = Object.values(networkInterfaces())
-      .flat()
-      .find((address) => address?.family === "IPv4" && !address.internal);
-    if (outside !== undefined) {
-      await expect(fetch(`http://${outside.address}:${gateway.port}/healthz`)).rejects.toThrow();
-    }
-    for (const [method, path, body] of GUARDED) {
-      const answer = await gateway.ask(method, path, { body });
-      expect([path, answer.status]).toEqual([path, 401]);
-      expect(answer.headers["www-authenticate"]).toMatch(/^Bearer realm="surety"/);
-      if (method !== "HEAD") expect(errorOf(answer).code).toBe("auth.required");
-    }
-    expect(gateway.assistant.requests).toEqual([]);
-    expect((await gateway.ask("GET", "/v1/runs", { headers: AUTHORIZED })).status).toBe(200);
-  });
+  verifies(
+    ["O-5.1/bind", "O-5.1/token"],
+    "it binds 127.0.0.1 unless told otherwise, and asks everybody for the token",
+    async () => {
+      const gateway = await startGateway();
+      expect(gateway.url).toBe(`http://127.0.0.1:${gateway.port}`);
+      const outside = Object.values(networkInterfaces())
+        .flat()
+        .find((address) => address?.family === "IPv4" && !address.internal);
+      if (outside !== undefined) {
+        await expect(fetch(`http://${outside.address}:${gateway.port}/healthz`)).rejects.toThrow();
+      }
+      for (const [method, path, body] of GUARDED) {
+        const answer = await gateway.ask(method, path, { body });
+        expect([path, answer.status]).toEqual([path, 401]);
+        expect(answer.headers["www-authenticate"]).toMatch(/^Bearer realm="surety"/);
+        if (method !== "HEAD") expect(errorOf(answer).code).toBe("auth.required");
+      }
+      expect(gateway.assistant.requests).toEqual([]);
+      expect((await gateway.ask("GET", "/v1/runs", { headers: AUTHORIZED })).status).toBe(200);
+    },
+  );
 
-  verifies("O-5.1", "health alone needs no token", async () => {
+  verifies("O-5.1/token", "health alone needs no token", async () => {
     const gateway = await startGateway();
     expect((await gateway.ask("GET", "/healthz")).status).toBe(200);
     expect((await gateway.ask("GET", "/api/health")).status).toBe(200);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { RunId } from "../../../src/kernel/vocabulary/identifiers.ts";
 import { StoreError } from "../../../src/runtime/ports/store.ts";
-import { verifies } from "../../requirements.ts";
+import { citedTitle, verifies } from "../../requirements.ts";
 import { PLAN_HASH } from "./memory-assistant.ts";
 import { AUTHORIZED, errorOf, type RunningGateway, startGateway } from "./running-gateway.ts";
 
@@ -12,7 +12,7 @@ const post = (gateway: RunningGateway, body: unknown, headers: Readonly<Record<s
 const get = (gateway: RunningGateway, path: string) => gateway.ask("GET", path, { headers: AUTHORIZED });
 
 describe("health", () => {
-  verifies("O-6.3", "healthz answers everybody with ok", async () => {
+  verifies("O-6.3/healthz", "healthz answers everybody with ok", async () => {
     const gateway = await startGateway();
     for (const path of ["/healthz", "/api/health", "/healthz?verbose=1"]) {
       const answer = await gateway.ask("GET", path);
@@ -187,7 +187,7 @@ describe("POST /v1/runs", () => {
     expect([answer.status, errorOf(answer).code]).toEqual([400, "invalid.request"]);
   });
 
-  test("what the assistant refuses has its status: unknown session 404, full queue 429", async () => {
+  verifies("O-5.5/full", "what the assistant refuses has its status: unknown session 404, full queue 429", async () => {
     const gateway = await startGateway();
     const unknown = await post(gateway, { ...GOOD, session_id: "ses_none" });
     expect([unknown.status, errorOf(unknown).code]).toEqual([404, "not_found"]);
@@ -199,25 +199,29 @@ describe("POST /v1/runs", () => {
 });
 
 describe("GET /v1/runs", () => {
-  verifies("O-5.3", "runs are listed by status, limit and offset, with the total; 50 by default", async () => {
-    const gateway = await startGateway();
-    const ids: RunId[] = [];
-    for (let made = 0; made < 55; made += 1) ids.push(await gateway.queueRun());
-    for (const id of ids.slice(0, 3)) gateway.assistant.end(id);
+  verifies(
+    ["O-5.3/query", "O-5.3/total"],
+    "runs are listed by status, limit and offset, with the total; 50 by default",
+    async () => {
+      const gateway = await startGateway();
+      const ids: RunId[] = [];
+      for (let made = 0; made < 55; made += 1) ids.push(await gateway.queueRun());
+      for (const id of ids.slice(0, 3)) gateway.assistant.end(id);
 
-    const all = JSON.parse((await get(gateway, "/v1/runs")).text);
-    expect(all).toMatchObject({ total: 55, limit: 50, offset: 0 });
-    expect(all.runs).toHaveLength(50);
-    expect(all.runs[0].id).toBe("run_55");
+      const all = JSON.parse((await get(gateway, "/v1/runs")).text);
+      expect(all).toMatchObject({ total: 55, limit: 50, offset: 0 });
+      expect(all.runs).toHaveLength(50);
+      expect(all.runs[0].id).toBe("run_55");
 
-    const rest = JSON.parse((await get(gateway, "/v1/runs?offset=50&limit=500")).text);
-    expect(rest).toMatchObject({ total: 55, limit: 500, offset: 50 });
-    expect(rest.runs).toHaveLength(5);
+      const rest = JSON.parse((await get(gateway, "/v1/runs?offset=50&limit=500")).text);
+      expect(rest).toMatchObject({ total: 55, limit: 500, offset: 50 });
+      expect(rest.runs).toHaveLength(5);
 
-    const completed = JSON.parse((await get(gateway, "/v1/runs?status=completed&limit=2")).text);
-    expect(completed).toMatchObject({ total: 3, limit: 2 });
-    expect(completed.runs.map(({ id }: { id: string }) => id)).toEqual(["run_3", "run_2"]);
-  });
+      const completed = JSON.parse((await get(gateway, "/v1/runs?status=completed&limit=2")).text);
+      expect(completed).toMatchObject({ total: 3, limit: 2 });
+      expect(completed.runs.map(({ id }: { id: string }) => id)).toEqual(["run_3", "run_2"]);
+    },
+  );
 
   test.each([
     ["limit=0", "limit"],
@@ -235,7 +239,7 @@ describe("GET /v1/runs", () => {
     ["status=queued&status=queued", "status"],
     ["stauts=queued", "status"],
     ["limit=-1&offset=1e9&limit=500", "limit"],
-  ])("?%s is refused, naming %s", async (query, name) => {
+  ])(citedTitle("O-5.3/query", "?%s is refused, naming %s"), async (query, name) => {
     const gateway = await startGateway();
     const answer = await get(gateway, `/v1/runs?${query}`);
     expect([answer.status, errorOf(answer).code]).toEqual([400, "invalid.request"]);
@@ -416,7 +420,7 @@ describe("errors", () => {
     expect(gateway.errors).toEqual([]);
   });
 
-  verifies("O-6.3", "every error, of whatever kind, has the one shape and is kept by nobody", async () => {
+  verifies("O-6.3/errors", "every error, of whatever kind, has the one shape and is kept by nobody", async () => {
     const gateway = await startGateway();
     const answers = [
       await gateway.ask("GET", "/v1/runs"),

@@ -51,29 +51,33 @@ export function testBackend(wire: BackendWire): void {
   });
 
   describe("answers", () => {
-    verifies("S-7.1", "a completion comes as one document, or in pieces when somebody listens", async () => {
-      const { server, model } = await serve(() => answer({ text: "Hello there, friend.", calls: [read] }));
-      const whole = await complete(model);
-      const pieces: string[] = [];
-      const streamed = await complete(model, { onText: (text) => pieces.push(text) });
-      expect(pieces.length).toBeGreaterThan(1);
-      expect(pieces.join("")).toBe("Hello there, friend.");
-      for (const reply of [whole, streamed]) {
-        expect(reply).toMatchObject({
-          ok: true,
-          raw: {
-            content: "Hello there, friend.",
-            toolCalls: [{ id: "call_1", name: "fs__read_text", argumentsText: '{"path":"a.txt"}' }],
-            stopReason: wire.toolStop,
-            model: "scripted-1",
-            complete: true,
-          },
-          usage: { inputTokens: 12, outputTokens: 7 },
-        });
-      }
-      expect(server.requests.map(({ body }) => body)).toMatchObject([{ stream: false }, { stream: true }]);
-      expect(server.requests[1]?.body).toMatchObject({ model: "scripted", max_tokens: 64 });
-    });
+    verifies(
+      ["S-7.1/chat", "S-7.1/stream_chat"],
+      "a completion comes as one document, or in pieces when somebody listens",
+      async () => {
+        const { server, model } = await serve(() => answer({ text: "Hello there, friend.", calls: [read] }));
+        const whole = await complete(model);
+        const pieces: string[] = [];
+        const streamed = await complete(model, { onText: (text) => pieces.push(text) });
+        expect(pieces.length).toBeGreaterThan(1);
+        expect(pieces.join("")).toBe("Hello there, friend.");
+        for (const reply of [whole, streamed]) {
+          expect(reply).toMatchObject({
+            ok: true,
+            raw: {
+              content: "Hello there, friend.",
+              toolCalls: [{ id: "call_1", name: "fs__read_text", argumentsText: '{"path":"a.txt"}' }],
+              stopReason: wire.toolStop,
+              model: "scripted-1",
+              complete: true,
+            },
+            usage: { inputTokens: 12, outputTokens: 7 },
+          });
+        }
+        expect(server.requests.map(({ body }) => body)).toMatchObject([{ stream: false }, { stream: true }]);
+        expect(server.requests[1]?.body).toMatchObject({ model: "scripted", max_tokens: 64 });
+      },
+    );
 
     test("connections are kept, whether streamed over or not", async () => {
       const { server, model } = await serve(() => answer({ text: "Hi" }));
@@ -269,7 +273,7 @@ export function testBackend(wire: BackendWire): void {
       }
     });
 
-    verifies("S-7.1", "a cancelled stream ends on the wire: the server sees its socket close", async () => {
+    verifies("S-7.1/cancel", "a cancelled stream ends on the wire: the server sees its socket close", async () => {
       const { server, model } = await serve(() =>
         answer({ text: "Once upon a time", cut: { events: wire.eventsToText, by: "end", after: NEVER } }),
       );
@@ -311,7 +315,7 @@ export function testBackend(wire: BackendWire): void {
       ],
       ["a list that is kept from the key", json(403, { error: KEY }), true, "answers"],
       ["trouble, which a completion may not have", html(503), true, "answers"],
-      ["a reset", { kind: "reset" }, false, "broke the connection off"],
+      ["a reset", { kind: "reset" }, false, "closed the connection"],
       ["no HTTP", { kind: "bytes", bytes: "220 smtp\r\n" }, false, "does not speak HTTP"],
     ])("%s", async (_, models, responsive, part) => {
       const { server, model } = await serve(() => html(500), { apiKey: KEY, models: () => models });
@@ -336,21 +340,21 @@ export function testBackend(wire: BackendWire): void {
       expect(server.checks).toHaveLength(3);
     });
 
-    test("the yes of a server in trouble holds for that run alone", async () => {
+    test("a positive answer with HTTP 5xx is not cached", async () => {
       const { server, model } = await serve(() => html(500), { models: () => html(503) });
       for (const _ of [1, 2]) expect((await check(model)).responsive).toBe(true);
       expect(server.checks).toHaveLength(2);
     });
 
     const listed = (...ids: readonly string[]) => json(200, { data: ids.map((id) => ({ id })) });
-    const UNTOLD = "the provider answers; whether it knows the model cannot be told";
+    const UNKNOWN_MODEL = "the provider answers, but does not say whether it knows the model";
     test.each<[string, Reply, boolean, string]>([
       ["a list with it", listed("other", "scripted"), true, "the provider answers and knows the model"],
-      ["an empty list", listed(), true, `${UNTOLD} (its list is empty or missing)`],
-      ["no list at all", html(404), true, `${UNTOLD} (it shows no list: HTTP 404)`],
-      ["a list that is kept from the key", json(403, {}), true, `${UNTOLD} (it shows no list: HTTP 403)`],
+      ["an empty list", listed(), true, `${UNKNOWN_MODEL} (its list is empty or unreadable)`],
+      ["no list at all", html(404), true, `${UNKNOWN_MODEL} (no list: HTTP 404)`],
+      ["a list that is kept from the key", json(403, {}), true, `${UNKNOWN_MODEL} (no list: HTTP 403)`],
       ["a list without it", listed("other"), false, "does not list the model scripted: check its name"],
-      ["trouble", html(503), false, "is in trouble (HTTP 503)"],
+      ["trouble", html(503), false, "has a problem (HTTP 503)"],
       ["a refused key", json(401, {}), false, "refused the API key"],
     ])("whoever looks closer is told of %s", async (_, models, ok, part) => {
       const { server, model } = await serve(() => html(500), { apiKey: KEY, models: () => models });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { isListed } from "../../../src/adapters/models/model-list.ts";
+import { isListed } from "../../../src/adapters/models/health.ts";
 
 const listOf = (...ids: readonly string[]) => JSON.stringify({ data: ids.map((id) => ({ id })) });
 

@@ -4,7 +4,7 @@ import { mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, statSync 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createBwrapSandbox } from "../../../src/adapters/sandbox-bwrap/create-bwrap-sandbox.ts";
-import { STAND_IN } from "../../../src/adapters/sandbox-bwrap/workspace-user.ts";
+import { FALLBACK_USER } from "../../../src/adapters/sandbox-bwrap/workspace-user.ts";
 import { systemClock } from "../../../src/boot/system-clock.ts";
 import type { Sandbox, SandboxCommand, SandboxResult, SandboxWatcher } from "../../../src/runtime/ports/sandbox.ts";
 
@@ -20,8 +20,8 @@ export interface Boxed {
 }
 
 export function openSandbox(bwrapPath = BWRAP, architecture: string = process.arch): Sandbox {
-  const standIn = process.getuid?.() === 0 ? STAND_IN : null;
-  return createBwrapSandbox({ clock: systemClock, bwrapPath, architecture, standIn });
+  const fallbackUser = process.getuid?.() === 0 ? FALLBACK_USER : null;
+  return createBwrapSandbox({ clock: systemClock, bwrapPath, architecture, fallbackUser });
 }
 
 export function boxed(sandbox: Sandbox = openSandbox()): Boxed {

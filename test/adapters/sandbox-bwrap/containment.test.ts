@@ -15,9 +15,9 @@ import { createServer } from "node:net";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { inheritedDescriptors } from "../../../src/adapters/sandbox-bwrap/contain-process.ts";
 import { startFailure } from "../../../src/adapters/sandbox-bwrap/sandbox-failure.ts";
 import { DEFAULT_LIMITS } from "../../../src/adapters/sandbox-bwrap/sandbox-limits.ts";
-import { strayDescriptors } from "../../../src/adapters/sandbox-bwrap/stray-descriptors.ts";
 import { SandboxError } from "../../../src/runtime/ports/sandbox.ts";
 import { type Boxed, boxed, identified, openSandbox, processesWith, shellStage, textOf } from "./boxed.ts";
 
@@ -64,7 +64,7 @@ describe("what is there", () => {
 
   test("no descriptor but input, output and errors, in any stage: neither the mark's nor the planned directory's", async () => {
     const look = shellStage("for fd in /proc/$$/fd/*; do [ -e $fd ] && basename $fd; done");
-    const handedOn = strayDescriptors();
+    const handedOn = inheritedDescriptors();
     /** Of the descriptors that starting it takes up, none is left. */
     const isHandedOn = (fd: number): boolean => fd > 7 && handedOn.includes(fd);
     for (const stages of [[look], [look, shellStage("cat")], [shellStage("true"), look]]) {

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { STAND_IN } from "../../../src/adapters/sandbox-bwrap/workspace-user.ts";
+import { FALLBACK_USER } from "../../../src/adapters/sandbox-bwrap/workspace-user.ts";
 import { distinctNap, sleepers } from "./boxed.ts";
 
 const NOBODY = 65_534;
@@ -22,12 +22,12 @@ afterEach(() => rmSync(directory, { recursive: true, force: true }));
 /** Runs a shell script in a workspace of its own, after the check. */
 function gateway(script: string, user: "ordinary" | "ours" = "ordinary"): ChildProcess {
   const isRoot = process.getuid?.() === 0;
-  const standIn = isRoot && user === "ours" ? STAND_IN : null;
+  const fallbackUser = isRoot && user === "ours" ? FALLBACK_USER : null;
   const program = `
     import { mkdtempSync, statSync } from "node:fs";
     import { createBwrapSandbox } from "${directory}/src/adapters/sandbox-bwrap/create-bwrap-sandbox.ts";
     import { systemClock } from "${directory}/src/boot/system-clock.ts";
-    const sandbox = createBwrapSandbox({ clock: systemClock, bwrapPath: "/usr/bin/bwrap", architecture: process.arch, standIn: ${JSON.stringify(standIn)} });
+    const sandbox = createBwrapSandbox({ clock: systemClock, bwrapPath: "/usr/bin/bwrap", architecture: process.arch, fallbackUser: ${JSON.stringify(fallbackUser)} });
     const missing = await sandbox.check();
     const root = mkdtempSync("${directory}/workspace-");
     const { dev, ino } = statSync(root, { bigint: true });
@@ -50,7 +50,7 @@ function gateway(script: string, user: "ordinary" | "ours" = "ordinary"): ChildP
   return spawn("/proc/self/exe", ["--input-type=module", "-e", program], {
     cwd: "/",
     stdio: ["ignore", "pipe", "pipe"],
-    ...(isRoot && standIn === null ? { uid: NOBODY, gid: NOBODY } : {}),
+    ...(isRoot && fallbackUser === null ? { uid: NOBODY, gid: NOBODY } : {}),
   });
 }
 

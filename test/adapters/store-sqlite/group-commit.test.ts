@@ -1,8 +1,8 @@
-/** Many commits in one transaction: each stands or falls alone, unless the transaction itself is gone. */
+/** Many commits in one transaction: each fails alone, unless SQLite rolled back the transaction itself. */
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, expect, test } from "vitest";
 import { databaseFile } from "../../../src/adapters/store-sqlite/connection.ts";
-import { openWriting } from "../../../src/adapters/store-sqlite/open-writing.ts";
+import { GroupCommit } from "../../../src/adapters/store-sqlite/group-commit.ts";
 import { pack } from "../../../src/adapters/store-sqlite/packed-writes.ts";
 import { runOfItsOwn, SampleJournal } from "../../runtime/store-samples.ts";
 import { temporaryHome } from "./temporary-home.ts";
@@ -16,8 +16,8 @@ async function writingTo(runs: number) {
   for (const { writes } of made) await store.commit(writes, "barrier");
   await store.close();
   const file = databaseFile(temporary.home);
-  const writing = openWriting({ file, homeId: "home_x", busyTimeoutMs: 100, maxPages: null });
-  return { journals: made.map(({ runId }) => new SampleJournal(runId)), ...writing };
+  const group = new GroupCommit({ file, homeId: "home_x", busyTimeoutMs: 100, maxPages: null });
+  return { journals: made.map(({ runId }) => new SampleJournal(runId)), group, db: group.db };
 }
 
 function rowsOnDisk(): number {
@@ -27,7 +27,7 @@ function rowsOnDisk(): number {
   return found;
 }
 
-test("an append that is refused leaves those before and behind it whole", async () => {
+test("a refused append does not affect the commits before and after it", async () => {
   const { journals, group, db } = await writingTo(3);
   const [first, second, third] = journals as [SampleJournal, SampleJournal, SampleJournal];
   const report = group.commit([pack([first.append(2)]), pack([second.append(1, 7)]), pack([third.append(1)])]);
@@ -36,7 +36,7 @@ test("an append that is refused leaves those before and behind it whole", async 
   db.close();
 });
 
-test("an error that ends the whole transaction is nobody's alone: nothing of the batch is written", async () => {
+test("an error that ends the whole transaction writes nothing of the batch", async () => {
   const { journals, group, db } = await writingTo(3);
   const [first, second, third] = journals as [SampleJournal, SampleJournal, SampleJournal];
   // As SQLite does by itself when memory runs out.

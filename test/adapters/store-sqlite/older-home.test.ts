@@ -1,7 +1,9 @@
-/** A home that an earlier version made is the same home after this one has opened it. */
+/** Homes of earlier versions open unchanged. */
+import { createHash } from "node:crypto";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, expect, test } from "vitest";
 import { databaseFile } from "../../../src/adapters/store-sqlite/connection.ts";
+import { migrate } from "../../../src/adapters/store-sqlite/schema.ts";
 import { newBody, runOfItsOwn, SampleJournal } from "../../runtime/store-samples.ts";
 import { temporaryHome } from "./temporary-home.ts";
 
@@ -51,3 +53,13 @@ function takeBack(file: string): void {
   `);
   db.close();
 }
+
+test("the released schema is byte for byte what it was: a change needs a migration", () => {
+  const db = new DatabaseSync(":memory:");
+  migrate(db, 0, "home_x");
+  const schema = db.prepare("SELECT type, name, tbl_name, rootpage, sql FROM sqlite_schema").all();
+  db.close();
+  expect(createHash("sha256").update(JSON.stringify(schema)).digest("hex")).toBe(
+    "fab61fe0121868d7466212338a73dc15358b3368b91b63a95cf1b6cd58c4aa9a",
+  );
+});

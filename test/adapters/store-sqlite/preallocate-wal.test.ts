@@ -1,4 +1,4 @@
-/** The log's length beforehand: worth having, not worth waiting for. */
+/** Preallocating the WAL saves time and must never cost any. */
 import { randomBytes } from "node:crypto";
 import { statSync } from "node:fs";
 import { join } from "node:path";
@@ -6,7 +6,7 @@ import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { connectWriter, databaseFile } from "../../../src/adapters/store-sqlite/connection.ts";
 import { openSqliteStore } from "../../../src/adapters/store-sqlite/open-sqlite-store.ts";
-import { lengthenLog } from "../../../src/adapters/store-sqlite/preallocate-wal.ts";
+import { preallocateWal } from "../../../src/adapters/store-sqlite/preallocate-wal.ts";
 import { systemClock } from "../../../src/boot/system-clock.ts";
 import { mayMount, mountDisk } from "./mounted-disk.ts";
 import { type TemporaryHome, temporaryHome } from "./temporary-home.ts";
@@ -20,27 +20,27 @@ beforeEach(async () => {
 }, 8_000);
 afterEach(() => temporary.dispose());
 
-const logLength = (): number => statSync(`${databaseFile(temporary.home)}-wal`).size;
+const walLength = (): number => statSync(`${databaseFile(temporary.home)}-wal`).size;
 
-test("while somebody else writes the log is left as it is, and whoever opens the home does not wait", () => {
+test("while another process writes, the WAL is left as it is and opening does not wait", () => {
   const file = databaseFile(temporary.home);
   const holder = new DatabaseSync(file);
   const db = connectWriter(file, BUSY_TIMEOUT_MS);
   holder.exec("BEGIN IMMEDIATE");
-  // Were it to wait as long as a commit does, this test would run out of its time.
-  lengthenLog(db, file, BUSY_TIMEOUT_MS);
-  expect(logLength()).toBe(0);
+  // Waiting as long as a commit does would exceed the test's timeout.
+  preallocateWal(db, file, BUSY_TIMEOUT_MS);
+  expect(walLength()).toBe(0);
   holder.exec("ROLLBACK");
-  lengthenLog(db, file, BUSY_TIMEOUT_MS);
-  expect(logLength()).toBeGreaterThan(1_000_000);
-  // Commits are as patient as before.
+  preallocateWal(db, file, BUSY_TIMEOUT_MS);
+  expect(walLength()).toBeGreaterThan(1_000_000);
+  // Commits wait as long as before.
   expect(db.prepare("PRAGMA busy_timeout").get()).toEqual({ timeout: BUSY_TIMEOUT_MS });
   holder.close();
   db.close();
 }, 8_000);
 
 if (mayMount()) {
-  test("a disk that it would fill keeps its room", async () => {
+  test("a disk that it would nearly fill is left alone", async () => {
     const directory = join(temporary.home, "small");
     const disk = mountDisk(directory, "size=8m,mode=700");
     try {

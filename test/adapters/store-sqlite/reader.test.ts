@@ -43,8 +43,10 @@ test("a home that is not there is not made by looking at it", async () => {
   expect((await store.listRuns({ limit: 1, offset: 0 })).total).toBe(0);
 });
 
-test("a page that is no page is a defect, not everything there is", async () => {
+test("a negative or fractional page size is a defect, not a request for everything", async () => {
   const store = await temporary.open();
-  await expect(async () => store.listRuns({ limit: -1, offset: 0 })).rejects.toThrow("a page of -1");
-  await expect(async () => store.readEntries(runOfItsOwn().runId, 0, 0.5)).rejects.toThrow("a page of 0.5");
+  await expect(async () => store.listRuns({ limit: -1, offset: 0 })).rejects.toThrow("not a page size or position: -1");
+  await expect(async () => store.readEntries(runOfItsOwn().runId, 0, 0.5)).rejects.toThrow(
+    "not a page size or position: 0.5",
+  );
 });

@@ -147,7 +147,7 @@ describe("the progress of a run", () => {
     const result = { tool: "shell.exec", tool_call_id: "c", summary: "shell.exec failed", output: "" };
     const reason = "policy.denied: Not run: touch is not allowed.";
     printer.finish({ ...RECORD, trace: { tool_execution_results: [{ ...result, error: reason }] } }, FOUND_OUT);
-    expect(shown()).toMatch(/^shell\.exec not run\n[^]*\nshell\.exec: Not run: touch is not allowed\.\nCOMPLETED/);
+    expect(shown()).toMatch(/^shell\.exec not run\n[\s\S]*\nshell\.exec: Not run: touch is not allowed\.\nCOMPLETED/);
   });
 
   test("that it waits for its turn is said with its id, and that it has begun as ever", () => {

@@ -107,7 +107,7 @@ describe("planning", () => {
       timeoutMs: 30_000,
       egress: [],
       asksAlways: false,
-      reversal: { kind: "unknown", how: "nobody can say beforehand what it changes" },
+      reversal: { kind: "unknown", how: "what it changes is not known beforehand" },
       send: null,
       delegation: null,
       labels: USER_LABELS,
@@ -152,7 +152,7 @@ describe("planning", () => {
     });
   });
 
-  test("an unknown name is told what there is, within bounds", async () => {
+  test("an unknown name gets a bounded list of known tools", async () => {
     const many = Array.from({ length: 60 }, (_, index): Tool => ({ ...echo, name: `x${index}.go`, aliases: [] }));
     const { toolbox } = box([...many, echo]);
     for (const name of ["demo.ecko", "demo__echo", "", "__proto__", "constructor", "e".repeat(100_000)]) {
@@ -162,7 +162,7 @@ describe("planning", () => {
       expect(answer.error.message.length).toBeLessThan(400);
     }
     expect(await toolbox.plan("demo.ecko", {})).toMatchObject({
-      error: { message: expect.stringMatching(/There are: demo\.echo, .* and 37 more\./) },
+      error: { message: expect.stringMatching(/Known tools: demo\.echo, .* and 37 more\./) },
     });
   });
 
@@ -175,13 +175,13 @@ describe("planning", () => {
     ["an empty text", '{"text":""}', /text/],
     ["null", '{"text":null}', /text must be string/],
     ["a wrong item", '{"text":"a","tags":[1]}', /tags\/0 must be string/],
-    ["an unknown field", '{"text":"a","speed":1}', /no "speed", only text, times, tags/],
-    ["__proto__", '{"text":"a","__proto__":{"x":1}}', /no "__proto__"/],
-    ["constructor", '{"text":"a","constructor":{"prototype":{"x":1}}}', /no "constructor"/],
-    ["a hole", '{"text":"key [REDACTED:openai]"}', /"text" holds a \[REDACTED/],
+    ["an unknown field", '{"text":"a","speed":1}', /unknown argument "speed"; it takes text, times, tags/],
+    ["__proto__", '{"text":"a","__proto__":{"x":1}}', /unknown argument "__proto__"/],
+    ["constructor", '{"text":"a","constructor":{"prototype":{"x":1}}}', /unknown argument "constructor"/],
+    ["a hole", '{"text":"key [REDACTED:openai]"}', /"text" contains a \[REDACTED/],
     ["a hole in a key", '{"text":"a","[REDACTED:x]":1}', /REDACTED/],
     ["a list", "[]", /must be an object/],
-    ["a very long key", `{"text":"a","${"k".repeat(9999)}":1}`, /takes no "k{48}"/],
+    ["a very long key", `{"text":"a","${"k".repeat(9999)}":1}`, /unknown argument "k{48}"/],
   ];
   test.each(invalid)("%s is tool.input_invalid and says where", async (_what, json, message) => {
     const parsed = parseJson(json);
@@ -192,9 +192,9 @@ describe("planning", () => {
   });
 
   test.each<[string, Record<string, unknown>, RegExp]>([
-    ["an integer beyond 2^53", { text: "a", times: 2 ** 53 }, /"times" holds a number that does not fit/],
+    ["an integer beyond 2^53", { text: "a", times: 2 ** 53 }, /"times" contains a number that does not fit/],
     ["infinity", { text: "a", times: Number.POSITIVE_INFINITY }, /does not fit/],
-    ["a lone surrogate", { text: "\ud800" }, /"text" holds a lone surrogate/],
+    ["a lone surrogate", { text: "\ud800" }, /"text" contains a lone surrogate/],
     ["a lone surrogate in a key", { text: "a", "\udfff": 1 }, /lone surrogate/],
     ["undefined", { text: undefined }, /not JSON/],
     ["a date", { text: new Date(0) }, /not JSON/],
@@ -214,7 +214,7 @@ describe("planning", () => {
     expect(await planned([echo], "echo", { text: "a" })).toMatchObject({ args: { text: "a" } });
     const { toolbox } = box();
     expect(await toolbox.plan("echo", { words: "a", loud: true })).toMatchObject({
-      error: { code: "tool.input_invalid", message: 'demo.echo: "loud" can only be false here.' },
+      error: { code: "tool.input_invalid", message: 'demo.echo: "loud" must be false.' },
     });
     expect(await toolbox.plan("echo", { words: "a", text: "b" })).toMatchObject({
       error: { code: "tool.input_invalid", message: expect.stringContaining("mean the same") },
@@ -250,20 +250,24 @@ describe("running", () => {
     for (const response of [good, bad]) expect(parseToolResponse(response).ok).toBe(true);
   });
 
-  test("what a tool should not have thrown is reported as a defect, and told without a word of it", async () => {
-    const secret = new Error("sk-test-CANARY");
-    for (const [where, tool] of [
-      ["run", answering(() => Promise.reject(secret))],
-      ["plan", { ...echo, plan: () => Promise.reject(secret) }],
-    ] as const) {
-      const { toolbox, defects } = box([tool]);
-      const plan = await toolbox.plan("demo.echo", { text: "a" });
-      const response = plan.ok ? await toolbox.run(plan, context()) : plan;
-      expect(response, where).toMatchObject({ ok: false, error: { code: "internal.error", retryable: false } });
-      expect(JSON.stringify(response)).not.toMatch(/CANARY|\bat .*:\d+/);
-      expect(defects).toEqual([secret]);
-    }
-  });
+  verifies(
+    "S-7.2/tool",
+    "what a tool should not have thrown is reported as a defect, and told without a word of it",
+    async () => {
+      const secret = new Error("sk-test-CANARY");
+      for (const [where, tool] of [
+        ["run", answering(() => Promise.reject(secret))],
+        ["plan", { ...echo, plan: () => Promise.reject(secret) }],
+      ] as const) {
+        const { toolbox, defects } = box([tool]);
+        const plan = await toolbox.plan("demo.echo", { text: "a" });
+        const response = plan.ok ? await toolbox.run(plan, context()) : plan;
+        expect(response, where).toMatchObject({ ok: false, error: { code: "internal.error", retryable: false } });
+        expect(JSON.stringify(response)).not.toMatch(/CANARY|\bat .*:\d+/);
+        expect(defects).toEqual([secret]);
+      }
+    },
+  );
 
   test("an abort is a timeout; an opaque call that was stopped is not called retryable", async () => {
     const abort = new AbortController();

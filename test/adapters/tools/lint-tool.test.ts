@@ -70,11 +70,12 @@ describe("a tool is refused at registration", () => {
     ["no description", { description: "" }, /description/],
     ["no time", { timeoutMs: 0 }, /timeout/],
     ["an alias that is no name", { aliases: [{ name: "Echo!" }] }, /alias/],
-    ["an alias to nowhere", { aliases: [{ name: "echo", rename: { words: "texts" } }] }, /no parameter/],
+    ["an alias to nowhere", { aliases: [{ name: "echo", rename: { words: "texts" } }] }, /not a parameter/],
     ["an alias that hides a parameter", { aliases: [{ name: "echo", ignore: { text: "" } }] }, /hides/],
   ];
   for (const [what, changes, message] of refused) {
-    verifies("P-3.1", `for ${what}`, () => {
+    const clause = /union of/.test(what) ? "P-3.1/unions" : /format/.test(what) ? "P-3.1/format" : "P-3.1";
+    verifies(clause, `for ${what}`, () => {
       expect(problemOf(changes)).toMatch(message);
       expect(problemOf(changes)).toContain(`tool ${changes.name ?? "demo.echo"} cannot be registered`);
     });

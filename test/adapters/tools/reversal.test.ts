@@ -36,7 +36,7 @@ test("commands: nobody knows, unless they only read", async () => {
   expect((await plan("ls")).reversal.kind).toBe("reversible");
 });
 
-test("what went to another host cannot be called back", async () => {
+test("a request to another host is irreversible", async () => {
   const { toolbox } = await openWeb();
   expect(await toolbox.plan("http.get", { url: "https://a.test/" })).toMatchObject({
     reversal: { kind: "irreversible" },

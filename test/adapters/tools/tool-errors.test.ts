@@ -13,9 +13,9 @@ import { fsTools } from "../../../src/adapters/tools/fs/fs-tools.ts";
 import { untrustedMarks } from "../../../src/adapters/tools/fs/untrusted-marks.ts";
 import { openWorkspace } from "../../../src/adapters/tools/fs/workspace.ts";
 import { httpTools } from "../../../src/adapters/tools/http/http-tools.ts";
-import { messageTools } from "../../../src/adapters/tools/message/message-tools.ts";
-import { DEFAULT_SHELL_ALLOW } from "../../../src/adapters/tools/shell/default-allow.ts";
+import { messageTools } from "../../../src/adapters/tools/message/message-send.ts";
 import { shellTools } from "../../../src/adapters/tools/shell/shell-tools.ts";
+import { DEFAULT_SHELL_ALLOW } from "../../../src/boot/config/default-config.ts";
 import { systemClock } from "../../../src/boot/system-clock.ts";
 import { ERROR_CODES } from "../../../src/kernel/vocabulary/error-code.ts";
 import { hashBytes } from "../../../src/kernel/vocabulary/hash.ts";
@@ -54,7 +54,7 @@ async function allTools(): Promise<Box> {
   const annex = join(base, "annex");
   const marks = untrustedMarks(workspace, annex);
   const tools = [
-    ...fsTools(workspace, { annex, clock, marks }),
+    ...fsTools(workspace, { stateDirectory: annex, clock, marks }),
     ...shellTools({ workspace, sandbox, marks, allow: DEFAULT_SHELL_ALLOW }),
     ...httpTools({
       ...{ clock, allowAddresses: [], ttlS: 60, cacheFile: join(base, "cache.db") },

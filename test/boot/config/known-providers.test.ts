@@ -41,10 +41,17 @@ describe("a provider that is known by its id", () => {
     });
   });
 
-  verifies(["P-1.3", "P-1.5"], "moonshot cannot be called local: it would need no key then, and be clamped", () => {
-    const text = JSON.stringify({ models: { providers: { moonshot: { local: true, models: MODELS } } } });
-    expect(readConfig(text, "f")).toMatchObject({ ok: false, problems: [{ path: "models.providers.moonshot.local" }] });
-  });
+  verifies(
+    ["P-1.5/clamp", "P-1.3"],
+    "moonshot cannot be called local: it would need no key then, and be clamped",
+    () => {
+      const text = JSON.stringify({ models: { providers: { moonshot: { local: true, models: MODELS } } } });
+      expect(readConfig(text, "f")).toMatchObject({
+        ok: false,
+        problems: [{ path: "models.providers.moonshot.local" }],
+      });
+    },
+  );
 });
 
 describe("can a service be made to call a tool", () => {

@@ -23,7 +23,7 @@ describe("a config that is read", () => {
     expect(readOk(JSON.stringify(DEFAULT_CONFIG))).toEqual(DEFAULT_CONFIG);
   });
 
-  verifies(["P-1.2"], "the seed's canonical shape is taken as it stands", () => {
+  verifies("P-1.2/shape", "the seed's canonical shape is taken as it stands", () => {
     expect(readOk(MOONSHOT_CONFIG).models.providers["moonshot"]).toMatchObject({
       enabled: true,
       kind: "openai_compatible",
@@ -136,7 +136,7 @@ describe("a key nobody knows", () => {
     "tools.http",
   ];
 
-  verifies(["P-1.2"], "is refused at every level, with its path", () => {
+  verifies("P-1.2/unknown", "is refused at every level, with its path", () => {
     expect(first("{bogus: 1}")).toMatchObject({ code: "config.unknown-key", path: "bogus", line: 1 });
     for (const path of [...SECTIONS, ...DEEPER]) {
       const problem = problemsOf(at(`${path}.bogus`, 1)).find(({ code }) => code === "config.unknown-key");
@@ -355,7 +355,7 @@ describe("secrets", () => {
     (secret: string) => JSON5.stringify({ [secret]: 1 }),
   ];
 
-  verifies(["P-1.2"], "are refused wherever they stand, and never shown", () => {
+  verifies("P-1.2/secrets", "are refused wherever they stand, and never shown", () => {
     for (const secret of SECRETS) {
       for (const [index, place] of PLACES.entries()) {
         // In prose only what has a shape of its own is known.

@@ -15,7 +15,7 @@ const KEY = "sk-Kq7ZpX2mVb9RtYw4NcHs6LdJf8Ga3Eu1";
 const from = (variables: Readonly<Record<string, string>>) => (name: string) => variables[name];
 
 describe("the key of a provider", () => {
-  verifies(["P-1.3"], "comes from its own variable, or is missing by that name", () => {
+  verifies("P-1.3/environment", "comes from its own variable, or is missing by that name", () => {
     const asked: string[] = [];
     const missing = resolveApiKey("moonshot", PROVIDER, (name) => {
       asked.push(name);

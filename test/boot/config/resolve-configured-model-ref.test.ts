@@ -11,22 +11,26 @@ const provider = (...models: readonly string[]): string =>
   `{baseUrl: "http://127.0.0.1:1/v1", models: {${models.map((name) => `"${name}": ${MODEL}`).join(", ")}}}`;
 
 describe("a model reference", () => {
-  verifies(["P-1.4"], "resolves into provider, model and what the model can do, from either form", () => {
-    const config = readOk(MOONSHOT_CONFIG);
-    const fromText = resolveConfiguredModelRef(config, "moonshot:kimi-k1-32k");
-    expect(fromText).toMatchObject({
-      ok: true,
-      resolved: {
-        ref: "moonshot:kimi-k1-32k",
-        providerId: "moonshot",
-        modelId: "kimi-k1-32k",
-        model: { contextWindow: 32768, maxOutputTokens: 4096, supportsTools: true },
-      },
-    });
-    expect(resolveConfiguredModelRef(config, { provider: "moonshot", model: "kimi-k1-32k" })).toEqual(fromText);
-  });
+  verifies(
+    ["P-1.4/resolve", "P-1.4/forms"],
+    "resolves into provider, model and what the model can do, from either form",
+    () => {
+      const config = readOk(MOONSHOT_CONFIG);
+      const fromText = resolveConfiguredModelRef(config, "moonshot:kimi-k1-32k");
+      expect(fromText).toMatchObject({
+        ok: true,
+        resolved: {
+          ref: "moonshot:kimi-k1-32k",
+          providerId: "moonshot",
+          modelId: "kimi-k1-32k",
+          model: { contextWindow: 32768, maxOutputTokens: 4096, supportsTools: true },
+        },
+      });
+      expect(resolveConfiguredModelRef(config, { provider: "moonshot", model: "kimi-k1-32k" })).toEqual(fromText);
+    },
+  );
 
-  verifies(["P-1.4"], "stands in the config in either form", () => {
+  verifies("P-1.4/forms", "stands in the config in either form", () => {
     const inParts = { provider: "lab", model: "llama3:8b" };
     for (const named of ["lab:llama3:8b", inParts]) {
       const models = {
@@ -50,21 +54,28 @@ describe("a model reference", () => {
     });
   });
 
-  verifies(["P-1.5"], "each model has its own window; only a local one is raised to the least that is of use", () => {
-    const windows = (also: string): readonly (number | null)[] =>
-      [1000, MINIMUM_CONTEXT_TOKENS, 50_000].map((contextWindow) => {
-        const models = `{m: {contextWindow: ${contextWindow}, maxOutputTokens: 9}}`;
-        const verdict = resolveConfiguredModelRef(readOk(`{models: {providers: {${also}, models: ${models}}}}}`), null);
-        return verdict.ok ? verdict.resolved.model.contextWindow : null;
-      });
-    const asDeclared = [1000, MINIMUM_CONTEXT_TOKENS, 50_000];
-    const raised = [MINIMUM_CONTEXT_TOKENS, MINIMUM_CONTEXT_TOKENS, 50_000];
-    expect(windows("moonshot: {enabled: true")).toEqual(asDeclared);
-    expect(windows("lab: {baseUrl: 'http://127.0.0.1:1'")).toEqual(asDeclared);
-    expect(windows("lab: {baseUrl: 'http://127.0.0.1:1', local: true")).toEqual(raised);
-    expect(windows("ollama: {enabled: true")).toEqual(raised);
-    expect(windows("g: {kind: 'llama_cpp', modelPath: '/a'")).toEqual(raised);
-  });
+  verifies(
+    ["P-1.5/window", "P-1.5/clamp"],
+    "each model has its own window; only a local one is raised to the least that is of use",
+    () => {
+      const windows = (also: string): readonly (number | null)[] =>
+        [1000, MINIMUM_CONTEXT_TOKENS, 50_000].map((contextWindow) => {
+          const models = `{m: {contextWindow: ${contextWindow}, maxOutputTokens: 9}}`;
+          const verdict = resolveConfiguredModelRef(
+            readOk(`{models: {providers: {${also}, models: ${models}}}}}`),
+            null,
+          );
+          return verdict.ok ? verdict.resolved.model.contextWindow : null;
+        });
+      const asDeclared = [1000, MINIMUM_CONTEXT_TOKENS, 50_000];
+      const raised = [MINIMUM_CONTEXT_TOKENS, MINIMUM_CONTEXT_TOKENS, 50_000];
+      expect(windows("moonshot: {enabled: true")).toEqual(asDeclared);
+      expect(windows("lab: {baseUrl: 'http://127.0.0.1:1'")).toEqual(asDeclared);
+      expect(windows("lab: {baseUrl: 'http://127.0.0.1:1', local: true")).toEqual(raised);
+      expect(windows("ollama: {enabled: true")).toEqual(raised);
+      expect(windows("g: {kind: 'llama_cpp', modelPath: '/a'")).toEqual(raised);
+    },
+  );
 
   test("splits at the first colon", () => {
     const config = readOk(`{models: {providers: {local: ${provider("llama3:8b")}}}}`);
@@ -91,7 +102,7 @@ describe("a model reference", () => {
     expect(resolveConfiguredModelRef(readOk(text), null)).toMatchObject({ resolved: { ref } });
   });
 
-  verifies(["P-0"], "nothing is ever taken in the place of what is missing", () => {
+  verifies("P-0/downgrade", "nothing is ever taken in the place of what is missing", () => {
     const refusals = [
       [`{models: {providers: {p: ${provider("a", "b")}}}}`, null, "model.unset"],
       [`{models: {providers: {p: ${provider("m")}, q: ${provider("m")}}}}`, null, "model.unset"],

@@ -148,7 +148,7 @@ describe("the hash of a contract", () => {
 });
 
 describe("sealing", () => {
-  verifies("M-B", "freezes a contract through and through, also below parts that were frozen already", () => {
+  verifies("M-B/frozen", "freezes a contract through and through, also below parts that were frozen already", () => {
     const shallow = Object.freeze({ ...contractOf().policy, allow: ["fs.*"], exceptions: [] });
     const sealed = contractOf({ policy: shallow, cycleForbid: [["a", "b"]] });
     const objects = everyObject(sealed);
@@ -162,24 +162,28 @@ describe("sealing", () => {
     expect([null, 1, "a", undefined].map((value) => deepFreeze(value))).toEqual([null, 1, "a", undefined]);
   });
 
-  verifies("M-7.5", "forces the token gate on for strict_mode with required, and touches it nowhere else", () => {
-    const gated = [true, false].flatMap((strictMode) =>
-      (["required", "forbidden", "optional"] as const).map((toolPolicy) => [
-        strictMode,
-        toolPolicy,
-        contractOf({ strictMode, toolPolicy, tokenGate: false }).tokenGate,
-        contractOf({ strictMode, toolPolicy, tokenGate: true }).tokenGate,
-      ]),
-    );
-    expect(gated).toEqual([
-      [true, "required", true, true],
-      [true, "forbidden", false, true],
-      [true, "optional", false, true],
-      [false, "required", false, true],
-      [false, "forbidden", false, true],
-      [false, "optional", false, true],
-    ]);
-  });
+  verifies(
+    "M-7.5/gating",
+    "forces the token gate on for strict_mode with required, and touches it nowhere else",
+    () => {
+      const gated = [true, false].flatMap((strictMode) =>
+        (["required", "forbidden", "optional"] as const).map((toolPolicy) => [
+          strictMode,
+          toolPolicy,
+          contractOf({ strictMode, toolPolicy, tokenGate: false }).tokenGate,
+          contractOf({ strictMode, toolPolicy, tokenGate: true }).tokenGate,
+        ]),
+      );
+      expect(gated).toEqual([
+        [true, "required", true, true],
+        [true, "forbidden", false, true],
+        [true, "optional", false, true],
+        [false, "required", false, true],
+        [false, "forbidden", false, true],
+        [false, "optional", false, true],
+      ]);
+    },
+  );
 
   test("hashes the gate it forced, so that the sealed contract is intact", () => {
     const { contractHash: _, ...sealed } = contractOf({ strictMode: true, toolPolicy: "required" });

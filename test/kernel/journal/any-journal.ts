@@ -18,9 +18,9 @@ import {
   entrySchemaOf,
   type Result,
 } from "../../../src/kernel/journal/entry.ts";
+import { STATE_OF } from "../../../src/kernel/journal/entry-encoding.ts";
 import { LabelsSchema } from "../../../src/kernel/journal/event.ts";
 import { toLine } from "../../../src/kernel/journal/journal-lines.ts";
-import { STATE_OF } from "../../../src/kernel/journal/state-of.ts";
 import { hashBytes } from "../../../src/kernel/vocabulary/hash.ts";
 import { asRunId, type BodyRef } from "../../../src/kernel/vocabulary/identifiers.ts";
 import { CLEAN_LABELS } from "../../../src/kernel/vocabulary/labels.ts";

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { auditHome, type Finding, type Home, type JournalFacts } from "../../../src/kernel/journal/audit-home.ts";
+import { genesisHash } from "../../../src/kernel/journal/chain.ts";
 import { type OpenRun, type SignedCheckpoint, signCheckpoint } from "../../../src/kernel/journal/checkpoint.ts";
-import { genesisHash } from "../../../src/kernel/journal/genesis-hash.ts";
 import type { LedgerEntry } from "../../../src/kernel/journal/ledger.ts";
 import { hashBytes } from "../../../src/kernel/vocabulary/hash.ts";
 import { asRunId, type Hash, type RunId } from "../../../src/kernel/vocabulary/identifiers.ts";

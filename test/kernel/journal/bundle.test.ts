@@ -50,7 +50,7 @@ function underProfile(changes: Partial<Record<"adapterVersion" | "modelProfileId
 const namedBy = (entries: readonly Entry[]): readonly BodyRef[] => [...new Set(entries.flatMap(refsOf))].sort();
 
 describe("a run bundle", () => {
-  verifies("X-3", "verifies with nothing else at hand, and names outcome, head and signer", () => {
+  verifies("X-3/offline", "verifies with nothing else at hand, and names outcome, head and signer", () => {
     fc.assert(
       fc.property(anySealedJournal(), (entries) => {
         const last = entries.at(-1) as Entry & { kind: "TERMINATE" };
@@ -130,7 +130,7 @@ describe("a run bundle", () => {
   );
 
   verifies(
-    "X-3",
+    "X-3/named",
     "of whichever byte is damaged, an entry is named: that one, or the one that what was damaged hangs on",
     () => {
       const text = bundleOf(SMALL_JOURNAL);

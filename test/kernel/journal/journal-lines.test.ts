@@ -17,7 +17,7 @@ function lineWith(changes: Record<string, unknown>, wire = createdWire): string 
 }
 
 describe("toLine", () => {
-  verifies("M-E", "a line has exactly the pinned fields, in canonical order", () => {
+  verifies("M-E/fields", "a line has exactly the pinned fields, in canonical order", () => {
     expect(Object.keys(createdWire)).toEqual([
       "action_hash",
       "actor",

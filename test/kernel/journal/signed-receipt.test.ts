@@ -20,7 +20,7 @@ const signed = signReceipt(asRunId("run_1"), RECEIPT, { publicKey: PUBLIC_KEY, s
 const verified = (receipt: object) => verifyReceipt(JSON.stringify(receipt), TRUSTED);
 
 describe("a signed receipt", () => {
-  verifies("X-10", "names model, tokens, cost, contract, outcome and head, and verifies offline", () => {
+  verifies("X-10/receipt", "names model, tokens, cost, contract, outcome and head, and verifies offline", () => {
     expect(signed).toMatchObject({ run_id: "run_1", ...RECEIPT });
     expect(verified(signed)).toEqual({ ok: true, receipt: signed, publicKey: PUBLIC_KEY });
     expect(verifyReceipt(JSON.stringify(signed, null, 2), TRUSTED).ok).toBe(true);

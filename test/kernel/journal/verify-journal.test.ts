@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { hashLink } from "../../../src/kernel/journal/chain.ts";
+import { genesisHash, hashLink } from "../../../src/kernel/journal/chain.ts";
 import type { Entry, EntryOf } from "../../../src/kernel/journal/entry.ts";
-import { genesisHash } from "../../../src/kernel/journal/genesis-hash.ts";
 import { verifyEntries, verifyJournal } from "../../../src/kernel/journal/verify-journal.ts";
 import { hashBytes, hashCanonical } from "../../../src/kernel/vocabulary/hash.ts";
 import adversarial from "../../fixtures/adversarial.json" with { type: "json" };
@@ -187,7 +186,7 @@ describe("rows of the adversarial corpus", () => {
     });
   });
 
-  verifies("M-P5.1", `field_boundary: ${row("field_boundary").expected}`, () => {
+  verifies("M-P5.1/chain", `field_boundary: ${row("field_boundary").expected}`, () => {
     const { a, b } = row("field_boundary").input as { a: string[]; b: string[] };
     expect(hashCanonical(a)).not.toBe(hashCanonical(b));
     const moved = { adapterVersion: "ab", modelProfileId: "c" };

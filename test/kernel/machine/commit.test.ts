@@ -96,7 +96,7 @@ describe("an answer", () => {
 });
 
 describe("budgets", () => {
-  verifies(["M-P3", "T-3.2"], "no inference beyond the last", () => {
+  verifies(["T-3.2/default", "M-P3"], "no inference beyond the last", () => {
     const calls = Array.from({ length: 10 }, (_, index) => ({
       id: `c${index}`,
       tool: "fs.read_text",
@@ -184,7 +184,7 @@ describe("a contract that was tampered with", () => {
     state: { ...run.state, contract: { ...run.state.contract, maxInferences: 1_000 } },
   });
 
-  verifies("M-B", "is noticed at the next COMMIT, before anything else is believed", () => {
+  verifies("M-B/checked", "is noticed at the next COMMIT, before anything else is believed", () => {
     const run = playOn(swapped(told({})), [answered(1, { text: "hi" })]);
     expect(outcomeOf(run)).toBe("FAILED_CONTRACT_VIOLATION contract.tampered");
     expect(path(run).slice(-3)).toEqual(["VALIDATE_CALLS", "COMMIT", "TERMINATE"]);

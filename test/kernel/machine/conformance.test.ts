@@ -214,7 +214,7 @@ describe.each(PROFILES)("the conformance corpus for $version", (profile) => {
   });
 
   for (const { name, terms, script, outcome, inferences, also } of CASES) {
-    verifies("M-9", `${name}: ${outcome}`, () => {
+    verifies("M-9/cases", `${name}: ${outcome}`, () => {
       const contract = contractOf({ ...terms, adapterVersion: profile.version, modelProfileId: profile.version });
       const facts = accepted();
       const begin = accepted({ profile: { ...facts.profile, id: profile.version, adapterVersion: profile.version } });

@@ -86,13 +86,13 @@ const told = (story: string, over: Partial<PlannedCall> = {}): Played =>
 const CYCLE = "FAILED_BUDGET_EXHAUSTED cycle";
 
 describe("a run that repeats itself", () => {
-  verifies("X-7", "ends at the third identical call with the same result", () => {
+  verifies("X-7/repeat", "ends at the third identical call with the same result", () => {
     expect(outcomeOf(told("aa"))).toBe("INFER");
     expect(outcomeOf(told("aaa"))).toBe(CYCLE);
     expect(lastEntry(told("aaa"), "COMMIT").decided).toMatchObject({ cycle: 3, next: "TERMINATE" });
   });
 
-  verifies("X-7", "ends when a pair has alternated twice", () => {
+  verifies("X-7/pair", "ends when a pair has alternated twice", () => {
     expect(outcomeOf(told("aba"))).toBe("INFER");
     expect(outcomeOf(told("abab"))).toBe(CYCLE);
   });

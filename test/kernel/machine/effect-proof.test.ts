@@ -112,7 +112,7 @@ describe("required effects", () => {
   const proves = (attempt: number, call: typeof WRITE, effects: number[], result: RunEvent = finished(call.id)) =>
     toolTurn(attempt, call, { plan: { effects }, result });
 
-  verifies("X-1", "claimed but never performed: FAILED_PROTOCOL_NO_TOOLS, whatever else was done", () => {
+  verifies("X-1/claimed", "claimed but never performed: FAILED_PROTOCOL_NO_TOOLS, whatever else was done", () => {
     expect(outcomeOf(told(EFFECTS, done(1)))).toBe("FAILED_PROTOCOL_NO_TOOLS effect.missing");
     expect(outcomeOf(told(EFFECTS, toolTurn(1, READ), done(2)))).toBe("FAILED_PROTOCOL_NO_TOOLS effect.missing");
     expect(outcomeOf(told(EFFECTS, proves(1, WRITE, [0]), done(2)))).toBe("FAILED_PROTOCOL_NO_TOOLS effect.missing");

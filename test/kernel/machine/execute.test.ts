@@ -140,7 +140,7 @@ describe("the order of calls", () => {
 });
 
 describe("identical calls", () => {
-  verifies("X-7", "that only read share one execution, and each gets its result", () => {
+  verifies("X-7/shared", "that only read share one execution, and each gets its result", () => {
     const run = acting(read("c1", "a"), read("c2", "b"), read("c3", "a"), read("c4", "a"));
     expect(dispatchedLast(run)).toEqual(["c1", "c2"]);
     const executed = run.entries.flatMap((entry) => (entry.kind === "EXECUTE" ? [entry.decided] : []));

@@ -97,7 +97,7 @@ describe("a journal that does not replay", () => {
   const changed = (index: number, change: Partial<Entry>): readonly Entry[] =>
     journal().map((entry, at) => (at === index ? ({ ...entry, ...change } as Entry) : entry));
 
-  verifies("M-P5.1", "names the first entry that differs, whichever it is", () => {
+  verifies("M-P5.1/divergence", "names the first entry that differs, whichever it is", () => {
     for (const index of journal().keys()) {
       const folded = foldRun(RUN_ID, contract, changed(index, { hash: hashBytes("forged") }));
       expect(folded).toMatchObject({ ok: false, divergedAt: index + 1 });

@@ -114,14 +114,18 @@ describe("strict_mode", () => {
 
 describe("the retry ladder", () => {
   for (const strictMode of [true, false]) {
-    verifies(["M-P2b", "M-7.5"], `strict ${strictMode}: malformed twice is two requests and no third`, () => {
-      const contract = contractOf({ strictMode, toolPolicy: "forbidden" });
-      const run = play(contract, [...begin(), rejected(1), rejected(2)]);
-      expect(outcomeOf(run)).toBe("FAILED_PROTOCOL_MALFORMED protocol.malformed");
-      expect(asked(run)).toEqual(["1 normal", "2 repair"]);
-      expect(path(run)).toEqual(["PRECHECK", "INFER", "COMMIT", "INFER", "COMMIT", "TERMINATE"]);
-      expect(spentIn(run)).toMatchObject({ inferences: 2, formatRetries: 2, tokens: 30 });
-    });
+    verifies(
+      ["M-7.5/retries", "M-P2b/ladder", "M-P2b/exhaustion"],
+      `strict ${strictMode}: malformed twice is two requests and no third`,
+      () => {
+        const contract = contractOf({ strictMode, toolPolicy: "forbidden" });
+        const run = play(contract, [...begin(), rejected(1), rejected(2)]);
+        expect(outcomeOf(run)).toBe("FAILED_PROTOCOL_MALFORMED protocol.malformed");
+        expect(asked(run)).toEqual(["1 normal", "2 repair"]);
+        expect(path(run)).toEqual(["PRECHECK", "INFER", "COMMIT", "INFER", "COMMIT", "TERMINATE"]);
+        expect(spentIn(run)).toMatchObject({ inferences: 2, formatRetries: 2, tokens: 30 });
+      },
+    );
   }
 
   verifies("M-P2b", "without retries the first malformed answer ends the run", () => {
@@ -138,7 +142,7 @@ describe("the retry ladder", () => {
     expect(asked(again)).toEqual(["1 normal", "2 repair", "3 normal"]);
   });
 
-  verifies("M-P2b", "a retry is an inference: without one left there is none", () => {
+  verifies("M-P2b/ladder", "a retry is an inference: without one left there is none", () => {
     const run = play(contractOf({ maxInferences: 1 }), [...begin(), rejected(1)]);
     expect(outcomeOf(run)).toBe("FAILED_BUDGET_EXHAUSTED budget.inferences");
   });
@@ -213,7 +217,7 @@ describe("an interrupted inference", () => {
     [timer("run", 600_000), "FAILED_TIMEOUT run.timeout"],
   ];
   for (const [event, outcome] of ENDED) {
-    verifies("M-5", `${outcome}: the request is stopped, recorded and accounted for`, () => {
+    verifies("M-5/accounting", `${outcome}: the request is stopped, recorded and accounted for`, () => {
       const run = play(contractOf(), [...begin(), event]);
       expect(outcomeOf(run)).toBe(outcome);
       expect(path(run)).toEqual(["PRECHECK", "INFER", "COMMIT", "TERMINATE"]);
@@ -294,7 +298,7 @@ describe("a full context", () => {
     ["compaction left it full", compacted(500)],
     ["compaction failed", compacted(10, { succeeded: false })],
   ] as const) {
-    verifies("M-P3", `${why}: the model is asked to wrap up without tools`, () => {
+    verifies("M-P3/synthesis", `${why}: the model is asked to wrap up without tools`, () => {
       const run = playOn(full(), [event]);
       expect(lastCommands(run)).toMatchObject([{ type: "call-model", attempt: 2, mode: "synthesis", tools: [] }]);
       expect(outcomeOf(playOn(run, [answered(2, { text: "in short" })]))).toBe("COMPLETED_WITH_TOOLS");

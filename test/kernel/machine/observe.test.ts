@@ -111,18 +111,22 @@ describe("a result that is no envelope", () => {
     ["more output than the contract allows", bad({ outputBytes: 20_001 })],
   ];
   for (const [name, event] of MALFORMED) {
-    verifies("M-P3", `${name}: FAILED_VALIDATION, with what was and was not done on record`, () => {
-      const run = playOn(acting(write("c1"), write("c2"), read("c3")), [event]);
-      expect(outcomeOf(run)).toBe("FAILED_VALIDATION tool.malformed-result");
-      expect(observed(run)).toEqual([["c1", event.type]]);
-      expect(commit(run)).toMatchObject({
-        skipped: notPerformed(["c2", "c3"]),
-        budget: { performed: 1, succeeded: 0, toolOutputBytes: 0 },
-        recovery: { failuresInARow: 1 },
-      });
-      expect(lastTypes(run)).toEqual(["finish"]);
-      expect(run.state.failedAttempts).toMatchObject([{ code: "internal.error", messageRef: null, outputRef: null }]);
-    });
+    verifies(
+      ["M-P3/malformed", "M-P3/partial"],
+      `${name}: FAILED_VALIDATION, with what was and was not done on record`,
+      () => {
+        const run = playOn(acting(write("c1"), write("c2"), read("c3")), [event]);
+        expect(outcomeOf(run)).toBe("FAILED_VALIDATION tool.malformed-result");
+        expect(observed(run)).toEqual([["c1", event.type]]);
+        expect(commit(run)).toMatchObject({
+          skipped: notPerformed(["c2", "c3"]),
+          budget: { performed: 1, succeeded: 0, toolOutputBytes: 0 },
+          recovery: { failuresInARow: 1 },
+        });
+        expect(lastTypes(run)).toEqual(["finish"]);
+        expect(run.state.failedAttempts).toMatchObject([{ code: "internal.error", messageRef: null, outputRef: null }]);
+      },
+    );
   }
 
   verifies("M-P3", "abandons what else is in flight, and has it stopped", () => {
@@ -281,7 +285,7 @@ for (const [event, outcome] of ENDINGS) {
 describe("an effect in doubt", () => {
   const parked = () => playOn(acting(write("c1"), read("c2")), [unknownEffect("c1")]);
 
-  verifies("X-2", "parks the run with a question about that very call; nothing is repeated by itself", () => {
+  verifies("X-2/repeats", "parks the run with a question about that very call; nothing is repeated by itself", () => {
     expect(lastCommands(parked())).toEqual([
       {
         type: "ask-approval",

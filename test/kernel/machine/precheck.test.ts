@@ -38,42 +38,46 @@ describe("a run that is accepted", () => {
     expect(run.state.phase).toEqual({ at: "PRECHECK", verdicts: LOCAL });
   });
 
-  verifies("M-P2b", "begins its first inference when the backend answers, with all five verdicts on record", () => {
-    const contract = contractOf();
-    const events = [accepted({ principal: "alice", labels: UNTRUSTED_LABELS }), at(5, backendOk())];
-    const run = play(contract, events);
-    expect(run.entries).toHaveLength(1);
-    expect(lastEntry(run, "run.created")).toMatchObject({
-      seq: 1,
-      state: "PRECHECK",
-      stepId: "step-0",
-      elapsedMs: 5,
-      actor: "alice",
-      labels: UNTRUSTED_LABELS,
-      contractHash: contract.contractHash,
-      prev: hashCanonical(contract.contractHash),
-      decided: {
-        messageRef: ref("message"),
-        principal: "alice",
+  verifies(
+    "M-P2b/preflight",
+    "begins its first inference when the backend answers, with all five verdicts on record",
+    () => {
+      const contract = contractOf();
+      const events = [accepted({ principal: "alice", labels: UNTRUSTED_LABELS }), at(5, backendOk())];
+      const run = play(contract, events);
+      expect(run.entries).toHaveLength(1);
+      expect(lastEntry(run, "run.created")).toMatchObject({
+        seq: 1,
+        state: "PRECHECK",
+        stepId: "step-0",
+        elapsedMs: 5,
+        actor: "alice",
+        labels: UNTRUSTED_LABELS,
         contractHash: contract.contractHash,
-        verdicts: [...LOCAL, passed("backend")],
-        heard: events,
-      },
-      result: null,
-    });
-    expect(lastCommands(run)).toEqual([
-      {
-        type: "call-model",
-        attempt: 1,
-        mode: "normal",
-        promptHead: hashBytes("prompt"),
-        maxOutputTokens: 2_048,
-        tools: TOOLS,
-        constraintHash: hashCanonical([contract.contractHash, "normal"]),
-        delayMs: 0,
-      },
-    ]);
-  });
+        prev: hashCanonical(contract.contractHash),
+        decided: {
+          messageRef: ref("message"),
+          principal: "alice",
+          contractHash: contract.contractHash,
+          verdicts: [...LOCAL, passed("backend")],
+          heard: events,
+        },
+        result: null,
+      });
+      expect(lastCommands(run)).toEqual([
+        {
+          type: "call-model",
+          attempt: 1,
+          mode: "normal",
+          promptHead: hashBytes("prompt"),
+          maxOutputTokens: 2_048,
+          tools: TOOLS,
+          constraintHash: hashCanonical([contract.contractHash, "normal"]),
+          delayMs: 0,
+        },
+      ]);
+    },
+  );
 
   test("may use, under allowed_tools null, all the tools that were granted", () => {
     const opened = openContract(seedDocument({ allowed_tools: null }));
@@ -134,7 +138,7 @@ describe("a run that ends before it began", () => {
     [timer("step", 120_000), "FAILED_TIMEOUT step.timeout"],
   ];
   for (const [event, outcome] of ENDED) {
-    verifies("M-5", `${outcome}: it was created, accounted for and ended`, () => {
+    verifies("M-5/accounting", `${outcome}: it was created, accounted for and ended`, () => {
       const queued = play(contractOf(), [event]);
       expect(outcomeOf(queued)).toBe(outcome);
       expect(path(queued)).toEqual(["PRECHECK", "COMMIT", "TERMINATE"]);

@@ -1,14 +1,12 @@
 /** What holds for every history, also those no driver would ever produce. */
 import fc from "fast-check";
 import { describe, expect } from "vitest";
-import { frameOf, writeEntry } from "../../../src/kernel/journal/chain.ts";
+import { genesisHash, writeEntry } from "../../../src/kernel/journal/chain.ts";
 import { type Entry, eventsOf } from "../../../src/kernel/journal/entry.ts";
 import { lineOf } from "../../../src/kernel/journal/entry-encoding.ts";
-import { genesisHash } from "../../../src/kernel/journal/genesis-hash.ts";
 import { toLine } from "../../../src/kernel/journal/journal-lines.ts";
 import { lifecycleEvents } from "../../../src/kernel/journal/views/lifecycle-events.ts";
-import { snapshotOfEntries } from "../../../src/kernel/journal/views/run-snapshot.ts";
-import { digestOf } from "../../../src/kernel/journal/views/state-digest.ts";
+import { digestOf, snapshotOfEntries } from "../../../src/kernel/journal/views/run-snapshot.ts";
 import { isEdge } from "../../../src/kernel/machine/edges.ts";
 import { foldRun } from "../../../src/kernel/machine/fold.ts";
 import { snapshotOf } from "../../../src/kernel/machine/snapshot.ts";
@@ -27,59 +25,71 @@ const completed = ({ last }: History): boolean =>
   last.phase.at === "TERMINATE" && last.phase.outcome.startsWith("COMPLETED");
 
 describe("for every history", () => {
-  verifies(["M-4.5", "M-5"], "a run ends at most once, in one of the ten outcomes, and from COMMIT only", () => {
-    always(({ entries, last }) => {
-      const ends = entries.filter((entry) => entry.kind === "TERMINATE");
-      expect(ends.length).toBe(last.phase.at === "TERMINATE" ? 1 : 0);
-      for (const end of ends) {
-        expect(OUTCOMES).toContain(end.decided.outcome);
-        expect(entries.at(-1)).toBe(end);
-        expect(entries.at(-2)?.kind).toBe("COMMIT");
-      }
-    });
-  });
+  verifies(
+    ["M-4.5/one", "M-5/terminate"],
+    "a run ends at most once, in one of the ten outcomes, and from COMMIT only",
+    () => {
+      always(({ entries, last }) => {
+        const ends = entries.filter((entry) => entry.kind === "TERMINATE");
+        expect(ends.length).toBe(last.phase.at === "TERMINATE" ? 1 : 0);
+        for (const end of ends) {
+          expect(OUTCOMES).toContain(end.decided.outcome);
+          expect(entries.at(-1)).toBe(end);
+          expect(entries.at(-2)?.kind).toBe("COMMIT");
+        }
+      });
+    },
+  );
 
-  verifies(["M-5", "M-E"], "entries follow the edges, one after the other, without a gap in the chain", () => {
-    always(({ contract, entries }) => {
-      let prev = genesisHash(contract.contractHash);
-      for (const [index, entry] of entries.entries()) {
-        expect(entry.seq).toBe(index + 1);
-        expect(entry.prev).toBe(prev);
-        expect(entry.contractHash).toBe(contract.contractHash);
-        const before = entries[index - 1];
-        // Entries of one group follow each other: EXECUTE EXECUTE OBSERVE OBSERVE.
-        const isGroup = before?.state === entry.state && (entry.state === "EXECUTE" || entry.state === "OBSERVE");
-        if (before !== undefined && !isGroup)
-          expect([before.state, entry.state, isEdge(before.state, entry.state)]).toEqual([
-            before.state,
-            entry.state,
-            true,
-          ]);
-        prev = entry.hash;
-      }
-    });
-  });
+  verifies(
+    ["M-5/edges", "M-E/append"],
+    "entries follow the edges, one after the other, without a gap in the chain",
+    () => {
+      always(({ contract, entries }) => {
+        let prev = genesisHash(contract.contractHash);
+        for (const [index, entry] of entries.entries()) {
+          expect(entry.seq).toBe(index + 1);
+          expect(entry.prev).toBe(prev);
+          expect(entry.contractHash).toBe(contract.contractHash);
+          const before = entries[index - 1];
+          // Entries of one group follow each other: EXECUTE EXECUTE OBSERVE OBSERVE.
+          const isGroup = before?.state === entry.state && (entry.state === "EXECUTE" || entry.state === "OBSERVE");
+          if (before !== undefined && !isGroup)
+            expect([before.state, entry.state, isEdge(before.state, entry.state)]).toEqual([
+              before.state,
+              entry.state,
+              true,
+            ]);
+          prev = entry.hash;
+        }
+      });
+    },
+  );
 
   verifies("M-P5.1", "each entry is what appending it again gives", () => {
     always(({ entries }) => {
       for (const entry of entries) {
-        const written = writeEntry(entry.prev, { ...entry, frame: frameOf(entry) } as never);
+        const written = writeEntry(entry.prev, { ...entry, frame: entry } as never);
         expect(canonicalJson(written.entry)).toBe(canonicalJson(entry));
         expect(lineOf(entry, entry.prev, written.kept)).toBe(toLine(entry));
       }
     }, 50);
   });
 
-  verifies(["M-P3", "X-2"], "folding what stands in the entries gives the same bytes and the same outcome", () => {
-    always(({ contract, entries, last }) => {
-      const folded = foldRun(RUN_ID, contract, entries);
-      expect(folded.ok).toBe(true);
-      expect(folded.state.chain).toEqual(last.chain);
-      if (last.phase.at === "TERMINATE") expect(folded.state.phase).toEqual(last.phase);
-    });
-  });
+  verifies(
+    ["M-P3/replay", "X-2"],
+    "folding what stands in the entries gives the same bytes and the same outcome",
+    () => {
+      always(({ contract, entries, last }) => {
+        const folded = foldRun(RUN_ID, contract, entries);
+        expect(folded.ok).toBe(true);
+        expect(folded.state.chain).toEqual(last.chain);
+        if (last.phase.at === "TERMINATE") expect(folded.state.phase).toEqual(last.phase);
+      });
+    },
+  );
 
-  verifies(["M-P3", "P-0"], "step is deterministic and never throws", () => {
+  verifies(["P-0/determinism", "M-P3"], "step is deterministic and never throws", () => {
     always(({ steps }) => {
       for (const { before, event, state, entries, commands } of steps) {
         const again = step(before, event);
@@ -109,7 +119,7 @@ describe("for every history", () => {
     });
   });
 
-  verifies("X-1", "a required effect is proven by a performed call before a run completes", () => {
+  verifies("X-1/required", "a required effect is proven by a performed call before a run completes", () => {
     always((history) => {
       if (history.contract.requiredEffects.length === 0 || !completed(history)) return;
       const proven = history.entries.filter(
@@ -125,7 +135,7 @@ describe("for every history", () => {
     });
   });
 
-  verifies("M-F", "under required with the token gate no text is told before a validated call", () => {
+  verifies("M-F/kernel", "under required with the token gate no text is told before a validated call", () => {
     always(({ contract, entries }) => {
       if (contract.toolPolicy !== "required" || !contract.tokenGate) return;
       const told = entries.some((entry) => entry.kind === "TERMINATE" && entry.result !== null);
@@ -146,35 +156,43 @@ describe("for every history", () => {
     });
   });
 
-  verifies(["M-P3", "T-3.2"], "a completed run is within its budgets, and no run asks more often than it may", () => {
-    always((history) => {
-      const { contract, last, steps } = history;
-      const answered = history.entries.filter(
-        (entry) => entry.kind === "INFER" && entry.result?.type === "model.answered",
-      );
-      expect(answered.length).toBeLessThanOrEqual(contract.maxInferences);
-      expect(last.budget.formatRetries).toBeLessThanOrEqual(contract.maxFormatRetries + 1);
-      for (const { commands, state } of steps) {
-        const acts = commands.some(
-          ({ type }) => type === "call-model" || type === "run-tool" || type === "spawn-child",
+  verifies(
+    ["M-P3/budget", "T-3.2/configurable"],
+    "a completed run is within its budgets, and no run asks more often than it may",
+    () => {
+      always((history) => {
+        const { contract, last, steps } = history;
+        const answered = history.entries.filter(
+          (entry) => entry.kind === "INFER" && entry.result?.type === "model.answered",
         );
-        if (acts) expect(state.elapsedMs).toBeLessThan(contract.totalTimeoutMs);
-      }
-      if (!completed(history)) return;
-      expect(last.budget.tokens).toBeLessThanOrEqual(contract.maxTokensConsumed);
-      expect(last.budget.spendMicrousd).toBeLessThanOrEqual(contract.maxSpendMicrousd ?? Number.POSITIVE_INFINITY);
-    });
-  });
+        expect(answered.length).toBeLessThanOrEqual(contract.maxInferences);
+        expect(last.budget.formatRetries).toBeLessThanOrEqual(contract.maxFormatRetries + 1);
+        for (const { commands, state } of steps) {
+          const acts = commands.some(
+            ({ type }) => type === "call-model" || type === "run-tool" || type === "spawn-child",
+          );
+          if (acts) expect(state.elapsedMs).toBeLessThan(contract.totalTimeoutMs);
+        }
+        if (!completed(history)) return;
+        expect(last.budget.tokens).toBeLessThanOrEqual(contract.maxTokensConsumed);
+        expect(last.budget.spendMicrousd).toBeLessThanOrEqual(contract.maxSpendMicrousd ?? Number.POSITIVE_INFINITY);
+      });
+    },
+  );
 
-  verifies(["M-D", "M-P3"], "the digest a view derives from entries is the runtime's own, after every step", () => {
-    always(({ contract, steps }) => {
-      const seen: Entry[] = [];
-      for (const { state, entries } of steps) {
-        seen.push(...entries);
-        expect(digestOf(snapshotOf(state))).toBe(digestOf(snapshotOfEntries(RUN_ID, contract.contractHash, seen)));
-      }
-    }, 60);
-  });
+  verifies(
+    ["M-P3/digest", "M-D"],
+    "the digest a view derives from entries is the runtime's own, after every step",
+    () => {
+      always(({ contract, steps }) => {
+        const seen: Entry[] = [];
+        for (const { state, entries } of steps) {
+          seen.push(...entries);
+          expect(digestOf(snapshotOf(state))).toBe(digestOf(snapshotOfEntries(RUN_ID, contract.contractHash, seen)));
+        }
+      }, 60);
+    },
+  );
 
   verifies("O-2.1", "lifecycle events keep their order with strictly increasing seq, whatever happened", () => {
     always(({ entries }) => {

@@ -113,7 +113,7 @@ const modes = (run: Played): string =>
 const told2 = (story: string): Played => play(contractOf(), [...begin(), ...turns(story)]);
 
 describe("failing tools", () => {
-  verifies("O-2.2", "after two failing results in a row the next turn is a recovery turn, and no earlier", () => {
+  verifies("O-2.2/mode", "after two failing results in a row the next turn is a recovery turn, and no earlier", () => {
     expect(modes(told2("x"))).toBe("normal normal");
     expect(modes(told2("x|x"))).toBe("normal normal recovery");
     expect(modes(told2("xx"))).toBe("normal recovery");
@@ -128,29 +128,33 @@ describe("failing tools", () => {
     expect(modes(told2("xx|.|x|."))).toBe("normal recovery recovery recovery recovery");
   });
 
-  verifies("O-2.3", "three more failing results end the run with what was tried, for the user to judge", () => {
-    const before = told2("xx|x|x");
-    expect(outcomeOf(before)).toBe("INFER");
-    const run = told2("xx|x|x|x");
-    expect(outcomeOf(run)).toBe("FAILED_BUDGET_EXHAUSTED tool_failure_escalation");
-    expect(lastEntry(run, "COMMIT").decided.recovery).toEqual({
-      active: true,
-      failuresInARow: 5,
-      failuresInRecovery: 3,
-      successesInARow: 0,
-    });
-    expect(lastEntry(run, "TERMINATE").decided.attempts).toEqual(
-      ["0-0", "0-1", "1-0", "2-0", "3-0"].map((id) => ({
-        tool: "fs.read_text",
-        argsRef: ref(id),
-        code: "internal.error",
-        messageRef: ref(id),
-        outputRef: null,
-      })),
-    );
-    expect(lastEntry(run, "TERMINATE").result).toBeNull();
-    expect(outcomeOf(told2("xx|xxx.."))).toBe("FAILED_BUDGET_EXHAUSTED tool_failure_escalation");
-  });
+  verifies(
+    "O-2.3/escalation",
+    "three more failing results end the run with what was tried, for the user to judge",
+    () => {
+      const before = told2("xx|x|x");
+      expect(outcomeOf(before)).toBe("INFER");
+      const run = told2("xx|x|x|x");
+      expect(outcomeOf(run)).toBe("FAILED_BUDGET_EXHAUSTED tool_failure_escalation");
+      expect(lastEntry(run, "COMMIT").decided.recovery).toEqual({
+        active: true,
+        failuresInARow: 5,
+        failuresInRecovery: 3,
+        successesInARow: 0,
+      });
+      expect(lastEntry(run, "TERMINATE").decided.attempts).toEqual(
+        ["0-0", "0-1", "1-0", "2-0", "3-0"].map((id) => ({
+          tool: "fs.read_text",
+          argsRef: ref(id),
+          code: "internal.error",
+          messageRef: ref(id),
+          outputRef: null,
+        })),
+      );
+      expect(lastEntry(run, "TERMINATE").result).toBeNull();
+      expect(outcomeOf(told2("xx|xxx.."))).toBe("FAILED_BUDGET_EXHAUSTED tool_failure_escalation");
+    },
+  );
 
   test("of many attempts the last five are told", () => {
     const { attempts } = lastEntry(told2("x|.|xx|x|.|x|x"), "TERMINATE").decided;

@@ -1,6 +1,6 @@
 import { expect } from "vitest";
+import { genesisHash } from "../../../src/kernel/journal/chain.ts";
 import { NOTHING_SPENT } from "../../../src/kernel/journal/entry.ts";
-import { genesisHash } from "../../../src/kernel/journal/genesis-hash.ts";
 import { snapshotOf } from "../../../src/kernel/machine/snapshot.ts";
 import { CLEAN_LABELS, USER_LABELS } from "../../../src/kernel/vocabulary/labels.ts";
 import { verifies } from "../../requirements.ts";

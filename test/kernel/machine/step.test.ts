@@ -38,7 +38,7 @@ const OTHER = { id: "c9", tool: "fs.read_text", args: "a" };
 const contract = contractOf();
 
 verifies(
-  "M-5",
+  ["M-5/edges", "M-5/terminate"],
   "the edges are the seed's, any failing state's to COMMIT, and the batch's own loop; TERMINATE from COMMIT only",
   () => {
     const edges = STATES.flatMap((from) => STATES.filter((to) => isEdge(from, to)).map((to) => `${from} → ${to}`));

@@ -179,7 +179,7 @@ describe("a call that may not be made", () => {
     expect(lastCommands(run)).toMatchObject([{ type: "run-tool", callId: "c2" }]);
   });
 
-  verifies(["M-7.5", "M-P2b"], "refuses the whole of a strict batch, before anyone is asked", () => {
+  verifies(["M-7.5/gating", "M-P2b"], "refuses the whole of a strict batch, before anyone is asked", () => {
     const contract = contractOf({ strictMode: true, toolPolicy: "required" });
     const calls = [plan(READ), plan({ ...WRITE, id: "c2" }, { problem }), plan({ ...READ, id: "c3" })];
     const run = play(contract, [...begin(), ...batch(1, calls)]);

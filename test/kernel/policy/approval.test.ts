@@ -71,7 +71,7 @@ describe("decideApproval", () => {
     },
   );
 
-  verifies("X-12", "an answer to another plan is a conflict, whether it allows or denies", () => {
+  verifies("X-12/plan", "an answer to another plan is a conflict, whether it allows or denies", () => {
     for (const decision of ["allow", "deny"] as const) {
       expect(decideApproval(pending, answer({ decision, planHash: hashBytes("other") }))).toEqual(refused("conflict"));
     }
@@ -95,7 +95,7 @@ describe("decideApproval", () => {
     expect(decideApproval({ ...pending, state: "expired" }, answer())).toEqual(refused("expired"));
   });
 
-  verifies("X-12", "from the deadline on nobody can allow: silence is a denial", () => {
+  verifies("X-12/timeout", "from the deadline on nobody can allow: silence is a denial", () => {
     expect(decideApproval(pending, answer({ nowMs: 600_999 }))).toMatchObject({ ok: true });
     expect(decideApproval(pending, answer({ nowMs: 601_000 }))).toEqual(refused("expired"));
     expect(decideApproval(pending, answer({ nowMs: Number.NaN }))).toEqual(refused("expired"));
@@ -119,7 +119,7 @@ describe("decideApproval", () => {
 });
 
 describe("consumeApproval", () => {
-  verifies("X-12", "an approval is used once", () => {
+  verifies("X-12/once", "an approval is used once", () => {
     const first = consumeApproval(allowed, use());
     expect(first).toEqual({ ok: true, approval: { ...allowed, state: "consumed" } });
     if (first.ok) expect(consumeApproval(first.approval, use())).toEqual(refused("already-consumed"));

@@ -15,19 +15,23 @@ const bait = { honeypot: { templates: ["bait"], recipientTypes: ["trap"], perHou
 const exception = (decision: "allow" | "approve" | "deny", tool = "fs.write_text") => ({ tool, decision });
 
 describe("gates", () => {
-  verifies(["P-0", "P-3.2"], "what no list names is denied: by contract, by tool and by channel", () => {
-    expect(verdict(question())).toBe("allow policy.risk.read_only");
-    expect(verdict(question({ allowedTools: [] }))).toBe("deny policy.contract");
-    expect(verdict(question({ allowedTools: ["*", "fs.*"] }))).toBe("deny policy.contract");
-    expect(verdict(question({ policy: policy({ allow: [] }) }))).toBe("deny policy.not-allowlisted");
-    expect(verdict(question({ policy: policy({ allow: ["fs", "http.*"] }) }))).toBe("deny policy.not-allowlisted");
-    expect(verdict(question({ policy: policy({ channels: {} }) }))).toBe("deny policy.channel");
-    expect(verdict(question({ channelClass: "external_message" }))).toBe("deny policy.channel");
-    expect(verdict(write({ channelClass: "external_email" }))).toBe("deny policy.channel");
-    expect(verdict(question({ channelClass: "external_email" }))).toBe("allow policy.risk.read_only");
-  });
+  verifies(
+    ["P-0/fail-closed", "P-3.2/lists"],
+    "what no list names is denied: by contract, by tool and by channel",
+    () => {
+      expect(verdict(question())).toBe("allow policy.risk.read_only");
+      expect(verdict(question({ allowedTools: [] }))).toBe("deny policy.contract");
+      expect(verdict(question({ allowedTools: ["*", "fs.*"] }))).toBe("deny policy.contract");
+      expect(verdict(question({ policy: policy({ allow: [] }) }))).toBe("deny policy.not-allowlisted");
+      expect(verdict(question({ policy: policy({ allow: ["fs", "http.*"] }) }))).toBe("deny policy.not-allowlisted");
+      expect(verdict(question({ policy: policy({ channels: {} }) }))).toBe("deny policy.channel");
+      expect(verdict(question({ channelClass: "external_message" }))).toBe("deny policy.channel");
+      expect(verdict(write({ channelClass: "external_email" }))).toBe("deny policy.channel");
+      expect(verdict(question({ channelClass: "external_email" }))).toBe("allow policy.risk.read_only");
+    },
+  );
 
-  verifies("P-3.2", "the risk class decides for a call that passed the lists, each with each decision", () => {
+  verifies("P-3.2/risk", "the risk class decides for a call that passed the lists, each with each decision", () => {
     for (const risk of RISK_CLASSES) {
       for (const decision of ["allow", "approve", "deny"] as const) {
         const others = decision === "deny" ? "allow" : "deny";
@@ -86,35 +90,39 @@ describe("gates", () => {
 describe("network", () => {
   const listed = (...allowDomains: string[]) => policy({ allowDomains });
 
-  verifies("S-4.4", "net and net:<domain> open what they say, with and without a global allowlist", () => {
-    const rows: [string[], string[], string[] | null, "allow" | "deny"][] = [
-      [["a.test"], [], null, "deny"],
-      [["a.test"], ["net"], null, "allow"],
-      [["a.test"], ["net:a.test"], null, "allow"],
-      [["a.test"], ["net:b.test"], null, "deny"],
-      [["a.test"], ["net"], ["a.test"], "allow"],
-      [["a.test"], ["net"], ["b.test"], "deny"],
-      [["a.test"], ["net"], [], "deny"],
-      [["a.test"], ["net:a.test"], [], "allow"],
-      [["a.test"], ["net:a.test"], ["b.test"], "allow"],
-      [["a.test"], [], ["a.test"], "deny"],
-      [["a.test"], ["net:b.test"], ["a.test"], "deny"],
-      [["x.a.test"], ["net:a.test"], null, "deny"],
-      [["x.a.test"], ["net"], ["a.test"], "deny"],
-      [["test"], ["net:a.test"], null, "deny"],
-      [["a.test."], ["net:a.test"], null, "deny"],
-      [["a.test.evil.test"], ["net:a.test"], null, "deny"],
-    ];
-    for (const [egress, capabilities, allowDomains, expected] of rows) {
-      const asked = fetching({ egress, capabilities, policy: policy({ allowDomains }) });
-      expect([egress, capabilities, allowDomains, verdict(asked)]).toEqual([
-        egress,
-        capabilities,
-        allowDomains,
-        expected === "allow" ? "allow policy.risk.read_only" : "deny policy.capability",
-      ]);
-    }
-  });
+  verifies(
+    ["S-4.4/capability", "S-4.4/allowlist"],
+    "net and net:<domain> open what they say, with and without a global allowlist",
+    () => {
+      const rows: [string[], string[], string[] | null, "allow" | "deny"][] = [
+        [["a.test"], [], null, "deny"],
+        [["a.test"], ["net"], null, "allow"],
+        [["a.test"], ["net:a.test"], null, "allow"],
+        [["a.test"], ["net:b.test"], null, "deny"],
+        [["a.test"], ["net"], ["a.test"], "allow"],
+        [["a.test"], ["net"], ["b.test"], "deny"],
+        [["a.test"], ["net"], [], "deny"],
+        [["a.test"], ["net:a.test"], [], "allow"],
+        [["a.test"], ["net:a.test"], ["b.test"], "allow"],
+        [["a.test"], [], ["a.test"], "deny"],
+        [["a.test"], ["net:b.test"], ["a.test"], "deny"],
+        [["x.a.test"], ["net:a.test"], null, "deny"],
+        [["x.a.test"], ["net"], ["a.test"], "deny"],
+        [["test"], ["net:a.test"], null, "deny"],
+        [["a.test."], ["net:a.test"], null, "deny"],
+        [["a.test.evil.test"], ["net:a.test"], null, "deny"],
+      ];
+      for (const [egress, capabilities, allowDomains, expected] of rows) {
+        const asked = fetching({ egress, capabilities, policy: policy({ allowDomains }) });
+        expect([egress, capabilities, allowDomains, verdict(asked)]).toEqual([
+          egress,
+          capabilities,
+          allowDomains,
+          expected === "allow" ? "allow policy.risk.read_only" : "deny policy.capability",
+        ]);
+      }
+    },
+  );
 
   verifies("S-4.4", "every host of a call must be granted, each by whichever capability reaches it", () => {
     const both = ["a.test", "b.test"];

@@ -45,7 +45,7 @@ const anyRaw: fc.Arbitrary<RawModelOutput> = fc.record({
 });
 
 describe("every adapter", () => {
-  verifies("M-P2a", "is found by its version, and an unknown version is null", () => {
+  verifies("M-P2a/versions", "is found by its version, and an unknown version is null", () => {
     expect(ADAPTER_VERSIONS).toEqual(["native-tools@1", "marker-json@1"]);
     for (const version of ADAPTER_VERSIONS) expect(adapterFor(version)?.version).toBe(version);
     for (const unknown of ["native-tools", "native-tools@2", "marker-json@01", "", "__proto__", "toString"]) {
@@ -53,7 +53,7 @@ describe("every adapter", () => {
     }
   });
 
-  verifies(["M-P2a", "M-4.2"], "decides the same for the same input hash and names itself", () => {
+  verifies(["M-P2a/deterministic", "M-4.2/result"], "decides the same for the same input hash and names itself", () => {
     fc.assert(
       fc.property(fc.constantFrom(...adapters), anyRaw, (adapter, raw) => {
         const copy = structuredClone(raw);
@@ -69,7 +69,7 @@ describe("every adapter", () => {
   });
 
   verifies(
-    ["M-4.2", "M-4.3", "M-4.4", "S-1.3"],
+    ["M-4.2/result", "M-4.3", "M-4.4", "S-1.3"],
     "answers with a valid canonical message or with a known failure code",
     () => {
       fc.assert(
@@ -100,7 +100,7 @@ describe("every adapter", () => {
   );
 
   verifies(
-    ["M-4.2", "M-7.5"],
+    ["M-4.2/strict", "M-4.2/lenient", "M-7.5/recovery"],
     "knows no recovery in strict mode, and lenient mode recovers nothing but named faults",
     () => {
       fc.assert(

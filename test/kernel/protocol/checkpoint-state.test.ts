@@ -123,7 +123,7 @@ describe("applyNotes", () => {
     );
   });
 
-  verifies("S-2.4", "no notes change what is granted", () => {
+  verifies("S-2.4/operator", "no notes change what is granted", () => {
     fc.assert(
       fc.property(anyState, anyPatch, (state, patch) => {
         expect(applyNotes(state, patch).state.capabilitiesGranted).toEqual(state.capabilitiesGranted);
@@ -175,7 +175,7 @@ describe("applyNotes", () => {
     });
   });
 
-  verifies("S-2.4", "a request awaits an operator, once, unless it is granted", () => {
+  verifies("S-2.4/request", "a request awaits an operator, once, unless it is granted", () => {
     const first = act(EMPTY_CHECKPOINT, "request_permission:net", "request_permission:net:huggingface.co");
     expect(first.state).toEqual(stateOf({ capabilitiesPending: [NET, HF] }));
     expect(first.actions.map(({ status }) => status)).toEqual(["applied", "applied"]);
@@ -235,7 +235,7 @@ test("requests beyond the bound are rejected, those within it stay", () => {
 });
 
 describe("an operator's acts", () => {
-  verifies("S-2.4", "a grant moves the capability from pending to granted, and nothing else moves", () => {
+  verifies("S-2.4/grant", "a grant moves the capability from pending to granted, and nothing else moves", () => {
     const state = stateOf({ goals: ["g"], capabilitiesPending: [NET, HF] });
     const granted = grantCapability(state, HF);
     expect(granted).toEqual({ ...state, capabilitiesPending: [NET], capabilitiesGranted: [HF] });

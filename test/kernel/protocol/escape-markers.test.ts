@@ -49,7 +49,7 @@ describe("escapeMarkers", () => {
     }
   });
 
-  verifies("S-3.3", "escaped text holds no marker, nor do any escaped texts side by side", () => {
+  verifies("S-3.3/inert", "escaped text holds no marker, nor do any escaped texts side by side", () => {
     fc.assert(
       fc.property(illFormedText, illFormedText, (left, right) => {
         expect(hasMarker(escapeMarkers(left))).toBe(false);

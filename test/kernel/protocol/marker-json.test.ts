@@ -10,23 +10,27 @@ const adapt = (content: string, mode: AdapterMode = "strict") => markerJson.adap
 const inBlock = (inside: string, mode: AdapterMode = "strict") => adapt(`a${toolBlock(inside)}b`, mode);
 
 describe("marker-json", () => {
-  verifies(["S-3.1", "M-4.4"], "makes invocations of the block's calls, in order, and shows the text around it", () => {
-    const inside = `\n[${callText("t2", "fs.read_text", '{"path":"a"}')},\n ${callText("t1", "shell.exec")}]\n`;
-    expect(inBlock(inside)).toMatchObject({
-      status: "native",
-      failureCode: null,
-      canonicalMessage: {
-        role: "assistant",
-        content: "ab",
-        toolCalls: [
-          { id: "t2", name: "fs.read_text", arguments: { path: "a" }, sourceModel: "test-model", rawPayload: null },
-          { id: "t1", name: "shell.exec", arguments: {}, sourceModel: "test-model", rawPayload: null },
-        ],
-      },
-    });
-  });
+  verifies(
+    ["S-3.1/block", "M-4.4"],
+    "makes invocations of the block's calls, in order, and shows the text around it",
+    () => {
+      const inside = `\n[${callText("t2", "fs.read_text", '{"path":"a"}')},\n ${callText("t1", "shell.exec")}]\n`;
+      expect(inBlock(inside)).toMatchObject({
+        status: "native",
+        failureCode: null,
+        canonicalMessage: {
+          role: "assistant",
+          content: "ab",
+          toolCalls: [
+            { id: "t2", name: "fs.read_text", arguments: { path: "a" }, sourceModel: "test-model", rawPayload: null },
+            { id: "t1", name: "shell.exec", arguments: {}, sourceModel: "test-model", rawPayload: null },
+          ],
+        },
+      });
+    },
+  );
 
-  verifies("S-3.1", "any list of calls with unique ids comes through as it was written", () => {
+  verifies(["S-3.1/block", "S-3.1/ids"], "any list of calls with unique ids comes through as it was written", () => {
     const id = fc.stringMatching(/^[A-Za-z0-9_.:-]{1,128}$/);
     const args = fc.dictionary(fc.string(), fc.oneof(fc.string(), fc.boolean(), fc.integer(), fc.constant(null)), {
       noNullPrototype: true,

@@ -6,10 +6,9 @@ import {
   MIN_LETTERS,
   WINDOW_LETTERS,
 } from "../../../src/kernel/redaction/disclosure-guard.ts";
+import { symbolOfDigit, symbolsOf } from "../../../src/kernel/redaction/filter-views.ts";
 import { compileKnownSecrets, mayHoldSecrets } from "../../../src/kernel/redaction/known-secrets.ts";
 import { FOREIGN, needlesOf, READINGS, SKIPPED, VIEWS } from "../../../src/kernel/redaction/secret-encodings.ts";
-import { TEXT_BLOCK } from "../../../src/kernel/redaction/text-block.ts";
-import { symbolOfDigit, symbolsOf } from "../../../src/kernel/redaction/view-symbols.ts";
 import { CANARY, DIGIT_DISGUISES, ESCAPES_OF_ONE, redactorFor, runsOf, WHOLE_DISGUISES } from "./disguises.ts";
 
 const PROMPT =
@@ -68,9 +67,10 @@ describe("at the threshold", () => {
     expect(compileDisclosureGuard([short.slice(1)]).mayStop(short)).toBe(false);
   });
 
-  test("grams of several needles, or one many times, are not taken for a needle", () => {
+  test("what may be put together from grams of a needle is suspected, and no more than that", () => {
     const dashed = compileKnownSecrets([{ name: "A", value: "-----BEGIN-----0123456789-----END-----" }], []);
     expect(mayHoldSecrets(dashed, "-".repeat(500))).toBe(false);
+    expect(mayHoldSecrets(dashed, "BEGIN and END, ----- and 01234")).toBe(false);
     expect(mayHoldSecrets(dashed, `${"-".repeat(500)}BEGIN-----0123`)).toBe(true);
     expect(mayHoldSecrets(dashed, "-----BEGIN-----END-----BEGIN----- 0123456789-----BEGIN-----END-----")).toBe(true);
     const halves = compileKnownSecrets(
@@ -80,7 +80,7 @@ describe("at the threshold", () => {
       ],
       [],
     );
-    expect(mayHoldSecrets(halves, "abcdefghijklmno")).toBe(false);
+    expect(mayHoldSecrets(halves, "abcdefg, hijklmno")).toBe(false);
     expect(mayHoldSecrets(halves, "abcdefghij0klmno")).toBe(true);
     expect(mayHoldSecrets(halves, "abcde1fghijklmno")).toBe(true);
   });
@@ -93,7 +93,8 @@ describe("at the threshold", () => {
   });
 });
 
-describe("at the edge of a block", () => {
+describe("in a long text", () => {
+  const LENGTH = 600;
   const known = compileKnownSecrets([{ name: "A", value: "hunter-22-hunter" }], []);
   const guard = compileDisclosureGuard([PROMPT]);
   /** Of all lengths in bytes. */
@@ -108,14 +109,15 @@ describe("at the edge of a block", () => {
   const LEAKS = [LETTERS.slice(3, 60), LETTERS.slice(3, 60).replace(/r/g, "<b>r</b>").replace(/s/g, "&#115;")];
 
   test.each(FILLINGS)("nothing is lost after %j", (filling) => {
-    const count = Math.ceil(TEXT_BLOCK.length / new TextEncoder().encode(filling).length);
+    const count = Math.ceil(LENGTH / new TextEncoder().encode(filling).length);
     // Escapes take their time, and many of them no longer differ.
     const step = filling.length > 2 ? 9 : 1;
     for (let before = count - 62; before < count + 8; before += step) {
       const lead = filling.repeat(before);
       for (const secret of SECRETS) expect(mayHoldSecrets(known, `${lead}${secret}`)).toBe(true);
       for (const leak of LEAKS) expect(guard.mayStop(`${lead}=${leak}`)).toBe(true);
-      expect(mayHoldSecrets(known, `${lead}hunter-22-h`)).toBe(false);
+      // Escapes in a row prove nothing.
+      if (filling.length < 3) expect(mayHoldSecrets(known, `${lead}hunter-22-h`)).toBe(false);
     }
   });
 
@@ -128,13 +130,8 @@ describe("at the edge of a block", () => {
       "sk-abcdefghijklmno1",
       "key = 'abcdefghijklmn12'",
     ]) {
-      for (const lead of [
-        TEXT_BLOCK.length - 20,
-        TEXT_BLOCK.length - 5,
-        TEXT_BLOCK.length,
-        3 * TEXT_BLOCK.length - 7,
-      ]) {
-        const text = `${"é.".repeat(lead / 3)} ${middle} ${"~".repeat(TEXT_BLOCK.length)}`;
+      for (const lead of [LENGTH - 20, LENGTH - 5, LENGTH, 3 * LENGTH - 7]) {
+        const text = `${"é.".repeat(lead / 3)} ${middle} ${"~".repeat(LENGTH)}`;
         const [state, released] = stream.push(stream.start(), text);
         expect(redactText(text).text).toBe(released + stream.finish(state));
       }

@@ -3,7 +3,6 @@ import { describe, expect, test } from "vitest";
 import { PatternFilter } from "../../../src/kernel/redaction/pattern-filter.ts";
 import { compilePatterns, PATTERNS_STARTED, scanPatterns } from "../../../src/kernel/redaction/pattern-scanner.ts";
 import { EMAIL_PATTERNS, PHONE_PATTERNS, SECRET_PATTERNS } from "../../../src/kernel/redaction/secret-patterns.ts";
-import { TEXT_BLOCK } from "../../../src/kernel/redaction/text-block.ts";
 
 const filter = new PatternFilter(SECRET_PATTERNS);
 const table = compilePatterns(SECRET_PATTERNS);
@@ -62,17 +61,14 @@ describe("a rule is asked where its clue points to", () => {
     expect(filter.firstPlace(join("10:30 123456789012:", "ABC-DEF1234ghIkl-zyx57W2v1u123ew11"))).not.toBeNull();
   });
 
-  test("at the edge of a block", () => {
+  test("behind characters of all lengths", () => {
     const secret = join("ghp_", "0123456789abcdefghij");
     for (const filling of ["x", "é", "密", "😀"]) {
-      const count = Math.floor(TEXT_BLOCK.length / new TextEncoder().encode(filling).length);
-      for (let before = count - 30; before < count + 4; before += 1) {
-        const text = `${filling.repeat(before)} ${secret} ${filling.repeat(count)}`;
-        const place = filter.firstPlace(text);
-        const expected = text.length - secret.length - 1 - filling.length * count;
-        expect(place).toBeLessThanOrEqual(expected);
-        expect(place).toBeGreaterThan(expected - 64);
-      }
+      const text = `${filling.repeat(500)} ${secret} ${filling.repeat(500)}`;
+      const place = filter.firstPlace(text);
+      const expected = text.indexOf(secret);
+      expect(place).toBeLessThanOrEqual(expected);
+      expect(place).toBeGreaterThan(expected - 64);
     }
   });
 });
@@ -124,7 +120,7 @@ describe("the filter", () => {
     expect(clean).toBeLessThan(3_900);
   });
 
-  test("finds every clue by three characters that mean something", () => {
+  test("finds every clue, and not what is only like it", () => {
     for (const pattern of SECRET_PATTERNS) {
       if (pattern.sign instanceof RegExp) continue;
       for (const { literal, nearest, farthest } of pattern.sign) {

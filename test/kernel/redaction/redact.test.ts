@@ -64,7 +64,7 @@ describe("the adversarial cases", () => {
 });
 
 describe("a loaded secret", () => {
-  verifies(["P-4.5", "P-5.4"], "in plain form becomes its handle, wherever it stands", () => {
+  verifies(["P-4.5/secrets", "P-5.4"], "in plain form becomes its handle, wherever it stands", () => {
     fc.assert(
       fc.property(anyValue, (value) => {
         const { redactText } = redactorFor([{ name: "N", value }]);

@@ -128,7 +128,7 @@ const LEFT: readonly string[] = [
 
 describe("secrets known by their shape", () => {
   for (const [text, expected] of FOUND) {
-    verifies("P-4.5", `found: ${text.slice(0, 40)}`, () => {
+    verifies("P-4.5/secrets", `found: ${text.slice(0, 40)}`, () => {
       expect(clean(text)).toBe(expected);
     });
   }
@@ -188,7 +188,7 @@ describe("e-mail addresses and phone numbers", () => {
   ];
 
   for (const [text, expected] of [...MAILS, ...PHONES]) {
-    verifies("P-4.5", `redacted when configured, else left alone: ${text.slice(0, 30)}`, () => {
+    verifies("P-4.5/contacts", `redacted when configured, else left alone: ${text.slice(0, 30)}`, () => {
       expect(strict.redactText(text).text).toBe(expected);
       expect(plain.redactText(text).text).toBe(text);
     });

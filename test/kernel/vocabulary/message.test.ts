@@ -17,7 +17,7 @@ const invocation = {
 };
 const message = { role: "assistant", content: "", toolCalls: [invocation] };
 
-verifies("M-4.4", "a tool invocation has the seed's five fields, each of its kind, and no other", () => {
+verifies("M-4.4/schema", "a tool invocation has the seed's five fields, each of its kind, and no other", () => {
   expect(isInvocation.Check(invocation)).toBe(true);
   expect(isInvocation.Check({ ...invocation, rawPayload: { any: ["thing"] } })).toBe(true);
   expect(Object.keys(toWire(invocation))).toEqual(["id", "name", "arguments", "source_model", "raw_payload"]);
@@ -46,7 +46,7 @@ verifies("M-4.4", "an id that is an object with a toString of its own is no id",
   expect(isInvocation.Check({ ...invocation, id })).toBe(false);
 });
 
-verifies("M-4.3", "a message has a role of four, content and tool calls, and nothing else", () => {
+verifies(["M-4.3/schema", "S-1.3"], "a message has a role of four, content and tool calls, and nothing else", () => {
   for (const role of ["system", "user", "assistant", "tool"]) expect(isMessage.Check({ ...message, role })).toBe(true);
   expect(Object.keys(toWire(message))).toEqual(["role", "content", "tool_calls"]);
   expect(isMessage.Check({ ...message, role: "developer" })).toBe(false);

@@ -44,14 +44,14 @@ describe("the response envelope", () => {
     expect(Object.keys(toWire(success))).toEqual(wireKeys);
   });
 
-  verifies("O-1.2", "ok=true needs error=null", () => {
+  verifies("O-1.2/success", "ok=true needs error=null", () => {
     expect(problemOf({ ...success, error })).toBe("/error must be null");
     expect(problemOf({ ...success, error: {} })).toBe("/error must be null");
     expect(problemOf({ ...success, error: undefined })).toBe("/error must be null");
     expect(problemOf(without(success, "error"))).toBe("/ must have required properties error");
   });
 
-  verifies("O-1.2", "ok=false needs error.code and error.message", () => {
+  verifies("O-1.2/failure", "ok=false needs error.code and error.message", () => {
     expect(parseToolResponse(failure)).toEqual({ ok: true, response: failure });
     expect(problemOf({ ...failure, error: null })).toBe("/error must be object");
     expect(problemOf(without(failure, "error"))).toBe("/ must have required properties error");
@@ -64,7 +64,7 @@ describe("the response envelope", () => {
     );
   });
 
-  verifies("O-1.2", "ok=false has no output: an empty one is dropped, any other refused", () => {
+  verifies("O-1.2/output", "ok=false has no output: an empty one is dropped, any other refused", () => {
     for (const output of [{}, [], "", null]) {
       const parsed = parseToolResponse({ ...failure, output });
       expect(parsed).toEqual({ ok: true, response: failure });
@@ -126,7 +126,7 @@ describe("the response envelope", () => {
 });
 
 describe("the error shape", () => {
-  verifies("O-1.3", "the canonical codes are accepted and no other", () => {
+  verifies("O-1.3/codes", "the canonical codes are accepted and no other", () => {
     expect(ERROR_CODES).toEqual([
       "invalid.request",
       "tool.not_found",
@@ -144,7 +144,7 @@ describe("the error shape", () => {
     }
   });
 
-  verifies("O-1.3", "an error is {code, message, retryable, details} and nothing else", () => {
+  verifies("O-1.3/shape", "an error is {code, message, retryable, details} and nothing else", () => {
     for (const key of Object.keys(error)) {
       expect(problemOf({ ...failure, error: without(error, key) })).toBe(`/error must have required properties ${key}`);
       expect(problemOf({ ...failure, error: { ...error, [key]: 1 } })).toMatch(new RegExp(`^/error/${key} must be `));

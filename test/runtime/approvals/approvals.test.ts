@@ -81,7 +81,7 @@ describe("a call that always asks", () => {
 
 describe("an approval", () => {
   verifies(
-    ["X-12", "T-4.2"],
+    ["X-12/durable", "X-12/once", "T-4.2"],
     "waits without a worker, survives a restart, and then lets the call be made once",
     async () => {
       const world = outsideWorld();
@@ -123,7 +123,7 @@ describe("an approval", () => {
     await trial.stop();
   });
 
-  verifies("X-12", "is bound to its plan and answered once", async () => {
+  verifies(["X-12/plan", "X-12/once"], "is bound to its plan and answered once", async () => {
     const { trial, world } = trialWith();
     const { approvals } = trial.runtime;
     const runId = await trial.submit("open it");
@@ -155,7 +155,7 @@ describe("an approval", () => {
     await trial.stop();
   });
 
-  verifies("X-12", "is denied at once where nobody can be reached", async () => {
+  verifies("X-12/unreachable", "is denied at once where nobody can be reached", async () => {
     const { trial, world } = trialWith({ isReachable: false });
     const runId = await trial.submit("open it");
     expect((await trial.ended(runId)).outcome).toBe("COMPLETED_CHAT_ONLY");
@@ -166,7 +166,7 @@ describe("an approval", () => {
     await trial.stop();
   });
 
-  verifies("X-12", "is denied by silence, each at its own time however many are asked after it", async () => {
+  verifies("X-12/timeout", "is denied by silence, each at its own time however many are asked after it", async () => {
     const clock = manualClock(Date.now());
     const { trial, world } = trialWith({ clock });
     const { approvals } = trial.runtime;

@@ -17,7 +17,7 @@ const LOOK = calls([{ id: "look_1", tool: "look.at", args: { thing: "sky" } }]);
 
 describe("from asking to reaching", () => {
   verifies(
-    ["S-2.4", "S-4.4"],
+    ["S-2.4/model", "S-4.4/denied"],
     "a model's grant is a request; http.get stays denied until an operator grants, and is denied again once revoked",
     async () => {
       const web = await openWebTrial(store(), {
@@ -361,7 +361,7 @@ describe("decisions", () => {
     db.exec("INSERT INTO capabilities VALUES (1, 'net', 'granted', 1)");
     db.close();
     expect((await web.run("fetch", { sessionId })).policyIds).toEqual(["policy.capability"]);
-    expect(web.trial.defects.map(String)).toEqual([expect.stringMatching(/not in the ledger: they grant nothing/)]);
+    expect(web.trial.defects.map(String)).toEqual([expect.stringMatching(/not in the ledger, so they grant nothing/)]);
     expect(web.asked).toEqual([]);
   });
 });

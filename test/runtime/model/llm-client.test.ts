@@ -2,9 +2,15 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { configureModel } from "../../../src/adapters/models/configure-model.ts";
 import { systemClock } from "../../../src/boot/system-clock.ts";
 import { Defect } from "../../../src/kernel/vocabulary/defect.ts";
-import { type ChatParams, createLLMClient, type LLMChunk, LLMError } from "../../../src/runtime/model/llm-client.ts";
+import {
+  type ChatParams,
+  createChatBackend,
+  createLLMClient,
+  type LLMChunk,
+  LLMError,
+  OverBudgetError,
+} from "../../../src/runtime/model/llm-client.ts";
 import type { ModelConfig } from "../../../src/runtime/model/model-router.ts";
-import { OverBudgetError } from "../../../src/runtime/model/over-budget-error.ts";
 import type { ConfiguredModel, ModelBackend, PromptMessage } from "../../../src/runtime/ports/model-backend.ts";
 import { answer, json, type ServerScript, startOpenAiServer } from "../../loopback/openai-server.ts";
 import { verifies } from "../../requirements.ts";
@@ -69,7 +75,7 @@ describe("a client of one model", () => {
     },
   );
 
-  verifies(["T-3d", "S-7.1"], "streams text and calls, or gives them whole", async () => {
+  verifies(["T-3d/chat", "T-3d/parameters", "S-7.1"], "streams text and calls, or gives them whole", async () => {
     const call = { name: "fs__read_text", arguments: { path: "a.txt" } };
     const { chat } = await clientOf(() => answer({ text: "One moment, please.", calls: [call] }));
     for (const stream of [true, false]) {
@@ -87,7 +93,7 @@ describe("a client of one model", () => {
     }
   });
 
-  verifies(["T-3d"], "counts tokens and tells of its model", async () => {
+  verifies("T-3d/model", "counts tokens and tells of its model", async () => {
     const { client, chat } = await clientOf(() => answer({ text: "hi" }));
     expect(client.getModelInfo()).toBe(INFO);
     const text = "The quick brown fox jumps over the lazy dog.";
@@ -97,23 +103,27 @@ describe("a client of one model", () => {
     expect(client.countTokens("")).toBe(0);
   });
 
-  verifies(["P-1.5"], "raises OverBudgetError before the network when prompt and reserve do not fit", async () => {
-    const { server, chat } = await clientOf(() => answer({ text: "hi" }));
-    const content = "word ".repeat(880);
-    await expect(all(chat({ messages: [{ role: "user", content }] }))).resolves.toHaveLength(2);
-    const before = server.connections;
-    const over: readonly Partial<ChatParams>[] = [
-      { messages: [{ role: "user", content: "word ".repeat(900) }] },
-      { messages: [{ role: "user", content }], maxTokens: 200 },
-      { messages: [{ role: "user", content }], tools: [TOOL] },
-    ];
-    for (const params of over) {
-      const failed = await all(chat(params)).catch((error: unknown) => error);
-      expect(failed).toBeInstanceOf(OverBudgetError);
-      expect(failed).toMatchObject({ name: "OverBudgetError", code: "context.over-budget" });
-    }
-    expect([server.connections, server.requests.length]).toEqual([before, 1]);
-  });
+  verifies(
+    "P-1.5/over-budget",
+    "raises OverBudgetError before the network when prompt and reserve do not fit",
+    async () => {
+      const { server, chat } = await clientOf(() => answer({ text: "hi" }));
+      const content = "word ".repeat(880);
+      await expect(all(chat({ messages: [{ role: "user", content }] }))).resolves.toHaveLength(2);
+      const before = server.connections;
+      const over: readonly Partial<ChatParams>[] = [
+        { messages: [{ role: "user", content: "word ".repeat(900) }] },
+        { messages: [{ role: "user", content }], maxTokens: 200 },
+        { messages: [{ role: "user", content }], tools: [TOOL] },
+      ];
+      for (const params of over) {
+        const failed = await all(chat(params)).catch((error: unknown) => error);
+        expect(failed).toBeInstanceOf(OverBudgetError);
+        expect(failed).toMatchObject({ name: "OverBudgetError", code: "context.over-budget" });
+      }
+      expect([server.connections, server.requests.length]).toEqual([before, 1]);
+    },
+  );
 
   test("what the provider does instead of answering is an error with its code, and so is another model", async () => {
     const { chat } = await clientOf(() => json(500, {}));
@@ -121,7 +131,7 @@ describe("a client of one model", () => {
     await expect(all(chat({ model: "lab:other" }))).rejects.toThrow(LLMError);
   });
 
-  test("what the backend throws reaches whoever listens, after what came before it", async () => {
+  test("an error the backend throws reaches the consumer, after the text before it", async () => {
     const { model } = await modelOf(() => answer({ text: "hi" }));
     const failing = (hasBegun: boolean): ConfiguredModel => {
       const complete: ModelBackend["complete"] = async (_, { onText }) => {
@@ -144,7 +154,7 @@ describe("a client of one model", () => {
       await expect(listening).rejects.toThrow(Defect);
       expect(chunks).toEqual(heard);
     }
-    // Left behind, it troubles nobody: an unhandled rejection would fail the test run.
+    // A consumer that leaves early: an unhandled rejection would fail the test run.
     for await (const chunk of createLLMClient(failing(true), INFO).chat({
       model: INFO.id,
       messages: [HELLO],
@@ -155,15 +165,65 @@ describe("a client of one model", () => {
     }
   });
 
-  verifies(["S-7.1"], "whoever stops listening ends the request on the wire", async () => {
+  verifies(
+    ["S-7.1/chat", "S-7.1/stream_chat"],
+    "chat(request) answers once; stream_chat(request, cancel) yields deltas of the same answer",
+    async () => {
+      const call = { name: "fs__read_text", arguments: { path: "a.txt" } };
+      const { model, server } = await modelOf(() => answer({ text: "One moment, please.", calls: [call] }));
+      const backend = createChatBackend(model);
+      const request = { model: INFO.id, messages: [HELLO], tools: [TOOL] };
+      const response = await backend.chat(request);
+      expect(response).toEqual({
+        content: "One moment, please.",
+        toolCalls: [{ id: expect.any(String), name: "fs__read_text", argumentsText: '{"path":"a.txt"}' }],
+        stopReason: "tool_calls",
+        usage: expect.anything(),
+      });
+      const deltas = await all(backend.stream_chat(request, new AbortController().signal));
+      const text = deltas.flatMap((delta) => (delta.type === "text" ? [delta.text] : []));
+      expect(text.join("")).toBe(response.content);
+      expect(text.length).toBeGreaterThan(1);
+      expect(deltas.at(-1)).toMatchObject({ type: "end", stopReason: "tool_calls" });
+      expect(server.requests.map(({ body }) => body.stream)).toEqual([false, true]);
+      await expect(backend.chat({ ...request, model: "lab:other" })).rejects.toMatchObject({ code: "model.unknown" });
+    },
+  );
+
+  verifies(
+    "T-3d/parameters",
+    "sends temperature when it is set, omits it when not, and refuses a value no model takes",
+    async () => {
+      const { chat, server } = await clientOf(() => answer({ text: "hi" }));
+      for (const temperature of [0, 0.7]) await all(chat({ temperature }));
+      await all(chat());
+      expect(server.requests.map(({ text }) => JSON.parse(text).temperature)).toEqual([0, 0.7, undefined]);
+      for (const temperature of [-0.1, 2.1, Number.NaN]) {
+        await expect(all(chat({ temperature }))).rejects.toMatchObject({ code: "request.invalid" });
+      }
+      expect(server.requests).toHaveLength(3);
+    },
+  );
+
+  verifies("S-7.1/cancel", "cancel ends the request on the wire, and so does leaving the loop", async () => {
     const forever = new Promise(() => {});
-    const { server, chat } = await clientOf(() =>
+    const { server, model } = await modelOf(() =>
       answer({ text: "A long story that never ends.", cut: { events: 3, by: "end", after: forever } }),
     );
-    for await (const chunk of chat()) {
+    const request = { model: INFO.id, messages: [HELLO] };
+    const cancelling = new AbortController();
+    const cancelled = (async () => {
+      for await (const delta of createChatBackend(model).stream_chat(request, cancelling.signal)) {
+        expect(delta.type).toBe("text");
+        cancelling.abort();
+      }
+    })();
+    await expect(cancelled).rejects.toMatchObject({ code: "provider.cancelled" });
+    expect(await server.requests[0]?.closed).toBe("by-client");
+    for await (const chunk of createLLMClient(model, INFO).chat({ ...request, stream: true })) {
       expect(chunk.type).toBe("text");
       break;
     }
-    expect(await server.requests[0]?.closed).toBe("by-client");
+    expect(await server.requests[1]?.closed).toBe("by-client");
   });
 });

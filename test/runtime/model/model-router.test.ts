@@ -31,7 +31,7 @@ const ONE_EACH = MODEL_TIERS.map((tier) => model(`some:${tier}`, tier));
 const task = (type: TaskContext["type"], inputTokens = 100): TaskContext => ({ type, complexity: "low", inputTokens });
 
 describe("the model router", () => {
-  verifies("T-3a", "sends each kind of task to its tier, whatever its complexity", () => {
+  verifies("T-3a/select", "sends each kind of task to its tier, whatever its complexity", () => {
     const table = {
       chat: "cheap",
       orchestration: "mid",
@@ -72,7 +72,7 @@ describe("the model router", () => {
     });
   });
 
-  verifies(["T-3a", "P-0"], "falls back on the default alone, and says that it did and why", () => {
+  verifies(["T-3a/fallback", "P-0/downgrade"], "falls back on the default alone, and says that it did and why", () => {
     const small = model("a:small", "cheap", { contextWindow: 4_096 });
     const toolless = model("a:toolless", "mid", { supportsTools: false });
     const premium = model("a:premium", "premium");
@@ -104,12 +104,12 @@ describe("the model router", () => {
     );
   });
 
-  verifies("T-3a", "estimates by the chosen model's prices", () => {
+  verifies("T-3a/cost", "estimates by the chosen model's prices", () => {
     const estimate = routerOf(ONE_EACH).estimateCost({ type: "chat", complexity: "medium", inputTokens: 2000 });
     expect(estimate).toEqual({ inputTokens: 2000, outputTokens: 1024, estimatedCost: 2 + 2.048, model: "some:cheap" });
   });
 
-  verifies("T-3a", "groups by tier what was ranked, in the order of the configuration", () => {
+  verifies("T-3a/tiers", "groups by tier what was ranked, in the order of the configuration", () => {
     const first = model("a:1", "cheap");
     const second = model("a:2", "cheap");
     expect(routerOf([first, second]).getModelTiers()).toEqual({ cheap: [first, second], mid: [], premium: [] });

@@ -5,7 +5,7 @@ import { compileRedactor } from "../../../src/kernel/redaction/redact.ts";
 import { canonicalJson } from "../../../src/kernel/vocabulary/canonical-json.ts";
 import { jsonProblem } from "../../../src/kernel/vocabulary/json-problem.ts";
 import type { JsonValue } from "../../../src/kernel/vocabulary/parse-json.ts";
-import { restoreReasoning, saveReasoning } from "../../../src/runtime/model/reasoning-continuation.ts";
+import { decodeReasoning, encodeReasoning } from "../../../src/runtime/model/reasoning-continuation.ts";
 import type { Thoughts } from "../../../src/runtime/ports/model-backend.ts";
 
 const SECRET = "hunter2-hunter2-hunter2";
@@ -16,16 +16,16 @@ const { redactor } = compiled;
 /** Writes a message body with the reasoning in it and reads the reasoning back. */
 function recalled(thoughts: Thoughts, args: JsonValue = {}): JsonValue | undefined {
   const call = { id: "call_1", name: "look.at", arguments: args, source_model: "m" };
-  const first = { ...call, raw_payload: saveReasoning(redactor, thoughts) };
+  const first = { ...call, raw_payload: encodeReasoning(redactor, thoughts) };
   const calls = [first, { ...call, id: "call_2", raw_payload: null }];
-  return restoreReasoning(canonicalJson({ role: "assistant", content: "", tool_calls: calls }));
+  return decodeReasoning(canonicalJson({ role: "assistant", content: "", tool_calls: calls }));
 }
 
 /** The same body as versions before contracts 1.6.0 wrote it. */
 function recalledFromOlderBody(thoughts: Thoughts): JsonValue | undefined {
   const call = { id: "call_1", name: "look.at", arguments: {}, sourceModel: "m" };
-  const first = { ...call, rawPayload: saveReasoning(redactor, thoughts) };
-  return restoreReasoning(canonicalJson({ role: "assistant", content: "", toolCalls: [first] }));
+  const first = { ...call, rawPayload: encodeReasoning(redactor, thoughts) };
+  return decodeReasoning(canonicalJson({ role: "assistant", content: "", toolCalls: [first] }));
 }
 
 test("saved reasoning is restored as it was, from bodies of this version and of older ones", () => {
@@ -48,7 +48,7 @@ describe("a secret in a thought", () => {
 
   test("takes a signed one away, and all of them", () => {
     expect(recalled({ kept: [{ text: "Hm." }, thought], isSigned: true })).toBeUndefined();
-    expect(saveReasoning(redactor, { kept: [thought], isSigned: true })).toBeNull();
+    expect(encodeReasoning(redactor, { kept: [thought], isSigned: true })).toBeNull();
   });
 });
 
@@ -67,8 +67,8 @@ test.each<[string, JsonValue]>([
 
 describe("nothing is recalled", () => {
   test("of a message that is gone, or holds none", () => {
-    expect(restoreReasoning(null)).toBeUndefined();
-    expect(restoreReasoning(canonicalJson({ role: "assistant", content: "Hi", tool_calls: [] }))).toBeUndefined();
+    expect(decodeReasoning(null)).toBeUndefined();
+    expect(decodeReasoning(canonicalJson({ role: "assistant", content: "Hi", tool_calls: [] }))).toBeUndefined();
   });
 
   test.each([{ raw_payload: { thoughts: "obey" } }, { rawPayload: { thoughts: "obey" } }])(

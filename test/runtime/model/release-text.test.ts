@@ -120,7 +120,7 @@ describe("a watched run", () => {
     await trial.stop();
   });
 
-  verifies("M-F", "shows nothing before a call was performed, where a token gate says so", async () => {
+  verifies("M-F/stream", "shows nothing before a call was performed, where a token gate says so", async () => {
     const { model, watch } = patient(inTurns(calls([look], "Surely it is done!"), says("Now it is.")));
     const trial = openTrial({ store: store(), model, world: outsideWorld() });
     const { runId, deltas } = await watched(trial, "look", { toolPolicy: "required", tokenGate: true });

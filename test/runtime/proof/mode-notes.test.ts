@@ -43,27 +43,35 @@ function failingAtFirst(failures: number): OutsideWorld {
 }
 
 describe("the model is instructed", () => {
-  verifies("O-2.2", "to change its approach in the turn after two failing results, and in no other turn", async () => {
-    const run = await inferences(inTurns(look(1), look(2), look(3), look(4), says("done")), failingAtFirst(2));
-    expect(run.outcome).toBe("COMPLETED_WITH_TOOLS");
-    expect(run.modes).toEqual<InferMode[]>(["normal", "normal", "recovery", "recovery", "normal"]);
-    expect(run.notes.map((notes) => notes.length)).toEqual([0, 0, 1, 1, 0]);
-    expect(run.last[2]).toBe("system");
-    expect(run.notes[2]?.[0]).toMatch(/failed/);
-    expect(run.notes[2]?.[0]).toMatch(/do not repeat/i);
-  });
+  verifies(
+    ["O-2.2/mode", "O-2.2/instruction"],
+    "to change its approach in the turn after two failing results, and in no other turn",
+    async () => {
+      const run = await inferences(inTurns(look(1), look(2), look(3), look(4), says("done")), failingAtFirst(2));
+      expect(run.outcome).toBe("COMPLETED_WITH_TOOLS");
+      expect(run.modes).toEqual<InferMode[]>(["normal", "normal", "recovery", "recovery", "normal"]);
+      expect(run.notes.map((notes) => notes.length)).toEqual([0, 0, 1, 1, 0]);
+      expect(run.last[2]).toBe("system");
+      expect(run.notes[2]?.[0]).toMatch(/failed/);
+      expect(run.notes[2]?.[0]).toMatch(/do not repeat/i);
+    },
+  );
 
-  verifies("M-P2b", "to answer again in the required form after an answer that cannot be read, once", async () => {
-    const script = inTurns((request) => (isRepair(request) ? look(1) : babbles()), says("done"));
-    const run = await inferences(script, outsideWorld());
-    expect(run.outcome).toBe("COMPLETED_WITH_TOOLS");
-    expect(run.modes).toEqual<InferMode[]>(["normal", "repair", "normal"]);
-    expect(run.notes.map((notes) => notes.length)).toEqual([0, 1, 0]);
-    expect(run.last[1]).toBe("system");
-    expect(run.notes[1]?.[0]).toMatch(/again.*form/i);
-  });
+  verifies(
+    "M-P2b/ladder",
+    "to answer again in the required form after an answer that cannot be read, once",
+    async () => {
+      const script = inTurns((request) => (isRepair(request) ? look(1) : babbles()), says("done"));
+      const run = await inferences(script, outsideWorld());
+      expect(run.outcome).toBe("COMPLETED_WITH_TOOLS");
+      expect(run.modes).toEqual<InferMode[]>(["normal", "repair", "normal"]);
+      expect(run.notes.map((notes) => notes.length)).toEqual([0, 1, 0]);
+      expect(run.last[1]).toBe("system");
+      expect(run.notes[1]?.[0]).toMatch(/again.*form/i);
+    },
+  );
 
-  verifies("M-P3", "to close without tools when its context is nearly full", async () => {
+  verifies("M-P3/synthesis", "to close without tools when its context is nearly full", async () => {
     const world = outsideWorld();
     world.conduct = () => "all work and no play makes Jack a dull boy. ".repeat(400);
     const script: ModelScript = (request, signal) =>

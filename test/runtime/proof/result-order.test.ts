@@ -41,31 +41,39 @@ async function runBatch(batch: readonly { id: string; tool: string; args: { thin
 }
 
 describe("calls of one batch", () => {
-  verifies("S-3.2", "whose results come in last call first are recorded and answered in proposed order", async () => {
-    const run = await runBatch([look("c_9", "a"), look("c_5", "b"), look("c_7", "c")]);
-    expect(run).toEqual({
-      ended: ["c_7", "c_5", "c_9"],
-      outcome: "COMPLETED_WITH_TOOLS",
-      performed: ["c_9", "c_5", "c_7"],
-      observed: ["c_9", "c_5", "c_7"],
-      answered: ["c_9", "c_5", "c_7"],
-      contents: ["c_9", "c_5", "c_7"],
-    });
-  });
+  verifies(
+    "S-3.2/order",
+    "whose results come in last call first are recorded and answered in proposed order",
+    async () => {
+      const run = await runBatch([look("c_9", "a"), look("c_5", "b"), look("c_7", "c")]);
+      expect(run).toEqual({
+        ended: ["c_7", "c_5", "c_9"],
+        outcome: "COMPLETED_WITH_TOOLS",
+        performed: ["c_9", "c_5", "c_7"],
+        observed: ["c_9", "c_5", "c_7"],
+        answered: ["c_9", "c_5", "c_7"],
+        contents: ["c_9", "c_5", "c_7"],
+      });
+    },
+  );
 
-  verifies("S-3.2", "are performed in proposed order where one has an effect, and never overlap it", async () => {
+  verifies("S-3.2/order", "are performed in proposed order where one has an effect, and never overlap it", async () => {
     const batch = [open("c_4", "a"), look("c_3", "b"), open("c_2", "c"), look("c_1", "d")];
     const ids = batch.map(({ id }) => id);
     const run = await runBatch(batch);
     expect(run).toMatchObject({ ended: ids, performed: ids, observed: ids, answered: ids });
   });
 
-  verifies(["S-3.2", "S-3.2"], "that are refused are not performed, and answered in their place", async () => {
-    const refused = { id: "c_8", tool: "note.put", args: { thing: "n" } };
-    const unknown = { id: "c_6", tool: "no.such", args: { thing: "x" } };
-    const run = await runBatch([look("c_9", "a"), refused, open("c_7", "b"), unknown, look("c_5", "c")]);
-    expect(run.performed).toEqual(["c_9", "c_7", "c_5"]);
-    expect(run.observed).toEqual(["c_9", "c_7", "c_5"]);
-    expect(run.answered).toEqual(["c_9", "c_8", "c_7", "c_6", "c_5"]);
-  });
+  verifies(
+    ["S-3.2/permission", "S-3.2/order"],
+    "that are refused are not performed, and answered in their place",
+    async () => {
+      const refused = { id: "c_8", tool: "note.put", args: { thing: "n" } };
+      const unknown = { id: "c_6", tool: "no.such", args: { thing: "x" } };
+      const run = await runBatch([look("c_9", "a"), refused, open("c_7", "b"), unknown, look("c_5", "c")]);
+      expect(run.performed).toEqual(["c_9", "c_7", "c_5"]);
+      expect(run.observed).toEqual(["c_9", "c_7", "c_5"]);
+      expect(run.answered).toEqual(["c_9", "c_8", "c_7", "c_6", "c_5"]);
+    },
+  );
 });

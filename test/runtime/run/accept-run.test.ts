@@ -1,4 +1,4 @@
-/** A run makes ready while its acceptance is being written. Whatever becomes of that, it is as if it had waited. */
+/** A run is prepared while its acceptance is being written, and starts only when that is durable. */
 import { expect, test } from "vitest";
 import { type Store, StoreError } from "../../../src/runtime/ports/store.ts";
 import { manualClock } from "../../adapters/models/manual-clock.ts";
@@ -11,7 +11,7 @@ import { settle } from "../trial/settle.ts";
 const store = storeOfFile();
 const refusal = () => new StoreError("store.conflict", "refused");
 
-/** A disk that takes its time for the n-th run that is new, and may refuse it. */
+/** A store that holds the n-th new run until told to accept or refuse it. */
 function holdingRun(whole: Store, nth: number) {
   const { promise: decided, resolve: accept, reject } = Promise.withResolvers<void>();
   let seen = 0;
@@ -25,7 +25,7 @@ function holdingRun(whole: Store, nth: number) {
       return await whole.commit(writes, urgency);
     },
   };
-  return { slow, accept, refuse: () => reject(refusal()) };
+  return { slow, accept, refuse: () => reject(refusal()), isHolding: () => seen >= nth };
 }
 
 const greeting = () => scriptedModel(inTurns(says("hello")));
@@ -34,7 +34,7 @@ function trialOn(slow: Store, also: Partial<TrialOptions> = {}) {
   return openTrial({ store: slow, model: greeting(), world: outsideWorld("at once"), ...also });
 }
 
-/** One whose backend does not say whether it is there. */
+/** Its backend never answers the health check. */
 function silentModel() {
   const model = greeting();
   const asked: AbortSignal[] = [];
@@ -45,7 +45,7 @@ function silentModel() {
   return { asked, model: { ...model, backend: { ...model.backend, check } } };
 }
 
-test("until a run is durable its model is asked nothing; then it goes its way", async () => {
+test("a run that is not durable yet asks its model nothing; then it runs", async () => {
   const { slow, accept } = holdingRun(store(), 1);
   const model = greeting();
   const trial = trialOn(slow, { model });
@@ -58,7 +58,7 @@ test("until a run is durable its model is asked nothing; then it goes its way", 
   await trial.stop();
 });
 
-verifies("X-2", "where it is refused nobody is asked, nothing is written, and the next run is taken", async () => {
+verifies("X-2", "a refused run asks no model and writes nothing, and the next run is accepted", async () => {
   const whole = store();
   const { slow, refuse } = holdingRun(whole, 1);
   const model = greeting();
@@ -75,24 +75,26 @@ verifies("X-2", "where it is refused nobody is asked, nothing is written, and th
   await trial.stop();
 });
 
-test("a run that is refused while its backend is silent keeps neither its lane nor a worker", async () => {
-  const { slow, refuse } = holdingRun(store(), 2);
+test("a run that is refused keeps neither its lane nor a worker, and its backend is not checked", async () => {
+  const { slow, refuse, isHolding } = holdingRun(store(), 2);
   const first = trialOn(slow);
   const { sessionId } = await first.ended(await first.submit("one"));
   await first.stop();
   const { model, asked } = silentModel();
   const trial = trialOn(slow, { model, workers: 1 });
   const refused = expect(trial.submit("two", { sessionId })).rejects.toThrow("conflict");
-  await expect.poll(() => asked.length).toBe(1);
+  await expect.poll(isHolding).toBe(true);
+  const third = trial.submit("three", { sessionId });
+  await settle();
+  expect(asked).toEqual([]);
   refuse();
   await refused;
-  await expect.poll(() => asked[0]?.aborted).toBe(true);
-  await trial.submit("three", { sessionId });
-  await expect.poll(() => asked.length).toBe(2);
+  await third;
+  await expect.poll(() => asked.length).toBe(1);
   await trial.stop();
 });
 
-test("the time its acceptance takes is not the run's own", async () => {
+test("the time its acceptance takes does not count as the run's", async () => {
   const { slow, accept } = holdingRun(store(), 1);
   const clock = manualClock();
   const trial = trialOn(slow, { clock });
@@ -105,7 +107,7 @@ test("the time its acceptance takes is not the run's own", async () => {
   await trial.stop();
 });
 
-verifies("O-5.5", "what is refused at once takes no place in the queue", async () => {
+verifies("O-5.5", "a run that is refused immediately takes no place in the queue", async () => {
   const whole = store();
   let seen = 0;
   const slow: Store = {

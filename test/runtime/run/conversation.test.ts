@@ -10,7 +10,7 @@ const MARKER = "<<<TOOL_CALLS_JSON>>>[]<<<END_TOOL_CALLS_JSON>>>";
 
 describe("a conversation", () => {
   verifies(
-    "S-3.2",
+    ["S-3.2/order", "S-3.2/result"],
     "answers every proposed call once, in proposed order, refused ones included, with the seed's JSON",
     async () => {
       const batch = calls([
@@ -47,17 +47,21 @@ describe("a conversation", () => {
     },
   );
 
-  verifies("S-3.3", "has markers escaped wherever the model did not write them", async () => {
-    const world = outsideWorld();
-    world.conduct = () => `found ${MARKER}`;
-    const model = scriptedModel(inTurns(calls([{ id: "call_1", tool: "look.at", args: { thing: "a" } }])));
-    const trial = openTrial({ store: store(), model, world });
-    await trial.ended(await trial.submit(`please ${MARKER}`));
-    const told = JSON.stringify(model.requests.at(-1)?.request.messages.slice(1));
-    expect(told).toContain("found");
-    expect(told).not.toContain("<<<TOOL_CALLS_JSON>>>");
-    await trial.stop();
-  });
+  verifies(
+    ["S-3.3/tool-output", "S-3.3/user-text"],
+    "has markers escaped wherever the model did not write them",
+    async () => {
+      const world = outsideWorld();
+      world.conduct = () => `found ${MARKER}`;
+      const model = scriptedModel(inTurns(calls([{ id: "call_1", tool: "look.at", args: { thing: "a" } }])));
+      const trial = openTrial({ store: store(), model, world });
+      await trial.ended(await trial.submit(`please ${MARKER}`));
+      const told = JSON.stringify(model.requests.at(-1)?.request.messages.slice(1));
+      expect(told).toContain("found");
+      expect(told).not.toContain("<<<TOOL_CALLS_JSON>>>");
+      await trial.stop();
+    },
+  );
 
   test("says how to repair an answer once, and does not keep that", async () => {
     const look = calls([{ id: "call_1", tool: "look.at", args: { thing: "a" } }]);

@@ -80,7 +80,7 @@ describe("lanes", () => {
   test("what is begun aside waits neither for a worker nor for its lane, and takes no turn of either", async () => {
     const { lanes, begun, finish } = stage(1);
     for (const id of ["a-1", "a-2", "a-3"]) lanes.put("a", id, "last");
-    expect([lanes.beginAside("a", "a-2"), lanes.beginAside("a", "a-2"), lanes.beginAside("a", "a-1")]).toEqual([
+    expect([lanes.startNow("a", "a-2"), lanes.startNow("a", "a-2"), lanes.startNow("a", "a-1")]).toEqual([
       true,
       false,
       false,
@@ -97,7 +97,7 @@ describe("lanes", () => {
     lanes.put("a", "a-1", "last");
     lanes.put("b", "b-1", "last");
     lanes.close();
-    expect(lanes.beginAside("b", "b-1")).toBe(false);
+    expect(lanes.startNow("b", "b-1")).toBe(false);
     await finish("a-1");
     lanes.put("c", "c-1", "last");
     expect(begun).toEqual(["a-1"]);

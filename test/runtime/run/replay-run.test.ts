@@ -37,7 +37,7 @@ async function variedRun() {
 }
 
 describe("replay", () => {
-  verifies("X-4", "comes to the same outcome and head, and names the first entry that does not", async () => {
+  verifies("X-4/replay", "comes to the same outcome and head, and names the first entry that does not", async () => {
     const { run, contract, entries } = await variedRun();
     expect(replayRun(run.runId, contract, entries)).toEqual({
       isReproduced: true,
@@ -58,7 +58,7 @@ describe("what if", () => {
   const namesOf = (others: ReturnType<typeof whatIf>) =>
     others.map(({ tool, recorded, now }) => `${tool} ${recorded} ${now}`);
 
-  verifies("X-4", "names exactly the calls that another policy decides otherwise", async () => {
+  verifies("X-4/policy", "names exactly the calls that another policy decides otherwise", async () => {
     const { contract, entries } = await variedRun();
     expect(whatIf(contract, entries, DEFAULT_POLICY)).toEqual([]);
     expect(namesOf(whatIf(contract, entries, denying("look.at")))).toEqual(["look.at allow deny"]);

@@ -1,8 +1,8 @@
 /** What must hold of a home however its runs went: every chain verifies, every journal folds, the ledger agrees. */
 import { expect } from "vitest";
 import { auditHome, type JournalFacts } from "../../../src/kernel/journal/audit-home.ts";
+import { genesisHash } from "../../../src/kernel/journal/chain.ts";
 import type { Entry } from "../../../src/kernel/journal/entry.ts";
-import { genesisHash } from "../../../src/kernel/journal/genesis-hash.ts";
 import { toLedgerLine, verifyLedger } from "../../../src/kernel/journal/ledger.ts";
 import { verifyJournal } from "../../../src/kernel/journal/verify-journal.ts";
 import { lifecycleEvents } from "../../../src/kernel/journal/views/lifecycle-events.ts";

@@ -1,7 +1,6 @@
 /** What people are shown, held against what the runtime knows. */
 import { type LifecycleEvent, lifecycleEvents } from "../../../src/kernel/journal/views/lifecycle-events.ts";
-import { snapshotOfEntries } from "../../../src/kernel/journal/views/run-snapshot.ts";
-import { digestOf } from "../../../src/kernel/journal/views/state-digest.ts";
+import { digestOf, snapshotOfEntries } from "../../../src/kernel/journal/views/run-snapshot.ts";
 import { snapshotOf } from "../../../src/kernel/machine/snapshot.ts";
 import { canonicalJson } from "../../../src/kernel/vocabulary/canonical-json.ts";
 import { type Outcome, terminalStatus } from "../../../src/kernel/vocabulary/outcome.ts";

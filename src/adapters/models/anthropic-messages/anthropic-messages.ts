@@ -6,7 +6,7 @@ import { MESSAGE_ANSWER } from "./message-answer.ts";
 
 const VERSION = ["anthropic-version", "2023-06-01"];
 
-/** The base is all up to and without `/v1/messages`, as the provider's own clients have it; a `/v1` at its end is welcome. */
+/** The base URL may end in `/v1`, as in other clients. */
 export function anthropicMessages(server: ModelServer): ModelBackend {
   const basePath = server.baseUrl.pathname.replace(/\/+$/, "").replace(/\/v1$/, "");
   return httpBackend(server, {

@@ -1,26 +1,23 @@
 /**
- * An answer of Anthropic's Messages API, put together from the events of a stream or read whole. A pure reducer that
- * judges nothing of what the model wrote.
+ * Assembles an answer of Anthropic's Messages API from stream events, or reads it whole. A pure reducer that does not
+ * judge what the model wrote.
  *
- * A1. An answer is complete when the provider said so (`message_stop`), or named a stop reason and then ended the
- *     response properly, and every tool block in it was closed.
- * A2. A fragment of arguments belongs to a block that is open. One that belongs to none makes the answer unreadable: the
- *     arguments of some call would lack it.
- * A3. Events and blocks we do not know are passed over, as the provider asks of its clients.
- * A4. Input is counted whole, whether it came out of a cache or went into one. Output is taken from the end of the
- *     answer only: what stands at its beginning is no count yet.
- * A5. Of several stop reasons the one that tells of a cut stays. What the provider says of a refusal is the answer, and one
- *     without words is said in ours; what the model thought is not. That is kept block by block, as it came
- *     (`thought-blocks.ts`).
+ * A1. An answer is complete when the provider sent `message_stop`, or gave a stop reason and ended the response properly,
+ *     and every tool block was closed.
+ * A2. A fragment of arguments that belongs to no open block makes the answer unreadable: some call would lack it.
+ * A3. Unknown events and blocks are ignored, as the provider asks of its clients.
+ * A4. Input tokens include those read from and written to the cache. Output tokens are read at the end of the answer:
+ *     earlier values are not final.
+ * A5. Of several stop reasons, one that says the answer was cut takes precedence. The provider's explanation of a refusal
+ *     is the answer; a refusal without one gets ours. Thinking is stored block by block (`thinking-blocks.ts`).
  */
 import type { RawModelOutput } from "../../../kernel/protocol/raw-model-output.ts";
 import { type AnswerDraft, type AnswerProtocol, EMPTY_DRAFT, joinReasons, REFUSED } from "../answer-draft.ts";
 import { type Fault, fault } from "../provider-fault.ts";
-import { entriesOf, fieldsOf, parseFields, textOf } from "../read-fields.ts";
-import { readUsage } from "../read-usage.ts";
-import { addToThought, beginThought, placeOf, type Thought, thoughtsIn } from "./thought-blocks.ts";
+import { entriesOf, fieldsOf, parseFields, readUsage, textOf } from "../wire-fields.ts";
+import { addToBlock, beginBlock, continuationOf, placeOf, type Thought } from "./thinking-blocks.ts";
 
-/** Far beyond what a model writes at once; copying the list for each fragment stays cheap. */
+/** Far more than a model sends at once; the list is copied for each fragment. */
 const MAX_BLOCKS = 1024;
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -28,11 +25,11 @@ type Fields = Readonly<Record<string, unknown>>;
 interface BlockDraft {
   readonly index: unknown;
   readonly isOpen: boolean;
-  /** Null for a block that is no call. */
+  /** Null unless the block is a call. */
   readonly call: { readonly id: string | null; readonly name: string; readonly input: string } | null;
-  /** Fragments of arguments; where none came, what the block began with stands. */
-  readonly written: string;
-  /** Null for a block that is no thought. */
+  /** Fragments of arguments; if none arrive, the input that the block began with counts. */
+  readonly fragments: string;
+  /** Null unless the block is thinking. */
   readonly thought: Thought | null;
 }
 
@@ -43,7 +40,7 @@ interface TokenCounts {
 
 interface MessageAnswer extends AnswerDraft {
   readonly blocks: readonly BlockDraft[];
-  /** Of more than spaces. */
+  /** Of more than white space. */
   readonly hasText: boolean;
   readonly counts: TokenCounts;
 }
@@ -65,7 +62,7 @@ export const MESSAGE_ANSWER: AnswerProtocol<MessageAnswer> = {
   step,
   readWhole,
   rawOutputOf,
-  thoughtsOf: ({ blocks }) => thoughtsIn(blocks.flatMap(({ thought }) => thought ?? [])),
+  thoughtsOf: ({ blocks }) => continuationOf(blocks.flatMap(({ thought }) => thought ?? [])),
 };
 
 function step(answer: MessageAnswer, payload: string): MessageAnswer {
@@ -95,7 +92,7 @@ function readWhole(body: string): MessageAnswer {
   const message = parseFields(body);
   if (message?.["type"] === "error") return { ...EMPTY, failure: readFailure(message) };
   if (message === null || !Array.isArray(message["content"])) return { ...EMPTY, isUnreadable: true };
-  const spoken = entriesOf(message["content"])
+  const read = entriesOf(message["content"])
     .slice(0, MAX_BLOCKS + 1)
     .reduce<MessageAnswer>(
       (answer, value, index) => {
@@ -103,7 +100,7 @@ function readWhole(body: string): MessageAnswer {
       },
       beginMessage(EMPTY, message),
     );
-  return { ...endMessage(spoken, message, message["usage"]), pieces: 1, isDone: true };
+  return { ...endMessage(read, message, message["usage"]), pieces: 1, isDone: true };
 }
 
 function rawOutputOf(answer: MessageAnswer, hasEnded: boolean): RawModelOutput {
@@ -111,8 +108,8 @@ function rawOutputOf(answer: MessageAnswer, hasEnded: boolean): RawModelOutput {
   const isWhole = failure === null && !blocks.some(({ call, isOpen }) => call !== null && isOpen);
   return {
     content,
-    toolCalls: blocks.flatMap(({ call, written }) =>
-      call === null ? [] : [{ id: call.id, name: call.name, argumentsText: written || call.input }],
+    toolCalls: blocks.flatMap(({ call, fragments }) =>
+      call === null ? [] : [{ id: call.id, name: call.name, argumentsText: fragments || call.input }],
     ),
     stopReason,
     model,
@@ -134,55 +131,58 @@ function openBlock(answer: MessageAnswer, index: unknown, block: Fields): Messag
   const added = type === "text" ? textOf(block["text"]) : "";
   const thinking = type === "thinking" ? textOf(block["thinking"]) : "";
   const called = call === null ? 0 : (call.id?.length ?? 0) + call.name.length + call.input.length;
-  const sealed = textOf(block["signature"]).length + textOf(block["data"]).length;
-  const spoken = say(answer, added);
+  const opaque = textOf(block["signature"]).length + textOf(block["data"]).length;
+  const extended = addText(answer, added);
   return {
-    ...spoken,
+    ...extended,
     reasoning: answer.reasoning + thinking,
-    chars: spoken.chars + thinking.length + called + sealed,
+    chars: extended.chars + thinking.length + called + opaque,
     blocks: [
       ...answer.blocks,
-      { index, isOpen: true, call, written: "", thought: beginThought(block, placeIn(answer)) },
+      { index, isOpen: true, call, fragments: "", thought: beginBlock(block, placeIn(answer)) },
     ],
     pieces: answer.pieces + 1,
     isUnreadable: answer.blocks.length >= MAX_BLOCKS,
   };
 }
 
-function say(answer: MessageAnswer, added: string): MessageAnswer {
+function addText(answer: MessageAnswer, added: string): MessageAnswer {
   const hasText = answer.hasText || added.trim() !== "";
   return { ...answer, content: answer.content + added, added, hasText, chars: answer.chars + added.length };
 }
 
-function count(answer: MessageAnswer, written: string): MessageAnswer {
+function addChars(answer: MessageAnswer, written: string): MessageAnswer {
   return { ...answer, chars: answer.chars + written.length };
 }
 
 function addDelta(answer: MessageAnswer, index: unknown, delta: Fields): MessageAnswer {
-  const told = { ...answer, pieces: answer.pieces + 1 };
+  const counted = { ...answer, pieces: answer.pieces + 1 };
   switch (delta["type"]) {
     case "text_delta":
-      return say(told, textOf(delta["text"]));
+      return addText(counted, textOf(delta["text"]));
     case "thinking_delta": {
       const thinking = textOf(delta["thinking"]);
-      return addToThoughts({ ...count(told, thinking), reasoning: told.reasoning + thinking }, index, delta);
+      return addToThoughts({ ...addChars(counted, thinking), reasoning: counted.reasoning + thinking }, index, delta);
     }
     case "signature_delta":
-      return addToThoughts(count(told, textOf(delta["signature"])), index, delta);
+      return addToThoughts(addChars(counted, textOf(delta["signature"])), index, delta);
     case "input_json_delta": {
       const added = textOf(delta["partial_json"]);
-      return changeBlock(count(told, added), index, (block) => ({ ...block, written: block.written + added }));
+      return changeBlock(addChars(counted, added), index, (block) => ({
+        ...block,
+        fragments: block.fragments + added,
+      }));
     }
     default:
-      return told;
+      return counted;
   }
 }
 
-/** A thought that belongs to no block is lost, and with it the wish to have it back. */
+/** Thinking outside of a block is dropped: the server does not want it back. */
 function addToThoughts(answer: MessageAnswer, index: unknown, delta: Fields): MessageAnswer {
   const thought = answer.blocks[findOpen(answer, index)]?.thought ?? null;
   if (thought === null) return answer;
-  return changeBlock(answer, index, (block) => ({ ...block, thought: addToThought(thought, delta) }));
+  return changeBlock(answer, index, (block) => ({ ...block, thought: addToBlock(thought, delta) }));
 }
 
 function placeIn({ hasText, blocks }: MessageAnswer): number {
@@ -204,32 +204,32 @@ function changeBlock(answer: MessageAnswer, index: unknown, change: (block: Bloc
   return { ...answer, blocks: answer.blocks.with(at, change(block)) };
 }
 
-function endMessage(answer: MessageAnswer, told: Fields, usage: unknown): MessageAnswer {
+function endMessage(answer: MessageAnswer, end: Fields, usage: unknown): MessageAnswer {
   const counts = addCounts(answer.counts, fieldsOf(usage));
-  const refusal = told["stop_reason"] === "refusal" ? explanationIn(answer, told) : "";
+  const refusal = end["stop_reason"] === "refusal" ? explanationIn(answer, end) : "";
   const added = answer.content === "" || refusal === "" ? refusal : `\n\n${refusal}`;
   return {
-    ...say(answer, added),
-    stopReason: joinReasons(answer.stopReason, textOf(told["stop_reason"])),
+    ...addText(answer, added),
+    stopReason: joinReasons(answer.stopReason, textOf(end["stop_reason"])),
     counts,
     usage: readUsage(Object.values(counts.inputs), counts.output),
     pieces: answer.pieces + 1,
   };
 }
 
-function explanationIn({ hasText, blocks }: MessageAnswer, told: Fields): string {
-  const isMute = !hasText && blocks.every(({ call }) => call === null);
-  return textOf(fieldsOf(told["stop_details"])?.["explanation"]) || (isMute ? REFUSED : "");
+function explanationIn({ hasText, blocks }: MessageAnswer, end: Fields): string {
+  const isSilent = !hasText && blocks.every(({ call }) => call === null);
+  return textOf(fieldsOf(end["stop_details"])?.["explanation"]) || (isSilent ? REFUSED : "");
 }
 
-/** Counts are told of the whole answer, each time anew; one that is not told again stays. */
+/** Each event reports counts of the whole answer; a count that is missing stays as it was. */
 function addCounts({ inputs, output }: TokenCounts, usage: Fields | null): TokenCounts {
   if (usage === null) return { inputs, output };
-  const told = INPUT_COUNTS.filter((name) => (usage[name] ?? null) !== null).map((name) => [name, usage[name]]);
-  return { inputs: { ...inputs, ...Object.fromEntries(told) }, output: usage["output_tokens"] ?? output };
+  const reported = INPUT_COUNTS.filter((name) => (usage[name] ?? null) !== null).map((name) => [name, usage[name]]);
+  return { inputs: { ...inputs, ...Object.fromEntries(reported) }, output: usage["output_tokens"] ?? output };
 }
 
-/** A call without arguments is sent with an empty object and without fragments. */
+/** A call without arguments has an empty object and no fragments. */
 function writeInput(input: unknown): string {
   return input === undefined || input === null ? "" : JSON.stringify(input);
 }

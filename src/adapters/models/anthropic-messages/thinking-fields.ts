@@ -1,24 +1,24 @@
 /**
- * How a level of thinking is said to a model behind the Messages API
+ * How a thinking level is expressed in the Messages API
  * (https://platform.claude.com/docs/en/build-with-claude/extended-thinking).
  *
- * T1. Nothing is said where nothing was asked for.
- * T2. Claude models since 4.6 decide by themselves how much to think and are told an effort; some of them cannot be told
- *     not to think, so that `off` is the least effort. Others are given a budget out of the output they may write, which
- *     leaves the answer as much as an answer has without it, or half.
- * T3. Thinking and a tool that must be called exclude each other: the tool wins.
- * T4. A budget is given for whole turns: within one only if what the model thought at its beginning goes back as well, for
- *     the server refuses anything else. Where such a model is given none, what it thought stays here.
+ * T1. Without a level, nothing is sent.
+ * T2. Claude models since 4.6 decide how much to think and accept an effort; some cannot be switched off, so `off` is the
+ *     lowest effort. Older ones get a token budget out of the output limit, which leaves the answer its usual share, or
+ *     half.
+ * T3. Thinking and a forced tool exclude each other; the tool wins.
+ * T4. A budget applies to whole turns: within one it needs the thinking of the turn's beginning, or the server refuses. A
+ *     model that gets no budget is not sent its earlier thinking.
  */
 import { THOUGHT_TOKENS } from "../../../runtime/model/output-token-limit.ts";
 import type { ModelRequest } from "../../../runtime/ports/model-backend.ts";
-import { readThoughts } from "./thought-blocks.ts";
+import { readBlocks } from "./thinking-blocks.ts";
 
 const LEAST_BUDGET_TOKENS = 1_024;
-/** What an answer keeps for itself. */
+/** The answer's share of the output limit. */
 const ANSWER_TOKENS = 2_048;
 const WITH_BUDGET = /^claude-(?:3-|(?:opus|sonnet|haiku)-4(?:-[0-5])?(?:-\d{8}|-latest)?$)/;
-const THOUGHTLESS = /^claude-(?:instant|[12]|3-(?!7))/;
+const WITHOUT_THINKING = /^claude-(?:instant|[12]|3-(?!7))/;
 
 interface ThinkingFields {
   readonly thinking?:
@@ -27,13 +27,13 @@ interface ThinkingFields {
   readonly output_config?: { readonly effort: string };
 }
 
-/** Of models that are known by name; another one's owner has to say so. */
+/** By the model's name; for other names the operator must configure it. */
 export function isThinker(model: string): boolean {
-  return model.startsWith("claude-") && !THOUGHTLESS.test(model);
+  return model.startsWith("claude-") && !WITHOUT_THINKING.test(model);
 }
 
-/** Where nothing is said; those with a budget think only when they are given one. */
-export function thinksByItself(model: string): boolean {
+/** Models with a budget think only when they get one. */
+export function thinksByDefault(model: string): boolean {
   return isThinker(model) && !WITH_BUDGET.test(model);
 }
 
@@ -48,21 +48,35 @@ export function thinkingFields(request: ModelRequest): ThinkingFields {
   }
   if (effort === "off") return { thinking: { type: "disabled" } };
   const { maxOutputTokens } = request;
-  const room = maxOutputTokens - Math.min(ANSWER_TOKENS, Math.ceil(maxOutputTokens / 2));
-  const budget_tokens = Math.min(THOUGHT_TOKENS[effort], room);
-  const mayThink = budget_tokens >= LEAST_BUDGET_TOKENS && toolChoice !== "required" && isFreeToThink(request);
-  return mayThink ? { thinking: { type: "enabled", budget_tokens } } : {};
+  const available = maxOutputTokens - Math.min(ANSWER_TOKENS, Math.ceil(maxOutputTokens / 2));
+  const budget_tokens = Math.min(THOUGHT_TOKENS[effort], available);
+  const isThinking = budget_tokens >= LEAST_BUDGET_TOKENS && toolChoice !== "required" && mayBeginThinking(request);
+  return isThinking ? { thinking: { type: "enabled", budget_tokens } } : {};
 }
 
-/** Whether what the model thought may be told to it again. */
-export function mayRecall(model: string, { thinking }: ThinkingFields): boolean {
+export function mayThink({ thinking }: ThinkingFields): boolean {
+  return thinking !== undefined && thinking.type !== "disabled";
+}
+
+/** Whether earlier thinking may be sent back. */
+export function mayReplayThinking(model: string, { thinking }: ThinkingFields): boolean {
   return thinking === undefined ? !WITH_BUDGET.test(model) : thinking.type !== "disabled";
 }
 
-/** A turn goes from what a person said to the answer; it began without calls, or with a thought that is known. */
-function isFreeToThink({ messages }: ModelRequest): boolean {
+/** Whether the current turn, since the last user message, began without calls or with thinking that can be sent back. */
+function mayBeginThinking({ messages }: ModelRequest): boolean {
   const asked = messages.findLastIndex(({ role }) => role === "user");
   const first = messages.slice(asked + 1).find(({ role }) => role === "assistant");
   if (first?.role !== "assistant" || first.toolCalls.length === 0) return true;
-  return readThoughts(first.thoughts)[0]?.place === 0;
+  return readBlocks(first.thoughts)[0]?.place === 0;
+}
+
+/**
+ * These models think before every answer, and the server refuses a forced tool beside thinking
+ * (https://platform.claude.com/docs/en/models/opus-5-5/whats-new-opus-5-5).
+ */
+const NEVER_FORCED = /^claude-(?:opus-5-5|fable-5-1)(?:-|$)/;
+
+export function mayForceTools(model: string): boolean {
+  return !NEVER_FORCED.test(model);
 }

@@ -1,4 +1,5 @@
-/** What the demo model says when nothing is to be done: the same words for the same request, and no pretence. */
+/** The demo model's answers when there is nothing to do: the same words for the same request, and no pretence. */
+import type { PromptImage } from "../../../runtime/ports/model-backend.ts";
 
 const SELF = "I am Surety's built-in demo model: a few fixed rules, no network, no intelligence.";
 
@@ -31,7 +32,7 @@ const CONFIGURE = [
   "put its key into .env beside it (OPENAI_API_KEY=…), and start again. `surety config schema` describes every setting.",
 ].join("\n");
 
-/** In order: the first that fits counts. */
+/** The first match counts. */
 const RULES: readonly (readonly [pattern: RegExp, answer: string | ((offered: readonly string[]) => string)])[] = [
   [/\b(?:configure|config|set ?up|real model|provider|api key|openai|anthropic|ollama)\b/i, `${SELF} ${CONFIGURE}`],
   [/\bhelp\b|what can (?:you|i) (?:do|ask)|how do(?:es)? (?:this|i|it)/i, helpWith],
@@ -46,8 +47,8 @@ const RULES: readonly (readonly [pattern: RegExp, answer: string | ((offered: re
 
 const LOST = `I did not understand that. ${SELF} Say "help" to see what I can do and how to set up a real model.`;
 
-/** `offered` are the tools of this run: help speaks of nothing else. */
-export function talkAbout(message: string, offered: readonly string[]): string {
+/** `offered`: the tools of this run; help mentions no others. */
+export function smallTalk(message: string, offered: readonly string[]): string {
   const answer = RULES.find(([pattern]) => pattern.test(message))?.[1] ?? LOST;
   return typeof answer === "string" ? answer : answer(offered);
 }
@@ -56,4 +57,13 @@ function helpWith(offered: readonly string[]): string {
   const requests = EXAMPLES.filter(([tool]) => offered.includes(tool)).map(([, request]) => `- ${request}`);
   const list = requests.length === 0 ? "; but this run has no tool for that." : `:\n\n${requests.join("\n")}`;
   return `${SELF}\n\n${CAN_DO}${list}\n\n${CONFIGURE}`;
+}
+
+/** From the files' own facts: the demo sees nothing in them. */
+export function describeImages(images: readonly PromptImage[]): string {
+  const count = images.length === 1 ? "one image" : `${images.length} images`;
+  const list = images.map(({ mimeType, width, height, data }) => {
+    return `- ${mimeType}, ${Buffer.byteLength(data, "base64")} bytes, ${width} x ${height} pixels`;
+  });
+  return `I was given ${count}:\n\n${list.join("\n")}\n\nI am Surety's built-in demo model and see nothing on ${images.length === 1 ? "it" : "them"}: that takes a real model with supportsVision. Say "help" to see how to set one up.`;
 }

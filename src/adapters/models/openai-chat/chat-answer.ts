@@ -1,34 +1,33 @@
 /**
- * An answer of OpenAI's chat completions, put together from the pieces of a stream or read whole. A pure reducer: it
- * takes the payload of one event after another and judges nothing of what the model wrote.
+ * Assembles an answer of OpenAI's chat completions from stream events, or reads it whole. A pure reducer: it takes one
+ * payload after another and does not judge what the model wrote.
  *
- * C1. An answer is complete when the provider said so (`[DONE]`) or named a finish reason and then ended the response
- *     properly. What broke off before is marked, whatever stands in it.
- * C2. A fragment joins the call it belongs to, by index or by id, and none is lost: what belongs to no call opens one.
- * C3. What is not this protocol makes the answer unreadable for good: no later piece mends it.
- * C4. Of several finish reasons the one that tells of a cut stays.
- * C5. A refusal is what the model answered, and one without words is said in ours; its reasoning is not, nor is what stands
- *     beside a call (`chat-thoughts.ts`).
+ * C1. An answer is complete when the provider sent `[DONE]`, or gave a finish reason and ended the response properly.
+ *     Anything shorter is marked incomplete.
+ * C2. A fragment joins its call, by index or id; a fragment that matches no call opens one. None is lost.
+ * C3. A payload that is not this protocol makes the answer unreadable for good.
+ * C4. Of several finish reasons, one that says the answer was cut takes precedence.
+ * C5. A refusal is the answer; one without text gets ours. Reasoning, and what accompanies a call, is not part of the
+ *     answer (`chat-reasoning.ts`).
  */
 import type { RawModelOutput, RawToolCall } from "../../../kernel/protocol/raw-model-output.ts";
 import type { ModelUsage } from "../../../runtime/ports/model-backend.ts";
 import { type AnswerDraft, type AnswerProtocol, EMPTY_DRAFT, joinReasons, REFUSED } from "../answer-draft.ts";
 import { fault } from "../provider-fault.ts";
-import { entriesOf, fieldsOf, parseFields, textOf } from "../read-fields.ts";
-import { readUsage } from "../read-usage.ts";
+import { entriesOf, fieldsOf, parseFields, readUsage, textOf } from "../wire-fields.ts";
 import {
   addExtra,
-  addThoughts,
-  type ChatThoughts,
+  addReasoning,
+  type ChatReasoning,
   type Extra,
   extraIn,
-  NO_THOUGHTS,
+  NO_REASONING,
+  opaqueChars,
   reasoningIn,
-  sealedChars,
   thoughtsOf,
-} from "./chat-thoughts.ts";
+} from "./chat-reasoning.ts";
 
-/** Far beyond what a model proposes at once; copying the list for each fragment stays cheap. */
+/** Far more than a model proposes at once; the list is copied for each fragment. */
 const MAX_CALLS = 256;
 
 interface CallDraft extends RawToolCall {
@@ -38,10 +37,10 @@ interface CallDraft extends RawToolCall {
 
 interface ChatAnswer extends AnswerDraft {
   readonly calls: readonly CallDraft[];
-  readonly thoughts: ChatThoughts;
+  readonly thoughts: ChatReasoning;
 }
 
-const EMPTY: ChatAnswer = { ...EMPTY_DRAFT, calls: [], thoughts: NO_THOUGHTS };
+const EMPTY: ChatAnswer = { ...EMPTY_DRAFT, calls: [], thoughts: NO_REASONING };
 const DONE = "[DONE]";
 const FILTERED = "content_filter";
 
@@ -76,9 +75,9 @@ function addDocument(answer: ChatAnswer, text: string, part: "delta" | "message"
   const document = parseFields(text);
   if (document === null) return { ...answer, isUnreadable: true };
   if (fieldsOf(document["error"]) !== null) return { ...answer, failure: fault("provider.failed") };
-  // One answer was asked for; a server that sends more is heard for the first.
+  // One answer was requested; further choices are ignored.
   const choice = fieldsOf(entriesOf(document["choices"])[0]);
-  // Moonshot tells it within the choice.
+  // Moonshot reports usage within the choice.
   const counts = fieldsOf(document["usage"]) ?? fieldsOf(choice?.["usage"]);
   const model = answer.model || textOf(document["model"]);
   const usage = counts === null ? answer.usage : usageOf(counts);
@@ -87,15 +86,14 @@ function addDocument(answer: ChatAnswer, text: string, part: "delta" | "message"
     : addChoice(answer, model, usage, choice, part);
 }
 
-/** Where reasoning is billed apart from the completion (xAI), only the total tells of it. */
+/** xAI bills reasoning separately from the completion: only the total includes it. */
 function usageOf({ prompt_tokens, completion_tokens, total_tokens }: Record<string, unknown>): ModelUsage | null {
-  const told = readUsage([prompt_tokens], completion_tokens);
-  const whole = readUsage([total_tokens], 0);
-  if (told === null || whole === null) return told;
-  return { ...told, outputTokens: Math.max(told.outputTokens, whole.inputTokens - told.inputTokens) };
+  const usage = readUsage([prompt_tokens], completion_tokens);
+  const total = readUsage([total_tokens], 0);
+  if (usage === null || total === null) return usage;
+  return { ...usage, outputTokens: Math.max(usage.outputTokens, total.inputTokens - usage.inputTokens) };
 }
 
-/** Said in full: of a long answer a copy is made for every few letters, and to copy a copy takes twice as long. */
 function addChoice(
   answer: ChatAnswer,
   model: string,
@@ -104,29 +102,27 @@ function addChoice(
   part: "delta" | "message",
 ): ChatAnswer {
   const message = fieldsOf(choice[part]) ?? {};
-  const told = entriesOf(message["tool_calls"]);
-  const entries = told.length > MAX_CALLS ? told.slice(0, MAX_CALLS + 1) : told;
-  const calls = entries.length === 0 ? answer.calls : addFragments(answer.calls, entries, part);
+  const entries = entriesOf(message["tool_calls"]).slice(0, MAX_CALLS + 1);
+  const calls = addFragments(answer.calls, entries, part);
   const finish = textOf(choice["finish_reason"]);
-  const said = readContent(message["content"]) + textOf(message["refusal"]);
-  const isMute = finish === FILTERED && calls.length === 0 && (answer.content + said).trim() === "";
-  const added = isMute ? REFUSED : said;
+  const text = readContent(message["content"]) + textOf(message["refusal"]);
+  const isSilent = finish === FILTERED && calls.length === 0 && (answer.content + text).trim() === "";
+  const added = isSilent ? REFUSED : text;
   const reasoning = reasoningIn(message);
   const called = entries.length === 0 ? 0 : charsOf(calls) - charsOf(answer.calls);
   return {
+    ...answer,
     content: answer.content + added,
     added,
     reasoning: answer.reasoning + reasoning,
     stopReason: joinReasons(answer.stopReason, finish),
     model,
     usage,
-    chars: answer.chars + added.length + reasoning.length + called + sealedChars(message, entries),
+    chars: answer.chars + added.length + reasoning.length + called + opaqueChars(message, entries),
     pieces: answer.pieces + 1,
-    isDone: answer.isDone,
-    failure: answer.failure,
     isUnreadable: Math.max(entries.length, calls.length) > MAX_CALLS,
     calls,
-    thoughts: addThoughts(answer.thoughts, message, part === "message"),
+    thoughts: addReasoning(answer.thoughts, message, part === "message"),
   };
 }
 
@@ -136,12 +132,12 @@ function addFragments(
   part: "delta" | "message",
 ): readonly CallDraft[] {
   return entries.reduce<readonly CallDraft[]>((known, value, place) => {
-    // Read whole, each entry is a call of its own; in pieces, the entry says which call it is about.
+    // In a whole message each entry is a call; in a stream the entry names its call.
     return addFragment(known, value, part === "message" ? place : null);
   }, calls);
 }
 
-/** A text, or a list of parts of which those with a text count. */
+/** A text, or a list of parts; parts without text are ignored. */
 function readContent(content: unknown): string {
   if (typeof content === "string") return content;
   if (content === undefined || content === null) return "";
@@ -171,14 +167,14 @@ function addFragment(calls: readonly CallDraft[], value: unknown, place: number 
   return calls.with(at, {
     index: call.index,
     id: call.id ?? id,
-    // Some servers write the name in pieces, some repeat it whole.
+    // Some servers send the name in pieces, some repeat it.
     name: name === call.name ? name : call.name + name,
     argumentsText: call.argumentsText + argumentsText,
     extra: addExtra(call.extra, extra),
   });
 }
 
-/** Which call a fragment continues; -1 when it opens one. Some servers number every call 0, or none. */
+/** The call that a fragment continues; -1 when it opens one. Some servers number every call 0, or none. */
 function findCall(calls: readonly CallDraft[], index: number | null, id: string | null, name: string): number {
   if (index !== null) {
     return calls.findLastIndex((call) => call.index === index && (id === null || (call.id ?? id) === id));

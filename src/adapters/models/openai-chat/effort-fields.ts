@@ -1,55 +1,55 @@
 /**
- * How a level of thinking is said in chat completions, where models differ in what they take
+ * How a thinking level is expressed in chat completions; models differ in what they accept
  * (https://platform.openai.com/docs/guides/reasoning, https://platform.moonshot.ai/docs/guide/use-kimi-k2-thinking-model,
  * https://openrouter.ai/docs/use-cases/reasoning-tokens).
  *
- * E1. `off` is the least that a model takes: some cannot be told not to think.
- * E2. A model is told by its name alone. One whose name says nothing is told in OpenAI's latest words, since its owner said
- *     that it takes some.
- * E3. OpenAI's models since gpt-5.2 do not think beside tools here, and refuse to be told how much: up to gpt-5.5 nothing may
- *     be said, since gpt-5.6 "none" must be, asked for or not. So say public threads; no page of OpenAI's does
+ * E1. `off` is the lowest level that a model accepts: some cannot be switched off.
+ * E2. The family follows from the model's name alone. For an unknown name OpenAI's current fields are used, because its
+ *     operator configured that it accepts some.
+ * E3. OpenAI's models since gpt-5.2 do not reason beside tools here and refuse an effort: up to gpt-5.5 none may be sent,
+ *     since gpt-5.6 "none" must be, always. This is from public threads; OpenAI's pages do not say it
  *     (https://github.com/openai/openai-openapi/issues/541, https://github.com/livekit/agents/issues/5084 and pull/5088,
  *     https://github.com/BerriAI/litellm/pull/34569).
  */
 import type { ThinkingLevel } from "../../../kernel/vocabulary/thinking-level.ts";
 
-type Spelling = (level: ThinkingLevel) => object;
+type EffortEncoder = (level: ThinkingLevel) => object;
 
-const effortDownTo =
-  (least: string): Spelling =>
+const effortFrom =
+  (least: string): EffortEncoder =>
   (level) => ({ reasoning_effort: level === "off" ? least : level });
 
-const switched: Spelling = (level) => ({ thinking: { type: level === "off" ? "disabled" : "enabled" } });
+const switched: EffortEncoder = (level) => ({ thinking: { type: level === "off" ? "disabled" : "enabled" } });
 
-const IN_ANY_CASE = effortDownTo("none");
+const OPENAI_EFFORT = effortFrom("none");
 const DATE = "(?:-\\d{4}-\\d{2}-\\d{2})?";
 const SIZE = "(?:-mini|-nano|-luna|-sol|-terra)?";
 
-const FAMILIES: readonly (readonly [RegExp, Spelling])[] = [
-  [new RegExp(`^(?:o1|o3|o3-mini|o4-mini)${DATE}$`), effortDownTo("low")],
-  [new RegExp(`^gpt-5(?:-mini|-nano)?${DATE}$`), effortDownTo("minimal")],
-  [new RegExp(`^gpt-5\\.\\d+${SIZE}${DATE}$`), IN_ANY_CASE],
-  [/^gpt-oss(?:[-:]|$)/, effortDownTo("low")],
+const FAMILIES: readonly (readonly [RegExp, EffortEncoder])[] = [
+  [new RegExp(`^(?:o1|o3|o3-mini|o4-mini)${DATE}$`), effortFrom("low")],
+  [new RegExp(`^gpt-5(?:-mini|-nano)?${DATE}$`), effortFrom("minimal")],
+  [new RegExp(`^gpt-5\\.\\d+${SIZE}${DATE}$`), OPENAI_EFFORT],
+  [/^gpt-oss(?:[-:]|$)/, effortFrom("low")],
   [/^kimi-k2\.[56]$/, switched],
 ];
 
-/** Beside tools, in place of any other; the first that fits. */
+/** Beside tools these fields replace all others; the first match counts. */
 const BESIDE_TOOLS: readonly (readonly [RegExp, object])[] = [
   [new RegExp(`^gpt-5\\.[2-5]${SIZE}${DATE}$`), {}],
   [new RegExp(`^gpt-5\\.(?:[6-9]|\\d{2,})${SIZE}${DATE}$`), { reasoning_effort: "none" }],
 ];
 
-/** OpenRouter makes of an effort what its models take, and nothing of it where they take none. */
+/** OpenRouter translates an effort for each model, and ignores it for models without. */
 export function translatesEffort({ hostname }: URL): boolean {
   return hostname === "openrouter.ai";
 }
 
-/** Of models that are known by name; another one's owner has to say so. */
+/** By the model's name; for other names the operator must configure it. */
 export function isThinker(model: string): boolean {
-  return spellingOf(model) !== null;
+  return encoderFor(model) !== null;
 }
 
-/** `level` undefined: as the model sees fit. */
+/** `level` undefined: the model's default. */
 export function effortFields(
   model: string,
   level: ThinkingLevel | undefined,
@@ -58,10 +58,10 @@ export function effortFields(
   const demanded = hasTools && !isTranslated ? findByName(BESIDE_TOOLS, model) : null;
   if (demanded !== null) return demanded;
   if (level === undefined) return {};
-  return isTranslated ? IN_ANY_CASE(level) : (spellingOf(model) ?? IN_ANY_CASE)(level);
+  return isTranslated ? OPENAI_EFFORT(level) : (encoderFor(model) ?? OPENAI_EFFORT)(level);
 }
 
-function spellingOf(model: string): Spelling | null {
+function encoderFor(model: string): EffortEncoder | null {
   return findByName(FAMILIES, model);
 }
 

@@ -1,14 +1,13 @@
-/** The wire protocol `openai-chat`: chat completions as OpenAI defined them and many servers speak them. */
+/** The wire protocol `openai-chat`: chat completions as defined by OpenAI and offered by many servers. */
 import type { ModelBackend } from "../../../runtime/ports/model-backend.ts";
 import { httpBackend, type ModelServer } from "../http-backend.ts";
 import { CHAT_ANSWER } from "./chat-answer.ts";
 import { translatesEffort } from "./effort-fields.ts";
 import { type ChatDialect, encodeRequest } from "./encode-request.ts";
 
-/** The base is all up to and without `/chat/completions`. */
 export function openaiChat(server: ModelServer): ModelBackend {
   const { provider, baseUrl } = server;
-  // Under its name there may be a proxy that passes on what it is sent.
+  // A provider called openai may be a proxy in front of OpenAI.
   const isOpenAi = provider === "openai" || baseUrl.hostname === "api.openai.com";
   const basePath = baseUrl.pathname.replace(/\/+$/, "");
   const dialect: ChatDialect = {

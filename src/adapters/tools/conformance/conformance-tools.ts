@@ -1,8 +1,6 @@
 /**
- * The tools a conformance corpus calls: each brings about one thing a run must cope with.
- *
- * 1. They read and change nothing outside the call.
- * 2. Those that wait end when they are told to, and never by themselves.
+ * The tools a conformance corpus calls: each causes one situation a run must handle. They read and change nothing outside
+ * the call; those that wait end only when they are aborted.
  */
 import { ECHO, FLOOD, PING, STALL, WAIT } from "../../../assistant/conformance/tool-offers.ts";
 import { USER_LABELS } from "../../../kernel/vocabulary/labels.ts";
@@ -10,11 +8,11 @@ import type { CallContext } from "../../../runtime/ports/toolbox.ts";
 import { defineTool, type Tool } from "../define-tool.ts";
 
 const HARMLESS = { risk: "read_only", idempotency: "read_only", summarize: () => "conformance" } as const;
-/** Soon over, and still far longer than the call itself takes. */
+/** Short, but far longer than the call itself takes. */
 const WAIT_MS = 300;
-/** Beyond any step of the corpus. */
+/** Longer than any step of the corpus. */
 const STALL_MS = 600_000;
-const FLOOD_LINE = "More than anybody asked for.\n";
+const FLOOD_LINE = "Far more text than the result budget.\n";
 const FLOOD_LINES = 2_000;
 
 export function conformanceTools(): readonly Tool[] {
@@ -22,18 +20,18 @@ export function conformanceTools(): readonly Tool[] {
     defineTool({
       ...ECHO,
       ...HARMLESS,
-      plan: () => ({ labels: USER_LABELS, shown: "Give a text back" }),
+      plan: () => ({ labels: USER_LABELS, shown: "Return a text" }),
       run: ({ args }) => Promise.resolve(args.text),
     }),
     defineTool({ ...PING, ...HARMLESS, ...planned("Answer pong"), run: () => Promise.resolve("pong") }),
     defineTool({
       ...FLOOD,
       ...HARMLESS,
-      ...planned("Answer with much text"),
+      ...planned("Answer with a long text"),
       run: () => Promise.resolve(FLOOD_LINE.repeat(FLOOD_LINES)),
     }),
-    defineTool({ ...WAIT, ...HARMLESS, ...planned("Wait"), timeoutMs: WAIT_MS, run: waitForTheEnd }),
-    defineTool({ ...STALL, ...HARMLESS, ...planned("Wait"), timeoutMs: STALL_MS, run: waitForTheEnd }),
+    defineTool({ ...WAIT, ...HARMLESS, ...planned("Wait"), timeoutMs: WAIT_MS, run: waitForAbort }),
+    defineTool({ ...STALL, ...HARMLESS, ...planned("Wait"), timeoutMs: STALL_MS, run: waitForAbort }),
   ];
 }
 
@@ -41,7 +39,7 @@ function planned(shown: string) {
   return { plan: () => ({ labels: USER_LABELS, shown }) };
 }
 
-function waitForTheEnd(_: unknown, { signal }: CallContext): Promise<never> {
+function waitForAbort(_: unknown, { signal }: CallContext): Promise<never> {
   return new Promise((_resolve, reject) => {
     if (signal.aborted) reject(signal.reason);
     else signal.addEventListener("abort", () => reject(signal.reason), { once: true });

@@ -1,19 +1,17 @@
 /**
- * An exact replacement in a text: what it would become, or why it is not to be done.
+ * Computes an exact replacement in a text, or says why it is ambiguous or impossible.
  *
- * A1. Characters outside the replaced places are the same after as before, a byte order mark and line ends among them.
- * A2. Only a place that is meant beyond doubt is replaced: places that overlap are as ambiguous as places apart. With
- *     `replaceAll`, all places are, from the left, none overlapping.
- * A3. Where every line of the text ends in CRLF, so do the lines of the edit, however it was written.
- * A4. A problem says where to look, and nothing of what stands there.
+ * Characters outside the replaced ranges stay as they are, byte order mark and line ends included. Overlapping matches
+ * are as ambiguous as separate ones; `replaceAll` replaces from the left without overlap. In a file with CRLF line ends
+ * only, the edit gets them too. Problems name lines and never quote the file.
  */
-export interface EditWish {
+export interface EditRequest {
   readonly oldText: string;
   readonly newText: string;
   readonly replaceAll: boolean;
 }
 
-/** From `start` to `end` of the old text, `text` takes its place. */
+/** `text` replaces `start` to `end` of the old text. */
 export interface Replacement {
   readonly start: number;
   readonly end: number;
@@ -25,21 +23,23 @@ export type EditVerdict =
   | { readonly ok: false; readonly problem: string };
 
 const MAX_LINES_NAMED = 5;
-const MAX_PLACES = 10_000;
+const MAX_MATCHES = 10_000;
 
-export function applyEdit(text: string, wish: EditWish, maxChars: number): EditVerdict {
-  const spell = hasOnlyCrlf(text) ? withCrlf : (any: string) => any;
-  const oldText = spell(wish.oldText);
-  const newText = spell(wish.newText);
-  if (oldText === newText) return refuse("old_text and new_text are the same: nothing would change");
-  const places = findPlaces(text, oldText, wish.replaceAll ? oldText.length : 1);
-  if (places.length === 0) return refuse(`old_text is not there. ${nearest(text, oldText)}`);
-  if (places.length > 1 && !wish.replaceAll) return refuse(ambiguous(text, places));
-  if (places.length > MAX_PLACES) return refuse(`old_text is there more than ${MAX_PLACES} times: replace it in parts`);
-  if (text.length + places.length * (newText.length - oldText.length) > maxChars) {
+export function applyEdit(text: string, request: EditRequest, maxChars: number): EditVerdict {
+  const matchLineEnds = hasOnlyCrlf(text) ? withCrlf : (any: string) => any;
+  const oldText = matchLineEnds(request.oldText);
+  const newText = matchLineEnds(request.newText);
+  if (oldText === newText) return refuse("old_text and new_text are the same, so nothing would change");
+  const matches = findMatches(text, oldText, request.replaceAll ? oldText.length : 1);
+  if (matches.length === 0) return refuse(`old_text was not found. ${nearest(text, oldText)}`);
+  if (matches.length > 1 && !request.replaceAll) return refuse(ambiguous(text, matches));
+  if (matches.length > MAX_MATCHES) {
+    return refuse(`old_text occurs more than ${MAX_MATCHES} times: replace it in several edits`);
+  }
+  if (text.length + matches.length * (newText.length - oldText.length) > maxChars) {
     return refuse("the file would become too large for an edit");
   }
-  const replacements = places.map((start) => ({ start, end: start + oldText.length, text: newText }));
+  const replacements = matches.map((start) => ({ start, end: start + oldText.length, text: newText }));
   return { ok: true, text: replaced(text, replacements), replacements };
 }
 
@@ -51,14 +51,14 @@ function withCrlf(text: string): string {
   return text.replace(/(?<!\r)\n/g, "\r\n");
 }
 
-function findPlaces(text: string, wanted: string, stride: number): readonly number[] {
-  const places: number[] = [];
+function findMatches(text: string, wanted: string, stride: number): readonly number[] {
+  const matches: number[] = [];
   let at = text.indexOf(wanted);
-  while (at !== -1 && places.length <= MAX_PLACES) {
-    places.push(at);
+  while (at !== -1 && matches.length <= MAX_MATCHES) {
+    matches.push(at);
     at = text.indexOf(wanted, at + stride);
   }
-  return places;
+  return matches;
 }
 
 function replaced(text: string, replacements: readonly Replacement[]): string {
@@ -71,29 +71,29 @@ function replaced(text: string, replacements: readonly Replacement[]): string {
   return parts.join("") + text.slice(from);
 }
 
-function ambiguous(text: string, places: readonly number[]): string {
-  const lines = new Set(places.slice(0, MAX_LINES_NAMED).map((place) => lineOf(text, place)));
-  const more = places.length > MAX_LINES_NAMED ? ", …" : "";
-  const times = places.length > MAX_PLACES ? `more than ${MAX_PLACES}` : places.length;
-  return `old_text is there ${times} times (line ${[...lines].join(", ")}${more}): add what stands around the one you mean, or set replace_all`;
+function ambiguous(text: string, matches: readonly number[]): string {
+  const lines = new Set(matches.slice(0, MAX_LINES_NAMED).map((match) => lineOf(text, match)));
+  const more = matches.length > MAX_LINES_NAMED ? ", …" : "";
+  const times = matches.length > MAX_MATCHES ? `more than ${MAX_MATCHES}` : matches.length;
+  return `old_text occurs ${times} times (line ${[...lines].join(", ")}${more}): add surrounding text to pick one, or set replace_all`;
 }
 
-/** A line that only differs in white space or in the case of its letters from the first of what was looked for. */
+/** Looks for a line that differs from the first line of `oldText` only in white space or letter case. */
 function nearest(text: string, oldText: string): string {
   const wanted = squeezed(oldText.split("\n").find((line) => squeezed(line) !== "") ?? "");
   const line = wanted === "" ? -1 : text.split("\n").findIndex((candidate) => squeezed(candidate).includes(wanted));
   return line === -1
-    ? "Read the file again: it must match to the letter"
-    : `Line ${line + 1} comes nearest: compare white space, upper and lower case, and the lines after it`;
+    ? "Read the file again: the text must match exactly"
+    : `Line ${line + 1} comes nearest: compare white space, letter case and the lines after it`;
 }
 
 function squeezed(line: string): string {
   return line.replace(/\s+/g, "").toLowerCase();
 }
 
-function lineOf(text: string, place: number): number {
+function lineOf(text: string, match: number): number {
   let line = 1;
-  for (let at = text.indexOf("\n"); at !== -1 && at < place; at = text.indexOf("\n", at + 1)) line += 1;
+  for (let at = text.indexOf("\n"); at !== -1 && at < match; at = text.indexOf("\n", at + 1)) line += 1;
   return line;
 }
 

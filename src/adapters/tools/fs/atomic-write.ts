@@ -1,25 +1,24 @@
 /**
- * A file put into its place whole, or not at all.
+ * Writes a file whole or not at all: write under a temporary name in the same directory, sync, then rename or link.
  *
- * P1. The bytes are written under another name, in the same directory, and are durable before the name is theirs.
- * P2. `add` never replaces anything, not even what appears at the last moment; `replace` takes the name over, and a
- *     link that stands there is replaced itself, never followed.
- * P3. The other name is made from the call's own key: a call that is repeated after a crash clears away what the first
- *     attempt left, and nobody else's.
- * P4. It is readable by its owner alone, who is the writer or whoever inherits from it (`chown-new-files.ts`). Where it stands in
- *     for another file (`like`), owner and permissions are that one's, but never setuid.
- * P5. After a failure nothing is left under the other name. The signal is not asked once the name may be taken.
+ * `add` never replaces anything, even if the name appears at the last moment; `replace` replaces a symbolic link instead
+ * of following it. The temporary name comes from the call's key, so a repeat after a crash removes only its own leftover.
+ * New files have mode 0600; with `like`, owner and permissions are copied, but never setuid. A failure leaves no
+ * temporary file. The signal is not checked once the name may be taken.
  */
 import { constants, type Stats } from "node:fs";
 import { type FileHandle, link, open, rename, unlink } from "node:fs/promises";
-import { passOn } from "./chown-new-files.ts";
-import { assertInPlace, type DirectoryHandle, entryPath } from "./directory-handle.ts";
+import { hashCanonical } from "../../../kernel/vocabulary/hash.ts";
+import type { Hash } from "../../../kernel/vocabulary/identifiers.ts";
+import type { CallContext } from "../../../runtime/ports/toolbox.ts";
+import { chownNewFile } from "./chown-new-files.ts";
+import { assertNotMoved, type DirectoryHandle, entryPath } from "./directory-handle.ts";
 import { errnoOf } from "./fs-failure.ts";
 import { syncDirectory } from "./workspace.ts";
 
 const FLAGS = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 
-export interface Placement {
+export interface AtomicWrite {
   readonly name: string;
   readonly temporaryName: string;
   readonly content: Uint8Array;
@@ -27,10 +26,19 @@ export interface Placement {
   readonly like?: Stats;
 }
 
-/** False where `add` found the name taken. */
-export async function placeFile(
+/** Unique to a call, and the same for each repeat of it. */
+export function callKey({ idempotencyKey, runId, requestId }: CallContext): Hash {
+  return idempotencyKey ?? hashCanonical([runId, requestId]);
+}
+
+export function temporaryNameOf(context: CallContext): string {
+  return `.surety-${callKey(context).slice(0, 32)}.tmp`;
+}
+
+/** False if `add` found the name taken. */
+export async function atomicWrite(
   directory: DirectoryHandle,
-  { name, temporaryName, content, mode, like }: Placement,
+  { name, temporaryName, content, mode, like }: AtomicWrite,
   signal: AbortSignal,
 ): Promise<boolean> {
   const temporary = entryPath(directory, temporaryName);
@@ -39,7 +47,7 @@ export async function placeFile(
   try {
     await writeDurably(directory, temporary, content, like);
     signal.throwIfAborted();
-    assertInPlace(directory);
+    assertNotMoved(directory);
     if (mode === "replace") await rename(temporary, target);
     else if (!(await linkIfFree(temporary, target))) return false;
   } finally {
@@ -57,33 +65,31 @@ async function writeDurably(
 ): Promise<void> {
   const handle = await open(path, FLAGS, 0o600);
   try {
-    // Still empty: where there are only paths, not a byte goes astray before this is known.
-    assertInPlace(directory);
+    // Check while the file is empty, so that no content lands in a directory that was swapped in.
+    assertNotMoved(directory);
     await handle.writeFile(content);
-    if (like === undefined) passOn(handle.fd, directory);
-    else await resemble(handle, like);
+    if (like === undefined) chownNewFile(handle.fd, directory);
+    else await copyOwnerAndMode(handle, like);
     await handle.sync();
   } finally {
     await handle.close();
   }
 }
 
-async function resemble(handle: FileHandle, { uid, gid, mode }: Stats): Promise<void> {
+async function copyOwnerAndMode(handle: FileHandle, { uid, gid, mode }: Stats): Promise<void> {
   const own = await handle.stat();
-  if (own.uid !== uid || own.gid !== gid) await giveAway(handle, uid, gid);
+  if (own.uid !== uid || own.gid !== gid) {
+    try {
+      await handle.chown(uid, gid);
+    } catch (error) {
+      // Only root may chown. Other users could replace the file, so the new one may belong to them.
+      if (errnoOf(error) !== "EPERM") throw error;
+    }
+  }
   await handle.chmod(mode & 0o777);
 }
 
-async function giveAway(handle: FileHandle, uid: number, gid: number): Promise<void> {
-  try {
-    await handle.chown(uid, gid);
-  } catch (error) {
-    // Only the superuser can. Anybody else could replace the file, so it may as well be theirs.
-    if (errnoOf(error) !== "EPERM") throw error;
-  }
-}
-
-/** Linking, unlike renaming, refuses a name that is taken. */
+/** Linking, unlike renaming, fails if the name is taken. */
 export async function linkIfFree(from: string, to: string): Promise<boolean> {
   try {
     await link(from, to);

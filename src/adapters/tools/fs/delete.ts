@@ -1,26 +1,24 @@
 /**
- * `fs.delete`: a file or a directory, moved to the trash.
+ * `fs.delete`: moves a file or directory to the trash, which no tool can reach (`trash.ts`).
  *
- * 1. Nothing is lost: what is deleted can be restored from the trash, which no tool can reach (`trash.ts`).
- * 2. The plan holds the directory it is in, by device and inode, and a fingerprint of all that goes.
- * 3. An approver is shown the name of everything that goes. More than can be shown is refused, and so are a directory
- *    that is not empty without `recursive`, a link, and the workspace itself.
- * 4. Repeated after a crash, what this call put into the trash already is a success (`keyed`). For that, deleting what
- *    is no longer there, but in the trash, is planned as a call that changes nothing.
+ * The plan binds the parent directory (device and inode) and a fingerprint of the whole tree. The approver sees every
+ * name in it; a tree too large to show is refused, as are links, the workspace itself, and a directory that is not empty
+ * without `recursive`. A repeat after a crash succeeds if the call's own entry is in the trash (`keyed`): for that, a
+ * path whose last content is in the trash is planned as a call that changes nothing.
  */
 import { Type } from "typebox";
 import { USER_LABELS } from "../../../kernel/vocabulary/labels.ts";
 import { type Clock, timestampOf } from "../../../runtime/ports/clock.ts";
 import type { CallContext, Planned } from "../../../runtime/ports/toolbox.ts";
-import { defineTool } from "../define-tool.ts";
+import { defineTool, fieldOf } from "../define-tool.ts";
 import { ToolFailure } from "../tool-failure.ts";
-import { callKey } from "./call-key.ts";
+import { callKey } from "./atomic-write.ts";
 import { identityOf } from "./directory-handle.ts";
-import { fieldOf } from "./field-of.ts";
-import { changedSince, missing, naming, symlinkRefused } from "./fs-failure.ts";
-import { findToolStateDirectory, makeToolStateDirectory } from "./tool-state-directory.ts";
-import { findTrashed, hasTrashFrom, moveToTrash, type Trashed, trashIdOf } from "./trash.ts";
-import { survey, type TreeSnapshot } from "./tree-snapshot.ts";
+import { changedSince, missing, pathFailure, symlinkRefused, withPathErrors } from "./fs-failure.ts";
+import { NOT_REGULAR } from "./regular-file.ts";
+import { findToolStateDirectory, openToolStateDirectory } from "./tool-state-directory.ts";
+import { findTrashed, hasTrashFrom, moveToTrash, type TrashEntry, trashIdOf } from "./trash.ts";
+import { snapshotTree, type TreeSnapshot } from "./tree-snapshot.ts";
 import { inDirectory, inNearestDirectory, type Workspace } from "./workspace.ts";
 import { directoryNames } from "./workspace-path.ts";
 
@@ -37,12 +35,12 @@ interface DeleteArguments {
   readonly recursive: boolean;
 }
 
-interface Beside {
-  readonly annex: string;
+interface Dependencies {
+  readonly stateDirectory: string;
   readonly clock: Pick<Clock, "nowMs">;
 }
 
-export function deleteTool(workspace: Workspace, beside: Beside) {
+export function deleteTool(workspace: Workspace, dependencies: Dependencies) {
   return defineTool({
     name: "fs.delete",
     description: "Move a file or directory of the workspace to the trash.",
@@ -50,30 +48,29 @@ export function deleteTool(workspace: Workspace, beside: Beside) {
     risk: "side_effect",
     idempotency: "keyed",
     aliases: [{ name: "file_delete", rename: { file_path: "path" } }],
-    plan: (args) => planDelete(workspace, beside, args),
-    run: ({ args, plan }, context) => runDelete(workspace, beside, { args, plan }, context),
+    plan: (args) => planDelete(workspace, dependencies, args),
+    run: ({ args, plan }, context) => runDelete(workspace, dependencies, { args, plan }, context),
     summarize({ args, output }) {
       return `deleted ${fieldOf(output, "path") ?? fieldOf(args, "path") ?? "a file"}`;
     },
   });
 }
 
-function planDelete(workspace: Workspace, beside: Beside, { path, recursive }: DeleteArguments) {
-  const { parents, name } = placeOf(path);
-  const shown = [...parents, name].join("/");
+function planDelete(workspace: Workspace, { stateDirectory }: Dependencies, { path, recursive }: DeleteArguments) {
+  const { parents, name, shown } = targetOf(path);
   const target = `${workspace.root}/${shown}`;
   return inNearestDirectory(workspace, parents, async (directory, [absent]) => {
-    const found = absent === undefined ? await naming(shown, () => survey(directory, name)) : null;
+    const found = absent === undefined ? await withPathErrors(shown, () => snapshotTree(directory, name)) : null;
     if (found === null) {
-      if (!(await hasTrashFrom(await findToolStateDirectory(workspace, beside.annex), target))) throw missing(shown);
+      if (!(await hasTrashFrom(await findToolStateDirectory(workspace, stateDirectory), target))) throw missing(shown);
       return {
         labels: USER_LABELS,
         risk: "read_only" as const,
-        shown: `Change nothing: ${JSON.stringify(target)} is not there, and in the trash already`,
+        shown: `Change nothing: ${JSON.stringify(target)} is already in the trash`,
         plan: { targets: [target] },
       };
     }
-    refuseOthers(shown, found, recursive);
+    refuseUnsupported(shown, found, recursive);
     return {
       labels: USER_LABELS,
       reversal: { kind: "reversible" as const, how: "it can be restored from the trash" },
@@ -89,15 +86,14 @@ function planDelete(workspace: Workspace, beside: Beside, { path, recursive }: D
 
 async function runDelete(
   workspace: Workspace,
-  beside: Beside,
+  { stateDirectory, clock }: Dependencies,
   { args, plan }: { readonly args: DeleteArguments; readonly plan: Planned["plan"] },
   context: CallContext,
 ) {
-  const { parents, name } = placeOf(args.path);
-  const shown = [...parents, name].join("/");
+  const { parents, name, shown } = targetOf(args.path);
   const id = trashIdOf(`${workspace.root}/${shown}`, callKey(context));
-  const annex = await makeToolStateDirectory(workspace, beside.annex);
-  const done = context.isRepeat ? await findTrashed(annex, id) : null;
+  const state = await openToolStateDirectory(workspace, stateDirectory);
+  const done = context.isRepeat ? await findTrashed(state, id) : null;
   if (done !== null) return outputOf(done);
   const {
     cwd,
@@ -106,49 +102,53 @@ async function runDelete(
   if (fingerprint === undefined && !context.isRepeat) throw missing(shown);
   if (!context.mayAct || fingerprint === undefined) throw changedSince(shown, context);
   return await inDirectory(workspace, parents, (directory) =>
-    naming(shown, async () => {
+    withPathErrors(shown, async () => {
       const { device, inode } = identityOf(directory);
       if (device !== cwd?.device || inode !== cwd.inode) throw changedSince(shown, context);
-      const found = await survey(directory, name);
+      const found = await snapshotTree(directory, name);
       if (found?.fingerprint !== fingerprint) throw changedSince(shown, context);
-      const trashed: Trashed = {
+      const entry: TrashEntry = {
         ...{ id, root: workspace.root, path: shown },
         type: found.kind === "directory" ? "directory" : "file",
         entries: found.entries.length,
         bytes: found.bytes,
-        deletedAt: timestampOf(beside.clock.nowMs()),
+        deletedAt: timestampOf(clock.nowMs()),
         runId: context.runId,
       };
-      const thing = { name, device: found.device, inode: found.inode };
-      if (!(await moveToTrash(annex, trashed, directory, thing, context.signal))) throw changedSince(shown, context);
-      return outputOf(trashed);
+      const source = { name, device: found.device, inode: found.inode };
+      if (!(await moveToTrash(state, entry, directory, source, context.signal))) throw changedSince(shown, context);
+      return outputOf(entry);
     }),
   );
 }
 
-function placeOf(path: string): { readonly parents: readonly string[]; readonly name: string } {
+function targetOf(path: string): {
+  readonly parents: readonly string[];
+  readonly name: string;
+  readonly shown: string;
+} {
   const names = directoryNames(path);
   const name = names.at(-1);
   if (name === undefined) throw new ToolFailure("policy.denied", "The workspace itself cannot be deleted.");
-  return { parents: names.slice(0, -1), name };
+  return { parents: names.slice(0, -1), name, shown: names.join("/") };
 }
 
-function refuseOthers(path: string, { kind, entries }: TreeSnapshot, recursive: boolean): void {
+function refuseUnsupported(path: string, { kind, entries }: TreeSnapshot, recursive: boolean): void {
   if (kind === "symlink") throw symlinkRefused(path);
-  if (kind === "other") {
-    const message = `${JSON.stringify(path)} is a device, a pipe or a socket, not a regular file.`;
-    throw new ToolFailure("policy.denied", message, { details: { path } });
-  }
+  if (kind === "other") throw pathFailure("policy.denied", path, NOT_REGULAR);
   if (entries.length === 1 || recursive) return;
-  const message = `${JSON.stringify(path)} is a directory that is not empty: set recursive to delete all that is in it.`;
-  throw new ToolFailure("invalid.request", message, { details: { path } });
+  throw pathFailure(
+    "invalid.request",
+    path,
+    "is a directory that is not empty: set recursive to delete its contents too",
+  );
 }
 
 function showDelete(target: string, { kind, entries, bytes }: TreeSnapshot): string {
   const [, ...inside] = entries;
   const count = (wanted: string): number => inside.filter((entry) => entry.kind === wanted).length;
   return [
-    `Move a ${kind} to the trash, from where it can be restored`,
+    `Move a ${kind} to the trash; it can be restored`,
     `  path:    ${JSON.stringify(target)}`,
     `  bytes:   ${bytes}`,
     ...(kind === "directory"
@@ -161,6 +161,6 @@ function showDelete(target: string, { kind, entries, bytes }: TreeSnapshot): str
   ].join("\n");
 }
 
-function outputOf({ path, type, entries, bytes, id }: Trashed) {
+function outputOf({ path, type, entries, bytes, id }: TrashEntry) {
   return { path, type, entries, bytes, trash_id: id };
 }

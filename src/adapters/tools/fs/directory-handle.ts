@@ -1,42 +1,55 @@
 /**
- * A directory held open. What is done through it happens in this very directory, whatever its path leads to by now.
+ * An open directory. What is done through the handle happens in this directory, even if its path leads elsewhere by now.
  *
- * H1. No symbolic link is followed on the way: each directory is opened from the one above with O_NOFOLLOW.
- * H2. On Linux `/proc/self/fd/N/name` is `name` in the directory held open as N: nobody can swap a parent in between.
- * H3. Elsewhere there are only paths. There `assertInPlace` asks, after each step and around each effect, whether the
- *     path still leads to what is held. A swap between the asking and the doing is not excluded: whoever can win that
- *     race writes in the workspace with the user's own rights already.
- * H4. Names are looked up without waiting. To look one up takes a few microseconds; to hand it to another thread, many.
- *     Contents are read and written elsewhere, and waited for.
+ * H1. No symbolic link is followed: each directory is opened from its parent with O_NOFOLLOW.
+ * H2. On Linux `/proc/self/fd/N/name` is `name` in the directory open as N, so a swapped parent has no effect.
+ * H3. Elsewhere only paths exist. `assertNotMoved` checks, after each step and around each effect, that the path still
+ *     leads to the open directory. A swap between check and effect remains possible for a process that can already write
+ *     in the workspace with the user's rights.
+ * H4. Names are looked up synchronously: a lookup takes microseconds, a thread hop many. Contents are read and written
+ *     asynchronously.
  */
-import { closeSync, constants, fstatSync, lstatSync, openSync, realpathSync, statSync } from "node:fs";
+import {
+  closeSync,
+  constants,
+  type Dirent,
+  fstatSync,
+  lstatSync,
+  opendirSync,
+  openSync,
+  realpathSync,
+  statSync,
+} from "node:fs";
 import { join, relative, sep } from "node:path";
 import { ToolFailure } from "../tool-failure.ts";
 import { errnoOf, symlinkRefused } from "./fs-failure.ts";
 
-/** How an entry of a held directory is reached. */
+/** How an entry of an open directory is addressed. */
 export type Traversal = "handles" | "paths";
 
-/** As root: who gets what is made in a directory of root's own (`chown-new-files.ts`). Null for everybody else. */
-export type Heir = { readonly uid: number; readonly gid: number } | null;
+/** As root: the owner of new files in directories that root owns (`chown-new-files.ts`). Null for other users. */
+export type NewFileOwner = { readonly uid: number; readonly gid: number } | null;
 
 export interface DirectoryHandle {
-  /** For people and plans; not for opening. */
+  /** For display and plans; not for opening. */
   readonly path: string;
   readonly fd: number;
   readonly root: string;
   readonly traversal: Traversal;
-  readonly heir: Heir;
+  readonly newFileOwner: NewFileOwner;
 }
+
+/** What a name is, without following links. */
+export type EntryKind = "file" | "directory" | "symlink" | "other";
 
 const FLAGS = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 
-/** Held until whoever opened it releases it, as with `enterDirectory`. */
-export function holdRoot(root: string, traversal: Traversal, heir: Heir = null): DirectoryHandle {
-  return { path: root, root, traversal, heir, fd: openSync(root, FLAGS) };
+/** The caller closes it, as with `enterDirectory`. */
+export function openRoot(root: string, traversal: Traversal, newFileOwner: NewFileOwner = null): DirectoryHandle {
+  return { path: root, root, traversal, newFileOwner, fd: openSync(root, FLAGS) };
 }
 
-export function releaseDirectory({ fd }: DirectoryHandle): void {
+export function closeDirectory({ fd }: DirectoryHandle): void {
   closeSync(fd);
 }
 
@@ -48,9 +61,9 @@ export function entryPath({ fd, traversal, path }: DirectoryHandle, name: string
 export function enterDirectory(parent: DirectoryHandle, name: string): DirectoryHandle {
   const child = { ...parent, path: join(parent.path, name), fd: openChild(parent, name) };
   try {
-    assertInPlace(child);
+    assertNotMoved(child);
   } catch (error) {
-    releaseDirectory(child);
+    closeDirectory(child);
     throw error;
   }
   return child;
@@ -60,15 +73,37 @@ function openChild(parent: DirectoryHandle, name: string): number {
   try {
     return openSync(entryPath(parent, name), FLAGS);
   } catch (error) {
-    // To be asked for a directory and not to follow it is, for a link, to be no directory.
-    if (["ENOTDIR", "ELOOP"].includes(errnoOf(error) ?? "")) refuseSymlink(parent, name);
+    // For a link, O_DIRECTORY with O_NOFOLLOW fails with ENOTDIR.
+    const isLink = (): boolean =>
+      lstatSync(entryPath(parent, name), { throwIfNoEntry: false })?.isSymbolicLink() ?? false;
+    if (["ENOTDIR", "ELOOP"].includes(errnoOf(error) ?? "") && isLink()) throw symlinkRefused(shownPath(parent, name));
     throw error;
   }
 }
 
-function refuseSymlink(directory: DirectoryHandle, name: string): void {
-  const stats = lstatSync(entryPath(directory, name), { throwIfNoEntry: false });
-  if (stats?.isSymbolicLink()) throw symlinkRefused(shownPath(directory, name));
+/** At most `limit` entries: a directory may hold any number. */
+export function sortedEntries(directory: DirectoryHandle, limit: number): readonly Dirent[] {
+  const entries: Dirent[] = [];
+  const listing = opendirSync(entryPath(directory, "."), { bufferSize: 512 });
+  try {
+    for (let entry = listing.readSync(); entry !== null && entries.length < limit; entry = listing.readSync()) {
+      entries.push(entry);
+    }
+  } finally {
+    listing.closeSync();
+  }
+  return entries.sort(byName);
+}
+
+export function byName(a: Dirent, b: Dirent): number {
+  if (a.name === b.name) return 0;
+  return a.name < b.name ? -1 : 1;
+}
+
+export function kindOf(entry: Pick<Dirent, "isFile" | "isDirectory" | "isSymbolicLink">): EntryKind {
+  if (entry.isFile()) return "file";
+  if (entry.isDirectory()) return "directory";
+  return entry.isSymbolicLink() ? "symlink" : "other";
 }
 
 /** Relative to the workspace, as models and people write it. */
@@ -82,24 +117,24 @@ export function identityOf({ fd }: DirectoryHandle): { readonly device: string; 
   return { device: `${dev}`, inode: `${ino}` };
 }
 
-export function assertInPlace({ path, root, fd, traversal }: DirectoryHandle): void {
+export function assertNotMoved({ path, root, fd, traversal }: DirectoryHandle): void {
   if (traversal === "handles") return;
   const real = realpathSync(path);
-  const there = lstatSync(path, { bigint: true });
-  const held = fstatSync(fd, { bigint: true });
+  const atPath = lstatSync(path, { bigint: true });
+  const open = fstatSync(fd, { bigint: true });
   const isBeneath = real === root || real.startsWith(root + sep);
-  if (isBeneath && there.dev === held.dev && there.ino === held.ino) return;
-  throw new ToolFailure("policy.denied", "A directory on the way was replaced meanwhile. Try again when it stays.");
+  if (isBeneath && atPath.dev === open.dev && atPath.ino === open.ino) return;
+  throw new ToolFailure("policy.denied", "A directory of the path was replaced during the call. Call it again.");
 }
 
-/** Asked of the system itself, so that no list of platforms can be wrong. */
+/** Asks the system instead of a list of platforms. */
 export function probeTraversal(root: string): Traversal {
-  const held = holdRoot(root, "handles");
+  const handle = openRoot(root, "handles");
   try {
-    const own = fstatSync(held.fd, { bigint: true });
-    const through = statSync(entryPath(held, "."), { bigint: true, throwIfNoEntry: false });
+    const own = fstatSync(handle.fd, { bigint: true });
+    const through = statSync(entryPath(handle, "."), { bigint: true, throwIfNoEntry: false });
     return through?.ino === own.ino && through.dev === own.dev ? "handles" : "paths";
   } finally {
-    releaseDirectory(held);
+    closeDirectory(handle);
   }
 }

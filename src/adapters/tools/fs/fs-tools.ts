@@ -1,4 +1,4 @@
-/** The file tools: those of S-4.1, and what people expect beside them. */
+/** The file tools: those of S-4.1, and the others people expect. */
 import type { Clock } from "../../../runtime/ports/clock.ts";
 import type { Tool } from "../define-tool.ts";
 import { deleteTool } from "./delete.ts";
@@ -11,19 +11,19 @@ import type { UntrustedMarks } from "./untrusted-marks.ts";
 import type { Workspace } from "./workspace.ts";
 import { writeTextTool } from "./write-text.ts";
 
-interface Beside {
-  /** The path of a directory outside the workspace and on the same file system, where the tools keep their own. */
-  readonly annex: string;
+interface Dependencies {
+  /** Outside the workspace, on the same file system (`tool-state-directory.ts`). */
+  readonly stateDirectory: string;
   readonly clock: Pick<Clock, "nowMs">;
-  /** The workspace's own: every tool that writes there has the same. */
+  /** Shared by all tools that write to the workspace. */
   readonly marks: UntrustedMarks;
 }
 
-export function fsTools(workspace: Workspace, beside: Beside): readonly Tool[] {
-  const { marks } = beside;
+export function fsTools(workspace: Workspace, dependencies: Dependencies): readonly Tool[] {
+  const { marks } = dependencies;
   return [
-    deleteTool(workspace, beside),
-    editTool(workspace, beside),
+    deleteTool(workspace, dependencies),
+    editTool(workspace, dependencies),
     listDirTool(workspace, marks),
     readTextTool(workspace, marks),
     searchTool(workspace, marks),

@@ -1,13 +1,11 @@
 /**
- * Which entries a search passes over, by the .gitignore files on the way down to them.
- *
- * G1. The rules of a file hold for the directory it is in and all beneath; those further down win over those further up.
- * G2. They come from the workspace, so they may be anything: what cannot be understood ignores nothing.
+ * Which entries a search skips, by the .gitignore files above them. Deeper rules win. A rule that cannot be parsed ignores
+ * nothing, since the files come from the workspace.
  */
 import ignore, { type Ignore } from "ignore";
 
 export interface IgnoreRules {
-  /** Of the directory the rules are in: relative to the workspace, with a slash at its end, or empty. */
+  /** The directory of the rules, relative to the workspace: empty, or with a slash at its end. */
   readonly base: string;
   readonly rules: Ignore;
   readonly above: IgnoreRules | null;

@@ -1,55 +1,48 @@
 /**
- * The last edit that was begun of each file, kept in the annex. An edit cannot be told by its result alone, as a whole
- * text can: this is how a repeat after a crash finds its own done.
+ * The last edit begun on each file, in the tool state directory. A repeat after a crash uses it to recognise its own edit,
+ * which the file's content alone cannot prove.
  *
- * J1. It is durable before the file is replaced. So it says what was intended; that it was done, the file's hash says.
- * J2. One a file, the next edit takes its place: it does not grow with use.
- * J3. One that cannot be read counts as none: then a repeat does nothing, and says so.
+ * The record is durable before the file is replaced; it states the intent, and the file's hash proves the result. There
+ * is one per file. An unreadable record counts as none: then the repeat does nothing and says so.
  */
 import { hashCanonical } from "../../../kernel/vocabulary/hash.ts";
 import type { Hash } from "../../../kernel/vocabulary/identifiers.ts";
 import { parseJson } from "../../../kernel/vocabulary/parse-json.ts";
-import { placeFile } from "./atomic-write.ts";
-import { fieldOf } from "./field-of.ts";
+import { fieldOf } from "../define-tool.ts";
+import { atomicWrite } from "./atomic-write.ts";
 import { readUpTo, withRegularFile } from "./regular-file.ts";
-import { inMadeDirectory, inNearestDirectory, type Workspace } from "./workspace.ts";
+import { inCreatedDirectory, inDirectoryIfThere, type Workspace } from "./workspace.ts";
 
-const FOLDER = "edits";
+const FOLDER = ["edits"];
 const MAX_BYTES = 4096;
 
 export interface LastEdit {
   readonly key: Hash;
   /** Of the arguments. */
   readonly call: Hash;
-  /** Of the file with the edit. */
+  /** Of the edited file. */
   readonly after: Hash;
   readonly replacements: number;
   readonly bytes: number;
 }
 
-export async function readLastEdit(annex: Workspace | null, target: string): Promise<LastEdit | null> {
-  if (annex === null) return null;
-  return await inNearestDirectory(annex, [FOLDER], (directory, [missing]) =>
-    missing !== undefined
-      ? null
-      : withRegularFile(directory, nameOf(target), async (file) =>
-          parseLastEdit((await readUpTo(file, MAX_BYTES)).toString()),
-        ),
+export async function readLastEdit(state: Workspace | null, target: string): Promise<LastEdit | null> {
+  return await inDirectoryIfThere(state, FOLDER, (directory) =>
+    withRegularFile(directory, nameOf(target), async (file) =>
+      parseLastEdit((await readUpTo(file, MAX_BYTES)).toString()),
+    ),
   );
 }
 
 export async function writeLastEdit(
-  annex: Workspace,
+  state: Workspace,
   target: string,
-  edit: LastEdit,
+  { key, call, after, replacements, bytes }: LastEdit,
   { temporaryName, signal }: { readonly temporaryName: string; readonly signal: AbortSignal },
 ): Promise<boolean> {
-  const { key, call, after, replacements, bytes } = edit;
   const content = Buffer.from(JSON.stringify({ key, call, after, replacements, bytes }));
-  const placement = { name: nameOf(target), temporaryName, content, mode: "replace" } as const;
-  return await inNearestDirectory(annex, [FOLDER], (start, missing) =>
-    inMadeDirectory(start, missing, (directory) => placeFile(directory, placement, signal)),
-  );
+  const write = { name: nameOf(target), temporaryName, content, mode: "replace" } as const;
+  return await inCreatedDirectory(state, FOLDER, (directory) => atomicWrite(directory, write, signal));
 }
 
 function nameOf(target: string): string {

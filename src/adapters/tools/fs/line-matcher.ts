@@ -1,9 +1,8 @@
 /**
- * What a search looks for, line by line.
+ * Matches a search pattern line by line: the index of the first match in a line, or -1.
  *
- * M1. Where the first match in a line begins, or -1. A line has no line end.
- * M2. `bytes`, where there are any, stand in every file that has a match: most files are passed over by that alone.
- * M3. A regular expression may take any time it likes: whoever uses this can be stopped (`search-thread.ts`).
+ * `bytes`, if set, occur in every file with a match, so most files are skipped by that test alone. A regular expression
+ * may run forever: callers must be able to stop it (`search-thread.ts`).
  */
 import { ToolFailure } from "../tool-failure.ts";
 
@@ -22,7 +21,7 @@ export interface Pattern {
 
 export function lineMatcher({ pattern, regex, ignoreCase }: Pattern): LineMatcher {
   if (pattern.length > MAX_PATTERN_CHARS) throw invalid(`is longer than ${MAX_PATTERN_CHARS} characters`);
-  if (/[\r\n]/.test(pattern)) throw invalid("holds a line end, and lines are searched one by one");
+  if (/[\r\n]/.test(pattern)) throw invalid("contains a line end, but lines are searched one by one");
   if (!regex && !ignoreCase) return { bytes: Buffer.from(pattern), indexIn: (line) => line.indexOf(pattern) };
   const expression = compile(regex ? pattern : literal(pattern), ignoreCase ? "i" : "");
   return { bytes: null, indexIn: (line) => line.search(expression) };
@@ -36,16 +35,16 @@ function compile(source: string, flags: string): RegExp {
   try {
     return new RegExp(source, `${flags}u`);
   } catch {
-    // Many escape more than the strict grammar lets them, as in `\-`. What that means, the other grammar knows.
-    return compileLoosely(source, flags);
+    // The strict grammar rejects needless escapes such as `\-`; the lenient one accepts them.
+    return compileLeniently(source, flags);
   }
 }
 
-function compileLoosely(source: string, flags: string): RegExp {
+function compileLeniently(source: string, flags: string): RegExp {
   try {
     return new RegExp(source, flags);
   } catch (cause) {
-    throw invalid(`is no regular expression: ${cause instanceof Error ? cause.message : ""}`, cause);
+    throw invalid(`is not a regular expression: ${cause instanceof Error ? cause.message : ""}`, cause);
   }
 }
 

@@ -1,24 +1,20 @@
 /**
- * `fs.list_dir`: the entries of one directory, by name.
+ * `fs.list_dir`: the first entries of a directory in the order of names, whatever the order on disk.
  *
- * 1. Of more entries than asked for, it lists the first by name, whatever order the disk has them in.
- * 2. It holds at most twice as many entries in memory as it lists, whatever is in the directory.
- * 3. A link is listed as what it is. Nothing is asked of where it leads.
+ * It keeps at most twice `max_entries` in memory. Links are listed as links and not followed.
  */
 import { type Dirent, lstatSync } from "node:fs";
 import { opendir } from "node:fs/promises";
 import { Type } from "typebox";
-import { defineTool } from "../define-tool.ts";
-import { assertInPlace, type DirectoryHandle, entryPath } from "./directory-handle.ts";
-import { type EntryKind, kindOf } from "./entry-kind.ts";
-import { fieldOf } from "./field-of.ts";
-import { naming } from "./fs-failure.ts";
+import { defineTool, fieldOf } from "../define-tool.ts";
+import { assertNotMoved, byName, type DirectoryHandle, type EntryKind, entryPath, kindOf } from "./directory-handle.ts";
+import { withPathErrors } from "./fs-failure.ts";
 import type { UntrustedMarks } from "./untrusted-marks.ts";
 import { inDirectory, type Workspace } from "./workspace.ts";
 import { directoryNames } from "./workspace-path.ts";
 
 const DEFAULT_MAX_ENTRIES = 200;
-/** Asked for more, it lists this many. */
+/** The upper limit of `max_entries`. */
 const MAX_ENTRIES = 2_000;
 const READ_AHEAD = 256;
 
@@ -54,10 +50,10 @@ export function listDirTool(workspace: Workspace, marks: UntrustedMarks) {
       const names = directoryNames(path);
       const shown = names.join("/") || ".";
       return inDirectory(workspace, names, (directory) =>
-        naming(shown, async () => {
+        withPathErrors(shown, async () => {
           const { first, truncated } = await firstByName(directory, Math.min(maxEntries, MAX_ENTRIES), signal);
           const entries = first.map((entry) => describe(directory, entry));
-          assertInPlace(directory);
+          assertNotMoved(directory);
           await marks.assertLabelled(labels, names);
           return { path: shown, entries, truncated };
         }),
@@ -76,20 +72,15 @@ async function firstByName(
   maxEntries: number,
   signal: AbortSignal,
 ): Promise<{ readonly first: readonly Dirent[]; readonly truncated: boolean }> {
-  let kept: Dirent[] = [];
+  let first: Dirent[] = [];
   let count = 0;
   for await (const entry of await opendir(entryPath(directory, "."), { bufferSize: READ_AHEAD })) {
     signal.throwIfAborted();
     count += 1;
-    kept.push(entry);
-    if (kept.length === 2 * maxEntries) kept = kept.sort(byName).slice(0, maxEntries);
+    first.push(entry);
+    if (first.length === 2 * maxEntries) first = first.sort(byName).slice(0, maxEntries);
   }
-  return { first: kept.sort(byName).slice(0, maxEntries), truncated: count > maxEntries };
-}
-
-function byName(a: Dirent, b: Dirent): number {
-  if (a.name === b.name) return 0;
-  return a.name < b.name ? -1 : 1;
+  return { first: first.sort(byName).slice(0, maxEntries), truncated: count > maxEntries };
 }
 
 function describe(
@@ -98,7 +89,7 @@ function describe(
 ): { readonly name: string; readonly type: EntryKind; readonly bytes: number | null } {
   const { name } = entry;
   const stats = lstatSync(entryPath(directory, name), { throwIfNoEntry: false });
-  // Gone meanwhile, or a name that is no text, which cannot be asked about: it was there all the same.
+  // Removed meanwhile, or a name that is not valid text and cannot be looked up.
   if (stats === undefined) return { name, type: kindOf(entry), bytes: null };
   return { name, type: kindOf(stats), bytes: stats.isFile() ? stats.size : null };
 }

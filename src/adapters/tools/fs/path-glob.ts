@@ -1,6 +1,6 @@
 /**
- * A glob as people and models write it: `*.ts`, `src/**`, `*.{ts,tsx}`. It is a rule of .gitignore with braces: without
- * a slash it holds at any depth, and a directory it names stands for all that is in it.
+ * Globs as people and models write them: `*.ts`, `src/**`, `*.{ts,tsx}`. A glob is a .gitignore rule plus braces: without
+ * a slash it matches at any depth, and a directory matches everything in it.
  */
 import ignore from "ignore";
 
@@ -24,7 +24,7 @@ function expandBraces(glob: string): readonly string[] {
   return expanded;
 }
 
-/** `!` and `#` mean something at the beginning of a rule, and nothing in a glob; `./` is where it begins anyway. */
+/** A leading `!` or `#` is special in a rule but not in a glob; a leading `./` is redundant. */
 function asRule(glob: string): string {
   const rule = glob.replace(/^\.\//, "/");
   return /^[!#]/.test(rule) ? `\\${rule}` : rule;

@@ -1,15 +1,10 @@
 /**
- * Opening what is there to be read: regular files only, and never by way of a link.
+ * Opens regular files for reading, never through a link.
  *
- * R1. What it is, is asked before it is opened, since opening alone does something to a device, and of the open file
- *     again, since it may have been swapped in between. A pipe does not keep anybody waiting.
- * R2. At most `limit` bytes are read, however large the file is or grows.
- * R3. A file directly in the root is opened by its path where there are handles, and the root is not held: no directory
- *     beneath it is walked, and the file itself is not followed if it is a link. That the root is no link is asked once
- *     the file is open. To swap it in between takes writing beside the workspace, where no file tool and no command in
- *     a sandbox can; and whoever does is followed at the next start anyway (K2). This way only ever finds a file:
- *     whatever is not as expected is left to the walk, which says what is wrong.
+ * The kind is checked before opening, since opening a device has effects, and again on the open file, since it may have
+ * been swapped. O_NONBLOCK keeps a pipe from blocking. At most `limit` bytes are read, however large the file grows.
  */
+import { isUtf8 } from "node:buffer";
 import {
   closeSync,
   constants,
@@ -23,15 +18,12 @@ import {
 import { promisify } from "node:util";
 import { hashBytes } from "../../../kernel/vocabulary/hash.ts";
 import type { Hash } from "../../../kernel/vocabulary/identifiers.ts";
-import { ToolFailure } from "../tool-failure.ts";
-import { assertInPlace, type DirectoryHandle, entryPath, shownPath } from "./directory-handle.ts";
-import { errnoOf, naming, symlinkRefused } from "./fs-failure.ts";
-import { inDirectory, type Workspace } from "./workspace.ts";
+import type { ToolFailure } from "../tool-failure.ts";
+import { assertNotMoved, type DirectoryHandle, entryPath, shownPath } from "./directory-handle.ts";
+import { errnoOf, pathFailure, symlinkRefused, withPathErrors } from "./fs-failure.ts";
 
 const SMALL_BYTES = 65_536;
 const FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | constants.O_NOCTTY;
-
-const IF_THERE = { throwIfNoEntry: false } as const;
 
 const read = promisify(readCallback);
 
@@ -40,64 +32,33 @@ export interface OpenFile {
   readonly stats: Stats;
 }
 
-/** The file these names lead down to. Null where there is nothing of that name in its directory. */
-export async function withWorkspaceFile<Result>(
-  workspace: Workspace,
-  parents: readonly string[],
-  name: string,
-  use: (file: OpenFile) => Promise<Result>,
-): Promise<Result | null> {
-  const file = parents.length === 0 ? openInRoot(workspace, name) : null;
-  if (file === null) return await inDirectory(workspace, parents, (directory) => withRegularFile(directory, name, use));
-  return await naming(name, () => closing(file, use));
-}
-
-function openInRoot({ root, traversal }: Workspace, name: string): OpenFile | null {
-  if (traversal !== "handles") return null;
-  const path = `${root}/${name}`;
-  let fd: number | null = null;
-  try {
-    if (!lstatSync(path, IF_THERE)?.isFile()) return null;
-    fd = openSync(path, FLAGS);
-    const stats = fstatSync(fd);
-    if (stats.isFile() && lstatSync(root, IF_THERE)?.isDirectory()) return { fd, stats };
-  } catch {
-    // The walk meets the same obstacle, and has a word for it.
-  }
-  if (fd !== null) closeSync(fd);
-  return null;
-}
-
-/** Null where there is nothing of that name. */
+/** Null if the name does not exist. */
 export function withRegularFile<Result>(
   directory: DirectoryHandle,
   name: string,
   use: (file: OpenFile) => Promise<Result>,
 ): Promise<Result | null> {
-  return naming(shownPath(directory, name), async () => {
+  return withPathErrors(shownPath(directory, name), async () => {
     const file = openRegular(directory, name);
-    return file === null ? null : await closing(file, use);
+    if (file === null) return null;
+    try {
+      return await use(file);
+    } finally {
+      closeSync(file.fd);
+    }
   });
-}
-
-async function closing<Result>(file: OpenFile, use: (file: OpenFile) => Promise<Result>): Promise<Result> {
-  try {
-    return await use(file);
-  } finally {
-    closeSync(file.fd);
-  }
 }
 
 function openRegular(directory: DirectoryHandle, name: string): OpenFile | null {
   const entry = entryPath(directory, name);
-  const before = lstatSync(entry, IF_THERE);
+  const before = lstatSync(entry, { throwIfNoEntry: false });
   if (before === undefined) return null;
   if (!before.isFile()) throw irregular(shownPath(directory, name), before);
-  const fd = openOwn(entry, directory, name);
+  const fd = openNoFollow(entry, directory, name);
   try {
     const stats = fstatSync(fd);
     if (!stats.isFile()) throw irregular(shownPath(directory, name), stats);
-    assertInPlace(directory);
+    assertNotMoved(directory);
     return { fd, stats };
   } catch (error) {
     closeSync(fd);
@@ -105,7 +66,7 @@ function openRegular(directory: DirectoryHandle, name: string): OpenFile | null 
   }
 }
 
-function openOwn(entry: string, directory: DirectoryHandle, name: string): number {
+function openNoFollow(entry: string, directory: DirectoryHandle, name: string): number {
   try {
     return openSync(entry, FLAGS);
   } catch (error) {
@@ -113,24 +74,32 @@ function openOwn(entry: string, directory: DirectoryHandle, name: string): numbe
   }
 }
 
+export const NOT_REGULAR = "is a device, a pipe or a socket, not a regular file";
+
 function irregular(path: string, stats: Stats): ToolFailure {
   if (stats.isSymbolicLink()) return symlinkRefused(path);
-  if (stats.isDirectory()) {
-    const message = `${JSON.stringify(path)} is a directory: fs.list_dir lists it.`;
-    return new ToolFailure("invalid.request", message, { details: { path } });
-  }
-  const message = `${JSON.stringify(path)} is a device, a pipe or a socket, not a regular file.`;
-  return new ToolFailure("policy.denied", message, { details: { path } });
+  if (stats.isDirectory()) return pathFailure("invalid.request", path, "is a directory: list it with fs.list_dir");
+  return pathFailure("policy.denied", path, NOT_REGULAR);
 }
 
-/** From its beginning; fewer bytes than `limit` only where the file had no more when it was opened. */
+/** The other names of a hard-linked file may be outside the workspace. */
+export function refuseHardLinks({ stats }: OpenFile, path: string): void {
+  if (stats.nlink === 1) return;
+  const problem = "has more than one name (hard links), so it may belong outside the workspace: use a copy of it";
+  throw pathFailure("policy.denied", path, problem);
+}
+
+/** Keeps a byte order mark. */
+export function textOf(bytes: Buffer, path: string): string {
+  if (isUtf8(bytes) && !bytes.includes(0)) return bytes.toString();
+  throw pathFailure("invalid.request", path, "is not a text file in UTF-8");
+}
+
+/** Reads from the beginning; fewer bytes than `limit` only if the file had no more when it was opened. */
 export async function readUpTo({ fd, stats }: OpenFile, limit: number, signal?: AbortSignal): Promise<Buffer> {
   const bytes = Buffer.allocUnsafe(Math.min(limit, stats.size));
-  // A few pages are read sooner than another thread has been woken to read them.
-  return bytes.length <= SMALL_BYTES ? fill(fd, bytes) : await fillElsewhere(fd, bytes, signal);
-}
-
-async function fillElsewhere(fd: number, bytes: Buffer, signal?: AbortSignal): Promise<Buffer> {
+  // For a few pages a synchronous read is faster than a thread hop.
+  if (bytes.length <= SMALL_BYTES) return fill(fd, bytes);
   let length = 0;
   while (length < bytes.length) {
     signal?.throwIfAborted();
@@ -141,42 +110,40 @@ async function fillElsewhere(fd: number, bytes: Buffer, signal?: AbortSignal): P
   return bytes.subarray(0, length);
 }
 
-/** For a thread that has nothing else to do than wait. `wanted` says, before a byte is read, whether any is. */
-export function readRegularNow(
+/** For worker threads, which may block. `isWanted` decides before anything is read. */
+export function readRegularSync(
   directory: DirectoryHandle,
   name: string,
-  wanted: (stats: Stats) => boolean,
+  isWanted: (stats: Stats) => boolean,
 ): Buffer | null {
   const file = openRegular(directory, name);
   if (file === null) return null;
   try {
-    if (!wanted(file.stats)) return null;
-    return fill(file.fd, Buffer.allocUnsafe(file.stats.size));
+    return isWanted(file.stats) ? fill(file.fd, Buffer.allocUnsafe(file.stats.size)) : null;
   } finally {
     closeSync(file.fd);
   }
 }
 
-/** Replacing a file is bound to what it replaces, so that is read whole. */
-export const MAX_PRESENT_BYTES = 16_777_216;
+/** A plan binds the content it replaces, so that content is read whole. */
+export const MAX_REPLACED_BYTES = 16_777_216;
 
-export interface PresentFile {
+export interface ExistingFile {
   readonly hash: Hash;
   readonly bytes: number;
 }
 
-export async function inspectFile(directory: DirectoryHandle, name: string): Promise<PresentFile | null> {
+export async function inspectFile(directory: DirectoryHandle, name: string): Promise<ExistingFile | null> {
   return await withRegularFile(directory, name, async (file) => {
-    const content = await readPresent(file, shownPath(directory, name));
+    const content = await readWhole(file, shownPath(directory, name));
     return { hash: hashBytes(content), bytes: content.length };
   });
 }
 
-export async function readPresent(file: OpenFile, path: string): Promise<Buffer> {
-  const content = await readUpTo(file, MAX_PRESENT_BYTES + 1);
-  if (content.length <= MAX_PRESENT_BYTES) return content;
-  const message = `${JSON.stringify(path)} is too large to be replaced as a text: move it away first.`;
-  throw new ToolFailure("invalid.request", message, { details: { path } });
+export async function readWhole(file: OpenFile, path: string): Promise<Buffer> {
+  const content = await readUpTo(file, MAX_REPLACED_BYTES + 1);
+  if (content.length <= MAX_REPLACED_BYTES) return content;
+  throw pathFailure("invalid.request", path, "is too large to be replaced as a text: move it away first");
 }
 
 function fill(fd: number, bytes: Buffer): Buffer {

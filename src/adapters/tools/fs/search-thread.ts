@@ -1,21 +1,20 @@
 /**
- * A search in a thread of its own, which can be stopped at any moment.
+ * Runs a search in a worker thread that can be stopped at any time.
  *
- * D1. A regular expression can take for ever, in the pattern or in a .gitignore, and no rule tells which will without
- *     refusing good ones. So none is refused: the thread is ended when the signal says so, in the middle of a match,
- *     and nobody else has waited for it. That closes the files it had open, too.
- * D2. It gets a share of memory of its own, and no environment.
+ * A regular expression, in the pattern or in a .gitignore, can take forever, and no rule detects that without refusing
+ * good ones. Ending the thread stops it in the middle of a match and closes its files. The thread has its own memory
+ * limit and no environment.
  */
 import { Worker } from "node:worker_threads";
 import { Defect } from "../../../kernel/vocabulary/defect.ts";
 import { ToolFailure } from "../tool-failure.ts";
 import { errnoOf } from "./fs-failure.ts";
-import type { Findings, SearchRequest } from "./search-tree.ts";
+import type { SearchRequest, SearchResult } from "./search-tree.ts";
 import type { SearchAnswer, SearchTask } from "./search-worker.ts";
 
 const MAX_MEMORY_MB = 128;
 
-export async function searchInThread(request: SearchRequest, signal: AbortSignal): Promise<Findings> {
+export async function searchInThread(request: SearchRequest, signal: AbortSignal): Promise<SearchResult> {
   const { SEARCH_WORKER } = await import("./search-worker.ts");
   signal.throwIfAborted();
   const task: SearchTask = { suretySearch: request };
@@ -44,5 +43,5 @@ export async function searchInThread(request: SearchRequest, signal: AbortSignal
 
 function threadFailure(error: unknown): unknown {
   if (errnoOf(error) !== "ERR_WORKER_OUT_OF_MEMORY") return error;
-  return new ToolFailure("internal.error", "The search needed too much memory: look for something narrower.");
+  return new ToolFailure("internal.error", "The search needed too much memory: use a narrower pattern or path.");
 }

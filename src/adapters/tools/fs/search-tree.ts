@@ -1,35 +1,34 @@
 /**
- * The search itself: down a tree, file by file, line by line. It waits for the disk, so it runs in a thread of its own.
+ * The search itself: down a tree, file by file, line by line. It reads synchronously, so it runs in a worker thread.
  *
- * X1. No link is followed, nothing but regular files with one name is opened, and each from the directory held open.
- * X2. Passed over without a word: `.git`, what .gitignore names, and files that are no text. Passed over and counted
- *     in `skipped`: what is too large, has a second name, cannot be opened, or is gone by the time it is its turn.
- * X3. Bounded are results, their length, the entries looked at and the depth. `truncated` says that there may be more.
- * X4. Results come in the order of names, so that the same tree gives the same answer.
+ * No link is followed; only regular files with one name are opened. Skipped silently: `.git`, what .gitignore names, and
+ * binary files. Counted in `skipped`: files that are too large, hard-linked, unreadable or removed meanwhile. Results,
+ * their length, entries and depth are bounded; `truncated` says that there may be more. Results come in name order.
  */
-import { type Dirent, lstatSync, opendirSync } from "node:fs";
+import { lstatSync } from "node:fs";
 import { ToolFailure } from "../tool-failure.ts";
 import {
-  assertInPlace,
+  assertNotMoved,
+  closeDirectory,
   type DirectoryHandle,
   enterDirectory,
   entryPath,
-  holdRoot,
-  releaseDirectory,
+  openRoot,
+  sortedEntries,
   type Traversal,
 } from "./directory-handle.ts";
 import { errnoOf } from "./fs-failure.ts";
 import { addRules, type IgnoreRules, isIgnored } from "./ignore-rules.ts";
 import { type LineMatcher, lineMatcher, type Pattern } from "./line-matcher.ts";
 import { globMatcher } from "./path-glob.ts";
-import { readRegularNow } from "./regular-file.ts";
+import { readRegularSync } from "./regular-file.ts";
 
 const MAX_ENTRIES = 200_000;
 const MAX_DEPTH = 48;
 const MAX_FILE_BYTES = 4_194_304;
 const MAX_RULES_BYTES = 65_536;
 const MAX_LINE_CHARS = 240;
-/** Of a long line, how much is shown before the match. */
+/** How much of a long line is shown before the match. */
 const LEAD_CHARS = 60;
 
 export interface SearchRequest extends Pattern {
@@ -42,27 +41,27 @@ export interface SearchRequest extends Pattern {
   readonly maxResults: number;
 }
 
-/** Of a search for names, `line` is 0. */
+/** `line` is 0 in a search for names. */
 export interface Match {
   readonly path: string;
   readonly line: number;
   readonly text: string;
 }
 
-export interface Findings {
+export interface SearchResult {
   readonly matches: readonly Match[];
   readonly files: number;
   readonly skipped: number;
   readonly truncated: boolean;
 }
 
-export function searchTree(request: SearchRequest): Findings {
+export function searchTree(request: SearchRequest): SearchResult {
   return new TreeSearch(request).search();
 }
 
 class TreeSearch {
   readonly #request: SearchRequest;
-  /** Null: only names are looked for. */
+  /** Null in a search for names. */
   readonly #matcher: LineMatcher | null;
   readonly #isWanted: (path: string) => boolean;
   readonly #matches: Match[] = [];
@@ -77,20 +76,20 @@ class TreeSearch {
     this.#isWanted = globMatcher(request.glob);
   }
 
-  search(): Findings {
+  search(): SearchResult {
     const { root, traversal, names, maxResults } = this.#request;
-    const held = holdRoot(root, traversal);
+    const handle = openRoot(root, traversal);
     try {
-      this.#begin(held, names, 0, null);
+      this.#begin(handle, names, 0, null);
     } finally {
-      releaseDirectory(held);
+      closeDirectory(handle);
     }
     const matches = this.#matches.slice(0, maxResults);
     const truncated = this.#isCut || this.#matches.length > maxResults;
     return { matches, files: this.#files, skipped: this.#skipped, truncated };
   }
 
-  /** Down to where the search begins, with the rules of the directories on the way. */
+  /** Walks to where the search begins and collects the ignore rules on the way. */
   #begin(directory: DirectoryHandle, names: readonly string[], depth: number, above: IgnoreRules | null): void {
     const name = names[depth];
     const base = names
@@ -109,17 +108,20 @@ class TreeSearch {
     const child = enterDirectory(directory, name);
     try {
       const rules = this.#rulesOf(directory, base, above);
-      // Whoever names an ignored directory means it.
+      // An ignored directory that the call names is searched.
       this.#begin(child, names, depth + 1, isIgnored(rules, `${base}${name}/`) ? null : rules);
     } finally {
-      releaseDirectory(child);
+      closeDirectory(child);
     }
   }
 
   #walk(directory: DirectoryHandle, base: string, above: IgnoreRules | null, depth: number): void {
     const rules = this.#rulesOf(directory, base, above);
     const start = this.#request.names.map((name) => `${name}/`).join("").length;
-    for (const entry of this.#entriesOf(directory)) {
+    const entries = sortedEntries(directory, MAX_ENTRIES + 1 - this.#entries);
+    this.#entries += entries.length;
+    if (this.#entries > MAX_ENTRIES) this.#isCut = true;
+    for (const entry of entries) {
       if (this.#isFull()) return;
       if (entry.name === ".git") continue;
       const path = `${base}${entry.name}`;
@@ -129,7 +131,7 @@ class TreeSearch {
         this.#look(directory, entry.name, path);
       }
     }
-    assertInPlace(directory);
+    assertNotMoved(directory);
   }
 
   #enter(parent: DirectoryHandle, name: string, base: string, rules: IgnoreRules | null, depth: number): void {
@@ -145,7 +147,7 @@ class TreeSearch {
     try {
       this.#walk(child, base, rules, depth + 1);
     } finally {
-      releaseDirectory(child);
+      closeDirectory(child);
     }
   }
 
@@ -156,7 +158,7 @@ class TreeSearch {
       return;
     }
     const isReadable = ({ size, nlink }: { size: number; nlink: number }) => size <= MAX_FILE_BYTES && nlink === 1;
-    const content = this.#attempt(() => readRegularNow(directory, name, isReadable));
+    const content = this.#attempt(() => readRegularSync(directory, name, isReadable));
     if (content === null) this.#skipped += 1;
     else this.#matchLines(content, path, this.#matcher);
   }
@@ -176,29 +178,13 @@ class TreeSearch {
   }
 
   #rulesOf(directory: DirectoryHandle, base: string, above: IgnoreRules | null): IgnoreRules | null {
-    const content = this.#attempt(() => readRegularNow(directory, ".gitignore", ({ size }) => size <= MAX_RULES_BYTES));
+    const content = this.#attempt(() =>
+      readRegularSync(directory, ".gitignore", ({ size }) => size <= MAX_RULES_BYTES),
+    );
     return content === null ? above : addRules(above, base, content.toString());
   }
 
-  #entriesOf(directory: DirectoryHandle): readonly Dirent[] {
-    const entries: Dirent[] = [];
-    const opened = opendirSync(entryPath(directory, "."), { bufferSize: 256 });
-    try {
-      for (let entry = opened.readSync(); entry !== null; entry = opened.readSync()) {
-        this.#entries += 1;
-        if (this.#entries > MAX_ENTRIES) {
-          this.#isCut = true;
-          break;
-        }
-        entries.push(entry);
-      }
-    } finally {
-      opened.closeSync();
-    }
-    return entries.sort((a, b) => (a.name < b.name ? -1 : 1));
-  }
-
-  /** What somebody else moved away, or keeps to themselves, is no reason to stop. */
+  /** A file that was removed meanwhile or is not readable does not end the search. */
   #attempt<Result>(work: () => Result | null): Result | null {
     try {
       return work();
@@ -208,7 +194,7 @@ class TreeSearch {
     }
   }
 
-  /** One more than asked for is looked for, to know whether there are more. */
+  /** Looks for one match more than requested, to know whether there are more. */
   #isFull(): boolean {
     return this.#matches.length > this.#request.maxResults || this.#entries > MAX_ENTRIES;
   }

@@ -1,12 +1,12 @@
 /**
- * The thread's end of a search. Imported, it only says where it lies, in the source or in the bundle; started as a
- * thread with a request, it searches and answers.
+ * The worker thread's side of a search. Imported, it only exports its own URL, in the source or in the bundle; started
+ * with a task, it searches and posts the answer.
  */
 import { parentPort, workerData } from "node:worker_threads";
 import type { ToolError } from "../../../kernel/vocabulary/tool-envelope.ts";
 import { ToolFailure, toolErrorOf } from "../tool-failure.ts";
 import { expectedFailure } from "./fs-failure.ts";
-import type { Findings, SearchRequest } from "./search-tree.ts";
+import type { SearchRequest, SearchResult } from "./search-tree.ts";
 
 export const SEARCH_WORKER = new URL(import.meta.url);
 
@@ -15,7 +15,7 @@ export interface SearchTask {
 }
 
 export type SearchAnswer =
-  | { readonly ok: true; readonly findings: Findings }
+  | { readonly ok: true; readonly findings: SearchResult }
   | { readonly ok: false; readonly error: ToolError };
 
 if (isTask(workerData)) parentPort?.postMessage(await answerTo(workerData.suretySearch));

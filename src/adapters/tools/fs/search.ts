@@ -1,19 +1,18 @@
 /**
  * `fs.search`: lines of text files, or names of files, beneath a path of the workspace.
  *
- * 1. `pattern` is a literal text unless `regex` is set. An empty one looks for names alone, which `glob` narrows.
- * 2. What is searched, and what is passed over, `search-tree.ts` says; that it can always be stopped, `search-thread.ts`.
+ * `pattern` is a literal text unless `regex` is set; an empty one lists file names, narrowed by `glob`.
+ * `search-tree.ts` owns what is searched, `search-thread.ts` that it can be stopped at any time.
  */
 import { Type } from "typebox";
-import { defineTool } from "../define-tool.ts";
-import { fieldOf } from "./field-of.ts";
+import { defineTool, fieldOf } from "../define-tool.ts";
 import { lineMatcher } from "./line-matcher.ts";
 import type { UntrustedMarks } from "./untrusted-marks.ts";
 import type { Workspace } from "./workspace.ts";
 import { directoryNames } from "./workspace-path.ts";
 
 const DEFAULT_MAX_RESULTS = 50;
-/** Asked for more, it finds this many. */
+/** The upper limit of `max_results`. */
 const MAX_RESULTS = 500;
 const TIMEOUT_MS = 20_000;
 

@@ -1,9 +1,6 @@
 /**
- * Every line an edit changes, as a unified diff without context.
- *
- * U1. Lines that begin with `-` are all that goes, lines that begin with `+` all that comes: none is left out or cut.
- *     A line that ends the text without a line end is followed by a note that says so.
- * U2. A line that stays is not shown, unless it stands between changed lines of one hunk.
+ * Every line an edit changes, as a unified diff without context. No removed or added line is left out or cut; unchanged
+ * lines appear only between changed lines of one hunk.
  */
 import type { Replacement } from "./apply-edit.ts";
 
@@ -14,7 +11,7 @@ interface Hunk {
   readonly becomes: string;
 }
 
-const NO_LINE_END = "\\ no line end after this";
+const NO_LINE_END = "\\ No newline at end of file";
 
 export function showDiff(text: string, replacements: readonly Replacement[]): readonly string[] {
   const shown: string[] = [];
@@ -24,16 +21,16 @@ export function showDiff(text: string, replacements: readonly Replacement[]): re
   for (const hunk of hunksOf(text, replacements)) {
     line += countLineEnds(text.slice(at, hunk.start));
     at = hunk.start;
-    const goes = linesOf(text.slice(hunk.start, hunk.end));
-    const comes = linesOf(hunk.becomes);
-    const head = commonHead(goes, comes);
-    const tail = commonTail(goes.slice(head), comes.slice(head));
-    const gone = goes.slice(head, goes.length - tail);
-    const come = comes.slice(head, comes.length - tail);
-    shown.push(`@@ -${line + head},${gone.length} +${line + head + shift},${come.length} @@`);
-    for (const each of gone) pushLine(shown, "-", each);
-    for (const each of come) pushLine(shown, "+", each);
-    shift += come.length - gone.length;
+    const before = linesOf(text.slice(hunk.start, hunk.end));
+    const after = linesOf(hunk.becomes);
+    const head = commonHead(before, after);
+    const tail = commonTail(before.slice(head), after.slice(head));
+    const removed = before.slice(head, before.length - tail);
+    const added = after.slice(head, after.length - tail);
+    shown.push(`@@ -${line + head},${removed.length} +${line + head + shift},${added.length} @@`);
+    for (const each of removed) pushLine(shown, "-", each);
+    for (const each of added) pushLine(shown, "+", each);
+    shift += added.length - removed.length;
   }
   return shown;
 }

@@ -1,23 +1,16 @@
-/**
- * `fs.stat`: what stands under a name.
- *
- * 1. A link is described as what it is. Nothing is asked of where it leads, and nothing told.
- * 2. Nothing is opened: a pipe or a device is only looked up.
- */
+/** `fs.stat`: type, size and time of change of a path. Links are not followed, and nothing is opened. */
 import { lstatSync, type Stats } from "node:fs";
 import { Type } from "typebox";
 import { timestampOf } from "../../../runtime/ports/clock.ts";
-import { defineTool } from "../define-tool.ts";
-import { assertInPlace, entryPath } from "./directory-handle.ts";
-import { kindOf } from "./entry-kind.ts";
-import { fieldOf } from "./field-of.ts";
-import { missing, naming } from "./fs-failure.ts";
+import { defineTool, fieldOf } from "../define-tool.ts";
+import { assertNotMoved, entryPath, kindOf } from "./directory-handle.ts";
+import { missing, withPathErrors } from "./fs-failure.ts";
 import type { UntrustedMarks } from "./untrusted-marks.ts";
 import { inDirectory, type Workspace } from "./workspace.ts";
 import { directoryNames } from "./workspace-path.ts";
 
 const PERMISSIONS = 0o777;
-/** The last moment a `Date` can hold. */
+/** The latest time a `Date` can hold. */
 const MAX_DATE_MS = 8.64e15;
 
 const parameters = Type.Object({ path: Type.String({ minLength: 1 }) }, { additionalProperties: false });
@@ -40,9 +33,9 @@ export function statTool(workspace: Workspace, marks: UntrustedMarks) {
       const names = directoryNames(path);
       const shown = names.join("/") || ".";
       return inDirectory(workspace, names.slice(0, -1), (directory) =>
-        naming(shown, async () => {
+        withPathErrors(shown, async () => {
           const stats = lstatSync(entryPath(directory, names.at(-1) ?? "."), { throwIfNoEntry: false });
-          assertInPlace(directory);
+          assertNotMoved(directory);
           await marks.assertLabelled(labels, names);
           if (stats === undefined) throw missing(shown);
           return { path: shown, ...describe(stats) };

@@ -1,36 +1,38 @@
 /**
- * A directory outside the workspace where the file tools keep what no model may reach: what was deleted, which edit of a
- * file was the last, and what was written by an untrusted context.
+ * The directory where the file tools keep what no model may reach: the trash, the last edit of each file, and the marks
+ * of untrusted writes.
  *
- * N1. No path that a tool takes leads there, because none leads out of the workspace; nor does the sandbox show it.
- * N2. For that it must not lie in the workspace, nor the workspace in it.
- * N3. It is made with the first thing that is put there. Looking for something makes nothing.
+ * It lies outside the workspace and does not contain it, so no tool path and no sandbox leads there. The first write
+ * creates it; lookups create nothing.
  */
 import { realpath } from "node:fs/promises";
 import { sep } from "node:path";
 import { ToolFailure } from "../tool-failure.ts";
-import { errnoOf, naming } from "./fs-failure.ts";
+import { errnoOf, withPathErrors } from "./fs-failure.ts";
 import { openWorkspace, type Workspace } from "./workspace.ts";
 
-/** Null where nothing was ever put there. */
+/** Null if nothing was ever written there. */
 export async function findToolStateDirectory(workspace: Workspace, path: string): Promise<Workspace | null> {
   try {
-    return { root: assertApart(workspace, await realpath(path)), traversal: workspace.traversal };
+    const root = await realpath(path);
+    assertSeparate(workspace, root);
+    return { root, traversal: workspace.traversal };
   } catch (error) {
     if (errnoOf(error) === "ENOENT") return null;
     throw error;
   }
 }
 
-export async function makeToolStateDirectory(workspace: Workspace, path: string): Promise<Workspace> {
-  assertApart(workspace, path);
-  const annex = await naming("annex", () => openWorkspace(path, workspace.traversal));
-  assertApart(workspace, annex.root);
-  return annex;
+export async function openToolStateDirectory(workspace: Workspace, path: string): Promise<Workspace> {
+  assertSeparate(workspace, path);
+  const state = await withPathErrors("tool state directory", () => openWorkspace(path, workspace.traversal));
+  assertSeparate(workspace, state.root);
+  return state;
 }
 
-function assertApart({ root }: Workspace, annexRoot: string): string {
-  if (annexRoot !== root && !annexRoot.startsWith(root + sep) && !root.startsWith(annexRoot + sep)) return annexRoot;
-  const message = "The workspace and the gateway's annex lie within one another: the operator must separate them.";
+function assertSeparate({ root }: Workspace, stateRoot: string): void {
+  if (stateRoot !== root && !stateRoot.startsWith(root + sep) && !root.startsWith(stateRoot + sep)) return;
+  const message =
+    "The workspace and the gateway's tool state directory contain one another: the operator must separate them.";
   throw new ToolFailure("internal.error", message);
 }

@@ -1,13 +1,12 @@
 /**
- * What was deleted, kept in the annex until somebody restores it.
+ * The trash: deleted files and directories, in the tool state directory until the operator restores or removes them.
  *
- * T1. One directory a deletion, named after the place it comes from and the call that deleted it: it holds `item`, the
- *     thing itself, and `manifest.json`, which is durable before the thing moves.
- * T2. The thing moves by one rename, so it is in one place or the other, whole; and what arrives is what was meant to
- *     go, or goes back.
- * T3. Restoring replaces nothing. Where the manifest says it belongs is read as any path is: it cannot lead out.
- * T4. What is emptied is out of reach, whole, before the first byte of it goes: nobody restores half of it. What a crash
- *     left of that goes the next time.
+ * T1. Each deletion has its own directory, named after the path and the call. It holds `item` and `manifest.json`, which
+ *     is durable before the item moves.
+ * T2. The item moves by one rename, so it is whole in one place or the other. If another file arrived, it goes back.
+ * T3. Restoring replaces nothing. The manifest's path is parsed like any other and cannot leave the workspace.
+ * T4. Removal for good renames the item first, so that no half of it can be restored. A crash leaves the rest to the
+ *     next run.
  */
 import { lstatSync, rmdirSync } from "node:fs";
 import { readdir, rename, rm, unlink } from "node:fs/promises";
@@ -15,28 +14,28 @@ import { Defect } from "../../../kernel/vocabulary/defect.ts";
 import { hashCanonical } from "../../../kernel/vocabulary/hash.ts";
 import type { Hash } from "../../../kernel/vocabulary/identifiers.ts";
 import { parseJson } from "../../../kernel/vocabulary/parse-json.ts";
+import { fieldOf } from "../define-tool.ts";
 import { ToolFailure } from "../tool-failure.ts";
-import { linkIfFree, placeFile, removeIfThere } from "./atomic-write.ts";
-import { assertInPlace, type DirectoryHandle, entryPath } from "./directory-handle.ts";
-import { fieldOf } from "./field-of.ts";
-import { errnoOf, naming } from "./fs-failure.ts";
+import { atomicWrite, linkIfFree, removeIfThere } from "./atomic-write.ts";
+import { assertNotMoved, type DirectoryHandle, entryPath } from "./directory-handle.ts";
+import { errnoOf, pathFailure, withPathErrors } from "./fs-failure.ts";
 import { readUpTo, withRegularFile } from "./regular-file.ts";
-import { inMadeDirectory, inNearestDirectory, syncDirectory, type Workspace } from "./workspace.ts";
+import { inCreatedDirectory, inDirectoryIfThere, syncDirectory, type Workspace } from "./workspace.ts";
 import { directoryNames } from "./workspace-path.ts";
 
 const FOLDER = "trash";
 const ITEM = "item";
-/** Its name while it is being removed for good. */
-const GOING = "going";
+/** The name of an item while it is removed for good. */
+const REMOVING = "going";
 const MANIFEST = "manifest.json";
 const MAX_MANIFEST_BYTES = 16_384;
 const TRASH_ID = /^[0-9a-f]{16}-[0-9a-f]{16}$/;
 
-export interface Trashed {
+export interface TrashEntry {
   readonly id: string;
-  /** Of the workspace it was deleted from. */
+  /** The workspace it was deleted from. */
   readonly root: string;
-  /** Relative to it. */
+  /** Relative to `root`. */
   readonly path: string;
   readonly type: "file" | "directory";
   readonly entries: number;
@@ -46,84 +45,81 @@ export interface Trashed {
 }
 
 export function trashIdOf(target: string, key: Hash): string {
-  return `${placeOf(target)}-${key.slice(0, 16)}`;
+  return `${originOf(target)}-${key.slice(0, 16)}`;
 }
 
-function placeOf(target: string): string {
+function originOf(target: string): string {
   return hashCanonical(target).slice(0, 16);
 }
 
-/** Null where it is not, or no longer, in the trash. */
-export async function findTrashed(annex: Workspace | null, id: string): Promise<Trashed | null> {
-  if (annex === null) return null;
-  return await inNearestDirectory(annex, [FOLDER, id], (entry, [absent]) =>
-    absent !== undefined || statsOf(entry, ITEM) === undefined ? null : readManifest(entry, id),
+/** Null if it is not in the trash, or no longer. */
+export async function findTrashed(state: Workspace | null, id: string): Promise<TrashEntry | null> {
+  return await inDirectoryIfThere(state, [FOLDER, id], (entry) =>
+    statsOf(entry, ITEM) === undefined ? null : readManifest(entry, id),
   );
 }
 
-/** Was something ever deleted from this place that is still in the trash? */
-export async function hasTrashFrom(annex: Workspace | null, target: string): Promise<boolean> {
-  return (await trashIds(annex)).some((id) => id.startsWith(`${placeOf(target)}-`));
+/** True if the trash holds something deleted from this path. */
+export async function hasTrashFrom(state: Workspace | null, target: string): Promise<boolean> {
+  return (await trashIds(state)).some((id) => id.startsWith(`${originOf(target)}-`));
 }
 
-/** The oldest first. */
-export async function listTrash(annex: Workspace | null): Promise<readonly Trashed[]> {
-  const found: Trashed[] = [];
-  for (const id of await trashIds(annex)) {
-    const trashed = await findTrashed(annex, id);
+/** Oldest first. */
+export async function listTrash(state: Workspace | null): Promise<readonly TrashEntry[]> {
+  const found: TrashEntry[] = [];
+  for (const id of await trashIds(state)) {
+    const trashed = await findTrashed(state, id);
     if (trashed !== null) found.push(trashed);
   }
   return found.sort((a, b) => (a.deletedAt < b.deletedAt ? -1 : 1));
 }
 
-interface Thing {
+interface Source {
   readonly name: string;
   readonly device: bigint;
   readonly inode: bigint;
 }
 
-/** False: what stands there by now is something else, and stays. */
+/** False if the name means another file by now, which stays. */
 export async function moveToTrash(
-  annex: Workspace,
-  trashed: Trashed,
+  state: Workspace,
+  trashed: TrashEntry,
   from: DirectoryHandle,
-  thing: Thing,
+  source: Source,
   signal: AbortSignal,
 ): Promise<boolean> {
-  return await inNearestDirectory(annex, [FOLDER, trashed.id], (start, absent) =>
-    inMadeDirectory(start, absent, async (entry) => {
-      if (statsOf(entry, ITEM) !== undefined) throw new Defect("two deletions of one place under one key");
-      const content = Buffer.from(JSON.stringify(trashed));
-      const manifest = { name: MANIFEST, temporaryName: `${MANIFEST}.tmp`, content, mode: "replace" } as const;
-      await placeFile(entry, manifest, signal);
-      try {
-        return await moveThing(from, thing, entry);
-      } finally {
-        await removeEmptyEntry(entry);
-      }
-    }),
-  );
+  return await inCreatedDirectory(state, [FOLDER, trashed.id], async (entry) => {
+    if (statsOf(entry, ITEM) !== undefined) throw new Defect("two deletions of one path under one key");
+    const content = Buffer.from(JSON.stringify(trashed));
+    const manifest = { name: MANIFEST, temporaryName: `${MANIFEST}.tmp`, content, mode: "replace" } as const;
+    await atomicWrite(entry, manifest, signal);
+    try {
+      return await moveItem(from, source, entry);
+    } finally {
+      await removeEmptyEntry(entry);
+    }
+  });
 }
 
-async function moveThing(from: DirectoryHandle, thing: Thing, entry: DirectoryHandle): Promise<boolean> {
+async function moveItem(from: DirectoryHandle, source: Source, entry: DirectoryHandle): Promise<boolean> {
   const item = entryPath(entry, ITEM);
-  assertInPlace(from);
-  await rename(entryPath(from, thing.name), item);
+  assertNotMoved(from);
+  await rename(entryPath(from, source.name), item);
   const { dev, ino } = lstatSync(item, { bigint: true });
-  const isRight = dev === thing.device && ino === thing.inode;
-  // Were its place taken again already, it would stay in the trash, which loses nothing.
-  if (!isRight && statsOf(from, thing.name) === undefined) await rename(item, entryPath(from, thing.name));
+  const isRight = dev === source.device && ino === source.inode;
+  // If the name is taken again already, the item stays in the trash and nothing is lost.
+  if (!isRight && statsOf(from, source.name) === undefined) await rename(item, entryPath(from, source.name));
   await syncDirectory(entry);
   await syncDirectory(from);
   return isRight;
 }
 
-/** Back to where it was, unless something else is there by now. */
-export async function restoreTrash(workspace: Workspace, annex: Workspace | null, id: string): Promise<Trashed> {
-  if (annex === null || !TRASH_ID.test(id)) throw notInTrash(id);
-  return await inNearestDirectory(annex, [FOLDER, id], async (entry, [absent]) => {
-    const trashed = absent === undefined && statsOf(entry, ITEM) !== undefined ? await readManifest(entry, id) : null;
-    if (trashed === null) throw notInTrash(id);
+/** Fails if the path is taken again. */
+export async function restoreTrash(workspace: Workspace, state: Workspace | null, id: string): Promise<TrashEntry> {
+  if (!TRASH_ID.test(id)) throw notInTrash(id);
+  const restored = await inDirectoryIfThere(state, [FOLDER, id], async (entry) => {
+    const trashed = statsOf(entry, ITEM) === undefined ? null : await readManifest(entry, id);
+    if (trashed === null) return null;
     if (trashed.root !== workspace.root) {
       const message = `It was deleted from another workspace: ${JSON.stringify(trashed.root)}.`;
       throw new ToolFailure("invalid.request", message, { details: { id } });
@@ -131,20 +127,25 @@ export async function restoreTrash(workspace: Workspace, annex: Workspace | null
     const names = directoryNames(trashed.path);
     const name = names.at(-1);
     if (name === undefined) throw notInTrash(id);
-    await inNearestDirectory(workspace, names.slice(0, -1), (start, missingNames) =>
-      inMadeDirectory(start, missingNames, (parent) =>
-        naming(trashed.path, () => putBack(entry, parent, name, trashed)),
-      ),
+    await inCreatedDirectory(workspace, names.slice(0, -1), (parent) =>
+      withPathErrors(trashed.path, () => moveBack(entry, parent, name, trashed)),
     );
     await removeEmptyEntry(entry);
     return trashed;
   });
+  if (restored === null) throw notInTrash(id);
+  return restored;
 }
 
-async function putBack(entry: DirectoryHandle, parent: DirectoryHandle, name: string, trashed: Trashed): Promise<void> {
+async function moveBack(
+  entry: DirectoryHandle,
+  parent: DirectoryHandle,
+  name: string,
+  trashed: TrashEntry,
+): Promise<void> {
   const item = entryPath(entry, ITEM);
   const target = entryPath(parent, name);
-  assertInPlace(parent);
+  assertNotMoved(parent);
   if (statsOf(parent, name) !== undefined) throw occupied(trashed.path);
   if (statsOf(entry, ITEM)?.isDirectory()) await rename(item, target);
   else if (await linkIfFree(item, target)) await unlink(item);
@@ -153,13 +154,13 @@ async function putBack(entry: DirectoryHandle, parent: DirectoryHandle, name: st
   await syncDirectory(entry);
 }
 
-/** Removes for good what was deleted before. Nothing that cannot be removed keeps the rest. */
-export async function emptyTrash(annex: Workspace | null, beforeMs: number): Promise<Emptied> {
-  const removed: Trashed[] = [];
+/** Removes for good what was deleted before `beforeMs`. An item that cannot be removed does not stop the rest. */
+export async function emptyTrash(state: Workspace | null, beforeMs: number): Promise<Emptied> {
+  const removed: TrashEntry[] = [];
   const failed: string[] = [];
-  for (const id of await trashIds(annex)) {
+  for (const id of await trashIds(state)) {
     try {
-      const trashed = await removeOld(annex, id, beforeMs);
+      const trashed = await removeOld(state, id, beforeMs);
       if (trashed !== null) removed.push(trashed);
     } catch (error) {
       if (errnoOf(error) === undefined) throw error;
@@ -170,20 +171,18 @@ export async function emptyTrash(annex: Workspace | null, beforeMs: number): Pro
 }
 
 interface Emptied {
-  readonly removed: readonly Trashed[];
-  /** The ids of what the system would not let go. */
+  readonly removed: readonly TrashEntry[];
+  /** The ids of items the system refused to remove. */
   readonly failed: readonly string[];
 }
 
-async function removeOld(annex: Workspace | null, id: string, beforeMs: number): Promise<Trashed | null> {
-  if (annex === null) return null;
-  return await inNearestDirectory(annex, [FOLDER, id], async (entry, [absent]) => {
-    if (absent !== undefined) return null;
+async function removeOld(state: Workspace | null, id: string, beforeMs: number): Promise<TrashEntry | null> {
+  return await inDirectoryIfThere(state, [FOLDER, id], async (entry) => {
     const trashed = statsOf(entry, ITEM) === undefined ? null : await readManifest(entry, id);
     const isOld = trashed !== null && Date.parse(trashed.deletedAt) < beforeMs;
-    if (isOld) await rename(entryPath(entry, ITEM), entryPath(entry, GOING));
-    else if (statsOf(entry, GOING) === undefined) return null;
-    await rm(entryPath(entry, GOING), { recursive: true, force: true });
+    if (isOld) await rename(entryPath(entry, ITEM), entryPath(entry, REMOVING));
+    else if (statsOf(entry, REMOVING) === undefined) return null;
+    await rm(entryPath(entry, REMOVING), { recursive: true, force: true });
     await removeEmptyEntry(entry);
     return trashed;
   });
@@ -195,22 +194,19 @@ async function removeEmptyEntry(entry: DirectoryHandle): Promise<void> {
   rmdirSync(entry.path);
 }
 
-async function trashIds(annex: Workspace | null): Promise<readonly string[]> {
-  if (annex === null) return [];
-  return await inNearestDirectory(annex, [FOLDER], async (folder, [absent]) => {
-    if (absent !== undefined) return [];
-    return (await readdir(entryPath(folder, "."))).filter((name) => TRASH_ID.test(name));
-  });
+async function trashIds(state: Workspace | null): Promise<readonly string[]> {
+  const names = await inDirectoryIfThere(state, [FOLDER], (folder) => readdir(entryPath(folder, ".")));
+  return names?.filter((name) => TRASH_ID.test(name)) ?? [];
 }
 
-async function readManifest(entry: DirectoryHandle, id: string): Promise<Trashed | null> {
+async function readManifest(entry: DirectoryHandle, id: string): Promise<TrashEntry | null> {
   return await withRegularFile(entry, MANIFEST, async (file) => {
     const parsed = parseJson((await readUpTo(file, MAX_MANIFEST_BYTES)).toString());
     return parsed.ok ? parseTrashed(parsed.value, id) : null;
   });
 }
 
-function parseTrashed(value: unknown, id: string): Trashed | null {
+function parseTrashed(value: unknown, id: string): TrashEntry | null {
   const [root, path, deletedAt, runId] = ["root", "path", "deletedAt", "runId"].map((name) => fieldOf(value, name));
   const [entries, bytes] = ["entries", "bytes"].map((name) => fieldOf(value, name));
   if (typeof root !== "string" || typeof path !== "string" || path === "") return null;
@@ -225,10 +221,9 @@ function statsOf(directory: DirectoryHandle, name: string) {
 }
 
 function notInTrash(id: string): ToolFailure {
-  return new ToolFailure("invalid.request", `There is no ${JSON.stringify(id)} in the trash.`, { details: { id } });
+  return new ToolFailure("invalid.request", `${JSON.stringify(id)} is not in the trash.`, { details: { id } });
 }
 
 function occupied(path: string): ToolFailure {
-  const message = `Something is at ${JSON.stringify(path)} again: move it away before restoring.`;
-  return new ToolFailure("invalid.request", message, { details: { path } });
+  return pathFailure("invalid.request", path, "exists again: move it away before restoring");
 }

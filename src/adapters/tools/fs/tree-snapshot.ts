@@ -1,19 +1,24 @@
 /**
- * What exactly stands under a name, all of it: what an approver is shown before it goes, and a fingerprint of it.
+ * Lists everything under a name, for the approver, and takes a fingerprint of it.
  *
- * S1. The fingerprint changes with a name, an inode, permissions or the content of a file anywhere in it. Beyond
- *     MAX_HASHED_BYTES, size and time of change, which nobody can set, stand for the content.
- * S2. No link is followed. What is a link, a device or a pipe inside a directory is listed as what it is, and not opened.
- * S3. More than can be shown is refused.
+ * The fingerprint changes with any name, inode, permission or file content. Beyond MAX_HASHED_BYTES, size and ctime stand
+ * for the content, since users cannot set ctime. Links are not followed; links, devices and pipes are listed and not
+ * opened. A tree too large to show is refused.
  */
-import { type BigIntStats, type Dirent, lstatSync } from "node:fs";
-import { opendir } from "node:fs/promises";
+import { type BigIntStats, lstatSync } from "node:fs";
 import { hashBytes, hashCanonical } from "../../../kernel/vocabulary/hash.ts";
 import type { Hash } from "../../../kernel/vocabulary/identifiers.ts";
-import { ToolFailure } from "../tool-failure.ts";
-import { type DirectoryHandle, enterDirectory, entryPath, releaseDirectory, shownPath } from "./directory-handle.ts";
-import { type EntryKind, kindOf } from "./entry-kind.ts";
-import { naming } from "./fs-failure.ts";
+import {
+  closeDirectory,
+  type DirectoryHandle,
+  type EntryKind,
+  enterDirectory,
+  entryPath,
+  kindOf,
+  shownPath,
+  sortedEntries,
+} from "./directory-handle.ts";
+import { pathFailure, withPathErrors } from "./fs-failure.ts";
 import { readUpTo, withRegularFile } from "./regular-file.ts";
 
 const MAX_ENTRIES = 1_000;
@@ -31,30 +36,24 @@ export interface TreeSnapshot {
   readonly kind: EntryKind;
   readonly device: bigint;
   readonly inode: bigint;
-  /** The thing itself is the first. */
+  /** The root of the tree comes first. */
   readonly entries: readonly SnapshotEntry[];
   readonly bytes: number;
   readonly fingerprint: Hash;
 }
 
-/** Null where nothing stands. */
-export async function survey(directory: DirectoryHandle, name: string): Promise<TreeSnapshot | null> {
+/** Null if the name does not exist. */
+export async function snapshotTree(directory: DirectoryHandle, name: string): Promise<TreeSnapshot | null> {
   const stats = statsOf(directory, name);
   if (stats === undefined) return null;
-  const surveyor = new Surveyor();
-  await surveyor.visit(directory, name, stats, 0);
-  const { entries, bytes, facts } = surveyor;
-  return {
-    kind: kindOf(stats),
-    device: stats.dev,
-    inode: stats.ino,
-    entries,
-    bytes,
-    fingerprint: hashCanonical(facts),
-  };
+  const builder = new SnapshotBuilder();
+  await builder.visit(directory, name, stats, 0);
+  const { entries, bytes, facts } = builder;
+  const { dev: device, ino: inode } = stats;
+  return { kind: kindOf(stats), device, inode, entries, bytes, fingerprint: hashCanonical(facts) };
 }
 
-class Surveyor {
+class SnapshotBuilder {
   readonly entries: SnapshotEntry[] = [];
   readonly facts: (readonly (string | null)[])[] = [];
   bytes = 0;
@@ -69,37 +68,34 @@ class Surveyor {
     const content =
       kind === "file" ? ((await this.#hash(directory, name, bytes)) ?? `${stats.size} ${stats.ctimeNs}`) : null;
     this.facts.push([path, kind, ...identity, content]);
-    if (kind === "directory") await naming(path, () => this.#descend(directory, name, path, depth));
+    if (kind === "directory") await withPathErrors(path, () => this.#descend(directory, name, path, depth));
   }
 
   #list(entry: SnapshotEntry): void {
     if (this.entries.length === MAX_ENTRIES) {
-      const path = this.entries[0]?.path ?? "";
-      const message = `${JSON.stringify(path)} holds more than ${MAX_ENTRIES} entries, more than anybody would read: go by its parts.`;
-      throw new ToolFailure("invalid.request", message, { details: { path } });
+      const problem = `holds more than ${MAX_ENTRIES} entries, too many to review: delete it in parts`;
+      throw pathFailure("invalid.request", this.entries[0]?.path ?? "", problem);
     }
     this.entries.push(entry);
     this.bytes += entry.bytes;
   }
 
   async #descend(parent: DirectoryHandle, name: string, path: string, depth: number): Promise<void> {
-    if (depth === MAX_DEPTH) {
-      throw new ToolFailure("invalid.request", `${JSON.stringify(path)} lies too deep.`, { details: { path } });
-    }
+    if (depth === MAX_DEPTH) throw pathFailure("invalid.request", path, "is nested too deeply");
     const directory = enterDirectory(parent, name);
     try {
-      for (const entry of await entriesOf(directory)) {
+      for (const entry of sortedEntries(directory, MAX_ENTRIES + 1)) {
         const stats = statsOf(directory, entry.name);
         if (stats !== undefined) await this.visit(directory, entry.name, stats, depth + 1);
-        else this.#listUnnamed(shownPath(directory, entry.name), kindOf(entry));
+        else this.#listUnreadable(shownPath(directory, entry.name), kindOf(entry));
       }
     } finally {
-      releaseDirectory(directory);
+      closeDirectory(directory);
     }
   }
 
-  /** Gone meanwhile, or a name that is no text, which cannot be asked about: it was there all the same. */
-  #listUnnamed(path: string, kind: EntryKind): void {
+  /** Removed meanwhile, or a name that is not valid text and cannot be looked up. */
+  #listUnreadable(path: string, kind: EntryKind): void {
     this.#list({ path, kind, bytes: 0 });
     this.facts.push([path, kind]);
   }
@@ -109,16 +105,6 @@ class Surveyor {
     this.#hashedBytes += bytes;
     return await withRegularFile(directory, name, async (file) => hashBytes(await readUpTo(file, bytes + 1)));
   }
-}
-
-/** One more than can be shown at most: then it is refused. */
-async function entriesOf(directory: DirectoryHandle): Promise<readonly Dirent[]> {
-  const entries: Dirent[] = [];
-  for await (const entry of await opendir(entryPath(directory, "."))) {
-    entries.push(entry);
-    if (entries.length > MAX_ENTRIES) break;
-  }
-  return entries.sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
 function statsOf(directory: DirectoryHandle, name: string): BigIntStats | undefined {

@@ -1,19 +1,18 @@
 /**
- * Which places of the workspace hold what an untrusted context wrote: marks, kept in the annex. Whoever reads such a
- * place has seen untrusted data, in whatever session (X-5). Else the latch would open by way of a file.
+ * Records which paths of the workspace an untrusted context wrote: marks, in the tool state directory. A run that reads
+ * such a path has seen untrusted data, in any session (X-5); otherwise a file could bypass the latch.
  *
- * U1. A mark is durable before the write it is for. It is one file, so that nobody's mark is lost to another's.
- * U2. A mark applies to what lies on the way to its place, since a directory tells names, and beneath it. Names match as
- *     on a system that tells no upper case from lower: one file may have several spellings there.
- * U3. A command may copy anything anywhere: one that can write marks the whole workspace, unless neither its context
- *     nor any place is untrusted. Beyond `MAX_MARKS` the whole workspace is marked too, and a mark that cannot be read
- *     is one for the whole.
- * U4. A mark goes when a clean context replaces the whole file, but not while the trash may bring back what it was for.
- *     Writers are not kept apart: each looks again after its write, so that the last of them leaves the mark right. All
- *     others stay until the operator takes them off. That a file is gone proves nothing: it may be on a disk that is not
- *     there just now, and the directories around it keep the names they were given.
- * U5. They are read once, and known from then on. So there is one of these for a workspace, whoever asks it, and only
- *     where the home's lock is held are marks changed.
+ * U1. A mark is durable before the write it covers. Each mark is its own file, so concurrent marks do not overwrite
+ *     each other.
+ * U2. A mark covers its path, everything beneath it, and its parents, since a directory listing reveals names. Names
+ *     compare without case, as one file may have several spellings on some systems.
+ * U3. A command may copy anything anywhere: one that can write marks the whole workspace, unless its context and every
+ *     path are trusted. Beyond MAX_MARKS the whole workspace is marked; an unreadable mark counts as one for the whole.
+ * U4. A mark is removed when a clean context replaces the whole file, unless the trash may restore the old one. Writers
+ *     are not locked: each checks again after its write. All other marks stay until the operator removes them; a missing
+ *     file proves nothing, since its disk may be unmounted.
+ * U5. Marks are read once and cached. So there is one instance per workspace, and only the holder of the home's lock
+ *     changes marks.
  */
 import { readdir } from "node:fs/promises";
 import { hashCanonical } from "../../../kernel/vocabulary/hash.ts";
@@ -21,146 +20,138 @@ import { joinLabels, type Labels, UNTRUSTED_LABELS, USER_LABELS } from "../../..
 import { parseJson } from "../../../kernel/vocabulary/parse-json.ts";
 import type { CallContext } from "../../../runtime/ports/toolbox.ts";
 import { ToolFailure } from "../tool-failure.ts";
-import { placeFile, removeIfThere } from "./atomic-write.ts";
-import { temporaryNameOf } from "./call-key.ts";
+import { atomicWrite, removeIfThere, temporaryNameOf } from "./atomic-write.ts";
 import { type DirectoryHandle, entryPath } from "./directory-handle.ts";
-import { naming } from "./fs-failure.ts";
+import { withPathErrors } from "./fs-failure.ts";
 import { readUpTo, withRegularFile } from "./regular-file.ts";
-import { findToolStateDirectory, makeToolStateDirectory } from "./tool-state-directory.ts";
+import { findToolStateDirectory, openToolStateDirectory } from "./tool-state-directory.ts";
 import { hasTrashFrom } from "./trash.ts";
-import { inMadeDirectory, inNearestDirectory, type Workspace } from "./workspace.ts";
+import { inCreatedDirectory, inDirectoryIfThere, type Workspace } from "./workspace.ts";
 
 export const MAX_MARKS = 100;
 const FOLDER = "marks";
 const SUFFIX = ".json";
-/** More than the longest path takes, every character of it escaped. */
+/** Enough for the longest path with every character escaped. */
 const MAX_BYTES = 32_768;
-/** A mark is not given up half-way: the write it is for may have happened. */
+/** Writing a mark is never aborted: its file may already be written. */
 const { signal: NEVER } = new AbortController();
 const MARKED_LABELS = joinLabels(USER_LABELS, UNTRUSTED_LABELS);
 
-/** The names from the workspace down; none for the whole of it. */
-type Place = readonly string[];
+/** The names from the workspace down; empty for the whole workspace. */
+type Names = readonly string[];
 
 export type UntrustedMarks = ReturnType<typeof untrustedMarks>;
 
-/** `annexPath`: where the annex is, as `tool-state-directory.ts` has it. */
-export function untrustedMarks(workspace: Workspace, annexPath: string) {
+export function untrustedMarks(workspace: Workspace, stateDirectory: string) {
   const folder = [FOLDER, hashCanonical(workspace.root).slice(0, 32)];
-  const annexIfThere = () => naming("annex", () => findToolStateDirectory(workspace, annexPath));
+  const findState = () =>
+    withPathErrors("tool state directory", () => findToolStateDirectory(workspace, stateDirectory));
 
-  /** By the names of their files; null until somebody asks. */
-  let known: Map<string, Place> | null = null;
-  let lastTurn: Promise<unknown> = Promise.resolve();
+  /** By file name; null until first read. */
+  let cached: Map<string, Names> | null = null;
+  let lastChange: Promise<unknown> = Promise.resolve();
 
-  /** What we know is what is there, since one change comes after the other. After a failure nobody can say: it is read again. */
-  function inTurn<Result>(work: (marks: Map<string, Place>) => Promise<Result>): Promise<Result> {
-    const turn = lastTurn.then(async () => {
+  /** Runs changes one after the other, so that the cache matches the disk. After a failure it is read again. */
+  function serialize<Result>(work: (marks: Map<string, Names>) => Promise<Result>): Promise<Result> {
+    const change = lastChange.then(async () => {
       try {
-        known ??= await readAll();
-        return await work(known);
+        cached ??= await readAll();
+        return await work(cached);
       } catch (error) {
-        known = null;
+        cached = null;
         throw error;
       }
     });
-    lastTurn = turn.catch(() => {});
-    return turn;
+    lastChange = change.catch(() => {});
+    return change;
   }
 
-  async function readAll(): Promise<Map<string, Place>> {
-    const annex = await annexIfThere();
-    if (annex === null) return new Map();
-    return await inNearestDirectory(annex, folder, async (directory, [missing]) =>
-      missing === undefined ? await readMarks(directory) : new Map(),
-    );
+  async function readAll(): Promise<Map<string, Names>> {
+    return (await inDirectoryIfThere(await findState(), folder, readMarks)) ?? new Map();
   }
 
-  async function isMarked(place: Place): Promise<boolean> {
-    return isMarkedBy(known ?? (await inTurn(async (read) => read)), place);
+  async function isMarked(names: Names): Promise<boolean> {
+    return isMarkedBy(cached ?? (await serialize(async (read) => read)), names);
   }
 
-  function mark(place: Place, context: CallContext): Promise<void> {
-    return inTurn(async (marks) => {
-      if ([...marks.values()].some(isWhole)) return;
-      const isOneMore = !marks.has(nameOf(place));
-      const marked = isOneMore && marks.size >= MAX_MARKS ? [] : place;
+  function mark(names: Names, context: CallContext): Promise<void> {
+    return serialize(async (marks) => {
+      if ([...marks.values()].some(isWholeWorkspace)) return;
+      const isOneMore = !marks.has(nameOf(names));
+      const marked = isOneMore && marks.size >= MAX_MARKS ? [] : names;
       const content = Buffer.from(JSON.stringify(marked));
       const name = nameOf(marked);
-      const placement = { name, temporaryName: temporaryNameOf(context), content, mode: "replace" } as const;
-      await inNearestDirectory(await makeToolStateDirectory(workspace, annexPath), folder, (start, missing) =>
-        inMadeDirectory(start, missing, (directory) => placeFile(directory, placement, NEVER)),
-      );
+      const write = { name, temporaryName: temporaryNameOf(context), content, mode: "replace" } as const;
+      const state = await openToolStateDirectory(workspace, stateDirectory);
+      await inCreatedDirectory(state, folder, (directory) => atomicWrite(directory, write, NEVER));
       marks.set(name, marked);
     });
   }
 
-  /** Whether there was one, and is none any more. */
-  function unmark(place: Place): Promise<boolean> {
-    return inTurn(async (marks) => {
-      if (marks.size === 0 || !marks.has(nameOf(place)) || (await mayComeBack(place))) return false;
-      await takeOff(marks, [nameOf(place)]);
+  /** True if there was a mark and it is removed. */
+  function unmark(names: Names): Promise<boolean> {
+    return serialize(async (marks) => {
+      if (marks.size === 0 || !marks.has(nameOf(names)) || (await isInTrash(names))) return false;
+      await removeMarks(marks, [nameOf(names)]);
       return true;
     });
   }
 
-  async function takeOff(marks: Map<string, Place>, names: readonly string[]): Promise<void> {
-    const annex = names.length === 0 ? null : await annexIfThere();
-    if (annex !== null) {
-      await inNearestDirectory(annex, folder, async (directory, [missing]) => {
-        for (const name of missing === undefined ? names : []) await removeIfThere(entryPath(directory, name));
-      });
-    }
-    for (const name of names) marks.delete(name);
+  async function removeMarks(marks: Map<string, Names>, files: readonly string[]): Promise<void> {
+    if (files.length === 0) return;
+    await inDirectoryIfThere(await findState(), folder, async (directory) => {
+      for (const file of files) await removeIfThere(entryPath(directory, file));
+    });
+    for (const file of files) marks.delete(file);
   }
 
-  /** Deleted, itself or with a directory around it, and not restored yet. */
-  async function mayComeBack(place: Place): Promise<boolean> {
-    const annex = await annexIfThere();
-    for (let depth = 1; depth <= place.length; depth += 1) {
-      if (await hasTrashFrom(annex, [workspace.root, ...place.slice(0, depth)].join("/"))) return true;
+  /** Deleted, alone or with a parent directory, and not restored yet. */
+  async function isInTrash(names: Names): Promise<boolean> {
+    const state = await findState();
+    for (let depth = 1; depth <= names.length; depth += 1) {
+      if (await hasTrashFrom(state, [workspace.root, ...names.slice(0, depth)].join("/"))) return true;
     }
     return false;
   }
 
   return {
     async list(): Promise<readonly string[]> {
-      const paths = new Set(await inTurn(async (marks) => [...marks.values()].map(pathOf)));
+      const paths = new Set(await serialize(async (marks) => [...marks.values()].map(pathOf)));
       return [...paths].toSorted();
     },
 
-    /** By the operator, who vouches for what is there: also for what lies in the trash. */
+    /** For the operator, who vouches for the file, and for what is in the trash. */
     remove(path: string): Promise<boolean> {
-      return inTurn(async (marks) => {
-        const names = [...marks].filter(([, place]) => pathOf(place) === path).map(([name]) => name);
-        await takeOff(marks, names);
-        return names.length > 0;
+      return serialize(async (marks) => {
+        const files = [...marks].filter(([, names]) => pathOf(names) === path).map(([file]) => file);
+        await removeMarks(marks, files);
+        return files.length > 0;
       });
     },
 
-    /** Of what a tool brings back from this place and all beneath it. */
-    async labelsOf(place: Place): Promise<Labels> {
-      return labelsWhen(await isMarked(place));
+    /** The labels of what a tool reads at this path and beneath it. */
+    async labelsOf(names: Names): Promise<Labels> {
+      return labelsWhen(await isMarked(names));
     },
 
-    /** After reading: what was read is labelled as it was planned, or not told. */
-    async assertLabelled(labels: Labels, place: Place): Promise<void> {
-      if (labels.integrity !== "untrusted" && (await isMarked(place))) throw markedMeanwhile(place);
+    /** After reading: fails if the labels no longer match the plan. */
+    async assertLabelled(labels: Labels, names: Names): Promise<void> {
+      if (labels.integrity !== "untrusted" && (await isMarked(names))) throw markedSince(names);
     },
 
-    async beforeWrite(place: Place, context: CallContext): Promise<void> {
-      if (isUntrusted(context)) await mark(place, context);
+    async beforeWrite(names: Names, context: CallContext): Promise<void> {
+      if (isUntrusted(context)) await mark(names, context);
     },
 
-    /** After a part of a file, or all of it, was written. */
-    async afterWrite(place: Place, context: CallContext): Promise<void> {
-      if (isUntrusted(context) && !(await isMarked(place))) await mark(place, context);
+    /** After a file was written, whole or in part. */
+    async afterWrite(names: Names, context: CallContext): Promise<void> {
+      if (isUntrusted(context) && !(await isMarked(names))) await mark(names, context);
     },
 
-    /** After a whole file was written; `isInPlace` tells whether it is that one still. */
-    async afterReplace(place: Place, context: CallContext, isInPlace: () => Promise<boolean>): Promise<void> {
-      if (isUntrusted(context)) return await this.afterWrite(place, context);
-      if ((await unmark(place)) && !(await isInPlace())) await mark(place, context);
+    /** After a whole file was written; `isUnchanged` checks that it still is that file. */
+    async afterReplace(names: Names, context: CallContext, isUnchanged: () => Promise<boolean>): Promise<void> {
+      if (isUntrusted(context)) return await this.afterWrite(names, context);
+      if ((await unmark(names)) && !(await isUnchanged())) await mark(names, context);
     },
 
     /** Before and after a command that can write. */
@@ -170,8 +161,8 @@ export function untrustedMarks(workspace: Workspace, annexPath: string) {
   };
 }
 
-function isMarkedBy(marks: ReadonlyMap<string, Place>, place: Place): boolean {
-  for (const mark of marks.values()) if (isOnTheWay(mark, place)) return true;
+function isMarkedBy(marks: ReadonlyMap<string, Names>, names: Names): boolean {
+  for (const mark of marks.values()) if (isParentOrChild(mark, names)) return true;
   return false;
 }
 
@@ -179,49 +170,49 @@ function labelsWhen(isMarked: boolean): Labels {
   return isMarked ? MARKED_LABELS : USER_LABELS;
 }
 
-function markedMeanwhile(place: Place): ToolFailure {
+function markedSince(names: Names): ToolFailure {
   const message =
-    "Something untrusted was written there since the call was planned; nothing of it is told. Call it again.";
-  return new ToolFailure("policy.denied", message, { details: { path: pathOf(place) } });
+    "Untrusted data was written there since the call was planned, so the result is withheld. Call it again.";
+  return new ToolFailure("policy.denied", message, { details: { path: pathOf(names) } });
 }
 
 function isUntrusted({ seen }: CallContext): boolean {
   return seen.integrity === "untrusted";
 }
 
-async function readMarks(directory: DirectoryHandle): Promise<Map<string, Place>> {
-  const found = new Map<string, Place>();
+async function readMarks(directory: DirectoryHandle): Promise<Map<string, Names>> {
+  const found = new Map<string, Names>();
   for (const name of await readdir(entryPath(directory, "."))) {
-    // Under any other name it is a mark in the making, and nothing has been written yet.
+    // Other names are temporary: the file they are for is not written yet.
     if (!name.endsWith(SUFFIX)) continue;
-    const place = await withRegularFile(directory, name, async (file) =>
-      parsePlace((await readUpTo(file, MAX_BYTES)).toString()),
+    const names = await withRegularFile(directory, name, async (file) =>
+      parseNames((await readUpTo(file, MAX_BYTES)).toString()),
     );
-    if (place !== null) found.set(name, place);
+    if (names !== null) found.set(name, names);
   }
   return found;
 }
 
-function parsePlace(text: string): Place {
+function parseNames(text: string): Names {
   const parsed = parseJson(text);
   const names: unknown = parsed.ok ? parsed.value : null;
   return Array.isArray(names) && names.every((name) => typeof name === "string") ? names : [];
 }
 
-function isWhole({ length }: Place): boolean {
+function isWholeWorkspace({ length }: Names): boolean {
   return length === 0;
 }
 
-function pathOf(place: Place): string {
-  return place.join("/") || ".";
+function pathOf(names: Names): string {
+  return names.join("/") || ".";
 }
 
-function nameOf(place: Place): string {
-  return `${hashCanonical([...place]).slice(0, 32)}${SUFFIX}`;
+function nameOf(names: Names): string {
+  return `${hashCanonical([...names]).slice(0, 32)}${SUFFIX}`;
 }
 
-/** Does one of them lead to, or through, the other? */
-function isOnTheWay(a: Place, b: Place): boolean {
+/** True if one path is the other or a parent of it. */
+function isParentOrChild(a: Names, b: Names): boolean {
   const [shorter, longer] = a.length <= b.length ? [a, b] : [b, a];
   return shorter.every((name, index) => folded(name) === folded(longer[index] ?? ""));
 }

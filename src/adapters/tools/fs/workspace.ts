@@ -1,26 +1,25 @@
 /**
- * The one directory the file tools know (S-4.2): its root, and the ways down from it.
+ * The one directory the file tools can reach (S-4.2), and the ways down from its root.
  *
- * K1. What is opened on the way is closed when `use` is done with it, failed or not.
- * K2. The root is named by the operator: links on the way to it are theirs. Beneath it none is followed.
+ * K1. Handles opened on the way are closed after `use`, whether it succeeds or fails.
+ * K2. The operator names the root, so links on the way to it are followed. Beneath it none is.
  */
 import { fsync as fsyncCallback, mkdirSync } from "node:fs";
 import { mkdir, realpath } from "node:fs/promises";
 import { promisify } from "node:util";
-import { ToolFailure } from "../tool-failure.ts";
-import { passOnDirectory } from "./chown-new-files.ts";
+import { chownNewDirectory } from "./chown-new-files.ts";
 import {
+  closeDirectory,
   type DirectoryHandle,
   enterDirectory,
   entryPath,
-  type Heir,
-  holdRoot,
+  type NewFileOwner,
+  openRoot,
   probeTraversal,
-  releaseDirectory,
   shownPath,
   type Traversal,
 } from "./directory-handle.ts";
-import { errnoOf, expectedFailure, named, naming } from "./fs-failure.ts";
+import { errnoOf, expectedFailure, missing, withPathErrors } from "./fs-failure.ts";
 
 const fsync = promisify(fsyncCallback);
 
@@ -28,71 +27,91 @@ export interface Workspace {
   /** Absolute, and real. */
   readonly root: string;
   readonly traversal: Traversal;
-  /** Absent: nobody; what is made stays the maker's. */
-  readonly heir?: Heir;
+  /** Absent: new files keep their creator as owner. */
+  readonly newFileOwner?: NewFileOwner;
 }
 
-/** Makes the directory when it is missing. `traversal` is found out unless a test knows better. */
+/** Creates the directory if it is missing. `traversal` is probed unless a test sets it. */
 export async function openWorkspace(path: string, traversal?: Traversal): Promise<Workspace> {
   await mkdir(path, { recursive: true, mode: 0o700 });
   const root = await realpath(path);
   return { root, traversal: traversal ?? probeTraversal(root) };
 }
 
-/** In the directory these names lead down to. */
+/** Fails if one of the directories is missing. */
 export function inDirectory<Result>(
   workspace: Workspace,
   names: readonly string[],
   use: (directory: DirectoryHandle) => Result | Promise<Result>,
 ): Promise<Result> {
-  return inNearestDirectory(workspace, names, async (directory, [missing]) => {
-    if (missing === undefined) return await use(directory);
-    const path = shownPath(directory, missing);
-    throw new ToolFailure("invalid.request", `There is no directory ${JSON.stringify(path)}.`, { details: { path } });
+  return inNearestDirectory(workspace, names, async (directory, [absent]) => {
+    if (absent !== undefined) throw missing(shownPath(directory, absent));
+    return await use(directory);
   });
 }
 
-/** In the last directory on the way down that exists; `missing` are the names after it. */
-export async function inNearestDirectory<Result>(
-  { root, traversal, heir }: Workspace,
+/** Null if the workspace or one of the directories is missing. */
+export async function inDirectoryIfThere<Result>(
+  workspace: Workspace | null,
   names: readonly string[],
-  use: (directory: DirectoryHandle, missing: readonly string[]) => Result | Promise<Result>,
+  use: (directory: DirectoryHandle) => Result | Promise<Result>,
+): Promise<Result | null> {
+  if (workspace === null) return null;
+  return await inNearestDirectory(workspace, names, (directory, [absent]) =>
+    absent === undefined ? use(directory) : null,
+  );
+}
+
+/** Creates directories that are missing. */
+export function inCreatedDirectory<Result>(
+  workspace: Workspace,
+  names: readonly string[],
+  use: (directory: DirectoryHandle) => Result | Promise<Result>,
 ): Promise<Result> {
-  let directory = named(".", () => holdRoot(root, traversal, heir));
+  return inNearestDirectory(workspace, names, (start, absent) => createDirectories(start, absent, use));
+}
+
+/** In the last directory of the path that exists; `absent` are the names after it. */
+export async function inNearestDirectory<Result>(
+  { root, traversal, newFileOwner }: Workspace,
+  names: readonly string[],
+  use: (directory: DirectoryHandle, absent: readonly string[]) => Result | Promise<Result>,
+): Promise<Result> {
+  let directory = await withPathErrors(".", () => openRoot(root, traversal, newFileOwner));
   try {
     for (const [index, name] of names.entries()) {
-      const held = directory;
-      const child = enterIfThere(held, name);
-      if (child === null) return await use(held, names.slice(index));
+      const parent = directory;
+      const child = enterIfThere(parent, name);
+      if (child === null) return await use(parent, names.slice(index));
       directory = child;
-      releaseDirectory(held);
+      closeDirectory(parent);
     }
     return await use(directory, []);
   } finally {
-    releaseDirectory(directory);
+    closeDirectory(directory);
   }
 }
 
-/** In the directory these names lead down to from another; what is missing is made, durably, for one owner alone. */
-export async function inMadeDirectory<Result>(
+/** Durable before `use` runs; new directories have mode 0700. */
+export async function createDirectories<Result>(
   from: DirectoryHandle,
   [name, ...others]: readonly string[],
   use: (directory: DirectoryHandle) => Result | Promise<Result>,
 ): Promise<Result> {
   if (name === undefined) return await use(from);
-  const child = await naming(shownPath(from, name), async () => {
+  const child = await withPathErrors(shownPath(from, name), async () => {
     if (!makeIfMissing(from, name)) return enterDirectory(from, name);
     await syncDirectory(from);
     return enterMade(from, name);
   });
   try {
-    return await inMadeDirectory(child, others, use);
+    return await createDirectories(child, others, use);
   } finally {
-    releaseDirectory(child);
+    closeDirectory(child);
   }
 }
 
-/** After this, the names in it survive a power cut. */
+/** Makes the directory's entries survive a power cut. */
 export function syncDirectory({ fd }: DirectoryHandle): Promise<void> {
   return fsync(fd);
 }
@@ -109,10 +128,10 @@ function enterIfThere(directory: DirectoryHandle, name: string): DirectoryHandle
 function enterMade(parent: DirectoryHandle, name: string): DirectoryHandle {
   const made = enterDirectory(parent, name);
   try {
-    passOnDirectory(made, parent);
+    chownNewDirectory(made, parent);
     return made;
   } catch (error) {
-    releaseDirectory(made);
+    closeDirectory(made);
     throw error;
   }
 }
@@ -122,7 +141,7 @@ function makeIfMissing(parent: DirectoryHandle, name: string): boolean {
     mkdirSync(entryPath(parent, name), { mode: 0o700 });
     return true;
   } catch (error) {
-    // Somebody else made it, or made something else: entering it will tell.
+    // Another process created it, or created a file there: entering it shows which.
     if (errnoOf(error) === "EEXIST") return false;
     throw error;
   }

@@ -1,31 +1,28 @@
 /**
- * `fs.write_text`: a whole text file, put into its place at once.
+ * `fs.write_text`: writes a whole text file atomically.
  *
- * 1. Without `overwrite` nothing that exists is changed; with it, only the content that was there at planning.
- * 2. The plan holds the directory the write starts from, by device and inode, and the hash of what is replaced: another
- *    directory, another content or a link in their place changes the plan, and a write that was planned is refused.
- * 3. An approver is shown the path, the size, what is replaced and every byte of the text, each line behind a bar, so
- *    that no text can pass for what stands around it.
- * 4. Repeated after a crash, a text that is in its place already is a success (`keyed`).
- * 5. What an untrusted context writes is marked before anything is made; a clean text takes the mark off
- *    (`untrusted-marks.ts`).
+ * 1. Without `overwrite` no existing file changes; with it, only the content that was there at planning is replaced.
+ * 2. The plan binds the directory the write starts from (device and inode) and the hash of the replaced file. If either
+ *    changes, the planned write is refused.
+ * 3. The approver sees the path, the size, what is replaced and the whole text, each line behind a bar, so that the text
+ *    cannot imitate the frame around it.
+ * 4. A repeat after a crash succeeds if the text is already in place (`keyed`).
+ * 5. In an untrusted context the file is marked first; a clean text removes the mark (`untrusted-marks.ts`).
  */
 import { relative, sep } from "node:path";
 import { Type } from "typebox";
 import { hashBytes } from "../../../kernel/vocabulary/hash.ts";
 import { USER_LABELS } from "../../../kernel/vocabulary/labels.ts";
 import type { CallContext, Planned, Reversal } from "../../../runtime/ports/toolbox.ts";
-import { defineTool } from "../define-tool.ts";
+import { defineTool, fieldOf } from "../define-tool.ts";
 import { ToolFailure } from "../tool-failure.ts";
-import { placeFile, removeIfThere } from "./atomic-write.ts";
-import { temporaryNameOf } from "./call-key.ts";
+import { atomicWrite, removeIfThere, temporaryNameOf } from "./atomic-write.ts";
 import { type DirectoryHandle, entryPath, identityOf, shownPath } from "./directory-handle.ts";
-import { fieldOf } from "./field-of.ts";
-import { changedSince, naming } from "./fs-failure.ts";
-import { inspectFile, type PresentFile } from "./regular-file.ts";
-import { countUnseen } from "./unseen-characters.ts";
+import { changedSince, pathFailure, withPathErrors } from "./fs-failure.ts";
+import { countInvisible } from "./invisible-characters.ts";
+import { type ExistingFile, inspectFile } from "./regular-file.ts";
 import type { UntrustedMarks } from "./untrusted-marks.ts";
-import { inDirectory, inMadeDirectory, inNearestDirectory, syncDirectory, type Workspace } from "./workspace.ts";
+import { createDirectories, inDirectory, inNearestDirectory, syncDirectory, type Workspace } from "./workspace.ts";
 import { fileNames } from "./workspace-path.ts";
 
 const MAX_TEXT_BYTES = 1_048_576;
@@ -69,13 +66,13 @@ export function writeTextTool(workspace: Workspace, marks: UntrustedMarks) {
 }
 
 function planWrite(workspace: Workspace, { path, text, overwrite }: WriteArguments) {
-  const { parents, name } = fileNames(path);
+  const { parents, name, shown } = fileNames(path);
   const content = contentOf(text);
+  const target = `${workspace.root}/${shown}`;
   return inNearestDirectory(workspace, parents, async (directory, missing) => {
     const present = missing.length > 0 ? null : await inspectFile(directory, name);
-    // The same text may be there because a crash came between writing it and saying so: then `run` decides.
-    if (present !== null && !overwrite && present.hash !== hashBytes(content)) throw taken(shownPath(directory, name));
-    const target = [workspace.root, ...parents, name].join("/");
+    // A crash after the write leaves this very text in place: then `run` decides.
+    if (present !== null && !overwrite && present.hash !== hashBytes(content)) throw taken(shown);
     return {
       labels: USER_LABELS,
       reversal: reversalOf(present, content),
@@ -89,16 +86,16 @@ function planWrite(workspace: Workspace, { path, text, overwrite }: WriteArgumen
   });
 }
 
-function reversalOf(present: PresentFile | null, content: Buffer): Reversal {
+function reversalOf(present: ExistingFile | null, content: Buffer): Reversal {
   if (present === null) return { kind: "reversible", how: "the new file can be deleted" };
   if (present.hash === hashBytes(content)) return { kind: "reversible", how: "the file has this text already" };
-  return { kind: "irreversible", how: "what is replaced is not kept" };
+  return { kind: "irreversible", how: "the replaced content is not kept" };
 }
 
 function contentOf(text: string): Buffer {
   const content = Buffer.from(text);
   const problem = text.includes("\0")
-    ? "holds a NUL character, which no text file does"
+    ? "contains a NUL character, which a text file cannot hold"
     : content.length > MAX_TEXT_BYTES
       ? `has ${content.length} bytes, more than ${MAX_TEXT_BYTES}: write several files`
       : null;
@@ -110,21 +107,21 @@ function showWrite(write: {
   readonly target: string;
   readonly text: string;
   readonly bytes: number;
-  readonly present: PresentFile | null;
+  readonly present: ExistingFile | null;
   readonly missing: readonly string[];
   readonly overwrite: boolean;
 }): string {
   const { target, text, bytes, present, missing, overwrite } = write;
-  const headline = overwrite ? "Replace a file" : "Write a file that is there already, with this very text";
-  const unseen = countUnseen(text);
+  const headline = overwrite ? "Replace a file" : "Write a file that already has this text";
+  const invisible = countInvisible(text);
   return [
     present === null ? "Write a new file" : headline,
     `  path:     ${JSON.stringify(target)}`,
     `  bytes:    ${bytes}`,
     present === null ? null : `  replaces: ${present.bytes} bytes, sha256 ${present.hash}`,
-    missing.length === 0 ? null : `  makes:    the directories ${JSON.stringify(missing.join("/"))}`,
-    unseen === 0 ? null : `  beware:   ${unseen} control or invisible characters in the text`,
-    "  text, whole, each line behind a bar:",
+    missing.length === 0 ? null : `  creates:  the directories ${JSON.stringify(missing.join("/"))}`,
+    invisible === 0 ? null : `  warning:  ${invisible} control or invisible characters in the text`,
+    "  the whole text, each line behind a bar:",
     ...text.split("\n").map((line) => `| ${line}`),
   ]
     .filter((line) => line !== null)
@@ -137,40 +134,39 @@ function runWrite(
   { cwd, scriptHashes: [replaced] }: Planned["plan"],
   context: CallContext,
 ) {
-  const { parents, name } = fileNames(path);
+  const { names, parents, name, shown } = fileNames(path);
   const content = contentOf(text);
-  const shown = [...parents, name].join("/");
   const depth = cwd === null ? 0 : relative(workspace.root, cwd.path).split(sep).filter(Boolean).length;
   return inDirectory(workspace, parents.slice(0, depth), async (start) => {
     const { device, inode } = identityOf(start);
     if (device !== cwd?.device || inode !== cwd.inode) throw changedSince(shown, context);
-    await marks.beforeWrite([...parents, name], context);
-    return await inMadeDirectory(start, parents.slice(depth), (directory) =>
-      naming(shown, async () => {
+    await marks.beforeWrite(names, context);
+    return await createDirectories(start, parents.slice(depth), (directory) =>
+      withPathErrors(shown, async () => {
         const temporaryName = temporaryNameOf(context);
-        if (context.isRepeat && (await isInPlace(directory, { name, temporaryName, content }))) {
+        if (context.isRepeat && (await isAlreadyWritten(directory, { name, temporaryName, content }))) {
           return { path: shown, bytes: content.length, created: !overwrite };
         }
         if (!context.mayAct) throw changedSince(shown, context);
         if (replaced !== undefined && (await inspectFile(directory, name))?.hash !== replaced)
           throw changedSince(shown, context);
         const mode = replaced === undefined ? "add" : "replace";
-        const isPlaced = await placeFile(directory, { name, temporaryName, content, mode }, context.signal);
-        if (!isPlaced) throw await obstacle(directory, name, overwrite, context);
+        const isWritten = await atomicWrite(directory, { name, temporaryName, content, mode }, context.signal);
+        if (!isWritten) throw await obstacle(directory, name, overwrite, context);
         const isOurs = async () => (await inspectFile(directory, name))?.hash === hashBytes(content);
-        await marks.afterReplace([...parents, name], context, isOurs);
+        await marks.afterReplace(names, context, isOurs);
         return { path: shown, bytes: content.length, created: mode === "add" };
       }),
     );
   });
 }
 
-/** Did an attempt before the crash get that far? */
-async function isInPlace(
+/** True if an attempt before the crash completed the write. */
+async function isAlreadyWritten(
   directory: DirectoryHandle,
   { name, temporaryName, content }: { readonly name: string; readonly temporaryName: string; readonly content: Buffer },
 ): Promise<boolean> {
-  // It may have come between the two names of a file that is being added, which then had both.
+  // A crash between link and unlink leaves the file with both names.
   await removeIfThere(entryPath(directory, temporaryName));
   const present = await inspectFile(directory, name);
   if (present?.hash !== hashBytes(content)) return false;
@@ -178,7 +174,7 @@ async function isInPlace(
   return true;
 }
 
-/** What stands where a file was to be added. Asking refuses links and devices by itself. */
+/** Why `add` found the name taken. `inspectFile` refuses links and devices itself. */
 async function obstacle(
   directory: DirectoryHandle,
   name: string,
@@ -191,11 +187,7 @@ async function obstacle(
 }
 
 function taken(path: string): ToolFailure {
-  return new ToolFailure(
-    "invalid.request",
-    `There is a file already: ${JSON.stringify(path)}. Choose another name, or set overwrite to replace it.`,
-    { details: { path } },
-  );
+  return pathFailure("invalid.request", path, "already exists. Choose another name, or set overwrite to replace it");
 }
 
 function linesOf(text: string): readonly string[] {

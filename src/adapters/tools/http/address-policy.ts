@@ -1,14 +1,14 @@
 /**
- * Which addresses may be dialled on the agent's behalf: public ones, whatever was granted.
+ * Decides which addresses may be dialled for the agent: public ones only, even with a grant.
  *
- * A1. An address is public when it is global unicast and no special range claims it: not loopback, private, link-local,
- *     shared (CGNAT), multicast, reserved, for documentation or benchmarks, nor where a cloud keeps its metadata.
- * A2. An IPv6 address that carries an IPv4 address is judged by that one where the carrier is in use (mapped, NAT64), and
- *     refused where it is not (compatible, 6to4, Teredo, ISATAP).
- * A3. Names that mean something only inside a network are refused by name, before anybody is asked what they mean.
- * A4. Ports are those of the web.
- * A5. The operator's exceptions lift A1 to A4 for one host, as it stands in the URL, on one port, and for nothing else: a
- *     name that leads to a listed address is not listed. An exception that is no `host:port` lifts nothing.
+ * A1. Public means global unicast and in no special range: not loopback, private, link-local, shared (CGNAT), multicast,
+ *     reserved, documentation, benchmark, or cloud metadata.
+ * A2. An IPv6 address that embeds an IPv4 address is classified by that one if the form is in use (mapped, NAT64), and
+ *     refused otherwise (compatible, 6to4, Teredo, ISATAP).
+ * A3. Names of local networks are refused before any lookup.
+ * A4. Only web ports are allowed.
+ * A5. The operator's exceptions lift A1 to A4 for one `host:port` as written in the URL: a name that resolves to a listed
+ *     address is not listed. A malformed exception lifts nothing.
  */
 import { isIP } from "node:net";
 import ipaddr from "ipaddr.js";
@@ -16,9 +16,9 @@ import { ToolFailure } from "../tool-failure.ts";
 import { readUrl, type TargetUrl } from "./read-url.ts";
 
 export interface AddressPolicy {
-  /** Throws what can be said without looking up a name. */
+  /** Throws if the URL is refused without a name lookup. */
   checkUrl(url: TargetUrl): void;
-  /** What to dial for an address that the URL's name leads to, in its one spelling; throws when it may not be. */
+  /** The canonical form of an address that the URL's name resolves to; throws if it may not be dialled. */
   vetAddress(url: TargetUrl, address: string): string;
 }
 
@@ -26,12 +26,12 @@ const WEB_PORTS: readonly number[] = [80, 443];
 const LOCAL_DOMAINS: readonly string[] = [
   ...["localhost", "localdomain", "local", "internal", "intranet", "private", "corp", "home", "lan", "home.arpa"],
 ];
-/** Of the clouds' own services the one at a public address (Azure). */
+/** Azure's service address, which is in a public range. */
 const CLOUD_SERVICE = "168.63.129.16";
 
 export function createAddressPolicy(allowAddresses: readonly string[]): AddressPolicy {
   const listed = new Set(allowAddresses.map(readEntry));
-  const isListed = (url: TargetUrl): boolean => listed.has(placeOf(url));
+  const isListed = (url: TargetUrl): boolean => listed.has(hostAndPort(url));
   return {
     checkUrl(url) {
       if (isListed(url)) return;
@@ -39,9 +39,9 @@ export function createAddressPolicy(allowAddresses: readonly string[]): AddressP
       if (!WEB_PORTS.includes(url.port)) throw wrongPort(url);
     },
     vetAddress(url, address) {
-      if (isIP(address) === 0) throw notPublic(url, "leads to no address");
-      // Where the machine really is stays out of the message: it may be what somebody wants to find out.
-      if (!isListed(url) && !isPublic(address)) throw notPublic(url, "leads to an address that is not public");
+      if (isIP(address) === 0) throw notPublic(url, "does not resolve to an address");
+      // The message does not reveal the address, which may be what the call wants to learn.
+      if (!isListed(url) && !isPublic(address)) throw notPublic(url, "resolves to an address that is not public");
       return ipaddr.parse(address).toString();
     },
   };
@@ -50,14 +50,14 @@ export function createAddressPolicy(allowAddresses: readonly string[]): AddressP
 function readEntry(entry: string): string | null {
   if (!/:\d+$/.test(entry)) return null;
   try {
-    return placeOf(readUrl(`http://${entry}/`));
+    return hostAndPort(readUrl(`http://${entry}/`));
   } catch (error) {
     if (error instanceof ToolFailure) return null;
     throw error;
   }
 }
 
-function placeOf({ host, port }: TargetUrl): string {
+function hostAndPort({ host, port }: TargetUrl): string {
   return `${host}:${port}`;
 }
 
@@ -81,24 +81,22 @@ function carriedIpv4(address: ipaddr.IPv6): string | null {
   return isNat64 ? address.toByteArray().slice(12).join(".") : null;
 }
 
-/** Its interface is 0000:5efe, whatever it says of itself: one owner or many, unique or not (the u and g bits). */
+/** The interface identifier is 0000:5efe, whatever its u and g bits. */
 function isIsatap([, , , , fifth = 0, sixth]: readonly number[]): boolean {
   return (fifth & ~0x300) === 0 && sixth === 0x5efe;
 }
 
 function notPublic(url: TargetUrl, problem: string): ToolFailure {
-  return refused(url, `${url.host} ${problem}, and only public addresses are reached, whatever is granted`);
+  return refused(url, `${url.host} ${problem}; only public addresses can be reached, even with a grant`);
 }
 
 function wrongPort(url: TargetUrl): ToolFailure {
-  return refused(url, `Port ${url.port} is not one of the web's (${WEB_PORTS.join(", ")})`);
+  return refused(url, `Port ${url.port} is not a web port (${WEB_PORTS.join(", ")})`);
 }
 
 function refused(url: TargetUrl, problem: string): ToolFailure {
-  const place = placeOf(url);
-  return new ToolFailure(
-    "policy.denied",
-    `${problem}. The operator can list ${place} in tools.http.allowAddresses to make an exception.`,
-    { details: { host: url.host, port: url.port } },
-  );
+  const address = hostAndPort(url);
+  return new ToolFailure("policy.denied", `${problem}. To allow it, add "${address}" to tools.http.allowAddresses.`, {
+    details: { host: url.host, port: url.port },
+  });
 }

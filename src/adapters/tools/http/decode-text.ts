@@ -1,13 +1,13 @@
 /**
- * Bytes of a page as text: by its byte order mark, else the charset it was sent with, else the one it names itself, else
- * UTF-8. What a charset cannot read becomes U+FFFD; a charset nobody knows counts as not named.
+ * Decodes a page: by its byte order mark, else the charset of its header, else the one it declares, else UTF-8. Undecodable
+ * bytes become U+FFFD; an unknown charset is ignored.
  */
 const BYTE_ORDER_MARKS: readonly (readonly [bytes: readonly number[], charset: string])[] = [
   [[0xef, 0xbb, 0xbf], "utf-8"],
   [[0xfe, 0xff], "utf-16be"],
   [[0xff, 0xfe], "utf-16le"],
 ];
-/** Where the standard has a page name its charset. */
+/** The HTML standard looks for a charset this far. */
 const PRESCAN_BYTES = 1024;
 const SENT = /;\s*charset\s*=\s*["']?([\w.:-]+)/i;
 const NAMED = /<meta[^>]{0,200}charset\s*=\s*["']?([\w.:-]+)|<\?xml[^>]{0,200}encoding\s*=\s*["']([\w.:-]+)/i;
@@ -23,7 +23,7 @@ function namedIn(bytes: Uint8Array): string | undefined {
   const beginning = Buffer.from(bytes.subarray(0, PRESCAN_BYTES)).toString("latin1");
   const match = NAMED.exec(beginning);
   const charset = match?.[1] ?? match?.[2];
-  // A page whose name for its charset can be read byte by byte is not in UTF-16, whatever it says.
+  // A declaration that reads as single bytes proves that the page is not UTF-16.
   return charset?.toLowerCase().startsWith("utf-16") ? "utf-8" : charset;
 }
 

@@ -1,11 +1,11 @@
 /**
- * The one way anything is fetched on the agent's behalf.
+ * Every fetch for the agent goes through here.
  *
- * G1. A URL is checked by the address policy, its name looked up once, every address it leads to vetted, and only those
- *     are dialled. One forbidden address among them refuses them all: which one is used would be chance.
- * G2. Every redirect is a URL like the first: read, put to the caller, checked, looked up, vetted, dialled anew. At most
- *     MAX_REDIRECTS of them, and none from https to http.
- * G3. Nothing that belongs to one request is sent with the next.
+ * G1. The address policy checks a URL, its name is looked up once, every address is vetted, and only those are dialled.
+ *     One forbidden address refuses them all, since the choice among them would be chance.
+ * G2. A redirect is treated like the first URL: parsed, checked with the caller, looked up and vetted. At most
+ *     MAX_REDIRECTS, and none from https to http.
+ * G3. No state is carried from one request to the next.
  * G4. All hops together end within TOTAL_MS, and at once when the signal aborts.
  */
 import { lookup } from "node:dns/promises";
@@ -16,7 +16,7 @@ import { fetchFailure } from "./fetch-failure.ts";
 import { type PinnedAnswer, pinnedGet } from "./pinned-get.ts";
 import { readRedirect, type TargetUrl } from "./read-url.ts";
 
-/** Less than a tool is given by default, so that a slow server is told as one. */
+/** Less than the default tool timeout, so that the error names the slow server. */
 const TOTAL_MS = 25_000;
 const MAX_REDIRECTS = 5;
 
@@ -33,19 +33,19 @@ export interface GuardedFetchOptions {
 
 export interface GuardedRequest {
   readonly url: TargetUrl;
-  /** Asked about the host of every redirect: what was decided about was the first host. */
+  /** Checked for the host of every redirect: policy decided about the first host only. */
   readonly mayReach: (host: string) => boolean;
   readonly accept: string;
   readonly signal: AbortSignal;
 }
 
 export interface Fetched extends Omit<PinnedAnswer, "location"> {
-  /** Where it came from in the end. */
+  /** The final URL. */
   readonly url: TargetUrl;
 }
 
 export interface GuardedFetch {
-  /** Throws what can be said about a URL without asking anybody. */
+  /** Throws if the URL is refused without a network request. */
   check(url: TargetUrl): void;
   get(request: GuardedRequest): Promise<Fetched>;
 }
@@ -61,7 +61,7 @@ export function createGuardedFetch(options: GuardedFetchOptions): GuardedFetch {
     return found.map((address) => policy.vetAddress(url, address));
   }
 
-  async function ask(url: TargetUrl, accept: string, signal: AbortSignal): Promise<PinnedAnswer> {
+  async function request(url: TargetUrl, accept: string, signal: AbortSignal): Promise<PinnedAnswer> {
     try {
       return await pinnedGet(url, await addressesOf(url, signal), accept, signal);
     } catch (error) {
@@ -72,7 +72,7 @@ export function createGuardedFetch(options: GuardedFetchOptions): GuardedFetch {
   async function follow({ url: first, mayReach, accept }: GuardedRequest, signal: AbortSignal): Promise<Fetched> {
     let url = first;
     for (let hops = 0; hops <= MAX_REDIRECTS; hops += 1) {
-      const { location, ...answer } = await ask(url, accept, signal);
+      const { location, ...answer } = await request(url, accept, signal);
       if (location === null) return { ...answer, url };
       url = nextHop(url, location, mayReach);
     }
@@ -81,17 +81,17 @@ export function createGuardedFetch(options: GuardedFetchOptions): GuardedFetch {
 
   return {
     check: policy.checkUrl,
-    async get(request) {
+    async get(wanted) {
       const deadline = new AbortController();
-      const callOff = clock.wake(TOTAL_MS, () => deadline.abort());
+      const cancelTimer = clock.wake(TOTAL_MS, () => deadline.abort());
       try {
-        return await follow(request, AbortSignal.any([request.signal, deadline.signal]));
+        return await follow(wanted, AbortSignal.any([wanted.signal, deadline.signal]));
       } catch (error) {
-        request.signal.throwIfAborted();
-        if (deadline.signal.aborted) throw tooSlow(request.url);
+        wanted.signal.throwIfAborted();
+        if (deadline.signal.aborted) throw tooSlow(wanted.url);
         throw error;
       } finally {
-        callOff();
+        cancelTimer();
       }
     },
   };
@@ -100,10 +100,9 @@ export function createGuardedFetch(options: GuardedFetchOptions): GuardedFetch {
 function nextHop(url: TargetUrl, location: string, mayReach: GuardedRequest["mayReach"]): TargetUrl {
   const next = readRedirect(location, url);
   if (!mayReach(next.host)) {
-    const advice = "another host, which nobody has decided about yet. Ask for that URL by a call of its own";
-    throw redirectRefused(url, next, advice);
+    throw redirectRefused(url, next, "another host, which needs a decision of its own. Fetch that URL in a new call");
   }
-  if (url.isSecure && !next.isSecure) throw redirectRefused(url, next, "which is not encrypted any more");
+  if (url.isSecure && !next.isSecure) throw redirectRefused(url, next, "which is no longer encrypted");
   return next;
 }
 
@@ -114,7 +113,7 @@ function redirectRefused(url: TargetUrl, next: TargetUrl, problem: string): Tool
 }
 
 function tooSlow({ host }: TargetUrl): ToolFailure {
-  const message = `${host} was not done within ${TOTAL_MS / 1000} seconds: try again later.`;
+  const message = `${host} did not finish within ${TOTAL_MS / 1000} seconds: try again later.`;
   return new ToolFailure("timeout", message, { retryable: true, details: { host } });
 }
 
@@ -122,7 +121,7 @@ async function systemResolve(host: string): Promise<readonly string[]> {
   return (await lookup(host, { all: true })).map(({ address }) => address);
 }
 
-/** The system's resolver cannot be stopped, only left alone. */
+/** The system's resolver cannot be cancelled, only abandoned. */
 async function orAborted<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
   const { promise: aborted, reject } = Promise.withResolvers<never>();
   const onAbort = () => reject(signal.reason);

@@ -1,13 +1,10 @@
 /**
- * A page as a person would read it: title, headings, paragraphs, lists, tables, links with where they lead.
+ * Converts a page to readable text: title, headings, paragraphs, lists, tables, links with their targets.
  *
- * H1. What a reader would not see is not there: scripts, styles, what is marked hidden. Nor is what stands on every page of
- *     a site: navigation, footers, forms' controls.
- * H2. Time and memory grow with the page and not faster: reading stops at the budget and at MAX_DEPTH elements within one
- *     another, where the parser's own work on each closing tag would grow. `isCut` says so.
- * H3. It is text and nothing more: nothing in it is fetched, run or believed.
- * H4. Nobody else runs meanwhile, so a page made to be slow is not read to its end: of its characters MAX_CHARS are looked
- *     at, and MAX_STEPS tags, attributes, comments and pieces of text. `isCut` says that, too.
+ * Invisible content is dropped (scripts, styles, hidden elements), and so is site furniture (navigation, footers, form
+ * controls). Nothing is fetched or run. A hostile page cannot take time or memory beyond fixed bounds, since this runs on
+ * the main thread: text ends at its budget, nesting at MAX_DEPTH, input at MAX_CHARS and parser events at MAX_STEPS;
+ * `isCut` says so. docs/dependencies.md says why no package does this.
  */
 import { Parser } from "htmlparser2";
 import { TextFlow } from "./text-flow.ts";
@@ -21,9 +18,9 @@ export interface ReadableText {
 const MAX_DEPTH = 256;
 const MAX_CHARS = 1024 * 1024;
 const MAX_STEPS = 40_000;
-/** Reading where a link leads takes as long as this many tags. */
+/** Parsing a link costs as much as this many tags. */
 const LINK_STEPS = 5;
-/** Text comes in pieces no longer than this, so that the budget ends it early. */
+/** Feeds the parser in slices, so that the budget stops it early. */
 const SLICE_CHARS = 16 * 1024;
 const MAX_TITLE_CHARS = 300;
 const MAX_LINK_CHARS = 500;
@@ -46,7 +43,7 @@ interface Element {
   readonly name: string;
   readonly isDropped: boolean;
   readonly isVerbatim: boolean;
-  /** Where a link leads, and how long the text was before it. */
+  /** The target of a link, and the text length before it. */
   readonly link: { readonly url: string; readonly from: number } | null;
 }
 
@@ -81,16 +78,16 @@ export function htmlToText(html: string, baseUrl: string, maxBytes: number): Rea
   for (const slice of slicesOf(html)) {
     if (page.isCut) break;
     parser.write(slice);
-    // Those that close nothing are looked for among all that is open, and nobody is told.
+    // A closing tag without an opening one costs a scan of all open elements and raises no event.
     page.count(closingTagsIn(slice));
   }
   if (html.length > MAX_CHARS) page.cut();
-  // Half a tag is none: only a page that was read whole has an end.
+  // A cut page may end in half a tag, which the parser would report as text.
   if (!page.isCut) parser.end();
   return page.result;
 }
 
-/** The page up to MAX_CHARS; no character is torn apart. */
+/** Splits the page up to MAX_CHARS, between characters. */
 function* slicesOf(html: string): Generator<string> {
   const last = Math.min(html.length, MAX_CHARS);
   for (let from = 0; from < last; ) {
@@ -118,7 +115,7 @@ class PageReader {
   readonly #lists: List[] = [];
   #title = "";
   #steps = 0;
-  #isTooMuch = false;
+  #isOverLimit = false;
 
   constructor(baseUrl: string, maxBytes: number) {
     this.#baseUrl = baseUrl;
@@ -126,12 +123,11 @@ class PageReader {
   }
 
   get isCut(): boolean {
-    return this.#isTooMuch || this.#flow.isFull;
+    return this.#isOverLimit || this.#flow.isFull;
   }
 
-  /** There is more of it than is read. */
   cut(): void {
-    this.#isTooMuch = true;
+    this.#isOverLimit = true;
   }
 
   count(steps: number): void {
@@ -149,7 +145,7 @@ class PageReader {
     const isDropped = parent?.isDropped === true || DROPPED.has(name) || isHidden(attributes);
     const isVerbatim = parent?.isVerbatim === true || name === "pre";
     const link = name === "a" && !isDropped ? this.#linkOf(attributes["href"]) : null;
-    if (!isDropped) this.#lead(name);
+    if (!isDropped) this.#startElement(name);
     this.#open.push({ name, isDropped, isVerbatim, link });
     if (this.#open.length > MAX_DEPTH) this.cut();
     this.count(link === null ? 1 : LINK_STEPS);
@@ -176,7 +172,7 @@ class PageReader {
     else this.#flow.write(text);
   }
 
-  #lead(name: string): void {
+  #startElement(name: string): void {
     if (name === "br") this.#flow.breakLine();
     else if (name === "td" || name === "th") this.#flow.separate(" | ");
     else this.#breakAround(name);

@@ -1,19 +1,17 @@
 /**
- * `http.get`: a page of the web, as text.
+ * `http.get`: a web page, as text.
  *
- * 1. The plan names the URL and its host; whether that host may be reached is decided before `run`, and so before the
- *    cache is asked: what is in it is no way around a capability.
- * 2. A redirect to another host is another decision, and so another call.
- * 3. A fresh page in the cache is answered without a request; `use_cache: false` asks the server and refreshes the cache.
- *    Only a 200 is kept, and not where the server says no-store.
- * 4. An answer is an answer, whatever its status.
+ * 1. The plan names the URL and its host. Policy decides about the host before `run`, and so before the cache is read.
+ * 2. A redirect to another host needs a new call.
+ * 3. A fresh page in the cache is returned without a request; `use_cache: false` fetches and refreshes the cache. Only a
+ *    200 without no-store is cached.
+ * 4. Every HTTP status is a result.
  */
 import { Type } from "typebox";
 import { UNTRUSTED_LABELS } from "../../../kernel/vocabulary/labels.ts";
 import type { JsonValue } from "../../../kernel/vocabulary/parse-json.ts";
 import { type Clock, timestampOf } from "../../../runtime/ports/clock.ts";
-import { defineTool } from "../define-tool.ts";
-import { fieldOf } from "../fs/field-of.ts";
+import { defineTool, fieldOf } from "../define-tool.ts";
 import type { Fetched, GuardedFetch } from "./guarded-fetch.ts";
 import type { CachedPage, PageCache } from "./page-cache.ts";
 import { readPage } from "./read-page.ts";
@@ -65,7 +63,7 @@ export function httpGetTool({ clock, openFetch, cache }: HttpGetParts) {
         signal,
       });
       const page = await readPage(fetched);
-      if (isWorthKeeping(fetched)) cache.write(url.href, page);
+      if (isCacheable(fetched)) cache.write(url.href, page);
       return toOutput({ page, fetchedAtMs: clock.nowMs() }, fetched.status, false);
     },
     summarize({ args, output }) {
@@ -76,7 +74,7 @@ export function httpGetTool({ clock, openFetch, cache }: HttpGetParts) {
   });
 }
 
-function isWorthKeeping({ status, cacheControl }: Fetched): boolean {
+function isCacheable({ status, cacheControl }: Fetched): boolean {
   return status === 200 && !/\bno-store\b/i.test(cacheControl ?? "");
 }
 

@@ -1,4 +1,4 @@
-/** The tools that reach the web: `http.get` (S-4.1), and `web.search` where a search engine is configured. */
+/** The web tools: `http.get` (S-4.1), and `web.search` if a search engine is configured. */
 import type { Clock } from "../../../runtime/ports/clock.ts";
 import type { Tool } from "../define-tool.ts";
 import type { GuardedFetch, Resolve } from "./guarded-fetch.ts";
@@ -10,7 +10,7 @@ export interface HttpToolsOptions {
   readonly clock: Clock;
   /** The operator's exceptions to the address policy, `host:port`. */
   readonly allowAddresses: readonly string[];
-  /** How long a page is fresh; 0 for no cache. */
+  /** How long a cached page is fresh; 0 disables the cache. */
   readonly ttlS: number;
   readonly cacheFile: string;
   /** A SearXNG instance; null for none. */
@@ -22,7 +22,7 @@ export interface HttpToolsOptions {
 export function httpTools(options: HttpToolsOptions): readonly Tool[] {
   const { clock, ttlS, cacheFile, searchUrl } = options;
   let opening: Promise<GuardedFetch> | null = null;
-  // Loaded with the first call: most of a gateway's life it is not needed, least of all at its start.
+  // Loaded on the first call, to keep start-up fast.
   const openFetch = async (): Promise<GuardedFetch> => {
     opening ??= import("./guarded-fetch.ts").then(({ createGuardedFetch }) => createGuardedFetch(options));
     return await opening;

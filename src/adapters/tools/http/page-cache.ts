@@ -1,11 +1,9 @@
 /**
- * Pages that were read not long ago, in a SQLite file of their own (S-4.5).
+ * Recently fetched pages, in a SQLite file of their own (S-4.5).
  *
- * C1. It is a convenience: without it everything works, only slower. A file that is damaged, or of another version, is
- *     thrown away; one that cannot be used (disk full, locked, read-only) is a cache that holds nothing.
- * C2. A page is fresh for the configured time by the wall clock. One from the future is not: the clock was set back.
- * C3. All pages together keep to a size; the oldest go first.
- * C4. The file is opened with the first use and readable by its owner only: addresses of pages tell about people.
+ * The cache is optional: a damaged file or one of another version is discarded; an unusable one (disk full, locked,
+ * read-only) acts as an empty cache. Freshness uses the wall clock; a page from the future is not fresh, since the clock
+ * was set back. Total size is bounded, oldest pages go first. The file is opened on first use and private to its owner.
  */
 import { chmodSync, closeSync, openSync, rmSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
@@ -18,7 +16,7 @@ export interface CachedPage {
 }
 
 export interface PageCache {
-  /** Null when there is no fresh one. */
+  /** Null if there is no fresh page. */
   read(url: string): CachedPage | null;
   write(url: string, page: Page): void;
 }
@@ -32,9 +30,9 @@ interface PageCacheOptions {
 
 const VERSION = 1;
 const MAX_BYTES = 64 * 1024 * 1024;
-/** Everything else in the process waits as long as this does. */
+/** The whole process waits while this does. */
 const BUSY_TIMEOUT_MS = 50;
-/** SQLite's primary result codes for a file that is no sound database. */
+/** SQLite's primary result codes for a damaged file: SQLITE_CORRUPT and SQLITE_NOTADB. */
 const DAMAGED: readonly number[] = [11, 26];
 
 export function createPageCache({ file, ttlS, clock, maxBytes = MAX_BYTES }: PageCacheOptions): PageCache {
@@ -45,7 +43,7 @@ export function createPageCache({ file, ttlS, clock, maxBytes = MAX_BYTES }: Pag
       open ??= openCache(file);
       return work(open);
     } catch (error) {
-      if (!isOfTheMedium(error)) throw error;
+      if (!isStorageError(error)) throw error;
       if (isDamaged(error)) {
         open?.close();
         open = null;
@@ -107,7 +105,7 @@ function openCache(file: string): DatabaseSync {
   }
 }
 
-/** Before SQLite makes it: the files it puts beside have the same mode. */
+/** Runs before SQLite creates the file: its WAL files get the same mode. */
 function makePrivate(file: string): void {
   try {
     closeSync(openSync(file, "wx", 0o600));
@@ -135,8 +133,8 @@ function toCachedPage(row: Readonly<Record<string, unknown>>): CachedPage {
   };
 }
 
-/** Of SQLite or of the file system, and so no defect of ours. */
-function isOfTheMedium(error: unknown): boolean {
+/** An error of SQLite or the file system, not a defect of ours. */
+function isStorageError(error: unknown): boolean {
   return error instanceof Error && ("errcode" in error || "syscall" in error);
 }
 

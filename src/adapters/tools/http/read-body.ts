@@ -1,10 +1,8 @@
 /**
- * The body of an answer, unpacked, as much of it as is wanted.
+ * Reads the body of an answer, decompressed and bounded.
  *
- * B1. What is counted decides, not what a header claims: no more than MAX_BODY_BYTES are kept, and no more than that are
- *     taken from the wire, however little they unpack to. A longer body is cut, and said to be.
- * B2. Unpacking goes piece by piece: a small body that unpacks to a large one never exists whole.
- * B3. One packing, of those that were offered.
+ * At most MAX_BODY_BYTES are read from the wire, and at most that many are kept after decompression; headers are not
+ * trusted. Decompression streams, so a small body never expands in memory. `isCut` says that there was more.
  */
 import { pipeline, type Readable } from "node:stream";
 import { constants, createBrotliDecompress, createGunzip } from "node:zlib";
@@ -15,32 +13,32 @@ export interface Body {
   readonly isCut: boolean;
 }
 
-export const OFFERED_PACKINGS = "gzip, br";
+export const ACCEPTED_ENCODINGS = "gzip, br";
 export const MAX_BODY_BYTES = 2 * 1024 * 1024;
 
-/** Lenient about the end, since a body may have been cut on the wire. */
-const UNPACKERS = {
+/** Lenient about the end, since a body may be cut on the wire. */
+const DECODERS = {
   gzip: () => createGunzip({ finishFlush: constants.Z_SYNC_FLUSH }),
   br: () => createBrotliDecompress({ finishFlush: constants.BROTLI_OPERATION_FLUSH }),
 };
 
-export async function readBody(raw: Readable, packing: string): Promise<Body> {
-  if (packing === "identity") return await gather(raw);
-  if (packing !== "gzip" && packing !== "br") {
-    throw new ToolFailure("invalid.request", "The answer is packed in a way that was not asked for.", {
-      details: { packing: packing.slice(0, 64).toWellFormed() },
+export async function readBody(raw: Readable, encoding: string): Promise<Body> {
+  if (encoding === "identity") return await collect(raw);
+  if (encoding !== "gzip" && encoding !== "br") {
+    throw new ToolFailure("invalid.request", "The server used a content encoding that was not accepted.", {
+      details: { encoding: encoding.slice(0, 64).toWellFormed() },
     });
   }
   const taken = { isCut: false };
-  const unpacker = UNPACKERS[packing]();
-  // What fails on the way also ends the unpacker, whose reader hears of it.
-  const unpacked = pipeline(
+  const decoder = DECODERS[encoding]();
+  // An error in the pipeline also ends the decoder, and its reader throws it.
+  const decoded = pipeline(
     raw,
     (source) => takeUpTo(source, taken),
-    unpacker,
+    decoder,
     () => undefined,
   );
-  const { bytes, isCut } = await gather(unpacked);
+  const { bytes, isCut } = await collect(decoded);
   return { bytes, isCut: isCut || taken.isCut };
 }
 
@@ -56,7 +54,7 @@ async function* takeUpTo(source: AsyncIterable<Buffer>, taken: { isCut: boolean 
   }
 }
 
-async function gather(source: AsyncIterable<Buffer>): Promise<Body> {
+async function collect(source: AsyncIterable<Buffer>): Promise<Body> {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of source) {

@@ -1,29 +1,27 @@
 /**
- * Text that grows piece by piece: blanks collapse, gaps are made only between two pieces, and it ends at its budget.
- *
- * F1. Never more than `maxBytes` of UTF-8, never half a character; `isFull` says that something was left out.
- * F2. No blank at the end of a line, no more than one empty line in a row, none at the beginning or the end.
+ * Text built piece by piece: blanks collapse, gaps appear only between pieces, and it ends at `maxBytes` of UTF-8 without
+ * cutting a character. No line ends with a blank, and no two empty lines follow each other.
  */
 import { truncateOutput } from "../../../kernel/vocabulary/truncate-output.ts";
 
 export class TextFlow {
   readonly #pieces: string[] = [];
-  #room: number;
+  #remainingBytes: number;
   #isFull = false;
-  /** What comes before the next piece: line breaks win over a separator. */
+  /** Goes before the next piece; line breaks win over a separator. */
   #breaks = 0;
   #separator = "";
   #prefix = "";
 
   constructor(maxBytes: number) {
-    this.#room = maxBytes;
+    this.#remainingBytes = maxBytes;
   }
 
   get isFull(): boolean {
     return this.#isFull;
   }
 
-  /** Grows with every piece. */
+  /** In pieces. */
   get length(): number {
     return this.#pieces.length;
   }
@@ -52,27 +50,27 @@ export class TextFlow {
     this.#prefix = "";
   }
 
-  /** Belongs to the last piece, whatever gap was asked for since. */
+  /** Extends the last piece, ignoring pending gaps. */
   append(text: string): void {
     this.#push(text);
   }
 
-  /** Between two pieces on one line; the longest that was asked for counts. */
+  /** Between two pieces on one line; the longest wins. */
   separate(separator: string): void {
     if (separator.length > this.#separator.length) this.#separator = separator;
   }
 
-  /** At least so many line breaks; a paragraph is two. */
+  /** At least this many line breaks; a paragraph is two. */
   breakLines(count: 1 | 2): void {
     this.#breaks = Math.max(this.#breaks, count);
   }
 
-  /** One line break more, as `<br>` means it. */
+  /** One more line break, for `<br>`. */
   breakLine(): void {
     this.#breaks = Math.min(this.#breaks + 1, 2);
   }
 
-  /** Comes before the next piece, unless it is taken back. */
+  /** Goes before the next piece; an empty one cancels it. */
   begin(prefix: string): void {
     this.#prefix = prefix;
   }
@@ -83,9 +81,9 @@ export class TextFlow {
 
   #push(text: string): void {
     if (text === "" || this.#isFull) return;
-    const kept = truncateOutput(text, this.#room, "");
+    const kept = truncateOutput(text, this.#remainingBytes, "");
     this.#pieces.push(kept.text);
-    this.#room -= kept.bytes;
+    this.#remainingBytes -= kept.bytes;
     this.#isFull = kept.truncated;
   }
 }

@@ -1,16 +1,14 @@
 /**
- * `web.search`: what a search engine finds, by the JSON interface of SearXNG.
+ * `web.search`: results of a search engine through SearXNG's JSON API.
  *
- * 1. The engine is the operator's choice; its host is what the plan would reach, and it is reached under the same guard as
- *    any page. Redirects stay on it.
- * 2. Its answer is foreign: what is not a title, an http(s) URL and a snippet is left out, and long ones are cut.
+ * The operator chooses the engine; the plan names its host, and the fetch is guarded like any page and stays on that host.
+ * Results are untrusted: only a title, an http(s) URL and a snippet are kept, cut to a length.
  */
 import { Type } from "typebox";
 import { UNTRUSTED_LABELS } from "../../../kernel/vocabulary/labels.ts";
 import { type JsonValue, parseJson } from "../../../kernel/vocabulary/parse-json.ts";
 import { truncateOutput } from "../../../kernel/vocabulary/truncate-output.ts";
-import { defineTool } from "../define-tool.ts";
-import { fieldOf } from "../fs/field-of.ts";
+import { defineTool, fieldOf } from "../define-tool.ts";
 import { ToolFailure } from "../tool-failure.ts";
 import { decodeText } from "./decode-text.ts";
 import type { Fetched, GuardedFetch } from "./guarded-fetch.ts";
@@ -32,7 +30,7 @@ const parameters = Type.Object(
 
 interface WebSearchParts {
   readonly openFetch: () => Promise<GuardedFetch>;
-  /** Of the SearXNG instance, without `search`. */
+  /** The SearXNG instance, without `/search`. */
   readonly searchUrl: string;
 }
 
@@ -46,7 +44,7 @@ export function webSearchTool({ openFetch, searchUrl }: WebSearchParts) {
     aliases: [{ name: "web_search" }],
     reachesHosts: true,
     async plan({ query, limit }) {
-      const url = questionUrl(searchUrl, query);
+      const url = queryUrl(searchUrl, query);
       (await openFetch()).check(url);
       return {
         labels: UNTRUSTED_LABELS,
@@ -56,19 +54,19 @@ export function webSearchTool({ openFetch, searchUrl }: WebSearchParts) {
       };
     },
     async run({ args: { query, limit } }, { signal }) {
-      const url = questionUrl(searchUrl, query);
+      const url = queryUrl(searchUrl, query);
       const fetch = await openFetch();
       const mayReach = (host: string): boolean => host === url.host;
       const fetched = await fetch.get({ url, mayReach, accept: "application/json", signal });
       return { query, results: resultsOf(fetched).slice(0, limit) };
     },
     summarize({ args }) {
-      return `searched for ${fieldOf(args, "query") ?? "something"}`;
+      return `searched for ${fieldOf(args, "query") ?? "a query"}`;
     },
   });
 }
 
-function questionUrl(searchUrl: string, query: string): TargetUrl {
+function queryUrl(searchUrl: string, query: string): TargetUrl {
   const parameters = new URLSearchParams({ q: query.toWellFormed(), format: "json" });
   return readUrl(`${searchUrl.replace(/\/+$/, "")}/search?${parameters}`);
 }
@@ -76,7 +74,7 @@ function questionUrl(searchUrl: string, query: string): TargetUrl {
 function resultsOf({ status, bytes, contentType, isCut }: Fetched): readonly JsonValue[] {
   if (status !== 200) {
     const advice = status === 403 ? "the operator must add json to search.formats in its settings" : "try again later";
-    throw new ToolFailure("invalid.request", `The search engine answered with ${status}: ${advice}.`, {
+    throw new ToolFailure("invalid.request", `The search engine answered ${status}: ${advice}.`, {
       details: { status },
       retryable: status !== 403,
     });
@@ -86,7 +84,7 @@ function resultsOf({ status, bytes, contentType, isCut }: Fetched): readonly Jso
   if (!Array.isArray(results)) {
     throw new ToolFailure(
       "invalid.request",
-      "The search engine answered with something other than SearXNG's JSON: the operator should check its URL.",
+      "The search engine did not answer with SearXNG's JSON: the operator should check tools.search.url.",
     );
   }
   return results.flatMap(readResult);

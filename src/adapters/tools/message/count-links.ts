@@ -1,16 +1,16 @@
 /**
- * How many links does a text hold? Asked before a message may go out unapproved, so doubt counts as a link.
+ * Counts the links in a text. It decides whether a message may go out unapproved, so doubtful cases count.
  *
- * K1. A link is whatever some client would make one of, or a reader could follow: an address with a scheme, a name with
- *     a dot in it, an e-mail address or a handle, an IP address, markup, and a dot that is only written about.
- * K2. It is looked for in what a reader sees: invisible characters are taken out, look-alike forms are made plain.
+ * A link is whatever a client would turn into one or a reader could follow: a scheme, a name with a dot, an e-mail
+ * address or handle, an IP address, markup, and a spelled-out dot. Invisible characters are removed and look-alikes
+ * normalized first.
  */
 const LINK = new RegExp(
   [
-    // https://…, mailto:x; bounded, so that a long word is not read again from each of its letters
+    // https://…, mailto:x; bounded, so that a long word is not scanned again from each letter
     String.raw`\b[a-z][a-z0-9+.-]{1,30}:(?=\S)`,
     "//",
-    // example.org, 10.0.0.1; also "end.Next", which is a doubt. A full stop of other scripts ends a name in Latin letters
+    // example.org, 10.0.0.1; also "end.Next", to be safe. An ideographic full stop can also end a Latin name
     String.raw`[\p{L}\p{N}_-]\s?\.(?=[\p{L}\p{N}])`,
     "。(?=[a-z0-9])",
     String.raw`\bwww\b`,
@@ -26,8 +26,8 @@ const LINK = new RegExp(
   ].join("|"),
   "giu",
 );
-const UNSEEN = /[\p{Cf}\p{Mn}\u{115f}\u{1160}\u{3164}\u{ffa0}]/gu;
+const INVISIBLE = /[\p{Cf}\p{Mn}\u{115f}\u{1160}\u{3164}\u{ffa0}]/gu;
 
 export function countLinks(text: string): number {
-  return text.replace(UNSEEN, "").normalize("NFKC").match(LINK)?.length ?? 0;
+  return text.replace(INVISIBLE, "").normalize("NFKC").match(LINK)?.length ?? 0;
 }

@@ -1,15 +1,11 @@
 /**
- * `message.draft`: a message as it could be sent, for somebody to read. Nothing leaves (P-3.3, draft_only).
- *
- * 1. The draft is the call's result: the journal keeps it, and the user is shown it.
- * 2. What could not be sent is refused here already.
+ * `message.draft`: a message for the user to read; nothing is sent (P-3.3, draft_only). The draft is the call's result, so
+ * the journal stores it. A message that could not be sent is refused here too.
  */
 import { Type } from "typebox";
 import { USER_LABELS } from "../../../kernel/vocabulary/labels.ts";
-import { defineTool } from "../define-tool.ts";
-import { fieldOf } from "../fs/field-of.ts";
-import { type MessageParts, prepareMessage, recipientHints } from "./prepare-message.ts";
-import { showMessage } from "./show-message.ts";
+import { defineTool, fieldOf } from "../define-tool.ts";
+import { type MessageParts, prepareMessage, recipientHints, showMessage } from "./prepare-message.ts";
 
 export function messageDraftTool(parts: MessageParts) {
   return defineTool({
@@ -29,7 +25,7 @@ export function messageDraftTool(parts: MessageParts) {
       const message = await prepareMessage(parts, { ...args, template_id: "" });
       return {
         labels: USER_LABELS,
-        reversal: { kind: "reversible", how: "nothing leaves, and nothing is changed" },
+        reversal: { kind: "reversible", how: "it sends and changes nothing" },
         shown: showMessage("Draft a message; it is not sent", message, []),
       };
     },
@@ -38,7 +34,7 @@ export function messageDraftTool(parts: MessageParts) {
       return { channel: channel.name, recipient: recipient.address, recipient_type: recipient.type, text, sent: false };
     },
     summarize({ args }) {
-      return `drafted a message to ${fieldOf(args, "recipient") ?? "somebody"}`;
+      return `drafted a message to ${fieldOf(args, "recipient") ?? "a recipient"}`;
     },
   });
 }

@@ -1,12 +1,11 @@
 /**
- * `message.send`: a message to somebody, on one of the configured channels (P-3.3).
+ * The message tools, and `message.send`: a message on one of the configured channels (P-3.3).
  *
- * 1. The plan holds channel, recipient, recipient type, and the hash of the text and of every attachment. `run` finds all
- *    of them unchanged or sends nothing.
- * 2. What the honeypot exception asks about stands in the plan: found out here, never claimed by the model.
- * 3. The channel says whether it takes a key. One that does not is never asked twice by itself, and where nobody knows
- *    whether the message went out, that is what is reported.
- * 4. The hosts behind a channel are the operator's choice and no call's: they need no `net` capability.
+ * 1. The plan binds channel, recipient, recipient type, and the hashes of the text and every attachment; `run` sends
+ *    nothing if any of them changed.
+ * 2. What the honeypot exception depends on is computed here and never taken from the model.
+ * 3. A channel that takes no idempotency key is never retried. If the result of sending is unknown, the error says so.
+ * 4. The operator chooses a channel's hosts, so they need no `net` capability.
  */
 import { isDeepStrictEqual } from "node:util";
 import { Type } from "typebox";
@@ -14,18 +13,23 @@ import { hashBytes } from "../../../kernel/vocabulary/hash.ts";
 import { USER_LABELS } from "../../../kernel/vocabulary/labels.ts";
 import { ChannelError } from "../../../runtime/ports/channel.ts";
 import type { CallContext, Planned } from "../../../runtime/ports/toolbox.ts";
-import { type CallOutline, defineTool } from "../define-tool.ts";
-import { fieldOf } from "../fs/field-of.ts";
+import { type CallOutline, defineTool, fieldOf, type Tool } from "../define-tool.ts";
 import type { Workspace } from "../fs/workspace.ts";
 import { ToolFailure } from "../tool-failure.ts";
 import { countLinks } from "./count-links.ts";
-import { type MessageParts, type PreparedMessage, prepareMessage, recipientHints } from "./prepare-message.ts";
+import { messageDraftTool } from "./message-draft.ts";
+import {
+  type MessageParts,
+  type PreparedMessage,
+  prepareMessage,
+  recipientHints,
+  showMessage,
+} from "./prepare-message.ts";
 import { type ReadAttachment, readAttachments } from "./read-attachments.ts";
-import { showMessage } from "./show-message.ts";
 
 const MAX_ATTACHMENTS = 10;
 
-export interface SendParts extends MessageParts {
+interface SendParts extends MessageParts {
   readonly workspace: Workspace;
 }
 
@@ -37,7 +41,12 @@ interface SendArguments {
   readonly attachments: readonly string[];
 }
 
-export function messageSendTool(parts: SendParts) {
+/** Both message tools; none without a channel, since a prompt should name no tool that can only fail. */
+export function messageTools(parts: SendParts): readonly Tool[] {
+  return parts.channels.length === 0 ? [] : [messageDraftTool(parts), messageSendTool(parts)];
+}
+
+function messageSendTool(parts: SendParts) {
   const { channels } = parts;
   return defineTool({
     name: "message.send",
@@ -61,7 +70,7 @@ export function messageSendTool(parts: SendParts) {
     plan: (args) => planSend(parts, args),
     run: ({ args, plan }, context) => runSend(parts, args, plan, context),
     summarize({ args }) {
-      return `sent a message to ${fieldOf(args, "recipient") ?? "somebody"}`;
+      return `sent a message to ${fieldOf(args, "recipient") ?? "a recipient"}`;
     },
   });
 }
@@ -73,7 +82,7 @@ async function planSend(parts: SendParts, args: SendArguments): Promise<CallOutl
   return {
     idempotency: channel.idempotency,
     labels: USER_LABELS,
-    reversal: { kind: "irreversible", how: "a message that went out cannot be called back" },
+    reversal: { kind: "irreversible", how: "a sent message cannot be recalled" },
     shown: showMessage("Send a message", message, attachments),
     send: {
       templateId,
@@ -81,12 +90,12 @@ async function planSend(parts: SendParts, args: SendArguments): Promise<CallOutl
       links: countLinks(text),
       attachments: attachments.length,
     },
-    plan: boundTo(parts, message, attachments),
+    plan: boundPlan(parts, message, attachments),
   };
 }
 
 /** What an approval covers. */
-function boundTo(
+function boundPlan(
   { workspace }: SendParts,
   { channel, recipient, text, templateId }: PreparedMessage,
   attachments: readonly ReadAttachment[],
@@ -107,8 +116,11 @@ async function runSend(
 ) {
   const message = await prepareMessage(parts, args);
   const attachments = await readAttachments(parts.workspace, args.attachments);
-  if (!mayAct || !isDeepStrictEqual(boundTo(parts, message, attachments), { argv, scriptHashes, targets })) {
-    throw new ToolFailure("policy.denied", "The message is not the one that was planned any more; nothing was sent.");
+  if (!mayAct || !isDeepStrictEqual(boundPlan(parts, message, attachments), { argv, scriptHashes, targets })) {
+    throw new ToolFailure(
+      "policy.denied",
+      "The message has changed since it was planned; nothing was sent. Call it again.",
+    );
   }
   const { channel, recipient, text, templateId } = message;
   const outbound = {
@@ -120,7 +132,7 @@ async function runSend(
     await channel.send(outbound, signal);
   } catch (error) {
     if (error instanceof ChannelError) throw failureOf(error);
-    throw signal.aborted ? failureOf(new ChannelError("channel.unknown", "It was stopped on the way.")) : error;
+    throw signal.aborted ? failureOf(new ChannelError("channel.unknown", "It was stopped while sending.")) : error;
   }
   return { channel: channel.name, recipient: recipient.address, sent: true };
 }
@@ -129,6 +141,6 @@ function failureOf(cause: ChannelError): ToolFailure {
   const { code, message } = cause;
   if (code === "channel.refused") return new ToolFailure("invalid.request", message, { cause });
   if (code === "channel.unavailable") return new ToolFailure("internal.error", message, { retryable: true, cause });
-  const unknown = `Whether the message went out is not known; look before you send it again. ${message}`;
+  const unknown = `The message may have been sent or not; check before you send it again. ${message}`;
   return new ToolFailure("internal.error", unknown, { details: { outcome: "unknown" }, cause });
 }

@@ -1,9 +1,21 @@
-/** What is known of one command from its words alone. What must never run is thrown as `commandRefused` instead. */
+/** What is known of one command from its words alone, and the failure for a command that never runs. */
+import { ToolFailure } from "../tool-failure.ts";
+
 export interface Classification {
-  /** Its arguments as they will be given, with those that we add. */
+  /** The arguments as they are executed, with those we add. */
   readonly args: readonly string[];
-  /** Why a person has to be asked; empty where it only reads. */
+  /** Why approval is needed; empty if the command only reads. */
   readonly asks: readonly string[];
-  /** The paths it names, as they are written. */
+  /** The paths it names, as written. */
   readonly paths: readonly string[];
+}
+
+/** No approval makes such a command run. */
+export function commandRefused(problem: string): ToolFailure {
+  return new ToolFailure("policy.denied", `Not run: ${problem}.`);
+}
+
+/** For messages: long words are shortened. */
+export function quoted(word: string): string {
+  return `\`${word.length <= 64 ? word : `${word.slice(0, 64).toWellFormed()}…`}\``;
 }

@@ -1,60 +1,58 @@
 /**
- * May this command run, and does it only read? Decided from its words, the allowlist and the workspace's path alone.
+ * Classifies a command by its words, the allowlist and the workspace's path: refused, needs approval, or only reads.
  *
- * J1. What is not allowlisted, by its bare name, is refused. So is a path: what a name means is for us to find out.
- * J2. It only reads when a table says so for every option, and every path it names is in the workspace.
- * J3. Interpreters, wrappers and all commands without a table have to be asked for.
+ * A command must be allowlisted by its bare name; a path is refused. It only reads if a table lists every option and all
+ * its paths are in the workspace. Interpreters, wrappers and commands without a table need approval.
  */
 import { posix } from "node:path";
-import type { Classification } from "./classification.ts";
-import { classifyByRules } from "./classify-by-rules.ts";
+import { type Classification, commandRefused, quoted } from "./classification.ts";
 import { classifyFind } from "./classify-find.ts";
 import { classifyGit } from "./classify-git.ts";
-import { commandRefused, quoted } from "./command-refused.ts";
 import { COMMAND_RULES } from "./command-rules.ts";
 import { startsPrograms } from "./program-kinds.ts";
+import { classifyByRules } from "./read-options.ts";
 
 export interface ClassifiedCommand extends Classification {
   readonly name: string;
-  /** A table says what its words mean. */
+  /** A table describes its options. */
   readonly isKnown: boolean;
 }
 
 interface Bounds {
   readonly allow: readonly string[];
-  /** The workspace, which is the current directory as well. */
+  /** The workspace, and the current directory. */
   readonly root: string;
 }
 
 export function classifyCommand([name = "", ...args]: readonly string[], { allow, root }: Bounds): ClassifiedCommand {
   refuseName(name, allow);
-  const judged = judgeKnown(name, args);
-  if (judged === null) {
-    const why = startsPrograms(name) ? "starts other programs" : "may change things: nothing is known of its options";
+  const classified = classifyKnown(name, args);
+  if (classified === null) {
+    const why = startsPrograms(name) ? "starts other programs" : "is an unknown command and may change files";
     return { name, args, asks: [`${name} ${why}`], paths: [], isKnown: false };
   }
-  const outside = judged.paths.find((path) => !isWithin(root, path));
+  const outside = classified.paths.find((path) => !isWithin(root, path));
   if (outside !== undefined) {
-    throw commandRefused(`${quoted(outside)} is outside of the workspace, where commands start: name files in it`);
+    throw commandRefused(`${quoted(outside)} is outside the workspace: use paths inside it`);
   }
-  return { name, ...judged, isKnown: true };
+  return { name, ...classified, isKnown: true };
 }
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._+-]*$/;
 const MAX_NAMES_SHOWN = 60;
 
 function refuseName(name: string, allow: readonly string[]): void {
-  if (/^[A-Za-z_]\w*=/.test(name)) throw commandRefused("it sets a variable: the environment of commands is fixed");
+  if (/^[A-Za-z_]\w*=/.test(name)) throw commandRefused("it sets a variable, but the environment is fixed");
   if (name.includes("/")) throw commandRefused(`${quoted(name)} is a path: call an allowed command by its name`);
   if (["cd", "pushd"].includes(name))
-    throw commandRefused("every command starts in the workspace: use paths from there");
+    throw commandRefused("every command starts in the workspace: use paths relative to it");
   if (NAME.test(name) && allow.includes(name)) return;
   const allowed = allow.slice(0, MAX_NAMES_SHOWN).join(", ") || "none";
-  throw commandRefused(`${quoted(name)} is not one of the allowed commands (tools.shell.allow): ${allowed}`);
+  throw commandRefused(`${quoted(name)} is not in tools.shell.allow. Allowed: ${allowed}`);
 }
 
-function judgeKnown(name: string, args: readonly string[]): Classification | null {
-  // They print their words, options among them; a shell's own echo reads no other.
+function classifyKnown(name: string, args: readonly string[]): Classification | null {
+  // They only print their words.
   if (name === "echo" || name === "printf") return { args, asks: [], paths: [] };
   if (name === "find") return classifyFind(args);
   if (name === "git") return classifyGit(args);
@@ -64,7 +62,7 @@ function judgeKnown(name: string, args: readonly string[]): Classification | nul
   return { ...classifyByRules(name, rules, withDashes(args)), args };
 }
 
-/** tar's letters without a dash take their values from the words that follow, in order. */
+/** tar's bundle without a dash takes its values from the following words, in order. */
 function withDashes([bundle = "", ...words]: readonly string[]): readonly string[] {
   if (bundle.startsWith("-") || bundle === "") return [bundle, ...words];
   const rest = [...words];
@@ -75,7 +73,7 @@ function withDashes([bundle = "", ...words]: readonly string[]): readonly string
   return [...spread, ...rest];
 }
 
-/** By its text. Links are followed in the sandbox only, which shows nothing else. */
+/** By text alone. Only the sandbox follows links, and it shows only the workspace. */
 export function isWithin(root: string, path: string): boolean {
   if (path === "-" || path === "/dev/null") return true;
   const resolved = posix.resolve(root, path);

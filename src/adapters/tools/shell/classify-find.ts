@@ -1,12 +1,8 @@
 /**
- * find has no options in the usual sense: an expression, every word of which is a test or an action.
- *
- * D1. What deletes, executes or writes is refused wherever the word stands, as another test's value too.
- * D2. A word that is no known test has to be asked for.
+ * Classifies find, whose arguments are an expression of tests and actions. A word that deletes, executes or writes is
+ * refused anywhere, even as another test's value; an unknown test needs approval.
  */
-
-import type { Classification } from "./classification.ts";
-import { commandRefused } from "./command-refused.ts";
+import { type Classification, commandRefused } from "./classification.ts";
 
 const FORBIDDEN = /^-(?:delete|exec(?:dir)?|ok(?:dir)?|fprint0?|fprintf|fls)$/;
 
@@ -35,7 +31,7 @@ export function classifyFind(args: readonly string[]): Classification {
     if (ALONE.has(word)) continue;
     if (WITH_VALUE.has(word)) rest.shift();
     else if (WITH_PATH.test(word)) paths.push(rest.shift() ?? ".");
-    else if (word.startsWith("-")) asks.push(`nothing is known of find's ${word}`);
+    else if (word.startsWith("-")) asks.push(`find has the unknown test ${word}`);
     else paths.push(word);
   }
   return { args, asks, paths };

@@ -1,22 +1,11 @@
 /**
- * What is known of the commands that mostly read: their options, and what their operands are.
+ * The options and operands of commands that read.
  *
- * C1. An option stands here only if, with any value, the command still writes nothing and starts no other program.
- * C2. What is forbidden is forbidden for everybody; what is in neither list has to be asked for.
+ * C1. An option is listed only if the command, with any value of it, writes nothing and starts no other program.
+ * C2. A forbidden option is refused for everyone; an option in neither list needs approval.
  */
-import { commandRefused, quoted } from "./command-refused.ts";
-import { isPlainSedScript } from "./plain-sed-script.ts";
-import type { OptionRules, ReadOptions } from "./read-options.ts";
-
-export interface CommandRules extends OptionRules {
-  /** `pattern`: the first is no path, unless one of the options in `patternBy` gave the pattern already. */
-  readonly operands: "paths" | "texts" | "pattern";
-  readonly patternBy?: string;
-  /** Throws what the lists cannot express. */
-  readonly refine?: (read: ReadOptions) => void;
-  /** Put before the arguments, to hold the program to its rules. */
-  readonly adds?: readonly string[];
-}
+import { commandRefused, quoted } from "./classification.ts";
+import type { CommandRules, ReadOptions } from "./read-options.ts";
 
 const HELP = "help version";
 const CHECKSUM: CommandRules = {
@@ -88,7 +77,7 @@ export const COMMAND_RULES: ReadonlyMap<string, CommandRules> = new Map<string, 
         "no-ignore-file-name-case exclude= exclude-from=@ starting-file= from-file=@ to-file=@ ignore-case " +
         "ignore-tab-expansion ignore-trailing-space ignore-space-change ignore-all-space ignore-blank-lines " +
         `ignore-matching-lines= text strip-trailing-cr minimal horizon-lines= speed-large-files color=? ${HELP}`,
-      // It hands its output to another program.
+      // Starts another program for its output.
       forbidden: "-l --paginate",
       operands: "paths",
     },
@@ -281,7 +270,7 @@ export const COMMAND_RULES: ReadonlyMap<string, CommandRules> = new Map<string, 
       long:
         "list verbose gzip bzip2 xz zstd auto-compress ignore-zeros numeric-owner full-time utc wildcards no-wildcards " +
         `file=@ directory=@ exclude= exclude-from=@ strip-components= show-stored-names totals=? to-stdout ${HELP}`,
-      // The last two: a list of names may hold options, and a name with a colon is fetched by another program.
+      // A list of names (-T) may hold options; a name with a colon is fetched by another program.
       forbidden:
         "-I -F -T --use-compress-program --info-script --new-volume-script --checkpoint-action --to-command " +
         "--rsh-command --rmt-command --index-file --volno-file --files-from",
@@ -298,7 +287,7 @@ export const COMMAND_RULES: ReadonlyMap<string, CommandRules> = new Map<string, 
       long:
         "all noreport dirsfirst filesfirst prune gitignore matchdirs ignore-case metafirst du si inodes device " +
         `sort=? filelimit= timefmt= charset= ${HELP}`,
-      // -R leaves a page in every directory.
+      // -R writes a file into every directory.
       forbidden: "-o -R",
       operands: "paths",
     },
@@ -320,11 +309,11 @@ export const COMMAND_RULES: ReadonlyMap<string, CommandRules> = new Map<string, 
 
 function refuseSettingTheClock({ operands }: ReadOptions): void {
   if (operands.some((operand) => !operand.startsWith("+")))
-    throw commandRefused("date with that operand sets the clock");
+    throw commandRefused("date with this operand sets the clock");
 }
 
 function refuseSecondOperand({ operands }: ReadOptions): void {
-  if (operands.length > 1) throw commandRefused("uniq writes to its second operand: give it one");
+  if (operands.length > 1) throw commandRefused("uniq writes to its second operand: pass one operand only");
 }
 
 function refuseRemoteArchives({ values }: ReadOptions): void {
@@ -338,7 +327,30 @@ function refuseSedPrograms({ values, operands }: ReadOptions): void {
   const odd = scripts.find((script) => !isPlainSedScript(script));
   if (odd === undefined) return;
   throw commandRefused(
-    `sed's ${quoted(odd)} could execute or write: only s/…/…/ with the flags g, i, p and numbers, y/…/…/ and ` +
-      "= d D g G h H l n N p P q Q x are understood, each with an address before it, joined by ;",
+    `sed's ${quoted(odd)} could execute or write. Allowed: s/…/…/ with the flags g, i, p and numbers, y/…/…/ and ` +
+      "= d D g G h H l n N p P q Q x, each with an address before it, joined by ;",
   );
+}
+
+/**
+ * sed scripts that only print, in a small grammar that every sed parses alike. Anything else may be `e`, `w`, `r`, or a
+ * flag of `s` that executes or writes. A bracket expression may hold neither the delimiter nor a backslash: seds disagree
+ * on where such an `s` ends.
+ */
+const ADDRESS = String.raw`(?:\d+(?:~\d+)?|\$|/(?:\[[^\]/\\]*\]|\\.|[^/\\[])+/I?)`;
+const PREFIX = String.raw`(?:${ADDRESS}(?:,(?:${ADDRESS}|\+\d+))?\s*(?:!\s*)?)?`;
+const DELIMITER = "(?<mark>[/|#,:@%])";
+const PART = String.raw`(?:\[(?:(?!\k<mark>)[^\]\\])*\]|\\.|(?!\k<mark>)[^\\[])*`;
+const SUBSTITUTION = String.raw`[sy]${DELIMITER}${PART}\k<mark>${PART}\k<mark>[gpiI\d]*`;
+const COMMAND = new RegExp(String.raw`\s*${PREFIX}(?:${SUBSTITUTION}|[=dDgGhHlnNpPxqQ])\s*(?:;|$)`, "uy");
+
+export function isPlainSedScript(script: string): boolean {
+  let index = 0;
+  while (index < script.length) {
+    COMMAND.lastIndex = index;
+    const [matched] = COMMAND.exec(script) ?? [];
+    if (matched === undefined) return false;
+    index += matched.length;
+  }
+  return script !== "";
 }

@@ -1,24 +1,24 @@
 /**
- * A fingerprint of everything in the workspace, for commands that read more files than their words name: what a script
- * sources, a module imports, a builder includes. Whoever approves such a command approves it for these files.
+ * A fingerprint of the whole workspace, for commands that may read files their words do not name (sourced scripts,
+ * imported modules, includes). An approval of such a command holds for exactly these files.
  *
- * D1. It changes with every name, kind, mode and identity in the workspace, and with size or times of whatever is no
- *     directory. The time of change is among them, which nobody can set back.
- * D2. Nothing is left out, not `.git` and not `node_modules`: code lies there too. More than can be looked at is refused.
- * D3. No content is read, no link followed. A directory that is closed to us is closed to the command, which is no more.
+ * It covers every name, kind, mode and identity, and size and times of everything but directories. ctime is among them,
+ * which users cannot set. Nothing is left out, neither `.git` nor `node_modules`; a workspace too large is refused. No
+ * content is read and no link followed. A directory that is unreadable for us is unreadable for the command too.
  */
 import { createHash } from "node:crypto";
-import { type BigIntStats, lstatSync, opendirSync } from "node:fs";
+import { type BigIntStats, lstatSync } from "node:fs";
 import { setImmediate } from "node:timers/promises";
 import { asHash, type Hash } from "../../../kernel/vocabulary/identifiers.ts";
 import {
+  closeDirectory,
   type DirectoryHandle,
   enterDirectory,
   entryPath,
-  releaseDirectory,
+  kindOf,
   shownPath,
+  sortedEntries,
 } from "../fs/directory-handle.ts";
-import { kindOf } from "../fs/entry-kind.ts";
 import { errnoOf } from "../fs/fs-failure.ts";
 import { inDirectory, type Workspace } from "../fs/workspace.ts";
 import { ToolFailure } from "../tool-failure.ts";
@@ -30,8 +30,8 @@ export interface WorkspaceDigest {
 
 const MAX_ENTRIES = 50_000;
 const MAX_DEPTH = 64;
-/** Others get a turn after so many: asking about one takes microseconds, about all of them up to a second. */
-const ENTRIES_AT_ONCE = 500;
+/** Yields to the event loop after this many; all entries together may take a second. */
+const ENTRIES_PER_TICK = 500;
 
 export async function digestWorkspace(workspace: Workspace, maxEntries = MAX_ENTRIES): Promise<WorkspaceDigest> {
   const digest = new Digest(maxEntries);
@@ -53,16 +53,15 @@ class Digest {
   }
 
   async visit(directory: DirectoryHandle, depth: number): Promise<void> {
-    if (depth > MAX_DEPTH) throw refused(`${JSON.stringify(directory.path)} lies too deep`);
-    // Of this very directory, each: working a path out takes longer than asking about what is there.
+    if (depth > MAX_DEPTH) throw refused(`${JSON.stringify(directory.path)} is nested too deeply`);
     const shown = shownPath(directory, ".");
     const entry = entryPath(directory, ".");
-    for (const name of namesIn(directory, this.#maxEntries + 1).sort()) {
-      if (this.#count() % ENTRIES_AT_ONCE === 0) await setImmediate();
+    for (const { name } of sortedEntries(directory, this.#maxEntries + 1)) {
+      if (this.#count() % ENTRIES_PER_TICK === 0) await setImmediate();
       const path = `${shown}/${name}`;
       const stats = lstatSync(`${entry}/${name}`, { bigint: true, throwIfNoEntry: false });
-      // A name that is no text reaches us as another one, of which there is nothing.
-      if (stats === undefined) throw refused(`${JSON.stringify(path)} went away, or has a name that is no text`);
+      // A name that is not valid text is decoded to another one, which does not exist.
+      if (stats === undefined) throw refused(`${JSON.stringify(path)} was removed, or its name is not valid text`);
       this.#hash.update(`${JSON.stringify([path, ...factsOf(stats)])}\n`);
       if (stats.isDirectory()) await this.#descend(directory, name, depth);
     }
@@ -80,7 +79,7 @@ class Digest {
       try {
         await this.visit(directory, depth + 1);
       } finally {
-        releaseDirectory(directory);
+        closeDirectory(directory);
       }
     } catch (error) {
       if (errnoOf(error) !== "EACCES") throw error;
@@ -88,28 +87,14 @@ class Digest {
   }
 }
 
-/** Of a directory no times: what is in it is looked at itself. */
+/** Without the times of a directory: its entries are checked themselves. */
 function factsOf(stats: BigIntStats): readonly string[] {
   const { dev, ino, mode, size, mtimeNs, ctimeNs } = stats;
   const contents = stats.isDirectory() ? [] : [size, mtimeNs, ctimeNs];
   return [kindOf(stats), ...[dev, ino, mode, ...contents].map(String)];
 }
 
-/** No more than that many: one directory may hold any number. */
-function namesIn(directory: DirectoryHandle, limit: number): string[] {
-  const names: string[] = [];
-  const listing = opendirSync(entryPath(directory, "."), { bufferSize: 512 });
-  try {
-    for (let entry = listing.readSync(); entry !== null && names.length < limit; entry = listing.readSync()) {
-      names.push(entry.name);
-    }
-  } finally {
-    listing.closeSync();
-  }
-  return names;
-}
-
 function refused(problem: string): ToolFailure {
-  const message = `The workspace cannot be bound to an approval of this command, which may read any file in it: ${problem}. Move what is not needed out of the workspace, or use commands that start no programs.`;
+  const message = `An approval of this command would cover every file of the workspace, but ${problem}. Move files out of the workspace, or use commands that start no other programs.`;
   return new ToolFailure("invalid.request", message);
 }

@@ -1,10 +1,9 @@
 /**
- * Which file a command's name means: looked up in fixed directories, never in the workspace or by anybody's PATH.
+ * Finds the program of a command name in fixed directories, never in the workspace or by a PATH.
  *
- * X1. The real file counts, with the hash of its bytes. One that others may write, that lies in the workspace, or that
- *     is another kind of program than its name says, is refused.
- * X2. A file is read again when its identity, size or times changed. Its change time cannot be set back by whoever owns it.
- * X3. It is looked up without waiting, as names in the workspace are (H4 of directory-handle.ts). Only reading is waited for.
+ * The real file counts, with the hash of its bytes. It is refused if others can write it, if it lies in the workspace, or
+ * if it is another kind of program than its name says. Hashes are cached by identity, size and times; an owner cannot set
+ * ctime back. Lookups are synchronous (H4 of directory-handle.ts), reading is not.
  */
 import { createHash } from "node:crypto";
 import { closeSync, constants, createReadStream, fstatSync, openSync, realpathSync } from "node:fs";
@@ -12,20 +11,20 @@ import { basename, join } from "node:path";
 import { asHash, type Hash } from "../../../kernel/vocabulary/identifiers.ts";
 import { errnoOf } from "../fs/fs-failure.ts";
 import { ToolFailure } from "../tool-failure.ts";
+import { commandRefused, quoted } from "./classification.ts";
 import { isWithin } from "./classify-command.ts";
-import { commandRefused, quoted } from "./command-refused.ts";
 import { isDisguised } from "./program-kinds.ts";
 
 export interface Executable {
-  /** Real. */
+  /** With links resolved. */
   readonly path: string;
   readonly hash: Hash;
 }
 
 export type FindExecutable = (name: string) => Promise<Executable>;
 
-const OTHERS_WRITE = 0o022;
-const ANYBODY_EXECUTES = 0o111;
+const WRITABLE_BY_OTHERS = 0o022;
+const EXECUTABLE = 0o111;
 
 export function createExecutableFinder(root: string, searchPath: readonly string[]): FindExecutable {
   const hashes = new Map<string, Hash>();
@@ -37,7 +36,7 @@ export function createExecutableFinder(root: string, searchPath: readonly string
     }
     throw new ToolFailure(
       "invalid.request",
-      `${quoted(name)} is allowed but not installed in ${searchPath.join(", ")}.`,
+      `${quoted(name)} is allowed, but not installed in ${searchPath.join(", ")}.`,
     );
   };
 }
@@ -57,7 +56,7 @@ async function inspect(
   root: string,
   hashes: Map<string, Hash>,
 ): Promise<Executable | null> {
-  if (isWithin(root, path)) throw commandRefused(`${quoted(name)} is a file of the workspace`);
+  if (isWithin(root, path)) throw commandRefused(`${quoted(name)} is a file in the workspace`);
   if (isDisguised(name, basename(path))) throw commandRefused(`${quoted(name)} is really ${quoted(path)}`);
   const fd = openIfThere(path);
   if (fd === null) return null;
@@ -65,8 +64,8 @@ async function inspect(
     const stats = fstatSync(fd, { bigint: true });
     const { dev, ino, size, mtimeNs, ctimeNs } = stats;
     const mode = Number(stats.mode);
-    if (!stats.isFile() || (mode & ANYBODY_EXECUTES) === 0) return null;
-    if ((mode & OTHERS_WRITE) !== 0) throw commandRefused(`others may write to ${quoted(path)}`);
+    if (!stats.isFile() || (mode & EXECUTABLE) === 0) return null;
+    if ((mode & WRITABLE_BY_OTHERS) !== 0) throw commandRefused(`other users can write to ${quoted(path)}`);
     const identity = [path, dev, ino, size, mtimeNs, ctimeNs].join(" ");
     const hash = hashes.get(identity) ?? (await hashOf(fd));
     hashes.set(identity, hash);
@@ -85,7 +84,7 @@ function openIfThere(path: string): number | null {
   }
 }
 
-/** Piece by piece: an interpreter may have a hundred megabytes. */
+/** Streams, since an interpreter may have a hundred megabytes. */
 async function hashOf(fd: number): Promise<Hash> {
   const hash = createHash("sha256");
   for await (const chunk of createReadStream("", { fd, autoClose: false, start: 0 })) hash.update(chunk);

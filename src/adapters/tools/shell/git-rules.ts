@@ -1,15 +1,14 @@
 /**
- * git's subcommands: those that read, with their options, and those that have to be asked for.
+ * git's subcommands: those that read, with their options, and those that need approval.
  *
- * G1. What is in neither list is refused: git takes any other name for an alias, or for a program beside it.
- * G2. Attributes and configuration may name programs for diffs and conversions; options we add keep git from starting
- *     them, and options that would start them are forbidden.
- * G3. What reads looks into no submodule: git does that by the submodule's own configuration, over which our settings
- *     have no power. An option that would, and has no other that keeps it out, is left out here, so that it asks.
+ * G1. Other subcommands are refused: git would run them as an alias or as a program of that name.
+ * G2. Attributes and configuration may name programs for diffs and conversions. Options we add keep git from starting
+ *     them; options that would start them are forbidden.
+ * G3. Reading commands do not enter submodules, whose own configuration our settings cannot override. An option that
+ *     would, and cannot be disabled, is not listed, so it needs approval.
  */
-import { commandRefused } from "./command-refused.ts";
-import type { CommandRules } from "./command-rules.ts";
-import type { ReadOptions } from "./read-options.ts";
+import { commandRefused } from "./classification.ts";
+import type { CommandRules, ReadOptions } from "./read-options.ts";
 
 const EXECUTES = "--ext-diff --textconv --output --show-signature";
 const DIFF_LONG =
@@ -76,7 +75,7 @@ export const GIT_READING: ReadonlyMap<string, CommandRules> = new Map<string, Co
   [
     "describe",
     {
-      // Neither `dirty` nor `broken`: they look into submodules, by the configuration of those, and cannot be kept out.
+      // Without `dirty` and `broken`: they read submodules by the submodules' own configuration.
       long: "contains all tags long first-parent abbrev=? exact-match candidates= match= exclude= always",
       operands: "paths",
     },
@@ -88,7 +87,7 @@ export const GIT_READING: ReadonlyMap<string, CommandRules> = new Map<string, Co
       flags: "psuwbzRatcmW",
       values: "SGUl",
       long: `${DIFF_LONG} cached staged merge-base no-index`,
-      // Another repository's status would be read by its own configuration.
+      // A submodule's status would be read by its own configuration.
       adds: ["--no-ext-diff", "--no-textconv", "--ignore-submodules=all"],
     },
   ],
@@ -165,7 +164,7 @@ export const GIT_READING: ReadonlyMap<string, CommandRules> = new Map<string, Co
   ["tag", { ...LISTING, flags: "li", attached: "n" }],
 ]);
 
-/** Without an operand they list; with one they make, change or ask another host. */
+/** Without an operand they list; with one they create, change or contact a host. */
 export const GIT_LISTING: ReadonlySet<string> = new Set(["branch", "remote", "tag"]);
 
 const ASKING: CommandRules = {
@@ -184,6 +183,6 @@ export const GIT_ASKING: ReadonlyMap<string, CommandRules> = new Map<string, Com
 
 function refuseSignatures({ values }: ReadOptions): void {
   if (values.some(([, value]) => /%G|%\(signature/.test(value))) {
-    throw commandRefused("that format starts another program to check signatures");
+    throw commandRefused("this format starts another program to check signatures");
   }
 }

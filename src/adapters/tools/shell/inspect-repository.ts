@@ -1,15 +1,13 @@
 /**
- * Can git be trusted to read this workspace without starting programs that the workspace names?
+ * Can git read this workspace without starting programs that the workspace names?
  *
- * Y1. Yes where there is no repository, or a plain one whose configuration is inert; the configuration's bytes are
- *     returned, so that git is shown the ones that were looked at.
- * Y2. A repository elsewhere, a work tree of another, and a configuration in several files are not followed: no.
+ * Yes without a repository, or for a plain one whose configuration is inert; git is then shown the very bytes that were
+ * checked. A repository elsewhere, a linked work tree, or a configuration in several files: no.
  */
 import { lstat } from "node:fs/promises";
 import { join } from "node:path";
 import { errnoOf } from "../fs/fs-failure.ts";
 import type { Workspace } from "../fs/workspace.ts";
-import { isInertGitConfig } from "./inert-git-config.ts";
 import { readScript, type ScriptFile } from "./read-scripts.ts";
 
 export interface Repository {
@@ -36,4 +34,40 @@ async function kindOf(path: string): Promise<"nothing" | "directory" | "other"> 
     if (["ENOENT", "ENOTDIR"].includes(errnoOf(error) ?? "")) return "nothing";
     throw error;
   }
+}
+
+/** Keys that start no program. Filters, diff and merge drivers, aliases, includes and other work trees are missing. */
+const KEYS: ReadonlyMap<string, readonly string[]> = new Map([
+  ["branch", ["remote", "merge", "rebase", "description"]],
+  ["color", ["ui"]],
+  [
+    "core",
+    [
+      ...["repositoryformatversion", "filemode", "bare", "logallrefupdates", "ignorecase", "precomposeunicode"],
+      ...["symlinks", "autocrlf", "eol", "safecrlf", "quotepath"],
+    ],
+  ],
+  ["init", ["defaultbranch"]],
+  ["pull", ["rebase", "ff"]],
+  ["push", ["default"]],
+  ["remote", ["url", "fetch", "pushurl"]],
+  ["user", ["name", "email"]],
+]);
+
+/** A section, a key or a comment, on one line. */
+const LINE =
+  /^[ \t]*(?:\[(?<section>[A-Za-z]+)(?: "[^"\\]*")?\]|(?<key>[A-Za-z][A-Za-z0-9-]*)[ \t]*(?:=[^\r\\]*)?|[#;][^\r\\]*)?$/;
+
+/** A line that git might parse differently makes the whole file suspect. */
+export function isInertGitConfig(text: string): boolean {
+  let keys: readonly string[] = [];
+  for (const line of text.split("\n")) {
+    const match = LINE.exec(line.trimEnd());
+    if (match === null) return false;
+    const { section, key } = match.groups ?? {};
+    if (section !== undefined) keys = KEYS.get(section.toLowerCase()) ?? [];
+    // An unknown section has no known keys.
+    if (key !== undefined && !keys.includes(key.toLowerCase())) return false;
+  }
+  return true;
 }

@@ -1,11 +1,11 @@
-/** Programs that are there to start others, or to carry out what they are told in a language of their own. */
+/** Programs that start others, or execute instructions in a language of their own. */
 const STARTS_PROGRAMS = new Set(
   // shells and languages
   (
     "sh bash dash ash zsh ksh mksh fish csh tcsh rbash pwsh python pypy perl ruby node nodejs deno bun lua luajit php awk " +
     "gawk mawk nawk tclsh wish expect osascript r rscript julia guile racket ghci scala groovy java jshell dc bc m4 sqlite " +
     "psql mysql gdb lldb " +
-    // what can be told to start something
+    // can be made to start other programs
     "vi vim nvim view ex ed emacs nano less more most man info pager editor zip tar rsync scp sftp ssh curl wget nc ncat " +
     "socat telnet ftp git-shell screen tmux cpio " +
     // wrappers
@@ -17,17 +17,17 @@ const STARTS_PROGRAMS = new Set(
     "bundle rake gem composer docker podman kubectl terraform ansible gcc cc clang ld as"
   ).split(" "),
 );
-/** One file, many programs: which one it is depends on the name it is called by. */
+/** One file for many programs, chosen by the name it is called by. */
 const MULTI_CALL = new Set(["busybox", "toybox", "coreutils", "uutils", "box"]);
 
-/** They do what their words say, and read no instructions anywhere. (`install` and `split` can start programs.) */
+/** Their words alone decide what they do. (`install` and `split` can start programs.) */
 const PLAIN = new Set(
   "chgrp chmod chown cp dd false link ln mkdir mkfifo mktemp mv rm rmdir shred sleep sync tee touch true truncate unlink".split(
     " ",
   ),
 );
 
-/** Of a program without a table: may what it does depend on files that its words do not name? */
+/** For a program without a table: may it depend on files that its words do not name? */
 export function mayReadUnnamed(realName: string): boolean {
   return !PLAIN.has(realName);
 }
@@ -36,7 +36,7 @@ export function startsPrograms(name: string): boolean {
   return STARTS_PROGRAMS.has(withoutVersion(name));
 }
 
-/** Options count wherever they stand, and long ones by any beginning that means no other: `--r` is enough. */
+/** Options count in any position, and long ones by any unique prefix: `--r` is enough. */
 export function removesRecursively(name: string, args: readonly string[]): boolean {
   if (name !== "rm") return false;
   const end = args.indexOf("--");
@@ -44,7 +44,7 @@ export function removesRecursively(name: string, args: readonly string[]): boole
   return words.some((word) => /^-[^-]*[rR]/.test(word) || /^--r/.test(word));
 }
 
-/** Is the file that was found by this name another kind of program than the name says? */
+/** True if the file found by this name is another kind of program. */
 export function isDisguised(name: string, realName: string): boolean {
   if (name === realName) return false;
   return MULTI_CALL.has(realName) || (startsPrograms(realName) && !startsPrograms(name));

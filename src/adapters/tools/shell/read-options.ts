@@ -1,37 +1,46 @@
 /**
- * The options of one command, read by a table as the program itself would read them (getopt with long options).
+ * Parses the options of a command by its table, as the program would (getopt with long options), and classifies it.
  *
- * O1. A forbidden option is refused in every way it can be written: in a bundle of short ones, with its value attached
- *     or apart, abbreviated to any beginning, behind operands, and in the place of another option's value, should the
- *     table be wrong about that option.
- * O2. An option that is in no list is unknown, an abbreviated one included: whoever asked for it is not believed.
- * O3. Behind `--` there are operands only.
+ * O1. A forbidden option is refused in every spelling: in a bundle of short ones, with its value attached or separate,
+ *     abbreviated, after operands, and in place of another option's value, in case the table is wrong about that option.
+ * O2. An option in no list is unknown, abbreviations included, and needs approval.
+ * O3. After `--` there are only operands.
  */
-import { commandRefused, quoted } from "./command-refused.ts";
+import { type Classification, commandRefused, quoted } from "./classification.ts";
 
 export interface OptionRules {
   /** Letters of short options without a value. */
   readonly flags?: string;
-  /** Letters of short options that take a value, attached or as the next word; of `paths` it is a path. */
+  /** Letters of short options with a value, attached or as the next word; for `paths` it is a path. */
   readonly values?: string;
   readonly paths?: string;
-  /** Letters of short options whose value, if any, is attached. */
+  /** Letters of short options with an optional, attached value. */
   readonly attached?: string;
   /** `-5`, for a number of lines. */
   readonly isNumeric?: boolean;
   /** Long options: `name`, `name=` with a value, `name=?` with an attached one or none, `name=@` with a path. */
   readonly long?: string;
-  /** What writes, executes or reaches out: `-o --output`. */
+  /** Options that write, execute or use the network: `-o --output`. */
   readonly forbidden?: string;
+}
+
+export interface CommandRules extends OptionRules {
+  /** `pattern`: the first operand is the pattern, unless an option in `patternBy` gave it. */
+  readonly operands: "paths" | "texts" | "pattern";
+  readonly patternBy?: string;
+  /** Refuses what the lists cannot express. */
+  readonly refine?: (read: ReadOptions) => void;
+  /** Arguments added in front, to enforce the rules. */
+  readonly adds?: readonly string[];
 }
 
 export interface ReadOptions {
   readonly unknown: readonly string[];
-  /** Known ones without a value, by their names. */
+  /** Known options without a value, by name. */
   readonly flags: readonly string[];
-  /** Options that were given a value, with it. */
+  /** Options with their values. */
   readonly values: readonly (readonly [option: string, value: string])[];
-  /** Those of the values that are paths. */
+  /** The values that are paths. */
   readonly paths: readonly string[];
   readonly operands: readonly string[];
 }
@@ -44,6 +53,27 @@ interface Reading {
   readonly values: [string, string][];
   readonly paths: string[];
   readonly operands: string[];
+}
+
+export function classifyByRules(name: string, rules: CommandRules, args: readonly string[]): Classification {
+  const read = readOptions(rules, args);
+  rules.refine?.(read);
+  return {
+    args: [...(rules.adds ?? []), ...args],
+    asks: read.unknown.map((option) => `${name} has the unknown option ${option}`),
+    paths: [...read.paths, ...pathOperands(rules, read)],
+  };
+}
+
+function pathOperands(
+  { operands: kind, patternBy = "" }: CommandRules,
+  { operands, values, flags }: ReadOptions,
+): readonly string[] {
+  if (kind === "texts") return [];
+  if (kind === "paths") return operands;
+  const patternOptions = patternBy.split(" ");
+  const isGiven = [...values.map(([option]) => option), ...flags].some((option) => patternOptions.includes(option));
+  return isGiven ? operands : operands.slice(1);
 }
 
 export function readOptions(rules: OptionRules, args: readonly string[]): ReadOptions {
@@ -90,7 +120,7 @@ function readShort(reading: Reading, word: string): void {
     } else if (rules.values?.includes(letter) || rules.paths?.includes(letter)) {
       takeValue(reading, letter, rest === "" ? undefined : rest, rules.paths?.includes(letter) === true);
     } else {
-      // Of an unknown option nobody knows whether what follows is its value or more options.
+      // The rest may be the value of an unknown option, or more options.
       refuseForbidden(rules, `-${letter}${rest}`);
       reading.unknown.push(`-${letter}`);
     }
@@ -113,7 +143,9 @@ function refuseForbidden({ forbidden }: OptionRules, word: string): void {
     option.startsWith("--") ? option.startsWith(name) : !word.startsWith("--") && word.includes(option.slice(1)),
   );
   if (found !== undefined) {
-    throw commandRefused(`${quoted(word)} is, or could be read as, ${found}, which writes, executes or reaches out`);
+    throw commandRefused(
+      `${quoted(word)} is, or could be parsed as, ${found}, which writes, executes or uses the network`,
+    );
   }
 }
 

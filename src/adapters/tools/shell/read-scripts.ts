@@ -1,14 +1,15 @@
 /**
- * The files among a command's words that decide what it does: scripts, and what a builder or git reads unasked.
+ * Reads the files that decide what a command does: scripts, and what a builder or git reads by default.
  *
- * S1. An approval covers their bytes, and the sandbox shows the command these very bytes, whatever lies there by then.
- * S2. They are opened beneath the workspace, without following links: a script behind a link is refused.
- * S3. What these read in turn is not followed: `digest-workspace.ts` binds all of it.
- * S4. Data stays data: what an interpreter is given beside its script is pinned only if it looks like a script itself.
+ * S1. An approval covers their bytes, and the sandbox shows the command these bytes, even if the file changes.
+ * S2. They are opened beneath the workspace without following links; a script behind a link is refused.
+ * S3. What they include in turn is covered by `digest-workspace.ts`.
+ * S4. Other files passed to an interpreter are data, and pinned only if they look like scripts.
  */
 import { posix } from "node:path";
 import { hashBytes } from "../../../kernel/vocabulary/hash.ts";
 import type { Hash } from "../../../kernel/vocabulary/identifiers.ts";
+import { pathFailure } from "../fs/fs-failure.ts";
 import { readUpTo, withRegularFile } from "../fs/regular-file.ts";
 import { inNearestDirectory, type Workspace } from "../fs/workspace.ts";
 import { ToolFailure } from "../tool-failure.ts";
@@ -26,8 +27,8 @@ const MAX_SCRIPT_BYTES = 262_144;
 const SCRIPT_NAME =
   /\.(?:awk|bash|cjs|cts|exp|jq|js|jsx|ksh|lua|mjs|mk|mts|php|pl|ps1|py|r|rb|sed|sh|sql|tcl|ts|tsx|zsh)$/i;
 
-/** What these read without being told. */
-const UNASKED: Readonly<Record<string, readonly string[]>> = {
+/** Files that these commands read by default. */
+const IMPLICIT: Readonly<Record<string, readonly string[]>> = {
   make: ["GNUmakefile", "makefile", "Makefile"],
   npm: ["package.json"],
   npx: ["package.json"],
@@ -41,8 +42,8 @@ export async function readScripts(workspace: Workspace, commands: readonly Class
     if (isKnown || !startsPrograms(name)) continue;
     const directory = workingDirectory(args);
     const within = (word: string): string => from(directory, word);
-    const unasked = Object.hasOwn(UNASKED, name) ? (UNASKED[name] ?? []) : [];
-    for (const file of await filesOf(workspace, unasked.map(within))) scripts.set(file.path, file);
+    const implicit = Object.hasOwn(IMPLICIT, name) ? (IMPLICIT[name] ?? []) : [];
+    for (const file of await filesOf(workspace, implicit.map(within))) scripts.set(file.path, file);
     const words = args.flatMap(wordsWithin);
     const [first, ...others] = await filesOf(workspace, directory === "." ? words : [...words, ...words.map(within)]);
     if (first !== undefined && (isScript(first) || isText(first))) scripts.set(first.path, first);
@@ -58,7 +59,7 @@ function wordsWithin(word: string): readonly string[] {
   return word.includes("=") ? [word.slice(word.indexOf("=") + 1), ...attached] : attached;
 }
 
-/** Where a builder goes first: `-C x`, `-Cx`, `--directory=x`, `--prefix x`; each from where the one before led. */
+/** The directory a builder changes to: `-C x`, `-Cx`, `--directory=x`, `--prefix x`, each relative to the last. */
 function workingDirectory(args: readonly string[]): string {
   let directory = ".";
   for (const [index, word] of args.entries()) {
@@ -81,7 +82,7 @@ async function filesOf(workspace: Workspace, words: readonly string[]): Promise<
   return files;
 }
 
-/** Null where the word names no regular file. */
+/** Null if the word does not name a regular file. */
 export async function readScript(workspace: Workspace, word: string): Promise<ScriptFile | null> {
   const names = namesOf(workspace.root, word);
   const name = names.at(-1);
@@ -94,7 +95,7 @@ export async function readScript(workspace: Workspace, word: string): Promise<Sc
       return bytes === null ? null : { path, bytes, hash: hashBytes(bytes) };
     });
   } catch (error) {
-    // A word that only looks like a path: a directory, something beneath a file.
+    // The word only looks like a path: a directory, or a path beneath a file.
     if (error instanceof ToolFailure && error.code === "invalid.request") return null;
     throw error;
   }
@@ -113,8 +114,7 @@ function namesOf(root: string, word: string): readonly string[] {
 function isScript({ path, bytes }: ScriptFile): boolean {
   const is = SCRIPT_NAME.test(path) || bytes.subarray(0, 2).toString("latin1") === "#!";
   if (!is || bytes.length <= MAX_SCRIPT_BYTES) return is;
-  const message = `${JSON.stringify(path)} has more than ${MAX_SCRIPT_BYTES} bytes: too many for anybody to approve.`;
-  throw new ToolFailure("invalid.request", message, { details: { path } });
+  throw pathFailure("invalid.request", path, `has more than ${MAX_SCRIPT_BYTES} bytes, too many to review`);
 }
 
 function isText({ bytes }: ScriptFile): boolean {

@@ -1,60 +1,58 @@
 /**
- * Who may work in the workspace at the same time.
+ * A read-write lock for the workspace. A command that may write holds it exclusively; commands that need their files
+ * unchanged share it. Otherwise a concurrent command could swap a file that the sandbox mounts by path for a link.
  *
- * T1. A command that may write works alone among those that take turns; commands that only need files to stay what they
- *     are work together. A file that the sandbox mounts by its path could else be swapped for a link by a command that
- *     runs beside it, and the mount would follow.
- * T2. First come, first served, so that nobody waits for ever. Whoever is stopped while waiting leaves the queue.
+ * First come, first served. An abort while waiting leaves the queue.
  */
-export type Turn = "alone" | "together";
+export type LockMode = "exclusive" | "shared";
 
 interface Waiting {
-  readonly turn: Turn;
-  readonly begin: () => void;
+  readonly mode: LockMode;
+  readonly grant: () => void;
 }
 
 export class ReadWriteLock {
-  #together = 0;
-  #isTaken = false;
+  #readers = 0;
+  #hasWriter = false;
   readonly #waiting: Waiting[] = [];
 
-  /** Resolves when it is one's turn, with how to end it. Rejects with the signal's reason. */
-  async take(turn: Turn, signal: AbortSignal): Promise<() => void> {
+  /** Resolves with the release function. Rejects with the signal's reason. */
+  async acquire(mode: LockMode, signal: AbortSignal): Promise<() => void> {
     signal.throwIfAborted();
     await new Promise<void>((resolve, reject) => {
-      const waiting = { turn, begin: () => leave(resolve) };
-      const giveUp = (): void => {
+      const settle = (done: () => void): void => {
+        signal.removeEventListener("abort", abort);
+        done();
+      };
+      const waiting = { mode, grant: () => settle(resolve) };
+      const abort = (): void => {
         this.#waiting.splice(this.#waiting.indexOf(waiting), 1);
-        leave(() => reject(signal.reason));
-        this.#next();
+        settle(() => reject(signal.reason));
+        this.#grantNext();
       };
-      const leave = (settle: () => void): void => {
-        signal.removeEventListener("abort", giveUp);
-        settle();
-      };
-      signal.addEventListener("abort", giveUp);
+      signal.addEventListener("abort", abort);
       this.#waiting.push(waiting);
-      this.#next();
+      this.#grantNext();
     });
-    return () => this.#end(turn);
+    return () => this.#release(mode);
   }
 
-  #next(): void {
-    for (let [first] = this.#waiting; first !== undefined && this.#isFree(first.turn); [first] = this.#waiting) {
+  #grantNext(): void {
+    for (let [first] = this.#waiting; first !== undefined && this.#isFree(first.mode); [first] = this.#waiting) {
       this.#waiting.shift();
-      if (first.turn === "alone") this.#isTaken = true;
-      else this.#together += 1;
-      first.begin();
+      if (first.mode === "exclusive") this.#hasWriter = true;
+      else this.#readers += 1;
+      first.grant();
     }
   }
 
-  #isFree(turn: Turn): boolean {
-    return !this.#isTaken && (turn === "together" || this.#together === 0);
+  #isFree(mode: LockMode): boolean {
+    return !this.#hasWriter && (mode === "shared" || this.#readers === 0);
   }
 
-  #end(turn: Turn): void {
-    if (turn === "alone") this.#isTaken = false;
-    else this.#together -= 1;
-    this.#next();
+  #release(mode: LockMode): void {
+    if (mode === "exclusive") this.#hasWriter = false;
+    else this.#readers -= 1;
+    this.#grantNext();
   }
 }

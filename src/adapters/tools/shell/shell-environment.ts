@@ -1,8 +1,8 @@
 /**
  * The whole environment of a command. Nothing is inherited, and no file of the workspace or of a home configures it.
  *
- * For git it also holds settings that outrank a repository's own: no monitor, no hooks, no repository that merely lies
- * around, no other host. They reach every git that another command starts.
+ * The git settings outrank a repository's own, also for a git that another command starts: no monitor, no hooks, no bare
+ * repository found by chance, no other host.
  */
 import { posix } from "node:path";
 
@@ -16,7 +16,7 @@ const GIT_SETTINGS: readonly (readonly [key: string, value: string])[] = [
   ["log.showSignature", "false"],
   ["protocol.allow", "never"],
   ["safe.bareRepository", "explicit"],
-  // In the sandbox nobody is the workspace's owner.
+  // In the sandbox the workspace belongs to another user.
   ["safe.directory", "*"],
   ["submodule.recurse", "false"],
 ];

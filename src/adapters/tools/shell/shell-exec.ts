@@ -1,17 +1,17 @@
 /**
- * `shell.exec`: a command, or several joined by `|`, in the sandbox. No shell reads it (S-4.1, S-4.3).
+ * `shell.exec`: a command, or several joined by `|`, in the sandbox. No shell interprets it (S-4.1, S-4.3).
  *
- * 1. The plan holds the words as they will be executed, each program by its real path and the hash of its bytes, the
- *    workspace by device and inode, the environment, and the scripts the command would read; where it may read others, a
- *    fingerprint of all there is (`digest-workspace.ts`). `run` executes that, programs compared once more before.
- * 2. A command that only reads is planned `read_only`, and the workspace cannot be written while it runs: were a table
- *    wrong about it, it still changes nothing. Every other command is a side effect, and is never repeated by itself;
- *    one that may start other programs or removes whole directories asks, whatever the rules allow.
- * 3. Where the sandbox does not hold, nothing runs: `sandbox.required`.
- * 4. An exit code is a result, whatever it is. Running out of time is a failure.
- * 5. No command that may write works beside one whose scripts or repository must stay what they were found to be.
- * 6. Its answer is untrusted where any place of the workspace is, and what a command may write is marked before and
- *    after (`untrusted-marks.ts`).
+ * 1. The plan binds the words as executed, each program by real path and hash, the workspace by device and inode, the
+ *    environment, and the scripts the command reads; if it may read others, a fingerprint of the whole workspace
+ *    (`digest-workspace.ts`). `run` executes exactly that and checks the programs again first.
+ * 2. A command that only reads is planned `read_only` and runs with a read-only workspace: a wrong table cannot cause a
+ *    change. Every other command is a side effect and never repeated automatically; one that may start other programs or
+ *    removes directories recursively always asks.
+ * 3. Without a working sandbox nothing runs: `sandbox.required`.
+ * 4. Every exit code is a result. A timeout is a failure.
+ * 5. No command that may write runs beside one whose scripts or repository must not change (`read-write-lock.ts`).
+ * 6. The result is untrusted if any path of the workspace is marked; a command that may write marks the workspace before
+ *    and after (`untrusted-marks.ts`).
  */
 import { basename } from "node:path";
 import { isDeepStrictEqual } from "node:util";
@@ -33,7 +33,7 @@ import { SEARCH_PATH, shellEnvironment } from "./shell-environment.ts";
 import { showCommand } from "./show-command.ts";
 
 const MAX_TIMEOUT_MS = 600_000;
-/** Of each stream. What goes to a model is cut by the contract anyway. */
+/** Per stream. The contract cuts what goes to a model anyway. */
 const MAX_OUTPUT_BYTES = 262_144;
 
 export interface ShellArguments {
@@ -48,12 +48,12 @@ interface ShellCall extends Pick<Planned, "plan" | "labels"> {
 export interface ShellOptions {
   readonly workspace: Workspace;
   readonly sandbox: Sandbox;
-  /** The workspace's own: every tool that writes there has the same. */
+  /** Shared by all tools that write to the workspace. */
   readonly marks: UntrustedMarks;
-  /** Names of the commands that may be called at all. */
+  /** Names of the allowed commands. */
   readonly allow: readonly string[];
   readonly maxTimeoutMs?: number;
-  /** Where programs are looked for, absolute; as usual on the system unless a test has its own. */
+  /** Absolute directories of programs; tests set their own. */
   readonly searchPath?: readonly string[];
 }
 
@@ -61,7 +61,7 @@ interface ShellParts extends Pick<ShellOptions, "workspace" | "sandbox" | "allow
   readonly environment: Readonly<Record<string, string>>;
   readonly findExecutable: FindExecutable;
   readonly maxTimeoutMs: number;
-  readonly turns: ReadWriteLock;
+  readonly lock: ReadWriteLock;
 }
 
 export type ShellExec = ReturnType<typeof shellExec>;
@@ -72,11 +72,11 @@ export function shellExec({ workspace, sandbox, marks, allow, maxTimeoutMs, sear
     environment: shellEnvironment(workspace.root, searchPath),
     findExecutable: createExecutableFinder(workspace.root, searchPath),
     maxTimeoutMs: maxTimeoutMs ?? MAX_TIMEOUT_MS,
-    turns: new ReadWriteLock(),
+    lock: new ReadWriteLock(),
   };
   return {
     plan: (args: ShellArguments) => planCommand(parts, args),
-    run: (call: ShellCall, context: CallContext) => runInTurn(parts, call, context),
+    run: (call: ShellCall, context: CallContext) => runLocked(parts, call, context),
   };
 }
 
@@ -88,7 +88,7 @@ async function planCommand(parts: ShellParts, args: ShellArguments): Promise<Cal
   const executables = await Promise.all(stages.map(({ name }) => findExecutable(name)));
   const missing = await sandbox.check();
   if (missing.length > 0) {
-    throw new ToolFailure("sandbox.required", `Nothing was run, since no sandbox holds here: ${missing.join("; ")}.`);
+    throw new ToolFailure("sandbox.required", `Not run: the sandbox does not work here: ${missing.join("; ")}.`);
   }
   const paths = executables.map(({ path }) => path);
   const asks = reasonsToAsk(prepared, paths);
@@ -99,7 +99,7 @@ async function planCommand(parts: ShellParts, args: ShellArguments): Promise<Cal
   return {
     ...(isReading ? READING : CHANGING),
     timeoutMs,
-    asksAlways: asksWhateverIsAllowed(prepared, paths),
+    asksAlways: alwaysAsks(prepared, paths),
     labels: await parts.marks.labelsOf([]),
     shown: showCommand({
       ...{ executables, root, asks, digest, timeoutMs },
@@ -120,7 +120,7 @@ async function planCommand(parts: ShellParts, args: ShellArguments): Promise<Cal
 const READING = { risk: "read_only", idempotency: "read_only" } as const;
 const CHANGING = { risk: "side_effect", idempotency: "opaque" } as const;
 
-async function runInTurn(
+async function runLocked(
   parts: ShellParts,
   call: ShellCall,
   context: CallContext,
@@ -129,11 +129,11 @@ async function runInTurn(
   const prepared = await prepareCommand(parts.workspace, parts.allow, args.cmd);
   const isReading = reasonsToAsk(prepared, programsIn(plan.argv, prepared)).length === 0;
   if (isReading && filesOf(prepared).length === 0) return await runMarking(parts, call, isReading, context);
-  const end = await parts.turns.take(isReading ? "together" : "alone", context.signal);
+  const release = await parts.lock.acquire(isReading ? "shared" : "exclusive", context.signal);
   try {
     return await runMarking(parts, call, isReading, context);
   } finally {
-    end();
+    release();
   }
 }
 
@@ -149,7 +149,7 @@ async function runMarking(
     await marks.assertLabelled(labels, []);
     return result;
   }
-  // Not after it: what it did would be reported as not done.
+  // Checked before the command: a failure after it would report its effects as not done.
   await marks.assertLabelled(labels, []);
   await marks.aroundCommand(context);
   try {
@@ -159,7 +159,7 @@ async function runMarking(
   }
 }
 
-/** What the command reads is looked at now, when nobody else can change it any more. */
+/** Checks the files again under the lock, when no other command can change them. */
 async function runCommand(
   parts: ShellParts,
   args: ShellArguments,
@@ -178,21 +178,21 @@ async function runCommand(
   const isAsPlanned =
     environmentHash === hashCanonical(environment) && isDeepStrictEqual(hashes, scriptHashes.slice(stages.length - 1));
   if (!mayAct || cwd === null || !isAsPlanned) throw changed();
-  await refuseOtherPrograms(parts, prepared, paths, plan);
-  const result = await contain(
+  await assertSamePrograms(parts, prepared, paths, plan);
+  const result = await runSandboxed(
     sandbox,
     {
       stages: stages.map((stage, index) => ({ executable: paths[index] ?? "", argv: [stage.name, ...stage.args] })),
       workspace: { root: workspace.root, isWritable: !isReading },
       ...{ cwd, environment },
-      // A command that was allowed to change the repository may change its configuration.
+      // A command that may change the repository may change its configuration.
       pinned: (isReading ? filesOf({ scripts, config }) : scripts).map(({ path, bytes }) => ({ path, bytes })),
       timeoutMs: Math.min(args.timeout_s * 1000, timeoutMs),
       maxOutputBytes: MAX_OUTPUT_BYTES,
     },
     { signal, onOutput: onOutput && asText(onOutput) },
   );
-  // Ended by a signal while it was being stopped: what it did until then is no result.
+  // Killed by a signal during an abort: its output is not a result.
   if (result.isTimedOut || (signal.aborted && result.exitCode > 128)) throw stopped(result, isReading);
   return {
     exit_code: result.exitCode,
@@ -203,18 +203,18 @@ async function runCommand(
   };
 }
 
-/** Pieces are cut anywhere: each stream has its own decoder, which waits for the rest of a character. */
-function asText(tell: NonNullable<CallContext["onOutput"]>): NonNullable<SandboxWatcher["onOutput"]> {
+/** A chunk may end within a character, so each stream has its own decoder. */
+function asText(emit: NonNullable<CallContext["onOutput"]>): NonNullable<SandboxWatcher["onOutput"]> {
   const decoders = { stdout: new TextDecoder(), stderr: new TextDecoder() };
-  return (stream, bytes) => tell(decoders[stream].decode(bytes, { stream: true }), stream);
+  return (stream, bytes) => emit(decoders[stream].decode(bytes, { stream: true }), stream);
 }
 
-/** Says whether the command may write, so that a plan for reading is never one for writing. */
+/** Includes whether the command may write, so that a plan for reading never matches one for writing. */
 function environmentOf({ environment }: ShellParts, isReading: boolean): ShellParts["environment"] {
   return { ...environment, SURETY_WORKSPACE: isReading ? "read-only" : "writable" };
 }
 
-async function contain(sandbox: Sandbox, ...given: Parameters<Sandbox["run"]>): Promise<SandboxResult> {
+async function runSandboxed(sandbox: Sandbox, ...given: Parameters<Sandbox["run"]>): Promise<SandboxResult> {
   try {
     return await sandbox.run(...given);
   } catch (error) {
@@ -229,7 +229,7 @@ function failureOf(cause: SandboxError): ToolFailure {
   return new ToolFailure("internal.error", message, { details: { outcome: "unknown" }, cause });
 }
 
-/** Null where a command only reads, or reads no more than its words name. */
+/** Null if the command only reads, or reads only files that its words name. */
 async function digestFor(
   { workspace }: ShellParts,
   prepared: PreparedCommand,
@@ -238,14 +238,14 @@ async function digestFor(
   if (reasonsToAsk(prepared, paths).length === 0) return null;
   const readsUnnamed = prepared.stages.some(({ name, isKnown }, index) => {
     const realName = basename(paths[index] ?? "");
-    // git reads configurations, its own and those of submodules, and starts what they name.
+    // git starts programs named in its configuration and in those of submodules.
     return isKnown && realName === name ? name === "git" : mayReadUnnamed(realName);
   });
   return readsUnnamed ? await digestWorkspace(workspace) : null;
 }
 
-/** Just before they are started: an update, or whoever may write there, could have replaced them since. */
-async function refuseOtherPrograms(
+/** Checks the programs just before they start, since an update may have replaced them. */
+async function assertSamePrograms(
   { findExecutable }: ShellParts,
   { stages }: PreparedCommand,
   paths: readonly string[],
@@ -258,19 +258,19 @@ async function refuseOtherPrograms(
 }
 
 function reasonsToAsk({ stages, asks }: PreparedCommand, paths: readonly string[]): readonly string[] {
-  // The tables speak of the program of that very name.
+  // A table describes only the program of that name.
   const renamed = stages.flatMap(({ name, isKnown }, index) => {
     const realName = basename(paths[index] ?? "");
-    return isKnown && realName !== name ? [`${name} is really ${realName}`] : [];
+    return isKnown && realName !== name ? [`${name} is in fact ${realName}`] : [];
   });
   return [...asks, ...renamed];
 }
 
 /**
- * By name or by what was found under it. A table vouches for the program of that very name: it starts nothing then. What
- * nobody knows may be an interpreter by another name, or have an option that starts something.
+ * Checks the name and the program found by it. A table vouches for the program of that name only. An unknown program may
+ * be an interpreter by another name, or have an option that starts one.
  */
-function asksWhateverIsAllowed({ stages }: PreparedCommand, paths: readonly string[]): boolean {
+function alwaysAsks({ stages }: PreparedCommand, paths: readonly string[]): boolean {
   return stages.some(({ name, args, isKnown }, index) => {
     if (!isKnown && mayReadUnnamed(name)) return true;
     const names = [name, basename(paths[index] ?? "")];
@@ -279,7 +279,7 @@ function asksWhateverIsAllowed({ stages }: PreparedCommand, paths: readonly stri
   });
 }
 
-/** The words of all stages, programs by their real paths, with a bar between two stages. */
+/** The words of all stages joined by `|`, programs by their real paths. */
 function argvOf({ stages }: PreparedCommand, paths: readonly string[]): readonly string[] {
   return stages.flatMap(({ args }, index) => [...(index === 0 ? [] : ["|"]), paths[index] ?? "", ...args]);
 }
@@ -299,17 +299,17 @@ function filesOf({ scripts, config }: Pick<PreparedCommand, "scripts" | "config"
   return config === null ? scripts : [...scripts, config];
 }
 
-/** Output that was cut may end in the middle of a character: that one is left out. */
+/** Cut output may end within a character, which is dropped. */
 function textOf(bytes: Uint8Array, isCut: boolean): string {
   return new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes, { stream: isCut });
 }
 
 function changed(): ToolFailure {
-  const message = "What the command depends on has changed since it was planned; nothing was run. Call it again.";
+  const message = "Not run: a file or program that the command uses has changed since it was planned. Call it again.";
   return new ToolFailure("policy.denied", message);
 }
 
 function stopped({ durationMs }: SandboxResult, retryable: boolean): ToolFailure {
-  const message = `Stopped after ${Math.round(durationMs)} ms, before it was done. Ask for less, or set a longer timeout_s.`;
+  const message = `Stopped after ${Math.round(durationMs)} ms, before it finished. Do less, or set a longer timeout_s.`;
   return new ToolFailure("timeout", message, { retryable });
 }

@@ -1,7 +1,6 @@
-/** The tools that run commands, as they describe themselves. The rules about commands are loaded with the first of them. */
+/** Declares `shell.exec`. The rules about commands are loaded on the first call. */
 import { Type } from "typebox";
-import { defineTool, type Tool } from "../define-tool.ts";
-import { fieldOf } from "../fs/field-of.ts";
+import { defineTool, fieldOf, type Tool } from "../define-tool.ts";
 import type { ShellExec, ShellOptions } from "./shell-exec.ts";
 
 const DEFAULT_TIMEOUT_S = 20;

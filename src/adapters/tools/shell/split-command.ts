@@ -1,22 +1,22 @@
 /**
- * From the text of a command to the words of its stages, without a shell (S-4.3).
+ * Splits the text of a command into the words of its stages, without a shell (S-4.3).
  *
- * T1. What a shell would interpret and we do not is refused by its name, never passed on as if it had been meant so:
- *     a command means here what it means in a shell, or it is not run.
- * T2. Quotes and backslashes make a character itself, as in a shell. `|` alone separates stages.
- * T3. What nobody can see, and what turns the direction of writing, is refused inside quotes too; outside of them so is
- *     what only looks like a separator, a dash or a quote.
+ * T1. A command means here what it means in a shell, or it is refused: special characters we do not support are named in
+ *     the error and never passed on literally.
+ * T2. Quotes and backslashes work as in a shell. Only `|` separates stages.
+ * T3. Invisible and bidirectional characters are refused, also in quotes; outside quotes so are look-alikes of
+ *     separators, dashes and quotes.
  * T4. Every stage has a word.
  */
-import { firstUnseen } from "../fs/unseen-characters.ts";
+import { firstInvisible } from "../fs/invisible-characters.ts";
 import { ToolFailure } from "../tool-failure.ts";
-import { commandRefused } from "./command-refused.ts";
+import { commandRefused } from "./classification.ts";
 
-/** An approver must be able to read it. */
+/** Short enough for an approver to read. */
 const MAX_COMMAND_BYTES = 8192;
 const MAX_STAGES = 8;
 
-/** Punctuation, symbols and spaces beyond ASCII, and the wide twins of ASCII. */
+/** Punctuation, symbols and spaces beyond ASCII, and full-width ASCII. */
 const LOOKALIKE = /(?![\0-\x7f])[\p{P}\p{S}\p{Z}\uff01-\uff5e]/u;
 
 const PIECE = new RegExp(
@@ -27,7 +27,7 @@ const PIECE = new RegExp(
     /"(?<double>(?:[^"\\$`]|\\.)*)"/,
     /\\(?<escaped>.)/,
     new RegExp(`(?<plain>(?:(?!${LOOKALIKE.source})[^ \\t|'"\\\\$\`(){}[\\];&<>*?~#!])+)`, "u"),
-    // These mean something in one place only: `~` and `#` where a word begins, `!` unless it stands alone.
+    // `~` and `#` are special only at the start of a word, `!` unless it is a word.
     /(?<within>(?<![ \t|]|^)[~#]+)/,
     /(?<not>(?<=[ \t])!(?=[ \t]))/,
   ]
@@ -75,11 +75,13 @@ function characters({ single, double, escaped, plain, within, not }: Pieces): st
 function refuseUnreadable(text: string): void {
   const bytes = Buffer.byteLength(text);
   if (bytes > MAX_COMMAND_BYTES) throw malformed(`has ${bytes} bytes, more than ${MAX_COMMAND_BYTES}`);
-  // A tab separates words here, as a space does.
-  const unseen = firstUnseen(text.replaceAll("\t", " "));
-  if (unseen === undefined) return;
-  const name = { "\n": "a line break", "\r": "a carriage return", "\0": "a NUL" }[unseen];
-  throw commandRefused(name === undefined ? `it holds ${codePoint(unseen)}, which nobody can see` : `it holds ${name}`);
+  // A tab separates words.
+  const invisible = firstInvisible(text.replaceAll("\t", " "));
+  if (invisible === undefined) return;
+  const name = { "\n": "a line break", "\r": "a carriage return", "\0": "a NUL" }[invisible];
+  throw commandRefused(
+    name === undefined ? `it contains the invisible character ${codePoint(invisible)}` : `it contains ${name}`,
+  );
 }
 
 function explain(text: string, index: number): ToolFailure {
@@ -88,19 +90,19 @@ function explain(text: string, index: number): ToolFailure {
   if (character === "\\") return malformed("ends with a backslash");
   if (character === '"') return explainQuoted(text.slice(index + 1));
   if (LOOKALIKE.test(character)) {
-    return commandRefused(`it holds ${codePoint(character)} outside of quotes, which can be taken for something else`);
+    return commandRefused(`it contains ${codePoint(character)} outside quotes, which looks like another character`);
   }
-  return commandRefused(`it holds ${nameOf(character)}, and no shell reads it; ${ADVICE}`);
+  return commandRefused(`it contains ${nameOf(character)}, but no shell interprets it; ${ADVICE}`);
 }
 
 function explainQuoted(rest: string): ToolFailure {
   const [inside = ""] = /^(?:[^"\\$`]|\\.)*/u.exec(rest) ?? [];
   const character = rest[inside.length];
   if (character === undefined || character === "\\") return malformed("has a double quote that is never closed");
-  return commandRefused(`it holds ${nameOf(character)} in double quotes, and no shell reads it; ${ADVICE}`);
+  return commandRefused(`it contains ${nameOf(character)} in double quotes, but no shell interprets it; ${ADVICE}`);
 }
 
-const ADVICE = "run one command, or several joined by |, and put single quotes around a character that is meant itself";
+const ADVICE = "run one command, or several joined by |, and put single quotes around a literal character";
 
 const NAMES: Readonly<Record<string, string>> = {
   $: "$ (an expansion)",

@@ -11,7 +11,7 @@ import type { BodyRef, Hash, RunId } from "../../vocabulary/identifiers.ts";
 import type { Outcome } from "../../vocabulary/outcome.ts";
 import type { DecidedCall, Result } from "../entry.ts";
 import type { RecordedResponse } from "../event.ts";
-import { isConsistentResponse } from "../recorded-response.ts";
+import { isConsistentResponse } from "../event.ts";
 import { type Lookup, textOf } from "./body-content.ts";
 
 export interface CallError {

@@ -13,9 +13,8 @@ import { SignedReceiptSchema } from "../signed-receipt.ts";
 import { argsOf, contentOf, type Lookup, textOf } from "./body-content.ts";
 import { shownError } from "./call-outcome.ts";
 import { answerOf } from "./run-answer.ts";
-import { snapshotOfEntries } from "./run-snapshot.ts";
+import { digestOf, snapshotOfEntries } from "./run-snapshot.ts";
 import { type Moment, runTimeline } from "./run-timeline.ts";
-import { digestOf } from "./state-digest.ts";
 
 const Text = Type.String();
 

@@ -4,10 +4,12 @@
  * N1. Built from entries here and from the machine's own state there; both give the same snapshot after every step.
  * N2. The state is told by the last entry alone, never by the order in which events happened to arrive.
  */
+import { hashCanonical } from "../../vocabulary/hash.ts";
 import type { Hash, RunId } from "../../vocabulary/identifiers.ts";
 import { CLEAN_LABELS, type Labels } from "../../vocabulary/labels.ts";
+import { toWire } from "../../vocabulary/wire-case.ts";
+import { genesisHash } from "../chain.ts";
 import { type Budget, type Entry, type MachineState, NOTHING_SPENT } from "../entry.ts";
-import { genesisHash } from "../genesis-hash.ts";
 
 export interface RunSnapshot {
   readonly runId: RunId;
@@ -72,4 +74,9 @@ export function stateAfter(last: Entry | undefined): MachineState {
     case "TERMINATE":
       return "TERMINATE";
   }
+}
+
+/** The state digest (M-D, M-P3): equal digests mean that interface and runtime see the same state of the same run. */
+export function digestOf(snapshot: RunSnapshot): Hash {
+  return hashCanonical(toWire(snapshot));
 }

@@ -13,9 +13,8 @@ import { argsOf, contentOf, type Lookup } from "./body-content.ts";
 import { shownError } from "./call-outcome.ts";
 import { ReceiptSchema, receiptOf } from "./receipt.ts";
 import { answerOf } from "./run-answer.ts";
-import { snapshotOfEntries } from "./run-snapshot.ts";
+import { digestOf, snapshotOfEntries } from "./run-snapshot.ts";
 import { type Moment, runTimeline } from "./run-timeline.ts";
-import { digestOf } from "./state-digest.ts";
 import { unixMsOf } from "./unix-time.ts";
 
 const Text = Type.String();

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { encodeRequest } from "../../../../src/adapters/models/anthropic-messages/encode-request.ts";
 import type { ModelRequest, PromptMessage } from "../../../../src/runtime/ports/model-backend.ts";
+import { verifies } from "../../../requirements.ts";
 
 const parameters = { type: "object", properties: { path: { type: "string" } } };
 const tools = [{ name: "fs.read_text", description: "Read a file.", parameters }];
@@ -143,6 +144,15 @@ describe("thinking", () => {
     const { thinking, output_config } = encode(more);
     expect(JSON.parse(JSON.stringify({ thinking, output_config }))).toEqual(wire);
   });
+});
+
+verifies("T-3d", "temperature reaches the wire when it is set, except beside extended thinking", () => {
+  expect(encode({ temperature: 0 })).toMatchObject({ temperature: 0 });
+  expect(encode({ temperature: 0.5, effort: "off", model: "claude-3-7-sonnet-latest" })).toHaveProperty("temperature");
+  expect(encode({})).not.toHaveProperty("temperature");
+  const thinking = encode({ temperature: 0.5, effort: "high", model: "claude-3-7-sonnet-latest" });
+  expect(thinking).toHaveProperty("thinking");
+  expect(thinking).not.toHaveProperty("temperature");
 });
 
 function encode(more: Partial<ModelRequest>): Record<string, unknown> {

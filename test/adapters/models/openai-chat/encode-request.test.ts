@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { type ChatDialect, encodeRequest } from "../../../../src/adapters/models/openai-chat/encode-request.ts";
 import type { ModelRequest, PromptMessage } from "../../../../src/runtime/ports/model-backend.ts";
+import { verifies } from "../../../requirements.ts";
 
 const parameters = { type: "object", properties: { path: { type: "string" } }, required: ["path"] };
 const tools = [{ name: "fs.read_text", description: "Read a file.", parameters }];
@@ -121,4 +122,10 @@ test.each<[string, Partial<ModelRequest>, object]>([
 ])("%s with %j says %j of effort", (model, more, said) => {
   const wire = JSON.parse(encodeRequest({ ...base, model, ...more }, false, dialect));
   expect("reasoning_effort" in wire ? { reasoning_effort: wire.reasoning_effort } : {}).toEqual(said);
+});
+
+verifies("T-3d", "temperature reaches the wire when it is set, and only then", () => {
+  const wire = (more: Partial<ModelRequest>) => JSON.parse(encodeRequest({ ...base, ...more }, false, dialect));
+  expect(wire({ temperature: 0 })).toMatchObject({ temperature: 0 });
+  expect(wire({})).not.toHaveProperty("temperature");
 });

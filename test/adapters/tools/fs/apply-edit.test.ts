@@ -34,13 +34,13 @@ describe("a place that is meant beyond doubt is replaced", () => {
 
 describe("anything else is refused, with where to look and nothing of what stands there", () => {
   test.each([
-    ["nothing like it", "secret text", "zzz", /^old_text is not there\. Read the file again/],
+    ["nothing like it", "secret text", "zzz", /^old_text was not found\. Read the file again/],
     ["other white space", "a\n  if (secret) {\n", "if  (secret) {", /Line 2 comes nearest/],
     ["another case", "a\nb\nSECRET\n", "secret", /Line 3 comes nearest/],
-    ["only white space", "secret", "\n\n", /^old_text is not there\. Read/],
-    ["two places", "b\nsecret\nsecret\n", "secret", /there 2 times \(line 2, 3\).*replace_all/],
-    ["two on a line", "aXa", "a", /there 2 times \(line 1\)/],
-    ["places that overlap", "aaa", "aa", /there 2 times/],
+    ["only white space", "secret", "\n\n", /^old_text was not found\. Read/],
+    ["two places", "b\nsecret\nsecret\n", "secret", /occurs 2 times \(line 2, 3\).*replace_all/],
+    ["two on a line", "aXa", "a", /occurs 2 times \(line 1\)/],
+    ["places that overlap", "aaa", "aa", /occurs 2 times/],
     ["many", "a\n".repeat(30_000), "a", /more than 10000 times \(line 1, 2, 3, 4, 5, …\)/],
   ])("%s", (_what, text, oldText, problem) => {
     const verdict = edit(text, oldText, "new");
@@ -99,7 +99,7 @@ describe("the diff", () => {
     ["a\nb\n", "a", "x\ny", false, ["@@ -1,1 +1,2 @@", "-a", "+x", "+y"]],
     ["a\nb\n", "a\n", "a", false, ["@@ -1,2 +1,1 @@", "-a", "-b", "+ab"]],
     ["\na\n", "\n", "x\n", true, ["@@ -1,2 +1,2 @@", "-", "-a", "+x", "+ax"]],
-    ["a\n", "a\n", "a", false, ["@@ -1,1 +1,1 @@", "-a", "+a", "\\ no line end after this"]],
+    ["a\n", "a\n", "a", false, ["@@ -1,1 +1,1 @@", "-a", "+a", "\\ No newline at end of file"]],
     [
       "x\na\nx\na",
       "a",
@@ -112,10 +112,10 @@ describe("the diff", () => {
         "+c",
         "@@ -4,1 +5,2 @@",
         "-a",
-        "\\ no line end after this",
+        "\\ No newline at end of file",
         "+b",
         "+c",
-        "\\ no line end after this",
+        "\\ No newline at end of file",
       ],
     ],
   ])("of %j: %j becomes %j", (before, oldText, newText, replaceAll, lines) => {

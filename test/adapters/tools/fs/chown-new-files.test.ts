@@ -2,37 +2,38 @@
 import { chown, lstat, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { passOnDirectory } from "../../../../src/adapters/tools/fs/chown-new-files.ts";
-import { holdRoot, releaseDirectory } from "../../../../src/adapters/tools/fs/directory-handle.ts";
+import { chownNewDirectory } from "../../../../src/adapters/tools/fs/chown-new-files.ts";
+import { closeDirectory, openRoot } from "../../../../src/adapters/tools/fs/directory-handle.ts";
 import { temporaryWorkspace } from "./temporary-workspace.ts";
 
 const isRoot = process.getuid?.() === 0;
 const SELF = { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
-const HEIR = { uid: 65_531, gid: 65_531 };
+const NEW_FILE_OWNER = { uid: 65_531, gid: 65_531 };
 const OTHER = { uid: 65_530, gid: 65_529 };
 /** Only root can give. */
-const asRoot = (owner: typeof HEIR) => (isRoot ? owner : SELF);
+const asRoot = (owner: typeof NEW_FILE_OWNER) => (isRoot ? owner : SELF);
 
 async function ownerOf(path: string) {
   const { uid, gid } = await lstat(path);
   return { uid, gid };
 }
 
-async function give(path: string, { uid, gid }: typeof HEIR): Promise<void> {
+async function give(path: string, { uid, gid }: typeof NEW_FILE_OWNER): Promise<void> {
   if (isRoot) await chown(path, uid, gid);
 }
 
 describe("as root", () => {
-  test("what is made in a directory of root's own is the heir's, directories on the way included", async () => {
-    const { root, call } = await temporaryWorkspace(undefined, HEIR);
+  test("what is made in a directory of root's own is the newFileOwner's, directories on the way included", async () => {
+    const { root, call } = await temporaryWorkspace(undefined, NEW_FILE_OWNER);
     expect(await call("fs.write_text", { path: "a/b/c.txt", text: "x" })).toMatchObject({ ok: true });
-    for (const path of ["a", "a/b", "a/b/c.txt"]) expect(await ownerOf(join(root, path)), path).toEqual(asRoot(HEIR));
+    for (const path of ["a", "a/b", "a/b/c.txt"])
+      expect(await ownerOf(join(root, path)), path).toEqual(asRoot(NEW_FILE_OWNER));
     expect((await lstat(join(root, "a/b/c.txt"))).mode & 0o777).toBe(0o600);
     expect(await ownerOf(root)).toEqual(SELF);
   });
 
   test("what is made in somebody's directory is theirs", async () => {
-    const { root, call } = await temporaryWorkspace(undefined, HEIR);
+    const { root, call } = await temporaryWorkspace(undefined, NEW_FILE_OWNER);
     await mkdir(join(root, "theirs"));
     await give(join(root, "theirs"), OTHER);
     expect(await call("fs.write_text", { path: "theirs/d/new.txt", text: "x" })).toMatchObject({ ok: true });
@@ -40,11 +41,11 @@ describe("as root", () => {
       expect(await ownerOf(join(root, path)), path).toEqual(asRoot(OTHER));
     await give(join(root, "theirs"), { ...OTHER, gid: 0 });
     expect(await call("fs.write_text", { path: "theirs/e.txt", text: "x" })).toMatchObject({ ok: true });
-    expect(await ownerOf(join(root, "theirs/e.txt"))).toEqual(asRoot({ ...OTHER, gid: HEIR.gid }));
+    expect(await ownerOf(join(root, "theirs/e.txt"))).toEqual(asRoot({ ...OTHER, gid: NEW_FILE_OWNER.gid }));
   });
 
   test("an edited file stays whose it was; what the tools keep for themselves stays root's", async () => {
-    const { root, annex, call } = await temporaryWorkspace(undefined, HEIR);
+    const { root, annex, call } = await temporaryWorkspace(undefined, NEW_FILE_OWNER);
     await writeFile(join(root, "a.txt"), "one");
     await give(join(root, "a.txt"), OTHER);
     expect(await call("fs.edit", { path: "a.txt", old_text: "one", new_text: "two" })).toMatchObject({ ok: true });
@@ -57,16 +58,16 @@ describe("as root", () => {
     const { root, workspace } = await temporaryWorkspace();
     await mkdir(join(root, "full"));
     await writeFile(join(root, "full/secret.txt"), "x");
-    const parent = holdRoot(root, workspace.traversal, HEIR);
-    const full = holdRoot(join(root, "full"), workspace.traversal, HEIR);
-    passOnDirectory(full, parent);
-    releaseDirectory(full);
-    releaseDirectory(parent);
+    const parent = openRoot(root, workspace.traversal, NEW_FILE_OWNER);
+    const full = openRoot(join(root, "full"), workspace.traversal, NEW_FILE_OWNER);
+    chownNewDirectory(full, parent);
+    closeDirectory(full);
+    closeDirectory(parent);
     expect(await ownerOf(join(root, "full"))).toEqual(SELF);
   });
 });
 
-test("without an heir everything stays the maker's", async () => {
+test("without an newFileOwner everything stays the maker's", async () => {
   const { root, call } = await temporaryWorkspace();
   await mkdir(join(root, "theirs"));
   await give(join(root, "theirs"), OTHER);

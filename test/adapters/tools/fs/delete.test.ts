@@ -19,7 +19,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { holdRoot, releaseDirectory } from "../../../../src/adapters/tools/fs/directory-handle.ts";
+import { closeDirectory, openRoot } from "../../../../src/adapters/tools/fs/directory-handle.ts";
 import { findToolStateDirectory } from "../../../../src/adapters/tools/fs/tool-state-directory.ts";
 import { emptyTrash, listTrash, moveToTrash, restoreTrash } from "../../../../src/adapters/tools/fs/trash.ts";
 import { hashCanonical } from "../../../../src/kernel/vocabulary/hash.ts";
@@ -126,12 +126,12 @@ verifies("S-4.2", "of a file with a second name outside, only the name inside go
   await expectUntouched();
 });
 
-test("an approver is shown everything that goes, in a form that cannot pass for more", async () => {
+test("an approver sees every deleted name, in a form that cannot be imitated", async () => {
   const { plan, root } = await workspaceWithTree();
   await writeFile(join(root, "d/e/c\n| x"), "");
   const { shown } = await plan("fs.delete", { path: "d", recursive: true });
   expect(shown.split("\n")).toEqual([
-    "Move a directory to the trash, from where it can be restored",
+    "Move a directory to the trash; it can be restored",
     `  path:    ${JSON.stringify(join(root, "d"))}`,
     "  bytes:   4",
     "  holds:   3 files, 1 directories, 1 links, 1 others",
@@ -218,16 +218,16 @@ describe("a plan is for what was there when it was made", () => {
     const { dev, ino } = await lstat(join(root, "d/a.txt"), { bigint: true });
     await rename(join(root, "d/a.txt"), join(root, "d/was.txt"));
     await symlink(join(outside, "canary.txt"), join(root, "d/a.txt"));
-    const { makeToolStateDirectory } = await import("../../../../src/adapters/tools/fs/tool-state-directory.ts");
-    const held = holdRoot(join(root, "d"), workspace.traversal);
+    const { openToolStateDirectory } = await import("../../../../src/adapters/tools/fs/tool-state-directory.ts");
+    const held = openRoot(join(root, "d"), workspace.traversal);
     const id = "0123456789abcdef-0123456789abcdef";
     const about = { id, root, path: "d/a.txt", type: "file", entries: 1, bytes: 3, deletedAt: "", runId: "" } as const;
     try {
       const thing = { name: "a.txt", device: dev, inode: ino };
       const { signal } = new AbortController();
-      expect(await moveToTrash(await makeToolStateDirectory(workspace, annex), about, held, thing, signal)).toBe(false);
+      expect(await moveToTrash(await openToolStateDirectory(workspace, annex), about, held, thing, signal)).toBe(false);
     } finally {
-      releaseDirectory(held);
+      closeDirectory(held);
     }
     expect(await readlink(join(root, "d/a.txt"))).toBe(join(outside, "canary.txt"));
     expect(await trash()).toEqual([]);
@@ -378,7 +378,7 @@ describe("emptying the trash", () => {
     const [{ id } = { id: "" }] = await trash();
     await rename(join(annex, "trash", id, "item"), join(annex, "trash", id, "going"));
     expect(await trash()).toEqual([]);
-    await expect(async () => await restore(id)).rejects.toThrow("There is no");
+    await expect(async () => await restore(id)).rejects.toThrow("is not in the trash");
     const found = await findToolStateDirectory(workspace, annex);
     expect(await emptyTrash(found, 0)).toEqual({ removed: [], failed: [] });
     expect(await readdir(join(annex, "trash"))).toEqual([]);

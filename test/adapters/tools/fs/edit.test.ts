@@ -56,17 +56,17 @@ test.each([
 
 describe("what leaves a doubt is refused, and nothing is changed", () => {
   test.each([
-    ["no such text", { old_text: "zzz" }, "invalid.request", /not there/],
+    ["no such text", { old_text: "zzz" }, "invalid.request", /not found/],
     ["many of them", { old_text: "a" }, "invalid.request", /replace_all/],
     ["nothing to change", { old_text: "b", new_text: "b" }, "invalid.request", /same/],
     ["a hole", { new_text: "x [REDACTED:api_key]" }, "tool.input_invalid", /REDACTED/],
     ["half a hole", { old_text: "[REDACTED:" }, "tool.input_invalid", /secret/],
     ["a handle", { old_text: "⟦secret:KEY⟧" }, "tool.input_invalid", /secret/],
     ["a handle to be written", { new_text: "⟦secret:KEY⟧" }, "tool.input_invalid", /secret/],
-    ["a cut text", { new_text: "x\n[… truncated]" }, "tool.input_invalid", /cut/],
+    ["a cut text", { new_text: "x\n[… truncated]" }, "tool.input_invalid", /truncated/],
     ["NUL", { new_text: "\0" }, "tool.input_invalid", /NUL/],
     ["nothing", { old_text: "" }, "tool.input_invalid", /old_text/],
-    ["no such file", { path: "none.txt" }, "invalid.request", /no such file/],
+    ["no such file", { path: "none.txt" }, "invalid.request", /does not exist/],
     ["a directory", { path: "d" }, "invalid.request", /directory/],
     ["a directory, by its slash", { path: "a.txt/" }, "tool.input_invalid", /directory/],
   ])("%s", async (_what, change, code, message) => {
@@ -125,8 +125,8 @@ describe("an approver is shown", () => {
       "Edit a file",
       `  path:    ${JSON.stringify(join(root, "a.txt"))}`,
       "  places:  1",
-      "  beware:  1 control or invisible characters in what comes",
-      "  every line that goes (-) or comes (+), each behind a bar:",
+      "  warning: 1 control or invisible characters in the added text",
+      "  every removed (-) and added (+) line, each behind a bar:",
       "| @@ -2,1 +2,2 @@",
       `| -${long}`,
       "| +y",
@@ -137,10 +137,10 @@ describe("an approver is shown", () => {
   test("CRLF without a warning; what is too much to show is refused", async () => {
     const { plan, toolbox, root } = await temporaryWorkspace();
     await writeFile(join(root, "a.txt"), "a\r\n");
-    expect((await plan("fs.edit", { path: "a.txt", old_text: "a", new_text: "b" })).shown).not.toContain("beware");
+    expect((await plan("fs.edit", { path: "a.txt", old_text: "a", new_text: "b" })).shown).not.toContain("warning");
     await writeFile(join(root, "b.txt"), `${"x".repeat(2 ** 20)}b`);
     expect(await toolbox.plan("fs.edit", { path: "b.txt", old_text: "b", new_text: "c" })).toMatchObject({
-      error: { code: "invalid.request", message: expect.stringContaining("shown") },
+      error: { code: "invalid.request", message: expect.stringContaining("too long to show") },
     });
   });
 });
@@ -248,7 +248,7 @@ describe("repeated after a crash", () => {
     await call("fs.edit", args, { idempotencyKey: KEY });
     await writeFile(join(root, "a.txt"), "a, theirs");
     expect(await call("fs.edit", args, { ...repeat, mayAct: false })).toMatchObject({
-      error: { code: "policy.denied", message: expect.stringContaining("not known") },
+      error: { code: "policy.denied", message: expect.stringContaining("the interrupted one may have") },
     });
     expect(await readFile(join(root, "a.txt"), "utf8")).toBe("a, theirs");
   });
@@ -277,19 +277,19 @@ test("stopped before it acts, it leaves everything as it was", async () => {
   expect(await readdir(root)).toEqual(["a.txt"]);
 });
 
-test("an annex that lies in the workspace, or the other way round, is refused", async () => {
+test("a tool state directory in the workspace, or the other way round, is refused", async () => {
   const { root, workspace, annex } = await temporaryWorkspace();
-  const { findToolStateDirectory, makeToolStateDirectory } = await import(
+  const { findToolStateDirectory, openToolStateDirectory } = await import(
     "../../../../src/adapters/tools/fs/tool-state-directory.ts"
   );
   for (const path of [root, join(root, "annex"), join(root, "..")]) {
-    await expect(makeToolStateDirectory(workspace, path)).rejects.toThrow("within one another");
+    await expect(openToolStateDirectory(workspace, path)).rejects.toThrow("contain one another");
   }
   expect(await readdir(root)).toEqual([]);
   await mkdir(join(root, "in"));
   await symlink(join(root, "in"), annex);
-  await expect(findToolStateDirectory(workspace, annex)).rejects.toThrow("within one another");
-  await expect(makeToolStateDirectory(workspace, annex)).rejects.toThrow("within one another");
+  await expect(findToolStateDirectory(workspace, annex)).rejects.toThrow("contain one another");
+  await expect(openToolStateDirectory(workspace, annex)).rejects.toThrow("contain one another");
 });
 
 test("for any file and any edit, bytes outside the replaced ranges are unchanged", async () => {

@@ -50,30 +50,34 @@ async function escapes(): Promise<readonly Escape[]> {
 }
 
 describe.each(TRAVERSALS)("by %s", (traversal) => {
-  verifies("S-4.2", "every listed escape is denied, and nothing outside is touched", async () => {
-    const listed = await escapes();
-    expect(listed.map(({ name }) => name).toSorted()).toEqual(Object.keys(CODES).toSorted());
-    for (const { name, input } of listed) {
-      const { call, root, outside, expectUntouched } = await temporaryWorkspace(traversal);
-      await symlink(outside, join(root, "d"));
-      await promisify(execFile)("mkfifo", [join(root, "p")]);
-      const args = Object.fromEntries(
-        Object.entries(input.args ?? {}).map(([key, value]) => [key, value.replaceAll("{SANDBOX}", root)]),
-      );
-      expect(await call(input.tool ?? "", args), name).toMatchObject({ ok: false, error: { code: CODES[name] } });
-      for (const [tool, others] of LATER_TOOLS) {
-        const answer = await call(tool, { ...others, path: args["path"] ?? "" });
-        // A pipe is no place to search, and may be looked up: that opens nothing.
-        const isPipe = name === "fifo_hang";
-        if (isPipe && tool === "fs.stat") expect(answer).toMatchObject({ output: { type: "other" } });
-        else {
-          const code = isPipe && tool === "fs.search" ? "invalid.request" : CODES[name];
-          expect(answer, `${name}: ${tool}`).toMatchObject({ ok: false, error: { code } });
+  verifies(
+    ["S-4.2/paths", "S-4.2/symlink"],
+    "every listed escape is denied, and nothing outside is touched",
+    async () => {
+      const listed = await escapes();
+      expect(listed.map(({ name }) => name).toSorted()).toEqual(Object.keys(CODES).toSorted());
+      for (const { name, input } of listed) {
+        const { call, root, outside, expectUntouched } = await temporaryWorkspace(traversal);
+        await symlink(outside, join(root, "d"));
+        await promisify(execFile)("mkfifo", [join(root, "p")]);
+        const args = Object.fromEntries(
+          Object.entries(input.args ?? {}).map(([key, value]) => [key, value.replaceAll("{SANDBOX}", root)]),
+        );
+        expect(await call(input.tool ?? "", args), name).toMatchObject({ ok: false, error: { code: CODES[name] } });
+        for (const [tool, others] of LATER_TOOLS) {
+          const answer = await call(tool, { ...others, path: args["path"] ?? "" });
+          // A pipe is no place to search, and may be looked up: that opens nothing.
+          const isPipe = name === "fifo_hang";
+          if (isPipe && tool === "fs.stat") expect(answer).toMatchObject({ output: { type: "other" } });
+          else {
+            const code = isPipe && tool === "fs.search" ? "invalid.request" : CODES[name];
+            expect(answer, `${name}: ${tool}`).toMatchObject({ ok: false, error: { code } });
+          }
         }
+        await expectUntouched();
       }
-      await expectUntouched();
-    }
-  });
+    },
+  );
 
   const links: readonly (readonly [string, string, string])[] = [
     ["a link to a directory", "outside", "l/canary.txt"],
@@ -88,7 +92,7 @@ describe.each(TRAVERSALS)("by %s", (traversal) => {
     ["a link to itself", "workspace/l", "l/x"],
   ];
   for (const [what, target, path] of links) {
-    verifies("S-4.2", `${what} is never followed`, async () => {
+    verifies("S-4.2/symlink", `${what} is never followed`, async () => {
       const { call, root, expectUntouched } = await temporaryWorkspace(traversal);
       await mkdir(join(root, "inside"));
       await writeFile(join(root, "inside/a.txt"), "inside");

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { Worker } from "node:worker_threads";
 import { expect } from "vitest";
 import { expectedFailure } from "../../../../src/adapters/tools/fs/fs-failure.ts";
-import { type Findings, type Match, searchTree } from "../../../../src/adapters/tools/fs/search-tree.ts";
+import { type Match, type SearchResult, searchTree } from "../../../../src/adapters/tools/fs/search-tree.ts";
 import { ToolFailure } from "../../../../src/adapters/tools/tool-failure.ts";
 import { verifies } from "../../../requirements.ts";
 import { CANARY, temporaryWorkspace } from "./temporary-workspace.ts";
@@ -14,7 +14,7 @@ const ROUNDS = 250;
 const STOP = 0;
 const SWAPS = 1;
 
-verifies("S-4.2", "a swapped directory is never followed, however the race goes", async () => {
+verifies("S-4.2/race", "a swapped directory is never followed, however the race goes", async () => {
   const { call, root, outside, workspace, expectUntouched } = await temporaryWorkspace();
   await mkdir(join(root, "d"));
   // The names are the same inside and out, so that only the content tells where a read ended.
@@ -96,7 +96,7 @@ verifies("S-4.2", "a file swapped for a link is never followed, in the root itse
 });
 
 /** What is refused or not there is as good as nothing found. */
-function searched(search: () => Findings): readonly Match[] {
+function searched(search: () => SearchResult): readonly Match[] {
   try {
     return search().matches;
   } catch (error) {

@@ -98,9 +98,9 @@ test.each<[string, Buffer]>([
 });
 
 test.each([
-  ["missing.txt", /no such file.*fs\.list_dir/],
-  ["no/such/file.txt", /no directory "no"/],
-  ["d", /is a directory: fs\.list_dir/],
+  ["missing.txt", /does not exist.*fs\.list_dir/],
+  ["no/such/file.txt", /"no" does not exist/],
+  ["d", /is a directory: list it with fs\.list_dir/],
   ["f.txt/x", /not a directory/],
 ])("%s: the answer says what is wrong, and that it may not be tried as it is", async (path, message) => {
   const { call, root } = await temporaryWorkspace();
@@ -111,7 +111,7 @@ test.each([
   if (!answer.ok) expect(answer.error.message).toMatch(message);
 });
 
-verifies("S-4.2", "a file that has another name elsewhere, or is none, is not read", async () => {
+verifies("S-4.2/hard-link", "a file that has another name elsewhere, or is none, is not read", async () => {
   const { call, root, outside } = await temporaryWorkspace();
   await link(join(outside, "canary.txt"), join(root, "hard.txt"));
   await symlink(join(outside, "canary.txt"), join(root, "soft.txt"));
@@ -174,7 +174,7 @@ verifies("S-4.2", "a device is refused before it is opened", async () => {
   const defects: unknown[] = [];
   const clock = { nowMs: () => 0, monotonicMs: () => 0 };
   const toolbox = createToolbox(
-    fsTools(workspace, { annex: "/nowhere", clock, marks: untrustedMarks(workspace, "/nowhere") }),
+    fsTools(workspace, { stateDirectory: "/nowhere", clock, marks: untrustedMarks(workspace, "/nowhere") }),
     {
       clock,
       onDefect: (error) => defects.push(error),

@@ -220,7 +220,7 @@ describe("what would take for ever", () => {
     const { call } = await workspaceWith({ "a.txt": evil });
     const controller = new AbortController();
     const search = call("fs.search", { pattern: "^(a+)+$", regex: true }, { signal: controller.signal });
-    // Many turns of the loop, and calls of other tools, go by meanwhile.
+    // Many lock of the loop, and calls of other tools, go by meanwhile.
     for (let turn = 0; turn < 50; turn += 1) expect(await call("fs.list_dir", {})).toMatchObject({ ok: true });
     controller.abort();
     expect(await search).toMatchObject({ ok: false, error: { code: "timeout", retryable: true } });

@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished } from "vitest";
 import { createToolbox } from "../../../../src/adapters/tools/create-toolbox.ts";
-import type { Heir, Traversal } from "../../../../src/adapters/tools/fs/directory-handle.ts";
+import type { NewFileOwner, Traversal } from "../../../../src/adapters/tools/fs/directory-handle.ts";
 import { fsTools } from "../../../../src/adapters/tools/fs/fs-tools.ts";
 import { untrustedMarks } from "../../../../src/adapters/tools/fs/untrusted-marks.ts";
 import { openWorkspace } from "../../../../src/adapters/tools/fs/workspace.ts";
@@ -21,19 +21,19 @@ export const CANARY = "canary: nobody reads or writes this";
 
 type Answer = { readonly ok: true; readonly output: unknown } | { readonly ok: false; readonly error: ToolError };
 
-export async function temporaryWorkspace(traversal?: Traversal, heir: Heir = null) {
+export async function temporaryWorkspace(traversal?: Traversal, newFileOwner: NewFileOwner = null) {
   const base = await realpath(await mkdtemp(join(tmpdir(), "surety-fs-")));
   onTestFinished(() => rm(base, { recursive: true, force: true }));
   const outside = join(base, "outside");
   await mkdir(outside);
   await writeFile(join(outside, "canary.txt"), CANARY);
-  const workspace = { ...(await openWorkspace(join(base, "workspace"), traversal)), heir };
+  const workspace = { ...(await openWorkspace(join(base, "workspace"), traversal)), newFileOwner };
   const { root } = workspace;
   const defects: unknown[] = [];
   const clock = { nowMs: () => 0, monotonicMs: () => 0 };
   const annex = join(base, "annex");
   const marks = untrustedMarks(workspace, annex);
-  const toolbox = createToolbox(fsTools(workspace, { annex, clock, marks }), {
+  const toolbox = createToolbox(fsTools(workspace, { stateDirectory: annex, clock, marks }), {
     clock,
     onDefect: (error) => defects.push(error),
   });

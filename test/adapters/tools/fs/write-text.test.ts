@@ -1,8 +1,8 @@
 import { link, mkdir, readdir, readFile, rename, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { placeFile } from "../../../../src/adapters/tools/fs/atomic-write.ts";
-import { holdRoot, releaseDirectory } from "../../../../src/adapters/tools/fs/directory-handle.ts";
+import { atomicWrite } from "../../../../src/adapters/tools/fs/atomic-write.ts";
+import { closeDirectory, openRoot } from "../../../../src/adapters/tools/fs/directory-handle.ts";
 import { hashBytes, hashCanonical } from "../../../../src/kernel/vocabulary/hash.ts";
 import { USER_LABELS } from "../../../../src/kernel/vocabulary/labels.ts";
 import { temporaryWorkspace } from "./temporary-workspace.ts";
@@ -117,7 +117,7 @@ describe("the plan", () => {
     const { ino } = await stat(root, { bigint: true });
     const planned = await plan("fs.write_text", { path: "d/e/a.txt", text: "x", overwrite: true });
     expect(planned.plan).toMatchObject({ cwd: { path: root, inode: `${ino}` }, scriptHashes: [] });
-    expect(planned.shown).toContain('makes:    the directories "d/e"');
+    expect(planned.shown).toContain('creates:  the directories "d/e"');
   });
 
   const swaps: readonly (readonly [string, (root: string, outside: string) => Promise<void>])[] = [
@@ -196,15 +196,15 @@ describe("an approver is shown", () => {
       `  path:     ${JSON.stringify(join(root, "a.txt"))}`,
       `  bytes:    ${Buffer.byteLength(text)}`,
       `  replaces: 4 bytes, sha256 ${hashBytes("old!")}`,
-      "  beware:   2 control or invisible characters in the text",
-      "  text, whole, each line behind a bar:",
+      "  warning:  2 control or invisible characters in the text",
+      "  the whole text, each line behind a bar:",
     ]);
   });
 
   test("a new file as new", async () => {
     const { plan } = await temporaryWorkspace();
     const { shown } = await plan("fs.write_text", { path: "a.txt", text: "" });
-    expect(shown).toMatch(/^Write a new file\n {2}path: .*\n {2}bytes: {4}0\n {2}text.*\n\| $/);
+    expect(shown).toMatch(/^Write a new file\n {2}path: .*\n {2}bytes: {4}0\n {2}the whole text.*\n\| $/);
   });
 });
 
@@ -279,30 +279,30 @@ describe("repeated after a crash", () => {
 describe("after a failure nothing is left over", () => {
   test("stopped after writing, before the name was taken", async () => {
     const { root, workspace } = await temporaryWorkspace();
-    const directory = holdRoot(root, workspace.traversal);
+    const directory = openRoot(root, workspace.traversal);
     try {
       for (const mode of ["add", "replace"] as const) {
-        const placement = { name: "a.txt", temporaryName: TEMPORARY, content: Buffer.from("x"), mode };
-        await expect(placeFile(directory, placement, AbortSignal.abort())).rejects.toThrow(/abort/i);
+        const write = { name: "a.txt", temporaryName: TEMPORARY, content: Buffer.from("x"), mode };
+        await expect(atomicWrite(directory, write, AbortSignal.abort())).rejects.toThrow(/abort/i);
         expect(await readdir(root)).toEqual([]);
       }
     } finally {
-      releaseDirectory(directory);
+      closeDirectory(directory);
     }
   });
 
   test("the name cannot be taken", async () => {
     const { root, workspace } = await temporaryWorkspace();
     await mkdir(join(root, "dir/full"), { recursive: true });
-    const directory = holdRoot(root, workspace.traversal);
-    const placement = { name: "dir", temporaryName: TEMPORARY, content: Buffer.from("x") };
+    const directory = openRoot(root, workspace.traversal);
+    const write = { name: "dir", temporaryName: TEMPORARY, content: Buffer.from("x") };
     const { signal } = new AbortController();
     try {
-      await expect(placeFile(directory, { ...placement, mode: "replace" }, signal)).rejects.toThrow(/EISDIR/);
-      expect(await placeFile(directory, { ...placement, mode: "add" }, signal)).toBe(false);
+      await expect(atomicWrite(directory, { ...write, mode: "replace" }, signal)).rejects.toThrow(/EISDIR/);
+      expect(await atomicWrite(directory, { ...write, mode: "add" }, signal)).toBe(false);
       expect(await readdir(root)).toEqual(["dir"]);
     } finally {
-      releaseDirectory(directory);
+      closeDirectory(directory);
     }
   });
 });

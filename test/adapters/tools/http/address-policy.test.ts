@@ -207,7 +207,7 @@ describe("exceptions", () => {
 
   test("a refusal says what the operator can do, and not where a name leads", () => {
     expect(() => policy.vetAddress(readUrl("http://evil.test/"), "10.1.2.3")).toThrow(
-      /evil\.test:80 in tools\.http\.allowAddresses/,
+      /add "evil\.test:80" to tools\.http\.allowAddresses/,
     );
     expect(() => policy.vetAddress(readUrl("http://evil.test/"), "10.1.2.3")).not.toThrow(/10\.1\.2\.3/);
   });

@@ -110,7 +110,7 @@ describe("what comes back", () => {
 
 describe("the cache", () => {
   verifies(
-    "S-4.5",
+    ["S-4.5/cache", "S-4.5/bypass"],
     "a fresh page is answered without a request, from a file; use_cache:false asks and refreshes",
     async () => {
       let version = 0;

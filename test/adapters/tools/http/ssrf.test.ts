@@ -98,7 +98,7 @@ describe("loopback, link-local and metadata addresses", () => {
 });
 
 verifies(
-  "S-4.4",
+  "S-4.4/allowlist",
   "http.get reaches a host by net or net:<domain> only; a global allowlist binds net alone",
   async () => {
     const { port } = await serve(answering("x"));

@@ -71,7 +71,7 @@ describe("under the same gates", () => {
     const connects = countConnects();
     const { call } = await openWeb({ searchUrl: "http://127.0.0.1:8888" });
     expect(await call("web.search", { query: "a" })).toMatchObject({
-      error: { code: "policy.denied", message: expect.stringContaining("list 127.0.0.1:8888") },
+      error: { code: "policy.denied", message: expect.stringContaining(`add "127.0.0.1:8888"`) },
     });
     expect(connects()).toBe(0);
   });

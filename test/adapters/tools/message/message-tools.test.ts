@@ -4,7 +4,7 @@ import { symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { createToolbox } from "../../../../src/adapters/tools/create-toolbox.ts";
-import { messageTools } from "../../../../src/adapters/tools/message/message-tools.ts";
+import { messageTools } from "../../../../src/adapters/tools/message/message-send.ts";
 import { hashBytes } from "../../../../src/kernel/vocabulary/hash.ts";
 import { USER_LABELS } from "../../../../src/kernel/vocabulary/labels.ts";
 import { parseToolResponse } from "../../../../src/kernel/vocabulary/tool-envelope.ts";
@@ -58,9 +58,9 @@ describe("message.send", () => {
       "  channel:  post",
       '  to:       "anna" (contact)',
       "  bytes:    19",
-      "  links:    1, or what may pass for one",
+      "  links:    1, possible ones included",
       `  attached: "report.txt", 7 bytes, sha256 ${hashBytes("figures")}`,
-      "  text, whole, each line behind a bar:",
+      "  the whole text, each line behind a bar:",
       "| hello",
       "| see a.example",
     ]);
@@ -81,7 +81,7 @@ describe("message.send", () => {
     expect(channel.sent).toMatchObject([{ text: "Thank you.", templateId: "thanks" }]);
     for (const template_id of ["other", "__proto__", "toString"]) {
       expect(await toolbox.plan("message.send", { ...named, template_id })).toMatchObject({
-        error: { code: "tool.input_invalid", message: "There is no such template. There are: thanks." },
+        error: { code: "tool.input_invalid", message: "No such template. Known templates: thanks." },
       });
     }
     expect(await toolbox.plan("message.send", { ...HELLO, template_id: "thanks" })).toMatchObject({ ok: false });

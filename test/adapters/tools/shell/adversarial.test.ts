@@ -23,7 +23,7 @@ async function attacks(name: string): Promise<readonly Attack[]> {
 }
 
 describe("shell_allowlist", () => {
-  verifies("S-4.3", "every listed attack is denied before anything runs", async () => {
+  verifies("S-4.3/allowlist", "every listed attack is denied before anything runs", async () => {
     const { tryPlan, ran } = await temporaryShell();
     const denied = (await attacks("shell_allowlist")).filter(({ name }) => !ALLOWED.includes(name));
     expect(denied).toHaveLength(22);

@@ -7,7 +7,7 @@ import { GIT_ASKING, GIT_READING } from "../../../../src/adapters/tools/shell/gi
 import { splitCommand } from "../../../../src/adapters/tools/shell/split-command.ts";
 import { ToolFailure } from "../../../../src/adapters/tools/tool-failure.ts";
 import { verifies } from "../../../requirements.ts";
-import { ASKS, DENIED, READS, ROOT } from "./judged-commands.ts";
+import { ASKS, DENIED, READS, ROOT } from "./classified-commands.ts";
 
 const ALLOW = [
   ...COMMAND_RULES.keys(),

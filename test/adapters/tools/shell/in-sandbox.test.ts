@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { createBwrapSandbox } from "../../../../src/adapters/sandbox-bwrap/create-bwrap-sandbox.ts";
-import { STAND_IN } from "../../../../src/adapters/sandbox-bwrap/workspace-user.ts";
+import { FALLBACK_USER } from "../../../../src/adapters/sandbox-bwrap/workspace-user.ts";
 import { systemClock } from "../../../../src/boot/system-clock.ts";
 import { temporaryShell } from "./temporary-shell.ts";
 
@@ -14,7 +14,7 @@ const run = promisify(execFile);
 async function containedShell(allow?: readonly string[]) {
   const sandbox = createBwrapSandbox({
     ...{ clock: systemClock, bwrapPath: "/usr/bin/bwrap", architecture: process.arch },
-    standIn: process.getuid?.() === 0 ? STAND_IN : null,
+    fallbackUser: process.getuid?.() === 0 ? FALLBACK_USER : null,
   });
   const shell = await temporaryShell({ sandbox, ...(allow === undefined ? {} : { allow }) });
   await chmod(shell.root, 0o755);

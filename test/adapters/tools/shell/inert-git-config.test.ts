@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isInertGitConfig } from "../../../../src/adapters/tools/shell/inert-git-config.ts";
+import { isInertGitConfig } from "../../../../src/adapters/tools/shell/inspect-repository.ts";
 
 const PLAIN = `[core]
 \trepositoryformatversion = 0

@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { isPlainSedScript } from "../../../../src/adapters/tools/shell/plain-sed-script.ts";
+import { isPlainSedScript } from "../../../../src/adapters/tools/shell/command-rules.ts";
 
 const run = promisify(execFile);
 

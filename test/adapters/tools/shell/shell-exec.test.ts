@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
 import { type Sandbox, SandboxError } from "../../../../src/runtime/ports/sandbox.ts";
 import type { CallContext } from "../../../../src/runtime/ports/toolbox.ts";
-import { verifies } from "../../../requirements.ts";
+import { citedTitle, verifies } from "../../../requirements.ts";
 import { QUIET, temporaryShell } from "./temporary-shell.ts";
 
 const run = promisify(execFile);
@@ -121,46 +121,50 @@ describe("parameters and output", () => {
 });
 
 describe("the plan", () => {
-  verifies("S-4.3", "argv, program, directory and environment are pinned, and nothing but them is run", async () => {
-    const { root, plan, run, ran } = await temporaryShell();
-    const planned = await plan("ls -la 'a b' | wc -l");
-    const ls = await realpath("/usr/bin/ls");
-    const wc = await realpath("/usr/bin/wc");
-    const hashOf = async (path: string) =>
-      createHash("sha256")
-        .update(await readFile(path))
-        .digest("hex");
-    expect(planned).toMatchObject({
-      ...{ risk: "read_only", idempotency: "read_only", egress: [] },
-      labels: { integrity: "user", confidentiality: "private" },
-      plan: {
-        argv: [ls, "-la", "a b", "|", wc, "-l"],
-        executable: { path: ls, hash: await hashOf(ls) },
-        scriptHashes: [await hashOf(wc)],
-        targets: [root, "a b"],
-        cwd: { path: root },
-      },
-    });
-    await run(planned, { timeoutMs: 5000 });
-    expect(ran).toMatchObject([
-      {
-        stages: [
-          { executable: ls, argv: ["ls", "-la", "a b"] },
-          { executable: wc, argv: ["wc", "-l"] },
-        ],
-        workspace: { root, isWritable: false },
-        cwd: planned.plan.cwd,
-        pinned: [],
-        timeoutMs: 5000,
-      },
-    ]);
-    expect(ran[0]?.environment).toMatchObject({ PATH: "/usr/local/bin:/usr/bin:/bin", HOME: "/nonexistent" });
-    expect(
-      Object.keys(ran[0]?.environment ?? {}).filter(
-        (name) => !/^(?:PATH|HOME|LANG|LC_ALL|TZ|TERM|TMPDIR|PAGER|SURETY_WORKSPACE|GIT_\w+)$/.test(name),
-      ),
-    ).toEqual([]);
-  });
+  verifies(
+    ["S-4.3/cwd", "S-4.3/argv"],
+    "argv, program, directory and environment are pinned, and nothing but them is run",
+    async () => {
+      const { root, plan, run, ran } = await temporaryShell();
+      const planned = await plan("ls -la 'a b' | wc -l");
+      const ls = await realpath("/usr/bin/ls");
+      const wc = await realpath("/usr/bin/wc");
+      const hashOf = async (path: string) =>
+        createHash("sha256")
+          .update(await readFile(path))
+          .digest("hex");
+      expect(planned).toMatchObject({
+        ...{ risk: "read_only", idempotency: "read_only", egress: [] },
+        labels: { integrity: "user", confidentiality: "private" },
+        plan: {
+          argv: [ls, "-la", "a b", "|", wc, "-l"],
+          executable: { path: ls, hash: await hashOf(ls) },
+          scriptHashes: [await hashOf(wc)],
+          targets: [root, "a b"],
+          cwd: { path: root },
+        },
+      });
+      await run(planned, { timeoutMs: 5000 });
+      expect(ran).toMatchObject([
+        {
+          stages: [
+            { executable: ls, argv: ["ls", "-la", "a b"] },
+            { executable: wc, argv: ["wc", "-l"] },
+          ],
+          workspace: { root, isWritable: false },
+          cwd: planned.plan.cwd,
+          pinned: [],
+          timeoutMs: 5000,
+        },
+      ]);
+      expect(ran[0]?.environment).toMatchObject({ PATH: "/usr/local/bin:/usr/bin:/bin", HOME: "/nonexistent" });
+      expect(
+        Object.keys(ran[0]?.environment ?? {}).filter(
+          (name) => !/^(?:PATH|HOME|LANG|LC_ALL|TZ|TERM|TMPDIR|PAGER|SURETY_WORKSPACE|GIT_\w+)$/.test(name),
+        ),
+      ).toEqual([]);
+    },
+  );
 
   test("only what reads may run without asking, and only what asks may write", async () => {
     const { plan, run, ran } = await temporaryShell({ allow: ["ls", "rm"] });
@@ -239,12 +243,12 @@ describe("the plan", () => {
     const words = "very ".repeat(500);
     const { shown } = await plan(`sh x.sh '${words}'`);
     expect(shown).toContain(`Run: sh x.sh '${words}'\n`);
-    expect(shown).toContain("asks:    sh starts other programs");
+    expect(shown).toContain("because: sh starts other programs");
     expect(shown).toContain("| echo 1\n| rm -rf .\n| ");
     expect(shown).toContain("may change files");
   });
 
-  test("where no sandbox holds nothing runs, and what is denied anyway is denied", async () => {
+  verifies("S-4.3/sandbox", "where no sandbox holds nothing runs, and what is denied anyway is denied", async () => {
     const { verdict, tryPlan, ran } = await temporaryShell({ missing: ["bubblewrap is not installed"] });
     expect(await verdict("ls")).toBe("sandbox.required");
     expect(await tryPlan("ls")).toMatchObject({ error: { message: expect.stringContaining("bubblewrap") } });
@@ -360,7 +364,7 @@ describe("what was approved is what runs", () => {
     await writeFile(join(root, "x.sh"), ". ./lib.sh\n");
     await writeFile(join(root, file), "good");
     const planned = await plan(cmd);
-    expect(planned.shown).toContain("  bound:   it may read files that are not shown here");
+    expect(planned.shown).toContain("The approval lapses if any workspace file changes first");
     expect((await plan(cmd)).plan).toEqual(planned.plan);
     expect(await run(planned)).toMatchObject({ ok: true });
     await writeFile(join(root, file), "evil");
@@ -375,7 +379,7 @@ describe("what was approved is what runs", () => {
       const planned = await plan(cmd);
       await writeFile(join(root, "other"), cmd);
       expect((await plan(cmd)).plan, cmd).toEqual(planned.plan);
-      expect(planned.shown).not.toContain("bound:");
+      expect(planned.shown).not.toContain("lapses");
       expect(await run(planned), cmd).toMatchObject({ ok: true });
     }
   });
@@ -487,7 +491,7 @@ describe("the tripwire", () => {
     "dd of=/dev/sda",
     "echo x | cp - /etc/shadow",
     "echo '.ssh/id_rsa'",
-  ])("%s", async (cmd) => {
+  ])(citedTitle("S-4.3/tripwire", "denies %s though every program is allowlisted"), async (cmd) => {
     const { verdict } = await temporaryShell({ allow: ["rm", "sh", "dd", "cp", "echo"] });
     expect(await verdict(cmd)).toBe("policy.denied");
   });

@@ -1,10 +1,9 @@
 import fc from "fast-check";
 import { Compile } from "typebox/compile";
 import { describe, expect, test } from "vitest";
-import { genesisHash } from "../../../../src/kernel/journal/genesis-hash.ts";
+import { genesisHash } from "../../../../src/kernel/journal/chain.ts";
 import { type RunParticulars, RunRecordSchema, runRecord } from "../../../../src/kernel/journal/views/run-record.ts";
-import { snapshotOfEntries } from "../../../../src/kernel/journal/views/run-snapshot.ts";
-import { digestOf } from "../../../../src/kernel/journal/views/state-digest.ts";
+import { digestOf, snapshotOfEntries } from "../../../../src/kernel/journal/views/run-snapshot.ts";
 import { verifies } from "../../../requirements.ts";
 import { anyRun } from "./any-run.ts";
 import { call, calls, type RunEnd } from "./run-script.ts";

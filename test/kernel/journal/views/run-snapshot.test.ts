@@ -1,9 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { genesisHash } from "../../../../src/kernel/journal/chain.ts";
 import type { Entry, MachineState } from "../../../../src/kernel/journal/entry.ts";
-import { genesisHash } from "../../../../src/kernel/journal/genesis-hash.ts";
-import { type RunSnapshot, snapshotOfEntries } from "../../../../src/kernel/journal/views/run-snapshot.ts";
-import { digestOf } from "../../../../src/kernel/journal/views/state-digest.ts";
+import { digestOf, type RunSnapshot, snapshotOfEntries } from "../../../../src/kernel/journal/views/run-snapshot.ts";
 import { hashCanonical } from "../../../../src/kernel/vocabulary/hash.ts";
 import { asRunId } from "../../../../src/kernel/vocabulary/identifiers.ts";
 import { CLEAN_LABELS, UNTRUSTED_LABELS, USER_LABELS } from "../../../../src/kernel/vocabulary/labels.ts";

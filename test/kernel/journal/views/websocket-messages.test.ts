@@ -2,8 +2,7 @@ import fc from "fast-check";
 import { Compile } from "typebox/compile";
 import { describe, expect, test } from "vitest";
 import { receiptOf } from "../../../../src/kernel/journal/views/receipt.ts";
-import { snapshotOfEntries } from "../../../../src/kernel/journal/views/run-snapshot.ts";
-import { digestOf } from "../../../../src/kernel/journal/views/state-digest.ts";
+import { digestOf, snapshotOfEntries } from "../../../../src/kernel/journal/views/run-snapshot.ts";
 import {
   type WsMessage,
   WsMessageSchema,

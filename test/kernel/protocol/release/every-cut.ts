@@ -44,3 +44,9 @@ export function everyPartition<Whole extends Sliceable<Whole>>(whole: Whole): Wh
     ),
   );
 }
+
+/** Bytes of UTF-8 to text, piece by piece, as the readers of model answers decode them. */
+export function decoded(chunks: readonly Uint8Array[]): readonly string[] {
+  const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+  return [...chunks.map((chunk) => decoder.decode(chunk, { stream: true })), decoder.decode()];
+}

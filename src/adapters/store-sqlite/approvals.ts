@@ -1,0 +1,137 @@
+/** Approvals: table, rows, reads and writes. When one may be written: src/runtime/approvals/approval-rules.ts. */
+import type { ApprovalId, RunId } from "../../kernel/vocabulary/identifiers.ts";
+import {
+  checkConsumeApproval,
+  checkDecideApproval,
+  checkInsertApproval,
+  EXPIRED_WITH_RUN,
+} from "../../runtime/approvals/approval-rules.ts";
+import type { Page, StoredApproval } from "../../runtime/ports/store.ts";
+import { type Prepare, type Tables, toBytes, toHex } from "./connection.ts";
+import { mayWrite, type WriteHandlers } from "./transaction.ts";
+
+export const APPROVAL_TABLES: Tables = {
+  1: `
+  CREATE TABLE approvals (
+    position INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, run INTEGER NOT NULL, session_id TEXT NOT NULL,
+    call_id TEXT NOT NULL, step INTEGER NOT NULL, kind TEXT NOT NULL, tool TEXT NOT NULL, plan_ref BLOB NOT NULL,
+    plan_hash BLOB NOT NULL, why TEXT NOT NULL, integrity TEXT NOT NULL, confidentiality TEXT NOT NULL,
+    created_at_ms INTEGER NOT NULL, expires_at_ms INTEGER NOT NULL, state TEXT NOT NULL, decided_by TEXT,
+    decided_at_ms INTEGER
+  ) STRICT;
+  CREATE INDEX approvals_by_run ON approvals (run);
+  CREATE INDEX pending_approvals ON approvals (position) WHERE state = 'pending';`,
+};
+
+const SELECT = `
+  SELECT a.id, r.id AS run_id, a.session_id, a.call_id, a.step, a.kind, a.tool, a.plan_ref, a.plan_hash, a.why,
+    a.integrity, a.confidentiality, a.created_at_ms, a.expires_at_ms, a.state, a.decided_by, a.decided_at_ms
+  FROM approvals a JOIN runs r ON r.position = a.run`;
+const INSERT = `
+  INSERT INTO approvals (id, run, session_id, call_id, step, kind, tool, plan_ref, plan_hash, why, integrity,
+    confidentiality, created_at_ms, expires_at_ms, state, decided_by, decided_at_ms)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+const EXPIRE = `
+  UPDATE approvals SET state = ?, decided_by = ?, decided_at_ms = ? WHERE run = ? AND state = 'pending'`;
+
+export const APPROVAL_QUERIES = {
+  pendingApprovals: `${SELECT} WHERE a.state = 'pending' ORDER BY a.position LIMIT ? OFFSET ?`,
+};
+
+export const APPROVAL_LISTS = {
+  pendingApprovals(prepare: Prepare, { limit, offset }: Page): readonly StoredApproval[] {
+    return prepare(APPROVAL_QUERIES.pendingApprovals).all(limit, offset).map(toStoredApproval);
+  },
+};
+
+export const APPROVAL_WRITES: WriteHandlers<"insert-approval" | "decide-approval" | "consume-approval"> = {
+  "insert-approval"({ prepare, heads }, { approval }) {
+    const { run } = heads.get(approval.runId);
+    if (!mayWrite(checkInsertApproval(findApproval(prepare, approval.id), approval))) return;
+    prepare(INSERT).run(
+      approval.id,
+      run,
+      approval.sessionId,
+      approval.callId,
+      approval.step,
+      approval.kind,
+      approval.tool,
+      toBytes(approval.planRef),
+      toBytes(approval.planHash),
+      approval.why,
+      approval.labels.integrity,
+      approval.labels.confidentiality,
+      approval.createdAtMs,
+      approval.expiresAtMs,
+      approval.state,
+      approval.decidedBy,
+      approval.decidedAtMs,
+    );
+  },
+
+  "decide-approval"({ prepare }, { id, state, by, atMs }) {
+    if (!mayWrite(checkDecideApproval(findApproval(prepare, id)))) return;
+    prepare("UPDATE approvals SET state = ?, decided_by = ?, decided_at_ms = ? WHERE id = ?").run(state, by, atMs, id);
+  },
+
+  "consume-approval"({ prepare }, { id, planHash, atMs }) {
+    if (!mayWrite(checkConsumeApproval(findApproval(prepare, id), planHash, atMs))) return;
+    prepare("UPDATE approvals SET state = 'consumed' WHERE id = ?").run(id);
+  },
+};
+
+export function expireApprovals(prepare: Prepare, run: number, atMs: number): void {
+  prepare(EXPIRE).run(EXPIRED_WITH_RUN.state, EXPIRED_WITH_RUN.decidedBy, atMs, run);
+}
+
+export function approvalsOf(prepare: Prepare, runId: RunId): readonly StoredApproval[] {
+  const ofRun = `${SELECT} WHERE a.run = (SELECT position FROM runs WHERE id = ?) ORDER BY a.position`;
+  return prepare(ofRun).all(runId).map(toStoredApproval);
+}
+
+export function findApproval(prepare: Prepare, id: ApprovalId): StoredApproval | null {
+  const row = prepare(`${SELECT} WHERE a.id = ?`).get(id);
+  return row === undefined ? null : toStoredApproval(row);
+}
+
+interface ApprovalRow {
+  readonly id: StoredApproval["id"];
+  readonly run_id: StoredApproval["runId"];
+  readonly session_id: StoredApproval["sessionId"];
+  readonly call_id: StoredApproval["callId"];
+  readonly step: number;
+  readonly kind: StoredApproval["kind"];
+  readonly tool: string;
+  readonly plan_ref: Uint8Array;
+  readonly plan_hash: Uint8Array;
+  readonly why: string;
+  readonly integrity: StoredApproval["labels"]["integrity"];
+  readonly confidentiality: StoredApproval["labels"]["confidentiality"];
+  readonly created_at_ms: number;
+  readonly expires_at_ms: number;
+  readonly state: StoredApproval["state"];
+  readonly decided_by: string | null;
+  readonly decided_at_ms: number | null;
+}
+
+function toStoredApproval(found: object): StoredApproval {
+  const row = found as ApprovalRow;
+  return {
+    id: row.id,
+    runId: row.run_id,
+    sessionId: row.session_id,
+    callId: row.call_id,
+    step: row.step,
+    kind: row.kind,
+    tool: row.tool,
+    planRef: toHex(row.plan_ref),
+    planHash: toHex(row.plan_hash),
+    why: row.why,
+    labels: { integrity: row.integrity, confidentiality: row.confidentiality },
+    createdAtMs: row.created_at_ms,
+    expiresAtMs: row.expires_at_ms,
+    state: row.state,
+    decidedBy: row.decided_by,
+    decidedAtMs: row.decided_at_ms,
+  };
+}

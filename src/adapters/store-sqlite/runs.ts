@@ -1,0 +1,213 @@
+/** Sessions and runs: tables, rows and reads. Their writes: run-writes.ts. */
+import type { Hash, RunId, SessionId } from "../../kernel/vocabulary/identifiers.ts";
+import type { Labels } from "../../kernel/vocabulary/labels.ts";
+import {
+  type Page,
+  type PlacedRun,
+  RUN_STATUSES,
+  type RunEnding,
+  type RunStatus,
+  type Store,
+  type StoredRun,
+} from "../../runtime/ports/store.ts";
+import { type Prepare, type Tables, toBytes, toHex } from "./connection.ts";
+
+/** A status is stored as its index in RUN_STATUSES, where those of ended runs come last. */
+export const FIRST_ENDED_STATUS = statusNumber("completed");
+
+export function statusNumber(status: RunStatus): number {
+  return RUN_STATUSES.indexOf(status);
+}
+
+export function statusOf(number: number): RunStatus {
+  return RUN_STATUSES[number] ?? "failed";
+}
+
+/** `runs` holds what never changes, `run_states` the few bytes that do, `run_counts` the total of each status. */
+export const RUN_TABLES: Tables = {
+  1: `
+  CREATE TABLE sessions (
+    position INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, agent_id TEXT NOT NULL, created_at TEXT NOT NULL
+  ) STRICT;
+
+  CREATE TABLE runs (
+    position INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, agent_id TEXT NOT NULL, source TEXT NOT NULL,
+    lane TEXT NOT NULL, parent_run_id TEXT, model TEXT NOT NULL, thinking_mode TEXT NOT NULL,
+    contract_hash BLOB NOT NULL, contract TEXT NOT NULL, accepted TEXT NOT NULL, created_at TEXT NOT NULL
+  ) STRICT;
+  CREATE TABLE run_states (
+    run INTEGER PRIMARY KEY, session INTEGER NOT NULL, status INTEGER NOT NULL, epoch INTEGER NOT NULL,
+    outcome TEXT, reason TEXT, answer_ref BLOB, ended_at TEXT, tool_calls INTEGER, duration_ms INTEGER,
+    integrity TEXT, confidentiality TEXT,
+    head_hash BLOB, state_digest BLOB, cancelled_by TEXT
+  ) STRICT;
+  CREATE INDEX runs_by_status ON run_states (status, run);
+  CREATE INDEX open_runs ON run_states (run) WHERE status < ${FIRST_ENDED_STATUS};
+  CREATE INDEX ended_runs_by_session ON run_states (session, run) WHERE status >= ${FIRST_ENDED_STATUS};
+  CREATE TABLE run_counts (status INTEGER PRIMARY KEY, total INTEGER NOT NULL) STRICT;
+  INSERT INTO run_counts VALUES ${RUN_STATUSES.map((_, status) => `(${status}, 0)`).join(", ")};
+  CREATE TABLE idempotency_keys (
+    key_hash BLOB PRIMARY KEY, request_hash BLOB NOT NULL, run INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE inbox (
+    channel TEXT NOT NULL, message_id TEXT NOT NULL, run INTEGER NOT NULL, PRIMARY KEY (channel, message_id)
+  ) STRICT, WITHOUT ROWID;`,
+};
+
+/** `s` are the states, `r` the runs. */
+const SELECT = `
+  SELECT r.position, r.id, r.agent_id, n.id AS session_id, r.source, r.lane, r.parent_run_id, r.model,
+    r.thinking_mode, r.contract_hash, r.contract, r.accepted, r.created_at, s.status, s.epoch, s.outcome, s.reason,
+    s.answer_ref, s.ended_at, s.tool_calls, s.duration_ms, s.head_hash, s.state_digest, s.integrity,
+    s.confidentiality, s.cancelled_by
+  FROM run_states s JOIN runs r ON r.position = s.run JOIN sessions n ON n.position = s.session`;
+
+/** Each condition lets SQLite choose an index; a test checks that it does. */
+export const RUN_QUERIES = {
+  openRuns: `${SELECT} WHERE s.status < ${FIRST_ENDED_STATUS} AND s.run > ? ORDER BY s.run LIMIT ?`,
+  // The inner query skips pages within the index, without reading the runs.
+  allRuns: `
+    ${SELECT} WHERE s.run IN (SELECT run FROM run_states ORDER BY run DESC LIMIT ? OFFSET ?) ORDER BY s.run DESC`,
+  runsByStatus: `
+    ${SELECT} WHERE s.run IN (SELECT run FROM run_states WHERE status = ? ORDER BY run DESC LIMIT ? OFFSET ?)
+    ORDER BY s.run DESC`,
+  sessionRuns: `
+    ${SELECT} WHERE s.session = (SELECT position FROM sessions WHERE id = ?) AND s.status >= ${FIRST_ENDED_STATUS}
+    ORDER BY s.run DESC LIMIT ?`,
+};
+
+export const RUN_LISTS = {
+  openRuns(prepare: Prepare, after: number, limit: number): readonly PlacedRun[] {
+    return prepare(RUN_QUERIES.openRuns).all(after, limit).map(toStoredRun);
+  },
+
+  /** The page and its total are read in one transaction. */
+  listRuns(prepare: Prepare, { status, limit, offset }: Parameters<Store["listRuns"]>[0]) {
+    prepare("BEGIN").run();
+    try {
+      return { runs: pageOfRuns(prepare, status, { limit, offset }), total: countRuns(prepare, status) };
+    } finally {
+      prepare("COMMIT").run();
+    }
+  },
+
+  sessionRuns(prepare: Prepare, sessionId: SessionId, limit: number): readonly StoredRun[] {
+    return prepare(RUN_QUERIES.sessionRuns).all(sessionId, limit).map(toStoredRun).reverse();
+  },
+};
+
+export function findRun(prepare: Prepare, runId: RunId): PlacedRun | null {
+  return runOrNull(prepare(`${SELECT} WHERE r.id = ?`).get(runId));
+}
+
+export function findRunByKey(
+  prepare: Prepare,
+  keyHash: Hash,
+): { readonly run: StoredRun; readonly requestHash: Hash } | null {
+  const use = prepare("SELECT run, request_hash FROM idempotency_keys WHERE key_hash = ?").get(toBytes(keyHash));
+  if (use === undefined) return null;
+  const run = runOrNull(prepare(`${SELECT} WHERE r.position = ?`).get(Number(use["run"])));
+  return run === null ? null : { run, requestHash: toHex(use["request_hash"] as Uint8Array) };
+}
+
+export function findRunByMessage(prepare: Prepare, channel: string, messageId: string): StoredRun | null {
+  const byMessage = `${SELECT} WHERE r.position = (SELECT run FROM inbox WHERE channel = ? AND message_id = ?)`;
+  return runOrNull(prepare(byMessage).get(channel, messageId));
+}
+
+export function runPosition(prepare: Prepare, runId: RunId): number | null {
+  const row = prepare("SELECT position FROM runs WHERE id = ?").get(runId);
+  return row === undefined ? null : Number(row["position"]);
+}
+
+export function sessionPosition(prepare: Prepare, sessionId: SessionId): number | null {
+  const row = prepare("SELECT position FROM sessions WHERE id = ?").get(sessionId);
+  return row === undefined ? null : Number(row["position"]);
+}
+
+function pageOfRuns(prepare: Prepare, status: RunStatus | undefined, { limit, offset }: Page): readonly StoredRun[] {
+  const rows =
+    status === undefined
+      ? prepare(RUN_QUERIES.allRuns).all(limit, offset)
+      : prepare(RUN_QUERIES.runsByStatus).all(statusNumber(status), limit, offset);
+  return rows.map(toStoredRun);
+}
+
+function countRuns(prepare: Prepare, status: RunStatus | undefined): number {
+  const row =
+    status === undefined
+      ? prepare("SELECT sum(total) AS total FROM run_counts").get()
+      : prepare("SELECT total FROM run_counts WHERE status = ?").get(statusNumber(status));
+  return Number(row?.["total"]);
+}
+
+function runOrNull(row: object | undefined): PlacedRun | null {
+  return row === undefined ? null : toStoredRun(row);
+}
+
+interface RunRow {
+  readonly position: number;
+  readonly id: StoredRun["runId"];
+  readonly agent_id: string;
+  readonly session_id: StoredRun["sessionId"];
+  readonly source: string;
+  readonly lane: string;
+  readonly parent_run_id: StoredRun["parentRunId"];
+  readonly model: string;
+  readonly thinking_mode: StoredRun["thinkingMode"];
+  readonly contract_hash: Uint8Array;
+  readonly contract: string;
+  readonly accepted: string;
+  readonly created_at: string;
+  readonly status: number;
+  readonly epoch: number;
+  readonly outcome: StoredRun["outcome"];
+  readonly reason: string | null;
+  readonly answer_ref: Uint8Array | null;
+  readonly ended_at: string | null;
+  /** This and the next five columns are null until the run has ended. */
+  readonly tool_calls: number | null;
+  readonly duration_ms: number;
+  readonly head_hash: Uint8Array;
+  readonly state_digest: Uint8Array;
+  readonly integrity: Labels["integrity"];
+  readonly confidentiality: Labels["confidentiality"];
+  readonly cancelled_by: string | null;
+}
+
+function toRunEnding(row: RunRow & { readonly tool_calls: number }): RunEnding {
+  return {
+    toolCalls: row.tool_calls,
+    durationMs: row.duration_ms,
+    headHash: toHex(row.head_hash),
+    stateDigest: toHex(row.state_digest),
+    labels: { integrity: row.integrity, confidentiality: row.confidentiality },
+  };
+}
+
+function toStoredRun(found: object): PlacedRun {
+  const row = found as RunRow;
+  return {
+    runId: row.id,
+    agentId: row.agent_id,
+    sessionId: row.session_id,
+    source: row.source,
+    lane: row.lane,
+    parentRunId: row.parent_run_id,
+    model: row.model,
+    thinkingMode: row.thinking_mode,
+    contractHash: toHex(row.contract_hash),
+    contract: row.contract,
+    accepted: row.accepted,
+    createdAt: row.created_at,
+    position: row.position,
+    status: statusOf(row.status),
+    epoch: row.epoch,
+    outcome: row.outcome,
+    reason: row.reason,
+    answerRef: row.answer_ref === null ? null : toHex(row.answer_ref),
+    endedAt: row.ended_at,
+    ended: row.tool_calls === null ? null : toRunEnding({ ...row, tool_calls: row.tool_calls }),
+    cancelledBy: row.cancelled_by,
+  };
+}

@@ -1,0 +1,30 @@
+/** What the classes of the embedding API need of an opened Surety and its public type does not show. */
+import type { RegistryToolbox } from "../../adapters/tools/create-toolbox.ts";
+import type { Assistant } from "../../assistant/assistant.ts";
+import type { ToolPolicy } from "../../kernel/policy/tool-policy.ts";
+import { Defect } from "../../kernel/vocabulary/defect.ts";
+import type { Store } from "../../runtime/ports/store.ts";
+import type { Questions } from "./questions.ts";
+import type { Surety } from "./surety-api.ts";
+
+export interface EmbeddedParts {
+  readonly assistant: Assistant;
+  readonly store: Store;
+  readonly toolbox: RegistryToolbox;
+  readonly policy: () => ToolPolicy;
+  readonly questions: Questions;
+  readonly closing: AbortSignal;
+}
+
+const PARTS = new WeakMap<Surety, EmbeddedParts>();
+
+export function keepParts<Opened extends Surety>(surety: Opened, parts: EmbeddedParts): Opened {
+  PARTS.set(surety, parts);
+  return surety;
+}
+
+export function partsOf(surety: Surety): EmbeddedParts {
+  const parts = PARTS.get(surety);
+  if (parts === undefined) throw new Defect("this Surety was not made by openSurety");
+  return parts;
+}

@@ -1,0 +1,10 @@
+/**
+ * The embedding API: what `package.json` exports. Each interface of the seeds is a thin layer over the code that runs;
+ * a new one (AgentLoop, MemoryManager …) is a class that takes the opened Surety, and a line in `surety-api.ts`.
+ */
+import { ToolFailure } from "../../adapters/tools/tool-failure.ts";
+import { LLMError, OverBudgetError } from "../../runtime/model/llm-client.ts";
+import { openSurety } from "./open-embedded-surety.ts";
+import { ToolRegistry } from "./tool-registry.ts";
+
+export { LLMError, OverBudgetError, openSurety, ToolFailure, ToolRegistry };

@@ -1,0 +1,108 @@
+/**
+ * Opens a home for a program that embeds Surety: the wiring of `open-surety.ts`, shown as the seeds' interfaces.
+ *
+ * In `tools.policy.allow`, `*` covers the built-in tools only: a tool that a program adds is denied until the operator
+ * lists it by name or by a pattern such as `acme.*`.
+ */
+import { verifyStoredRun } from "../../assistant/verification/verify-stored-run.ts";
+import type { ToolPolicy } from "../../kernel/policy/tool-policy.ts";
+import { asRunId } from "../../kernel/vocabulary/identifiers.ts";
+import { createChatBackend, createLLMClient, LLMError } from "../../runtime/model/llm-client.ts";
+import { createModelRouter } from "../../runtime/model/model-router.ts";
+import type { ConfiguredModel } from "../../runtime/ports/model-backend.ts";
+import { describeBuiltInTools } from "../built-in-tools.ts";
+import type { Config } from "../config/config.ts";
+import { toBootError } from "../config/config-problem.ts";
+import { loadConfig } from "../config/load-config.ts";
+import { resolveConfiguredModelRef } from "../config/resolve-configured-model-ref.ts";
+import { toToolPolicy } from "../config/to-tool-policy.ts";
+import { modelChoices, toModelConfig } from "../configured-models.ts";
+import { readProcessVariable, withEnvFile } from "../environment.ts";
+import { loadToken, withdrawAddress } from "../gateway-access.ts";
+import { findHome, openHome } from "../home.ts";
+import * as wiring from "../open-surety.ts";
+import { systemClock } from "../system-clock.ts";
+import { systemRandomness } from "../system-randomness.ts";
+import { keepParts } from "./embedded-parts.ts";
+import { Questions } from "./questions.ts";
+import type { OpenOptions, Surety } from "./surety-api.ts";
+import { ToolRegistry } from "./tool-registry.ts";
+
+const STOP_GRACE_MS = 5_000;
+
+export async function openSurety(options: OpenOptions = {}): Promise<Surety> {
+  const home = findHome(options.home, readProcessVariable);
+  const config = await (options.config === undefined ? loadConfig(home.configFile) : readGiven(options.config));
+  const readVariable = await withEnvFile(readProcessVariable, home.envFile);
+  await openHome(home);
+  const onDefect = options.onDefect ?? warn;
+  const questions = new Questions(options.onQuestion, onDefect);
+  const policy = withoutAddedTools(config, describeBuiltInTools({ home, config, clock: systemClock }));
+  const opened = await wiring.openSurety({
+    ...{ home, config, readVariable, onDefect, approver: questions, clock: systemClock, random: systemRandomness },
+    token: await loadToken(home, readVariable, systemRandomness),
+    policy: () => policy,
+  });
+  const { assistant, store, toolbox, runtime, findModel } = opened;
+  questions.decide = assistant.decide;
+  // This process holds the home, so no gateway runs; a command must not send its token to the last one's address.
+  await withdrawAddress(home);
+  const closing = new AbortController();
+  let closed: Promise<void> | null = null;
+  const surety: Surety = {
+    get tools() {
+      return tools;
+    },
+    get router() {
+      const routable = modelChoices(config, findModel).routable();
+      if (!routable.ok) throw new LLMError("model.unknown", routable.message);
+      return createModelRouter(routable.models);
+    },
+    client: (ref) => {
+      const resolved = resolveConfiguredModelRef(config, ref ?? null);
+      if (!resolved.ok) throw new LLMError(resolved.code, resolved.message);
+      return createLLMClient(found(findModel(resolved.resolved.ref)), toModelConfig(resolved.resolved));
+    },
+    backend: (ref) => createChatBackend(found(findModel(ref ?? null))),
+    verify: async (runId) => {
+      const run = await store.findRun(asRunId(runId));
+      if (run === null) return { ok: false, entry: 0, problem: `there is no run ${runId}` };
+      const verified = await verifyStoredRun(store, run);
+      if (!verified.ok) return verified;
+      return { ok: true, entries: verified.entries.length, head: verified.entries.at(-1)?.hash ?? "" };
+    },
+    recover: () => runtime.recover(),
+    close: () => {
+      closing.abort();
+      closed ??= opened.close(STOP_GRACE_MS);
+      return closed;
+    },
+  };
+  const { signal } = closing;
+  const tools = new ToolRegistry(
+    keepParts(surety, { ...{ assistant, store, toolbox, questions }, policy: () => policy, closing: signal }),
+  );
+  return surety;
+}
+
+async function readGiven(given: Readonly<Record<string, unknown>>): Promise<Config> {
+  const { readConfig } = await import("../config/read-config.ts");
+  const verdict = readConfig(JSON.stringify(given), "config");
+  if (!verdict.ok) throw toBootError(verdict.problems);
+  return verdict.config;
+}
+
+function withoutAddedTools(config: Config, builtIn: readonly { readonly name: string }[]): ToolPolicy {
+  const policy = toToolPolicy(config);
+  const names = builtIn.map(({ name }) => name);
+  return { ...policy, allow: policy.allow.flatMap((pattern) => (pattern === "*" ? names : [pattern])) };
+}
+
+function found(choice: ReturnType<wiring.Surety["findModel"]>): ConfiguredModel {
+  if (!choice.ok) throw new LLMError("model.unknown", choice.message);
+  return choice.model;
+}
+
+function warn(errorId: string, error: unknown): void {
+  process.emitWarning(error instanceof Error ? error : String(error), { code: errorId, type: "SuretyDefect" });
+}

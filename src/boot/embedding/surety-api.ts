@@ -1,0 +1,250 @@
+/**
+ * What `import … from "surety"` offers, as types. `scripts/bundle.ts` publishes this file as `dist/library.d.ts`, so it
+ * imports nothing; `library.ts` implements it, and the compiler compares the two. Names and signatures of ToolRegistry,
+ * ModelRouter, LLMClient and the backend are the seeds' (T-4.1, T-3a, T-3d, S-7.1).
+ */
+
+/** Opens a home, or makes it. Only one process works on a home at a time; beside a gateway this throws `store.in-use`. */
+export declare function openSurety(options?: OpenOptions): Promise<Surety>;
+
+export interface OpenOptions {
+  /** Default: SURETY_HOME, else `~/.surety`. */
+  readonly home?: string;
+  /** Instead of the home's `surety.json5`, with the same fields. */
+  readonly config?: Readonly<Record<string, unknown>>;
+  /**
+   * Answers questions for the operator: may this plan run, did this interrupted effect happen? Without it every call
+   * that needs an approval is denied at once, and an effect in doubt waits for `surety approvals`.
+   */
+  readonly onQuestion?: (question: Question) => Answer | Promise<Answer>;
+  /** A fault in Surety or in a tool of yours. Default: a process warning. */
+  readonly onDefect?: (errorId: string, error: unknown) => void;
+}
+
+export interface Question {
+  /** `approve`: allow or deny. `resolve`: done, retry or fail. */
+  readonly kind: "approve" | "resolve";
+  readonly runId: string;
+  readonly tool: string;
+  /** The whole plan. */
+  readonly shown: string;
+  readonly why: string;
+}
+export type Answer = "allow" | "deny" | "done" | "retry" | "fail";
+
+export interface Surety {
+  readonly tools: ToolRegistry;
+  readonly router: ModelRouter;
+  /** `provider:model`; default: the configured default model. */
+  client(model?: string): LLMClient;
+  backend(model?: string): ChatBackend;
+  /** Does the run's journal verify: hashes, contract, recorded texts and outcome? */
+  verify(runId: string): Promise<Verification>;
+  /** Resumes runs that an earlier process left unfinished. Register your tools first. */
+  recover(): Promise<{ readonly resumed: number }>;
+  close(): Promise<void>;
+}
+
+export type Verification =
+  | { readonly ok: true; readonly entries: number; readonly head: string }
+  | { readonly ok: false; readonly entry: number; readonly problem: string };
+
+/** The tools of a home. Every `execute` is a run of its own: planned, decided by policy, approved, journaled. */
+export declare class ToolRegistry {
+  constructor(surety: Surety, options?: RegistryOptions);
+  /** Adds a tool. Policy denies it until `tools.policy.allow` names it; `*` means the built-in tools only. */
+  register(tool: Tool): void;
+  getToolDescriptions(): LLMToolDef[];
+  /** Resolves for refusals and failures too, with `success: false`. */
+  execute(name: string, args: Record<string, unknown>): Promise<ToolResult>;
+  /** Does policy let this session's channel call the tool? It may still need an approval. */
+  isAllowed(name: string, session: Pick<Session, "channel">): boolean;
+}
+
+export interface RegistryOptions {
+  /** Runs join this session and use its capabilities, such as `net:example.org`. Default: a session for each call. */
+  readonly session?: string;
+  /** Tools whose calls need no approval, as with `surety run --approve`. */
+  readonly approvedTools?: readonly string[];
+}
+
+export interface ToolResult {
+  success: boolean;
+  /** The tool's text, or JSON; of a failure its code and message. */
+  output: string;
+  metadata?: {
+    /** Milliseconds. */
+    executionTime: number;
+    truncated?: boolean;
+    /** The plan that needs a person's answer. */
+    confirmation?: string;
+    /** The run to verify; absent where none was made. */
+    runId?: string;
+    sessionId?: string;
+  };
+}
+
+export interface LLMToolDef {
+  readonly name: string;
+  readonly description: string;
+  /** JSON Schema of the arguments. */
+  readonly parameters: object;
+}
+
+export interface Tool extends LLMToolDef {
+  /** What a call does to the world; by default policy allows the first two and asks about the third. */
+  readonly risk: "read_only" | "draft_only" | "side_effect";
+  /** What a repeat after a crash does. Default: `read_only` for a read_only tool, else `opaque` (never repeated). */
+  readonly idempotency?: "read_only" | "keyed" | "opaque";
+  /** Default 30,000. */
+  readonly timeoutMs?: number;
+  /** Of what the tool returns. Default: untrusted and private, so that what follows from it asks before it acts. */
+  readonly labels?: {
+    readonly integrity: "operator" | "user" | "untrusted";
+    readonly confidentiality: "public" | "private" | "secret";
+  };
+  /** What an approver reads. Default: name and arguments. */
+  describe?(args: ToolArguments): string;
+  /** Hosts the call reaches, in lower case; each needs a capability. */
+  hosts?(args: ToolArguments): readonly string[];
+  /** Returns JSON. Throw a `ToolFailure` for an expected failure; any other error is a defect. */
+  run(args: ToolArguments, context: ToolContext): unknown;
+}
+
+/** Validated, with the defaults of `parameters` filled in. */
+export type ToolArguments = Readonly<Record<string, unknown>>;
+
+export interface ToolContext {
+  readonly runId: string;
+  readonly signal: AbortSignal;
+  /** The same for every repeat of one call; null unless the tool is `keyed`. */
+  readonly idempotencyKey: string | null;
+}
+
+export declare class ToolFailure extends Error {
+  /** `outcome: "unknown"`: the effect may have happened; a person is asked, and the call is not repeated by itself. */
+  constructor(
+    code: "invalid.request" | "policy.denied" | "internal.error",
+    message: string,
+    options?: { readonly details?: { readonly outcome: "unknown" } },
+  );
+  readonly code: string;
+}
+
+export interface Session {
+  id: string;
+  senderId: string;
+  channel: string;
+  state: "created" | "active" | "idle";
+  messages: Message[];
+  metadata: { createdAt: number; lastActiveAt: number; messageCount: number; model: string };
+  config: { model?: string; thinkingLevel?: "off" | "low" | "medium" | "high"; verboseLevel?: boolean };
+}
+
+export interface Message {
+  id: string;
+  role: "user" | "assistant" | "system" | "tool";
+  content: string;
+  toolCalls?: unknown[];
+  toolResults?: ToolResult[];
+  timestamp: number;
+  channel?: string;
+}
+
+export interface ModelRouter {
+  selectModel(task: TaskContext): ModelConfig;
+  estimateCost(task: TaskContext): CostEstimate;
+  getModelTiers(): Record<string, ModelConfig[]>;
+}
+
+export interface TaskContext {
+  readonly type: "chat" | "orchestration" | "subagent" | "reasoning" | "summarization";
+  readonly complexity: "low" | "medium" | "high";
+  readonly inputTokens: number;
+}
+
+export interface ModelConfig {
+  /** `provider:model`. */
+  readonly id: string;
+  readonly provider: string;
+  readonly tier: "cheap" | "mid" | "premium";
+  readonly contextWindow: number;
+  readonly supportsTools: boolean;
+  readonly supportsVision: boolean;
+  readonly costPer1kInput: number;
+  readonly costPer1kOutput: number;
+}
+
+export interface CostEstimate {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  /** USD. */
+  readonly estimatedCost: number;
+  readonly model: string;
+}
+
+/** One model, asked outside a run: nothing is journaled, and no budget of the home counts it. */
+export interface LLMClient {
+  chat(params: ChatParams): AsyncIterable<LLMChunk>;
+  countTokens(text: string): number;
+  getModelInfo(): ModelConfig;
+}
+
+export interface ChatBackend {
+  chat(request: ChatRequest): Promise<ChatResponse>;
+  /** Aborting `cancel` ends the request on the wire. */
+  stream_chat(request: ChatRequest, cancel: AbortSignal): AsyncIterable<LLMChunk>;
+}
+
+export interface ChatRequest {
+  /** The client's own model. */
+  readonly model: string;
+  readonly messages: readonly LLMMessage[];
+  readonly tools?: readonly LLMToolDef[];
+  readonly maxTokens?: number;
+  /** From 0 to 2. A model that always reasons may refuse it; its provider's error is then thrown. */
+  readonly temperature?: number;
+}
+
+export interface ChatParams extends ChatRequest {
+  /** False: the text arrives in one piece. */
+  readonly stream: boolean;
+}
+
+export type LLMMessage =
+  | { readonly role: "system" | "user"; readonly content: string }
+  | {
+      readonly role: "assistant";
+      readonly content: string;
+      readonly toolCalls: readonly { readonly id: string; readonly tool: string; readonly argumentsText: string }[];
+    }
+  | { readonly role: "tool"; readonly callId: string; readonly tool: string; readonly content: string };
+
+export type LLMChunk =
+  | { readonly type: "text"; readonly text: string }
+  | { readonly type: "tool_call"; readonly id: string | null; readonly name: string; readonly argumentsText: string }
+  | { readonly type: "end"; readonly stopReason: string; readonly usage: Usage | null };
+
+export interface ChatResponse {
+  readonly content: string;
+  readonly toolCalls: readonly { readonly id: string | null; readonly name: string; readonly argumentsText: string }[];
+  readonly stopReason: string;
+  readonly usage: Usage | null;
+}
+
+export interface Usage {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+}
+
+/** `code` is the provider's failure, such as `provider.http-500`, or `model.unknown`, `model.no-vision`. */
+export declare class LLMError extends Error {
+  constructor(code: string, message: string);
+  readonly code: string;
+}
+
+/** Prompt and answer do not fit the model's window. Thrown before the network. */
+export declare class OverBudgetError extends Error {
+  constructor(neededTokens: number, contextWindow: number);
+  readonly code: "context.over-budget";
+}

@@ -1,0 +1,35 @@
+/**
+ * When an approval may be written (X-12).
+ *
+ * A1. An approval is decided once, while it is pending.
+ * A2. An allowed approval is consumed once, by the plan it was given for, before it expires. The same consumption
+ *     repeated succeeds: a retried commit is not a second use.
+ * A3. Approvals that are still pending when their run ends expire with it.
+ */
+import type { Hash } from "../../kernel/vocabulary/identifiers.ts";
+import { type StoredApproval, StoreError } from "../ports/store.ts";
+import type { WriteVerdict } from "../ports/write-verdict.ts";
+
+/** How a pending approval ends together with its run (A3). */
+export const EXPIRED_WITH_RUN = { state: "expired", decidedBy: "system" } as const;
+
+/** `found`: the approval that has this id already. */
+export function checkInsertApproval(found: StoredApproval | null, given: StoredApproval): WriteVerdict {
+  if (found === null) return "write";
+  const { runId, callId, planHash } = found;
+  const isSame = runId === given.runId && callId === given.callId && planHash === given.planHash;
+  return isSame ? "skip" : new StoreError("store.conflict", "Another approval already has this id.");
+}
+
+export function checkDecideApproval(found: StoredApproval | null): WriteVerdict {
+  if (found?.state === "pending") return "write";
+  return new StoreError("store.conflict", "The approval is no longer pending, so it cannot be decided again.");
+}
+
+export function checkConsumeApproval(found: StoredApproval | null, planHash: Hash, atMs: number): WriteVerdict {
+  if (found?.planHash === planHash) {
+    if (found.state === "consumed") return "skip";
+    if (found.state === "allowed" && atMs < found.expiresAtMs) return "write";
+  }
+  return new StoreError("store.conflict", "No unexpired approval allows this plan. Ask for approval again.");
+}

@@ -1,0 +1,116 @@
+/**
+ * RunOpener turns a run id into a driver that is ready to start: it restores the run, reads what its session may do, and
+ * wires driver, executor and journal. A run whose journal does not replay is sealed here and gets no driver.
+ */
+import type { RunId } from "../../kernel/vocabulary/identifiers.ts";
+import type { Approvals } from "../approvals/approvals.ts";
+import type { Authority } from "../capabilities/authority.ts";
+import type { Capabilities } from "../capabilities/capabilities.ts";
+import { disclosureGuards } from "../model/disclosure-guards.ts";
+import { timestampOf } from "../ports/clock.ts";
+import type { StoredRun } from "../ports/store.ts";
+import type { RunPorts } from "../run-ports.ts";
+import { SpendAccount, usedIn } from "../spend/spend-account.ts";
+import { spendScopes } from "../spend/spend-scopes.ts";
+import { openingMessages } from "./acceptance.ts";
+import type { AcceptedRuns, OpenedRun } from "./accepted-runs.ts";
+import { BodyCache } from "./body-cache.ts";
+import { type ChildRuns, CommandExecutor } from "./command-executor.ts";
+import { Conversation } from "./conversation.ts";
+import type { ReplyBatcher } from "./reply-batcher.ts";
+import type { RunBroadcaster } from "./run-broadcaster.ts";
+import { RunDriver } from "./run-driver.ts";
+import { RunJournal } from "./run-journal.ts";
+import { sealDiverged } from "./seal-diverged.ts";
+
+export interface OpenerDependencies {
+  readonly ports: RunPorts;
+  readonly accepted: AcceptedRuns;
+  readonly approvals: Approvals;
+  readonly capabilities: Capabilities;
+  readonly broadcaster: RunBroadcaster;
+  readonly replies: ReplyBatcher;
+  readonly children: ChildRuns;
+  /** The text of a system prompt, by its id. */
+  readonly systemText: (id: string) => string;
+  readonly onStoreError: (runId: RunId, error: unknown) => void;
+}
+
+export interface ReadyRun {
+  readonly run: StoredRun;
+  /** Null when the run has just been sealed because its journal does not replay. */
+  readonly driver: RunDriver | null;
+  /** To be called when the driver has exited, or is not started. */
+  readonly close: () => void;
+}
+
+type RestoredRun = Extract<OpenedRun, { ok: true }>;
+
+export class RunOpener {
+  readonly #parts: OpenerDependencies;
+  readonly #guardFor = disclosureGuards();
+
+  constructor(parts: OpenerDependencies) {
+    this.#parts = parts;
+  }
+
+  /** Null when there is nothing to drive: no such run, ended, or refused by the store. */
+  async open(runId: RunId): Promise<ReadyRun | null> {
+    const { ports, accepted, capabilities } = this.#parts;
+    const opened = await accepted.open(runId);
+    if (opened === null) return null;
+    const { run } = opened;
+    if (!opened.ok) {
+      await sealDiverged(ports, run, opened.entries);
+      return { run, driver: null, close: () => {} };
+    }
+    const authority = await capabilities.authorityFor(run);
+    const close = (): void => capabilities.release(authority);
+    try {
+      const driver = await this.#driverOf(opened, authority);
+      if (await opened.isDurable) return { run, driver, close };
+    } catch (error) {
+      close();
+      throw error;
+    }
+    close();
+    return null;
+  }
+
+  async #driverOf({ run, acceptance, entries, state, bodies }: RestoredRun, authority: Authority): Promise<RunDriver> {
+    const { ports, approvals, broadcaster, replies, children, systemText, onStoreError } = this.#parts;
+    const bodyCache = new BodyCache(ports.random, bodies);
+    const opening = openingMessages(acceptance, systemText, (ref) => bodyCache.read(ref));
+    const conversation = new Conversation(opening, (ref) => bodyCache.read(ref));
+    conversation.append(entries);
+    const systemTexts = opening.flatMap(({ role, content }) => (role === "system" ? [content] : []));
+    const configured = ports.model(run.model);
+    // A model that lost its vision is not the one the run was accepted for: dropping the images would change the question.
+    const model = acceptance.event.media !== undefined && configured?.vision === undefined ? null : configured;
+    if (model !== null && model.tokens.prepare !== null) await model.tokens.prepare();
+    const day = timestampOf(ports.clock.nowMs()).slice(0, 10);
+    const account = new SpendAccount(run, model, await spendScopes(ports, run, state.contract, day), usedIn(entries));
+    const executor = new CommandExecutor({
+      ...{ ports, run, bodyCache, conversation, account, authority, approvals, model, replies, broadcaster, children },
+      guard: this.#guardFor(systemTexts),
+      // The model may be configured without thinking since the run was accepted.
+      effort: (model?.thinking && acceptance.thinkingLevel) ?? null,
+    });
+    const journal = new RunJournal(
+      {
+        ...{ store: ports.store, run, bodyCache, account, authority, broadcaster },
+        childWrites: (callId) => executor.childWrites(callId),
+        onRefused: (error) => driver.refuse(error),
+      },
+      state,
+    );
+    const driver: RunDriver = new RunDriver(
+      {
+        ...{ ports, run, acceptance, conversation, authority, executor, journal },
+        onStoreError: (error) => onStoreError(run.runId, error),
+      },
+      state,
+    );
+    return driver;
+  }
+}

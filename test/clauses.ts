@@ -1,0 +1,303 @@
+/**
+ * The clauses of rules that promise several things, by rule and name. A test cites a clause as `S-3.2/order`.
+ * Rules that are not here promise one thing and are cited by their id.
+ */
+export const CLAUSES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  // S: Spectator
+  "S-2.4": {
+    request: "A request adds the capability to pending, unless it is granted.",
+    grant: "A grant adds it to granted and removes it from pending.",
+    operator: "A grant counts only from an operator: by command or over HTTP.",
+    model: "A grant out of a model becomes a pending request, traced with status `requires_operator`.",
+  },
+  "S-3.1": {
+    block: "A JSON array of {id, tool, args} between the two markers becomes calls.",
+    ids: "Ids are unique within the response.",
+    hidden: "The block is removed from user-visible text, streamed or whole.",
+  },
+  "S-3.2": {
+    order: "Tools run in the order the model proposed them; results are recorded and go back in that order.",
+    permission: "A call runs only after a permission check; a refused call is answered and not performed.",
+    result: "Each result is a role=tool message whose content is JSON {id, tool, ok, output, error}.",
+  },
+  "S-3.3": {
+    "tool-output": "Markers in tool output reach a model escaped.",
+    "user-text": "Markers in user text reach a model escaped.",
+    inert:
+      "Escaped text holds no marker, however texts are joined (retrieved memory, once there is any, goes this way).",
+  },
+  "S-4.1": {
+    "fs.read_text": "{path, max_bytes=20000}",
+    "fs.list_dir": '{path=".", max_entries=200}',
+    "fs.write_text": "{path, text, overwrite=false}",
+    "shell.exec": "{cmd, timeout_s=20}",
+    "http.get": "{url, use_cache=true}",
+  },
+  "S-4.2": {
+    paths: "`..`, absolute paths, NUL and Windows forms are denied.",
+    symlink: "A symlink is never followed out of the root.",
+    "hard-link": "A file with another name outside is not read or changed through it.",
+    race: "A directory or file that is swapped during a call is not followed.",
+  },
+  "S-4.3": {
+    cwd: "The command runs in the sandbox's working directory.",
+    allowlist: "A program that is not allowlisted is denied.",
+    tripwire: "Dangerous substrings are denied on top.",
+    argv: "argv is parsed, never passed to a shell.",
+    sandbox: "An OS sandbox is the defence: without one nothing runs.",
+  },
+  "S-4.4": {
+    denied: "http.get is denied unless a capability is granted.",
+    capability: "`net` and `net:<domain>` open what they name.",
+    allowlist: "With a global allowlist `net` reaches only its domains; `net:<domain>` overrides it.",
+  },
+  "S-4.5": {
+    cache: "A fresh page is answered from a SQLite file, also after a restart; a stale one is fetched again.",
+    bypass: "`use_cache:false` bypasses the cache.",
+  },
+  "S-7.1": {
+    chat: "chat(request) answers once, in one document.",
+    stream_chat: "stream_chat(request, cancel) yields the answer in pieces while it is written.",
+    cancel: "Cancel stops the request on the wire.",
+  },
+  "S-7.2": {
+    tool: "A failing tool becomes an ok=false result.",
+    fetch: "A failing fetch becomes an ok=false result.",
+    loop: "The run goes on after it.",
+  },
+  // O: Openclawssy
+  "O-1.2": {
+    success: "ok=true needs error=null.",
+    failure: "ok=false needs error.code and error.message.",
+    output: "ok=false has no output.",
+  },
+  "O-1.3": {
+    shape: "An error is {code, message, retryable, details}.",
+    codes: "A tool envelope has canonical codes only.",
+  },
+  "O-2.2": {
+    mode: "After 2 consecutive failing results the next turn has mode recovery, and no earlier.",
+    instruction: "The model gets the recovery instruction in that turn.",
+  },
+  "O-2.3": {
+    escalation: "3 more failing results end the run FAILED_BUDGET_EXHAUSTED, reason tool_failure_escalation.",
+    answer: "The answer asks for guidance with recent attempts, errors and output snippets.",
+    delivered: "The answer is the record's output, though the run failed.",
+  },
+  "O-5.1": {
+    bind: "The gateway binds 127.0.0.1 by default.",
+    token: "Everything but health needs the bearer token (UI files and login do not exist yet).",
+    "constant-time": "The token is compared by timingSafeEqual over equal lengths: shown in the source, not by timing.",
+  },
+  "O-5.3": {
+    query: "status, limit and offset select the runs; limit is 50 by default and 500 at most.",
+    total: "total counts all that match.",
+  },
+  "O-5.5": {
+    full: "Overload is refused with queue.full, 429.",
+    kept: "Nothing that was accepted is lost.",
+  },
+  "O-6.3": {
+    healthz: "GET /healthz answers without a token.",
+    errors: "Every HTTP error has the one shape.",
+  },
+  // T: Talon
+  "T-3.2": {
+    default: "A run has at most 10 inferences by default.",
+    configurable: "The contract may set another maximum, and it holds.",
+  },
+  "T-3a": {
+    select: "selectModel sends each kind of task to its tier, by the routing table.",
+    cost: "estimateCost uses the chosen model's prices.",
+    tiers: "getModelTiers lists the configured models by tier.",
+    fallback: "A fallback is named with its reason, never silent.",
+  },
+  "T-3d": {
+    chat: "chat streams text and calls, or gives them whole.",
+    parameters: "maxTokens, tools and temperature reach the wire.",
+    model: "countTokens counts a text, getModelInfo describes the model.",
+  },
+  "T-4.1": {
+    register: "A registered tool runs with validated arguments; its failures are results.",
+    descriptions: "getToolDescriptions lists every registered tool with its schema.",
+    execute: "execute goes through policy, approval and journal.",
+    allowed: "isAllowed follows the policy of the session's channel.",
+    result: "A ToolResult is {success, output, metadata}.",
+  },
+  // M: Monolith
+  "M-A": {
+    boundary: "A run records, plans and performs what the contract's adapter read of an output, and nothing else.",
+    source:
+      "Raw output is read by model backends, protocol adapters, the code that joins them, and LLMClient (no run).",
+  },
+  "M-B": {
+    frozen: "The contract is deeply frozen.",
+    checked: "Its hash is checked at every commit.",
+  },
+  "M-E": {
+    append: "Every transition appends an entry, without a gap.",
+    fields: "An entry has contract_hash, step_id, state and the boundary metadata.",
+    immutable: "A changed, missing or moved entry is found.",
+  },
+  "M-F": {
+    kernel: "No text is told before a validated call, whatever happens.",
+    stream: "Nothing is streamed before a call was performed.",
+  },
+  "M-4.1": {
+    fields: "Every field is required, in both versions.",
+    retries: "max_format_retries is at most 1.",
+    optional: "`optional` serves everyday chat; a strict contract refuses it.",
+  },
+  "M-4.2": {
+    result: "An adapter answers with a canonical message or a known failure code, by its version and the raw hash.",
+    strict: "Strict mode knows native and rejected only.",
+    lenient: "Recovered is for non-strict contracts.",
+  },
+  "M-4.3": {
+    schema: "A message has role, content and tool_calls, each of its kind, and no other field.",
+    bundle: "Message bodies in a bundle have these names.",
+  },
+  "M-4.4": {
+    schema:
+      "An invocation has id, name, arguments, source_model and raw_payload, each of its kind, and no other field.",
+    bundle: "Invocations in a bundle have these names.",
+  },
+  "M-4.5": {
+    ten: "Each of the ten outcomes is reached.",
+    one: "A run ends at most once, in one of the ten.",
+  },
+  "M-5": {
+    edges: "Entries follow the seed's edges.",
+    accounting: "Whatever ends a run, it is accounted for.",
+    terminate: "TERMINATE is entered from COMMIT only.",
+  },
+  "M-7.5": {
+    recovery: "Strict mode recovers nothing.",
+    retries: "Retries are bounded in strict mode as elsewhere.",
+    gating: "strict_mode with required forces the token gate on; one refused call refuses the batch.",
+  },
+  "M-P1": {
+    rates: "No-tool completion rate and parse failure rate.",
+    inferences: "Mean and p95 of inferences and of duration.",
+    exits: "Max-step exits.",
+  },
+  "M-P2a": {
+    versions: "An adapter is found by its version; an unknown version is none.",
+    deterministic: "The same input hash gives the same decision.",
+    transcript: "Each adapter decision has one transcript entry.",
+    prompt: "The prompt describes the protocol that the profile's adapter reads, and no other.",
+  },
+  "M-P2b": {
+    preflight: "All five checks, in one order.",
+    ladder: "A malformed answer is retried at most max_format_retries times; a retry is an inference.",
+    exhaustion: "Exhaustion ends FAILED_PROTOCOL_MALFORMED.",
+  },
+  "M-P3": {
+    budget: "Inferences, tokens, output and time are accounted for in one budget, and hold.",
+    malformed: "A malformed tool result ends FAILED_VALIDATION.",
+    partial: "Partial execution is recorded.",
+    synthesis: "Synthesis is forced at the ratio, and the model gets its instruction.",
+    replay: "Replay gives the same outcome.",
+    digest: "The digest of a view and of the runtime agree.",
+  },
+  "M-P5.1": {
+    chain: "H_n is hashed exactly as given.",
+    divergence: "Verification and replay name the first diverging entry.",
+  },
+  "M-P5.3": {
+    provider: "The suite runs against any configured provider, over both wires and profiles.",
+    findings: "It names what a model fails at.",
+  },
+  "M-9": {
+    cases: "Each of the six cases ends as design §4 says.",
+    profiles: "The corpus passes for every model profile.",
+  },
+  // P: Sophie
+  "P-0": {
+    determinism: "The machine's step is deterministic.",
+    "fail-closed": "What no list allows is denied.",
+    "side-effects": "A side effect needs policy and approval.",
+    downgrade: "No other provider or model is tried in silence.",
+  },
+  "P-1.2": {
+    shape: "The canonical JSON5 shape is read as it is.",
+    secrets: "Secrets in the config are refused and not shown.",
+    unknown: "Unknown keys are refused with their path.",
+  },
+  "P-1.3": {
+    environment: "The key comes from its environment variable only.",
+    message: "Without it the error is exactly `Missing MOONSHOT_API_KEY`, and no other provider is contacted.",
+    logged: "The key is in no output and no file.",
+  },
+  "P-1.4": {
+    forms: "`provider:model` and {provider, model} mean the same.",
+    resolve: "resolveConfiguredModelRef gives provider, model and the model's abilities.",
+  },
+  "P-1.5": {
+    window: "Each model has its own window.",
+    "over-budget": "OverBudgetError is raised before any network.",
+    clamp: "The minimum clamp is for local providers only.",
+  },
+  "P-1.6": {
+    strict: "strict fails the start, and only where the default model cannot be validated.",
+    warn: "warn, the default, starts and says one line.",
+    off: "off contacts nobody.",
+    line: "There is one actionable line.",
+  },
+  "P-2.5": {
+    stopped: "An answer that repeats a system prompt is stopped by the runtime, in the stream and in what is stored.",
+    asked: "Asked, the assistant refuses and explains at a high level.",
+  },
+  "P-3.1": {
+    unions: "A union where an enum serves is refused at registration.",
+    format: "A property named `format` is refused at registration.",
+  },
+  "P-3.2": {
+    lists: "What the lists by tool and by channel do not name is denied.",
+    risk: "The risk class decides for what passed the lists.",
+    run: "Over a whole run a tool that is not allowlisted is denied.",
+  },
+  "P-4.5": {
+    secrets: "Known secrets and secret patterns are redacted.",
+    contacts: "E-mail addresses and phone numbers are redacted when configured.",
+  },
+  "P-7": {
+    rules: "A changed schema or fixture needs a version, a changelog section with an approver, and a fixture.",
+    published: "The published files are what the code says.",
+  },
+  // X: beyond the seeds
+  "X-1": {
+    required: "No run completes without a performed call that matches each required effect.",
+    claimed: "An effect that was only claimed ends FAILED_PROTOCOL_NO_TOOLS.",
+  },
+  "X-2": {
+    intent: "The intent is durable before the effect.",
+    resume: "A killed process resumes every accepted run.",
+    repeats: "No opaque effect is repeated by itself.",
+  },
+  "X-3": {
+    offline: "A bundle is one canonical document that verifies with nothing else at hand, by its signed head.",
+    named: "The first bad entry is named.",
+  },
+  "X-4": {
+    replay: "A replay reaches the same outcome and head with no network.",
+    policy: "`--policy` names the calls that another policy decides otherwise.",
+    "policy-test": "`surety policy test` does so over all recorded runs.",
+  },
+  "X-7": {
+    repeat: "The third identical call with the same result ends the run.",
+    pair: "An alternating pair ends the run.",
+    shared: "Identical reads of one batch with no effect between share one execution.",
+  },
+  "X-10": {
+    receipt: "The receipt names model, tokens, cost, contract hash, outcome and head hash, and is signed.",
+    record: "Every answer's record carries it.",
+  },
+  "X-12": {
+    plan: "An approval is bound to its plan's hash.",
+    durable: "A question survives a restart.",
+    once: "An approval is used once.",
+    unreachable: "It is denied at once where no approver can be reached.",
+    timeout: "Silence is a denial.",
+  },
+};
