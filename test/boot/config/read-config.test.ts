@@ -291,7 +291,7 @@ describe("a value nobody can mean", () => {
     expect(first("{models: {default: {providr: 'p', model: 'm'}}}")).toMatchObject({
       path: "models.default.provider",
     });
-    expect(first("{budgets: {perDayUsd: 1e400}}")?.message).toContain("perDayUsd is no number within bounds");
+    expect(first("{budgets: {perDayUsd: 1e400}}")?.message).toContain("perDayUsd is not a finite number");
   });
 
   test.each(["1e400", "1e18", "65536", "-1", "1.5", '"80"', "null"])("a port of %s is told its bounds", (port) => {
