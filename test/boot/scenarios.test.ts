@@ -255,7 +255,7 @@ describe("cancelling", () => {
       expect(await write("before.txt")).toBe("COMPLETED_WITH_TOOLS");
       const set = await surety("config", "set", "tools.policy.sideEffects", "disabled");
       expect([set.code, set.stderr]).toEqual([0, expect.stringContaining("applies tools.policy")]);
-      await printed(/What tools may do has changed/);
+      await printed(/The tool policy in the config has changed/);
       expect(await write("after.txt")).toBe("COMPLETED_CHAT_ONLY");
       await writeFile(join(directory, "surety.json5"), "{ tools: ");
       await printed(/is invalid .*; the policy stays as it was/);
