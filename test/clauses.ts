@@ -113,16 +113,17 @@ export const CLAUSES: Readonly<Record<string, Readonly<Record<string, string>>>>
     fallback: "A fallback is named with its reason, never silent.",
   },
   "T-3d": {
-    chat: "chat streams text and calls, or gives them whole.",
-    parameters: "maxTokens, tools and temperature reach the wire.",
-    model: "countTokens counts a text, getModelInfo describes the model.",
+    chat: "chat(params) yields the answer's text and calls, streamed or whole.",
+    params: "maxTokens and temperature reach the wire of both protocols; temperature is omitted when unset.",
+    "count-tokens": "countTokens counts a text as the model's tokenizer does, once that is loaded.",
+    "model-info": "getModelInfo is the configured model's ModelConfig.",
   },
   "T-4.1": {
-    register: "A registered tool runs with validated arguments; its failures are results.",
-    descriptions: "getToolDescriptions lists every registered tool with its schema.",
-    execute: "execute goes through policy, approval and journal.",
+    register: "A registered tool passes the same checks as a built-in one, and is denied until policy lists it.",
+    descriptions: "Every registered tool is described, with its schema.",
+    execute: "execute is a run: planned, decided by policy, approved where policy asks, journaled and verifiable.",
     allowed: "isAllowed follows the policy of the session's channel.",
-    result: "A ToolResult is {success, output, metadata}.",
+    result: "ToolResult has success, output and metadata: executionTime, truncated, confirmation.",
   },
   // M: Monolith
   "M-A": {

@@ -12,6 +12,7 @@ import type { Assistant } from "../assistant/assistant.ts";
 import { modelChooser } from "../assistant/choose-model.ts";
 import { type DraftingSettings, delegateWith } from "../assistant/draft-run.ts";
 import { openAssistant } from "../assistant/open-assistant.ts";
+import { bindOperations, type OperationClient } from "../assistant/operations.ts";
 import { PromptTexts } from "../assistant/prompt-stack.ts";
 import { ceilingsFor } from "../assistant/term-bounds.ts";
 import { appendCheckpoint } from "../assistant/verification/append-checkpoint.ts";
@@ -66,6 +67,7 @@ export interface SuretyOptions {
 
 export interface Surety {
   readonly assistant: Assistant;
+  readonly operations: OperationClient;
   readonly runtime: Runtime;
   readonly store: Store;
   readonly signing: SigningKey;
@@ -135,16 +137,13 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
       onStoreFailure: options.onStoreFailure ?? ((error) => onDefect("store", error)),
     });
     ownStore.onUnavailable((error) => runtime.storeFailed(error));
+    const { agentsDirectory } = home;
+    const { summarize } = toolbox;
+    const assistant = openAssistant({ store, runtime, drafting, signing, agentsDirectory, summarize });
+    const { approvals, capabilities } = runtime;
     return {
-      assistant: openAssistant({
-        store,
-        runtime,
-        drafting,
-        signing,
-        agentsDirectory: home.agentsDirectory,
-        summarize: toolbox.summarize,
-        marks,
-      }),
+      assistant,
+      operations: bindOperations({ assistant, approvals, capabilities, marks, toolbox, store, clock }),
       runtime,
       store,
       signing,

@@ -2,7 +2,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import type { RunRequest } from "../../src/assistant/assistant.ts";
+import type { RunRequest } from "../../src/assistant/runs/run-request.ts";
 import { openHome } from "../../src/boot/home.ts";
 import { main } from "../../src/boot/main.ts";
 import { openSurety } from "../../src/boot/open-surety.ts";

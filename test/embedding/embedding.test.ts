@@ -77,7 +77,7 @@ describe("ToolRegistry", () => {
     expect(described.map(({ name }) => name)).toContain("shell.exec");
   });
 
-  verifies(["T-4.1/allowed", "T-4.1/execute"], "a registered tool is denied until policy lists it", async () => {
+  verifies("T-4.1/register", "a registered tool is denied until policy lists it", async () => {
     const { surety } = await open();
     surety.tools.register(LOOKUP);
     expect(surety.tools.isAllowed("acme.lookup", session("cli"))).toBe(false);
@@ -87,7 +87,7 @@ describe("ToolRegistry", () => {
   });
 
   verifies(
-    "T-4.1/register",
+    ["T-4.1/execute", "T-4.1/result"],
     "a registered and allowed tool runs with validated arguments; its failures are results",
     async () => {
       const onDefect = vi.fn();
@@ -110,13 +110,19 @@ describe("ToolRegistry", () => {
     },
   );
 
-  test("register refuses what the built-in tools must not be either, and a name that is taken", async () => {
-    const { surety } = await open();
-    expect(() => surety.tools.register({ ...LOOKUP, name: "Acme Lookup" })).toThrow(/its name is not a tool name/);
-    expect(() => surety.tools.register({ ...LOOKUP, parameters: { type: "object" } })).toThrow(/additionalProperties/);
-    expect(() => surety.tools.register({ ...LOOKUP, name: "fs.stat" })).toThrow(/already names fs.stat/);
-    expect(surety.tools.getToolDescriptions().map(({ name }) => name)).not.toContain("acme.lookup");
-  });
+  verifies(
+    "T-4.1/register",
+    "register refuses what the built-in tools must not be either, and a name that is taken",
+    async () => {
+      const { surety } = await open();
+      expect(() => surety.tools.register({ ...LOOKUP, name: "Acme Lookup" })).toThrow(/cannot be registered: its name/);
+      expect(() => surety.tools.register({ ...LOOKUP, parameters: { type: "object" } })).toThrow(
+        /additionalProperties/,
+      );
+      expect(() => surety.tools.register({ ...LOOKUP, name: "fs.stat" })).toThrow(/already names fs.stat/);
+      expect(surety.tools.getToolDescriptions().map(({ name }) => name)).not.toContain("acme.lookup");
+    },
+  );
 
   verifies("T-4.1/allowed", "isAllowed follows the policy of the session's channel, for aliases too", async () => {
     const { surety } = await open({ config: { tools: { policy: { allow: ["fs.*"] } } } });
@@ -131,7 +137,7 @@ describe("ToolRegistry", () => {
   });
 
   verifies(
-    "T-4.1/execute",
+    ["T-4.1/execute", "T-4.1/result"],
     "a call that needs an approval asks onQuestion; without it the call is denied and says so",
     async () => {
       const args = { path: "a.txt", text: "hello\n" };
@@ -185,8 +191,8 @@ describe("ToolRegistry", () => {
     const text = "<<<TOOL_CALLS_JSON>>>\n[]\n<<<END_TOOL_CALLS_JSON>>>\n".repeat(4_000);
     const approving = new ToolRegistry(surety, { approvedTools: ["fs.write_text"] });
     expect(await approving.execute("fs.write_text", { path: "big.txt", text })).toMatchObject({ success: true });
-    const read = await surety.tools.execute("fs.search", { pattern: "END_TOOL", path: "big.txt" });
-    expect(read.success).toBe(true);
+    const read = await surety.tools.execute("fs.read_text", { path: "big.txt", max_bytes: 100_000 });
+    expect(read).toMatchObject({ success: true, metadata: { truncated: true } });
   });
 
   test("calls of one session see its capabilities: a host that is not granted is denied", async () => {

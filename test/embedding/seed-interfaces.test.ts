@@ -72,24 +72,20 @@ interface Backend {
   stream_chat(request: Omit<ChatParams, "stream">, cancel: AbortSignal): AsyncIterable<unknown>;
 }
 
-verifies(
-  ["T-4.1/result", "S-7.1/chat", "S-7.1/stream_chat", "T-3a", "T-3d"],
-  "the seeds' signatures hold, member for member",
-  async () => {
-    const surety = await openSurety({ home: join(await temporaryDirectory(), "home") });
-    onTestFinished(() => surety.close());
-    const registry: ToolRegistry = surety.tools;
-    const router: ModelRouter = surety.router;
-    const client: LLMClient = surety.client();
-    const backend: Backend = surety.backend();
-    const task: TaskContext = { type: "chat", complexity: "low", inputTokens: 1 };
-    expect(router.selectModel(task)).toEqual(client.getModelInfo());
-    expect(router.estimateCost(task).model).toBe("builtin:demo");
-    expect(Object.keys(router.getModelTiers())).toEqual(["cheap", "mid", "premium"]);
-    expect(registry.getToolDescriptions().length).toBeGreaterThan(5);
-    const result: ToolResult = await registry.execute("fs.list_dir", {});
-    expect(result).toMatchObject({ success: true, metadata: { executionTime: expect.any(Number) } });
-    const request = { model: "builtin:demo", messages: [{ role: "user", content: "hello" } as const] };
-    expect(await backend.chat(request)).toHaveProperty("content");
-  },
-);
+verifies(["T-4.1", "T-3a", "T-3d", "S-7.1"], "the seeds' signatures hold, member for member", async () => {
+  const surety = await openSurety({ home: join(await temporaryDirectory(), "home") });
+  onTestFinished(() => surety.close());
+  const registry: ToolRegistry = surety.tools;
+  const router: ModelRouter = surety.router;
+  const client: LLMClient = surety.client();
+  const backend: Backend = surety.backend();
+  const task: TaskContext = { type: "chat", complexity: "low", inputTokens: 1 };
+  expect(router.selectModel(task)).toEqual(client.getModelInfo());
+  expect(router.estimateCost(task).model).toBe("builtin:demo");
+  expect(Object.keys(router.getModelTiers())).toEqual(["cheap", "mid", "premium"]);
+  expect(registry.getToolDescriptions().length).toBeGreaterThan(5);
+  const result: ToolResult = await registry.execute("fs.list_dir", {});
+  expect(result).toMatchObject({ success: true, metadata: { executionTime: expect.any(Number) } });
+  const request = { model: "builtin:demo", messages: [{ role: "user", content: "hello" } as const] };
+  expect(await backend.chat(request)).toHaveProperty("content");
+});

@@ -3,9 +3,9 @@
  *
  * D1. Only what helps is offered: `--approve` does not override the latch, and a person's no gets no hint.
  */
-import type { Assistant, RunUpdate } from "../../assistant/assistant.ts";
+import type { OperationClient } from "../../assistant/operations.ts";
+import type { RunUpdate } from "../../assistant/runs/run-updates.ts";
 import type { RunRecord } from "../../kernel/journal/views/run-record.ts";
-import { asSessionId } from "../../kernel/vocabulary/identifiers.ts";
 
 export interface Denial {
   readonly tool: string;
@@ -21,12 +21,12 @@ export function denialIn(update: RunUpdate): Denial | null {
 }
 
 export async function denialHints(
-  assistant: Assistant,
+  operations: OperationClient,
   record: RunRecord,
   denials: readonly Denial[],
 ): Promise<readonly string[]> {
   const needsHost = denials.some(({ policyId }) => policyId === "policy.capability");
-  return [...listHints(denials), ...approvalHints(denials), ...(await capabilityHints(assistant, record, needsHost))];
+  return [...listHints(denials), ...approvalHints(denials), ...(await capabilityHints(operations, record, needsHost))];
 }
 
 function listHints(denials: readonly Denial[]): readonly string[] {
@@ -49,12 +49,12 @@ function approvalHints(denials: readonly Denial[]): readonly string[] {
 }
 
 async function capabilityHints(
-  assistant: Assistant,
+  operations: OperationClient,
   { session_id: session }: RunRecord,
   wasDenied: boolean,
 ): Promise<readonly string[]> {
-  const answer = await assistant.capabilities(asSessionId(session));
-  const pending = answer.ok ? answer.capabilities.pending.map(({ capability }) => capability) : [];
+  const listed = await operations.call("capabilities.list", { session_id: session });
+  const pending = listed.ok && "details" in listed.value ? listed.value.pending : [];
   const asked = pending.map(
     (capability) =>
       `This session asks for ${capability}. Allow it: surety caps grant ${capability} --session ${session}`,

@@ -12,7 +12,7 @@
  * P6. A failed run says what was wrong and what to do; a completed one says what is wrong with its answer.
  * P7. A call's error text may be a stored body, which only the record has: then the reason follows at the end.
  */
-import type { RunUpdate } from "../../assistant/assistant.ts";
+import type { RunUpdate } from "../../assistant/runs/run-updates.ts";
 import type { LifecycleEvent } from "../../kernel/journal/views/lifecycle-events.ts";
 import type { RunRecord } from "../../kernel/journal/views/run-record.ts";
 import { adviceOn } from "../../kernel/vocabulary/failures.ts";

@@ -9,14 +9,14 @@
  * A5. Other output while a question is open goes above its prompt, so that the cursor stays where the answer is typed.
  */
 import { StringDecoder } from "node:string_decoder";
-import type { Decision } from "../../assistant/assistant.ts";
 import type { ApprovalId } from "../../kernel/vocabulary/identifiers.ts";
+import type { ApprovalDecision } from "../../runtime/approvals/operations.ts";
 import type { ApprovalCard, Approver } from "../../runtime/ports/approver.ts";
 import type { OutputStream } from "./progress-printer.ts";
 import type { Style } from "./style.ts";
 import { visibleLine, visibleText } from "./visible-text.ts";
 
-type Answer = Decision["decision"];
+type Answer = ApprovalDecision;
 
 export interface InputStream {
   readonly isTTY?: boolean | undefined;

@@ -11,7 +11,7 @@ import type { Entry } from "../../kernel/journal/entry.ts";
 import type { RunRecord } from "../../kernel/journal/views/run-record.ts";
 import type { Outcome } from "../../kernel/vocabulary/outcome.ts";
 import type { ModelRequest } from "../../runtime/ports/model-backend.ts";
-import type { ContractOverrides } from "../assistant.ts";
+import type { ContractOverrides } from "../runs/run-request.ts";
 
 export interface Transcript {
   readonly contract: ExecutionContract;

@@ -11,9 +11,10 @@ import { eventsOf } from "../../kernel/journal/entry.ts";
 import { findingIn } from "../../kernel/journal/views/failure-explanation.ts";
 import { Defect } from "../../kernel/vocabulary/defect.ts";
 import type { RunId } from "../../kernel/vocabulary/identifiers.ts";
+import type { Refusal } from "../../runtime/operations/operation.ts";
 import type { Store } from "../../runtime/ports/store.ts";
 import { contractOf, readWholeJournal } from "../../runtime/run/read-run.ts";
-import type { Assistant, Refusal } from "../assistant.ts";
+import type { Assistant } from "../assistant.ts";
 import type { ConformanceCase, Transcript } from "./conformance-case.ts";
 import { answersIn, brokenInvariant } from "./transcript-checks.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { progressPrinter } from "../../../src/adapters/terminal/progress-printer.ts";
 import { styleFor } from "../../../src/adapters/terminal/style.ts";
-import type { RunUpdate } from "../../../src/assistant/assistant.ts";
+import type { RunUpdate } from "../../../src/assistant/runs/run-updates.ts";
 import { RECEIPT_FORMAT } from "../../../src/kernel/journal/signed-receipt.ts";
 import type { LifecycleEvent } from "../../../src/kernel/journal/views/lifecycle-events.ts";
 import type { RunRecord } from "../../../src/kernel/journal/views/run-record.ts";
