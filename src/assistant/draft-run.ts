@@ -288,7 +288,7 @@ function priceOf({ price, isFree }: ConfiguredModel): ModelPrice | null {
   return price ?? (isFree ? { inputPer1k: 0, outputPer1k: 0 } : null);
 }
 
-/** The first one set: request, agent or parent; then the model's own. A model that cannot be told gets none. */
+/** The first one set: request, agent or parent; then the model's own. Null for a model without levels. */
 function thinkingLevelFor(
   { thinking }: ConfiguredModel,
   asked: readonly (ThinkingLevel | null | undefined)[],
