@@ -74,7 +74,7 @@ export interface ModelCallContext {
   readonly guard: DisclosureGuard;
   /** Provides the checkpoint that NOTES patch. */
   readonly authority: { checkpoint(): CheckpointState };
-  readonly bodyCache: Pick<BodyCache, "keep" | "keepAnew" | "keepJson">;
+  readonly bodyCache: Pick<BodyCache, "keep" | "keepUnique" | "keepJson">;
 }
 
 export function modelAnswer(
@@ -150,7 +150,7 @@ function recordMessage(
   // The names of contracts/schemas/agent-message.schema.json (M-4.3, M-4.4).
   const text = canonicalWire(message);
   return {
-    messageRef: bodyCache.keepAnew(text),
+    messageRef: bodyCache.keepUnique(text),
     textRef: message.content.trim() === "" ? null : bodyCache.keep(message.content),
     calls: message.toolCalls.map((call) => ({
       callId: asCallId(call.id),
