@@ -48,12 +48,12 @@ export function checkInput<Input extends TSchema>(
   return { ok: false, problem: problemIn(schema as Schema, given, "", name) ?? `${name} is invalid` };
 }
 
-/** A field that is null counts as left out. */
+/** A known field that is null counts as left out; open objects, such as a tool's arguments, stay as they are. */
 function withoutNulls(schema: Schema, value: unknown): unknown {
   const { properties, items } = branchFor(schema, value);
   if (Array.isArray(value)) return items === undefined ? value : value.map((item) => withoutNulls(items, item));
   if (!isObject(value) || properties === undefined) return value;
-  const kept = Object.entries(value).filter(([, field]) => field !== null);
+  const kept = Object.entries(value).filter(([key, field]) => field !== null || !Object.hasOwn(properties, key));
   return Object.fromEntries(kept.map(([key, field]) => [key, withoutNulls(properties[key] ?? {}, field)]));
 }
 
