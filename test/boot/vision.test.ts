@@ -114,9 +114,9 @@ describe("surety run --image", () => {
     const { surety, at, home } = await stage({ files });
     const before = await readdir(home);
     const expected = [
-      ["page.png", "is no PNG, JPEG, GIF or WebP image"],
+      ["page.png", "is not a PNG, JPEG, GIF or WebP image"],
       ["huge.png", "has 3750033 bytes"],
-      ["missing.png", "is not there"],
+      ["missing.png", "does not exist"],
       ["home", "is not a file"],
     ] as const;
     for (const [name, problem] of expected) {

@@ -1,7 +1,7 @@
 /** `surety approvals ls|allow|deny|resolve`: lists what waits for a person, and answers it. */
 import { visibleText } from "../../adapters/terminal/visible-text.ts";
+import { pendingCards } from "../../runtime/approvals/approval-questions.ts";
 import { type ApprovalDecision, type WireCard, wireCard } from "../../runtime/approvals/operations.ts";
-import { pendingCards } from "../../runtime/approvals/pending-cards.ts";
 import { BootError, EXIT, usageError } from "../boot-error.ts";
 import type { Action, Command, CommandContext } from "../command.ts";
 import { valueIn, withOperations } from "../connect-assistant.ts";

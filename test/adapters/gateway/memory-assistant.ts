@@ -15,7 +15,7 @@ import {
   type RunId,
   type SessionId,
 } from "../../../src/kernel/vocabulary/identifiers.ts";
-import type { ApprovalVerdict } from "../../../src/runtime/approvals/approvals.ts";
+import type { ApprovalVerdict } from "../../../src/runtime/approvals/approval-decisions.ts";
 import type { CapabilityDecision } from "../../../src/runtime/capabilities/capabilities.ts";
 import type { SessionCapabilities } from "../../../src/runtime/capabilities/stored-capabilities.ts";
 import type { RefusalCode } from "../../../src/runtime/operations/operation.ts";

@@ -13,7 +13,7 @@ const hintsFor = (...denials: readonly Denial[]) => denialHints(operations, reco
 test("a tool that the contract does not list: who says why, once a tool", async () => {
   const unlisted = { tool: "shell.exec", policyId: "policy.contract", answer: null };
   expect(await hintsFor(unlisted, unlisted)).toEqual([
-    "why shell.exec is not for this run: surety policy explain shell.exec '{…}'",
+    "Why this run may not call shell.exec: surety policy explain shell.exec '{…}'",
   ]);
 });
 

@@ -359,7 +359,7 @@ describe("what an approver is told", () => {
       "policy.risk.side_effect: Calls of this risk class need approval: approve or deny this plan.",
     );
     expect(card.shown.split("\n")).toEqual([
-      "Can be taken back: not known; the world may keep it",
+      "Can be undone: unknown; the world may keep it",
       "Untrusted text in its context: none",
       'door.open {"thing":"front"}',
     ]);
