@@ -1,10 +1,10 @@
 /**
- * May this call be run, as things stand now? Contract ∩ live policy, with the labels seen so far.
+ * May this call be run now? Contract ∩ live policy, with the labels so far.
  *
  * N1. An approval answers a question, never a denial.
- * N2. It was given for what the run had seen by then: once the latch has closed since, it no longer counts.
- *     Nor does it once its time is over.
- * N3. A plan whose effect is in doubt is not repeated without asking, whatever policy allows.
+ * N2. An approval covers the labels at the time it was given: once the latch closes, it no longer counts. An expired
+ *     approval does not count either.
+ * N3. A plan whose effect is in doubt always asks before it is repeated, even if policy allows the call.
  */
 import type { PlannedCall } from "../journal/event.ts";
 import { decideUnder, type PolicyDecision } from "../policy/decide-call.ts";
@@ -26,7 +26,7 @@ export function decideNow(state: RunState, call: PlannedCall): PolicyDecision {
   return decided.decision === "allow" && state.inDoubt.includes(call.planHash) ? IN_DOUBT : decided;
 }
 
-/** The rule that stands against running a validated call after all, or null. */
+/** The rule that now refuses a validated call, or null. */
 export function objectionNow(state: RunState, call: ReadyCall): string | null {
   if (call.hasLapsed) return "approval.expired";
   const { decision, policyId } = decideNow(state, call);

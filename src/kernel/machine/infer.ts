@@ -29,7 +29,7 @@ export function enterInfer(turn: Turn, { mode, maxOutputTokens, delayMs }: MoveT
   return maxOutputTokens === null ? compactFirst(begun, mode) : askModel(begun, mode, maxOutputTokens, delayMs);
 }
 
-export function hearInInfer(turn: Turn, phase: Inferring, event: RunEvent): Moved | null {
+export function handleInInfer(turn: Turn, phase: Inferring, event: RunEvent): Moved | null {
   const interruption = interruptionOf(turn.state, event);
   if (interruption !== null) {
     const isSent = !phase.compacting && turn.state.elapsedMs >= phase.notBeforeMs;

@@ -14,7 +14,7 @@ import { acceptedOf } from "./run-timeline.ts";
 
 export type RunLimits = Pick<ExecutionContract, "maxTokensConsumed" | "maxSpendMicrousd">;
 
-export function budgetFinding(
+export function explainBudget(
   entries: readonly Entry[],
   reason: "budget.spend" | "budget.tokens",
   limits: RunLimits | null,

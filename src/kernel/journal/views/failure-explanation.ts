@@ -4,13 +4,17 @@
  */
 import { terminalStatus } from "../../vocabulary/outcome.ts";
 import type { Entry } from "../entry.ts";
-import { budgetFinding, type RunLimits } from "./budget-explanation.ts";
+import { explainBudget, type RunLimits } from "./budget-explanation.ts";
 
 /**
  * `limits` are those of its contract, null where that cannot be read; `keyName` is the variable that holds the provider's key,
  * for whoever knows it.
  */
-export function findingIn(entries: readonly Entry[], limits: RunLimits | null, keyName: string | null = null): string {
+export function explainFailure(
+  entries: readonly Entry[],
+  limits: RunLimits | null,
+  keyName: string | null = null,
+): string {
   const last = entries.at(-1);
   if (last?.kind !== "TERMINATE") return "";
   const { outcome, reason } = last.decided;
@@ -22,7 +26,7 @@ export function findingIn(entries: readonly Entry[], limits: RunLimits | null, k
       return protocolFault(entries);
     case "budget.spend":
     case "budget.tokens":
-      return budgetFinding(entries, reason, limits);
+      return explainBudget(entries, reason, limits);
     default:
       return outcome === "FAILED_PREFLIGHT" ? failedCheck(entries) : "";
   }

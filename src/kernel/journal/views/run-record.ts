@@ -14,7 +14,7 @@ import { argsOf, contentOf, type Lookup, textOf } from "./body-content.ts";
 import { shownError } from "./call-outcome.ts";
 import { answerOf } from "./run-answer.ts";
 import { digestOf, snapshotOfEntries } from "./run-snapshot.ts";
-import { type Moment, runTimeline } from "./run-timeline.ts";
+import { runTimeline, type TimelineItem } from "./run-timeline.ts";
 
 const Text = Type.String();
 
@@ -97,18 +97,18 @@ export function runRecord(entries: readonly Entry[], run: RunParticulars, lookup
     head_hash: snapshot.head,
     state_digest: digestOf(snapshot),
     trace: {
-      tool_execution_results: runTimeline(entries).flatMap((moment) => executionResult(moment, run, lookup)),
+      tool_execution_results: runTimeline(entries).flatMap((item) => executionResult(item, run, lookup)),
     },
   };
 }
 
 function executionResult(
-  moment: Moment,
+  item: TimelineItem,
   { summarize }: RunParticulars,
   lookup: Lookup,
 ): readonly Static<typeof ToolExecutionResult>[] {
-  if (moment.kind !== "call-ended") return [];
-  const { call, outcome } = moment;
+  if (item.kind !== "call-ended") return [];
+  const { call, outcome } = item;
   const { tool, callId, argsRef } = call;
   const error = shownError(outcome, lookup);
   const summary = summarize({

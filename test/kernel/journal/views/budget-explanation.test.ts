@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { RefusedBy, RunEvent } from "../../../../src/kernel/journal/event.ts";
-import { findingIn } from "../../../../src/kernel/journal/views/failure-explanation.ts";
+import { explainFailure } from "../../../../src/kernel/journal/views/failure-explanation.ts";
 import { verifies } from "../../../requirements.ts";
 import { answered, begin, contractOf, modelFailed, play, RUN_ID, toolTurn } from "../../machine/scripted-run.ts";
 
@@ -8,7 +8,7 @@ const usage = (inputTokens: number, costMicrousd: number) => ({ inputTokens, out
 
 function told(events: readonly RunEvent[], terms: Parameters<typeof contractOf>[0] = {}): string {
   const contract = contractOf(terms);
-  return findingIn(play(contract, events).entries, contract);
+  return explainFailure(play(contract, events).entries, contract);
 }
 
 describe("a purse that refused an inference", () => {
@@ -72,6 +72,6 @@ describe("a run's own limit", () => {
 
   test("is not known where the contract cannot be read", () => {
     const { entries } = play(contractOf({ maxSpendMicrousd: 50 }), [...begin(), ...turn]);
-    expect(findingIn(entries, null)).toBe("");
+    expect(explainFailure(entries, null)).toBe("");
   });
 });
