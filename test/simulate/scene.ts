@@ -12,7 +12,7 @@ import type { RunState } from "../../src/kernel/machine/state.ts";
 import type { StepResult } from "../../src/kernel/machine/step.ts";
 import type { BodyRef, CallId, Hash } from "../../src/kernel/vocabulary/identifiers.ts";
 import { type Agenda, emptyAgenda } from "./agenda.ts";
-import type { ItemContent } from "./simulated-run.ts";
+import type { Happening } from "./simulated-run.ts";
 import type { Bodies } from "./simulated-tools.ts";
 import type { Crash, World } from "./world.ts";
 
@@ -24,7 +24,7 @@ export interface Scene {
   readonly world: World;
   readonly step: StepFunction;
   readonly agenda: Agenda;
-  readonly happenings: ItemContent[];
+  readonly happenings: Happening[];
   readonly entries: Entry[];
   readonly bodyTexts: Map<BodyRef, string>;
   readonly bodies: Bodies;

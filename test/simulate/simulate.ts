@@ -9,7 +9,7 @@ import type { Invariant } from "./invariants/invariant.ts";
 import { INVARIANTS } from "./invariants.ts";
 import type { StepFunction } from "./scene.ts";
 import { simulateRun } from "./simulate-run.ts";
-import type { ItemContent, SimulatedRun } from "./simulated-run.ts";
+import type { Happening, SimulatedRun } from "./simulated-run.ts";
 
 export interface Violation {
   readonly seed: number;
@@ -47,7 +47,7 @@ function shortened(line: string): string {
   return line.replaceAll(/[0-9a-f]{64}/g, (hash) => `${hash.slice(0, 6)}…`);
 }
 
-function lineOf(happening: ItemContent): string {
+function lineOf(happening: Happening): string {
   switch (happening.kind) {
     case "heard": {
       const { event, entries, after } = happening;

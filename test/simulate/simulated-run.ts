@@ -20,7 +20,7 @@ export interface PerformedEffect {
   readonly idempotencyKey: Hash | null;
 }
 
-export type ItemContent =
+export type Happening =
   /** The machine was told something. */
   | {
       readonly kind: "heard";
@@ -66,12 +66,12 @@ export type CrashTrace = "hidden" | "shifted" | "in-doubt";
 export interface SimulatedRun {
   readonly world: World;
   readonly entries: readonly Entry[];
-  readonly happenings: readonly ItemContent[];
+  readonly happenings: readonly Happening[];
   readonly bodies: ReadonlyMap<BodyRef, string>;
   readonly state: RunState;
   /** Why the simulation was given up before the run ended; null when it ended. */
   readonly givenUp: string | null;
 }
 
-export type HeardHappening = Extract<ItemContent, { kind: "heard" }>;
-export type DispatchedHappening = Extract<ItemContent, { kind: "dispatched" }>;
+export type HeardHappening = Extract<Happening, { kind: "heard" }>;
+export type DispatchedHappening = Extract<Happening, { kind: "dispatched" }>;

@@ -32,8 +32,27 @@ export function objectionNow(state: RunState, call: ReadyCall): string | null {
   const { decision, policyId } = decideNow(state, call);
   if (decision === "allow") return null;
   if (decision === "deny" || call.approvalId === null) return policyId;
-  return isLatched(state.labels) && !isLatched(call.seen) ? "policy.latch" : null;
+  return isLatched(state.labels) && !isLatched(call.validatedUnder) ? "policy.latch" : null;
 }
+
+/** The reason a person reads. Not `reason`, which journals record with a refusal and which therefore never changes. */
+export function whyAsked(policyId: string, { tool, risk }: PlannedCall): string {
+  if (policyId.startsWith("policy.exception.")) return "An exception in tools.policy.exceptions asks before this call.";
+  const why = WHY_ASKED[policyId];
+  if (why !== undefined) return why;
+  if (risk === "read_only") return "Your policy asks before anything is read.";
+  if (risk === "draft_only") return "This writes a draft, so your policy asks first.";
+  if (tool.startsWith("fs.")) return "This changes files, so your policy asks first.";
+  if (tool.startsWith("shell.")) return "This runs a command, so your policy asks first.";
+  return "This has an effect outside the run, so your policy asks first.";
+}
+
+const WHY_ASKED: Readonly<Record<string, string>> = {
+  "policy.asks-always": "This may start other programs or remove whole directories, so Surety always asks.",
+  "policy.latch":
+    "This session has read private and untrusted data, so Surety asks before anything leaves it or changes.",
+  "effect.in-doubt": "The same call was cut off, and it may have taken effect: check before you allow it again.",
+};
 
 const IN_DOUBT: PolicyDecision = {
   decision: "approve",

@@ -46,10 +46,10 @@ export function notePerformed(turn: Turn, call: CallInFlight, { response, labels
   const messageRef = error?.messageRef ?? null;
   const result = ok ? (outputRef ?? "done") : `${error?.code} ${messageRef}`;
   const noted = note(turn, call, { ok, result, code: error?.code ?? null, messageRef, outputRef });
-  const { budget, effects, labels: seen } = noted.state;
+  const { budget, effects, labels: before } = noted.state;
   const proven = call.effects.filter((index) => !effects.proven.includes(index));
   const counted = update(noted, {
-    labels: joinLabels(seen, labels),
+    labels: joinLabels(before, labels),
     lastTool: call.tool,
     budget: {
       ...budget,

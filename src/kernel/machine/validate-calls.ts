@@ -14,7 +14,7 @@ import { FAILURES, type FailureReason } from "../vocabulary/failures.ts";
 import { canAfford, debit } from "./allowance.ts";
 import { isForbiddenPair } from "./cycle.ts";
 import { interruptionOf } from "./deadline.ts";
-import { decideNow } from "./decide-now.ts";
+import { decideNow, whyAsked } from "./decide-now.ts";
 import { validationCommands } from "./outstanding.ts";
 import { noteRefusal } from "./result.ts";
 import type { CallVerdict, Phase, ReadyCall, RunState } from "./state.ts";
@@ -122,7 +122,7 @@ function firstVerdict(state: RunState, call: PlannedCall): CallVerdict {
   const { decision, policyId, reason } = decideNow(state, call);
   if (decision === "deny") return refused(policyId, "policy.denied", reason);
   return decision === "approve"
-    ? { kind: "asking", policyId, why: reason }
+    ? { kind: "asking", policyId, why: whyAsked(policyId, call) }
     : { kind: "allowed", policyId, approvalId: null };
 }
 
@@ -152,7 +152,8 @@ function conclude(turn: Turn, planned: readonly PlannedCall[], verdicts: readonl
   const ready: ReadyCall[] = [];
   for (const [index, call] of planned.entries()) {
     const verdict = verdicts[index];
-    if (verdict?.kind === "allowed") ready.push({ ...call, approvalId: verdict.approvalId, seen: turn.state.labels });
+    if (verdict?.kind === "allowed")
+      ready.push({ ...call, approvalId: verdict.approvalId, validatedUnder: turn.state.labels });
     else if (verdict?.kind === "refused")
       recorded = noteRefusal(recorded, call, verdict.refusal.code, verdict.policyId);
   }

@@ -24,7 +24,7 @@ import type { SessionCapabilities } from "../../../src/runtime/capabilities/stor
 import type { ApprovalCard } from "../../../src/runtime/ports/approver.ts";
 import type { Page, RunStatus, SessionCapability } from "../../../src/runtime/ports/store.ts";
 
-type ItemContent = LifecycleEvent extends infer Event
+type Happening = LifecycleEvent extends infer Event
   ? Event extends LifecycleEvent
     ? Pick<Event, "event_type" | "payload">
     : never
@@ -157,7 +157,7 @@ export class MemoryAssistant implements Assistant {
     return { ok: true as const };
   }
 
-  record(runId: RunId, happening: ItemContent): void {
+  record(runId: RunId, happening: Happening): void {
     const run = this.#run(runId);
     const seq = run.events.length + 1;
     const event = {

@@ -2,7 +2,7 @@
 import type { EntryOf } from "../../../src/kernel/journal/entry.ts";
 import { provenEffects } from "../../../src/kernel/policy/effect-match.ts";
 import type { CallId } from "../../../src/kernel/vocabulary/identifiers.ts";
-import type { ItemContent, SimulatedRun } from "../simulated-run.ts";
+import type { Happening, SimulatedRun } from "../simulated-run.ts";
 import {
   dispatchedIn,
   firstProblem,
@@ -163,7 +163,7 @@ export const approvalsBind: Invariant = {
   name: "an approval is a person's, for that very plan, and is used once",
   ids: ["X-12", "T-4.2"],
   check: ({ happenings }) => {
-    const seen: ItemContent[] = [];
+    const seen: Happening[] = [];
     return firstProblem(happenings, (happening) => {
       const problem =
         happening.kind === "heard"
@@ -175,7 +175,7 @@ export const approvalsBind: Invariant = {
   },
 };
 
-function problemOfApproval({ seq, decided, stepId }: EntryOf<"EXECUTE">, seen: readonly ItemContent[]): string | null {
+function problemOfApproval({ seq, decided, stepId }: EntryOf<"EXECUTE">, seen: readonly Happening[]): string | null {
   const { approvalId, callId, planHash } = decided;
   if (approvalId === null) return null;
   const given = seen.find((happening) => happening.kind === "approved" && happening.approvalId === approvalId);
@@ -192,7 +192,7 @@ function problemOfApproval({ seq, decided, stepId }: EntryOf<"EXECUTE">, seen: r
   return uses <= retriesOf(seen, given.turn, callId) ? null : `entry ${seq}: approval ${approvalId} was used before`;
 }
 
-export function retriesOf(happenings: readonly ItemContent[], turn: number, callId: CallId): number {
+export function retriesOf(happenings: readonly Happening[], turn: number, callId: CallId): number {
   return happenings.filter(
     (happening) =>
       happening.kind === "resolved" &&

@@ -2,9 +2,9 @@
  * Talon's AgentChunks (T-3.1): what `run()` of the agent loop yields.
  *
  * A1. Every tool_call is followed by its tool_result, every subagent_start by its subagent_result.
- * A2. `text` is the run's answer and nothing else: what a model says beside its calls is `thinking`, which a channel
- *     may withhold. Under `required` with a token gate, what was said before a call was allowed is told nowhere (M-F):
- *     the live stream has dropped it too.
+ * A2. `text` is the run's answer and nothing else: text beside a call is `thinking`, which a channel may
+ *     withhold. Under `required` with a token gate, text before the first allowed call is dropped (M-F), as in the
+ *     live stream.
  * A3. A run that has ended ends in `done`, after one `error` unless it completed.
  */
 import { adviceOn } from "../../vocabulary/failures.ts";

@@ -1,7 +1,7 @@
 /**
  * The run record (O-5.4): what `GET /v1/runs/{id}` answers, with the trace of its tool executions.
  *
- * R1. Once a run has ended its status follows from its outcome; before, whoever runs it says what it is waiting for.
+ * R1. Once a run has ended its status follows from its outcome; before that the caller says what it waits for.
  * R2. `tool_calls` counts performed calls, failed ones too; the trace also lists those that were refused or skipped.
  */
 import { type Static, Type } from "typebox";

@@ -1,5 +1,5 @@
 /**
- * The RunSummary (M-P4a): what governance may learn from a run that has ended.
+ * The RunSummary (M-P4a): the facts of an ended run that governance uses.
  *
  * S1. Immutable, and a function of the entries alone: summing up a run again gives the same bytes.
  * S2. Codes, counts and names; never content.
@@ -78,7 +78,7 @@ export function runSummary(entries: readonly Entry[]): RunSummary | null {
   });
 }
 
-/** People set clocks back; a run never took less than no time. */
+/** A clock may be set back; a duration is never negative. */
 function millisecondsBetween(earlier: string, later: string): number {
   const from = unixMsOf(earlier);
   const to = unixMsOf(later);
@@ -129,7 +129,7 @@ function codesAt(item: TimelineItem): readonly string[] {
       return result?.type === "model.failed" ? [result.code] : [];
     }
     case "call-ended": {
-      // A skipped call is no failure of its own: what ended the turn is.
+      // A skipped call is not a failure: the event that ended the turn is.
       const { endedBy, error } = item.outcome;
       return error === null || endedBy === "call.skipped" ? [] : [error.code];
     }

@@ -1,10 +1,10 @@
 /**
- * The spine of the views: a run's entries as the items people follow, in order.
+ * The timeline of a run: its entries as the items that views show, in order.
  *
  * R1. The items of a prefix of the entries are a prefix of the items: live and replayed views number them alike.
  * R2. Every call that was proposed ends exactly once, before its turn is over: refused at once, answered by OBSERVE
- *     (for the calls that share the execution too), or by the turn's COMMIT. There a call that was dispatched is
- *     abandoned and one that was not is skipped: nobody is told that nothing happened where something may have.
+ *     (for the calls that share the execution too), or by the turn's COMMIT. There a dispatched call is
+ *     abandoned and any other is skipped: a call that may have had an effect is never reported as skipped.
  * R3. Call ids are unique within a turn only, so calls are matched within their turn.
  */
 import { type DecidedCall, type Entry, type EntryOf, eventsOf } from "../entry.ts";
@@ -19,7 +19,7 @@ type ItemContent =
       readonly kind: "called";
       readonly entry: EntryOf<"VALIDATE_CALLS">;
       readonly call: DecidedCall;
-      /** The answer of whoever was asked, if anyone was. */
+      /** The answer to the question, if one was asked. */
       readonly approval: EventOf<"approval.decided"> | null;
     }
   | {
@@ -50,7 +50,7 @@ export function runTimeline(entries: readonly Entry[]): readonly TimelineItem[] 
   return items;
 }
 
-/** How far somebody has read a run's entries, who will go on when there are more. */
+/** The position of a reader that continues when more entries arrive. */
 export interface TimelineCursor extends Omit<Place, "seq"> {
   readonly items: number;
   readonly open: readonly OpenCall[];
@@ -70,7 +70,7 @@ export function readEntry(
   };
 }
 
-/** What the run was accepted with; null when it ended before. */
+/** The event that accepted the run; null if it ended before. */
 export function acceptedOf(entries: readonly Entry[]): EventOf<"run.accepted"> | null {
   const [first] = entries;
   return (first && eventsOf(first).find((event) => event.type === "run.accepted")) ?? null;
@@ -118,7 +118,7 @@ function validation(entry: EntryOf<"VALIDATE_CALLS">): Step {
   const { calls } = entry.decided;
   const approvals = eventsOf(entry).filter((event) => event.type === "approval.decided");
   const called = calls.map((call): ItemContent => {
-    // One that was allowed may have expired since.
+    // An allowed approval may have expired since.
     const approval = approvals.findLast(({ callId }) => callId === call.callId) ?? null;
     return { kind: "called", entry, call, approval };
   });
@@ -131,7 +131,7 @@ function validation(entry: EntryOf<"VALIDATE_CALLS">): Step {
 
 function observation(entry: EntryOf<"OBSERVE">, open: readonly OpenCall[]): Step {
   const { result } = entry;
-  // Somebody wants the interrupted effect tried again: the call is not over.
+  // The interrupted effect is retried: the call is not over.
   if (result?.type === "effect.resolved" && result.decision === "retry") return { now: [], stillOpen: open };
   const outcome = observedOutcome(result);
   return {

@@ -2,9 +2,9 @@
  * A run on the WebSocket (T-1.1): its calls, their results and its answer, in the seed's envelope.
  *
  * W1. Ids follow from run and place, and a journal that grew only appends messages: a client that reconnects drops
- *     what it has.
- * W2. The last message is agent.response.end with outcome, state digest and receipt; agent.response stands before it
- *     where the run has something to say.
+ *     duplicates.
+ * W2. The last message is agent.response.end with outcome, state digest and receipt; agent.response comes before it
+ *     if the run has an answer.
  */
 import { type Static, Type } from "typebox";
 import { closed, nullable } from "../../vocabulary/schema-primitives.ts";

@@ -30,7 +30,7 @@ describe("a purse that refused an inference", () => {
       ["agent:main", "The limit in USD of agent main for a day (budgets.perAgentDayUsd)"],
       ["job:news:daily", "The limit in USD of job news:daily for a day (budgets.perJobDayUsd)"],
       [`run:${RUN_ID}`, "The run's own limit in USD (max_spend_microusd, or budgets.perRunUsd)"],
-      ["run:run_parent", "The limit in USD of run_parent, for which this run works,"],
+      ["run:run_parent", "The limit in USD of run_parent, which delegated this run,"],
       ["team:ada", "The limit in USD of team:ada"],
     ] as const) {
       expect(refusal({ scope, ...usd })).toBe(`${name} ${rest}`);

@@ -43,9 +43,9 @@ describe("an answer that was cut off", () => {
   });
 
   test.each([
-    ["content_filter", /withheld by its provider/],
-    ["refusal", /withheld by its provider/],
-    ["model_context_window_exceeded", /where the model's context ended/],
+    ["content_filter", /provider withheld/],
+    ["refusal", /provider withheld/],
+    ["model_context_window_exceeded", /at the end of the model's context window/],
   ])("by %s says so", (reason, words) => {
     expect(foundWhenStoppedBy(reason, ANSWERED)).toMatch(words);
   });
@@ -58,30 +58,30 @@ describe("an answer that was cut off", () => {
 
 describe("what exactly went wrong", () => {
   test.each([
-    ["provider.http-401", /^It refused the API key \(HTTP 401\): set the right one\.$/],
+    ["provider.http-401", /^The provider refused the API key \(HTTP 401\): set the right one\.$/],
     ["provider.http-404", /model's name and baseUrl/],
     ["provider.http-307", /redirect \(HTTP 307\)/],
-    ["provider.http-500", /^It answered HTTP 500\.$/],
+    ["provider.http-500", /^The provider answered HTTP 500\.$/],
     ["provider.rate-limited", /HTTP 429/],
-    ["provider.unreadable", /no answer of its protocol/],
+    ["provider.unreadable", /does not follow its protocol/],
     ["provider.cut-off", /broke off/],
-    ["provider.from-a-later-version", /^It ended provider\.from-a-later-version\.$/],
+    ["provider.from-a-later-version", /^The provider failed with provider\.from-a-later-version\.$/],
   ])("a provider that failed by %s", (code, words) => {
     expect(explainFailure(failedBy(code), null)).toMatch(words);
   });
 
   test("a key is named by its variable, where somebody knows it", () => {
     expect(explainFailure(failedBy("provider.http-401"), null, "LAB_KEY")).toBe(
-      "It refused the API key (HTTP 401): set the right one in LAB_KEY.",
+      "The provider refused the API key (HTTP 401): set the right one in LAB_KEY.",
     );
     expect(explainFailure(failedBy("provider.invalid-key"), null, "LAB_KEY")).toMatch(/^LAB_KEY is empty, or /);
     expect(explainFailure(failedBy("provider.invalid-key"), null)).toMatch(/^Its API key is empty, or /);
   });
 
   test.each([
-    ["provider.rate-limited", 61_000, "(HTTP 429) and wants to be asked again in 2 minutes"],
-    ["provider.rate-limited", 10_800_000, "(HTTP 429) and wants to be asked again in 3 hours"],
-    ["provider.http-503", 604_800_000, "(HTTP 503) and wants to be asked again in 7 days"],
+    ["provider.rate-limited", 61_000, "(HTTP 429) and asks to wait 2 minutes"],
+    ["provider.rate-limited", 10_800_000, "(HTTP 429) and asks to wait 3 hours"],
+    ["provider.http-503", 604_800_000, "(HTTP 503) and asks to wait 7 days"],
   ])("%s, to be left alone for %i ms", (code, retryAfterMs, words) => {
     expect(explainFailure(failedBy(code, { retryable: false, retryAfterMs }), null)).toContain(words);
   });
