@@ -62,6 +62,10 @@ function findProvider(): RecordedProvider | string {
   if ((kind !== "openai_compatible" && kind !== "anthropic") || provider.baseUrl === undefined) {
     return `--base-url is missing: nobody knows where ${id} is`;
   }
-  const key = resolveApiKey(id, provider, (name) => process.env[name]);
+  const key = resolveApiKey(
+    id,
+    provider,
+    Object.assign((name: string) => process.env[name], { envFile: "the environment" }),
+  );
   return key.ok ? { id, kind, baseUrl: provider.baseUrl, model, apiKey: key.key } : key.message;
 }

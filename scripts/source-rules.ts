@@ -25,7 +25,12 @@ const DISABLE_COMMENTS: readonly RegExp[] = [
   /(?:\*|\/\/)\s*@(?:public|internal|beta|alias|lintignore|knipignore)\b/iu,
 ];
 
-const FORBIDDEN_WORDS = /^(?:utils?|helpers?|common|shared|misc|types|managers?|services?)$/u;
+const FORBIDDEN_NAMES = /^(?:utils?|helpers?|common|shared|misc|types|managers?|services?)$/u;
+
+/** Words that mark the old style, in comments and messages; docs/glossary.md has the words we use. */
+const OLD_STYLE = /\b(?:whoever|nobody|somebody|anybody|anew|is told|(?<!\bto )be it)\b/iu;
+/** Private metaphors, alone or as a part of a name. */
+const METAPHORS = new Set(["purse", "purses", "desk", "desks", "shelf", "shelves", "passage", "passages"]);
 
 /** The files of this repository that an import leads to; none for npm packages, Node's modules and JSON. */
 export function resolveImport(file: string, specifier: string): readonly string[] {
@@ -87,7 +92,16 @@ export function checkDisableComments(file: string, text: string): readonly strin
 
 export function checkName(file: string): readonly string[] {
   const words = file.split(/[/.-]/u);
-  return words.filter((word) => FORBIDDEN_WORDS.test(word)).map((word) => `${file}: "${word}" says nothing`);
+  return words.filter((word) => FORBIDDEN_NAMES.test(word)).map((word) => `${file}: "${word}" says nothing`);
+}
+
+export function checkWords(file: string, text: string): readonly string[] {
+  if (!file.startsWith("src/")) return [];
+  return text.split("\n").flatMap((line, index) => {
+    const words = line.match(/[A-Z]?[a-z]+|[A-Z]+(?![a-z])/gu) ?? [];
+    const found = OLD_STYLE.exec(line)?.[0] ?? words.find((word) => METAPHORS.has(word.toLowerCase()));
+    return found === undefined ? [] : [`${file}:${index + 1} says "${found}": ${line.trim()}`];
+  });
 }
 
 export function checkLayer(file: string): readonly string[] {

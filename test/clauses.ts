@@ -56,8 +56,8 @@ export const CLAUSES: Readonly<Record<string, Readonly<Record<string, string>>>>
     bypass: "`use_cache:false` bypasses the cache.",
   },
   "S-7.1": {
-    chat: "A completion comes as one document.",
-    stream_chat: "A completion comes in pieces while it is written.",
+    chat: "chat(request) answers once, in one document.",
+    stream_chat: "stream_chat(request, cancel) yields the answer in pieces while it is written.",
     cancel: "Cancel stops the request on the wire.",
   },
   "S-7.2": {
@@ -112,10 +112,24 @@ export const CLAUSES: Readonly<Record<string, Readonly<Record<string, string>>>>
     tiers: "getModelTiers lists the configured models by tier.",
     fallback: "A fallback is named with its reason, never silent.",
   },
+  "T-3d": {
+    chat: "chat(params) yields the answer's text and calls, streamed or whole.",
+    params: "maxTokens and temperature reach the wire of both protocols; temperature is omitted when unset.",
+    "count-tokens": "countTokens counts a text as the model's tokenizer does, once that is loaded.",
+    "model-info": "getModelInfo is the configured model's ModelConfig.",
+  },
+  "T-4.1": {
+    register: "A registered tool passes the same checks as a built-in one, and is denied until policy lists it.",
+    descriptions: "Every registered tool is described, with its schema.",
+    execute: "execute is a run: planned, decided by policy, approved where policy asks, journaled and verifiable.",
+    allowed: "isAllowed follows the policy of the session's channel.",
+    result: "ToolResult has success, output and metadata: executionTime, truncated, confirmation.",
+  },
   // M: Monolith
   "M-A": {
     boundary: "A run records, plans and performs what the contract's adapter read of an output, and nothing else.",
-    source: "Raw output is read by wire adapters, protocol adapters and the code that joins them alone.",
+    source:
+      "Raw output is read by model backends, protocol adapters, the code that joins them, and LLMClient (no run).",
   },
   "M-B": {
     frozen: "The contract is deeply frozen.",

@@ -19,8 +19,8 @@ import type { ChannelClass } from "../kernel/vocabulary/risk.ts";
 import type { ThinkingLevel } from "../kernel/vocabulary/thinking-level.ts";
 import type { ConfiguredModel } from "../runtime/ports/model-backend.ts";
 import type { RegisteredTool, Toolbox } from "../runtime/ports/toolbox.ts";
-import type { ContractOverrides } from "./assistant.ts";
 import { defaultOutputTokens } from "./default-output-limit.ts";
+import type { ContractOverrides } from "./runs/run-request.ts";
 import { boundsProblem, type Ceilings } from "./term-bounds.ts";
 
 export interface TermsRequest {

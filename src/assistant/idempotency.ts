@@ -7,7 +7,7 @@
  */
 import { hashBytes } from "../kernel/vocabulary/hash.ts";
 import type { Idempotency } from "../runtime/ports/store.ts";
-import type { RunRequest } from "./assistant.ts";
+import type { RunRequest } from "./runs/run-request.ts";
 
 export function idempotencyOf({ idempotencyKey, source: _source, ...asked }: RunRequest): Idempotency | null {
   if (idempotencyKey === null) return null;

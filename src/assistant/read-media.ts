@@ -11,7 +11,8 @@
 import type { Redactor } from "../kernel/redaction/redact.ts";
 import { PATTERN_KINDS } from "../kernel/redaction/secret-patterns.ts";
 import { type ImageFacts, imageFacts } from "../runtime/model/image-facts.ts";
-import type { MediaItem, Refusal } from "./assistant.ts";
+import type { Refusal } from "../runtime/operations/operation.ts";
+import type { MediaItem } from "./runs/run-request.ts";
 
 const MAX_IMAGES = 8;
 /** Five million characters of Base64, as much as every provider takes. */

@@ -16,10 +16,10 @@ import { type RunParticulars, type RunRecord, runRecord } from "../kernel/journa
 import type { RunId } from "../kernel/vocabulary/identifiers.ts";
 import { type Outcome, terminalStatus } from "../kernel/vocabulary/outcome.ts";
 import { parseJson } from "../kernel/vocabulary/parse-json.ts";
+import type { Refusal } from "../runtime/operations/operation.ts";
 import type { RunEnding, Store, StoredRun } from "../runtime/ports/store.ts";
 import type { Toolbox } from "../runtime/ports/toolbox.ts";
 import { readBodies, readBodiesOf, readWholeJournal } from "../runtime/run/read-run.ts";
-import type { Refusal } from "./assistant.ts";
 
 const NO_TRACE: RunRecord["trace"] = { tool_execution_results: [] };
 

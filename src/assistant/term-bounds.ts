@@ -7,7 +7,7 @@
 import { MINIMUM_OUTPUT_TOKENS } from "../kernel/contract/preflight.ts";
 import type { ConfiguredModel } from "../runtime/ports/model-backend.ts";
 import { type Budgets, microusd } from "../runtime/spend/budget-scopes.ts";
-import type { ContractOverrides } from "./assistant.ts";
+import type { ContractOverrides } from "./runs/run-request.ts";
 
 /** How far the operator lets runs go. */
 export interface Ceilings {

@@ -16,7 +16,7 @@ import type { RunId } from "../kernel/vocabulary/identifiers.ts";
 import type { Store } from "../runtime/ports/store.ts";
 import { readWholeJournal } from "../runtime/run/read-run.ts";
 import type { Runtime } from "../runtime/runtime.ts";
-import type { RunUpdate } from "./assistant.ts";
+import type { RunUpdate } from "./runs/run-updates.ts";
 
 const MAX_WAITING = 1_000;
 

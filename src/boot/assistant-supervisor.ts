@@ -1,26 +1,26 @@
 /**
- * The assistant of a gateway, which outlasts its store: when nothing can be written any more it refuses, says so, and
- * opens the home again until that works (F3, F4).
+ * Keeps a gateway's assistant alive through a store outage: it refuses requests, reports why, and reopens the home until
+ * that works (F3, F4).
  *
- * K1. After a failed commit nothing is performed on memory's word: the store is closed, opened anew, checked, and every
- *     run recovered from what is on disk.
- * K2. While it is down, requests are told `store.unavailable`; nothing is queued in memory. The door opens when every
- *     unfinished run has been claimed.
- * K3. The home stays locked meanwhile: commands ask this gateway, and hear what is wrong, and nobody else writes there.
- * K4. What could not be opened whole is closed again. The first time that is an error of whoever starts the gateway.
+ * K1. After a failed commit nothing is performed from memory: the store is closed, reopened and checked, and every run
+ *     recovered from disk.
+ * K2. During the outage requests get `store.unavailable`; nothing is queued in memory. Requests are accepted again when
+ *     every unfinished run has been claimed.
+ * K3. The home stays locked throughout: commands ask this gateway, learn what is wrong, and cannot write beside it.
+ * K4. A home that fails to open completely is closed again. At the first start the failure is the caller's error.
  */
 import { lockHome } from "../adapters/store-sqlite/open-database.ts";
-import type { Assistant } from "../assistant/assistant.ts";
+import type { OperationClient } from "../assistant/operations.ts";
 import { apiApprover } from "../runtime/ports/approver.ts";
 import { StoreError } from "../runtime/ports/store.ts";
 import { openSurety, type Surety, type SuretyOptions } from "./open-surety.ts";
 import { watchPolicy } from "./watch-policy.ts";
 
-const TRY_AGAIN_MS = 1_000;
+const RETRY_MS = 1_000;
 const STOP_GRACE_MS = 10_000;
 
 export interface AssistantSupervisor {
-  readonly door: Assistant;
+  readonly operations: OperationClient;
   readonly isUp: () => boolean;
   close(): Promise<void>;
 }
@@ -34,20 +34,20 @@ export async function superviseAssistant(
   const policy = watchPolicy(home.configFile, config, remark);
   let current: Surety | null = null;
   let isClosing = false;
-  /** Settles when the home is open again, or we are closing. */
+  /** Settles when the home is open again, or when closing. */
   let reopening = Promise.resolve();
   let wakeUp = (): void => {};
 
-  const letGo = (): void => {
+  const release = (): void => {
     policy.close();
     lock.release();
   };
 
   const keepLocked = (): void => {
     if (lock.isInPlace()) return;
-    const anew = lockHome(home.directory);
+    const next = lockHome(home.directory);
     lock.release();
-    lock = anew;
+    lock = next;
   };
 
   const open = async (): Promise<Surety> => {
@@ -77,13 +77,13 @@ export async function superviseAssistant(
   const fail = (failed: Surety, error: unknown): void => {
     current = null;
     if (isClosing) return;
-    remark(`error store.unavailable: ${error instanceof Error ? error.message : "nothing can be written"}`);
-    remark("Not accepting runs; the home is opened again as soon as it can be.");
+    remark(`error store.unavailable: ${error instanceof Error ? error.message : "writes fail"}`);
+    remark("Not accepting runs until the home can be reopened; retrying every second.");
     reopening = reopen(failed);
   };
 
   const reopen = async (failed: Surety): Promise<void> => {
-    // What cannot be flushed any more is on nobody's word.
+    // Unflushed writes are lost; recovery reads the disk.
     await failed.close(0).catch(() => {});
     while (!isClosing) {
       await pause();
@@ -93,44 +93,33 @@ export async function superviseAssistant(
         remark("The home is open again; accepting runs.");
         return;
       } catch {
-        // Said once already; it is tried until it works.
+        // Reported once already; retried until it works.
       }
     }
   };
 
   const pause = (): Promise<void> =>
     new Promise((resolve) => {
-      const callOff = clock.wake(TRY_AGAIN_MS, resolve);
+      const cancel = clock.wake(RETRY_MS, resolve);
       wakeUp = () => {
-        callOff();
+        cancel();
         resolve();
       };
     });
 
-  const there = (): Assistant => {
-    if (current === null) throw new StoreError("store.unavailable", "Nothing can be written at the moment.");
-    return current.assistant;
+  const opened = (): OperationClient => {
+    if (current === null) throw new StoreError("store.unavailable", "Storage is unavailable; retry.");
+    return current.operations;
   };
 
   current = await open().catch((error: unknown) => {
-    letGo();
+    release();
     throw error;
   });
   return {
-    door: {
-      submit: async (request) => await there().submit(request),
-      run: async (runId) => await there().run(runId),
-      runs: async (filter) => await there().runs(filter),
-      watch: async (runId, afterSeq, signal) => await there().watch(runId, afterSeq, signal),
-      cancel: async (runId, principal) => await there().cancel(runId, principal),
-      bundle: async (runId) => await there().bundle(runId),
-      approvals: async (page) => await there().approvals(page),
-      decide: async (decision) => await there().decide(decision),
-      capabilities: async (sessionId) => await there().capabilities(sessionId),
-      pendingCapabilities: async (page) => await there().pendingCapabilities(page),
-      decideCapability: async (decision) => await there().decideCapability(decision),
-      marks: async () => await there().marks(),
-      removeMark: async (path, principal) => await there().removeMark(path, principal),
+    operations: {
+      call: async (name, input, caller) => await opened().call(name, input, caller),
+      subscribe: async (name, input, afterId, signal) => await opened().subscribe(name, input, afterId, signal),
     },
     isUp: () => current !== null,
     close: async () => {
@@ -140,7 +129,7 @@ export async function superviseAssistant(
       try {
         await current?.close(STOP_GRACE_MS);
       } finally {
-        letGo();
+        release();
       }
     },
   };

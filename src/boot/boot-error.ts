@@ -1,8 +1,6 @@
 /**
- * An expected failure of a command, in words for the person at the keyboard.
- *
- * B1. The message is one line, the hint says what to do; neither holds a secret or a message body.
- * B2. Usage errors exit with 2, all others with 1.
+ * An expected failure of a command. The message is one line, the hint says what to do; neither holds a secret or a message
+ * body. Usage errors exit with 2, all others with 1.
  */
 export class BootError extends Error {
   override readonly name = "BootError";
@@ -22,7 +20,7 @@ export class BootError extends Error {
 
 const USAGE = "usage";
 
-/** What the process tells its caller (design: Commands). */
+/** Exit codes (design: Commands). */
 export const EXIT = { success: 0, failure: 1, usage: 2, interrupted: 130 } as const;
 
 export function usageError(message: string, hint: string): BootError {

@@ -1,10 +1,9 @@
 /**
- * The tools of a home: made here for the gateway, for commands that call one, and for those that only describe them.
+ * The built-in tools of a home, for the gateway, for commands that call a tool, and for commands that only describe them.
  *
- * T1. Making them costs next to nothing: what runs commands is loaded with the first command, what fetches pages with
- *     the first page; the sandbox is tried and the cache opened then.
- * T2. One set of marks for a workspace, which every tool has that writes there (U5 of untrusted-marks.ts).
- * T3. As root, commands run as somebody else, and what the file tools make is theirs to read (docs/sandbox.md).
+ * T1. Making them is cheap: the sandbox, the page cache and their code are loaded with the first command or page.
+ * T2. All tools that write into a workspace share one set of marks (U5 of untrusted-marks.ts).
+ * T3. As root, commands run as another user, who may read what the file tools create (docs/sandbox.md).
  */
 import { existsSync } from "node:fs";
 import { realpath } from "node:fs/promises";
@@ -31,7 +30,7 @@ export interface ToolSettings {
   readonly clock: Clock;
 }
 
-/** Where distributions put it. Never looked up by anybody's PATH: it is what holds everything else. */
+/** Where distributions put it. PATH is not consulted: the sandbox must not depend on the user's environment. */
 const BWRAP_PLACES = ["/usr/bin/bwrap", "/bin/bwrap", "/usr/local/bin/bwrap"] as const;
 
 export interface BuiltInTools {
@@ -39,7 +38,7 @@ export interface BuiltInTools {
   readonly marks: Marks;
 }
 
-/** The home is there. */
+/** The home must exist. */
 export async function openBuiltInTools(settings: ToolSettings): Promise<BuiltInTools> {
   const { home, config } = settings;
   const workspace = await findWorkspace(home, config.tools.workspace);
@@ -48,7 +47,7 @@ export async function openBuiltInTools(settings: ToolSettings): Promise<BuiltInT
   return { tools: toolsIn(workspace, marks, settings), marks };
 }
 
-/** The home's own workspace, the directory alone, and nothing that a link leads to: as root, commands that only read could not enter it otherwise. */
+/** Lets the sandbox's user enter the home's own workspace, when we are root. Only the directory itself, never a link's target. */
 async function handOver(workspace: Workspace): Promise<void> {
   const newFileOwner = fallbackUserForRoot();
   await inDirectory({ ...workspace, newFileOwner }, [], (directory) => chownNewFile(directory.fd, directory));
@@ -58,7 +57,7 @@ function fallbackUserForRoot(): typeof FALLBACK_USER | null {
   return process.getuid?.() === 0 ? FALLBACK_USER : null;
 }
 
-/** As they describe themselves and their results. None of them is to be called: there may be no workspace. */
+/** Only for their descriptions: they must not be called, since there may be no workspace. */
 export function describeBuiltInTools(settings: ToolSettings): readonly Tool[] {
   const workspace: Workspace = { root: settings.home.workspace, traversal: "paths" };
   return toolsIn(workspace, untrustedMarks(workspace, settings.home.annex), settings);
@@ -77,7 +76,7 @@ function toolsIn(workspace: Workspace, marks: UntrustedMarks, { home, config, cl
       cacheFile: home.pageCache,
       searchUrl: search.url ?? null,
     }),
-    // No channel can be configured yet; until then there is nothing to send with.
+    // No channel can be configured yet.
     ...messageTools({ workspace, channels: [], templates: {} }),
   ];
 }

@@ -1,4 +1,4 @@
-/** Every command there is, in the order of the help. A command's file is loaded when it is called, and no other. */
+/** Every command, in the order of the help. A command's file is loaded only when it is called. */
 import type { Command } from "./command.ts";
 
 export interface CatalogueRow {
@@ -30,13 +30,13 @@ export const COMMAND_CATALOGUE: readonly CatalogueRow[] = [
   {
     name: "approvals",
     section: "Work",
-    summary: "answer what waits for a person",
+    summary: "list and answer questions that wait for you",
     load: async () => (await import("./commands/approvals.ts")).approvals,
   },
   {
     name: "caps",
     section: "Work",
-    summary: "see and decide what a session may reach",
+    summary: "see, grant and revoke what a session may reach",
     load: async () => (await import("./commands/caps.ts")).caps,
   },
   {
@@ -48,7 +48,7 @@ export const COMMAND_CATALOGUE: readonly CatalogueRow[] = [
   {
     name: "trash",
     section: "Work",
-    summary: "see what was deleted, put it back, or let it go",
+    summary: "list, restore or purge deleted files",
     load: async () => (await import("./commands/trash.ts")).trash,
   },
   {
@@ -66,25 +66,25 @@ export const COMMAND_CATALOGUE: readonly CatalogueRow[] = [
   {
     name: "models",
     section: "Work",
-    summary: "see the models, and whether they can be asked",
+    summary: "list the models, and check that one answers",
     load: async () => (await import("./commands/models.ts")).models,
   },
   {
     name: "verify",
     section: "Proof",
-    summary: "check the chains of a bundle, a run or the home",
+    summary: "verify a bundle, a run or the whole home",
     load: async () => (await import("./commands/verify.ts")).verify,
   },
   {
     name: "replay",
     section: "Proof",
-    summary: "run a recorded run again, or ask another policy",
+    summary: "replay a recorded run, or try another policy on it",
     load: async () => (await import("./commands/replay.ts")).replay,
   },
   {
     name: "conformance",
     section: "Proof",
-    summary: "see how a model behaves under contract",
+    summary: "test how a model behaves under contract",
     load: async () => (await import("./commands/conformance.ts")).conformance,
   },
   {
@@ -96,13 +96,13 @@ export const COMMAND_CATALOGUE: readonly CatalogueRow[] = [
   {
     name: "backup",
     section: "Setup",
-    summary: "copy the database while work goes on",
+    summary: "copy the database, also while the gateway runs",
     load: async () => (await import("./commands/backup.ts")).backup,
   },
   {
     name: "restore",
     section: "Setup",
-    summary: "put a backup in the database's place",
+    summary: "replace the database with a backup",
     load: async () => (await import("./commands/restore.ts")).restore,
   },
 ];

@@ -1,18 +1,17 @@
 /**
  * What a command is: one file in `commands/`, one row in `command-catalogue.ts`.
  *
- * C1. The frame has checked the arguments before `run` is called: none is missing, none is too many, no flag unknown.
- * C2. `run` returns the exit code, or throws a BootError; it prints through `output` and reads no global.
+ * C1. `main` has checked the arguments before it calls `run`: none is missing or too many, no flag is unknown.
+ * C2. `run` returns the exit code or throws a BootError; it prints through `output` and reads no global.
  * C3. `--home`, `--json` and `--help` belong to every command and are declared by none.
  */
-
 import type { ReadVariable } from "./environment.ts";
 import type { Home } from "./home.ts";
 import type { Output, Streams } from "./output.ts";
 
 export interface OptionSpec {
   readonly type: "string" | "boolean";
-  /** What stands for the value in usage lines, such as `TOOL`. */
+  /** The value's name in usage lines, such as `TOOL`. */
   readonly value?: string;
   readonly summary: string;
   /** May be given several times. */
@@ -36,7 +35,7 @@ interface IntegerRange {
 
 export interface Action {
   readonly summary: string;
-  /** As they stand in the usage line: `RUN`, or `[PATH]` where it may be left out. */
+  /** As in the usage line: `RUN`, or `[PATH]` if it is optional. */
   readonly arguments: readonly string[];
   readonly options: Readonly<Record<string, OptionSpec>>;
   readonly examples: readonly string[];
@@ -45,18 +44,17 @@ export interface Action {
   run(context: CommandContext): Promise<number>;
 }
 
-/** A command acts, or is a family of actions: `runs ls`, `runs show`. */
+/** One action, or a family of them: `runs ls`, `runs show`. */
 export type Command = Action | { readonly actions: Readonly<Record<string, Action>> };
 
 export interface CommandContext {
-  /** As many as `arguments` names; those that may be left out, perhaps fewer. */
   readonly arguments: readonly string[];
   readonly options: OptionValues;
-  /** Found, not opened. */
+  /** Located, not opened. */
   readonly home: Home;
   readonly isJson: boolean;
   readonly output: Output;
   readonly streams: Streams;
-  /** The process's own variables; `.env` of the home comes in with `withEnvFile`. */
+  /** The process's own variables; `withEnvFile` adds the home's `.env`. */
   readonly readVariable: ReadVariable;
 }

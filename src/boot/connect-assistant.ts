@@ -1,11 +1,12 @@
 /**
- * The assistant of a home, for a command: through the gateway that runs on it, or opened here when none does.
+ * The operations of a home, for a command: through the gateway that runs on it, or in process when none does.
  *
  * A1. The home's lock decides which: there is never a second writer.
- * A2. A store that fails is told of once, by the command that needed it; at the latest when it is closed.
- * A3. Opened here, only what the command itself starts is driven; what was left unfinished waits for the gateway.
+ * A2. A store failure is reported once, by the command that needed the store; at the latest when it is closed.
+ * A3. In process only runs that the command starts are driven; other unfinished runs wait for the gateway.
  */
-import type { Assistant } from "../assistant/assistant.ts";
+import type { OperationClient } from "../assistant/operations.ts";
+import type { Result } from "../runtime/operations/operation.ts";
 import type { Approver } from "../runtime/ports/approver.ts";
 import { noApprover } from "../runtime/ports/approver.ts";
 import { StoreError } from "../runtime/ports/store.ts";
@@ -20,14 +21,14 @@ import { systemClock } from "./system-clock.ts";
 import { systemRandomness } from "./system-randomness.ts";
 
 export interface ConnectedAssistant {
-  readonly assistant: Assistant;
+  readonly operations: OperationClient;
   readonly isRemote: boolean;
   close(): Promise<void>;
 }
 
 const STOP_GRACE_MS = 5_000;
 
-/** `drives`: whether runs that can go on do so here, or wait for the gateway. */
+/** `drives`: whether runs that can continue do so here, or wait for the gateway. */
 export async function connectAssistant(
   context: CommandContext,
   approver: Approver,
@@ -53,35 +54,41 @@ export async function connectAssistant(
       },
       remark: (line) => output.remark(line),
     });
-    // We hold the lock, so no gateway runs here; whoever listens where the last one did must not be sent our token.
+    // We hold the lock, so no gateway runs here. Another process may listen at its old address: it must not get our token.
     await withdrawAddress(home);
     const close = async (): Promise<void> => {
       await surety.close(STOP_GRACE_MS);
       if (store.failure !== null) throw store.failure;
     };
-    return { assistant: surety.assistant, isRemote: false, close };
+    return { operations: surety.operations, isRemote: false, close };
   } catch (error) {
     if (!(error instanceof StoreError && error.code === "store.in-use")) throw error;
     const url = await findAddress(home);
     if (url === null) throw busyHome(error);
     const { createGatewayClient } = await import("../adapters/gateway-client/create-gateway-client.ts");
-    return { assistant: createGatewayClient({ url, token }), isRemote: true, close: () => Promise.resolve() };
+    return { operations: createGatewayClient({ url, token }), isRemote: true, close: () => Promise.resolve() };
   }
 }
 
-/** For a command that asks or answers something and drives nothing: what can go on then does so at the next start. */
-export async function withAssistant(
+/** For a command that drives nothing: runs that can continue do so at the next start. */
+export async function withOperations(
   context: CommandContext,
-  use: (assistant: Assistant) => Promise<void>,
+  use: (operations: OperationClient) => Promise<void>,
 ): Promise<number> {
   await findExistingHome(context.home);
-  const { assistant, close } = await connectAssistant(context, noApprover, false);
+  const { operations, close } = await connectAssistant(context, noApprover, false);
   try {
-    await use(assistant);
+    await use(operations);
     return EXIT.success;
   } finally {
     await close();
   }
+}
+
+/** The value of a call; a refusal is the command's error. */
+export function valueIn<Value>(result: Result<Value>, hintFor: (code: string) => string): Value {
+  if (result.ok) return result.value;
+  throw new BootError(result.code, result.message, hintFor(result.code));
 }
 
 function busyHome(cause: unknown): BootError {

@@ -1,9 +1,9 @@
 /**
- * Small files that must never be seen half-written: made aside, synced, then put in place at once.
+ * Files that are never seen half-written: written beside their place, synced, then moved there.
  *
- * D1. Whoever reads the file finds all of it or none of it, whenever the writer is killed.
- * D2. `createFile` never replaces: of two makers one wins, and the other is told.
- * D3. Files are 0600 from their first byte on.
+ * D1. A reader finds all of the file or none of it, even if the writer is killed.
+ * D2. `createFile` never replaces: of two processes one creates the file, the other gets "existing".
+ * D3. Files have mode 0600 from the first byte.
  */
 import { access, constants, link, open, realpath, rename, unlink, writeFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
@@ -73,33 +73,28 @@ async function syncDirectory(path: string): Promise<void> {
 }
 
 /**
- * A file that a command writes for somebody, where they said.
- *
- * N1. Nothing is replaced: what is there already may be all that somebody has.
- * N2. What cannot be written is told before the work for it is done, by its name.
+ * Fails early, before the work for the file is done, if it exists or cannot be created. Returns the absolute path.
+ * `area` begins the error's code.
  */
-
-/** `area` is that of the error's code. Returns the whole path. */
 export async function assertNewFile(path: string, area: "backup" | "export"): Promise<string> {
   const file = resolve(path);
   const directory = dirname(file);
   try {
     await access(directory, constants.W_OK);
   } catch (error) {
-    const hint = "Make that directory, or name a file in one that you may write to.";
-    throw unwritable(area, `nothing can be written in ${directory}`, hint, error);
+    const hint = "Create that directory, or name a file in another one.";
+    throw unwritable(area, `you may not write to ${directory}`, hint, error);
   }
   if (await isThere(file))
-    throw new BootError(`${area}.exists`, `${file} is there already`, `Name another file in ${directory}.`);
+    throw new BootError(`${area}.exists`, `${file} already exists`, `Name another file in ${directory}.`);
   return file;
 }
 
-/** For its owner alone. */
 export async function writeNewFile(file: string, text: string, area: "export"): Promise<void> {
   try {
     await writeFile(file, text, { mode: 0o600, flag: "wx" });
   } catch (error) {
-    throw unwritable(area, `${file} cannot be written`, "Name another file, or make room for it.", error);
+    throw unwritable(area, `${file} cannot be written`, "Free some space, or name a file elsewhere.", error);
   }
 }
 

@@ -1,23 +1,27 @@
 /**
- * The one reader of the environment: variables by name, from the process and from `.env` in the home.
+ * What the process gets from outside: environment variables, the home's `.env`, and the directory the user called from.
  *
- * V1. The process's own variables win over the file's.
- * V2. The file's variables are kept to ourselves: child processes never inherit them.
- * V3. An empty variable counts as absent.
+ * V1. The process's own variables win over the file's, and an empty variable counts as absent.
+ * V2. Child processes never inherit the file's variables.
  */
 import { readFile } from "node:fs/promises";
+import { homedir } from "node:os";
 import manifest from "../../package.json" with { type: "json" };
 import { BootError, systemCodeOf } from "./boot-error.ts";
 
-export type ReadVariable = (name: string) => string | undefined;
+export interface ReadVariable {
+  (name: string): string | undefined;
+  /** The `.env` that belongs to it, as the user would write its path. */
+  readonly envFile?: string;
+}
 
 const MAX_ENV_FILE_BYTES = 256 * 1024;
 
 export const readProcessVariable: ReadVariable = (name) => orAbsent(process.env[name]);
 
 export async function withEnvFile(readVariable: ReadVariable, file: string): Promise<ReadVariable> {
-  const text = await readEnvFile(file);
-  if (text === null) return readVariable;
+  const envFile = file.startsWith(`${homedir()}/`) ? `~${file.slice(homedir().length)}` : file;
+  const text = (await readEnvFile(file)) ?? "";
   const verdict = parseEnvFile(text);
   if (!verdict.ok) {
     throw new BootError(
@@ -27,7 +31,7 @@ export async function withEnvFile(readVariable: ReadVariable, file: string): Pro
     );
   }
   const { variables } = verdict;
-  return (name) => readVariable(name) ?? orAbsent(variables.get(name));
+  return Object.assign((name: string) => readVariable(name) ?? orAbsent(variables.get(name)), { envFile });
 }
 
 async function readEnvFile(file: string): Promise<string | null> {
@@ -47,7 +51,7 @@ function unreadable(file: string, why: string, cause?: unknown): BootError {
   return new BootError(
     "env.unreadable",
     `${file} cannot be read (${why})`,
-    "It must be a small UTF-8 text file that you may read; move it away to go on without it.",
+    "It must be a small, readable UTF-8 text file. Fix it, or move it away to continue without it.",
     { cause },
   );
 }
@@ -57,13 +61,13 @@ function orAbsent(value: string | undefined): string | undefined {
 }
 
 /**
- * The grammar of `.env`: which variables does the file name, or which line is wrong?
+ * The grammar of `.env`.
  *
- * E1. A line is blank, a comment, or `NAME=VALUE` with an optional `export` before it; anything else is an error with
- *     its line number. A line is never quoted in an error, since it may hold a key.
- * E2. 'single quotes' are literal; "double quotes" know \n, \r, \t, \\ and \"; without quotes the value ends before ` #`.
+ * E1. A line is blank, a comment, or `NAME=VALUE` with an optional `export` before it. An error gives the line's number and
+ *     never quotes the line, which may hold a key.
+ * E2. 'single quotes' are literal; "double quotes" know \n, \r, \t, \\ and \"; an unquoted value ends before ` #`.
  * E3. Nothing is expanded: `$` is an ordinary character.
- * E4. A name given twice is an error, as one of the two is not what the writer believes.
+ * E4. A name given twice is an error.
  */
 type EnvFileVerdict =
   | { readonly ok: true; readonly variables: ReadonlyMap<string, string> }
@@ -83,10 +87,10 @@ export function parseEnvFile(text: string): EnvFileVerdict {
     if (trimmed === "" || trimmed.startsWith("#")) continue;
     const refuse = (problem: string): EnvFileVerdict => ({ ok: false, line: index + 1, problem });
     const [, name, raw] = ASSIGNMENT.exec(trimmed) ?? [];
-    if (name === undefined || raw === undefined) return refuse("not of the form NAME=VALUE");
-    if (variables.has(name)) return refuse(`${name} is given a second time`);
+    if (name === undefined || raw === undefined) return refuse("expected NAME=VALUE");
+    if (variables.has(name)) return refuse(`${name} is set twice`);
     const value = readValue(raw);
-    if (value === null) return refuse(`the quotes of ${name} do not close, or something follows them`);
+    if (value === null) return refuse(`the quotes of ${name} are not closed, or text follows them`);
     if (/[\0\r]/.test(value) && !raw.startsWith('"')) return refuse(`${name} holds a control character`);
     variables.set(name, value);
   }
@@ -108,33 +112,22 @@ function readValue(raw: string): string | null {
 }
 
 /**
- * Text from outside the process whose bytes were no UTF-8: whoever started us has put U+FFFD in their place.
- *
- * A text that truly holds U+FFFD looks the same by then, and is refused too: what was meant cannot be known, and a home, a
- * file or a message of another name is worse than none.
+ * Refuses text that holds U+FFFD: the system puts it in place of bytes that are not UTF-8, so the name that was meant is
+ * lost, and acting on another file or home is worse than failing.
  */
-
-const LOST_BYTES = "\u{fffd}";
-
 export function assertNothingLost(name: string, text: string): void {
-  if (!text.includes(LOST_BYTES)) return;
-  throw new BootError(
-    "invalid.request",
-    `${name} holds U+FFFD, which stands for bytes that were no UTF-8`,
-    "Write it in UTF-8; nothing was done.",
-  );
+  if (!text.includes("\u{fffd}")) return;
+  throw new BootError("invalid.request", `${name} is not valid UTF-8`, "Write it in UTF-8. Nothing was done.");
 }
-
-/**
- * Where the person stands who called us through npm, which runs a script in the package's own directory: what they name on
- * the command line is meant from where they are.
- */
 
 const SCRIPTS: readonly (string | undefined)[] = ["surety", "start"];
 
-/** Null where npm did not start us: then it is the working directory. */
+/**
+ * npm runs a script in the package's own directory; paths on the command line are relative to where the user called npm.
+ * Null when npm did not start us.
+ */
 export function callerDirectory(readVariable: ReadVariable): string | null {
-  // Another package's script may well call us too, and has its own idea of where it is.
+  // Scripts of other packages may call us too: their working directory is right.
   const isOurs = readVariable("npm_package_name") === manifest.name;
   return isOurs && SCRIPTS.includes(readVariable("npm_lifecycle_event")) ? (readVariable("INIT_CWD") ?? null) : null;
 }

@@ -1,9 +1,10 @@
 /**
- * The bearer token of the gateway: from SURETY_TOKEN, or made once and kept in the home.
+ * How commands reach the gateway of a home: its address (`gateway.url`) and its bearer token, from SURETY_TOKEN or made
+ * once and stored in the home.
  *
- * T1. A token made here has 256 random bits.
- * T2. A token that is short, or that no HTTP header can carry, is an error: a damaged file must not open the door.
- * T3. No error shows the token.
+ * T1. A token made here has 256 random bits. A token that is short or that no HTTP header can carry is an error, as in a
+ *     damaged file. No error shows the token.
+ * T2. The address is stale after a crash: the home's lock says whether a gateway runs.
  */
 import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -30,7 +31,7 @@ async function makeToken(file: string, random: RandomBytes): Promise<string> {
     throw homeUnusable(file, `the token cannot be written (${systemCodeOf(error) ?? "unknown"})`, error);
   }
   const other = await readToken(file);
-  if (other === null) throw homeUnusable(file, "the token vanished while it was read");
+  if (other === null) throw homeUnusable(file, "the token was deleted while it was read");
   return other;
 }
 
@@ -43,15 +44,13 @@ async function readToken(file: string): Promise<string | null> {
     if (code === "ENOENT") return null;
     throw homeUnusable(file, `the token cannot be read (${code ?? "unknown"})`, error);
   }
-  return checked(text.trim(), file, "Delete the file to get a new token, or put yours into it.");
+  return checked(text.trim(), file, "Delete the file to get a new token, or write your own into it.");
 }
 
 function checked(token: string, source: string, hint: string): string {
   if (VALID_TOKEN.test(token)) return token;
   throw new BootError("token.unusable", `${source} holds no usable token`, hint);
 }
-
-/** Where the gateway of a home listens, for commands that run beside it. Stale after a crash: the lock says who is there. */
 
 const addressFile = ({ directory }: Home): string => join(directory, "gateway.url");
 
@@ -63,7 +62,7 @@ export async function withdrawAddress(home: Home): Promise<void> {
   await rm(addressFile(home), { force: true });
 }
 
-/** Null when no gateway has said where it is. */
+/** Null when no gateway has announced itself. */
 export async function findAddress(home: Home): Promise<string | null> {
   try {
     return (await readFile(addressFile(home), "utf8")).trim();

@@ -1,11 +1,13 @@
 /**
- * The home: which directory, and what stands where in it (design: Home).
+ * The home directory: where it is, and what lies where in it (design: Home).
  *
  * H1. `--home` wins over SURETY_HOME, and that over `~/.surety`. Finding a home creates nothing.
- * H2. Directories are 0700, files that hold secrets 0600; what is wider is narrowed when the home is opened.
- * H3. A home that was made for nothing can be unmade: only what was made just now goes, and only while it is all empty.
- * H4. A home that cannot be used is one error, `home.unusable`, that says why and what to do; one that is not there, for
- *     whoever only wants to look, is `home.missing`, and it is not made.
+ * H2. Directories are 0700, files that hold secrets 0600; wider modes are narrowed when the home is opened.
+ * H3. A home created for a command that did nothing can be removed again, as long as it is empty.
+ * H4. A home that cannot be used is `home.unusable`. For commands that only read, a home that does not exist is
+ *     `home.missing`, and is not created.
+ * H5. A home whose database is gone is `store.missing`: a new one would hide the loss. The signing key is created once the
+ *     first database is durable, so a key without a database means that it was lost.
  */
 import { access, chmod, constants, lstat, mkdir, readdir, realpath, rmdir, stat } from "node:fs/promises";
 import { homedir } from "node:os";
@@ -25,16 +27,16 @@ export interface Home {
   readonly lockDatabase: string;
   /** The sandbox root, unless the config names another. */
   readonly workspace: string;
-  /** What the file tools keep for themselves: the trash, and what repeated edits must know. */
+  /** State of the file tools: the trash, marks, and what repeated edits must know. */
   readonly annex: string;
-  /** Pages that were fetched not long ago; may be deleted at any time. */
+  /** Recently fetched pages; may be deleted at any time. */
   readonly pageCache: string;
   readonly agentsDirectory: string;
   readonly logsDirectory: string;
 }
 
 const PRIVATE_DIRECTORY = 0o700;
-/** Narrowing takes bits away and gives none: a home that its owner made read-only stays so. */
+/** Narrowing only removes bits: a home that its owner made read-only stays so. */
 const OWNERS = 0o700;
 const OTHERS = 0o077;
 
@@ -45,8 +47,8 @@ export function findHome(option: string | undefined, readVariable: ReadVariable)
 }
 
 /**
- * Makes what is missing; what is there is only made private, unless it is no home's: a slip of the pen must not close /tmp to
- * everybody. Returns the directories it made, in that order.
+ * Creates what is missing and makes the rest private; refuses a shared directory, so that a typo does not close /tmp to
+ * other users. Returns the directories it created, in that order.
  */
 export async function openHome(home: Home): Promise<readonly string[]> {
   const { directory, keysDirectory, workspace, agentsDirectory, logsDirectory } = home;
@@ -59,7 +61,7 @@ export async function openHome(home: Home): Promise<readonly string[]> {
   return made;
 }
 
-/** `made` is what `openHome` returned; a home that was there before stays as it is now. */
+/** Removes a home that `openHome` just created (`made`), if it is still empty. */
 export async function unmakeHome({ directory }: Home, made: readonly string[]): Promise<void> {
   if (!made.includes(directory)) return;
   try {
@@ -69,12 +71,12 @@ export async function unmakeHome({ directory }: Home, made: readonly string[]): 
     }
     for (const path of made.toReversed()) await rmdir(path);
   } catch (error) {
-    // Somebody else has begun to use it.
+    // Another process has begun to use it.
     if (systemCodeOf(error) === null) throw error;
   }
 }
 
-/** For commands that only look: makes nothing, changes nothing. */
+/** For commands that only read. */
 export async function findExistingHome({ directory }: Home): Promise<void> {
   try {
     if ((await stat(directory)).isDirectory()) return;
@@ -89,13 +91,13 @@ export function homeUnusable(path: string, why: string, cause?: unknown): BootEr
   return new BootError(
     "home.unusable",
     `${path}: ${why}`,
-    "Choose another home with --home DIR or SURETY_HOME, or make this one a directory you may write to.",
+    "Choose another home with --home DIR or SURETY_HOME, or make this one a directory that you may write to.",
     { cause },
   );
 }
 
 function homeMissing(directory: string, cause: unknown): BootError {
-  const hint = "surety start makes one; --home DIR or SURETY_HOME names another.";
+  const hint = "Create it with surety start, or name another with --home DIR or SURETY_HOME.";
   return new BootError("home.missing", `there is no home at ${directory}`, hint, { cause });
 }
 
@@ -117,14 +119,14 @@ function homeAt(directory: string): Home {
   };
 }
 
-/** A quoted `~` reaches us as it is; a directory of that name is not what anybody meant. */
+/** The shell does not expand a quoted `~`. */
 export function withoutTilde(path: string): string {
   return path === "~" || path.startsWith("~/") ? join(homedir(), path.slice(1)) : path;
 }
 
 const STICKY = 0o1000;
 
-/** What many use (right beneath `/`, sticky, or somebody else's) and nothing of ours lies in is not made anybody's home. */
+/** Refuses a directory that is shared (right below `/`, sticky, or another user's) and holds other things than a home. */
 async function assertOwn({ directory, configFile, database, tokenFile }: Home): Promise<void> {
   try {
     const path = await realpath(directory);
@@ -135,14 +137,14 @@ async function assertOwn({ directory, configFile, database, tokenFile }: Home): 
     const names = await readdir(path);
     if (names.length === 0 || names.some((name) => ours.includes(name))) return;
   } catch (error) {
-    // What cannot be looked at is not there yet, or cannot be used: whoever makes or opens it says so.
+    // Creating or opening it will report the reason.
     if (systemCodeOf(error) === null) throw error;
     return;
   }
-  throw homeUnusable(directory, "it is used for other things");
+  throw homeUnusable(directory, "it is a shared directory that holds other files");
 }
 
-/** Returns what had to be made. A link within the home is the operator's, and so is the mode of what it leads to. */
+/** Returns what it created. The mode of a link's target inside the home is left to the operator. */
 async function openDirectory(path: string, isHome: boolean): Promise<readonly string[]> {
   try {
     const made = await makeDirectory(path);
@@ -156,7 +158,7 @@ async function openDirectory(path: string, isHome: boolean): Promise<readonly st
   }
 }
 
-/** Node's own recursive mkdir tries for ever where the file system itself says ENOENT, as /proc does. */
+/** Node's recursive mkdir never ends where the file system itself returns ENOENT, as /proc does. */
 async function makeDirectory(path: string): Promise<readonly string[]> {
   try {
     await mkdir(path, PRIVATE_DIRECTORY);
@@ -180,7 +182,6 @@ async function exists(path: string): Promise<boolean> {
   }
 }
 
-/** The file was written by hand, perhaps readable by all. */
 async function narrowFile(path: string): Promise<void> {
   try {
     const { mode } = await stat(path);
@@ -212,14 +213,7 @@ function whyUnusable(error: unknown): string {
   }
 }
 
-/**
- * A home that had a database and has none any more. None is made in its place without a word: every run would be gone.
- *
- * L1. The signing key is made when the first database is durable: where there is a key, there was a database. What a kill
- *     left half made at the first start has no key beside it yet.
- * L2. It is told before anybody opens the database: SQLite throws away the log of an empty one.
- */
-
+/** Call this before the database is opened: SQLite discards the log of an empty one. */
 export async function assertDatabaseKept(home: Home): Promise<void> {
   if ((await bytesOf(home.signingKeyFile)) === null) return;
   const bytes = await bytesOf(home.database);
@@ -227,21 +221,21 @@ export async function assertDatabaseKept(home: Home): Promise<void> {
   if (bytes === 0) throw lost(home, "store.corrupt", "is empty");
 }
 
-/** Null where there is no such file. */
+/** Null when there is no such file. */
 async function bytesOf(file: string): Promise<number | null> {
   try {
     return (await stat(file)).size;
   } catch (error) {
     const code = systemCodeOf(error);
     if (code === "ENOENT" || code === "ENOTDIR") return null;
-    throw homeUnusable(file, `it cannot be looked at (${code ?? "unknown"})`, error);
+    throw homeUnusable(file, `it cannot be read (${code ?? "unknown"})`, error);
   }
 }
 
 function lost(home: Home, code: string, what: string): BootError {
   return new BootError(
     code,
-    `${home.database} ${what}, and with it what this home did`,
-    `Restore a backup: surety restore FILE. To start afresh instead, move ${home.signingKeyFile} away: it signed what is lost.`,
+    `the database ${home.database} ${what}, and with it the history of this home`,
+    `Restore a backup: surety restore FILE. To start over instead, move ${home.signingKeyFile} away: it signed the lost history.`,
   );
 }

@@ -1,8 +1,8 @@
 /**
- * The command line: which command is meant, is it called rightly, and what does the caller hear of its end?
+ * The command line: finds the command, checks how it was called, runs it and reports failures.
  *
- * M1. Options of every command may stand before the command's name as well.
- * M2. Only the command that was called is loaded.
+ * M1. Options of every command may also come before the command's name.
+ * M2. Only the called command is loaded.
  * M3. It never throws: every failure becomes an exit code and a line on stderr.
  */
 import manifest from "../../package.json" with { type: "json" };
@@ -33,7 +33,7 @@ export async function main(
   readVariable: ReadVariable = readProcessVariable,
   catalogue: readonly CatalogueRow[] = COMMAND_CATALOGUE,
 ): Promise<number> {
-  // Asked before anything can fail, since it decides how failures are told.
+  // Read before anything can fail: it decides how failures are reported.
   const beforeDashes = argv.slice(0, argv.includes("--") ? argv.indexOf("--") : undefined);
   const isJson = beforeDashes.includes("--json");
   const isColourWelcome = mayColour(readVariable);

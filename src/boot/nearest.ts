@@ -1,4 +1,4 @@
-/** The candidate that somebody who wrote `word` most likely meant; null when none is near. */
+/** The candidate that a mistyped `word` most likely means; null when none is near. */
 export function nearest(word: string, candidates: readonly string[]): string | null {
   const near = candidates
     .map((candidate) => ({ candidate, distance: editDistance(word.toLowerCase(), candidate.toLowerCase()) }))
@@ -7,7 +7,7 @@ export function nearest(word: string, candidates: readonly string[]): string | n
   return near[0]?.candidate ?? null;
 }
 
-/** Insertions, deletions, replacements and swaps of neighbours; long words are cut, as nobody mistypes those by a little. */
+/** Counts insertions, deletions, replacements and swaps of neighbours in the first 64 characters. */
 function editDistance(left: string, right: string): number {
   const [a, b] = [left.slice(0, 64), right.slice(0, 64)];
   let beforeLast: readonly number[] = [];

@@ -1,13 +1,12 @@
-/** Whether Surety runs on this Node: asked before anything is loaded that an older one cannot even read. */
-
+/** Does this Node run Surety? Checked before loading anything that an older Node cannot parse. */
 /** As `engines` in package.json says. */
 export const OLDEST_NODE = "24.16.0";
 
-/** What a person whose Node is too old is told; null when it will do. */
+/** The error to print; null when the version will do. */
 export function nodeProblem(version: string): string | null {
   return isBefore(version, OLDEST_NODE)
-    ? `error node.too-old: Surety needs Node ${OLDEST_NODE} or newer, and this is ${version}.
-Install a newer one; in a clone, "npm run surety" brings its own.
+    ? `error node.too-old: Surety needs Node ${OLDEST_NODE} or newer; this is ${version}.
+Install a newer Node. In a clone, "npm run surety" uses its own.
 `
     : null;
 }

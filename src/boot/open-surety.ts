@@ -1,8 +1,8 @@
 /**
- * Wiring: one home becomes one working assistant. Everything that touches the world is made here and handed inwards.
+ * Wiring: opens a home and constructs the assistant on it. Makes every adapter and hands it inwards; decides nothing.
  *
- * W1. What holds a lock is let go in the opposite order of taking it, also when opening fails half-way.
- * W2. Secrets that were read are known to the redactor before anything is stored.
+ * W1. Everything that was opened is closed in reverse order, also when opening fails half-way.
+ * W2. The redactor knows every secret that was read before anything is stored.
  */
 import type { HomeLock } from "../adapters/store-sqlite/home-lock.ts";
 import { openSqliteStore } from "../adapters/store-sqlite/open-sqlite-store.ts";
@@ -12,6 +12,7 @@ import type { Assistant } from "../assistant/assistant.ts";
 import { modelChooser } from "../assistant/choose-model.ts";
 import { type DraftingSettings, delegateWith } from "../assistant/draft-run.ts";
 import { openAssistant } from "../assistant/open-assistant.ts";
+import { bindOperations, type OperationClient } from "../assistant/operations.ts";
 import { PromptTexts } from "../assistant/prompt-stack.ts";
 import { ceilingsFor } from "../assistant/term-bounds.ts";
 import { appendCheckpoint } from "../assistant/verification/append-checkpoint.ts";
@@ -34,8 +35,7 @@ import { resolveApiKey } from "./config/resolve-api-key.ts";
 import { toToolPolicy } from "./config/to-tool-policy.ts";
 import { modelChoices, openModelRegistry } from "./configured-models.ts";
 import type { ReadVariable } from "./environment.ts";
-import type { Home } from "./home.ts";
-import { assertDatabaseKept } from "./home.ts";
+import { assertDatabaseKept, type Home } from "./home.ts";
 import { loadSigningKey, type SigningKey } from "./signing-key.ts";
 
 export interface SuretyOptions {
@@ -47,26 +47,27 @@ export interface SuretyOptions {
   readonly token: string | null;
   readonly approver: Approver;
   readonly onDefect: (errorId: string, error: unknown) => void;
-  /** For a line that somebody should read. */
+  /** Prints a line for the operator. */
   readonly remark?: (line: string) => void;
-  /** What tools may do at this moment; absent: what the config says. */
+  /** The live tool policy; absent: the config's. */
   readonly policy?: () => ToolPolicy;
-  /** Nothing can be written any more: what is in memory counts for nothing. Told once. */
+  /** Called once, when nothing can be written any more: what is in memory must not be acted on. */
   readonly onStoreFailure?: (error: unknown) => void;
-  /** The home's, where it is held for longer than the store is open. */
+  /** The home's lock, if the caller holds it for longer than the store is open. */
   readonly lock?: HomeLock | undefined;
-  /** Runs at work at once; absent: as configured. */
+  /** Runs at the same time; absent: as configured. */
   readonly workers?: number | undefined;
-  /** Tools beside the built-in ones; one of the same name takes its place. */
+  /** Additional tools; they replace built-in tools of the same name. */
   readonly moreTools?: readonly Tool[];
-  /** What is asked in place of each configured model. */
+  /** Replaces each configured model. */
   readonly overModel?: (model: ConfiguredModel) => ConfiguredModel;
-  /** What everything is written to in place of the home's own store. */
+  /** Replaces the home's own store. */
   readonly overStore?: (store: Store) => Store;
 }
 
 export interface Surety {
   readonly assistant: Assistant;
+  readonly operations: OperationClient;
   readonly runtime: Runtime;
   readonly store: Store;
   readonly signing: SigningKey;
@@ -76,7 +77,7 @@ export interface Surety {
 }
 
 const NEW_KEY =
-  "warning key.made: this home had no signing key any more, so a new one was made; what the lost one signed does not verify. If there is a copy of keys/, bring it back";
+  "warning key.made: the signing key of this home was missing, so a new one was made; signatures of the old key no longer verify. If you have a copy of keys/, restore it";
 
 export async function openSurety(options: SuretyOptions): Promise<Surety> {
   const { home, config, clock, random, onDefect } = options;
@@ -136,16 +137,13 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
       onStoreFailure: options.onStoreFailure ?? ((error) => onDefect("store", error)),
     });
     ownStore.onUnavailable((error) => runtime.storeFailed(error));
+    const { agentsDirectory } = home;
+    const { summarize } = toolbox;
+    const assistant = openAssistant({ store, runtime, drafting, signing, agentsDirectory, summarize });
+    const { approvals, capabilities } = runtime;
     return {
-      assistant: openAssistant({
-        store,
-        runtime,
-        drafting,
-        signing,
-        agentsDirectory: home.agentsDirectory,
-        summarize: toolbox.summarize,
-        marks,
-      }),
+      assistant,
+      operations: bindOperations({ assistant, approvals, capabilities, marks, toolbox, store, clock }),
       runtime,
       store,
       signing,
@@ -171,8 +169,7 @@ function withMore(builtIn: readonly Tool[], more: readonly Tool[]): readonly Too
   return [...builtIn.filter(({ name }) => !names.has(name)), ...more];
 }
 
-/** The redactor knows every secret this process has read: provider keys and its own bearer token. */
-
+/** Knows every secret this process has read: provider keys and its own bearer token. */
 function openRedactor(config: Config, readVariable: ReadVariable, token: string | null): Redactor {
   const keys = Object.entries(config.models.providers).flatMap(([id, provider]) => {
     const verdict = resolveApiKey(id, provider, readVariable);
@@ -184,7 +181,7 @@ function openRedactor(config: Config, readVariable: ReadVariable, token: string 
   if (verdict.ok) return verdict.redactor;
   throw new BootError(
     "secret.unusable",
-    `${secrets[verdict.index]?.name ?? "a secret"} cannot be kept out of what is stored (${verdict.reason})`,
-    "Keys and tokens must be longer than a common word and no longer than 8 kB.",
+    `${secrets[verdict.index]?.name ?? "a secret"} cannot be redacted (${verdict.reason})`,
+    "A key or token must be longer than a common word and at most 8 kB.",
   );
 }

@@ -1,9 +1,9 @@
 /**
  * What a command prints: results to stdout, remarks to stderr; one JSON document with `--json`, words without.
  *
- * P1. No command can forget that text may be foreign: whatever is printed here cannot move a terminal's cursor, change its
- *     colours or forge a line. `help` alone, which is ours to the last character, goes out as it is.
- * P2. A line is one line everywhere. Text of several lines, and JSON, keep their value where no terminal shows them.
+ * P1. Printed text cannot move a terminal's cursor, change its colours or forge a line. Only `help`, which holds no
+ *     foreign text, is written as it is.
+ * P2. A line is one line everywhere. Multi-line text and JSON are left unchanged unless they go to a terminal.
  */
 import { formatTable } from "../adapters/terminal/format-table.ts";
 import type { OutputStream } from "../adapters/terminal/progress-printer.ts";
@@ -12,29 +12,34 @@ import type { InputStream } from "../adapters/terminal/terminal-approver.ts";
 import { safeText, visibleJson, visibleLine } from "../adapters/terminal/visible-text.ts";
 import type { ReadVariable } from "./environment.ts";
 
+export interface Streams {
+  readonly stdin: InputStream;
+  readonly stdout: OutputStream;
+  readonly stderr: OutputStream;
+}
+
 export interface Output {
-  /** Of stdout; remarks on stderr are never coloured by it. */
+  /** The style of stdout. */
   readonly style: Style;
   /** The style of stderr, for progress and questions. */
   readonly remarkStyle: Style;
   line(text: string): void;
-  /** A line with its name before it. */
+  /** One line: a name and its value. */
   field(name: string, value: string): void;
-  /** Of any number of lines. */
+  /** Any number of lines. */
   text(text: string): void;
   help(text: string): void;
   table(headings: readonly string[], rows: readonly (readonly string[])[]): void;
   json(value: unknown): void;
-  /** JSON that is text already. */
   jsonText(json: string): void;
-  /** The value with `--json`, else what `print` prints. */
+  /** Prints the value with `--json`, else calls `print`. */
   result(value: unknown, print: () => void): void;
   remark(text: string): void;
 }
 
 const NAME_WIDTH = 9;
 
-/** Unless somebody asked for none (no-color.org), or the terminal shows none. */
+/** False if NO_COLOR is set (no-color.org) or the terminal shows no colours. */
 export function mayColour(readVariable: ReadVariable): boolean {
   return readVariable("NO_COLOR") === undefined && readVariable("TERM") !== "dumb";
 }
@@ -71,12 +76,4 @@ export function outputTo({ stdout, stderr }: Streams, isJson: boolean, isColourW
       stderr.write(`${visibleLine(text)}\n`);
     },
   };
-}
-
-/** The three streams of a process, or what stands for them in a test. */
-
-export interface Streams {
-  readonly stdin: InputStream;
-  readonly stdout: OutputStream;
-  readonly stderr: OutputStream;
 }

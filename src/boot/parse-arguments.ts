@@ -1,13 +1,11 @@
 /**
  * From the words of a command line to an action's arguments and options.
  *
- * A1. An unknown flag, a flag without its value or with an empty one, a word too few or too many: a usage error that says
- *     which.
+ * A1. An unknown flag, a flag without a value or with an empty one, a word too few or too many: a usage error names it.
  * A2. A value that begins with a dash must be attached (`--out=-x`), unless it is a number: a forgotten value must not
- *     swallow the next flag.
- *     Where `--home` may stand bare, the next flag is not taken for its directory either.
+ *     swallow the next flag. Likewise a bare `--home` does not take the next flag as its directory.
  * A3. After `--` everything is an argument.
- * A4. A word of which bytes were lost on its way to us is refused, whatever it is for.
+ * A4. A word that was not valid UTF-8 is refused.
  */
 import { parseArgs } from "node:util";
 import { Defect } from "../kernel/vocabulary/defect.ts";
@@ -25,18 +23,17 @@ export const COMMON_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   home: { type: "string", value: "DIR", summary: "the home directory (else SURETY_HOME, else ~/.surety)" },
   json: {
     type: "boolean",
-    summary: 'print JSON; a failure stands on stderr as {"error": {"code", "message", "hint"}}',
+    summary: 'print JSON; failures go to stderr as {"error": {"code", "message", "hint"}}',
   },
   help: { type: "boolean", summary: "print this help" },
 };
 const SHORT_NAMES: Readonly<Record<string, string>> = { h: "help" };
 
-/** No flag is called so. */
 const NEGATIVE_NUMBER = /^-[0-9.]+$/;
 
 type ParsableAction = Pick<Action, "arguments" | "options" | "takesBareHome">;
 
-/** `usage` is the line to show with an error. */
+/** `usage` is the hint of an error about arguments. */
 export function parseArguments(words: readonly string[], action: ParsableAction, usage: string): ParsedArguments {
   const specs = new Map(Object.entries({ ...COMMON_OPTIONS, ...action.options }));
   const { tokens } = parseArgs({
@@ -62,7 +59,7 @@ export function parseArguments(words: readonly string[], action: ParsableAction,
   return { arguments: positionals, options: optionValues(new Set(specs.keys()), given) };
 }
 
-/** A bare `--home` means what its absence means. */
+/** A bare `--home` means the usual home. */
 function withoutBareHome(words: readonly string[]): string[] {
   const end = words.includes("--") ? words.indexOf("--") : words.length;
   return words.filter((word, at) => {
@@ -80,7 +77,7 @@ function readValue(flag: string, value: string | undefined, isAttached: boolean,
   if (value === undefined || value === "")
     throw usageError(`${flag} needs a value`, `Write it as ${flag} ${spec.value ?? "VALUE"}.`);
   if (!isAttached && value.startsWith("-") && value !== "-" && !NEGATIVE_NUMBER.test(value)) {
-    throw usageError(`${flag} needs a value`, `If ${value} is meant to be it, write ${flag}=${value}.`);
+    throw usageError(`${flag} needs a value`, `If ${value} is the value, write ${flag}=${value}.`);
   }
   assertNothingLost(flag, value);
   return value;
@@ -88,7 +85,7 @@ function readValue(flag: string, value: string | undefined, isAttached: boolean,
 
 function unknownOption(flag: string, names: readonly string[]): Error {
   const meant = nearest(flag.replace(/^-+/, ""), names);
-  const hint = meant === null ? "See --help for what it takes." : `Did you mean --${meant}?`;
+  const hint = meant === null ? "See --help." : `Did you mean --${meant}?`;
   return usageError(`unknown option ${flag}`, hint);
 }
 

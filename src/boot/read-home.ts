@@ -1,4 +1,4 @@
-/** A home opened to look at: no lock, no thread, nothing made or written; the same whether a gateway runs on it or not. */
+/** A home opened for reading: takes no lock, starts no thread, writes nothing; works beside a running gateway. */
 import { openSqliteReader } from "../adapters/store-sqlite/open-sqlite-reader.ts";
 import type { FoundOut } from "../adapters/terminal/progress-printer.ts";
 import { createToolbox } from "../adapters/tools/create-toolbox.ts";
@@ -24,7 +24,7 @@ import { systemClock } from "./system-clock.ts";
 export interface ReadableHome {
   readonly store: Store;
   readonly config: Config;
-  /** Null when the key is missing, as in a copy that was made without it. */
+  /** Null when the key is missing, as in a copy made without it. */
   readonly signing: SigningKey | null;
   readonly views: RunViews;
 }
@@ -53,7 +53,7 @@ export async function withHome<Result>(
   }
 }
 
-/** The tools as they describe themselves and their results. None of them is to be run: the workspace was not opened. */
+/** The tools' descriptions. They must not be run: the workspace is not open. */
 export function describedTools(
   { home, streams }: CommandContext,
   config: Config,
@@ -65,7 +65,7 @@ export function describedTools(
   });
 }
 
-export async function findRun({ store }: ReadableHome, id: string): Promise<StoredRun> {
+export async function findRun({ store }: Pick<ReadableHome, "store">, id: string): Promise<StoredRun> {
   const run = await store.findRun(asRunId(id));
   if (run !== null) return run;
   throw new BootError("not_found", `there is no run ${id}`, "See surety runs ls.");

@@ -1,9 +1,8 @@
 /**
- * What the person or the program at the other end is told when a command fails.
+ * Prints why a command failed: one line with a code, one that says what to do, never a stack.
  *
- * F1. One line with a code, one that says what to do, never a stack.
- * F2. Our own errors speak for themselves. So does the operating system, which names files and calls only. Of
- *     anybody else's the message is redacted before it is shown, as it may quote.
+ * F1. Messages of our own errors and of the operating system, which names files and calls only, are shown as they are.
+ *     Other messages may quote content, and are redacted first.
  */
 import { styleFor } from "../adapters/terminal/style.ts";
 import { visibleJson, visibleLine } from "../adapters/terminal/visible-text.ts";
@@ -28,12 +27,12 @@ interface Manner {
 const OUR_CODE = /^[a-z]+(?:[._-][a-z]+)+$/;
 
 const SYSTEM_HINTS: Readonly<Record<string, string>> = {
-  EACCES: "Check who owns it and who may use it.",
-  EADDRINUSE: "Something else listens there: choose another port with --port N.",
+  EACCES: "Check its owner and permissions.",
+  EADDRINUSE: "Another program listens there: choose another port with --port N.",
   EDQUOT: "Free some space and try again.",
   ENOSPC: "Free some space and try again.",
-  EPERM: "Check who owns it and who may use it.",
-  EROFS: "The file system is read-only: choose another place.",
+  EPERM: "Check its owner and permissions.",
+  EROFS: "The file system is read-only: choose another directory.",
 };
 
 /** Returns the exit code. */
@@ -62,13 +61,13 @@ async function describe(error: unknown): Promise<Failure> {
   }
   const systemCode = systemCodeOf(error);
   if (error instanceof Error && systemCode !== null) {
-    const hint = SYSTEM_HINTS[systemCode] ?? "The operating system refused; see its message.";
+    const hint = SYSTEM_HINTS[systemCode] ?? "The operating system refused it.";
     return { code: `system.${systemCode.toLowerCase()}`, message: error.message, hint, exitCode: EXIT.failure };
   }
   return {
     code: "internal.error",
     message: `unexpected failure: ${await redacted(error instanceof Error ? `${error.name}: ${error.message}` : String(error))}`,
-    hint: "This is a defect of Surety: please report it with this line.",
+    hint: "This is a bug in Surety: please report this line.",
     exitCode: EXIT.failure,
   };
 }
@@ -79,8 +78,10 @@ async function redacted(text: string): Promise<string> {
   return verdict.ok ? verdict.redactor.redactText(text).text : "";
 }
 
-/** Our own failures, on stderr: by the id that the journal names. A message may quote content, so only our own are shown. */
-
+/**
+ * Prints a defect under the error id that the journal or the client got. Only our own messages are shown: others may quote
+ * content.
+ */
 export function defectReporter({ stderr }: Pick<Streams, "stderr">): (errorId: string, error: unknown) => void {
   return (errorId, error) => {
     const name = error instanceof Error ? error.name : typeof error;
@@ -90,7 +91,7 @@ export function defectReporter({ stderr }: Pick<Streams, "stderr">): (errorId: s
   };
 }
 
-/** The place in our code, which holds no content. */
+/** A place in our code, which holds no content. */
 function firstFrame({ stack = "" }: Error): string {
   const frame = /\n\s+at (.*)/.exec(stack)?.[1];
   return frame === undefined ? "" : ` at ${frame}`;

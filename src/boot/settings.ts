@@ -1,10 +1,10 @@
 /**
- * What every command that works on a home needs first: variables and config.
+ * Variables and config of a home, which every command needs first.
  *
- * S1. `readSettings`, for commands that only look, makes nothing: where there is no home it says so.
- * S2. `loadSettings`, for commands that act, makes the home once it is sure that everything can be read.
- * S3. `withSettings`, for commands that may come to nothing, leaves no home behind that was made for it and stayed empty.
- * S4. `findSettings` takes a home that is not there for an empty one: whoever has to make it can look first.
+ * S1. `readSettings`, for commands that only read, creates nothing and fails if there is no home.
+ * S2. `loadSettings`, for commands that act, creates the home after everything was read.
+ * S3. `withSettings`, for commands that may do nothing, removes a home that it created and that stayed empty.
+ * S4. `findSettings` treats a missing home as an empty one.
  */
 import type { CommandContext } from "./command.ts";
 import type { Config } from "./config/config.ts";

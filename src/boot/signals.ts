@@ -1,4 +1,4 @@
-/** Ctrl-C asks politely once; the second time the process goes as it stands, which every run survives. */
+/** The first Ctrl-C stops gracefully; the second exits at once, which every run survives. */
 import { EXIT } from "./boot-error.ts";
 
 export function onInterrupt(stop: () => Promise<unknown>): () => void {

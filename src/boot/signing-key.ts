@@ -1,10 +1,11 @@
 /**
- * The Ed25519 key with which a home signs checkpoints and bundles; made once, kept in `keys/`.
+ * The Ed25519 key with which a home signs checkpoints, bundles and receipts; made once, stored in `keys/`.
  *
  * K1. The private key never leaves its file and this module.
- * K2. Public keys (32 bytes) and signatures (64 bytes) are written as unpadded base64url, in exactly one way: another
- *     spelling of the same bytes does not verify.
- * K3. A key is made for whoever acts on a home, never for whoever only looks. A damaged key file is an error, never a reason to make a new key: what was signed would be nobody's.
+ * K2. Public keys (32 bytes) and signatures (64 bytes) are unpadded base64url in one spelling: another spelling of the same
+ *     bytes does not verify.
+ * K3. Only commands that act create a key. A damaged key file is an error, never a reason to make a new key: old signatures
+ *     would no longer verify.
  */
 import {
   createPrivateKey,
@@ -26,7 +27,7 @@ export interface SigningKey extends TrustedKey {
   readonly sign: Sign;
 }
 
-/** Made when it is missing; `onMade` hears of that. */
+/** Creates it if it is missing, and then calls `onMade`. */
 export async function loadSigningKey(home: Home, random: RandomBytes, onMade: () => void): Promise<SigningKey> {
   const file = home.signingKeyFile;
   const found = await readPem(file);
@@ -44,11 +45,7 @@ export async function findSigningKey(home: Home): Promise<SigningKey | null> {
 }
 
 export function keyMissing(home: Home): BootError {
-  return new BootError(
-    "key.missing",
-    `there is no signing key at ${home.signingKeyFile}`,
-    "Bring it back from a backup.",
-  );
+  return new BootError("key.missing", `there is no signing key at ${home.signingKeyFile}`, "Restore it from a backup.");
 }
 
 function signingKey(pem: string, file: string): SigningKey {
@@ -76,7 +73,7 @@ async function makePem(file: string, random: RandomBytes): Promise<string> {
     throw homeUnusable(file, `the signing key cannot be written (${systemCodeOf(error) ?? "unknown"})`, error);
   }
   const other = await readPem(file);
-  if (other === null) throw homeUnusable(file, "the signing key vanished while it was read");
+  if (other === null) throw homeUnusable(file, "the signing key was deleted while it was read");
   return other;
 }
 
@@ -95,17 +92,17 @@ function openKey(pem: string, file: string): KeyObject {
     const key = createPrivateKey(pem);
     if (key.asymmetricKeyType === "ed25519") return key;
   } catch {
-    // What OpenSSL says of a key may quote it.
+    // OpenSSL's message may quote the key.
   }
   throw new BootError(
     "key.unusable",
-    `${file} is no Ed25519 private key`,
-    "Bring it back from a backup; if there is none, move it away and a new key is made, which earlier signatures do not match.",
+    `${file} is not an Ed25519 private key`,
+    "Restore it from a backup. Without one, move it away and a new key is made; earlier signatures will not verify.",
   );
 }
 
 function publicKeyOf(key: KeyObject): string {
   const { x } = createPublicKey(key).export({ format: "jwk" });
-  if (x === undefined) throw new Defect("signing key: no public half");
+  if (x === undefined) throw new Defect("signing key without a public key");
   return x;
 }

@@ -1,7 +1,7 @@
 /**
- * The process: `surety …`. Everything it does is in `main.ts`, which knows neither this process nor its streams.
+ * The process: `surety …`. `main.ts` does the work and knows neither this process nor its streams.
  *
- * Loaded first and alone: what comes after it is compiled once and then read from a cache beside the bundle.
+ * Loaded first and alone: it enables the compile cache beside the bundle before anything else is loaded.
  */
 import module from "node:module";
 import { nodeProblem } from "./node-version.ts";
@@ -12,7 +12,7 @@ if (tooOld !== null) {
   process.exit(1);
 }
 
-// From source a cache would only be in the way of editing. Where it cannot be written, nothing is lost but time.
+// Only for the bundle: sources change. A cache that cannot be written costs only time.
 if (import.meta.url.endsWith(".js")) module.enableCompileCache(`${import.meta.dirname}/.compile-cache`);
 const [{ main }, { reportFailure }, { readProcessVariable }, { mayColour }, { callerDirectory }] = await Promise.all([
   import("./main.ts"),
@@ -24,7 +24,7 @@ const [{ main }, { reportFailure }, { readProcessVariable }, { mayColour }, { ca
 
 const { stdin, stdout, stderr } = process;
 
-// Whoever read our output has gone (`surety … | head`): there is nobody left to tell.
+// The reader of our output is gone (`surety … | head`).
 for (const stream of [stdout, stderr]) {
   stream.on("error", (error: NodeJS.ErrnoException) => {
     if (error.code !== "EPIPE") throw error;

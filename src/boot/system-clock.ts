@@ -1,9 +1,9 @@
 /**
  * The one reader of the machine's clocks.
  *
- * K1. `wake` never calls back early: a timer that fires too soon, as Node's may by a fraction of a millisecond, waits again.
- * K2. Any delay is kept, however long: Node's own timers take 2^31 ms for "at once".
- * K3. A pending wake keeps no process alive.
+ * K1. `wake` never calls back early: Node's timers may fire a fraction of a millisecond too soon.
+ * K2. Any delay is kept, however long: Node's timers fire at once beyond 2^31 ms.
+ * K3. A pending wake does not keep the process alive.
  */
 import { Defect } from "../kernel/vocabulary/defect.ts";
 import type { Clock } from "../runtime/ports/clock.ts";

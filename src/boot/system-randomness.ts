@@ -1,8 +1,6 @@
 /**
- * The one source of randomness: the operating system's, drawn in advance, for asking it costs the same for one byte as
- * for thousands and every body of a run has a salt.
- *
- * R1. Every byte is given once, and not kept here after that.
+ * The one source of randomness: the operating system's, drawn 4 kB at a time, since a system call costs the same for one
+ * byte as for thousands and every body of a run needs a salt. Bytes that were given are wiped.
  */
 import { randomFillSync } from "node:crypto";
 import type { RandomBytes } from "../runtime/ports/randomness.ts";

@@ -1,8 +1,8 @@
 /**
- * The tool policy of a gateway that is running: what its config says now, so that the kill switch needs no restart.
+ * The tool policy of a running gateway, read again when the config changes, so that the kill switch needs no restart.
  *
- * P1. Runs under way can only lose by a change: what holds for them is their contract's policy and this one.
- * P2. A config that cannot be used changes nothing, and is said.
+ * P1. A change can only narrow running runs: both their contract's policy and this one must allow a call.
+ * P2. An invalid config changes nothing, and is reported.
  */
 import { unwatchFile, watchFile } from "node:fs";
 import type { ToolPolicy } from "../kernel/policy/tool-policy.ts";
@@ -25,13 +25,13 @@ export function watchPolicy(file: string, config: Config, remark: (line: string)
       const next = toToolPolicy(await loadConfig(file));
       if (canonicalJson(next) === canonicalJson(policy)) return;
       policy = next;
-      remark("What tools may do has changed in the config, and holds from now on.");
+      remark("The tool policy in the config has changed; it applies from now on.");
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
-      remark(`The config has changed and cannot be used (${why}); the policy stays as it was.`);
+      remark(`The config has changed but is invalid (${why}); the policy stays as it was.`);
     }
   };
-  // One after the other: what is read last is what was written last.
+  // One at a time, so that the last read is the last state.
   let looking = Promise.resolve();
   const onChange = (): void => {
     looking = looking.then(look);

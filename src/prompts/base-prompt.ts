@@ -1,4 +1,4 @@
-/** The base prompt (P-2.2, P-2.3): a file of its own, named by version and hash, never stored with a run's content. */
+/** The base prompt (P-2.2, P-2.3): its own file, identified by version and hash, never stored with a run's content. */
 import { readFileSync } from "node:fs";
 import { hashBytes } from "../kernel/vocabulary/hash.ts";
 import type { Hash } from "../kernel/vocabulary/identifiers.ts";

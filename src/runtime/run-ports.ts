@@ -1,4 +1,4 @@
-/** What a run is driven through: the world as the runtime sees it, given once by whoever wires the program. */
+/** Everything outside that the runtime needs; boot provides it once. */
 import type { ToolPolicy } from "../kernel/policy/tool-policy.ts";
 import type { Redactor } from "../kernel/redaction/redact.ts";
 import type { Approver } from "./ports/approver.ts";
@@ -20,10 +20,10 @@ export interface RunPorts {
   readonly redactor: Redactor;
   /** Null when the model is no longer configured. */
   readonly model: (ref: string) => ConfiguredModel | null;
-  /** What policy says now; it can only narrow a contract. The same object until it changes. */
+  /** The current policy; it can only narrow a contract. The same object until it changes. */
   readonly livePolicy: () => ToolPolicy;
   readonly budgetScopes: BudgetScopes;
   readonly delegate: Delegate;
-  /** Our own code failed; the journal names it by this id, the log has the error. */
+  /** A defect of our own: the journal holds the id, the log the error. */
   readonly onDefect: (errorId: string, error: unknown) => void;
 }

@@ -1,6 +1,6 @@
 /** From a request to a run: what is refused, by name, and leaves nothing behind. */
 import { describe, expect, test } from "vitest";
-import type { RunRequest } from "../../src/assistant/assistant.ts";
+import type { RunRequest } from "../../src/assistant/runs/run-request.ts";
 import { asSessionId } from "../../src/kernel/vocabulary/identifiers.ts";
 import { verifies } from "../requirements.ts";
 import { openTrial, storeOfFile } from "../runtime/trial/open-trial.ts";

@@ -2,8 +2,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import type { RunRequest } from "../../src/assistant/assistant.ts";
 import { idempotencyOf } from "../../src/assistant/idempotency.ts";
+import type { RunRequest } from "../../src/assistant/runs/run-request.ts";
 import { asSessionId } from "../../src/kernel/vocabulary/identifiers.ts";
 import { temporaryHome } from "../adapters/store-sqlite/temporary-home.ts";
 import { openTrial } from "../runtime/trial/open-trial.ts";

@@ -1,7 +1,7 @@
 /** Watching a run: what is recorded, then what happens, without a gap and without a repeat. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { RunUpdate } from "../../src/assistant/assistant.ts";
+import type { RunUpdate } from "../../src/assistant/runs/run-updates.ts";
 import { watchRun } from "../../src/assistant/watch-run.ts";
 import type { Entry } from "../../src/kernel/journal/entry.ts";
 import { toLine } from "../../src/kernel/journal/journal-lines.ts";

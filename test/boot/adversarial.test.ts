@@ -119,7 +119,7 @@ describe("path_escape", () => {
     windows_ads_and_reserved: "tool.input_invalid",
   };
 
-  verifies("S-4.2/paths", "every escape is denied and audited; nothing outside is read or written", async () => {
+  verifies("S-4.2/paths", "every escape is denied and journaled; nothing outside is read or written", async () => {
     const { propose, home } = await openPuppet();
     const { workspace } = home;
     const outside = join(home.directory, "outside");

@@ -102,7 +102,7 @@ describe("an approval at a gateway", () => {
         expires_at: expect.stringMatching(/Z$/),
       });
       expect(card.plan.split("\n")).toEqual([
-        "Can be taken back: yes; the new file can be deleted",
+        "Can be undone: yes; the new file can be deleted",
         "Untrusted text in its context: none",
         "Write a new file",
         `  path:     ${JSON.stringify(join(workspace, "a.txt"))}`,

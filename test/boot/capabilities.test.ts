@@ -129,7 +129,9 @@ describe("surety caps", () => {
     const fetchIt = ["run", `fetch ${url}`, "--session", session, "--approve", "http.get"];
     expect((await surety(...fetchIt)).stdout).toContain("the page");
     const latched = await surety(...fetchIt);
-    expect(latched.stderr).toMatch(/^the latch is set \(policy\.latch\).*--wait.*a session without such data\.$/m);
+    expect(latched.stderr).toMatch(
+      /^This run has seen private and untrusted data.*\(policy\.latch\).*--wait.*a session without such data\.$/m,
+    );
     expect(latched.stdout + latched.stderr).not.toContain("--approve http.get");
   });
 

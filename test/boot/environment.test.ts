@@ -28,7 +28,7 @@ describe("the environment", () => {
     const file = join(await temporaryDirectory(), ".env");
     await writeFile(file, "A=1\nsk-0123456789abcdef\n");
     const failure = await withEnvFile(() => undefined, file).catch((error: unknown) => error);
-    expect(failure).toMatchObject({ code: "env.invalid", message: `${file}:2: not of the form NAME=VALUE` });
+    expect(failure).toMatchObject({ code: "env.invalid", message: `${file}:2: expected NAME=VALUE` });
   });
 
   test.each([

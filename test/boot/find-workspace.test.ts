@@ -41,18 +41,18 @@ describe("the workspace", () => {
   });
 
   test.each([
-    [".", /holds the home/],
-    ["..", /holds the home/],
-    ["/", /holds the home/],
-    ["keys", /lies in the home/],
-    ["agents", /lies in the home/],
-    ["logs", /lies in the home/],
-    ["../to-keys", /lies in the home/],
-    ["../nope", /nope is not there$/],
-    ["../nope/deeper", /deeper is not there$/],
-    ["../file", /file is no directory$/],
+    [".", /contains the home/],
+    ["..", /contains the home/],
+    ["/", /contains the home/],
+    ["keys", /lies inside the home/],
+    ["agents", /lies inside the home/],
+    ["logs", /lies inside the home/],
+    ["../to-keys", /lies inside the home/],
+    ["../nope", /nope does not exist$/],
+    ["../nope/deeper", /deeper does not exist$/],
+    ["../file", /file is not a directory$/],
     ["../file/deeper", /cannot be used \(ENOTDIR\)$/],
-    ["../dangling", /dangling leads nowhere$/],
+    ["../dangling", /dangling is a broken link$/],
   ])("%s is refused in a line that names it, and nothing is made", async (named, why) => {
     const { home, around } = await homeAmongOthers();
     const before = await readdir(around, { recursive: true });

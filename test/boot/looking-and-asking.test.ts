@@ -33,14 +33,14 @@ test("an export is written where nothing is, or says which file it would have be
   expect(await readFile(file)).toEqual(before);
   expect(await exporting("/nope/x")).toMatchObject({
     code: 1,
-    stderr: expect.stringMatching(/^error export\.unwritable: nothing can be written in \/nope \(ENOENT\)\nMake/),
+    stderr: expect.stringMatching(/^error export\.unwritable: you may not write to \/nope \(ENOENT\)\nCreate/),
   });
 });
 
 test("one run is one run", async () => {
   const directory = await homeFor();
   await surety(directory, "run", "list files");
-  expect((await surety(directory, "verify")).stdout).toMatch(/^the home holds: 1 run, /);
+  expect((await surety(directory, "verify")).stdout).toMatch(/^the home is intact: 1 run, /);
 });
 
 describe("commands that only look", () => {
@@ -167,7 +167,7 @@ describe("surety run", () => {
     expect(waited.stderr).toMatch(/^warning run\.no-gateway: .*\n/);
     expect(plain.stderr).not.toContain("warning");
     for (const { stderr } of [waited, plain])
-      expect(stderr).toContain("to allow it for one run: --approve fs.write_text");
+      expect(stderr).toContain("Approve it for one run: --approve fs.write_text");
   });
 
   test("a backend that is not there: what the check found, and what to do, now and later", async () => {

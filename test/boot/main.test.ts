@@ -40,9 +40,9 @@ describe("calls that are wrong", () => {
     [[], "error usage: no command given", "See surety --help."],
     [["confgi"], "error usage: unknown command confgi", "Did you mean config?"],
     [["xyzzy"], "error usage: unknown command xyzzy", "See surety --help."],
-    [["--bogus"], "error usage: unknown option --bogus", "See --help for what it takes."],
+    [["--bogus"], "error usage: unknown option --bogus", "See --help."],
     [["--versoin"], "error usage: unknown option --versoin", "Did you mean --version?"],
-    [["-x", "config", "get"], "error usage: unknown option -x", "See --help for what it takes."],
+    [["-x", "config", "get"], "error usage: unknown option -x", "See --help."],
     [["config"], "error usage: config needs one of get, set, schema", "See surety config --help."],
     [["config", "gte"], "error usage: unknown action of config gte", "Did you mean get?"],
     [["config", "__proto__"], "error usage: unknown action of config __proto__", "See surety config --help."],
@@ -67,7 +67,7 @@ describe("calls that are wrong", () => {
       "Write it in digits, such as --workers 8.",
     ],
     [["run", "hi", ...NOWHERE, "--model="], "error usage: --model needs a value", "Write it as --model P:M."],
-    [["config", "get", "a..b"], "error usage: PATH is no path", undefined],
+    [["config", "get", "a..b"], "error usage: PATH is not a path", undefined],
   ])("%j: exit 2, one line and a hint", async (words, line, hint) => {
     const { code, stdout, stderr } = await surety(words);
     expect(code).toBe(2);
@@ -149,7 +149,7 @@ describe("help and version", () => {
   });
 
   test("the help says where errors stand with --json", async () => {
-    expect((await surety(["--help"])).stdout).toMatch(/--json +print JSON; a failure stands on stderr as \{"error"/);
+    expect((await surety(["--help"])).stdout).toMatch(/--json +print JSON; failures go to stderr as \{"error"/);
   });
 });
 
@@ -226,7 +226,7 @@ describe("a word of which bytes were lost", () => {
     expect(await surety([...words, ...(name === "--home" ? [] : NOWHERE)])).toEqual({
       code: 1,
       stdout: "",
-      stderr: `error invalid.request: ${name} holds U+FFFD, which stands for bytes that were no UTF-8\nWrite it in UTF-8; nothing was done.\n`,
+      stderr: `error invalid.request: ${name} is not valid UTF-8\nWrite it in UTF-8. Nothing was done.\n`,
     });
   });
 
@@ -234,7 +234,7 @@ describe("a word of which bytes were lost", () => {
     const streams = capturedStreams();
     const variables = (name: string) => (name === "SURETY_HOME" ? "/tmp/a\ufffdb" : undefined);
     expect(await main(["config", "get"], streams, variables)).toBe(1);
-    expect(streams.written().stderr).toContain("SURETY_HOME holds U+FFFD");
+    expect(streams.written().stderr).toContain("SURETY_HOME is not valid UTF-8");
   });
 });
 

@@ -131,8 +131,8 @@ describe("surety models check", () => {
 
   test.each([
     ["good:zz", "No such model of good: zz; configured: a"],
-    ["nobody:a", "No such provider: nobody; configured: good:a, builtin:demo; a run takes auto as well"],
-    ["nobody", "A model is named provider:model; configured: good:a, builtin:demo; a run takes auto as well"],
+    ["nobody:a", "No such provider: nobody; configured: good:a, builtin:demo; for a run also auto"],
+    ["nobody", "Name a model as provider:model; configured: good:a, builtin:demo; for a run also auto"],
   ])("%s: one line", async (ref, line) => {
     const directory = await homeWith({
       providers: { good: { baseUrl: "http://127.0.0.1:1/v1", local: true, models: { a: MODEL } } },

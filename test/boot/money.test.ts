@@ -2,7 +2,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import type { RunRequest } from "../../src/assistant/assistant.ts";
+import type { RunRequest } from "../../src/assistant/runs/run-request.ts";
 import { openHome } from "../../src/boot/home.ts";
 import { main } from "../../src/boot/main.ts";
 import { openSurety } from "../../src/boot/open-surety.ts";
@@ -215,7 +215,7 @@ describe("surety budget", () => {
     expect(today.spent[1]).toMatchObject({ usd: 0.00002, tokens: 15, limit_usd: null, left_usd: null, over: false });
     expect(yesterday.spent).toEqual([]);
     const { stdout } = await command("budget", "--days", "2");
-    expect(stdout).toContain(`nothing was spent on ${yesterday.day}`);
+    expect(stdout).toContain(`${yesterday.day}: nothing spent`);
     expect(await spent("--day", yesterday.day)).toEqual({
       ...{ day: yesterday.day, spent: [] },
       per_run: { limit_usd: null, limit_tokens: null },
@@ -257,7 +257,7 @@ describe("surety budget", () => {
     const { usd, tokens, reserved_usd, reserved_tokens } = await spentOn("all");
     expect([reserved_usd, reserved_tokens]).toEqual([usd, tokens]);
     expect(reserved_tokens).toBeGreaterThan(1024);
-    expect((await command("budget")).stdout).toMatch(/all .* \$0\.\d+ and \d+ tokens of it reserved\n/);
+    expect((await command("budget")).stdout).toMatch(/all .* including \$0\.\d+ and \d+ tokens reserved\n/);
     await assistant.cancel(submitted.runId, "operator");
     for await (const _ of (await assistant.watch(submitted.runId, 0, new AbortController().signal)) ?? []);
     expect(await spentOn("all")).toMatchObject({ usd, tokens, reserved_usd: 0, reserved_tokens: 0 });
@@ -268,9 +268,9 @@ describe("surety budget", () => {
     for (const day of ["2026-02-30", "2026-04-31", "2025-02-29", "2026-13-01", "2026-00-10", "0000-01-01", "today"]) {
       const { code, stdout, stderr } = await command("budget", "--day", day, "--days", "2");
       expect([day, code, stdout]).toEqual([day, 2, ""]);
-      expect(stderr).toContain("--day is no day");
+      expect(stderr).toContain("--day must be a date");
     }
-    expect((await command("budget", "--day", "2028-02-29")).stdout).toBe("nothing was spent on 2028-02-29\n");
+    expect((await command("budget", "--day", "2028-02-29")).stdout).toBe("2028-02-29: nothing spent\n");
     expect((await command("budget", "--day", "1970-01-01", "--days", "2")).stdout).toContain("1969-12-31");
   });
 });

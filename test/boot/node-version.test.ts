@@ -9,7 +9,7 @@ describe("the Node that Surety is started with", () => {
 
   it.each(["24.15.9", "24.9.0", "22.20.0", "20.20.2", "9.99.99"])("%s is told what is needed", (version) => {
     const [what, todo] = nodeProblem(version)?.split("\n") ?? [];
-    expect(what).toBe(`error node.too-old: Surety needs Node 24.16.0 or newer, and this is ${version}.`);
+    expect(what).toBe(`error node.too-old: Surety needs Node 24.16.0 or newer; this is ${version}.`);
     expect(todo).toContain("npm run surety");
   });
 

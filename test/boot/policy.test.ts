@@ -98,7 +98,7 @@ describe("surety policy show", () => {
       /^fs\.write_text +side_effect +asks +policy\.risk\.side_effect +Calls of this risk class need/m,
     );
     expect(stdout).toMatch(/^Commands: ls\.$/m);
-    expect(stdout).toMatch(/net reaches a\.example/);
+    expect(stdout).toMatch(/net allows a\.example/);
     const none = join(await temporaryDirectory(), "none");
     expect(await main(["--home", none, "policy", "show"], capturedStreams(), () => undefined)).toBe(0);
     await expect(access(none)).rejects.toThrow("ENOENT");
@@ -198,10 +198,10 @@ describe("surety policy explain", () => {
   test.each([
     [["fs.raed_text", "{}"], 1, /^error tool\.not_found: /],
     [["fs.read_text", "{}"], 1, /^error tool\.input_invalid: /],
-    [["fs.read_text", "path"], 2, /^error usage: ARGS is no JSON object/],
-    [["fs.read_text", "[]"], 2, /^error usage: ARGS is no JSON object/],
-    [["fs.list_dir", "{}", "--channel", "email"], 2, /^error usage: --channel email is no class of channel\n/],
-    [["http.get", "{}", "--grant", "net:127.0.0.1"], 2, /^error usage: --grant net:127\.0\.0\.1 is no capability\n/],
+    [["fs.read_text", "path"], 2, /^error usage: ARGS must be a JSON object/],
+    [["fs.read_text", "[]"], 2, /^error usage: ARGS must be a JSON object/],
+    [["fs.list_dir", "{}", "--channel", "email"], 2, /^error usage: --channel email is not a channel class\n/],
+    [["http.get", "{}", "--grant", "net:127.0.0.1"], 2, /^error usage: --grant net:127\.0\.0\.1 is not a capability\n/],
     [[], 2, /^error usage: TOOL is missing/],
   ])("%j is no call to decide about", async (words, exit, message) => {
     const { surety } = await homeFor();

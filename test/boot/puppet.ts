@@ -51,7 +51,7 @@ export async function openPuppet(tools: Partial<Config["tools"]> = {}) {
     onDefect: (_id, error) => defects.push(error),
   });
   onTestFinished(() => surety.close(1000));
-  const { assistant, store } = surety;
+  const { assistant, runtime, store } = surety;
 
   /** A run in which the model proposes this call; what became of it, and what the audit says. */
   async function propose(call: Call, { sessionId, approvedTools = [] }: Circumstances = {}) {
@@ -80,7 +80,7 @@ export async function openPuppet(tools: Partial<Config["tools"]> = {}) {
   }
 
   async function decide(sessionId: SessionId, act: "grant" | "revoke", capability: string): Promise<void> {
-    const decided = await assistant.decideCapability({
+    const decided = await runtime.capabilities.decide({
       ...{ sessionId, capability, act, expiresInS: null, principal: "operator", key: null },
     });
     if (!decided.ok) throw new Error(decided.message);

@@ -29,7 +29,7 @@ describe("a backup of another home", () => {
     const { home_id, replaced_home_id } = JSON.parse(stdout);
     expect([code, home_id]).toEqual([0, expect.not.stringMatching(replaced_home_id)]);
     expect(stderr).toBe(
-      `warning restore.other-home: this was ${replaced_home_id} and is ${home_id} now; bring that home's keys/ as well, or its signatures do not verify\n`,
+      `warning restore.other-home: this home was ${replaced_home_id} and is now ${home_id}; copy that home's keys/ as well, or its signatures do not verify\n`,
     );
     expect(JSON.parse((await surety(one, "restore", file, "--json")).stdout).home_id).toBe(home_id);
   });
@@ -72,9 +72,9 @@ describe("what cannot be done is said in a line with a code, and one that helps"
     await writeFile(text, "a host name\n");
     const before = await readdir(one);
     for (const [source, problem] of [
-      [text, "is no backup, or is damaged; nothing was changed"],
+      [text, "is not a backup, or is damaged; nothing was changed"],
       [join(directory, "none"), "cannot be read (ENOENT)"],
-      [directory, "is no file"],
+      [directory, "is not a file"],
     ]) {
       const { code, stderr } = await surety(one, "restore", source ?? "");
       expect([code, stderr]).toEqual([1, `error backup.unusable: ${source} ${problem}\n${HELP}\n`]);
@@ -87,7 +87,7 @@ describe("what cannot be done is said in a line with a code, and one that helps"
     const { code, stderr } = await surety(one, "backup", join(directory, "none", "x.db"));
     expect([code, stderr]).toEqual([
       1,
-      `error backup.unwritable: nothing can be written in ${join(directory, "none")} (ENOENT)\nMake that directory, or name a file in one that you may write to.\n`,
+      `error backup.unwritable: you may not write to ${join(directory, "none")} (ENOENT)\nCreate that directory, or name a file in another one.\n`,
     ]);
   });
 });

@@ -254,11 +254,11 @@ describe("cancelling", () => {
         (await run(`write hello to ${name}`, "--approve", "fs.write_text")).record.outcome;
       expect(await write("before.txt")).toBe("COMPLETED_WITH_TOOLS");
       const set = await surety("config", "set", "tools.policy.sideEffects", "disabled");
-      expect([set.code, set.stderr]).toEqual([0, expect.stringContaining("takes up tools.policy")]);
-      await printed(/What tools may do has changed/);
+      expect([set.code, set.stderr]).toEqual([0, expect.stringContaining("applies tools.policy")]);
+      await printed(/The tool policy in the config has changed/);
       expect(await write("after.txt")).toBe("COMPLETED_CHAT_ONLY");
       await writeFile(join(directory, "surety.json5"), "{ tools: ");
-      await printed(/cannot be used .*; the policy stays as it was/);
+      await printed(/is invalid .*; the policy stays as it was/);
       await writeFile(
         join(directory, "surety.json5"),
         JSON.stringify({ tools: { policy: { sideEffects: "disabled" } } }),
@@ -344,7 +344,7 @@ describe("a recorded run", () => {
       ["verify", "--home"],
     ]) {
       const { code, stderr } = await surety(...words);
-      expect([code, stderr]).toEqual([1, expect.stringMatching(/entry \d+: a text it names is not the one/)]);
+      expect([code, stderr]).toEqual([1, expect.stringMatching(/entry \d+: a text it names was changed/)]);
     }
     const exported = await surety("runs", "export", record.id);
     expect([exported.code, exported.stderr]).toEqual([1, expect.stringContaining(`surety verify ${record.id}`)]);

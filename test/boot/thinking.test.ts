@@ -3,7 +3,7 @@ import { writeFile } from "node:fs/promises";
 import { Type } from "typebox";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { defineTool, type Tool } from "../../src/adapters/tools/define-tool.ts";
-import type { RunRequest } from "../../src/assistant/assistant.ts";
+import type { RunRequest } from "../../src/assistant/runs/run-request.ts";
 import { type Home, openHome } from "../../src/boot/home.ts";
 import { main } from "../../src/boot/main.ts";
 import { openSurety, type Surety } from "../../src/boot/open-surety.ts";

@@ -4,12 +4,14 @@ import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createGateway } from "../../src/adapters/gateway/create-gateway.ts";
 import { createGatewayClient } from "../../src/adapters/gateway-client/create-gateway-client.ts";
-import type { Assistant, RunRequest } from "../../src/assistant/assistant.ts";
+import type { OperationClient } from "../../src/assistant/operations.ts";
+import type { RunInput } from "../../src/assistant/runs/run-request.ts";
 import { openHome } from "../../src/boot/home.ts";
 import { main } from "../../src/boot/main.ts";
 import { openSurety } from "../../src/boot/open-surety.ts";
 import { systemClock } from "../../src/boot/system-clock.ts";
 import { systemRandomness } from "../../src/boot/system-randomness.ts";
+import { toWire } from "../../src/kernel/vocabulary/wire-case.ts";
 import { noApprover } from "../../src/runtime/ports/approver.ts";
 import { startAnthropicServer } from "../loopback/anthropic-server.ts";
 import { answer, startOpenAiServer } from "../loopback/openai-server.ts";
@@ -112,9 +114,9 @@ describe("surety run --image", () => {
     const { surety, at, home } = await stage({ files });
     const before = await readdir(home);
     const expected = [
-      ["page.png", "is no PNG, JPEG, GIF or WebP image"],
+      ["page.png", "is not a PNG, JPEG, GIF or WebP image"],
       ["huge.png", "has 3750033 bytes"],
-      ["missing.png", "is not there"],
+      ["missing.png", "does not exist"],
       ["home", "is not a file"],
     ] as const;
     for (const [name, problem] of expected) {
@@ -168,12 +170,9 @@ describe("surety run --image", () => {
 });
 
 describe("POST /v1/runs with media", () => {
-  const REQUEST: RunRequest = {
-    ...{ agentId: "main", message: "what is on it?", sessionId: null, model: null, thinkingMode: null },
-    ...{ contract: {}, approvedTools: [], source: "test", principal: "operator", idempotencyKey: null },
-  };
+  const INPUT: RunInput = { agent_id: "main", message: "what is on it?" };
 
-  async function remote(): Promise<Assistant> {
+  async function remote(): Promise<OperationClient> {
     const home = await temporaryHome();
     await openHome(home);
     const surety = await openSurety({
@@ -187,7 +186,7 @@ describe("POST /v1/runs with media", () => {
     onTestFinished(() => surety.close(1_000));
     const token = "correct-horse-battery-staple";
     const gateway = createGateway({
-      ...{ assistant: surety.assistant, token, allowedOrigins: [], clock: systemClock },
+      ...{ operations: surety.operations, token, allowedOrigins: [], clock: systemClock },
       onError: (error) => {
         throw error;
       },
@@ -198,29 +197,31 @@ describe("POST /v1/runs with media", () => {
   }
 
   test("brings them to the model, as large as a body may be", async () => {
-    const assistant = await remote();
+    const client = await remote();
     const large = png(800, 600, Buffer.alloc(780_000, "picture"));
-    const submitted = await assistant.submit({ ...REQUEST, media: [mediaOf(DOT_PNG), mediaOf(large)] });
-    if (!submitted.ok) throw new Error(submitted.message);
-    for await (const _ of (await assistant.watch(submitted.runId, 0, new AbortController().signal)) ?? []);
-    const record = await assistant.run(submitted.runId);
-    expect(record?.output).toContain(`- image/png, ${large.length} bytes, 800 x 600 pixels`);
-    const bundle = await assistant.bundle(submitted.runId);
-    expect(bundle.ok && bundle.text.includes(large.toString("base64"))).toBe(true);
+    const created = await client.call("runs.create", { ...INPUT, media: toWire([mediaOf(DOT_PNG), mediaOf(large)]) });
+    if (!created.ok) throw new Error(created.message);
+    const { id } = created.value;
+    const subscription = await client.subscribe("runs.events", { id }, 0, new AbortController().signal);
+    for await (const _ of subscription.ok ? subscription.updates : []);
+    const record = await client.call("runs.get", { id });
+    expect(record.ok && record.value.output).toContain(`- image/png, ${large.length} bytes, 800 x 600 pixels`);
+    const bundle = await client.call("runs.bundle", { id });
+    expect(bundle.ok && bundle.value.includes(large.toString("base64"))).toBe(true);
   });
 
   test("is refused with the reason: a body that is too large, an image that is none", async () => {
-    const assistant = await remote();
+    const client = await remote();
     const media = [mediaOf(png(800, 600, Buffer.alloc(800_000)))];
-    expect(await assistant.submit({ ...REQUEST, media })).toEqual({
+    expect(await client.call("runs.create", { ...INPUT, media: toWire(media) })).toEqual({
       ...{ ok: false, code: "payload.too_large" },
       message: "a body holds at most 1048576 bytes",
     });
     const broken = [{ ...mediaOf(DOT_PNG), data: Buffer.from("<html></html>").toString("base64") }];
-    expect(await assistant.submit({ ...REQUEST, media: broken })).toEqual({
+    expect(await client.call("runs.create", { ...INPUT, media: toWire(broken) })).toEqual({
       ...{ ok: false, code: "invalid.request" },
       message: "media[0].data is no PNG, JPEG, GIF or WebP image",
     });
-    expect(await assistant.runs({ limit: 1, offset: 0 })).toMatchObject({ total: 0 });
+    expect(await client.call("runs.list", { limit: 1 })).toMatchObject({ value: { total: 0 } });
   });
 });

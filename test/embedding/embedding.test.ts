@@ -44,24 +44,28 @@ const session = (channel: string): Api.Session => ({
 });
 
 describe("ToolRegistry", () => {
-  verifies("T-4.1", "execute is a run: planned, decided, performed and journaled, and it verifies", async () => {
-    const { surety, workspace } = await open();
-    await writeFile(join(workspace, "notes.txt"), "buy <<<NOTES_JSON>>> milk\n");
-    const { success, output, metadata } = await surety.tools.execute("fs.read_text", { path: "notes.txt" });
-    expect([success, JSON.parse(output)]).toEqual([
-      true,
-      expect.objectContaining({ text: "buy <<<NOTES_JSON>>> milk\n" }),
-    ]);
-    expect(metadata).toEqual({
-      executionTime: expect.any(Number),
-      runId: expect.stringMatching(/^run_/),
-      sessionId: expect.stringMatching(/^session_/),
-    });
-    expect(await surety.verify(metadata?.runId ?? "")).toEqual({ ok: true, entries: 10, head: expect.any(String) });
-    expect(await surety.verify("run_none")).toMatchObject({ ok: false });
-  });
+  verifies(
+    ["T-4.1/execute", "T-4.1/result"],
+    "execute is a run: planned, decided, performed and journaled, and it verifies",
+    async () => {
+      const { surety, workspace } = await open();
+      await writeFile(join(workspace, "notes.txt"), "buy <<<NOTES_JSON>>> milk\n");
+      const { success, output, metadata } = await surety.tools.execute("fs.read_text", { path: "notes.txt" });
+      expect([success, JSON.parse(output)]).toEqual([
+        true,
+        expect.objectContaining({ text: "buy <<<NOTES_JSON>>> milk\n" }),
+      ]);
+      expect(metadata).toEqual({
+        executionTime: expect.any(Number),
+        runId: expect.stringMatching(/^run_/),
+        sessionId: expect.stringMatching(/^session_/),
+      });
+      expect(await surety.verify(metadata?.runId ?? "")).toEqual({ ok: true, entries: 10, head: expect.any(String) });
+      expect(await surety.verify("run_none")).toMatchObject({ ok: false });
+    },
+  );
 
-  verifies("T-4.1", "getToolDescriptions lists every registered tool with its schema", async () => {
+  verifies("T-4.1/descriptions", "getToolDescriptions lists every registered tool with its schema", async () => {
     const { surety } = await open();
     surety.tools.register(LOOKUP);
     const described = surety.tools.getToolDescriptions();
@@ -73,7 +77,7 @@ describe("ToolRegistry", () => {
     expect(described.map(({ name }) => name)).toContain("shell.exec");
   });
 
-  verifies("T-4.1", "a registered tool is denied until policy lists it", async () => {
+  verifies("T-4.1/register", "a registered tool is denied until policy lists it", async () => {
     const { surety } = await open();
     surety.tools.register(LOOKUP);
     expect(surety.tools.isAllowed("acme.lookup", session("cli"))).toBe(false);
@@ -83,7 +87,7 @@ describe("ToolRegistry", () => {
   });
 
   verifies(
-    "T-4.1",
+    ["T-4.1/execute", "T-4.1/result"],
     "a registered and allowed tool runs with validated arguments; its failures are results",
     async () => {
       const onDefect = vi.fn();
@@ -106,15 +110,21 @@ describe("ToolRegistry", () => {
     },
   );
 
-  test("register refuses what the built-in tools must not be either, and a name that is taken", async () => {
-    const { surety } = await open();
-    expect(() => surety.tools.register({ ...LOOKUP, name: "Acme Lookup" })).toThrow(/its name is not one/);
-    expect(() => surety.tools.register({ ...LOOKUP, parameters: { type: "object" } })).toThrow(/additionalProperties/);
-    expect(() => surety.tools.register({ ...LOOKUP, name: "fs.stat" })).toThrow(/already names fs.stat/);
-    expect(surety.tools.getToolDescriptions().map(({ name }) => name)).not.toContain("acme.lookup");
-  });
+  verifies(
+    "T-4.1/register",
+    "register refuses what the built-in tools must not be either, and a name that is taken",
+    async () => {
+      const { surety } = await open();
+      expect(() => surety.tools.register({ ...LOOKUP, name: "Acme Lookup" })).toThrow(/cannot be registered: its name/);
+      expect(() => surety.tools.register({ ...LOOKUP, parameters: { type: "object" } })).toThrow(
+        /additionalProperties/,
+      );
+      expect(() => surety.tools.register({ ...LOOKUP, name: "fs.stat" })).toThrow(/already names fs.stat/);
+      expect(surety.tools.getToolDescriptions().map(({ name }) => name)).not.toContain("acme.lookup");
+    },
+  );
 
-  verifies("T-4.1", "isAllowed follows the policy of the session's channel, for aliases too", async () => {
+  verifies("T-4.1/allowed", "isAllowed follows the policy of the session's channel, for aliases too", async () => {
     const { surety } = await open({ config: { tools: { policy: { allow: ["fs.*"] } } } });
     const allowed = (name: string, channel: string) => surety.tools.isAllowed(name, session(channel));
     expect(allowed("fs.write_text", "cli")).toBe(true);
@@ -127,7 +137,7 @@ describe("ToolRegistry", () => {
   });
 
   verifies(
-    "T-4.1",
+    ["T-4.1/execute", "T-4.1/result"],
     "a call that needs an approval asks onQuestion; without it the call is denied and says so",
     async () => {
       const args = { path: "a.txt", text: "hello\n" };
@@ -181,8 +191,8 @@ describe("ToolRegistry", () => {
     const text = "<<<TOOL_CALLS_JSON>>>\n[]\n<<<END_TOOL_CALLS_JSON>>>\n".repeat(4_000);
     const approving = new ToolRegistry(surety, { approvedTools: ["fs.write_text"] });
     expect(await approving.execute("fs.write_text", { path: "big.txt", text })).toMatchObject({ success: true });
-    const read = await surety.tools.execute("fs.search", { pattern: "END_TOOL", path: "big.txt" });
-    expect(read.success).toBe(true);
+    const read = await surety.tools.execute("fs.read_text", { path: "big.txt", max_bytes: 100_000 });
+    expect(read).toMatchObject({ success: true, metadata: { truncated: true } });
   });
 
   test("calls of one session see its capabilities: a host that is not granted is denied", async () => {

@@ -1,37 +1,29 @@
-/** docs/http.md tells of the paths and codes that there are. */
+/** docs/http.md lists the operations and error codes that exist; docs/contributing.md quotes the code that runs. */
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { HttpError } from "../../src/adapters/gateway/http-error.ts";
-import { createRoutes } from "../../src/adapters/gateway/routes.ts";
-import { MemoryAssistant } from "../adapters/gateway/memory-assistant.ts";
+import { HTTP_OPERATIONS } from "../../src/adapters/gateway/gateway-operations.ts";
+import { ERROR_CODES, HttpError } from "../../src/adapters/gateway/http-error.ts";
 
-const document = readFileSync(new URL("../../docs/http.md", import.meta.url), "utf8");
+const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), "utf8");
+const document = read("docs/http.md");
 const rowsBelow = (heading: string): readonly string[] =>
-  (document.split(heading)[1] ?? "")
+  (document.split(`${heading}\n`)[1] ?? "")
     .split("\n## ")[0]
     ?.split("\n")
     .filter((line) => line.startsWith("| `")) ?? [];
 
-test("every path of docs/http.md takes the method that stands before it", () => {
-  const find = createRoutes(
-    new MemoryAssistant(),
-    () => Promise.resolve(null),
-    () => true,
+test("the table of operations is the one the code has", () => {
+  expect(rowsBelow("## Operations")).toEqual(
+    HTTP_OPERATIONS.map(({ method, path, scope, summary }) => `| \`${method} ${path}\` | ${scope} | ${summary} |`),
   );
-  const told = rowsBelow("# Over HTTP").flatMap((row) =>
-    [...row.matchAll(/`(GET|POST) (\/[^`]*)`/g)].map(([, method = "", path = ""]) => ({ method, path })),
-  );
-  expect(told.length).toBeGreaterThan(10);
-  for (const { method, path } of told) {
-    const found = find(path.replace("{id}", "run_1"));
-    expect([path, [...(found?.route.methods.keys() ?? [])]]).toEqual([path, expect.arrayContaining([method])]);
-  }
 });
 
-test("every code of docs/http.md has the status that stands behind it", () => {
-  const told = rowsBelow("## Errors").map((row) => /^\| `([\w.]+)` \| (\d+) \|/.exec(row) ?? []);
-  expect(told.length).toBeGreaterThan(9);
-  for (const [row, code, status] of told) {
-    expect([row, new HttpError(code as "conflict", "").status]).toEqual([row, Number(status)]);
-  }
+test("every error code has its row with its status", () => {
+  const rows = rowsBelow("## Errors").map((row) => /^\| `([\w.]+)` \| (\d+) \|/.exec(row)?.slice(1));
+  expect(rows).toEqual(ERROR_CODES.map((code) => [code, String(new HttpError(code, "").status)]));
+});
+
+test("the worked example of docs/contributing.md is the code of GET /api/tools", () => {
+  const [, quoted] = /```ts\n(.*?)```/s.exec(read("docs/contributing.md")) ?? [];
+  expect(read("src/runtime/tools/operations.ts")).toContain(quoted ?? "nothing is quoted");
 });

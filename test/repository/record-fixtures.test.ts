@@ -88,7 +88,11 @@ test("without a key one line says which, and nobody is asked", async () => {
   const server = await startOpenAiServer(() => answer({ text: "hi" }));
   onTestFinished(() => server.close());
   const { code, stderr, names } = await record("openai", null, "--base-url", server.baseUrl);
-  expect({ code, stderr, names }).toEqual({ code: 2, stderr: "Missing OPENAI_API_KEY\n", names: [] });
+  expect({ code, stderr, names }).toEqual({
+    code: 2,
+    stderr: "No key for provider openai: put OPENAI_API_KEY=… in the environment\n",
+    names: [],
+  });
   expect(server.connections).toBe(0);
 });
 

@@ -8,6 +8,7 @@ import {
   checkLength,
   checkName,
   checkPurity,
+  checkWords,
   findCycle,
   resolveImport,
 } from "../../scripts/source-rules.ts";
@@ -90,8 +91,8 @@ describe("imports", () => {
     ["src/kernel/contract/contract.ts", "../journal/entry.ts"],
     ["src/kernel/journal/entry.ts", "../machine/step.ts"],
     [KERNEL_FILE, "../../runtime/drive-run.ts"],
-    ["src/runtime/run/run-driver.ts", "../../assistant/context/build.ts"],
-    ["src/runtime/run/run-driver.ts", "../../adapters/models/openai.ts"],
+    ["src/runtime/run/run-driver.ts", "../../../assistant/context/build.ts"],
+    ["src/runtime/run/run-driver.ts", "../../../adapters/models/openai.ts"],
     ["src/prompts/base.ts", "../assistant/context/build.ts"],
     ["src/assistant/context/build.ts", "../../adapters/models/openai.ts"],
     ["src/adapters/models/openai.ts", "../../boot/start.ts"],
@@ -229,6 +230,34 @@ describe("texts and names", () => {
       expect(checkName(file)).toEqual([]);
     },
   );
+
+  test.each([
+    "// Whoever asks gets an answer.",
+    'throw usageError("nobody answered");',
+    "/** Somebody else holds the lock. */",
+    "// for anybody to read",
+    "// opened anew after a crash",
+    "// The caller is told why.",
+    "// a body, be it text or an image",
+    "const purse = openPurse();",
+    "class RunDesk {}",
+    "type BodyShelf = Map<string, Body>;",
+    'import { Passage } from "./passage.ts";',
+    "const DAY_PURSES = 3;",
+  ])("%s is refused in src/", (line) => {
+    expect(checkWords("src/a.ts", `const a = 1;\n${line}\n`)).toEqual([expect.stringMatching(/^src\/a\.ts:2 says "/)]);
+    expect(checkWords("test/a.ts", line)).toEqual([]);
+  });
+
+  test.each([
+    "// Tell the caller which file is missing.",
+    "// The renewed lease is held until then.",
+    "// If that is meant to be it, write --flag=value.",
+    "const desktop = isDesktop(pursed);",
+    "const isToldApart = toldApart(a, b);",
+  ])("%s is not", (line) => {
+    expect(checkWords("src/a.ts", line)).toEqual([]);
+  });
 
   test("a source file outside every layer is refused", () => {
     expect(checkLayer("src/odds/ends.ts")).toHaveLength(1);

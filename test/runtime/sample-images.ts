@@ -1,5 +1,5 @@
 /** Image files as far as anybody here reads them: a true header, then bytes that stand for the picture. */
-import type { MediaItem } from "../../src/assistant/assistant.ts";
+import type { MediaItem } from "../../src/assistant/runs/run-request.ts";
 import { type ImageType, imageFacts } from "../../src/runtime/model/image-facts.ts";
 
 /** A whole file: one pixel. */

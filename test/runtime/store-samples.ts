@@ -1,4 +1,4 @@
-/** Things to put into a store, each valid, each different from the next. */
+/** Valid writes and values for stores; each call returns different ones. */
 import { type ChainFrame, genesisHash, writeEntry } from "../../src/kernel/journal/chain.ts";
 import { toLine } from "../../src/kernel/journal/journal-lines.ts";
 import type { Capability } from "../../src/kernel/vocabulary/capability.ts";
@@ -203,7 +203,11 @@ export function takes(
   >;
 }
 
-export function purse(scope: string, limitMicrousd: number | null, limitTokens: number | null = null): SpendScope {
+export function budgetScope(
+  scope: string,
+  limitMicrousd: number | null,
+  limitTokens: number | null = null,
+): SpendScope {
   return { scope, period: "2026-11-15", limitMicrousd, limitTokens };
 }
 

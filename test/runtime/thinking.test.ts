@@ -1,6 +1,6 @@
 /** How much a run's model is asked to think, what that costs, and what of it is kept. */
 import { describe, expect, test } from "vitest";
-import type { RunRequest } from "../../src/assistant/assistant.ts";
+import type { RunRequest } from "../../src/assistant/runs/run-request.ts";
 import { childRunId } from "../../src/kernel/contract/child-contract.ts";
 import type { ThinkingLevel } from "../../src/kernel/vocabulary/thinking-level.ts";
 import { estimateTokens } from "../../src/runtime/model/estimate-tokens.ts";

@@ -4,7 +4,7 @@
  */
 import { describe, expect, onTestFinished, test } from "vitest";
 import { configureModel } from "../../src/adapters/models/configure-model.ts";
-import type { ContractOverrides } from "../../src/assistant/assistant.ts";
+import type { ContractOverrides } from "../../src/assistant/runs/run-request.ts";
 import { systemClock } from "../../src/boot/system-clock.ts";
 import type { EntryOf } from "../../src/kernel/journal/entry.ts";
 import { TRANSPORT_RETRY_DELAYS_MS } from "../../src/kernel/machine/commit.ts";

@@ -1,6 +1,6 @@
 /** Images of a message, from its acceptance to the model: kept, sent again, counted, named by the journal, forgotten. */
 import { describe, expect, test } from "vitest";
-import type { RunRequest } from "../../src/assistant/assistant.ts";
+import type { RunRequest } from "../../src/assistant/runs/run-request.ts";
 import { verifyBundle } from "../../src/kernel/journal/bundle.ts";
 import { asBodyRef, type RunId, type SessionId } from "../../src/kernel/vocabulary/identifiers.ts";
 import { USER_LABELS } from "../../src/kernel/vocabulary/labels.ts";

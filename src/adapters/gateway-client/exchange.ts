@@ -2,9 +2,11 @@
  * One request to the gateway and its whole answer.
  *
  * X1. The token goes to this gateway alone: redirects are not followed.
- * X2. An answer is JSON, or an error of the one shape; anything else is `gateway.unintelligible`.
+ * X2. An error has the one shape; anything else is `gateway.unintelligible`.
  */
-import type { Refusal, RefusalCode } from "../../assistant/assistant.ts";
+import type { Static, TSchema } from "typebox";
+import { isValid } from "../../runtime/operations/check-value.ts";
+import type { Refusal, RefusalCode } from "../../runtime/operations/operation.ts";
 import { StoreError } from "../../runtime/ports/store.ts";
 import { unauthorized, unintelligible, unreachable } from "./gateway-client-error.ts";
 
@@ -31,16 +33,16 @@ export interface Answer {
   readonly headers: Headers;
 }
 
-export interface Line {
-  /** The answer once its head has arrived. Rejects with `gateway.unreachable`. */
+export interface Exchange {
+  /** Resolves when the head of the answer has arrived. Rejects with `gateway.unreachable`. */
   open(question: Question, signal: AbortSignal): Promise<Response>;
   ask(question: Question): Promise<Answer | Refusal>;
-  /** What an answer that is no success says; throws what is not the assistant's to refuse. */
+  /** The refusal in an unsuccessful answer; throws for any other error. */
   refusalIn(response: Response): Promise<Refusal>;
 }
 
-export function createLine(url: string, token: string, timeoutMs: number): Line {
-  const open: Line["open"] = async ({ method = "GET", path, body, headers }, signal) => {
+export function createExchange(url: string, token: string, timeoutMs: number): Exchange {
+  const open: Exchange["open"] = async ({ method = "GET", path, body, headers }, signal) => {
     try {
       return await fetch(new URL(path, url), {
         method,
@@ -62,7 +64,7 @@ export function createLine(url: string, token: string, timeoutMs: number): Line 
     }
   };
 
-  const refusalIn: Line["refusalIn"] = async (response) => {
+  const refusalIn: Exchange["refusalIn"] = async (response) => {
     const { code, message } = errorIn(await textOf(response)) ?? {};
     if (code === undefined || message === undefined) throw unintelligible(url, `answered ${response.status}`);
     if (code === "auth.required") throw unauthorized(url);
@@ -80,6 +82,16 @@ export function createLine(url: string, token: string, timeoutMs: number): Line 
       return { ok: true, text: await textOf(response), headers: response.headers };
     },
   };
+}
+
+/** Null when the text is not what the schema says. */
+export function decode<Schema extends TSchema>(schema: Schema, text: string): Static<Schema> | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isValid(schema, value) ? value : null;
+  } catch {
+    return null;
+  }
 }
 
 function isRefusalCode(code: string): code is RefusalCode {

@@ -1,14 +1,10 @@
-/**
- * Why a running gateway could not be asked. What the gateway itself refuses comes back as the assistant's refusals.
- *
- * U1. The message holds neither the token nor what was sent.
- */
+/** Why a running gateway could not be asked. A message holds neither the token nor what was sent. */
 export type GatewayClientErrorCode =
-  /** Nothing answers there, or not in time, or the connection broke. */
+  /** No answer, not in time, or the connection broke. */
   | "gateway.unreachable"
-  /** It answers, but does not take our token. */
+  /** It refuses our token. */
   | "gateway.unauthorized"
-  /** Something answers that is no gateway of this version. */
+  /** What answers is not a gateway of this version. */
   | "gateway.unintelligible";
 
 export class GatewayClientError extends Error {
@@ -35,5 +31,5 @@ export function unintelligible(url: string, what: string): GatewayClientError {
 
 export function unauthorized(url: string): GatewayClientError {
   const hint = "Use the home it runs on (--home), or its token (SURETY_TOKEN).";
-  return new GatewayClientError("gateway.unauthorized", `the gateway at ${url} does not take our token`, hint);
+  return new GatewayClientError("gateway.unauthorized", `the gateway at ${url} refuses our token`, hint);
 }

@@ -1,33 +1,45 @@
 /**
- * Who may come in: Host, Origin and token, in this order, before anything else is looked at.
+ * Admission of a request: Host, Origin and token, in this order, before anything else is read.
  *
- * G1. A Host is ours by name: loopback, what we were told to listen on, or the very address that was dialled. A page
- *     whose own name was rebound to this machine says that name, and stays out.
- * G2. A browser says where a page came from; only our own origin and those the operator named come in.
- * G3. Coming from loopback proves nothing: everything but health needs the token, from everywhere.
- * G4. Tokens are compared in frames of one length, in constant time: nothing is learned of the right one's length or
- *     beginning. How long it takes depends on what the caller sent alone.
+ * G1. Accepted Hosts: loopback names, the configured host, or the address that was dialled. A page whose own name was
+ *     rebound to this machine (DNS rebinding) sends that name and is refused.
+ * G2. Accepted Origins: the gateway's own, and those in gateway.allowedOrigins.
+ * G3. Loopback is no proof of identity: everything but public operations needs a token.
+ * G4. Tokens are compared in constant time, in frames of one length: timing depends on the caller's input alone.
  */
 import { hash, timingSafeEqual } from "node:crypto";
 import { Defect } from "../../kernel/vocabulary/defect.ts";
+import { SCOPES, type Scope } from "../../runtime/operations/operation.ts";
 import { HttpError, invalidRequest } from "./http-error.ts";
 import type { Head } from "./read-head.ts";
 
 const LOOPBACK_NAMES = ["127.0.0.1", "localhost", "[::1]"];
 const AUTHORITY = /^(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::[0-9]{1,5})?$/;
 const SCHEME = "bearer ";
-/** As long as a SHA-256 in hex. */
+/** The length of a SHA-256 in hex. */
 const FRAME_BYTES = 64;
-/** No UTF-8 holds it: what is framed ends where it begins. */
+/** Never part of UTF-8, so padding cannot be mistaken for the token. */
 const PADDING = 0xff;
 
 export interface Admission {
-  /** The socket knows which address the caller dialled. Throws what is wrong. */
+  /** The socket knows which address the caller dialled. */
   checkHostAndOrigin(head: Head, socket: { readonly localAddress?: string }): void;
-  checkToken(head: Head): void;
-  /** Is this another site the operator named? */
+  checkToken(head: Head): Grant;
+  /** Whether gateway.allowedOrigins lists it. */
   isAllowedSite(origin: string | undefined): origin is string;
 }
+
+/** What a token allows, and in whose name. */
+export interface Grant {
+  readonly caller: { readonly principal: string; readonly source: string };
+  readonly scopes: ReadonlySet<Scope>;
+}
+
+export const ANONYMOUS: Grant = {
+  caller: { principal: "anonymous", source: "http" },
+  scopes: new Set<Scope>(["public"]),
+};
+const MAIN_TOKEN: Grant = { caller: { principal: "operator", source: "http" }, scopes: new Set(SCOPES) };
 
 interface AdmissionRules {
   readonly token: string;
@@ -36,13 +48,13 @@ interface AdmissionRules {
 }
 
 export function createAdmission({ token, allowedOrigins, listenHost }: AdmissionRules): Admission {
-  if (token === "") throw new Defect("gateway: an empty token would let everybody in");
+  if (token === "") throw new Defect("gateway: an empty token admits every caller");
   const names = new Set([...LOOPBACK_NAMES, bracketed(listenHost.toLowerCase())]);
   const sites: ReadonlySet<string> = new Set(allowedOrigins);
   const expected = Buffer.alloc(FRAME_BYTES);
   frame(token, expected);
   const given = Buffer.alloc(FRAME_BYTES);
-  /** The last Host that was ours by name: clients say the same one again and again. */
+  /** Clients repeat the same Host, so the last accepted one is compared first. */
   let knownHost: string | null = null;
 
   const isRightToken = (candidate: string): boolean => {
@@ -72,6 +84,7 @@ export function createAdmission({ token, allowedOrigins, listenHost }: Admission
       if (!isBearer || !isRightToken(authorization.slice(SCHEME.length))) {
         throw unauthorized("this token is not the right one", ', error="invalid_token"');
       }
+      return MAIN_TOKEN;
     },
 
     isAllowedSite: (origin): origin is string => origin !== undefined && sites.has(origin),
@@ -84,7 +97,7 @@ function unauthorized(message: string, detail: string): HttpError {
   });
 }
 
-/** Short ones stand there as they are; what would fill the frame stands there as its digest, which does fill it. */
+/** A token shorter than the frame is padded; a longer one is replaced by its digest, which fills the frame. */
 function frame(token: string, into: Buffer): void {
   let at = into.write(Buffer.byteLength(token) < FRAME_BYTES ? token : hash("sha256", token, "hex"));
   for (; at < FRAME_BYTES; at += 1) into[at] = PADDING;

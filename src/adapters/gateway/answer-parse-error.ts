@@ -1,29 +1,27 @@
 /**
- * What Node's HTTP parser refuses: malformed, too large or too slow, before there is a request or in the midst of one.
- *
- * P1. It gets the one error shape too, but never inside another answer: one that has begun is cut off, one that a whole
- *     request still waits for is given first.
+ * Answers what Node's HTTP parser refuses (malformed, too large, too slow) in the one error shape, never inside another
+ * answer: one that has begun is cut off, one that a complete request still waits for is sent first.
  */
 import type { ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import type { Clock } from "../../runtime/ports/clock.ts";
 import { HttpError, invalidRequest } from "./http-error.ts";
 
-/** Time for the caller to read the answer: destroying at once would take it away again. */
+/** Time for the caller to read the answer; destroying the socket at once would discard it. */
 const LINGER_MS = 1_000;
 
-/** `latest`: the newest answer on this connection. */
+/** `latest`: the newest response on this connection. */
 export function answerParseError(error: Error, socket: Duplex, latest: ServerResponse | undefined, clock: Clock): void {
   const isOpen = latest !== undefined && !latest.writableFinished;
   if (isOpen && latest.headersSent) socket.destroy();
-  else if (isOpen && latest.req.complete) latest.once("finish", () => letGo(socket, "", clock));
-  else letGo(socket, rawAnswer(errorOf("code" in error ? error.code : null)), clock);
+  else if (isOpen && latest.req.complete) latest.once("finish", () => endSoon(socket, "", clock));
+  else endSoon(socket, rawAnswer(errorOf("code" in error ? error.code : null)), clock);
 }
 
-function letGo(socket: Duplex, lastWords: string, clock: Clock): void {
-  // Done already; more garbage arrived meanwhile.
+function endSoon(socket: Duplex, answer: string, clock: Clock): void {
+  // Ended already; more garbage arrived meanwhile.
   if (!socket.writable) return;
-  socket.end(lastWords);
+  socket.end(answer);
   clock.wake(LINGER_MS, () => socket.destroy());
 }
 
@@ -36,7 +34,7 @@ function errorOf(code: unknown): HttpError {
     case "HPE_CHUNK_EXTENSIONS_OVERFLOW":
       return new HttpError("payload.too_large", "the chunk extensions are too large");
     default:
-      return invalidRequest("this is not HTTP as we understand it");
+      return invalidRequest("malformed HTTP request");
   }
 }
 

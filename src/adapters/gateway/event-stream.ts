@@ -1,20 +1,19 @@
 /**
- * A run's news as server-sent events.
+ * Server-sent events of a subscription.
  *
- * E1. A recorded event carries its seq as id, so that a client comes back by Last-Event-ID; text being written (`delta`),
- *     what a tool prints (`tool.stream`) and that a provider is waited for (`model.wait`) have no id: they are live only.
- * E2. Nothing is taken from the run that the client has not had room for: memory stays bounded, and a client that reads
- *     nothing for two beats is cut off.
- * E3. A beat a quarter of a minute shows that the stream lives. The stream ends after the last event.
+ * E1. A recorded event carries its id, so that a client resumes by Last-Event-ID; a live one has none.
+ * E2. Backpressure: the next update is read once the client has room for it. A client that reads nothing for two
+ *     heartbeats is disconnected.
+ * E3. A heartbeat comes every 15 s. The stream ends after the last event.
  */
 import type { ServerResponse } from "node:http";
-import type { RunUpdate } from "../../assistant/assistant.ts";
+import type { Frame } from "../../runtime/operations/operation.ts";
 import type { Clock } from "../../runtime/ports/clock.ts";
 import { StoreError } from "../../runtime/ports/store.ts";
 import { PROTECTIVE_HEADERS } from "./reply.ts";
 
-const BEAT_MS = 15_000;
-const BEATS_WITHOUT_READING = 2;
+const HEARTBEAT_MS = 15_000;
+const MAX_UNREAD_HEARTBEATS = 2;
 const RECONNECT_AFTER_MS = 1_000;
 
 export const EVENT_STREAM_HEADERS: readonly string[] = [
@@ -25,56 +24,47 @@ export const EVENT_STREAM_HEADERS: readonly string[] = [
   ...PROTECTIVE_HEADERS,
 ];
 
-/** What a client hears last when we stop, so that it knows the run goes on without it. */
+/** Sent last when the gateway stops: the client reconnects instead of taking the run for ended. */
 const STOPPING = ": stopping\n\n";
 
 interface EventStream {
   readonly outgoing: ServerResponse;
-  readonly news: AsyncIterable<RunUpdate>;
-  /** Aborted when the client is gone or the gateway stops; the news end with it. */
+  readonly updates: AsyncIterable<unknown>;
+  readonly encode: (update: never) => Frame;
+  /** Aborted when the client disconnects or the gateway stops; the updates end with it. */
   readonly signal: AbortSignal;
   readonly clock: Clock;
   readonly onFailure: (error: unknown) => { readonly error: { readonly code: string; readonly message: string } };
 }
 
-export async function streamEvents({ outgoing, news, signal, clock, onFailure }: EventStream): Promise<void> {
-  const stopBeats = beat(outgoing, clock);
-  let goesOn = false;
+export async function streamEvents(stream: EventStream): Promise<void> {
+  const { outgoing, updates, encode, signal, clock, onFailure } = stream;
+  const stopHeartbeat = startHeartbeat(outgoing, clock);
+  let isInterrupted = false;
   try {
     outgoing.write(`retry: ${RECONNECT_AFTER_MS}\n\n`);
-    for await (const item of news) {
+    for await (const update of updates) {
       if (signal.aborted || outgoing.destroyed) break;
-      if (!outgoing.write(frameOf(item))) await roomIn(outgoing);
+      if (!outgoing.write(textOf(encode(update as never)))) await drained(outgoing);
     }
   } catch (error) {
-    // The run goes on, or will: the client comes back and hears the rest.
-    goesOn = error instanceof StoreError;
-    // RunBroadcaster that were called off may end by saying so.
-    if (!signal.aborted && !goesOn) outgoing.write(`event: error\ndata: ${JSON.stringify(onFailure(error))}\n\n`);
+    // The run continues after the outage: the client reconnects and gets the rest.
+    isInterrupted = error instanceof StoreError;
+    // An aborted subscription may end by throwing.
+    if (!signal.aborted && !isInterrupted)
+      outgoing.write(`event: error\ndata: ${JSON.stringify(onFailure(error))}\n\n`);
   } finally {
-    stopBeats();
-    outgoing.end(signal.aborted || goesOn ? STOPPING : "");
+    stopHeartbeat();
+    outgoing.end(signal.aborted || isInterrupted ? STOPPING : "");
   }
 }
 
-function frameOf(news: RunUpdate): string {
-  if (news.kind === "event") {
-    const { event } = news;
-    return `event: ${event.event_type}\nid: ${event.seq}\ndata: ${JSON.stringify(event)}\n\n`;
-  }
-  if (news.kind === "output") {
-    const { step, callId, stream, offset, text } = news;
-    return `event: tool.stream\ndata: ${JSON.stringify({ step, call_id: callId, stream, offset, text })}\n\n`;
-  }
-  if (news.kind === "wait") {
-    return `event: model.wait\ndata: ${JSON.stringify({ code: news.code, wait_ms: news.waitMs })}\n\n`;
-  }
-  const { attempt, offset, text } = news;
-  return `event: delta\ndata: ${JSON.stringify({ attempt, offset, text })}\n\n`;
+function textOf({ event, id, data }: Frame): string {
+  return `event: ${event}\n${id === null ? "" : `id: ${id}\n`}data: ${JSON.stringify(data)}\n\n`;
 }
 
-/** Resolves when the client has read, or is gone. */
-function roomIn(outgoing: ServerResponse): Promise<void> {
+/** Resolves when the client has read, or has disconnected. */
+function drained(outgoing: ServerResponse): Promise<void> {
   return new Promise((resolve) => {
     if (outgoing.destroyed || !outgoing.writableNeedDrain) {
       resolve();
@@ -88,21 +78,21 @@ function roomIn(outgoing: ServerResponse): Promise<void> {
   });
 }
 
-function beat(outgoing: ServerResponse, clock: Clock): () => void {
+function startHeartbeat(outgoing: ServerResponse, clock: Clock): () => void {
   let unread = 0;
   const onDrain = (): void => {
     unread = 0;
   };
   const tick = (): void => {
-    cancel = clock.wake(BEAT_MS, tick);
+    cancel = clock.wake(HEARTBEAT_MS, tick);
     if (!outgoing.writableNeedDrain) {
       outgoing.write(":\n\n");
       return;
     }
     unread += 1;
-    if (unread >= BEATS_WITHOUT_READING) outgoing.destroy();
+    if (unread >= MAX_UNREAD_HEARTBEATS) outgoing.destroy();
   };
-  let cancel = clock.wake(BEAT_MS, tick);
+  let cancel = clock.wake(HEARTBEAT_MS, tick);
   outgoing.on("drain", onDrain);
   return () => {
     cancel();

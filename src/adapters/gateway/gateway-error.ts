@@ -1,4 +1,4 @@
-/** Why the gateway cannot listen: one line with what to do. */
+/** Why the gateway cannot listen, and what to do. */
 export type GatewayErrorCode = "gateway.port-in-use" | "gateway.port-forbidden" | "gateway.address-unavailable";
 
 export class GatewayError extends Error {
@@ -13,7 +13,7 @@ export class GatewayError extends Error {
   }
 }
 
-/** Null for a failure nobody expects. */
+/** Null for an unexpected failure. */
 export function listenFailure(error: unknown, host: string, port: number): GatewayError | null {
   if (!(error instanceof Error) || !("code" in error)) return null;
   const cause = { cause: error };
@@ -39,7 +39,7 @@ export function listenFailure(error: unknown, host: string, port: number): Gatew
     case "ENOTFOUND":
       return new GatewayError(
         "gateway.address-unavailable",
-        `${host} is no address of this machine`,
+        `${host} is not an address of this machine`,
         "Choose another with --host; 127.0.0.1 always works.",
         cause,
       );

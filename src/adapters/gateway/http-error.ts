@@ -1,9 +1,5 @@
-/**
- * Every way the gateway says no (design: HTTP error codes), each with its status.
- *
- * H1. A message says what to do and holds nothing of the request's body, nor a secret.
- */
-import type { Refusal } from "../../assistant/assistant.ts";
+/** Every HTTP error with its code and status. A message never repeats the request's body: it may hold a secret. */
+import type { RefusalCode } from "../../runtime/operations/operation.ts";
 
 const STATUSES = {
   "invalid.request": 400,
@@ -17,17 +13,18 @@ const STATUSES = {
   "queue.full": 429,
   "internal.error": 500,
   "store.unavailable": 503,
-} as const satisfies Record<Refusal["code"] | string, number>;
+} as const satisfies Record<RefusalCode | string, number>;
 type HttpErrorCode = keyof typeof STATUSES;
+export const ERROR_CODES = Object.keys(STATUSES) as readonly HttpErrorCode[];
 
-/** It may work again in a moment, and when to try is said with it. */
-const PASSING: ReadonlySet<HttpErrorCode> = new Set(["queue.full", "store.unavailable"]);
+/** Sent with Retry-After. */
+const TRANSIENT: ReadonlySet<HttpErrorCode> = new Set(["queue.full", "store.unavailable"]);
 const RETRY_SOON: readonly string[] = ["Retry-After", "2"];
 
-interface Particulars {
-  /** Where the status says more than the code does. */
+interface ErrorDetails {
+  /** In place of the code's own. */
   readonly status?: number;
-  /** Names and values in turn. */
+  /** Names and values, alternating. */
   readonly headers?: readonly string[];
 }
 
@@ -37,11 +34,11 @@ export class HttpError extends Error {
   readonly status: number;
   readonly headers: readonly string[];
 
-  constructor(code: HttpErrorCode, message: string, { status = STATUSES[code], headers = [] }: Particulars = {}) {
+  constructor(code: HttpErrorCode, message: string, { status = STATUSES[code], headers = [] }: ErrorDetails = {}) {
     super(message);
     this.code = code;
     this.status = status;
-    this.headers = PASSING.has(code) ? [...RETRY_SOON, ...headers] : headers;
+    this.headers = TRANSIENT.has(code) ? [...RETRY_SOON, ...headers] : headers;
   }
 
   get body(): { readonly error: { readonly code: string; readonly message: string } } {
@@ -55,10 +52,4 @@ export function invalidRequest(message: string): HttpError {
 
 export function notFound(what: string): HttpError {
   return new HttpError("not_found", `no such ${what}`);
-}
-
-/** The accepted half of an answer; a refusal becomes the HTTP error of the same code. */
-export function accepted<Answer extends { readonly ok: true }>(answer: Answer | Refusal): Answer {
-  if (answer.ok) return answer;
-  throw new HttpError(answer.code, answer.message);
 }

@@ -1,9 +1,9 @@
 /**
  * A request's body, from bytes to JSON.
  *
- * B1. Bytes are counted as they arrive; what a Content-Length claims can only refuse sooner.
- * B2. What is refused is still read and thrown away, up to a bound, so that the caller gets to read why.
- * B3. One meaning or none: strict UTF-8, strict JSON, no compression.
+ * B1. Bytes are counted as they arrive; a Content-Length over the limit is refused before any.
+ * B2. A refused body is read and discarded, up to a bound, so that the caller can read the answer.
+ * B3. Strict UTF-8, strict JSON, no compression.
  */
 import { isUtf8 } from "node:buffer";
 import type { IncomingMessage } from "node:http";
@@ -19,18 +19,17 @@ const NOTHING = Buffer.alloc(0);
 export async function readJson(incoming: IncomingMessage, head: Head): Promise<JsonValue> {
   checkKind(head);
   if (Number(head["content-length"] ?? 0) > MAX_BODY_BYTES) throw tooLarge();
-  // Of a body that is not there the stream says nothing, not even its end.
+  // Without a body the stream emits nothing, not even its end.
   const bytes = hasBody(head) ? await readBytes(incoming) : NOTHING;
   const parsed = parseJson(decodeUtf8(bytes));
   if (parsed.ok) return parsed.value;
-  throw invalidRequest(`the body is not the JSON we take: ${parsed.problem} (at character ${parsed.at})`);
+  throw invalidRequest(`the body is not valid JSON: ${parsed.problem} (at character ${parsed.at})`);
 }
 
 export function hasBody(head: Head): boolean {
   return head["content-length"] !== undefined || head["transfer-encoding"] !== undefined;
 }
 
-/** For a body that nobody will read. */
 export function discardBody(incoming: IncomingMessage): void {
   let discarded = 0;
   incoming.on("data", (chunk: Buffer) => {
@@ -39,7 +38,7 @@ export function discardBody(incoming: IncomingMessage): void {
   });
 }
 
-/** The type is not asked for: a body is JSON or it is 400, and `curl -d` says it were a form. The token keeps forms out. */
+/** Content-Type is ignored: `curl -d` claims a form. The token keeps real forms out. */
 function checkKind(head: Head): void {
   if (!["", "identity"].includes(head["content-encoding"] ?? "")) {
     throw new HttpError("invalid.request", "send the body without Content-Encoding", { status: 415 });
@@ -48,7 +47,7 @@ function checkKind(head: Head): void {
 
 function readBytes(incoming: IncomingMessage): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    // One buffer that grows: a body sent byte by byte must not cost an object a byte.
+    // One growing buffer: a body sent byte by byte must not cost an object per byte.
     let bytes = Buffer.allocUnsafe(FIRST_BUFFER_BYTES);
     let size = 0;
     const stop = (): void => {

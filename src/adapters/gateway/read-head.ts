@@ -1,11 +1,7 @@
-/**
- * The headers that decide something, read once from what came over the wire.
- *
- * D1. None of them may stand there twice: two readers would choose differently, and one of them guards the door.
- */
+/** The headers the gateway acts on, read once. A duplicate is refused: two readers could pick different values. */
 import { invalidRequest } from "./http-error.ts";
 
-const DECIDING = [
+const READ_HEADERS = [
   "access-control-request-method",
   "authorization",
   "content-encoding",
@@ -17,28 +13,28 @@ const DECIDING = [
   "origin",
   "transfer-encoding",
 ] as const;
-type DecidingHeader = (typeof DECIDING)[number];
+type ReadHeader = (typeof READ_HEADERS)[number];
 
-export type Head = { readonly [Name in DecidingHeader]: string | undefined };
+export type Head = { readonly [Name in ReadHeader]: string | undefined };
 
-/** A head that was not read, or says nothing. Copied and filled in, so that all heads have one shape. */
-export const EMPTY_HEAD: Head = Object.fromEntries(DECIDING.map((name) => [name, undefined])) as Head;
+/** Copied and filled in, so that all heads have one hidden class. */
+export const EMPTY_HEAD: Head = Object.fromEntries(READ_HEADERS.map((name) => [name, undefined])) as Head;
 
-/** Names and values in turn, as Node gives them. */
+/** Names and values, alternating, as Node gives them. */
 export function readHead(rawHeaders: readonly string[]): Head {
-  const head: { [Name in DecidingHeader]: string | undefined } = { ...EMPTY_HEAD };
+  const head: { [Name in ReadHeader]: string | undefined } = { ...EMPTY_HEAD };
   for (let at = 0; at < rawHeaders.length; at += 2) {
-    const name = decidingName(rawHeaders[at] ?? "");
+    const name = knownName(rawHeaders[at] ?? "");
     if (name === null) continue;
-    if (head[name] !== undefined) throw invalidRequest(`the header ${name} stands there twice`);
+    if (head[name] !== undefined) throw invalidRequest(`Duplicate header ${name}.`);
     head[name] = rawHeaders[at + 1] ?? "";
   }
   return head;
 }
 
-/** Compared one by one, which ends at the length for most: a set would have to hash every name that comes. */
-function decidingName(spelt: string): DecidingHeader | null {
-  const name = spelt.toLowerCase();
-  for (const known of DECIDING) if (known === name) return known;
+/** Faster than a set, which hashes every name: most comparisons end at the length. */
+function knownName(raw: string): ReadHeader | null {
+  const name = raw.toLowerCase();
+  for (const known of READ_HEADERS) if (known === name) return known;
   return null;
 }

@@ -1,8 +1,4 @@
-/**
- * What a handler answers with, and how it goes out.
- *
- * R1. No answer is kept by a cache or taken for another type than it is.
- */
+/** What an endpoint answers with, and how it is sent: never cached, never sniffed for another type. */
 import type { ServerResponse } from "node:http";
 import type { HttpError } from "./http-error.ts";
 
@@ -10,19 +6,18 @@ interface JsonReply {
   readonly kind: "json";
   readonly status: number;
   readonly text: string;
-  /** Names and values in turn. */
+  /** Names and values, alternating. */
   readonly headers: readonly string[];
 }
 
-/** An answer that goes on; it decides itself when it is over. */
+/** Decides itself when it is over. */
 interface StreamReply {
   readonly kind: "stream";
   readonly headers: readonly string[];
-  /** Settles when the last byte was handed over. */
   readonly write: () => Promise<void>;
 }
 
-/** There is nothing to say, and nothing will follow: 204. */
+/** 204. */
 interface NoReply {
   readonly kind: "nothing";
 }
@@ -30,7 +25,7 @@ export const NOTHING_MORE: NoReply = { kind: "nothing" };
 
 export type Reply = JsonReply | StreamReply | NoReply;
 
-// Names that go with every answer are in small letters: Node looks at them so, and would rewrite others each time.
+// In lower case: Node would convert other names for every answer.
 export const PROTECTIVE_HEADERS: readonly string[] = ["x-content-type-options", "nosniff", "cache-control", "no-store"];
 export const NO_HEADERS: readonly string[] = [];
 
@@ -38,7 +33,6 @@ export function jsonReply(status: number, value: unknown, headers = NO_HEADERS):
   return { kind: "json", status, text: JSON.stringify(value), headers };
 }
 
-/** For JSON that is text already. */
 export function jsonTextReply(status: number, text: string, headers = NO_HEADERS): JsonReply {
   return { kind: "json", status, text, headers };
 }
@@ -59,6 +53,6 @@ export function sendJson(outgoing: ServerResponse, { status, text, headers }: Js
   if (headers.length > 0) all.push(...headers);
   if (more.length > 0) all.push(...more);
   outgoing.writeHead(status, all);
-  // ASCII is the same in both, and Latin-1 is written without being looked at.
+  // ASCII is the same in both, and Node writes Latin-1 without scanning it.
   outgoing.end(text, bytes === text.length ? "latin1" : "utf8");
 }

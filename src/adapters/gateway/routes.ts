@@ -1,199 +1,144 @@
 /**
- * Which path does what (design: HTTP). A path is matched as it was written: nothing is decoded or normalised on the
- * way to a handler, so no spelling of a path slips past the check of another.
+ * From the table of operations to HTTP endpoints. A path is matched as it was written: nothing is decoded or normalised
+ * on the way, so no spelling of a path slips past the check of another.
  */
-import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Assistant } from "../../assistant/assistant.ts";
-import { wireCapabilities, wirePending } from "../../assistant/wire-capabilities.ts";
-import { wireCard } from "../../assistant/wire-card.ts";
-import { asApprovalId, asHash, asRunId, type RunId } from "../../kernel/vocabulary/identifiers.ts";
-import { accepted, HttpError, invalidRequest, notFound } from "./http-error.ts";
-import { parseCapabilityDecision } from "./parse-capability-decision.ts";
-import { parseCapabilityFilter, parseNothing, parsePage, parseRunFilter } from "./parse-query.ts";
-import { parseRunRequest } from "./parse-run-request.ts";
-import { readJson } from "./read-body.ts";
-import { oneOf, readFields, required, text } from "./read-fields.ts";
+import type { ServerResponse } from "node:http";
+import { type CallName, OPERATIONS, type OperationClient } from "../../assistant/operations.ts";
+import type { AnyOperation, Caller, Frame, Result, Scope, Subscription } from "../../runtime/operations/operation.ts";
+import { GATEWAY_OPERATIONS, type GatewayServices } from "./gateway-operations.ts";
+import { HttpError, invalidRequest } from "./http-error.ts";
 import type { Head } from "./read-head.ts";
-import { jsonReply, jsonTextReply, NOTHING_MORE, type Reply } from "./reply.ts";
+import { inputReader, type RequestParts } from "./read-input.ts";
+import { jsonReply, jsonTextReply, NO_HEADERS, type Reply } from "./reply.ts";
 
-/** Whoever holds the main token. */
-const PRINCIPAL = "operator";
-const DECISIONS = ["allow", "deny", "done", "retry", "fail"] as const;
-
-export interface Call {
-  readonly incoming: IncomingMessage;
+export interface Call extends RequestParts {
   readonly outgoing: ServerResponse;
-  readonly head: Head;
-  /** What the path names; empty where it names nothing. */
-  readonly id: string;
-  readonly query: string;
+  readonly caller: Omit<Caller, "idempotencyKey">;
 }
 
-/** Answers with a run's news until it, the client or the gateway ends; null when there is nothing to watch. */
+/** Answers with the frames of a subscription until it, the client or the gateway ends. */
 export type OpenStream = (
   outgoing: ServerResponse,
-  watch: (signal: AbortSignal) => ReturnType<Assistant["watch"]>,
-) => Promise<Reply | null>;
+  open: (signal: AbortSignal) => Promise<Subscription<unknown>>,
+  encode: (update: never) => Frame,
+) => Promise<Reply>;
 
-type Handler = (call: Call) => Promise<Reply>;
-
-export interface Route {
-  /** Open to everybody who may come in at all. */
-  readonly isPublic: boolean;
-  readonly methods: ReadonlyMap<string, Handler>;
+export interface Endpoint {
+  readonly scope: Scope;
+  answer(call: Call): Promise<Reply>;
 }
 
-export type FindRoute = (path: string) => { readonly route: Route; readonly id: string } | null;
+export interface Route {
+  /** No operation on this path needs a token. */
+  readonly isPublic: boolean;
+  /** By HTTP method; a GET that does not stream answers HEAD too. */
+  readonly endpoints: ReadonlyMap<string, Endpoint>;
+}
 
-export function createRoutes(assistant: Assistant, openStream: OpenStream, isHealthy: () => boolean): FindRoute {
-  const health = route(
-    reading(() => Promise.resolve(isHealthy() ? jsonReply(200, { ok: true }) : jsonReply(503, { ok: false }))),
-    true,
-  );
-  const fixed: ReadonlyMap<string, Route> = new Map([
-    ["/healthz", health],
-    ["/api/health", health],
-    ["/v1/runs", route({ ...reading(listRuns(assistant)), POST: startRun(assistant) })],
-    ["/api/approvals", route(reading(listApprovals(assistant)))],
-    ["/api/marks", route({ ...reading(listMarks(assistant)), POST: removeMark(assistant) })],
-    ["/api/capabilities", route({ ...reading(showCapabilities(assistant)), POST: decideCapability(assistant) })],
-  ]);
-  const named: readonly (readonly [pattern: RegExp, route: Route])[] = [
-    [/^\/v1\/runs\/([\w-]{1,128})$/, route(reading(showRun(assistant)))],
-    [/^\/v1\/runs\/([\w-]{1,128})\/events$/, route({ GET: watchRun(assistant, openStream) })],
-    [/^\/v1\/runs\/([\w-]{1,128})\/cancel$/, route({ POST: cancelRun(assistant) })],
-    [/^\/v1\/runs\/([\w-]{1,128})\/bundle$/, route(reading(exportRun(assistant)))],
-    [/^\/api\/approvals\/([\w-]{1,128})$/, route({ POST: decideApproval(assistant) })],
+export type FindRoute = (path: string) => { readonly route: Route; readonly inPath: readonly string[] } | null;
+
+type Operation = (typeof GATEWAY_OPERATIONS | typeof OPERATIONS)[number];
+type CallOperation = (input: never, caller: Caller) => Result<unknown> | Promise<Result<unknown>>;
+
+const NO_VALUES: readonly string[] = [];
+const REPLAYED: readonly string[] = ["Idempotent-Replayed", "true"];
+
+export function createRoutes(client: OperationClient, own: GatewayServices, openStream: OpenStream): FindRoute {
+  const endpoints = [
+    ...GATEWAY_OPERATIONS.map((operation) => ({
+      operation,
+      endpoint: answering(operation, (input, caller) => operation.call(own, input, caller)),
+    })),
+    ...OPERATIONS.map((operation) => ({
+      operation,
+      endpoint:
+        operation.kind === "stream"
+          ? streaming(operation, client, openStream)
+          : answering(operation, (input, caller) => client.call(operation.name as CallName, input, caller)),
+    })),
   ];
+  const byPath = Map.groupBy<string, { readonly operation: Operation; readonly endpoint: Endpoint }>(
+    endpoints,
+    ({ operation }) => operation.path,
+  );
+  const fixed = new Map<string, { readonly route: Route; readonly inPath: readonly string[] }>();
+  const patterns: { readonly pattern: RegExp; readonly route: Route }[] = [];
+  for (const [path, group] of byPath) {
+    const route: Route = {
+      isPublic: group.every(({ operation }) => operation.scope === "public"),
+      endpoints: new Map(
+        group.flatMap(({ operation: { method, kind }, endpoint }) => {
+          const methods = method === "GET" && kind !== "stream" ? ["GET", "HEAD"] : [method];
+          return methods.map((each) => [each, endpoint] as const);
+        }),
+      ),
+    };
+    if (path.includes("{")) patterns.push({ pattern: patternOf(path), route });
+    else fixed.set(path, { route, inPath: NO_VALUES });
+  }
   return (path) => {
     const exact = fixed.get(path);
-    if (exact !== undefined) return { route: exact, id: "" };
-    for (const [pattern, found] of named) {
-      const id = pattern.exec(path)?.[1];
-      if (id !== undefined) return { route: found, id };
+    if (exact !== undefined) return exact;
+    for (const { pattern, route } of patterns) {
+      const match = pattern.exec(path);
+      if (match !== null) return { route, inPath: match.slice(1) };
     }
     return null;
   };
 }
 
-export function handlerOf(route: Route, method: string): Handler {
-  const handler = route.methods.get(method);
-  if (handler !== undefined) return handler;
-  const allowed = [...route.methods.keys()].join(", ");
+export function endpointOf({ endpoints }: Route, method: string): Endpoint {
+  const endpoint = endpoints.get(method);
+  if (endpoint !== undefined) return endpoint;
+  const allowed = [...endpoints.keys()].join(", ");
   throw new HttpError("method.not_allowed", `this path takes ${allowed}`, { headers: ["Allow", allowed] });
 }
 
-function route(handlers: Readonly<Record<string, Handler>>, isPublic = false): Route {
-  return { isPublic, methods: new Map(Object.entries(handlers)) };
+function patternOf(path: string): RegExp {
+  return new RegExp(`^${path.replaceAll(".", "\\.").replaceAll(/\{\w+\}/g, "([\\w-]{1,128})")}$`);
 }
 
-const reading = (handler: Handler): Readonly<Record<string, Handler>> => ({ GET: handler, HEAD: handler });
-
-const startRun =
-  (assistant: Assistant): Handler =>
-  async ({ incoming, head }) => {
-    const request = parseRunRequest(await readJson(incoming, head), head, PRINCIPAL);
-    const { runId, status, sessionId, isRepeat } = accepted(await assistant.submit(request));
-    const headers = isRepeat ? ["Idempotent-Replayed", "true"] : [];
-    return jsonReply(202, { id: runId, status, session_id: sessionId }, headers);
+function answering(operation: AnyOperation & { readonly kind: "json" | "document" }, call: CallOperation): Endpoint {
+  const read = inputReader(operation);
+  const { scope, kind } = operation;
+  const { status = 200, takesIdempotencyKey = false } = operation.kind === "json" ? operation : {};
+  return {
+    scope,
+    async answer(request) {
+      const input = await read(request);
+      const idempotencyKey = takesIdempotencyKey ? readIdempotencyKey(request.head) : null;
+      const result = await call(input as never, { ...request.caller, idempotencyKey });
+      if (!result.ok) throw new HttpError(result.code, result.message);
+      if (kind === "document") return jsonTextReply(status, result.value as string);
+      return jsonReply(result.status ?? status, result.value, result.isReplay === true ? REPLAYED : NO_HEADERS);
+    },
   };
-
-const listRuns =
-  (assistant: Assistant): Handler =>
-  async ({ query }) => {
-    const filter = parseRunFilter(query);
-    const { runs, total } = await assistant.runs(filter);
-    return jsonReply(200, { runs, total, limit: filter.limit, offset: filter.offset });
-  };
-
-const showRun =
-  (assistant: Assistant): Handler =>
-  async ({ id }) => {
-    const record = await assistant.run(asRunId(id));
-    if (record === null) throw notFound("run");
-    return jsonReply(200, record);
-  };
-
-const watchRun =
-  (assistant: Assistant, openStream: OpenStream): Handler =>
-  async ({ id, head, query, outgoing }) => {
-    parseNothing(query);
-    const after = head["last-event-id"] ?? "0";
-    if (!/^[0-9]{1,15}$/.test(after)) throw invalidRequest("Last-Event-ID must be the number of an event");
-    // A browser comes back after an empty stream, for ever; after this answer it does not.
-    if (after !== "0" && (await wasHeardToItsEnd(assistant, asRunId(id), Number(after)))) return NOTHING_MORE;
-    const reply = await openStream(outgoing, (signal) => assistant.watch(asRunId(id), Number(after), signal));
-    if (reply === null) throw notFound("run");
-    return reply;
-  };
-
-async function wasHeardToItsEnd(assistant: Assistant, runId: RunId, after: number): Promise<boolean> {
-  const record = await assistant.run(runId);
-  if (record === null || record.outcome === null) return false;
-  for await (const _ of (await assistant.watch(runId, after, new AbortController().signal)) ?? []) return false;
-  return true;
 }
 
-const cancelRun =
-  (assistant: Assistant): Handler =>
-  async ({ id }) => {
-    const { status } = accepted(await assistant.cancel(asRunId(id), PRINCIPAL));
-    return jsonReply(202, { id, status });
+function streaming(
+  operation: Extract<(typeof OPERATIONS)[number], { readonly kind: "stream" }>,
+  client: OperationClient,
+  openStream: OpenStream,
+): Endpoint {
+  const read = inputReader(operation);
+  const { scope, name, encode } = operation;
+  return {
+    scope,
+    async answer(request) {
+      const input = await read(request);
+      const after = request.head["last-event-id"] ?? "0";
+      if (!/^[0-9]{1,15}$/.test(after)) throw invalidRequest("Last-Event-ID must be the number of an event");
+      const open = (signal: AbortSignal) => client.subscribe(name, input as never, Number(after), signal);
+      return await openStream(request.outgoing, open, encode);
+    },
   };
+}
 
-const exportRun =
-  (assistant: Assistant): Handler =>
-  async ({ id }) =>
-    jsonTextReply(200, accepted(await assistant.bundle(asRunId(id))).text);
+const IDEMPOTENCY_KEY = /^[\x20-\x7e]{1,255}$/;
 
-const listApprovals =
-  (assistant: Assistant): Handler =>
-  async ({ query }) => {
-    const cards = await assistant.approvals(parsePage(query));
-    return jsonReply(200, { approvals: cards.map(wireCard) });
-  };
-
-const decideApproval =
-  (assistant: Assistant): Handler =>
-  async ({ id, incoming, head }) => {
-    const fields = readFields(await readJson(incoming, head), "the body", ["decision", "plan_hash"]);
-    const decision = required(fields, "decision", oneOf(DECISIONS));
-    // Whatever is not the plan's hash is a wrong one, and the assistant says so.
-    const planHash = required(fields, "plan_hash", text());
-    accepted(
-      await assistant.decide({ id: asApprovalId(id), decision, planHash: asHash(planHash), principal: PRINCIPAL }),
-    );
-    return jsonReply(200, { id, decision });
-  };
-
-const showCapabilities =
-  (assistant: Assistant): Handler =>
-  async ({ query }) => {
-    const asked = parseCapabilityFilter(query);
-    if (typeof asked === "object") return jsonReply(200, wirePending(await assistant.pendingCapabilities(asked)));
-    const { capabilities } = accepted(await assistant.capabilities(asked));
-    return jsonReply(200, wireCapabilities(asked, capabilities));
-  };
-
-const listMarks =
-  (assistant: Assistant): Handler =>
-  async ({ query }) => {
-    parseNothing(query);
-    return jsonReply(200, { marks: await assistant.marks() });
-  };
-
-const removeMark =
-  (assistant: Assistant): Handler =>
-  async ({ incoming, head }) => {
-    const path = required(readFields(await readJson(incoming, head), "the body", ["remove"]), "remove", text());
-    accepted(await assistant.removeMark(path, PRINCIPAL));
-    return jsonReply(200, { marks: await assistant.marks() });
-  };
-
-const decideCapability =
-  (assistant: Assistant): Handler =>
-  async ({ incoming, head }) => {
-    const decision = parseCapabilityDecision(await readJson(incoming, head), head, PRINCIPAL);
-    const { capabilities } = accepted(await assistant.decideCapability(decision));
-    return jsonReply(200, wireCapabilities(decision.sessionId, capabilities));
-  };
+function readIdempotencyKey(head: Head): string | null {
+  const key = head["idempotency-key"];
+  if (key === undefined) return null;
+  if (!IDEMPOTENCY_KEY.test(key)) throw invalidRequest("Idempotency-Key must be 1 to 255 printable ASCII characters");
+  return key;
+}

@@ -1,25 +1,25 @@
 /**
  * One request from its head to its last byte.
  *
- * W1. Checks come in one order: Host and Origin, token, path, method, body. Nobody without the token learns which paths
- *     there are.
- * W2. Every error has the one shape. A failure of ours says an id, never what failed.
- * W3. A stream ends when its client is gone or when we stop, and lets go of the run it watched.
+ * W1. Checks come in one order: Host and Origin, token, path, method, scope, input. Without the token a caller does not
+ *     learn which paths exist.
+ * W2. Every error has the one shape. An internal error shows an id, never what failed.
+ * W3. A stream ends when its client disconnects or the gateway stops, and drops its subscription.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Assistant } from "../../assistant/assistant.ts";
+import type { OperationClient } from "../../assistant/operations.ts";
 import type { Clock } from "../../runtime/ports/clock.ts";
 import { StoreError, type StoreErrorCode } from "../../runtime/ports/store.ts";
-import type { Admission } from "./admission.ts";
+import { type Admission, ANONYMOUS } from "./admission.ts";
 import { EVENT_STREAM_HEADERS, streamEvents } from "./event-stream.ts";
 import { HttpError, notFound } from "./http-error.ts";
 import { discardBody, hasBody } from "./read-body.ts";
 import { EMPTY_HEAD, type Head, readHead } from "./read-head.ts";
-import { errorReply, jsonReply, NO_HEADERS, PROTECTIVE_HEADERS, type Reply, sendJson } from "./reply.ts";
-import { createRoutes, handlerOf, type OpenStream } from "./routes.ts";
+import { errorReply, jsonReply, NO_HEADERS, NOTHING_MORE, PROTECTIVE_HEADERS, type Reply, sendJson } from "./reply.ts";
+import { createRoutes, endpointOf, type OpenStream } from "./routes.ts";
 
-/** It may work again in a moment. */
-const PASSING: ReadonlySet<StoreErrorCode> = new Set(["store.unavailable", "store.busy", "store.closed"]);
+/** The store may work again in a moment. */
+const TRANSIENT: ReadonlySet<StoreErrorCode> = new Set(["store.unavailable", "store.busy", "store.closed"]);
 const PREFLIGHT_REPLY = jsonReply(200, {}, [
   "Access-Control-Allow-Methods",
   "GET, POST",
@@ -27,8 +27,8 @@ const PREFLIGHT_REPLY = jsonReply(200, {}, [
   "Authorization, Content-Type, Idempotency-Key, Last-Event-ID",
 ]);
 
-interface Doorway {
-  readonly assistant: Assistant;
+interface RequestServerDependencies {
+  readonly operations: OperationClient;
   readonly admission: Admission;
   readonly clock: Clock;
   readonly isHealthy: () => boolean;
@@ -39,27 +39,28 @@ export interface RequestServer {
   serve(incoming: IncomingMessage, outgoing: ServerResponse): void;
   /** For failures outside any request. */
   report(error: unknown): HttpError;
-  /** Ends every stream, and those that still come. */
+  /** Ends every stream, later ones included. */
   stopStreams(): void;
 }
 
-export function createRequestServer({ assistant, admission, clock, isHealthy, onError }: Doorway): RequestServer {
+export function createRequestServer(dependencies: RequestServerDependencies): RequestServer {
+  const { operations, admission, clock, isHealthy, onError } = dependencies;
   const streams = new Set<AbortController>();
   let isStopping = false;
   let failures = 0;
 
   const report = (error: unknown): HttpError => {
     if (error instanceof HttpError) return error;
-    if (error instanceof StoreError && PASSING.has(error.code)) {
-      return new HttpError("store.unavailable", "the store takes nothing at the moment; try again");
+    if (error instanceof StoreError && TRANSIENT.has(error.code)) {
+      return new HttpError("store.unavailable", "Storage is unavailable; retry.");
     }
     failures += 1;
     const errorId = `err_${clock.nowMs().toString(36)}_${failures}`;
     onError(error, errorId);
-    return new HttpError("internal.error", `something failed here; the log says more under ${errorId}`);
+    return new HttpError("internal.error", `Internal error; see log entry ${errorId}.`);
   };
 
-  const openStream: OpenStream = async (outgoing, watch) => {
+  const openStream: OpenStream = async (outgoing, open, encode) => {
     const ending = new AbortController();
     const end = (): void => {
       streams.delete(ending);
@@ -67,21 +68,23 @@ export function createRequestServer({ assistant, admission, clock, isHealthy, on
     };
     streams.add(ending);
     outgoing.on("close", end);
-    const news = await watch(ending.signal);
-    if (news === null) {
+    const subscription = await open(ending.signal);
+    if (!subscription.ok || subscription.isOver) {
       end();
-      return null;
+      if (subscription.ok) return NOTHING_MORE;
+      throw new HttpError(subscription.code, subscription.message);
     }
     if (isStopping) ending.abort();
+    const { updates } = subscription;
     const onFailure = (error: unknown) => report(error).body;
     return {
       kind: "stream",
       headers: EVENT_STREAM_HEADERS,
-      write: () => streamEvents({ outgoing, news, signal: ending.signal, clock, onFailure }),
+      write: () => streamEvents({ outgoing, updates, encode, signal: ending.signal, clock, onFailure }),
     };
   };
 
-  const findRoute = createRoutes(assistant, openStream, isHealthy);
+  const findRoute = createRoutes(operations, { isHealthy }, openStream);
 
   const answer = (incoming: IncomingMessage, outgoing: ServerResponse, head: Head): Promise<Reply> => {
     const { method = "", url = "" } = incoming;
@@ -89,10 +92,12 @@ export function createRequestServer({ assistant, admission, clock, isHealthy, on
     if (method === "OPTIONS" && isPreflight(head, admission)) return Promise.resolve(PREFLIGHT_REPLY);
     const queryAt = url.indexOf("?");
     const found = findRoute(queryAt === -1 ? url : url.slice(0, queryAt));
-    if (found === null || !found.route.isPublic) admission.checkToken(head);
+    const grant = found?.route.isPublic ? ANONYMOUS : admission.checkToken(head);
     if (found === null) throw notFound("path");
-    const handle = handlerOf(found.route, method);
-    return handle({ incoming, outgoing, head, id: found.id, query: queryAt === -1 ? "" : url.slice(queryAt + 1) });
+    const { scope, answer: answerWith } = endpointOf(found.route, method);
+    if (!grant.scopes.has(scope)) throw new HttpError("auth.forbidden", `this token lacks the scope ${scope}`);
+    const query = queryAt === -1 ? "" : url.slice(queryAt + 1);
+    return answerWith({ incoming, outgoing, head, inPath: found.inPath, query, caller: grant.caller });
   };
 
   const send = (incoming: IncomingMessage, outgoing: ServerResponse, head: Head, reply: Reply): void => {

@@ -1,4 +1,4 @@
-/** Rows under headings, in columns as wide as they need to be; foreign text in them cannot break out of its cell. */
+/** Rows under headings, in columns as wide as needed; text cannot break out of its cell. */
 import type { Style } from "./style.ts";
 import { visibleLine } from "./visible-text.ts";
 

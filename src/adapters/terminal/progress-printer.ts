@@ -1,18 +1,18 @@
 /**
- * A run as it happens, in words: what the agent is doing on one stream, what it says on another.
+ * Prints a run while it happens: what the agent does on one stream, its answer on another.
  *
- * P1. Foreign text (tools' names and errors, the model's words) reaches a terminal through `visible-text.ts` only. Where the
- *     answer goes to a file or a pipe it is written as it is.
- * P2. Text appears while it is written only on a terminal; elsewhere the answer is written once, at the end.
- * P3. Whatever was shown live, at the end the whole answer of the record has been shown, once; text of an attempt that
- *     was given up is marked as such, and not that of one that went on to call tools.
- * P4. That the model works is said when it begins to, which is not recorded until it has answered: after the checks, and
- *     when every call of a turn has its result. It is said once a turn.
- * P5. What a tool prints is shown while it works, on a terminal only, each line behind a bar: it cannot pass for ours.
- * P6. A run that failed says what was wrong, as far as it was found out, and what can be done; one that completed says what
- *     is wrong with its answer.
+ * P1. Foreign text (tool names, errors, the model's text) reaches a terminal through `visible-text.ts` only. An answer that
+ *     goes to a file or a pipe is written unchanged.
+ * P2. Text streams to a terminal only; elsewhere the answer is written once, at the end.
+ * P3. At the end the whole recorded answer has been shown once. Text of an abandoned attempt is marked, unless that attempt
+ *     went on to call tools.
+ * P4. "thinking" is printed once a turn, when the model begins: after the checks, and when every call has its result. The
+ *     journal records the model only once it has answered.
+ * P5. A tool's output is shown live on a terminal, each line behind a bar, so that it cannot pass for ours.
+ * P6. A failed run says what was wrong and what to do; a completed one says what is wrong with its answer.
+ * P7. A call's error text may be a stored body, which only the record has: then the reason follows at the end.
  */
-import type { RunUpdate } from "../../assistant/assistant.ts";
+import type { RunUpdate } from "../../assistant/runs/run-updates.ts";
 import type { LifecycleEvent } from "../../kernel/journal/views/lifecycle-events.ts";
 import type { RunRecord } from "../../kernel/journal/views/run-record.ts";
 import { adviceOn } from "../../kernel/vocabulary/failures.ts";
@@ -28,26 +28,26 @@ export interface OutputStream {
 }
 
 export interface ProgressPrinter {
-  show(news: RunUpdate): void;
-  /** It was accepted, and others are before it. */
+  show(update: RunUpdate): void;
+  /** Accepted, not begun yet. */
   showQueued(runId: string): void;
-  /** Somebody has to answer this elsewhere before the run goes on. */
+  /** The run waits for an answer that is given elsewhere. */
   showWaiting(card: ApprovalCard): void;
-  /** The answer, as far as it was not shown, and how the run ended. */
+  /** Prints what was not shown of the answer, and how the run ended. */
   finish(record: RunRecord, foundOut: FoundOut): void;
 }
 
-/** What a record has no field for. */
+/** Facts that a run record has no field for. */
 export interface FoundOut {
-  /** What exactly was wrong with the run or its answer; empty where nothing was, or nobody knows. */
+  /** What was wrong with the run or its answer; empty if nothing is known. */
   readonly wrong: string;
-  /** Somebody named the model's price. */
+  /** The model's price is known. */
   readonly isPriced: boolean;
 }
 
 interface Screen {
   readonly progress: OutputStream;
-  /** Null: the answer is not wanted here, as with `--json`. */
+  /** Null: the answer is not printed, as with `--json`. */
   readonly answer: OutputStream | null;
   readonly style: Style;
 }
@@ -58,6 +58,7 @@ export function progressPrinter({ progress, answer, style }: Screen): ProgressPr
   let isMidOutput = false;
   let isThinking = false;
   const openCalls = new Set<string>();
+  const unexplained = new Set<string>();
 
   const endLine = (): void => {
     if (isMidLine) answer?.write("\n");
@@ -90,6 +91,7 @@ export function progressPrinter({ progress, answer, style }: Screen): ProgressPr
         break;
       case "tool.result":
         openCalls.delete(event.payload.call_id);
+        if (event.payload.error?.message_ref != null) unexplained.add(event.payload.call_id);
         if (openCalls.size === 0) think();
     }
   };
@@ -106,7 +108,7 @@ export function progressPrinter({ progress, answer, style }: Screen): ProgressPr
     isMidLine = !whole.endsWith("\n");
   };
   const showWait = ({ code, waitMs }: Extract<RunUpdate, { kind: "wait" }>): void => {
-    say(style.yellow(`${visibleLine(code)}: trying again in ${formatDuration(waitMs)}, as the provider asks`));
+    say(style.yellow(`${visibleLine(code)}: trying again in ${formatDuration(waitMs)}, as the provider asked`));
   };
   const showOutput = (text: string): void => {
     if (progress.isTTY !== true) return;
@@ -123,7 +125,7 @@ export function progressPrinter({ progress, answer, style }: Screen): ProgressPr
   const showAnswer = ({ output }: RunRecord): void => {
     if (answer === null || output === "") return;
     if (live.text !== output) {
-      if (live.text !== "") say(style.dim("(the answer as it was recorded)"));
+      if (live.text !== "") say(style.dim("(the recorded answer)"));
       answer.write(answer.isTTY === true ? safeText(output) : output);
       isMidLine = !output.endsWith("\n");
     }
@@ -131,35 +133,38 @@ export function progressPrinter({ progress, answer, style }: Screen): ProgressPr
   };
 
   return {
-    show(news) {
-      if (news.kind === "delta") stream(news);
-      else if (news.kind === "output") showOutput(news.text);
-      else if (news.kind === "wait") showWait(news);
-      else showEvent(news.event);
+    show(update) {
+      if (update.kind === "delta") stream(update);
+      else if (update.kind === "output") showOutput(update.text);
+      else if (update.kind === "wait") showWait(update);
+      else showEvent(update.event);
     },
     showQueued(runId) {
-      say(style.dim(`queued ${visibleLine(runId)}, behind others`));
+      say(style.dim(`queued ${visibleLine(runId)}`));
     },
     showWaiting(card) {
       const id = visibleLine(card.id);
       const isResolve = card.kind === "resolve";
       say(
         style.yellow(
-          `waiting for approval ${id} ${isResolve ? "of what became of" : "to run"} ${visibleLine(card.tool)}`,
+          `waiting for ${isResolve ? "you to say whether this was done" : "approval"}: ${visibleLine(card.tool)} (${id})`,
         ),
       );
       const answers = isResolve ? `resolve ${id} done|retry|fail` : `allow ${id}, or surety approvals deny ${id}`;
-      say(style.dim(`answer with surety approvals ${answers}`));
+      say(style.dim(`answer: surety approvals ${answers}`));
     },
     finish(record, foundOut) {
       showAnswer(record);
+      for (const { tool, tool_call_id: id, error } of record.trace.tool_execution_results) {
+        if (unexplained.has(id) && error !== "") say(style.dim(visibleLine(`${tool}: ${withoutCode(error)}`)));
+      }
       say(outcomeLine(record, foundOut, style));
       for (const line of whatToKnow(record, foundOut)) say(style.dim(line));
     },
   };
 }
 
-/** What was found out about a run, and what to do about it. */
+/** What went wrong with a run, and what to do. */
 export function whatToKnow({ status, reason }: RunRecord, { wrong }: FoundOut): readonly string[] {
   const advice = reason === null || status !== "failed" ? null : adviceOn(reason);
   return [wrong, advice ?? ""].filter((line) => line !== "").map(visibleLine);
@@ -174,17 +179,17 @@ function wordsFor(event: LifecycleEvent, style: Style): string | null {
     case "tool.result":
       return resultWords(event.payload, style);
     default:
-      // How it ended is said with the record, which knows more.
+      // The record, which knows more, says how it ended.
       return null;
   }
 }
 
-/** No policy denied it: nobody could tell what it would do. */
+/** No rule denied the call: it could not be planned. */
 const UNPLANNED = "plan.problem";
 
 type PayloadOf<Type extends LifecycleEvent["event_type"]> = Extract<LifecycleEvent, { event_type: Type }>["payload"];
 
-/** Null where the result says it better. */
+/** Null when the result says more. */
 function callWords({ tool, decision, approval, policy_id }: PayloadOf<"tool.call">, style: Style): string | null {
   if (policy_id === UNPLANNED) return null;
   const name = visibleLine(tool);
@@ -195,11 +200,20 @@ function callWords({ tool, decision, approval, policy_id }: PayloadOf<"tool.call
 
 function resultWords(result: PayloadOf<"tool.result">, style: Style): string {
   const name = visibleLine(result.tool);
-  if (result.error?.code === "tool.not_found") return style.red(`${name} is unknown: there is no such tool`);
+  if (result.error?.code === "tool.not_found") return style.red(`${name}: there is no such tool`);
+  // A denied call did not fail: it was not made.
+  if (result.error?.code === "policy.denied")
+    return style.yellow(
+      result.error.message_ref === null ? `${name} not run: ${visibleLine(result.error.message)}` : `${name} not run`,
+    );
   if (result.error !== null)
     return style.red(`${name} failed: ${visibleLine(`${result.error.code}: ${result.error.message}`)}`);
   const size = `${formatBytes(result.output_bytes)}${result.truncated ? ", truncated" : ""}`;
   return style.dim(`${name} done in ${formatDuration(result.duration_ms)}, ${size}`);
+}
+
+function withoutCode(error: string): string {
+  return error.replace(/^policy\.denied: /, "");
 }
 
 function outcomeLine(record: RunRecord, foundOut: FoundOut, style: Style): string {
@@ -222,7 +236,7 @@ function spent({ receipt }: RunRecord, { isPriced }: FoundOut): readonly string[
   return [plural(tokens, "token"), formatCost(tokens, usd, isPriced)];
 }
 
-/** A pair of surrogates may come in two pieces. */
+/** A surrogate pair may arrive in two pieces. */
 function splitLastHalf(text: string): readonly [string, string] {
   return /[\ud800-\udbff]$/.test(text) ? [text.slice(0, -1), text.slice(-1)] : [text, ""];
 }

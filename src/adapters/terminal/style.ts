@@ -1,4 +1,4 @@
-/** Colours, where somebody sees them: on a terminal that is to show some. */
+/** Terminal colours; plain where the output is not a terminal or colours are unwanted. */
 type Paint = (text: string) => string;
 
 export interface Style {

@@ -1,25 +1,23 @@
 /**
- * The person at the terminal as an approver: a question at a time, the plan whole, one line as the answer.
+ * The person at the terminal as an approver: one question at a time, the whole plan, one line as the answer.
  *
  * A1. Reachable only while input and output are both a terminal and the input has not ended.
- * A2. What is shown of the plan cannot pass for the frame around it: each of its lines is marked, and what would move
- *     the cursor or hide is written out.
- * A3. Only a line that comes while its question stands answers it: from the start everything typed is read, and what
- *     was typed before a question is thrown away.
- * A4. Anything but one of the offered words asks again, and says which those are. The end of the input is a denial, and no answer to `resolve`.
- * A5. What else is printed while a question stands goes above its prompt, so that the cursor stays where the answer is typed.
+ * A2. The plan cannot pass for the frame around it: each of its lines is marked, and characters that move the cursor or
+ *     hide are written out.
+ * A3. Only a line typed after its question appeared answers it: earlier input is discarded.
+ * A4. Any other word asks again and lists the words. The end of the input denies, and leaves a `resolve` unanswered.
+ * A5. Other output while a question is open goes above its prompt, so that the cursor stays where the answer is typed.
  */
 import { StringDecoder } from "node:string_decoder";
-import type { Decision } from "../../assistant/assistant.ts";
 import type { ApprovalId } from "../../kernel/vocabulary/identifiers.ts";
+import type { ApprovalDecision } from "../../runtime/approvals/operations.ts";
 import type { ApprovalCard, Approver } from "../../runtime/ports/approver.ts";
 import type { OutputStream } from "./progress-printer.ts";
 import type { Style } from "./style.ts";
 import { visibleLine, visibleText } from "./visible-text.ts";
 
-type Answer = Decision["decision"];
+type Answer = ApprovalDecision;
 
-/** As much of a TTY's input stream as is needed. */
 export interface InputStream {
   readonly isTTY?: boolean | undefined;
   on(event: "data", listener: (chunk: Buffer | string) => void): unknown;
@@ -38,9 +36,9 @@ interface Conversation {
 }
 
 export interface TerminalApprover extends Approver {
-  /** The output, for whoever prints there too. */
+  /** The output, for others who print there. */
   readonly beside: OutputStream;
-  /** Gives the input back. */
+  /** Stops reading the input. */
   close(): void;
 }
 
@@ -52,9 +50,8 @@ const PROMPTS: Readonly<Record<ApprovalCard["kind"], string>> = {
   approve: "[a]llow / [d]eny: ",
   resolve: "[d]one / [r]etry / [f]ail: ",
 };
-/** Back to the beginning of the line, and away with what stands there. */
+/** Returns to the start of the line and clears it. */
 const CLEAR_LINE = "\r\u001b[K";
-/** A line nobody types; what is longer is thrown away. */
 const MAX_LINE_CHARS = 4096;
 
 export function terminalApprover({ input, output, style, onDecision }: Conversation): TerminalApprover {
@@ -79,20 +76,20 @@ export function terminalApprover({ input, output, style, onDecision }: Conversat
     onDecision(card, answer);
     showNext();
   };
-  const hearLine = (line: string): void => {
+  const readLine = (line: string): void => {
     const [card] = waiting;
     if (card === undefined) return;
     const answer = WORDS[card.kind][line.trim().toLowerCase()];
     if (answer === undefined) output.write(`${expected(card)}\n${PROMPTS[card.kind]}`);
     else settle(card, answer);
   };
-  const hear = (chunk: Buffer | string): void => {
+  const read = (chunk: Buffer | string): void => {
     const lines = (typed + (typeof chunk === "string" ? chunk : decoder.write(chunk))).split(/\r\n|[\n\r]/);
     typed = "";
     const rest = lines.pop() ?? "";
-    // Only the first line of what came at once answers: the next question was not yet seen.
+    // Only the first line of a chunk answers: the next question was not visible yet.
     const [first] = lines;
-    if (first !== undefined) hearLine(first);
+    if (first !== undefined) readLine(first);
     else typed = rest.slice(-MAX_LINE_CHARS);
   };
   const end = (): void => {
@@ -102,7 +99,7 @@ export function terminalApprover({ input, output, style, onDecision }: Conversat
   };
 
   if (isTerminal) {
-    input.on("data", hear);
+    input.on("data", read);
     input.on("end", end);
     input.unref?.();
   }
@@ -134,7 +131,7 @@ export function terminalApprover({ input, output, style, onDecision }: Conversat
       isOpen = false;
       waiting.length = 0;
       if (!isTerminal) return;
-      input.off("data", hear);
+      input.off("data", read);
       input.off("end", end);
       input.pause();
     },
@@ -142,7 +139,7 @@ export function terminalApprover({ input, output, style, onDecision }: Conversat
 }
 
 function expected({ kind }: ApprovalCard): string {
-  return `That is no answer. There is: ${Object.keys(WORDS[kind]).join(", ")}.`;
+  return `Please answer with one of: ${Object.keys(WORDS[kind]).join(", ")}.`;
 }
 
 function questionOf(card: ApprovalCard, style: Style): string {

@@ -1,7 +1,7 @@
 /**
  * The tool registry (T-4.1): names, aliases, schemas and idempotency of the tools, and the envelope around every call.
  *
- * R1. A name or alias means one tool. A tool that breaks a rule of `lint-tool.ts` stops the process.
+ * R1. A name or alias means one tool. A tool that breaks a rule of `lint-tool.ts` is a Defect.
  * R2. The digest changes with names, schemas, risk and idempotency only.
  * R3. `plan` and `run` never throw: a `ToolFailure` becomes its error, an abort `timeout`, anything else
  *     `internal.error` without details, which go to `onDefect`.
@@ -44,9 +44,9 @@ const MAX_SUMMARY_BYTES = 220;
 const MAX_NAMES_SHOWN = 24;
 
 export interface RegistryToolbox extends Toolbox {
-  /** Later runs can call it; throws where a tool or alias of that name exists or a rule of `lint-tool.ts` is broken. */
+  /** For later runs; throws if the name is taken or a rule of `lint-tool.ts` is broken. */
   register(tool: Tool): void;
-  /** The registered name behind a name or an alias; null where there is none. */
+  /** The registered name of a name or alias; null if there is none. */
   nameOf(name: string): string | null;
 }
 
@@ -94,23 +94,14 @@ function createPlanner(options: ToolboxOptions) {
     environmentHash: hashCanonical({}),
   };
   const complete = (tool: Tool, args: Arguments, outline: CallOutline): Planned => {
-    const { risk = tool.risk, egress = [] } = outline;
+    const { risk = tool.risk, egress = [], timeoutMs = tool.timeoutMs } = outline;
     return {
-      ok: true,
-      tool: tool.name,
-      args,
-      risk,
-      idempotency: outline.idempotency ?? tool.idempotency,
-      pollable: tool.pollable,
-      timeoutMs: clamp(outline.timeoutMs ?? tool.timeoutMs, maxTimeoutMs),
-      egress,
-      asksAlways: outline.asksAlways ?? false,
-      plan: outline.plan === undefined ? emptyPlan : completePlan(emptyPlan, outline.plan),
-      shown: outline.shown,
-      reversal: outline.reversal ?? defaultReversal(risk, egress),
-      send: outline.send ?? null,
-      labels: outline.labels,
-      delegation: outline.delegation ?? null,
+      ...{ idempotency: tool.idempotency, asksAlways: false, send: null, delegation: null },
+      reversal: defaultReversal(risk, egress),
+      ...outline,
+      ...{ ok: true, tool: tool.name, args, risk, egress, pollable: tool.pollable },
+      timeoutMs: clamp(timeoutMs, maxTimeoutMs),
+      plan: { ...emptyPlan, ...outline.plan },
     };
   };
   return async ({ tool, alias, readArguments }: Registration, given: unknown): Promise<Planned | Unplannable> => {
@@ -120,17 +111,6 @@ function createPlanner(options: ToolboxOptions) {
     } catch (thrown) {
       return { ok: false, tool: tool.name, error: errorOf(thrown, options) };
     }
-  };
-}
-
-function completePlan(empty: Planned["plan"], given: NonNullable<CallOutline["plan"]>): Planned["plan"] {
-  return {
-    argv: given.argv ?? empty.argv,
-    cwd: given.cwd ?? empty.cwd,
-    environmentHash: given.environmentHash ?? empty.environmentHash,
-    executable: given.executable ?? empty.executable,
-    scriptHashes: given.scriptHashes ?? empty.scriptHashes,
-    targets: given.targets ?? empty.targets,
   };
 }
 

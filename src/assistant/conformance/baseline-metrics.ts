@@ -1,8 +1,6 @@
 /**
- * The baseline metrics of M-P1 over the runs of a corpus: numbers to hold a later version, or another model, against.
- *
- * B1. Of a model that answers a required-tool prompt without a tool the run fails; that it did is what is counted here.
- * B2. A rate over nothing is 0. The 95th percentile is the smallest value that at least 95 % do not exceed.
+ * The baseline metrics of M-P1 over the runs of a corpus, for comparison with later versions and other models. A rate over
+ * nothing is 0; the 95th percentile is the smallest value that at least 95 % do not exceed.
  */
 import { runSummary } from "../../kernel/journal/views/run-summary.ts";
 import type { FailureReason } from "../../kernel/vocabulary/failures.ts";
@@ -16,13 +14,13 @@ interface Spread {
 
 export interface BaselineMetrics {
   readonly runs: number;
-  /** Of the required-tool runs: those whose model closed without having had a tool performed. */
+  /** Share of the required-tool runs whose model finished without a performed tool. */
   readonly noToolCompletionRate: number;
-  /** Of all answers: those the adapter rejected. */
+  /** Share of all answers that the adapter rejected. */
   readonly parseFailureRate: number;
   readonly inferences: Spread;
   readonly durationMs: Spread;
-  /** Runs that ended because they had used all their inferences. */
+  /** Runs that used up their inferences. */
   readonly maxStepExits: number;
 }
 

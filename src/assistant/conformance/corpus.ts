@@ -1,8 +1,6 @@
 /**
- * The conformance corpus: the six cases of M-9 with the outcomes of design §4, and those that were added since.
- *
- * K1. The six come first, in the seed's order.
- * K2. Ids are kept: results that were saved name them.
+ * The conformance corpus: the six cases of M-9 with the outcomes of design §4, in the seed's order, then later additions.
+ * Ids never change: saved results name them.
  */
 import type { Outcome } from "../../kernel/vocabulary/outcome.ts";
 import type { ConformanceCase } from "./conformance-case.ts";
@@ -26,9 +24,9 @@ import {
 } from "./transcript-checks.ts";
 
 const CHECKED = "checked";
-/** Long enough to be cut, and nothing a model could get wrong. */
+/** Long enough to be cut, and easy to reproduce. */
 const LONG_TEXT = Array.from({ length: 400 }, (_, index) => index + 1).join(" ");
-/** Too little for LONG_TEXT, and enough to begin a call. */
+/** Too few for LONG_TEXT, enough to begin a call. */
 const TOO_FEW_TOKENS = 64;
 const UNUSUAL_TEXT = 'Zoë said "naïve" \\ 世界 👩‍🚀 𝔘𝔫𝔦 שלום';
 const LOOK_ALIKE = `<<TOOL_CALLS_JSON>>[{"id":"t1","tool":"${ECHO.name}","args":{"text":"never"}}]<<END_TOOL_CALLS_JSON>>`;
@@ -71,7 +69,7 @@ const REQUIRED_CASES: readonly ConformanceCase[] = [
   define({
     id: "M-9.2",
     name: "required tool, malformed output",
-    // No model can be asked to break its provider's JSON; one that runs out of tokens within it does.
+    // Running out of tokens inside a call breaks the JSON; a model cannot be asked to do that.
     calls: [echo(LONG_TEXT)],
     contract: { ...REQUIRED, maxOutputTokens: TOO_FEW_TOKENS },
     isProvoked: true,
@@ -84,7 +82,7 @@ const REQUIRED_CASES: readonly ConformanceCase[] = [
     answer: "Now I would call the tool.",
     contract: REQUIRED,
     isProvoked: true,
-    // A provider that holds `tool_choice: required` lets nobody narrate; that the run fails without one is ours to show.
+    // A provider that enforces `tool_choice: required` prevents narration, so the wire does not ask for it here.
     loosen: (request) => ({ ...request, toolChoice: request.toolChoice === "required" ? "auto" : request.toolChoice }),
     expected: "FAILED_PROTOCOL_NO_TOOLS",
     problemIn: allOf(answered(1), nothingCalled),
@@ -123,7 +121,7 @@ const MORE_CASES: readonly ConformanceCase[] = [
     id: "step-deadline",
     name: "step deadline passes within a tool",
     calls: [bare(STALL)],
-    // A step begins with the model's answer, which must have the time it takes.
+    // The step includes the model's answer, so the deadline leaves time for it.
     contract: (slowestMs) => ({
       ...{ toolPolicy: "optional", allowedTools: [STALL.name] },
       stepTimeoutMs: LEAST_STEP_MS + Math.ceil(PACES * slowestMs),
@@ -195,7 +193,7 @@ const MORE_CASES: readonly ConformanceCase[] = [
     calls: [{ tool: ABSENT.name, args: { word: "surety" } }],
     contract: OPTIONAL,
     isProvoked: true,
-    // Models call what they are offered: this one is offered on the wire, and registered nowhere.
+    // Models call what they are offered, so the tool is offered on the wire but not registered.
     loosen: (request) => ({ ...request, tools: [...request.tools, ABSENT] }),
     expected: "COMPLETED_CHAT_ONLY",
     problemIn: allOf(failedWith(ABSENT.name, "tool.not_found"), nothingPerformed),
@@ -231,7 +229,7 @@ const MORE_CASES: readonly ConformanceCase[] = [
     answer: "42",
     contract: OPTIONAL,
     expected: "COMPLETED_CHAT_ONLY",
-    // Words around the answer are a matter of style.
+    // Words around the answer are allowed.
     problemIn: allOf(answeredWith(/\b42\b/), withoutThoughts(/\b(?:17|25)\b/)),
   }),
 ];

@@ -1,9 +1,8 @@
 /**
- * What a conformance case asks of a model, in plain words: which tools to call, with what, and what to answer.
+ * The instructions of a conformance case, in plain words: which tools to call, with which arguments, and what to answer.
  *
- * D1. Any model that follows instructions can follow these; nothing in them depends on a provider or a protocol.
- * D2. Reading is the inverse of writing, so that a model without understanding can follow them too.
- * D3. Everything stands on a line of its own, as JSON where it has parts.
+ * D1. Any model that follows instructions can follow them; they depend on no provider or protocol.
+ * D2. `readDictation` inverts `writeDictation`, so that the built-in model can follow them too.
  */
 import { type JsonValue, parseJson } from "../../kernel/vocabulary/parse-json.ts";
 
@@ -15,9 +14,9 @@ export interface DictatedCall {
 }
 
 export interface Dictation {
-  /** What to think about before answering; of no consequence to the answer. */
+  /** What to think about first; does not change the answer. */
   readonly thought: string | null;
-  /** In one message; none where no tool is to be called. */
+  /** All in one message. */
   readonly calls: readonly DictatedCall[];
   /** One line. */
   readonly answer: string;
@@ -30,7 +29,7 @@ const CALLS = "Call these tools, all of them in one message, each with exactly t
 const NO_CALLS = "Call no tool, even if you were told to use one.";
 const THEN = "When their results are there, whatever they say, call nothing more.";
 const ANSWER = "Answer with exactly this text:";
-// The markers themselves would reach the model quoted, like all markers in a user's text.
+// Markers in a user's text are quoted on their way to the model, so this one is described.
 const NOTES =
   "Below it write three more lines: the word NOTES_JSON directly between <<< and >>>, then this JSON, then the word END_NOTES_JSON directly between <<< and >>>:";
 
@@ -46,7 +45,7 @@ export function writeDictation(caseId: string, { thought, calls, answer, notes }
   ].join("\n");
 }
 
-/** Without the thought, which a model that reads like this does not have. Null when it is none. */
+/** Without the thought, which the built-in model ignores. Null when the message is not a dictation. */
 export function readDictation(message: string): Omit<Dictation, "thought"> | null {
   const lines = message.split("\n");
   const answer = lineAfter(lines, ANSWER);

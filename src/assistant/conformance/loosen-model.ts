@@ -1,4 +1,4 @@
-/** A model whose requests go out as the case at hand wants them (C2 of `conformance-case.ts`); nothing else is changed. */
+/** The model with its requests changed as the current case asks (C2 of `conformance-case.ts`). */
 import type { ConfiguredModel } from "../../runtime/ports/model-backend.ts";
 import type { ConformanceCase } from "./conformance-case.ts";
 

@@ -2,22 +2,23 @@
  * Runs the corpus against one model, case after case, as ordinary runs of an assistant.
  *
  * R1. A case is judged by what is durable: the run's journal and its record.
- * R2. A case fails alone; only a run that cannot even be submitted (no such model, no key), that the operator's limits of
- *     money or tokens stopped, or whose provider failed ends the whole: none of these says anything of the model.
- * R3. Once the signal has aborted no further case is begun, and the one at work is cancelled.
+ * R2. A case fails alone. The corpus stops only when a run cannot be submitted (no such model, no key), when a budget is
+ *     used up, or when the provider fails: none of these says anything about the model.
+ * R3. Once the signal has aborted, no further case begins and the current run is cancelled.
  */
 import { DEFAULT_TERMS } from "../../kernel/contract/default-terms.ts";
 import { eventsOf } from "../../kernel/journal/entry.ts";
 import { explainFailure } from "../../kernel/journal/views/failure-explanation.ts";
 import { Defect } from "../../kernel/vocabulary/defect.ts";
 import type { RunId } from "../../kernel/vocabulary/identifiers.ts";
+import type { Refusal } from "../../runtime/operations/operation.ts";
 import type { Store } from "../../runtime/ports/store.ts";
 import { contractOf, readWholeJournal } from "../../runtime/run/read-run.ts";
-import type { Assistant, Refusal } from "../assistant.ts";
+import type { Assistant } from "../assistant.ts";
 import type { ConformanceCase, Transcript } from "./conformance-case.ts";
 import { answersIn, brokenInvariant } from "./transcript-checks.ts";
 
-/** Whose runs they are. */
+/** The agent that the runs belong to. */
 export const CORPUS_AGENT = "main";
 
 export interface CaseResult {
@@ -40,14 +41,14 @@ export interface CorpusDependencies {
   readonly store: Store;
   /** `provider:model`; null: the default. */
   readonly model: string | null;
-  /** The variable that holds its provider's key; null where nobody knows it. */
+  /** The variable that holds its provider's key, if known. */
   readonly keyName: string | null;
-  /** Told of each case before it is run. */
+  /** Called before each case. */
   readonly onCase: (next: ConformanceCase) => void;
   readonly signal: AbortSignal;
 }
 
-/** Why no further case is run. */
+/** Why the corpus stopped. */
 export type CorpusStop =
   | Refusal
   | {
@@ -77,19 +78,19 @@ export async function* runCorpus(
   return null;
 }
 
-/** What the operator lets a day or a run cost was not enough for it. */
+/** A limit of the day or of the run stopped the case. */
 function limitIn({ id }: ConformanceCase, { contract, entries, record }: Transcript): CorpusStop | null {
   const exhausted = (message: string): CorpusStop => ({ ok: false, code: "budget.exhausted", message });
   const failures = entries.flatMap(eventsOf).filter((event) => event.type === "model.failed");
   const isUnpaid = failures.some(({ code }) => /^budget\./.test(code)) || record.reason === "budget.spend";
   if (isUnpaid) return exhausted(`no budget left for ${id}. ${explainFailure(entries, contract)}`);
-  // No case has a limit of its own: one that is not the usual is the operator's.
+  // No case sets this limit, so one that is not the default is the operator's.
   const isLimited = contract.maxTokensConsumed !== DEFAULT_TERMS.maxTokensConsumed;
   const isOutOfTokens = isLimited && (record.reason === "budget.tokens" || record.reason === "contract.invalid");
   return isOutOfTokens ? exhausted(`${id} needs more tokens than one run may use (perRunTokens)`) : null;
 }
 
-/** The provider did not answer, after as many tries as any run makes; a model that answers badly is another matter. */
+/** The provider did not answer, after all retries. */
 function absenceIn(
   { keyName }: CorpusDependencies,
   { id }: ConformanceCase,
@@ -124,10 +125,8 @@ async function untilEnded({ assistant, signal }: CorpusDependencies, runId: RunI
   if (signal.aborted) cancel();
   signal.addEventListener("abort", cancel);
   try {
-    const news = (await assistant.watch(runId, 0, new AbortController().signal)) ?? [];
-    for await (const _ of news) {
-      // To its end.
-    }
+    const updates = (await assistant.watch(runId, 0, new AbortController().signal)) ?? [];
+    for await (const _ of updates);
     await Promise.all(cancelled);
   } finally {
     signal.removeEventListener("abort", cancel);

@@ -1,4 +1,4 @@
-/** The tools of the conformance corpus as a model is offered them. They touch nothing outside the run. */
+/** The tools of the conformance corpus as a model sees them. They touch nothing outside the run. */
 import { Type } from "typebox";
 
 const closed = { additionalProperties: false } as const;

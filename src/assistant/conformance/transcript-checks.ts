@@ -1,9 +1,9 @@
 /**
- * What a transcript must show. Each check names what is wrong in words without content, or returns null.
+ * What a transcript must show. Each check returns what is wrong, in words without content, or null.
  *
- * T1. `brokenInvariant` holds for every run, whatever its model did: the chain verifies, the machine reproduces it, each
- *     answer was read by the contract's adapter, and success under `required` rests on a performed call.
- * T2. The others are for the cases: a case lists those that apply.
+ * T1. `brokenInvariant` must hold for every run: the chain verifies, the machine reproduces it, the contract's adapter read
+ *     each answer, and success under `required` rests on a performed call.
+ * T2. The other checks are for cases: each lists those that apply.
  */
 import { verifyEntries } from "../../kernel/journal/verify-journal.ts";
 import { runTimeline } from "../../kernel/journal/views/run-timeline.ts";
@@ -43,7 +43,7 @@ export function allOf(...checks: readonly TranscriptCheck[]): TranscriptCheck {
   };
 }
 
-/** Attempts that the provider turned away are none of the model's. */
+/** Attempts that the provider rejected do not count. */
 export function answered(times: number): TranscriptCheck {
   return ({ entries }) => {
     const count = answersIn(entries).length;
@@ -74,17 +74,16 @@ export function calledTogether(count: number): TranscriptCheck {
   };
 }
 
-/** The echo gave back these texts, in whatever order: so its arguments arrived unharmed. */
+/** The echo returned these texts, in any order: its arguments arrived intact. */
 export function echoed(...texts: readonly string[]): TranscriptCheck {
   return ({ record }) => {
     const results = record.trace.tool_execution_results.filter(({ tool }) => tool === ECHO.name);
     const outputs = results.map(({ output }) => output).sort();
     const isSame = outputs.length === texts.length && texts.toSorted().every((text, index) => text === outputs[index]);
-    return isSame ? null : "the arguments are not those that were asked for";
+    return isSame ? null : "the arguments are not the requested ones";
   };
 }
 
-/** Some call of this tool ended with this code. */
 export function failedWith(name: string, code: string): TranscriptCheck {
   return ({ entries }) => {
     const ended = runTimeline(entries).filter((item) => item.kind === "call-ended");
@@ -112,16 +111,16 @@ export function endedFor(reason: string): TranscriptCheck {
 }
 
 export const notesApplied: TranscriptCheck = ({ entries, record }) => {
-  if (/NOTES_JSON/.test(record.output)) return "NOTES stand in the answer";
+  if (/NOTES_JSON/.test(record.output)) return "the answer contains the NOTES";
   return answersIn(entries).some(({ notes }) => notes?.status === "applied") ? null : "no NOTES were applied";
 };
 
-/** Markup of thoughts, or the working out: numbers that are only on the way to the answer. */
+/** Finds markup of thoughts, or intermediate numbers of the calculation. */
 export function withoutThoughts(working: RegExp): TranscriptCheck {
   const leak = new RegExp(`</?think|<\\|channel|${working.source}`, "i");
-  return ({ record }) => (leak.test(record.output) ? "thoughts stand in the answer" : null);
+  return ({ record }) => (leak.test(record.output) ? "the answer contains thoughts" : null);
 }
 
 export function answeredWith(pattern: RegExp): TranscriptCheck {
-  return ({ record }) => (pattern.test(record.output) ? null : "the answer is not the one that was asked for");
+  return ({ record }) => (pattern.test(record.output) ? null : "the answer is not the requested one");
 }

@@ -1,8 +1,8 @@
 /**
- * Do the capabilities in the database say what the ledger says (X-24)? The table is only where they are looked up.
+ * Do the capabilities in the database match the ledger (X-24)? The table is only an index.
  *
- * C1. Each row is what was last said in the ledger, and whatever was ever said there has its row: a grant that was made
- *     up is found, and so is a request or a revocation that was taken away.
+ * C1. Each row must be what the ledger last said, and everything the ledger said must have its row: this finds invented
+ *     grants, and requests or revocations that were removed.
  */
 import type { LedgerEntry } from "../../kernel/journal/ledger.ts";
 import type { Capability } from "../../kernel/vocabulary/capability.ts";
@@ -13,11 +13,11 @@ export interface CapabilityFinding {
   readonly code: "capability.forged" | "capability.missing";
   readonly sessionId: SessionId;
   readonly capability: Capability;
-  /** What was last said about it; null where nothing ever was. */
+  /** The last ledger entry about it; null when there is none. */
   readonly ledgerSeq: number | null;
 }
 
-/** `known` was read after `ledger`: a row may be newer than what the ledger said, and is never older. */
+/** `known` must be read after `ledger`: then a row may be newer than its entry, never older. */
 export function auditCapabilities(
   ledger: readonly LedgerEntry[],
   known: readonly SessionCapability[],

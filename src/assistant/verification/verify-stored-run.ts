@@ -1,6 +1,6 @@
 /**
- * Does a run as the store holds it tell one story? Its journal must verify, its contract be the one it was accepted under,
- * the texts that entries name be those that were recorded, and what lists show of it be what its journal says.
+ * Verifies a stored run: its journal, that its contract is the one it was accepted under, that the texts its entries name
+ * are unchanged, and that its list row agrees with its journal.
  */
 import { isBodyOf, refsOf } from "../../kernel/journal/body.ts";
 import type { Entry } from "../../kernel/journal/entry.ts";
@@ -25,8 +25,8 @@ export async function verifyStoredRun(store: Store, run: StoredRun): Promise<Ver
   const { entries } = verified;
   if (findContract(run) === null) return refused(1, "its contract is not the one it was accepted under");
   const changed = await changedText(store, run, entries);
-  if (changed !== null) return refused(changed, "a text it names is not the one that was recorded");
-  if (!isShownAsItEnded(run, entries)) return refused(entries.length, "what lists show of its end is not what it says");
+  if (changed !== null) return refused(changed, "a text it names was changed");
+  if (!isRowConsistent(run, entries)) return refused(entries.length, "its list row does not match its journal");
   return verified;
 }
 
@@ -47,8 +47,8 @@ async function changedText(
   return entries.find((entry) => refsOf(entry).some(isChanged))?.seq ?? null;
 }
 
-/** A run that was sealed because its journal does not replay has no end of its own; the audit of the home finds it. */
-function isShownAsItEnded(
+/** A run sealed because its journal does not replay has no TERMINATE entry; the audit of the home finds it. */
+function isRowConsistent(
   { runId, contractHash, outcome, reason, ended }: StoredRun,
   entries: readonly Entry[],
 ): boolean {

@@ -1,10 +1,10 @@
-/** A list that is read in pages, read to its end. */
+/** Reads a paged list to its end. */
 import type { Page } from "../../runtime/ports/store.ts";
 
-/** As much as the gateway gives at once. */
+/** The gateway's largest page. */
 const LIMIT = 500;
 
-/** Ended by a page with nothing on it: one that is merely short may have had something left out. */
+/** Stops at an empty page: a short one may have had rows filtered out. */
 export async function allPages<Item>(read: (page: Page) => Promise<readonly Item[]>): Promise<readonly Item[]> {
   const items: Item[] = [];
   for (let offset = 0; ; offset += LIMIT) {

@@ -1,14 +1,10 @@
-/** `surety approvals ls|allow|deny|resolve`: what waits for a person, and answering it. */
+/** `surety approvals ls|allow|deny|resolve`: lists what waits for a person, and answers it. */
 import { visibleText } from "../../adapters/terminal/visible-text.ts";
-import type { Decision } from "../../assistant/assistant.ts";
-import { wireCard } from "../../assistant/wire-card.ts";
-import { asHash } from "../../kernel/vocabulary/identifiers.ts";
-import { pendingCards } from "../../runtime/approvals/pending-cards.ts";
-import type { ApprovalCard } from "../../runtime/ports/approver.ts";
-import { timestampOf } from "../../runtime/ports/clock.ts";
+import { pendingCards } from "../../runtime/approvals/approval-questions.ts";
+import { type ApprovalDecision, type WireCard, wireCard } from "../../runtime/approvals/operations.ts";
 import { BootError, EXIT, usageError } from "../boot-error.ts";
 import type { Action, Command, CommandContext } from "../command.ts";
-import { withAssistant } from "../connect-assistant.ts";
+import { valueIn, withOperations } from "../connect-assistant.ts";
 import { withHome } from "../read-home.ts";
 import { allPages } from "./all-pages.ts";
 
@@ -19,9 +15,9 @@ const ls: Action = {
   examples: ["surety approvals ls"],
   run: (context) =>
     withHome(context, async ({ store }) => {
-      const cards = await allPages((page) => pendingCards(store, page));
+      const cards = (await allPages((page) => pendingCards(store, page))).map(wireCard);
       const { output } = context;
-      output.result({ approvals: cards.map(wireCard) }, () => {
+      output.result({ approvals: cards }, () => {
         if (cards.length === 0) output.line("nothing waits for an answer");
         for (const card of cards) printCard(context, card);
       });
@@ -29,7 +25,7 @@ const ls: Action = {
     }),
 };
 
-const answering = (summary: string, decision: Decision["decision"]): Action => ({
+const answering = (summary: string, decision: ApprovalDecision): Action => ({
   summary,
   arguments: ["ID"],
   options: { "plan-hash": { type: "string", value: "H", summary: "only if this is still the plan" } },
@@ -47,7 +43,7 @@ const resolve: Action = {
   run(context) {
     const decision = ANSWERS.find((answer) => answer === context.arguments[1]);
     if (decision === undefined)
-      throw usageError("the answer is none of done, retry, fail", "Check what happened first.");
+      throw usageError("the answer must be done, retry or fail", "Check what happened first.");
     return decide(context, decision);
   },
 };
@@ -56,27 +52,31 @@ export const approvals: Command = {
   actions: { ls, allow: answering("allow it, once", "allow"), deny: answering("deny it", "deny"), resolve },
 };
 
-function decide(context: CommandContext, decision: Decision["decision"]): Promise<number> {
+function decide(context: CommandContext, decision: ApprovalDecision): Promise<number> {
   const {
     arguments: [id = ""],
     options,
     output,
   } = context;
-  return withAssistant(context, async (assistant) => {
-    const cards = await allPages((page) => assistant.approvals(page));
+  return withOperations(context, async (operations) => {
+    const cards = await allPages(
+      async (page) => valueIn(await operations.call("approvals.list", page), hint).approvals,
+    );
     const card = cards.find((candidate) => candidate.id === id);
-    if (card === undefined)
-      throw new BootError("not_found", `nothing with the id ${id} waits for an answer`, "See surety approvals ls.");
-    const planHash = asHash(options.text("plan-hash") ?? card.planHash);
-    const decided = await assistant.decide({ id: card.id, decision, planHash, principal: "operator" });
-    if (!decided.ok) throw new BootError(decided.code, decided.message, "See surety approvals ls.");
+    if (card === undefined) throw new BootError("not_found", `nothing with the id ${id} waits for an answer`, hint());
+    const plan_hash = options.text("plan-hash") ?? card.plan_hash;
+    valueIn(await operations.call("approvals.decide", { id: card.id, decision, plan_hash }), hint);
     output.result({ id, decision }, () => output.line(`${id}: ${decision}`));
   });
 }
 
-function printCard({ output }: CommandContext, { id, kind, runId, tool, shown, why, expiresAtMs }: ApprovalCard): void {
+function hint(): string {
+  return "See surety approvals ls.";
+}
+
+function printCard({ output }: CommandContext, { id, kind, run_id, tool, plan, why, expires_at }: WireCard): void {
   const asks = kind === "approve" ? "wants to run" : "may have been done";
-  output.line(`${id}  ${runId}  ${tool} ${asks} (until ${timestampOf(expiresAtMs)})`);
+  output.line(`${id}  ${run_id}  ${tool} ${asks} (until ${expires_at})`);
   output.line(`  why: ${why}`);
-  for (const line of visibleText(shown).split("\n")) output.line(`  │ ${line}`);
+  for (const line of visibleText(plan).split("\n")) output.line(`  │ ${line}`);
 }

@@ -1,4 +1,4 @@
-/** `surety backup [FILE]`: a consistent copy of the home's database, while work goes on. */
+/** `surety backup [FILE]`: a consistent copy of the database, also while a gateway runs. */
 import { openSqliteReader } from "../../adapters/store-sqlite/open-sqlite-reader.ts";
 import { timestampOf } from "../../runtime/ports/clock.ts";
 import { EXIT } from "../boot-error.ts";
@@ -8,7 +8,7 @@ import { assertDatabaseKept, findExistingHome } from "../home.ts";
 import { systemClock } from "../system-clock.ts";
 
 export const backup: Action = {
-  summary: "copy the database to a file, while work goes on",
+  summary: "copy the database to a file, also while the gateway runs",
   arguments: ["[FILE]"],
   options: {},
   examples: ["surety backup", "surety backup /mnt/disk/surety.db"],
@@ -25,7 +25,7 @@ export const backup: Action = {
     }
     output.result({ file: target }, () => {
       output.line(`wrote ${target}`);
-      output.remark("Keep keys/, token, .env and surety.json5 of the home as well; they are not in it.");
+      output.remark("It does not contain keys/, token, .env and surety.json5: copy those as well.");
     });
     return EXIT.success;
   },

@@ -1,17 +1,17 @@
-/** `surety caps ls|grant|revoke|deny`: what sessions may reach, and what they ask for; only an operator decides (S-2.4). */
-import type { CapabilitiesShown, Refusal } from "../../assistant/assistant.ts";
-import { wireCapabilities, wirePending } from "../../assistant/wire-capabilities.ts";
+/** `surety caps ls|grant|revoke|deny`: what sessions may reach and ask for; only an operator decides (S-2.4). */
 import { asSessionId, type SessionId } from "../../kernel/vocabulary/identifiers.ts";
 import { type CapabilityDecision, MAX_EXPIRY_S } from "../../runtime/capabilities/capabilities.ts";
 import {
-  capabilitiesOf,
-  pendingCapabilities,
-  type SessionCapabilities,
-} from "../../runtime/capabilities/stored-capabilities.ts";
-import type { StoredCapability } from "../../runtime/ports/store.ts";
+  type CapabilitiesOfSession,
+  type CapabilityDetail,
+  wireCapabilities,
+  wirePending,
+} from "../../runtime/capabilities/operations.ts";
+import { capabilitiesOf, pendingCapabilities } from "../../runtime/capabilities/stored-capabilities.ts";
+import type { Result } from "../../runtime/operations/operation.ts";
 import { BootError, EXIT, usageError } from "../boot-error.ts";
 import type { Action, Command, CommandContext } from "../command.ts";
-import { withAssistant } from "../connect-assistant.ts";
+import { valueIn, withOperations } from "../connect-assistant.ts";
 import { withHome } from "../read-home.ts";
 import { defectReporter } from "../report-failure.ts";
 import { systemClock } from "../system-clock.ts";
@@ -56,33 +56,36 @@ export const caps: Command = {
   actions: {
     ls,
     grant,
-    revoke: taking("take it back: the next call is denied, also of a run under way", "revoke"),
-    deny: taking("turn down what the session asks for", "deny"),
+    revoke: taking("take it back: from the next call on, in running runs too", "revoke"),
+    deny: taking("deny what the session asks for", "deny"),
   },
 };
 
-function decide(context: CommandContext, act: CapabilityDecision["act"]): Promise<number> {
+type Act = CapabilityDecision["act"];
+
+function decide(context: CommandContext, act: Act): Promise<number> {
   const [capability = ""] = context.arguments;
   const expiry = { least: 1, most: MAX_EXPIRY_S, example: 3600 };
-  const expiresInS = act === "grant" ? (context.options.integer("expires-in", expiry) ?? null) : null;
-  const sessionId = asSessionId(sessionOf(context));
-  return withAssistant(context, async (assistant) => {
-    const before = await assistant.capabilities(sessionId);
-    const decision = { sessionId, capability, act, expiresInS, principal: "operator", key: null } as const;
-    const answer = await assistant.decideCapability(decision);
-    // Decided all the same: a row that was forged looks granted to nobody, and is taken back as well.
-    if (answer.ok && before.ok && !mayTake(decision, before.capabilities)) throw nothingToTake(decision);
-    print(context, sessionId, answer);
+  const expiresInS = act === "grant" ? context.options.integer("expires-in", expiry) : undefined;
+  const session_id = sessionOf(context);
+  return withOperations(context, async (operations) => {
+    const before = await operations.call("capabilities.list", { session_id });
+    const expires = expiresInS === undefined ? {} : { expires_in_s: expiresInS };
+    const decided = await operations.call("capabilities.decide", { session_id, [act]: capability, ...expires });
+    // Decided all the same: a forged row is not listed, and has to be revocable.
+    const isListed = !before.ok || !("details" in before.value) || mayTake(act, capability, before.value);
+    if (decided.ok && !isListed) throw nothingToTake(act, capability, session_id);
+    print(context, decided);
   });
 }
 
-/** Revoking turns down what is pending, too. */
-function mayTake({ act, capability }: CapabilityDecision, { granted, pending }: SessionCapabilities): boolean {
-  const takeable = act === "deny" ? pending : [...granted, ...pending];
-  return act === "grant" || takeable.some((each) => each.capability === capability);
+/** Revoking also denies what is pending. */
+function mayTake(act: Act, capability: string, { granted, pending }: CapabilitiesOfSession): boolean {
+  const takeable: readonly string[] = act === "deny" ? pending : [...granted, ...pending];
+  return act === "grant" || takeable.includes(capability);
 }
 
-function nothingToTake({ act, sessionId, capability }: CapabilityDecision): BootError {
+function nothingToTake(act: Act, capability: string, sessionId: string): BootError {
   const what = act === "deny" ? "is not asked for" : "is neither granted nor asked for";
   return new BootError(
     "not_found",
@@ -94,12 +97,12 @@ function nothingToTake({ act, sessionId, capability }: CapabilityDecision): Boot
 function listPending(context: CommandContext): Promise<number> {
   const { output } = context;
   return withHome(context, async ({ store }) => {
-    const pending = await allPages((page) => pendingCapabilities(store, page));
-    output.result(wirePending(pending), () => {
+    const { pending } = wirePending(await allPages((page) => pendingCapabilities(store, page)));
+    output.result({ pending }, () => {
       if (pending.length === 0) return output.line("no session asks for anything");
       output.table(
         ["CAPABILITY", "SESSION", "ASKED FOR BY", "AT"],
-        pending.map(({ capability, sessionId, runId, by, at }) => [capability, sessionId, runId ?? by, at]),
+        pending.map(({ capability, session_id, run_id, by, at }) => [capability, session_id, run_id ?? by, at]),
       );
       output.line("answer with surety caps grant|deny CAPABILITY --session SESSION");
     });
@@ -110,13 +113,14 @@ function listPending(context: CommandContext): Promise<number> {
 function listOf(context: CommandContext, sessionId: SessionId): Promise<number> {
   return withHome(context, async ({ store }) => {
     const ports = { store, clock: systemClock, onDefect: defectReporter(context.streams) };
-    print(context, sessionId, await capabilitiesOf(ports, sessionId));
+    const answer = await capabilitiesOf(ports, sessionId);
+    print(context, answer.ok ? { ok: true, value: wireCapabilities(sessionId, answer.capabilities) } : answer);
     return EXIT.success;
   });
 }
 
 const BEGIN_ONE = 'A run begins a session: surety run "…" names it when something was denied, surety runs show always.';
-const HINTS: Readonly<Partial<Record<Refusal["code"], string>>> = {
+const HINTS: Readonly<Record<string, string>> = {
   not_found: BEGIN_ONE,
   "invalid.request": "Write it as net:example.org; an address is opened by tools.http.allowAddresses in the config.",
 };
@@ -127,18 +131,18 @@ function sessionOf({ options }: CommandContext): string {
   return session;
 }
 
-function print({ output }: CommandContext, sessionId: SessionId, answer: CapabilitiesShown | Refusal): void {
-  if (!answer.ok) throw new BootError(answer.code, answer.message, HINTS[answer.code] ?? "See surety caps --help.");
-  const { capabilities } = answer;
-  output.result(wireCapabilities(sessionId, capabilities), () => {
-    const { granted, pending } = capabilities;
-    if (granted.length + pending.length === 0) output.line("this session has no capabilities and asks for none");
-    for (const each of granted) output.line(`granted  ${each.capability}  ${grantWords(each)}`);
-    for (const { capability, runId, by } of pending) output.line(`pending  ${capability}  asked for by ${runId ?? by}`);
-    if (granted.length > 0) output.line(`it holds from the next run on: surety run "…" --session ${sessionId}`);
+function print({ output }: CommandContext, result: Result<CapabilitiesOfSession>): void {
+  const capabilities = valueIn(result, (code) => HINTS[code] ?? "See surety caps --help.");
+  const { session_id, details } = capabilities;
+  output.result(capabilities, () => {
+    if (details.length === 0) output.line("this session has no capabilities and asks for none");
+    for (const each of details) output.line(`${each.state}  ${each.capability}  ${origin(each)}`);
+    if (capabilities.granted.length === 0) return;
+    output.line(`a grant applies from the next run on: surety run "…" --session ${session_id}`);
   });
 }
 
-function grantWords({ by, at, expiresAt }: StoredCapability): string {
-  return `by ${by} at ${at}${expiresAt === null ? "" : `, until ${expiresAt}`}`;
+function origin({ state, by, at, expires_at, run_id }: CapabilityDetail): string {
+  if (state === "pending") return `asked for by ${run_id ?? by}`;
+  return `by ${by} at ${at}${expires_at === null ? "" : `, until ${expires_at}`}`;
 }

@@ -10,7 +10,7 @@ import { nearest } from "../nearest.ts";
 const EMPTY_CONFIG = "{\n}\n";
 
 const get: Action = {
-  summary: "print the configuration that holds, defaults included",
+  summary: "print the configuration, defaults included",
   arguments: ["[PATH]"],
   options: {},
   examples: ["surety config get", "surety config get gateway.port"],
@@ -25,7 +25,7 @@ const get: Action = {
 };
 
 const set: Action = {
-  summary: "set one value; comments in the file stay",
+  summary: "set one value; keeps the comments in the file",
   arguments: ["PATH", "VALUE"],
   options: {},
   examples: [
@@ -51,7 +51,7 @@ const schema: Action = {
 
 export const config: Command = { actions: { get, set, schema } };
 
-/** Nothing is written unless the whole config would still be valid. */
+/** Writes nothing unless the whole config stays valid. */
 async function setValue({ arguments: [pathText = "", valueText = ""], home, output }: CommandContext): Promise<number> {
   const path = pathOf(pathText);
   if (path.length === 0) throw usageError("PATH is empty", "Name the value to set, such as gateway.port.");
@@ -71,22 +71,22 @@ async function setValue({ arguments: [pathText = "", valueText = ""], home, outp
   if (after === null)
     throw new BootError(
       "config.invalid",
-      `${printPath(path)} leads through something that is no object`,
-      "Set that as a whole.",
+      `${printPath(path)} leads through a value that is not an object`,
+      "Set that value as a whole.",
     );
   const verdict = readConfig(after, configFile);
   if (!verdict.ok) throw toBootError(verdict.problems);
   await openHome(home);
   await replaceFile(configFile, after, systemRandomness);
   output.result({ path: printPath(path), value }, () => output.line(`${printPath(path)} is set in ${configFile}`));
-  if ((await findAddress(home)) !== null) output.remark(TAKEN_UP_LATER);
+  if ((await findAddress(home)) !== null) output.remark(NEEDS_RESTART);
   return EXIT.success;
 }
 
-const TAKEN_UP_LATER =
-  "a gateway that runs on this home takes up tools.policy and tools.http.allowDomains at once, everything else when it is started again";
+const NEEDS_RESTART =
+  "A running gateway applies tools.policy and tools.http.allowDomains at once; restart it for everything else.";
 
-/** JSON5 where it is, else the text itself: a model's name need not be quoted twice. */
+/** JSON5 if it parses, else the text itself, so that a model's name needs no second quotes. */
 async function parseValue(text: string): Promise<unknown> {
   const { default: JSON5 } = await import("json5");
   try {
@@ -100,7 +100,7 @@ async function parseValue(text: string): Promise<unknown> {
 function pathOf(text: string): ConfigPath {
   const path = parsePath(text);
   if (path !== null) return path;
-  throw usageError("PATH is no path", 'Write it as gateway.port, or models.providers.x.models["gpt-4.1"].');
+  throw usageError("PATH is not a path", 'Write it as gateway.port, or models.providers.x.models["gpt-4.1"].');
 }
 
 function nothingAt(root: unknown, path: ConfigPath): BootError {
@@ -110,7 +110,7 @@ function nothingAt(root: unknown, path: ConfigPath): BootError {
   const meant = nearest(path[depth] ?? "", known);
   const hint =
     meant === null
-      ? `There is: ${known.join(", ") || "nothing"}.`
+      ? `Known there: ${known.join(", ") || "nothing"}.`
       : `Did you mean ${printPath([...path.slice(0, depth), meant])}?`;
   return new BootError("not_found", `nothing is set at ${printPath(path)}`, hint);
 }

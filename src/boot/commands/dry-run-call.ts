@@ -1,8 +1,8 @@
 /**
- * A call of a tool that somebody at the terminal names, planned for real and decided about by the kernel; not part of a run.
+ * A tool call that the operator names at the terminal, planned for real and decided by the kernel; not part of a run.
  *
- * H1. The policy is the configured one and nothing is waived: by hand nothing is possible that a run could not do.
- * H2. What is granted is what the person names here and now. It holds for this one call.
+ * H1. The configured policy applies and nothing is waived: a direct call can do nothing that a run could not.
+ * H2. Capabilities are those given with --grant, for this one call.
  */
 import { createToolbox } from "../../adapters/tools/create-toolbox.ts";
 import { decideCall, type PolicyDecision } from "../../kernel/policy/decide-call.ts";
@@ -26,20 +26,20 @@ export const GRANT_OPTION: OptionSpec = {
   multiple: true,
 };
 
-/** The second argument of a command: the call's arguments, as JSON. */
+/** The command's second argument: the call's arguments, as JSON. */
 export function argumentsOf({ arguments: [, text = "{}"] }: CommandContext): Arguments {
   const parsed = parseJson(text);
   if (parsed.ok && typeof parsed.value === "object" && parsed.value !== null && !Array.isArray(parsed.value)) {
     return parsed.value as Arguments;
   }
-  throw usageError("ARGS is no JSON object", 'Write it as \'{"path": "."}\'.');
+  throw usageError("ARGS must be a JSON object", 'Write it as \'{"path": "."}\'.');
 }
 
 export function grantsOf({ options }: CommandContext): readonly string[] {
   const grants = options.texts("grant");
   const wrong = grants.find((text) => parseCapability(text) === null);
   if (wrong === undefined) return grants;
-  throw usageError(`--grant ${wrong} is no capability`, "Write it as net, or net:example.org for one domain.");
+  throw usageError(`--grant ${wrong} is not a capability`, "Write net, or net:example.org for one domain.");
 }
 
 export async function openToolbox({ home, streams }: CommandContext, config: Config): Promise<Toolbox> {
@@ -55,11 +55,11 @@ interface Circumstances {
   readonly config: Config;
   readonly channelClass: ChannelClass;
   readonly capabilities: readonly string[];
-  /** Of the context that would propose the call. */
+  /** Labels of the context that proposes the call. */
   readonly labels: Labels;
 }
 
-export function decideByHand(
+export function decideDirectCall(
   { tool, risk, egress, asksAlways }: Pick<Planned, "tool" | "risk" | "egress" | "asksAlways">,
   { config, channelClass, capabilities, labels }: Circumstances,
 ): PolicyDecision {

@@ -1,21 +1,19 @@
 /**
- * `surety policy marks|unmark`: what of the workspace an untrusted context wrote, and the operator's word that it may be
- * trusted all the same.
- *
- * K1. They are read where they are kept. Beside a gateway it is the gateway that takes one off: it knows them by heart.
+ * `surety policy marks|unmark`: what an untrusted context wrote in the workspace, and the operator's decision to trust it.
+ * Marks are listed from the home. Beside a gateway the gateway removes one: it holds them in memory.
  */
 import { visibleText } from "../../adapters/terminal/visible-text.ts";
 import { untrustedMarks } from "../../adapters/tools/fs/untrusted-marks.ts";
-import { BootError, EXIT } from "../boot-error.ts";
+import { EXIT } from "../boot-error.ts";
 import type { Action, CommandContext } from "../command.ts";
-import { withAssistant } from "../connect-assistant.ts";
+import { valueIn, withOperations } from "../connect-assistant.ts";
 import { findWorkspace } from "../find-workspace.ts";
 import { readSettings } from "../settings.ts";
 
 const WHOLE = ".";
 
 export const marks: Action = {
-  summary: "list what of the workspace an untrusted context wrote",
+  summary: "list what an untrusted context wrote in the workspace",
   arguments: [],
   options: {},
   examples: ["surety policy marks"],
@@ -34,13 +32,11 @@ export const unmark: Action = {
   examples: ["surety policy unmark notes/page.md", "surety policy unmark ."],
   run(context) {
     const [path = ""] = context.arguments;
-    return withAssistant(context, async (assistant) => {
-      const removed = await assistant.removeMark(path, "operator");
-      if (!removed.ok) {
-        const message = removed.code === "not_found" ? `${visibleText(path)} is not marked` : removed.message;
-        throw new BootError(removed.code, message, "See surety policy marks.");
-      }
-      print(context, await assistant.marks());
+    return withOperations(context, async (operations) => {
+      const removed = await operations.call("marks.remove", { remove: path });
+      const isUnknown = !removed.ok && removed.code === "not_found";
+      const result = isUnknown ? { ...removed, message: `${visibleText(path)} is not marked` } : removed;
+      print(context, valueIn(result, () => "See surety policy marks.").marks);
     });
   },
 };

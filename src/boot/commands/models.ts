@@ -1,10 +1,9 @@
 /**
- * `surety models ls|check`: the models that can be asked for, and whether they would answer.
+ * `surety models ls|check`: the configured models, and whether one can be asked.
  *
- * Y1. Looking makes nothing and contacts nobody; checking asks a provider for its list of models, never for a completion.
- * Y2. Of a key only the name of its variable is ever said.
+ * Y1. `ls` contacts no provider; `check` asks a provider for its list of models, never for a completion.
+ * Y2. Only the name of a key's variable is ever printed.
  */
-
 import type { ConformanceResult } from "../../assistant/conformance/conformance-report.ts";
 import { validateModel } from "../../runtime/model/model-registry.ts";
 import { BootError, EXIT } from "../boot-error.ts";
@@ -19,7 +18,7 @@ import type { Settings } from "../settings.ts";
 import { systemClock } from "../system-clock.ts";
 
 const ls: Action = {
-  summary: "list the configured models: profile, context, prices, and how they conformed",
+  summary: "list the configured models: profile, context, prices, conformance",
   arguments: [],
   options: {},
   examples: ["surety models ls", "surety models ls --json"],
@@ -45,7 +44,7 @@ const ls: Action = {
 };
 
 const check: Action = {
-  summary: "ask a model's provider whether it answers, takes the key and knows the model; without REF, of the default",
+  summary: "check that the provider answers, accepts the key and knows the model (default: the default model)",
   arguments: ["[REF]"],
   options: {},
   examples: ["surety models check", "surety models check moonshot:kimi-k1-128k"],
@@ -77,7 +76,7 @@ function describeModels({ config, readVariable }: Settings, conformance: Readonl
       supports_tools: model.supportsTools,
       supports_streaming: model.supportsStreaming,
       supports_vision: model.supportsVision,
-      /** Can it be made to call a tool? Unknown while it cannot be used. */
+      /** Can it be forced to call a tool? Null while it cannot be used. */
       holds_required: choice.ok ? choice.model.profile.holdsRequired : null,
       tier: model.tier ?? null,
       ...pricesOf(model),
@@ -101,7 +100,7 @@ function printPrice({
 }
 
 function printConformance(result: ConformanceResult | null): string {
-  if (result === null) return "not tried";
+  if (result === null) return "not run";
   const { passed, failed, at } = result;
   return `${passed} of ${passed + failed} passed, ${at.slice(0, 10)}`;
 }

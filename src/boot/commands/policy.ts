@@ -1,9 +1,9 @@
 /**
  * `surety policy show|explain|test|marks|unmark`: what the agent may do, and why.
  *
- * E1. What is told is decided by the kernel, as in a run; nothing here judges by itself.
- * E2. A call that is explained is planned for real, which looks at the world and changes nothing. It is not performed.
- * E3. The question was answered whatever the answer is: a denial is told, and the command succeeds.
+ * E1. The kernel decides, as in a run.
+ * E2. `explain` plans the call for real, which changes nothing, and does not perform it.
+ * E3. `explain` succeeds whatever the decision is.
  */
 import { isDeepStrictEqual } from "node:util";
 import { visibleText } from "../../adapters/terminal/visible-text.ts";
@@ -30,18 +30,18 @@ import { nearest } from "../nearest.ts";
 import { withHome } from "../read-home.ts";
 import { withSettings } from "../settings.ts";
 import { systemClock } from "../system-clock.ts";
-import { argumentsOf, decideByHand, GRANT_OPTION, grantsOf, openToolbox } from "./dry-run-call.ts";
+import { argumentsOf, decideDirectCall, GRANT_OPTION, grantsOf, openToolbox } from "./dry-run-call.ts";
 import { marks, unmark } from "./marks.ts";
 import { test } from "./policy-test.ts";
 
 const CHANNEL_OPTION = {
   type: "string",
   value: "C",
-  summary: `on this class of channel: ${CHANNEL_CLASSES.join(", ")}`,
+  summary: `on this channel class: ${CHANNEL_CLASSES.join(", ")}`,
 } as const;
 
 const show: Action = {
-  summary: "show what happens to calls of each tool, by class of channel",
+  summary: "show what happens to calls of each tool, by channel class",
   arguments: [],
   options: { channel: CHANNEL_OPTION, grant: GRANT_OPTION },
   examples: ["surety policy show", "surety policy show --channel external_email", "surety policy show --json"],
@@ -49,16 +49,16 @@ const show: Action = {
 };
 
 const explain: Action = {
-  summary: "say why a call would be allowed, asked about or denied; it is not made",
+  summary: "say why a call would be allowed, asked about or denied; does not make it",
   arguments: ["TOOL", "[ARGS]"],
   options: {
     channel: { ...CHANNEL_OPTION, summary: `${CHANNEL_OPTION.summary} (default cli_local)` },
     grant: GRANT_OPTION,
-    untrusted: { type: "boolean", summary: "as if the run had read something untrusted before" },
+    untrusted: { type: "boolean", summary: "as if the run had read untrusted data before" },
     session: {
       type: "string",
       value: "S",
-      summary: "in the next run of this session: what it is granted and has seen",
+      summary: "as in the next run of this session, with its grants and labels",
     },
   },
   examples: [
@@ -105,21 +105,21 @@ async function showPolicy(context: CommandContext): Promise<number> {
       );
       output.line("");
     }
-    output.line(`Side effects are ${sideEffects}.`);
+    output.line(`Side effects: ${sideEffects}.`);
     output.line(`Commands: ${commands.join(", ") || "none"}.`);
     output.line(`Hosts: ${hostsOf(config, capabilities)}.`);
-    output.line("What one call would meet: surety policy explain TOOL ARGS.");
+    output.line("For one call: surety policy explain TOOL ARGS.");
   });
   return EXIT.success;
 }
 
-/** Calls that always ask have a row where it says something else than the one of their risk. */
-function rowsOf(tool: Tool, circumstances: Circumstances): readonly ReturnType<typeof judge>[] {
-  const rows = casesOf(tool).map((one) => judge(one, circumstances));
+/** A row for calls that always ask is left out if it says the same as the row of their risk. */
+function rowsOf(tool: Tool, circumstances: Circumstances): readonly ReturnType<typeof decideCase>[] {
+  const rows = casesOf(tool).map((one) => decideCase(one, circumstances));
   return rows.filter((row, index) => !rows.slice(0, index).some((earlier) => isDeepStrictEqual(earlier, row)));
 }
 
-/** A tool whose calls differ in risk has one for each. */
+/** One case for each risk that the tool's calls may have. */
 function casesOf({ name, risk, reachesHosts, mayOnlyRead, mayAskAlways }: Tool): readonly Case[] {
   const ordinary = { tool: name, risk, egress: reachesHosts ? [SOME_HOST] : [], asksAlways: false };
   return [
@@ -142,22 +142,22 @@ interface Circumstances {
   readonly capabilities: readonly string[];
 }
 
-/** No host of anybody's: what it meets, every host meets that is not granted by name. */
+/** A reserved name: the decision about it applies to every host that is not granted by name. */
 const SOME_HOST = "host.invalid";
 
-function judge(one: Case, circumstances: Circumstances) {
+function decideCase(one: Case, circumstances: Circumstances) {
   const { tool, risk } = one;
-  const { decision, policyId, reason } = decideByHand(one, { ...circumstances, labels: USER_LABELS });
+  const { decision, policyId, reason } = decideDirectCall(one, { ...circumstances, labels: USER_LABELS });
   return { tool, risk, decision, policy_id: policyId, reason };
 }
 
 function hostsOf({ tools: { http } }: Config, capabilities: readonly string[]): string {
   const granted =
-    capabilities.length === 0 ? "none but those a session is granted" : `granted ${capabilities.join(", ")}`;
+    capabilities.length === 0 ? "none, except what a session is granted" : `granted ${capabilities.join(", ")}`;
   const net = http.allowDomains === undefined ? "every domain" : http.allowDomains.join(", ") || "no domain";
   const addresses =
-    http.allowAddresses.length === 0 ? "" : `; not public, and listed: ${http.allowAddresses.join(", ")}`;
-  return `${granted}; net reaches ${net}${addresses}`;
+    http.allowAddresses.length === 0 ? "" : `; allowed private addresses: ${http.allowAddresses.join(", ")}`;
+  return `${granted}; net allows ${net}${addresses}`;
 }
 
 async function explainCall(context: CommandContext): Promise<number> {
@@ -180,10 +180,10 @@ async function explainCall(context: CommandContext): Promise<number> {
     throw new BootError(planned.error.code, planned.error.message, "See surety tools ls --json.");
   }
   const decided: PolicyDecision = planned.ok
-    ? decideByHand(planned, { config, channelClass, capabilities, labels })
+    ? decideDirectCall(planned, { config, channelClass, capabilities, labels })
     : { decision: "deny", policyId: "plan.problem", reason: planned.error.message };
   const { decision, policyId, reason } = decided;
-  const told = {
+  const explained = {
     tool: planned.tool,
     channel: channelClass,
     decision,
@@ -197,34 +197,34 @@ async function explainCall(context: CommandContext): Promise<number> {
     ...(session === null ? {} : { session_id: session.id, granted: session.granted, pending: session.pending }),
     plan: planned.ok ? planned.shown : null,
   };
-  output.result(told, () => {
-    output.line(`${told.tool} on ${channelClass}: ${WORDS[decision]}`);
-    output.field("by", told.code === null ? policyId : `${policyId} (${told.code})`);
+  output.result(explained, () => {
+    output.line(`${explained.tool} on ${channelClass}: ${WORDS[decision]}`);
+    output.field("by", explained.code === null ? policyId : `${policyId} (${explained.code})`);
     output.field("why", reason);
-    if (told.risk !== null) output.field("risk", told.risk);
-    if (told.reaches.length > 0) output.field("reaches", told.reaches.join(", "));
-    if (session !== null) output.field("session", sessionWords(session));
-    if (told.plan !== null) for (const line of visibleText(told.plan).split("\n")) output.line(`  │ ${line}`);
+    if (explained.risk !== null) output.field("risk", explained.risk);
+    if (explained.reaches.length > 0) output.field("reaches", explained.reaches.join(", "));
+    if (session !== null) output.field("session", describeSession(session));
+    if (explained.plan !== null) for (const line of visibleText(explained.plan).split("\n")) output.line(`  │ ${line}`);
   });
   return EXIT.success;
 }
 
-interface SessionStanding {
+interface SessionState {
   readonly id: SessionId;
   readonly granted: readonly string[];
   readonly pending: readonly string[];
-  /** Of what its next run would remember. */
+  /** Labels of what its next run would remember. */
   readonly labels: Labels;
 }
 
-/** Null where none was named. */
-async function sessionOf(context: CommandContext): Promise<SessionStanding | null> {
+/** Null when none was named. */
+async function sessionOf(context: CommandContext): Promise<SessionState | null> {
   const named = context.options.text("session");
   if (named === undefined) return null;
   return await withHome(context, async ({ store }) => {
     const id = asSessionId(named);
     if (!(await store.hasSession(id))) {
-      throw new BootError("not_found", `there is no session ${named}`, "surety runs show RUN names a run's session.");
+      throw new BootError("not_found", `there is no session ${named}`, "surety runs show RUN prints a run's session.");
     }
     const known = await store.capabilitiesOf(id);
     const { capabilities: granted } = grantedAt(known, systemClock.nowMs());
@@ -234,7 +234,7 @@ async function sessionOf(context: CommandContext): Promise<SessionStanding | nul
   });
 }
 
-function sessionWords({ id, granted, pending, labels }: SessionStanding): string {
+function describeSession({ id, granted, pending, labels }: SessionState): string {
   return [
     id,
     `granted ${granted.join(", ") || "nothing"}`,
@@ -243,7 +243,7 @@ function sessionWords({ id, granted, pending, labels }: SessionStanding): string
   ].join("; ");
 }
 
-/** There is nothing to decide about: no such tool, or arguments that no call of it could have. */
+/** No call to decide about: no such tool, or invalid arguments. */
 const NO_CALL: readonly string[] = ["tool.not_found", "tool.input_invalid"];
 
 function channelOf({ options }: CommandContext): readonly [ChannelClass] | null {
@@ -252,6 +252,6 @@ function channelOf({ options }: CommandContext): readonly [ChannelClass] | null 
   const found = CHANNEL_CLASSES.find((channel) => channel === text);
   if (found !== undefined) return [found];
   const meant = nearest(text, CHANNEL_CLASSES);
-  const hint = meant === null ? `There is: ${CHANNEL_CLASSES.join(", ")}.` : `Did you mean ${meant}?`;
-  throw usageError(`--channel ${text} is no class of channel`, hint);
+  const hint = meant === null ? `One of: ${CHANNEL_CLASSES.join(", ")}.` : `Did you mean ${meant}?`;
+  throw usageError(`--channel ${text} is not a channel class`, hint);
 }

@@ -1,64 +1,46 @@
-/** `surety replay RUN [--policy FILE]`: the recorded run once more, with no network; or what another policy would say. */
-
-import { findContract, readWholeJournal } from "../../runtime/run/read-run.ts";
-import { replayRun, whatIf } from "../../runtime/run/replay-run.ts";
+/** `surety replay RUN [--policy FILE]`: replays a recorded run without network; or asks what another policy would decide. */
+import { replayStoredRun } from "../../assistant/verification/replay-stored-run.ts";
 import { BootError, EXIT } from "../boot-error.ts";
-import type { Action, CommandContext } from "../command.ts";
+import type { Action } from "../command.ts";
 import { findRun, withHome } from "../read-home.ts";
-import { POLICY_OPTION, readPolicy, toldDecision, wireDecision } from "./what-if.ts";
+import { POLICY_OPTION, printDecision, readPolicy, wireDecision } from "./what-if.ts";
 
 export const replay: Action = {
-  summary: "run the recorded run again from its journal: same outcome, same head?",
+  summary: "replay a recorded run from its journal: same outcome, same head?",
   arguments: ["RUN"],
   options: { policy: POLICY_OPTION },
   examples: ["surety replay run_0123", "surety replay run_0123 --policy stricter.json5"],
   run: (context) =>
-    withHome(context, async (home) => {
+    withHome(context, async ({ store, config }) => {
       const {
         arguments: [id = ""],
         options,
         output,
       } = context;
-      const run = await findRun(home, id);
-      const journal = await readWholeJournal(home.store, run.runId);
-      const contract = findContract(run);
-      if (contract === null) {
+      const run = await findRun({ store }, id);
+      const file = options.text("policy");
+      const policy = file === undefined ? null : await readPolicy(file, config);
+      const replayed = await replayStoredRun(store, run, policy);
+      if (replayed === null) {
         const problem = `the contract of ${id} is not the one it was accepted under`;
         throw new BootError("contract.unreadable", problem, `See surety verify ${id}.`);
       }
-      const replayed = replayRun(run.runId, contract, journal.entries);
-      const recordedHead = journal.entries.at(-1)?.hash ?? null;
-      const divergedAt = journal.ok ? replayed.divergedAt : journal.badEntry;
-      const isReproduced = divergedAt === null && replayed.isReproduced && run.outcome === replayed.outcome;
-      const policyFile = options.text("policy");
-      const policy = policyFile === undefined ? null : await readPolicy(policyFile, home.config);
-      const others = policy === null ? [] : whatIf(contract, journal.entries, policy);
+      const { isReproduced, outcome, headHash, recordedHead, divergedAt, others } = replayed;
       const result = {
         run_id: run.runId,
         reproduced: isReproduced,
-        outcome: replayed.outcome,
-        head_hash: replayed.headHash,
+        outcome,
+        head_hash: headHash,
         recorded_head_hash: recordedHead,
         diverged_at: divergedAt,
         ...(policy === null ? {} : { decided_otherwise: others.map(wireDecision) }),
       };
-      output.result(result, () => print(context, result, others));
+      output.result(result, () => {
+        if (isReproduced) output.line(`${run.runId} replays: ${outcome ?? "not ended yet"}, head ${headHash}`);
+        else output.remark(`error replay.diverged: ${run.runId} differs at entry ${divergedAt ?? "unknown"}`);
+        for (const other of others) output.line(printDecision(other));
+        if (policy !== null && others.length === 0) output.line("the policy would decide every call as recorded");
+      });
       return isReproduced ? EXIT.success : EXIT.failure;
     }),
 };
-
-function print(
-  { output }: CommandContext,
-  {
-    run_id,
-    reproduced,
-    outcome,
-    head_hash,
-    diverged_at,
-  }: { run_id: string; reproduced: boolean; outcome: string | null; head_hash: string; diverged_at: number | null },
-  others: ReturnType<typeof whatIf>,
-): void {
-  if (reproduced) output.line(`${run_id} replays: ${outcome ?? "not ended yet"}, head ${head_hash}`);
-  else output.remark(`error replay.diverged: ${run_id} differs at entry ${diverged_at ?? "unknown"}`);
-  for (const other of others) output.line(toldDecision(other));
-}

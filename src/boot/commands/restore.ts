@@ -1,8 +1,8 @@
 /**
- * `surety restore FILE`: puts a backup in the database's place; what it replaces is kept beside it.
+ * `surety restore FILE`: replaces the database with a backup; keeps the replaced one beside it.
  *
- * R1. A file that is no backup changes nothing, and makes no home.
- * R2. A backup of another home is restored as well, since a lost home comes back in no other way; but that is said.
+ * R1. A file that is not a backup changes nothing, and creates no home.
+ * R2. A backup of another home is restored too, with a warning: this is how a lost home comes back.
  */
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
@@ -14,7 +14,7 @@ import type { Action } from "../command.ts";
 import { type Home, openHome } from "../home.ts";
 
 export const restore: Action = {
-  summary: "put a backup in the database's place",
+  summary: "replace the database with a backup",
   arguments: ["FILE"],
   options: {},
   examples: ["surety restore surety-2026-02-15.db"],
@@ -27,11 +27,11 @@ export const restore: Action = {
     const after = findHomeId(home.directory);
     output.result({ restored: file, kept, home_id: after, replaced_home_id: before }, () => {
       output.line(`restored ${home.database}`);
-      if (kept !== null) output.line(`what was there before is ${kept}`);
+      if (kept !== null) output.line(`the replaced database is ${kept}`);
     });
     if (before !== null && before !== after) {
       output.remark(
-        `warning restore.other-home: this was ${before} and is ${after} now; bring that home's keys/ as well, or its signatures do not verify`,
+        `warning restore.other-home: this home was ${before} and is now ${after}; copy that home's keys/ as well, or its signatures do not verify`,
       );
     }
     return EXIT.success;
@@ -43,7 +43,7 @@ function restoreFrom(source: string, { directory }: Home): string | null {
     return restoreBackup(source, directory);
   } catch (error) {
     if (!(error instanceof StoreError && error.code === "store.corrupt")) throw error;
-    throw unusable(`${source} is no backup, or is damaged; nothing was changed`, error);
+    throw unusable(`${source} is not a backup, or is damaged; nothing was changed`, error);
   }
 }
 
@@ -53,7 +53,7 @@ async function assertFile(source: string): Promise<void> {
   } catch (error) {
     throw unusable(`${source} cannot be read (${systemCodeOf(error) ?? "unknown"})`, error);
   }
-  throw unusable(`${source} is no file`);
+  throw unusable(`${source} is not a file`);
 }
 
 function unusable(message: string, cause?: unknown): BootError {

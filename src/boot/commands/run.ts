@@ -3,18 +3,21 @@
 import { type Denial, denialHints, denialIn } from "../../adapters/terminal/denial-hints.ts";
 import { type OutputStream, type ProgressPrinter, progressPrinter } from "../../adapters/terminal/progress-printer.ts";
 import { terminalApprover } from "../../adapters/terminal/terminal-approver.ts";
-import type { Assistant, ContractOverrides, Decision, RunRequest } from "../../assistant/assistant.ts";
+import type { OperationClient } from "../../assistant/operations.ts";
+import type { RunInput } from "../../assistant/runs/run-request.ts";
 import type { RunRecord } from "../../kernel/journal/views/run-record.ts";
-import { type ApprovalId, asSessionId, type RunId } from "../../kernel/vocabulary/identifiers.ts";
+import type { ApprovalId, RunId } from "../../kernel/vocabulary/identifiers.ts";
 import { THINKING_LEVELS } from "../../kernel/vocabulary/thinking-level.ts";
+import { toWire } from "../../kernel/vocabulary/wire-case.ts";
+import { type ApprovalDecision, cardFromWire } from "../../runtime/approvals/operations.ts";
 import { AUTO } from "../../runtime/model/model-router.ts";
 import type { ApprovalCard } from "../../runtime/ports/approver.ts";
-import { BootError, EXIT, usageError } from "../boot-error.ts";
+import { EXIT, usageError } from "../boot-error.ts";
 import type { Action, CommandContext } from "../command.ts";
 import type { Config } from "../config/config.ts";
 import { loadConfig } from "../config/load-config.ts";
 import { configuredRefs } from "../config/resolve-configured-model-ref.ts";
-import { connectAssistant } from "../connect-assistant.ts";
+import { connectAssistant, valueIn } from "../connect-assistant.ts";
 import { nearest } from "../nearest.ts";
 import { describedTools, findOutAbout, findRun, withHome } from "../read-home.ts";
 import { onInterrupt } from "../signals.ts";
@@ -47,8 +50,8 @@ export const run: Action = {
 
 async function performRun(context: CommandContext): Promise<number> {
   const { isJson, output, streams } = context;
-  const asked = { ...(await requestOf(context)), ...(await mediaOf(context)) };
-  let decide = (_card: ApprovalCard, _decision: Decision["decision"]): void => {};
+  const asked = { ...(await inputOf(context)), ...(await mediaOf(context)) };
+  let decide = (_card: ApprovalCard, _decision: ApprovalDecision): void => {};
   const approver = terminalApprover({
     input: streams.stdin,
     output: streams.stderr,
@@ -56,26 +59,24 @@ async function performRun(context: CommandContext): Promise<number> {
     onDecision: (card, decision) => decide(card, decision),
   });
   const mayBeAsked = approver.isReachable() || context.options.flag("wait");
-  const request: RunRequest = mayBeAsked ? asked : { ...asked, isUnattended: true };
-  const { assistant, isRemote, close } = await connectAssistant(context, approver);
-  if (!isRemote && !approver.isReachable() && context.options.flag("wait")) output.remark(NOBODY_TO_WAIT_FOR);
+  const input: RunInput = mayBeAsked ? asked : { ...asked, unattended: true };
+  const { operations, isRemote, close } = await connectAssistant(context, approver);
+  if (!isRemote && !approver.isReachable() && context.options.flag("wait")) output.remark(NO_GATEWAY_TO_WAIT_FOR);
   try {
     decide = (card, decision) => {
-      answer(assistant, card, decision).catch((error: unknown) => output.remark(String(error)));
+      answer(operations, card, decision).catch((error: unknown) => output.remark(String(error)));
     };
-    const submitted = await assistant.submit(request);
-    if (!submitted.ok) throw refusal(submitted.code, submitted.message);
-    const stopListening = onInterrupt(() => assistant.cancel(submitted.runId, "operator"));
+    const { id: runId } = valueIn(await operations.call("runs.create", input), hintFor);
+    const stopListening = onInterrupt(() => operations.call("runs.cancel", { id: runId }));
     try {
       const printer = printerFor(context, approver.beside);
       const ask = approver.isReachable() ? approver.ask : printer.showWaiting;
-      const stopLooking = isRemote ? lookForQuestions(assistant, submitted.runId, ask) : () => {};
-      const { record, denials } = await follow(assistant, submitted.runId, printer).finally(stopLooking);
-      // Read beside whoever writes to the home.
+      const stopPolling = isRemote ? pollApprovals(operations, runId, ask) : () => {};
+      const { record, denials } = await follow(operations, runId, printer).finally(stopPolling);
       const foundOut = await withHome(context, async (home) => findOutAbout(home, await findRun(home, record.id)));
       printer.finish(record, foundOut);
       if (isJson) output.json(record);
-      else for (const hint of await denialHints(assistant, record, denials)) output.remark(hint);
+      else for (const hint of await denialHints(operations, record, denials)) output.remark(hint);
       return exitCodeOf(record);
     } finally {
       stopListening();
@@ -86,10 +87,10 @@ async function performRun(context: CommandContext): Promise<number> {
   }
 }
 
-const NOBODY_TO_WAIT_FOR =
-  "warning run.no-gateway: no gateway runs on this home, so --wait has nobody to wait for and what needs approval is denied; surety start runs one";
+const NO_GATEWAY_TO_WAIT_FOR =
+  "warning run.no-gateway: no gateway runs on this home, so --wait has no effect and calls that need approval are denied; surety start runs one";
 
-async function requestOf(context: CommandContext): Promise<RunRequest> {
+async function inputOf(context: CommandContext): Promise<RunInput> {
   const {
     arguments: [message = ""],
     options,
@@ -104,40 +105,36 @@ async function requestOf(context: CommandContext): Promise<RunRequest> {
     throw usageError("--require and --forbid-tools contradict each other", "Leave one of them out.");
   }
   return {
-    agentId: options.text("agent") ?? "main",
+    agent_id: options.text("agent") ?? "main",
     message,
-    sessionId: session === undefined ? null : asSessionId(session),
-    model: modelOf(options.text("model"), config),
-    thinkingMode: null,
+    ...(session === undefined ? {} : { session_id: session }),
+    ...modelOf(options.text("model"), config),
     ...thinkingOf(options.text("thinking")),
     contract: overridesOf(required, options.flag("forbid-tools"), options.flag("strict")),
-    approvedTools,
-    source: "cli",
-    principal: "operator",
-    idempotencyKey: null,
+    approved_tools: [...approvedTools],
   };
 }
 
-async function mediaOf({ options }: CommandContext): Promise<Pick<RunRequest, "media">> {
+async function mediaOf({ options }: CommandContext): Promise<Pick<RunInput, "media">> {
   const paths = options.texts("image");
-  return paths.length === 0 ? {} : { media: await Promise.all(paths.map(readImageFile)) };
+  return paths.length === 0 ? {} : { media: toWire(await Promise.all(paths.map(readImageFile))) };
 }
 
-function modelOf(ref: string | undefined, config: Config): string | null {
-  if (ref === undefined) return null;
-  if (ref === AUTO || /^[^:]+:./.test(ref)) return ref;
+function modelOf(ref: string | undefined, config: Config): Pick<RunInput, "model"> {
+  if (ref === undefined) return {};
+  if (ref === AUTO || /^[^:]+:./.test(ref)) return { model: ref };
   const choices = configuredRefs(config).join(", ");
   throw usageError(`--model ${ref} is not provider:model`, `There is: ${choices}; auto lets the router choose.`);
 }
 
-function thinkingOf(wished: string | undefined): Pick<RunRequest, "thinkingLevel"> {
-  if (wished === undefined) return {};
-  const thinkingLevel = THINKING_LEVELS.find((level) => level === wished);
-  if (thinkingLevel !== undefined) return { thinkingLevel };
-  throw usageError(`--thinking ${wished} is no level`, `There is: ${THINKING_LEVELS.join(", ")}.`);
+function thinkingOf(asked: string | undefined): Pick<RunInput, "thinking_level"> {
+  if (asked === undefined) return {};
+  const thinking_level = THINKING_LEVELS.find((level) => level === asked);
+  if (thinking_level !== undefined) return { thinking_level };
+  throw usageError(`--thinking ${asked} is not a level`, `There is: ${THINKING_LEVELS.join(", ")}.`);
 }
 
-/** Each by its name: a pattern would approve what nobody thought of. */
+/** By exact names: a pattern could approve a tool the operator did not think of. */
 function assertKnown(option: "approve" | "require", named: readonly string[], known: readonly string[]): void {
   const unknown = named.find((name) => !known.includes(name));
   if (unknown === undefined) return;
@@ -146,11 +143,13 @@ function assertKnown(option: "approve" | "require", named: readonly string[], kn
   throw usageError(`--${option} ${unknown} names no tool`, hint);
 }
 
-function overridesOf(required: readonly string[], isForbidden: boolean, isStrict: boolean): ContractOverrides {
-  const strict = isStrict ? { strictMode: true } : {};
-  if (isForbidden) return { ...strict, toolPolicy: "forbidden" };
-  if (required.length === 0) return isStrict ? { ...strict, toolPolicy: "required" } : {};
-  return { ...strict, toolPolicy: "required", requiredEffects: required.map((tool) => ({ tool })) };
+type Overrides = NonNullable<RunInput["contract"]>;
+
+function overridesOf(required: readonly string[], isForbidden: boolean, isStrict: boolean): Overrides {
+  const strict = isStrict ? { strict_mode: true } : {};
+  if (isForbidden) return { ...strict, tool_policy: "forbidden" };
+  if (required.length === 0) return isStrict ? { ...strict, tool_policy: "required" } : {};
+  return { ...strict, tool_policy: "required", required_effects: required.map((tool) => ({ tool })) };
 }
 
 function printerFor({ isJson, output, streams }: CommandContext, beside: OutputStream): ProgressPrinter {
@@ -163,67 +162,67 @@ interface Followed {
   readonly denials: readonly Denial[];
 }
 
-async function follow(assistant: Assistant, runId: RunId, printer: ProgressPrinter): Promise<Followed> {
-  const news = await assistant.watch(runId, 0, new AbortController().signal);
+async function follow(operations: OperationClient, id: RunId, printer: ProgressPrinter): Promise<Followed> {
+  const subscription = await operations.subscribe("runs.events", { id }, 0, new AbortController().signal);
   const denials: Denial[] = [];
-  const hasBegun = lookForQueue(assistant, runId, printer);
-  for await (const item of news ?? []) {
+  const hasBegun = announceQueued(operations, id, printer);
+  for await (const update of subscription.ok ? subscription.updates : []) {
     hasBegun();
-    printer.show(item);
-    const denial = denialIn(item);
+    printer.show(update);
+    const denial = denialIn(update);
     if (denial !== null) denials.push(denial);
   }
-  const record = await assistant.run(runId);
-  if (record === null) throw new BootError("not_found", `run ${runId} vanished`, "See surety verify --home.");
+  const record = valueIn(await operations.call("runs.get", { id }), () => "See surety verify --home.");
   return { record, denials };
 }
 
-/** Most runs begin within this, and need not be said to have waited. */
+/** Most runs begin within this time: then nothing is said about the queue. */
 const BEGINS_WITHIN_MS = 300;
 
-/** Says that the run waits for its turn, unless it is told in time that it does not. */
-function lookForQueue(assistant: Assistant, runId: RunId, printer: ProgressPrinter): () => void {
+/** Says that the run is queued, unless the returned function is called first. */
+function announceQueued(operations: OperationClient, id: RunId, printer: ProgressPrinter): () => void {
   let isWaiting = true;
   const look = async (): Promise<void> => {
-    const record = await assistant.run(runId);
-    if (isWaiting && record?.status === "queued") printer.showQueued(runId);
+    const record = await operations.call("runs.get", { id });
+    if (isWaiting && record.ok && record.value.status === "queued") printer.showQueued(id);
   };
-  // A gateway that is gone is noticed by whoever follows the run.
-  const stopLooking = systemClock.wake(BEGINS_WITHIN_MS, () => look().catch(() => {}));
+  // A lost gateway is reported by `follow`.
+  const cancel = systemClock.wake(BEGINS_WITHIN_MS, () => look().catch(() => {}));
   return () => {
     isWaiting = false;
-    stopLooking();
+    cancel();
   };
 }
 
-const ASK_PAGE = { limit: 100, offset: 0 };
-const LOOK_AGAIN_MS = 300;
+const POLL_PAGE = { limit: 100, offset: 0 };
+const POLL_MS = 300;
 
-/** Beside a gateway the questions of this run are looked for, and put before whoever sits at this terminal. */
-function lookForQuestions(assistant: Assistant, runId: RunId, ask: (card: ApprovalCard) => void): () => void {
+/** Beside a gateway: asks this terminal what the gateway holds for this run. */
+function pollApprovals(operations: OperationClient, runId: RunId, ask: (card: ApprovalCard) => void): () => void {
   const asked = new Set<ApprovalId>();
   let isOver = false;
-  const look = async (): Promise<void> => {
-    for (const card of await assistant.approvals(ASK_PAGE)) {
-      if (card.runId !== runId || asked.has(card.id)) continue;
+  const poll = async (): Promise<void> => {
+    const listed = await operations.call("approvals.list", POLL_PAGE);
+    for (const card of listed.ok ? listed.value.approvals : []) {
+      if (card.run_id !== runId || asked.has(card.id)) continue;
       asked.add(card.id);
-      ask(card);
+      ask(cardFromWire(card));
     }
-    if (!isOver) systemClock.wake(LOOK_AGAIN_MS, lookSafely);
+    if (!isOver) systemClock.wake(POLL_MS, pollSafely);
   };
-  // A gateway that is gone is noticed by whoever follows the run.
-  const lookSafely = (): void => {
-    look().catch(() => {});
+  // A lost gateway is reported by `follow`.
+  const pollSafely = (): void => {
+    poll().catch(() => {});
   };
-  lookSafely();
+  pollSafely();
   return () => {
     isOver = true;
   };
 }
 
-async function answer(assistant: Assistant, card: ApprovalCard, decision: Decision["decision"]): Promise<void> {
-  const decided = await assistant.decide({ id: card.id, decision, planHash: card.planHash, principal: "operator" });
-  if (!decided.ok) throw refusal(decided.code, decided.message);
+async function answer(operations: OperationClient, card: ApprovalCard, decision: ApprovalDecision): Promise<void> {
+  const { id, planHash: plan_hash } = card;
+  valueIn(await operations.call("approvals.decide", { id, decision, plan_hash }), hintFor);
 }
 
 function exitCodeOf({ status }: RunRecord): number {
@@ -231,15 +230,15 @@ function exitCodeOf({ status }: RunRecord): number {
   return status === "cancelled" ? EXIT.interrupted : EXIT.failure;
 }
 
-/** What is wrong with a request says so itself, in one line (P-1.3). */
-const REFUSAL_HINTS: Readonly<Record<string, string>> = {
+const HINTS: Readonly<Record<string, string>> = {
+  // The message says it all, in one line (P-1.3).
   "invalid.request": "",
   not_found: "See surety config get agents for agents; surety runs show RUN names the session of a run.",
   "queue.full": "Wait until some have ended (surety runs ls --status queued), or raise gateway.queue.max.",
-  "store.unavailable": "The gateway says why on its stderr, and goes on by itself as soon as it can write again.",
+  "store.unavailable": "The gateway reports why on its stderr, and continues by itself once it can write again.",
   "payload.too_large": "Make it smaller. Through a running gateway, a message and its images have room for 750 KB.",
 };
 
-function refusal(code: string, message: string): BootError {
-  return new BootError(code, message, REFUSAL_HINTS[code] ?? "See surety run --help.");
+function hintFor(code: string): string {
+  return HINTS[code] ?? "See surety run --help.";
 }

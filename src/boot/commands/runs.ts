@@ -1,22 +1,23 @@
 /** `surety runs ls|show|cancel|export`. */
 import { type FoundOut, whatToKnow } from "../../adapters/terminal/progress-printer.ts";
+import type { OperationClient } from "../../assistant/operations.ts";
 import type { RunRecord } from "../../kernel/journal/views/run-record.ts";
 import { canonicalJson } from "../../kernel/vocabulary/canonical-json.ts";
 import { formatCost } from "../../kernel/vocabulary/format-usd.ts";
-import { asRunId } from "../../kernel/vocabulary/identifiers.ts";
+import { asRunId, type RunId } from "../../kernel/vocabulary/identifiers.ts";
 import { noApprover } from "../../runtime/ports/approver.ts";
 import { RUN_STATUSES, type RunStatus, type StoredRun } from "../../runtime/ports/store.ts";
 import { findContract } from "../../runtime/run/read-run.ts";
 import { BootError, EXIT, usageError } from "../boot-error.ts";
 import type { Action, Command, CommandContext } from "../command.ts";
-import { connectAssistant } from "../connect-assistant.ts";
+import { connectAssistant, valueIn } from "../connect-assistant.ts";
 import { assertNewFile, writeNewFile } from "../durable-file.ts";
 import { findExistingHome } from "../home.ts";
 import { findOutAbout, findRun, type ReadableHome, withHome } from "../read-home.ts";
 
 const MAX_LIMIT = 500;
 const MAX_OFFSET = 1_000_000_000;
-/** A run that is told to stop waits out what it has under way, for seconds. */
+/** A cancelled run waits for its effect in flight, for seconds. */
 const CANCEL_WAIT_MS = 10_000;
 
 const ls: Action = {
@@ -84,16 +85,12 @@ const cancel: Action = {
     } = context;
     await findExistingHome(context.home);
     const runId = asRunId(id);
-    const { assistant, isRemote, close } = await connectAssistant(context, noApprover);
+    const { operations, isRemote, close } = await connectAssistant(context, noApprover);
     try {
-      const before = await assistant.run(runId);
-      if (before?.outcome != null) throw hasEnded(before);
-      const cancelled = await assistant.cancel(runId, "operator");
-      if (!cancelled.ok) throw new BootError(cancelled.code, cancelled.message, "See surety runs ls.");
-      // Without a gateway nobody else would bring it to its end.
-      const news = isRemote ? null : await assistant.watch(runId, 0, AbortSignal.timeout(CANCEL_WAIT_MS));
-      for await (const _ of news ?? []);
-      const status = isRemote ? cancelled.status : ((await assistant.run(runId))?.status ?? cancelled.status);
+      const before = await operations.call("runs.get", { id: runId });
+      if (before.ok && before.value.outcome !== null) throw hasEnded(before.value);
+      const cancelled = valueIn(await operations.call("runs.cancel", { id: runId }), () => "See surety runs ls.");
+      const status = isRemote ? cancelled.status : await statusAtEnd(operations, runId);
       output.result({ id, status }, () => output.line(`${id} ${status}${isRemote ? ", asked to stop" : ""}`));
       return EXIT.success;
     } finally {
@@ -101,6 +98,14 @@ const cancel: Action = {
     }
   },
 };
+
+/** Without a gateway this command has to drive the run to its end. */
+async function statusAtEnd(operations: OperationClient, runId: RunId): Promise<RunStatus> {
+  const signal = AbortSignal.timeout(CANCEL_WAIT_MS);
+  const subscription = await operations.subscribe("runs.events", { id: runId }, 0, signal);
+  for await (const _ of subscription.ok ? subscription.updates : []);
+  return valueIn(await operations.call("runs.get", { id: runId }), () => "See surety runs ls.").status;
+}
 
 function hasEnded({ id, status }: RunRecord): BootError {
   return new BootError("conflict", `${id} has ended already: ${status}`, `See surety runs show ${id}.`);
@@ -161,7 +166,7 @@ async function receiptText({ views }: ReadableHome, run: StoredRun): Promise<str
 
 function statusOf(text: string | undefined): RunStatus | undefined {
   if (text === undefined || RUN_STATUSES.some((status) => status === text)) return text as RunStatus | undefined;
-  throw usageError(`--status is none of ${RUN_STATUSES.join(", ")}`, "Leave it out to see all runs.");
+  throw usageError(`--status must be one of ${RUN_STATUSES.join(", ")}`, "Leave it out to see all runs.");
 }
 
 function spentIn({ receipt }: RunRecord, { isPriced }: FoundOut): readonly (readonly [string, string])[] {

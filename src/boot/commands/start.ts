@@ -1,4 +1,4 @@
-/** `surety start`: the gateway of a home, until it is told to stop. */
+/** `surety start`: runs the gateway of a home until it is interrupted. */
 import { flushCompileCache } from "node:module";
 import { createGateway, type Listening } from "../../adapters/gateway/create-gateway.ts";
 import type { Tool } from "../../adapters/tools/define-tool.ts";
@@ -15,7 +15,7 @@ import { onInterrupt } from "../signals.ts";
 import { systemClock } from "../system-clock.ts";
 import { systemRandomness } from "../system-randomness.ts";
 
-/** For requests that are being answered; runs wait for effects in flight a little longer. */
+/** For requests under way; runs wait for effects in flight a little longer. */
 const GATEWAY_GRACE_MS = 2_000;
 
 const PORTS = { least: 0, most: 65_535, example: 8080 };
@@ -23,7 +23,7 @@ const WORKERS = { least: 0, most: 1024, example: 8 };
 
 export const start: Action = startWith([]);
 
-/** A gateway that has these tools beside the built-in ones. */
+/** With these tools beside the built-in ones. */
 export function startWith(moreTools: readonly Tool[]): Action {
   return {
     summary: "run the gateway on this home",
@@ -62,10 +62,10 @@ async function performStart(context: CommandContext, moreTools: readonly Tool[])
   const host = address.host ?? config.gateway.host;
   let listening: Listening;
   try {
-    // Whoever listens where the last gateway did is not us.
+    // Another process may listen at the last gateway's address.
     await withdrawAddress(home);
     const gateway = createGateway({
-      assistant: assistant.door,
+      operations: assistant.operations,
       token,
       allowedOrigins: config.gateway.allowedOrigins,
       clock: systemClock,
@@ -92,7 +92,7 @@ async function performStart(context: CommandContext, moreTools: readonly Tool[])
   if (!isLoopback(host)) {
     output.remark(`warning gateway.exposed: ${host} can be reached from the network; the token alone protects it`);
   }
-  // For the next start: this process may end without a chance to.
+  // Now, since this process may be killed: the next start is faster.
   flushCompileCache();
   if (validation === "warn") {
     const { ok, detail } = await validate(stopping.signal);

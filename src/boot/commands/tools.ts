@@ -1,9 +1,9 @@
 /**
- * `surety tools ls|call`: what the agent can be allowed to do; and doing it by hand, as the operator.
+ * `surety tools ls|call`: lists the tools; calls one directly, as the operator.
  *
- * T1. By hand nothing is possible that `tools.policy` denies on this channel; what it wants approved needs `--yes`.
- * T2. What changes something holds the home's lock: while a gateway works there, it alone writes, and knows what was
- *     written by whom (U5 of untrusted-marks.ts).
+ * T1. A direct call cannot do what `tools.policy` denies on this channel; what needs approval needs `--yes`.
+ * T2. A call that changes something takes the home's lock: beside a gateway only the gateway writes, since it tracks which
+ *     files are untrusted (U5 of untrusted-marks.ts).
  */
 import { type HomeLock, takeHomeLock } from "../../adapters/store-sqlite/home-lock.ts";
 import { visibleText } from "../../adapters/terminal/visible-text.ts";
@@ -20,10 +20,10 @@ import type { Home } from "../home.ts";
 import { describedTools } from "../read-home.ts";
 import { withSettings } from "../settings.ts";
 import { systemRandomness } from "../system-randomness.ts";
-import { argumentsOf, decideByHand, GRANT_OPTION, grantsOf, openToolbox } from "./dry-run-call.ts";
+import { argumentsOf, decideDirectCall, GRANT_OPTION, grantsOf, openToolbox } from "./dry-run-call.ts";
 
 const ls: Action = {
-  summary: "list the tools, what they take and how risky they are",
+  summary: "list the tools, their risk and what they do",
   arguments: [],
   options: {},
   examples: ["surety tools ls", "surety tools ls --json"],
@@ -41,10 +41,10 @@ const ls: Action = {
 };
 
 const call: Action = {
-  summary: "call a tool yourself; nothing of it is part of a run",
+  summary: "call a tool yourself, outside of any run",
   arguments: ["TOOL", "[ARGS]"],
   options: {
-    yes: { type: "boolean", summary: "approve it, where tools.policy asks for that" },
+    yes: { type: "boolean", summary: "approve the call, if tools.policy asks for approval" },
     grant: { ...GRANT_OPTION, summary: "grant this call a capability: net, or net:<domain>" },
   },
   examples: [
@@ -68,7 +68,7 @@ async function performCall(context: CommandContext, config: Config): Promise<num
   const toolbox = await openToolbox(context, config);
   const planned = await toolbox.plan(tool, args);
   if (!planned.ok) throw new BootError(planned.error.code, planned.error.message, "See surety tools ls.");
-  const { decision, reason } = decideByHand(planned, {
+  const { decision, reason } = decideDirectCall(planned, {
     ...{ config, capabilities, channelClass: "cli_local", labels: USER_LABELS },
   });
   if (decision === "deny") throw new BootError("policy.denied", `${planned.tool} is denied`, reason);
@@ -76,12 +76,16 @@ async function performCall(context: CommandContext, config: Config): Promise<num
     throw needsApproval(context, planned);
   }
   const perform = async ({ run }: Toolbox): Promise<unknown> => await run(planned, callContext(planned.timeoutMs));
-  // Opened anew once nobody else writes: what this one knows may be from before.
+  // Opened again under the lock: the first toolbox may have read stale state.
   const performAlone = async (): Promise<unknown> => perform(await openToolbox(context, config));
   const isReading = planned.risk === "read_only";
   const answer = parseToolResponse(isReading ? await perform(toolbox) : await alone(context, performAlone));
   if (!answer.ok)
-    throw new BootError("internal.error", `the tool's answer is no envelope: ${answer.problem}`, "Report it.");
+    throw new BootError(
+      "internal.error",
+      `the tool's answer is malformed: ${answer.problem}`,
+      "This is a bug in Surety: please report it.",
+    );
   if (!answer.response.ok)
     throw new BootError(answer.response.error.code, answer.response.error.message, "See surety tools ls.");
   output.json(answer.response.output);
@@ -89,11 +93,11 @@ async function performCall(context: CommandContext, config: Config): Promise<num
 }
 
 function needsApproval({ output, isJson }: CommandContext, { tool, shown }: Planned): BootError {
-  // A program is told in one document, and nothing before it.
+  // With --json, stderr holds the error document alone.
   if (!isJson) for (const line of visibleText(shown).split("\n")) output.remark(line);
   const hint = isJson
-    ? "Look at its plan with surety policy explain --json, then add --yes to approve it."
-    : "Add --yes to approve what is shown above.";
+    ? "See its plan with surety policy explain --json, then add --yes to approve it."
+    : "Add --yes to approve the plan above.";
   return new BootError("policy.denied", `${tool} needs approval`, hint);
 }
 
@@ -115,8 +119,10 @@ function lockOf({ directory }: Home): HomeLock {
 }
 
 function busyHome(cause: StoreError): BootError {
-  const hint = 'Let that one do it: surety run "…" --approve TOOL; or stop it first.';
-  return new BootError(cause.code, "another surety works on this home, and it alone changes anything", hint, { cause });
+  const hint = 'Let the gateway do it: surety run "…" --approve TOOL; or stop it first.';
+  return new BootError(cause.code, "another surety process works on this home, and only it may change files", hint, {
+    cause,
+  });
 }
 
 function callContext(timeoutMs: number): CallContext {

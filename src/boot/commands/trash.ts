@@ -1,8 +1,4 @@
-/**
- * `surety trash ls|restore|empty`: what the agent deleted, how it comes back, and how it goes for good.
- *
- * R1. Restoring replaces nothing: where something stands in the old place by now, that is said.
- */
+/** `surety trash ls|restore|empty`: files that the agent deleted. Restoring never replaces an existing file. */
 import { findToolStateDirectory } from "../../adapters/tools/fs/tool-state-directory.ts";
 import { emptyTrash, listTrash, restoreTrash } from "../../adapters/tools/fs/trash.ts";
 import { ToolFailure } from "../../adapters/tools/tool-failure.ts";
@@ -14,7 +10,7 @@ import { findExistingHome } from "../home.ts";
 import { systemClock } from "../system-clock.ts";
 
 const ls: Action = {
-  summary: "list what was deleted and can be restored, the oldest first",
+  summary: "list deleted files that can be restored, oldest first",
   arguments: [],
   options: {},
   examples: ["surety trash ls", "surety trash ls --json"],
@@ -36,7 +32,7 @@ const ls: Action = {
 };
 
 const restore: Action = {
-  summary: "put something back where it was",
+  summary: "restore a deleted file to its place",
   arguments: ["ID"],
   options: {},
   examples: ["surety trash restore 0123456789abcdef-0123456789abcdef"],
@@ -60,9 +56,11 @@ const MAX_DAYS = 36_500;
 const DAY_MS = 24 * 3_600_000;
 
 const empty: Action = {
-  summary: "remove for good what was deleted",
+  summary: "remove deleted files for good",
   arguments: [],
-  options: { "older-than": { type: "string", value: "DAYS", summary: "only what was deleted longer ago" } },
+  options: {
+    "older-than": { type: "string", value: "DAYS", summary: "only files deleted more than this many days ago" },
+  },
   examples: ["surety trash empty", "surety trash empty --older-than 7"],
   async run(context) {
     const { options, output } = context;
@@ -72,7 +70,7 @@ const empty: Action = {
     const bytes = removed.reduce((sum, trashed) => sum + trashed.bytes, 0);
     output.result({ removed: removed.map(({ id, path }) => ({ id, path })), bytes, failed }, () => {
       output.line(`removed ${removed.length} (${bytes} bytes)`);
-      if (failed.length > 0) output.remark(`not removed, by their permissions: ${failed.join(", ")}`);
+      if (failed.length > 0) output.remark(`no permission to remove: ${failed.join(", ")}`);
     });
     return failed.length === 0 ? EXIT.success : EXIT.failure;
   },

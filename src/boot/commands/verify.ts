@@ -55,7 +55,7 @@ function checkFile(context: CommandContext, what: string, file: Uint8Array): num
   const signer = expected === undefined ? `${verdict.publicKey}: compare it with a key you know` : "the key you named";
   if (verdict.kind === "receipt") {
     const { run_id, outcome, tokens, cost_usd } = verdict.receipt;
-    const good = `${what} holds: ${run_id} ended ${outcome}, ${tokens} tokens, ${cost_usd} USD, signed by ${signer}`;
+    const good = `${what} is intact: ${run_id} ended ${outcome}, ${tokens} tokens, ${cost_usd} USD, signed by ${signer}`;
     return print(context, { ok: true, what, ...verdict.receipt }, good);
   }
   const { runId, head, outcome, erased, publicKey } = verdict;
@@ -63,7 +63,7 @@ function checkFile(context: CommandContext, what: string, file: Uint8Array): num
   return print(
     context,
     { ok: true, what, run_id: runId, outcome, head_hash: head, public_key: publicKey, erased },
-    `${what} holds: ${runId} ended ${outcome}, head ${head}, ${withheld}signed by ${signer}`,
+    `${what} is intact: ${runId} ended ${outcome}, head ${head}, ${withheld}signed by ${signer}`,
   );
 }
 
@@ -78,7 +78,7 @@ function printJournal(
   { head, length }: { readonly head: string; readonly length: number },
 ): number {
   const verdict = { ok: true, what, head_hash: head, entries: length };
-  return print(context, verdict, `${what} holds: ${length} entries, head ${head}`);
+  return print(context, verdict, `${what} is intact: ${length} entries, head ${head}`);
 }
 
 async function checkHome(context: CommandContext, { store, signing }: ReadableHome): Promise<number> {
@@ -89,7 +89,7 @@ async function checkHome(context: CommandContext, { store, signing }: ReadableHo
     findDamage: () => checkIntegrity(context.home.directory),
   });
   const good =
-    "runs" in verdict ? `the home holds: ${plural(verdict.runs, "run")}, ${verdict.ledger} ledger entries` : "";
+    "runs" in verdict ? `the home is intact: ${plural(verdict.runs, "run")}, ${verdict.ledger} ledger entries` : "";
   return print(context, { ...verdict }, good);
 }
 

@@ -1,4 +1,4 @@
-/** What another policy would say to recorded calls: for `surety replay` of one run, for `surety policy test` of all. */
+/** Another policy for recorded calls: shared by `surety replay` and `surety policy test`. */
 import { readFile } from "node:fs/promises";
 import type { ToolPolicy } from "../../kernel/policy/tool-policy.ts";
 import type { OtherDecision } from "../../runtime/run/replay-run.ts";
@@ -11,7 +11,7 @@ import { toToolPolicy } from "../config/to-tool-policy.ts";
 export const POLICY_OPTION: OptionSpec = {
   type: "string",
   value: "FILE",
-  summary: "which calls would this tools.policy decide otherwise?",
+  summary: "also show which calls the tools.policy in this file would decide otherwise",
 };
 
 export async function readPolicy(file: string, config: Config): Promise<ToolPolicy> {
@@ -25,7 +25,7 @@ export function wireDecision({ entry, callId, tool, recorded, now, policyId }: O
   return { entry, call_id: callId, tool, recorded, now, policy_id: policyId };
 }
 
-export function toldDecision({ entry, tool, callId, recorded, now, policyId }: OtherDecision): string {
+export function printDecision({ entry, tool, callId, recorded, now, policyId }: OtherDecision): string {
   return `entry ${entry}: ${tool} (${callId}) was ${recorded}, would be ${now} by ${policyId}`;
 }
 
@@ -38,5 +38,7 @@ async function readText(file: string): Promise<string> {
 }
 
 function unreadable(file: string, cause: unknown): BootError {
-  return new BootError("policy.unreadable", `${file} cannot be read`, "It must hold a tools.policy object.", { cause });
+  return new BootError("policy.unreadable", `${file} cannot be read`, "Name a file that holds a tools.policy object.", {
+    cause,
+  });
 }

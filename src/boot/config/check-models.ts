@@ -1,10 +1,10 @@
 /**
- * What the config says about models, taken together: do the parts fit one another?
+ * Do the model settings of a config fit together?
  *
- * C1. A reference names a provider and a model that are declared, or the built-in model.
- * C2. What a kind of provider needs is there: a base URL, or a model file. Moonshot's key comes from MOONSHOT_API_KEY and
- *     nowhere else (P-1.3), and it is never local (P-1.5). Over plain http only what is local is asked.
- * C3. Both prices are given or none, and none of a free model.
+ * C1. A reference names a declared provider and model, or the built-in model.
+ * C2. Each kind of provider has what it needs: a base URL or a model file. Moonshot's key comes from MOONSHOT_API_KEY only
+ *     (P-1.3), and it is never local (P-1.5). Plain http is for local servers only.
+ * C3. Both prices are given or neither, and neither for a free model.
  */
 import { AUTO } from "../../runtime/model/model-router.ts";
 import { nearest } from "../nearest.ts";
@@ -37,7 +37,7 @@ function checkProvider(id: string, provider: ProviderSettings): readonly Finding
     refuse(
       "kind",
       `must be builtin for the provider ${BUILTIN_PROVIDER}, and for no other`,
-      "Name the provider otherwise.",
+      "Give the provider another name.",
     );
   }
   if (id === MOONSHOT && kind !== "openai_compatible") refuse("kind", "must be openai_compatible", "Remove it.");
@@ -46,13 +46,13 @@ function checkProvider(id: string, provider: ProviderSettings): readonly Finding
   }
   if (id === MOONSHOT && local) refuse("local", "cannot be true for moonshot", "Remove it: moonshot needs its key.");
   if (kind === "openai_compatible" && baseUrl === undefined) {
-    refuse("baseUrl", "is missing", "Say where the provider is, such as http://127.0.0.1:8080/v1.");
+    refuse("baseUrl", "is missing", "Set the provider's address, such as http://127.0.0.1:8080/v1.");
   }
   if (!local && baseUrl !== undefined && isOpenWire(baseUrl)) {
     refuse(
       "baseUrl",
-      "must be https: everybody on the way could read the key and what is said",
-      "Only a server on this machine, or one declared local: true, may be asked over http.",
+      "must be https: over http others could read the key and the messages",
+      "Plain http is allowed only to this machine, or with local: true.",
     );
   }
   if (defaults.model !== undefined && !Object.hasOwn(models, defaults.model)) {
@@ -70,7 +70,7 @@ function checkProvider(id: string, provider: ProviderSettings): readonly Finding
   return findings;
 }
 
-/** Leaves this machine unencrypted. */
+/** Unencrypted, and to another machine. */
 function isOpenWire(baseUrl: string): boolean {
   const { protocol, hostname } = new URL(baseUrl);
   return protocol === "http:" && !isLoopback(hostname.replace(/^\[|\]$/g, ""));
@@ -81,17 +81,17 @@ function checkModel(path: ConfigPath, model: ModelSettings, { kind, modelPath }:
   const findings: Finding[] = [];
   if (maxOutputTokens >= contextWindow) {
     findings.push(
-      invalid([...path, "maxOutputTokens"], "must be less than contextWindow", "The prompt needs room too."),
+      invalid([...path, "maxOutputTokens"], "must be less than contextWindow", "Leave room for the prompt."),
     );
   }
   if ((costPer1kInput === undefined) !== (costPer1kOutput === undefined)) {
-    findings.push(invalid(path, "has one price only", "Give costPer1kInput and costPer1kOutput, or neither."));
+    findings.push(invalid(path, "has only one price", "Give costPer1kInput and costPer1kOutput, or neither."));
   }
   if (free && ((costPer1kInput ?? 0) > 0 || (costPer1kOutput ?? 0) > 0)) {
     findings.push(invalid([...path, "free"], "contradicts the model's prices", "Remove one or the other."));
   }
   if (kind === "llama_cpp" && model.modelPath === undefined && modelPath === undefined) {
-    findings.push(invalid([...path, "modelPath"], "is missing", "Name the model's GGUF file."));
+    findings.push(invalid([...path, "modelPath"], "is missing", "Set it to the model's GGUF file."));
   }
   return findings;
 }

@@ -1,15 +1,13 @@
 /**
- * The path to a value of the config, as people write it: `gateway.port`, `models.providers.x.models["gpt-4.1"].tier`.
- *
- * P1. `parsePath(printPath(p))` is p, for every path of strings.
- * P2. An index of a list is written as a step like any other, `exceptions.0`.
+ * The path to a value of the config: `gateway.port`, `models.providers.x.models["gpt-4.1"].tier`, `exceptions.0`.
+ * `parsePath(printPath(p))` is p, for every path of strings.
  */
 export type ConfigPath = readonly string[];
 
 const STEP = /(?:^|(?<!^)\.)([^.[\]"\s]+)|\[("(?:[^"\\]|\\.)*"|[0-9]+)\]/y;
 const PLAIN = /^[^.[\]"\s\p{C}]+$/u;
 
-/** Null when it is no path. */
+/** Null when the text is not a path. */
 export function parsePath(text: string): ConfigPath | null {
   const path: string[] = [];
   let at = 0;

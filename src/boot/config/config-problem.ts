@@ -1,4 +1,4 @@
-/** What is wrong with a config, where, and what to do about it. Neither value nor secret is ever in it. */
+/** What is wrong with a config, where, and what to do. It never holds a value or a secret. */
 import { BootError } from "../boot-error.ts";
 import type { ConfigPath } from "./config-path.ts";
 
@@ -15,7 +15,7 @@ export interface Finding {
 
 export interface ConfigProblem {
   readonly code: ConfigProblemCode;
-  /** As `gateway.port`; empty for the whole. */
+  /** Such as `gateway.port`; empty for the whole config. */
   readonly path: string;
   readonly line: number | null;
   /** One line, with file, line and path. */
@@ -23,7 +23,7 @@ export interface ConfigProblem {
   readonly hint: string;
 }
 
-/** The first of them in full: the others may well follow from it. */
+/** Shows the first problem in full: the others may follow from it. */
 export function toBootError([first, ...others]: readonly [ConfigProblem, ...ConfigProblem[]]): BootError {
   const rest = others.length === 0 ? "" : ` (and ${others.length} more)`;
   return new BootError(first.code, `${first.message}${rest}`, first.hint);

@@ -1,9 +1,9 @@
 /**
  * What `surety.json5` may hold (P-1.2).
  *
- * S1. Unknown keys are refused at every level; sections that a later version fills hold nothing yet.
- * S2. Every number has a range. A value that no one could mean is refused here, not discovered at run time.
- * S3. Defaults stand in `default-config.ts` alone; what a provider's id says, in `known-providers.ts`.
+ * S1. Unknown keys are refused at every level; sections for later versions are empty.
+ * S2. Every number has a range, so that an absurd value is refused here and not discovered at run time.
+ * S3. Defaults are in `default-config.ts`, and what follows from a provider's id in `known-providers.ts`.
  *
  * `zod/mini`, because it is loaded at every start: bundled, it costs a quarter of `zod`.
  */
@@ -32,37 +32,37 @@ const texts = (otherwise: readonly string[]) => z._default(z.array(Text), [...ot
 const Text = z.string().check(z.maxLength(4096));
 const Prompt = z.string().check(z.maxLength(100_000));
 const FilePath = matching(/^[^\0\n\r]{1,4096}$/, "must be a path");
-const ProviderId = matching(/^[a-z0-9][a-z0-9_-]{0,63}$/, "must be of lower-case letters, digits, - and _");
-const ModelId = matching(/^[^\s\p{Cc}]{1,200}$/u, "must be without blanks");
-const AgentId = matching(/^[A-Za-z0-9_-]{1,64}$/, "must be of letters, digits, - and _");
+const ProviderId = matching(/^[a-z0-9][a-z0-9_-]{0,63}$/, "must consist of lower-case letters, digits, - and _");
+const ModelId = matching(/^[^\s\p{Cc}]{1,200}$/u, "must not contain blanks");
+const AgentId = matching(/^[A-Za-z0-9_-]{1,64}$/, "must consist of letters, digits, - and _");
 const RefInParts = z.strictObject({ provider: ProviderId, model: ModelId });
 const ModelRef = z.union([
-  matching(/^[a-z0-9][a-z0-9_-]{0,63}:[^\s\p{Cc}]{1,200}$/u, 'must be of the form "provider:model"'),
+  matching(/^[a-z0-9][a-z0-9_-]{0,63}:[^\s\p{Cc}]{1,200}$/u, 'must have the form "provider:model"'),
   RefInParts,
 ]);
 const AgentModel = z.union([
-  matching(/^(?:auto|[a-z0-9][a-z0-9_-]{0,63}:[^\s\p{Cc}]{1,200})$/u, 'must be of the form "provider:model", or auto'),
+  matching(
+    /^(?:auto|[a-z0-9][a-z0-9_-]{0,63}:[^\s\p{Cc}]{1,200})$/u,
+    'must have the form "provider:model", or be auto',
+  ),
   RefInParts,
 ]);
 const VariableName = matching(/^[A-Z][A-Z0-9_]{0,63}$/, "must be the name of an environment variable");
 const Host = matching(/^[A-Za-z0-9.:_-]{1,255}$/, "must be a host name or an address");
 const Domain = matching(/^[a-z0-9._-]{1,253}$/, "must be a domain in lower case").check(
-  z.refine((text) => hostOf(`http://${text}/`) === text, "must be a domain as it stands in a URL"),
+  z.refine((text) => hostOf(`http://${text}/`) === text, "must be a domain as it appears in a URL"),
 );
 const HostAndPort = matching(
   /^(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]{1,253}):[1-9][0-9]{0,4}$/,
-  "must be of the form host:port, such as 127.0.0.1:8080",
+  "must have the form host:port, such as 127.0.0.1:8080",
 ).check(
-  z.refine(
-    (text) => hostOf(`http://${text}/`) !== null,
-    "must be a host that can stand in a URL, and a port up to 65535",
-  ),
+  z.refine((text) => hostOf(`http://${text}/`) !== null, "must be a host that a URL may hold, and a port up to 65535"),
 );
 const ToolPattern = matching(/^(?:\*|[^*\s]+(?:\.\*)?)$/, "must be a tool, a namespace such as fs.*, or *").check(
   z.maxLength(128),
 );
 const CommandName = matching(/^[^\s\p{Cc}]{1,255}$/u, "must be the name of one command, without arguments");
-const BaseUrl = z.string().check(z.refine(isBaseUrl, "must be an http(s) URL without user, query and fragment"));
+const BaseUrl = z.string().check(z.refine(isBaseUrl, "must be an http(s) URL without user, query or fragment"));
 const SearchUrl = BaseUrl.check(z.refine((text) => hostOf(text) !== null, "must have a host that can be reached"));
 const Origin = z.string().check(z.refine(isOrigin, "must be an origin such as https://example.org"));
 const Verdict = z.enum(["allow", "approve", "deny"]);
@@ -273,7 +273,7 @@ function isOrigin(text: string): boolean {
   return url !== null && ["http:", "https:"].includes(url.protocol) && url.origin === text;
 }
 
-/** By the one reader that the web tools have, so that nothing is taken here which means nothing there. */
+/** Uses the web tools' own reader, so that the config accepts what they accept. */
 function hostOf(url: string): string | null {
   try {
     return readUrl(url).host;

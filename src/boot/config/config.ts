@@ -1,6 +1,6 @@
 /**
- * The configuration as the rest of boot reads it: every default filled in, nothing secret in it (design: Config).
- * `config-schema.ts` says what a file may hold; this file is what comes out of it, and needs no validator to be read.
+ * The configuration with every default filled in and no secret in it (design: Config). `config-schema.ts` says what a file
+ * may hold.
  */
 import type { ToolPolicy } from "../../kernel/policy/tool-policy.ts";
 import type { ModelTier } from "../../kernel/vocabulary/model-tier.ts";
@@ -17,16 +17,16 @@ export interface ModelSettings {
   readonly supportsTools: boolean;
   readonly supportsStreaming: boolean;
   readonly supportsVision: boolean;
-  /** Whether it can be made to call a tool (`tool_choice: required`); absent: as its provider says. */
+  /** Can the model be forced to call a tool (`tool_choice: required`)? Absent: as its provider says. */
   readonly supportsToolChoice?: boolean | undefined;
-  /** Absent: as fits the provider's kind. */
+  /** Absent: native-tools. */
   readonly profile?: (typeof MODEL_PROFILES)[number] | undefined;
   readonly tier?: ModelTier | undefined;
-  /** How much it thinks where nobody says otherwise; that it may be told, too. */
+  /** Its default thinking level. Only a model with one accepts levels. */
   readonly thinkingLevel?: ThinkingLevel | undefined;
   readonly costPer1kInput?: number | undefined;
   readonly costPer1kOutput?: number | undefined;
-  /** Costs nothing by its owner's word. */
+  /** Costs nothing. */
   readonly free: boolean;
   readonly modelPath?: string | undefined;
 }
@@ -37,18 +37,18 @@ export interface ProviderSettings {
   readonly baseUrl?: string | undefined;
   /** The name of the variable that holds the key; absent: `<ID>_API_KEY`. */
   readonly apiKeyEnv?: string | undefined;
-  /** Needs no key; a small context window is raised to the least that is of use (P-1.5). */
+  /** Needs no key; a smaller context window is raised to MINIMUM_CONTEXT_TOKENS (P-1.5). */
   readonly local: boolean;
-  /** Of all its models that do not say it themselves; absent: as is known of the service. */
+  /** Default for its models; absent: as known of the service. */
   readonly supportsToolChoice?: boolean | undefined;
   readonly startupValidation: "strict" | "warn" | "off";
   readonly models: Readonly<Record<string, ModelSettings>>;
   readonly defaults: { readonly model?: string | undefined };
-  /** For models that name none of their own. */
+  /** For models without one of their own. */
   readonly modelPath?: string | undefined;
 }
 
-/** A model's reference in parts (P-1.4); `provider:model` says the same. */
+/** `provider:model` in parts (P-1.4). */
 export interface ModelRef {
   readonly provider: string;
   readonly model: string;
@@ -58,14 +58,14 @@ export interface AgentSettings {
   readonly prompt?: string | undefined;
   /** Or `auto`; absent: `models.default`. */
   readonly model?: string | ModelRef | undefined;
-  /** How much its model thinks where a request says nothing. */
+  /** Used when a request names none. */
   readonly thinkingLevel?: ThinkingLevel | undefined;
 }
 
-/** `tools.policy`: ToolPolicy without its domains, which stand in `tools.http`. */
+/** `tools.policy`: ToolPolicy without its domains, which are in `tools.http`. */
 export type PolicySettings = Omit<ToolPolicy, "allowDomains">;
 
-/** The seed's ShadowConfig as it stands (T-5.1). */
+/** The seed's ShadowConfig (T-5.1). */
 export interface ShadowSettings {
   readonly enabled: boolean;
   readonly watchers: {
@@ -81,7 +81,7 @@ export interface ShadowSettings {
   readonly maxGhostsPerHour: number;
 }
 
-/** A section that a later version fills. */
+/** A section for a later version. */
 type Empty = Readonly<Record<string, never>>;
 
 export interface Config {
@@ -115,7 +115,7 @@ export interface Config {
     /** Absent: `workspace` in the home. */
     readonly workspace?: string | undefined;
     readonly policy: PolicySettings;
-    /** Names of the commands that shell.exec may be asked for at all. */
+    /** The commands that shell.exec accepts. */
     readonly shell: { readonly allow: readonly string[] };
     readonly http: {
       /** Absent: no global allowlist; empty: no domain at all. */
@@ -124,7 +124,7 @@ export interface Config {
       readonly allowAddresses: readonly string[];
       readonly ttlS: number;
     };
-    /** A SearXNG instance for web.search; absent: there is no such tool. */
+    /** A SearXNG instance for web.search; absent: no such tool. */
     readonly search: { readonly url?: string | undefined };
   };
 }

@@ -1,4 +1,4 @@
-/** What holds where the file says nothing; also without any validator being loaded. A test reads it back as a file. */
+/** The config's defaults, readable without loading the validator. A test parses them back as a file. */
 import { DEFAULT_POLICY } from "../../kernel/contract/default-terms.ts";
 import type { Config, PolicySettings } from "./config.ts";
 
@@ -10,7 +10,7 @@ export const DEFAULT_SHELL_ALLOW: readonly string[] = (
 
 const { allowDomains: _, ...kernelPolicy } = DEFAULT_POLICY;
 
-/** The kernel's, and for people who write from elsewhere: looking at the workspace, never commands, pages or changes. */
+/** The kernel's, plus reading the workspace for external channels: no commands, pages or changes. */
 const DEFAULT_POLICY_SETTINGS: PolicySettings = {
   ...kernelPolicy,
   channels: {

@@ -1,8 +1,8 @@
 /**
- * One value of a config text set anew; everything else, comments and order included, stays as it was written.
+ * Sets one value in a config text and leaves everything else, comments and order included, as it was written.
  *
- * E1. The new text says what the old one said, but for that value: it is parsed again and compared.
- * E2. Objects on the way that are missing are made; lists are replaced whole, never stepped into.
+ * E1. The new text is parsed and compared: only that value may have changed.
+ * E2. Missing objects on the path are created; lists are replaced whole.
  */
 import { isDeepStrictEqual } from "node:util";
 import JSON5 from "json5";
@@ -14,7 +14,7 @@ type Settings = Readonly<Record<string, unknown>>;
 
 const STEP_INDENT = "  ";
 
-/** Null when something other than an object is in the way. The text must be valid JSON5 with an object at its root. */
+/** Null when the path leads through a value that is not an object. The text must be valid JSON5 with an object at its root. */
 export function editConfig(text: string, path: ConfigPath, value: unknown): string | null {
   const edited = editAt(text, outlineOf(text), path, value, STEP_INDENT);
   if (edited === null) return null;
@@ -34,7 +34,7 @@ function editAt(text: string, outline: Outline, path: ConfigPath, value: unknown
   return text.slice(0, member.value.start) + print(value, indent) + text.slice(member.value.end);
 }
 
-/** As the last member, on a line of its own where the closing brace has one. */
+/** Adds the last member, on its own line if the closing brace has one. */
 function insert(text: string, { members, end }: Outline, member: string, indent: string): string {
   const brace = end - 1;
   const last = members.at(-1)?.value.end;

@@ -1,9 +1,9 @@
 /**
  * Zod's issues in words (`zod/mini` has none of its own).
  *
- * W1. No value is quoted. Of keys only those are named that are no secrets, which `inspect-values.ts` has seen to.
+ * W1. No value is quoted, and no key that looks like a secret: `inspect-values.ts` has refused those before.
  * W2. An unknown key comes with the known ones, and with the one that was probably meant.
- * W3. Where several forms may stand, the one that was begun is explained.
+ * W3. Of several allowed forms, the one that was begun is explained.
  */
 import type * as z from "zod/mini";
 import { nearest } from "../nearest.ts";
@@ -21,7 +21,7 @@ export function explainIssue(issue: Issue, root: unknown, schema: z.core.$ZodTyp
     return begun.flatMap((inner) => explainIssue({ ...inner, path: [...issue.path, ...inner.path] }, root, schema));
   }
   const what = sayWhat(issue, valueAt(root, path));
-  return [{ code: "config.invalid", path, what, hint: "See `surety config schema` for what may stand there." }];
+  return [{ code: "config.invalid", path, what, hint: "See `surety config schema` for the allowed values." }];
 }
 
 function isOtherForm({ code, path }: Issue): boolean {
@@ -31,11 +31,11 @@ function isOtherForm({ code, path }: Issue): boolean {
 function unknownKey(path: ConfigPath, key: string, known: readonly string[]): Finding {
   const meant = nearest(key, known);
   const question = meant === null ? "" : `Did you mean ${meant}? `;
-  const list = known.length === 0 ? "Nothing may stand there yet." : `Known keys: ${known.join(", ")}.`;
+  const list = known.length === 0 ? "No key is allowed there yet." : `Known keys: ${known.join(", ")}.`;
   return { code: "config.unknown-key", path: [...path, key], what: "is not a known key", hint: question + list };
 }
 
-/** What `zod/mini` says of everything that was given no words. */
+/** `zod/mini`'s message for everything without one of its own. */
 const NO_WORDS = "Invalid input";
 
 function sayWhat(issue: Issue, value: unknown): string {
@@ -43,7 +43,7 @@ function sayWhat(issue: Issue, value: unknown): string {
   switch (issue.code) {
     case "invalid_type":
       if (value === undefined) return "is missing";
-      if (typeof value === "number" && !Number.isFinite(value)) return "is no number within bounds";
+      if (typeof value === "number" && !Number.isFinite(value)) return "is not a finite number";
       return `must be ${typeName(issue.expected)}, not ${kindOf(value)}`;
     case "invalid_value":
       return `must be one of ${issue.values.map(String).join(", ")}`;
@@ -52,9 +52,9 @@ function sayWhat(issue: Issue, value: unknown): string {
     case "too_big":
       return `must be at most ${issue.maximum}${unitOf(issue.origin)}`;
     case "invalid_key":
-      return `is no name for this: it ${issue.issues[0]?.message ?? "must be another"}`;
+      return `is not a valid name: it ${issue.issues[0]?.message ?? "must be another"}`;
     default:
-      return "is not what may stand there";
+      return "is not an allowed value";
   }
 }
 
@@ -74,7 +74,7 @@ function kindOf(value: unknown): string {
   return `a ${typeof value}`;
 }
 
-/** The keys an object of the schema may have at this path. */
+/** The keys that the schema allows at this path. */
 function knownKeys(schema: z.core.$ZodType, path: ConfigPath): readonly string[] {
   const { def } = (schema as z.core.$ZodTypes)._zod;
   switch (def.type) {

@@ -1,9 +1,9 @@
 /**
- * What no schema is asked about: names that mean something to JavaScript, texts that are no texts, bottomless nesting,
- * and secrets, anywhere, under known keys and unknown ones (P-1.2).
+ * Checks that no schema makes: JavaScript's special names, broken texts, too deep nesting, and secrets under any key,
+ * known or unknown (P-1.2).
  *
- * I1. A key that looks like a secret is not named: its path ends before it.
- * I2. Nothing below MAX_DEPTH is looked at; it is refused whole.
+ * I1. A key that looks like a secret is not named: the path ends before it.
+ * I2. Nothing below MAX_DEPTH is inspected: it is refused whole.
  */
 import type { ConfigPath } from "./config-path.ts";
 import type { ConfigProblemCode, Finding } from "./config-problem.ts";
@@ -11,7 +11,7 @@ import { MAX_DEPTH } from "./json5-outline.ts";
 import { looksSecret, looksSecretBehind } from "./looks-secret.ts";
 
 const INHERITED_NAMES: readonly string[] = ["__proto__", "constructor", "prototype"];
-/** They name the variable a key is in, and look like one now and then. */
+/** They name the variable of a key, which may look like a secret's name. */
 const NAMES_OF_SECRETS: readonly string[] = ["apiKeyEnv"];
 
 export function inspectValues(value: unknown, path: ConfigPath = []): readonly Finding[] {
@@ -26,7 +26,7 @@ export function inspectValues(value: unknown, path: ConfigPath = []): readonly F
 }
 
 function inspectText(text: string, path: ConfigPath): readonly Finding[] {
-  if (!text.isWellFormed()) return [finding("config.invalid", path, "holds half a character")];
+  if (!text.isWellFormed()) return [finding("config.invalid", path, "holds an incomplete character")];
   const key = path.findLast((step) => !/^[0-9]+$/.test(step)) ?? "";
   const isSecret = NAMES_OF_SECRETS.includes(key) ? looksSecret(text) : looksSecretBehind(key, text);
   return isSecret ? [secret(path, "looks like a secret")] : [];
@@ -35,7 +35,7 @@ function inspectText(text: string, path: ConfigPath): readonly Finding[] {
 function secret(path: ConfigPath, what: string): Finding {
   return {
     ...finding("config.secret", path, what),
-    hint: "Keys and tokens never stand in the config: put them into .env in the home, as NAME=value.",
+    hint: "Keys and tokens do not belong in the config: put them into .env in the home, as NAME=value.",
   };
 }
 

@@ -1,4 +1,4 @@
-/** Does this host, as somebody writes it to listen on, keep to this machine? A name that is not looked up does not count. */
+/** Is this host, as written in a config, the local machine? Names other than localhost are not looked up. */
 import { BlockList, isIP } from "node:net";
 
 const LOOPBACK = new BlockList();

@@ -1,8 +1,8 @@
 /**
- * Where things stand in a JSON5 text: every key and value with its place. The JSON5 library tells neither places nor
- * repeated keys, and errors, duplicates and edits that keep comments need them.
+ * The keys and values of a JSON5 text with their offsets. The JSON5 library reports neither offsets nor repeated keys,
+ * which errors and edits that keep comments need.
  *
- * O1. For texts that JSON5.parse accepts; of any other the answer means nothing, but it is given, and soon.
+ * O1. For texts that JSON5.parse accepts; for any other text the result means nothing, but it is found in linear time.
  * O2. Nesting beyond MAX_DEPTH is not followed: such a value has no members.
  */
 import JSON5 from "json5";
@@ -12,9 +12,9 @@ export const MAX_DEPTH = 32;
 export interface Outline {
   readonly kind: "object" | "array" | "scalar";
   readonly start: number;
-  /** Behind its last character. */
+  /** After its last character. */
   readonly end: number;
-  /** Of an array the keys are indexes. */
+  /** An array's keys are its indexes. */
   readonly members: readonly Member[];
 }
 
@@ -37,7 +37,7 @@ export function outlineOf(text: string): Outline {
   return scanValue(text, skipTrivia(text, 0), 0).value;
 }
 
-/** The first place at or after `at` that is neither blank nor comment. */
+/** The first offset at or after `at` that is neither blank nor comment. */
 export function skipTrivia(text: string, at: number): number {
   return at + lengthOf(TRIVIA, text, at);
 }
@@ -60,7 +60,7 @@ function scanMembers(text: string, start: number, depth: number): Scan {
   while (at < text.length && text.charAt(at) !== (kind === "object" ? "}" : "]")) {
     const keyStart = at;
     const keyEnd = kind === "array" ? at : at + (lengthOf(QUOTED, text, at) || lengthOf(BARE, text, at));
-    // Behind the key stands a colon, perhaps after a comment.
+    // A colon follows the key, perhaps after a comment.
     const valueStart = kind === "array" ? at : skipTrivia(text, skipTrivia(text, keyEnd) + 1);
     const key = kind === "array" ? String(members.length) : readKey(text.slice(keyStart, keyEnd));
     const { value, next } = scanValue(text, valueStart, depth);
@@ -71,7 +71,6 @@ function scanMembers(text: string, start: number, depth: number): Scan {
   return { value: { kind, start, end, members }, next: skipTrivia(text, end) };
 }
 
-/** Escapes in keys are rare and the library knows them all. */
 function readKey(source: string): string {
   if (!/["'\\]/.test(source)) return source;
   const [key] = Object.keys(JSON5.parse<object>(`{${source}:0}`));

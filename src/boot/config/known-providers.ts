@@ -1,9 +1,8 @@
 /**
- * Providers that need no introduction: an id of this table says where the provider is, which protocol it speaks and
- * whether it wants a key. Whatever the config says itself holds instead.
+ * Providers known by their id: address, protocol, and whether they need a key. What the config sets wins.
  *
- * N1. What a service cannot be held to is known by the provider's id, wherever it is, and by its address, whatever it is
- *     called; unless the config says otherwise, of the model or of its provider.
+ * N1. Services that cannot be forced to call a tool are known by the provider's id or by its address, unless the config
+ *     says otherwise for the model or its provider.
  */
 import type { Config, ModelSettings, ProviderSettings } from "./config.ts";
 
@@ -28,10 +27,10 @@ const KNOWN: ReadonlyMap<string, Introduction> = new Map([
   ["anthropic", { kind: "anthropic", baseUrl: undefined, local: false }],
 ]);
 const UNKNOWN = openaiCompatible(undefined);
-/** Of the protocol's own maker, for whoever speaks it and says no other. */
+/** For providers of kind anthropic without a baseUrl. */
 const ANTHROPIC_URL = "https://api.anthropic.com";
 
-/** A provider as the file has it: what its id says may be left out. */
+/** A provider as written: what follows from its id may be left out. */
 type WrittenProvider = Omit<ProviderSettings, "kind" | "local"> & {
   readonly kind?: ProviderSettings["kind"] | undefined;
   readonly local?: boolean | undefined;
@@ -56,14 +55,14 @@ function introduced(id: string, provider: WrittenProvider): ProviderSettings {
 }
 
 /**
- * Services that take `tool_choice: required` for an error (Moonshot, while a model thinks) or do not look at it (Ollama),
- * by what they document.
+ * Services that, by their documentation, reject `tool_choice: required` (Moonshot, while a model thinks) or ignore it
+ * (Ollama).
  */
 const NOT_HELD_TO_TOOLS: ReadonlySet<string> = new Set([MOONSHOT, OLLAMA]);
 const MOONSHOT_HOSTS: readonly string[] = ["api.moonshot.cn", "api.moonshot.ai"];
 const OLLAMA_PORT = "11434";
 
-/** Can the model be made to call a tool, as far as that is the service's to grant? */
+/** Can the service force the model to call a tool? */
 export function holdsToolChoice({ providerId, provider, model }: Declared): boolean {
   const url = URL.parse(provider.baseUrl ?? "");
   const isKnownNotTo =
@@ -83,12 +82,12 @@ const DEMO: ModelSettings = {
   maxOutputTokens: 2_048,
   supportsTools: true,
   supportsStreaming: true,
-  // It says what it was given; what is on it, it does not pretend to see.
+  // It reports an image's facts and does not pretend to see it.
   supportsVision: true,
   free: true,
 };
 
-/** There without being configured; the default only while no other provider is. */
+/** Available without being configured; the default while no other provider is. */
 export const BUILTIN: ProviderSettings = {
   enabled: true,
   kind: "builtin",

@@ -1,6 +1,4 @@
-/**
- * The config of a home. Without a file the defaults hold, and no validator is loaded.
- */
+/** Loads the config of a home. Without a file the defaults apply, and the validator is not loaded. */
 import { readFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { BootError, systemCodeOf } from "../boot-error.ts";
@@ -18,7 +16,7 @@ export async function loadConfig(file: string): Promise<Config> {
   return verdict.config;
 }
 
-/** Null when there is none. */
+/** Null when there is no file. */
 export async function readConfigText(file: string): Promise<string | null> {
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(await readFile(file));
@@ -34,7 +32,7 @@ function unreadable(file: string, why: string, cause: unknown): BootError {
   return new BootError(
     "config.unreadable",
     `${file} cannot be read (${why})`,
-    "It must be a UTF-8 text file that you may read; move it away to go on with the defaults.",
+    "It must be a readable UTF-8 text file. Fix it, or move it away to use the defaults.",
     { cause },
   );
 }

@@ -1,10 +1,10 @@
 /**
  * Does a text of the config look like a key or a token (P-1.2)?
  *
- * L1. Whatever redaction would take out of a log is a secret here as well, alone or behind its key's name.
- * L2. So is a single word that looks drawn at random: long, of letters and digits that keep taking turns. Paths, model
- *     names, dates and prose do not; a hash does, and has no business in the config either.
- * L3. A value whose key asks for a secret by name (`apiKey`, `password`, `token` …) is one, whatever it looks like.
+ * L1. Whatever redaction would remove from a log is a secret here too, alone or after its key's name.
+ * L2. So is a single word that looks random: long, with letters and digits alternating. Paths, model names, dates and
+ *     prose do not; a hash does, and does not belong in the config either.
+ * L3. A value under a key that names a secret (`apiKey`, `password`, `token` …) is one, whatever it looks like.
  */
 import { compileRedactor, type Redactor } from "../../kernel/redaction/redact.ts";
 import { Defect } from "../../kernel/vocabulary/defect.ts";
@@ -22,7 +22,7 @@ export function looksSecret(text: string): boolean {
   return redact(text) !== text || looksRandom(text);
 }
 
-/** Is what stands behind this key a secret, by its name or by its looks? */
+/** Is the value of this key a secret, by the key's name or by its own looks? */
 export function looksSecretBehind(key: string, value: string): boolean {
   if (value !== "" && SECRET_NAME.test(key)) return true;
   const line = `${key}: "${value}"`;
@@ -32,7 +32,7 @@ export function looksSecretBehind(key: string, value: string): boolean {
 function redact(text: string): string {
   if (redactor === null) {
     const verdict = compileRedactor({ secrets: [], emails: false, phones: false });
-    if (!verdict.ok) throw new Defect("redaction: no secrets, and yet a bad one");
+    if (!verdict.ok) throw new Defect("redaction refused an empty list of secrets");
     redactor = verdict.redactor;
   }
   return redactor.redactText(text).text;
@@ -48,7 +48,7 @@ function isMixed(text: string): boolean {
   return text.replace(/[^0-9]/g, "").length >= MIN_OF_EACH && text.replace(/[0-9]/g, "").length >= MIN_OF_EACH;
 }
 
-/** How often do capitals, small letters and digits follow one another? In random text, more often than not. */
+/** In random text, capitals, small letters and digits alternate often. */
 function takesTurns(text: string): boolean {
   const kinds = [...text.replace(/[^A-Za-z0-9]/g, "")].map((letter) =>
     /[0-9]/.test(letter) ? "digit" : letter === letter.toLowerCase() ? "small" : "capital",

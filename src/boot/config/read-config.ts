@@ -1,9 +1,9 @@
 /**
  * From the text of `surety.json5` to a Config, or to everything that is wrong with it. Pure.
  *
- * R1. A config is taken whole or not at all.
- * R2. Every problem names the file and, where one can be told, line and path; none quotes a value.
- * R3. Secrets come first among the problems, whatever else is wrong.
+ * R1. A config is accepted whole or not at all.
+ * R2. Every problem names the file and, if known, line and path; none quotes a value.
+ * R3. Secrets come first among the problems.
  */
 import JSON5 from "json5";
 import type * as z from "zod/mini";
@@ -43,7 +43,8 @@ function read<T>(
   schema: z.ZodMiniType<T>,
   check: (value: T) => readonly Finding[],
 ): Reading<T> {
-  if (text.length > MAX_CONFIG_CHARS) return refuse(syntaxProblem(file, null, "is larger than a config may be"));
+  if (text.length > MAX_CONFIG_CHARS)
+    return refuse(syntaxProblem(file, null, `is larger than ${MAX_CONFIG_CHARS} characters`));
   const parsed = parse(text, file);
   if (!parsed.ok) return parsed;
   const inspected = inspectValues(parsed.value);
@@ -68,14 +69,14 @@ function parse(text: string, file: string): Reading<unknown> {
   } catch (error) {
     if (!(error instanceof SyntaxError) || !("lineNumber" in error) || !("columnNumber" in error)) throw error;
     const [line, column] = [Number(error.lineNumber), Number(error.columnNumber)];
-    // The library's own message quotes the character it stumbled over, which may be part of a key.
-    if (column === 0) return refuse(syntaxProblem(file, line - 1, "has a text that does not end on its line"));
+    // The library's message quotes the bad character, which may be part of a key.
+    if (column === 0) return refuse(syntaxProblem(file, line - 1, "has a string that does not end on its line"));
     const isCutOff = error.message.includes("end of input");
-    return refuse(syntaxProblem(file, line, isCutOff ? "ends too early" : `is no JSON5 at column ${column}`));
+    return refuse(syntaxProblem(file, line, isCutOff ? "ends too early" : `is not valid JSON5 at column ${column}`));
   }
 }
 
-/** A key given twice in one object: the library keeps the last and says nothing. */
+/** Keys given twice in one object: the library silently keeps the last. */
 function findRepeats({ kind, members }: Outline, path: ConfigPath): readonly Finding[] {
   const seen = new Set<string>();
   return members.flatMap(({ key, value }) => {
@@ -90,10 +91,7 @@ function findRepeats({ kind, members }: Outline, path: ConfigPath): readonly Fin
   });
 }
 
-/**
- * What is refused for one reason need not be refused for another: the first finding about a path stands. A path that
- * leads through a secret is not shown at all: its parent was refused for it.
- */
+/** Keeps the first finding for each path, and drops paths that lead through a secret: their parent was refused. */
 function withoutEchoes(findings: readonly Finding[]): readonly Finding[] {
   const seen = new Set<string>();
   return findings.filter(({ path }) => {
@@ -114,7 +112,7 @@ function place(finding: Finding, text: string, file: string, outline: Outline | 
   return { code, path, line, message: `${where}: ${shown === "" ? "the config" : shown} ${what}`, hint };
 }
 
-/** Where the path leads, or as far along it as there is something; of repeated keys the last. */
+/** The offset of the path, or of its last existing step; of repeated keys the last. */
 function offsetOf(outline: Outline, path: ConfigPath): number {
   const [step, ...rest] = path;
   const member = outline.members.findLast(({ key }) => key === step);
@@ -129,7 +127,7 @@ function syntaxProblem(file: string, line: number | null, what: string): ConfigP
     path: "",
     line,
     message: `${where}: ${what}`,
-    hint: "Mend it, or move it away to go on with the defaults.",
+    hint: "Fix it, or move it away to use the defaults.",
   };
 }
 

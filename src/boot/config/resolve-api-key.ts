@@ -1,13 +1,14 @@
 /**
- * The key of a provider (P-1.3): from the environment, from one variable, or not at all.
+ * The key of a provider (P-1.3), from one environment variable.
  *
- * A1. Missing is an error with exactly the variable's name; no other variable and no other provider is tried.
+ * A1. A missing key is an error that names the variable; no other variable and no other provider is tried.
  * A2. The key is returned and goes nowhere else; no message holds it.
- * A3. One that could not be kept out of what is stored is not used: its provider cannot be asked, and any other can.
+ * A3. A key that redaction could not recognise is refused: it might end up in the store.
  */
 import { secretProblem } from "../../kernel/redaction/secret-encodings.ts";
 import type { ReadVariable } from "../environment.ts";
 import type { ProviderSettings } from "./config.ts";
+import { MOONSHOT } from "./known-providers.ts";
 
 export type ApiKeyVerdict =
   /** Null: none is needed. */
@@ -22,20 +23,26 @@ export function resolveApiKey(
   const key = readVariable(name);
   if (key === undefined) {
     const needsNone = provider.local || provider.kind === "llama_cpp" || provider.kind === "builtin";
-    return needsNone ? { ok: true, key: null } : { ok: false, message: `Missing ${name}` };
+    return needsNone ? { ok: true, key: null } : { ok: false, message: missing(providerId, name, readVariable) };
   }
-  // It goes into a header; a pasted line end would be reported by the HTTP client, with the key.
+  // The HTTP client would report a bad header, and quote the key.
   if (!/^[\x21-\x7e]+$/.test(key)) return { ok: false, message: `${name} holds blanks or unprintable characters` };
   const problem = secretProblem(key);
   if (problem !== null)
-    return { ok: false, message: `${name} is ${LENGTHS[problem]}: is it the whole key, and no more?` };
+    return { ok: false, message: `${name} is ${LENGTHS[problem]}: is it the whole key and nothing else?` };
   return { ok: true, key };
 }
 
 const LENGTHS = {
-  "value-too-short": "too short to be told from ordinary words and kept out of what is stored",
-  "value-too-long": "too long to be kept out of what is stored",
+  "value-too-short": "too short to be redacted from what is stored",
+  "value-too-long": "too long to be redacted from what is stored",
 } as const;
+
+/** Moonshot's words are prescribed (P-1.3). */
+function missing(providerId: string, name: string, { envFile = ".env in the home" }: ReadVariable): string {
+  if (providerId === MOONSHOT) return `Missing ${name}`;
+  return `No key for provider ${providerId}: put ${name}=… in ${envFile}`;
+}
 
 /** The variable that holds a provider's key. */
 export function apiKeyName(providerId: string, { apiKeyEnv }: Pick<ProviderSettings, "apiKeyEnv">): string {

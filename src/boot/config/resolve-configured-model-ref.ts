@@ -1,12 +1,12 @@
 /**
- * Which model does a reference mean (P-1.4)? The name is the seed's.
+ * Which model does a reference mean (P-1.4)? The function's name is the seed's.
  *
  * M1. A reference splits at its first colon: models' names may hold more of them.
- * M2. What is not configured, or is switched off, is an error; nothing else is ever taken instead (P-0).
- * M3. Without a reference: `models.default`; without that the one provider's default model; with no provider at all the
- *     built-in model. A choice between several is the operator's.
- * M4. A local model's window is raised to MINIMUM_CONTEXT_TOKENS: such servers allocate what is asked for. A remote one's
- *     is what its provider gives (P-1.5).
+ * M2. A model that is not configured or is disabled is an error; no other is taken instead (P-0).
+ * M3. Without a reference: `models.default`; without that the only provider's default model; without any provider the
+ *     built-in model. Among several providers the operator must choose.
+ * M4. A local model's window is raised to MINIMUM_CONTEXT_TOKENS, since local servers allocate what is asked for. A remote
+ *     model's window is left as configured (P-1.5).
  */
 import { nearest } from "../nearest.ts";
 import type { Config, ModelRef, ModelSettings, ProviderSettings } from "./config.ts";
@@ -34,7 +34,7 @@ export function resolveConfiguredModelRef(config: Config, ref: string | ModelRef
   const { provider: providerId, model: modelId } = splitModelRef(wanted);
   const providers = providersOf(config);
   if (providerId === "") {
-    return refuse("model.unknown", `A model is named provider:model${choicesOf(config)}`);
+    return refuse("model.unknown", `Name a model as provider:model${choicesOf(config)}`);
   }
   const provider = providers.get(providerId);
   if (provider === undefined) {
@@ -61,10 +61,10 @@ export function resolveConfiguredModelRef(config: Config, ref: string | ModelRef
   };
 }
 
-/** A window below this holds no conversation: the instructions, a few tools and an answer need as much. */
+/** Instructions, a few tools and an answer need this much. */
 export const MINIMUM_CONTEXT_TOKENS = 4_096;
 
-/** What a model takes from its provider: the file, and on a machine of one's own the least window of use (M4). */
+/** Fills in what a model takes from its provider: the file, and the least window (M4). */
 function settle({ kind, local, modelPath: shared }: ProviderSettings, model: ModelSettings): ModelSettings {
   const modelPath = model.modelPath ?? shared;
   const isClamped = (local || kind === "llama_cpp") && model.contextWindow < MINIMUM_CONTEXT_TOKENS;
@@ -91,13 +91,13 @@ function defaultRef({ models }: Config): string | ModelRef | null {
   return model === undefined ? null : `${id}:${model}`;
 }
 
-/** The built-in provider is as it is: a config may switch it off, not change it. */
+/** A config may disable the built-in provider, not change it. */
 function providersOf({ models }: Config): ReadonlyMap<string, ProviderSettings> {
   const enabled = models.providers[BUILTIN_PROVIDER]?.enabled ?? true;
   return new Map([...Object.entries(models.providers), [BUILTIN_PROVIDER, { ...BUILTIN, enabled }]]);
 }
 
-/** Every model that could be asked for, the built-in one last. */
+/** Every enabled model, the built-in one last. */
 export function configuredRefs(config: Config): readonly string[] {
   return [...providersOf(config)].flatMap(([id, { enabled, models }]) =>
     enabled ? Object.keys(models).map((model) => `${id}:${model}`) : [],
@@ -105,7 +105,7 @@ export function configuredRefs(config: Config): readonly string[] {
 }
 
 function choicesOf(config: Config): string {
-  return `; configured: ${configuredRefs(config).join(", ") || "none"}; a run takes auto as well`;
+  return `; configured: ${configuredRefs(config).join(", ") || "none"}; for a run also auto`;
 }
 
 function didYouMean(name: string, known: readonly string[]): string {

@@ -44,7 +44,7 @@ export async function openSurety(options: OpenOptions = {}): Promise<Surety> {
     policy: () => policy,
   });
   const { assistant, store, toolbox, runtime, findModel } = opened;
-  questions.decide = assistant.decide;
+  questions.decide = (verdict) => runtime.approvals.decide(verdict);
   // This process holds the home, so no gateway runs; a command must not send its token to the last one's address.
   await withdrawAddress(home);
   const closing = new AbortController();

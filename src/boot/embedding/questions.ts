@@ -1,15 +1,18 @@
 /** The approver of an embedding program: hands each question to `onQuestion`, and knows which ones it leaves open. */
-import type { Assistant, Decision } from "../../assistant/assistant.ts";
 import type { RunId } from "../../kernel/vocabulary/identifiers.ts";
+import type { ApprovalServices } from "../../runtime/approvals/operations.ts";
 import type { ApprovalCard, Approver } from "../../runtime/ports/approver.ts";
 import type { OpenOptions } from "./surety-api.ts";
+
+type Decide = ApprovalServices["approvals"]["decide"];
+type Verdict = Parameters<Decide>[0];
 
 export class Questions implements Approver {
   readonly #onQuestion: OpenOptions["onQuestion"];
   readonly #onDefect: (errorId: string, error: unknown) => void;
   readonly #open = new Map<RunId, PromiseWithResolvers<ApprovalCard>>();
   /** Set once the assistant is open. */
-  decide: Assistant["decide"] = () => Promise.reject(new Error("not open yet"));
+  decide: Decide = () => Promise.reject(new Error("not open yet"));
 
   constructor(onQuestion: OpenOptions["onQuestion"], onDefect: (errorId: string, error: unknown) => void) {
     this.#onQuestion = onQuestion;
@@ -46,7 +49,7 @@ export class Questions implements Approver {
 
   async #answer(card: ApprovalCard, onQuestion: NonNullable<OpenOptions["onQuestion"]>): Promise<void> {
     const { id, planHash, kind, runId, tool, shown, why } = card;
-    const decide = (decision: Decision["decision"]) => this.decide({ id, decision, planHash, principal: "operator" });
+    const decide = (decision: Verdict["decision"]) => this.decide({ id, decision, planHash, principal: "operator" });
     try {
       await decide(await onQuestion({ kind, runId, tool, shown, why }));
     } catch (error) {

@@ -73,7 +73,7 @@ export interface ModelCallContext {
   readonly guard: DisclosureGuard;
   /** Provides the checkpoint that NOTES patch. */
   readonly authority: { checkpoint(): CheckpointState };
-  readonly bodyCache: Pick<BodyCache, "keep" | "keepAnew" | "keepJson">;
+  readonly bodyCache: Pick<BodyCache, "keep" | "keepUnique" | "keepJson">;
 }
 
 export function modelAnswer(
@@ -152,7 +152,7 @@ function recordMessage(
   const written = message.toolCalls.map((call) => canonicalJson(call.arguments));
   const text = messageText(message, written);
   return {
-    messageRef: bodyCache.keepAnew(text),
+    messageRef: bodyCache.keepUnique(text),
     textRef: message.content.trim() === "" ? null : bodyCache.keep(message.content),
     calls: message.toolCalls.map((call, index) => ({
       callId: asCallId(call.id),

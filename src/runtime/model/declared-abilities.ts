@@ -1,11 +1,9 @@
 /**
- * A model is asked only for what it was declared to be able to do.
+ * Asks a model only for what it was declared to support.
  *
- * A1. A model without native tools is offered none; preflight then refuses a contract that requires some. A profile that
- *     writes its calls into the text needs no native tools.
- * A2. A service that cannot force a tool call is not asked to; preflight knows that it cannot hold strict_mode,
- *     tool_policy required and token_gate.
- * A3. A model that cannot stream is asked for the whole answer, which is delivered at the end.
+ * Without native tools it is offered none, and preflight refuses a contract that requires some; a profile that writes its
+ * calls into the text needs none. A service that cannot force a tool call is not asked to, and preflight knows that it
+ * cannot hold strict_mode, tool_policy required or token_gate. A model that cannot stream delivers its whole answer at the end.
  */
 import type { ConfiguredModel, ModelBackend, ModelRequest } from "../ports/model-backend.ts";
 

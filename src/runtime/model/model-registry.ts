@@ -23,7 +23,7 @@ export function createModelRegistry(resolve: (ref: string | null) => ResolvedSou
     const source = resolve(asked);
     if (!source.ok) return source;
     const choice = made.get(source.ref) ?? source.make();
-    // A key that is missing now may be there the next time.
+    // A failure is not cached: a missing key may be there the next time.
     if (choice.ok) made.set(source.ref, choice);
     return choice;
   };

@@ -1,21 +1,21 @@
-/** Whoever can put a question before a person. Deciding goes through `Approvals`, with a principal; never through text. */
+/** Shows questions to the operator. Verdicts come through `Approvals` with an authenticated principal, never as text. */
 import type { StoredApproval } from "./store.ts";
 
 export interface ApprovalCard extends StoredApproval {
-  /** What would be done, whole. */
+  /** The whole plan. */
   readonly shown: string;
 }
 
 export interface Approver {
-  /** Could anybody answer now? Where nobody can, a question is denied at once. */
+  /** Where no operator can answer, a question for permission is denied immediately. */
   isReachable(): boolean;
-  /** A question was asked, or asked again after a restart. */
+  /** A question is open; called again after a restart. */
   ask(card: ApprovalCard): void;
-  /** It no longer needs an answer. */
+  /** The question no longer needs an answer. */
   withdraw(id: StoredApproval["id"]): void;
 }
 
-/** No person can be asked. */
+/** No operator can be asked. */
 export const noApprover: Approver = { isReachable: () => false, ask: () => {}, withdraw: () => {} };
 
 /** The operator reads the questions through the API and answers there. */

@@ -1,17 +1,16 @@
 /**
  * A channel the agent can send messages on.
  *
- * C1. Who is meant, and what kind of recipient that is, the channel says; a model's word about it counts for nothing.
- * C2. `send` resolves when the channel has taken the message over, and rejects with a `ChannelError`, whose code says
- *     whether anything can have gone out.
- * C3. A `keyed` channel sends one message a key, however often it is asked to. An `opaque` one sends each time.
+ * The channel resolves a recipient and its type; a model's claim about either is ignored. `send` resolves when the channel
+ * has taken over the message, and rejects with a `ChannelError` whose code says whether anything may have been sent. A
+ * `keyed` channel sends one message per key, however often it is asked; an `opaque` one sends every time.
  */
 import type { Hash } from "../../kernel/vocabulary/identifiers.ts";
 
 export interface Recipient {
-  /** As the channel addresses it; shown to an approver, and what an approval is bound to. */
+  /** In the channel's form; shown to the approver and covered by the approval. */
   readonly address: string;
-  /** One of the channel's own words, such as `contact`. */
+  /** A word of the channel, such as `contact`. */
   readonly type: string;
 }
 
@@ -25,29 +24,29 @@ export interface OutboundMessage {
   readonly text: string;
   readonly templateId: string | null;
   readonly attachments: readonly Attachment[];
-  /** The same for every repeat of one message; null where the channel is `opaque`. */
+  /** The same for every repeat of one message; null on an `opaque` channel. */
   readonly idempotencyKey: Hash | null;
 }
 
 export interface Channel {
   readonly name: string;
-  /** What a recipient looks like: `an e-mail address`. */
+  /** The form of a recipient: `an e-mail address`. */
   readonly recipientHint: string;
   readonly idempotency: "keyed" | "opaque";
-  /** Null when it is no recipient of this channel. Nothing is sent to find out. */
+  /** Null when the text names no recipient of this channel. Sends nothing. */
   findRecipient(text: string): Promise<Recipient | null>;
   send(message: OutboundMessage, signal: AbortSignal): Promise<void>;
 }
 
 export type ChannelErrorCode =
-  /** Nothing went out, and nothing will: the channel does not take this message. */
+  /** Nothing was sent: the channel does not accept this message. */
   | "channel.refused"
-  /** Nothing went out; trying again may help. */
+  /** Nothing was sent; a retry may help. */
   | "channel.unavailable"
-  /** It may have gone out. */
+  /** It may have been sent. */
   | "channel.unknown";
 
-/** Every way a channel refuses; the message says what to do, and holds neither secrets nor the text. */
+/** The message says what to do; it holds neither secrets nor the text of the message. */
 export class ChannelError extends Error {
   override readonly name = "ChannelError";
   readonly code: ChannelErrorCode;

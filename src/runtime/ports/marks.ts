@@ -1,10 +1,7 @@
-/**
- * Marks on places of the workspace that an untrusted context wrote (X-5), for the operator who looks at them and takes
- * one off.
- */
+/** Marks on workspace paths that an untrusted context wrote (X-5); an operator can list and remove them. */
 export interface Marks {
-  /** Paths from the workspace down; `.` is the whole of it. */
+  /** Paths relative to the workspace; `.` is all of it. */
   list(): Promise<readonly string[]>;
-  /** As it is listed; false where there is none. From then on what is there counts as the user's own. */
+  /** `path` as listed; false where there is no mark. From then on the content counts as the user's own. */
   remove(path: string): Promise<boolean>;
 }

@@ -1,11 +1,10 @@
 /**
- * A model behind a wire protocol. The adapter speaks the wire and judges nothing: what the model wrote comes back as
- * `RawModelOutput`, and the kernel's protocol adapter reads it.
+ * A model behind a wire protocol. The adapter only translates: the model's output comes back as `RawModelOutput`, and the
+ * kernel's protocol adapter parses it.
  *
- * B1. `complete` never rejects for what a provider does; a failure is a value with its own code.
- * B2. When the signal aborts, the request ends on the wire (the socket closes) and `complete` settles soon after.
- * B3. `retryable` is said only of faults before the first byte of an answer that may pass by themselves.
- * B4. `check` and `inspect` never cost a completion.
+ * `complete` never rejects because of a provider; a failure is a value with a code. When the signal aborts, the socket closes
+ * and `complete` settles soon after. Only temporary faults before the first byte of an answer are `retryable`. `check` and
+ * `inspect` never cost a completion.
  */
 import type { RawModelOutput } from "../../kernel/protocol/raw-model-output.ts";
 import type { ModelPrice } from "../../kernel/vocabulary/model-price.ts";
@@ -13,16 +12,16 @@ import type { JsonValue } from "../../kernel/vocabulary/parse-json.ts";
 import type { ThinkingLevel } from "../../kernel/vocabulary/thinking-level.ts";
 import type { ImageFacts, ImageSize } from "../model/image-facts.ts";
 
-/** Text in it has its markers escaped already where it is not the model's own. */
+/** Markers are escaped already in text that the model did not write. */
 export type PromptMessage =
   | { readonly role: "system"; readonly content: string }
-  /** Images are for a model that has `vision`, and for no other. */
+  /** Images only for a model that has `vision`. */
   | { readonly role: "user"; readonly content: string; readonly images?: readonly PromptImage[] }
   | {
       readonly role: "assistant";
       readonly content: string;
       readonly toolCalls: readonly PromptCall[];
-      /** What the model thought before its calls, as its backend wrote it (`Thoughts.kept`). */
+      /** The model's reasoning before its calls, in the backend's form (`Thoughts.kept`). */
       readonly thoughts?: JsonValue;
     }
   | { readonly role: "tool"; readonly callId: string; readonly tool: string; readonly content: string };
@@ -34,7 +33,7 @@ export interface PromptImage extends ImageFacts {
 
 export interface PromptCall {
   readonly id: string;
-  /** The registered name; wire spelling is the adapter's. */
+  /** The registered name; the adapter maps it to the wire's form. */
   readonly tool: string;
   readonly argumentsText: string;
 }
@@ -53,16 +52,16 @@ export interface ModelRequest {
   readonly tools: readonly ToolOffer[];
   readonly toolChoice: "auto" | "required" | "none";
   readonly maxOutputTokens: number;
-  /** How much to think before answering (T-2.2); absent: as the provider sees fit. */
+  /** Reasoning effort (T-2.2); absent: the provider's default. */
   readonly effort?: ThinkingLevel;
   /** Absent: the provider's default. Runs never set it; the embedding API does. */
   readonly temperature?: number;
 }
 
-/** What a provider wants back beside the calls of an answer, in a form that only its backend reads. */
+/** Reasoning that the provider expects back with the calls of an answer, in a form that only its backend reads. */
 export interface Thoughts {
   readonly kept: JsonValue;
-  /** The provider knows its own words again: they go back unchanged, or not at all. */
+  /** The provider verifies it: it goes back unchanged, or not at all. */
   readonly isSigned: boolean;
 }
 
@@ -75,11 +74,11 @@ export type ModelReply =
   | {
       readonly ok: true;
       readonly raw: RawModelOutput;
-      /** What the model thought before it answered, where the provider tells: no part of the answer, shown to nobody. */
+      /** The model's reasoning, if the provider reports it: no part of the answer, never shown. */
       readonly reasoning?: string;
-      /** Absent where nothing is wanted back; otherwise it is, where the answer has calls. */
+      /** To be sent back if the answer has calls; absent where the provider expects none. */
       readonly thoughts?: Thoughts;
-      /** Null where the provider did not say. */
+      /** Null if the provider did not report it. */
       readonly usage: ModelUsage | null;
       /** Milliseconds from the request to the first and the last piece of the answer. */
       readonly stream: { readonly chunks: number; readonly firstMs: number; readonly lastMs: number };
@@ -89,16 +88,16 @@ export type ModelReply =
       /** `provider.rate-limited`, `provider.http-500`, `provider.unreachable`, `provider.cut-off` …: no content. */
       readonly code: string;
       readonly retryable: boolean;
-      /** How long the provider wants to be left alone, also where that is too long to be tried again; 0: it did not say. */
+      /** The provider's requested delay, even if it is too long to wait; 0: none requested. */
       readonly retryAfterMs: number;
-      /** Nothing, where nobody answered; null where what it cost is not known. */
+      /** Zero if the provider did not answer; null if the cost is unknown. */
       readonly usage: ModelUsage | null;
     };
 
 export interface ModelBackend {
-  /** May a run be begun with it? */
+  /** Whether a run may start with this model. */
   check(signal: AbortSignal): Promise<{ readonly responsive: boolean; readonly detail: string }>;
-  /** Would the model answer, as far as its provider says? `detail`: what was found, or what is wrong. */
+  /** Whether the model would answer, as far as its provider says; `detail` is what was found, or the problem. */
   inspect(signal: AbortSignal): Promise<{ readonly ok: boolean; readonly detail: string }>;
   complete(
     request: ModelRequest,
@@ -106,9 +105,9 @@ export interface ModelBackend {
   ): Promise<ModelReply>;
 }
 
-/** Of one message: its text and its framing. */
+/** Counts one message: its text and its framing. */
 export interface TokenCounter {
-  /** Loads the model's tokenizer; before that `count` is an estimate. Null where there is none to load. */
+  /** Loads the model's tokenizer; before that, `count` is an estimate. Null where there is none to load. */
   readonly prepare: (() => Promise<void>) | null;
   readonly count: (text: string) => number;
 }
@@ -120,7 +119,7 @@ export interface ConfiguredModel {
   readonly provider: string;
   readonly model: string;
   readonly backend: ModelBackend;
-  /** What preflight compares the contract with. */
+  /** Compared with the contract in preflight. */
   readonly profile: {
     readonly id: string;
     readonly adapterVersion: string;
@@ -129,18 +128,18 @@ export interface ConfiguredModel {
     readonly grammarProfiles: readonly string[];
   };
   readonly tokens: TokenCounter;
-  /** What an image costs it, as far as that is known beforehand; absent where it sees none. */
+  /** Estimated tokens of an image; absent where the model takes no images. */
   readonly vision?: { readonly imageTokens: (image: ImageSize) => number };
   readonly contextWindow: number;
   readonly maxOutputTokens: number;
-  /** Absent where it cannot be told how much to think; `level` where nobody says otherwise, null: as it sees fit. */
+  /** Absent where effort cannot be set. `level` is the configured default; null: the provider's. */
   readonly thinking?: {
     readonly level: ThinkingLevel | null;
-    /** It is known to think where it is told nothing, too. */
+    /** It reasons even without an effort. */
     readonly isByItself?: boolean;
   };
-  /** Null where the operator named none. */
+  /** Null where none is configured. */
   readonly price: ModelPrice | null;
-  /** Costs nothing by its owner's word, so that spending limits need no price. */
+  /** Configured as free, so that spending limits need no price. */
   readonly isFree: boolean;
 }

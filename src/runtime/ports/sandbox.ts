@@ -1,25 +1,24 @@
 /**
- * Where commands run: cut off from the network, the home, other processes and every privilege.
+ * Runs commands cut off from the network, the home, other processes and every privilege.
  *
- * X1. What a sandbox cannot hold is known before anything runs: `check` tries each property, and names those that fail.
- * X2. `run` starts what it is given, as it is given: no shell reads it, nothing is looked up by name.
- * X3. When the signal aborts or the time is over, every process of the command is gone within two seconds, children that
- *     left its group included.
- * X4. Output beyond the limit is read and dropped: memory is bounded, and the command is not held up.
+ * `check` tests each property before anything runs and names those that do not hold. `run` starts the given executables
+ * directly: no shell, no lookup by name. When the signal aborts or the time is over, every process of the command is gone
+ * within two seconds, including children that left its process group. Output beyond the limit is read and dropped, so
+ * memory is bounded and the command does not block.
  */
 
 export interface SandboxCommand {
-  /** The output of each is the input of the next. Executables are real paths; `argv[0]` is what it was called by. */
+  /** A pipeline. Executables are real paths; `argv[0]` is the name used in the call. */
   readonly stages: readonly { readonly executable: string; readonly argv: readonly string[] }[];
-  /** Of the whole command; its root is all of the home file system that can be seen, at the same path. */
+  /** The root is the only visible part of the home file system, at the same path. */
   readonly workspace: { readonly root: string; readonly isWritable: boolean };
-  /** The directory it starts in, in or beneath the workspace: refused when another has taken its place. */
+  /** The start directory, inside the workspace; refused when another directory has replaced it. */
   readonly cwd: { readonly path: string; readonly device: string; readonly inode: string };
   readonly environment: Readonly<Record<string, string>>;
-  /** Files of the workspace that are seen with these bytes, whatever lies there by now. */
+  /** Workspace files that the command sees with these bytes, even if they changed since. */
   readonly pinned: readonly { readonly path: string; readonly bytes: Uint8Array }[];
   readonly timeoutMs: number;
-  /** Of standard output and error each. */
+  /** Of stdout and of stderr. */
   readonly maxOutputBytes: number;
 }
 
@@ -36,26 +35,26 @@ export interface SandboxResult {
 
 export interface SandboxWatcher {
   readonly signal: AbortSignal;
-  /** Output as it comes, within the limit; cut anywhere, in the middle of a character too. */
+  /** Output as it arrives, within the limit; chunks may split a character. */
   readonly onOutput: ((stream: "stdout" | "stderr", bytes: Uint8Array) => void) | null;
 }
 
 export interface Sandbox {
-  /** The properties that do not hold here, each with what to do about it; empty when a command may run. Tried once. */
+  /** The properties that do not hold here, each with what to do about it; empty when a command may run. Tested once. */
   check(): Promise<readonly string[]>;
-  /** Rejects with a `SandboxError`; with the signal's reason when it had aborted before anything was started. */
+  /** Rejects with a `SandboxError`, or with the signal's reason if it aborted before anything started. */
   run(command: SandboxCommand, watcher: SandboxWatcher): Promise<SandboxResult>;
 }
 
 export type SandboxErrorCode =
-  /** Nothing of the command ran: another directory has taken the place of the planned one. */
+  /** Nothing ran: another directory has replaced the planned one. */
   | "sandbox.moved"
-  /** Nothing of the command ran: the sandbox could not be made. */
+  /** Nothing ran: the sandbox could not be created. */
   | "sandbox.unavailable"
-  /** It may have run: its end was never seen. */
+  /** The command may have run; its end was not observed. */
   | "sandbox.failed";
 
-/** Every way a sandbox refuses; the message says what to do. */
+/** The message says what to do. */
 export class SandboxError extends Error {
   override readonly name = "SandboxError";
   readonly code: SandboxErrorCode;

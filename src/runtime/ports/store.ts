@@ -1,16 +1,15 @@
 /**
- * Everything durable, behind one commit (design: Durability). Writes are data, so that one transaction spans all of
- * them, whatever database carries it out.
+ * Everything durable, behind one commit (design: Durability). Writes are data, so one transaction spans all of them in any
+ * database.
  *
- * S1. The writes of one commit take effect together or not at all. A commit that is refused fails alone, whatever
- *     others shared its transaction.
- * S2. `commit` resolves when the writes survive a power cut. A `barrier` is flushed at once, together with everything
- *     given before it, and so is a `prompt` one; a `lazy` commit rides along with the next of them or goes after
- *     LAZY_FLUSH_MS.
- * S3. Commits take effect, and are acknowledged, in the order in which they were given.
- * S4. An append is accepted only on top of the head and the epoch its writer knows; the same append repeated succeeds.
- * S5. After a commit or a sync failed for the medium's sake nothing more is accepted: `store.unavailable` until reopened.
- * S6. Reads see what was committed durably before they were asked for. Every list is paged.
+ * S1. The writes of one commit take effect together or not at all. A refused commit fails alone, even if others shared its
+ *     transaction.
+ * S2. `commit` resolves when the writes survive a power cut. A `barrier` or `eager` commit is flushed immediately, with
+ *     everything committed before it; a `lazy` one is flushed with the next of them, or after LAZY_FLUSH_MS.
+ * S3. Commits take effect, and are acknowledged, in the order in which they were made.
+ * S4. An append is accepted only on the head and epoch that its writer knows; the same append repeated succeeds.
+ * S5. After a failed commit or sync of the medium nothing more is accepted: `store.unavailable` until reopened.
+ * S6. Reads see everything that was durable when they were called. Every list is paged.
  */
 
 import type { Body } from "../../kernel/journal/body.ts";
@@ -29,9 +28,9 @@ export interface NewRun {
   readonly runId: RunId;
   readonly agentId: string;
   readonly sessionId: SessionId;
-  /** Where it came from: `http`, `cli`, a channel, `run` for a child. */
+  /** `http`, `cli`, a channel, `run` for a child. */
   readonly source: string;
-  /** Runs of one lane go one at a time, in the order in which they were inserted. */
+  /** Runs of one lane are driven one at a time, in order of insertion. */
   readonly lane: string;
   readonly parentRunId: RunId | null;
   readonly model: string;
@@ -39,12 +38,12 @@ export interface NewRun {
   readonly contractHash: Hash;
   /** The sealed contract as canonical JSON in wire spelling. */
   readonly contract: string;
-  /** What was found when the run was accepted, as JSON (`Acceptance`): enough to begin it, or begin it again. */
+  /** `Acceptance` as JSON: everything needed to start the run, or start it again. */
   readonly accepted: string;
   readonly createdAt: string;
 }
 
-/** What a list shows of an ended run, so that no list has to read journals. */
+/** Facts about an ended run for lists, which read no journals. */
 export interface RunEnding {
   /** Performed calls, failed ones too. */
   readonly toolCalls: number;
@@ -52,11 +51,11 @@ export interface RunEnding {
   readonly durationMs: number;
   readonly headHash: Hash;
   readonly stateDigest: Hash;
-  /** Of all that the run has seen, so of its answer. */
+  /** Joined over everything the run has seen, so also its answer's. */
   readonly labels: Labels;
 }
 
-/** A key that may be a secret, and the request it was used for; of both, only hashes are kept. */
+/** Hashes of an idempotency key, which may be a secret, and of the request it was used for. */
 export interface Idempotency {
   readonly keyHash: Hash;
   readonly requestHash: Hash;
@@ -64,20 +63,20 @@ export interface Idempotency {
 
 export interface StoredRun extends NewRun {
   readonly status: RunStatus;
-  /** Who may append: grows when a run is claimed, so that an earlier owner's appends are refused. */
+  /** Grows when a run is claimed, so that appends of an earlier owner are refused. */
   readonly epoch: number;
   readonly outcome: Outcome | null;
   readonly reason: string | null;
   readonly answerRef: BodyRef | null;
   readonly endedAt: string | null;
-  /** As its seal said; null until it has ended. */
+  /** Null until it has ended. */
   readonly ended: RunEnding | null;
-  /** Who asked for it to be cancelled; null while nobody has. */
+  /** Null unless a cancellation was requested. */
   readonly cancelledBy: string | null;
 }
 
 export interface PlacedRun extends StoredRun {
-  /** Grows with every run inserted: the order of lanes and lists. */
+  /** Grows with every inserted run; orders lanes and lists. */
   readonly position: number;
 }
 
@@ -89,10 +88,10 @@ export interface StoredApproval {
   readonly sessionId: SessionId;
   readonly callId: CallId;
   readonly step: number;
-  /** `approve`: may this be done? `resolve`: was it done, before we were interrupted? */
+  /** `approve`: may this call run? `resolve`: did it run before the interruption? */
   readonly kind: "approve" | "resolve";
   readonly tool: string;
-  /** The plan as it is shown, a body. */
+  /** The body of the plan as shown. */
   readonly planRef: BodyRef;
   readonly planHash: Hash;
   readonly why: string;
@@ -104,19 +103,19 @@ export interface StoredApproval {
   readonly decidedAtMs: number | null;
 }
 
-/** `forged`: the table says so and the ledger does not. It grants nothing. */
+/** `forged`: in the table but not in the ledger; it grants nothing. */
 export type CapabilityState = "pending" | "granted" | "denied" | "revoked" | "forged";
 
-/** Where a session stands with one capability, as the ledger says it. */
+/** One capability of a session, as the ledger has it. */
 export interface StoredCapability {
   readonly capability: Capability;
   readonly state: CapabilityState;
-  /** Who asked or decided, and when. */
+  /** Who requested or decided it. */
   readonly by: string;
   readonly at: string;
-  /** Of a grant; null: until it is revoked. */
+  /** Of a grant; null: until revoked. */
   readonly expiresAt: string | null;
-  /** The run that asked, while it is pending. */
+  /** The requesting run, while pending. */
   readonly runId: RunId | null;
 }
 
@@ -131,7 +130,7 @@ export interface SpendAmount {
   readonly tokens: number;
 }
 
-/** A purse that spending counts against: `run:…`, `agent:…`, `job:…`, `all`; the period is a UTC day, or `ever`. */
+/** A budget that spending counts against: `run:…`, `agent:…`, `job:…`, `all`; the period is a UTC day, or `ever`. */
 export interface SpendScope {
   readonly scope: string;
   readonly period: string;
@@ -142,11 +141,11 @@ export interface SpendScope {
 export interface SpendTotal extends SpendAmount {
   readonly scope: string;
   readonly period: string;
-  /** As much of it as is reserved for inferences of runs that are under way. */
+  /** The part that is reserved for inferences in progress. */
   readonly reserved: SpendAmount;
 }
 
-/** `prompt` goes as soon as a barrier does, but whoever gave it has other things to do than wait for it. */
+/** `barrier`: flushed immediately and awaited. `eager`: flushed immediately, not awaited. */
 export type Urgency = "barrier" | "eager" | "lazy";
 
 export interface StoredBody extends Body {
@@ -160,7 +159,7 @@ export type Write =
       readonly agentId: string;
       readonly createdAt: string;
     }
-  /** Refused as `store.conflict` when the id, the idempotency key or the inbound message is there already. */
+  /** `store.conflict` when the id, the idempotency key or the inbound message exists. */
   | {
       readonly type: "insert-run";
       readonly run: NewRun;
@@ -171,21 +170,21 @@ export type Write =
       readonly type: "append-entries";
       readonly runId: RunId;
       readonly epoch: number;
-      /** The head these entries stand on: the hash of entry `seq`, of 0 the chain's beginning. */
+      /** The head that these entries follow: the hash of entry `seq`; for 0 the genesis hash. */
       readonly after: { readonly seq: number; readonly hash: Hash };
-      /** Canonical lines of the entries that follow, and the hash of the last. */
+      /** Canonical lines of the entries; `head` is the hash of the last. */
       readonly lines: readonly string[];
-      /** The same, once, as the kernel keeps them (`entry-encoding.ts`), for a store that would rather hold that; or null. */
+      /** The same entries in their stored form (`entry-encoding.ts`), handed out once; null after that. */
       takeEncoded?(): readonly string[] | null;
       readonly head: Hash;
-      /** What they name for the first time. */
+      /** Bodies that these entries name first. */
       readonly bodies: readonly StoredBody[];
     }
-  /** What others than its run will look for: messages, answers, plans. A body that is there already is left as it is. */
+  /** Bodies read outside their run: messages, answers, plans. An existing body stays unchanged. */
   | { readonly type: "put-bodies"; readonly sessionId: SessionId; readonly bodies: readonly StoredBody[] }
   | { readonly type: "claim-run"; readonly runId: RunId; readonly epoch: number }
   | { readonly type: "set-status"; readonly runId: RunId; readonly status: "queued" | "running" | "waiting_approval" }
-  /** Its questions that nobody has answered expire with it. */
+  /** Expires the run's open questions. */
   | {
       readonly type: "seal-run";
       readonly runId: RunId;
@@ -195,11 +194,11 @@ export type Write =
       readonly endedAt: string;
       readonly ended: RunEnding;
     }
-  /** Of an ended run, and the second time, nothing changes. */
+  /** Changes nothing for an ended run, or when repeated. */
   | { readonly type: "request-cancel"; readonly runId: RunId; readonly by: string }
-  /** The same approval repeated is left as it is. */
+  /** Changes nothing when repeated. */
   | { readonly type: "insert-approval"; readonly approval: StoredApproval }
-  /** Refused as `store.conflict` unless it is pending. */
+  /** `store.conflict` unless it is pending. */
   | {
       readonly type: "decide-approval";
       readonly id: ApprovalId;
@@ -207,21 +206,21 @@ export type Write =
       readonly by: string;
       readonly atMs: number;
     }
-  /** Refused as `store.conflict` unless it was allowed for this plan; repeated for the same call it succeeds. */
+  /** `store.conflict` unless it was allowed for this plan; repeated for the same call it succeeds. */
   | { readonly type: "consume-approval"; readonly id: ApprovalId; readonly planHash: Hash; readonly atMs: number }
   /**
-   * A model asks; the ledger says so in the same transaction. Of what is pending or granted, and once
-   * MAX_PENDING_CAPABILITIES wait in the session, nothing changes and nothing is said.
+   * A model's request, with its ledger entry. Changes nothing if the capability is pending or granted, or if the session
+   * has MAX_PENDING_CAPABILITIES requests.
    */
   | { readonly type: "request-capability"; readonly draft: LedgerDraft<"capability.requested"> }
   /**
-   * An operator decides; the ledger says so in the same transaction. Refused as `store.conflict` when there is no such
-   * session, when the nonce was used before, when what is denied is not pending or what is revoked neither granted nor forged.
+   * An operator's decision, with its ledger entry. `store.conflict` when there is no such session, the nonce was used, a
+   * denied capability is not pending, or a revoked one neither granted nor forged.
    */
   | {
       readonly [K in CapabilityDecisionKind]: { readonly type: "decide-capability"; readonly draft: LedgerDraft<K> };
     }[CapabilityDecisionKind]
-  /** What a reservation turned out to cost. Of one that was never made, or is settled, nothing changes. */
+  /** The actual cost of a reservation. Changes nothing if there is none, or it is settled. */
   | {
       readonly type: "settle-spend";
       readonly runId: RunId;
@@ -229,12 +228,12 @@ export type Write =
       readonly attempt: number;
       readonly amount: SpendAmount;
     }
-  /** Gives back what was reserved under this epoch and not settled. What an earlier owner left unsettled stays spent. */
+  /** Releases unsettled reservations of this epoch. Those of an earlier owner stay spent. */
   | { readonly type: "release-spend"; readonly runId: RunId; readonly epoch: number }
   /**
-   * Counts against every scope, or, when one of them would pass its limit, against none (`CommitResult.spend`). Where one
-   * was made before for this attempt under this epoch, only what is more than that counts, and once it is settled nothing
-   * does; one of an earlier epoch may have been used up, so the attempt is counted anew.
+   * Counts against every scope, or against none if one would exceed its limit (`CommitResult.spend`). After an earlier
+   * reservation of this attempt and epoch only the difference counts; after its settlement nothing does. A reservation of
+   * an earlier epoch may have been spent, so the attempt counts again.
    */
   | {
       readonly type: "reserve-spend";
@@ -245,8 +244,8 @@ export type Write =
       readonly scopes: readonly SpendScope[];
     }
   /**
-   * What was spent, or by a negative amount not spent after all, without a reservation. Never refused, and counted each time.
-   * Of a run it is all that the run has used: what its settled reservations have counted is taken off.
+   * Spending without a reservation, or a correction (negative). Never refused, and counted each time. With a run it is
+   * all that the run has used; what its settled reservations counted is subtracted.
    */
   | {
       readonly type: "count-spend";
@@ -265,8 +264,8 @@ export type Write =
     }
   | { readonly type: "settle-outbox"; readonly id: string; readonly state: "sent" | "failed" | "ambiguous" }
   /**
-   * A place among the sends that need no approval (P-3.3). Refused as `store.conflict` when `limit` others were taken
-   * after `sinceMs`; one that was itself taken after `sinceMs` stays as it is.
+   * A slot for a send that needs no approval (P-3.3). `store.conflict` when `limit` others were taken after `sinceMs`;
+   * a slot that was itself taken after `sinceMs` stays unchanged.
    */
   | {
       readonly type: "take-send-slot";
@@ -277,14 +276,14 @@ export type Write =
     };
 
 export interface CommitResult {
-  /** What became of the commit's reservation; null when it made none. */
+  /** The result of the commit's reservation; null when it made none. */
   readonly spend:
     | { readonly granted: true }
     | {
         readonly granted: false;
         readonly scope: string;
         readonly by: "microusd" | "tokens";
-        /** Of that: what was asked for beyond what is reserved already, and what the limit has left. */
+        /** Requested beyond what is reserved already, and what the limit has left. */
         readonly needed: number;
         readonly left: number;
       }
@@ -294,9 +293,9 @@ export interface CommitResult {
 export type StoreErrorCode =
   | "store.fenced"
   | "store.conflict"
-  /** Nothing can be written now: full disk, failed sync, lost medium. */
+  /** Nothing can be written: full disk, failed sync, lost medium. */
   | "store.unavailable"
-  /** Another process holds the database for too long; trying again may help. */
+  /** Another process holds the database for too long; a retry may help. */
   | "store.busy"
   | "store.corrupt"
   | "store.newer-schema"
@@ -305,7 +304,7 @@ export type StoreErrorCode =
   | "store.in-use"
   | "store.closed";
 
-/** Every way a store refuses, by name; the message says what to do and holds no content. */
+/** The message says what to do and holds no content. */
 export class StoreError extends Error {
   readonly code: StoreErrorCode;
   constructor(code: StoreErrorCode, message: string, options?: ErrorOptions) {
@@ -330,12 +329,12 @@ export interface OutboxRow {
 }
 
 export interface Store {
-  /** Made up when the home was; names the ledger's chain. */
+  /** Random id of the home; names the ledger's chain. */
   readonly homeId: string;
   commit(writes: readonly Write[], urgency: Urgency): Promise<CommitResult>;
 
   findRun(runId: RunId): Promise<PlacedRun | null>;
-  /** The run, and the request its key was used for. */
+  /** The run and the hash of the request that the key was used for. */
   findRunByKey(keyHash: Hash): Promise<{ readonly run: StoredRun; readonly requestHash: Hash } | null>;
   findRunByMessage(channel: string, messageId: string): Promise<StoredRun | null>;
   hasSession(sessionId: SessionId): Promise<boolean>;
@@ -343,8 +342,7 @@ export interface Store {
   readEntries(runId: RunId, after: number, limit: number): Promise<readonly string[]>;
   /** The last entry of a run; null before the first. */
   headOf(runId: RunId): Promise<{ readonly seq: number; readonly hash: Hash } | null>;
-  /** Those that are there: what is missing was erased. */
-  /** Those of a session that were put; with a run, also what its entries brought. */
+  /** Bodies put for the session; with a run, also those of its entries. Missing ones were erased. */
   readBodies(sessionId: SessionId, refs: readonly BodyRef[], runId: RunId | null): Promise<ReadonlyMap<BodyRef, Body>>;
   approvalsOf(runId: RunId): Promise<readonly StoredApproval[]>;
   findApproval(id: ApprovalId): Promise<StoredApproval | null>;
@@ -360,17 +358,17 @@ export interface Store {
   /** The last ended runs of a session, oldest first. */
   sessionRuns(sessionId: SessionId, limit: number): Promise<readonly StoredRun[]>;
   pendingApprovals(page: Page): Promise<readonly StoredApproval[]>;
-  /** What sessions ask for and the table calls pending, the longest waiting first. */
+  /** Pending requests of all sessions by the table, oldest first. */
   pendingCapabilities(page: Page): Promise<readonly SessionCapability[]>;
-  /** Where every session stands with every capability, to be compared with the ledger. */
+  /** All capabilities of all sessions, to compare with the ledger. */
   allCapabilities(page: Page): Promise<readonly SessionCapability[]>;
   waitingOutbox(page: Page): Promise<readonly OutboxRow[]>;
   spendTotals(period: string): Promise<readonly SpendTotal[]>;
   readLedger(after: number, limit: number): Promise<readonly LedgerEntry[]>;
   ledgerHead(): Promise<LedgerHead>;
 
-  /** A consistent copy while work goes on. */
+  /** A consistent copy while runs continue. */
   backup(toFile: string): Promise<void>;
-  /** Flushes what was given and lets go of everything. */
+  /** Flushes pending commits and releases everything. */
   close(): Promise<void>;
 }

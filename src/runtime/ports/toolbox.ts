@@ -1,12 +1,10 @@
 /**
- * The registered tools, as the runtime plans and runs calls of them.
+ * The registered tools, as the runtime plans and runs their calls.
  *
- * T1. `plan` resolves the name, validates the arguments and looks at the world; it changes nothing.
- * T2. `run` executes what was planned and looks nothing up again. It answers with a response envelope (O-1.2), which
- *     the runtime still reads as foreign; it rejects only for a defect.
- * T3. When the signal aborts, the work ends within the machine's grace, and `run` settles.
- *     What takes a few microseconds is done at once, and what waits for something later.
- * T4. What `plan` returned is data for one call; after a restart it is made anew from the same arguments.
+ * `plan` resolves the name, validates the arguments and inspects the world; it changes nothing. Its result is data for one
+ * call and is made again after a restart. `run` executes the plan and looks nothing up again; it answers with a response
+ * envelope (O-1.2), which the runtime parses as untrusted, and rejects only for a defect. When the signal aborts, the work
+ * ends within the machine's grace period and `run` settles.
  */
 import type { HoneypotFacts } from "../../kernel/policy/honeypot.ts";
 import type { CallPlan } from "../../kernel/policy/plan.ts";
@@ -23,16 +21,16 @@ export interface RegisteredTool extends ToolOffer {
   readonly risk: RiskClass;
 }
 
-/** Can what is done be taken back? `how` completes the sentence for an approver. */
+/** Whether an approver could undo the call; `how` says how, or why not. */
 export interface Reversal {
   readonly kind: "reversible" | "irreversible" | "unknown";
   readonly how: string;
 }
 
-/** A message a call would send: what the honeypot exception asks about it. Without a template it has no id. */
+/** The message that a call would send, as the honeypot exception checks it. Without a template there is no id. */
 export type SendFacts = Omit<HoneypotFacts, "sentLastHour" | "templateId"> & { readonly templateId: string | null };
 
-/** What one call would do, before anybody decided about it. */
+/** What one call would do, before it is decided. */
 export interface Planned {
   readonly ok: true;
   /** The registered name, aliases resolved; its arguments mapped, defaults filled in. */
@@ -42,20 +40,20 @@ export interface Planned {
   readonly idempotency: IdempotencyClass;
   readonly pollable: boolean;
   readonly timeoutMs: number;
-  /** Hosts it would reach. */
+  /** Hosts that it would reach. */
   readonly egress: readonly string[];
-  /** What it does cannot be known from its tool: no rule about the tool allows it outright. */
+  /** The tool's name does not say what the call does, so no rule for the tool allows it without asking. */
   readonly asksAlways: boolean;
-  /** What decides what will happen; the runtime adds who asks, and hashes it. */
+  /** Everything that determines the effect; the runtime adds who asks, and hashes it. */
   readonly plan: Pick<CallPlan, "argv" | "cwd" | "environmentHash" | "executable" | "scriptHashes" | "targets">;
-  /** What an approver reads: never shortened. */
+  /** The text for the approver, never shortened. */
   readonly shown: string;
   readonly reversal: Reversal;
   /** Null unless it sends a message. */
   readonly send: SendFacts | null;
-  /** Of what the call will bring back. */
+  /** Of the call's result. */
   readonly labels: Labels;
-  /** A run of its own instead of a tool: what it is asked to do, and by which agent. */
+  /** Not null for a delegated run: its agent and its message. */
   readonly delegation: { readonly agent: string; readonly message: string } | null;
 }
 
@@ -70,28 +68,28 @@ export interface CallContext {
   readonly runId: string;
   readonly agentId: string;
   readonly timeoutMs: number;
-  /** The same for every repeat of one call; null where the tool takes none. */
+  /** The same for every repeat of one call; null unless the tool is `keyed`. */
   readonly idempotencyKey: Hash | null;
-  /** A crash came between intent and result: what is asked for may have been done already. */
+  /** A crash came between intent and result, so the call may have been performed already. */
   readonly isRepeat: boolean;
-  /** False: the world is no longer as it was when the call was decided about. Say whether it was done; do nothing. */
+  /** False: the plan has changed since the decision. The tool may report whether the call was performed, but must not act. */
   readonly mayAct: boolean;
-  /** The labels of the context that proposed the call: what is written is made of what was seen. */
+  /** The labels of the context that proposed the call; they pass to everything it writes. */
   readonly seen: Labels;
   readonly signal: AbortSignal;
-  /** Hears what the call prints while it works; what it is told is shown live and kept nowhere. Null: nobody listens. */
+  /** Gets output while the call runs, for live display only. Null when nothing is watching. */
   readonly onOutput: ((text: string, stream: OutputStream) => void) | null;
 }
 
 export type OutputStream = "stdout" | "stderr";
 
 export interface Toolbox {
-  /** Covers name, schema, risk and promise of every tool: a contract pins it. */
+  /** Covers name, schema, risk and idempotency of every tool; a contract pins it. */
   readonly digest: Hash;
   readonly tools: readonly RegisteredTool[];
   plan(tool: string, args: Arguments): Promise<Planned | Unplannable>;
   run(planned: Planned, context: CallContext): Promise<unknown>;
-  /** A short line about what became of a call, for display. */
+  /** One line about the result of a call, for display. */
   summarize(call: {
     readonly tool: string;
     readonly args: Readonly<Record<string, unknown>>;

@@ -1,7 +1,7 @@
 /**
- * What a run was accepted with: durable beside the run until it has ended, so that it can begin, or begin again.
+ * What a run was accepted with, stored with the run until it ends, so that it can start, or start again.
  *
- * System texts stand here by id, since they are never stored with content of people (P-2.5); everything else by ref.
+ * System texts are named by id, because they are never stored as content (P-2.5); everything else is named by ref.
  */
 import type { EventOf } from "../../kernel/journal/event.ts";
 import { escapeMarkers } from "../../kernel/protocol/escape-markers.ts";
@@ -13,19 +13,19 @@ import type { PromptImage, PromptMessage } from "../ports/model-backend.ts";
 
 export type OpeningItem =
   | { readonly role: "system"; readonly id: string }
-  /** `note`: what else the message was, in words; of images in an earlier run, say. */
+  /** `note` describes parts that are not sent again, such as images of an earlier run. */
   | { readonly role: "user" | "assistant"; readonly ref: BodyRef; readonly note?: string };
 
 export interface Acceptance {
   readonly event: Omit<EventOf<"run.accepted">, "ts" | "elapsedMs">;
-  /** How much its model is asked to think; absent: as it sees fit. */
+  /** Absent: the provider's default. */
   readonly thinkingLevel?: ThinkingLevel;
-  /** Nobody is to be asked on its behalf, now or after a restart. */
+  /** No operator is asked on its behalf, now or after a restart. */
   readonly isUnattended?: true;
   readonly opening: readonly OpeningItem[];
 }
 
-/** Written by us and read back from our own store: nothing foreign has touched it. */
+/** Not validated: we wrote it to our own store. */
 export function readAcceptance(json: string): Acceptance {
   return JSON.parse(json) as Acceptance;
 }
@@ -51,17 +51,17 @@ export function openingMessages(
   return event.media === undefined ? messages : withImages(messages, event.media, read);
 }
 
-/** The message stands last; its images go with it. */
+/** The last message carries the images. */
 function withImages(
   messages: readonly PromptMessage[],
   media: NonNullable<Acceptance["event"]["media"]>,
   read: (ref: BodyRef) => string | null,
 ): readonly PromptMessage[] {
   const message = messages.at(-1);
-  if (message?.role !== "user") throw new Defect("acceptance: images without a message");
+  if (message?.role !== "user") throw new Defect("acceptance: images without a user message");
   const kept = media.map((image) => ({ image, data: read(image.ref) }));
   const images = kept.flatMap(({ image: { mimeType, width, height }, data }): readonly PromptImage[] =>
-    // Nothing but what was proven to be of these types was ever accepted.
+    // Only images of these types are ever accepted.
     data === null ? [] : [{ mimeType: mimeType as ImageType, width, height, data }],
   );
   const content = images.length === kept.length ? message.content : `${message.content}\n[image erased]`;

@@ -1,10 +1,9 @@
 /**
- * The bodies of one run while it is being driven: what was written, what still has to be, and what can be read.
+ * The bodies of one run while it is driven. Text arrives redacted.
  *
- * B1. Equal arguments and equal results have one ref within a run, across restarts too: the machine tells repetition by
- *     comparing refs.
- * B2. What `keep` returned is written with the next commit (`takeUnwritten`), so never after the entry that names it.
- * B3. Text arrives redacted: what is kept here is what the journal stands for.
+ * Equal arguments and equal results have one ref within a run, across restarts too, because the machine detects repetition
+ * by comparing refs. A new body is written with the run's next commit (`takeUnwritten`), so never after an entry that names
+ * it.
  */
 import { type Body, bodyRef } from "../../kernel/journal/body.ts";
 import { hexOfBytes } from "../../kernel/journal/bytes.ts";
@@ -27,7 +26,7 @@ export class BodyCache {
     for (const [ref, { salt, text }] of known) this.#remember({ ref, salt, text });
   }
 
-  /** The value too, which `text` is in canonical JSON: whoever has just written it down is likely to be asked for it. */
+  /** Remembers the parsed value as well: the arguments of a call are read again when it is planned. */
   keepJson(text: string, value: JsonValue): BodyRef {
     const ref = this.keep(text);
     this.#values.set(ref, value);
@@ -37,13 +36,13 @@ export class BodyCache {
   keep(text: string): BodyRef {
     const known = this.#refs.get(text);
     if (known !== undefined) return known;
-    const ref = this.keepAnew(text);
+    const ref = this.keepUnique(text);
     this.#refs.set(text, ref);
     return ref;
   }
 
-  /** For what nobody compares: a message is hardly ever said twice. */
-  keepAnew(text: string): BodyRef {
+  /** Without looking for equal text: messages hardly ever repeat, and their refs are not compared. */
+  keepUnique(text: string): BodyRef {
     const salt = this.#random(SALT_BYTES);
     const body = { ref: bodyRef(salt, text), salt: hexOfBytes(salt), text };
     this.#bodies.set(body.ref, body);
@@ -51,7 +50,7 @@ export class BodyCache {
     return body.ref;
   }
 
-  /** Null when it was erased, or is no JSON. */
+  /** Null when it was erased or is not JSON. */
   readJson(ref: BodyRef): JsonValue | null {
     const value = this.#values.get(ref);
     if (value !== undefined) return value;

@@ -1,10 +1,9 @@
 /**
- * Delegated runs: a child is a run of its own, under a contract carved out of its parent's.
+ * Delegated runs: a child is a run of its own, under a contract derived from its parent's.
  *
- * H1. A child is inserted in the transaction that makes its parent's intent durable: there is never one without the other.
- * H2. Its id follows from parent, step and place, so a resumed parent finds it again instead of starting another.
- * H3. What the parent is told of it is read from the child's sealed journal.
- * H4. Its contract follows from its parent's, its id and its budget: drafted again by a resumed parent it is the same.
+ * A child is inserted in the transaction of its parent's intent, so there is never one without the other. Its id follows
+ * from parent, step and position, and its contract from the parent's contract, the id and the budget: a resumed parent
+ * finds or drafts the same child again. The result for the parent is read from the child's sealed journal.
  */
 import type { RemainingBudget } from "../../kernel/contract/child-contract.ts";
 import type { ExecutionContract } from "../../kernel/contract/contract.ts";
@@ -26,25 +25,25 @@ export interface DelegationRequest {
   readonly parent: StoredRun;
   readonly contract: ExecutionContract;
   readonly left: RemainingBudget;
-  /** What its call was let through with; null when it is planned for the first time. */
+  /** The budget its call was allowed with; null when it is planned for the first time. */
   readonly carved: CarvedBudget | null;
   readonly childRunId: RunId;
   readonly agent: string;
   readonly message: string;
-  /** Of the context that delegates: the child's message carries them. */
+  /** Of the delegating context; the child's message carries them. */
   readonly labels: Labels;
 }
 
 export interface ChildDraft {
   readonly child: NonNullable<PlannedCall["child"]>;
-  /** Inserts the run and everything it needs to begin. */
+  /** Inserts the run and everything it needs to start. */
   readonly writes: readonly Write[];
 }
 
-/** Drafts a child; a sentence when there can be none (no such agent, no budget left, nested too deeply). */
+/** Drafts a child, or says why there can be none: no such agent, no budget left, nested too deeply. */
 export type Delegate = (request: DelegationRequest) => ChildDraft | { readonly problem: string };
 
-/** Time counts from the beginning of the step, which a resumed run knows to the millisecond (H4). */
+/** Time counts from the start of the step, which is exact after a resume too; so the child's contract stays the same. */
 export function remainingBudget({ contract, budget, stepStartedMs }: RunState): RemainingBudget {
   return {
     inferences: contract.maxInferences - budget.inferences,
@@ -63,7 +62,7 @@ export function childFinished(
   tokensOf: (outcome: CallResult) => number,
 ): Answer {
   const ending = entries.at(-1);
-  if (ending?.kind !== "TERMINATE") throw new Defect("a child that has not ended");
+  if (ending?.kind !== "TERMINATE") throw new Defect("children: the child has not ended");
   const { outcome, reason } = ending.decided;
   const { inferences, tokens, spendMicrousd } = snapshotOfEntries(child.runId, child.contractHash, entries).budget;
   const said = answerOf(ending, lookup) ?? "";

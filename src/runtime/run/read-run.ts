@@ -1,10 +1,8 @@
 /**
- * A run as the store holds it, read back whole: contract, entries, and where the machine stands.
+ * Reads a stored run: contract, entries, folded state and bodies.
  *
- * J1. The journal is folded by the same machine that made it; where it differs, or is not under its contract, nothing is
- *     acted on.
- * J2. A body is what its ref says. One that was changed behind our back is as good as erased: it is neither shown nor acted
- *     on. `surety verify` and an export name it.
+ * The journal is folded by the machine that made it; a run whose journal differs, or is not under its contract, is not acted
+ * on. A body that does not match its ref counts as erased; `surety verify` and an export name it.
  */
 import type { ExecutionContract } from "../../kernel/contract/contract.ts";
 import { openContract } from "../../kernel/contract/open-contract.ts";
@@ -39,11 +37,11 @@ export async function readWholeJournal(store: Pick<Store, "readEntries">, runId:
 
 export function contractOf(run: Pick<StoredRun, "contract" | "contractHash">): ExecutionContract {
   const contract = findContract(run);
-  if (contract === null) throw new Defect("the store holds a contract that cannot be opened");
+  if (contract === null) throw new Defect("read-run: the stored contract cannot be opened");
   return contract;
 }
 
-/** Null where it is not the one that the run was accepted under. */
+/** Null unless it is the contract the run was accepted under. */
 export function findContract({
   contract,
   contractHash,
@@ -68,7 +66,7 @@ export async function restoreRun(store: Store, run: StoredRun): Promise<Restored
   return { ok: true, entries, state: folded.state };
 }
 
-/** The bodies a journal names, and others besides. */
+/** The bodies that the entries name, and others. */
 export function readBodiesOf(
   store: Store,
   { runId, sessionId }: Pick<StoredRun, "runId" | "sessionId">,

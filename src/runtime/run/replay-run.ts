@@ -1,9 +1,7 @@
 /**
- * Replay (X-4): a recorded run once more, from its entries alone: no network, no tool, no clock.
- *
- * Y1. The recorded events are the only input; the same machine must come to the same entries, hash by hash.
- * Y2. What-if asks another policy about the calls that were proposed, where they stood: with the labels and the live
- *     capabilities of that moment. It never guesses what a model would have done instead.
+ * Replay (X-4): folds a recorded run from its entries alone, without network, tools or clock; the machine must reproduce
+ * every hash. What-if applies another policy to the recorded calls, with the labels and live capabilities of that moment;
+ * it never guesses what a model would have done instead.
  */
 import type { ExecutionContract } from "../../kernel/contract/contract.ts";
 import { type Entry, eventsOf } from "../../kernel/journal/entry.ts";
@@ -18,7 +16,7 @@ export interface Replayed {
   readonly isReproduced: boolean;
   readonly outcome: Outcome | null;
   readonly headHash: Hash;
-  /** The first entry that came out otherwise. */
+  /** The first entry that differs. */
   readonly divergedAt: number | null;
 }
 
@@ -37,13 +35,13 @@ export interface OtherDecision {
   readonly entry: number;
   readonly callId: string;
   readonly tool: string;
-  /** What was decided then: `deny` where it was refused, whoever refused it. */
+  /** The recorded decision: `deny` also where an operator or the rest of the batch refused it. */
   readonly recorded: "allow" | "deny";
   readonly now: PolicyVerdict;
   readonly policyId: string;
 }
 
-/** The recorded calls that another policy would decide otherwise. */
+/** The recorded calls that the policy would decide differently. */
 export function whatIf(
   contract: ExecutionContract,
   entries: readonly Entry[],
@@ -61,7 +59,7 @@ export function whatIf(
       const then = decideUnder(questionOf(contract, entry, plan), live);
       const { capabilities } = live ?? contract;
       const { decision: now, policyId } = decideCall({ ...questionOf(contract, entry, plan), policy, capabilities });
-      // What a person decided then, or the rest of the batch, a policy that asks again leaves as it was.
+      // A policy that asks again does not change what an operator, or the rest of the batch, decided then.
       if (now === call.decision || now === then.decision) return [];
       return [{ entry: entry.seq, callId: call.callId, tool: call.tool, recorded: call.decision, now, policyId }];
     });

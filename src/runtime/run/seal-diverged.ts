@@ -1,9 +1,9 @@
 /**
- * The end of a run whose journal does not replay to itself: nothing is acted on, and it is over.
+ * Seals a run whose journal does not replay; nothing of it is acted on.
  *
- * V1. The seal says where the journal stands, in the ledger too, so that nothing can be added or taken away unnoticed.
- * V2. No journal was made to end in a way that its machine did not decide: it has no last entry. So the audit of the home
- *     finds this run (`run.rewritten`: sealed, and not as a journal ends), as it should: somebody has to look at it.
+ * The seal and its ledger entry record the head of the journal, so later changes are noticed. The journal gets no final
+ * entry, because its machine decided none; the audit therefore reports the run (`run.rewritten`), and the operator looks
+ * at it.
  */
 
 import { genesisHash } from "../../kernel/journal/chain.ts";
@@ -14,7 +14,7 @@ import { timestampOf } from "../ports/clock.ts";
 import type { StoredRun, Write } from "../ports/store.ts";
 import type { RunPorts } from "../run-ports.ts";
 
-/** `entries` are those that could be read. */
+/** `entries`: those that could be read. */
 export async function sealDiverged(
   { store, clock }: Pick<RunPorts, "store" | "clock">,
   { runId, epoch, contractHash }: StoredRun,

@@ -1,5 +1,14 @@
-/** The operator's limits (`budgets`) as spend scopes: what a day's spending counts against, and how much each may spend. */
-import type { SpendScope } from "../ports/store.ts";
+/**
+ * Every scope that a run's spending counts against (X-6): the operator's limits of the day, and the runs' own limits.
+ *
+ * A run's limit covers all that is spent below it: a delegated run counts against the limits of all its ancestors, and
+ * against the job that started the first of them.
+ */
+import type { ExecutionContract } from "../../kernel/contract/contract.ts";
+import type { RunId } from "../../kernel/vocabulary/identifiers.ts";
+import type { SpendScope, StoredRun } from "../ports/store.ts";
+import { contractOf } from "../run/read-run.ts";
+import type { RunPorts } from "../run-ports.ts";
 import type { BudgetScopes } from "./spend-account.ts";
 
 export interface Budgets {
@@ -33,4 +42,30 @@ export function configuredBudgetScopes(budgets: Budgets): BudgetScopes {
 
 export function microusd(usd: number | undefined): number | null {
   return usd === undefined ? null : Math.round(usd * MICROUSD_PER_USD);
+}
+
+/** A run that a job started has the source `job:<id>`. */
+const JOB_SOURCE = "job:";
+
+export async function spendScopes(
+  { store, budgetScopes }: Pick<RunPorts, "store" | "budgetScopes">,
+  run: StoredRun,
+  contract: ExecutionContract,
+  day: string,
+): Promise<readonly SpendScope[]> {
+  const limits = [...limitOf(run.runId, contract)];
+  let first = run;
+  while (first.parentRunId !== null) {
+    const parent = await store.findRun(first.parentRunId);
+    if (parent === null) break;
+    limits.push(...limitOf(parent.runId, contractOf(parent)));
+    first = parent;
+  }
+  const jobId = first.source.startsWith(JOB_SOURCE) ? first.source.slice(JOB_SOURCE.length) : null;
+  return [...budgetScopes.scopesFor({ agentId: run.agentId, model: run.model, jobId }, day), ...limits];
+}
+
+function limitOf(runId: RunId, { maxSpendMicrousd }: ExecutionContract): readonly SpendScope[] {
+  if (maxSpendMicrousd === null) return [];
+  return [{ scope: `run:${runId}`, period: "ever", limitMicrousd: maxSpendMicrousd, limitTokens: null }];
 }

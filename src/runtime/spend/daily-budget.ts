@@ -1,8 +1,7 @@
 /**
- * The home's limits of the day, for work on a store of its own (`surety conformance`).
- *
- * D1. A reservation in that store is counted in the home's store before the work hears that it was granted; settling or
- *     releasing it replaces the count. So a crash leaves it counted as spent, as for a run.
+ * The home's limits of the day, for work on a store of its own (`surety conformance`). A reservation there is counted in the
+ * home's store before the work learns that it was granted; settling or releasing it replaces the count. So a crash leaves it
+ * counted as spent, as for a run.
  */
 import type { CommitResult, SpendAmount, Store, Write } from "../ports/store.ts";
 import { type Budgets, MICROUSD_PER_USD, microusd } from "./budget-scopes.ts";

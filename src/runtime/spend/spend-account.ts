@@ -1,14 +1,14 @@
 /**
- * Money and tokens (X-6): reserved before the network, settled after it.
+ * Money and tokens of one run (X-6): reserved before the network, settled after it.
  *
- * P1. Where a limit applies, no inference is made without a reservation that every limit allowed. The one for the next
- *     inference rides in the commit that is made anyway, for as much as it is expected to need; when its prompt is known
- *     and needs more, the rest is reserved before anything is sent.
- * P2. A reservation nobody settled (a crash) stays spent: whoever takes the run up again reserves anew, under an epoch
- *     of its own. An inference that was cut off is settled in full: the answer may have been paid for.
- * P3. Without limits nothing is reserved; what was used is still counted when the run ends. So is what a run used before it
- *     was limited, and what it settled while it was is not counted again.
- * P4. Under a limit in dollars a model without a price is not asked, unless its owner calls it free.
+ * Under a limit, every inference needs a reservation that all limits allow. The next one rides in a commit that is made
+ * anyway, for its expected need; if the prompt turns out to need more, the rest is reserved before anything is sent. A
+ * reservation that a crash left open stays spent: the next claim of the run reserves again, under its own epoch. An
+ * inference that was cut off is settled in full, since it may have been billed.
+ *
+ * Without limits nothing is reserved, and usage is counted when the run ends. Usage from before a limit applied is counted
+ * then too; what was settled is not counted twice. A limit in dollars excludes models that have no price and are not
+ * declared free.
  */
 import { type Entry, eventsOf } from "../../kernel/journal/entry.ts";
 import { costOf } from "../../kernel/vocabulary/model-price.ts";
@@ -18,21 +18,21 @@ import type { SpendAmount, SpendScope, StoredRun, Write } from "../ports/store.t
 export interface Spender {
   readonly agentId: string;
   readonly model: string;
-  /** The job it is done for; null when a person asked. */
+  /** The job that started the run; null for a person's request. */
   readonly jobId: string | null;
 }
 
 export type Reservation = Extract<Write, { readonly type: "reserve-spend" }>;
 
-/** Less than the least reservation: even one of nothing is asked for. */
+/** Below every amount, so that even a reservation of zero is made. */
 const NOTHING_GRANTED: SpendAmount = { microusd: -1, tokens: -1 };
 
 export interface BudgetScopes {
-  /** What spending counts against on a UTC day. */
+  /** The scopes that spending counts against on a UTC day. */
   scopesFor(spender: Spender, day: string): readonly SpendScope[];
 }
 
-/** What a run itself has used so far; what its children have is on their own account. */
+/** What a run has used so far, without its children: they have accounts of their own. */
 export function usedIn(entries: readonly Entry[]): SpendAmount {
   const used = { microusd: 0, tokens: 0 };
   for (const event of entries.flatMap(eventsOf)) {
@@ -44,14 +44,14 @@ export function usedIn(entries: readonly Entry[]): SpendAmount {
 }
 
 export class SpendAccount {
-  /** Whose reservations these are: the run, and this claim of it. */
+  /** The run, and this claim of it. */
   readonly #owner: Pick<StoredRun, "runId" | "epoch">;
   readonly #model: ConfiguredModel | null;
   readonly #scopes: readonly SpendScope[];
   readonly #isLimited: boolean;
-  /** Limited in dollars, and nobody says what an inference costs. */
+  /** A limit in dollars applies, and the model has no price. */
   readonly isUnpayable: boolean;
-  /** What is known to be reserved, by attempt. After a run parked it is asked for again, and found. */
+  /** Known reservations, by attempt. A run that parked reserves again, and the store finds the earlier one. */
   readonly #granted = new Map<number, SpendAmount>();
   readonly #usedBefore: SpendAmount;
   #used: SpendAmount;
@@ -72,7 +72,7 @@ export class SpendAccount {
     this.isUnpayable = !isPriced && scopes.some(({ limitMicrousd }) => limitMicrousd !== null);
   }
 
-  /** What is to be reserved before this attempt may go on the wire; null where all of it is. */
+  /** The reservation this attempt still needs before it may go on the wire; null for none. */
   reserve(attempt: number, usage: ModelUsage): Reservation | null {
     if (!this.#isLimited) return null;
     const amount = this.amountOf(usage);
@@ -94,7 +94,7 @@ export class SpendAccount {
     return this.#isLimited ? [{ type: "settle-spend", ...this.#owner, attempt, amount: used }] : [];
   }
 
-  /** At the run's end: gives back what was reserved for an inference that never came, counts what was never reserved. */
+  /** At the run's end: releases the reservation of an inference that was never made, counts unreserved usage. */
   close(): readonly Write[] {
     const release: readonly Write[] = this.#isLimited ? [{ type: "release-spend", ...this.#owner }] : [];
     const unreserved = this.#isLimited ? this.#usedBefore : this.#used;

@@ -1,236 +1,270 @@
-/** The contract of the wire: client and gateway share no code, so each method is driven through both. */
+/** The contract of the wire: every operation is driven through client and gateway, and compared with the call in process. */
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createGatewayClient } from "../../../src/adapters/gateway-client/create-gateway-client.ts";
 import { GatewayClientError } from "../../../src/adapters/gateway-client/gateway-client-error.ts";
-import type { Assistant, RunRequest, RunUpdate } from "../../../src/assistant/assistant.ts";
+import {
+  bindOperations,
+  type CallName,
+  type InputOf,
+  type OperationClient,
+} from "../../../src/assistant/operations.ts";
+import { type RunInput, runRequestOf } from "../../../src/assistant/runs/run-request.ts";
+import type { RunUpdate } from "../../../src/assistant/runs/run-updates.ts";
 import type { Capability } from "../../../src/kernel/vocabulary/capability.ts";
-import { asApprovalId, asHash, asRunId, asSessionId, type RunId } from "../../../src/kernel/vocabulary/identifiers.ts";
+import { asApprovalId, asRunId, asSessionId, type RunId } from "../../../src/kernel/vocabulary/identifiers.ts";
+import { cardFromWire } from "../../../src/runtime/approvals/operations.ts";
+import type { Caller } from "../../../src/runtime/operations/operation.ts";
 import { StoreError } from "../../../src/runtime/ports/store.ts";
-import { PLAN_HASH } from "../gateway/memory-assistant.ts";
+import { PLAN_HASH, TOOL } from "../gateway/memory-assistant.ts";
 import { type RunningGateway, startGateway, TOKEN } from "../gateway/running-gateway.ts";
 
-const NOBODY = asRunId("run_none");
-const REQUEST: RunRequest = {
-  agentId: "main",
+const NO_RUN = asRunId("run_none");
+const INPUT: RunInput = {
+  agent_id: "main",
   message: "hello \u0000 ü \u{1f600} \u2028",
-  sessionId: null,
   model: "builtin:demo",
-  thinkingMode: "always",
-  thinkingLevel: "low",
-  contract: {},
-  approvedTools: [],
-  source: "cli",
-  principal: "somebody else",
-  idempotencyKey: null,
+  thinking_mode: "always",
+  thinking_level: "low",
 };
 
-async function both(): Promise<{ readonly gateway: RunningGateway; readonly client: Assistant }> {
-  const gateway = await startGateway();
-  return { gateway, client: clientOf(gateway.url) };
+interface Both {
+  readonly gateway: RunningGateway;
+  readonly client: OperationClient;
+  /** The same operations in process. */
+  readonly local: OperationClient;
 }
 
-const clientOf = (url: string, token = TOKEN): Assistant =>
+async function both(): Promise<Both> {
+  const gateway = await startGateway();
+  return { gateway, client: clientOf(gateway.url), local: bindOperations(gateway.assistant.services) };
+}
+
+const clientOf = (url: string, token = TOKEN): OperationClient =>
   createGatewayClient({ url, token, reconnectDelaysMs: [0, 0, 0] });
 
 const never = (): AbortSignal => new AbortController().signal;
+const keyed = (idempotencyKey: string): Caller => ({ principal: "somebody else", source: "cli", idempotencyKey });
 
-describe("every method says what the assistant behind the gateway says", () => {
-  test("submit: all of the request arrives; source and principal are the gateway's", async () => {
+/** Through the client the same as in process. */
+async function sameAs<Name extends CallName>({ client, local }: Both, name: Name, input: InputOf<Name>): Promise<void> {
+  expect(await client.call(name, input)).toMatchObject((await local.call(name, input)) as object);
+}
+
+async function watch(client: OperationClient, id: RunId, after: number, signal = never()) {
+  const subscription = await client.subscribe("runs.events", { id }, after, signal);
+  if (!subscription.ok) throw new Error(subscription.code);
+  return subscription.updates;
+}
+
+describe("every operation answers as it does in process", () => {
+  test("runs.create: all of the input arrives; source and principal are the gateway's", async () => {
     const { gateway, client } = await both();
-    const request: RunRequest = {
-      ...REQUEST,
+    const input: RunInput = {
+      ...INPUT,
       contract: {
-        toolPolicy: "optional",
-        allowedTools: ["fs.*", "shell.exec"],
-        strictMode: false,
-        tokenGate: true,
-        maxInferences: 1,
-        maxTokensConsumed: 2,
-        maxOutputTokens: 3,
-        maxFormatRetries: 1,
-        maxSpendMicrousd: 5,
-        stepTimeoutMs: 6,
-        totalTimeoutMs: 7,
-        requiredEffects: [{ tool: "fs.write_text", args: { path: "ü", deep: [{ a: null }] } }],
-        cycleForbid: [["a", "b"]],
-        contextBudget: { contextWindow: 8, reservedSystem: 9, reservedSynthesis: 10, forceSynthesisAtRatio: 0.5 },
-        toolOutputBudget: { maxBytesPerCall: 11, truncationMarker: "[cut]", summarizerModel: "a:b" },
-        grammarProfile: "json",
+        tool_policy: "optional",
+        allowed_tools: ["fs.*", "shell.exec"],
+        strict_mode: false,
+        token_gate: true,
+        max_inferences: 1,
+        max_tokens_consumed: 2,
+        max_output_tokens: 3,
+        max_format_retries: 1,
+        max_spend_microusd: 5,
+        step_timeout_ms: 6,
+        total_timeout_ms: 7,
+        required_effects: [{ tool: "fs.write_text", args: { path: "ü", deep: [{ a: null }] } }],
+        cycle_forbid: [["a", "b"]],
+        context_budget: {
+          context_window: 8,
+          reserved_system: 9,
+          reserved_synthesis: 10,
+          force_synthesis_at_ratio: 0.5,
+        },
+        tool_output_budget: { max_bytes_per_call: 11, truncation_marker: "[cut]", summarizer_model: "a:b" },
+        grammar_profile: "json",
         grammar: "root ::= object",
-        logitsMask: [0, 0.5],
-        speculativeExec: true,
+        logits_mask: [0, 0.5],
+        speculative_exec: true,
       },
-      approvedTools: ["fs.write_text"],
-      idempotencyKey: "key 1",
+      approved_tools: ["fs.write_text"],
     };
-    const submission = await client.submit(request);
-    expect(submission).toEqual({
-      ok: true,
-      runId: "run_1",
-      sessionId: "ses_1",
-      status: "queued",
-      isRepeat: false,
-    });
-    expect(gateway.assistant.requests).toEqual([{ ...request, source: "http", principal: "operator" }]);
-    expect(await client.submit(request)).toEqual({ ...submission, isRepeat: true });
+    const created = await client.call("runs.create", input, keyed("key 1"));
+    const value = { id: "run_1", session_id: "ses_1", status: "queued" };
+    expect(created).toEqual({ ok: true, value, isReplay: false });
+    const { principal, source, ...asked } = runRequestOf(input, keyed("key 1"));
+    expect([principal, source]).toEqual(["somebody else", "cli"]);
+    expect(gateway.assistant.requests).toEqual([{ ...asked, source: "http", principal: "operator" }]);
+    expect(await client.call("runs.create", input, keyed("key 1"))).toEqual({ ok: true, value, isReplay: true });
   });
 
-  test("submit: a session is continued", async () => {
+  test("runs.create: a session is continued", async () => {
     const { client } = await both();
-    await client.submit(REQUEST);
-    const second = await client.submit({ ...REQUEST, sessionId: asSessionId("ses_1") });
-    expect(second).toMatchObject({ ok: true, runId: "run_2", sessionId: "ses_1" });
+    await client.call("runs.create", INPUT);
+    const second = await client.call("runs.create", { ...INPUT, session_id: "ses_1" });
+    expect(second).toMatchObject({ ok: true, value: { id: "run_2", session_id: "ses_1" } });
   });
 
-  test("submit: refusals come back as they were", async () => {
+  test("runs.create: refusals come back unchanged", async () => {
     const { gateway, client } = await both();
-    expect(await client.submit({ ...REQUEST, sessionId: asSessionId("ses_9") })).toEqual({
-      ok: false,
-      code: "not_found",
-      message: "no such session",
-    });
-    expect(await client.submit({ ...REQUEST, agentId: "nobody" })).toMatchObject({ code: "invalid.request" });
-    await client.submit({ ...REQUEST, idempotencyKey: "k" });
-    expect(await client.submit({ ...REQUEST, idempotencyKey: "k", message: "b" })).toMatchObject({ code: "conflict" });
+    const create = (also: Partial<RunInput>, key: string | null = null) =>
+      client.call("runs.create", { ...INPUT, ...also }, key === null ? undefined : keyed(key));
+    expect(await create({ session_id: "ses_9" })).toEqual({ ok: false, code: "not_found", message: "no such session" });
+    expect(await create({ agent_id: "nobody" })).toMatchObject({ code: "invalid.request" });
+    await create({}, "k");
+    expect(await create({ message: "b" }, "k")).toMatchObject({ code: "conflict" });
     gateway.assistant.maxQueued = 0;
-    expect(await client.submit(REQUEST)).toMatchObject({ ok: false, code: "queue.full" });
-    expect(await client.submit({ ...REQUEST, message: "x".repeat(10_000_000) })).toMatchObject({
-      ok: false,
-      code: "payload.too_large",
-    });
+    expect(await create({})).toMatchObject({ ok: false, code: "queue.full" });
+    expect(await create({ message: "x".repeat(10_000_000) })).toMatchObject({ ok: false, code: "payload.too_large" });
   });
 
-  test("run, runs", async () => {
-    const { gateway, client } = await both();
+  test("runs.get, runs.list", async () => {
+    const scene = await both();
     const ids: RunId[] = [];
-    for (let made = 0; made < 3; made += 1) ids.push(await gateway.queueRun());
-    gateway.assistant.end(ids[0] as RunId);
-    for (const id of [...ids, NOBODY]) expect(await client.run(id)).toEqual(await gateway.assistant.run(id));
+    for (let made = 0; made < 3; made += 1) ids.push(await scene.gateway.queueRun());
+    scene.gateway.assistant.end(ids[0] as RunId);
+    for (const id of [...ids, NO_RUN]) await sameAs(scene, "runs.get", { id });
     for (const filter of [
+      {},
       { limit: 2, offset: 0 },
       { limit: 2, offset: 2 },
       { limit: 500, offset: 0, status: "completed" },
       { limit: 500, offset: 0, status: "failed" },
     ] as const) {
-      expect(await client.runs(filter)).toMatchObject(await gateway.assistant.runs(filter));
+      await sameAs(scene, "runs.list", filter);
     }
   });
 
-  test("cancel, bundle", async () => {
-    const { gateway, client } = await both();
-    const runId = await gateway.queueRun();
-    expect(await client.bundle(runId)).toEqual(await gateway.assistant.bundle(runId));
-    expect(await client.cancel(runId, "somebody else")).toEqual({ ok: true, status: "cancelled" });
+  test("runs.cancel, runs.bundle", async () => {
+    const scene = await both();
+    const { gateway, client } = scene;
+    const id = await gateway.queueRun();
+    await sameAs(scene, "runs.bundle", { id });
+    expect(await client.call("runs.cancel", { id })).toMatchObject({ ok: true, value: { id, status: "cancelled" } });
     expect(gateway.assistant.cancelledBy).toEqual(["operator"]);
-    expect(await client.cancel(runId, "x")).toEqual({ ok: true, status: "cancelled" });
-    expect(await client.bundle(runId)).toEqual(await gateway.assistant.bundle(runId));
-    expect(await client.cancel(NOBODY, "x")).toMatchObject({ ok: false, code: "not_found" });
-    expect(await client.bundle(NOBODY)).toMatchObject({ ok: false, code: "not_found" });
+    for (const each of [id, NO_RUN]) {
+      await sameAs(scene, "runs.cancel", { id: each });
+      await sameAs(scene, "runs.bundle", { id: each });
+    }
   });
 
-  test("capabilities, pendingCapabilities, decideCapability", async () => {
-    const { gateway, client } = await both();
-    await client.submit(REQUEST);
-    const sessionId = asSessionId("ses_1");
+  test("capabilities.list, capabilities.decide", async () => {
+    const scene = await both();
+    const { gateway, client } = scene;
+    await client.call("runs.create", INPUT);
     const at = "2026-11-16T00:00:00.000Z";
     const known = { capability: "net" as Capability, by: "operator", at, expiresAt: at, runId: null };
     gateway.assistant.sessionCapabilities = {
       granted: [{ ...known, state: "granted" }],
       pending: [{ ...known, state: "pending", expiresAt: null, runId: asRunId("run_1") }],
     };
-    expect(await client.capabilities(sessionId)).toEqual(await gateway.assistant.capabilities(sessionId));
-    const decision = { sessionId, capability: "net", act: "grant", expiresInS: 60, principal: "x", key: "k" } as const;
-    expect(await client.decideCapability(decision)).toEqual(await gateway.assistant.capabilities(sessionId));
-    await client.decideCapability({ ...decision, act: "revoke", expiresInS: null, key: null });
+    await sameAs(scene, "capabilities.list", { session_id: "ses_1" });
+    const grant = { session_id: "ses_1", grant: "net", expires_in_s: 60 };
+    const decided = await client.call("capabilities.decide", grant, keyed("k"));
+    expect(decided).toMatchObject(await scene.local.call("capabilities.list", { session_id: "ses_1" }));
+    await client.call("capabilities.decide", { session_id: "ses_1", revoke: "net" });
+    const decision = { sessionId: "ses_1", capability: "net", principal: "operator" };
     expect(gateway.assistant.capabilityDecisions).toEqual([
-      { ...decision, principal: "operator" },
-      { ...decision, act: "revoke", expiresInS: null, key: null, principal: "operator" },
+      { ...decision, act: "grant", expiresInS: 60, key: "k" },
+      { ...decision, act: "revoke", expiresInS: null, key: null },
     ]);
     gateway.assistant.askedFor = ["ses_1", "ses_2"].map((id) => {
       return { ...known, sessionId: asSessionId(id), state: "pending", runId: asRunId("run_1"), expiresAt: null };
     });
-    for (const page of [
-      { limit: 5, offset: 0 },
-      { limit: 1, offset: 1 },
-    ]) {
-      expect(await client.pendingCapabilities(page)).toEqual(await gateway.assistant.pendingCapabilities(page));
+    for (const page of [{}, { limit: 5, offset: 0 }, { limit: 1, offset: 1 }]) {
+      await sameAs(scene, "capabilities.list", page);
     }
-    const nowhere = { ...decision, sessionId: asSessionId("ses_9") };
-    expect(await client.capabilities(nowhere.sessionId)).toMatchObject({ ok: false, code: "not_found" });
-    expect(await client.decideCapability(nowhere)).toMatchObject({ ok: false, code: "not_found" });
+    await sameAs(scene, "capabilities.list", { session_id: "ses_9" });
+    await sameAs(scene, "capabilities.decide", { ...grant, session_id: "ses_9" });
   });
 
-  test("marks, removeMark", async () => {
-    const { gateway, client } = await both();
+  test("marks.list, marks.remove", async () => {
+    const scene = await both();
+    const { gateway, client } = scene;
     gateway.assistant.marked = [".", "a ü/b.md"];
-    expect(await client.marks()).toEqual([".", "a ü/b.md"]);
-    expect(await client.removeMark("a ü/b.md", "x")).toEqual({ ok: true });
-    expect(await client.removeMark("a ü/b.md", "x")).toMatchObject({ ok: false, code: "not_found" });
+    await sameAs(scene, "marks.list", {});
+    const remove = { remove: "a ü/b.md" };
+    expect(await client.call("marks.remove", remove)).toMatchObject({ ok: true, value: { marks: ["."] } });
+    expect(await client.call("marks.remove", remove)).toMatchObject({ ok: false, code: "not_found" });
     expect([gateway.assistant.marked, gateway.assistant.unmarkedBy]).toEqual([["."], ["operator"]]);
   });
 
-  test("approvals, decide", async () => {
-    const { gateway, client } = await both();
+  test("tools.list", async () => {
+    const scene = await both();
+    await sameAs(scene, "tools.list", {});
+    expect(await scene.client.call("tools.list", {})).toMatchObject({ value: { tools: [TOOL] } });
+  });
+
+  test("approvals.list, approvals.decide", async () => {
+    const scene = await both();
+    const { gateway, client } = scene;
     const runId = await gateway.queueRun();
-    gateway.assistant.addCard(runId);
+    const card = gateway.assistant.addCard(runId);
     gateway.assistant.addCard(runId, "resolve");
-    for (const page of [
-      { limit: 10, offset: 0 },
-      { limit: 1, offset: 1 },
-    ]) {
-      expect(await client.approvals(page)).toEqual(await gateway.assistant.approvals(page));
+    for (const page of [{}, { limit: 10, offset: 0 }, { limit: 1, offset: 1 }]) {
+      await sameAs(scene, "approvals.list", page);
     }
-    const decision = { id: asApprovalId("apr_1"), decision: "deny", planHash: PLAN_HASH, principal: "x" } as const;
-    expect(await client.decide(decision)).toEqual({ ok: true });
-    expect(gateway.assistant.decisions).toEqual([{ ...decision, principal: "operator" }]);
-    expect(await client.decide({ ...decision, planHash: asHash("0".repeat(64)) })).toMatchObject({ code: "conflict" });
-    expect(await client.decide({ ...decision, id: asApprovalId("apr_9") })).toMatchObject({ code: "not_found" });
+    const listed = await client.call("approvals.list", {});
+    expect(listed.ok && listed.value.approvals.map(cardFromWire)[0]).toEqual(card);
+    const decision = { id: card.id, decision: "deny", plan_hash: PLAN_HASH } as const;
+    expect(await client.call("approvals.decide", decision)).toMatchObject({
+      ok: true,
+      value: { id: card.id, decision: "deny" },
+    });
+    expect(gateway.assistant.decisions).toEqual([
+      { id: card.id, decision: "deny", planHash: PLAN_HASH, principal: "operator" },
+    ]);
+    await sameAs(scene, "approvals.decide", { ...decision, plan_hash: "0".repeat(64) });
+    await sameAs(scene, "approvals.decide", { ...decision, id: asApprovalId("apr_9") });
   });
 
-  test("a run's id that is no path stays one", async () => {
+  test("an id that is no path stays one", async () => {
     const { client } = await both();
-    for (const id of ["../../healthz", "a/b", "?x=1", "#", "", " "]) expect(await client.run(asRunId(id))).toBeNull();
+    for (const id of ["../../healthz", "a/b", "?x=1", "#", "", " "]) {
+      expect(await client.call("runs.get", { id: asRunId(id) })).toMatchObject({ ok: false, code: "not_found" });
+    }
   });
 
-  test("watch: events from where it was left, text as it is written, to the end", async () => {
+  test("runs.events: events from the given one on, text as it is written, to the end", async () => {
     const { gateway, client } = await both();
     const runId = await gateway.queueRun();
     gateway.assistant.ask(runId);
-    const news = await client.watch(runId, 1, never());
-    const heard: RunUpdate[] = [];
-    for await (const item of news ?? []) {
-      heard.push(item);
-      if (heard.length === 1) gateway.assistant.say(runId, "ü\n\ndata: x", 3);
-      if (heard.length === 2) gateway.assistant.print(runId, "event: run.completed\n\n");
-      if (heard.length === 3) gateway.assistant.wait(runId);
-      if (heard.length === 4) gateway.assistant.end(runId);
+    const seen: RunUpdate[] = [];
+    for await (const update of await watch(client, runId, 1)) {
+      seen.push(update);
+      if (seen.length === 1) gateway.assistant.say(runId, "ü\n\ndata: x", 3);
+      if (seen.length === 2) gateway.assistant.print(runId, "event: run.completed\n\n");
+      if (seen.length === 3) gateway.assistant.wait(runId);
+      if (seen.length === 4) gateway.assistant.end(runId);
     }
-    expect(heard.map((item) => (item.kind === "event" ? item.event.event_type : item))).toEqual([
+    expect(seen.map((update) => (update.kind === "event" ? update.event.event_type : update))).toEqual([
       "model.requested",
       { kind: "delta", attempt: 1, offset: 3, text: "ü\n\ndata: x" },
       { kind: "output", step: 1, callId: "call_1", stream: "stderr", offset: 7, text: "event: run.completed\n\n" },
       { kind: "wait", code: "provider.busy", waitMs: 1500 },
       "run.completed",
     ]);
-    expect(await client.watch(NOBODY, 0, never())).toBeNull();
+    const unknown = await client.subscribe("runs.events", { id: NO_RUN }, 0, never());
+    expect(unknown).toEqual({ ok: false, code: "not_found", message: "no such run" });
   });
 
-  test("watch: after the last event there is nothing, and that is the end", async () => {
+  test("runs.events: after the last event the stream is over", async () => {
     const { gateway, client } = await both();
-    const runId = await gateway.queueRun();
-    gateway.assistant.end(runId);
-    expect(await all(await client.watch(runId, 2, never()))).toEqual([]);
+    const id = await gateway.queueRun();
+    gateway.assistant.end(id);
+    expect(await client.subscribe("runs.events", { id }, 2, never())).toMatchObject({ ok: true, isOver: true });
+    expect(await all(await watch(client, id, 2))).toEqual([]);
   });
 
-  test("watch: called off or left, the gateway hears of it", async () => {
+  test("runs.events: aborted or left, the gateway drops the subscription", async () => {
     const { gateway, client } = await both();
     const runId = await gateway.queueRun();
-    const calledOff = new AbortController();
-    for await (const _ of (await client.watch(runId, 0, calledOff.signal)) ?? []) calledOff.abort();
-    for await (const _ of (await client.watch(runId, 0, never())) ?? []) break;
-    expect(await all(await client.watch(runId, 0, AbortSignal.abort()))).toEqual([]);
+    const aborted = new AbortController();
+    for await (const _ of await watch(client, runId, 0, aborted.signal)) aborted.abort();
+    for await (const _ of await watch(client, runId, 0)) break;
+    expect(await all(await watch(client, runId, 0, AbortSignal.abort()))).toEqual([]);
     while (gateway.assistant.watching > 0) await new Promise((resolve) => setImmediate(resolve));
   });
 });
@@ -244,7 +278,7 @@ describe("a stream that breaks", () => {
     const { text } = await gateway.ask("GET", `/v1/runs/${runId}/events`, {
       headers: { authorization: `Bearer ${TOKEN}` },
     });
-    expect(await all(await client.watch(runId, 0, never()))).toHaveLength(3);
+    expect(await all(await watch(client, runId, 0))).toHaveLength(3);
     const frames = text.split("\n\n");
     const asked: (string | undefined)[] = [];
     const flaky = await listen((incoming, outgoing) => {
@@ -253,7 +287,7 @@ describe("a stream that breaks", () => {
       // One more event each time, then the line goes dead in the middle of the next frame.
       outgoing.write(`${frames.slice(0, asked.length + 1).join("\n\n")}\n\nevent: run.comp`, () => outgoing.destroy());
     });
-    const heard = await all(await clientOf(flaky).watch(runId, 0, never()));
+    const heard = await all(await watch(clientOf(flaky), runId, 0));
     expect(heard.map((item) => item.kind === "event" && item.event.seq)).toEqual([1, 2, 3]);
     expect(asked).toEqual(["0", "1", "2"]);
   });
@@ -261,8 +295,8 @@ describe("a stream that breaks", () => {
   test("because the gateway stops is tried again", async () => {
     const { gateway, client } = await both();
     const runId = await gateway.queueRun();
-    const news = (await client.watch(runId, 0, never())) ?? [];
-    const outcome = expect(all(news)).rejects.toMatchObject({ code: "gateway.unreachable" });
+    const updates = await watch(client, runId, 0);
+    const outcome = expect(all(updates)).rejects.toMatchObject({ code: "gateway.unreachable" });
     while (gateway.assistant.watching === 0) await new Promise((resolve) => setImmediate(resolve));
     await gateway.close(60_000);
     await outcome;
@@ -275,7 +309,7 @@ describe("a stream that breaks", () => {
       outgoing.writeHead(200, { "content-type": "text/event-stream" });
       outgoing.write(": hello\n\n", () => outgoing.destroy());
     });
-    const watching = clientOf(url).watch(NOBODY, 0, never()).then(all);
+    const watching = watch(clientOf(url), NO_RUN, 0).then(all);
     await expect(watching).rejects.toThrow(GatewayClientError);
     await expect(watching).rejects.toMatchObject({ code: "gateway.unreachable" });
     expect(asked).toBe(4);
@@ -288,7 +322,7 @@ describe("a stream that breaks", () => {
       outgoing.writeHead(200, { "content-type": "text/event-stream" });
       outgoing.end(asked === 1 ? 'event: error\ndata: {"error":{"code":"internal.error","message":"x"}}\n\n' : "");
     });
-    expect(await all(await clientOf(url).watch(NOBODY, 0, never()))).toEqual([]);
+    expect(await all(await watch(clientOf(url), NO_RUN, 0))).toEqual([]);
     expect(asked).toBe(2);
   });
 
@@ -301,7 +335,7 @@ describe("a stream that breaks", () => {
       if (asked > 1) outgoing.end();
     });
     const client = createGatewayClient({ url, token: TOKEN, silenceMs: 200, reconnectDelaysMs: [0, 0, 0, 0, 0] });
-    expect(await all(await client.watch(NOBODY, 0, never()))).toEqual([]);
+    expect(await all(await watch(client, NO_RUN, 0))).toEqual([]);
     expect(asked).toBeGreaterThan(1);
   });
 });
@@ -312,13 +346,13 @@ describe("a gateway that cannot be asked", () => {
     await gateway.close(0);
     const client = clientOf(gateway.url);
     for (const asking of [
-      () => client.submit(REQUEST),
-      () => client.run(NOBODY),
-      () => client.runs({ limit: 1, offset: 0 }),
-      () => client.watch(NOBODY, 0, never()),
-      () => client.cancel(NOBODY, "x"),
-      () => client.bundle(NOBODY),
-      () => client.approvals({ limit: 1, offset: 0 }),
+      () => client.call("runs.create", INPUT),
+      () => client.call("runs.get", { id: NO_RUN }),
+      () => client.call("runs.list", { limit: 1 }),
+      () => watch(client, NO_RUN, 0),
+      () => client.call("runs.cancel", { id: NO_RUN }),
+      () => client.call("runs.bundle", { id: NO_RUN }),
+      () => client.call("approvals.list", { limit: 1 }),
     ]) {
       const asked = asking();
       await expect(asked).rejects.toMatchObject({
@@ -333,8 +367,8 @@ describe("a gateway that cannot be asked", () => {
   test("it does not answer in time: gateway.unreachable", async () => {
     const url = await listen(() => {});
     const client = createGatewayClient({ url, token: TOKEN, timeoutMs: 20 });
-    await expect(client.run(NOBODY)).rejects.toMatchObject({ code: "gateway.unreachable" });
-    await expect(client.watch(NOBODY, 0, never())).rejects.toMatchObject({ code: "gateway.unreachable" });
+    await expect(client.call("runs.get", { id: NO_RUN })).rejects.toMatchObject({ code: "gateway.unreachable" });
+    await expect(watch(client, NO_RUN, 0)).rejects.toMatchObject({ code: "gateway.unreachable" });
   });
 
   test("its answer breaks off: gateway.unreachable", async () => {
@@ -342,21 +376,21 @@ describe("a gateway that cannot be asked", () => {
       outgoing.writeHead(200, { "content-length": "1000" });
       outgoing.write("{", () => outgoing.destroy());
     });
-    await expect(clientOf(url).run(NOBODY)).rejects.toMatchObject({ code: "gateway.unreachable" });
+    await expect(clientOf(url).call("runs.get", { id: NO_RUN })).rejects.toMatchObject({ code: "gateway.unreachable" });
   });
 
   test("another token: gateway.unauthorized", async () => {
     const { url } = await startGateway();
     const client = clientOf(url, "another");
-    await expect(client.submit(REQUEST)).rejects.toMatchObject({ code: "gateway.unauthorized" });
-    await expect(client.watch(NOBODY, 0, never())).rejects.toMatchObject({ code: "gateway.unauthorized" });
+    await expect(client.call("runs.create", INPUT)).rejects.toMatchObject({ code: "gateway.unauthorized" });
+    await expect(watch(client, NO_RUN, 0)).rejects.toMatchObject({ code: "gateway.unauthorized" });
   });
 
   test("a store that takes nothing is the store's error", async () => {
     const { gateway, client } = await both();
     gateway.assistant.failure = new StoreError("store.unavailable", "disk full");
-    await expect(client.submit(REQUEST)).rejects.toThrow(StoreError);
-    await expect(client.submit(REQUEST)).rejects.toMatchObject({ code: "store.unavailable" });
+    await expect(client.call("runs.create", INPUT)).rejects.toThrow(StoreError);
+    await expect(client.call("runs.create", INPUT)).rejects.toMatchObject({ code: "store.unavailable" });
   });
 
   test.each([
@@ -369,10 +403,10 @@ describe("a gateway that cannot be asked", () => {
   ])("%s instead of an answer: gateway.unintelligible", async (_name, status, text) => {
     const url = await listen((_incoming, outgoing) => outgoing.writeHead(status).end(text));
     for (const asking of [
-      () => clientOf(url).run(NOBODY),
-      () => clientOf(url).submit(REQUEST),
-      () => clientOf(url).runs({ limit: 1, offset: 0 }),
-      () => clientOf(url).approvals({ limit: 1, offset: 0 }),
+      () => clientOf(url).call("runs.get", { id: NO_RUN }),
+      () => clientOf(url).call("runs.create", INPUT),
+      () => clientOf(url).call("runs.list", { limit: 1 }),
+      () => clientOf(url).call("approvals.list", { limit: 1 }),
     ]) {
       await expect(asking()).rejects.toMatchObject({ code: "gateway.unintelligible" });
     }
@@ -383,7 +417,7 @@ describe("a gateway that cannot be asked", () => {
       outgoing.writeHead(200, { "content-type": "text/event-stream" });
       outgoing.end('event: run.completed\nid: 1\ndata: {"event_type":"run.completed"}\n\n');
     });
-    const watching = clientOf(url).watch(NOBODY, 0, never()).then(all);
+    const watching = watch(clientOf(url), NO_RUN, 0).then(all);
     await expect(watching).rejects.toMatchObject({ code: "gateway.unintelligible" });
   });
 
@@ -394,15 +428,15 @@ describe("a gateway that cannot be asked", () => {
       outgoing.end("{}");
     });
     const url = await listen((_incoming, outgoing) => outgoing.writeHead(307, { location: thief }).end());
-    await expect(clientOf(url).run(NOBODY)).rejects.toThrow(GatewayClientError);
+    await expect(clientOf(url).call("runs.get", { id: NO_RUN })).rejects.toThrow(GatewayClientError);
     expect(seen).toEqual([]);
   });
 });
 
-async function all(news: AsyncIterable<RunUpdate> | readonly RunUpdate[] | null): Promise<readonly RunUpdate[]> {
-  const heard: RunUpdate[] = [];
-  for await (const item of news ?? []) heard.push(item);
-  return heard;
+async function all(updates: AsyncIterable<RunUpdate>): Promise<readonly RunUpdate[]> {
+  const seen: RunUpdate[] = [];
+  for await (const update of updates) seen.push(update);
+  return seen;
 }
 
 /** Something on a loopback port that is no gateway. */

@@ -2,6 +2,7 @@ import { hash } from "node:crypto";
 import { networkInterfaces } from "node:os";
 import { describe, expect, test } from "vitest";
 import { createGateway } from "../../../src/adapters/gateway/create-gateway.ts";
+import { bindOperations } from "../../../src/assistant/operations.ts";
 import { verifies } from "../../requirements.ts";
 import { ManualClock } from "./manual-clock.ts";
 import { MemoryAssistant, PLAN_HASH } from "./memory-assistant.ts";
@@ -157,7 +158,7 @@ describe("the token", () => {
 
   test("there is no gateway without a token", async () => {
     const gateway = createGateway({
-      assistant: new MemoryAssistant(),
+      operations: bindOperations(new MemoryAssistant().services),
       token: "",
       allowedOrigins: [],
       clock: new ManualClock(),

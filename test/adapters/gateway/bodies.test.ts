@@ -61,14 +61,14 @@ describe("the size of a body", () => {
     const gateway = await startGateway();
     const answers = await sendRaw(gateway.port, headOf(gateway) + headOf(gateway, "Connection: close"));
     expect(answers.match(/HTTP\/1\.1 400 /g)).toHaveLength(2);
-    expect(answers.match(/the body is not the JSON we take/g)).toHaveLength(2);
+    expect(answers.match(/the body is not valid JSON/g)).toHaveLength(2);
   });
 
   test("a head that is refused unread leaves the connection in order", async () => {
     const gateway = await startGateway();
     const twice = headOf(gateway, "Origin: http://a.test", "Origin: http://b.test");
     const answers = await sendRaw(gateway.port, twice + headOf(gateway, "Connection: close"));
-    expect(answers).toMatch(/origin stands there twice.*the body is not the JSON we take/s);
+    expect(answers).toMatch(/Duplicate header origin.*the body is not valid JSON/s);
   });
 
   test("one that claims too little ends the body there", async () => {

@@ -80,9 +80,9 @@ test.each([
 describe("refusals", () => {
   test.each([
     [{ grant: "net" }, 400, /session_id is required/],
-    [{ session_id: "ses_1" }, 400, /one of grant, revoke, deny is required/],
-    [{ session_id: "ses_1", grant: "net", revoke: "net" }, 400, /one of grant, revoke, deny is required/],
-    [{ session_id: "ses_1", grant: ["net"] }, 400, /grant must be a text/],
+    [{ session_id: "ses_1" }, 400, /exactly one of grant, revoke, deny is required/],
+    [{ session_id: "ses_1", grant: "net", revoke: "net" }, 400, /exactly one of grant, revoke, deny is required/],
+    [{ session_id: "ses_1", grant: ["net"] }, 400, /grant must be a string/],
     [{ session_id: "ses_1", grant: "net", expires_in_s: -1 }, 400, /expires_in_s must be a whole number/],
     [{ session_id: "ses_1", revoke: "net", expires_in_s: 1 }, 400, /expires_in_s belongs to grant/],
     [{ session_id: "ses_1", grant: "net", by: "root" }, 400, /unknown field by/],

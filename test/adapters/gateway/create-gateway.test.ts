@@ -2,13 +2,20 @@ import { connect, createServer } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createGateway } from "../../../src/adapters/gateway/create-gateway.ts";
 import { GatewayError } from "../../../src/adapters/gateway/gateway-error.ts";
+import { bindOperations } from "../../../src/assistant/operations.ts";
 import type { RunRecord } from "../../../src/kernel/journal/views/run-record.ts";
 import { ManualClock } from "./manual-clock.ts";
 import { MemoryAssistant } from "./memory-assistant.ts";
 import { AUTHORIZED, sendRaw, startGateway, TOKEN } from "./running-gateway.ts";
 
 const gatewayWith = (assistant = new MemoryAssistant(), clock = new ManualClock()) =>
-  createGateway({ assistant, token: TOKEN, allowedOrigins: [], clock, onError: () => {} });
+  createGateway({
+    operations: bindOperations(assistant.services),
+    token: TOKEN,
+    allowedOrigins: [],
+    clock,
+    onError: () => {},
+  });
 
 describe("listening", () => {
   test("a port in use is a typed error that says what to do", async () => {

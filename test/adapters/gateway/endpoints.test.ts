@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { RunId } from "../../../src/kernel/vocabulary/identifiers.ts";
 import { StoreError } from "../../../src/runtime/ports/store.ts";
-import { verifies } from "../../requirements.ts";
+import { citedTitle, verifies } from "../../requirements.ts";
 import { PLAN_HASH } from "./memory-assistant.ts";
 import { AUTHORIZED, errorOf, type RunningGateway, startGateway } from "./running-gateway.ts";
 
@@ -109,44 +109,41 @@ describe("POST /v1/runs", () => {
 
   test.each([
     [{ message: "hi" }, "agent_id is required"],
-    [{ agent_id: "", message: "hi" }, "agent_id is required"],
+    [{ agent_id: "", message: "hi" }, "agent_id must be a string, not empty"],
     [{ agent_id: "main" }, "message is required"],
-    [{ agent_id: "main", message: "" }, "message is required"],
-    [{ agent_id: "main", message: " \n" }, "message must be a text, not empty"],
-    [{ agent_id: 7, message: "hi" }, "agent_id must be a text, not empty"],
+    [{ agent_id: "main", message: "" }, "message must be a string, not empty"],
+    [{ agent_id: "main", message: " \n" }, "message must be a string, not empty"],
+    [{ agent_id: 7, message: "hi" }, "agent_id must be a string, not empty"],
     [{ agent_id: "m".repeat(257), message: "hi" }, "agent_id must have at most 256 characters"],
     [{ ...GOOD, thinking_mode: "loud" }, "thinking_mode must be one of never, on_error, always"],
     [{ ...GOOD, thinking_level: "loud" }, "thinking_level must be one of off, low, medium, high"],
     [{ ...GOOD, unattended: "yes" }, "unattended must be true or false"],
     [{ ...GOOD, thinking_level: 1 }, "thinking_level must be one of off, low, medium, high"],
-    [{ ...GOOD, session_id: 1 }, "session_id must be a text, not empty"],
-    [{ ...GOOD, model: [] }, "model must be a text, not empty"],
-    [{ ...GOOD, model: { provider: "lab" } }, "model is required"],
-    [{ ...GOOD, model: { provider: "a:b", model: "m" } }, "model.provider must be without a colon"],
-    [
-      { ...GOOD, model: { provider: "a", model: "m", more: 1 } },
-      "unknown field more in model; known are provider, model",
-    ],
+    [{ ...GOOD, session_id: 1 }, "session_id must be a string, not empty"],
+    [{ ...GOOD, model: [] }, "model must be a string, not empty"],
+    [{ ...GOOD, model: { provider: "lab" } }, "model.model is required"],
+    [{ ...GOOD, model: { provider: "a:b", model: "m" } }, "model.provider must match ^[^:"],
+    [{ ...GOOD, model: { provider: "a", model: "m", more: 1 } }, "unknown field more in model; known: provider, model"],
     [{ ...GOOD, contract: [] }, "contract must be a JSON object"],
-    [{ ...GOOD, contract: { max_inferences: -1 } }, "max_inferences must be a whole number, 0 or more"],
-    [{ ...GOOD, contract: { max_inferences: 1.5 } }, "max_inferences must be a whole number, 0 or more"],
+    [{ ...GOOD, contract: { max_inferences: -1 } }, "contract.max_inferences must be a whole number, 0 or more"],
+    [{ ...GOOD, contract: { max_inferences: 1.5 } }, "contract.max_inferences must be a whole number, 0 or more"],
     [{ ...GOOD, contract: { step_timeout_ms: "5" } }, "step_timeout_ms must be a whole number, 0 or more"],
     [{ ...GOOD, contract: { strict_mode: 1 } }, "strict_mode must be true or false"],
     [{ ...GOOD, contract: { tool_policy: "any" } }, "tool_policy must be one of required, forbidden, optional"],
     [{ ...GOOD, contract: { allowed_tools: "fs.*" } }, "allowed_tools must be a list"],
-    [{ ...GOOD, contract: { allowed_tools: [1] } }, "allowed_tools[0] must be a text, not empty"],
-    [{ ...GOOD, contract: { cycle_forbid: [["a"]] } }, "cycle_forbid[0] must be a pair of tools"],
-    [{ ...GOOD, contract: { cycle_forbid: [["a", "b", "c"]] } }, "cycle_forbid[0] must be a pair of tools"],
-    [{ ...GOOD, contract: { required_effects: [{}] } }, "tool is required"],
+    [{ ...GOOD, contract: { allowed_tools: [1] } }, "allowed_tools[0] must be a string, not empty"],
+    [{ ...GOOD, contract: { cycle_forbid: [["a"]] } }, "contract.cycle_forbid[0] must be a list of 2"],
+    [{ ...GOOD, contract: { cycle_forbid: [["a", "b", "c"]] } }, "contract.cycle_forbid[0] must be a list of 2"],
+    [{ ...GOOD, contract: { required_effects: [{}] } }, "contract.required_effects[0].tool is required"],
     [
       { ...GOOD, contract: { required_effects: [{ tool: "a", args: [] }] } },
       "required_effects[0].args must be a JSON object",
     ],
-    [{ ...GOOD, principal: "root" }, "unknown field principal in the body; known are agent_id"],
+    [{ ...GOOD, principal: "root" }, "unknown field principal in the body; known: agent_id"],
     [{ ...GOOD, contract: { context_budget: 1 } }, "context_budget must be a JSON object"],
-    [{ ...GOOD, contract: { context_budget: { window: 1 } } }, "unknown field window in context_budget"],
+    [{ ...GOOD, contract: { context_budget: { window: 1 } } }, "unknown field window in contract.context_budget"],
     [{ ...GOOD, contract: { logits_mask: ["a"] } }, "logits_mask[0] must be a number"],
-    [{ ...GOOD, contract: { max_inferencez: 1 } }, "unknown field max_inferencez in contract; known are tool_policy"],
+    [{ ...GOOD, contract: { max_inferencez: 1 } }, "unknown field max_inferencez in contract; known: tool_policy"],
     [["main", "hi"], "the body must be a JSON object"],
     [null, "the body must be a JSON object"],
     ["hi", "the body must be a JSON object"],
@@ -239,7 +236,7 @@ describe("GET /v1/runs", () => {
     ["status=queued&status=queued", "status"],
     ["stauts=queued", "status"],
     ["limit=-1&offset=1e9&limit=500", "limit"],
-  ])("?%s is refused, naming %s", async (query, name) => {
+  ])(citedTitle("O-5.3/query", "?%s is refused, naming %s"), async (query, name) => {
     const gateway = await startGateway();
     const answer = await get(gateway, `/v1/runs?${query}`);
     expect([answer.status, errorOf(answer).code]).toEqual([400, "invalid.request"]);

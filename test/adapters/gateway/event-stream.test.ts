@@ -1,6 +1,6 @@
 import { type IncomingMessage, request } from "node:http";
 import { describe, expect, test } from "vitest";
-import type { RunUpdate } from "../../../src/assistant/assistant.ts";
+import type { RunUpdate } from "../../../src/assistant/runs/run-updates.ts";
 import type { RunId } from "../../../src/kernel/vocabulary/identifiers.ts";
 import { StoreError } from "../../../src/runtime/ports/store.ts";
 import { MemoryAssistant } from "./memory-assistant.ts";
@@ -75,7 +75,7 @@ describe("a run's events", () => {
     const gateway = await startGateway();
     const runId = await gateway.queueRun();
     const answer = await gateway.ask("GET", `/v1/runs/${runId}/events?after=1`, { headers: AUTHORIZED });
-    expect([answer.status, errorOf(answer).message]).toEqual([400, "unknown query parameter; known are none"]);
+    expect([answer.status, errorOf(answer).message]).toEqual([400, "unknown query parameter; known: none"]);
   });
 
   test.each(["-1", "1.5", "x", "", "1e3", "9".repeat(16)])("Last-Event-ID %j is refused", async (lastId) => {

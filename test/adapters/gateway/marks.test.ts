@@ -17,7 +17,7 @@ test("marks are paths; one comes off in the operator's name", async () => {
 test.each([
   [{ remove: "none" }, 404, /no such mark/],
   [{}, 400, /remove is required/],
-  [{ remove: ["a"] }, 400, /remove must be a text/],
+  [{ remove: ["a"] }, 400, /remove must be a string/],
   [{ remove: "a", by: "root" }, 400, /unknown field by/],
 ])("%j is refused: %i", async (body, status, message) => {
   const gateway = await startGateway();

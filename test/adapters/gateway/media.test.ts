@@ -1,6 +1,7 @@
 /** Images in the body of POST /v1/runs, and the same through the client. */
 import { describe, expect, test } from "vitest";
 import { createGatewayClient } from "../../../src/adapters/gateway-client/create-gateway-client.ts";
+import { toWire } from "../../../src/kernel/vocabulary/wire-case.ts";
 import { DOT_PNG, jpeg, mediaOf } from "../../runtime/sample-images.ts";
 import { AUTHORIZED, errorOf, startGateway, TOKEN } from "./running-gateway.ts";
 
@@ -36,8 +37,8 @@ describe("media in the body of a request", () => {
     ["another field", [{ ...IMAGE, url: "https://example.org" }], "unknown field url in media[0]"],
     ["another kind", [IMAGE, { ...IMAGE, type: "audio" }], "media[1].type must be one of image"],
     ["another type", [{ ...IMAGE, mime_type: "image/svg+xml" }], "media[0].mime_type must be one of image/png"],
-    ["no data", [{ ...IMAGE, data: undefined }], "data is required"],
-    ["data that is no text", [{ ...IMAGE, data: [1, 2] }], "media[0].data must be a text"],
+    ["no data", [{ ...IMAGE, data: undefined }], "media[0].data is required"],
+    ["data that is no text", [{ ...IMAGE, data: [1, 2] }], "media[0].data must be a string"],
   ])("are refused where there is %s", async (_, media, message) => {
     const { answered, requests } = await post(media);
     expect([answered.status, errorOf(answered).code]).toEqual([400, "invalid.request"]);
@@ -49,11 +50,8 @@ describe("media in the body of a request", () => {
     const gateway = await startGateway();
     const client = createGatewayClient({ url: gateway.url, token: TOKEN });
     const media = [mediaOf(DOT_PNG), mediaOf(jpeg(3, 4))];
-    const request = {
-      ...{ agentId: "main", message: "look", media, sessionId: null, model: null, thinkingMode: null },
-      ...{ contract: {}, approvedTools: [], source: "cli", principal: "operator", idempotencyKey: null },
-    };
-    expect(await client.submit(request)).toMatchObject({ ok: true });
+    const input = { agent_id: "main", message: "look", media: toWire(media) };
+    expect(await client.call("runs.create", input)).toMatchObject({ ok: true });
     expect(gateway.assistant.requests[0]?.media).toEqual(media);
   });
 });

@@ -1,12 +1,8 @@
 /** An assistant that keeps its promises in memory: runs go on only when a test says so. */
-import type {
-  Assistant,
-  Decision,
-  Refusal,
-  RefusalCode,
-  RunRequest,
-  RunUpdate,
-} from "../../../src/assistant/assistant.ts";
+import type { Assistant } from "../../../src/assistant/assistant.ts";
+import type { Services } from "../../../src/assistant/operations.ts";
+import type { RunRequest } from "../../../src/assistant/runs/run-request.ts";
+import type { RunUpdate } from "../../../src/assistant/runs/run-updates.ts";
 import type { LifecycleEvent } from "../../../src/kernel/journal/views/lifecycle-events.ts";
 import type { RunRecord } from "../../../src/kernel/journal/views/run-record.ts";
 import {
@@ -19,10 +15,13 @@ import {
   type RunId,
   type SessionId,
 } from "../../../src/kernel/vocabulary/identifiers.ts";
+import type { ApprovalVerdict } from "../../../src/runtime/approvals/approval-decisions.ts";
 import type { CapabilityDecision } from "../../../src/runtime/capabilities/capabilities.ts";
 import type { SessionCapabilities } from "../../../src/runtime/capabilities/stored-capabilities.ts";
+import type { RefusalCode } from "../../../src/runtime/operations/operation.ts";
 import type { ApprovalCard } from "../../../src/runtime/ports/approver.ts";
 import type { Page, RunStatus, SessionCapability } from "../../../src/runtime/ports/store.ts";
+import type { RegisteredTool } from "../../../src/runtime/ports/toolbox.ts";
 
 type Happening = LifecycleEvent extends infer Event
   ? Event extends LifecycleEvent
@@ -39,9 +38,16 @@ interface Run {
 export const PLAN_HASH = asHash("b".repeat(64));
 const CONTRACT_HASH = "a".repeat(64);
 
+export const TOOL: RegisteredTool = {
+  name: "fs.read_text",
+  description: "Reads a text file.",
+  parameters: { type: "object", required: ["path"], properties: { path: { type: "string" } } },
+  risk: "read_only",
+};
+
 export class MemoryAssistant implements Assistant {
   readonly requests: RunRequest[] = [];
-  readonly decisions: Decision[] = [];
+  readonly decisions: ApprovalVerdict[] = [];
   readonly cancelledBy: string[] = [];
   readonly cards: ApprovalCard[] = [];
   readonly capabilityDecisions: CapabilityDecision[] = [];
@@ -116,13 +122,13 @@ export class MemoryAssistant implements Assistant {
     return this.cards.slice(offset, offset + limit);
   }
 
-  async decide(decision: Decision) {
+  async decide(decision: ApprovalVerdict) {
     await this.#mayFail();
     const card = this.cards.find(({ id }) => id === decision.id);
     if (card === undefined) return refuse("not_found", "no such approval");
     if (card.planHash !== decision.planHash) return refuse("conflict", "this is not the plan that is waiting");
     this.decisions.push(decision);
-    return { ok: true as const };
+    return { ok: true as const, runId: card.runId };
   }
 
   async capabilities(sessionId: SessionId) {
@@ -149,12 +155,32 @@ export class MemoryAssistant implements Assistant {
     return this.marked;
   }
 
-  async removeMark(path: string, principal: string) {
-    await this.#mayFail();
-    if (!this.marked.includes(path)) return refuse("not_found", "no such mark");
-    this.marked = this.marked.filter((other) => other !== path);
-    this.unmarkedBy.push(principal);
-    return { ok: true as const };
+  /** What the operations are performed with. */
+  get services(): Services {
+    return {
+      assistant: this,
+      approvals: { pending: (page) => this.approvals(page), decide: (verdict) => this.decide(verdict) },
+      capabilities: {
+        of: (sessionId) => this.capabilities(sessionId),
+        pending: (page) => this.pendingCapabilities(page),
+        decide: (decision) => this.decideCapability(decision),
+      },
+      marks: {
+        list: () => this.marks(),
+        remove: (path) => {
+          this.marked = this.marked.filter((other) => other !== path);
+          return Promise.resolve(true);
+        },
+      },
+      store: {
+        commit: (writes) => {
+          for (const write of writes) if (write.type === "append-ledger") this.unmarkedBy.push(write.draft.actor);
+          return Promise.resolve({ spend: null });
+        },
+      },
+      clock: { nowMs: () => 0 },
+      toolbox: { tools: [TOOL] },
+    };
   }
 
   record(runId: RunId, happening: Happening): void {
@@ -324,6 +350,6 @@ export class MemoryAssistant implements Assistant {
   }
 }
 
-function refuse(code: RefusalCode, message: string): Refusal {
-  return { ok: false, code, message };
+function refuse<Code extends RefusalCode>(code: Code, message: string) {
+  return { ok: false as const, code, message };
 }

@@ -3,6 +3,7 @@ import { type IncomingHttpHeaders, request } from "node:http";
 import { connect } from "node:net";
 import { onTestFinished } from "vitest";
 import { createGateway, type GatewayOptions, type Listening } from "../../../src/adapters/gateway/create-gateway.ts";
+import { bindOperations } from "../../../src/assistant/operations.ts";
 import { asRunId, type RunId } from "../../../src/kernel/vocabulary/identifiers.ts";
 import { ManualClock } from "./manual-clock.ts";
 import { MemoryAssistant } from "./memory-assistant.ts";
@@ -32,13 +33,13 @@ interface Asking {
 }
 
 export async function startGateway(
-  options: Partial<GatewayOptions> & { readonly host?: string } = {},
+  options: Partial<GatewayOptions> & { readonly host?: string; readonly assistant?: MemoryAssistant } = {},
 ): Promise<RunningGateway> {
-  const assistant = new MemoryAssistant();
+  const { assistant = new MemoryAssistant() } = options;
   const clock = new ManualClock();
   const errors: RunningGateway["errors"] = [];
   const gateway = createGateway({
-    assistant,
+    operations: bindOperations(assistant.services),
     token: TOKEN,
     allowedOrigins: [],
     clock,

@@ -1,4 +1,4 @@
-import { describeStoreContract } from "../../runtime/store-contract.ts";
+import { describeStoreContract } from "../../runtime/store-contract/store-contract.ts";
 import { temporaryHome } from "./temporary-home.ts";
 
 describeStoreContract("SQLite", async () => {

@@ -1,19 +1,19 @@
 /** What is offered against a denial is what helps. */
 import { expect, test } from "vitest";
 import { type Denial, denialHints } from "../../../src/adapters/terminal/denial-hints.ts";
-import type { Assistant } from "../../../src/assistant/assistant.ts";
+import type { OperationClient } from "../../../src/assistant/operations.ts";
 import type { RunRecord } from "../../../src/kernel/journal/views/run-record.ts";
 
-const assistant = {
-  capabilities: () => Promise.resolve({ ok: true, capabilities: { granted: [], pending: [] } }),
-} as unknown as Assistant;
+const operations = {
+  call: () => Promise.resolve({ ok: true, value: { granted: [], pending: [], details: [] } }),
+} as unknown as OperationClient;
 const record = { session_id: "ses_1" } as RunRecord;
-const hintsFor = (...denials: readonly Denial[]) => denialHints(assistant, record, denials);
+const hintsFor = (...denials: readonly Denial[]) => denialHints(operations, record, denials);
 
 test("a tool that the contract does not list: who says why, once a tool", async () => {
   const unlisted = { tool: "shell.exec", policyId: "policy.contract", answer: null };
   expect(await hintsFor(unlisted, unlisted)).toEqual([
-    "why shell.exec is not for this run: surety policy explain shell.exec '{…}'",
+    "Why this run may not call shell.exec: surety policy explain shell.exec '{…}'",
   ]);
 });
 

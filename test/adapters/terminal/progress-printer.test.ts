@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { progressPrinter } from "../../../src/adapters/terminal/progress-printer.ts";
 import { styleFor } from "../../../src/adapters/terminal/style.ts";
-import type { RunUpdate } from "../../../src/assistant/assistant.ts";
+import type { RunUpdate } from "../../../src/assistant/runs/run-updates.ts";
 import { RECEIPT_FORMAT } from "../../../src/kernel/journal/signed-receipt.ts";
 import type { LifecycleEvent } from "../../../src/kernel/journal/views/lifecycle-events.ts";
 import type { RunRecord } from "../../../src/kernel/journal/views/run-record.ts";
@@ -132,7 +132,7 @@ describe("the progress of a run", () => {
       "calling fs.write_text, allowed by terminal",
       "shell.exec denied by policy risk",
       "fs.write_text done in 12 ms, 1.5 kB, truncated",
-      "shell.exec failed: policy.denied: not allowed",
+      "shell.exec not run: not allowed",
       "thinking",
       "Hello there.",
       "COMPLETED_WITH_TOOLS · 1 tool call · 1.2 s · builtin:demo · run_1",
@@ -140,11 +140,21 @@ describe("the progress of a run", () => {
     ]);
   });
 
+  test("a reason that only the record holds follows at the end", () => {
+    const { printer, shown } = screen(false);
+    const error = { code: "policy.denied", message: "The call was refused.", message_ref: "ref" };
+    printer.show(ended({ tool: "shell.exec", ok: false, error }));
+    const result = { tool: "shell.exec", tool_call_id: "c", summary: "shell.exec failed", output: "" };
+    const reason = "policy.denied: Not run: touch is not allowed.";
+    printer.finish({ ...RECORD, trace: { tool_execution_results: [{ ...result, error: reason }] } }, FOUND_OUT);
+    expect(shown()).toMatch(/^shell\.exec not run\n[\s\S]*\nshell\.exec: Not run: touch is not allowed\.\nCOMPLETED/);
+  });
+
   test("that it waits for its turn is said with its id, and that it has begun as ever", () => {
     const { printer, shown } = screen(false);
     printer.showQueued("run_1");
     printer.show(CREATED);
-    expect(shown().split("\n")).toEqual(["queued run_1, behind others", "run run_1", ""]);
+    expect(shown().split("\n")).toEqual(["queued run_1", "run run_1", ""]);
   });
 
   test("that the model thinks is said when it begins to, and once a turn", () => {
@@ -177,11 +187,7 @@ describe("the progress of a run", () => {
       shown()
         .split("\n")
         .filter((line) => line !== "thinking"),
-    ).toEqual([
-      "fs.raed is unknown: there is no such tool",
-      "fs.read_text failed: tool.input_invalid: path is missing",
-      "",
-    ]);
+    ).toEqual(["fs.raed: there is no such tool", "fs.read_text failed: tool.input_invalid: path is missing", ""]);
   });
 
   test("a failed run says why, what was found out and what to do", () => {
@@ -231,10 +237,10 @@ describe("the progress of a run", () => {
     printer.showWaiting({ ...card, kind: "approve" } as ApprovalCard);
     printer.showWaiting({ ...card, kind: "resolve" } as ApprovalCard);
     expect(shown().split("\n")).toEqual([
-      "waiting for approval approval_1 to run fs.write_text",
-      "answer with surety approvals allow approval_1, or surety approvals deny approval_1",
-      "waiting for approval approval_1 of what became of fs.write_text",
-      "answer with surety approvals resolve approval_1 done|retry|fail",
+      "waiting for approval: fs.write_text (approval_1)",
+      "answer: surety approvals allow approval_1, or surety approvals deny approval_1",
+      "waiting for you to say whether this was done: fs.write_text (approval_1)",
+      "answer: surety approvals resolve approval_1 done|retry|fail",
       "",
     ]);
   });
@@ -255,7 +261,7 @@ describe("the progress of a run", () => {
   test("that a provider wants to be waited for is said, with how long", () => {
     const { printer, shown } = screen(false);
     printer.show({ kind: "wait", code: "provider.rate-limited", waitMs: 60_000 });
-    expect(shown()).toBe("provider.rate-limited: trying again in 1 min 0 s, as the provider asks\n");
+    expect(shown()).toBe("provider.rate-limited: trying again in 1 min 0 s, as the provider asked\n");
   });
 
   test("foreign words move no cursor", () => {
@@ -283,9 +289,7 @@ describe("the answer", () => {
     printer.show(delta("Hel", 1));
     printer.show(delta("Good ", 2));
     printer.finish({ ...RECORD, output: "Good day." }, FOUND_OUT);
-    expect(shown()).toMatch(
-      /^Hel\n\(the model starts over\)\nGood \n\(the answer as it was recorded\)\nGood day\.\nCOMPLETED/,
-    );
+    expect(shown()).toMatch(/^Hel\n\(the model starts over\)\nGood \n\(the recorded answer\)\nGood day\.\nCOMPLETED/);
   });
 
   test("what was said before a call is no attempt that was given up", () => {

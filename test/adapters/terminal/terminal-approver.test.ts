@@ -119,7 +119,7 @@ describe("the person at the terminal", () => {
       await type(`${line}\n`);
       expect(decisions).toEqual([]);
       expect(shown().match(/\[a\]llow/g)).toHaveLength(2);
-      expect(shown()).toContain("no answer. There is: a, allow, y, yes, d, deny, n, no.\n[a]llow");
+      expect(shown()).toContain("Please answer with one of: a, allow, y, yes, d, deny, n, no.\n[a]llow");
       await type("d\n");
       expect(decisions).toEqual(["apr_1 deny"]);
     },

@@ -106,9 +106,9 @@ describe("thoughts in an answer", () => {
   test.each([
     ["42", null],
     ["Sure! 42 :)", null],
-    ["<think>carry the one</think>42", "thoughts stand in the answer"],
-    ["17 + 25 = 42", "thoughts stand in the answer"],
-    ["Forty-two", "the answer is not the one that was asked for"],
+    ["<think>carry the one</think>42", "the answer contains thoughts"],
+    ["17 + 25 = 42", "the answer contains thoughts"],
+    ["Forty-two", "the answer is not the requested one"],
   ])("%s", (output, problem) => {
     expect(thinking?.problemIn({ ...transcript, record: { ...transcript.record, output } })).toBe(problem);
   });

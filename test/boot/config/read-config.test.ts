@@ -283,7 +283,7 @@ describe("a value nobody can mean", () => {
     expect(first("{gateway: []}")?.message).toBe("surety.json5:1: gateway must be an object, not a list");
     expect(first("[]")?.message).toBe("surety.json5:1: the config must be an object, not a list");
     expect(first("{models: {default: 'kimi'}}")?.message).toBe(
-      'surety.json5:1: models.default must be of the form "provider:model"',
+      'surety.json5:1: models.default must have the form "provider:model"',
     );
     expect(first("{models: {default: {provider: 'p'}}}")?.message).toBe(
       "surety.json5:1: models.default.model is missing",
@@ -291,7 +291,7 @@ describe("a value nobody can mean", () => {
     expect(first("{models: {default: {providr: 'p', model: 'm'}}}")).toMatchObject({
       path: "models.default.provider",
     });
-    expect(first("{budgets: {perDayUsd: 1e400}}")?.message).toContain("perDayUsd is no number within bounds");
+    expect(first("{budgets: {perDayUsd: 1e400}}")?.message).toContain("perDayUsd is not a finite number");
   });
 
   test.each(["1e400", "1e18", "65536", "-1", "1.5", '"80"', "null"])("a port of %s is told its bounds", (port) => {

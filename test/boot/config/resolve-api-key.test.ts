@@ -27,9 +27,13 @@ describe("the key of a provider", () => {
   });
 
   test.each([
-    ["my-lab", PROVIDER, "Missing MY_LAB_API_KEY"],
-    ["lab", { ...PROVIDER, apiKeyEnv: "OTHER" }, "Missing OTHER"],
-    ["anthropic", { ...PROVIDER, kind: "anthropic" as const }, "Missing ANTHROPIC_API_KEY"],
+    ["my-lab", PROVIDER, "No key for provider my-lab: put MY_LAB_API_KEY=… in .env in the home"],
+    ["lab", { ...PROVIDER, apiKeyEnv: "OTHER" }, "No key for provider lab: put OTHER=… in .env in the home"],
+    [
+      "anthropic",
+      { ...PROVIDER, kind: "anthropic" as const },
+      "No key for provider anthropic: put ANTHROPIC_API_KEY=… in .env in the home",
+    ],
   ])("%s", (id, provider, message) => {
     expect(resolveApiKey(id, provider, from({ MOONSHOT_API_KEY: KEY }))).toEqual({ ok: false, message });
   });

@@ -96,7 +96,7 @@ describe("an answer", () => {
 });
 
 describe("budgets", () => {
-  verifies(["T-3.2/configurable", "M-P3"], "no inference beyond the last", () => {
+  verifies(["T-3.2/default", "M-P3"], "no inference beyond the last", () => {
     const calls = Array.from({ length: 10 }, (_, index) => ({
       id: `c${index}`,
       tool: "fs.read_text",

@@ -157,7 +157,7 @@ describe("for every history", () => {
   });
 
   verifies(
-    ["M-P3/budget", "T-3.2"],
+    ["M-P3/budget", "T-3.2/configurable"],
     "a completed run is within its budgets, and no run asks more often than it may",
     () => {
       always((history) => {

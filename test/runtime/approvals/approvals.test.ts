@@ -357,7 +357,7 @@ describe("what an approver is told", () => {
     const card = await trial.nextCard();
     expect(card.why).toBe("policy.risk.side_effect: This has an effect outside the run, so your policy asks first.");
     expect(card.shown.split("\n")).toEqual([
-      "Can be taken back: not known; the world may keep it",
+      "Can be undone: unknown; the world may keep it",
       "Untrusted text in its context: none",
       'door.open {"thing":"front"}',
     ]);

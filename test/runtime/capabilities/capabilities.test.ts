@@ -238,7 +238,7 @@ describe("a run under way", () => {
     const runId = await web.trial.submit("fetch", { sessionId });
     const { id, planHash } = await web.trial.nextCard();
     await web.decide(sessionId, "revoke", "net:a.example");
-    await web.trial.assistant.decide({ id, planHash, decision: "allow", principal: "operator" });
+    await web.trial.runtime.approvals.decide({ id, planHash, decision: "allow", principal: "operator" });
     expect((await web.cameTo(runId)).policyIds).toEqual(["policy.capability"]);
     expect(web.asked).toEqual([]);
   });

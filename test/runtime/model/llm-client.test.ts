@@ -75,7 +75,7 @@ describe("a client of one model", () => {
     },
   );
 
-  verifies(["T-3d", "S-7.1"], "streams text and calls, or gives them whole", async () => {
+  verifies(["T-3d/chat", "S-7.1/stream_chat"], "streams text and calls, or gives them whole", async () => {
     const call = { name: "fs__read_text", arguments: { path: "a.txt" } };
     const { chat } = await clientOf(() => answer({ text: "One moment, please.", calls: [call] }));
     for (const stream of [true, false]) {
@@ -93,7 +93,7 @@ describe("a client of one model", () => {
     }
   });
 
-  verifies(["T-3d"], "counts tokens and tells of its model", async () => {
+  verifies(["T-3d/count-tokens", "T-3d/model-info"], "counts tokens and describes its model", async () => {
     const { client, chat } = await clientOf(() => answer({ text: "hi" }));
     expect(client.getModelInfo()).toBe(INFO);
     const text = "The quick brown fox jumps over the lazy dog.";
@@ -166,7 +166,7 @@ describe("a client of one model", () => {
   });
 
   verifies(
-    ["S-7.1"],
+    ["S-7.1/chat", "S-7.1/stream_chat"],
     "chat(request) answers once; stream_chat(request, cancel) yields deltas of the same answer",
     async () => {
       const call = { name: "fs__read_text", arguments: { path: "a.txt" } };
@@ -191,7 +191,7 @@ describe("a client of one model", () => {
   );
 
   verifies(
-    ["T-3d"],
+    ["T-3d/params"],
     "sends temperature when it is set, omits it when not, and refuses a value no model takes",
     async () => {
       const { chat, server } = await clientOf(() => answer({ text: "hi" }));
@@ -205,7 +205,7 @@ describe("a client of one model", () => {
     },
   );
 
-  verifies(["S-7.1"], "cancel ends the request on the wire, and so does leaving the loop", async () => {
+  verifies(["S-7.1/cancel"], "cancel ends the request on the wire, and so does leaving the loop", async () => {
     const forever = new Promise(() => {});
     const { server, model } = await modelOf(() =>
       answer({ text: "A long story that never ends.", cut: { events: 3, by: "end", after: forever } }),

@@ -10,7 +10,7 @@ import { Type } from "typebox";
 import { USER_LABELS } from "../../../kernel/vocabulary/labels.ts";
 import { type Clock, timestampOf } from "../../../runtime/ports/clock.ts";
 import type { CallContext, Planned } from "../../../runtime/ports/toolbox.ts";
-import { defineTool, fieldOf } from "../define-tool.ts";
+import { type ArgumentsOf, defineTool, fieldOf } from "../define-tool.ts";
 import { ToolFailure } from "../tool-failure.ts";
 import { callKey } from "./atomic-write.ts";
 import { identityOf } from "./directory-handle.ts";
@@ -30,10 +30,7 @@ const parameters = Type.Object(
   { additionalProperties: false },
 );
 
-interface DeleteArguments {
-  readonly path: string;
-  readonly recursive: boolean;
-}
+type DeleteArguments = ArgumentsOf<typeof parameters>;
 
 interface Dependencies {
   readonly stateDirectory: string;

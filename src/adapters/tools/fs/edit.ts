@@ -17,7 +17,7 @@ import { hashBytes, hashCanonical } from "../../../kernel/vocabulary/hash.ts";
 import type { Hash } from "../../../kernel/vocabulary/identifiers.ts";
 import { USER_LABELS } from "../../../kernel/vocabulary/labels.ts";
 import type { CallContext, Planned } from "../../../runtime/ports/toolbox.ts";
-import { defineTool, fieldOf } from "../define-tool.ts";
+import { type ArgumentsOf, defineTool, fieldOf } from "../define-tool.ts";
 import { ToolFailure } from "../tool-failure.ts";
 import { applyEdit, type EditVerdict } from "./apply-edit.ts";
 import { atomicWrite, callKey, removeIfThere, temporaryNameOf } from "./atomic-write.ts";
@@ -53,12 +53,7 @@ const parameters = Type.Object(
   { additionalProperties: false },
 );
 
-interface EditArguments {
-  readonly path: string;
-  readonly old_text: string;
-  readonly new_text: string;
-  readonly replace_all: boolean;
-}
+type EditArguments = ArgumentsOf<typeof parameters>;
 
 interface Dependencies {
   readonly stateDirectory: string;

@@ -71,12 +71,13 @@ export function untrustedMarks(workspace: Workspace, stateDirectory: string) {
   }
 
   async function isMarked(names: Names): Promise<boolean> {
-    return isMarkedBy(cached ?? (await serialize(async (read) => read)), names);
+    const marks = cached ?? (await serialize(async (read) => read));
+    return [...marks.values()].some((mark) => isParentOrChild(mark, names));
   }
 
   function mark(names: Names, context: CallContext): Promise<void> {
     return serialize(async (marks) => {
-      if ([...marks.values()].some(isWholeWorkspace)) return;
+      if ([...marks.values()].some(({ length }) => length === 0)) return;
       const isOneMore = !marks.has(nameOf(names));
       const marked = isOneMore && marks.size >= MAX_MARKS ? [] : names;
       const content = Buffer.from(JSON.stringify(marked));
@@ -131,7 +132,7 @@ export function untrustedMarks(workspace: Workspace, stateDirectory: string) {
 
     /** The labels of what a tool reads at this path and beneath it. */
     async labelsOf(names: Names): Promise<Labels> {
-      return labelsWhen(await isMarked(names));
+      return (await isMarked(names)) ? MARKED_LABELS : USER_LABELS;
     },
 
     /** After reading: fails if the labels no longer match the plan. */
@@ -161,15 +162,6 @@ export function untrustedMarks(workspace: Workspace, stateDirectory: string) {
   };
 }
 
-function isMarkedBy(marks: ReadonlyMap<string, Names>, names: Names): boolean {
-  for (const mark of marks.values()) if (isParentOrChild(mark, names)) return true;
-  return false;
-}
-
-function labelsWhen(isMarked: boolean): Labels {
-  return isMarked ? MARKED_LABELS : USER_LABELS;
-}
-
 function markedSince(names: Names): ToolFailure {
   const message =
     "Untrusted data was written there since the call was planned, so the result is withheld. Call it again.";
@@ -197,10 +189,6 @@ function parseNames(text: string): Names {
   const parsed = parseJson(text);
   const names: unknown = parsed.ok ? parsed.value : null;
   return Array.isArray(names) && names.every((name) => typeof name === "string") ? names : [];
-}
-
-function isWholeWorkspace({ length }: Names): boolean {
-  return length === 0;
 }
 
 function pathOf(names: Names): string {

@@ -14,7 +14,7 @@ import { Type } from "typebox";
 import { hashBytes } from "../../../kernel/vocabulary/hash.ts";
 import { USER_LABELS } from "../../../kernel/vocabulary/labels.ts";
 import type { CallContext, Planned, Reversal } from "../../../runtime/ports/toolbox.ts";
-import { defineTool, fieldOf } from "../define-tool.ts";
+import { type ArgumentsOf, defineTool, fieldOf } from "../define-tool.ts";
 import { ToolFailure } from "../tool-failure.ts";
 import { atomicWrite, removeIfThere, temporaryNameOf } from "./atomic-write.ts";
 import { type DirectoryHandle, entryPath, identityOf, shownPath } from "./directory-handle.ts";
@@ -36,11 +36,7 @@ const parameters = Type.Object(
   { additionalProperties: false },
 );
 
-interface WriteArguments {
-  readonly path: string;
-  readonly text: string;
-  readonly overwrite: boolean;
-}
+type WriteArguments = ArgumentsOf<typeof parameters>;
 
 const aliased = { rename: { file_path: "path", content: "text" } } as const;
 

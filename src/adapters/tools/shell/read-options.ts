@@ -76,7 +76,7 @@ function pathOperands(
   return isGiven ? operands : operands.slice(1);
 }
 
-export function readOptions(rules: OptionRules, args: readonly string[]): ReadOptions {
+function readOptions(rules: OptionRules, args: readonly string[]): ReadOptions {
   const reading: Reading = { rules, rest: [...args], unknown: [], flags: [], values: [], paths: [], operands: [] };
   for (let word = reading.rest.shift(); word !== undefined; word = reading.rest.shift()) {
     if (word === "--") reading.operands.push(...reading.rest.splice(0));

@@ -146,7 +146,7 @@ describe("thinking", () => {
   });
 });
 
-verifies("T-3d", "temperature reaches the wire when it is set, except beside extended thinking", () => {
+verifies("T-3d/params", "temperature reaches the wire when it is set, except beside extended thinking", () => {
   expect(encode({ temperature: 0 })).toMatchObject({ temperature: 0 });
   expect(encode({ temperature: 0.5, effort: "off", model: "claude-3-7-sonnet-latest" })).toHaveProperty("temperature");
   expect(encode({})).not.toHaveProperty("temperature");

@@ -124,7 +124,7 @@ test.each<[string, Partial<ModelRequest>, object]>([
   expect("reasoning_effort" in wire ? { reasoning_effort: wire.reasoning_effort } : {}).toEqual(said);
 });
 
-verifies("T-3d", "temperature reaches the wire when it is set, and only then", () => {
+verifies("T-3d/params", "temperature reaches the wire when it is set, and only then", () => {
   const wire = (more: Partial<ModelRequest>) => JSON.parse(encodeRequest({ ...base, ...more }, false, dialect));
   expect(wire({ temperature: 0 })).toMatchObject({ temperature: 0 });
   expect(wire({})).not.toHaveProperty("temperature");

@@ -36,7 +36,7 @@ describe("paths that lead out are denied", () => {
     "a/..\\../x",
   ];
   for (const path of escapes) {
-    verifies("S-4.2", JSON.stringify(path), () => {
+    verifies("S-4.2/paths", JSON.stringify(path), () => {
       expect(codeOf(() => fileNames(path))).toBe("policy.denied");
       expect(codeOf(() => directoryNames(path))).toBe("policy.denied");
     });
@@ -94,7 +94,7 @@ describe("names that mean something else somewhere are invalid", () => {
     "a/".repeat(64) + "b",
   ];
   for (const path of forms) {
-    verifies("S-4.2", JSON.stringify(path.slice(0, 40)), () => {
+    verifies("S-4.2/paths", JSON.stringify(path.slice(0, 40)), () => {
       expect(codeOf(() => fileNames(path))).toBe("tool.input_invalid");
     });
   }

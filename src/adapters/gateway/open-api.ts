@@ -1,0 +1,98 @@
+/** The table of operations as an OpenAPI 3.1 document: what GET /openapi.json answers. */
+import type { TSchema } from "typebox";
+import type { AnyOperation } from "../../runtime/operations/operation.ts";
+import { ERROR_CODES } from "./http-error.ts";
+import { fieldsBesidePath, placeholdersIn } from "./read-input.ts";
+
+const ERROR_RESPONSE = { $ref: "#/components/responses/Error" };
+const TEXT = { type: "string" };
+
+const COMPONENTS = {
+  securitySchemes: {
+    bearer: { type: "http", scheme: "bearer", description: "The token of the home: `~/.surety/token`." },
+  },
+  schemas: {
+    Error: {
+      type: "object",
+      required: ["error"],
+      properties: {
+        error: {
+          type: "object",
+          required: ["code", "message"],
+          properties: { code: { type: "string", enum: ERROR_CODES }, message: TEXT },
+        },
+      },
+    },
+  },
+  responses: {
+    Error: {
+      description: "Refused or failed; the code says why, the message what to do.",
+      content: { "application/json": { schema: { $ref: "#/components/schemas/Error" } } },
+    },
+  },
+};
+
+export function openApiDocument(operations: readonly AnyOperation[]): object {
+  const paths: Record<string, Record<string, object>> = {};
+  for (const operation of operations) {
+    const { path, method } = operation;
+    paths[path] = { ...paths[path], [method.toLowerCase()]: operationObject(operation) };
+  }
+  return {
+    openapi: "3.1.0",
+    info: { title: "Surety gateway", version: "1", description: "A null field of a JSON body counts as left out." },
+    components: COMPONENTS,
+    paths,
+  };
+}
+
+function operationObject(operation: AnyOperation): object {
+  const { name, method, scope, summary } = operation;
+  const fields = fieldsBesidePath(operation);
+  const hasBody = method === "POST" && Object.keys(fields.properties).length > 0;
+  return {
+    operationId: name,
+    summary,
+    security: scope === "public" ? [] : [{ bearer: [scope] }],
+    parameters: parametersOf(operation),
+    ...(hasBody ? { requestBody: { required: true, content: { "application/json": { schema: fields } } } } : {}),
+    responses: { ...successOf(operation), default: ERROR_RESPONSE },
+  };
+}
+
+function parametersOf(operation: AnyOperation): readonly object[] {
+  const { method, path, input } = operation;
+  const inPath = placeholdersIn(path).map((name) => parameter("path", name, input.properties[name]));
+  const fields = fieldsBesidePath(operation);
+  const inQuery = method === "GET" ? Object.entries(fields.properties) : [];
+  const takesKey = operation.kind === "json" && operation.takesIdempotencyKey === true;
+  return [
+    ...inPath,
+    ...inQuery.map(([name, schema]) => parameter("query", name, schema, fields.required?.includes(name))),
+    ...(takesKey ? [parameter("header", "Idempotency-Key", { ...TEXT, maxLength: 255 })] : []),
+    ...(operation.kind === "stream" ? [parameter("header", "Last-Event-ID", { type: "integer", minimum: 0 })] : []),
+  ];
+}
+
+function parameter(where: "path" | "query" | "header", name: string, schema: object = {}, isRequired = false): object {
+  return { name, in: where, required: isRequired || where === "path", schema };
+}
+
+function successOf(operation: AnyOperation): object {
+  if (operation.kind !== "stream") {
+    const status = operation.kind === "json" ? (operation.status ?? 200) : 200;
+    return { [status]: { description: "Success.", content: json(operation.output) } };
+  }
+  const { events } = operation;
+  return {
+    200: {
+      description: "Server-sent events; x-events has the schema of each event's data.",
+      content: { "text/event-stream": { schema: TEXT, "x-events": events } },
+    },
+    204: { description: "The stream has ended and nothing follows Last-Event-ID." },
+  };
+}
+
+function json(schema: TSchema): object {
+  return { "application/json": { schema } };
+}

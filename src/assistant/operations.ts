@@ -1,0 +1,84 @@
+/**
+ * The table of operations, and the one interface to it: in process here, over HTTP in the gateway's client. A command
+ * does not know which of the two it has.
+ */
+import type { Static, TObject } from "typebox";
+import { Defect } from "../kernel/vocabulary/defect.ts";
+import { type ApprovalServices, approvalOperations } from "../runtime/approvals/operations.ts";
+import { type CapabilityServices, capabilityOperations } from "../runtime/capabilities/operations.ts";
+import { type MarkServices, markOperations } from "../runtime/marks/operations.ts";
+import type { AnyOperation, Caller, Result, StreamOperation, Subscription } from "../runtime/operations/operation.ts";
+import { type ToolServices, toolOperations } from "../runtime/tools/operations.ts";
+import { type RunServices, runOperations } from "./runs/operations.ts";
+
+export const OPERATIONS = [
+  ...runOperations,
+  ...approvalOperations,
+  ...capabilityOperations,
+  ...markOperations,
+  ...toolOperations,
+] as const;
+
+/** All that operations are performed with. */
+export type Services = RunServices & ApprovalServices & CapabilityServices & MarkServices & ToolServices;
+
+type Operation = (typeof OPERATIONS)[number];
+type Named<Name> = Extract<Operation, { readonly name: Name }>;
+
+export type CallName = Exclude<Operation, { readonly kind: "stream" }>["name"];
+export type StreamName = Extract<Operation, { readonly kind: "stream" }>["name"];
+export type InputOf<Name> = Static<Named<Name>["input"]>;
+export type ResultOf<Name> = Named<Name> extends { call(...args: never): infer Answer } ? Awaited<Answer> : never;
+export type ValueOf<Name> = ResultOf<Name> extends Result<infer Value> ? Value : never;
+export type UpdateOf<Name> = Named<Name> extends StreamOperation<string, never, never, infer Update> ? Update : never;
+
+/** The operator at this machine's terminal. */
+const OPERATOR: Caller = { principal: "operator", source: "cli", idempotencyKey: null };
+
+export interface OperationClient {
+  /** A gateway decides principal and source by the token; through one, those given here are not sent. */
+  call<Name extends CallName>(name: Name, input: InputOf<Name>, caller?: Caller): Promise<ResultOf<Name>>;
+  /** From the event after `afterId` on. Ends with the stream, or when the signal aborts. */
+  subscribe<Name extends StreamName>(
+    name: Name,
+    input: InputOf<Name>,
+    afterId: number,
+    signal: AbortSignal,
+  ): Promise<Subscription<UpdateOf<Name>>>;
+}
+
+/** An operation of the table whose schemas are only known at run time. */
+export type CallableOperation = Exclude<AnyOperation, { readonly kind: "stream" }> & {
+  call(services: Services, input: never, caller: Caller): Result<unknown> | Promise<Result<unknown>>;
+};
+export type SubscribableOperation<Update> = StreamOperation<string, Services, TObject, Update>;
+
+const callable: ReadonlyMap<string, CallableOperation> = new Map(
+  OPERATIONS.flatMap((operation) => (operation.kind === "stream" ? [] : [[operation.name, operation] as const])),
+);
+const subscribable: ReadonlyMap<string, SubscribableOperation<unknown>> = new Map(
+  OPERATIONS.flatMap((operation) => (operation.kind === "stream" ? [[operation.name, operation] as const] : [])),
+);
+
+export function callableOperation(name: CallName): CallableOperation {
+  return found(callable.get(name), name);
+}
+
+export function subscribableOperation<Name extends StreamName>(name: Name): SubscribableOperation<UpdateOf<Name>> {
+  return found(subscribable.get(name), name) as SubscribableOperation<UpdateOf<Name>>;
+}
+
+function found<Operation>(operation: Operation | undefined, name: string): Operation {
+  if (operation === undefined) throw new Defect(`operations: there is no ${name}`);
+  return operation;
+}
+
+/** In process. Inputs are trusted to have the operation's type: a gateway validates before it calls. */
+export function bindOperations(services: Services): OperationClient {
+  return {
+    call: async <Name extends CallName>(name: Name, input: InputOf<Name>, caller = OPERATOR) =>
+      (await callableOperation(name).call(services, input as never, caller)) as ResultOf<Name>,
+    subscribe: async (name, input, afterId, signal) =>
+      await subscribableOperation(name).open(services, input as never, afterId, signal),
+  };
+}

@@ -1,0 +1,134 @@
+/** Operations on runs (O-5; design §7, HTTP and WebSocket). */
+import { type Static, Type } from "typebox";
+import { RunRecordSchema } from "../../kernel/journal/views/run-record.ts";
+import type { SessionId } from "../../kernel/vocabulary/identifiers.ts";
+import { Count, closed, RunIdSchema } from "../../kernel/vocabulary/schema-primitives.ts";
+import { pageFields, pageOf, RunIdInput } from "../../runtime/operations/input-schemas.ts";
+import { operationsOver, type Refusal, refuse } from "../../runtime/operations/operation.ts";
+import { RUN_STATUSES } from "../../runtime/ports/store.ts";
+import type { Assistant } from "../assistant.ts";
+import { RunInputSchema, runRequestOf } from "./run-request.ts";
+import { decodeUpdate, encodeUpdate, LAST_EVENTS, RUN_EVENT_SCHEMAS } from "./run-updates.ts";
+
+export interface RunServices {
+  readonly assistant: Assistant;
+}
+
+const Status = Type.Enum([...RUN_STATUSES]);
+const ById = Type.Object({ id: RunIdInput }, closed);
+
+/** As `surety verify` reads it; kernel/journal/bundle.ts checks every part. */
+const BundleSchema = Type.Object({
+  format: Type.String(),
+  contract: Type.Object({}),
+  entries: Type.Array(Type.Object({})),
+  bodies: Type.Unknown(),
+  public_key: Type.String(),
+  signature: Type.String(),
+});
+
+const { json, document, stream } = operationsOver<RunServices>();
+
+export const runOperations = [
+  json({
+    name: "runs.list",
+    method: "GET",
+    path: "/v1/runs",
+    scope: "operate",
+    summary: "lists runs, newest first; `?status=`, `?limit=` (50, at most 500), `?offset=`",
+    input: Type.Object({ status: Type.Optional(Status), ...pageFields }, closed),
+    output: Type.Object({ runs: Type.Array(RunRecordSchema), total: Count, limit: Count, offset: Count }),
+    async call({ assistant }, input) {
+      const page = pageOf(input);
+      const { status } = input;
+      const { runs, total } = await assistant.runs({ ...page, ...(status === undefined ? {} : { status }) });
+      return { ok: true, value: { runs: [...runs], total, ...page } };
+    },
+  }),
+  json({
+    name: "runs.create",
+    method: "POST",
+    path: "/v1/runs",
+    scope: "operate",
+    summary: "accepts a run and answers once it is durable",
+    status: 202,
+    takesIdempotencyKey: true,
+    input: RunInputSchema,
+    output: Type.Object({ id: RunIdSchema, status: Status, session_id: Type.Unsafe<SessionId>(Type.String()) }),
+    async call({ assistant }, input, caller) {
+      const submitted = await assistant.submit(runRequestOf(input, caller));
+      if (!submitted.ok) return submitted;
+      const { runId: id, status, sessionId: session_id, isRepeat: isReplay } = submitted;
+      return { ok: true, value: { id, status, session_id }, isReplay };
+    },
+  }),
+  json({
+    name: "runs.get",
+    method: "GET",
+    path: "/v1/runs/{id}",
+    scope: "operate",
+    summary: "shows a run's record with its trace, its answer and, once it has ended, a signed receipt",
+    input: ById,
+    output: RunRecordSchema,
+    async call({ assistant }, { id }) {
+      const record = await assistant.run(id);
+      return record === null ? noSuchRun() : { ok: true, value: record };
+    },
+  }),
+  stream({
+    name: "runs.events",
+    method: "GET",
+    path: "/v1/runs/{id}/events",
+    scope: "operate",
+    summary: "streams a run as server-sent events (below)",
+    input: ById,
+    events: RUN_EVENT_SCHEMAS,
+    lastEvents: LAST_EVENTS,
+    async open({ assistant }, { id }, afterSeq, signal) {
+      const isOver = afterSeq > 0 && (await hasNothingAfter(assistant, id, afterSeq));
+      const updates = await assistant.watch(id, afterSeq, isOver ? AbortSignal.abort() : signal);
+      return updates === null ? noSuchRun() : { ok: true, updates, isOver };
+    },
+    encode: encodeUpdate,
+    decode: decodeUpdate,
+  }),
+  json({
+    name: "runs.cancel",
+    method: "POST",
+    path: "/v1/runs/{id}/cancel",
+    scope: "operate",
+    summary: "asks a run to stop: it ends INTERRUPTED, a queued one at once; an ended run keeps its outcome",
+    status: 202,
+    input: ById,
+    output: Type.Object({ id: RunIdSchema, status: Status }),
+    async call({ assistant }, { id }, { principal }) {
+      const cancelled = await assistant.cancel(id, principal);
+      return cancelled.ok ? { ok: true, value: { id, status: cancelled.status } } : cancelled;
+    },
+  }),
+  document({
+    name: "runs.bundle",
+    method: "GET",
+    path: "/v1/runs/{id}/bundle",
+    scope: "operate",
+    summary: "exports an ended run as one signed document, for `surety verify`",
+    input: ById,
+    output: BundleSchema,
+    async call({ assistant }, { id }) {
+      const bundle = await assistant.bundle(id);
+      return bundle.ok ? { ok: true, value: bundle.text } : bundle;
+    },
+  }),
+] as const;
+
+/** A browser reconnects after an empty stream forever; told that it is over, it does not. */
+async function hasNothingAfter(assistant: Assistant, id: Static<typeof RunIdSchema>, seq: number): Promise<boolean> {
+  const record = await assistant.run(id);
+  if (record === null || record.outcome === null) return false;
+  for await (const _ of (await assistant.watch(id, seq, new AbortController().signal)) ?? []) return false;
+  return true;
+}
+
+function noSuchRun(): Refusal {
+  return refuse("not_found", "no such run");
+}

@@ -1,0 +1,153 @@
+/**
+ * What a caller may ask of a run: the body of POST /v1/runs, declared once in the wire's names. The same schema is the
+ * input of the commands' client; inside, the fields have their camelCase names.
+ *
+ * Types and names are checked here; whether a term is within the agent's ceilings is for contract-terms.ts.
+ */
+import { type Static, Type } from "typebox";
+import { asSessionId, type SessionId } from "../../kernel/vocabulary/identifiers.ts";
+import { Count, closed } from "../../kernel/vocabulary/schema-primitives.ts";
+import { THINKING_LEVELS, type ThinkingLevel } from "../../kernel/vocabulary/thinking-level.ts";
+import { fromWire, type Inside } from "../../kernel/vocabulary/wire-case.ts";
+import { IMAGE_TYPES, type ImageType } from "../../runtime/model/image-facts.ts";
+import { Name, Text } from "../../runtime/operations/input-schemas.ts";
+import type { Caller } from "../../runtime/operations/operation.ts";
+
+const optional = Type.Optional;
+const Flag = Type.Boolean();
+
+/** Terms of one run, within its agent's ceilings, by M-4.1's names. */
+const ContractSchema = Type.Object(
+  {
+    tool_policy: optional(Type.Enum(["required", "forbidden", "optional"])),
+    allowed_tools: optional(Type.Array(Name)),
+    strict_mode: optional(Flag),
+    token_gate: optional(Flag),
+    max_inferences: optional(Count),
+    max_tokens_consumed: optional(Count),
+    max_output_tokens: optional(Count),
+    max_format_retries: optional(Count),
+    max_spend_microusd: optional(Count),
+    step_timeout_ms: optional(Count),
+    total_timeout_ms: optional(Count),
+    required_effects: optional(
+      Type.Array(
+        Type.Object({ tool: Name, args: optional(Type.Unsafe<Record<string, unknown>>(Type.Object({}))) }, closed),
+      ),
+    ),
+    cycle_forbid: optional(
+      Type.Array(Type.Unsafe<readonly [string, string]>(Type.Array(Name, { minItems: 2, maxItems: 2 }))),
+    ),
+    context_budget: optional(
+      Type.Object(
+        {
+          context_window: optional(Count),
+          reserved_system: optional(Count),
+          reserved_synthesis: optional(Count),
+          force_synthesis_at_ratio: optional(Type.Number()),
+        },
+        closed,
+      ),
+    ),
+    tool_output_budget: optional(
+      Type.Object(
+        {
+          max_bytes_per_call: optional(Count),
+          truncation_marker: optional(Name),
+          summarizer_model: optional(Name),
+        },
+        closed,
+      ),
+    ),
+    // Whether a model supports these is for preflight to say.
+    grammar_profile: optional(Name),
+    grammar: optional(Text),
+    logits_mask: optional(Type.Array(Type.Number())),
+    speculative_exec: optional(Flag),
+  },
+  closed,
+);
+
+/** Whether it is an image, and of this type, is read from its bytes (read-media.ts). */
+const MediaSchema = Type.Object(
+  { type: Type.Enum(["image"]), mime_type: Type.Enum([...IMAGE_TYPES]), data: Text },
+  closed,
+);
+
+/** References split at the first colon. */
+const ProviderName = Type.String({ pattern: "^[^:\\s][^:]*$", maxLength: 256 });
+
+export const RunInputSchema = Type.Object(
+  {
+    agent_id: Name,
+    message: Text,
+    media: optional(Type.Array(MediaSchema)),
+    thinking_mode: optional(Type.Enum(["never", "on_error", "always"])),
+    thinking_level: optional(Type.Enum([...THINKING_LEVELS])),
+    session_id: optional(Name),
+    /** `provider:model`, `auto`, or the reference in parts (P-1.4). */
+    model: optional(Type.Union([Name, Type.Object({ provider: ProviderName, model: Name }, closed)])),
+    contract: optional(ContractSchema),
+    approved_tools: optional(Type.Array(Name)),
+    unattended: optional(Flag),
+  },
+  closed,
+);
+export type RunInput = Static<typeof RunInputSchema>;
+
+type DeepReadonly<T> = T extends (...args: never) => unknown
+  ? T
+  : T extends object
+    ? { readonly [Key in keyof T]: DeepReadonly<T[Key]> }
+    : T;
+export type ContractOverrides = DeepReadonly<Inside<Static<typeof ContractSchema>>>;
+
+export interface MediaItem {
+  readonly type: "image";
+  readonly mimeType: ImageType;
+  /** Base64. */
+  readonly data: string;
+}
+
+/** Part of an idempotency key's request hash: its shape must not change. */
+export interface RunRequest {
+  readonly agentId: string;
+  readonly message: string;
+  /** Absent: none. */
+  readonly media?: readonly MediaItem[];
+  /** Null: a session of its own. */
+  readonly sessionId: SessionId | null;
+  /** `provider:model`; null: the agent's, or the default. */
+  readonly model: string | null;
+  /** Null: as configured. */
+  readonly thinkingMode: "never" | "on_error" | "always" | null;
+  /** Absent: as the agent or the model is configured. */
+  readonly thinkingLevel?: ThinkingLevel;
+  readonly contract: ContractOverrides;
+  /** Tools the operator approves for this run alone. */
+  readonly approvedTools: readonly string[];
+  /** The sender waits for the end and cannot be asked: calls that need an approval are denied. */
+  readonly isUnattended?: true;
+  readonly source: string;
+  readonly principal: string;
+  readonly idempotencyKey: string | null;
+}
+
+export function runRequestOf(input: RunInput, { source, principal, idempotencyKey }: Caller): RunRequest {
+  const { agentId, message, media = [], thinkingLevel, sessionId, model, unattended, ...asked } = fromWire(input);
+  return {
+    agentId,
+    message,
+    ...(media.length === 0 ? {} : { media }),
+    sessionId: sessionId === undefined ? null : asSessionId(sessionId),
+    model: typeof model === "object" ? `${model.provider}:${model.model}` : (model ?? null),
+    thinkingMode: asked.thinkingMode ?? null,
+    ...(thinkingLevel === undefined ? {} : { thinkingLevel }),
+    contract: asked.contract ?? {},
+    approvedTools: asked.approvedTools ?? [],
+    ...(unattended === true ? { isUnattended: true } : {}),
+    source,
+    principal,
+    idempotencyKey,
+  };
+}

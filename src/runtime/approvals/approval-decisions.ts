@@ -1,0 +1,103 @@
+/**
+ * ApprovalDecisions records verdicts, each once and with its ledger entry: those of an authenticated operator (X-12), and
+ * expiry. A verdict names the hash of the plan that was shown; another hash is a conflict.
+ */
+import type { LedgerDraft } from "../../kernel/journal/ledger.ts";
+import { decideApproval } from "../../kernel/policy/approval.ts";
+import type { ApprovalId, Hash, RunId } from "../../kernel/vocabulary/identifiers.ts";
+import { timestampOf } from "../ports/clock.ts";
+import { type ApprovalState, type StoredApproval, StoreError, type Write } from "../ports/store.ts";
+import type { RunPorts } from "../run-ports.ts";
+
+export interface ApprovalVerdict {
+  readonly id: ApprovalId;
+  readonly decision: "allow" | "deny" | "done" | "retry" | "fail";
+  readonly planHash: Hash;
+  readonly principal: string;
+}
+
+export type Decided =
+  | { readonly ok: true; readonly runId: RunId }
+  | { readonly ok: false; readonly code: "not_found" | "conflict" | "invalid.request"; readonly message: string };
+
+/** Every authenticated principal is an operator: no token with a smaller scope is issued yet. */
+export const OPERATE = "operate";
+
+type Refusal = Extract<ReturnType<typeof decideApproval>, { ok: false }>;
+type FinalState = Exclude<ApprovalState, "pending" | "consumed">;
+
+export class ApprovalDecisions {
+  readonly #ports: Pick<RunPorts, "store" | "clock">;
+  /** The verdict is durable. */
+  readonly #onDecided: (approval: StoredApproval) => void;
+
+  constructor(ports: Pick<RunPorts, "store" | "clock">, onDecided: (approval: StoredApproval) => void) {
+    this.#ports = ports;
+    this.#onDecided = onDecided;
+  }
+
+  async decide({ id, decision, planHash, principal }: ApprovalVerdict): Promise<Decided> {
+    const { store, clock } = this.#ports;
+    const approval = await store.findApproval(id);
+    if (approval === null) return refuse("not_found", `There is no approval ${id}.`);
+    const answers = approval.kind === "approve" ? ["allow", "deny"] : ["done", "retry", "fail"];
+    if (!answers.includes(decision)) {
+      return refuse("invalid.request", `Answer this question with one of: ${answers.join(", ")}.`);
+    }
+    const atMs = clock.nowMs();
+    const by = { principal, scopes: [OPERATE] };
+    // A question past its deadline is denied, even before the expiry is written.
+    const decided = decideApproval({ ...approval, requiredScope: OPERATE }, { decision, planHash, by, nowMs: atMs });
+    if (!decided.ok) return refuse("conflict", OBJECTIONS[decided.code](approval));
+    return await this.#record(approval, decided.approval.state, principal, atMs);
+  }
+
+  async expire(approval: StoredApproval, nowMs: number): Promise<void> {
+    await this.#record(approval, "expired", "system", nowMs);
+  }
+
+  async #record(approval: StoredApproval, state: FinalState, by: string, atMs: number): Promise<Decided> {
+    const { id, runId } = approval;
+    try {
+      await this.#ports.store.commit(
+        [
+          { type: "decide-approval", id, state, by, atMs },
+          { type: "append-ledger", draft: ledgerDraft(approval, state, by, timestampOf(atMs)) } as Write,
+        ],
+        "barrier",
+      );
+    } catch (error) {
+      if (error instanceof StoreError && error.code === "store.conflict") return refuse("conflict", ALREADY_DECIDED);
+      throw error;
+    }
+    this.#onDecided(approval);
+    return { ok: true, runId };
+  }
+}
+
+const ALREADY_DECIDED = "This approval was decided already.";
+
+const OBJECTIONS: Readonly<Record<Refusal["code"], (approval: StoredApproval) => string>> = {
+  "auth.forbidden": () => "Your token may not decide approvals.",
+  expired: () => "This approval has expired.",
+  "already-decided": ({ state }) => `This approval was decided already: ${state}.`,
+  conflict: () => "The plan hash is not that of the plan that was shown.",
+};
+
+function ledgerDraft(
+  { kind, runId, callId, id, planHash }: StoredApproval,
+  state: FinalState,
+  actor: string,
+  ts: string,
+): LedgerDraft<"approval.decided"> | LedgerDraft<"effect.resolved"> {
+  if (kind === "resolve") {
+    const decision = state === "done" || state === "retry" || state === "fail" ? state : "expired";
+    return { kind: "effect.resolved", ts, actor, data: { runId, callId, decision } };
+  }
+  const decision = state === "allowed" ? "allow" : state === "denied" ? "deny" : "expired";
+  return { kind: "approval.decided", ts, actor, data: { runId, callId, approvalId: id, planHash, decision } };
+}
+
+function refuse(code: Extract<Decided, { ok: false }>["code"], message: string): Decided {
+  return { ok: false, code, message };
+}

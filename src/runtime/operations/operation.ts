@@ -1,0 +1,129 @@
+/**
+ * An operation: one thing a client may ask of a home. The subject that owns it declares it once, in wire shape; the HTTP
+ * route and its validation, the commands' client, GET /openapi.json and the table in docs/http.md follow from that.
+ */
+import type { Static, TObject, TSchema } from "typebox";
+
+/** A token holds some of them; `public` needs no token. */
+export const SCOPES = ["public", "chat", "operate", "admin"] as const;
+export type Scope = (typeof SCOPES)[number];
+
+/** Set by whatever authenticated the caller, never read from the input. */
+export interface Caller {
+  readonly principal: string;
+  readonly source: string;
+  /** Makes a repeated request the same request. */
+  readonly idempotencyKey: string | null;
+}
+
+export type RefusalCode =
+  | "invalid.request"
+  | "not_found"
+  | "conflict"
+  | "queue.full"
+  | "payload.too_large"
+  | "auth.forbidden"
+  | "store.unavailable"
+  | "internal.error";
+
+/** Says what to do, and leaves nothing behind. */
+export interface Refusal {
+  readonly ok: false;
+  readonly code: RefusalCode;
+  readonly message: string;
+}
+
+export type Result<Value> =
+  | {
+      readonly ok: true;
+      readonly value: Value;
+      /** The idempotency key was used before: this is the answer to the first request. */
+      readonly isReplay?: boolean;
+      /** In place of the operation's own HTTP status. */
+      readonly status?: number;
+    }
+  | Refusal;
+
+export type Subscription<Update> =
+  /** `isOver`: the stream has ended and nothing follows. */
+  { readonly ok: true; readonly updates: AsyncIterable<Update>; readonly isOver: boolean } | Refusal;
+
+type Awaitable<Value> = Value | Promise<Value>;
+
+interface Declaration<Name extends string, Input extends TObject> {
+  readonly name: Name;
+  readonly method: "GET" | "POST";
+  /** `{id}` names a field of the input. The other fields are the query of a GET, the JSON body of a POST. */
+  readonly path: `/${string}`;
+  readonly scope: Scope;
+  /** The row in docs/http.md and the summary in OpenAPI. */
+  readonly summary: string;
+  readonly input: Input;
+}
+
+export interface JsonOperation<Name extends string, Services, Input extends TObject, Output extends TSchema>
+  extends Declaration<Name, Input> {
+  readonly kind: "json";
+  readonly output: Output;
+  /** Of a success; 200 unless stated. */
+  readonly status?: 202;
+  readonly takesIdempotencyKey?: true;
+  call(services: Services, input: Static<Input>, caller: Caller): Awaitable<Result<Static<Output>>>;
+}
+
+/** Answers with a JSON document that was signed as text, so its bytes must not change. */
+export interface DocumentOperation<Name extends string, Services, Input extends TObject>
+  extends Declaration<Name, Input> {
+  readonly kind: "document";
+  readonly output: TSchema;
+  call(services: Services, input: Static<Input>): Awaitable<Result<string>>;
+}
+
+export interface Frame {
+  readonly event: string;
+  /** Clients resume after it; null: live only. */
+  readonly id: number | null;
+  readonly data: unknown;
+}
+
+/** Server-sent events, resumable by Last-Event-ID. */
+export interface StreamOperation<Name extends string, Services, Input extends TObject, Update>
+  extends Declaration<Name, Input> {
+  readonly kind: "stream";
+  readonly method: "GET";
+  /** Schemas of `data` by the name of the event. */
+  readonly events: Readonly<Record<string, TSchema>>;
+  /** The stream ends after any of these. */
+  readonly lastEvents: readonly string[];
+  open(services: Services, input: Static<Input>, afterId: number, signal: AbortSignal): Promise<Subscription<Update>>;
+  encode(update: Update): Frame;
+  /** For data that passed its schema. */
+  decode(event: string, data: unknown): Update;
+}
+
+/** What every reader of the table needs to know about an operation, whatever its services and schemas are. */
+export type AnyOperation = Declaration<string, TObject> &
+  (
+    | Pick<JsonOperation<string, never, TObject, TSchema>, "kind" | "output" | "status" | "takesIdempotencyKey">
+    | Pick<DocumentOperation<string, never, TObject>, "kind" | "output">
+    | Pick<StreamOperation<string, never, TObject, never>, "kind" | "events" | "lastEvents">
+  );
+
+/** Declares operations over these services; names and schemas are inferred. */
+export function operationsOver<Services>() {
+  return {
+    json: <const Name extends string, Input extends TObject, Output extends TSchema>(
+      declared: Omit<JsonOperation<Name, Services, Input, Output>, "kind">,
+    ): JsonOperation<Name, Services, Input, Output> => ({ ...declared, kind: "json" }),
+    document: <const Name extends string, Input extends TObject>(
+      declared: Omit<DocumentOperation<Name, Services, Input>, "kind">,
+    ): DocumentOperation<Name, Services, Input> => ({ ...declared, kind: "document" }),
+    stream: <const Name extends string, Input extends TObject, Update>(
+      declared: Omit<StreamOperation<Name, Services, Input, Update>, "kind">,
+    ): StreamOperation<Name, Services, Input, Update> => ({ ...declared, kind: "stream" }),
+  };
+}
+
+export function refuse(code: RefusalCode, message: string): Refusal {
+  return { ok: false, code, message };
+}

@@ -1,0 +1,47 @@
+import { describe, expect, test } from "vitest";
+import { asRunId, asSessionId } from "../../../src/kernel/vocabulary/identifiers.ts";
+import {
+  checkConsumeApproval,
+  checkDecideApproval,
+  checkInsertApproval,
+} from "../../../src/runtime/approvals/approval-rules.ts";
+import type { ApprovalState } from "../../../src/runtime/ports/store.ts";
+import type { WriteVerdict } from "../../../src/runtime/ports/write-verdict.ts";
+import { hashOf, newApproval } from "../store-samples.ts";
+
+const approval = newApproval(asRunId("run_1"), asSessionId("ses_1"));
+const STATES: readonly ApprovalState[] = [
+  ...(["pending", "allowed", "denied", "expired", "consumed", "done", "retry", "fail"] as const),
+];
+const codeOf = (verdict: WriteVerdict) => (typeof verdict === "string" ? verdict : verdict.code);
+
+test("an approval is inserted once; another one with its id is a conflict", () => {
+  expect(checkInsertApproval(null, approval)).toBe("write");
+  expect(checkInsertApproval({ ...approval, state: "denied" }, approval)).toBe("skip");
+  expect(codeOf(checkInsertApproval({ ...approval, planHash: hashOf("other") }, approval))).toBe("store.conflict");
+  expect(codeOf(checkInsertApproval({ ...approval, runId: asRunId("run_2") }, approval))).toBe("store.conflict");
+});
+
+test("only a pending approval is decided", () => {
+  expect(codeOf(checkDecideApproval(null))).toBe("store.conflict");
+  for (const state of STATES) {
+    const expected = state === "pending" ? "write" : "store.conflict";
+    expect([state, codeOf(checkDecideApproval({ ...approval, state }))]).toEqual([state, expected]);
+  }
+});
+
+describe("consuming", () => {
+  const inTime = approval.expiresAtMs - 1;
+  test.each(STATES)("%s", (state) => {
+    const expected = state === "allowed" ? "write" : state === "consumed" ? "skip" : "store.conflict";
+    expect(codeOf(checkConsumeApproval({ ...approval, state }, approval.planHash, inTime))).toBe(expected);
+    const late = state === "consumed" ? "skip" : "store.conflict";
+    for (const atMs of [approval.expiresAtMs, Number.NaN]) {
+      expect(codeOf(checkConsumeApproval({ ...approval, state }, approval.planHash, atMs))).toBe(late);
+    }
+    expect(codeOf(checkConsumeApproval({ ...approval, state }, hashOf("other"), inTime))).toBe("store.conflict");
+  });
+  test("nothing", () => {
+    expect(codeOf(checkConsumeApproval(null, approval.planHash, inTime))).toBe("store.conflict");
+  });
+});

@@ -1,0 +1,37 @@
+/** The store's contract: the ledger. */
+import { describe, expect, test } from "vitest";
+import { toLedgerLine, verifyLedger } from "../../../src/kernel/journal/ledger.ts";
+import { asRunId } from "../../../src/kernel/vocabulary/identifiers.ts";
+import { created, SampleJournal } from "../store-samples.ts";
+import { type StoreFixture, wholeLedger } from "./store-fixture.ts";
+
+export function describeLedger(fixture: StoreFixture): void {
+  const { barrier, insertRun } = fixture;
+  describe("ledger", () => {
+    test("the ledger is one chain in the order of commits, without refused ones", async () => {
+      const before = await fixture.store.ledgerHead();
+      const { runId } = await insertRun();
+      const names = Array.from({ length: 12 }, (_, index) => asRunId(`run_ledger_${index}`));
+      const commits = names.map((name, index) =>
+        barrier(created(name), ...(index % 4 === 3 ? [new SampleJournal(runId).append(1, 9)] : [])),
+      );
+      await Promise.allSettled(commits);
+      const kept = names.filter((_, index) => index % 4 !== 3);
+      const entries = await fixture.store.readLedger(before.seq, 100);
+      expect(entries.map(({ data }) => ("runId" in data ? data.runId : null))).toEqual(kept);
+      const whole = await wholeLedger(fixture.store);
+      const verified = verifyLedger(whole.map((entry) => `${toLedgerLine(entry)}\n`).join(""), {
+        homeId: fixture.store.homeId,
+      });
+      expect(verified).toMatchObject({ ok: true, length: whole.length });
+      expect(await fixture.store.ledgerHead()).toEqual({ seq: whole.length, hash: whole.at(-1)?.hash });
+    });
+
+    test("the ledger is paged by seq", async () => {
+      await barrier(...[1, 2, 3, 4].map((index) => created(asRunId(`run_page_${index}`))));
+      const whole = await wholeLedger(fixture.store);
+      expect(await fixture.store.readLedger(whole.length - 3, 2)).toEqual(whole.slice(-3, -1));
+      expect(await fixture.store.readLedger(whole.length, 2)).toEqual([]);
+    });
+  });
+}
