@@ -49,7 +49,7 @@ describe("a call that always asks", () => {
     const first = trialWith({ world, policy }).trial;
     const runId = await first.submit("open it");
     const card = await first.nextCard();
-    expect(card.why).toMatch(/^policy\.asks-always: What may start other programs /);
+    expect(card.why).toMatch(/^policy\.asks-always: This may start other programs /);
     await first.stop();
 
     const second = openTrial({ store: store(), model: doorModel(), world, policy });
@@ -267,7 +267,7 @@ describe("an approval", () => {
     expect(world.performed.map(({ args }) => args)).toEqual([{ thing: "call_1" }]);
     expect((await resultsOf(trial, runId)).map(({ error }) => error)).toEqual([
       "",
-      "policy.denied: The call was not performed: its approval expired before its turn came.",
+      "policy.denied: Not run: its approval expired before its turn came.",
     ]);
     expect([trial.storeFailures, trial.runtime.isIntact]).toEqual([[], true]);
     await trial.stop();
@@ -355,9 +355,7 @@ describe("an approver reads", () => {
     const { trial } = trialWith();
     const runId = await trial.submit("open it");
     const card = await trial.nextCard();
-    expect(card.why).toBe(
-      "policy.risk.side_effect: Calls of this risk class need approval: approve or deny this plan.",
-    );
+    expect(card.why).toBe("policy.risk.side_effect: This has an effect outside the run, so your policy asks first.");
     expect(card.shown.split("\n")).toEqual([
       "Can be undone: unknown; the world may keep it",
       "Untrusted text in its context: none",
