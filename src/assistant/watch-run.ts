@@ -11,7 +11,7 @@
  */
 import type { Entry } from "../kernel/journal/entry.ts";
 import { lifecycleEvent } from "../kernel/journal/views/lifecycle-events.ts";
-import { BEFORE_THE_FIRST, readOn } from "../kernel/journal/views/run-timeline.ts";
+import { readEntry, TIMELINE_START } from "../kernel/journal/views/run-timeline.ts";
 import type { RunId } from "../kernel/vocabulary/identifiers.ts";
 import type { Store } from "../runtime/ports/store.ts";
 import { readWholeJournal } from "../runtime/run/read-run.ts";
@@ -55,7 +55,7 @@ export async function* watchRun(
   try {
     let last: Entry | undefined;
     let wait: Wait | null = null;
-    let reading = BEFORE_THE_FIRST;
+    let reading = TIMELINE_START;
     let dueAttempt = 0;
     const release = (): readonly Delta[] => {
       const due = held.filter(({ attempt }) => attempt <= dueAttempt);
@@ -74,7 +74,7 @@ export async function* watchRun(
             if (entry.seq <= (last?.seq ?? 0)) continue;
             dueAttempt = dueAfter(entry, dueAttempt);
             if (entry.kind === "INFER") yield* release();
-            const { now, next } = readOn(reading, entry);
+            const { now, next } = readEntry(reading, entry);
             wait = waitBetween(last, entry);
             last = entry;
             reading = next;

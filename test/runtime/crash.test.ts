@@ -1,4 +1,4 @@
-/** A process that dies at any commit: what the next one makes of it. */
+/** The process dies at any commit, and the next one recovers. */
 import { describe, expect, test } from "vitest";
 import { hashBytes } from "../../src/kernel/vocabulary/hash.ts";
 import type { RunId } from "../../src/kernel/vocabulary/identifiers.ts";
@@ -129,7 +129,7 @@ describe.each(PACES)("a crash, with tools that answer %s,", (pace) => {
 });
 
 describe("a crash", () => {
-  test("at two commits, over a store that was really closed and opened anew", async () => {
+  test("at two commits, with a store that was closed and opened again", async () => {
     for (const after of [4, 9]) {
       const home = temporaryHome();
       const first = await home.open();

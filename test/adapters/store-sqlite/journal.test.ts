@@ -78,7 +78,7 @@ describe("with damaged rows", () => {
   }
 
   function keptOf(entry: Entry): string {
-    return writeEntry(entry.prev, { ...entry, frame: entry } as never).kept;
+    return writeEntry(entry.prev, { ...entry, frame: entry } as never).encoded;
   }
 
   async function firstBad(store: Store, runId: RunId): Promise<number | null> {
