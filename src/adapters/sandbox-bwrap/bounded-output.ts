@@ -15,7 +15,6 @@ export class BoundedOutput {
     this.#buffer = new Uint8Array(Math.min(FIRST_BYTES, maxBytes));
   }
 
-  /** Returns the part of the piece that fitted. */
   add(piece: Uint8Array): Uint8Array {
     const fitting = piece.subarray(0, this.#maxBytes - this.#length);
     if (fitting.length < piece.length) this.#isCut = true;

@@ -1,9 +1,6 @@
 /**
- * Checks that the sandbox provides its properties on this machine.
- *
- * P1. Each property is checked from inside, with programs that every Linux has, under smaller limits than commands have.
- * P2. A property holds only with evidence: a check that could not run has failed.
- * P3. All checks run at once: what is visible, whether processes are counted, whether every process can be ended.
+ * Checks from inside that the sandbox provides its properties on this machine, with programs that every Linux has and
+ * under smaller limits than commands have. A property holds only with evidence: a check that could not run has failed.
  */
 import { statSync } from "node:fs";
 import { type SandboxCommand, SandboxError, type SandboxWatcher } from "../../runtime/ports/sandbox.ts";
@@ -15,7 +12,7 @@ type Contain = (command: SandboxCommand, watcher: SandboxWatcher, limits: Sandbo
 
 interface PropertyCheck {
   readonly property: string;
-  readonly advice: string;
+  readonly advice?: string;
   isHeld(seen: string): boolean;
 }
 
@@ -40,7 +37,6 @@ dd if=/dev/zero of=/dev/null bs=256M count=1 2>/dev/null; echo "[memory] $?"
 const SMALL_LIMITS: SandboxLimits = { ...DEFAULT_LIMITS, memoryBytes: 64 * 1024 * 1024, fileBytes: 4096 };
 
 const REPORT = "report it, with the versions of kernel and bubblewrap";
-const KERNEL_NEEDED = "use a kernel of Linux 5.14 or newer";
 
 const TOP = ["bin", "dev", "etc", "lib", "lib32", "lib64", "libx32", "proc", "sbin", "tmp", "usr"];
 const WRITABLE_MOUNT = /^(?:\/proc|\/tmp|\/dev\/.+)$/;
@@ -48,12 +44,10 @@ const WRITABLE_MOUNT = /^(?:\/proc|\/tmp|\/dev\/.+)$/;
 const CHECKS: readonly PropertyCheck[] = [
   {
     property: "no capabilities",
-    advice: REPORT,
     isHeld: (seen) => ["CapPrm", "CapEff", "CapBnd", "CapAmb"].every((set) => statusIs(seen, set, /^0+$/)),
   },
   {
     property: "no new privileges",
-    advice: REPORT,
     isHeld: (seen) => statusIs(seen, "NoNewPrivs", /^1$/),
   },
   {
@@ -68,7 +62,6 @@ const CHECKS: readonly PropertyCheck[] = [
   },
   {
     property: "nothing of the host but its programs",
-    advice: REPORT,
     isHeld: (seen) => listed(seen, "top").every((path) => TOP.includes(path.slice(1))),
   },
   {
@@ -83,32 +76,28 @@ const CHECKS: readonly PropertyCheck[] = [
   },
   {
     property: "a first process out of reach",
-    advice: REPORT,
     isHeld: (seen) => /^\[first\]$/m.test(seen),
   },
   {
     property: "a system that cannot be written to",
-    advice: REPORT,
     isHeld: (seen) => {
       const mounts = [...seen.matchAll(/^\d+ \d+ \d+:\d+ \S+ (?<point>\S+) (?<mode>r[ow])[, ]/gm)];
       return (
-        mounts.length > 0 && mounts.every(({ groups }) => groups?.["mode"] === "ro" || mayWrite(groups?.["point"]))
+        mounts.length > 0 &&
+        mounts.every(({ groups }) => groups?.["mode"] === "ro" || WRITABLE_MOUNT.test(groups?.["point"] ?? ""))
       );
     },
   },
   {
     property: "bounded files",
-    advice: REPORT,
     isHeld: (seen) => exitOf(seen, "control") === 0 && exitOf(seen, "file") > 0,
   },
   {
     property: "bounded memory",
-    advice: REPORT,
     isHeld: (seen) => exitOf(seen, "control") === 0 && exitOf(seen, "memory") > 0,
   },
 ];
 
-/** Returns the missing properties, each with what to do about it. */
 export async function checkProperties(contain: Contain): Promise<readonly string[]> {
   try {
     const [looked, isCounted, isEnded] = await Promise.all([
@@ -120,8 +109,8 @@ export async function checkProperties(contain: Contain): Promise<readonly string
     const seen = new TextDecoder().decode(looked.stdout);
     return [
       ...CHECKS.filter((check) => !check.isHeld(seen)).map(missing),
-      ...(isCounted ? [] : [missing({ property: "bounded processes", advice: KERNEL_NEEDED })]),
-      ...(isEnded ? [] : [missing({ property: "an end for every process", advice: REPORT })]),
+      ...(isCounted ? [] : [missing({ property: "bounded processes", advice: "use a kernel of Linux 5.14 or newer" })]),
+      ...(isEnded ? [] : [missing({ property: "an end for every process" })]),
     ];
   } catch (error) {
     if (error instanceof SandboxError) return [error.message];
@@ -168,7 +157,7 @@ function silent(): SandboxWatcher {
   return { signal: new AbortController().signal, onOutput: null };
 }
 
-function missing({ property, advice }: Pick<PropertyCheck, "property" | "advice">): string {
+function missing({ property, advice = REPORT }: Pick<PropertyCheck, "property" | "advice">): string {
   return `This machine's sandbox does not provide "${property}": ${advice}.`;
 }
 
@@ -188,8 +177,4 @@ function listed(seen: string, name: string): readonly string[] {
 /** NaN if the line is missing: neither zero nor positive. */
 function exitOf(seen: string, name: string): number {
   return Number(new RegExp(`^\\[${name}\\] (\\d+)$`, "m").exec(seen)?.[1]);
-}
-
-function mayWrite(point: string | undefined): boolean {
-  return point !== undefined && WRITABLE_MOUNT.test(point);
 }

@@ -27,7 +27,6 @@ export interface Containment {
   readonly directoryFd: number;
   /** The command would inherit these if nothing took their place. */
   readonly inheritedFds: readonly number[];
-  /** Open on `/dev/null`. */
   readonly nullFd: number;
   readonly timeoutMs: number;
   readonly maxOutputBytes: number;

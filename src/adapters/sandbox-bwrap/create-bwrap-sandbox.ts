@@ -1,12 +1,10 @@
 /**
  * A sandbox made by bubblewrap: namespaces, a seccomp filter, limits, and an unprivileged user (docs/sandbox.md).
- *
- * B1. A command never runs as root (A4, U1).
- * B2. A command that cannot be contained is not run: without the launcher's mark there is no result (L3).
- * B3. A pinned file is mounted by its path, and bubblewrap follows links, which may lead to the host while the sandbox is
- *     being made: a link on that path is refused. The caller makes sure that none appears meanwhile.
- * B4. The properties are checked once, on the first request. Creating the sandbox does nothing.
+ * A command that cannot be contained is not run: without the launcher's mark there is no result. A pinned file is mounted
+ * by its path, and bubblewrap follows links, which may lead to the host while the sandbox is being made: a link on that
+ * path is refused. The caller makes sure that none appears meanwhile.
  */
+import { addAbortListener } from "node:events";
 import { closeSync, constants, fstatSync, lstatSync, openSync } from "node:fs";
 import { isAbsolute, join, relative, sep } from "node:path";
 import type { Clock } from "../../runtime/ports/clock.ts";
@@ -29,7 +27,6 @@ export interface BwrapSandboxOptions {
   readonly fallbackUser: Identity | null;
 }
 
-/** The same for every command. */
 interface Prepared {
   readonly system: readonly string[];
   readonly filter: Uint8Array;
@@ -120,12 +117,10 @@ function isKnown(architecture: string): architecture is Architecture {
 }
 
 /** Stops waiting on abort; the shared promise continues for others. */
-function unlessAborted<Value>(wanted: Promise<Value>, signal: AbortSignal): Promise<Value> {
+async function unlessAborted<Value>(wanted: Promise<Value>, signal: AbortSignal): Promise<Value> {
   const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const onAbort = (): void => reject(signal.reason);
-  signal.addEventListener("abort", onAbort);
-  if (signal.aborted) onAbort();
-  return Promise.race([wanted, aborted]).finally(() => signal.removeEventListener("abort", onAbort));
+  using _listening = addAbortListener(signal, () => reject(signal.reason));
+  return await Promise.race([wanted, aborted]);
 }
 
 /** Keeps the planned directory open while `use` needs its descriptor. */

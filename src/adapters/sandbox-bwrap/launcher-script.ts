@@ -30,7 +30,6 @@ export const NOT_THE_PLANNED_DIRECTORY = 64;
 const KIB = 1024;
 const FILE_BLOCK = 512;
 
-/** `stageSizes`: the number of words of each stage. */
 export function launcherScript(limits: SandboxLimits, stageSizes: readonly number[]): string {
   return [
     `ulimit -p ${limits.processes} 2>/dev/null || ulimit -u ${limits.processes} || exit 1`,

@@ -20,10 +20,8 @@ import { namespaceSystemMounts } from "./system-mounts.ts";
 
 type Workspace = ContainedCommand["workspace"];
 
-/** Runs bubblewrap, as root. */
 type RunBwrap = (words: readonly string[], watcher: SandboxWatcher) => Promise<Ended>;
 
-/** Returns the path of the workspace's namespace. */
 type NamespaceFor = (workspace: Workspace) => Promise<string>;
 
 /** Prints its process id and waits to be killed: nothing is ever written to that descriptor. */
@@ -99,7 +97,6 @@ function identityOf(path: string): string {
   return `${dev} ${ino} ${birthtimeNs}`;
 }
 
-/** The mounts above, at and beneath the workspace. */
 function mountsAround(root: string): readonly string[] {
   return readFileSync("/proc/self/mountinfo", "utf8")
     .split("\n")

@@ -47,7 +47,6 @@ export function startFailure(error: unknown, bwrapPath: string): unknown {
   return new SandboxError("sandbox.unavailable", message, { cause: error });
 }
 
-/** Null unless a program was missing. */
 function adviceAbout(syscall: string, bwrapPath: string): string | null {
   if (syscall === `spawn ${bwrapPath}`) {
     return `There is no bubblewrap at ${bwrapPath}: install the package bubblewrap, 0.8 or newer.`;

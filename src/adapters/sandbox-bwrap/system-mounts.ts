@@ -1,16 +1,13 @@
 /**
- * The part of the host's system that a sandbox shows: programs and libraries, read-only, and how libraries are found.
- *
- * W1. Of `/etc` only what the loader and alternatives links need: no users, no hosts, no keys.
- * W2. As little as possible: each entry costs every command a mount.
- * W3. Links on the host are links in the sandbox, so that real paths are equal on both sides.
+ * The part of the host's system that a sandbox shows: programs and libraries, read-only, and of `/etc` only what the
+ * loader and alternatives links need. Each entry costs every command a mount. Links on the host are links in the
+ * sandbox, so that real paths are equal on both sides.
  */
 import { lstatSync, readlinkSync } from "node:fs";
 
 const DIRECTORIES = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
 const SETTINGS = ["/etc/ld.so.cache", "/etc/ld-musl-x86_64.path", "/etc/ld-musl-aarch64.path", "/etc/alternatives"];
 
-/** As arguments of bwrap. */
 export function systemMounts(): readonly string[] {
   return [...DIRECTORIES, ...SETTINGS].flatMap(mountOf);
 }

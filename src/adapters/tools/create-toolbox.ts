@@ -1,10 +1,7 @@
 /**
  * The tool registry (T-4.1): names, aliases, schemas and idempotency of the tools, and the envelope around every call.
- *
- * R1. A name or alias means one tool. A tool that breaks a rule of `lint-tool.ts` is a Defect.
- * R2. The digest changes with names, schemas, risk and idempotency only.
- * R3. `plan` and `run` never throw: a `ToolFailure` becomes its error, an abort `timeout`, anything else
- *     `internal.error` without details, which go to `onDefect`.
+ * `plan` and `run` never throw: a `ToolFailure` becomes its error, an abort `timeout`, anything else `internal.error`,
+ * whose details go to `onDefect` only.
  */
 import { Defect } from "../../kernel/vocabulary/defect.ts";
 import { hashCanonical } from "../../kernel/vocabulary/hash.ts";
@@ -27,10 +24,7 @@ import { ToolFailure, toolErrorOf } from "./tool-failure.ts";
 
 interface ToolboxOptions {
   readonly clock: Pick<Clock, "nowMs" | "monotonicMs">;
-  /** Receives what a tool should not have thrown. */
   readonly onDefect: (error: unknown) => void;
-  /** The upper limit for every call. */
-  readonly maxTimeoutMs?: number;
 }
 
 interface Registration {
@@ -46,7 +40,6 @@ const MAX_NAMES_SHOWN = 24;
 export interface RegistryToolbox extends Toolbox {
   /** For later runs; throws if the name is taken or a rule of `lint-tool.ts` is broken. */
   register(tool: Tool): void;
-  /** The registered name of a name or alias; null if there is none. */
   nameOf(name: string): string | null;
 }
 
@@ -88,7 +81,6 @@ function indexTools(tools: readonly Tool[]) {
 }
 
 function createPlanner(options: ToolboxOptions) {
-  const maxTimeoutMs = options.maxTimeoutMs ?? MAX_TIMEOUT_MS;
   const emptyPlan: Planned["plan"] = {
     ...{ argv: [], cwd: null, executable: null, scriptHashes: [], targets: [] },
     environmentHash: hashCanonical({}),
@@ -100,7 +92,7 @@ function createPlanner(options: ToolboxOptions) {
       reversal: defaultReversal(risk, egress),
       ...outline,
       ...{ ok: true, tool: tool.name, args, risk, egress, pollable: tool.pollable },
-      timeoutMs: clamp(timeoutMs, maxTimeoutMs),
+      timeoutMs: Math.max(1, Math.min(Math.trunc(timeoutMs), MAX_TIMEOUT_MS)),
       plan: { ...emptyPlan, ...outline.plan },
     };
   };
@@ -118,7 +110,6 @@ const SENT: Reversal = { kind: "irreversible", how: "a request to another host c
 const HARMLESS: Reversal = { kind: "reversible", how: "it changes nothing" };
 const UNKNOWN: Reversal = { kind: "unknown", how: "what it changes is not known beforehand" };
 
-/** The default if the tool does not say. */
 function defaultReversal(risk: Planned["risk"], egress: Planned["egress"]): Reversal {
   if (egress.length > 0) return SENT;
   return risk === "read_only" ? HARMLESS : UNKNOWN;
@@ -165,28 +156,13 @@ function register(tools: readonly Tool[]): ReadonlyMap<string, Registration> {
 }
 
 function digestOf(tools: readonly Tool[]): Toolbox["digest"] {
-  return hashCanonical(
-    tools.map(({ name, parameters, risk, idempotency }) => ({
-      name,
-      parameters: plainSchema(parameters),
-      risk,
-      idempotency,
-    })),
-  );
+  const plain = tools.map(({ name, parameters, risk, idempotency }) => ({ name, parameters, risk, idempotency }));
+  return hashCanonical(JSON.parse(JSON.stringify(plain)));
 }
 
+/** With the wire form of the schema, without TypeBox's own fields. */
 function offerOf({ name, description, parameters, risk }: Tool): RegisteredTool {
-  return { name, description, parameters: plainSchema(parameters), risk };
-}
-
-/** The wire form, without TypeBox's own fields. */
-function plainSchema(schema: object): object {
-  return JSON.parse(JSON.stringify(schema));
-}
-
-/** Timers overflow beyond 2^31 ms and fire immediately. */
-function clamp(timeoutMs: number, maxTimeoutMs: number): number {
-  return Math.max(1, Math.min(Math.trunc(timeoutMs), maxTimeoutMs, 2 ** 31 - 1));
+  return { name, description, parameters: JSON.parse(JSON.stringify(parameters)), risk };
 }
 
 function notFound(name: string, tools: readonly Tool[]): ToolFailure {

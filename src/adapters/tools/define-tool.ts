@@ -1,11 +1,7 @@
 /**
- * A tool: its parameters, its risk, and how one call of it is planned and run.
- *
- * D1. `plan` reads and changes nothing; its `plan` binds everything `run` must find unchanged.
- * D2. `run` gets validated arguments with defaults filled in, their plan and the labels of its result, and uses nothing
- *     else.
- * D3. Both fail by throwing a `ToolFailure`. Anything else thrown is a defect of the tool.
- * D4. After an effect the signal is not checked again: the result reports what happened.
+ * A tool: its parameters, its risk, and how one call of it is planned and run. `plan` changes nothing and binds
+ * everything `run` must find unchanged. Both fail by throwing a `ToolFailure`; anything else thrown is a defect of the
+ * tool. After an effect `run` does not check the signal again: the result reports what happened.
  */
 import type { Static, TObject } from "typebox";
 import type { JsonValue } from "../../kernel/vocabulary/parse-json.ts";
@@ -76,7 +72,6 @@ export function defineTool<Parameters extends TObject>(
   };
 }
 
-/** A text or number field of unchecked data. */
 export function fieldOf(value: unknown, name: string): string | number | undefined {
   if (typeof value !== "object" || value === null || !Object.hasOwn(value, name)) return undefined;
   const field = (value as Readonly<Record<string, unknown>>)[name];

@@ -1,11 +1,7 @@
 /**
- * The rules a tool must meet to be registered (P-3.1): a schema that every provider and grammar can enforce.
- *
- * L1. Parameters are one closed object, and so is every object in them.
- * L2. No union where an enum serves, no property called `format`, no schema without a constraint.
- * L3. Optional parameters, and only they, have a default, so that a planned call states all it depends on.
- * L4. An alias renames to existing parameters.
- * L5. A broken rule is a Defect at start-up: our own source is wrong, not the model.
+ * The rules a tool must meet to be registered (P-3.1): a schema that every provider and grammar can enforce, and a
+ * default for every optional parameter, so that a planned call states all it depends on. A broken rule is a Defect at
+ * start-up: our own source is wrong, not the model.
  */
 import { isToolName } from "../../kernel/protocol/tool-names.ts";
 import { Defect } from "../../kernel/vocabulary/defect.ts";

@@ -1,9 +1,7 @@
 /**
- * Reads the arguments of a proposed call: maps an alias, checks them, fills in defaults.
- *
- * A refusal names the field and what the schema wants, never the value. Nothing is coerced. Refused at any depth: numbers
- * beyond 2^53 - 1, lone surrogates, unknown keys (`__proto__` among them) and redaction marks whose secret is gone.
- * Schemas are compiled on the first call.
+ * Reads the arguments of a proposed call: maps an alias, checks them, fills in defaults. A refusal names the field and
+ * what the schema wants, never the value. Nothing is coerced. Refused at any depth: numbers beyond 2^53 - 1, lone
+ * surrogates, unknown keys (`__proto__` among them) and redaction marks whose secret is gone.
  */
 import type { TSchema } from "typebox";
 import { Compile, type Validator } from "typebox/compile";

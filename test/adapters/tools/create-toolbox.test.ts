@@ -33,11 +33,10 @@ const echo = defineTool({
   summarize: ({ args }) => `echoed ${args["text"]}`,
 });
 
-function box(tools: readonly Tool[] = [echo], maxTimeoutMs?: number) {
+function box(tools: readonly Tool[] = [echo]) {
   const defects: unknown[] = [];
   const onDefect = (error: unknown) => defects.push(error);
-  const limit = maxTimeoutMs === undefined ? {} : { maxTimeoutMs };
-  return { toolbox: createToolbox(tools, { clock, onDefect, ...limit }), defects };
+  return { toolbox: createToolbox(tools, { clock, onDefect }), defects };
 }
 
 function context(signal = new AbortController().signal): CallContext {
@@ -123,7 +122,7 @@ describe("planning", () => {
     });
   });
 
-  test("a call may be classified by what it would do, and no call is given more time than configured", async () => {
+  test("a call may be classified by what it would do, and no call is given more than ten minutes", async () => {
     const reader: Tool = {
       ...echo,
       plan: () => ({
@@ -144,11 +143,6 @@ describe("planning", () => {
       asksAlways: true,
       timeoutMs: 600_000,
       delegation: { agent: "a", message: "m" },
-    });
-    expect(await box([reader], 50).toolbox.plan("demo.echo", { text: "a" })).toMatchObject({ timeoutMs: 50 });
-    expect(await box([echo], 1e15).toolbox.plan("demo.echo", { text: "a" })).toMatchObject({ timeoutMs: 30_000 });
-    expect(await box([reader], 1e15).toolbox.plan("demo.echo", { text: "a" })).toMatchObject({
-      timeoutMs: 2 ** 31 - 1,
     });
   });
 

@@ -12,24 +12,13 @@ const HARMLESS = { risk: "read_only", idempotency: "read_only", summarize: () =>
 const WAIT_MS = 300;
 /** Longer than any step of the corpus. */
 const STALL_MS = 600_000;
-const FLOOD_LINE = "Far more text than the result budget.\n";
-const FLOOD_LINES = 2_000;
+const FLOOD_TEXT = "Far more text than the result budget.\n".repeat(2_000);
 
 export function conformanceTools(): readonly Tool[] {
   return [
-    defineTool({
-      ...ECHO,
-      ...HARMLESS,
-      plan: () => ({ labels: USER_LABELS, shown: "Return a text" }),
-      run: ({ args }) => Promise.resolve(args.text),
-    }),
-    defineTool({ ...PING, ...HARMLESS, ...planned("Answer pong"), run: () => Promise.resolve("pong") }),
-    defineTool({
-      ...FLOOD,
-      ...HARMLESS,
-      ...planned("Answer with a long text"),
-      run: () => Promise.resolve(FLOOD_LINE.repeat(FLOOD_LINES)),
-    }),
+    defineTool({ ...ECHO, ...HARMLESS, ...planned("Return a text"), run: ({ args }) => args.text }),
+    defineTool({ ...PING, ...HARMLESS, ...planned("Answer pong"), run: () => "pong" }),
+    defineTool({ ...FLOOD, ...HARMLESS, ...planned("Answer with a long text"), run: () => FLOOD_TEXT }),
     defineTool({ ...WAIT, ...HARMLESS, ...planned("Wait"), timeoutMs: WAIT_MS, run: waitForAbort }),
     defineTool({ ...STALL, ...HARMLESS, ...planned("Wait"), timeoutMs: STALL_MS, run: waitForAbort }),
   ];

@@ -1,9 +1,7 @@
 /**
- * Computes an exact replacement in a text, or says why it is ambiguous or impossible.
- *
- * Characters outside the replaced ranges stay as they are, byte order mark and line ends included. Overlapping matches
- * are as ambiguous as separate ones; `replaceAll` replaces from the left without overlap. In a file with CRLF line ends
- * only, the edit gets them too. Problems name lines and never quote the file.
+ * Computes an exact replacement in a text, or says why it is ambiguous or impossible. Overlapping matches are as
+ * ambiguous as separate ones; `replaceAll` replaces from the left without overlap. In a file with CRLF line ends only,
+ * the edit gets them too. Problems name lines and never quote the file.
  */
 export interface EditRequest {
   readonly oldText: string;

@@ -1,10 +1,8 @@
 /**
  * Writes a file whole or not at all: write under a temporary name in the same directory, sync, then rename or link.
- *
- * `add` never replaces anything, even if the name appears at the last moment; `replace` replaces a symbolic link instead
- * of following it. The temporary name comes from the call's key, so a repeat after a crash removes only its own leftover.
- * New files have mode 0600; with `like`, owner and permissions are copied, but never setuid. A failure leaves no
- * temporary file. The signal is not checked once the name may be taken.
+ * `add` never replaces anything, even if the name appears at the last moment; `replace` replaces a symbolic link
+ * instead of following it. The temporary name comes from the call's key, so a repeat after a crash removes only its own
+ * leftover. The signal is not checked once the name may be taken.
  */
 import { constants, type Stats } from "node:fs";
 import { type FileHandle, link, open, rename, unlink } from "node:fs/promises";
@@ -100,6 +98,7 @@ async function copyOwnerAndMode(handle: FileHandle, { uid, gid, mode }: Stats): 
       if (errnoOf(error) !== "EPERM") throw error;
     }
   }
+  // Never setuid.
   await handle.chmod(mode & 0o777);
 }
 

@@ -1,10 +1,7 @@
 /**
  * Sets the owner of what the file tools create. When the gateway runs as root, sandboxed commands run as another user,
- * and both must be able to read and change the files.
- *
- * As root, a new file goes to the owner of its directory, or to `newFileOwner` if root owns the directory. For other
- * users, or without `newFileOwner`, nothing changes. Files are addressed by descriptor; a directory is given away only
- * while it is empty.
+ * and both must be able to read and change the files: a new file goes to the owner of its directory, or to
+ * `newFileOwner` if root owns the directory.
  */
 import { fchownSync, fstatSync, readdirSync } from "node:fs";
 import { type DirectoryHandle, entryPath } from "./directory-handle.ts";

@@ -1,10 +1,8 @@
 /**
- * `fs.delete`: moves a file or directory to the trash, which no tool can reach (`trash.ts`).
- *
- * The plan binds the parent directory (device and inode) and a fingerprint of the whole tree. The approver sees every
- * name in it; a tree too large to show is refused, as are links, the workspace itself, and a directory that is not empty
- * without `recursive`. A repeat after a crash succeeds if the call's own entry is in the trash (`keyed`): for that, a
- * path whose last content is in the trash is planned as a call that changes nothing.
+ * `fs.delete`: moves a file or directory to the trash, which no tool can reach (`trash.ts`). The plan binds the parent
+ * directory and a fingerprint of the whole tree, and shows every name in it. A repeat after a crash succeeds if the
+ * call's own entry is in the trash (`keyed`): for that, a path whose last content is in the trash is planned as a call
+ * that changes nothing.
  */
 import { Type } from "typebox";
 import { USER_LABELS } from "../../../kernel/vocabulary/labels.ts";
@@ -117,11 +115,7 @@ async function runDelete(
   );
 }
 
-function targetOf(path: string): {
-  readonly parents: readonly string[];
-  readonly name: string;
-  readonly shown: string;
-} {
+function targetOf(path: string) {
   const names = directoryNames(path);
   const name = names.at(-1);
   if (name === undefined) throw new ToolFailure("policy.denied", "The workspace itself cannot be deleted.");

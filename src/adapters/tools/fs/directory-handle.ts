@@ -1,13 +1,9 @@
 /**
- * An open directory. What is done through the handle happens in this directory, even if its path leads elsewhere by now.
- *
- * H1. No symbolic link is followed: each directory is opened from its parent with O_NOFOLLOW.
- * H2. On Linux `/proc/self/fd/N/name` is `name` in the directory open as N, so a swapped parent has no effect.
- * H3. Elsewhere only paths exist. `assertNotMoved` checks, after each step and around each effect, that the path still
- *     leads to the open directory. A swap between check and effect remains possible for a process that can already write
- *     in the workspace with the user's rights.
- * H4. Names are looked up synchronously: a lookup takes microseconds, a thread hop many. Contents are read and written
- *     asynchronously.
+ * An open directory. What is done through the handle happens in this directory, even if its path leads elsewhere by
+ * now: each directory is opened from its parent with O_NOFOLLOW, and on Linux `/proc/self/fd/N/name` is `name` in the
+ * directory open as N. Elsewhere only paths exist, and `assertNotMoved` checks, after each step and around each effect,
+ * that the path still leads to the open directory; a process that can already write in the workspace could swap it in
+ * between. Names are looked up synchronously: a lookup takes microseconds, a thread hop many.
  */
 import {
   closeSync,
@@ -24,13 +20,13 @@ import { join, relative, sep } from "node:path";
 import { ToolFailure } from "../tool-failure.ts";
 import { errnoOf, symlinkRefused } from "./fs-failure.ts";
 
-/** How an entry of an open directory is addressed. */
 export type Traversal = "handles" | "paths";
 
 /** As root: the owner of new files in directories that root owns (`chown-new-files.ts`). Null for other users. */
 export type NewFileOwner = { readonly uid: number; readonly gid: number } | null;
 
-export interface DirectoryHandle {
+/** Declare it with `using`, which closes it. */
+export interface DirectoryHandle extends Disposable {
   /** For display and plans; not for opening. */
   readonly path: string;
   readonly fd: number;
@@ -44,13 +40,13 @@ export type EntryKind = "file" | "directory" | "symlink" | "other";
 
 const FLAGS = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 
-/** The caller closes it, as with `enterDirectory`. */
 export function openRoot(root: string, traversal: Traversal, newFileOwner: NewFileOwner = null): DirectoryHandle {
-  return { path: root, root, traversal, newFileOwner, fd: openSync(root, FLAGS) };
-}
-
-export function closeDirectory({ fd }: DirectoryHandle): void {
-  closeSync(fd);
+  return {
+    ...{ path: root, root, traversal, newFileOwner, fd: openSync(root, FLAGS) },
+    [Symbol.dispose]() {
+      closeSync(this.fd);
+    },
+  };
 }
 
 /** A path that leads to the entry itself; `.` is the directory. */
@@ -63,7 +59,7 @@ export function enterDirectory(parent: DirectoryHandle, name: string): Directory
   try {
     assertNotMoved(child);
   } catch (error) {
-    closeDirectory(child);
+    child[Symbol.dispose]();
     throw error;
   }
   return child;
@@ -84,13 +80,9 @@ function openChild(parent: DirectoryHandle, name: string): number {
 /** At most `limit` entries: a directory may hold any number. */
 export function sortedEntries(directory: DirectoryHandle, limit: number): readonly Dirent[] {
   const entries: Dirent[] = [];
-  const listing = opendirSync(entryPath(directory, "."), { bufferSize: 512 });
-  try {
-    for (let entry = listing.readSync(); entry !== null && entries.length < limit; entry = listing.readSync()) {
-      entries.push(entry);
-    }
-  } finally {
-    listing.closeSync();
+  using listing = opendirSync(entryPath(directory, "."), { bufferSize: 512 });
+  for (let entry = listing.readSync(); entry !== null && entries.length < limit; entry = listing.readSync()) {
+    entries.push(entry);
   }
   return entries.sort(byName);
 }
@@ -117,7 +109,6 @@ export function identityOf({ fd }: DirectoryHandle): { readonly device: string; 
   return { device: `${dev}`, inode: `${ino}` };
 }
 
-/** True if the plan was made for this directory. */
 export function isDirectoryOf(
   planned: { readonly device: string; readonly inode: string } | null,
   directory: DirectoryHandle,
@@ -138,12 +129,8 @@ export function assertNotMoved({ path, root, fd, traversal }: DirectoryHandle): 
 
 /** Asks the system instead of a list of platforms. */
 export function probeTraversal(root: string): Traversal {
-  const handle = openRoot(root, "handles");
-  try {
-    const own = fstatSync(handle.fd, { bigint: true });
-    const through = statSync(entryPath(handle, "."), { bigint: true, throwIfNoEntry: false });
-    return through?.ino === own.ino && through.dev === own.dev ? "handles" : "paths";
-  } finally {
-    closeDirectory(handle);
-  }
+  using handle = openRoot(root, "handles");
+  const own = fstatSync(handle.fd, { bigint: true });
+  const through = statSync(entryPath(handle, "."), { bigint: true, throwIfNoEntry: false });
+  return through?.ino === own.ino && through.dev === own.dev ? "handles" : "paths";
 }

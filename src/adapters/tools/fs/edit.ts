@@ -1,20 +1,12 @@
 /**
- * `fs.edit`: replaces one text in a file by another, exactly.
- *
- * 1. An edit that leaves a doubt is refused: no match, several without `replace_all`, or a text with a mark of redaction
- *    or truncation, where the file has the real characters.
- * 2. The plan binds the directory (device and inode) and the file's hash before and after. The approver sees every
- *    removed and added line.
- * 3. The file is replaced atomically and keeps its permissions. It must be UTF-8 without hard links.
- * 4. A repeat after a crash succeeds if the edit is already made (`keyed`, `last-edit.ts`): for that, an edit that fails
- *    only because it was the last one made is planned as a call that changes nothing.
- * 5. In an untrusted context the file is marked first (`untrusted-marks.ts`). A clean edit keeps an existing mark.
+ * `fs.edit`: replaces one text in a file by another, exactly. An edit that leaves a doubt is refused. The plan binds
+ * the directory and the file's hash before and after, and shows every removed and added line. A repeat after a crash
+ * succeeds if the edit is already made (`keyed`): for that, an edit that fails only because it was the last one made is
+ * planned as a call that changes nothing. A clean edit keeps an existing mark (`untrusted-marks.ts`).
  */
-import type { Stats } from "node:fs";
 import { Type } from "typebox";
 import { mayHoldMarker } from "../../../kernel/redaction/redaction-marker.ts";
 import { hashBytes, hashCanonical } from "../../../kernel/vocabulary/hash.ts";
-import type { Hash } from "../../../kernel/vocabulary/identifiers.ts";
 import { USER_LABELS } from "../../../kernel/vocabulary/labels.ts";
 import type { CallContext, Planned } from "../../../runtime/ports/toolbox.ts";
 import { type ArgumentsOf, defineTool, fieldOf } from "../define-tool.ts";
@@ -153,13 +145,7 @@ function runEdit(
   );
 }
 
-interface EditableFile {
-  readonly text: string;
-  readonly hash: Hash;
-  readonly stats: Stats;
-}
-
-async function readEditable(directory: DirectoryHandle, name: string): Promise<EditableFile> {
+async function readEditable(directory: DirectoryHandle, name: string) {
   const path = shownPath(directory, name);
   const file = await withRegularFile(directory, name, async (open) => {
     refuseHardLinks(open, path);

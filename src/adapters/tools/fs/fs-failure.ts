@@ -41,7 +41,6 @@ export async function withPathErrors<Result>(path: string, work: () => Result | 
   }
 }
 
-/** Null for an unexpected error. */
 export function expectedFailure(cause: unknown, path: string): ToolFailure | null {
   const expected = EXPECTED[errnoOf(cause) ?? ""];
   if (expected === undefined) return null;
@@ -62,7 +61,6 @@ export function missing(path: string): ToolFailure {
   return pathFailure("invalid.request", path, "does not exist. fs.list_dir shows what does");
 }
 
-/** The file or directory is no longer what the plan was made for. */
 export function changedSince(path: string, { isRepeat }: { readonly isRepeat: boolean }): ToolFailure {
   const done = isRepeat
     ? "this attempt did nothing, but the interrupted one may have: check before you call it again"

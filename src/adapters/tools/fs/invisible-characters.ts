@@ -9,7 +9,6 @@
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Co}\p{Cn}\p{Cs}\u115f\u1160\u2800\u3164\uffa0]|(?! )\p{Zs}/u;
 const INVISIBLE_IN_TEXT = /(?![\n\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
-/** The first one in a name or a command. */
 export function firstInvisible(text: string): string | undefined {
   return INVISIBLE.exec(text)?.[0];
 }

@@ -1,8 +1,6 @@
 /**
- * Matches a search pattern line by line: the index of the first match in a line, or -1.
- *
- * `bytes`, if set, occur in every file with a match, so most files are skipped by that test alone. A regular expression
- * may run forever: callers must be able to stop it (`search-thread.ts`).
+ * Matches a search pattern line by line: the index of the first match in a line, or -1. A regular expression may run
+ * forever: callers must be able to stop it (`search-thread.ts`).
  */
 import { ToolFailure } from "../tool-failure.ts";
 
@@ -36,11 +34,7 @@ function compile(source: string, flags: string): RegExp {
     return new RegExp(source, `${flags}u`);
   } catch {
     // The strict grammar rejects needless escapes such as `\-`; the lenient one accepts them.
-    return compileLeniently(source, flags);
   }
-}
-
-function compileLeniently(source: string, flags: string): RegExp {
   try {
     return new RegExp(source, flags);
   } catch (cause) {

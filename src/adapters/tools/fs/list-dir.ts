@@ -1,20 +1,15 @@
-/**
- * `fs.list_dir`: the first entries of a directory in the order of names, whatever the order on disk.
- *
- * It keeps at most twice `max_entries` in memory. Links are listed as links and not followed.
- */
+/** `fs.list_dir`: the first entries of a directory in the order of names, with at most twice `max_entries` in memory. */
 import { type Dirent, lstatSync } from "node:fs";
 import { opendir } from "node:fs/promises";
 import { Type } from "typebox";
 import { defineTool, fieldOf } from "../define-tool.ts";
-import { assertNotMoved, byName, type DirectoryHandle, type EntryKind, entryPath, kindOf } from "./directory-handle.ts";
+import { assertNotMoved, byName, type DirectoryHandle, entryPath, kindOf } from "./directory-handle.ts";
 import { withPathErrors } from "./fs-failure.ts";
 import type { UntrustedMarks } from "./untrusted-marks.ts";
 import { inDirectory, type Workspace } from "./workspace.ts";
 import { directoryNames } from "./workspace-path.ts";
 
 const DEFAULT_MAX_ENTRIES = 200;
-/** The upper limit of `max_entries`. */
 const MAX_ENTRIES = 2_000;
 const READ_AHEAD = 256;
 
@@ -67,11 +62,7 @@ export function listDirTool(workspace: Workspace, marks: UntrustedMarks) {
   });
 }
 
-async function firstByName(
-  directory: DirectoryHandle,
-  maxEntries: number,
-  signal: AbortSignal,
-): Promise<{ readonly first: readonly Dirent[]; readonly truncated: boolean }> {
+async function firstByName(directory: DirectoryHandle, maxEntries: number, signal: AbortSignal) {
   let first: Dirent[] = [];
   let count = 0;
   for await (const entry of await opendir(entryPath(directory, "."), { bufferSize: READ_AHEAD })) {
@@ -83,10 +74,7 @@ async function firstByName(
   return { first: first.sort(byName).slice(0, maxEntries), truncated: count > maxEntries };
 }
 
-function describe(
-  directory: DirectoryHandle,
-  entry: Dirent,
-): { readonly name: string; readonly type: EntryKind; readonly bytes: number | null } {
+function describe(directory: DirectoryHandle, entry: Dirent) {
   const { name } = entry;
   const stats = lstatSync(entryPath(directory, name), { throwIfNoEntry: false });
   // Removed meanwhile, or a name that is not valid text and cannot be looked up.

@@ -1,9 +1,4 @@
-/**
- * `fs.read_text`: the beginning of a text file, cut between two characters.
- *
- * The text is the longest prefix of whole code points within `max_bytes`; `bytes` is the size of the file. Only UTF-8
- * without NUL is text; hard-linked files are refused.
- */
+/** `fs.read_text`: the beginning of a text file, cut between two characters. `bytes` is the size of the file. */
 import { Type } from "typebox";
 import { defineTool, fieldOf } from "../define-tool.ts";
 import { missing } from "./fs-failure.ts";
@@ -67,7 +62,6 @@ export function readTextTool(workspace: Workspace, marks: UntrustedMarks) {
   });
 }
 
-/** The first `limit` bytes without a character that the limit cuts in two. */
 function wholeCharacters(bytes: Buffer, limit: number): Buffer {
   if (bytes.length <= limit) return bytes;
   let end = limit;

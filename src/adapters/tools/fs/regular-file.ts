@@ -1,8 +1,6 @@
 /**
- * Opens regular files for reading, never through a link.
- *
- * The kind is checked before opening, since opening a device has effects, and again on the open file, since it may have
- * been swapped. O_NONBLOCK keeps a pipe from blocking. At most `limit` bytes are read, however large the file grows.
+ * Opens regular files for reading, never through a link. The kind is checked before opening, since opening a device has
+ * effects, and again on the open file, since it may have been swapped. O_NONBLOCK keeps a pipe from blocking.
  */
 import { isUtf8 } from "node:buffer";
 import {
@@ -27,25 +25,19 @@ const FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK |
 
 const read = promisify(readCallback);
 
-export interface OpenFile {
+export interface OpenFile extends Disposable {
   readonly fd: number;
   readonly stats: Stats;
 }
 
-/** Null if the name does not exist. */
 export function withRegularFile<Result>(
   directory: DirectoryHandle,
   name: string,
   use: (file: OpenFile) => Promise<Result>,
 ): Promise<Result | null> {
   return withPathErrors(shownPath(directory, name), async () => {
-    const file = openRegular(directory, name);
-    if (file === null) return null;
-    try {
-      return await use(file);
-    } finally {
-      closeSync(file.fd);
-    }
+    using file = openRegular(directory, name);
+    return file === null ? null : await use(file);
   });
 }
 
@@ -59,7 +51,7 @@ function openRegular(directory: DirectoryHandle, name: string): OpenFile | null 
     const stats = fstatSync(fd);
     if (!stats.isFile()) throw irregular(shownPath(directory, name), stats);
     assertNotMoved(directory);
-    return { fd, stats };
+    return { fd, stats, [Symbol.dispose]: () => closeSync(fd) };
   } catch (error) {
     closeSync(fd);
     throw error;
@@ -116,13 +108,8 @@ export function readRegularSync(
   name: string,
   isWanted: (stats: Stats) => boolean,
 ): Buffer | null {
-  const file = openRegular(directory, name);
-  if (file === null) return null;
-  try {
-    return isWanted(file.stats) ? fill(file.fd, Buffer.allocUnsafe(file.stats.size)) : null;
-  } finally {
-    closeSync(file.fd);
-  }
+  using file = openRegular(directory, name);
+  return file !== null && isWanted(file.stats) ? fill(file.fd, Buffer.allocUnsafe(file.stats.size)) : null;
 }
 
 /** A plan binds the content it replaces, so that content is read whole. */

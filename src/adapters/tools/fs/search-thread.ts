@@ -1,10 +1,9 @@
 /**
- * Runs a search in a worker thread that can be stopped at any time.
- *
- * A regular expression, in the pattern or in a .gitignore, can take forever, and no rule detects that without refusing
- * good ones. Ending the thread stops it in the middle of a match and closes its files. The thread has its own memory
- * limit and no environment.
+ * Runs a search in a worker thread that can be stopped at any time. A regular expression, in the pattern or in a
+ * .gitignore, can take forever, and no rule detects that without refusing good ones. Ending the thread stops it in the
+ * middle of a match and closes its files.
  */
+import { addAbortListener } from "node:events";
 import { Worker } from "node:worker_threads";
 import { Defect } from "../../../kernel/vocabulary/defect.ts";
 import { ToolFailure } from "../tool-failure.ts";
@@ -25,8 +24,7 @@ export async function searchInThread(request: SearchRequest, signal: AbortSignal
     resourceLimits: { maxOldGenerationSizeMb: MAX_MEMORY_MB },
   });
   const { promise, resolve, reject } = Promise.withResolvers<SearchAnswer>();
-  const stop = (): void => reject(signal.reason);
-  signal.addEventListener("abort", stop);
+  using _listening = addAbortListener(signal, () => reject(signal.reason));
   worker.on("message", resolve);
   worker.on("error", (error) => reject(threadFailure(error)));
   worker.on("exit", () => reject(new Defect("a search ended without an answer")));
@@ -36,7 +34,6 @@ export async function searchInThread(request: SearchRequest, signal: AbortSignal
     const { code, message, ...options } = answer.error;
     throw new ToolFailure(code, message, { details: {}, retryable: options.retryable });
   } finally {
-    signal.removeEventListener("abort", stop);
     await worker.terminate();
   }
 }

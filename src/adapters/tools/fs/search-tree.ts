@@ -1,15 +1,13 @@
 /**
- * The search itself: down a tree, file by file, line by line. It reads synchronously, so it runs in a worker thread.
- *
- * No link is followed; only regular files with one name are opened. Skipped silently: `.git`, what .gitignore names, and
- * binary files. Counted in `skipped`: files that are too large, hard-linked, unreadable or removed meanwhile. Results,
- * their length, entries and depth are bounded; `truncated` says that there may be more. Results come in name order.
+ * The search itself: down a tree, file by file, line by line. It reads synchronously, so it runs in a worker thread. No
+ * link is followed. Skipped silently: `.git`, what .gitignore names, and binary files. Counted in `skipped`: files that
+ * are too large, hard-linked, unreadable or removed meanwhile. `truncated` says that there may be more.
  */
 import { lstatSync } from "node:fs";
+import ignore, { type Ignore } from "ignore";
 import { ToolFailure } from "../tool-failure.ts";
 import {
   assertNotMoved,
-  closeDirectory,
   type DirectoryHandle,
   enterDirectory,
   entryPath,
@@ -18,7 +16,6 @@ import {
   type Traversal,
 } from "./directory-handle.ts";
 import { errnoOf } from "./fs-failure.ts";
-import { addRules, type IgnoreRules, isIgnored } from "./ignore-rules.ts";
 import { type LineMatcher, lineMatcher, type Pattern } from "./line-matcher.ts";
 import { globMatcher } from "./path-glob.ts";
 import { readRegularSync } from "./regular-file.ts";
@@ -28,7 +25,6 @@ const MAX_DEPTH = 48;
 const MAX_FILE_BYTES = 4_194_304;
 const MAX_RULES_BYTES = 65_536;
 const MAX_LINE_CHARS = 240;
-/** How much of a long line is shown before the match. */
 const LEAD_CHARS = 60;
 
 export interface SearchRequest extends Pattern {
@@ -55,6 +51,14 @@ export interface SearchResult {
   readonly truncated: boolean;
 }
 
+/** The rules of one .gitignore file. Deeper rules win. */
+interface IgnoreRules {
+  /** The directory of the rules, relative to the workspace: empty, or with a slash at its end. */
+  readonly base: string;
+  readonly rules: Ignore;
+  readonly above: IgnoreRules | null;
+}
+
 export function searchTree(request: SearchRequest): SearchResult {
   return new TreeSearch(request).search();
 }
@@ -78,18 +82,13 @@ class TreeSearch {
 
   search(): SearchResult {
     const { root, traversal, names, maxResults } = this.#request;
-    const handle = openRoot(root, traversal);
-    try {
-      this.#begin(handle, names, 0, null);
-    } finally {
-      closeDirectory(handle);
-    }
+    using handle = openRoot(root, traversal);
+    this.#begin(handle, names, 0, null);
     const matches = this.#matches.slice(0, maxResults);
     const truncated = this.#isCut || this.#matches.length > maxResults;
     return { matches, files: this.#files, skipped: this.#skipped, truncated };
   }
 
-  /** Walks to where the search begins and collects the ignore rules on the way. */
   #begin(directory: DirectoryHandle, names: readonly string[], depth: number, above: IgnoreRules | null): void {
     const name = names[depth];
     const base = names
@@ -105,14 +104,10 @@ class TreeSearch {
       this.#look(directory, name, `${base}${name}`);
       return;
     }
-    const child = enterDirectory(directory, name);
-    try {
-      const rules = this.#rulesOf(directory, base, above);
-      // An ignored directory that the call names is searched.
-      this.#begin(child, names, depth + 1, isIgnored(rules, `${base}${name}/`) ? null : rules);
-    } finally {
-      closeDirectory(child);
-    }
+    using child = enterDirectory(directory, name);
+    const rules = this.#rulesOf(directory, base, above);
+    // An ignored directory that the call names is searched.
+    this.#begin(child, names, depth + 1, isIgnored(rules, `${base}${name}/`) ? null : rules);
   }
 
   #walk(directory: DirectoryHandle, base: string, above: IgnoreRules | null, depth: number): void {
@@ -139,16 +134,9 @@ class TreeSearch {
       this.#isCut = true;
       return;
     }
-    const child = this.#attempt(() => enterDirectory(parent, name));
-    if (child === null) {
-      this.#skipped += 1;
-      return;
-    }
-    try {
-      this.#walk(child, base, rules, depth + 1);
-    } finally {
-      closeDirectory(child);
-    }
+    using child = this.#attempt(() => enterDirectory(parent, name));
+    if (child === null) this.#skipped += 1;
+    else this.#walk(child, base, rules, depth + 1);
   }
 
   #look(directory: DirectoryHandle, name: string, path: string): void {
@@ -181,7 +169,7 @@ class TreeSearch {
     const content = this.#attempt(() =>
       readRegularSync(directory, ".gitignore", ({ size }) => size <= MAX_RULES_BYTES),
     );
-    return content === null ? above : addRules(above, base, content.toString());
+    return content === null ? above : { base, rules: ignore().add(content.toString()), above };
   }
 
   /** A file that was removed meanwhile or is not readable does not end the search. */
@@ -206,4 +194,23 @@ function excerpt(line: string, index: number): string {
   const end = start + MAX_LINE_CHARS;
   const shown = line.slice(start, end).replace(/^[\udc00-\udfff]|[\ud800-\udbff]$/g, "");
   return `${start > 0 ? "…" : ""}${shown}${end < line.length ? "…" : ""}`.toWellFormed();
+}
+
+/** `path` is relative to the workspace; a directory's ends with a slash. */
+function isIgnored(rules: IgnoreRules | null, path: string): boolean {
+  for (let level = rules; level !== null; level = level.above) {
+    const { ignored, unignored } = verdictOf(level, path);
+    if (ignored || unignored) return ignored;
+  }
+  return false;
+}
+
+/** A rule that cannot be parsed ignores nothing, since the files come from the workspace. */
+function verdictOf({ base, rules }: IgnoreRules, path: string) {
+  try {
+    return rules.test(path.slice(base.length));
+  } catch (error) {
+    if (error instanceof SyntaxError) return { ignored: false, unignored: false };
+    throw error;
+  }
 }

@@ -1,8 +1,6 @@
 /**
- * `fs.search`: lines of text files, or names of files, beneath a path of the workspace.
- *
- * `pattern` is a literal text unless `regex` is set; an empty one lists file names, narrowed by `glob`.
- * `search-tree.ts` owns what is searched, `search-thread.ts` that it can be stopped at any time.
+ * `fs.search`: lines of text files, or names of files, beneath a path of the workspace. `search-tree.ts` owns what is
+ * searched, `search-thread.ts` that it can be stopped at any time.
  */
 import { Type } from "typebox";
 import { defineTool, fieldOf } from "../define-tool.ts";
@@ -12,7 +10,6 @@ import type { Workspace } from "./workspace.ts";
 import { directoryNames } from "./workspace-path.ts";
 
 const DEFAULT_MAX_RESULTS = 50;
-/** The upper limit of `max_results`. */
 const MAX_RESULTS = 500;
 const TIMEOUT_MS = 20_000;
 

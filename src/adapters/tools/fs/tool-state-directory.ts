@@ -1,9 +1,7 @@
 /**
  * The directory where the file tools keep what no model may reach: the trash, the last edit of each file, and the marks
- * of untrusted writes.
- *
- * It lies outside the workspace and does not contain it, so no tool path and no sandbox leads there. The first write
- * creates it; lookups create nothing.
+ * of untrusted writes. It lies outside the workspace and does not contain it, so no tool path and no sandbox leads
+ * there.
  */
 import { realpath } from "node:fs/promises";
 import { sep } from "node:path";

@@ -1,12 +1,8 @@
 /**
  * The trash: deleted files and directories, in the tool state directory until the operator restores or removes them.
- *
- * T1. Each deletion has its own directory, named after the path and the call. It holds `item` and `manifest.json`, which
- *     is durable before the item moves.
- * T2. The item moves by one rename, so it is whole in one place or the other. If another file arrived, it goes back.
- * T3. Restoring replaces nothing. The manifest's path is parsed like any other and cannot leave the workspace.
- * T4. Removal for good renames the item first, so that no half of it can be restored. A crash leaves the rest to the
- *     next run.
+ * Each deletion has its own directory, with `item` and a `manifest.json` that is durable before the item moves. The
+ * item moves by one rename, so it is whole in one place or the other. Removal for good renames the item first, so that
+ * no half of it can be restored; a crash leaves the rest to the next run.
  */
 import { lstatSync, rmdirSync } from "node:fs";
 import { readdir, rename, rm, unlink } from "node:fs/promises";
@@ -33,9 +29,7 @@ const TRASH_ID = /^[0-9a-f]{16}-[0-9a-f]{16}$/;
 
 export interface TrashEntry {
   readonly id: string;
-  /** The workspace it was deleted from. */
   readonly root: string;
-  /** Relative to `root`. */
   readonly path: string;
   readonly type: "file" | "directory";
   readonly entries: number;
@@ -52,14 +46,10 @@ function originOf(target: string): string {
   return hashCanonical(target).slice(0, 16);
 }
 
-/** Null if it is not in the trash, or no longer. */
 export async function findTrashed(state: Workspace | null, id: string): Promise<TrashEntry | null> {
-  return await inDirectoryIfThere(state, [FOLDER, id], (entry) =>
-    statsOf(entry, ITEM) === undefined ? null : readManifest(entry, id),
-  );
+  return await inDirectoryIfThere(state, [FOLDER, id], (entry) => readManifest(entry, id));
 }
 
-/** True if the trash holds something deleted from this path. */
 export async function hasTrashFrom(state: Workspace | null, target: string): Promise<boolean> {
   return (await trashIds(state)).some((id) => id.startsWith(`${originOf(target)}-`));
 }
@@ -114,16 +104,16 @@ async function moveItem(from: DirectoryHandle, source: Source, entry: DirectoryH
   return isRight;
 }
 
-/** Fails if the path is taken again. */
 export async function restoreTrash(workspace: Workspace, state: Workspace | null, id: string): Promise<TrashEntry> {
   if (!TRASH_ID.test(id)) throw notInTrash(id);
   const restored = await inDirectoryIfThere(state, [FOLDER, id], async (entry) => {
-    const trashed = statsOf(entry, ITEM) === undefined ? null : await readManifest(entry, id);
+    const trashed = await readManifest(entry, id);
     if (trashed === null) return null;
     if (trashed.root !== workspace.root) {
       const message = `It was deleted from another workspace: ${JSON.stringify(trashed.root)}.`;
       throw new ToolFailure("invalid.request", message, { details: { id } });
     }
+    // Parsed like any other path, so it cannot leave the workspace.
     const names = directoryNames(trashed.path);
     const name = names.at(-1);
     if (name === undefined) throw notInTrash(id);
@@ -155,8 +145,9 @@ async function moveBack(
 }
 
 /** Removes for good what was deleted before `beforeMs`. An item that cannot be removed does not stop the rest. */
-export async function emptyTrash(state: Workspace | null, beforeMs: number): Promise<Emptied> {
+export async function emptyTrash(state: Workspace | null, beforeMs: number) {
   const removed: TrashEntry[] = [];
+  /** The ids of items the system refused to remove. */
   const failed: string[] = [];
   for (const id of await trashIds(state)) {
     try {
@@ -170,15 +161,9 @@ export async function emptyTrash(state: Workspace | null, beforeMs: number): Pro
   return { removed, failed };
 }
 
-interface Emptied {
-  readonly removed: readonly TrashEntry[];
-  /** The ids of items the system refused to remove. */
-  readonly failed: readonly string[];
-}
-
 async function removeOld(state: Workspace | null, id: string, beforeMs: number): Promise<TrashEntry | null> {
   return await inDirectoryIfThere(state, [FOLDER, id], async (entry) => {
-    const trashed = statsOf(entry, ITEM) === undefined ? null : await readManifest(entry, id);
+    const trashed = await readManifest(entry, id);
     const isOld = trashed !== null && Date.parse(trashed.deletedAt) < beforeMs;
     if (isOld) await rename(entryPath(entry, ITEM), entryPath(entry, REMOVING));
     else if (statsOf(entry, REMOVING) === undefined) return null;
@@ -199,7 +184,9 @@ async function trashIds(state: Workspace | null): Promise<readonly string[]> {
   return names?.filter((name) => TRASH_ID.test(name)) ?? [];
 }
 
+/** Null without an item: it is not in the trash yet, or no longer. */
 async function readManifest(entry: DirectoryHandle, id: string): Promise<TrashEntry | null> {
+  if (statsOf(entry, ITEM) === undefined) return null;
   return await withRegularFile(entry, MANIFEST, async (file) => {
     const parsed = parseJson((await readUpTo(file, MAX_MANIFEST_BYTES)).toString());
     return parsed.ok ? parseTrashed(parsed.value, id) : null;

@@ -1,15 +1,12 @@
 /**
- * Lists everything under a name, for the approver, and takes a fingerprint of it.
- *
- * The fingerprint changes with any name, inode, permission or file content. Beyond MAX_HASHED_BYTES, size and ctime stand
- * for the content, since users cannot set ctime. Links are not followed; links, devices and pipes are listed and not
- * opened. A tree too large to show is refused.
+ * Lists everything under a name, for the approver, and takes a fingerprint of it, which changes with any name, inode,
+ * permission or file content. Beyond MAX_HASHED_BYTES, size and ctime stand for the content, since users cannot set
+ * ctime. A tree too large to show is refused.
  */
 import { type BigIntStats, lstatSync } from "node:fs";
 import { hashBytes, hashCanonical } from "../../../kernel/vocabulary/hash.ts";
 import type { Hash } from "../../../kernel/vocabulary/identifiers.ts";
 import {
-  closeDirectory,
   type DirectoryHandle,
   type EntryKind,
   enterDirectory,
@@ -26,7 +23,6 @@ const MAX_DEPTH = 64;
 const MAX_HASHED_BYTES = 16_777_216;
 
 interface SnapshotEntry {
-  /** Relative to the workspace. */
   readonly path: string;
   readonly kind: EntryKind;
   readonly bytes: number;
@@ -36,13 +32,11 @@ export interface TreeSnapshot {
   readonly kind: EntryKind;
   readonly device: bigint;
   readonly inode: bigint;
-  /** The root of the tree comes first. */
   readonly entries: readonly SnapshotEntry[];
   readonly bytes: number;
   readonly fingerprint: Hash;
 }
 
-/** Null if the name does not exist. */
 export async function snapshotTree(directory: DirectoryHandle, name: string): Promise<TreeSnapshot | null> {
   const stats = statsOf(directory, name);
   if (stats === undefined) return null;
@@ -82,15 +76,11 @@ class SnapshotBuilder {
 
   async #descend(parent: DirectoryHandle, name: string, path: string, depth: number): Promise<void> {
     if (depth === MAX_DEPTH) throw pathFailure("invalid.request", path, "is nested too deeply");
-    const directory = enterDirectory(parent, name);
-    try {
-      for (const entry of sortedEntries(directory, MAX_ENTRIES + 1)) {
-        const stats = statsOf(directory, entry.name);
-        if (stats !== undefined) await this.visit(directory, entry.name, stats, depth + 1);
-        else this.#listUnreadable(shownPath(directory, entry.name), kindOf(entry));
-      }
-    } finally {
-      closeDirectory(directory);
+    using directory = enterDirectory(parent, name);
+    for (const entry of sortedEntries(directory, MAX_ENTRIES + 1)) {
+      const stats = statsOf(directory, entry.name);
+      if (stats !== undefined) await this.visit(directory, entry.name, stats, depth + 1);
+      else this.#listUnreadable(shownPath(directory, entry.name), kindOf(entry));
     }
   }
 

@@ -2,17 +2,13 @@
  * Records which paths of the workspace an untrusted context wrote: marks, in the tool state directory. A run that reads
  * such a path has seen untrusted data, in any session (X-5); otherwise a file could bypass the latch.
  *
- * U1. A mark is durable before the write it covers. Each mark is its own file, so concurrent marks do not overwrite
- *     each other.
- * U2. A mark covers its path, everything beneath it, and its parents, since a directory listing reveals names. Names
- *     compare without case, as one file may have several spellings on some systems.
- * U3. A command may copy anything anywhere: one that can write marks the whole workspace, unless its context and every
- *     path are trusted. Beyond MAX_MARKS the whole workspace is marked; an unreadable mark counts as one for the whole.
- * U4. A mark is removed when a clean context replaces the whole file, unless the trash may restore the old one. Writers
- *     are not locked: each checks again after its write. All other marks stay until the operator removes them; a missing
- *     file proves nothing, since its disk may be unmounted.
- * U5. Marks are read once and cached. So there is one instance per workspace, and only the holder of the home's lock
- *     changes marks.
+ * A mark is durable before the write it covers. It covers its path, everything beneath it, and its parents, since a
+ * directory listing reveals names. A command may copy anything anywhere: one that can write marks the whole workspace,
+ * unless its context and every path are trusted. Beyond MAX_MARKS the whole workspace is marked; an unreadable mark
+ * counts as one for the whole. A mark is removed when a clean context replaces the whole file, unless the trash may
+ * restore the old one; writers are not locked, so each checks again after its write. All other marks stay until the
+ * operator removes them; a missing file proves nothing, since its disk may be unmounted. Marks are cached, so there is
+ * one instance per workspace, and only the holder of the home's lock changes them.
  */
 import { readdir } from "node:fs/promises";
 import { hashCanonical } from "../../../kernel/vocabulary/hash.ts";
@@ -89,7 +85,6 @@ export function untrustedMarks(workspace: Workspace, stateDirectory: string) {
     });
   }
 
-  /** True if there was a mark and it is removed. */
   function unmark(names: Names): Promise<boolean> {
     return serialize(async (marks) => {
       if (marks.size === 0 || !marks.has(nameOf(names)) || (await isInTrash(names))) return false;
@@ -144,7 +139,6 @@ export function untrustedMarks(workspace: Workspace, stateDirectory: string) {
       if (isUntrusted(context)) await mark(names, context);
     },
 
-    /** After a file was written, whole or in part. */
     async afterWrite(names: Names, context: CallContext): Promise<void> {
       if (isUntrusted(context) && !(await isMarked(names))) await mark(names, context);
     },
@@ -199,12 +193,12 @@ function nameOf(names: Names): string {
   return `${hashCanonical([...names]).slice(0, 32)}${SUFFIX}`;
 }
 
-/** True if one path is the other or a parent of it. */
 function isParentOrChild(a: Names, b: Names): boolean {
   const [shorter, longer] = a.length <= b.length ? [a, b] : [b, a];
   return shorter.every((name, index) => folded(name) === folded(longer[index] ?? ""));
 }
 
+/** Without case: one file may have several spellings on some systems. */
 function folded(name: string): string {
   return name.normalize("NFD").toUpperCase();
 }

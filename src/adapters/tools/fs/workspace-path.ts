@@ -18,11 +18,9 @@ const MAX_DEPTH = 64;
 const DEVICE_NAME = /^(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9¹²³]) *(?:\.|$)/i;
 
 interface FileNames {
-  /** The directories and the file. */
   readonly names: readonly string[];
   readonly parents: readonly string[];
   readonly name: string;
-  /** The names joined by slashes. */
   readonly shown: string;
 }
 

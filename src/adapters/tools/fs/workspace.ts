@@ -1,15 +1,12 @@
 /**
- * The one directory the file tools can reach (S-4.2), and the ways down from its root.
- *
- * K1. Handles opened on the way are closed after `use`, whether it succeeds or fails.
- * K2. The operator names the root, so links on the way to it are followed. Beneath it none is.
+ * The one directory the file tools can reach (S-4.2), and the ways down from its root. The operator names the root, so
+ * links on the way to it are followed; beneath it none is.
  */
 import { fsync as fsyncCallback, mkdirSync } from "node:fs";
 import { mkdir, realpath } from "node:fs/promises";
 import { promisify } from "node:util";
 import { chownNewDirectory } from "./chown-new-files.ts";
 import {
-  closeDirectory,
   type DirectoryHandle,
   enterDirectory,
   entryPath,
@@ -24,7 +21,6 @@ import { errnoOf, expectedFailure, missing, withPathErrors } from "./fs-failure.
 const fsync = promisify(fsyncCallback);
 
 export interface Workspace {
-  /** Absolute, and real. */
   readonly root: string;
   readonly traversal: Traversal;
   /** Absent: new files keep their creator as owner. */
@@ -38,7 +34,6 @@ export async function openWorkspace(path: string, traversal?: Traversal): Promis
   return { root, traversal: traversal ?? probeTraversal(root) };
 }
 
-/** Fails if one of the directories is missing. */
 export function inDirectory<Result>(
   workspace: Workspace,
   names: readonly string[],
@@ -50,7 +45,6 @@ export function inDirectory<Result>(
   });
 }
 
-/** Null if the workspace or one of the directories is missing. */
 export async function inDirectoryIfThere<Result>(
   workspace: Workspace | null,
   names: readonly string[],
@@ -62,7 +56,6 @@ export async function inDirectoryIfThere<Result>(
   );
 }
 
-/** Creates directories that are missing. */
 export function inCreatedDirectory<Result>(
   workspace: Workspace,
   names: readonly string[],
@@ -84,11 +77,11 @@ export async function inNearestDirectory<Result>(
       const child = enterIfThere(parent, name);
       if (child === null) return await use(parent, names.slice(index));
       directory = child;
-      closeDirectory(parent);
+      parent[Symbol.dispose]();
     }
     return await use(directory, []);
   } finally {
-    closeDirectory(directory);
+    directory[Symbol.dispose]();
   }
 }
 
@@ -99,16 +92,12 @@ export async function createDirectories<Result>(
   use: (directory: DirectoryHandle) => Result | Promise<Result>,
 ): Promise<Result> {
   if (name === undefined) return await use(from);
-  const child = await withPathErrors(shownPath(from, name), async () => {
+  using child = await withPathErrors(shownPath(from, name), async () => {
     if (!makeIfMissing(from, name)) return enterDirectory(from, name);
     await syncDirectory(from);
     return enterMade(from, name);
   });
-  try {
-    return await createDirectories(child, others, use);
-  } finally {
-    closeDirectory(child);
-  }
+  return await createDirectories(child, others, use);
 }
 
 /** Makes the directory's entries survive a power cut. */
@@ -131,7 +120,7 @@ function enterMade(parent: DirectoryHandle, name: string): DirectoryHandle {
     chownNewDirectory(made, parent);
     return made;
   } catch (error) {
-    closeDirectory(made);
+    made[Symbol.dispose]();
     throw error;
   }
 }

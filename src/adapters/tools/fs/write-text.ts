@@ -1,13 +1,8 @@
 /**
- * `fs.write_text`: writes a whole text file atomically.
- *
- * 1. Without `overwrite` no existing file changes; with it, only the content that was there at planning is replaced.
- * 2. The plan binds the directory the write starts from (device and inode) and the hash of the replaced file. If either
- *    changes, the planned write is refused.
- * 3. The approver sees the path, the size, what is replaced and the whole text, each line behind a bar, so that the text
- *    cannot imitate the frame around it.
- * 4. A repeat after a crash succeeds if the text is already in place (`keyed`).
- * 5. In an untrusted context the file is marked first; a clean text removes the mark (`untrusted-marks.ts`).
+ * `fs.write_text`: writes a whole text file atomically. The plan binds the directory the write starts from and the hash
+ * of the replaced file. The approver sees the whole text, each line behind a bar, so that the text cannot imitate the
+ * frame around it. A repeat after a crash succeeds if the text is already in place (`keyed`). A clean text removes the
+ * file's mark (`untrusted-marks.ts`).
  */
 import { relative, sep } from "node:path";
 import { Type } from "typebox";

@@ -1,14 +1,9 @@
 /**
- * Decides which addresses may be dialled for the agent: public ones only, even with a grant.
- *
- * A1. Public means global unicast and in no special range: not loopback, private, link-local, shared (CGNAT), multicast,
- *     reserved, documentation, benchmark, or cloud metadata.
- * A2. An IPv6 address that embeds an IPv4 address is classified by that one if the form is in use (mapped, NAT64), and
- *     refused otherwise (compatible, 6to4, Teredo, ISATAP).
- * A3. Names of local networks are refused before any lookup.
- * A4. Only web ports are allowed.
- * A5. The operator's exceptions lift A1 to A4 for one `host:port` as written in the URL: a name that resolves to a listed
- *     address is not listed. A malformed exception lifts nothing.
+ * Decides which addresses may be dialled for the agent: public ones only, even with a grant, and web ports only. An
+ * IPv6 address that embeds an IPv4 address is classified by that one if the form is in use (mapped, NAT64), and refused
+ * otherwise (compatible, 6to4, Teredo, ISATAP).
+ * The operator's exceptions lift this for one `host:port` as written in the URL: a name that resolves to a listed
+ * address is not listed.
  */
 import { isIP } from "node:net";
 import ipaddr from "ipaddr.js";

@@ -1,18 +1,15 @@
 /**
- * Every fetch for the agent goes through here.
- *
- * G1. The address policy checks a URL, its name is looked up once, every address is vetted, and only those are dialled.
- *     One forbidden address refuses them all, since the choice among them would be chance.
- * G2. A redirect is treated like the first URL: parsed, checked with the caller, looked up and vetted. At most
- *     MAX_REDIRECTS, and none from https to http.
- * G3. No state is carried from one request to the next.
- * G4. All hops together end within TOTAL_MS, and at once when the signal aborts.
+ * Every fetch for the agent goes through here: the address policy checks the URL, its name is looked up once, every
+ * address is vetted, and only those are dialled. One forbidden address refuses them all, since the choice among them
+ * would be chance. A redirect is treated like the first URL. No state is carried from one request to the next.
  */
 import { lookup } from "node:dns/promises";
+import { addAbortListener } from "node:events";
+import type { ErrorCode } from "../../../kernel/vocabulary/error-code.ts";
 import type { Clock } from "../../../runtime/ports/clock.ts";
+import { errnoOf } from "../fs/fs-failure.ts";
 import { ToolFailure } from "../tool-failure.ts";
 import { createAddressPolicy } from "./address-policy.ts";
-import { fetchFailure } from "./fetch-failure.ts";
 import { type PinnedAnswer, pinnedGet } from "./pinned-get.ts";
 import { readRedirect, type TargetUrl } from "./read-url.ts";
 
@@ -20,7 +17,6 @@ import { readRedirect, type TargetUrl } from "./read-url.ts";
 const TOTAL_MS = 25_000;
 const MAX_REDIRECTS = 5;
 
-/** All addresses of a host, as text. */
 export type Resolve = (host: string) => Promise<readonly string[]>;
 
 export interface GuardedFetchOptions {
@@ -124,12 +120,39 @@ async function systemResolve(host: string): Promise<readonly string[]> {
 /** The system's resolver cannot be cancelled, only abandoned. */
 async function orAborted<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
   const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const onAbort = () => reject(signal.reason);
-  signal.addEventListener("abort", onAbort);
-  try {
-    signal.throwIfAborted();
-    return await Promise.race([work, aborted]);
-  } finally {
-    signal.removeEventListener("abort", onAbort);
-  }
+  using _listening = addAbortListener(signal, () => reject(signal.reason));
+  return await Promise.race([work, aborted]);
+}
+
+type Expectation = readonly [error: RegExp, code: ErrorCode, problem: string, retryable: boolean];
+
+/**
+ * Codes of Node, its resolver, TLS, zlib and undici; the first match counts. An error not listed here is a defect.
+ * Messages quote nothing sent or received.
+ */
+const EXPECTED: readonly Expectation[] = [
+  [/TIMEOUT$|^ETIMEDOUT$/, "timeout", "did not answer in time: try again later", true],
+  [/^(?:ENOTFOUND|ENODATA|EAI_NONAME)$/, "invalid.request", "is an unknown host: check the spelling", false],
+  [/^EAI_/, "invalid.request", "could not be looked up: try again", true],
+  [/^E(?:HOST|NET)UNREACH$|^EADDRNOTAVAIL$/, "invalid.request", "is unreachable from here", true],
+  [/^(?:ECONNREFUSED|EACCES|EPERM)$/, "invalid.request", "refuses connections on that port", true],
+  [/^(?:ECONNRESET|ECONNABORTED|EPIPE|UND_ERR_SOCKET)$/, "invalid.request", "closed the connection", true],
+  [/^HPE_|^UND_ERR_(?:HEADERS_OVERFLOW|RES_)/, "invalid.request", "answered with something that is not HTTP", false],
+  [/^Z_|^ERR__ERROR_/, "invalid.request", "sent a body that cannot be decompressed", false],
+  [
+    /CERT|^ERR_(?:TLS|SSL)_|^EPROTO$|^UNABLE_TO_|^INVALID_CA$|^HOSTNAME_MISMATCH$/,
+    "invalid.request",
+    "has no valid and trusted certificate, so nothing was requested",
+    false,
+  ],
+];
+
+function fetchFailure(cause: unknown, host: string): ToolFailure | null {
+  // undici's HTTPParserError may have no code.
+  const isParserError = cause instanceof Error && cause.name === "HTTPParserError";
+  const errno = errnoOf(cause) ?? (isParserError ? "HPE_UNKNOWN" : "");
+  const expected = EXPECTED.find(([pattern]) => pattern.test(errno));
+  if (expected === undefined) return null;
+  const [, code, problem, retryable] = expected;
+  return new ToolFailure(code, `${host} ${problem} (${errno}).`, { retryable, details: { host }, cause });
 }

@@ -1,10 +1,7 @@
 /**
- * Converts a page to readable text: title, headings, paragraphs, lists, tables, links with their targets.
- *
- * Invisible content is dropped (scripts, styles, hidden elements), and so is site furniture (navigation, footers, form
- * controls). Nothing is fetched or run. A hostile page cannot take time or memory beyond fixed bounds, since this runs on
- * the main thread: text ends at its budget, nesting at MAX_DEPTH, input at MAX_CHARS and parser events at MAX_STEPS;
- * `isCut` says so. docs/dependencies.md says why no package does this.
+ * Converts a page to readable text: title, headings, paragraphs, lists, tables, links with their targets. Invisible
+ * content and site furniture are dropped. A hostile page cannot take time or memory beyond the bounds below, since this
+ * runs on the main thread. docs/dependencies.md says why no package does this.
  */
 import { Parser } from "htmlparser2";
 import { TextFlow } from "./text-flow.ts";
@@ -87,7 +84,6 @@ export function htmlToText(html: string, baseUrl: string, maxBytes: number): Rea
   return page.result;
 }
 
-/** Splits the page up to MAX_CHARS, between characters. */
 function* slicesOf(html: string): Generator<string> {
   const last = Math.min(html.length, MAX_CHARS);
   for (let from = 0; from < last; ) {

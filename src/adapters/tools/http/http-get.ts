@@ -1,11 +1,6 @@
 /**
- * `http.get`: a web page, as text.
- *
- * 1. The plan names the URL and its host. Policy decides about the host before `run`, and so before the cache is read.
- * 2. A redirect to another host needs a new call.
- * 3. A fresh page in the cache is returned without a request; `use_cache: false` fetches and refreshes the cache. Only a
- *    200 without no-store is cached.
- * 4. Every HTTP status is a result.
+ * `http.get`: a web page, as text. Policy decides about the host before `run`, and so before the cache is read. A
+ * redirect to another host needs a new call. Every HTTP status is a result.
  */
 import { Type } from "typebox";
 import { UNTRUSTED_LABELS } from "../../../kernel/vocabulary/labels.ts";

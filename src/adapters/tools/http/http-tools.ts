@@ -1,22 +1,18 @@
 /** The web tools: `http.get` (S-4.1), and `web.search` if a search engine is configured. */
 import type { Clock } from "../../../runtime/ports/clock.ts";
 import type { Tool } from "../define-tool.ts";
-import type { GuardedFetch, Resolve } from "./guarded-fetch.ts";
+import type { GuardedFetch, GuardedFetchOptions } from "./guarded-fetch.ts";
 import { httpGetTool } from "./http-get.ts";
 import { createPageCache } from "./page-cache.ts";
 import { webSearchTool } from "./web-search.ts";
 
-export interface HttpToolsOptions {
+export interface HttpToolsOptions extends GuardedFetchOptions {
   readonly clock: Clock;
-  /** The operator's exceptions to the address policy, `host:port`. */
-  readonly allowAddresses: readonly string[];
   /** How long a cached page is fresh; 0 disables the cache. */
   readonly ttlS: number;
   readonly cacheFile: string;
   /** A SearXNG instance; null for none. */
   readonly searchUrl: string | null;
-  /** Absent: the system's resolver. */
-  readonly resolve?: Resolve;
 }
 
 export function httpTools(options: HttpToolsOptions): readonly Tool[] {

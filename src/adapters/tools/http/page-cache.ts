@@ -1,9 +1,7 @@
 /**
- * Recently fetched pages, in a SQLite file of their own (S-4.5).
- *
- * The cache is optional: a damaged file or one of another version is discarded; an unusable one (disk full, locked,
- * read-only) acts as an empty cache. Freshness uses the wall clock; a page from the future is not fresh, since the clock
- * was set back. Total size is bounded, oldest pages go first. The file is opened on first use and private to its owner.
+ * Recently fetched pages, in a SQLite file of their own (S-4.5). The cache is optional: a damaged file or one of
+ * another version is discarded; an unusable one (disk full, locked, read-only) acts as an empty cache. A page from the
+ * future is not fresh, since the clock was set back.
  */
 import { chmodSync, closeSync, openSync, rmSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
@@ -17,7 +15,6 @@ export interface CachedPage {
 }
 
 export interface PageCache {
-  /** Null if there is no fresh page. */
   read(url: string): CachedPage | null;
   write(url: string, page: Page): void;
 }
@@ -134,7 +131,6 @@ function toCachedPage(row: Readonly<Record<string, unknown>>): CachedPage {
   };
 }
 
-/** An error of SQLite or the file system, not a defect of ours. */
 function isStorageError(error: unknown): boolean {
   return error instanceof Error && ("errcode" in error || "syscall" in error);
 }

@@ -1,10 +1,7 @@
 /**
- * One GET over its own connection, to vetted addresses.
- *
- * P1. Only the given addresses are dialled. The name in the URL is not looked up again; TLS verifies it.
- * P2. No redirect is followed, nothing is retried, no proxy is used.
- * P3. No cookie, credential or detail of the machine is sent. The connection closes at the end or on abort.
- * P4. undici bounds the head, `read-body.ts` the body; the timeouts below and the signal bound the wait.
+ * One GET over its own connection, to the vetted addresses only: the name in the URL is not looked up again, but TLS
+ * verifies it. No redirect is followed, nothing is retried, no proxy is used, and no cookie, credential or detail of
+ * the machine is sent.
  */
 import { isIPv6, type LookupFunction } from "node:net";
 import type { Client, Dispatcher } from "undici";
@@ -42,7 +39,6 @@ export async function pinnedGet(
   }
 }
 
-/** Loads undici on the first request. */
 async function openClient(url: TargetUrl, addresses: readonly string[], signal: AbortSignal): Promise<Client> {
   const { Client } = await import("undici");
   const connection = { lookup: pinnedTo(addresses), signal, timeout: CONNECT_TIMEOUT_MS, maxCachedSessions: 0 };

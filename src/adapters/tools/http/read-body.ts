@@ -1,8 +1,6 @@
 /**
- * Reads the body of an answer, decompressed and bounded.
- *
- * At most MAX_BODY_BYTES are read from the wire, and at most that many are kept after decompression; headers are not
- * trusted. Decompression streams, so a small body never expands in memory. `isCut` says that there was more.
+ * Reads the body of an answer, bounded on the wire and after decompression, since headers are not trusted.
+ * Decompression streams, so a small body never expands in memory. `isCut` says that there was more.
  */
 import { pipeline, type Readable } from "node:stream";
 import { constants, createBrotliDecompress, createGunzip } from "node:zlib";

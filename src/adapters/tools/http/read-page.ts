@@ -8,7 +8,6 @@ import { decodeText } from "./decode-text.ts";
 import type { Fetched } from "./guarded-fetch.ts";
 
 export interface Page {
-  /** The final URL. */
   readonly url: string;
   readonly contentType: string | null;
   readonly title: string | null;
@@ -21,7 +20,6 @@ const MAX_TEXT_BYTES = 256 * 1024;
 const HTML = /^(?:text\/html|application\/xhtml\+xml)$/;
 const TEXT =
   /^(?:text\/.+|application\/(?:.+\+)?(?:json|xml|yaml|toml|javascript|ecmascript|x-yaml|x-ndjson|graphql|sql))$/;
-/** The server does not declare a type. */
 const UNDECLARED = /^(?:|application\/octet-stream|binary\/octet-stream)$/;
 
 export async function readPage({ url, contentType, bytes, isCut }: Fetched): Promise<Page> {

@@ -1,19 +1,14 @@
 /**
- * Parses a URL once, by the URL standard and stricter rules.
- *
- * U1. Display, policy, dialling and cache all use this one result, never the text.
- * U2. Only http and https, written with `//`. No user or password, no percent sign or zone in the host, no backslash,
- *     blank or invisible character: URL parsers disagree about all of those.
- * U3. A host has one spelling: lower case, punycode, no trailing dot. Every form of an IPv4 address becomes four decimal
- *     numbers.
- * U4. There is no fragment, since servers never receive one.
+ * Parses a URL once, by the URL standard and stricter rules: display, policy, dialling and cache all use this one
+ * result, never the text. Refused is what URL parsers disagree about: a user or password, a percent sign in the host,
+ * backslashes, blanks and invisible characters. A host has one spelling, and there is no fragment, since servers never
+ * receive one.
  */
 import { ToolFailure } from "../tool-failure.ts";
 
 export interface TargetUrl {
   readonly href: string;
   readonly origin: string;
-  /** With the query. */
   readonly path: string;
   /** A name, or an address; an IPv6 address in brackets. */
   readonly host: string;
@@ -42,14 +37,12 @@ export function readUrl(text: string): TargetUrl {
   return parse({ text, subject: "The URL", base: null });
 }
 
-/** A redirect's target, perhaps relative to `base`. */
 export function readRedirect(location: string, base: TargetUrl): TargetUrl {
   return parse({ text: location, subject: `The redirect of ${base.href}`, base: base.href });
 }
 
 interface Reading {
   readonly text: string;
-  /** The subject of an error message. */
   readonly subject: string;
   readonly base: string | null;
 }

@@ -21,7 +21,6 @@ export class TextFlow {
     return this.#isFull;
   }
 
-  /** In pieces. */
   get length(): number {
     return this.#pieces.length;
   }

@@ -1,8 +1,7 @@
 /**
- * `web.search`: results of a search engine through SearXNG's JSON API.
- *
- * The operator chooses the engine; the plan names its host, and the fetch is guarded like any page and stays on that host.
- * Results are untrusted: only a title, an http(s) URL and a snippet are kept, cut to a length.
+ * `web.search`: results of a search engine through SearXNG's JSON API. The operator chooses the engine; the fetch is
+ * guarded like any page and stays on its host. Results are untrusted: only a title, an http(s) URL and a snippet are
+ * kept.
  */
 import { Type } from "typebox";
 import { UNTRUSTED_LABELS } from "../../../kernel/vocabulary/labels.ts";
@@ -80,7 +79,9 @@ function resultsOf({ status, bytes, contentType, isCut }: Fetched): readonly Jso
     });
   }
   const parsed = isCut ? null : parseJson(decodeText(bytes, contentType), { maxChars: bytes.length });
-  const results = parsed?.ok ? memberOf(parsed.value, "results") : null;
+  const answer = parsed?.ok ? parsed.value : null;
+  const results: unknown =
+    typeof answer === "object" && answer !== null && "results" in answer ? answer["results"] : null;
   if (!Array.isArray(results)) {
     throw new ToolFailure(
       "invalid.request",
@@ -106,10 +107,4 @@ function shown(value: string | number | undefined, maxBytes: number): string {
     maxBytes,
     "…",
   ).text;
-}
-
-function memberOf(value: JsonValue, name: string): unknown {
-  return typeof value === "object" && value !== null && !Array.isArray(value)
-    ? (value as Readonly<Record<string, unknown>>)[name]
-    : null;
 }

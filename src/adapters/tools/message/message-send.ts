@@ -1,11 +1,8 @@
 /**
- * The message tools, and `message.send`: a message on one of the configured channels (P-3.3).
- *
- * 1. The plan binds channel, recipient, recipient type, and the hashes of the text and every attachment; `run` sends
- *    nothing if any of them changed.
- * 2. What the honeypot exception depends on is computed here and never taken from the model.
- * 3. A channel that takes no idempotency key is never retried. If the result of sending is unknown, the error says so.
- * 4. The operator chooses a channel's hosts, so they need no `net` capability.
+ * The message tools: `message.send` sends on one of the configured channels, `message.draft` only shows a message to
+ * the user (P-3.3). What the honeypot exception depends on is computed here and never taken from the model. A channel
+ * that takes no idempotency key is never retried. The operator chooses a channel's hosts, so they need no `net`
+ * capability.
  */
 import { isDeepStrictEqual } from "node:util";
 import { Type } from "typebox";
@@ -17,7 +14,6 @@ import { type CallOutline, defineTool, fieldOf, type Tool } from "../define-tool
 import type { Workspace } from "../fs/workspace.ts";
 import { ToolFailure } from "../tool-failure.ts";
 import { countLinks } from "./count-links.ts";
-import { messageDraftTool } from "./message-draft.ts";
 import {
   type MessageParts,
   type PreparedMessage,
@@ -75,6 +71,39 @@ function messageSendTool(parts: SendParts) {
   });
 }
 
+/** A message that could not be sent is refused here too. */
+function messageDraftTool(parts: MessageParts) {
+  return defineTool({
+    name: "message.draft",
+    description: "Draft a message for the user to read; it is not sent.",
+    parameters: Type.Object(
+      {
+        channel: Type.Enum(parts.channels.map(({ name }) => name)),
+        recipient: Type.String({ minLength: 1, description: recipientHints(parts) }),
+        text: Type.String({ minLength: 1 }),
+      },
+      { additionalProperties: false },
+    ),
+    risk: "draft_only",
+    idempotency: "own_store",
+    async plan(args) {
+      const message = await prepareMessage(parts, { ...args, template_id: "" });
+      return {
+        labels: USER_LABELS,
+        reversal: { kind: "reversible", how: "it sends and changes nothing" },
+        shown: showMessage("Draft a message; it is not sent", message, []),
+      };
+    },
+    async run({ args }) {
+      const { channel, recipient, text } = await prepareMessage(parts, { ...args, template_id: "" });
+      return { channel: channel.name, recipient: recipient.address, recipient_type: recipient.type, text, sent: false };
+    },
+    summarize({ args }) {
+      return `drafted a message to ${fieldOf(args, "recipient") ?? "a recipient"}`;
+    },
+  });
+}
+
 async function planSend(parts: SendParts, args: SendArguments): Promise<CallOutline> {
   const message = await prepareMessage(parts, args);
   const attachments = await readAttachments(parts.workspace, args.attachments);
@@ -94,7 +123,6 @@ async function planSend(parts: SendParts, args: SendArguments): Promise<CallOutl
   };
 }
 
-/** What an approval covers. */
 function boundPlan(
   { workspace }: SendParts,
   { channel, recipient, text, templateId }: PreparedMessage,

@@ -1,8 +1,6 @@
 /**
- * Turns the arguments of a call into the message as it would go out, and shows it to an approver.
- *
- * A template is the operator's text, sent verbatim: the call adds nothing to it, so what was allowlisted is what is sent.
- * The channel decides who a recipient is, and of what type.
+ * Turns the arguments of a call into the message as it would go out, and shows it to an approver. A template is the
+ * operator's text, sent verbatim: the call adds nothing to it, so what was allowlisted is what is sent.
  */
 import type { Channel, Recipient } from "../../../runtime/ports/channel.ts";
 import { countInvisible } from "../fs/invisible-characters.ts";
@@ -14,7 +12,6 @@ const MAX_TEXT_BYTES = 65_536;
 
 export interface MessageParts {
   readonly channels: readonly Channel[];
-  /** Texts by id. */
   readonly templates: Readonly<Record<string, string>>;
 }
 
@@ -74,7 +71,6 @@ function templateText(templates: MessageParts["templates"], id: string, text: st
   return found;
 }
 
-/** Recipient and the whole message, each line of the text behind a bar. */
 export function showMessage(
   headline: string,
   { channel, recipient, text, templateId }: PreparedMessage,

@@ -14,7 +14,6 @@ import { fileNames } from "../fs/workspace-path.ts";
 const MAX_BYTES = 10_485_760;
 
 export interface ReadAttachment extends Attachment {
-  /** Beneath the workspace. */
   readonly path: string;
   readonly hash: Hash;
 }

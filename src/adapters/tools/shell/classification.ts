@@ -6,7 +6,6 @@ export interface Classification {
   readonly args: readonly string[];
   /** Why approval is needed; empty if the command only reads. */
   readonly asks: readonly string[];
-  /** The paths it names, as written. */
   readonly paths: readonly string[];
 }
 
@@ -15,7 +14,6 @@ export function commandRefused(problem: string): ToolFailure {
   return new ToolFailure("policy.denied", `Not run: ${problem}.`);
 }
 
-/** For messages: long words are shortened. */
 export function quoted(word: string): string {
   return `\`${word.length <= 64 ? word : `${word.slice(0, 64).toWellFormed()}…`}\``;
 }

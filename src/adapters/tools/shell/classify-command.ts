@@ -1,12 +1,10 @@
 /**
- * Classifies a command by its words, the allowlist and the workspace's path: refused, needs approval, or only reads.
- *
- * A command must be allowlisted by its bare name; a path is refused. It only reads if a table lists every option and all
- * its paths are in the workspace. Interpreters, wrappers and commands without a table need approval.
+ * Classifies a command by its words, the allowlist and the workspace's path: refused, needs approval, or only reads. It
+ * only reads if a table lists every option and all its paths are in the workspace. Interpreters, wrappers and commands
+ * without a table need approval.
  */
 import { posix } from "node:path";
 import { type Classification, commandRefused, quoted } from "./classification.ts";
-import { classifyFind } from "./classify-find.ts";
 import { classifyGit } from "./classify-git.ts";
 import { COMMAND_RULES } from "./command-rules.ts";
 import { startsPrograms } from "./program-kinds.ts";
@@ -78,4 +76,38 @@ export function isWithin(root: string, path: string): boolean {
   if (path === "-" || path === "/dev/null") return true;
   const resolved = posix.resolve(root, path);
   return resolved === root || resolved.startsWith(`${root}/`);
+}
+
+/** find's arguments are an expression. A word that deletes, executes or writes is refused even as a test's value. */
+const FIND_FORBIDDEN = /^-(?:delete|exec(?:dir)?|ok(?:dir)?|fprint0?|fprintf|fls)$/;
+
+const FIND_ALONE = new Set(
+  (
+    "-H -L -P ( ) ! , -not -a -and -o -or -true -false -daystart -depth -d -follow -mount -xdev -x -noleaf -warn -nowarn " +
+    "-ignore_readdir_race -noignore_readdir_race -empty -nouser -nogroup -readable -writable -executable -print -print0 " +
+    "-ls -prune -quit --help --version"
+  ).split(" "),
+);
+const FIND_WITH_VALUE = new Set(
+  (
+    "-maxdepth -mindepth -regextype -amin -atime -cmin -ctime -mmin -mtime -fstype -gid -group -uid -user -lname -ilname " +
+    "-name -iname -path -ipath -wholename -iwholename -regex -iregex -inum -links -perm -size -type -xtype -used -printf"
+  ).split(" "),
+);
+const FIND_WITH_PATH = /^-(?:anewer|cnewer|newer|samefile|newer[aBcm][aBcm])$/;
+
+function classifyFind(args: readonly string[]): Classification {
+  const forbidden = args.find((word) => FIND_FORBIDDEN.test(word));
+  if (forbidden !== undefined) throw commandRefused(`find ${forbidden} deletes, executes or writes`);
+  const asks: string[] = [];
+  const paths: string[] = [];
+  const rest = [...args];
+  for (let word = rest.shift(); word !== undefined; word = rest.shift()) {
+    if (FIND_ALONE.has(word)) continue;
+    if (FIND_WITH_VALUE.has(word)) rest.shift();
+    else if (FIND_WITH_PATH.test(word)) paths.push(rest.shift() ?? ".");
+    else if (word.startsWith("-")) asks.push(`find has the unknown test ${word}`);
+    else paths.push(word);
+  }
+  return { args, asks, paths };
 }

@@ -1,8 +1,7 @@
 /**
- * The options and operands of commands that read.
- *
- * C1. An option is listed only if the command, with any value of it, writes nothing and starts no other program.
- * C2. A forbidden option is refused for everyone; an option in neither list needs approval.
+ * The options and operands of commands that read. An option is listed only if the command, with any value of it, writes
+ * nothing and starts no other program. A forbidden option is refused for everyone; an option in neither list needs
+ * approval.
  */
 import { commandRefused, quoted } from "./classification.ts";
 import type { CommandRules, ReadOptions } from "./read-options.ts";

@@ -1,17 +1,14 @@
 /**
  * A fingerprint of the whole workspace, for commands that may read files their words do not name (sourced scripts,
- * imported modules, includes). An approval of such a command holds for exactly these files.
- *
- * It covers every name, kind, mode and identity, and size and times of everything but directories. ctime is among them,
- * which users cannot set. Nothing is left out, neither `.git` nor `node_modules`; a workspace too large is refused. No
- * content is read and no link followed. A directory that is unreadable for us is unreadable for the command too.
+ * imported modules, includes): an approval of such a command holds for exactly these files. Nothing is left out,
+ * neither `.git` nor `node_modules`; a workspace too large is refused. No content is read: ctime stands for it, which
+ * users cannot set. A directory that is unreadable for us is unreadable for the command too.
  */
 import { createHash } from "node:crypto";
 import { type BigIntStats, lstatSync } from "node:fs";
 import { setImmediate } from "node:timers/promises";
 import { asHash, type Hash } from "../../../kernel/vocabulary/identifiers.ts";
 import {
-  closeDirectory,
   type DirectoryHandle,
   enterDirectory,
   entryPath,
@@ -75,12 +72,8 @@ class Digest {
 
   async #descend(parent: DirectoryHandle, name: string, depth: number): Promise<void> {
     try {
-      const directory = enterDirectory(parent, name);
-      try {
-        await this.visit(directory, depth + 1);
-      } finally {
-        closeDirectory(directory);
-      }
+      using directory = enterDirectory(parent, name);
+      await this.visit(directory, depth + 1);
     } catch (error) {
       if (errnoOf(error) !== "EACCES") throw error;
     }

@@ -1,9 +1,7 @@
 /**
- * Finds the program of a command name in fixed directories, never in the workspace or by a PATH.
- *
- * The real file counts, with the hash of its bytes. It is refused if others can write it, if it lies in the workspace, or
- * if it is another kind of program than its name says. Hashes are cached by identity, size and times; an owner cannot set
- * ctime back. Lookups are synchronous (H4 of directory-handle.ts), reading is not.
+ * Finds the program of a command name in fixed directories, never in the workspace or by a PATH. The real file counts,
+ * with the hash of its bytes. It is refused if others can write it, or if it is another kind of program than its name
+ * says. Hashes are cached by identity, size and times; an owner cannot set ctime back.
  */
 import { createHash } from "node:crypto";
 import { closeSync, constants, createReadStream, fstatSync, openSync, realpathSync } from "node:fs";
@@ -16,7 +14,6 @@ import { isWithin } from "./classify-command.ts";
 import { isDisguised } from "./program-kinds.ts";
 
 export interface Executable {
-  /** With links resolved. */
   readonly path: string;
   readonly hash: Hash;
 }

@@ -1,8 +1,6 @@
 /**
- * Can git read this workspace without starting programs that the workspace names?
- *
- * Yes without a repository, or for a plain one whose configuration is inert; git is then shown the very bytes that were
- * checked. A repository elsewhere, a linked work tree, or a configuration in several files: no.
+ * Can git read this workspace without starting programs that the workspace names? Yes without a repository, or for a
+ * plain one whose configuration is inert; git is then shown the very bytes that were checked.
  */
 import { lstatSync } from "node:fs";
 import { join } from "node:path";

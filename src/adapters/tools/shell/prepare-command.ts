@@ -11,11 +11,9 @@ import { splitCommand } from "./split-command.ts";
 
 export interface PreparedCommand {
   readonly stages: readonly ClassifiedCommand[];
-  /** Files whose content decides what happens; an approval covers them. */
   readonly scripts: readonly ScriptFile[];
   /** The repository's configuration, if the command uses git; an approval covers it too. */
   readonly config: ScriptFile | null;
-  /** Why approval is needed; empty if the command only reads. */
   readonly asks: readonly string[];
 }
 

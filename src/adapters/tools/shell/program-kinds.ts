@@ -44,7 +44,6 @@ export function removesRecursively(name: string, args: readonly string[]): boole
   return words.some((word) => /^-[^-]*[rR]/.test(word) || /^--r/.test(word));
 }
 
-/** True if the file found by this name is another kind of program. */
 export function isDisguised(name: string, realName: string): boolean {
   if (name === realName) return false;
   return MULTI_CALL.has(realName) || (startsPrograms(realName) && !startsPrograms(name));

@@ -1,10 +1,8 @@
 /**
- * Parses the options of a command by its table, as the program would (getopt with long options), and classifies it.
- *
- * O1. A forbidden option is refused in every spelling: in a bundle of short ones, with its value attached or separate,
- *     abbreviated, after operands, and in place of another option's value, in case the table is wrong about that option.
- * O2. An option in no list is unknown, abbreviations included, and needs approval.
- * O3. After `--` there are only operands.
+ * Parses the options of a command by its table, as the program would (getopt with long options), and classifies it. A
+ * forbidden option is refused in every spelling: bundled, abbreviated, with its value attached or separate, after
+ * operands, and in place of another option's value, in case the table is wrong about that option. An option in no list
+ * needs approval, abbreviations included.
  */
 import { type Classification, commandRefused, quoted } from "./classification.ts";
 
@@ -35,24 +33,16 @@ export interface CommandRules extends OptionRules {
 }
 
 export interface ReadOptions {
-  readonly unknown: readonly string[];
-  /** Known options without a value, by name. */
-  readonly flags: readonly string[];
-  /** Options with their values. */
-  readonly values: readonly (readonly [option: string, value: string])[];
-  /** The values that are paths. */
-  readonly paths: readonly string[];
-  readonly operands: readonly string[];
-}
-
-interface Reading {
-  readonly rules: OptionRules;
-  readonly rest: string[];
   readonly unknown: string[];
   readonly flags: string[];
-  readonly values: [string, string][];
+  readonly values: [option: string, value: string][];
   readonly paths: string[];
   readonly operands: string[];
+}
+
+interface Reading extends ReadOptions {
+  readonly rules: OptionRules;
+  readonly rest: string[];
 }
 
 export function classifyByRules(name: string, rules: CommandRules, args: readonly string[]): Classification {

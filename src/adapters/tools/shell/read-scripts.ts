@@ -1,10 +1,8 @@
 /**
- * Reads the files that decide what a command does: scripts, and what a builder or git reads by default.
- *
- * S1. An approval covers their bytes, and the sandbox shows the command these bytes, even if the file changes.
- * S2. They are opened beneath the workspace without following links; a script behind a link is refused.
- * S3. What they include in turn is covered by `digest-workspace.ts`.
- * S4. Other files passed to an interpreter are data, and pinned only if they look like scripts.
+ * Reads the files that decide what a command does: scripts, and what a builder or git reads by default. An approval
+ * covers their bytes, and the sandbox shows the command these bytes, even if the file changes. What they include in
+ * turn is covered by `digest-workspace.ts`. Other files passed to an interpreter are data, and pinned only if they look
+ * like scripts.
  */
 import { posix } from "node:path";
 import { hashBytes } from "../../../kernel/vocabulary/hash.ts";
@@ -17,7 +15,6 @@ import { type ClassifiedCommand, isWithin } from "./classify-command.ts";
 import { startsPrograms } from "./program-kinds.ts";
 
 export interface ScriptFile {
-  /** Absolute. */
   readonly path: string;
   readonly bytes: Buffer;
   readonly hash: Hash;
@@ -27,7 +24,6 @@ const MAX_SCRIPT_BYTES = 262_144;
 const SCRIPT_NAME =
   /\.(?:awk|bash|cjs|cts|exp|jq|js|jsx|ksh|lua|mjs|mk|mts|php|pl|ps1|py|r|rb|sed|sh|sql|tcl|ts|tsx|zsh)$/i;
 
-/** Files that these commands read by default. */
 const IMPLICIT: Readonly<Record<string, readonly string[]>> = {
   make: ["GNUmakefile", "makefile", "Makefile"],
   npm: ["package.json"],

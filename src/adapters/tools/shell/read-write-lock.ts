@@ -1,8 +1,7 @@
 /**
- * A read-write lock for the workspace. A command that may write holds it exclusively; commands that need their files
- * unchanged share it. Otherwise a concurrent command could swap a file that the sandbox mounts by path for a link.
- *
- * First come, first served. An abort while waiting leaves the queue.
+ * A read-write lock for the workspace, first come, first served. A command that may write holds it exclusively;
+ * commands that need their files unchanged share it. Otherwise a concurrent command could swap a file that the sandbox
+ * mounts by path for a link.
  */
 export type LockMode = "exclusive" | "shared";
 
@@ -16,7 +15,6 @@ export class ReadWriteLock {
   #hasWriter = false;
   readonly #waiting: Waiting[] = [];
 
-  /** Resolves with the release function. Rejects with the signal's reason. */
   async acquire(mode: LockMode, signal: AbortSignal): Promise<() => void> {
     signal.throwIfAborted();
     await new Promise<void>((resolve, reject) => {

@@ -1,8 +1,6 @@
 /**
  * The whole environment of a command. Nothing is inherited, and no file of the workspace or of a home configures it.
- *
- * The git settings outrank a repository's own, also for a git that another command starts: no monitor, no hooks, no bare
- * repository found by chance, no other host.
+ * The git settings outrank a repository's own, also for a git that another command starts.
  */
 import { posix } from "node:path";
 

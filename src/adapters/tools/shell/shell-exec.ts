@@ -1,17 +1,10 @@
 /**
  * `shell.exec`: a command, or several joined by `|`, in the sandbox. No shell interprets it (S-4.1, S-4.3).
  *
- * 1. The plan binds the words as executed, each program by real path and hash, the workspace by device and inode, the
- *    environment, and the scripts the command reads; if it may read others, a fingerprint of the whole workspace
- *    (`digest-workspace.ts`). `run` executes exactly that and checks the programs again first.
- * 2. A command that only reads is planned `read_only` and runs with a read-only workspace: a wrong table cannot cause a
- *    change. Every other command is a side effect and never repeated automatically; one that may start other programs or
- *    removes directories recursively always asks.
- * 3. Without a working sandbox nothing runs: `sandbox.required`.
- * 4. Every exit code is a result. A timeout is a failure.
- * 5. No command that may write runs beside one whose scripts or repository must not change (`read-write-lock.ts`).
- * 6. The result is untrusted if any path of the workspace is marked; a command that may write marks the workspace before
- *    and after (`untrusted-marks.ts`).
+ * The plan binds the words as executed, each program by real path and hash, the workspace by device and inode, the
+ * environment, and the scripts the command reads; if it may read others, a fingerprint of the whole workspace
+ * (`digest-workspace.ts`). A command that only reads runs with a read-only workspace: a wrong table cannot cause a
+ * change. Every other command is never repeated automatically. Every exit code is a result; a timeout is a failure.
  */
 import { basename } from "node:path";
 import { isDeepStrictEqual } from "node:util";
@@ -48,11 +41,8 @@ interface ShellCall extends Pick<Planned, "plan" | "labels"> {
 export interface ShellOptions {
   readonly workspace: Workspace;
   readonly sandbox: Sandbox;
-  /** Shared by all tools that write to the workspace. */
   readonly marks: UntrustedMarks;
-  /** Names of the allowed commands. */
   readonly allow: readonly string[];
-  readonly maxTimeoutMs?: number;
   /** Absolute directories of programs; tests set their own. */
   readonly searchPath?: readonly string[];
 }
@@ -60,18 +50,16 @@ export interface ShellOptions {
 interface ShellParts extends Pick<ShellOptions, "workspace" | "sandbox" | "allow" | "marks"> {
   readonly environment: Readonly<Record<string, string>>;
   readonly findExecutable: FindExecutable;
-  readonly maxTimeoutMs: number;
   readonly lock: ReadWriteLock;
 }
 
 export type ShellExec = ReturnType<typeof shellExec>;
 
-export function shellExec({ workspace, sandbox, marks, allow, maxTimeoutMs, searchPath = SEARCH_PATH }: ShellOptions) {
+export function shellExec({ workspace, sandbox, marks, allow, searchPath = SEARCH_PATH }: ShellOptions) {
   const parts: ShellParts = {
     ...{ workspace, sandbox, marks, allow },
     environment: shellEnvironment(workspace.root, searchPath),
     findExecutable: createExecutableFinder(workspace.root, searchPath),
-    maxTimeoutMs: maxTimeoutMs ?? MAX_TIMEOUT_MS,
     lock: new ReadWriteLock(),
   };
   return {
@@ -94,7 +82,7 @@ async function planCommand(parts: ShellParts, args: ShellArguments): Promise<Cal
   const asks = reasonsToAsk(prepared, paths);
   const isReading = asks.length === 0;
   const digest = await digestFor(parts, prepared, paths);
-  const timeoutMs = Math.min(args.timeout_s * 1000, parts.maxTimeoutMs);
+  const timeoutMs = Math.min(args.timeout_s * 1000, MAX_TIMEOUT_MS);
   const [executable = null, ...others] = executables;
   return {
     ...(isReading ? READING : CHANGING),

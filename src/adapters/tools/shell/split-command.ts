@@ -1,12 +1,8 @@
 /**
- * Splits the text of a command into the words of its stages, without a shell (S-4.3).
- *
- * T1. A command means here what it means in a shell, or it is refused: special characters we do not support are named in
- *     the error and never passed on literally.
- * T2. Quotes and backslashes work as in a shell. Only `|` separates stages.
- * T3. Invisible and bidirectional characters are refused, also in quotes; outside quotes so are look-alikes of
- *     separators, dashes and quotes.
- * T4. Every stage has a word.
+ * Splits the text of a command into the words of its stages, without a shell (S-4.3). A command means here what it
+ * means in a shell, or it is refused: special characters we do not support are named in the error and never passed on
+ * literally. Invisible and bidirectional characters are refused, also in quotes; outside quotes so are look-alikes of
+ * separators, dashes and quotes.
  */
 import { firstInvisible } from "../fs/invisible-characters.ts";
 import { ToolFailure } from "../tool-failure.ts";

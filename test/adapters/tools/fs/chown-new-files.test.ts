@@ -3,7 +3,7 @@ import { chown, lstat, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { chownNewDirectory } from "../../../../src/adapters/tools/fs/chown-new-files.ts";
-import { closeDirectory, openRoot } from "../../../../src/adapters/tools/fs/directory-handle.ts";
+import { openRoot } from "../../../../src/adapters/tools/fs/directory-handle.ts";
 import { temporaryWorkspace } from "./temporary-workspace.ts";
 
 const isRoot = process.getuid?.() === 0;
@@ -58,11 +58,9 @@ describe("as root", () => {
     const { root, workspace } = await temporaryWorkspace();
     await mkdir(join(root, "full"));
     await writeFile(join(root, "full/secret.txt"), "x");
-    const parent = openRoot(root, workspace.traversal, NEW_FILE_OWNER);
-    const full = openRoot(join(root, "full"), workspace.traversal, NEW_FILE_OWNER);
+    using parent = openRoot(root, workspace.traversal, NEW_FILE_OWNER);
+    using full = openRoot(join(root, "full"), workspace.traversal, NEW_FILE_OWNER);
     chownNewDirectory(full, parent);
-    closeDirectory(full);
-    closeDirectory(parent);
     expect(await ownerOf(join(root, "full"))).toEqual(SELF);
   });
 });

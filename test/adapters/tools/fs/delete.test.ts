@@ -19,7 +19,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { closeDirectory, openRoot } from "../../../../src/adapters/tools/fs/directory-handle.ts";
+import { openRoot } from "../../../../src/adapters/tools/fs/directory-handle.ts";
 import { findToolStateDirectory } from "../../../../src/adapters/tools/fs/tool-state-directory.ts";
 import { emptyTrash, listTrash, moveToTrash, restoreTrash } from "../../../../src/adapters/tools/fs/trash.ts";
 import { hashCanonical } from "../../../../src/kernel/vocabulary/hash.ts";
@@ -219,16 +219,12 @@ describe("a plan is for what was there when it was made", () => {
     await rename(join(root, "d/a.txt"), join(root, "d/was.txt"));
     await symlink(join(outside, "canary.txt"), join(root, "d/a.txt"));
     const { openToolStateDirectory } = await import("../../../../src/adapters/tools/fs/tool-state-directory.ts");
-    const held = openRoot(join(root, "d"), workspace.traversal);
+    using held = openRoot(join(root, "d"), workspace.traversal);
     const id = "0123456789abcdef-0123456789abcdef";
     const about = { id, root, path: "d/a.txt", type: "file", entries: 1, bytes: 3, deletedAt: "", runId: "" } as const;
-    try {
-      const thing = { name: "a.txt", device: dev, inode: ino };
-      const { signal } = new AbortController();
-      expect(await moveToTrash(await openToolStateDirectory(workspace, annex), about, held, thing, signal)).toBe(false);
-    } finally {
-      closeDirectory(held);
-    }
+    const thing = { name: "a.txt", device: dev, inode: ino };
+    const { signal } = new AbortController();
+    expect(await moveToTrash(await openToolStateDirectory(workspace, annex), about, held, thing, signal)).toBe(false);
     expect(await readlink(join(root, "d/a.txt"))).toBe(join(outside, "canary.txt"));
     expect(await trash()).toEqual([]);
     expect(await readdir(join(annex, "trash"))).toEqual([]);

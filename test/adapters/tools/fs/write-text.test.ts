@@ -2,7 +2,7 @@ import { link, mkdir, readdir, readFile, rename, rm, stat, symlink, writeFile } 
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { atomicWrite } from "../../../../src/adapters/tools/fs/atomic-write.ts";
-import { closeDirectory, openRoot } from "../../../../src/adapters/tools/fs/directory-handle.ts";
+import { openRoot } from "../../../../src/adapters/tools/fs/directory-handle.ts";
 import { hashBytes, hashCanonical } from "../../../../src/kernel/vocabulary/hash.ts";
 import { USER_LABELS } from "../../../../src/kernel/vocabulary/labels.ts";
 import { temporaryWorkspace } from "./temporary-workspace.ts";
@@ -279,31 +279,23 @@ describe("repeated after a crash", () => {
 describe("after a failure nothing is left over", () => {
   test("stopped after writing, before the name was taken", async () => {
     const { root, workspace } = await temporaryWorkspace();
-    const directory = openRoot(root, workspace.traversal);
-    try {
-      for (const mode of ["add", "replace"] as const) {
-        const write = { name: "a.txt", temporaryName: TEMPORARY, content: Buffer.from("x"), mode };
-        await expect(atomicWrite(directory, write, AbortSignal.abort())).rejects.toThrow(/abort/i);
-        expect(await readdir(root)).toEqual([]);
-      }
-    } finally {
-      closeDirectory(directory);
+    using directory = openRoot(root, workspace.traversal);
+    for (const mode of ["add", "replace"] as const) {
+      const write = { name: "a.txt", temporaryName: TEMPORARY, content: Buffer.from("x"), mode };
+      await expect(atomicWrite(directory, write, AbortSignal.abort())).rejects.toThrow(/abort/i);
+      expect(await readdir(root)).toEqual([]);
     }
   });
 
   test("the name cannot be taken", async () => {
     const { root, workspace } = await temporaryWorkspace();
     await mkdir(join(root, "dir/full"), { recursive: true });
-    const directory = openRoot(root, workspace.traversal);
+    using directory = openRoot(root, workspace.traversal);
     const write = { name: "dir", temporaryName: TEMPORARY, content: Buffer.from("x") };
     const { signal } = new AbortController();
-    try {
-      await expect(atomicWrite(directory, { ...write, mode: "replace" }, signal)).rejects.toThrow(/EISDIR/);
-      expect(await atomicWrite(directory, { ...write, mode: "add" }, signal)).toBe(false);
-      expect(await readdir(root)).toEqual(["dir"]);
-    } finally {
-      closeDirectory(directory);
-    }
+    await expect(atomicWrite(directory, { ...write, mode: "replace" }, signal)).rejects.toThrow(/EISDIR/);
+    expect(await atomicWrite(directory, { ...write, mode: "add" }, signal)).toBe(false);
+    expect(await readdir(root)).toEqual(["dir"]);
   });
 });
 

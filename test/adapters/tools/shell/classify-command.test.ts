@@ -2,8 +2,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { classifyCommand } from "../../../../src/adapters/tools/shell/classify-command.ts";
+import { GIT_ASKING, GIT_READING } from "../../../../src/adapters/tools/shell/classify-git.ts";
 import { COMMAND_RULES } from "../../../../src/adapters/tools/shell/command-rules.ts";
-import { GIT_ASKING, GIT_READING } from "../../../../src/adapters/tools/shell/git-rules.ts";
 import { splitCommand } from "../../../../src/adapters/tools/shell/split-command.ts";
 import { ToolFailure } from "../../../../src/adapters/tools/tool-failure.ts";
 import { verifies } from "../../../requirements.ts";
