@@ -463,7 +463,7 @@ describe("a recorded run", () => {
     },
   );
 
-  test("another policy: the calls it decides otherwise", async () => {
+  verifies("X-4/policy", "another policy: the calls it decides otherwise", async () => {
     const { surety, run, directory } = await homeFor();
     const { record } = await run("list files");
     const policy = join(directory, "policy.json5");
