@@ -193,7 +193,7 @@ type PayloadOf<Type extends LifecycleEvent["event_type"]> = Extract<LifecycleEve
 function callWords({ tool, decision, approval, policy_id }: PayloadOf<"tool.call">, style: Style): string | null {
   if (policy_id === UNPLANNED) return null;
   const name = visibleLine(tool);
-  const by = approval === null ? `policy ${visibleLine(policy_id)}` : visibleLine(approval.by);
+  const by = visibleLine(approval === null ? policy_id : approval.by);
   if (decision === "deny") return style.yellow(`${name} denied by ${by}`);
   return approval === null ? `calling ${name}` : `calling ${name}, allowed by ${by}`;
 }

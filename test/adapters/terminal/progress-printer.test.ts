@@ -130,7 +130,7 @@ describe("the progress of a run", () => {
       "fs.read_text done in 12 ms, 1.5 kB",
       "thinking",
       "calling fs.write_text, allowed by terminal",
-      "shell.exec denied by policy risk",
+      "shell.exec denied by risk",
       "fs.write_text done in 12 ms, 1.5 kB, truncated",
       "shell.exec not run: not allowed",
       "thinking",
