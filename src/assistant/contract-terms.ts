@@ -1,12 +1,12 @@
 /**
- * Terms of a run: the defaults, what the model allows, what the operator configured, what the caller asked for.
+ * Terms of a run, from defaults, model limits, configuration and the caller's request.
  *
- * T1. A caller narrows or widens within bounds (`term-bounds.ts`); beyond one it is told which, and nothing is sealed.
- * T2. What only the machine or the model can judge (`speculative_exec`, grammars) is sealed as asked for: preflight
- *     refuses it on the record.
- * T3. Tools that are approved are named one by one, and exist.
- * T4. Under a spending limit a model needs a price, whoever set the limit (X-6).
- * T5. `allowed_tools` that nobody named are all tools which policy grants this channel, frozen here.
+ * T1. A term out of its bounds (`term-bounds.ts`) is refused by name, and nothing is sealed.
+ * T2. Terms that only the machine or the model can check (`speculative_exec`, grammars) are sealed as requested; preflight
+ *     refuses them on the record.
+ * T3. Approved tools are named one by one, and exist.
+ * T4. Under any spending limit a model needs a price (X-6).
+ * T5. Without `allowed_tools` a run gets all tools that policy grants its channel, frozen here.
  */
 import { Compile, type Validator } from "typebox/compile";
 import { type ContractTerms, ContractTermsSchema, type Routing } from "../kernel/contract/contract.ts";
@@ -26,16 +26,16 @@ import { boundsProblem, type Ceilings } from "./term-bounds.ts";
 export interface TermsRequest {
   readonly contractId: string;
   readonly model: ConfiguredModel;
-  /** Absent: the model was asked for by name. */
+  /** Absent: the request named the model. */
   readonly routing?: Routing | undefined;
   readonly toolbox: Toolbox;
   readonly policy: ToolPolicy;
   readonly channelClass: ChannelClass;
   readonly overrides: ContractOverrides;
-  /** How much the model is asked to think; absent: as it sees fit. */
+  /** Absent: the model decides. */
   readonly thinkingLevel?: ThinkingLevel | null;
   readonly approvedTools: readonly string[];
-  /** What the session has been granted; sealed, so that later grants are for later runs. */
+  /** Granted to the session so far; later grants apply to later runs. */
   readonly capabilities: readonly string[];
   readonly ceilings: Ceilings;
 }
@@ -88,7 +88,7 @@ export function contractTerms(request: TermsRequest): DraftedTerms {
   return problem === null ? { ok: true, terms } : { ok: false, problem };
 }
 
-/** Where money is limited, what has no price cannot be used (X-6). */
+/** Under a spending limit a model without a price cannot be used (X-6). */
 export function priceProblem(
   { ref, price, isFree }: Pick<ConfiguredModel, "ref" | "price" | "isFree">,
   maxSpendMicrousd: number | null,
@@ -97,7 +97,7 @@ export function priceProblem(
   return `${ref} has no price, and a spending limit applies: set costPer1kInput and costPer1kOutput, or free: true`;
 }
 
-/** The same terms for another model: its protocol and its room are its own, its window may be shorter. */
+/** The same terms for another model, with its protocol, its output limit and at most its window. */
 export function underModel(
   terms: ContractTerms,
   model: ConfiguredModel,
@@ -122,13 +122,13 @@ export function underModel(
 function approvalProblem({ approvedTools, toolbox }: TermsRequest): string | null {
   const known = new Set(toolbox.tools.map(({ name }) => name));
   const unknown = approvedTools.findIndex((tool) => !known.has(tool));
-  return unknown < 0 ? null : `approved_tools[${unknown}] names no tool`;
+  return unknown < 0 ? null : `approved_tools[${unknown}] is not a registered tool`;
 }
 
-/** The largest window that is worth its price by default. */
+/** A larger window is rarely worth its price. */
 const CONTEXT_CAP = 1_000_000;
 
-/** Small windows keep the proportions of the default one. */
+/** Small windows keep the default proportions. */
 function reservesFor(contextWindow: number): { reservedSystem: number; reservedSynthesis: number } {
   const share = Math.floor(contextWindow / 8);
   const { reservedSystem, reservedSynthesis } = DEFAULT_TERMS.contextBudget;
@@ -152,7 +152,7 @@ function schemaProblem(terms: ContractTerms): string | null {
   check ??= Compile(ContractTermsSchema);
   if (check.Check(terms)) return null;
   const [error] = check.Errors(terms);
-  return error === undefined ? "not a contract" : `${wireName(error.instancePath.slice(1))} ${error.message}`;
+  return error === undefined ? "is not a contract" : `${wireName(error.instancePath.slice(1))} ${error.message}`;
 }
 
 function wireName(term: string): string {

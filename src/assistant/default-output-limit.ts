@@ -1,10 +1,10 @@
 /**
- * How many tokens one inference may put out, thoughts and answer together, where nobody says otherwise.
+ * The default output limit of one inference, reasoning and answer together.
  *
- * R1. As many as its model is configured to give. What the prompt leaves of the window is the machine's to see to.
- * R2. All of it is reserved against every limit before anything is sent. So where dollars or a day's tokens are limited, one
- *     inference takes a small share of each limit: runs side by side, and the last ones of a day, find something left.
- * R3. It is never less than an answer of a page or two needs with its thoughts: a limit that does not cover that is met.
+ * R1. The model's configured maximum. The machine accounts for the room that the prompt leaves in the window.
+ * R2. The whole limit is reserved before a request is sent. Under a spending or daily token limit one inference takes only a
+ *     small share, so that parallel runs and the last runs of a day still get through.
+ * R3. Never less than a page or two with its reasoning; a spending limit below that is reached instead.
  */
 import { DEFAULT_TERMS } from "../kernel/contract/default-terms.ts";
 import type { ThinkingLevel } from "../kernel/vocabulary/thinking-level.ts";
@@ -12,15 +12,15 @@ import { outputTokenLimit } from "../runtime/model/output-token-limit.ts";
 import type { ConfiguredModel } from "../runtime/ports/model-backend.ts";
 import type { Ceilings } from "./term-bounds.ts";
 
-/** What is reserved at once; null where nothing limits it. */
+/** Null: not limited. */
 export type OutputLimits = Pick<Ceilings, "maxOutputTokens" | "maxSpendMicrousd" | "daySpendMicrousd" | "dayTokens">;
 
-/** As many inferences can be under way at once before a limit refuses one. */
-const ROOMS_IN_A_LIMIT = 16;
+/** Inferences that fit into a limit at the same time. */
+const SHARES_OF_A_LIMIT = 16;
 
-type RoomyModel = Pick<ConfiguredModel, "maxOutputTokens" | "thinking" | "price">;
+type LimitedModel = Pick<ConfiguredModel, "maxOutputTokens" | "thinking" | "price">;
 
-export function defaultOutputTokens(model: RoomyModel, level: ThinkingLevel | null, limits: OutputLimits): number {
+export function defaultOutputTokens(model: LimitedModel, level: ThinkingLevel | null, limits: OutputLimits): number {
   const tokensIn = (microusd: number | null): number =>
     microusd === null || model.price === null ? Number.POSITIVE_INFINITY : (microusd * 1000) / model.price.outputPer1k;
   const limit = Math.min(
@@ -29,6 +29,6 @@ export function defaultOutputTokens(model: RoomyModel, level: ThinkingLevel | nu
     tokensIn(limits.daySpendMicrousd),
   );
   const least = outputTokenLimit(DEFAULT_TERMS.maxOutputTokens, model, level);
-  const share = Math.max(least, Math.floor(limit / ROOMS_IN_A_LIMIT));
+  const share = Math.max(least, Math.floor(limit / SHARES_OF_A_LIMIT));
   return Math.min(share, limits.maxOutputTokens, model.maxOutputTokens);
 }

@@ -1,9 +1,9 @@
 /**
- * From a request to a run that can be accepted: who acts, with which model, under which contract, with which words.
+ * Drafts a run from a request: agent, model, contract and prompt.
  *
- * D1. Nothing is guessed: an unknown agent, session or model is refused by name.
- * D2. The message is redacted before it becomes a body; secrets that were loaded never reach the store (P-5.4).
- * D3. Images are for a model that sees them: any other is refused here, before anything is asked or written.
+ * D1. An unknown agent, session or model is refused by name.
+ * D2. The message is redacted before it becomes a body: loaded secrets never reach the store (P-5.4).
+ * D3. Images for a model without vision are refused before anything is written or sent.
  */
 import { childTerms, type RemainingBudget } from "../kernel/contract/child-contract.ts";
 import type { ExecutionContract, Routing } from "../kernel/contract/contract.ts";
@@ -19,7 +19,7 @@ import type { ThinkingLevel } from "../kernel/vocabulary/thinking-level.ts";
 import { grantedAt } from "../runtime/capabilities/authority.ts";
 import { estimateTokens } from "../runtime/model/estimate-tokens.ts";
 import { type TaskContext, taskOf } from "../runtime/model/model-router.ts";
-import type { Refusal } from "../runtime/operations/operation.ts";
+import { type Refusal, refuse } from "../runtime/operations/operation.ts";
 import type { Clock } from "../runtime/ports/clock.ts";
 import type { ConfiguredModel } from "../runtime/ports/model-backend.ts";
 import { newId, type RandomBytes } from "../runtime/ports/randomness.ts";
@@ -37,14 +37,13 @@ import type { PromptTexts, Said } from "./prompt-stack.ts";
 import { imageNote, type ReadImage, type ReadMedia, readMedia } from "./read-media.ts";
 import type { RunRequest } from "./runs/run-request.ts";
 import type { Ceilings } from "./term-bounds.ts";
-import { thinkingLevelFor } from "./thinking-level-for.ts";
 
-/** As much as one HTTP request may carry. */
+/** The limit of one HTTP request. */
 const MAX_MESSAGE_BYTES = 1_048_576;
-/** Earlier turns of a session that a run is reminded of, and how many characters of them. */
+/** Limits of the session history in a prompt. */
 const REMEMBERED_RUNS = 20;
 const REMEMBERED_CHARS = 12_000;
-/** What an image weighs while its model is being chosen. */
+/** Estimate per image until the model is chosen. */
 const IMAGE_TOKENS = 1_600;
 const NO_MEDIA: ReadMedia = { ok: true, images: [] };
 const SEES_NOTHING = "sees no images: take a model with supportsVision: true, or leave the images out";
@@ -61,15 +60,15 @@ export interface DraftingSettings {
   readonly policy: () => ToolPolicy;
   readonly ceilings: Ceilings;
   readonly thinkingMode: "never" | "on_error" | "always";
-  /** How much an agent's models are to think; null where its owner left it open. */
+  /** Null: not configured for this agent. */
   readonly agentThinking: (agentId: string) => ThinkingLevel | null;
   readonly isAgent: (agentId: string) => boolean;
-  /** The model a request, an agent, the router or the configuration asks for; a sentence when it cannot be used. */
+  /** From the request, the agent, the router or the configuration; a message when it cannot be used. */
   readonly chooseModel: (asked: string | null, agentId: string, task: TaskContext) => ChosenModel;
 }
 
 export type ChosenModel =
-  /** `routing` where the router chose it. */
+  /** `routing`: the router's reason, if it chose. */
   | { readonly ok: true; readonly model: ConfiguredModel; readonly routing?: Routing }
   | { readonly ok: false; readonly message: string };
 
@@ -108,63 +107,85 @@ export async function draftRun(settings: DraftingSettings, request: RunRequest):
   });
   if (!drafted.ok) return refuse("invalid.request", drafted.problem);
   await chosen.model.tokens.prepare?.();
-  const bodyCache = new BodyCache(settings.random, new Map());
-  const message = settings.redactor.redactText(request.message).text;
-  const messageRef = bodyCache.keep(message);
-  const images = media.images.map((image) => keepImage(image, bodyCache));
-  const contract = sealContract(drafted.terms);
-  const offered = settings.toolbox.tools.filter(({ name }) => contract.allowedTools?.includes(name));
-  const { opening, prompt } = settings.texts.stack(
-    agentId,
-    [...history.said, { role: "user", ref: messageRef, text: message, ...seenBy(chosen.model, images) }],
-    offered,
-    chosen.model.tokens.count,
-  );
   const sessionId = request.sessionId ?? asSessionId(newId("session", settings.random));
-  const acceptance: Acceptance = {
-    event: {
-      type: "run.accepted",
-      messageRef,
-      ...(images.length === 0 ? {} : { media: images }),
+  const draft = assemble(settings, {
+    run: {
+      runId: asRunId(newId("run", settings.random)),
       agentId,
       sessionId,
-      principal: request.principal,
-      labels: joinLabels(USER_LABELS, history.labels),
-      prompt,
-      retrieved: [],
-      tools: { digest: settings.toolbox.digest, names: settings.toolbox.tools.map(({ name }) => name) },
-      profile: { ...chosen.model.profile, grammarProfiles: [...chosen.model.profile.grammarProfiles] },
-      ...routingOf(contract),
-      price: priceOf(chosen.model),
+      source: request.source,
+      lane: `session:${sessionId}`,
+      parentRunId: null,
+      thinkingMode: request.thinkingMode ?? settings.thinkingMode,
     },
-    ...thought(thinkingLevel),
-    ...unattended(request),
-    opening,
-  };
+    model: chosen.model,
+    contract: sealContract(drafted.terms),
+    history,
+    message: settings.redactor.redactText(request.message).text,
+    images: media.images,
+    principal: request.principal,
+    thinkingLevel,
+    isUnattended: request.isUnattended,
+  });
   return {
     ok: true,
-    draft: {
-      run: {
-        runId: asRunId(newId("run", settings.random)),
-        agentId,
-        sessionId,
-        source: request.source,
-        lane: `session:${sessionId}`,
-        parentRunId: null,
-        model: chosen.model.ref,
-        thinkingMode: request.thinkingMode ?? settings.thinkingMode,
-      },
-      contract,
-      acceptance,
-      bodies: bodyCache.takeUnwritten(),
-      beginsSession: request.sessionId === null,
-      idempotency: idempotencyOf(request),
-      inbound: null,
-    },
+    draft: { ...draft, beginsSession: request.sessionId === null, idempotency: idempotencyOf(request) },
   };
 }
 
-/** A child's contract is its parent's, carved; it sees the task it is given and nothing of its parent's history (T-3b). */
+interface DraftParts {
+  readonly run: Omit<RunDraft["run"], "model">;
+  readonly model: ConfiguredModel;
+  readonly contract: ExecutionContract;
+  readonly history: History;
+  readonly message: string;
+  readonly images: readonly ReadImage[];
+  readonly principal: string;
+  readonly thinkingLevel: ThinkingLevel | null;
+  readonly isUnattended: Acceptance["isUnattended"] | undefined;
+}
+
+function assemble({ random, toolbox, texts }: DraftingSettings, parts: DraftParts): RunDraft {
+  const { run, model, contract, history, message, principal, thinkingLevel, isUnattended } = parts;
+  const { agentId, sessionId } = run;
+  const bodyCache = new BodyCache(random, new Map());
+  const messageRef = bodyCache.keep(message);
+  const images = parts.images.map((image) => keepImage(image, bodyCache));
+  const asked: Said = { role: "user", ref: messageRef, text: message, ...seenBy(model, images) };
+  const offered = toolbox.tools.filter(({ name }) => contract.allowedTools?.includes(name));
+  const { opening, prompt } = texts.stack(agentId, [...history.said, asked], offered, model.tokens.count);
+  const { routing } = contract;
+  return {
+    run: { ...run, model: model.ref },
+    contract,
+    acceptance: {
+      event: {
+        type: "run.accepted",
+        messageRef,
+        ...(images.length === 0 ? {} : { media: images }),
+        agentId,
+        sessionId,
+        principal,
+        labels: joinLabels(USER_LABELS, history.labels),
+        prompt,
+        retrieved: [],
+        tools: { digest: toolbox.digest, names: toolbox.tools.map(({ name }) => name) },
+        profile: { ...model.profile, grammarProfiles: [...model.profile.grammarProfiles] },
+        ...(routing === undefined ? {} : { routing }),
+        price: priceOf(model),
+      },
+      ...(thinkingLevel === null ? {} : { thinkingLevel }),
+      ...(isUnattended ? { isUnattended } : {}),
+      opening,
+    },
+    bodies: bodyCache.takeUnwritten(),
+    beginsSession: true,
+    idempotency: null,
+    inbound: null,
+  };
+}
+
+/** A child's contract is carved from its parent's; it sees its task and nothing of its parent's history (T-3b). */
 export function delegateWith(settings: DraftingSettings, now: () => string): Delegate {
   return ({ parent, contract, left, carved: promised, childRunId, agent, message, labels }) => {
     if (agent !== DEFAULT_AGENT && !settings.isAgent(agent)) return { problem: `There is no agent ${agent}.` };
@@ -196,49 +217,26 @@ export function delegateWith(settings: DraftingSettings, now: () => string): Del
       : contract.maxOutputTokens;
     const terms = underModel(carved.terms, chosen.model, chosen.routing, room);
     const child = sealContract({ ...terms, strictMode: false, tokenGate: false });
-    const bodyCache = new BodyCache(settings.random, new Map());
-    const messageRef = bodyCache.keep(message);
-    const said: readonly Said[] = [{ role: "user", ref: messageRef, text: message }];
-    const offered = settings.toolbox.tools.filter(({ name }) => child.allowedTools?.includes(name));
-    // A tokenizer that nobody has used yet is not waited for: the estimate is good enough for a task of a few lines.
-    const { opening, prompt } = settings.texts.stack(agent, said, offered, chosen.model.tokens.count);
-    const sessionId = asSessionId(newId("session", settings.random));
-    const draft: RunDraft = {
+    // Does not wait for the tokenizer to load: an estimate is good enough for a task of a few lines.
+    const draft = assemble(settings, {
       run: {
         runId: childRunId,
         agentId: agent,
-        sessionId,
+        sessionId: asSessionId(newId("session", settings.random)),
         source: "run",
         lane: `run:${parent.runId}`,
         parentRunId: parent.runId,
-        model: child.model,
         thinkingMode: parent.thinkingMode,
       },
+      model: chosen.model,
       contract: child,
-      acceptance: {
-        event: {
-          type: "run.accepted",
-          messageRef,
-          agentId: agent,
-          sessionId,
-          principal: `run:${parent.runId}`,
-          labels: joinLabels(USER_LABELS, labels),
-          prompt,
-          retrieved: [],
-          tools: { digest: settings.toolbox.digest, names: settings.toolbox.tools.map(({ name }) => name) },
-          profile: { ...chosen.model.profile, grammarProfiles: [...chosen.model.profile.grammarProfiles] },
-          ...routingOf(child),
-          price: priceOf(chosen.model),
-        },
-        ...thought(level),
-        ...unattended(parentsAcceptance),
-        opening,
-      },
-      bodies: bodyCache.takeUnwritten(),
-      beginsSession: true,
-      idempotency: null,
-      inbound: null,
-    };
+      history: { said: [], labels },
+      message,
+      images: [],
+      principal: `run:${parent.runId}`,
+      thinkingLevel: level,
+      isUnattended: parentsAcceptance.isUnattended,
+    });
     const { maxInferences: inferences, maxTokensConsumed: tokens, contractHash } = child;
     const spendMicrousd = child.maxSpendMicrousd ?? 0;
     return {
@@ -248,7 +246,7 @@ export function delegateWith(settings: DraftingSettings, now: () => string): Del
   };
 }
 
-/** Whether nobody said how long a run's answers may be. What somebody said holds for its children as well. */
+/** An explicit output limit also applies to children; a default one is computed for their own model. */
 function hasDefaultOutputTokens(
   { chooseModel, ceilings }: DraftingSettings,
   { agentId }: Pick<StoredRun, "agentId">,
@@ -259,8 +257,7 @@ function hasDefaultOutputTokens(
   return own.ok && maxOutputTokens === defaultOutputTokens(own.model, level, { ...ceilings, maxSpendMicrousd });
 }
 
-/** The main agent's work, or plain talk where it may not act. */
-/** Who asks for much thinking has a hard question; how hard any other is, nobody knows beforehand. */
+/** thinking=high routes as reasoning; a run without tools as chat. */
 function taskFor(
   { message, media = [], contract }: RunRequest,
   { said }: History,
@@ -286,21 +283,18 @@ function seenBy({ vision }: ConfiguredModel, images: KeptImages): Pick<Said, "im
   return { images: { refs: images.map(({ ref }) => ref), tokens } };
 }
 
-function routingOf({ routing }: ExecutionContract): { readonly routing?: Routing } {
-  return routing === undefined ? {} : { routing };
-}
-
-/** What an inference is charged by that nobody reports on; null where that is not known. */
+/** The price of an inference whose usage the provider does not report; null if unknown. */
 function priceOf({ price, isFree }: ConfiguredModel): ModelPrice | null {
   return price ?? (isFree ? { inputPer1k: 0, outputPer1k: 0 } : null);
 }
 
-function unattended({ isUnattended }: Pick<Acceptance, "isUnattended">): Pick<Acceptance, "isUnattended"> {
-  return isUnattended ? { isUnattended } : {};
-}
-
-function thought(thinkingLevel: ThinkingLevel | null): Pick<Acceptance, "thinkingLevel"> {
-  return thinkingLevel === null ? {} : { thinkingLevel };
+/** The first one set: request, agent or parent; then the model's own. Null for a model without levels. */
+function thinkingLevelFor(
+  { thinking }: ConfiguredModel,
+  asked: readonly (ThinkingLevel | null | undefined)[],
+): ThinkingLevel | null {
+  if (thinking === undefined) return null;
+  return asked.find((level) => level !== undefined && level !== null) ?? thinking.level;
 }
 
 function halfOf({ inferences, tokens, spendMicrousd }: RemainingBudget): CarvedBudget {
@@ -317,13 +311,13 @@ async function grantedTo({ store, clock }: DraftingSettings, sessionId: SessionI
 
 interface History {
   readonly said: readonly Said[];
-  /** Of all that the answers among it were made of: remembering cleans nothing. */
+  /** Joined over all answers in it: history keeps its labels. */
   readonly labels: Labels;
 }
 
 const NOTHING_SAID: History = { said: [], labels: CLEAN_LABELS };
 
-/** What was said before in this session, the latest that fits; of images, that there were some. */
+/** The latest turns of the session that fit; images are replaced by a note. */
 export async function remember({ store }: Pick<DraftingSettings, "store">, sessionId: SessionId): Promise<History> {
   const runs = await store.sessionRuns(sessionId, REMEMBERED_RUNS);
   const turns = runs.flatMap(({ accepted, answerRef, ended }) => {
@@ -351,7 +345,7 @@ export async function remember({ store }: Pick<DraftingSettings, "store">, sessi
   return { said, labels: joined };
 }
 
-/** A contract is kept, bundled and shown as it is: what must not be seen has no place in it. */
+/** Contracts are stored, bundled and shown unredacted, so they must not hold secrets. */
 function secretProblem(redactor: Redactor, { agentId, model, contract, approvedTools }: RunRequest): Refusal | null {
   const kept = { agentId, model, contract, approvedTools } as unknown as JsonValue;
   const [path] = redactor.redactJson(kept).paths;
@@ -365,10 +359,6 @@ function messageProblem(message: string): Refusal | null {
   if (bytes <= MAX_MESSAGE_BYTES) return null;
   return refuse(
     "payload.too_large",
-    `message has ${bytes} bytes; at most ${MAX_MESSAGE_BYTES} are taken: put it into a file`,
+    `message has ${bytes} bytes; at most ${MAX_MESSAGE_BYTES} are accepted: put it into a file`,
   );
-}
-
-function refuse(code: Refusal["code"], message: string): Refusal {
-  return { ok: false, code, message };
 }

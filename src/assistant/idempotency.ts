@@ -1,9 +1,8 @@
 /**
- * Whether two requests under one idempotency key are the same request.
+ * Tells whether two requests under one idempotency key are the same: same fields and principal, from any source.
  *
- * I1. A key may be a secret, and so may what is asked: only hashes are kept. The request's is salted with the key, so
- *     that nobody who reads the database can try out what was asked.
- * I2. Requests are the same when they ask the same of the same agent in the same name, by whichever door they came.
+ * Key and request may be secret, so only hashes are stored; the request's is salted with the key, so that reading the
+ * database does not allow guessing requests.
  */
 import { hashBytes } from "../kernel/vocabulary/hash.ts";
 import type { Idempotency } from "../runtime/ports/store.ts";
@@ -14,7 +13,7 @@ export function idempotencyOf({ idempotencyKey, source: _source, ...asked }: Run
   return { keyHash: hashBytes(idempotencyKey), requestHash: hashBytes(sortedJson([idempotencyKey, asked])) };
 }
 
-/** Not canonical JSON, which takes valid Unicode only: nothing has looked at the request yet. */
+/** Not canonical JSON, which takes valid Unicode only: the request is not checked yet. */
 function sortedJson(value: unknown): string {
   return JSON.stringify(value, (_key, part: unknown) =>
     typeof part === "object" && part !== null && !Array.isArray(part)

@@ -29,7 +29,6 @@ export type CallName = Exclude<Operation, { readonly kind: "stream" }>["name"];
 export type StreamName = Extract<Operation, { readonly kind: "stream" }>["name"];
 export type InputOf<Name> = Static<Named<Name>["input"]>;
 export type ResultOf<Name> = Named<Name> extends { call(...args: never): infer Answer } ? Awaited<Answer> : never;
-export type ValueOf<Name> = ResultOf<Name> extends Result<infer Value> ? Value : never;
 export type UpdateOf<Name> = Named<Name> extends StreamOperation<string, never, never, infer Update> ? Update : never;
 
 /** The operator at this machine's terminal. */

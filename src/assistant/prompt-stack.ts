@@ -1,6 +1,6 @@
 /**
- * The prompt a run begins with, in its fixed order (P-2.1): base, agent, then what was said in the session, then the
- * message. Named by ids and refs, so that it can be built again word for word.
+ * The prompt a run begins with, in its fixed order (P-2.1): base, agent, the session's history, the message. It is named by
+ * ids and refs, so that it can be rebuilt exactly.
  */
 import { promptHead } from "../kernel/journal/body.ts";
 import { hashBytes, hashCanonical } from "../kernel/vocabulary/hash.ts";
@@ -15,7 +15,7 @@ export interface Said {
   readonly role: "user" | "assistant";
   readonly ref: BodyRef;
   readonly text: string;
-  /** Said after the text. */
+  /** Follows the text. */
   readonly note?: string;
   readonly images?: { readonly refs: readonly BodyRef[]; readonly tokens: number };
 }
@@ -29,7 +29,7 @@ type TokenCounter = (text: string) => number;
 
 export class PromptTexts {
   readonly #agentPrompt: (agentId: string) => string | null;
-  /** Of the tools that were offered last, and of the texts: they are mostly the same from run to run. */
+  /** Cached: tools and texts rarely change from run to run. */
   #offer: { readonly tools: readonly RegisteredTool[]; readonly count: TokenCounter; readonly tokens: number } | null =
     null;
   #manifest: { readonly texts: readonly SystemText[]; readonly hash: Hash } | null = null;
@@ -102,7 +102,7 @@ function areSame<T>(some: readonly T[], others: readonly T[], isSame: (one: T, o
   return some.length === others.length && some.every((each, index) => isSame(each, others[index] as T));
 }
 
-/** All that the prompt's head stands for. */
+/** The parts of the prompt's head. */
 function partsOf({ ref, note, images }: Said): readonly string[] {
   return [ref, ...(note === undefined ? [] : [note]), ...(images?.refs ?? [])];
 }

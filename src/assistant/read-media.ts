@@ -1,21 +1,20 @@
 /**
- * Images that come with a message, from whichever door: are they what they say, and not too much?
+ * Checks the images of a message: type, size, secrets.
  *
- * I1. The type is told by the first bytes of the file, and so are its measures. What does not begin as a PNG, JPEG, GIF or
- *     WebP is refused, and so is one under another type's name. What follows the head is not looked at: whether it is a
- *     whole picture its provider finds out.
- * I2. Base64 is taken in its one canonical form, so that an image has one body and one hash.
- * I3. An image that holds a loaded secret is refused: it cannot be redacted like a text (P-5.4).
- * I4. A refusal names the place in the list, never what stands there.
+ * I1. Type and dimensions are read from the first bytes; other files, and a wrong `mime_type`, are refused. Whether the rest
+ *     is a complete picture is left to the provider.
+ * I2. Base64 must be canonical, so that an image has one body and one hash.
+ * I3. An image that holds a loaded secret is refused: it cannot be redacted like text (P-5.4).
+ * I4. A refusal names the position in the list, never the content.
  */
 import type { Redactor } from "../kernel/redaction/redact.ts";
 import { PATTERN_KINDS } from "../kernel/redaction/secret-patterns.ts";
 import { type ImageFacts, imageFacts } from "../runtime/model/image-facts.ts";
-import type { Refusal } from "../runtime/operations/operation.ts";
+import { type Refusal, refuse } from "../runtime/operations/operation.ts";
 import type { MediaItem } from "./runs/run-request.ts";
 
 const MAX_IMAGES = 8;
-/** Five million characters of Base64, as much as every provider takes. */
+/** Five million characters of Base64, which every provider accepts. */
 export const MAX_IMAGE_BYTES = 3_750_000;
 const MAX_TOTAL_BYTES = 8_388_608;
 
@@ -29,12 +28,15 @@ export type ReadMedia = { readonly ok: true; readonly images: readonly ReadImage
 
 export function readMedia(media: readonly MediaItem[], redactor: Redactor): ReadMedia {
   if (media.length > MAX_IMAGES) {
-    return refuse("payload.too_large", `media holds ${media.length} images; at most ${MAX_IMAGES} are taken`);
+    return refuse("payload.too_large", `media holds ${media.length} images; at most ${MAX_IMAGES} are accepted`);
   }
-  // Before anything is decoded: the length of Base64 says as much.
+  // From the length of Base64, before anything is decoded.
   const total = media.reduce((sum, { data }) => sum + bytesOf(data), 0);
   if (total > MAX_TOTAL_BYTES) {
-    return refuse("payload.too_large", `the images have ${total} bytes; at most ${MAX_TOTAL_BYTES} are taken together`);
+    return refuse(
+      "payload.too_large",
+      `the images have ${total} bytes; at most ${MAX_TOTAL_BYTES} are accepted together`,
+    );
   }
   const images: ReadImage[] = [];
   for (const [index, item] of media.entries()) {
@@ -55,11 +57,11 @@ function readItem({ mimeType, data }: MediaItem, where: string, redactor: Redact
     return refuse("invalid.request", `${where}.data is not Base64 (RFC 4648, with padding)`);
   }
   const facts = imageFacts(file);
-  if (facts === null) return refuse("invalid.request", `${where}.data is no PNG, JPEG, GIF or WebP image`);
+  if (facts === null) return refuse("invalid.request", `${where}.data is not a PNG, JPEG, GIF or WebP image`);
   if (facts.mimeType !== mimeType) {
     return refuse("invalid.request", `${where} is ${facts.mimeType}; its mime_type says otherwise`);
   }
-  // Shapes that merely look like secrets are in any picture of a few megabytes.
+  // Any picture of a few megabytes holds bytes that look like a secret; only loaded secrets count.
   const { found } = redactor.redactText(data);
   if (found.some((name) => !PATTERN_KINDS.includes(name))) {
     return refuse("invalid.request", `${where} holds a secret; leave it out`);
@@ -67,16 +69,12 @@ function readItem({ mimeType, data }: MediaItem, where: string, redactor: Redact
   return { ...facts, bytes, data };
 }
 
-/** Of what Base64 stands for, where it is Base64. */
+/** Decoded size. */
 function bytesOf(data: string): number {
   return Buffer.byteLength(data, "base64");
 }
 
-/** What later runs of the session are shown in its place. */
+/** Later runs of the session see this in its place. */
 export function imageNote({ mimeType, bytes }: { readonly mimeType: string; readonly bytes: number }): string {
   return `[image: ${mimeType}, ${Math.ceil(bytes / 1024)} KB]`;
-}
-
-function refuse(code: Refusal["code"], message: string): Refusal {
-  return { ok: false, code, message };
 }

@@ -1,8 +1,8 @@
 /**
- * What is shown of a stored run: its record, its row in a list and its bundle, read from what is durable alone.
+ * Views of a stored run: its record, its row in a list and its bundle, from durable data only.
  *
- * V1. A row is the record without its trace and its receipt.
- * V2. The row of an ended run is what its seal says, and its answer: a list reads no journal that has come to its end.
+ * V1. A row is the record without trace and receipt.
+ * V2. The row of an ended run comes from its seal and its answer: a list reads no ended journal.
  */
 import { refsOf } from "../kernel/journal/body.ts";
 import { makeBundle } from "../kernel/journal/bundle.ts";
@@ -33,7 +33,7 @@ export interface RunViewParts {
 
 export interface RunViews {
   record(run: StoredRun): Promise<RunRecord>;
-  /** As lists show them, in the same order. */
+  /** In the same order. */
   rows(runs: readonly StoredRun[]): Promise<readonly RunRecord[]>;
   bundle(run: StoredRun): Promise<{ readonly ok: true; readonly text: string } | Refusal>;
 }
@@ -65,7 +65,7 @@ export function createRunViews({ store, summarize, signing, agentsDirectory }: R
       ...runRecord(entries, particularsOf(run), (ref) => bodies.get(ref)?.text ?? null),
       ...(receipt === null ? {} : { receipt: signReceipt(run.runId, receipt, signing) }),
     };
-    // Sealed without a last entry of its own: its journal did not replay.
+    // Sealed without a TERMINATE entry: its journal did not replay.
     if (run.outcome === null || shown.outcome !== null) return shown;
     return { ...shown, status: terminalStatus(run.outcome), outcome: run.outcome, reason: run.reason };
   };
@@ -92,10 +92,10 @@ export function createRunViews({ store, summarize, signing, agentsDirectory }: R
     bundle: async (run) => {
       const { entries } = await readWholeJournal(store, run.runId);
       const contract = parseJson(run.contract);
-      // As they are: what was changed is to be named, and not to be left out.
+      // Unchecked: verification must name a changed body, not miss it.
       const bodies = await store.readBodies(run.sessionId, [...new Set(entries.flatMap(refsOf))], run.runId);
       const document = contract.ok ? contract.value : null;
-      // Without a key there is none to name: signing says so.
+      // Without a key, signing throws.
       const key = { ...signing, publicKey: signing.publicKey ?? "" };
       const made = makeBundle({ contract: document, entries, bodies, ...key });
       return made.ok ? made : { ok: false, code: "conflict", message: made.problem };
@@ -129,7 +129,7 @@ function endedRow(particulars: RunParticulars, { outcome, reason, ended }: Ended
   };
 }
 
-/** Its answer is made up from its last entry, and is no body. */
+/** Its answer is derived from its last entry; there is no body. */
 function isEscalated({ outcome, reason }: StoredRun): boolean {
   return outcome !== null && reason === "tool_failure_escalation";
 }

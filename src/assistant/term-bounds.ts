@@ -1,18 +1,18 @@
 /**
- * The bounds of what a caller may ask of a contract, number by number.
+ * The bounds of each number in a contract request.
  *
- * B1. A number beyond its bounds is refused by name and with them: no run could be carried out under it.
- * B2. What other terms or the message decide (reserves, strict_mode, the prompt's length) is for preflight to say.
+ * B1. A number out of its bounds is refused by name, and the message states the bounds.
+ * B2. Limits that depend on other terms or the message (reserves, strict_mode, prompt length) are for preflight.
  */
 import { MINIMUM_OUTPUT_TOKENS } from "../kernel/contract/preflight.ts";
 import type { ConfiguredModel } from "../runtime/ports/model-backend.ts";
 import { type Budgets, microusd } from "../runtime/spend/budget-scopes.ts";
 import type { ContractOverrides } from "./runs/run-request.ts";
 
-/** How far the operator lets runs go. */
+/** The operator's limits for runs. */
 export interface Ceilings {
   readonly maxInferences: number;
-  /** Null: the operator set none. */
+  /** Null: not limited. */
   readonly maxTokensConsumed: number | null;
   readonly maxOutputTokens: number;
   readonly stepTimeoutMs: number;
@@ -50,11 +50,11 @@ export function ceilingsFor(budgets: Budgets): Ceilings {
   };
 }
 
-/** Where the operator set none. */
+/** Without a limit of the operator's. */
 const MOST_TOKENS = 1_000_000_000;
-/** A million dollars, which is as much as a configured limit may be. */
+/** A million dollars, the largest limit the config takes. */
 const MOST_MICROUSD = 1_000_000_000_000;
-/** A tool's output is held in memory, and read by the model. */
+/** Outputs are held in memory and sent to the model. */
 const MOST_OUTPUT_BYTES = 1_048_576;
 
 type Bounds = readonly [term: string, asked: number | undefined, least: number, most: number, because?: string];

@@ -1,17 +1,17 @@
 /**
- * Watching a run: first what is recorded, then what happens, without a gap and without a repeat.
+ * Watches a run: recorded events first, then live ones, without a gap and without a repeat.
  *
- * W1. The watcher is in place before the journal is read; what comes twice is dropped by its seq. Where nothing has been
- *     told yet there is nothing to read: the watcher hears it all.
- * W2. It ends after the terminal event, or when the signal aborts; then nobody is watching any more. When the store fails
- *     it throws: what became of the run is for the next start to say.
- * W3. That a provider wants to be waited for is told while that is so.
- * W4. Text is told after what was recorded before its attempt, and before what is recorded of that: a fast model writes
- *     before its last step is durable.
+ * W1. It subscribes before it reads the journal; duplicates are dropped by seq. Before the first publish there is nothing
+ *     to read: the subscription gets everything.
+ * W2. It ends after the terminal event, or when the signal aborts, and then unsubscribes. It throws when the store fails:
+ *     the run's fate is decided at the next start.
+ * W3. A provider's pause is announced while it lasts.
+ * W4. Text of an attempt comes after the entries before that attempt and before its own: a fast model writes before the
+ *     last step is durable.
  */
 import type { Entry } from "../kernel/journal/entry.ts";
 import { lifecycleEvent } from "../kernel/journal/views/lifecycle-events.ts";
-import { BEFORE_THE_FIRST, readOn } from "../kernel/journal/views/run-timeline.ts";
+import { readEntry, TIMELINE_START } from "../kernel/journal/views/run-timeline.ts";
 import type { RunId } from "../kernel/vocabulary/identifiers.ts";
 import type { Store } from "../runtime/ports/store.ts";
 import { readWholeJournal } from "../runtime/run/read-run.ts";
@@ -20,7 +20,7 @@ import type { RunUpdate } from "./runs/run-updates.ts";
 
 const MAX_WAITING = 1_000;
 
-type Heard =
+type Received =
   | { readonly kind: "entries"; readonly entries: readonly Entry[] }
   | { readonly kind: "broken"; readonly error: unknown }
   | Exclude<RunUpdate, { readonly kind: "event" }>;
@@ -35,15 +35,15 @@ export async function* watchRun(
   afterSeq: number,
   signal: AbortSignal,
 ): AsyncGenerator<RunUpdate> {
-  let heard: Heard[] = [];
+  let received: Received[] = [];
   let held: Delta[] = [];
   let wakeUp = (): void => {};
-  const put = (item: Heard): void => {
-    heard.push(item);
+  const put = (item: Received): void => {
+    received.push(item);
     wakeUp();
   };
-  // Somebody who reads slower than a model writes misses text, which is live only, and no event.
-  const hasRoom = (): boolean => heard.length + held.length < MAX_WAITING;
+  // A watcher slower than the model misses text, which is live only, but no event.
+  const hasRoom = (): boolean => received.length + held.length < MAX_WAITING;
   const stopWatching = runtime.watch(runId, {
     entries: (entries) => put({ kind: "entries", entries }),
     delta: (delta) => hasRoom() && put({ kind: "delta", ...delta }),
@@ -55,7 +55,7 @@ export async function* watchRun(
   try {
     let last: Entry | undefined;
     let wait: Wait | null = null;
-    let reading = BEFORE_THE_FIRST;
+    let reading = TIMELINE_START;
     let dueAttempt = 0;
     const release = (): readonly Delta[] => {
       const due = held.filter(({ attempt }) => attempt <= dueAttempt);
@@ -63,7 +63,7 @@ export async function* watchRun(
       return due;
     };
     const known = runtime.isUnpublished(runId) ? [] : (await readWholeJournal(store, runId)).entries;
-    let items: readonly Heard[] = [{ kind: "entries", entries: known }];
+    let items: readonly Received[] = [{ kind: "entries", entries: known }];
     for (;;) {
       for (const item of items) {
         if (item.kind === "broken") throw item.error;
@@ -74,7 +74,7 @@ export async function* watchRun(
             if (entry.seq <= (last?.seq ?? 0)) continue;
             dueAttempt = dueAfter(entry, dueAttempt);
             if (entry.kind === "INFER") yield* release();
-            const { now, next } = readOn(reading, entry);
+            const { now, next } = readEntry(reading, entry);
             wait = waitBetween(last, entry);
             last = entry;
             reading = next;
@@ -86,13 +86,13 @@ export async function* watchRun(
       if (last?.kind === "TERMINATE" || signal.aborted) return;
       if (wait !== null) yield wait;
       wait = null;
-      while (heard.length === 0 && !signal.aborted) {
+      while (received.length === 0 && !signal.aborted) {
         await new Promise<void>((resolve) => {
           wakeUp = resolve;
         });
       }
-      items = heard;
-      heard = [];
+      items = received;
+      received = [];
     }
   } finally {
     stopWatching();
@@ -100,11 +100,11 @@ export async function* watchRun(
   }
 }
 
-/** The latest attempt whose text may be told once the entry is: its own, or the one it makes way for. */
+/** The latest attempt whose text may follow the entry: its own, or the next one where it leads to another inference. */
 function dueAfter(entry: Entry, dueAttempt: number): number {
   if (entry.kind === "INFER") return entry.decided.attempt;
-  const makesWay = entry.kind === "run.created" || (entry.kind === "COMMIT" && entry.decided.next === "INFER");
-  return makesWay ? dueAttempt + 1 : dueAttempt;
+  const leadsToInference = entry.kind === "run.created" || (entry.kind === "COMMIT" && entry.decided.next === "INFER");
+  return leadsToInference ? dueAttempt + 1 : dueAttempt;
 }
 
 function waitBetween(before: Entry | undefined, entry: Entry): Wait | null {

@@ -3,7 +3,7 @@ import { openSqliteReader } from "../adapters/store-sqlite/open-sqlite-reader.ts
 import type { RunDiagnosis } from "../adapters/terminal/progress-printer.ts";
 import { createToolbox } from "../adapters/tools/create-toolbox.ts";
 import { createRunViews, type RunViews } from "../assistant/run-views.ts";
-import { findingIn } from "../kernel/journal/views/failure-explanation.ts";
+import { explainFailure } from "../kernel/journal/views/failure-explanation.ts";
 import { isPriced } from "../kernel/journal/views/receipt.ts";
 import { asRunId } from "../kernel/vocabulary/identifiers.ts";
 import type { Store, StoredRun } from "../runtime/ports/store.ts";
@@ -75,5 +75,5 @@ export async function diagnoseRun({ store, config }: ReadableHome, run: StoredRu
   const { entries } = await readWholeJournal(store, run.runId);
   const verdict = resolveConfiguredModelRef(config, run.model);
   const keyName = verdict.ok ? apiKeyName(verdict.resolved.providerId, verdict.resolved.provider) : null;
-  return { wrong: findingIn(entries, findContract(run), keyName), isPriced: isPriced(entries) };
+  return { wrong: explainFailure(entries, findContract(run), keyName), isPriced: isPriced(entries) };
 }

@@ -70,7 +70,7 @@ describe("terms of a contract", () => {
     for (const unknown of ["nope", "*"]) {
       expect(contractTerms(request({ approvedTools: [known?.name ?? "", unknown] }))).toEqual({
         ok: false,
-        problem: "approved_tools[1] names no tool",
+        problem: "approved_tools[1] is not a registered tool",
       });
     }
   });

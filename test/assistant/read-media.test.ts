@@ -54,7 +54,7 @@ describe("images of a message", () => {
     expect(read({ ...DOT, data: page })).toEqual({
       ok: false,
       code: "invalid.request",
-      message: "media[0].data is no PNG, JPEG, GIF or WebP image",
+      message: "media[0].data is not a PNG, JPEG, GIF or WebP image",
     });
   });
 
@@ -72,7 +72,7 @@ describe("images of a message", () => {
     expect(read(half, half, half)).toEqual({
       ok: false,
       code: "payload.too_large",
-      message: "the images have 9000000 bytes; at most 8388608 are taken together",
+      message: "the images have 9000000 bytes; at most 8388608 are accepted together",
     });
   });
 

@@ -42,14 +42,14 @@ describe("watching a run", () => {
   });
 
   test("tells how long a provider wants to be waited for, while it is", async () => {
-    const busy = { ok: false, code: "provider.rate-limited", retryable: true, retryAfterMs: 40, usage: null } as const;
+    const busy = { ok: false, code: "provider.rate-limited", retryable: true, retryAfterMs: 400, usage: null } as const;
     const replies = [busy, says("All done.")];
     const model = scriptedModel(() => replies.shift() ?? busy);
     const trial = openTrial({ store: store(), model, world: outsideWorld() });
     const runId = await trial.submit("think");
     const live = await collect(trial, runId, 0);
     expect(live.filter(({ kind }) => kind === "wait")).toEqual([
-      { kind: "wait", code: "provider.rate-limited", waitMs: 40 },
+      { kind: "wait", code: "provider.rate-limited", waitMs: 400 },
     ]);
     const later = await collect(trial, runId, 0);
     expect(later.map(({ kind }) => kind)).not.toContain("wait");

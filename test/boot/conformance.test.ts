@@ -366,9 +366,9 @@ describe("around it", () => {
   });
 
   test.each([
-    [401, "It refused the API key (HTTP 401)"],
-    [404, "It knows no such model or address (HTTP 404)"],
-    [500, "It answered HTTP 500."],
+    [401, "The provider refused the API key (HTTP 401)"],
+    [404, "The provider does not know this model or address (HTTP 404)"],
+    [500, "The provider answered HTTP 500."],
   ])("a provider that answers %i to completions says nothing of the model", async (status, finding) => {
     const server = await startOpenAiServer(() => json(status, {}));
     onTestFinished(() => server.close());

@@ -297,7 +297,7 @@ describe("surety run --thinking", () => {
     expect(await surety(await newHome(), "hello", "--thinking", "loud")).toEqual({
       code: 2,
       stdout: "",
-      stderr: "error usage: --thinking loud is no level\nThere is: off, low, medium, high.\n",
+      stderr: "error usage: --thinking loud is not a level\nThere is: off, low, medium, high.\n",
     });
   });
 });

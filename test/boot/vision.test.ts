@@ -220,7 +220,7 @@ describe("POST /v1/runs with media", () => {
     const broken = [{ ...mediaOf(DOT_PNG), data: Buffer.from("<html></html>").toString("base64") }];
     expect(await client.call("runs.create", { ...INPUT, media: toWire(broken) })).toEqual({
       ...{ ok: false, code: "invalid.request" },
-      message: "media[0].data is no PNG, JPEG, GIF or WebP image",
+      message: "media[0].data is not a PNG, JPEG, GIF or WebP image",
     });
     expect(await client.call("runs.list", { limit: 1 })).toMatchObject({ value: { total: 0 } });
   });

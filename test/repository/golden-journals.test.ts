@@ -8,7 +8,7 @@ import { openContract } from "../../src/kernel/contract/open-contract.ts";
 import { verifyBundle } from "../../src/kernel/journal/bundle.ts";
 import { parseEntry } from "../../src/kernel/journal/journal-lines.ts";
 import { verifyJournal } from "../../src/kernel/journal/verify-journal.ts";
-import { findingIn } from "../../src/kernel/journal/views/failure-explanation.ts";
+import { explainFailure } from "../../src/kernel/journal/views/failure-explanation.ts";
 import { receiptOf } from "../../src/kernel/journal/views/receipt.ts";
 import { foldRun } from "../../src/kernel/machine/fold.ts";
 import { asRunId } from "../../src/kernel/vocabulary/identifiers.ts";
@@ -142,7 +142,7 @@ verifies(
       outcome: "FAILED_BUDGET_EXHAUSTED",
     });
     const { contract, entries } = foldBundle(text);
-    expect(findingIn(entries, contract)).toBe(
+    expect(explainFailure(entries, contract)).toBe(
       "The day's limit in USD (budgets.perDayUsd) does not cover it: the next inference needs $0.003755, with $0.001 left.",
     );
   },

@@ -127,14 +127,14 @@ export class SampleJournal {
         stepId: fresh("step"),
         actor: "system",
       };
-      const { entry, kept } = writeEntry(this.#head, {
+      const { entry, encoded } = writeEntry(this.#head, {
         ...{ ...stated, kind: "TERMINATE", labels: USER_LABELS, result: null, frame: this.#frame },
         decided: { outcome: "COMPLETED_CHAT_ONLY", reason: null, attempts: [] },
       });
       this.#head = entry.hash;
       const line = toLine(entry);
       this.lines.push(line);
-      return { line, kept };
+      return { line, kept: encoded };
     });
     const lines = written.map(({ line }) => line);
     const append = { runId: this.runId, epoch, after, lines, head: this.#head, bodies: [] };

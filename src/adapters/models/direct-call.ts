@@ -2,8 +2,8 @@
  * `builtin:call`: proposes the one tool call that its message states, then stops. With it a program's own call is an
  * ordinary run: planned, decided, approved and journaled like a call that a model proposes (T-4.1).
  *
- * The call is in the message, so any process that resumes the run proposes the same call. No token is counted: nothing
- * reads or writes any.
+ * The call is in the message, so any process that resumes the run proposes the same call. Texts count no tokens, because no
+ * model reads them.
  */
 import { encodeToolName } from "../../kernel/protocol/tool-names.ts";
 import type { ConfiguredModel, ModelBackend } from "../../runtime/ports/model-backend.ts";

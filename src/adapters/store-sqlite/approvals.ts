@@ -24,8 +24,10 @@ export const APPROVAL_TABLES: Tables = {
 };
 
 const SELECT = `
-  SELECT a.id, r.id AS run_id, a.session_id, a.call_id, a.step, a.kind, a.tool, a.plan_ref, a.plan_hash, a.why,
-    a.integrity, a.confidentiality, a.created_at_ms, a.expires_at_ms, a.state, a.decided_by, a.decided_at_ms
+  SELECT a.id, r.id AS runId, a.session_id AS sessionId, a.call_id AS callId, a.step, a.kind, a.tool,
+    a.plan_ref AS planRef, a.plan_hash AS planHash, a.why, a.integrity, a.confidentiality,
+    a.created_at_ms AS createdAtMs, a.expires_at_ms AS expiresAtMs, a.state, a.decided_by AS decidedBy,
+    a.decided_at_ms AS decidedAtMs
   FROM approvals a JOIN runs r ON r.position = a.run`;
 const INSERT = `
   INSERT INTO approvals (id, run, session_id, call_id, step, kind, tool, plan_ref, plan_hash, why, integrity,
@@ -94,44 +96,10 @@ export function findApproval(prepare: Prepare, id: ApprovalId): StoredApproval |
   return row === undefined ? null : toStoredApproval(row);
 }
 
-interface ApprovalRow {
-  readonly id: StoredApproval["id"];
-  readonly run_id: StoredApproval["runId"];
-  readonly session_id: StoredApproval["sessionId"];
-  readonly call_id: StoredApproval["callId"];
-  readonly step: number;
-  readonly kind: StoredApproval["kind"];
-  readonly tool: string;
-  readonly plan_ref: Uint8Array;
-  readonly plan_hash: Uint8Array;
-  readonly why: string;
-  readonly integrity: StoredApproval["labels"]["integrity"];
-  readonly confidentiality: StoredApproval["labels"]["confidentiality"];
-  readonly created_at_ms: number;
-  readonly expires_at_ms: number;
-  readonly state: StoredApproval["state"];
-  readonly decided_by: string | null;
-  readonly decided_at_ms: number | null;
-}
+type ApprovalRow = Omit<StoredApproval, "labels" | "planRef" | "planHash"> &
+  StoredApproval["labels"] & { readonly planRef: Uint8Array; readonly planHash: Uint8Array };
 
-function toStoredApproval(found: object): StoredApproval {
-  const row = found as ApprovalRow;
-  return {
-    id: row.id,
-    runId: row.run_id,
-    sessionId: row.session_id,
-    callId: row.call_id,
-    step: row.step,
-    kind: row.kind,
-    tool: row.tool,
-    planRef: toHex(row.plan_ref),
-    planHash: toHex(row.plan_hash),
-    why: row.why,
-    labels: { integrity: row.integrity, confidentiality: row.confidentiality },
-    createdAtMs: row.created_at_ms,
-    expiresAtMs: row.expires_at_ms,
-    state: row.state,
-    decidedBy: row.decided_by,
-    decidedAtMs: row.decided_at_ms,
-  };
+function toStoredApproval(row: object): StoredApproval {
+  const { integrity, confidentiality, planRef, planHash, ...rest } = row as ApprovalRow;
+  return { ...rest, planRef: toHex(planRef), planHash: toHex(planHash), labels: { integrity, confidentiality } };
 }

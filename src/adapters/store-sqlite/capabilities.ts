@@ -39,7 +39,7 @@ const LAST_ENTRY = `
     AND line ->> '$.data.session_id' = +s.id AND line ->> '$.data.capability' = +c.capability
   ORDER BY seq DESC LIMIT 1`;
 const SELECT = `
-  SELECT s.id AS session_id, c.capability, c.state, c.ledger_seq = l.seq AS is_last, l.line FROM capabilities c
+  SELECT s.id AS sessionId, c.capability, c.state, c.ledger_seq = l.seq AS isLast, l.line FROM capabilities c
   JOIN sessions s ON s.position = c.session LEFT JOIN ledger l ON l.seq = (${LAST_ENTRY})`;
 const COUNT_PENDING = "SELECT count(*) AS pending FROM capabilities WHERE session = ? AND state = 'pending'";
 const PUT = `
@@ -92,17 +92,11 @@ function findCapability(prepare: Prepare, sessionId: SessionId, capability: Capa
   return row === undefined ? null : readCapability(toRow(row));
 }
 
-function toSessionCapability(row: Readonly<Record<string, unknown>>): SessionCapability {
-  return { sessionId: row["session_id"] as SessionId, ...readCapability(toRow(row)) };
+function toSessionCapability(row: object): SessionCapability {
+  return { sessionId: toRow(row).sessionId, ...readCapability(toRow(row)) };
 }
 
-function toRow(row: Readonly<Record<string, unknown>>): CapabilityRow {
-  const { session_id, capability, state, line, is_last } = row;
-  return {
-    sessionId: session_id as SessionId,
-    capability: capability as Capability,
-    state: String(state),
-    line: line as string | null,
-    isLast: is_last === 1,
-  };
+function toRow(row: object): CapabilityRow {
+  const { isLast, ...rest } = row as Omit<CapabilityRow, "isLast"> & { readonly isLast: number | null };
+  return { ...rest, isLast: isLast === 1 };
 }

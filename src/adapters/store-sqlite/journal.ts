@@ -9,7 +9,7 @@
  */
 import type { Body } from "../../kernel/journal/body.ts";
 import { genesisHash } from "../../kernel/journal/chain.ts";
-import { hashNamedIn, isKept, type KeptFrame, lineOf } from "../../kernel/journal/entry-encoding.ts";
+import { type EntryFrame, hashNamedIn, isEncodedEntry, lineOf } from "../../kernel/journal/entry-encoding.ts";
 import { Defect } from "../../kernel/vocabulary/defect.ts";
 import type { BodyRef, Hash, RunId, SessionId } from "../../kernel/vocabulary/identifiers.ts";
 import { parseJson } from "../../kernel/vocabulary/parse-json.ts";
@@ -90,11 +90,11 @@ export function readBodies(
 
 function linesAfter(prepare: Prepare, run: number, seq: number, limit: number): readonly string[] {
   const found = entriesAfter(prepare, run, seq, limit);
-  if (!found.some(isKept)) return found;
+  if (!found.some(isEncodedEntry)) return found;
   const frame = frameOf(prepare, run);
   let prev = hashAt(prepare, run, seq) ?? genesisHash(frame.contractHash);
   return found.map((entry) => {
-    const line = isKept(entry) ? lineOf(frame, prev, entry) : entry;
+    const line = isEncodedEntry(entry) ? lineOf(frame, prev, entry) : entry;
     prev = hashNamedIn(entry);
     return line;
   });
@@ -137,7 +137,7 @@ export function hashAt(prepare: Prepare, run: number, seq: number): Hash | null 
 }
 
 /** An unreadable contract leaves the fields empty; its entries then fail verification. */
-function frameOf(prepare: Prepare, run: number): KeptFrame {
+function frameOf(prepare: Prepare, run: number): EntryFrame {
   const row = prepare(FRAME).get(run);
   const contract = parseJson(String(row?.["contract"]));
   const terms = contract.ok ? (contract.value as Readonly<Record<string, unknown>> | null) : null;

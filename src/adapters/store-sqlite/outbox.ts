@@ -18,7 +18,7 @@ const INSERT = `
 
 export const OUTBOX_QUERIES = {
   waitingOutbox: `
-    SELECT o.id, r.id AS run_id, o.channel, o.body_ref, o.created_at, o.state
+    SELECT o.id, r.id AS runId, o.channel, o.body_ref AS bodyRef, o.created_at AS createdAt, o.state
     FROM outbox o JOIN runs r ON r.position = o.run WHERE o.state = 'waiting' ORDER BY o.position LIMIT ? OFFSET ?`,
 };
 
@@ -40,13 +40,7 @@ export const OUTBOX_WRITES: WriteHandlers<"insert-outbox" | "settle-outbox"> = {
   },
 };
 
-function toOutboxRow(row: Readonly<Record<string, unknown>>): OutboxRow {
-  return {
-    id: row["id"] as string,
-    runId: row["run_id"] as OutboxRow["runId"],
-    channel: row["channel"] as string,
-    bodyRef: toHex(row["body_ref"] as Uint8Array),
-    createdAt: row["created_at"] as string,
-    state: row["state"] as OutboxRow["state"],
-  };
+function toOutboxRow(row: object): OutboxRow {
+  const { bodyRef, ...rest } = row as Omit<OutboxRow, "bodyRef"> & { readonly bodyRef: Uint8Array };
+  return { ...rest, bodyRef: toHex(bodyRef) };
 }

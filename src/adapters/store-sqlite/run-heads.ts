@@ -75,11 +75,8 @@ export class RunHeads {
   }
 }
 
-/** The oldest entry goes first; an active run is read once more. */
+/** A full cache is emptied; active runs are read once more. */
 function cache<K, V>(known: Map<K, V>, key: K, value: V): void {
-  if (known.size >= MAX_CACHED && !known.has(key)) {
-    const oldest = known.keys().next();
-    if (oldest.done !== true) known.delete(oldest.value);
-  }
+  if (known.size >= MAX_CACHED && !known.has(key)) known.clear();
   known.set(key, value);
 }

@@ -56,10 +56,11 @@ export const RUN_TABLES: Tables = {
 
 /** `s` are the states, `r` the runs. */
 const SELECT = `
-  SELECT r.position, r.id, r.agent_id, n.id AS session_id, r.source, r.lane, r.parent_run_id, r.model,
-    r.thinking_mode, r.contract_hash, r.contract, r.accepted, r.created_at, s.status, s.epoch, s.outcome, s.reason,
-    s.answer_ref, s.ended_at, s.tool_calls, s.duration_ms, s.head_hash, s.state_digest, s.integrity,
-    s.confidentiality, s.cancelled_by
+  SELECT r.position, r.id AS runId, r.agent_id AS agentId, n.id AS sessionId, r.source, r.lane,
+    r.parent_run_id AS parentRunId, r.model, r.thinking_mode AS thinkingMode, r.contract_hash AS contractHash,
+    r.contract, r.accepted, r.created_at AS createdAt, s.status, s.epoch, s.outcome, s.reason,
+    s.answer_ref AS answerRef, s.ended_at AS endedAt, s.cancelled_by AS cancelledBy, s.tool_calls AS toolCalls,
+    s.duration_ms AS durationMs, s.head_hash AS headHash, s.state_digest AS stateDigest, s.integrity, s.confidentiality
   FROM run_states s JOIN runs r ON r.position = s.run JOIN sessions n ON n.position = s.session`;
 
 /** Each condition lets SQLite choose an index; a test checks that it does. */
@@ -145,69 +146,31 @@ function runOrNull(row: object | undefined): PlacedRun | null {
   return row === undefined ? null : toStoredRun(row);
 }
 
-interface RunRow {
-  readonly position: number;
-  readonly id: StoredRun["runId"];
-  readonly agent_id: string;
-  readonly session_id: StoredRun["sessionId"];
-  readonly source: string;
-  readonly lane: string;
-  readonly parent_run_id: StoredRun["parentRunId"];
-  readonly model: string;
-  readonly thinking_mode: StoredRun["thinkingMode"];
-  readonly contract_hash: Uint8Array;
-  readonly contract: string;
-  readonly accepted: string;
-  readonly created_at: string;
+interface RunRow
+  extends Omit<PlacedRun, "contractHash" | "status" | "answerRef" | "ended">,
+    Pick<RunEnding, "durationMs">,
+    Labels {
+  readonly contractHash: Uint8Array;
   readonly status: number;
-  readonly epoch: number;
-  readonly outcome: StoredRun["outcome"];
-  readonly reason: string | null;
-  readonly answer_ref: Uint8Array | null;
-  readonly ended_at: string | null;
-  /** This and the next five columns are null until the run has ended. */
-  readonly tool_calls: number | null;
-  readonly duration_ms: number;
-  readonly head_hash: Uint8Array;
-  readonly state_digest: Uint8Array;
-  readonly integrity: Labels["integrity"];
-  readonly confidentiality: Labels["confidentiality"];
-  readonly cancelled_by: string | null;
+  readonly answerRef: Uint8Array | null;
+  /** Null until the run has ended, like the other fields of RunEnding. */
+  readonly toolCalls: number | null;
+  readonly headHash: Uint8Array;
+  readonly stateDigest: Uint8Array;
 }
 
-function toRunEnding(row: RunRow & { readonly tool_calls: number }): RunEnding {
+function toStoredRun(row: object): PlacedRun {
+  const { contractHash, status, answerRef, toolCalls, durationMs, headHash, stateDigest, ...rest } = row as RunRow;
+  const { integrity, confidentiality, ...run } = rest;
+  const labels = { integrity, confidentiality };
   return {
-    toolCalls: row.tool_calls,
-    durationMs: row.duration_ms,
-    headHash: toHex(row.head_hash),
-    stateDigest: toHex(row.state_digest),
-    labels: { integrity: row.integrity, confidentiality: row.confidentiality },
-  };
-}
-
-function toStoredRun(found: object): PlacedRun {
-  const row = found as RunRow;
-  return {
-    runId: row.id,
-    agentId: row.agent_id,
-    sessionId: row.session_id,
-    source: row.source,
-    lane: row.lane,
-    parentRunId: row.parent_run_id,
-    model: row.model,
-    thinkingMode: row.thinking_mode,
-    contractHash: toHex(row.contract_hash),
-    contract: row.contract,
-    accepted: row.accepted,
-    createdAt: row.created_at,
-    position: row.position,
-    status: statusOf(row.status),
-    epoch: row.epoch,
-    outcome: row.outcome,
-    reason: row.reason,
-    answerRef: row.answer_ref === null ? null : toHex(row.answer_ref),
-    endedAt: row.ended_at,
-    ended: row.tool_calls === null ? null : toRunEnding({ ...row, tool_calls: row.tool_calls }),
-    cancelledBy: row.cancelled_by,
+    ...run,
+    contractHash: toHex(contractHash),
+    status: statusOf(status),
+    answerRef: answerRef === null ? null : toHex(answerRef),
+    ended:
+      toolCalls === null
+        ? null
+        : { toolCalls, durationMs, headHash: toHex(headHash), stateDigest: toHex(stateDigest), labels },
   };
 }

@@ -45,14 +45,24 @@ export class Reading {
   }
 }
 
-export function storeReads(reading: Reading, homeId: string, list: ReadingList): StoreReads {
+export function storeReads(reading: Reading, homeId: string, readElsewhere: ReadingList): StoreReads {
+  const list: ReadingList = (name, ...args) => {
+    checkCounts(args);
+    return readElsewhere(name, ...args);
+  };
+  const listHere: ReadingList = (name, ...args) => {
+    checkCounts(args);
+    return reading.read((prepare) => readList(prepare, name, args));
+  };
   return {
     findRun: (runId) => reading.read((prepare) => findRun(prepare, runId)),
     findRunByKey: (key) => reading.read((prepare) => findRunByKey(prepare, key)),
     findRunByMessage: (channel, id) => reading.read((prepare) => findRunByMessage(prepare, channel, id)),
     hasSession: (sessionId) => reading.read((prepare) => sessionPosition(prepare, sessionId) !== null),
-    readEntries: (runId, after, limit) =>
-      reading.read((prepare) => readEntries(prepare, runId, checkCount(after), checkCount(limit))),
+    readEntries: async (runId, after, limit) => {
+      checkCounts([after, limit]);
+      return await reading.read((prepare) => readEntries(prepare, runId, after, limit));
+    },
     headOf: (runId) => reading.read((prepare) => headOf(prepare, runId)),
     readBodies: (sessionId, refs, runId) => reading.read((prepare) => readBodies(prepare, sessionId, refs, runId)),
     approvalsOf: (runId) => reading.read((prepare) => approvalsOf(prepare, runId)),
@@ -60,29 +70,17 @@ export function storeReads(reading: Reading, homeId: string, list: ReadingList):
     capabilitiesOf: (sessionId) => reading.read((prepare) => capabilitiesOf(prepare, sessionId)),
     ledgerHead: () => reading.read((prepare) => ledgerHead(prepare, homeId)),
 
-    // Read at the start, when a page costs less than starting the reader thread.
-    openRuns: (after, limit) =>
-      reading.read((prepare) => readList(prepare, "openRuns", [checkCount(after), checkCount(limit)])),
-    // Also read at the start; pending approvals are few.
-    pendingApprovals: ({ limit, offset }) =>
-      reading.read((prepare) =>
-        readList(prepare, "pendingApprovals", [{ limit: checkCount(limit), offset: checkCount(offset) }]),
-      ),
-    listRuns: ({ status, limit, offset }) =>
-      list("listRuns", {
-        ...(status === undefined ? {} : { status }),
-        limit: checkCount(limit),
-        offset: checkCount(offset),
-      }),
-    sessionRuns: (sessionId, limit) => list("sessionRuns", sessionId, checkCount(limit)),
-    pendingCapabilities: ({ limit, offset }) =>
-      list("pendingCapabilities", { limit: checkCount(limit), offset: checkCount(offset) }),
-    allCapabilities: ({ limit, offset }) =>
-      list("allCapabilities", { limit: checkCount(limit), offset: checkCount(offset) }),
-    waitingOutbox: ({ limit, offset }) =>
-      list("waitingOutbox", { limit: checkCount(limit), offset: checkCount(offset) }),
+    // Read at the start, when a page costs less than starting the reader thread; both lists are short.
+    openRuns: (after, limit) => listHere("openRuns", after, limit),
+    pendingApprovals: (page) => listHere("pendingApprovals", page),
+
+    listRuns: (filter) => list("listRuns", filter),
+    sessionRuns: (sessionId, limit) => list("sessionRuns", sessionId, limit),
+    pendingCapabilities: (page) => list("pendingCapabilities", page),
+    allCapabilities: (page) => list("allCapabilities", page),
+    waitingOutbox: (page) => list("waitingOutbox", page),
     spendTotals: (period) => list("spendTotals", period),
-    readLedger: (after, limit) => list("readLedger", checkCount(after), checkCount(limit)),
+    readLedger: (after, limit) => list("readLedger", after, limit),
   };
 }
 
@@ -90,7 +88,10 @@ export function closedError(): StoreError {
   return new StoreError("store.closed", "The store is closed.");
 }
 
-function checkCount(value: number): number {
-  if (!Number.isSafeInteger(value) || value < 0) throw new Defect(`not a page size or position: ${value}`);
-  return value;
+/** Every number among the arguments of a list is a position or a size. */
+function checkCounts(args: readonly unknown[]): void {
+  for (const value of args.flatMap((arg) => (typeof arg === "object" && arg !== null ? Object.values(arg) : [arg]))) {
+    if (typeof value !== "number" || (Number.isSafeInteger(value) && value >= 0)) continue;
+    throw new Defect(`not a page size or position: ${value}`);
+  }
 }

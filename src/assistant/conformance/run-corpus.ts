@@ -8,7 +8,7 @@
  */
 import { DEFAULT_TERMS } from "../../kernel/contract/default-terms.ts";
 import { eventsOf } from "../../kernel/journal/entry.ts";
-import { findingIn } from "../../kernel/journal/views/failure-explanation.ts";
+import { explainFailure } from "../../kernel/journal/views/failure-explanation.ts";
 import { Defect } from "../../kernel/vocabulary/defect.ts";
 import type { RunId } from "../../kernel/vocabulary/identifiers.ts";
 import type { Refusal } from "../../runtime/operations/operation.ts";
@@ -84,7 +84,7 @@ function limitIn({ id }: ConformanceCase, { contract, entries, record }: Transcr
   const exhausted = (message: string): CorpusStop => ({ ok: false, code: "budget.exhausted", message });
   const failures = entries.flatMap(eventsOf).filter((event) => event.type === "model.failed");
   const isUnpaid = failures.some(({ code }) => /^budget\./.test(code)) || record.reason === "budget.spend";
-  if (isUnpaid) return exhausted(`no budget left for ${id}. ${findingIn(entries, contract)}`);
+  if (isUnpaid) return exhausted(`no budget left for ${id}. ${explainFailure(entries, contract)}`);
   // No case sets this limit, so one that is not the default is the operator's.
   const isLimited = contract.maxTokensConsumed !== DEFAULT_TERMS.maxTokensConsumed;
   const isOutOfTokens = isLimited && (record.reason === "budget.tokens" || record.reason === "contract.invalid");
@@ -98,7 +98,7 @@ function absenceIn(
   { entries, contract, record: { reason } }: Transcript,
 ): CorpusStop | null {
   if (reason !== "backend.unresponsive" && reason !== "provider.unavailable") return null;
-  return { ok: false, code: reason, message: `${id} got no answer: ${findingIn(entries, contract, keyName)}` };
+  return { ok: false, code: reason, message: `${id} got no answer: ${explainFailure(entries, contract, keyName)}` };
 }
 
 type RanCase = { readonly ok: true; readonly transcript: Transcript } | Refusal;

@@ -86,7 +86,7 @@ export function echoed(...texts: readonly string[]): TranscriptCheck {
 
 export function failedWith(name: string, code: string): TranscriptCheck {
   return ({ entries }) => {
-    const ended = runTimeline(entries).filter((moment) => moment.kind === "call-ended");
+    const ended = runTimeline(entries).filter((item) => item.kind === "call-ended");
     const isThere = ended.some(({ call, outcome }) => call.tool === name && outcome.error?.code === code);
     return isThere ? null : `no call of ${name} ended with ${code}`;
   };

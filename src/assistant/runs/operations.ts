@@ -121,7 +121,7 @@ export const runOperations = [
   }),
 ] as const;
 
-/** A browser reconnects after an empty stream forever; told that it is over, it does not. */
+/** After an empty stream a browser reconnects forever; after a 204 it does not. */
 async function hasNothingAfter(assistant: Assistant, id: Static<typeof RunIdSchema>, seq: number): Promise<boolean> {
   const record = await assistant.run(id);
   if (record === null || record.outcome === null) return false;

@@ -140,7 +140,7 @@ function assertKnown(option: "approve" | "require", named: readonly string[], kn
   if (unknown === undefined) return;
   const meant = nearest(unknown, known);
   const hint = meant === null ? `There is: ${known.join(", ")}.` : `Did you mean ${meant}?`;
-  throw usageError(`--${option} ${unknown} names no tool`, hint);
+  throw usageError(`--${option} ${unknown} is not a registered tool`, hint);
 }
 
 type Overrides = NonNullable<RunInput["contract"]>;

@@ -112,7 +112,7 @@ function hasEnded({ id, status }: RunRecord): BootError {
 }
 
 const exportRun: Action = {
-  summary: "write a signed bundle that anybody can verify",
+  summary: "write a signed bundle that can be verified anywhere",
   arguments: ["RUN"],
   options: {
     out: { type: "string", value: "FILE", summary: "write it here instead of to stdout" },

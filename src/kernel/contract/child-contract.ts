@@ -2,7 +2,7 @@
  * A child's contract: delegation never creates authority or money (T-3b).
  *
  * H1. A child may use only what its parent may: tools, capabilities and approvals are subsets, policy is the parent's.
- * H2. Its budget is carved out of what the parent has left, never more; what is no whole number is no budget.
+ * H2. Its budget is carved out of what the parent has left, never more; a value that is not a whole number is no budget.
  * H3. It names its parent by hash and is one level deeper; beyond MAXIMUM_DEPTH there is no child.
  */
 import { hashCanonical } from "../vocabulary/hash.ts";
@@ -10,7 +10,7 @@ import { asRunId, type RunId } from "../vocabulary/identifiers.ts";
 import type { ContractTerms, ExecutionContract } from "./contract.ts";
 import { MAXIMUM_DEPTH } from "./preflight.ts";
 
-/** What a parent has left to give. */
+/** The parent's remaining budget. */
 export interface RemainingBudget {
   readonly inferences: number;
   readonly tokens: number;
@@ -67,7 +67,7 @@ export function childRunId(parent: RunId, stepId: string, index: number): RunId 
   return asRunId(`run_${hashCanonical([parent, stepId, index]).slice(0, 32)}`);
 }
 
-/** Null is no limit at all. */
+/** Null means no limit. */
 function isPositive(limit: number | null): boolean {
   return limit === null || (Number.isSafeInteger(limit) && limit >= 1);
 }

@@ -19,14 +19,14 @@ const RequiredEffectSchema = Type.Object(
   closed,
 );
 
-/** Why the router took this model (T-3a); absent where somebody named it. */
+/** Why the router chose this model (T-3a); absent when the request named it. */
 export const RoutingSchema = Type.Object(
   { task: Type.Enum([...TASK_TYPES]), tier: Type.Enum([...MODEL_TIERS]), reason: Type.String({ maxLength: 1024 }) },
   closed,
 );
 export type Routing = Readonly<Static<typeof RoutingSchema>>;
 
-/** The seed's fields, as they stand in M-4.1. */
+/** The seed's fields (M-4.1). */
 export const SeedContractFields = {
   contractId: Type.String({ minLength: 1, maxLength: 128 }),
   parentContractHash: nullable(HashSchema),
@@ -62,7 +62,7 @@ export const SeedContractSchema = Type.Object(
   closed,
 );
 
-/** What version 2.2 binds besides. */
+/** The terms version 2.2 adds. */
 const AddedContractFields = {
   version: Type.Enum(["2.1", "2.2"]),
   machineVersion: Type.Integer({ minimum: 1 }),
@@ -88,7 +88,7 @@ export const ContractTermsSchema = Type.Object(
   { ...SeedContractFields, ...AddedContractFields, version: Type.Literal("2.2") },
   closed,
 );
-/** A contract before it is sealed: all it says, but for its own hash. */
+/** A contract before it is sealed: everything except its own hash. */
 export type ContractTerms = Static<typeof ContractTermsSchema>;
 
 export const ExecutionContractSchema = Type.Object(

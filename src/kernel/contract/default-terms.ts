@@ -1,4 +1,4 @@
-/** The terms of an everyday run, for whoever drafts a contract to narrow or widen. */
+/** The default terms of a run. */
 import type { ToolPolicy } from "../policy/tool-policy.ts";
 import { type ContractTerms, MACHINE_VERSION } from "./contract.ts";
 
@@ -13,7 +13,7 @@ export const DEFAULT_POLICY: ToolPolicy = {
   allowDomains: null,
 };
 
-/** Everything a run does not have to say for itself. */
+/** All terms a request may leave out. */
 export const DEFAULT_TERMS = {
   version: "2.2",
   parentContractHash: null,

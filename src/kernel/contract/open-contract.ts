@@ -2,8 +2,8 @@
  * Opening a stored contract document of any version we ever wrote (M-P5.4).
  *
  * O1. The hash a document was sealed with stays its hash: journals chained to it still verify.
- * O2. Opening never adds authority: what an old version did not say is filled with the narrowest reading.
- * O3. A document that is no contract is refused with what is wrong, never coerced.
+ * O2. Opening never adds authority: missing terms of an old version get the narrowest value.
+ * O3. A document that is not a contract is refused with the problem, never coerced.
  */
 import { Compile } from "typebox/compile";
 import { jsonProblem } from "../vocabulary/json-problem.ts";
@@ -16,7 +16,7 @@ export type OpenedContract =
   | { readonly ok: true; readonly contract: ExecutionContract }
   | { readonly ok: false; readonly problem: string };
 
-// On the wire form, so that only what has passed is respelled: a stranger's key is a problem, not a Defect.
+// Checked in wire form before keys are renamed: an unknown key is a problem of the document, not a Defect.
 const seedCheck = Compile(toWireSchema({ ...SeedContractSchema }));
 const contractCheck = Compile(toWireSchema({ ...ExecutionContractSchema }));
 

@@ -3,7 +3,7 @@
  *
  * F1. Five checks, always in this order: context, structure, tools, profile, backend. The first failure decides.
  * F2. Context comes first and backend last: over budget means that nothing was ever sent.
- * F3. Checks after a failed one are not made, so a verdict list never claims more than was looked at.
+ * F3. Checks after a failed one are not made, so a verdict list holds only checks that were made.
  */
 import { matchesTool } from "../policy/tool-pattern.ts";
 import type { FailureReason } from "../vocabulary/failures.ts";
@@ -12,7 +12,7 @@ import { type ExecutionContract, MACHINE_VERSION } from "./contract.ts";
 
 /** Tokens a run must have left beside its reserves to make one tool turn worth while (the seed's `minimum_loop_margin`). */
 export const MINIMUM_LOOP_MARGIN = 256;
-/** A shorter answer than this is no answer. */
+/** Less than this is too short for an answer. */
 export const MINIMUM_OUTPUT_TOKENS = 16;
 /** How deep delegation may nest. */
 export const MAXIMUM_DEPTH = 3;
@@ -22,11 +22,11 @@ export const PREFLIGHT_CHECKS = ["context", "structure", "tools", "profile", "ba
 export interface PreflightVerdict {
   readonly check: (typeof PREFLIGHT_CHECKS)[number];
   readonly failure: FailureReason | null;
-  /** What exactly is wrong, in terms of the contract; empty when passed. */
+  /** The exact problem, in terms of the contract; empty when passed. */
   readonly detail: string;
 }
 
-/** What the runtime found when it accepted the run; recorded in the event, so that replay checks the same facts. */
+/** The facts the runtime found when it accepted the run; recorded in the event, so that replay checks the same facts. */
 export interface PreflightFacts {
   readonly promptTokens: number;
   readonly tools: { readonly digest: Hash; readonly names: readonly string[] };

@@ -1,11 +1,11 @@
 /**
  * Sealing: from terms to a contract that can no longer change (M-B).
  *
- * C1. The hash covers all terms in wire spelling, but grammar and mask by their own hash, and never itself.
- * C2. A sealed contract is deeply frozen, and `isSealIntact` recomputes its hash: a swapped one is noticed too.
- *     Of version 2.1 the derived terms are checked against their derivation.
+ * C1. The hash covers all terms in wire spelling; grammar and mask enter by their own hash, the hash itself never.
+ * C2. A sealed contract is deeply frozen, and `isSealIntact` recomputes its hash: a swapped contract is noticed too.
+ *     The derived terms of version 2.1 are checked against their derivation.
  * C3. Under strict_mode and `required` the token gate is forced on before hashing (M-7.5).
- * C4. What is sealed can be opened again and bundled: it is JSON, and nests no deeper than MAX_CONTRACT_DEPTH.
+ * C4. A sealed contract can be opened and bundled: it is JSON, nested no deeper than MAX_CONTRACT_DEPTH.
  */
 import { Defect } from "../vocabulary/defect.ts";
 import { hashCanonical, hashWire } from "../vocabulary/hash.ts";
@@ -30,7 +30,7 @@ export function sealSeed(seed: Omit<SeedContract, "contractHash">): ExecutionCon
   return sealed({ ...filled, contractHash: hashTerms(filled) });
 }
 
-/** Contracts whose hash was found right and that nobody can change any more: another object is another contract. */
+/** Frozen contracts with a verified hash, by identity. */
 const KNOWN_INTACT = new WeakSet<ExecutionContract>();
 
 export function isSealIntact(contract: ExecutionContract): boolean {
@@ -57,7 +57,7 @@ export function hashTerms(terms: Omit<ExecutionContract, "contractHash">): Hash 
 }
 
 export function deepFreeze<T>(value: T): T {
-  // What is frozen already is entered all the same: its inner parts need not be.
+  // A frozen object may hold parts that are not frozen.
   if (typeof value === "object" && value !== null) Object.values(Object.freeze(value)).forEach(deepFreeze);
   return value;
 }

@@ -1,8 +1,8 @@
 /**
- * Version 2.1, the seed's literal document: what it does not say is not ours to choose.
+ * Version 2.1, the seed's literal document.
  *
  * G1. Everything version 2.2 added is derived from the seed's fields, in the narrowest reading.
- * G2. So it needs no place under the hash: a contract that says anything else there is not what was sealed.
+ * G2. So the derived terms are not hashed: a contract with other values there is not the sealed one.
  */
 import type { Static } from "typebox";
 import { canonicalJson } from "../vocabulary/canonical-json.ts";

@@ -1,11 +1,11 @@
 /**
- * The audit of a home: do ledger, journals and checkpoints tell one story?
+ * The audit of a home: do ledger, journals and checkpoints agree?
  *
  * A1. Each run the ledger created has a journal under the same contract, and each journal its run; a sealed run's
  *     journal ends where and how the seal says. So a run that vanished whole is noticed.
- * A2. Whatever a checkpoint covers must still stand: the ledger up to its head, and every journal that was open.
+ * A2. Everything a checkpoint covers must still be there: the ledger up to its head, and every journal that was open.
  *     So a roll-back or a rewrite of the whole home is noticed against a checkpoint kept elsewhere.
- * A3. A finding names the run, or the ledger entry, or both. No findings means that nothing contradicts.
+ * A3. A finding names the run, or the ledger entry, or both. No findings means no contradictions.
  */
 import type { Hash, RunId } from "../vocabulary/identifiers.ts";
 import type { Outcome } from "../vocabulary/outcome.ts";
@@ -13,7 +13,7 @@ import { genesisHash } from "./chain.ts";
 import { coversItsRuns, isSigned, type OpenRun, type SignedCheckpoint, type TrustedKey } from "./checkpoint.ts";
 import { type LedgerEntry, startLedger } from "./ledger.ts";
 
-/** What the audit asks of a journal; that it verifies in itself is `verifyJournal`'s to say. */
+/** The facts of a journal that the audit needs; `verifyJournal` verifies the journal itself. */
 export interface JournalFacts {
   /** Its number of entries. */
   readonly seq: number;
@@ -113,7 +113,7 @@ function auditCheckpoint(
   openRuns: ReadonlySet<RunId> | undefined,
 ): readonly Finding[] {
   const { ledgerSeq, head } = checkpoint;
-  // A claim that nobody signed proves nothing, neither for the home nor against it.
+  // An unsigned claim proves nothing, for or against the home.
   if (!isSigned(checkpoint, trusted) || !coversItsRuns(checkpoint))
     return [found("checkpoint.forged", null, ledgerSeq)];
   const covered = checkpoint.openRuns.flatMap((run) => auditOpenRun(run, ledgerSeq, journals.get(run.runId)));
@@ -158,7 +158,7 @@ function found(code: FindingCode, runId: RunId | null, ledgerSeq: number | null)
   return { code, runId, ledgerSeq };
 }
 
-/** Many checkpoints may miss the same thing: it is said once. */
+/** Several checkpoints may miss the same thing: report it once. */
 function distinct(findings: readonly Finding[]): readonly Finding[] {
   const byMatter = new Map<string, Finding>();
   for (const finding of findings) {

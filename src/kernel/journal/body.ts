@@ -1,7 +1,7 @@
 /**
- * Bodies: where content lives. Entries name them by ref only, so forgetting a body breaks no chain.
+ * Bodies hold content. Entries name them by ref only, so erasing a body breaks no chain.
  *
- * B1. ref = SHA-256(salt ‖ UTF-8 bytes). With the salt gone a ref says nothing about what it stood for.
+ * B1. ref = SHA-256(salt ‖ UTF-8 bytes). Without the salt a ref reveals nothing about its content.
  * B2. `refsOf` finds every ref an entry names, once; sorted, since the order of fields in memory says nothing.
  * B3. A prompt is a chain of its own: its head covers every ref that was ever appended to it.
  */

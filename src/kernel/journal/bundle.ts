@@ -1,13 +1,13 @@
 /**
- * The run bundle (X-3): one file that proves a run to whoever has the public key, with nothing else at hand.
+ * The run bundle (X-3): one file that proves a run, given only the public key.
  *
- * U1. The signature is over {format, run_id, contract_hash, head}; contract, entries and bodies hang on it by hashes.
- * U2. Only sealed runs are bundled, under their contract's own adapter and profile: the outcome is among what is proven.
+ * U1. The signature is over {format, run_id, contract_hash, head}; contract, entries and bodies follow by their hashes.
+ * U2. Only sealed runs are bundled, under their contract's adapter and profile, so the outcome is proven too.
  * U3. A ref without a body was erased or withheld: it is listed, and proves nothing against the run.
- * U4. A body that no entry names is refused, so a bundle cannot carry what the run never saw.
+ * U4. A body that no entry names is refused, so a bundle cannot carry foreign content.
  * U5. The layout of the file is free, its meaning is not: duplicate keys and fields of other kinds are refused.
- * U6. A refusal names the entry that is damaged, or on which the damage bears: of a body the first that names it, of the
- *     contract the first of all, which names its hash; of format, key and signature the last, whose hash is signed.
+ * U6. A refusal names the damaged entry, or the one the damage belongs to: for a body the first that names it, for the
+ *     contract the first of all, which names its hash; for format, key and signature the last, whose hash is signed.
  */
 import { Type } from "typebox";
 import { Compile } from "typebox/compile";
@@ -28,7 +28,7 @@ import { verifyEntries } from "./verify-journal.ts";
 
 const BUNDLE_FORMAT = "surety.run-bundle.v1";
 
-/** In the wire's spelling, since a bundle is never anything else. Contract and entries have schemas of their own. */
+/** In wire spelling only. Contract and entries have schemas of their own. */
 export const BundleSchema = Type.Object(
   {
     format: Type.Literal(BUNDLE_FORMAT),
@@ -56,7 +56,7 @@ export interface BundleParts {
   readonly sign: Sign;
 }
 
-/** `entry` as U6 has it; 1 where there are none. */
+/** `entry` as in U6; 1 without entries. */
 export type BundleRefused = Refused;
 
 export interface VerifiedBundle {
@@ -66,7 +66,7 @@ export interface VerifiedBundle {
   readonly outcome: DecidedOf<"TERMINATE">["outcome"];
   /** Refs whose bodies were erased or withheld. */
   readonly erased: readonly BodyRef[];
-  /** Whose word this is: the bundle names its own key, so compare it with one you know. */
+  /** The signer: the bundle names its own key, so compare it with one you trust. */
   readonly publicKey: string;
 }
 
@@ -110,7 +110,7 @@ export function verifyBundle(
   return { ok: true, runId, head, outcome, erased, publicKey: bundle.public_key };
 }
 
-/** Which part is not as it has to be, and which entry that bears upon. */
+/** The part that does not verify, and the entry it belongs to. */
 function refuseShape(bundle: unknown): BundleRefused {
   const parts: Readonly<Record<string, unknown>> = typeof bundle === "object" ? { ...bundle } : {};
   const field = Object.entries(BundleSchema.properties).find(
@@ -139,14 +139,14 @@ function proveRun(document: unknown, entries: readonly Entry[], bodies: Readonly
   if (!verified.ok) return verified;
   const last = entries.at(-1);
   if (last?.kind !== "TERMINATE") return refuse(Math.max(1, entries.length), "the run is not sealed");
-  // All entries agree on these, so one speaks for all.
+  // The same in all entries.
   if (last.adapterVersion !== adapterVersion) return refuse(1, "adapter_version is not the contract's");
   if (last.modelProfileId !== modelProfileId) return refuse(1, "model_profile_id is not the contract's");
   const named = namedBy(entries);
   const lost = [...named].find(([ref]) => !bodies.has(ref))?.[1];
   for (const [ref, body] of bodies) {
     const entry = named.get(ref);
-    // A ref that nobody names may be the damaged one of a body that is missed elsewhere.
+    // A ref that no entry names may be the damaged ref of a missing body.
     if (entry === undefined) return refuse(lost ?? entries.length, `body ${ref} is named by no entry`);
     if (!isBodyOf(ref, body)) return refuse(entry, `body ${ref} is not what its ref stands for`);
   }

@@ -1,4 +1,4 @@
-/** The few things done to bytes besides hashing them. */
+/** Bytes and hexadecimal. */
 const DIGITS = Uint8Array.from("0123456789abcdef", (digit) => digit.charCodeAt(0));
 
 export function bytesOfHex(hex: string): Uint8Array {

@@ -1,8 +1,8 @@
-/** What journals and ledgers are asked alike, once every entry is known to be linked to the one before. */
+/** Checks common to journals and ledgers, after every link has been verified. */
 import type { Hash } from "../vocabulary/identifiers.ts";
 import type { BadEntry } from "./read-records.ts";
 
-/** A head that is known from elsewhere: a seal, a checkpoint, an export. */
+/** A head known from another source: a seal, a checkpoint, an export. */
 export interface Anchor {
   readonly seq: number;
   readonly hash: Hash;

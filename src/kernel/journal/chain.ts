@@ -13,7 +13,7 @@ import type { Hash, RunId } from "../vocabulary/identifiers.ts";
 import type { Labels } from "../vocabulary/labels.ts";
 import { canonicalWire } from "../vocabulary/wire-case.ts";
 import type { DecidedOf, Entry, EntryKind, EntryOf, Result } from "./entry.ts";
-import { ENTRY_FORMAT, keptText, STATE_OF } from "./entry-encoding.ts";
+import { ENTRY_FORMAT, encodeEntry, STATE_OF } from "./entry-encoding.ts";
 
 /** Where a run's journal stands. */
 export interface ChainHead {
@@ -73,13 +73,13 @@ export function nameModel(head: ChainHead, modelFingerprint: string): ChainHead 
 export interface WrittenEntry<K extends EntryKind> {
   readonly entry: EntryOf<K>;
   /** All of it that does not follow from the rest (entry-encoding.ts). */
-  readonly kept: string;
+  readonly encoded: string;
 }
 
 /** Entries as the journal holds them, and the hash of the last. */
 export interface Linked {
   readonly entries: readonly Entry[];
-  readonly kept: readonly string[];
+  readonly encoded: readonly string[];
   readonly head: Hash;
 }
 
@@ -88,12 +88,12 @@ export function linkEntries(prev: Hash, transitions: readonly Transition[]): Lin
   const texts: string[] = [];
   let head = prev;
   for (const transition of transitions) {
-    const { entry, kept } = writeEntry(head, transition);
+    const { entry, encoded } = writeEntry(head, transition);
     entries.push(entry as Entry);
-    texts.push(kept);
+    texts.push(encoded);
     head = entry.hash;
   }
-  return { entries, kept: texts, head };
+  return { entries, encoded: texts, head };
 }
 
 export function writeEntry<K extends EntryKind>(prev: Hash, transition: TransitionOf<K>): WrittenEntry<K> {
@@ -107,7 +107,7 @@ export function writeEntry<K extends EntryKind>(prev: Hash, transition: Transiti
   const link = { prev, contractHash, state, actionHash, resultHash, adapterVersion, modelProfileId, modelFingerprint };
   const hash = hashLink(link);
   const entry: EntryOf<K> = { kind, ts, elapsedMs, stepId, actor, labels, decided, result, ...link, runId, seq, hash };
-  return { entry, kept: keptText(hash, quote(modelFingerprint), action, outcome) };
+  return { entry, encoded: encodeEntry(hash, quote(modelFingerprint), action, outcome) };
 }
 
 type Action = Pick<

@@ -1,10 +1,10 @@
 /**
- * Checkpoints: what a home says of itself at one moment, signed, so that a copy kept elsewhere holds it to that.
+ * Checkpoints: the signed state of a home at one time; a copy kept elsewhere exposes a later roll-back.
  *
  * C1. The signature is over {ledger_seq, head, merkle_root} as canonical JSON; the root covers every open run.
  * C2. The order in which open runs are listed does not matter, and a run is listed once.
- * C3. The kernel knows no signature scheme: whoever signs or verifies brings the function (Ed25519 in practice). One
- *     that throws, over a key or a signature it cannot even read, has not verified it.
+ * C3. The kernel knows no signature scheme: the caller passes the function (Ed25519 in practice). If it throws, for
+ *     example on an unreadable key, the signature is not verified.
  */
 import { type Static, Type } from "typebox";
 import { Defect } from "../vocabulary/defect.ts";
@@ -16,7 +16,7 @@ import { merkleProof, merkleRoot, type ProofStep, verifyProof } from "./merkle.t
 export type Sign = (message: string) => string;
 export type VerifySignature = (publicKey: string, message: string, signature: string) => boolean;
 
-/** The key a verifier already trusts, from somewhere else than what it verifies. */
+/** The key a verifier already trusts, from another source than the verified data. */
 export interface TrustedKey {
   readonly publicKey: string;
   readonly verifySignature: VerifySignature;
@@ -26,7 +26,7 @@ const OpenRunSchema = Type.Object({ runId: RunIdSchema, seq: Count, head: HashSc
 /** How far the journal of a run that was not sealed had come. */
 export type OpenRun = Readonly<Static<typeof OpenRunSchema>>;
 
-/** A checkpoint with what the root stands for, as the ledger holds it and as it is kept elsewhere. */
+/** A checkpoint with the open runs under its root. */
 export const SignedCheckpointSchema = Type.Object(
   {
     ledgerSeq: Count,
@@ -67,7 +67,7 @@ export function hasVerified(verify: VerifySignature, publicKey: string, message:
   }
 }
 
-/** Does the root stand for exactly these open runs, each listed once? */
+/** Does the root cover exactly these open runs, each listed once? */
 export function coversItsRuns({ openRuns, merkleRoot: root }: SignedCheckpoint): boolean {
   return isInOrder(openRuns) && merkleRoot(openRuns.map(leafOf)) === root;
 }

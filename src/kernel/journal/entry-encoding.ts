@@ -1,11 +1,11 @@
 /**
- * An entry as a store keeps it: the texts that were hashed and the hash of its link, behind each other. All else that its
- * line says follows from them, from the contract and from the entry before; a kept entry is a third shorter.
+ * The stored form of an entry: its hashed texts and the hash of its link, one after the other. The rest of its line follows
+ * from them, the contract and the entry before; this form is a third shorter.
  *
- * E1. `lineOf(keptText(…))` is the line, byte for byte. What was hashed is kept as it was hashed: a changed byte shows in
- *     the line as a hash that is not the entry's, or makes it no line at all.
+ * E1. `lineOf(encodeEntry(…))` is the line, byte for byte. The texts are stored as they were hashed: a changed byte shows
+ *     as a wrong hash in the line, or as an invalid line.
  * E2. Canonical JSON has neither tabs nor line breaks, so the texts can be told apart without being read.
- * E3. Whatever a store holds can be read: what is no kept entry is its own text, and stands on nothing that stands on it.
+ * E3. Reading never fails: a text that is not a stored entry is returned unchanged.
  */
 import { quote } from "../vocabulary/canonical-json.ts";
 import { hashBytes } from "../vocabulary/hash.ts";
@@ -27,21 +27,21 @@ export const STATE_OF = {
 
 const BETWEEN = "\t";
 const HASH_CHARS = 64;
-const KEPT = /^[0-9a-f]{64}\t/;
+const ENCODED = /^[0-9a-f]{64}\t/;
 
 /** `model` is the fingerprint as it is quoted; `action` and `result` are what was hashed. */
-export function keptText(hash: Hash, model: string, action: string, result: string): string {
+export function encodeEntry(hash: Hash, model: string, action: string, result: string): string {
   return hash + BETWEEN + model + BETWEEN + action + BETWEEN + result;
 }
 
-/** What is none is a line, or damaged. */
-export function isKept(text: string): boolean {
-  return KEPT.test(text);
+/** Anything else is a line, or damaged. */
+export function isEncodedEntry(text: string): boolean {
+  return ENCODED.test(text);
 }
 
-/** Of a kept entry or a line the hash it names; of anything else one that no entry names. */
+/** The hash a stored entry or a line names; for any other text a hash that no entry names. */
 export function hashNamedIn(text: string): Hash {
-  return isKept(text) ? (text.slice(0, HASH_CHARS) as Hash) : (hashInLine(text) ?? hashBytes(text));
+  return isEncodedEntry(text) ? (text.slice(0, HASH_CHARS) as Hash) : (hashInLine(text) ?? hashBytes(text));
 }
 
 function hashInLine(line: string): Hash | null {
@@ -53,25 +53,29 @@ function hashInLine(line: string): Hash | null {
   }
 }
 
-/** What the entries of a run have in common. */
-export interface KeptFrame {
+/** The fields that all entries of a run share. */
+export interface EntryFrame {
   readonly contractHash: Hash;
   readonly adapterVersion: string;
   readonly modelProfileId: string;
 }
 
-/** An action's members in their order; of the last ones nothing is left open, so no content can be taken for them. */
+/** An action's members in their order; the last ones are matched exactly, so no content can imitate them. */
 const ACTION = new RegExp(
   String.raw`^\{("actor":"(?:[^"\\]|\\.)*",)("decided":.*,"elapsed_ms":[^,"]+,)("kind":"([^"]+)","labels":\{[^{}]*\},)` +
     String.raw`("run_id":"(?:[^"\\]|\\.)*","seq":\d+,)("step_id":"(?:[^"\\]|\\.)*","ts":"(?:[^"\\]|\\.)*"),"v":${ENTRY_FORMAT}\}$`,
   "s",
 );
 
-/** Of what is no kept entry, the text itself: no line either. */
-export function lineOf({ contractHash, adapterVersion, modelProfileId }: KeptFrame, prev: Hash, kept: string): string {
-  const [hash, model, action = "", result, ...more] = kept.split(BETWEEN);
+/** A text that is not a stored entry is returned unchanged. */
+export function lineOf(
+  { contractHash, adapterVersion, modelProfileId }: EntryFrame,
+  prev: Hash,
+  encoded: string,
+): string {
+  const [hash, model, action = "", result, ...more] = encoded.split(BETWEEN);
   const [, who, what, which, kind = "", where, when] = ACTION.exec(action) ?? [];
-  if (result === undefined || more.length > 0 || !Object.hasOwn(STATE_OF, kind)) return kept;
+  if (result === undefined || more.length > 0 || !Object.hasOwn(STATE_OF, kind)) return encoded;
   const state = STATE_OF[kind as keyof typeof STATE_OF];
   return `{"action_hash":"${hashBytes(action)}",${who}"adapter_version":${quote(adapterVersion)},\
 "contract_hash":"${contractHash}",${what}"hash":"${hash}",${which}"model_fingerprint":${model},\

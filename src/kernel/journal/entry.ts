@@ -2,7 +2,7 @@
  * Journal entries: one per transition, what was decided and what the world answered.
  *
  * J1. `decided` and `result` hold refs and metadata only; every byte of them is under `actionHash` or `resultHash`.
- * J2. The events that led to an entry stand in it: earlier ones in `decided.heard`, the one that ended the wait as
+ * J2. An entry holds the events that led to it: earlier ones in `decided.heard`, the one that ended the wait as
  *     `result`. So `eventsOf` over all entries gives back the run's history, and folding it gives the same bytes.
  * J3. The wire form (`toLine`) is canonical JSON in snake_case, one line an entry.
  */
@@ -73,7 +73,7 @@ const DecidedCall = Type.Object(
     decision: Type.Enum(["allow", "deny"]),
     /** The approval that allowed it; null when policy alone did. */
     approvalId: nullable(ApprovalIdSchema),
-    /** What the model is told when it was denied. */
+    /** The error the model gets when the call is denied. */
     refusal: nullable(
       Type.Object({ code: Type.String(), message: Type.String(), messageRef: nullable(BodyRefSchema) }, closed),
     ),
@@ -137,7 +137,7 @@ export const DecidedSchemas = {
       /** How often the newest call or pair of calls has repeated itself with the same result. */
       cycle: Count,
       promptTokens: Count,
-      /** Validated calls that were not performed, by the rule that stood against it, or null: the turn ended early. */
+      /** Validated calls that were not performed, with the rule that refused them; null if the turn ended early. */
       skipped: Type.Array(Type.Object({ callId: CallIdSchema, policyId: nullable(Type.String()) }, closed)),
       next: Type.Enum(["INFER", "TERMINATE"]),
       ...heard,
@@ -170,7 +170,7 @@ export type DecidedOf<K extends EntryKind> = Static<(typeof DecidedSchemas)[K]>;
 
 const { approvalId, callId, decision, by } = EventSchemas["approval.decided"].properties;
 
-/** What an entry concludes where no single event says it. */
+/** The conclusion of an entry that no single event states. */
 const ConclusionSchemas = {
   "approvals.given": Type.Object(
     {
@@ -238,7 +238,7 @@ export type EntryOf<K extends EntryKind> = Readonly<EntryFrame> & {
 };
 export type Entry = { [K in EntryKind]: EntryOf<K> }[EntryKind];
 
-/** The events that led to this entry, in the order they were heard. */
+/** The events that led to this entry, in their order. */
 export function eventsOf(entry: Entry): readonly RunEvent[] {
   const earlier = "heard" in entry.decided ? entry.decided.heard : [];
   const { result } = entry;

@@ -1,8 +1,8 @@
 /**
- * Erasure (X-25): forgetting takes body and salt away; every chain still verifies, and shows the refs as erased.
+ * Erasure (X-25): erasing removes body and salt; every chain still verifies and shows the refs as erased.
  *
- * E1. No entry changes: a ref without its salt says nothing.
- * E2. The tombstone names what is gone by ref. Erasing what is not there leaves none, so erasing twice is harmless.
+ * E1. No entry changes: a ref without its salt reveals nothing.
+ * E2. The tombstone lists the erased refs. Erasing missing bodies adds no tombstone, so erasing twice is harmless.
  */
 import type { BodyRef } from "../vocabulary/identifiers.ts";
 import type { Body } from "./body.ts";

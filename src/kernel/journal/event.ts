@@ -1,9 +1,9 @@
 /**
- * Events: what the world told a run. They are the only source of a run's state.
+ * Events from outside a run. They are the only source of its state.
  *
  * V1. Every event carries its time: `ts` for people, `elapsedMs` (monotonic, active time only) for deadlines.
  * V2. Events hold refs and metadata, never content: an entry that quotes one can be shown to anyone.
- * V3. An event stands in the entry of the transition it led to (`entry.ts`), so entries alone rebuild the run.
+ * V3. An event is recorded in the entry of the transition it led to (`entry.ts`), so entries alone rebuild the run.
  * V4. An answer names the question: the attempt of a model call, the step and for plans the round of everything else.
  *     Ids that a model made up come again in every turn and prove nothing.
  */
@@ -33,7 +33,7 @@ export const LabelsSchema = Type.Object(
   closed,
 );
 
-/** What policy says now. It can only narrow what the contract says. */
+/** The policy in force now. It can only narrow the contract. */
 export const LivePolicySchema = Type.Object(
   { policy: ToolPolicySchema, capabilities: Type.Array(Type.String()) },
   closed,
@@ -164,9 +164,9 @@ export const EventSchemas = {
       },
       closed,
     ),
-    /** As the contract has it: what was chosen is told where the run begins. */
+    /** The contract's choice, repeated for readers of the journal. */
     routing: Type.Optional(RoutingSchema),
-    /** What the model costs; null where nobody says, absent from journals older than this. */
+    /** The price of the model; null if unknown, absent from older journals. */
     price: Type.Optional(nullable(ModelPriceSchema)),
   }),
   "backend.checked": event("backend.checked", { responsive: Type.Boolean(), detail: Type.String() }),
@@ -211,7 +211,7 @@ export const EventSchemas = {
     retryable: Type.Boolean(),
     retryAfterMs: Count,
     usage: Usage,
-    /** The limit that stood against it, where a purse did. */
+    /** The limit of the budget scope that refused it. */
     refusedBy: Type.Optional(RefusedBySchema),
   }),
   "context.compacted": event("context.compacted", {
@@ -242,7 +242,7 @@ export const EventSchemas = {
     labels: LabelsSchema,
     tokens: Count,
   }),
-  /** The tool answered with something that is no envelope. */
+  /** The tool's answer is not an envelope. */
   "tool.malformed": event("tool.malformed", { ...answering, callId: CallIdSchema, problem: Type.String() }),
   /** Whether the effect happened cannot be known (crash or end of grace). */
   "effect.unknown": event("effect.unknown", { ...answering, callId: CallIdSchema }),
@@ -277,7 +277,7 @@ export type RunEvent = { [T in EventType]: EventOf<T> }[EventType];
 
 const checks = new Map<string, Validator>();
 
-/** Events come from our own adapters, so one that is none is a defect; `step()` looks before it believes. */
+/** Events come from our own adapters, so an invalid one is a defect; `step()` checks first. */
 export function isRunEvent(candidate: RunEvent): boolean {
   const schema = Object.hasOwn(EventSchemas, candidate.type) ? EventSchemas[candidate.type] : undefined;
   if (schema === undefined) return false;

@@ -3,7 +3,7 @@
  *
  * L1. `parseLine` accepts exactly what `toLine` writes: all fields, no others, each of its type; `decided`, the
  *     events it quotes and the result valid for their kinds.
- * L2. The format alone is judged here; whether entries belong together, `verify-journal.ts` says.
+ * L2. Only the format is checked here; `verify-journal.ts` checks that entries belong together.
  */
 import { canonicalWire } from "../vocabulary/wire-case.ts";
 import { type Entry, type EntryKind, entrySchemaOf } from "./entry.ts";

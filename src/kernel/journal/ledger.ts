@@ -1,12 +1,12 @@
 /**
- * The ledger (X-24): one chain per home for what is not inside a run.
+ * The ledger (X-24): one chain per home for everything outside a run.
  *
  * G1. hash = H of the entry without its hash, in wire form; H_0 = H(["ledger", home id]), so that no entry can be
  *     moved to another home.
  * G2. The kinds are a closed list, each with its data: metadata and refs, never content or secrets.
  * G3. `verifyLedger` names the first bad entry, as `verifyJournal` does, and takes the same view of torn tails,
  *     anchors and clocks.
- * G4. A checkpoint inside the ledger names the head that stood there, and where a key is trusted, is signed by it.
+ * G4. A checkpoint in the ledger names the head before it and, if a key is trusted, carries its signature.
  */
 import { type Static, Type } from "typebox";
 import type { Capability } from "../vocabulary/capability.ts";
@@ -35,7 +35,7 @@ const Text = Type.String({ minLength: 1 });
 const run = { runId: RunIdSchema };
 const call = { callId: CallIdSchema };
 const capability = { sessionId: Type.Unsafe<SessionId>(Text), capability: Type.Unsafe<Capability>(Text) };
-/** A decision counts once: what was sent for it cannot be sent again (X-12). */
+/** A decision counts once: the same send cannot be repeated (X-12). */
 const single = { nonce: Text };
 const sender = Type.Object({ channel: Text, sender: Text }, closed);
 
@@ -125,7 +125,7 @@ export function toLedgerLine(entry: LedgerEntry): string {
   return canonicalWire(entry);
 }
 
-/** Is this what was once appended? Where in the chain it stands, only `verifyLedger` can say. */
+/** Is this an entry as it was appended? Only `verifyLedger` checks its position in the chain. */
 export function isIntact(entry: LedgerEntry): boolean {
   return entry.hash === hashEntry(entry);
 }

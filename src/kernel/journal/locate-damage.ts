@@ -1,7 +1,7 @@
 /**
- * Where in a bundle's text does a place lie that could not be read: in which entry, or in what hangs on which entry?
+ * Maps an unreadable place in a bundle's text to the entry it belongs to.
  *
- * D1. Up to the place everything was well-formed, so brackets and strings before it say where it lies.
+ * D1. Up to the place everything was well-formed, so brackets and strings before it locate it.
  * D2. Within `entries` it is the entry itself; within a body the first entry that names it; behind the entries the last
  *     one, whose hash is signed; elsewhere the first one, which names the contract.
  * D3. The answer is at least 1, and never beyond the entries that the text shows.
@@ -52,7 +52,7 @@ function placeOf(prefix: string): Place {
   return { section, member, begun, isBetween: depth === 2 && (last === "," || last === "[") };
 }
 
-/** Behind the damaged body the entries still stand, and one of them says its ref. */
+/** The entries follow the damaged body, and one of them names its ref. */
 function entryNaming(ref: string, text: string, at: number): number {
   const entries = text.slice(at).search(/"entries"\s*:\s*\[/) + at;
   const named = text.indexOf(`"${ref}"`, Math.max(entries, at));

@@ -1,5 +1,5 @@
 /**
- * Merkle trees as RFC 6962 has them: one hash for a list, and short proofs that something stands in it.
+ * Merkle trees (RFC 6962): one hash for a list, and short proofs of membership.
  *
  * T1. Leaves are hashed behind 0x00 and nodes behind 0x01, so that a node can never pass for a leaf.
  * T2. A list is split at the largest power of two below its length; the root of none is the hash of no bytes.
@@ -8,7 +8,7 @@ import { HASH_PATTERN, hashBytes } from "../vocabulary/hash.ts";
 import type { Hash } from "../vocabulary/identifiers.ts";
 import { bytesOfHex, joinBytes } from "./bytes.ts";
 
-/** One neighbour on the way from a leaf to the root, and the side it stands on. */
+/** One neighbour on the way from a leaf to the root, and its side. */
 export interface ProofStep {
   readonly side: "left" | "right";
   readonly hash: Hash;

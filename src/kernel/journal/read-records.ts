@@ -1,7 +1,7 @@
 /**
  * Files of records: one canonical JSON object a line, each line ended by a newline.
  *
- * R1. A line is exactly the canonical form of what it says, so every byte of it is significant.
+ * R1. A line is exactly the canonical form of its value, so every byte is significant.
  * R2. Only the newline byte ends a line: U+2028 and carriage returns are characters like any other.
  * R3. Bytes behind the last newline are a torn tail: an append that a crash cut short, never tampering.
  * R4. Reading stops at the first bad line: what follows it proves nothing.
@@ -28,7 +28,7 @@ export interface BadEntry {
 export type Refused = { readonly ok: false } & BadEntry;
 
 const NEWLINE = 0x0a;
-// A decoder that mends what it reads would give two files one text.
+// A lenient decoder would read two different files as one text.
 const strictly = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 const leniently = new TextDecoder("utf-8", { ignoreBOM: true });
 
@@ -54,7 +54,7 @@ export function parseCanonical(line: string): Parsed<JsonValue> {
   return canonicalJson(parsed.value) === line ? parsed : { ok: false, problem: "not canonical JSON" };
 }
 
-/** Where a document cannot be read, and the text that shows what stands before it. */
+/** The place where a document cannot be read, and the text before it. */
 type Unreadable = { readonly ok: false; readonly problem: string; readonly text: string; readonly at: number };
 
 /** A JSON document of any layout and length. */

@@ -1,10 +1,9 @@
 /**
- * The receipt of a run as its home vouches for it (X-10): short enough to be kept with the answer, and verified by
- * whoever has the public key, with nothing else at hand.
+ * The signed receipt of a run (X-10): short enough to keep with the answer, verified with nothing but the public key.
  *
  * E1. The signature is over every field but key and signature, as canonical JSON.
- * E2. It proves that the home said so. What it said is proven by the bundle whose head it names.
- * E3. A home without its key still tells what a run cost; then nobody vouches for it.
+ * E2. It proves that the home made the claim. The bundle whose head it names proves the claim itself.
+ * E3. A home without its key still shows the cost of a run, unsigned.
  */
 import { type Static, Type } from "typebox";
 import { Compile } from "typebox/compile";

@@ -1,8 +1,8 @@
 /**
  * May the run afford one more inference, and how long an answer?
  *
- * A1. A whole inference is reserved before it is asked for: prompt and answer fit what is left, or it is not made.
- * A2. The answer's length is what contract, tokens left and context window leave, the smallest of them.
+ * A1. A whole inference is reserved before it starts: prompt and answer fit the remaining budget, or it is not made.
+ * A2. The answer's length is the smallest that contract, remaining tokens and context window allow.
  */
 import { MINIMUM_OUTPUT_TOKENS } from "../contract/preflight.ts";
 import type { InferMode } from "../journal/entry.ts";
@@ -29,13 +29,13 @@ export function inferenceAllowance(state: RunState, promptTokens = state.prompt.
 /** The move to another inference, by way of compaction when the context is full; or why there is none. */
 export function nextInference(state: RunState, mode: InferMode): MoveTo<"INFER"> | FailureReason {
   const mustCompact = isContextFull(state);
-  // What compaction leaves is not known yet, so an empty prompt is assumed: INFER asks again afterwards.
+  // The size after compaction is unknown, so assume an empty prompt: INFER checks again afterwards.
   const allowance = inferenceAllowance(state, mustCompact ? 0 : state.prompt.tokens);
   if (!allowance.ok) return allowance.reason;
   return { to: "INFER", mode, maxOutputTokens: mustCompact ? null : allowance.maxOutputTokens, delayMs: 0 };
 }
 
-/** Usage that turned out larger than its reservation: the run stops rather than pretend it kept to its limits. */
+/** Usage exceeded its reservation: the run stops. */
 export function overrun(state: RunState): FailureReason | null {
   const { contract, budget } = state;
   if (budget.tokens > contract.maxTokensConsumed) return "budget.tokens";
@@ -51,7 +51,7 @@ export function canAfford({ contract, budget }: RunState, carved: CarvedBudget):
   );
 }
 
-/** A child's budget leaves the parent's when it is spawned; what it did not use comes back when it ends. */
+/** A child's budget leaves the parent's when it is spawned; the unused part returns when the child ends. */
 export function debit(state: RunState, { child }: PlannedCall): RunState {
   if (child === null) return state;
   const { inferences, tokens, spendMicrousd } = state.budget;

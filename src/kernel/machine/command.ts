@@ -1,5 +1,5 @@
 /**
- * Commands: what the machine wants done, as data. The driver performs them and answers with events.
+ * Commands: the work the machine asks for, as data. The driver performs them and answers with events.
  *
  * A command may be performed twice after a crash unless its event says otherwise; only `run-tool` and `spawn-child`
  * act on the world, and both follow an EXECUTE entry that must be durable first. Answers repeat the `step` (and
@@ -16,7 +16,7 @@ export type Command =
   | { readonly type: "check-backend" }
   | {
       readonly type: "call-model";
-      /** Tags stream deltas, so that a client drops those of an attempt that was given up. */
+      /** Tags stream deltas, so that a client drops those of an abandoned attempt. */
       readonly attempt: number;
       readonly mode: InferMode;
       readonly promptHead: Hash;
@@ -61,7 +61,7 @@ export type Command =
       readonly argsRef: BodyRef;
       readonly child: NonNullable<PlannedCall["child"]>;
     }
-  /** Close the socket, end the process, withdraw the question, cancel the children: whatever is under way. */
+  /** Stop everything in flight: close the socket, end the process, withdraw the question, cancel the children. */
   | { readonly type: "stop-work" }
   | {
       readonly type: "finish";

@@ -1,10 +1,10 @@
 /**
  * COMMIT: account for the turn and decide whether there is another.
  *
- * 1. The contract's hash is checked before anything else is believed (M-B).
- * 2. An answer is success only with everything required proven and every limit kept.
+ * 1. The contract's hash is checked before anything else (M-B).
+ * 2. An answer is a success only if everything required is proven and every limit was kept.
  * 3. A cycle wins over escalation, escalation over deadlines, deadlines over budgets.
- * 4. Another inference is reserved here or not made: whoever leaves for INFER can afford it.
+ * 4. The next inference is reserved here or not made: a move to INFER is always affordable.
  */
 import { isSealIntact } from "../contract/seal-contract.ts";
 import type { InferMode } from "../journal/entry.ts";
@@ -21,8 +21,8 @@ import { type Moved, type MoveTo, moveTo, record, type Turn, type TurnEnding, up
 type Next = MoveTo<"INFER"> | MoveTo<"TERMINATE">;
 
 /**
- * How long a provider that failed before it said anything is left alone, when it does not say so itself. After as many
- * retries it counts as unavailable.
+ * Waits before a retry when a provider failed before its first byte and named no wait itself. After the last one the
+ * provider counts as unavailable.
  */
 export const TRANSPORT_RETRY_DELAYS_MS: readonly number[] = [250, 1_000];
 
@@ -79,7 +79,7 @@ function goOn(state: RunState, mode: InferMode): Next {
   return typeof next === "string" ? failure(state, next) : next;
 }
 
-/** The same inference once more: its prompt is as it was, so it is not compacted now. */
+/** The same inference again: its prompt is unchanged, so it is not compacted. */
 function tryAgain(state: RunState, { mode, retryAfterMs }: Extract<TurnEnding, { kind: "unreachable" }>): Next {
   const patienceMs = TRANSPORT_RETRY_DELAYS_MS[state.transportFailures - 1];
   if (patienceMs === undefined) return failure(state, "provider.unavailable");

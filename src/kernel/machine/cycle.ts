@@ -1,11 +1,11 @@
 /**
- * The cycle ban (X-7): a run that repeats itself without getting further is ended.
+ * The cycle ban (X-7): a run that repeats itself without progress is ended.
  *
  * Z1. A cycle is the same call with the same result three times in a row, or a pair of calls that alternates with the
  *     same results twice over (a b a b).
  * Z2. Refused calls count too: their result is the refusal.
  * Z3. A pollable call waits for the world to change, so it clears the trail; budgets bound it instead.
- * Z4. Once a cycle, always a cycle: what else the same batch does before COMMIT looks cannot hide it.
+ * Z4. A cycle is remembered until COMMIT: later calls of the same batch cannot hide it.
  */
 import type { ExecutionContract } from "../contract/contract.ts";
 

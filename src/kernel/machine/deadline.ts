@@ -3,7 +3,7 @@
  *
  * D1. Compared with the event's own elapsed time, never with a clock: replaying yesterday's journal must time out at
  *     the step where it did yesterday.
- * D2. A timer that fires early is not heard; of a result and a timeout the first one heard wins.
+ * D2. A timer that fires early is ignored; of a result and a timeout the first to arrive wins.
  * D3. A parked run has no deadline: approvals and resolutions carry their own, outside the machine.
  */
 import type { EventOf, RunEvent } from "../journal/event.ts";
@@ -11,7 +11,7 @@ import type { FailureReason } from "../vocabulary/failures.ts";
 import type { RunState } from "./state.ts";
 import { isParked } from "./waiting.ts";
 
-/** How long a stopped effect may still report what became of it. */
+/** How long a stopped effect may still report its result. */
 export const GRACE_MS = 2_000;
 
 export type Timer = EventOf<"timer.fired">["timer"];

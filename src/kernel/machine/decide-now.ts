@@ -1,10 +1,10 @@
 /**
- * May this call be run, as things stand now? Contract ∩ live policy, with the labels seen so far.
+ * May this call be run now? Contract ∩ live policy, with the labels so far.
  *
  * N1. An approval answers a question, never a denial.
- * N2. It was given for what the run had seen by then: once the latch has closed since, it no longer counts.
- *     Nor does it once its time is over.
- * N3. A plan whose effect is in doubt is not repeated without asking, whatever policy allows.
+ * N2. An approval covers the labels at the time it was given: once the latch closes, it no longer counts. An expired
+ *     approval does not count either.
+ * N3. A plan whose effect is in doubt always asks before it is repeated, even if policy allows the call.
  */
 import type { PlannedCall } from "../journal/event.ts";
 import { decideUnder, type PolicyDecision } from "../policy/decide-call.ts";
@@ -26,14 +26,33 @@ export function decideNow(state: RunState, call: PlannedCall): PolicyDecision {
   return decided.decision === "allow" && state.inDoubt.includes(call.planHash) ? IN_DOUBT : decided;
 }
 
-/** The rule that stands against running a validated call after all, or null. */
+/** The rule that now refuses a validated call, or null. */
 export function objectionNow(state: RunState, call: ReadyCall): string | null {
   if (call.hasLapsed) return "approval.expired";
   const { decision, policyId } = decideNow(state, call);
   if (decision === "allow") return null;
   if (decision === "deny" || call.approvalId === null) return policyId;
-  return isLatched(state.labels) && !isLatched(call.seen) ? "policy.latch" : null;
+  return isLatched(state.labels) && !isLatched(call.validatedUnder) ? "policy.latch" : null;
 }
+
+/** The reason a person reads. Not `reason`, which journals record with a refusal and which therefore never changes. */
+export function whyAsked(policyId: string, { tool, risk }: PlannedCall): string {
+  if (policyId.startsWith("policy.exception.")) return "An exception in tools.policy.exceptions asks before this call.";
+  const why = WHY_ASKED[policyId];
+  if (why !== undefined) return why;
+  if (risk === "read_only") return "Your policy asks before anything is read.";
+  if (risk === "draft_only") return "This writes a draft, so your policy asks first.";
+  if (tool.startsWith("fs.")) return "This changes files, so your policy asks first.";
+  if (tool.startsWith("shell.")) return "This runs a command, so your policy asks first.";
+  return "This has an effect outside the run, so your policy asks first.";
+}
+
+const WHY_ASKED: Readonly<Record<string, string>> = {
+  "policy.asks-always": "This may start other programs or remove whole directories, so Surety always asks.",
+  "policy.latch":
+    "This session has read private and untrusted data, so Surety asks before anything leaves it or changes.",
+  "effect.in-doubt": "The same call was cut off, and it may have taken effect: check before you allow it again.",
+};
 
 const IN_DOUBT: PolicyDecision = {
   decision: "approve",

@@ -2,7 +2,7 @@
  * The authoritative edges (M-5).
  *
  * The seed's path, plus: any state that fails goes to COMMIT, and OBSERVE goes back to EXECUTE for the next call of the
- * same batch. TERMINATE is entered from COMMIT only, so nothing escapes accounting.
+ * same batch. TERMINATE is entered from COMMIT only, so every run is accounted for.
  */
 import type { MachineState } from "../journal/entry.ts";
 

@@ -1,5 +1,5 @@
 /**
- * Proof of what was asked for: success is unreachable without it (M-C, X-1).
+ * Proof of required effects: a run cannot succeed without it (M-C, X-1).
  *
  * P1. `required` needs a performed call, and one that succeeded. Denied and rejected calls were never performed.
  * P2. Every required effect needs a performed call that matches it and succeeded.

@@ -1,12 +1,12 @@
 /**
- * EXECUTE: state the intent, then let it be done.
+ * EXECUTE: record the intent, then dispatch the call.
  *
  * 1. The entry is the intent: it must be durable before its command is performed (X-2).
  * 2. Calls run in proposed order. Only read-only calls next to each other, and delegated runs next to each other,
  *    are dispatched together; their results still enter in order.
  * 3. Identical read-only calls dispatched together share one execution (X-7).
- * 4. Policy is asked again before every dispatch: a revocation acts on the very next call.
- * 5. A batch that has run out of time, into a cycle or into escalation is not acted on any further.
+ * 4. Policy is checked again before every dispatch: a revocation applies to the next call.
+ * 5. After a timeout, a cycle or an escalation no further call of the batch is dispatched.
  */
 import { canAfford, debit } from "./allowance.ts";
 import { isHarmless } from "./call-promise.ts";
@@ -36,7 +36,7 @@ function stopActing(turn: Turn): Moved {
   return moveTo(turn, { to: "COMMIT", ending: { kind: "acted" } });
 }
 
-/** Calls that were validated but may no longer be made are refused; the model is told, COMMIT records why. */
+/** Validated calls that policy now refuses: the model gets an error, COMMIT records the rule. */
 function upToFirstAllowed(
   turn: Turn,
   calls: readonly ReadyCall[],
@@ -60,7 +60,7 @@ function objectionTo(state: RunState, call: ReadyCall): string | null {
   return objectionNow(state, call);
 }
 
-/** More would be a model's way to take all of the machine at once. */
+/** Keeps one batch from taking the whole machine. */
 const MOST_TOGETHER = 8;
 
 /** The leading calls that may overlap; at least the first one. Delegated budgets must be affordable together. */

@@ -1,7 +1,7 @@
 /**
  * INFER: ask the model, within what the contract leaves.
  *
- * 1. One request at a time, tagged with its attempt; an answer to another attempt is not heard.
+ * 1. One request at a time, tagged with its attempt; an answer to another attempt is ignored.
  * 2. When the context is full it is compacted first; still full, the model is asked to wrap up without tools.
  * 3. Cut off, it counts as made and paid for in full, unless it was still waiting for its time to be sent.
  * 4. Only what the protocol adapter accepted goes on: under strict_mode `recovered` counts as rejected (M-7.5).
@@ -29,7 +29,7 @@ export function enterInfer(turn: Turn, { mode, maxOutputTokens, delayMs }: MoveT
   return maxOutputTokens === null ? compactFirst(begun, mode) : askModel(begun, mode, maxOutputTokens, delayMs);
 }
 
-export function hearInInfer(turn: Turn, phase: Inferring, event: RunEvent): Moved | null {
+export function handleInInfer(turn: Turn, phase: Inferring, event: RunEvent): Moved | null {
   const interruption = interruptionOf(turn.state, event);
   if (interruption !== null) {
     const isSent = !phase.compacting && turn.state.elapsedMs >= phase.notBeforeMs;
@@ -99,11 +99,11 @@ function readFailure(turn: Turn, phase: Inferring, event: EventOf<"model.failed"
   const { budget, transportFailures } = charged.state;
   const failed = update(charged, {
     transportFailures: transportFailures + 1,
-    // The inference did not take place; what it cost all the same is charged.
+    // The inference did not complete; its cost is charged all the same.
     budget: { ...budget, inferences: budget.inferences - 1 },
   });
   const { code, retryable, retryAfterMs } = event;
-  // A purse beyond the run's own (a day's, an agent's) did not cover it: nothing was sent, and trying again is no help.
+  // A budget scope beyond the run (day, agent) refused it: nothing was sent, and a retry would not help.
   if (code === "budget.spend" || code === "budget.tokens") return fail(recordInfer(failed, phase, event), code);
   const ending = { kind: "unreachable", mode: phase.mode, retryable, retryAfterMs } as const;
   return moveTo(recordInfer(failed, phase, event), { to: "COMMIT", ending });

@@ -1,12 +1,12 @@
 /**
- * OBSERVE: take in what became of the dispatched calls.
+ * OBSERVE: record the results of the dispatched calls.
  *
- * 1. Results enter in dispatch order; a result for any other call than the next is not heard.
+ * 1. Results enter in dispatch order; a result for any other call than the next one is ignored.
  * 2. Every dispatched call gets exactly one OBSERVE entry: its result, its timeout, `unknown`, or abandoned.
- * 3. An effect that is being stopped may still report for a grace period: what it says is the truth and is recorded;
- *    silence is recorded as it is. A read-only call need not be waited for.
- * 4. An opaque effect in doubt is never repeated by itself: the run parks until a person says what happened.
- * 5. A call that still waits for its turn when its approval expires will not be made.
+ * 3. An effect that is being stopped may still report during a grace period, and its report is recorded;
+ *    silence is recorded as unknown. The run does not wait for read-only calls.
+ * 4. An opaque effect in doubt is never repeated automatically: the run parks until a person says what happened.
+ * 5. A call whose approval expires before it is dispatched is not made.
  */
 import type { CarvedBudget, EventOf, RunEvent } from "../journal/event.ts";
 import { isConsistentResponse } from "../journal/event.ts";
@@ -30,13 +30,13 @@ export function enterObserve(turn: Turn, { inFlight, waiting }: MoveTo<"OBSERVE"
   );
 }
 
-export function hearInObserve(turn: Turn, phase: Observing, event: RunEvent): Moved | null {
+export function handleInObserve(turn: Turn, phase: Observing, event: RunEvent): Moved | null {
   const next = phase.inFlight[0];
   if (next === undefined) throw new Defect("OBSERVE waits for no call");
   const interruption = interruptionOf(turn.state, event);
   if (interruption !== null) return stop(turn, phase, next, event, interruption);
-  if (event.type === "timer.fired") return hearTimer(turn, phase, next, event);
-  if (event.type === "approval.decided") return hearLapse(turn, phase, event);
+  if (event.type === "timer.fired") return handleTimer(turn, phase, next, event);
+  if (event.type === "approval.decided") return handleExpiry(turn, phase, event);
   if (!("callId" in event) || event.callId !== next.callId) return null;
   switch (event.type) {
     case "tool.finished":
@@ -47,15 +47,15 @@ export function hearInObserve(turn: Turn, phase: Observing, event: RunEvent): Mo
     case "tool.malformed":
       return next.child === null ? failMalformed(turn, phase, next, event) : null;
     case "effect.unknown":
-      return hearUnknown(turn, phase, next, event);
+      return handleUnknown(turn, phase, next, event);
     case "effect.resolved":
-      return phase.resolving ? hearResolution(turn, phase, next, event) : null;
+      return phase.resolving ? handleResolution(turn, phase, next, event) : null;
     default:
       return null;
   }
 }
 
-function hearLapse(turn: Turn, phase: Observing, event: EventOf<"approval.decided">): Moved | null {
+function handleExpiry(turn: Turn, phase: Observing, event: EventOf<"approval.decided">): Moved | null {
   const { decision, approvalId, callId } = event;
   const index = phase.waiting.findIndex((call) => call.callId === callId && call.approvalId === approvalId);
   const call = phase.waiting[index];
@@ -78,7 +78,7 @@ function failMalformed(turn: Turn, phase: Observing, call: CallInFlight, event: 
   return endEarly(isAlone ? observed : emit(observed, { type: "stop-work" }), phase, "tool.malformed-result");
 }
 
-/** Waits out the grace where something in flight may act on the world; otherwise ends at once. */
+/** Waits for the grace period if a call in flight may act on the world; otherwise ends at once. */
 function stop(turn: Turn, phase: Observing, next: CallInFlight, event: RunEvent, reason: FailureReason): Moved | null {
   if (phase.stopping !== null && phase.stopping.reason !== "tool.timeout") return null;
   const stopped = emit(turn, { type: "stop-work" });
@@ -87,33 +87,38 @@ function stop(turn: Turn, phase: Observing, next: CallInFlight, event: RunEvent,
   return wait(update(stopped, { phase: { ...phase, stopping: { reason, sinceMs } } }));
 }
 
-function hearTimer(turn: Turn, phase: Observing, call: CallInFlight, event: EventOf<"timer.fired">): Moved | null {
+function handleTimer(turn: Turn, phase: Observing, call: CallInFlight, event: EventOf<"timer.fired">): Moved | null {
   if (!isDue(turn.state, event.timer)) return null;
   if (event.timer === "tool" && !isHarmless(call)) {
     const stopping: Stopping = { reason: "tool.timeout", sinceMs: turn.state.elapsedMs };
     return wait(emit(update(turn, { phase: { ...phase, stopping } }), { type: "stop-work" }));
   }
-  // Silence to the end of the grace is not a timeout any more: what became of the effect is unknown.
+  // No report by the end of the grace period is not a timeout: whether the effect happened is unknown.
   const code = event.timer === "tool" ? "timeout" : "internal.error";
   const timedOut = observe(notePerformed(inDoubt(turn, call), call, failedResult(code)), call, event);
-  // Stopping is for all that is under way: a late reader must not take its neighbours with it.
+  // `stop-work` stops everything in flight: one late read must not stop the calls beside it.
   const mustStop = event.timer === "tool" && phase.inFlight.length === 1;
   return proceed(mustStop ? emit(timedOut, { type: "stop-work" }) : timedOut, phase);
 }
 
-function hearUnknown(turn: Turn, phase: Observing, call: CallInFlight, event: EventOf<"effect.unknown">): Moved | null {
+function handleUnknown(
+  turn: Turn,
+  phase: Observing,
+  call: CallInFlight,
+  event: EventOf<"effect.unknown">,
+): Moved | null {
   if (phase.resolving || call.child !== null) return null;
   if (phase.stopping !== null) {
     const unknown = notePerformed(inDoubt(turn, call), call, failedResult("internal.error"));
     return proceed(observe(unknown, call, event), phase);
   }
-  // What may be done again simply is.
+  // A repeatable call is simply dispatched again.
   if (isRepeatable(call)) return null;
   const parked = update(turn, { phase: { ...phase, resolving: true } });
   return wait(emit(parked, resolutionQuestion(turn.state, call)));
 }
 
-function hearResolution(turn: Turn, phase: Observing, call: CallInFlight, event: EventOf<"effect.resolved">): Moved {
+function handleResolution(turn: Turn, phase: Observing, call: CallInFlight, event: EventOf<"effect.resolved">): Moved {
   const { decision, tokens } = event;
   switch (decision) {
     case "done":
@@ -130,14 +135,14 @@ function hearResolution(turn: Turn, phase: Observing, call: CallInFlight, event:
 /** The next call of the group, the next of the batch, or the end of the turn. */
 function proceed(turn: Turn, phase: Observing): Moved {
   const inFlight = phase.inFlight.slice(1);
-  // Cancelled children too end by themselves, one after the other, and what they did not spend comes back.
+  // Cancelled children still report, one after the other, and return what they did not spend.
   if (inFlight.length > 0) return wait(update(turn, { phase: { ...phase, inFlight } }));
   const { stopping } = phase;
   if (stopping !== null && stopping.reason !== "tool.timeout") return endEarly(turn, phase, stopping.reason);
   return moveTo(turn, { to: "EXECUTE", calls: phase.waiting });
 }
 
-/** The run ends here: what else was in flight is abandoned, what was still to come is skipped (M-P3). */
+/** The run ends here: other calls in flight are abandoned, calls not yet dispatched are skipped (M-P3). */
 function endEarly(turn: Turn, phase: Observing, reason: FailureReason): Moved {
   const abandoned = abandonCalls(turn, phase.inFlight.slice(1));
   const skipped = [...turn.state.skipped, ...phase.waiting.map(({ callId }) => ({ callId, policyId: null }))];
@@ -153,12 +158,12 @@ function observe(turn: Turn, call: CallInFlight, result: RunEvent | { readonly t
   return record(turn, "OBSERVE", { callId, planHash, sharedBy: [...sharedBy] }, { result });
 }
 
-/** Nobody knows whether it happened, so the same plan is not run again without asking. */
+/** Whether it happened is unknown, so the same plan needs an approval before it runs again. */
 function inDoubt(turn: Turn, call: CallInFlight): Turn {
   return isRepeatable(call) ? turn : update(turn, { inDoubt: [...turn.state.inDoubt, call.planHash] });
 }
 
-/** An operator attests that it happened; what it printed is not known. */
+/** An operator attests that it happened; its output is unknown. */
 const DONE = { response: { ok: true, outputRef: null, outputBytes: 0, error: null }, labels: CLEAN_LABELS } as const;
 
 function failedResult(code: ErrorCode): PerformedResult {

@@ -1,8 +1,8 @@
 /**
- * The commands a waiting run has open, as a function of its state.
+ * The open commands of a waiting run, as a function of its state.
  *
  * States emit them when they begin to wait; after a crash the driver asks for them again. An opaque effect in flight
- * is the exception: it is never run again by itself, its fate is asked for with `effect.unknown`.
+ * is the exception: it is never repeated automatically; the driver feeds `effect.unknown` instead.
  */
 import type { InferMode } from "../journal/entry.ts";
 import { isRepeatable } from "./call-promise.ts";
@@ -28,7 +28,7 @@ export function outstandingCommands(state: RunState): readonly Command[] {
   }
 }
 
-/** Opaque effects whose intent stands in the journal without a result. */
+/** Opaque effects with a recorded intent and no result. */
 export function effectsInDoubt({ phase }: RunState): readonly CallInFlight[] {
   return phase.at === "OBSERVE" && !phase.resolving ? phase.inFlight.filter((call) => !isRepeatable(call)) : [];
 }
@@ -42,7 +42,7 @@ export function inferCommand(state: RunState, phase: PhaseAt<"INFER">): Command 
   return { type: "call-model", attempt, mode, promptHead, maxOutputTokens, tools, constraintHash, delayMs };
 }
 
-/** Questions first; with none open, the plan is what is missing. */
+/** The open questions; without any, the plan. */
 export function validationCommands(state: RunState, phase: PhaseAt<"VALIDATE_CALLS">): readonly Command[] {
   const { step } = state;
   const questions = (phase.planned ?? []).flatMap(({ callId, planHash }, index): readonly Command[] => {

@@ -1,8 +1,8 @@
 /**
  * PRECHECK: can this contract be carried out at all?
  *
- * 1. Nothing is sent to a model here; the backend is asked only when every local check has passed.
- * 2. The entry `run.created` holds every verdict that was reached, also when the run was cancelled before.
+ * 1. Nothing is sent to a model here; the backend is checked only after every local check has passed.
+ * 2. The entry `run.created` holds every verdict reached, even if the run was cancelled meanwhile.
  */
 import { backendVerdict, type PreflightVerdict, preflight } from "../contract/preflight.ts";
 import type { EventOf, RunEvent } from "../journal/event.ts";
@@ -13,7 +13,7 @@ import { emit, fail, type Moved, moveTo, record, type Turn, update, wait } from 
 
 type Prechecking = Extract<Phase, { at: "PRECHECK" }>;
 
-export function hearInPrecheck(turn: Turn, phase: Prechecking, event: RunEvent): Moved | null {
+export function handleInPrecheck(turn: Turn, phase: Prechecking, event: RunEvent): Moved | null {
   const { state } = turn;
   const interruption = interruptionOf(state, event);
   if (interruption !== null) {

@@ -4,7 +4,7 @@
  * Y1. After 2 failing results in a row the next model turn, not the rest of this one, runs in recovery.
  * Y2. 3 more failing results while in recovery escalate to the user.
  * Y3. Recovery ends after 2 successes in a row, never after a single one.
- * Y4. All three are settled at COMMIT: what else the same batch does cannot hide them.
+ * Y4. All three are settled at COMMIT: later calls of the same batch cannot hide them.
  */
 import type { Recovery } from "../journal/entry.ts";
 

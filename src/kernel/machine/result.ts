@@ -1,8 +1,8 @@
 /**
- * What a result changes, whoever gave it: counters, labels, trail, proof and prompt.
+ * The changes a result makes: counters, labels, trail, proof and prompt.
  *
- * 1. Performed means performed: a refusal counts for recovery and cycle, never as a performed call.
- * 2. Labels only join: what a run has seen it cannot unsee.
+ * 1. A refusal counts for recovery and cycle detection, never as a performed call.
+ * 2. Labels only rise: they never fall during a run.
  */
 import type { PlannedCall, RecordedResponse } from "../journal/event.ts";
 import type { BodyRef, CallId } from "../vocabulary/identifiers.ts";
@@ -12,12 +12,12 @@ import { afterResult } from "./recovery.ts";
 import type { CallInFlight, FailedAttempt, RunState } from "./state.ts";
 import { extendPrompt, type Turn, update } from "./turn.ts";
 
-/** An upper bound for the fixed sentences in which the runtime itself tells the model what became of a call. */
+/** An upper bound for the fixed sentences with which the runtime reports a call to the model. */
 export const STATEMENT_TOKENS = 64;
 /** As many as recovery needs to escalate: two that started it and three more. */
 const ATTEMPTS_KEPT = 5;
 
-/** What of a response the machine goes by. */
+/** The part of a response that the machine reads. */
 type Response = Pick<RecordedResponse, "ok" | "outputRef" | "outputBytes"> & {
   readonly error: Pick<NonNullable<RecordedResponse["error"]>, "code" | "messageRef"> | null;
 };
@@ -46,10 +46,10 @@ export function notePerformed(turn: Turn, call: CallInFlight, { response, labels
   const messageRef = error?.messageRef ?? null;
   const result = ok ? (outputRef ?? "done") : `${error?.code} ${messageRef}`;
   const noted = note(turn, call, { ok, result, code: error?.code ?? null, messageRef, outputRef });
-  const { budget, effects, labels: seen } = noted.state;
+  const { budget, effects, labels: before } = noted.state;
   const proven = call.effects.filter((index) => !effects.proven.includes(index));
   const counted = update(noted, {
-    labels: joinLabels(seen, labels),
+    labels: joinLabels(before, labels),
     lastTool: call.tool,
     budget: {
       ...budget,

@@ -1,4 +1,4 @@
-/** The runtime's side of M-D: the same snapshot that a view derives from entries, here from the machine's own state. */
+/** The runtime's side of M-D: the snapshot that a view derives from entries, here from the machine's state. */
 import type { RunSnapshot } from "../journal/views/run-snapshot.ts";
 import type { Hash } from "../vocabulary/identifiers.ts";
 import { CLEAN_LABELS } from "../vocabulary/labels.ts";
@@ -20,7 +20,7 @@ export function snapshotOf(state: RunState, head: Hash = state.chain.linked.hash
     outcome,
     reason,
     budget: committedBudget,
-    // Before its first entry a run has shown nobody anything.
+    // Before its first entry a run has no labels.
     labels: seq === 0 ? CLEAN_LABELS : state.labels,
   };
 }

@@ -1,8 +1,8 @@
 /**
  * The state of one run: plain data, rebuilt at any time by folding the run's events.
  *
- * R1. Nothing here that is not derived from the contract and the events heard.
- * R2. `phase` says what the run waits for; EXECUTE and COMMIT never wait, so they are no phases.
+ * R1. Everything here derives from the contract and the events.
+ * R2. `phase` says what the run waits for; EXECUTE and COMMIT never wait, so they are not phases.
  * R3. `heard` holds the events since the last entry; the next entry quotes them.
  */
 import type { ExecutionContract } from "../contract/contract.ts";
@@ -27,8 +27,8 @@ import { CALM } from "./recovery.ts";
 /** A call that policy and, where needed, a person have let through. */
 export interface ReadyCall extends PlannedCall {
   readonly approvalId: ApprovalId | null;
-  /** What the run had seen when this call was let through: an approval covers no more than that. */
-  readonly seen: Labels;
+  /** The labels when this call was validated: an approval covers no more than these. */
+  readonly validatedUnder: Labels;
   /** Its approval's time was over before its turn came. */
   readonly hasLapsed?: true;
 }
@@ -55,7 +55,7 @@ export type Phase =
       readonly attempt: number;
       readonly maxOutputTokens: number;
       readonly constraintHash: Hash;
-      /** A provider asked to be left alone until then, by the run's own time: a restart does not shorten it. */
+      /** A provider asked to wait until then, in the run's elapsed time: a restart does not shorten it. */
       readonly notBeforeMs: number;
       /** The context is being compacted first; the model has not been asked yet. */
       readonly compacting: boolean;
@@ -87,7 +87,7 @@ export type Phase =
       readonly answerRef: BodyRef | null;
     };
 
-/** Where a proposed call stands while its batch is validated. */
+/** The state of a proposed call while its batch is validated. */
 export type CallVerdict =
   | { readonly kind: "allowed"; readonly policyId: string; readonly approvalId: ApprovalId | null }
   | { readonly kind: "asking"; readonly policyId: string; readonly why: string }

@@ -1,6 +1,6 @@
 /**
  * The machine: `decide(state, event) → { state, commands, transitions }`. Total, synchronous, deterministic. `step` links
- * the transitions at once; whoever has something better to do first links them later.
+ * the transitions at once; the driver decides first and links later.
  *
  *   PRECHECK → INFER → VALIDATE_CALLS → EXECUTE → OBSERVE → COMMIT → (INFER | TERMINATE)
  *
@@ -18,19 +18,19 @@ import type { Command } from "./command.ts";
 import { enterCommit } from "./commit.ts";
 import { isEdge } from "./edges.ts";
 import { enterExecute } from "./execute.ts";
-import { enterInfer, hearInInfer } from "./infer.ts";
-import { abandonCalls, enterObserve, hearInObserve } from "./observe.ts";
-import { hearInPrecheck, recordCreated } from "./precheck.ts";
+import { enterInfer, handleInInfer } from "./infer.ts";
+import { abandonCalls, enterObserve, handleInObserve } from "./observe.ts";
+import { handleInPrecheck, recordCreated } from "./precheck.ts";
 import type { RunState } from "./state.ts";
 import { enterTerminate } from "./terminate.ts";
 import { beginTurn, emit, fail, type Move, type Moved, type Turn, update, wait } from "./turn.ts";
-import { enterValidateCalls, hearInValidateCalls } from "./validate-calls.ts";
+import { enterValidateCalls, handleInValidateCalls } from "./validate-calls.ts";
 
 export interface Decision {
   readonly state: RunState;
   readonly commands: readonly Command[];
   readonly transitions: readonly Transition[];
-  /** What went wrong in our own code, for the log; the journal names it by its id only. */
+  /** The error in our own code, for the log; the journal holds only its id. */
   readonly defect: { readonly errorId: string; readonly error: unknown } | null;
 }
 
@@ -74,7 +74,7 @@ function work(state: RunState, event: RunEvent): Turn {
   return moved.turn;
 }
 
-/** An answer to a question of an earlier step: late, or a repeat. */
+/** An answer to a command of an earlier step: late, or repeated. */
 function isForAnotherStep(state: RunState, event: RunEvent): boolean {
   return "step" in event && event.step !== state.step;
 }
@@ -86,13 +86,13 @@ function hear(turn: Turn, event: RunEvent): Moved | null {
   if (event.type === "policy.narrowed") return wait(update(turn, { live: event.live }));
   switch (phase.at) {
     case "PRECHECK":
-      return hearInPrecheck(turn, phase, event);
+      return handleInPrecheck(turn, phase, event);
     case "INFER":
-      return hearInInfer(turn, phase, event);
+      return handleInInfer(turn, phase, event);
     case "VALIDATE_CALLS":
-      return hearInValidateCalls(turn, phase, event);
+      return handleInValidateCalls(turn, phase, event);
     case "OBSERVE":
-      return hearInObserve(turn, phase, event);
+      return handleInObserve(turn, phase, event);
     default:
       return unreachable(phase, "phase");
   }
@@ -117,14 +117,14 @@ function enter(turn: Turn, move: Move): Moved {
   }
 }
 
-/** A journal begins with run.created, and nothing stays under way, even where our own code cannot be trusted. */
+/** Even after a defect the journal begins with run.created and all work is stopped. */
 function abandon(turn: Turn, phase: RunState["phase"]): Turn {
   const stopped = emit(turn, { type: "stop-work" });
   if (phase.at === "PRECHECK") return recordCreated(stopped, phase.verdicts);
   return phase.at === "OBSERVE" ? abandonCalls(stopped, phase.inFlight) : stopped;
 }
 
-/** Elapsed time never runs backwards, whatever the driver's restarts did to it. */
+/** Elapsed time never runs backwards, even after a restart of the driver. */
 function notBefore(state: RunState, event: RunEvent): RunEvent {
   return event.elapsedMs >= state.elapsedMs ? event : { ...event, elapsedMs: state.elapsedMs };
 }

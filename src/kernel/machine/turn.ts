@@ -1,7 +1,7 @@
 /**
- * A turn: one event being worked off. State functions take a turn and return where it moved.
+ * A turn: the handling of one event. State functions take a turn and return the next state.
  *
- * T1. `record` is the only way a transition is stated: it quotes what was heard and clears `heard`.
+ * T1. Only `record` states a transition: it quotes the events in `heard` and clears it.
  * T2. A state names the next one as data (`Move`); `step.ts` walks the moves. So no state file imports another.
  */
 import { promptHead } from "../journal/body.ts";
@@ -20,7 +20,7 @@ export interface Turn {
   readonly transitions: readonly Transition[];
 }
 
-/** How a turn of the loop ended, as COMMIT must judge it. */
+/** How a turn of the loop ended; COMMIT decides what follows. */
 export type TurnEnding =
   | { readonly kind: "answered"; readonly textRef: BodyRef | null }
   | { readonly kind: "acted" }
@@ -37,7 +37,7 @@ export type Move =
   | {
       readonly to: "INFER";
       readonly mode: InferMode;
-      /** The answer's allowed length, reserved by whoever moves here; null when the context must be compacted first. */
+      /** The answer's allowed length, already reserved; null when the context must be compacted first. */
       readonly maxOutputTokens: number | null;
       readonly delayMs: number;
     }
@@ -59,7 +59,7 @@ export type Move =
     };
 export type MoveTo<State extends Move["to"]> = Extract<Move, { to: State }>;
 
-/** Where a state function left the turn; `move` is null when the run now waits for an event. */
+/** The turn after a state function; `move` is null when the run now waits for an event. */
 export interface Moved {
   readonly turn: Turn;
   readonly move: Move | null;
@@ -95,12 +95,12 @@ interface RecordOptions {
   readonly result?: RunEvent | Exclude<Result, RunEvent>;
 }
 
-type Unheard<K extends EntryKind> = Omit<DecidedOf<K>, "heard">;
+type WithoutHeard<K extends EntryKind> = Omit<DecidedOf<K>, "heard">;
 
 export function record<K extends EntryKind>(
   turn: Turn,
   kind: K,
-  decided: Unheard<K>,
+  decided: WithoutHeard<K>,
   options: RecordOptions = {},
 ): Turn {
   const { state } = turn;
@@ -126,7 +126,7 @@ export function record<K extends EntryKind>(
   };
 }
 
-/** EXECUTE and TERMINATE follow another entry of the same turn, which has quoted everything heard. */
+/** EXECUTE and TERMINATE follow another entry of the same turn, which has quoted all events. */
 const QUOTES_EVENTS: Readonly<Record<EntryKind, boolean>> = {
   "run.created": true,
   INFER: true,

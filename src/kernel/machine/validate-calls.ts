@@ -2,10 +2,10 @@
  * VALIDATE_CALLS: may the calls the model proposed be run under this contract?
  *
  * 1. Calls keep the order in which they were proposed.
- * 2. Under strict_mode one refused call refuses the batch: a run never acts on half an intention.
+ * 2. Under strict_mode one refused call refuses the batch: a run never performs half a batch.
  * 3. Any call under `forbidden`, and a forbidden pair, ends the run; nothing of the batch is performed.
- * 4. An approval holds for the plan it was shown: after the last answer everything is planned and decided again,
- *    and a plan or policy that has changed since refuses the call, as does an approval whose time was over by then.
+ * 4. An approval holds for the plan that was shown: after the last answer every call is planned and decided again.
+ *    A changed plan, a changed policy or an expired approval refuses the call.
  */
 import type { DecidedCall } from "../journal/entry.ts";
 import type { EventOf, PlannedCall, ProposedCall, RunEvent } from "../journal/event.ts";
@@ -14,7 +14,7 @@ import { FAILURES, type FailureReason } from "../vocabulary/failures.ts";
 import { canAfford, debit } from "./allowance.ts";
 import { isForbiddenPair } from "./cycle.ts";
 import { interruptionOf } from "./deadline.ts";
-import { decideNow } from "./decide-now.ts";
+import { decideNow, whyAsked } from "./decide-now.ts";
 import { validationCommands } from "./outstanding.ts";
 import { noteRefusal } from "./result.ts";
 import type { CallVerdict, Phase, ReadyCall, RunState } from "./state.ts";
@@ -30,20 +30,20 @@ export function enterValidateCalls(turn: Turn, { mode, proposed, textRef }: Move
     return moveTo(recorded, { to: "COMMIT", ending: { kind: "answered", textRef } });
   }
   if (turn.state.contract.toolPolicy === "forbidden") return refuseAll(turn, phase, "tool.forbidden");
-  // Asked to wrap up, the model called a tool all the same: there is no room left for its result.
+  // The model was asked to wrap up but called a tool: the context has no room for its result.
   if (mode === "synthesis") return refuseAll(turn, phase, "context.exhausted");
   return waitFor(turn, phase);
 }
 
-export function hearInValidateCalls(turn: Turn, phase: Validating, event: RunEvent): Moved | null {
+export function handleInValidateCalls(turn: Turn, phase: Validating, event: RunEvent): Moved | null {
   const interruption = interruptionOf(turn.state, event);
   if (interruption !== null) return emitStop(refuseAll(turn, phase, interruption, event));
-  if (event.type === "calls.planned") return hearPlan(turn, phase, event);
-  if (event.type === "approval.decided") return hearApproval(turn, phase, event);
+  if (event.type === "calls.planned") return handlePlan(turn, phase, event);
+  if (event.type === "approval.decided") return handleApproval(turn, phase, event);
   return null;
 }
 
-function hearPlan(turn: Turn, phase: Validating, { round, calls }: EventOf<"calls.planned">): Moved | null {
+function handlePlan(turn: Turn, phase: Validating, { round, calls }: EventOf<"calls.planned">): Moved | null {
   if (round !== phase.round || phase.verdicts.some(isAsking)) return null;
   assertSameCalls(phase.proposed, calls);
   const { planned: before, verdicts } = phase;
@@ -52,7 +52,7 @@ function hearPlan(turn: Turn, phase: Validating, { round, calls }: EventOf<"call
   return settle(turn, phase, calls, rechecked);
 }
 
-/** A batch with verdicts: all or nothing under strict_mode, ended by a forbidden pair, asked about, or concluded. */
+/** Applies strict_mode and forbidden pairs, then asks the open questions or concludes. */
 function settle(turn: Turn, phase: Validating, planned: readonly PlannedCall[], judged: readonly CallVerdict[]): Moved {
   const verdicts = refuseHalfBatch(turn.state, judged);
   const wouldRun = planned.filter((_, index) => verdicts[index]?.kind !== "refused");
@@ -67,7 +67,7 @@ function waitFor(turn: Turn, phase: Validating): Moved {
 
 const isAsking = (verdict: CallVerdict): boolean => verdict.kind === "asking";
 
-function hearApproval(turn: Turn, phase: Validating, event: EventOf<"approval.decided">): Moved | null {
+function handleApproval(turn: Turn, phase: Validating, event: EventOf<"approval.decided">): Moved | null {
   const index = phase.planned?.findIndex((call) => call.callId === event.callId) ?? -1;
   const verdict = phase.verdicts[index];
   const call = phase.planned?.[index];
@@ -85,7 +85,7 @@ function hearApproval(turn: Turn, phase: Validating, event: EventOf<"approval.de
       : refused(verdict.policyId, "policy.denied", DENIALS[event.decision]);
   const verdicts = phase.verdicts.with(index, answered);
   const used = update(turn, { usedApprovals: [...usedApprovals, event.approvalId] });
-  // The other questions are out already; after the last answer the plan is made again (4).
+  // The other questions are already asked; after the last answer the calls are planned again (4).
   if (verdicts.some(isAsking)) return wait(update(used, { phase: { ...phase, verdicts } }));
   return waitFor(used, { ...phase, round: 2, verdicts });
 }
@@ -97,7 +97,7 @@ const DENIALS = {
   unreachable: "denied: nobody can be asked on this channel",
 } as const;
 
-/** One after the other, so that delegations are judged by what those before them leave. */
+/** In order, so that each delegation is checked against the budget the earlier ones leave. */
 function firstVerdicts(state: RunState, planned: readonly PlannedCall[]): readonly CallVerdict[] {
   let committed = state;
   return planned.map((call) => {
@@ -115,14 +115,14 @@ function firstVerdict(state: RunState, call: PlannedCall): CallVerdict {
       refusal: { code: call.problem.code, message: "", messageRef: call.problem.messageRef },
     };
   }
-  // Otherwise a child waits for what the one before it gives back; a strict batch must be affordable as a whole.
+  // Without strict_mode a child waits until an earlier one returns budget; a strict batch must be affordable as a whole.
   if (state.contract.strictMode && call.child !== null && !canAfford(state, call.child.budget)) {
     return refused("budget.carved", "policy.denied", "not performed: the run cannot afford what it would delegate");
   }
   const { decision, policyId, reason } = decideNow(state, call);
   if (decision === "deny") return refused(policyId, "policy.denied", reason);
   return decision === "approve"
-    ? { kind: "asking", policyId, why: reason }
+    ? { kind: "asking", policyId, why: whyAsked(policyId, call) }
     : { kind: "allowed", policyId, approvalId: null };
 }
 
@@ -148,19 +148,20 @@ function recheck(
 
 function conclude(turn: Turn, planned: readonly PlannedCall[], verdicts: readonly CallVerdict[]): Moved {
   const calls = planned.map((call, index) => decidedCall(call, call.planHash, verdicts[index]));
-  let recorded = record(turn, "VALIDATE_CALLS", { calls }, approvalsHeard(turn.state));
+  let recorded = record(turn, "VALIDATE_CALLS", { calls }, approvalAnswers(turn.state));
   const ready: ReadyCall[] = [];
   for (const [index, call] of planned.entries()) {
     const verdict = verdicts[index];
-    if (verdict?.kind === "allowed") ready.push({ ...call, approvalId: verdict.approvalId, seen: turn.state.labels });
+    if (verdict?.kind === "allowed")
+      ready.push({ ...call, approvalId: verdict.approvalId, validatedUnder: turn.state.labels });
     else if (verdict?.kind === "refused")
       recorded = noteRefusal(recorded, call, verdict.refusal.code, verdict.policyId);
   }
   return moveTo(recorded, { to: "EXECUTE", calls: ready });
 }
 
-/** Who answered what, as the entry's result; the events themselves are quoted in their place. */
-function approvalsHeard({ heard }: RunState): Parameters<typeof record>[3] {
+/** The answers to approvals, as the entry's result; the events themselves are quoted in `heard`. */
+function approvalAnswers({ heard }: RunState): Parameters<typeof record>[3] {
   const events = heard.filter((event) => event.type === "approval.decided");
   const last = events.at(-1);
   if (last === undefined) return {};

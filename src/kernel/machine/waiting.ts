@@ -1,4 +1,4 @@
-/** What a run waits for. A parked one (design: Parking) holds no worker, no lane and no memory until its event comes. */
+/** The event a run waits for. A parked run holds no worker, no lane and no memory until its event arrives. */
 import type { RunState } from "./state.ts";
 
 export type Waiting =

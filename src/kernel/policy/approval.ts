@@ -1,15 +1,15 @@
 /**
- * The life of one approval (X-12): pending → allowed → consumed, or denied, or expired. What became of an effect is
- * asked the same way, and answered by done, retry or fail.
+ * The life of one approval (X-12): pending → allowed → consumed, or denied, or expired. A question about an
+ * effect in doubt works the same way; its answers are done, retry or fail.
  *
  * A1. It is bound to one call of one run, its plan hash and its session; anything else is a conflict, never a match.
- *     There is no "allow always": a later call, however alike, has an approval of its own.
- * A2. Only a principal that holds the required scope decides, and only once. No function here takes text, so nothing
- *     that a model, a page or a message says can decide.
- * A3. Single use: consuming an allowed approval is the only way out of `allowed`, but for its deadline.
- * A4. Silence is a denial: from `expiresAtMs` on, what is not consumed is expired, allowed or not. A time that is not
+ *     There is no "allow always": every later call needs an approval of its own.
+ * A2. Only a principal that holds the required scope decides, and only once. No function here takes text, so no
+ *     model, page or message can decide.
+ * A3. Single use: consuming an allowed approval is the only way out of `allowed`, except for its deadline.
+ * A4. Silence is a denial: from `expiresAtMs` on, an unconsumed approval is expired, allowed or not. A time that is not
  *     a number counts as past the deadline.
- * A5. An unauthorised asker is told `auth.forbidden` whatever the state: it learns nothing about the approval.
+ * A5. An unauthorised principal gets `auth.forbidden` in every state: it learns nothing about the approval.
  */
 import type { ApprovalId, CallId, Hash, RunId, SessionId } from "../vocabulary/identifiers.ts";
 
@@ -22,7 +22,7 @@ export interface Approval {
   /** On the caller's clock. */
   readonly expiresAtMs: number;
   readonly state: "pending" | "allowed" | "denied" | "done" | "retry" | "fail" | "expired" | "consumed";
-  /** The principal that allowed or denied it; null while nobody has. */
+  /** The principal that allowed or denied it; null while undecided. */
   readonly decidedBy: string | null;
   readonly requiredScope: string;
 }
@@ -93,10 +93,10 @@ function isBoundTo(approval: Approval, { runId, callId, planHash, sessionId }: A
   );
 }
 
-/** The approval as it stands at `nowMs`. */
+/** The approval at `nowMs`. */
 export function expireApproval(approval: Approval, nowMs: number): Approval {
   const isOpen = approval.state === "pending" || approval.state === "allowed";
-  // Asked this way round, a NaN is late rather than early.
+  // Compared this way round, NaN counts as late.
   const isInTime = nowMs < approval.expiresAtMs;
   return isOpen && !isInTime ? { ...approval, state: "expired" } : approval;
 }

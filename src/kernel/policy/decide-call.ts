@@ -3,17 +3,17 @@
  *
  * D1. Fail closed. The gates below are asked in order; the first that refuses decides, and nothing lifts it:
  *     a. the contract's frozen list of tools (names, not patterns);
- *     b. the kill switch, which refuses `side_effect`. It leaves `read_only` and `draft_only`, since a draft reaches
- *        nobody until a side effect sends it;
+ *     b. the kill switch, which refuses `side_effect`. It leaves `read_only` and `draft_only`: a draft has no effect
+ *        until a side effect sends it;
  *     c. the allowlist by tool;
  *     d. the allowlist by channel class, where an absent class has no tools;
  *     e. the network: each host needs `net:<host>` (that very host, no subdomain), or `net` and, where a global
- *        allowlist is configured, a place on it. `net:<host>` overrides that list. What is not a capability by
- *        grammar grants nothing.
+ *        allowlist is configured, a place on it. `net:<host>` overrides that list. A text that is not a
+ *        capability by grammar grants nothing.
  * D2. Then the rules: the strictest exception that matches, whatever its position, so that no order of exceptions
  *     opens what one of them closes; without one, the default of the risk class. An allow-exception lifts
- *     what the risk class says and nothing else. A call that always asks is allowed by neither: they speak of a tool,
- *     and what such a call does nobody knows from the tool.
+ *     the rule of the risk class and nothing else. Neither allows a call that always asks: they name a tool, and the
+ *     tool alone does not tell what such a call does.
  * D3. An approval demanded by D2 is waived for a tool the operator approved for this run, and for a honeypot send,
  *     unless that always asks.
  * D4. The latch: in a context that has seen private and untrusted data no waiver of D3 counts, and what has egress
@@ -21,8 +21,8 @@
  * D5. Monotone: fewer tools, capabilities or waivers, a stricter rule, the kill switch, more egress, higher labels or
  *     that a call always asks never make a decision more permissive.
  * D6. Live policy only narrows: `decideUnder` is never more permissive than the contract alone or live policy alone.
- * D7. A decision names its rule by a stable id and gives one sentence of advice. The sentences are fixed: nothing of
- *     a call can leak through them.
+ * D7. A decision names its rule by a stable id and gives one sentence of advice. The sentences are fixed, so
+ *     nothing of a call leaks through them; a refusal is recorded with its sentence, so none may be reworded.
  */
 import { parseCapability } from "../vocabulary/capability.ts";
 import { isLatched, type Labels } from "../vocabulary/labels.ts";
@@ -39,7 +39,7 @@ export interface PolicyQuestion {
   readonly egress: readonly string[];
   /** `isHoneypotSend` under this question's policy. */
   readonly honeypot: boolean;
-  /** The plan says that no rule about its tool may stand for it: it may start other programs, or removes whole directories. */
+  /** No rule about its tool may allow this plan: it may start other programs, or removes whole directories. */
   readonly asksAlways: boolean;
   readonly channelClass: ChannelClass;
   readonly policy: ToolPolicy;
@@ -76,7 +76,7 @@ export function decideUnder(
 ): PolicyDecision {
   const underContract = decideCall(question);
   if (live === null) return underContract;
-  // The five conditions were checked against the contract's terms. Where the live terms are others, they prove nothing.
+  // The five conditions were checked against the contract's terms; under different live terms they prove nothing.
   const honeypot = question.honeypot && jsonEquals(question.policy.honeypot, live.policy.honeypot);
   const { policy, capabilities } = live;
   return stricter(underContract, decideCall({ ...question, policy, capabilities, honeypot }));

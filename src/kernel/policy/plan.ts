@@ -1,8 +1,8 @@
 /**
  * The plan of one call: parsed once, shown once, hashed, executed (security decision 2). An approval binds its hash.
  *
- * P1. Everything that decides what will happen, or who may have it happen, is a field here; whoever executes
- *     takes these values and looks nothing up again.
+ * P1. Everything that decides what will happen, or who may allow it, is a field here; the executor takes these values
+ *     and looks nothing up again.
  * P2. Any changed field changes the hash. The order of an object's keys does not; the order of a list does.
  * P3. Every text is well-formed Unicode: planning refuses arguments with lone surrogates, so one here is a Defect.
  */
@@ -38,7 +38,7 @@ export function hashPlan(plan: CallPlan): Hash {
 }
 
 /**
- * Canonical JSON; its members stand in order, so nothing has to be sorted. The tag keeps a plan's hash apart from the hash
+ * Canonical JSON; the members are in order, so nothing has to be sorted. The tag keeps a plan's hash apart from the hash
  * of any other record with the same fields.
  */
 export function planText(plan: CallPlan): string {

@@ -9,7 +9,7 @@
 import { type Static, Type } from "typebox";
 import { CHANNEL_CLASSES, RISK_CLASSES } from "../vocabulary/risk.ts";
 
-/** A name, a namespace as `fs.*`, or `*`: a star stands alone or after a namespace's dot. */
+/** A name, a namespace as `fs.*`, or `*`. */
 const ToolPattern = Type.String({ pattern: "^(\\*|[^*\\s]+(\\.\\*)?)$", maxLength: 128 });
 const Decision = Type.Enum(["allow", "approve", "deny"]);
 

@@ -4,9 +4,9 @@
  * C1. Pending never holds what is granted.
  * C2. No text of a model grants anything: `applyNotes` never touches `capabilitiesGranted`. A `grant_permission` in NOTES
  *     is a request (S-2.4). Grants have a function of their own, which takes a parsed capability and no patch.
- * C3. Lists are sets in order: adding what is there changes nothing, so a patch applied twice is a patch applied once.
+ * C3. Lists are ordered sets: adding an existing item changes nothing, so applying a patch twice equals applying it once.
  * C4. Adding comes before closing: a loop opened and closed by one patch ends closed.
- * C5. Reports go into journals, so they hold no text of a model: an action is told in our own words, a capability only
+ * C5. Reports go into journals, so they hold no text of a model: an action is named in our own words, a capability only
  *     once it has been read as one.
  */
 import { type Capability, parseCapability } from "../vocabulary/capability.ts";
@@ -55,7 +55,7 @@ export type ActionStatus =
   | "ignored";
 
 export interface ActionReport {
-  /** A known action as it stands in NOTES, one that was rejected without its argument, or `unknown`. */
+  /** A known action as NOTES name it, a rejected one without its argument, or `unknown`. */
   readonly action: string;
   readonly status: ActionStatus;
 }

@@ -1,5 +1,5 @@
 /**
- * What all adapters have in common: an adapter says on which channel its model calls tools and how one call is read.
+ * The common part of all adapters: an adapter defines the channel of its tool calls and how one call is read.
  *
  * D1. Tools are called on exactly one channel a profile. A call on the other one is rejected, not executed, not shown.
  * D2. A call is never taken from an answer that was cut.

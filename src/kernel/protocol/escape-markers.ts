@@ -1,6 +1,6 @@
 /**
  * Markers in data (user text, files, results, memories) on their way into a prompt (S-3.3): a visible word is put
- * between the brackets and the name, `<<<quoted TOOL_CALLS_JSON>>>`, so that a person can still read what stood there.
+ * between the brackets and the name, `<<<quoted TOOL_CALLS_JSON>>>`, so that a person can still read the original.
  *
  * E1. The result holds no marker, and neither do any number of results side by side: where neighbours could complete a
  *     marker, it is broken as well, between its brackets and its name. What follows the brackets alone is harmless.
@@ -12,7 +12,7 @@ import { MARKERS, openMarkerLength, splitAtMarkers } from "./markers.ts";
 
 const BRACKETS = "<<<";
 const QUOTED = "quoted ";
-/** What is left of a marker when some of its brackets are a neighbour's. */
+/** The rest of a marker when some of its brackets belong to the text beside it. */
 const ENDS = MARKERS.flatMap((marker) => [1, 2, 3].map((missing) => ({ end: marker.slice(missing), missing })));
 
 export function escapeMarkers(text: string): string {
@@ -29,7 +29,7 @@ function escapeStart(text: string): string {
   return text;
 }
 
-/** `<<<NOTES_J` before a neighbour that starts with `SON>>>`; `<` or `<N` where it is all that stands between two. */
+/** `<<<NOTES_J` before a neighbour that starts with `SON>>>`; `<` or `<N` where it is the only text between two. */
 function escapeEnd(text: string): string {
   for (let missing = 0; missing < BRACKETS.length; missing += 1) {
     const open = openMarkerLength(BRACKETS.slice(0, missing) + text);

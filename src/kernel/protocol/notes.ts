@@ -4,7 +4,7 @@
  * N1. A block is read whole or not at all: one key of the wrong shape makes it malformed, and it then changes nothing.
  * N2. Keys outside S-2.2 (`capabilities_granted`, `__proto__`) are ignored and listed. Nothing else is patchable.
  * N3. At most one block an answer: of two, neither counts, so there is no "last wins".
- * N4. A problem names a rule or a key of ours, never the content.
+ * N4. A problem names one of our rules or keys, never the content.
  */
 
 import { isJsonObject, type JsonObject, readJson } from "./read-json.ts";

@@ -36,7 +36,7 @@ const PROPER_ENDS: readonly string[] = [
 ];
 
 /**
- * Whether what stands last in the output may be half a thing. A reason we do not know counts as a cut: the next provider's
+ * Whether the end of the output may be incomplete. A reason we do not know counts as a cut: the next provider's
  * word for one is not known either. Some dialects give none beside tool calls; there the end of the stream must do.
  */
 export function isCut({ stopReason, complete }: RawModelOutput): boolean {
@@ -67,7 +67,7 @@ export function hashRawOutput(raw: RawModelOutput): Hash {
   return hashCanonical(JSON.stringify({ content, toolCalls, stopReason, model, complete }));
 }
 
-/** Canonical JSON, as the text around it: its members stand in order, so nothing has to be sorted. */
+/** Canonical JSON, as the text around it: the members are in order, so nothing has to be sorted. */
 function callText({ id, name, argumentsText }: RawToolCall): string {
   return `{"argumentsText":${quote(argumentsText)},"id":${id === null ? "null" : quote(id)},"name":${quote(name)}}`;
 }

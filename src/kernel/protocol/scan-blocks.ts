@@ -1,11 +1,11 @@
 /**
- * Where a text stands with respect to NOTES and TOOL_CALLS blocks, marker by marker. The adapters (whole answers)
+ * Finds NOTES and TOOL_CALLS blocks in a text, marker by marker. The adapters (whole answers)
  * and the marker stripper (streams) walk the same automaton, so both see the same blocks.
  *
  * B1. One TOOL_CALLS block an answer; NOTES blocks are counted by their reader. Nothing nests.
  * B2. A fault is final. The answer will be rejected, so from there on nothing of it is visible.
- * B3. Taking blocks out must not make a marker of what stood around them: `<<<NOTES_<block>JSON>>>` nests as well.
- * B4. A stray end of NOTES is no fault: a malformed NOTES block changes nothing, but does not cost the answer (S-2.5).
+ * B3. Removing blocks must not create a marker from the text around them: `<<<NOTES_<block>JSON>>>` nests as well.
+ * B4. A stray end of NOTES is not a fault: a malformed NOTES block is ignored, the answer is kept (S-2.5).
  */
 import { unreachable } from "../vocabulary/defect.ts";
 import { type Marker, NOTES_BEGIN, NOTES_END, splitAtMarkers, TOOL_CALLS_BEGIN, TOOL_CALLS_END } from "./markers.ts";
@@ -28,7 +28,7 @@ export type ScanPlace =
 
 export const SCAN_START: ScanPlace = { at: "text", hadToolCalls: false };
 
-/** Where the text after `marker` stands. */
+/** The position after `marker`. */
 export function passMarker(place: ScanPlace, marker: Marker): ScanPlace {
   switch (place.at) {
     case "fault":

@@ -2,9 +2,9 @@
  * Calls as an adapter read them become canonical invocations (M-4.4).
  *
  * I1. Ids are unique within an answer; a second call under one id rejects the whole answer.
- *     They stand in journals, so one that could hold prose is replaced as a missing one is.
+ *     Journals record them, so an id that could hold prose is replaced like a missing one.
  * I2. Any name goes through: whether such a tool exists is for the registry to say (`tool.not_found`).
- * I3. `rawPayload` holds what the model wrote where the invocation says it otherwise (an encoded name, a filled id).
+ * I3. `rawPayload` holds the model's own spelling where the invocation differs (an encoded name, a filled id).
  *     It never repeats arguments: a second, escaped copy is one that redaction could miss.
  */
 import type { ToolInvocation } from "../vocabulary/message.ts";

@@ -7,7 +7,7 @@
  *     read a run again for the next place to start.
  */
 
-/** No run is looked at any further: what it holds by then is no key. */
+/** Runs are read no further: no key is longer. */
 export const MAX_RUN_CHARS = 512;
 
 export interface CharacterClass {

@@ -1,5 +1,5 @@
 /**
- * Markup that who reads the rendered text does not see: `<b>`, `</p>`, `<!-- x -->`, and the target in `[word](target)`
+ * Markup that rendering hides: `<b>`, `</p>`, `<!-- x -->`, and the target in `[word](target)`
  * or `[word][target]`.
  *
  * D1. No decoration is longer than MAX_DECORATION_CHARS: with that much text at hand the answer is final.
@@ -17,12 +17,12 @@ export function startsDecoration(unit: number): boolean {
   return unit === 0x3c || unit === 0x5d;
 }
 
-/** How long it is; 0 when none stands here, undefined when that cannot be known before more text comes. */
+/** Its length; 0 for no decoration, undefined when more text must decide. */
 export function readDecoration(text: string, at: number, isFinal: boolean): number | undefined {
   const unit = text.charCodeAt(at);
   if (!startsDecoration(unit)) return 0;
   const isTag = unit === 0x3c;
-  // Most of what looks like a start is none, and that is told cheaply. Past the end this is "", which is in every text.
+  // Rejects most starts cheaply. Past the end `charAt` gives "", which every text includes.
   if (!(isTag ? SECOND_OF_TAG : SECOND_OF_TARGET).includes(text.charAt(at + 1))) return 0;
   const rest = text.slice(at, at + MAX_DECORATION_CHARS);
   const length = isTag ? tagLength(rest) : (TARGET.exec(rest)?.[0].length ?? 0);

@@ -1,5 +1,5 @@
 /**
- * The disclosure guard (P-2.5): an outgoing answer that repeats a system prompt is stopped here, whatever the model wants.
+ * The disclosure guard (P-2.5): stops an outgoing answer that repeats a system prompt.
  *
  * Answer and protected texts are compared by their letters alone: case, accents, spacing, punctuation, digits, quoting,
  * numbered lines and invisible characters make no difference. Written escapes and entities are read both ways, as they
@@ -8,7 +8,7 @@
  *
  * G1. An answer with WINDOW_LETTERS letters in a row out of a protected text is cut where they begin; the refusal follows
  *     once, and then nothing more. A shorter text counts as a whole, from MIN_LETTERS on; below that it is not protected.
- * G2. Any other answer is released unharmed, and what is released does not depend on the cuts.
+ * G2. Any other answer is released unchanged, and the output does not depend on the cuts.
  * G3. Each character is read once; held back is only the running match, at most `maxHeldChars`.
  *
  * Limits: paraphrase, translation, look-alike letters of another script, extra words or letters within every window
@@ -53,21 +53,21 @@ export interface DisclosureState {
   readonly held: string;
   /** How many of the held characters have been read. */
   readonly read: number;
-  /** The lanes of letters, Base64 and hex. */
+  /** The match states of letters, Base64 and hex. */
   readonly tracks: readonly (readonly Tracking[])[];
   readonly bypasses: readonly { readonly to: number; readonly tracks: readonly (readonly Tracking[])[] }[];
   readonly stopped: boolean;
 }
 
-/** The lanes that pass over a decoration, until those that read it come to its end. */
+/** The match states that skip a decoration, until those that read it reach its end. */
 interface Bypass {
   readonly to: number;
-  readonly lanes: readonly MatchStates[];
+  readonly matchStates: readonly MatchStates[];
 }
 
 export interface DisclosureGuard extends Transducer<string, string, DisclosureState> {
   readonly maxHeldChars: number;
-  /** False when this is known to be released unharmed, as a whole answer. */
+  /** False only if this, as a whole answer, is released unchanged. */
   readonly mayStop: (answer: string) => boolean;
 }
 
@@ -128,16 +128,16 @@ function guardChunk(
 class AnswerReader {
   readonly #base: number;
   /** Letters, Base64, hex. */
-  readonly #lanes: readonly MatchStates[];
+  readonly #matchStates: readonly MatchStates[];
   #bypasses: readonly Bypass[];
   hit: Hit | null = null;
 
   constructor(automata: readonly SubstringAutomaton[], state: DisclosureState) {
-    const lanesOf = (tracks: readonly (readonly Tracking[])[]): readonly MatchStates[] =>
+    const matchStatesOf = (tracks: readonly (readonly Tracking[])[]): readonly MatchStates[] =>
       automata.map((automaton, view) => MatchStates.from(automaton, MAX_GAP, tracks[view] as readonly Tracking[]));
     this.#base = state.base;
-    this.#lanes = lanesOf(state.tracks);
-    this.#bypasses = state.bypasses.map(({ to, tracks }) => ({ to, lanes: lanesOf(tracks) }));
+    this.#matchStates = matchStatesOf(state.tracks);
+    this.#bypasses = state.bypasses.map(({ to, tracks }) => ({ to, matchStates: matchStatesOf(tracks) }));
   }
 
   /** Returns how far it came: up to the first hit, or to what may not be complete. */
@@ -151,7 +151,7 @@ class AnswerReader {
       if (decoration === undefined || symbol === undefined) break;
       this.#joinBypasses(start);
       if (decoration > 0) this.#bypass(start, decoration);
-      if (undone === null) this.#read(this.#lanes, symbol, start);
+      if (undone === null) this.#read(this.#matchStates, symbol, start);
       else this.#readBothWays(text.slice(at, at + symbol.length), symbol, start);
       at += symbol.length;
     }
@@ -159,48 +159,48 @@ class AnswerReader {
   }
 
   heldFrom(): number {
-    const bypassing = this.#bypasses.map(({ lanes }) => earliestHeld(lanes));
-    return Math.min(earliestHeld(this.#lanes), ...bypassing);
+    const bypassing = this.#bypasses.map(({ matchStates }) => earliestHeld(matchStates));
+    return Math.min(earliestHeld(this.#matchStates), ...bypassing);
   }
 
   progress(): Pick<DisclosureState, "tracks" | "bypasses"> {
-    const tracksOf = (lanes: readonly MatchStates[]) => lanes.map((lane) => lane.tracks());
+    const tracksOf = (matchStates: readonly MatchStates[]) => matchStates.map((matchState) => matchState.tracks());
     return {
-      tracks: tracksOf(this.#lanes),
-      bypasses: this.#bypasses.map(({ to, lanes }) => ({ to, tracks: tracksOf(lanes) })),
+      tracks: tracksOf(this.#matchStates),
+      bypasses: this.#bypasses.map(({ to, matchStates }) => ({ to, tracks: tracksOf(matchStates) })),
     };
   }
 
   #bypass(from: number, length: number): void {
-    const lanes = this.#lanes.map((lane) => lane.fork());
-    for (const lane of lanes) lane.read(SKIPPED, from, length);
-    this.#bypasses = [...this.#bypasses, { to: from + length, lanes }];
+    const matchStates = this.#matchStates.map((matchState) => matchState.fork());
+    for (const matchState of matchStates) matchState.read(SKIPPED, from, length);
+    this.#bypasses = [...this.#bypasses, { to: from + length, matchStates }];
   }
 
   #joinBypasses(at: number): void {
     if (this.#bypasses.length === 0) return;
     const [ended, open] = [this.#bypasses.filter(({ to }) => to <= at), this.#bypasses.filter(({ to }) => to > at)];
-    for (const { lanes } of ended) this.#join(lanes);
+    for (const { matchStates } of ended) this.#join(matchStates);
     if (ended.length > 0) this.#bypasses = open;
   }
 
   #readBothWays(source: string, undone: Reading, from: number): void {
-    const asWritten = this.#lanes.map((lane) => lane.fork());
+    const asWritten = this.#matchStates.map((matchState) => matchState.fork());
     for (let at = 0; at < source.length; at += 1) {
       this.#read(asWritten, { length: 1, code: source.charCodeAt(at) }, from + at);
     }
-    this.#read(this.#lanes, undone, from);
+    this.#read(this.#matchStates, undone, from);
     this.#join(asWritten);
   }
 
   #join(others: readonly MatchStates[]): void {
-    this.#lanes.forEach((lane, view) => {
-      lane.join(others[view] as MatchStates);
+    this.#matchStates.forEach((matchState, view) => {
+      matchState.join(others[view] as MatchStates);
     });
   }
 
-  #read(lanes: readonly MatchStates[], { code, length }: Reading, at: number): void {
-    const [letters, base64, hex] = lanes as readonly [MatchStates, MatchStates, MatchStates];
+  #read(matchStates: readonly MatchStates[], { code, length }: Reading, at: number): void {
+    const [letters, base64, hex] = matchStates as readonly [MatchStates, MatchStates, MatchStates];
     const folded = foldLetters(code);
     if (folded.length === 0) letters.read(SKIPPED, at, length);
     for (const letter of folded) this.hit ??= letters.read(letter, at, length);

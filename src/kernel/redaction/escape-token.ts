@@ -1,5 +1,5 @@
 /**
- * One written escape, read as what it stands for: `\u0073`, `\x73`, `\u{73}`, `\n`, `%73`, `&#115;`, `&amp;`.
+ * One written escape, decoded: `\u0073`, `\x73`, `\u{73}`, `\n`, `%73`, `&#115;`, `&amp;`.
  * Escapes of escapes (`\\u0073`, `%2573`) are read through to the innermost one. Of the named entities five are known
  * as what they are, accented and fancy letters as the letter alone, and all others as a space.
  *
@@ -39,7 +39,7 @@ export function startsEscape(unit: number): boolean {
   return unit === BACKSLASH || unit === PERCENT || unit === AMPERSAND;
 }
 
-/** Null when no escape stands here; undefined when that cannot be known before more text comes. */
+/** Null when there is no escape here; undefined when more text must decide. */
 export function readEscape(text: string, at: number, isFinal: boolean): EscapeToken | null | undefined {
   if (!isFinal && text.length - at < MAX_ESCAPE_CHARS) return undefined;
   const unit = text.charCodeAt(at);
@@ -76,7 +76,7 @@ function readBackslashed(text: string, at: number): EscapeToken | null {
 function readPercent(text: string, at: number): EscapeToken | null {
   let from = at + 1;
   while (from - at < 2 * MAX_PERCENTS && text.startsWith("25", from)) from += 2;
-  // The last `25` stands for a percent sign when nothing after it makes it part of an escape.
+  // The last `25` is a percent sign unless digits after it make it part of an escape.
   if (from > at + 1 && digitsEnd(text, from, 2, 16) < from + 2) from -= 2;
   const token = hexadecimal(text, at, from, from + 2, 2, "");
   return token === null ? null : { ...token, isByte: true };

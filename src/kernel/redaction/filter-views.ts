@@ -1,7 +1,7 @@
 /**
  * The views through which `needle-filter.ts` reads a text: for loaded secrets, and for protected prompts.
  *
- * One view stands for the digits of several encodings, in one alphabet of symbols.
+ * One view covers the digits of several encodings, in one alphabet of symbols.
  *
  * Y1. Bytes that one encoding reads as the same digit are the same symbol.
  * Y2. A byte that one encoding skips is left out, and so is every byte with the same symbol.
@@ -17,7 +17,7 @@ const NOTHING = (): readonly number[] => [];
 /** Letters and digits come first, and so have symbols of their own; there are more bytes than symbols. */
 const FIRST_BYTE = 0x30;
 
-/** By byte. Each reading says what a byte means in one view. */
+/** By byte. Each reading maps a byte to its digit in one encoding. */
 export function symbolsOf(readings: readonly (readonly number[])[]): Uint8Array {
   const leaders = leadersOf(readings);
   const isLeft = new Set(readings.flatMap((reading) => leaders.filter((_, byte) => reading[byte] === SKIPPED)));

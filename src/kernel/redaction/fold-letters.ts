@@ -1,8 +1,7 @@
 /**
- * The letters of a character, in lower case and without accents, as UTF-16 units; none when it is no letter.
+ * The letters of a character, in lower case and without accents, as UTF-16 units; none for other characters.
  *
- * What was folded before is remembered, since folding is dear and a text has few different characters. A full memory
- * is emptied: nothing depends on it but time.
+ * Results are cached: folding is slow, and a text has few different characters. A full cache is emptied.
  */
 const MAX_REMEMBERED = 4096;
 const REMEMBERED = new Map<number, readonly number[]>();

@@ -9,7 +9,7 @@
  * S3. Held back are the running match and the stretch it may yet join: at most `maxHeldChars`.
  * S4. A stretch that is exactly a loaded value becomes its handle; every other stretch is lost for good.
  * S5. Our own markers are walls that no match crosses, so redacting twice changes nothing. Only the labels given
- *     count as ours: nobody hides a value by dressing it up as a marker.
+ *     count as ours: a value cannot be hidden as a made-up marker.
  */
 import { type EscapeToken, MAX_ESCAPE_CHARS, readEscape, startsEscape } from "./escape-token.ts";
 import { compileSecretFilter } from "./filter-views.ts";
@@ -39,7 +39,7 @@ export interface KnownSecrets {
   readonly markers: ReadonlySet<string>;
 }
 
-/** Text that is clean so far, or a marker; `found` is null for a marker that stood there already. */
+/** Text that is clean so far, or a marker; `found` is null for a marker that was in the text. */
 export type Piece = string | { readonly marker: string; readonly found: string | null };
 
 export interface KnownSecretsState {
@@ -48,7 +48,7 @@ export interface KnownSecretsState {
   readonly held: string;
   /** How many of the held characters have been read. */
   readonly read: number;
-  /** For each view its lanes. */
+  /** For each view its match states. */
   readonly tracks: readonly (readonly Tracking[])[];
   readonly stretches: readonly Stretch[];
 }
@@ -217,7 +217,7 @@ class StretchReader {
   #readBothWays(source: string, undone: EscapeToken, from: number): void {
     const to = from + source.length;
     const asWritten = this.#views.map((view) => view.fork());
-    // Every character of an escape stands for the whole of it: a stretch that cut one in two would leave a rest
+    // Every character of an escape covers the whole escape: a stretch that cut one in two would leave a rest
     // that reads differently the next time.
     for (let at = 0; at < source.length; at += 1) this.#readUnit(asWritten, source.charCodeAt(at), from, to);
     if (undone.isByte) this.#readByte(this.#views, undone.code, from, to);

@@ -3,12 +3,12 @@
  *
  * L1. Linear: places are asked about from left to right, and each run and rule remembers how far it was read. A start
  *     within a run that was read before goes on where that reading stopped, so a text full of starts costs no more.
- * L2. The answers are those of reading anew from every place: the memory saves time and changes nothing.
+ * L2. The results equal a fresh read from every place: the memory only saves time.
  * L3. Nothing is read further than MAX_RUN_CHARS from where its run starts.
  */
 import { type CharacterClass, isIn, MAX_RUN_CHARS, type RunRule } from "./character-run.ts";
 
-/** The index after what was asked for, or one of these. */
+/** The index after the match, or one of these. */
 export const NONE = 0;
 export const MORE = -1;
 

@@ -1,9 +1,9 @@
 /**
  * All readings of one text against one automaton. Where a text can be read in two ways (an escape as it is written or
- * undone), each lane goes on both ways: a value may hide behind any mixture of the two.
+ * undone), each state continues both ways: a value may hide behind any mixture of the two.
  *
- * F1. Lanes that can find nothing another lane would not find are dropped, so ordinary text soon has one lane again.
- * F2. There are never more than MAX_LANES; of more, the longest matches stay. Values that need more are made for it:
+ * F1. States that can find nothing another state would miss are dropped, so ordinary text soon has one state again.
+ * F2. There are at most MAX_MATCH_STATES; of more, the longest matches stay. Only constructed values need more:
  *     they would have to repeat themselves in another spelling, as `61aaaaaa` does.
  */
 import { FOREIGN, SKIPPED } from "./secret-encodings.ts";
@@ -15,13 +15,13 @@ import {
   type Tracking,
 } from "./substring-automaton.ts";
 
-export const MAX_LANES = 8;
+export const MAX_MATCH_STATES = 8;
 
 export class MatchStates {
-  #lanes: readonly SubstringTracker[];
+  #matchStates: readonly SubstringTracker[];
 
-  constructor(lanes: readonly SubstringTracker[]) {
-    this.#lanes = lanes;
+  constructor(matchStates: readonly SubstringTracker[]) {
+    this.#matchStates = matchStates;
   }
 
   static from(automaton: SubstringAutomaton, maxGap: number, tracks: readonly Tracking[]): MatchStates {
@@ -29,13 +29,13 @@ export class MatchStates {
     return new MatchStates(first.map((track) => new SubstringTracker(automaton, maxGap, track)));
   }
 
-  /** The same lanes once more, to be read the other way and joined again. */
+  /** A copy, to read the other way and join again. */
   fork(): MatchStates {
-    return new MatchStates(this.#lanes.map((lane) => lane.fork()));
+    return new MatchStates(this.#matchStates.map((matchState) => matchState.fork()));
   }
 
   join(other: MatchStates): void {
-    this.#lanes = [...this.#lanes, ...other.#lanes];
+    this.#matchStates = [...this.#matchStates, ...other.#matchStates];
     this.#dropNeedless();
   }
 
@@ -45,17 +45,17 @@ export class MatchStates {
       this.reset();
       return null;
     }
-    if (this.#lanes.length === 1) {
-      const lane = this.#lanes[0] as SubstringTracker;
-      if (symbol !== SKIPPED) return lane.follow(symbol, start);
-      lane.skip(width);
+    if (this.#matchStates.length === 1) {
+      const matchState = this.#matchStates[0] as SubstringTracker;
+      if (symbol !== SKIPPED) return matchState.follow(symbol, start);
+      matchState.skip(width);
       return null;
     }
     let widest: Hit | null = null;
-    for (const lane of this.#lanes) {
-      if (symbol === SKIPPED) lane.skip(width);
+    for (const matchState of this.#matchStates) {
+      if (symbol === SKIPPED) matchState.skip(width);
       else {
-        const hit = lane.follow(symbol, start);
+        const hit = matchState.follow(symbol, start);
         if (hit !== null && (widest === null || hit.from < widest.from)) widest = hit;
       }
     }
@@ -64,49 +64,49 @@ export class MatchStates {
   }
 
   reset(): void {
-    if (this.#lanes.length > 1) this.#lanes = this.#lanes.slice(0, 1);
-    for (const lane of this.#lanes) lane.reset();
+    if (this.#matchStates.length > 1) this.#matchStates = this.#matchStates.slice(0, 1);
+    for (const matchState of this.#matchStates) matchState.reset();
   }
 
   /** Where the earliest running match began, or infinity. */
   heldFrom(): number {
-    return earliestHeld(this.#lanes);
+    return earliestHeld(this.#matchStates);
   }
 
   tracks(): readonly Tracking[] {
-    return this.#lanes.map((lane) => lane.tracking());
+    return this.#matchStates.map((matchState) => matchState.tracking());
   }
 
   #dropNeedless(): void {
-    const running = this.#lanes.filter(({ length }) => length > 0);
+    const running = this.#matchStates.filter(({ length }) => length > 0);
     if (running.length < 2) {
-      this.#lanes = running.length === 1 ? running : this.#lanes.slice(0, 1);
+      this.#matchStates = running.length === 1 ? running : this.#matchStates.slice(0, 1);
       return;
     }
     const kept: SubstringTracker[] = [];
-    for (const lane of running) addUnlessNeedless(kept, lane);
-    if (kept.length > MAX_LANES) kept.sort((a, b) => b.length - a.length).splice(MAX_LANES);
-    this.#lanes = kept;
+    for (const matchState of running) addUnlessNeedless(kept, matchState);
+    if (kept.length > MAX_MATCH_STATES) kept.sort((a, b) => b.length - a.length).splice(MAX_MATCH_STATES);
+    this.#matchStates = kept;
   }
 }
 
-/** Where the earliest of what these hold back begins, or infinity. Asked of everything at every piece of a stream. */
+/** Where the earliest text that these hold back begins, or infinity. */
 export function earliestHeld(readers: readonly { heldFrom(): number }[]): number {
   let earliest = Number.POSITIVE_INFINITY;
   for (const reader of readers) earliest = Math.min(earliest, reader.heldFrom());
   return earliest;
 }
 
-function addUnlessNeedless(kept: SubstringTracker[], lane: SubstringTracker): void {
+function addUnlessNeedless(kept: SubstringTracker[], matchState: SubstringTracker): void {
   for (let at = kept.length - 1; at >= 0; at -= 1) {
     const other = kept[at] as SubstringTracker;
-    if (isNeedlessBeside(lane, other)) return;
-    if (isNeedlessBeside(other, lane)) kept.splice(at, 1);
+    if (isNeedlessBeside(matchState, other)) return;
+    if (isNeedlessBeside(other, matchState)) kept.splice(at, 1);
   }
-  kept.push(lane);
+  kept.push(matchState);
 }
 
 /** The other finds all that this one does, and covers as much of the source. */
-function isNeedlessBeside(lane: SubstringTracker, other: SubstringTracker): boolean {
-  return other.heldFrom() <= lane.heldFrom() && lane.isWithin(other);
+function isNeedlessBeside(matchState: SubstringTracker, other: SubstringTracker): boolean {
+  return other.heldFrom() <= matchState.heldFrom() && matchState.isWithin(other);
 }

@@ -4,7 +4,7 @@
  * A view reads a text in symbols that are coarser than those of an automaton. It counts how many symbols in a row could
  * be part of a needle: a symbol counts when the last GRAM_SYMBOLS symbols occur in some needle, as far as one bit tells.
  *
- * X1. Sound: for whatever an automaton would find in some reading of a text, `mayHold` is true. Where readings part
+ * X1. Sound: if an automaton finds a needle in some reading of a text, `mayHold` is true. Where readings part
  *     (an escape, a decoration), the view reads the text as written, and at the end of that place takes the longest
  *     count of all readings and lets the next symbols pass unchecked: after them all readings agree again.
  * X2. Only for whole texts. For a text that may go on it proves nothing.

@@ -63,7 +63,7 @@ export class PatternFilter {
   }
 }
 
-/** Literals are read without regard to case, and every digit stands for all. */
+/** Literals are read without regard to case, and a digit matches any digit. */
 function anyCase(literal: string): string {
   return literal.toLowerCase().replaceAll(/[0-9]/g, "0");
 }

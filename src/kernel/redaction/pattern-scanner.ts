@@ -3,8 +3,8 @@
  *
  * W1. Left to right, each place once; the first rule that matches at a place wins.
  * W2. A place whose rules cannot be decided yet is held back with all that follows: at most MAX_PATTERN_HELD_CHARS.
- *     It is asked again once what is held has grown by an eighth: at every small chunk anew would be far too dear.
- * W3. A marker of the first stage ends whatever runs up to it, like the end of the text.
+ *     It is asked again once the held text has grown by an eighth: asking at every small chunk would be too slow.
+ * W3. A marker of the first stage ends every run before it, like the end of the text.
  */
 import { isIn, MAX_RUN_CHARS } from "./character-run.ts";
 import type { Piece } from "./known-secrets.ts";

@@ -1,7 +1,7 @@
 /**
  * Redaction of every string, number and key in a JSON value.
  *
- * J1. The answer is a copy: who still holds the value cannot change what was redacted.
+ * J1. The result is a copy: later changes of the value do not reach it.
  * J2. All texts of a value are first tried as one, a line each. A line end is passed over by everything that looks for
  *     secrets and no rule of `secret-patterns.ts` asks for one, so nothing is found in a line that is not found there.
  */
@@ -16,7 +16,7 @@ export interface RedactedJson {
   readonly paths: readonly string[];
 }
 
-/** `isProvenClean` may only be true when no part of the text that stands between line ends would be redacted. */
+/** `isProvenClean` must be false if any line of the text would be redacted. */
 export function redactJson(
   redactText: (text: string) => string,
   isProvenClean: (text: string) => boolean,
@@ -25,7 +25,7 @@ export function redactJson(
   return isCleanJson(isProvenClean, root) ? { value: copyOf(root), paths: [] } : redactEach(redactText, root);
 }
 
-/** Nothing in it would be redacted; not always told. */
+/** True only if nothing would be redacted; false proves nothing. */
 export function isCleanJson(isProvenClean: (text: string) => boolean, root: JsonValue): boolean {
   const lines: string[] = [];
   return collectTexts(root, lines, 0) && isProvenClean(lines.join("\n"));

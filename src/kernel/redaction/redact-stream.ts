@@ -3,7 +3,7 @@
  *
  * R1. For every way of cutting a text the outputs together are what `redactText` makes of the whole.
  * R2. No prefix of the output holds FRAGMENT_BYTES bytes of a loaded secret in a row, plain or encoded.
- * R3. At most `maxHeldChars` characters are held back, whatever comes. In ordinary prose it is a word or two.
+ * R3. At most `maxHeldChars` characters are held back. In ordinary prose it is a word or two.
  */
 import type { Transducer } from "../vocabulary/transducer.ts";
 import {
@@ -53,12 +53,12 @@ export function startRedaction(): RedactStreamState {
   return { known: startKnownSecrets(), patterns: PATTERNS_STARTED };
 }
 
-/** Nothing of this text would be redacted, whole or in lines, and it holds no marker. Cheap, and not always told. */
+/** True only if nothing of this text would be redacted, whole or by line, and it holds no marker. False proves nothing. */
 export function isProvenClean({ known, patterns }: RedactionRules, text: string): boolean {
   return !mayHoldSecrets(known, text) && patterns.filter.firstPlace(text) === null;
 }
 
-/** The same as its only chunk, mostly without reading it through: see `needle-filter.ts` and `pattern-filter.ts`. */
+/** The result of the text as the only chunk. The filters spare most texts the exact automata. */
 export function redactWhole(rules: RedactionRules, text: string): PatternOutput {
   if (!mayHoldSecrets(rules.known, text)) return scanWholeText(rules.patterns, text);
   return redactChunk(rules, startRedaction(), text, true)[1];

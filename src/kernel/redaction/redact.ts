@@ -5,8 +5,7 @@
  *     of FRAGMENT_BYTES bytes or more, the hole `[REDACTED:NAME]`. Shorter fragments get through.
  * R2. Other secrets are known by their shape and become `[REDACTED:kind]`; e-mail addresses and phone numbers when asked.
  * R3. Idempotent: redact(redact(x)) is redact(x).
- * R4. A secret too short to be told from ordinary text, or longer than MAX_SECRET_BYTES, is refused when compiling, not
- *     silently let through.
+ * R4. A secret too short to differ from ordinary text, or longer than MAX_SECRET_BYTES, is refused when compiling.
  * R5. Neither names nor paths that are reported hold a secret.
  */
 import type { JsonValue } from "../vocabulary/parse-json.ts";
@@ -40,7 +39,7 @@ export interface Redactor {
   readonly stream: RedactStream;
   redactText(text: string): RedactedText;
   redactJson(value: JsonValue): RedactedJson;
-  /** Nothing in it would be redacted. Not always told of what is clean: redacting it tells. */
+  /** True only if nothing in it would be redacted; false proves nothing. */
   isClean(value: JsonValue): boolean;
 }
 
@@ -64,14 +63,14 @@ export function compileRedactor(config: RedactionConfig): RedactorVerdict {
     seen.add(name);
   }
   const known = compileKnownSecrets(secrets, [...PATTERN_KINDS, TOO_DEEP]);
-  // A name is shown in place of its value, so it must not give any value away.
-  const isTold = (text: string): boolean => {
+  // A name is shown in place of its value, so it must not reveal a value.
+  const holdsSecret = (text: string): boolean => {
     if (!mayHoldSecrets(known, text)) return false;
     const [, pieces] = readKnownSecrets(known, startKnownSecrets(), text, true);
     return pieces.some((piece) => typeof piece !== "string");
   };
-  const telling = secrets.findIndex(({ name }) => isTold(name));
-  if (telling >= 0) return { ok: false, reason: "name-holds-secret", index: telling };
+  const holding = secrets.findIndex(({ name }) => holdsSecret(name));
+  if (holding >= 0) return { ok: false, reason: "name-holds-secret", index: holding };
 
   const patterns = compilePatterns([
     ...SECRET_PATTERNS,

@@ -1,5 +1,5 @@
 /**
- * What stands where a secret stood: a handle `⟦secret:NAME⟧` for a loaded one in plain form, which the adapter that
+ * The replacement for a secret: a handle `⟦secret:NAME⟧` for a loaded one in plain form, which the adapter that
  * executes an allowed plan puts back; a hole `[REDACTED:LABEL]` for everything else, which nothing fills again.
  *
  * H1. A value restored from a handle is not searched for handles again.
@@ -43,7 +43,7 @@ export function mayHoldMarker(text: string): boolean {
   return OPENINGS.some((opening) => text.includes(opening));
 }
 
-/** The marker that stands here, "" for none, or undefined when that cannot be known before more text comes. */
+/** The marker here, "" for none, or undefined when more text must decide. */
 export function readMarker(text: string, at: number, isFinal: boolean): string | undefined {
   MARKER.lastIndex = at;
   const found = MARKER.exec(text);

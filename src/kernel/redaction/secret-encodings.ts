@@ -117,7 +117,7 @@ export function digitNeedles(
   return alignments(width).map((offset) => ({ symbols: stableDigits(form, offset, width), owner, gram }));
 }
 
-/** Why a value cannot be kept out of what is stored; null when it can. */
+/** Why a value cannot be redacted; null when it can. */
 export function secretProblem(value: string): "value-too-long" | "value-too-short" | null {
   if (isTooLong(value)) return "value-too-long";
   return significantLength(value) < MIN_SECRET_BYTES ? "value-too-short" : null;
@@ -153,7 +153,7 @@ export function utf8Length(code: number): number {
   return code < 0x10000 ? 3 : 4;
 }
 
-/** Code points beyond the first plane as two units: so does text read, which may be cut between them. */
+/** Code points beyond the first plane as two units, because text may be cut between them. */
 export function unitwiseBytes(code: number): readonly number[] {
   if (code < 0x10000) return bytesOf(code);
   const form: number[] = [];
@@ -213,7 +213,7 @@ function unescaped(text: string): number[] {
   return form;
 }
 
-/** Bytes that were taken for Latin-1 and then written as text. */
+/** Bytes that were decoded as Latin-1 and written as text. */
 function asLatin1(bytes: readonly number[]): number[] {
   const form: number[] = [];
   for (const byte of bytes) if (!isInvisible(byte)) addUtf8(form, byte);

@@ -1,5 +1,5 @@
 /**
- * The second stage's rules: secrets nobody loaded, known by their shape. What they match is replaced for good.
+ * The second stage's rules: secrets that were not loaded, recognised by their shape. A match is replaced for good.
  *
  * P1. Each rule looks ahead through `look-ahead.ts` and behind at no more than CONTEXT_CHARS of what
  *     has been released, markers included.
@@ -30,7 +30,7 @@ const SWALLOWED_WITH = -2;
 
 /**
  * What points to a match: the match starts at least `nearest` and at most `farthest` characters after the literal does.
- * Literals are read without regard to case, and every digit stands for all.
+ * Literals are read without regard to case, and a digit matches any digit.
  */
 export interface Clue {
   readonly literal: string;
@@ -88,7 +88,7 @@ const prefixed: readonly (readonly [string, readonly string[], RunRule])[] = [
   ["google", ["ya29.", "GOCSPX-"], atLeast(DASHED, 20)],
 ];
 
-/** Names of what is secret, each with a word that is part of it. */
+/** Names of secrets, each with a word that is part of it. */
 const NAMED_SECRETS: readonly (readonly [string, string])[] = [
   ["key", "api[_-]?key"],
   ["secret", "secret(?:[_-]?(?:access[_-]?)?key)?"],
@@ -110,10 +110,10 @@ const AUTHORIZATION =
   /authorization\\{0,4}["'`]?[ \t]{0,8}[:=][ \t]{0,8}\\{0,4}["'`]?(?:basic|bearer|token|digest)[ \t]{1,4}$/i;
 const USER_INFO = /:\/\/[^\s/@:?#"'<>]{0,128}:$/;
 const SLACK_HOOK = "hooks.slack.com/services/";
-/** No more than this stands between a word of the expressions above and the value. */
+/** At most so many characters between a word of the expressions above and the value. */
 const MAX_LEAD_CHARS = 40;
 const MAX_USER_INFO_CHARS = 3 + 128 + 1;
-/** A character that ends a written escape is no part of the word after it. */
+/** The last character of a written escape is not part of the word after it. */
 const ESCAPED_END = /(?:%[0-9a-f]{2}|\\[nrtbf]|\\u[0-9a-f]{4})$/i;
 
 const BLANK = characterClass(" \t");
@@ -287,7 +287,7 @@ function matchPemHeader(ahead: LookAhead, at: number): number {
 }
 
 /**
- * Everything that can stand in a PEM or armour block, through its END line. States 0 to 4 count dashes in the body,
+ * Everything a PEM or armour block may hold, through its END line. States 0 to 4 count dashes in the body,
  * 5 is the END line's label, 6 to 9 count the dashes after it.
  */
 function swallowPem(state: number, code: number): number {

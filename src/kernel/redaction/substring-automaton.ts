@@ -2,7 +2,7 @@
  * Which end of a stream occurs somewhere in a set of needles? A suffix automaton over all needles answers for each
  * symbol in amortised constant time, so neither many secrets nor a long prompt makes a chunk dearer.
  *
- * A1. After each symbol the automaton stands on the longest end of the stream that occurs in a needle. A match that
+ * A1. After each symbol the automaton is at the longest end of the stream that occurs in a needle. A match that
  *     completes later starts no earlier than that, so everything before it is settled.
  * A2. An end is a hit when it is a fragment of at least `gram` symbols of some needle; the hit covers the longest one.
  */
@@ -110,7 +110,7 @@ export function compileNeedles(needles: readonly Needle[]): SubstringAutomaton {
   return { radix, next, fromRoot, link, longest, gram, owner, hitAbove };
 }
 
-/** Where a stream stands in an automaton, and where in the source the matching end began. */
+/** The position of a stream in an automaton, and where in the source the matching end began. */
 export interface Tracking {
   readonly node: number;
   readonly length: number;
@@ -135,7 +135,7 @@ export class SubstringTracker {
   #length: number;
   #gap: number;
   #starts: number[];
-  /** How many of the starts are this tracker's; who they belong to may have added more. */
+  /** How many of the starts are this tracker's; the tracker that shares the array may have added more. */
   #startCount: number;
   #ownsStarts = false;
 
@@ -150,7 +150,7 @@ export class SubstringTracker {
     this.#startCount = from.starts.length;
   }
 
-  /** A second tracker that stands where this one does. */
+  /** A second tracker at the same position. */
   fork(): SubstringTracker {
     const { node, length, gap } = { node: this.#node, length: this.#length, gap: this.#gap };
     const twin = new SubstringTracker(this.#automaton, this.#maxGap, { node, length, gap, starts: this.#starts });
@@ -186,7 +186,7 @@ export class SubstringTracker {
     return this.#hit();
   }
 
-  /** Symbols that do not count; too many of them in a row end the match, so that what is held back stays bounded. */
+  /** Symbols that do not count; too many of them in a row end the match, so that the held text stays bounded. */
   skip(count: number): void {
     if (this.#length === 0) return;
     this.#gap += count;
@@ -199,7 +199,7 @@ export class SubstringTracker {
     this.#length = 0;
   }
 
-  /** Does this one stand on an end of what the other does? Then whatever it can find, the other will. */
+  /** Is this one at an end of the other's match? Then the other finds everything this one can. */
   isWithin(other: SubstringTracker): boolean {
     if (this.#length === 0) return true;
     if (this.#length > other.#length || this.#gap < other.#gap) return false;

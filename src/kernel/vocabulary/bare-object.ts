@@ -1,8 +1,7 @@
 /**
  * Objects that inherit nothing, for keys that others chose: `constructor` and `__proto__` are data like any other.
  *
- * `Object.create(null)` would do, but is kept as a table of names from its first key on, and whatever is done with it
- * takes several times as long.
+ * `Object.create(null)` would do, but V8 stores it as a dictionary, several times slower.
  */
 class BareObject {
   readonly [key: string]: unknown;

@@ -1,8 +1,8 @@
 /**
  * Canonical JSON (RFC 8785, JCS): one spelling for each value, so that a hash of it means something.
  *
- * J1. Equal values give equal text and different values different text, whatever the order of their keys.
- * J2. What is not JSON is a Defect, never dropped or bent into something else: undefined, NaN, a Date, a lone surrogate.
+ * J1. Equal values give equal text and different values different text, in any order of their keys.
+ * J2. A value that is not JSON is a Defect, never dropped or converted: undefined, NaN, a Date, a lone surrogate.
  * J3. It always ends: nesting is bounded, so a cycle is a Defect too.
  * J4. Keys may be spelled otherwise on the way (`wire-case.ts`): the order is that of the keys as written.
  */
@@ -12,16 +12,16 @@ import { Defect } from "./defect.ts";
 /** Twice what `parseJson` lets in, so that our own envelopes fit around foreign content. */
 const MAX_DEPTH = 128;
 
-/** Our objects have few shapes, and they come again with every entry; a bound, in case somebody else's come by. */
+/** Our objects have few shapes, repeated in every entry; the bound limits the memory for foreign ones. */
 const MAX_REMEMBERED_KEYS = 16_384;
 
-/** Characters that cannot stand in a JSON string as they are, and surrogates, which may be lone. */
+/** Characters that a JSON string must escape, and surrogates, which may be lone. */
 const NEEDS_CARE = /["\\\u0000-\u001f\ud800-\udfff]/;
 
 /** Up to this length, looking at each character is faster than asking the expression. */
 const LOOKED_THROUGH = 80;
 
-/** How keys are written, and below which of them the keys are other people's and stay as they are. */
+/** How keys are written, and below which keys nothing is renamed. */
 export interface KeySpelling {
   readonly rename: (key: string) => string;
   readonly opaque: ReadonlySet<string>;

@@ -1,8 +1,9 @@
 /**
- * Every expected way a run can end badly, in one table, so that none lacks an outcome.
+ * Every expected failure of a run, in one table, so that each has an outcome.
  * `docs/failures.md` lists the same rows, and a test compares them.
  *
- * `wire` is the one code a client sees; `advice` says what a person can do next.
+ * `wire` is the one code a client sees; `advice` says what a person can do next. The advice of `tool.forbidden`,
+ * `cycle.forbidden-pair`, `context.exhausted`, timeouts and cancellation is recorded with refused calls: never reword it.
  */
 import type { ErrorCode } from "./error-code.ts";
 import type { Outcome } from "./outcome.ts";
@@ -22,7 +23,7 @@ export const FAILURES = {
   "contract.context-infeasible": row(
     "FAILED_PREFLIGHT",
     "invalid.request",
-    "The reserved context leaves no room to work: lower the reserves or raise context_window.",
+    "The reserved tokens fill the context window: lower the reserves or raise context_window.",
   ),
   "contract.invalid": row(
     "FAILED_PREFLIGHT",
@@ -47,17 +48,17 @@ export const FAILURES = {
   "protocol.no-tool-call": row(
     "FAILED_PROTOCOL_NO_TOOLS",
     "invalid.request",
-    "The model answered without the tool call this task requires.",
+    "The model answered without the tool call this task requires: try again or choose another model.",
   ),
   "effect.missing": row(
     "FAILED_PROTOCOL_NO_TOOLS",
     "invalid.request",
-    "The model claimed to be done, but a required effect was never performed.",
+    "The model claimed to be done, but never performed a required effect: try again or choose another model.",
   ),
   "protocol.malformed": row(
     "FAILED_PROTOCOL_MALFORMED",
     "invalid.request",
-    "The model's output could not be read as its protocol demands.",
+    "The model's output does not follow its protocol: try again or choose another model.",
   ),
   "provider.unavailable": row(
     "FAILED_PROTOCOL_MALFORMED",
@@ -67,13 +68,17 @@ export const FAILURES = {
   "tool.all-failed": row(
     "FAILED_VALIDATION",
     "internal.error",
-    "Every performed tool call failed, so the required proof is missing.",
+    "Every tool call failed, so the required proof is missing: the run record lists each error.",
   ),
-  "effect.failed": row("FAILED_VALIDATION", "internal.error", "A required effect was attempted but did not succeed."),
+  "effect.failed": row(
+    "FAILED_VALIDATION",
+    "internal.error",
+    "A required effect was attempted but failed: the run record lists the error.",
+  ),
   "tool.malformed-result": row(
     "FAILED_VALIDATION",
     "internal.error",
-    "A tool returned a result that is not a valid envelope.",
+    "A tool returned a result that is not a valid envelope: report it to the author of the tool.",
   ),
   "budget.inferences": row(
     "FAILED_BUDGET_EXHAUSTED",
@@ -95,7 +100,11 @@ export const FAILURES = {
     "invalid.request",
     "The context window is full and no answer could be made within it.",
   ),
-  cycle: row("FAILED_BUDGET_EXHAUSTED", "invalid.request", "The model repeated itself without getting further."),
+  cycle: row(
+    "FAILED_BUDGET_EXHAUSTED",
+    "invalid.request",
+    "The model repeated itself without progress: rephrase the task or choose another model.",
+  ),
   tool_failure_escalation: row(
     "FAILED_BUDGET_EXHAUSTED",
     "internal.error",
@@ -113,7 +122,11 @@ export const FAILURES = {
     "policy.denied",
     "The model called a tool directly after one it must not follow; nothing was performed.",
   ),
-  "contract.tampered": row("FAILED_CONTRACT_VIOLATION", "internal.error", "The contract no longer matches its hash."),
+  "contract.tampered": row(
+    "FAILED_CONTRACT_VIOLATION",
+    "internal.error",
+    "The contract no longer matches its hash: check the home with `surety verify --home`.",
+  ),
   defect: row(
     "FAILED_CONTRACT_VIOLATION",
     "internal.error",
@@ -123,12 +136,12 @@ export const FAILURES = {
   "effect.unresolved": row(
     "INTERRUPTED",
     "internal.error",
-    "Nobody said whether an interrupted effect had happened: check it before you try again.",
+    "No one confirmed in time whether an interrupted effect had happened: check it before you try again.",
   ),
   "machine.diverged": row(
     "INTERRUPTED",
     "internal.error",
-    "The journal does not replay to the same entries: nothing was acted on; verify it.",
+    "The journal does not replay to the same entries, so nothing was done: check it with `surety verify`.",
   ),
 } as const satisfies Record<string, FailureRow>;
 

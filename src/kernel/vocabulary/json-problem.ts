@@ -1,8 +1,8 @@
 /**
- * The rules of `parseJson`, asked of a value that another reader made: what is wrong with it, in the same words, or null.
+ * The rules of `parseJson` for a value from another parser: its problem in the same words, or null.
  *
  * Q1. It never throws and always ends: nesting is bounded, so a cycle is a problem too.
- * Q2. What passes is JSON for every reader and writer of ours: `canonicalJson` writes it, `parseJson` reads it again.
+ * Q2. A value that passes is JSON for all our code: `canonicalJson` writes it, `parseJson` reads it again.
  */
 import { isPlainObject } from "./bare-object.ts";
 import { isSafeNumber } from "./parse-json.ts";

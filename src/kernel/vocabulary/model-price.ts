@@ -9,7 +9,7 @@ export const ModelPriceSchema = Type.Object(
 );
 export type ModelPrice = Static<typeof ModelPriceSchema>;
 
-/** Nothing where nobody named a price. */
+/** Zero without a price. */
 export function costOf(
   price: ModelPrice | null,
   { inputTokens, outputTokens }: { readonly inputTokens: number; readonly outputTokens: number },

@@ -3,9 +3,9 @@
  *
  * R1. It never throws and always ends: depth and length are bounded, and it reads each character once.
  * R2. Objects have own keys only and inherit nothing, so `__proto__` and `constructor` are data like any other.
- * R3. No duplicate key, no lone surrogate. Numbers are doubles, each the nearest one to what is written; refused is what
+ * R3. No duplicate key, no lone surrogate. Numbers are doubles, each the nearest to its text; refused is what
  *     overflows, and what becomes an integer beyond 2^53 - 1, which others would become as well.
- * R4. What it accepts is what `JSON.parse` makes of it, and `canonicalJson` can write it.
+ * R4. An accepted value equals that of `JSON.parse`, and `canonicalJson` can write it.
  * R5. A problem names the rule and the place, never the content: it may go into a journal. Programs go by its code.
  */
 import { bareObject } from "./bare-object.ts";
@@ -156,7 +156,7 @@ function readString(reader: Reader): string | undefined {
   return fail(reader, "a string without an end", start);
 }
 
-/** What the escape at `at` stands for. */
+/** The character of the escape at `at`. */
 function readEscape(text: string, at: number): string | undefined {
   const kind = text[at + 1] ?? "";
   if (kind !== "u") return ESCAPES.get(kind);
@@ -174,7 +174,7 @@ function readNumber(reader: Reader): number | undefined {
   return value;
 }
 
-/** An integral double beyond 2^53 - 1 stands for several integers, whichever way it was written. */
+/** An integral double beyond 2^53 - 1 represents several integers, however it is written. */
 export function isSafeNumber(value: number): boolean {
   return Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value));
 }
@@ -185,7 +185,7 @@ function readLiteral(reader: Reader, literal: string, value: JsonValue): JsonVal
   return value;
 }
 
-/** Where the next character stands that is not white space. */
+/** The next position that is not white space. */
 function skipWhitespace(reader: Reader): number {
   while (true) {
     const code = reader.text.charCodeAt(reader.at);

@@ -1,4 +1,4 @@
-/** What a tool may do to the world (P-3.3), what a repeat of it does (security: promises after a crash), and who is asking. */
+/** The effect of a tool (P-3.3), the effect of repeating it, and the class of channel that asks. */
 export const RISK_CLASSES = ["read_only", "draft_only", "side_effect"] as const;
 export type RiskClass = (typeof RISK_CLASSES)[number];
 

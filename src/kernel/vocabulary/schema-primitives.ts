@@ -9,7 +9,7 @@ export const closed = { additionalProperties: false } as const;
 export const Count = Type.Integer({ minimum: 0 });
 export const HashSchema = Type.Unsafe<Hash>(Type.String({ pattern: HASH_PATTERN }));
 export const BodyRefSchema = Type.Unsafe<BodyRef>(Type.String({ pattern: HASH_PATTERN }));
-/** Ids that models make up stand in journals, so they have no room for prose. */
+/** Journals record ids that models invent, so they are too short for prose. */
 export const CALL_ID_PATTERN = "^[A-Za-z0-9_.:-]{1,128}$";
 export const CallIdSchema = Type.Unsafe<CallId>(Type.String({ pattern: CALL_ID_PATTERN }));
 export const RunIdSchema = Type.Unsafe<RunId>(Type.String({ minLength: 1 }));

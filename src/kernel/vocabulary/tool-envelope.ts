@@ -47,7 +47,7 @@ const SuccessSchema = Type.Object(
   { ...responseFields, ok: Type.Literal(true), output: Type.Unknown(), error: Type.Null() },
   { additionalProperties: false },
 );
-/** `never`, because nothing of ours writes it. */
+/** `never`, because our code never writes it. */
 const EmptySchema = Type.Unsafe<never>({
   type: ["object", "array", "string", "null"],
   maxProperties: 0,

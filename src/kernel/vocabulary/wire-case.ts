@@ -5,18 +5,18 @@
  * N2. It loses nothing: `fromWire(toWire(x))` is x. A key with no counterpart of its own is a Defect.
  * N3. `toWireSchema` renames as `toWire` does: x is valid under a schema if and only if its wire form is under the wire schema.
  *
- * `fromWire` is for what has already passed its wire schema; for anything else a strange key is no Defect of ours.
+ * Use `fromWire` only after the wire schema has accepted the value: an unknown key is a Defect here.
  */
 import { isPlainObject } from "./bare-object.ts";
 import { canonicalWriter, type KeySpelling } from "./canonical-json.ts";
 import { Defect } from "./defect.ts";
 
-/** Below these stand other people's keys: tools' arguments and results, providers' payloads, names of channels and risks. */
+/** Keys below these are not ours: tools' arguments and results, providers' payloads, names of channels and risks. */
 const OPAQUE_KEYS = ["args", "arguments", "channels", "details", "input", "output", "rawPayload", "risk"] as const;
 type OpaqueKey = (typeof OPAQUE_KEYS)[number];
 type OpaqueWireKey = SnakeCase<OpaqueKey>;
 
-/** More than we have; a bound, in case somebody else's keys come by. */
+/** More than we have; bounds the memory if foreign keys get here. */
 const MAX_REMEMBERED_KEYS = 1024;
 
 /** `T` as it is spelled on the wire. */
@@ -113,7 +113,7 @@ const SCHEMA_KEYWORDS: ReadonlySet<string> = new Set([
   "prefixItems",
   "then",
 ]);
-/** Keywords that hold schemas by names or patterns which are not property names of ours. */
+/** Keywords that hold schemas by names or patterns which are not our property names. */
 const SCHEMA_MAP_KEYWORDS: ReadonlySet<string> = new Set(["$defs", "definitions", "patternProperties"]);
 /** Keywords that hold values of the kind the schema describes. */
 const VALUE_KEYWORDS: ReadonlySet<string> = new Set(["const", "default", "enum", "examples"]);

@@ -19,13 +19,14 @@ import type { ProtocolAdapterResult } from "../../kernel/protocol/protocol-adapt
 import type { RawModelOutput } from "../../kernel/protocol/raw-model-output.ts";
 import { type DisclosureGuard, guardAnswer } from "../../kernel/redaction/disclosure-guard.ts";
 import type { Redactor } from "../../kernel/redaction/redact.ts";
-import { canonicalJson, quote } from "../../kernel/vocabulary/canonical-json.ts";
+import { canonicalJson } from "../../kernel/vocabulary/canonical-json.ts";
 import { Defect } from "../../kernel/vocabulary/defect.ts";
 import { asCallId } from "../../kernel/vocabulary/identifiers.ts";
 import type { AgentMessage } from "../../kernel/vocabulary/message.ts";
 import { costOf } from "../../kernel/vocabulary/model-price.ts";
 import type { JsonValue } from "../../kernel/vocabulary/parse-json.ts";
 import type { ThinkingLevel } from "../../kernel/vocabulary/thinking-level.ts";
+import { canonicalWire } from "../../kernel/vocabulary/wire-case.ts";
 import type {
   ConfiguredModel,
   ModelReply,
@@ -94,17 +95,15 @@ export function modelAnswer(
   const reported = credibleUsage(context.model, command, reply.usage, raw.content !== "" || raw.toolCalls.length > 0);
   const usage = reported ?? { inputTokens: promptTokens, outputTokens: writtenTokens(context, command, reply) };
   const { status, failureCode, adapterVersion: version, rawHash } = adapted;
-  const isClean = isProvenClean(context, raw, adapted);
-  const nameOf = (text: string): string => (isClean ? text : shortName(context.redactor, text));
   return {
     type: "model.answered",
     attempt,
     rawHash,
     adapter: { status, failureCode, version },
-    ...recordMessage(context, adapted, raw.toolCalls.length > 0 ? reply.thoughts : undefined, isClean),
+    ...recordMessage(context, adapted, raw.toolCalls.length > 0 ? reply.thoughts : undefined),
     usage: priced(context.model, usage),
-    stopReason: nameOf(raw.stopReason),
-    fingerprint: nameOf(raw.model),
+    stopReason: shortName(context.redactor, raw.stopReason),
+    fingerprint: shortName(context.redactor, raw.model),
     stream: { ...stream, chars: raw.content.length },
   };
 }
@@ -144,50 +143,23 @@ function recordMessage(
   context: ModelCallContext,
   { canonicalMessage, notes }: ProtocolAdapterResult,
   thoughts: Thoughts | undefined,
-  isClean: boolean,
 ): Pick<AnsweredEvent, "messageRef" | "textRef" | "calls" | "notes" | "tokens"> {
   if (canonicalMessage === null) return { messageRef: null, textRef: null, calls: [], notes: null, tokens: 0 };
   const { bodyCache } = context;
-  const message = clean(context, canonicalMessage, thoughts, isClean);
-  const written = message.toolCalls.map((call) => canonicalJson(call.arguments));
-  const text = messageText(message, written);
+  const message = clean(context, canonicalMessage, thoughts);
+  // The names of contracts/schemas/agent-message.schema.json (M-4.3, M-4.4).
+  const text = canonicalWire(message);
   return {
     messageRef: bodyCache.keepUnique(text),
     textRef: message.content.trim() === "" ? null : bodyCache.keep(message.content),
-    calls: message.toolCalls.map((call, index) => ({
+    calls: message.toolCalls.map((call) => ({
       callId: asCallId(call.id),
       tool: call.name,
-      argsRef: bodyCache.keepJson(written[index] ?? "", call.arguments as JsonValue),
+      argsRef: bodyCache.keepJson(canonicalJson(call.arguments), call.arguments as JsonValue),
     })),
     notes: notes && notesOf(context, notes),
     tokens: context.model.tokens.count(text),
   };
-}
-
-/**
- * The body of a message: canonical JSON with the names of contracts/schemas/agent-message.schema.json (M-4.3, M-4.4).
- * `written` holds the canonical JSON of each call's arguments.
- */
-export function messageText({ content, role, toolCalls }: AgentMessage, written: readonly string[]): string {
-  const calls = toolCalls.map(
-    ({ id, name, rawPayload, sourceModel }, index) =>
-      `{"arguments":${written[index]},"id":${quote(id)},"name":${quote(name)},\
-"raw_payload":${canonicalJson(rawPayload)},"source_model":${quote(sourceModel)}}`,
-  );
-  return `{"content":${quote(content)},"role":"${role}","tool_calls":[${calls.join(",")}]}`;
-}
-
-/** One scan of everything decides: there is rarely anything to redact. */
-function isProvenClean(
-  { redactor, guard }: ModelCallContext,
-  { stopReason, model }: RawModelOutput,
-  { canonicalMessage }: ProtocolAdapterResult,
-): boolean {
-  if (canonicalMessage === null || Math.max(stopReason.length, model.length) > MAX_NAME_CHARS) return false;
-  const { content, toolCalls } = canonicalMessage;
-  const texts: JsonValue[] = [stopReason, model, content];
-  for (const { id, name, arguments: args } of toolCalls) texts.push(id, name, args as JsonValue);
-  return !guard.mayStop(content) && redactor.isClean(texts);
 }
 
 /** Drops the provider's own framing of a call; `rawPayload` of the first call keeps its reasoning instead. */
@@ -195,14 +167,8 @@ function clean(
   { redactor, guard }: ModelCallContext,
   message: AgentMessage,
   thoughts: Thoughts | undefined,
-  isClean: boolean,
 ): AgentMessage {
   const reasoning = thoughts === undefined ? null : encodeReasoning(redactor, thoughts);
-  const payloadAt = (index: number) => (index === 0 ? reasoning : null);
-  if (isClean) {
-    const toolCalls = message.toolCalls.map((call, index) => ({ ...call, rawPayload: payloadAt(index) }));
-    return { ...message, toolCalls };
-  }
   const content = redactor.redactText(guardAnswer(guard, message.content).text).text;
   const toolCalls = message.toolCalls.map((call, index) => ({
     ...call,
@@ -211,7 +177,7 @@ function clean(
     name: redactor.redactText(call.name).text,
     arguments: redactor.redactJson(call.arguments as JsonValue).value as Record<string, unknown>,
     sourceModel: redactor.redactText(call.sourceModel).text,
-    rawPayload: payloadAt(index),
+    rawPayload: index === 0 ? reasoning : null,
   }));
   return { ...message, content, toolCalls };
 }

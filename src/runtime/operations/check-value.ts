@@ -37,7 +37,7 @@ interface Schema {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** `name` stands for the whole value in a problem. */
+/** `name` is what a problem calls the whole value. */
 export function checkInput<Input extends TSchema>(
   schema: Input,
   value: unknown,

@@ -266,7 +266,7 @@ export class CommandExecutor {
       idempotencyKey: command.idempotencyKey,
       isRepeat,
       mayAct: isAsDecided || planned.idempotency === "read_only",
-      seen: inFlightCall(state, command.callId)?.seen ?? state.labels,
+      seen: inFlightCall(state, command.callId)?.validatedUnder ?? state.labels,
       signal,
       onOutput: release?.push ?? null,
     });

@@ -57,10 +57,10 @@ export class PendingEntries implements JournalEnd {
 
   #link(): void {
     if (this.#transitions === null) return;
-    const { entries, kept, head } = linkEntries(this.prev, this.#transitions);
+    const { entries, encoded, head } = linkEntries(this.prev, this.#transitions);
     this.#transitions = null;
     this.#entries = entries;
-    this.#encoded = kept;
+    this.#encoded = encoded;
     this.#head = head;
   }
 }

@@ -15,26 +15,22 @@ export interface CallResult {
   readonly output: string | null;
   /** `code: message`. */
   readonly error: string | null;
-  /** We wrote the output as JSON, so it need not be parsed to find out. */
-  readonly isJson?: true;
 }
 
-export function formatToolResult({ callId, tool }: CallIdentity, { ok, output, error, isJson }: CallResult): string {
-  const text = `{"id":${JSON.stringify(callId)},"tool":${JSON.stringify(tool)},"ok":${ok},"output":${writtenOutput(output, isJson)},"error":${JSON.stringify(error)}}`;
+export function formatToolResult({ callId, tool }: CallIdentity, { ok, output, error }: CallResult): string {
+  const text = `{"id":${JSON.stringify(callId)},"tool":${JSON.stringify(tool)},"ok":${ok},"output":${writeOutput(output)},"error":${JSON.stringify(error)}}`;
   return escapeMarkers(text);
 }
 
-/** Objects and arrays as JSON, anything else as text. Only the model reads it, so the strict (slower) parser is not needed. */
-function writtenOutput(text: string | null, isJson: true | undefined): string {
-  const isTree = text !== null && (text.startsWith("{") || text.startsWith("["));
-  return isTree && (isJson || isJsonText(text)) ? text : JSON.stringify(text);
-}
-
-function isJsonText(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
+/** Objects and arrays as they are written, anything else as a string. Only the model reads it: no strict parser is needed. */
+function writeOutput(text: string | null): string {
+  if (text !== null && /^[{[]/.test(text)) {
+    try {
+      JSON.parse(text);
+      return text;
+    } catch {
+      // A text that only begins like JSON.
+    }
   }
+  return JSON.stringify(text);
 }

@@ -51,7 +51,7 @@ export function planCalls(
 }
 
 export function planAgain(context: PlanningDependencies, state: RunState, call: ReadyCall): Promise<PreparedCall> {
-  const { seen: labels, child } = call;
+  const { validatedUnder: labels, child } = call;
   const carved = child?.budget ?? null;
   return planCall(context, state, call, { labels, childRunId: () => child?.runId ?? context.run.runId, carved });
 }

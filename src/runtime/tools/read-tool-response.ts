@@ -48,10 +48,10 @@ function succeeded(
   labels: Labels,
   { output, durationMs }: Extract<ToolResponse, { ok: true }>,
 ): Answer {
-  const isText = typeof output === "string";
-  const whole = isText
-    ? redactor.redactText(output.toWellFormed()).text
-    : canonicalJson(redactor.redactJson((output ?? null) as JsonValue).value);
+  const whole =
+    typeof output === "string"
+      ? redactor.redactText(output.toWellFormed()).text
+      : canonicalJson(redactor.redactJson((output ?? null) as JsonValue).value);
   const { maxBytesPerCall, truncationMarker } = contract.toolOutputBudget;
   const { text, bytes, truncated } = truncateOutput(whole, maxBytesPerCall, truncationMarker);
   return {
@@ -59,11 +59,9 @@ function succeeded(
     ...asked,
     response: { ok: true, outputRef: keep(text), outputBytes: bytes, truncated, error: null, durationMs },
     labels,
-    tokens: tokensOf({ ok: true, output: text, error: null, ...(isText || truncated ? null : AS_JSON) }),
+    tokens: tokensOf({ ok: true, output: text, error: null }),
   };
 }
-
-const AS_JSON = { isJson: true } as const;
 
 function failed(
   { contract, redactor, keep, tokensOf }: ResultDependencies,

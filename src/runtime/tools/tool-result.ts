@@ -18,12 +18,12 @@ export interface ToolResult {
 
 /** Null while the call has not ended; a run that ends without a call has none. */
 export function toolResultIn(entries: readonly Entry[], lookup: Lookup): ToolResult | null {
-  const moments = runTimeline(entries);
-  const ended = moments.find((moment) => moment.kind === "call-ended");
+  const items = runTimeline(entries);
+  const ended = items.find((item) => item.kind === "call-ended");
   if (ended === undefined) return null;
   const { outcome, call } = ended;
   const error = shownError(outcome, lookup);
-  const asked = moments.find((moment) => moment.kind === "called");
+  const asked = items.find((item) => item.kind === "called");
   const isUnasked = asked?.approval?.decision === "unreachable";
   return {
     success: outcome.ok,

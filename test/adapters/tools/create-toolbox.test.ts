@@ -305,7 +305,7 @@ describe("running", () => {
     expect(ran).toBe(false);
   });
 
-  test("a failure that comes after an abort is still told as what it is", async () => {
+  test("a failure after an abort keeps its own code", async () => {
     const tool = answering(() => Promise.reject(new ToolFailure("internal.error", "The disk is full.")));
     const abort = new AbortController();
     const failing = answering(async (call, ctx) => {

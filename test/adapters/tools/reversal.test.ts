@@ -1,4 +1,4 @@
-/** What an approver is told about taking a call back, tool by tool. */
+/** Whether a call can be undone, as an approver reads it, tool by tool. */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -30,7 +30,7 @@ test("files: what is new or trashed can be taken back, what is replaced cannot",
   for (const { how } of reversals) expect(how).toMatch(/^[a-z][^\n]+[a-z]$/);
 });
 
-test("commands: nobody knows, unless they only read", async () => {
+test("a command is unknown, unless it only reads", async () => {
   const { plan } = await temporaryShell({ allow: ["ls", "touch"] });
   expect((await plan("touch a")).reversal.kind).toBe("unknown");
   expect((await plan("ls")).reversal.kind).toBe("reversible");

@@ -1,5 +1,5 @@
 /**
- * What a caller is told when a call fails (P-3.4): one code, a sentence to act on, no stack, and nothing of the machine
+ * What a caller gets when a call fails (P-3.4): one code, a sentence to act on, no stack, and nothing of the machine
  * beyond the workspace. Every built-in tool, many bad inputs.
  */
 
@@ -67,7 +67,7 @@ async function allTools(): Promise<Box> {
   return { toolbox, root, base, defects };
 }
 
-/** What the caller is told; null when the call succeeded. */
+/** The error; null if the call succeeded. */
 async function failureOf({ toolbox }: Box, tool: string, args: unknown): Promise<ToolError | null> {
   const planned = await toolbox.plan(tool, args as Arguments);
   if (!planned.ok) return planned.error;
@@ -143,7 +143,7 @@ async function furnish({ root, base }: Box): Promise<void> {
 describe("a call that fails", () => {
   verifies(
     ["P-3.4", "P-6"],
-    "is told in one code and one sentence, with no stack and nothing from beyond the workspace",
+    "gives one code and one sentence, without a stack or anything from outside the workspace",
     async () => {
       const box = await allTools();
       await furnish(box);
@@ -183,7 +183,7 @@ describe("a call that fails", () => {
     expect(box.defects).toEqual([]);
   }, 60_000);
 
-  test("by a fault of ours says so, and nothing of it: that goes to the log", async () => {
+  test("caused by a defect says so without details, which go to the log", async () => {
     const box = await allTools();
     const broken = testChannel();
     broken.conduct = () => Promise.reject(new TypeError(`cannot read ${box.base}/keys`));

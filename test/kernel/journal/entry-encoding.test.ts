@@ -10,7 +10,7 @@ import { verifies } from "../../requirements.ts";
 import { anySealedJournal } from "./any-journal.ts";
 
 function keptOf(entry: Entry): string {
-  return writeEntry(entry.prev, { ...entry, frame: entry } as never).kept;
+  return writeEntry(entry.prev, { ...entry, frame: entry } as never).encoded;
 }
 
 describe("a kept entry", () => {

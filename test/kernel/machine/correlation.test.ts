@@ -108,7 +108,11 @@ describe("an opaque effect that was cut off", () => {
     for (const word of [timer("grace", 32_000), unknownEffect("x")]) {
       const run = playOn(cutOff(word), batch(2, [WRITE]));
       expect(lastCommands(run)).toMatchObject([
-        { type: "ask-approval", kind: "approve", why: expect.stringContaining("cut off before it was known") },
+        {
+          type: "ask-approval",
+          kind: "approve",
+          why: expect.stringContaining("cut off, and it may have taken effect"),
+        },
       ]);
       expect(commandsOf(run, "run-tool")).toHaveLength(1);
       const allowed = playOn(run, [approval(WRITE), planned([WRITE])]);

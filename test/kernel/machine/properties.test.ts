@@ -71,7 +71,7 @@ describe("for every history", () => {
       for (const entry of entries) {
         const written = writeEntry(entry.prev, { ...entry, frame: entry } as never);
         expect(canonicalJson(written.entry)).toBe(canonicalJson(entry));
-        expect(lineOf(entry, entry.prev, written.kept)).toBe(toLine(entry));
+        expect(lineOf(entry, entry.prev, written.encoded)).toBe(toLine(entry));
       }
     }, 50);
   });

@@ -12,7 +12,7 @@ import { contractOf, errorResponse, okResponse, plan, RUN_ID, ref } from "./scri
 const contract = contractOf();
 const turn = (): Turn => ({ state: startRun(RUN_ID, contract), commands: [], transitions: [] });
 const READ = plan({ id: "c1", tool: "fs.read_text", args: "a" });
-const CALL: CallInFlight = { ...READ, effects: [0], approvalId: null, seen: USER_LABELS, sharedBy: [] };
+const CALL: CallInFlight = { ...READ, effects: [0], approvalId: null, validatedUnder: USER_LABELS, sharedBy: [] };
 const performed = (response: RecordedResponse, call = CALL, from = turn(), labels: Labels = USER_LABELS) =>
   notePerformed(from, call, { response, labels, tokens: 7 }).state;
 const CALL_KEY = `fs.read_text ${ref("a")}`;

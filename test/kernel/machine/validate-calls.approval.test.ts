@@ -54,7 +54,7 @@ describe("a call that needs approval", () => {
         kind: "approve",
         callId: "c2",
         planHash: WRITE.planHash,
-        why: "policy.risk.side_effect: Calls of this risk class need approval: approve or deny this plan.",
+        why: "policy.risk.side_effect: This changes files, so your policy asks first.",
         labels: USER_LABELS,
       },
     ]);

@@ -1,4 +1,4 @@
-/** Where the filters could go wrong: at their thresholds, at the edges of blocks, and among lanes. */
+/** Where the filters could go wrong: at their thresholds, at the edges of blocks, and among matchStates. */
 import { describe, expect, test } from "vitest";
 import {
   compileDisclosureGuard,

@@ -3,6 +3,7 @@
  * what to do, and quote nothing sent or received.
  */
 import type { ErrorCode } from "../../../kernel/vocabulary/error-code.ts";
+import { errnoOf } from "../fs/fs-failure.ts";
 import { ToolFailure } from "../tool-failure.ts";
 
 type Expectation = readonly [error: RegExp, code: ErrorCode, problem: string, retryable: boolean];
@@ -26,17 +27,11 @@ const EXPECTED: readonly Expectation[] = [
 ];
 
 export function fetchFailure(cause: unknown, host: string): ToolFailure | null {
-  const errno = errnoOf(cause);
-  if (errno === null) return null;
+  // undici's HTTPParserError may have no code.
+  const isParserError = cause instanceof Error && cause.name === "HTTPParserError";
+  const errno = errnoOf(cause) ?? (isParserError ? "HPE_UNKNOWN" : "");
   const expected = EXPECTED.find(([pattern]) => pattern.test(errno));
   if (expected === undefined) return null;
   const [, code, problem, retryable] = expected;
   return new ToolFailure(code, `${host} ${problem} (${errno}).`, { retryable, details: { host }, cause });
-}
-
-function errnoOf(cause: unknown): string | null {
-  if (!(cause instanceof Error)) return null;
-  if ("code" in cause && typeof cause.code === "string") return cause.code;
-  // This undici error may have no code.
-  return cause.name === "HTTPParserError" ? "HPE_UNKNOWN" : null;
 }

@@ -8,6 +8,7 @@
 import { chmodSync, closeSync, openSync, rmSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import type { Clock } from "../../../runtime/ports/clock.ts";
+import { errnoOf } from "../fs/fs-failure.ts";
 import type { Page } from "./read-page.ts";
 
 export interface CachedPage {
@@ -110,7 +111,7 @@ function makePrivate(file: string): void {
   try {
     closeSync(openSync(file, "wx", 0o600));
   } catch (error) {
-    if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
+    if (errnoOf(error) !== "EEXIST") throw error;
     chmodSync(file, 0o600);
   }
 }

@@ -11,48 +11,23 @@ const HELP = "help version";
 const CHECKSUM: CommandRules = {
   flags: "bctzw",
   long: `binary check tag text zero ignore-missing quiet status strict warn ${HELP}`,
-  operands: "paths",
 };
 
-export const COMMAND_RULES: ReadonlyMap<string, CommandRules> = new Map<string, CommandRules>([
-  ["basename", { flags: "az", values: "s", long: `multiple suffix= zero ${HELP}`, operands: "texts" }],
-  [
-    "cat",
-    {
+export const COMMAND_RULES: ReadonlyMap<string, CommandRules> = new Map(
+  Object.entries<CommandRules>({
+    basename: { flags: "az", values: "s", long: `multiple suffix= zero ${HELP}`, operands: "texts" },
+    cat: {
       flags: "AbeEnstTuv",
       long: `show-all number-nonblank show-ends number squeeze-blank show-tabs show-nonprinting ${HELP}`,
-      operands: "paths",
     },
-  ],
-  [
-    "cmp",
-    {
-      flags: "blsv",
-      values: "in",
-      long: `print-bytes ignore-initial= verbose bytes= quiet silent ${HELP}`,
-      operands: "paths",
-    },
-  ],
-  [
-    "comm",
-    {
-      flags: "123z",
-      long: `check-order nocheck-order output-delimiter= total zero-terminated ${HELP}`,
-      operands: "paths",
-    },
-  ],
-  [
-    "cut",
-    {
+    cmp: { flags: "blsv", values: "in", long: `print-bytes ignore-initial= verbose bytes= quiet silent ${HELP}` },
+    comm: { flags: "123z", long: `check-order nocheck-order output-delimiter= total zero-terminated ${HELP}` },
+    cut: {
       flags: "nsz",
       values: "bcdf",
       long: `bytes= characters= delimiter= fields= complement only-delimited output-delimiter= zero-terminated ${HELP}`,
-      operands: "paths",
     },
-  ],
-  [
-    "date",
-    {
+    date: {
       flags: "Ru",
       values: "d",
       paths: "fr",
@@ -62,10 +37,7 @@ export const COMMAND_RULES: ReadonlyMap<string, CommandRules> = new Map<string, 
       operands: "texts",
       refine: refuseSettingTheClock,
     },
-  ],
-  [
-    "diff",
-    {
+    diff: {
       flags: "qscuenyptTrNiEZbwBadv",
       values: "CUWFxIL",
       paths: "XS",
@@ -79,13 +51,9 @@ export const COMMAND_RULES: ReadonlyMap<string, CommandRules> = new Map<string, 
         `ignore-matching-lines= text strip-trailing-cr minimal horizon-lines= speed-large-files color=? ${HELP}`,
       // Starts another program for its output.
       forbidden: "-l --paginate",
-      operands: "paths",
     },
-  ],
-  ["dirname", { flags: "z", long: `zero ${HELP}`, operands: "texts" }],
-  [
-    "du",
-    {
+    dirname: { flags: "z", long: `zero ${HELP}`, operands: "texts" },
+    du: {
       flags: "0abcDHhklLmPSsx",
       values: "Bdt",
       paths: "X",
@@ -93,24 +61,16 @@ export const COMMAND_RULES: ReadonlyMap<string, CommandRules> = new Map<string, 
         "null all apparent-size block-size= bytes total dereference-args max-depth= human-readable inodes dereference " +
         "count-links no-dereference separate-dirs si summarize threshold= time=? time-style= exclude-from=@ exclude= " +
         `one-file-system ${HELP}`,
-      operands: "paths",
     },
-  ],
-  [
-    "file",
-    {
+    file: {
       flags: "bikLhnN0rd",
       values: "eFP",
       long:
         "brief mime apple extension mime-type mime-encoding keep-going dereference no-dereference no-buffer no-pad " +
         `print0 raw exclude= exclude-quiet= separator= parameter= ${HELP}`,
       forbidden: "-C --compile",
-      operands: "paths",
     },
-  ],
-  [
-    "grep",
-    {
+    grep: {
       flags: "EFGPiywxzsvVbnHhoqaIrRLlcTZU",
       values: "emABCdD",
       paths: "f",
@@ -125,20 +85,13 @@ export const COMMAND_RULES: ReadonlyMap<string, CommandRules> = new Map<string, 
       operands: "pattern",
       patternBy: "e f regexp file",
     },
-  ],
-  [
-    "head",
-    {
+    head: {
       flags: "qvz",
       values: "cn",
       isNumeric: true,
       long: `bytes= lines= quiet silent verbose zero-terminated ${HELP}`,
-      operands: "paths",
     },
-  ],
-  [
-    "jq",
-    {
+    jq: {
       flags: "cnesrRCMSajhV",
       paths: "fL",
       long:
@@ -147,10 +100,7 @@ export const COMMAND_RULES: ReadonlyMap<string, CommandRules> = new Map<string, 
       operands: "pattern",
       patternBy: "f from-file",
     },
-  ],
-  [
-    "ls",
-    {
+    ls: {
       flags: "aAbBcCdDfFgGhHiklLmnNopqQrRsStuUvxXZ1",
       values: "ITw",
       long:
@@ -159,43 +109,27 @@ export const COMMAND_RULES: ReadonlyMap<string, CommandRules> = new Map<string, 
         "dereference-command-line-symlink-to-dir hide= hyperlink=? indicator-style= inode ignore= kibibytes dereference " +
         "numeric-uid-gid literal hide-control-chars show-control-chars quote-name quoting-style= reverse recursive size " +
         `sort= time= time-style= tabsize= width= context zero ${HELP}`,
-      operands: "paths",
     },
-  ],
-  ["md5sum", CHECKSUM],
-  [
-    "nl",
-    {
+    md5sum: CHECKSUM,
+    nl: {
       flags: "p",
       values: "bdfhilnsvw",
       long:
         "body-numbering= section-delimiter= footer-numbering= header-numbering= line-increment= join-blank-lines= " +
         `number-format= no-renumber number-separator= starting-line-number= number-width= ${HELP}`,
-      operands: "paths",
     },
-  ],
-  ["pwd", { flags: "LP", long: HELP, operands: "texts" }],
-  [
-    "readlink",
-    {
+    pwd: { flags: "LP", long: HELP, operands: "texts" },
+    readlink: {
       flags: "femnqsvz",
       long: "canonicalize canonicalize-existing canonicalize-missing no-newline quiet silent verbose zero " + HELP,
-      operands: "paths",
     },
-  ],
-  [
-    "realpath",
-    {
+    realpath: {
       flags: "emLPqsz",
       long:
         "canonicalize-existing canonicalize-missing logical physical quiet relative-to=@ relative-base=@ strip " +
         `no-symlinks zero ${HELP}`,
-      operands: "paths",
     },
-  ],
-  [
-    "rg",
-    {
+    rg: {
       flags: "acFhHiIlLnNopPqsSUuvVwx0",
       values: "ABCdEegjMmrtT",
       paths: "f",
@@ -211,10 +145,7 @@ export const COMMAND_RULES: ReadonlyMap<string, CommandRules> = new Map<string, 
       operands: "pattern",
       patternBy: "e f regexp file files type-list",
     },
-  ],
-  [
-    "sed",
-    {
+    sed: {
       flags: "nErsuz",
       values: "el",
       long: `quiet silent debug expression= line-length= posix regexp-extended sandbox separate unbuffered null-data ${HELP}`,
@@ -224,13 +155,10 @@ export const COMMAND_RULES: ReadonlyMap<string, CommandRules> = new Map<string, 
       refine: refuseSedPrograms,
       adds: ["--sandbox"],
     },
-  ],
-  ["sha1sum", CHECKSUM],
-  ["sha256sum", CHECKSUM],
-  ["sha512sum", CHECKSUM],
-  [
-    "sort",
-    {
+    sha1sum: CHECKSUM,
+    sha256sum: CHECKSUM,
+    sha512sum: CHECKSUM,
+    sort: {
       flags: "bdfgiMhnRrVcCmsuz",
       values: "kSt",
       long:
@@ -238,32 +166,16 @@ export const COMMAND_RULES: ReadonlyMap<string, CommandRules> = new Map<string, 
         "human-numeric-sort numeric-sort random-sort random-source=@ reverse sort= version-sort batch-size= check=? " +
         `debug key= merge stable buffer-size= field-separator= parallel= unique zero-terminated ${HELP}`,
       forbidden: "-o --output --compress-program",
-      operands: "paths",
     },
-  ],
-  [
-    "stat",
-    {
-      flags: "Lft",
-      values: "c",
-      long: `dereference file-system cached= format= printf= terse ${HELP}`,
-      operands: "paths",
-    },
-  ],
-  ["tac", { flags: "br", values: "s", long: `before regex separator= ${HELP}`, operands: "paths" }],
-  [
-    "tail",
-    {
+    stat: { flags: "Lft", values: "c", long: `dereference file-system cached= format= printf= terse ${HELP}` },
+    tac: { flags: "br", values: "s", long: `before regex separator= ${HELP}` },
+    tail: {
       flags: "qvz",
       values: "cn",
       isNumeric: true,
       long: `bytes= lines= quiet silent verbose zero-terminated ${HELP}`,
-      operands: "paths",
     },
-  ],
-  [
-    "tar",
-    {
+    tar: {
       flags: "tvzjJZaikhnR",
       values: "bK",
       paths: "fCX",
@@ -277,11 +189,8 @@ export const COMMAND_RULES: ReadonlyMap<string, CommandRules> = new Map<string, 
       operands: "texts",
       refine: refuseRemoteArchives,
     },
-  ],
-  ["tr", { flags: "cCdst", long: `complement delete squeeze-repeats truncate-set1 ${HELP}`, operands: "texts" }],
-  [
-    "tree",
-    {
+    tr: { flags: "cCdst", long: `complement delete squeeze-repeats truncate-set1 ${HELP}`, operands: "texts" },
+    tree: {
       flags: "adfilxqNQpughDFvtcUrnCASsJX",
       values: "LPIT",
       long:
@@ -289,23 +198,18 @@ export const COMMAND_RULES: ReadonlyMap<string, CommandRules> = new Map<string, 
         `sort=? filelimit= timefmt= charset= ${HELP}`,
       // -R writes a file into every directory.
       forbidden: "-o -R",
-      operands: "paths",
     },
-  ],
-  [
-    "uniq",
-    {
+    uniq: {
       flags: "cdDiuz",
       values: "fsw",
       long:
         "count repeated all-repeated=? skip-fields= group=? ignore-case skip-chars= unique zero-terminated " +
         `check-chars= ${HELP}`,
-      operands: "paths",
       refine: refuseSecondOperand,
     },
-  ],
-  ["wc", { flags: "cmlLw", long: `bytes chars lines max-line-length words total= ${HELP}`, operands: "paths" }],
-]);
+    wc: { flags: "cmlLw", long: `bytes chars lines max-line-length words total= ${HELP}` },
+  }),
+);
 
 function refuseSettingTheClock({ operands }: ReadOptions): void {
   if (operands.some((operand) => !operand.startsWith("+")))

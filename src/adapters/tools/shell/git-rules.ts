@@ -34,7 +34,6 @@ const LOG: CommandRules = {
   isNumeric: true,
   long: `${DIFF_LONG} ${LOG_LONG}`,
   forbidden: EXECUTES,
-  operands: "paths",
   refine: refuseSignatures,
   adds: ["--no-ext-diff", "--no-textconv"],
 };
@@ -46,10 +45,9 @@ const LISTING = {
   refine: refuseSignatures,
 } as const;
 
-export const GIT_READING: ReadonlyMap<string, CommandRules> = new Map<string, CommandRules>([
-  [
-    "blame",
-    {
+export const GIT_READING: ReadonlyMap<string, CommandRules> = new Map(
+  Object.entries<CommandRules>({
+    blame: {
       flags: "lstfnepwbc",
       values: "L",
       paths: "S",
@@ -58,31 +56,19 @@ export const GIT_READING: ReadonlyMap<string, CommandRules> = new Map<string, Co
         "root show-stats score-debug show-name show-number porcelain line-porcelain show-email ignore-rev= date= " +
         "abbrev=? color-lines color-by-age contents=@ no-progress no-textconv",
       forbidden: EXECUTES,
-      operands: "paths",
       adds: ["--no-textconv"],
     },
-  ],
-  ["branch", { ...LISTING, flags: "avri" }],
-  [
-    "cat-file",
-    {
+    branch: { ...LISTING, flags: "avri" },
+    "cat-file": {
       flags: "epts",
       long: "batch=? batch-check=? batch-all-objects buffer unordered",
       forbidden: "--textconv --filters",
-      operands: "paths",
     },
-  ],
-  [
-    "describe",
-    {
+    describe: {
       // Without `dirty` and `broken`: they read submodules by the submodules' own configuration.
       long: "contains all tags long first-parent abbrev=? exact-match candidates= match= exclude= always",
-      operands: "paths",
     },
-  ],
-  [
-    "diff",
-    {
+    diff: {
       ...LOG,
       flags: "psuwbzRatcmW",
       values: "SGUl",
@@ -90,10 +76,7 @@ export const GIT_READING: ReadonlyMap<string, CommandRules> = new Map<string, Co
       // A submodule's status would be read by its own configuration.
       adds: ["--no-ext-diff", "--no-textconv", "--ignore-submodules=all"],
     },
-  ],
-  [
-    "grep",
-    {
+    grep: {
       flags: "viwaIrEGFPnhHlLzcopWq",
       values: "eABCm",
       paths: "f",
@@ -107,70 +90,48 @@ export const GIT_READING: ReadonlyMap<string, CommandRules> = new Map<string, Co
       operands: "pattern",
       patternBy: "e f",
     },
-  ],
-  ["log", LOG],
-  [
-    "ls-files",
-    {
+    log: LOG,
+    "ls-files": {
       flags: "ztvcdmoisku",
       values: "x",
       paths: "X",
       long:
         "cached deleted modified others ignored stage killed directory eol no-empty-directory unmerged exclude= " +
         "exclude-from=@ exclude-standard full-name error-unmatch abbrev=? deduplicate",
-      operands: "paths",
     },
-  ],
-  [
-    "ls-tree",
-    { flags: "drtlz", long: "long name-only name-status full-name full-tree object-only abbrev=?", operands: "paths" },
-  ],
-  ["merge-base", { flags: "a", long: "all is-ancestor fork-point octopus independent", operands: "paths" }],
-  ["remote", { flags: "v", long: "verbose", operands: "texts" }],
-  ["rev-list", { values: "n", isNumeric: true, long: LOG_LONG, operands: "paths", refine: refuseSignatures }],
-  [
-    "rev-parse",
-    {
+    "ls-tree": { flags: "drtlz", long: "long name-only name-status full-name full-tree object-only abbrev=?" },
+    "merge-base": { flags: "a", long: "all is-ancestor fork-point octopus independent" },
+    remote: { flags: "v", long: "verbose", operands: "texts" },
+    "rev-list": { values: "n", isNumeric: true, long: LOG_LONG, refine: refuseSignatures },
+    "rev-parse": {
       flags: "q",
       long:
         "abbrev-ref=? short=? verify quiet show-toplevel show-prefix show-cdup is-inside-work-tree is-bare-repository " +
         "git-dir all branches=? tags=? symbolic symbolic-full-name",
-      operands: "paths",
     },
-  ],
-  [
-    "shortlog",
-    {
+    shortlog: {
       flags: "nsec",
       attached: "w",
       long: `numbered summary email committer group= ${LOG_LONG}`,
-      operands: "paths",
       refine: refuseSignatures,
     },
-  ],
-  ["show", LOG],
-  [
-    "status",
-    {
+    show: LOG,
+    status: {
       flags: "vsbz",
       attached: "uM",
       long:
         "short branch show-stash ahead-behind no-ahead-behind porcelain=? long verbose null untracked-files=? ignored=? " +
         "column=? no-column no-renames renames find-renames=?",
-      operands: "paths",
       adds: ["--ignore-submodules=all"],
     },
-  ],
-  ["tag", { ...LISTING, flags: "li", attached: "n" }],
-]);
+    tag: { ...LISTING, flags: "li", attached: "n" },
+  }),
+);
 
 /** Without an operand they list; with one they create, change or contact a host. */
 export const GIT_LISTING: ReadonlySet<string> = new Set(["branch", "remote", "tag"]);
 
-const ASKING: CommandRules = {
-  forbidden: `--exec --template --upload-pack --receive-pack ${EXECUTES}`,
-  operands: "paths",
-};
+const ASKING: CommandRules = { forbidden: `--exec --template --upload-pack --receive-pack ${EXECUTES}` };
 export const GIT_ASKING: ReadonlyMap<string, CommandRules> = new Map<string, CommandRules>([
   ...["add", "apply", "checkout", "cherry-pick", "clean", "commit", "config", "fsck", "gc", "init", "merge", "mv"].map(
     (name) => [name, ASKING] as const,

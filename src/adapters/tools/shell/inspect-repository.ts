@@ -4,9 +4,8 @@
  * Yes without a repository, or for a plain one whose configuration is inert; git is then shown the very bytes that were
  * checked. A repository elsewhere, a linked work tree, or a configuration in several files: no.
  */
-import { lstat } from "node:fs/promises";
+import { lstatSync } from "node:fs";
 import { join } from "node:path";
-import { errnoOf } from "../fs/fs-failure.ts";
 import type { Workspace } from "../fs/workspace.ts";
 import { readScript, type ScriptFile } from "./read-scripts.ts";
 
@@ -16,24 +15,13 @@ export interface Repository {
 }
 
 export async function inspectRepository(workspace: Workspace): Promise<Repository> {
-  const kinds = await Promise.all(
-    [".git", ".git/commondir", ".git/config.worktree", "HEAD"].map((name) => kindOf(join(workspace.root, name))),
-  );
-  const [repository, commonDirectory, moreConfig, head] = kinds;
-  if (repository === "nothing") return { isInert: head === "nothing", config: null };
-  if (repository !== "directory") return { isInert: false, config: null };
+  const statsOf = (name: string) => lstatSync(join(workspace.root, name), { throwIfNoEntry: false });
+  const repository = statsOf(".git");
+  if (repository === undefined) return { isInert: statsOf("HEAD") === undefined, config: null };
+  if (!repository.isDirectory()) return { isInert: false, config: null };
   const config = await readScript(workspace, ".git/config");
-  const isPlain = commonDirectory === "nothing" && moreConfig === "nothing";
+  const isPlain = [".git/commondir", ".git/config.worktree"].every((name) => statsOf(name) === undefined);
   return { isInert: isPlain && config !== null && isInertGitConfig(config.bytes.toString("utf8")), config };
-}
-
-async function kindOf(path: string): Promise<"nothing" | "directory" | "other"> {
-  try {
-    return (await lstat(path)).isDirectory() ? "directory" : "other";
-  } catch (error) {
-    if (["ENOENT", "ENOTDIR"].includes(errnoOf(error) ?? "")) return "nothing";
-    throw error;
-  }
 }
 
 /** Keys that start no program. Filters, diff and merge drivers, aliases, includes and other work trees are missing. */

@@ -25,8 +25,8 @@ export interface OptionRules {
 }
 
 export interface CommandRules extends OptionRules {
-  /** `pattern`: the first operand is the pattern, unless an option in `patternBy` gave it. */
-  readonly operands: "paths" | "texts" | "pattern";
+  /** Paths by default. `pattern`: the first operand is one, unless an option in `patternBy` gave it. */
+  readonly operands?: "texts" | "pattern";
   readonly patternBy?: string;
   /** Refuses what the lists cannot express. */
   readonly refine?: (read: ReadOptions) => void;
@@ -70,7 +70,7 @@ function pathOperands(
   { operands, values, flags }: ReadOptions,
 ): readonly string[] {
   if (kind === "texts") return [];
-  if (kind === "paths") return operands;
+  if (kind === undefined) return operands;
   const patternOptions = patternBy.split(" ");
   const isGiven = [...values.map(([option]) => option), ...flags].some((option) => patternOptions.includes(option));
   return isGiven ? operands : operands.slice(1);

@@ -2,9 +2,9 @@
  * Talon's AgentChunks (T-3.1): what `run()` of the agent loop yields.
  *
  * A1. Every tool_call is followed by its tool_result, every subagent_start by its subagent_result.
- * A2. `text` is the run's answer and nothing else: what a model says beside its calls is `thinking`, which a channel
- *     may withhold. Under `required` with a token gate, what was said before a call was allowed is told nowhere (M-F):
- *     the live stream has dropped it too.
+ * A2. `text` is the run's answer and nothing else: text beside a call is `thinking`, which a channel may
+ *     withhold. Under `required` with a token gate, text before the first allowed call is dropped (M-F), as in the
+ *     live stream.
  * A3. A run that has ended ends in `done`, after one `error` unless it completed.
  */
 import { adviceOn } from "../../vocabulary/failures.ts";
@@ -13,7 +13,7 @@ import type { Entry, EntryOf } from "../entry.ts";
 import { argsOf, contentOf, ERASED, type Lookup, textOf } from "./body-content.ts";
 import { type CallOutcome, shownError } from "./call-outcome.ts";
 import { answerOf } from "./run-answer.ts";
-import { type Moment, runTimeline } from "./run-timeline.ts";
+import { runTimeline, type TimelineItem } from "./run-timeline.ts";
 
 export type AgentChunk =
   | { readonly type: "text"; readonly content: string }
@@ -34,7 +34,7 @@ export interface ShownResult {
 
 /** `isGated`: the contract says `required` and has a token gate. */
 export function agentChunks(entries: readonly Entry[], lookup: Lookup, isGated: boolean): readonly AgentChunk[] {
-  const moments = Map.groupBy(runTimeline(entries), ({ entry }) => entry.seq);
+  const items = Map.groupBy(runTimeline(entries), ({ entry }) => entry.seq);
   const delegated = new Set<string>();
   const opensAt = isGated ? (entries.find(allowsCall)?.seq ?? Number.POSITIVE_INFINITY) : 0;
   return entries.flatMap((entry) => {
@@ -45,7 +45,7 @@ export function agentChunks(entries: readonly Entry[], lookup: Lookup, isGated: 
       return [{ type: "subagent_start", agent: nameOf(agent), task: nameOf(description) } as const];
     }
     if (entry.kind === "INFER" && entry.seq < opensAt) return [];
-    return (moments.get(entry.seq) ?? []).flatMap((moment) => chunksOf(moment, delegated, lookup));
+    return (items.get(entry.seq) ?? []).flatMap((item) => chunksOf(item, delegated, lookup));
   });
 }
 
@@ -53,14 +53,14 @@ function allowsCall(entry: Entry): boolean {
   return entry.kind === "VALIDATE_CALLS" && entry.decided.calls.some(({ decision }) => decision === "allow");
 }
 
-function chunksOf(moment: Moment, delegated: ReadonlySet<string>, lookup: Lookup): readonly AgentChunk[] {
-  switch (moment.kind) {
+function chunksOf(item: TimelineItem, delegated: ReadonlySet<string>, lookup: Lookup): readonly AgentChunk[] {
+  switch (item.kind) {
     case "asked":
-      return thoughts(moment.entry, lookup);
+      return thoughts(item.entry, lookup);
     case "called":
-      return [{ type: "tool_call", tool: moment.call.tool, args: argsOf(moment.call.argsRef, lookup) }];
+      return [{ type: "tool_call", tool: item.call.tool, args: argsOf(item.call.argsRef, lookup) }];
     case "call-ended": {
-      const { call, outcome } = moment;
+      const { call, outcome } = item;
       const result: AgentChunk = { type: "tool_result", tool: call.tool, result: shownResult(outcome, lookup) };
       if (!delegated.has(call.callId)) return [result];
       const agent = nameOf(argsOf(call.argsRef, lookup)["agent"]);
@@ -68,7 +68,7 @@ function chunksOf(moment: Moment, delegated: ReadonlySet<string>, lookup: Lookup
       return [{ type: "subagent_result", agent, result: reported }, result];
     }
     case "ended":
-      return ending(moment.entry, lookup);
+      return ending(item.entry, lookup);
     default:
       return [];
   }

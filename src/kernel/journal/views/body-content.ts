@@ -1,5 +1,5 @@
 /**
- * What a view shows for a ref, where it is given a way to look bodies up.
+ * The content that a view shows for a ref.
  *
  * B1. It never throws: an erased body is shown as erased, one that is not the expected JSON as the text it is.
  * B2. No ref is no content (null); an erased one is never mistaken for it.
@@ -24,7 +24,7 @@ export function contentOf(ref: BodyRef | null, lookup: Lookup): unknown {
   return parsed.ok && typeof parsed.value === "object" && parsed.value !== null ? parsed.value : text;
 }
 
-/** Arguments are always an object on the wire, so what is none stands under a key no tool has. */
+/** Arguments are always an object on the wire, so anything else goes under a key that no tool has. */
 export function argsOf(ref: BodyRef, lookup: Lookup): Record<string, unknown> {
   const content = contentOf(ref, lookup);
   if (content === ERASED) return { [ERASED]: true };

@@ -1,9 +1,8 @@
 /**
- * Which limit of money or tokens ended a run, for people: whose it is, what was needed, what was left, and where it is set.
+ * Explains which limit of money or tokens ended a run: its scope, what was needed, what was left, and where to set it.
  *
- * F1. A purse that refused an inference stands in its event. The run's own limits are its contract's, and what it has used
- *     of them its last COMMIT says.
- * F2. Nothing is said that is not recorded: of runs from before purses were named, nothing.
+ * A refusing budget scope is recorded in the event. The run's own limits are in its contract, its usage in its last COMMIT.
+ * Runs recorded before scopes were named get no explanation.
  */
 import type { ExecutionContract } from "../../contract/contract.ts";
 import { MINIMUM_OUTPUT_TOKENS } from "../../contract/preflight.ts";
@@ -14,7 +13,7 @@ import { acceptedOf } from "./run-timeline.ts";
 
 export type RunLimits = Pick<ExecutionContract, "maxTokensConsumed" | "maxSpendMicrousd">;
 
-export function budgetFinding(
+export function explainBudget(
   entries: readonly Entry[],
   reason: "budget.spend" | "budget.tokens",
   limits: RunLimits | null,
@@ -56,7 +55,7 @@ function nameOf(scope: string, unit: Unit, runId: string): string {
     case "job":
       return `The limit ${inUnit} of job ${id} for a day (budgets.perJobDay${suffix})`;
     case "run":
-      return id === runId ? OWN_LIMIT[unit] : `The limit ${inUnit} of ${id}, for which this run works,`;
+      return id === runId ? OWN_LIMIT[unit] : `The limit ${inUnit} of ${id}, which delegated this run,`;
     default:
       return `The limit ${inUnit} of ${scope}`;
   }

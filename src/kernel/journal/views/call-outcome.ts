@@ -1,11 +1,11 @@
 /**
- * How one call ended, whatever ended it: a tool's answer, a refusal, a timer, a cancellation, or the end of its turn.
+ * How one call ended: by the tool's answer, a refusal, a timer, a cancellation, or the end of its turn.
  *
  * C1. ok=true has no error, ok=false has one with a code and a sentence (O-1.2).
- * C2. The sentence is fixed, so it may be shown to anyone; what the tool itself said is behind `messageRef`.
- * C3. `performed` is what the budget counts: the tool had its chance, well or badly. A call that the end of its run cut
- *     short says nothing about the tool.
- * C4. Where nobody knows whether the effect happened, that is what is told: the end of the grace is no time-out.
+ * C2. The sentence is fixed, so it may be shown to anyone; the tool's own message is behind `messageRef`.
+ * C3. `performed` is what the budget counts: the tool ran to an end, good or bad. A call that the end of its run cut
+ *     short does not count.
+ * C4. An effect that may or may not have happened is reported as unknown, not as a timeout.
  */
 import type { BodyRef, Hash, RunId } from "../../vocabulary/identifiers.ts";
 import type { Outcome } from "../../vocabulary/outcome.ts";
@@ -36,15 +36,19 @@ export interface CallOutcome {
 
 export function refusedOutcome({ refusal }: DecidedCall): CallOutcome {
   const { code, message, messageRef } = refusal ?? { code: "policy.denied", message: "", messageRef: null };
-  return notPerformed("call.refused", { code, message: message || "The call was refused.", messageRef });
+  return notPerformed("call.refused", { code, message: message || "Not run: the call was refused.", messageRef });
 }
 
-/** Validated, but never dispatched: the turn ended early, or policy narrowed before the call's turn came. */
-/** By the rule that stood against it, as the model was told; or because the turn ended first. */
+/** Validated, but never dispatched: a rule refused it meanwhile, or (null) the turn ended first. */
 export function skippedOutcome(policyId: string | null): CallOutcome {
   const code = policyId === null ? "invalid.request" : "policy.denied";
-  const lapsed = policyId === "approval.expired" ? ": its approval expired before its turn came" : "";
-  return notPerformed("call.skipped", because(code, `The call was not performed${lapsed}.`));
+  return notPerformed("call.skipped", because(code, `Not run: ${whySkipped(policyId)}.`));
+}
+
+function whySkipped(policyId: string | null): string {
+  if (policyId === null) return "the turn ended first";
+  if (policyId === "approval.expired") return "its approval expired before its turn came";
+  return `policy refused it before its turn came (${policyId})`;
 }
 
 /** Dispatched, but the run ended without its answer. */
@@ -66,7 +70,10 @@ export function observedOutcome(result: Result): CallOutcome {
       return unknownOutcome();
     case "effect.resolved": {
       if (result.decision === "done") return performed(result.type, null);
-      const unconfirmed = because("internal.error", "The interrupted effect was not confirmed.");
+      const unconfirmed = because(
+        "internal.error",
+        "The call was interrupted, and no one confirmed that it took effect.",
+      );
       return result.decision === "fail" ? performed(result.type, unconfirmed) : notPerformed(result.type, unconfirmed);
     }
     case "timer.fired": {
@@ -83,16 +90,16 @@ export function observedOutcome(result: Result): CallOutcome {
 }
 
 function unknownOutcome(): CallOutcome {
-  return performed("effect.unknown", because("internal.error", "Whether the effect happened is not known."));
+  return performed("effect.unknown", because("internal.error", "It is unknown whether the call took effect."));
 }
 
-/** The error as a person or a model is told it. */
+/** The error as people and models see it. */
 export function shownError({ error }: CallOutcome, lookup: Lookup): { code: string; message: string } | null {
   return error && { code: error.code, message: textOf(error.messageRef, lookup) ?? error.message };
 }
 
 const NOTHING = { outputRef: null, outputBytes: 0, truncated: false, durationMs: 0, child: null } as const;
-const MALFORMED = because("internal.error", "The tool's answer was no valid envelope.");
+const MALFORMED = because("internal.error", "The tool's answer is not a valid envelope.");
 
 function performed(endedBy: string, error: CallError | null): CallOutcome {
   return { ...NOTHING, endedBy, performed: true, ok: error === null, error };

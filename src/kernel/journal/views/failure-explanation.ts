@@ -1,20 +1,24 @@
 /**
- * What exactly went wrong in a run that failed, or with the answer of one that completed, for people: more than reason and
- * outcome say, and no word of a provider's or a model's. Empty where they say it all.
+ * Explains a failed run, or a cut answer of a completed one, beyond outcome and reason. Our words only: no text of a
+ * provider or model. Empty when outcome and reason say it all.
  */
 import { terminalStatus } from "../../vocabulary/outcome.ts";
 import type { Entry } from "../entry.ts";
-import { budgetFinding, type RunLimits } from "./budget-explanation.ts";
+import { explainBudget, type RunLimits } from "./budget-explanation.ts";
 
 /**
- * `limits` are those of its contract, null where that cannot be read; `keyName` is the variable that holds the provider's key,
- * for whoever knows it.
+ * `limits` are those of the contract, null if it cannot be read; `keyName` is the variable that holds the provider's key,
+ * if the caller knows it.
  */
-export function findingIn(entries: readonly Entry[], limits: RunLimits | null, keyName: string | null = null): string {
+export function explainFailure(
+  entries: readonly Entry[],
+  limits: RunLimits | null,
+  keyName: string | null = null,
+): string {
   const last = entries.at(-1);
   if (last?.kind !== "TERMINATE") return "";
   const { outcome, reason } = last.decided;
-  if (terminalStatus(outcome) === "completed") return cutFound(entries);
+  if (terminalStatus(outcome) === "completed") return explainCut(entries);
   switch (reason) {
     case "provider.unavailable":
       return providerFault(entries, keyName);
@@ -22,7 +26,7 @@ export function findingIn(entries: readonly Entry[], limits: RunLimits | null, k
       return protocolFault(entries);
     case "budget.spend":
     case "budget.tokens":
-      return budgetFinding(entries, reason, limits);
+      return explainBudget(entries, reason, limits);
     default:
       return outcome === "FAILED_PREFLIGHT" ? failedCheck(entries) : "";
   }
@@ -36,11 +40,11 @@ function failedCheck([first]: readonly Entry[]): string {
 function protocolFault(entries: readonly Entry[]): string {
   const answered = lastInferred(entries, "model.answered")?.result;
   if (!answered?.adapter.failureCode) return "";
-  return `The last answer was rejected: ${answered.adapter.failureCode}. ${cutFound(entries)}`.trim();
+  return `The last answer was rejected: ${answered.adapter.failureCode}. ${explainCut(entries)}`.trim();
 }
 
-/** Of reasons to stop only those that are known for a cut: an answer is not called half for a word nobody knows. */
-function cutFound(entries: readonly Entry[]): string {
+/** Only known stop reasons count as a cut: an unknown one does not make an answer incomplete. */
+function explainCut(entries: readonly Entry[]): string {
   const inferred = lastInferred(entries, "model.answered");
   switch (inferred?.result.stopReason.trim().toLowerCase()) {
     case "length":
@@ -48,11 +52,11 @@ function cutFound(entries: readonly Entry[]): string {
     case "max_output_tokens":
       return `The answer was cut off at its limit of ${inferred.decided.maxOutputTokens} tokens (max_output_tokens).`;
     case "model_context_window_exceeded":
-      return "The answer was cut off where the model's context ended.";
+      return "The answer was cut off at the end of the model's context window.";
     case "content_filter":
     case "refusal":
     case "safety":
-      return "The answer, or its rest, was withheld by its provider.";
+      return "The provider withheld the answer or the rest of it.";
     default:
       return "";
   }
@@ -64,11 +68,11 @@ function providerFault(entries: readonly Entry[], keyName: string | null): strin
   const status = /^provider\.http-(\d+)$/.exec(failed.code)?.[1];
   if (!failed.retryable && failed.retryAfterMs > 0) {
     const wait = waitWords(failed.retryAfterMs);
-    return `It turned the request away (HTTP ${status ?? "429"}) and wants to be asked again in ${wait}: try again then.`;
+    return `The provider refused the request (HTTP ${status ?? "429"}) and asks to wait ${wait}: try again then.`;
   }
   if (status !== undefined) return statusFault(status, keyName);
   if (failed.code === "provider.invalid-key") return `${keyName ?? "Its API key"} ${NO_KEY}`;
-  return FAULTS[failed.code] ?? `It ended ${failed.code}.`;
+  return FAULTS[failed.code] ?? `The provider failed with ${failed.code}.`;
 }
 
 const MINUTE_MS = 60_000;
@@ -83,32 +87,36 @@ function waitWords(waitMs: number): string {
   return `${Math.ceil(waitMs / unitMs)} ${unit}`;
 }
 
-const NO_KEY = "is empty, or holds a space or a character that no key has.";
+const NO_KEY = "is empty, or holds a space or another character that no key has.";
 
 function statusFault(status: string, keyName: string | null): string {
   const where = keyName === null ? "" : ` in ${keyName}`;
-  if (status === "401") return `It refused the API key (HTTP 401): set the right one${where}.`;
+  if (status === "401") return `The provider refused the API key (HTTP 401): set the right one${where}.`;
   if (status === "403")
-    return `It refused this API key the request (HTTP 403): check the key${where} and your account.`;
-  if (status === "402") return "It wants to be paid first (HTTP 402): look at your account there.";
-  if (status === "404") return "It knows no such model or address (HTTP 404): check the model's name and baseUrl.";
-  if (/^3/.test(status)) return `It answered with a redirect (HTTP ${status}), which is not followed: check baseUrl.`;
-  return `It answered HTTP ${status}.`;
+    return `The provider does not allow this request for the API key (HTTP 403): check the key${where} and your account.`;
+  if (status === "402") return "The provider wants payment first (HTTP 402): check your account there.";
+  if (status === "404")
+    return "The provider does not know this model or address (HTTP 404): check the model's name and baseUrl.";
+  if (/^3/.test(status))
+    return `The provider answered with a redirect (HTTP ${status}), which Surety does not follow: check baseUrl.`;
+  return `The provider answered HTTP ${status}.`;
 }
 
 const FAULTS: Readonly<Record<string, string>> = {
-  "provider.rate-limited": "It had too many requests (HTTP 429), at the last try too: wait, or ask for a higher limit.",
-  "provider.overloaded": "It said that it is overloaded, at the last try too.",
-  "provider.failed": "It reported an error instead of an answer.",
-  "provider.unreachable": "It could not be reached, at the last try either: is it running, and baseUrl right?",
-  "provider.untrusted": "Its certificate is not trusted: check baseUrl and the certificate.",
-  "provider.no-tls": "It could not be spoken to over TLS: check baseUrl, which may have to begin with http.",
-  "provider.connection-lost": "The connection was lost before an answer began, at the last try too.",
-  "provider.cut-off": "Its answer broke off.",
-  "provider.unreadable": "What it sent is no answer of its protocol: check kind and baseUrl.",
-  "provider.too-large": "It sent more than an answer may hold.",
-  "provider.too-long": "It wrote on far beyond the tokens it was asked for.",
-  "provider.not-configured": "The config does not name it any more.",
+  "provider.rate-limited":
+    "The provider has too many requests (HTTP 429), after all retries: wait, or ask for a higher limit.",
+  "provider.overloaded": "The provider is overloaded, after all retries: try again later.",
+  "provider.failed": "The provider reported an error instead of an answer.",
+  "provider.unreachable":
+    "The provider could not be reached, after all retries: check that it runs and that baseUrl is right.",
+  "provider.untrusted": "The provider's certificate is not trusted: check baseUrl and the certificate.",
+  "provider.no-tls": "The provider does not speak TLS: check baseUrl, which may have to begin with http.",
+  "provider.connection-lost": "The connection was lost before an answer began, after all retries.",
+  "provider.cut-off": "The provider's answer broke off.",
+  "provider.unreadable": "The provider's answer does not follow its protocol: check kind and baseUrl.",
+  "provider.too-large": "The provider sent more than an answer may hold.",
+  "provider.too-long": "The provider wrote far more tokens than were asked for.",
+  "provider.not-configured": "The config no longer names the provider.",
 };
 
 type Inferred = Extract<Entry, { kind: "INFER" }>;

@@ -10,7 +10,7 @@ import { type Static, Type } from "typebox";
 import { terminalStatus } from "../../vocabulary/outcome.ts";
 import { Count, closed, nullable } from "../../vocabulary/schema-primitives.ts";
 import type { Entry, EntryOf } from "../entry.ts";
-import { type Moment, runTimeline } from "./run-timeline.ts";
+import { runTimeline, type TimelineItem } from "./run-timeline.ts";
 
 const Text = Type.String();
 
@@ -80,32 +80,32 @@ export function lifecycleEvents(entries: readonly Entry[]): readonly LifecycleEv
   return runTimeline(entries).map(lifecycleEvent);
 }
 
-export function lifecycleEvent(moment: Moment): LifecycleEvent {
-  const { runId, ts } = moment.entry;
-  const { seq, agentId } = moment;
-  return { event_id: `evt_${runId}_${seq}`, ts, run_id: runId, agent_id: agentId, seq, ...whatHappened(moment) };
+export function lifecycleEvent(item: TimelineItem): LifecycleEvent {
+  const { runId, ts } = item.entry;
+  const { seq, agentId } = item;
+  return { event_id: `evt_${runId}_${seq}`, ts, run_id: runId, agent_id: agentId, seq, ...whatHappened(item) };
 }
 
 type WhatHappened<Event = LifecycleEvent> = Event extends LifecycleEvent
   ? Pick<Event, "event_type" | "payload">
   : never;
 
-function whatHappened(moment: Moment): WhatHappened {
-  const { stepId } = moment.entry;
-  switch (moment.kind) {
+function whatHappened(item: TimelineItem): WhatHappened {
+  const { stepId } = item.entry;
+  switch (item.kind) {
     case "created": {
-      const { principal, messageRef, contractHash } = moment.entry.decided;
+      const { principal, messageRef, contractHash } = item.entry.decided;
       return {
         event_type: "run.created",
-        payload: { session_id: moment.sessionId, principal, message_ref: messageRef, contract_hash: contractHash },
+        payload: { session_id: item.sessionId, principal, message_ref: messageRef, contract_hash: contractHash },
       };
     }
     case "started": {
-      const checks = moment.entry.decided.verdicts.map(({ check, failure }) => ({ check, failure }));
+      const checks = item.entry.decided.verdicts.map(({ check, failure }) => ({ check, failure }));
       return { event_type: "run.started", payload: { checks } };
     }
     case "asked": {
-      const { attempt, mode, promptHead, maxOutputTokens, constraintHash } = moment.entry.decided;
+      const { attempt, mode, promptHead, maxOutputTokens, constraintHash } = item.entry.decided;
       return {
         event_type: "model.requested",
         payload: {
@@ -119,8 +119,8 @@ function whatHappened(moment: Moment): WhatHappened {
       };
     }
     case "called": {
-      const { callId, tool, argsRef, planHash, policyId, decision } = moment.call;
-      const { approval } = moment;
+      const { callId, tool, argsRef, planHash, policyId, decision } = item.call;
+      const { approval } = item;
       return {
         event_type: "tool.call",
         payload: {
@@ -136,13 +136,13 @@ function whatHappened(moment: Moment): WhatHappened {
       };
     }
     case "call-ended": {
-      const { ok, endedBy, outputRef, outputBytes, truncated, durationMs, error, child } = moment.outcome;
+      const { ok, endedBy, outputRef, outputBytes, truncated, durationMs, error, child } = item.outcome;
       return {
         event_type: "tool.result",
         payload: {
           step_id: stepId,
-          call_id: moment.call.callId,
-          tool: moment.call.tool,
+          call_id: item.call.callId,
+          tool: item.call.tool,
           ok,
           ended_by: endedBy,
           output_ref: outputRef,
@@ -155,7 +155,7 @@ function whatHappened(moment: Moment): WhatHappened {
       };
     }
     case "ended":
-      return ending(moment.entry);
+      return ending(item.entry);
   }
 }
 

@@ -21,7 +21,7 @@ export const ReceiptSchema = Type.Object(
 );
 export type Receipt = Static<typeof ReceiptSchema>;
 
-/** Whether its tokens could be priced. What was recorded before prices were is believed as it stands. */
+/** Whether its tokens had a price. Records from before prices count as priced. */
 export function isPriced(entries: readonly Entry[]): boolean {
   return acceptedOf(entries)?.price !== null;
 }

@@ -25,9 +25,9 @@ export function escalationText({ decided }: EntryOf<"TERMINATE">, lookup: Lookup
   if (decided.reason !== "tool_failure_escalation") return null;
   const attempts = decided.attempts.slice(-MAX_ATTEMPTS).map((attempt) => attemptText(attempt, lookup));
   return [
-    "The tools I need keep failing, so I have stopped and ask for your guidance.",
+    "The tools I need keep failing, so I stopped and need your guidance.",
     ...(attempts.length === 0 ? [] : [`Recent attempts:\n${attempts.join("\n")}`]),
-    "How should I go on? You can correct the request, suggest another way, or tell me to leave it.",
+    "How should I continue? You can correct the request, suggest another way, or tell me to stop.",
   ].join("\n\n");
 }
 

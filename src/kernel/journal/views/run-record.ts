@@ -1,7 +1,7 @@
 /**
  * The run record (O-5.4): what `GET /v1/runs/{id}` answers, with the trace of its tool executions.
  *
- * R1. Once a run has ended its status follows from its outcome; before, whoever runs it says what it is waiting for.
+ * R1. Once a run has ended its status follows from its outcome; before that the caller says what it waits for.
  * R2. `tool_calls` counts performed calls, failed ones too; the trace also lists those that were refused or skipped.
  */
 import { type Static, Type } from "typebox";
@@ -14,7 +14,7 @@ import { argsOf, contentOf, type Lookup, textOf } from "./body-content.ts";
 import { shownError } from "./call-outcome.ts";
 import { answerOf } from "./run-answer.ts";
 import { digestOf, snapshotOfEntries } from "./run-snapshot.ts";
-import { type Moment, runTimeline } from "./run-timeline.ts";
+import { runTimeline, type TimelineItem } from "./run-timeline.ts";
 
 const Text = Type.String();
 
@@ -97,18 +97,18 @@ export function runRecord(entries: readonly Entry[], run: RunParticulars, lookup
     head_hash: snapshot.head,
     state_digest: digestOf(snapshot),
     trace: {
-      tool_execution_results: runTimeline(entries).flatMap((moment) => executionResult(moment, run, lookup)),
+      tool_execution_results: runTimeline(entries).flatMap((item) => executionResult(item, run, lookup)),
     },
   };
 }
 
 function executionResult(
-  moment: Moment,
+  item: TimelineItem,
   { summarize }: RunParticulars,
   lookup: Lookup,
 ): readonly Static<typeof ToolExecutionResult>[] {
-  if (moment.kind !== "call-ended") return [];
-  const { call, outcome } = moment;
+  if (item.kind !== "call-ended") return [];
+  const { call, outcome } = item;
   const { tool, callId, argsRef } = call;
   const error = shownError(outcome, lookup);
   const summary = summarize({

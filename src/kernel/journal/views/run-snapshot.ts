@@ -1,8 +1,8 @@
 /**
- * Where a run stands (M-D): what a user interface may derive its state from, and nothing more.
+ * The state of a run (M-D): the only source a user interface derives its state from.
  *
  * N1. Built from entries here and from the machine's own state there; both give the same snapshot after every step.
- * N2. The state is told by the last entry alone, never by the order in which events happened to arrive.
+ * N2. The state depends on the last entry alone, never on the order in which events arrived.
  */
 import { hashCanonical } from "../../vocabulary/hash.ts";
 import type { Hash, RunId } from "../../vocabulary/identifiers.ts";
@@ -50,7 +50,7 @@ export function turnsBegun(last: Entry | undefined): number {
   return stateAfter(last) === "INFER" ? turn + 1 : turn;
 }
 
-/** What was spent as of the last COMMIT. */
+/** The budget used as of the last COMMIT. */
 export function budgetAfter(entries: readonly Entry[]): Budget {
   return entries.findLast((entry) => entry.kind === "COMMIT")?.decided.budget ?? NOTHING_SPENT;
 }

@@ -1,5 +1,5 @@
 /**
- * The RunSummary (M-P4a): what governance may learn from a run that has ended.
+ * The RunSummary (M-P4a): the facts of an ended run that governance uses.
  *
  * S1. Immutable, and a function of the entries alone: summing up a run again gives the same bytes.
  * S2. Codes, counts and names; never content.
@@ -10,7 +10,7 @@ import { Count, closed, nullable } from "../../vocabulary/schema-primitives.ts";
 import { type Entry, eventsOf } from "../entry.ts";
 import { LabelsSchema } from "../event.ts";
 import { budgetAfter } from "./run-snapshot.ts";
-import { type Moment, runTimeline } from "./run-timeline.ts";
+import { runTimeline, type TimelineItem } from "./run-timeline.ts";
 import { unixMsOf } from "./unix-time.ts";
 
 const Text = Type.String();
@@ -53,7 +53,7 @@ export function runSummary(entries: readonly Entry[]): RunSummary | null {
   const [first] = entries;
   const last = entries.at(-1);
   if (first === undefined || last?.kind !== "TERMINATE") return null;
-  const moments = runTimeline(entries);
+  const items = runTimeline(entries);
   const budget = budgetAfter(entries);
   const startedAt = eventsOf(first)[0]?.ts ?? first.ts;
   return deepFreeze({
@@ -62,7 +62,7 @@ export function runSummary(entries: readonly Entry[]): RunSummary | null {
     head_hash: last.hash,
     outcome: last.decided.outcome,
     reason: last.decided.reason,
-    steps: moments.filter(({ kind }) => kind === "asked").length,
+    steps: items.filter(({ kind }) => kind === "asked").length,
     inferences: budget.inferences,
     format_retries: budget.formatRetries,
     tokens: budget.tokens,
@@ -70,15 +70,15 @@ export function runSummary(entries: readonly Entry[]): RunSummary | null {
     tool_output_bytes: budget.toolOutputBytes,
     elapsed_ms: last.elapsedMs,
     wall_ms: millisecondsBetween(startedAt, last.ts),
-    tools: toolsUsed(moments),
-    calls: countCalls(moments),
-    error_log: moments.flatMap(errorsAt),
+    tools: toolsUsed(items),
+    calls: countCalls(items),
+    error_log: items.flatMap(errorsAt),
     escalation_attempts: last.decided.attempts.map(({ tool, code }) => ({ tool, code })),
     labels: { ...last.labels },
   });
 }
 
-/** People set clocks back; a run never took less than no time. */
+/** A clock may be set back; a duration is never negative. */
 function millisecondsBetween(earlier: string, later: string): number {
   const from = unixMsOf(earlier);
   const to = unixMsOf(later);
@@ -86,9 +86,9 @@ function millisecondsBetween(earlier: string, later: string): number {
 }
 
 /** One execution counts once, however many calls share it. */
-function toolsUsed(moments: readonly Moment[]): RunSummary["tools"] {
-  const executions = moments
-    .filter((moment) => moment.kind === "call-ended")
+function toolsUsed(items: readonly TimelineItem[]): RunSummary["tools"] {
+  const executions = items
+    .filter((item) => item.kind === "call-ended")
     .filter(({ outcome }) => outcome.performed)
     .filter(({ entry, call }) => entry.kind === "OBSERVE" && entry.decided.callId === call.callId);
   const byTool = Map.groupBy(executions, ({ call }) => call.tool);
@@ -100,9 +100,9 @@ function toolsUsed(moments: readonly Moment[]): RunSummary["tools"] {
   );
 }
 
-function countCalls(moments: readonly Moment[]): RunSummary["calls"] {
-  const calls = moments.filter((moment) => moment.kind === "called").map(({ call }) => call);
-  const ended = moments.filter((moment) => moment.kind === "call-ended").map(({ outcome }) => outcome.endedBy);
+function countCalls(items: readonly TimelineItem[]): RunSummary["calls"] {
+  const calls = items.filter((item) => item.kind === "called").map(({ call }) => call);
+  const ended = items.filter((item) => item.kind === "call-ended").map(({ outcome }) => outcome.endedBy);
   const distinct = new Set(calls.map(({ tool, argsRef }) => `${argsRef} ${tool}`));
   return {
     proposed: calls.length,
@@ -112,29 +112,29 @@ function countCalls(moments: readonly Moment[]): RunSummary["calls"] {
   };
 }
 
-function errorsAt(moment: Moment): readonly Static<typeof ErrorLogLine>[] {
-  const { stepId, state } = moment.entry;
-  const tool = moment.kind === "call-ended" ? moment.call.tool : null;
-  return codesAt(moment).map((code) => ({ step_id: stepId, state, code, tool }));
+function errorsAt(item: TimelineItem): readonly Static<typeof ErrorLogLine>[] {
+  const { stepId, state } = item.entry;
+  const tool = item.kind === "call-ended" ? item.call.tool : null;
+  return codesAt(item).map((code) => ({ step_id: stepId, state, code, tool }));
 }
 
-function codesAt(moment: Moment): readonly string[] {
-  switch (moment.kind) {
+function codesAt(item: TimelineItem): readonly string[] {
+  switch (item.kind) {
     case "created":
-      return moment.entry.decided.verdicts.flatMap(({ failure }) => failure ?? []);
+      return item.entry.decided.verdicts.flatMap(({ failure }) => failure ?? []);
     case "asked": {
-      const { result } = moment.entry;
+      const { result } = item.entry;
       if (result?.type === "model.answered")
         return result.adapter.failureCode === null ? [] : [result.adapter.failureCode];
       return result?.type === "model.failed" ? [result.code] : [];
     }
     case "call-ended": {
-      // A skipped call is no failure of its own: what ended the turn is.
-      const { endedBy, error } = moment.outcome;
+      // A skipped call is not a failure: the event that ended the turn is.
+      const { endedBy, error } = item.outcome;
       return error === null || endedBy === "call.skipped" ? [] : [error.code];
     }
     case "ended":
-      return moment.entry.decided.reason === null ? [] : [moment.entry.decided.reason];
+      return item.entry.decided.reason === null ? [] : [item.entry.decided.reason];
     default:
       return [];
   }

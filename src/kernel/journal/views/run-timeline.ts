@@ -1,17 +1,17 @@
 /**
- * The spine of the views: a run's entries as the moments people follow, in order.
+ * The timeline of a run: its entries as the items that views show, in order.
  *
- * R1. The moments of a prefix of the entries are a prefix of the moments: live and replayed views number them alike.
+ * R1. The items of a prefix of the entries are a prefix of the items: live and replayed views number them alike.
  * R2. Every call that was proposed ends exactly once, before its turn is over: refused at once, answered by OBSERVE
- *     (for the calls that share the execution too), or by the turn's COMMIT. There a call that was dispatched is
- *     abandoned and one that was not is skipped: nobody is told that nothing happened where something may have.
+ *     (for the calls that share the execution too), or by the turn's COMMIT. There a dispatched call is
+ *     abandoned and any other is skipped: a call that may have had an effect is never reported as skipped.
  * R3. Call ids are unique within a turn only, so calls are matched within their turn.
  */
 import { type DecidedCall, type Entry, type EntryOf, eventsOf } from "../entry.ts";
 import type { EventOf } from "../event.ts";
 import { abandonedOutcome, type CallOutcome, observedOutcome, refusedOutcome, skippedOutcome } from "./call-outcome.ts";
 
-type Happening =
+type ItemContent =
   | { readonly kind: "created"; readonly entry: EntryOf<"run.created"> }
   | { readonly kind: "started"; readonly entry: EntryOf<"run.created"> }
   | { readonly kind: "asked"; readonly entry: EntryOf<"INFER"> }
@@ -19,7 +19,7 @@ type Happening =
       readonly kind: "called";
       readonly entry: EntryOf<"VALIDATE_CALLS">;
       readonly call: DecidedCall;
-      /** The answer of whoever was asked, if anyone was. */
+      /** The answer to the question, if one was asked. */
       readonly approval: EventOf<"approval.decided"> | null;
     }
   | {
@@ -37,37 +37,40 @@ interface Place {
   readonly agentId: string;
   readonly sessionId: string;
 }
-export type Moment = Happening & Place;
+export type TimelineItem = ItemContent & Place;
 
-export function runTimeline(entries: readonly Entry[]): readonly Moment[] {
-  const moments: Moment[] = [];
-  let reading = BEFORE_THE_FIRST;
+export function runTimeline(entries: readonly Entry[]): readonly TimelineItem[] {
+  const items: TimelineItem[] = [];
+  let cursor = TIMELINE_START;
   for (const entry of entries) {
-    const { now, next } = readOn(reading, entry);
-    moments.push(...now);
-    reading = next;
+    const { now, next } = readEntry(cursor, entry);
+    items.push(...now);
+    cursor = next;
   }
-  return moments;
+  return items;
 }
 
-/** How far somebody has read a run's entries, who will go on when there are more. */
-export interface Reading extends Omit<Place, "seq"> {
-  readonly moments: number;
+/** The position of a reader that continues when more entries arrive. */
+export interface TimelineCursor extends Omit<Place, "seq"> {
+  readonly items: number;
   readonly open: readonly OpenCall[];
 }
 
-export const BEFORE_THE_FIRST: Reading = { moments: 0, open: [], agentId: "", sessionId: "" };
+export const TIMELINE_START: TimelineCursor = { items: 0, open: [], agentId: "", sessionId: "" };
 
-export function readOn(reading: Reading, entry: Entry): { readonly now: readonly Moment[]; readonly next: Reading } {
-  const { agentId, sessionId } = (entry.seq === 1 ? acceptedOf([entry]) : null) ?? reading;
-  const { now, stillOpen } = happeningsAt(entry, reading.open);
+export function readEntry(
+  cursor: TimelineCursor,
+  entry: Entry,
+): { readonly now: readonly TimelineItem[]; readonly next: TimelineCursor } {
+  const { agentId, sessionId } = (entry.seq === 1 ? acceptedOf([entry]) : null) ?? cursor;
+  const { now, stillOpen } = happeningsAt(entry, cursor.open);
   return {
-    now: now.map((happening, index) => ({ ...happening, seq: reading.moments + index + 1, agentId, sessionId })),
-    next: { moments: reading.moments + now.length, open: stillOpen, agentId, sessionId },
+    now: now.map((happening, index) => ({ ...happening, seq: cursor.items + index + 1, agentId, sessionId })),
+    next: { items: cursor.items + now.length, open: stillOpen, agentId, sessionId },
   };
 }
 
-/** What the run was accepted with; null when it ended before. */
+/** The event that accepted the run; null if it ended before. */
 export function acceptedOf(entries: readonly Entry[]): EventOf<"run.accepted"> | null {
   const [first] = entries;
   return (first && eventsOf(first).find((event) => event.type === "run.accepted")) ?? null;
@@ -78,7 +81,7 @@ interface OpenCall {
   readonly isDispatched: boolean;
 }
 interface Step {
-  readonly now: readonly Happening[];
+  readonly now: readonly ItemContent[];
   readonly stillOpen: readonly OpenCall[];
 }
 
@@ -105,30 +108,30 @@ function happeningsAt(entry: Entry, open: readonly OpenCall[]): Step {
 }
 
 /** A run cancelled while it was queued or checked has never started (design §4). */
-function creation(entry: EntryOf<"run.created">): readonly Happening[] {
+function creation(entry: EntryOf<"run.created">): readonly ItemContent[] {
   const wasCancelled = entry.decided.heard.some((event) => event.type === "cancel.requested");
-  const created: Happening = { kind: "created", entry };
+  const created: ItemContent = { kind: "created", entry };
   return wasCancelled ? [created] : [created, { kind: "started", entry }];
 }
 
 function validation(entry: EntryOf<"VALIDATE_CALLS">): Step {
   const { calls } = entry.decided;
   const approvals = eventsOf(entry).filter((event) => event.type === "approval.decided");
-  const called = calls.map((call): Happening => {
-    // One that was allowed may have expired since.
+  const called = calls.map((call): ItemContent => {
+    // An allowed approval may have expired since.
     const approval = approvals.findLast(({ callId }) => callId === call.callId) ?? null;
     return { kind: "called", entry, call, approval };
   });
   const refused = calls
     .filter(({ decision }) => decision === "deny")
-    .map((call): Happening => ({ kind: "call-ended", entry, call, outcome: refusedOutcome(call) }));
+    .map((call): ItemContent => ({ kind: "call-ended", entry, call, outcome: refusedOutcome(call) }));
   const allowed = calls.filter(({ decision }) => decision === "allow");
   return { now: [...called, ...refused], stillOpen: allowed.map((call) => ({ call, isDispatched: false })) };
 }
 
 function observation(entry: EntryOf<"OBSERVE">, open: readonly OpenCall[]): Step {
   const { result } = entry;
-  // Somebody wants the interrupted effect tried again: the call is not over.
+  // The interrupted effect is retried: the call is not over.
   if (result?.type === "effect.resolved" && result.decision === "retry") return { now: [], stillOpen: open };
   const outcome = observedOutcome(result);
   return {
@@ -137,7 +140,7 @@ function observation(entry: EntryOf<"OBSERVE">, open: readonly OpenCall[]): Step
   };
 }
 
-function leftover(entry: EntryOf<"COMMIT">, { call, isDispatched }: OpenCall): Happening {
+function leftover(entry: EntryOf<"COMMIT">, { call, isDispatched }: OpenCall): ItemContent {
   const skipped = entry.decided.skipped.find(({ callId }) => callId === call.callId);
   const outcome = isDispatched ? abandonedOutcome() : skippedOutcome(skipped?.policyId ?? null);
   return { kind: "call-ended", entry, call, outcome };

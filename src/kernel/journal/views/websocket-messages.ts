@@ -2,9 +2,9 @@
  * A run on the WebSocket (T-1.1): its calls, their results and its answer, in the seed's envelope.
  *
  * W1. Ids follow from run and place, and a journal that grew only appends messages: a client that reconnects drops
- *     what it has.
- * W2. The last message is agent.response.end with outcome, state digest and receipt; agent.response stands before it
- *     where the run has something to say.
+ *     duplicates.
+ * W2. The last message is agent.response.end with outcome, state digest and receipt; agent.response comes before it
+ *     if the run has an answer.
  */
 import { type Static, Type } from "typebox";
 import { closed, nullable } from "../../vocabulary/schema-primitives.ts";
@@ -14,7 +14,7 @@ import { shownError } from "./call-outcome.ts";
 import { ReceiptSchema, receiptOf } from "./receipt.ts";
 import { answerOf } from "./run-answer.ts";
 import { digestOf, snapshotOfEntries } from "./run-snapshot.ts";
-import { type Moment, runTimeline } from "./run-timeline.ts";
+import { runTimeline, type TimelineItem } from "./run-timeline.ts";
 import { unixMsOf } from "./unix-time.ts";
 
 const Text = Type.String();
@@ -54,31 +54,31 @@ type Content<Message = WsMessage> = Message extends WsMessage ? Pick<Message, "t
 /** `model` is the contract's, for the receipt. */
 export function websocketMessages(entries: readonly Entry[], lookup: Lookup, model: string): readonly WsMessage[] {
   return runTimeline(entries)
-    .flatMap((moment) => contentsOf(moment, entries, lookup, model).map((content) => ({ moment, content })))
-    .map(({ moment: { entry }, content }, index) => ({
+    .flatMap((item) => contentsOf(item, entries, lookup, model).map((content) => ({ item, content })))
+    .map(({ item: { entry }, content }, index) => ({
       id: `msg_${entry.runId}_${index + 1}`,
       timestamp: unixMsOf(entry.ts) ?? 0,
       ...content,
     }));
 }
 
-function contentsOf(moment: Moment, entries: readonly Entry[], lookup: Lookup, model: string): readonly Content[] {
-  const run = { sessionId: moment.sessionId, runId: moment.entry.runId };
-  switch (moment.kind) {
+function contentsOf(item: TimelineItem, entries: readonly Entry[], lookup: Lookup, model: string): readonly Content[] {
+  const run = { sessionId: item.sessionId, runId: item.entry.runId };
+  switch (item.kind) {
     case "called": {
-      const { callId, tool, argsRef } = moment.call;
+      const { callId, tool, argsRef } = item.call;
       return [{ type: "tool.call", payload: { ...run, callId, tool, args: argsOf(argsRef, lookup) } }];
     }
     case "call-ended": {
-      const { callId, tool } = moment.call;
-      const { ok, outputRef } = moment.outcome;
+      const { callId, tool } = item.call;
+      const { ok, outputRef } = item.outcome;
       const output = contentOf(outputRef, lookup);
-      const error = shownError(moment.outcome, lookup);
+      const error = shownError(item.outcome, lookup);
       return [{ type: "tool.result", payload: { ...run, callId, tool, ok, output, error } }];
     }
     case "ended": {
-      const { runId, contractHash, decided } = moment.entry;
-      const answer = answerOf(moment.entry, lookup);
+      const { runId, contractHash, decided } = item.entry;
+      const answer = answerOf(item.entry, lookup);
       const receipt = receiptOf(entries, model);
       if (receipt === null) return [];
       const digest = digestOf(snapshotOfEntries(runId, contractHash, entries));

@@ -1,7 +1,4 @@
-/**
- * Two stages that live equally long, as one. A stage with a life of its own (the token gate lasts a run, a stripper one
- * answer) is joined by whoever knows both lives.
- */
+/** Two stages of one stream, as one. */
 import type { Transducer } from "../../vocabulary/transducer.ts";
 
 export interface ComposedState<First, Second> {

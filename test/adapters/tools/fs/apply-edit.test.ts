@@ -32,7 +32,7 @@ describe("a place that is meant beyond doubt is replaced", () => {
   });
 });
 
-describe("anything else is refused, with where to look and nothing of what stands there", () => {
+describe("other edits are refused with a line number and without file content", () => {
   test.each([
     ["nothing like it", "secret text", "zzz", /^old_text was not found\. Read the file again/],
     ["other white space", "a\n  if (secret) {\n", "if  (secret) {", /Line 2 comes nearest/],
@@ -48,7 +48,7 @@ describe("anything else is refused, with where to look and nothing of what stand
     expect(JSON.stringify(verdict)).not.toContain("secret");
   });
 
-  test("an edit that changes nothing, be it for its line ends", () => {
+  test("an edit that changes nothing, line ends considered", () => {
     expect(edit("a", "a", "a")).toMatchObject({ ok: false, problem: expect.stringContaining("the same") });
     expect(edit("a\r\n", "a\n", "a\r\n")).toMatchObject({ ok: false, problem: expect.stringContaining("the same") });
   });

@@ -1,4 +1,4 @@
-/** Whose files are that the tools make. As root the owners are real; for anybody else nothing may change. */
+/** The owner of new files. As root the owners are real; for other users nothing may change. */
 import { chown, lstat, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -23,7 +23,7 @@ async function give(path: string, { uid, gid }: typeof NEW_FILE_OWNER): Promise<
 }
 
 describe("as root", () => {
-  test("what is made in a directory of root's own is the newFileOwner's, directories on the way included", async () => {
+  test("new files in root's directories belong to the new file owner, new directories included", async () => {
     const { root, call } = await temporaryWorkspace(undefined, NEW_FILE_OWNER);
     expect(await call("fs.write_text", { path: "a/b/c.txt", text: "x" })).toMatchObject({ ok: true });
     for (const path of ["a", "a/b", "a/b/c.txt"])
@@ -32,7 +32,7 @@ describe("as root", () => {
     expect(await ownerOf(root)).toEqual(SELF);
   });
 
-  test("what is made in somebody's directory is theirs", async () => {
+  test("a new file in another user's directory belongs to that user", async () => {
     const { root, call } = await temporaryWorkspace(undefined, NEW_FILE_OWNER);
     await mkdir(join(root, "theirs"));
     await give(join(root, "theirs"), OTHER);
@@ -54,7 +54,7 @@ describe("as root", () => {
     for (const path of ["", "trash", "edits"]) expect(await ownerOf(join(annex, path)), path).toEqual(SELF);
   });
 
-  test("a directory that holds something was put there by somebody else, and is not given", async () => {
+  test("a directory that is not empty is not chowned", async () => {
     const { root, workspace } = await temporaryWorkspace();
     await mkdir(join(root, "full"));
     await writeFile(join(root, "full/secret.txt"), "x");
@@ -67,7 +67,7 @@ describe("as root", () => {
   });
 });
 
-test("without an newFileOwner everything stays the maker's", async () => {
+test("without a new file owner, files keep their creator", async () => {
   const { root, call } = await temporaryWorkspace();
   await mkdir(join(root, "theirs"));
   await give(join(root, "theirs"), OTHER);

@@ -71,7 +71,7 @@ test.each([
   ["fs.delete", { path: "d/a.txt" }, { path: "d/a.txt", type: "file", entries: 1, bytes: 3 }],
   ["file_delete", { file_path: "empty/" }, { path: "empty", type: "directory", entries: 1, bytes: 0 }],
   ["fs.delete", { path: "d", recursive: true }, { path: "d", type: "directory", entries: 6, bytes: 4 }],
-])("%s %j moves it to the trash, from where it comes back as it was", async (tool, args, output) => {
+])("%s %j moves it to the trash, and restoring brings it back unchanged", async (tool, args, output) => {
   const { call, root, outside, trash, restore, expectUntouched } = await workspaceWithTree();
   const before = await snapshotOf(root);
   const answer = await call(tool, args, { idempotencyKey: KEY });
@@ -118,7 +118,7 @@ describe("refused, and nothing is moved", () => {
   });
 });
 
-verifies("S-4.2", "of a file with a second name outside, only the name inside goes", async () => {
+verifies("S-4.2", "deleting a hard-linked file removes only the name in the workspace", async () => {
   const { call, root, outside, expectUntouched } = await temporaryWorkspace();
   await link(join(outside, "canary.txt"), join(root, "hard.txt"));
   expect(await call("fs.delete", { path: "hard.txt" })).toMatchObject({ ok: true });
@@ -213,7 +213,7 @@ describe("a plan is for what was there when it was made", () => {
     });
   }
 
-  verifies("S-4.2", "swapped at the last moment, what arrives in the trash goes back", async () => {
+  verifies("S-4.2", "a file swapped in at the last moment is moved back", async () => {
     const { root, workspace, annex, outside, trash } = await workspaceWithTree();
     const { dev, ino } = await lstat(join(root, "d/a.txt"), { bigint: true });
     await rename(join(root, "d/a.txt"), join(root, "d/was.txt"));
@@ -239,7 +239,7 @@ describe("repeated after a crash", () => {
   const repeat = { isRepeat: true, idempotencyKey: KEY };
   const args = { path: "d", recursive: true };
 
-  test("done before, it is a success, asks nobody, and what is there since is left alone", async () => {
+  test("a deletion already done succeeds without asking and leaves newer files alone", async () => {
     const { call, plan, root, trash } = await workspaceWithTree();
     const first = await call("fs.delete", args, { idempotencyKey: KEY });
     expect(await plan("fs.delete", args)).toMatchObject({ risk: "read_only", plan: { scriptHashes: [] } });
@@ -372,7 +372,7 @@ describe("emptying the trash", () => {
     await expectUntouched();
   });
 
-  test("what a crash left half removed is out of reach, and goes the next time, however young", async () => {
+  test("a half-removed item cannot be restored and is removed by the next run", async () => {
     const { call, trash, restore, workspace, annex } = await workspaceWithTree();
     await call("fs.delete", { path: "d", recursive: true }, { idempotencyKey: KEY });
     const [{ id } = { id: "" }] = await trash();

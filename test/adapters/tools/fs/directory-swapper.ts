@@ -1,4 +1,4 @@
-/** Runs in a thread of its own: swaps a directory for a link that leads out, and back, until it is told to stop. */
+/** Runs in a thread of its own: swaps a directory for a link that leads out, and back, until it must stop. */
 import { renameSync, symlinkSync, unlinkSync } from "node:fs";
 import { workerData } from "node:worker_threads";
 
@@ -14,7 +14,7 @@ const MAX_SWAPS = 1_000_000;
 
 for (let swaps = 0; Atomics.load(shared, 0) === 0 && swaps < MAX_SWAPS; swaps += 1) {
   renameSync(directory, aside);
-  // A write may make the directory anew while it is away: then that one is put aside as well, and stays there.
+  // A write may recreate the directory meanwhile: then that one is moved aside too, and stays there.
   insist(swaps, () => symlinkSync(outside, directory));
   unlinkSync(directory);
   insist(swaps, () => renameSync(aside, directory));

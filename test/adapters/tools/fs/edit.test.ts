@@ -43,7 +43,7 @@ test.each([
   const { call, root } = await temporaryWorkspace();
   await mkdir(join(root, "d"));
   await writeFile(join(root, "d/a.sh"), "a\nb\nc");
-  // Only the superuser can keep the owner of somebody else's file.
+  // Only root can keep the owner of another user's file.
   const uid = process.getuid?.() === 0 ? 65_534 : (await stat(root)).uid;
   await chown(join(root, "d/a.sh"), uid, (await stat(root)).gid);
   await chmod(join(root, "d/a.sh"), 0o4754);

@@ -1,4 +1,4 @@
-/** While somebody keeps swapping a directory for a link that leads out, nothing is read or written out there. */
+/** While another thread swaps a directory for a link that leads out, nothing outside is read or written. */
 import { once } from "node:events";
 import { mkdir, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";

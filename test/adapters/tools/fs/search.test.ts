@@ -213,7 +213,7 @@ test.each([
   expect(await call("fs.search", args)).toMatchObject({ ok: false, error: { code } });
 });
 
-describe("what would take for ever", () => {
+describe("a search that would take forever", () => {
   const evil = `${"a".repeat(64)}!`;
 
   test("an expression is stopped in the middle of a match, and others do not wait for it", async () => {

@@ -1,5 +1,5 @@
 /**
- * A workspace in a directory of its own, with something outside that nobody may touch.
+ * A workspace in a directory of its own, with files outside that must stay untouched.
  *
  * `outside` holds a canary file; `expectUntouched` says so when it, or anything beside it, is not as it was.
  */

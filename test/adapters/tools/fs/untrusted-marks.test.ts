@@ -27,7 +27,7 @@ async function workspaceWithNotes() {
 const overwrite = (path: string) => ["fs.write_text", { path, text: "replaced", overwrite: true }] as const;
 
 describe("what an untrusted context wrote", () => {
-  verifies("X-5", "is untrusted and private for every tool that tells of it, and nothing else is", async () => {
+  verifies("X-5", "is untrusted and private for every tool that reads it, and nothing else is", async () => {
     const { plan, integrityOf } = await workspaceWithNotes();
     const { labels } = await plan("fs.read_text", { path: "d/notes.md" });
     expect(labels).toEqual({ integrity: "untrusted", confidentiality: "private" });

@@ -212,7 +212,7 @@ test.each<[string, object, RegExp]>([
   ["too much", { text: "é".repeat(524_289) }, /1048578 bytes/],
   ["NUL", { text: "a\0b" }, /NUL/],
   ["a directory", { path: "a/" }, /directory/],
-])("%s is refused before anything is asked of anybody", async (_what, change, message) => {
+])("%s is refused at planning", async (_what, change, message) => {
   const { toolbox, root } = await temporaryWorkspace();
   const answer = await toolbox.plan("fs.write_text", { path: "a.txt", text: "x", ...change });
   expect(answer).toMatchObject({ ok: false, error: { code: "tool.input_invalid" } });

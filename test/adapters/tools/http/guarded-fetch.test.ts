@@ -78,7 +78,7 @@ describe("what is dialled", () => {
     expect(connects()).toBe(0);
   });
 
-  test("a host that nobody knows is told as such, with whether to try again", async () => {
+  test("an unknown host is reported, with whether to retry", async () => {
     const failing =
       (code: string): Resolve =>
       () =>
@@ -91,7 +91,7 @@ describe("what is dialled", () => {
     });
   });
 
-  test("a closed port is told as such", async () => {
+  test("a closed port is reported", async () => {
     const { server, url } = await serve(answering(""));
     server.close();
     await expect(get(url)).rejects.toMatchObject({ code: "invalid.request", retryable: true });
@@ -167,7 +167,7 @@ describe("redirects", () => {
   });
 });
 
-test("nothing about the asker is sent, and no cookie comes back", async () => {
+test("no detail of the machine and no cookie is sent", async () => {
   const { url, requests } = await serve((request, response) => {
     if (request.url === "/") response.writeHead(302, { location: "/x", "set-cookie": "a=b" }).end();
     else response.end();

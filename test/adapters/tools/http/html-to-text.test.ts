@@ -28,7 +28,7 @@ test("a page reads as a person would read it", () => {
   });
 });
 
-describe("what nobody would see is not there", () => {
+describe("invisible content is dropped", () => {
   test.each([
     "<script>SECRET</script>",
     "<style>SECRET</style>",
@@ -84,7 +84,7 @@ describe("bounds", () => {
     ["entities", "&amp;&#x41;&nothing".repeat(100_000)],
     ["blanks", " \n".repeat(1_000_000)],
     ["styles", `<p style='${"display ".repeat(250_000)}'>`],
-  ])("a page of %s is read like any other", (_, html) => {
+  ])("a page of %s keeps to the byte budget", (_, html) => {
     const { text } = read(html, 100_000);
     expect(Buffer.byteLength(text)).toBeLessThanOrEqual(100_000);
   });
@@ -92,14 +92,14 @@ describe("bounds", () => {
   test.each([
     ["tags", "<br>".repeat(500_000)],
     ["elements", "<b></b>".repeat(250_000)],
-    ["what nobody would see", `<nav>${"<i></i>".repeat(250_000)}</nav>`],
+    ["invisible elements", `<nav>${"<i></i>".repeat(250_000)}</nav>`],
     ["closing tags of nothing", `${"<b>".repeat(250)}${"</i>".repeat(250_000)}${"</b>".repeat(250)}`],
     ["links", "<a href=//host.test/x></a>".repeat(70_000)],
     ["attributes", `<a ${Array.from({ length: 150_000 }, (_, index) => `a${index}`).join(" ")}></a>`],
     ["comments", "<!---->".repeat(250_000)],
-    ["entities nobody would see", `<nav>${"&amp;".repeat(400_000)}</nav>`],
+    ["invisible entities", `<nav>${"&amp;".repeat(400_000)}</nav>`],
     ["blanks", " ".repeat(1_500_000)],
-  ])("of a page of too many %s the beginning is kept, and it says so", (_, html) => {
+  ])("a page of too many %s is cut, and says so", (_, html) => {
     expect(read(`<p>Hello</p>${html}<p>the end`)).toEqual({ title: null, text: "Hello", isCut: true });
   });
 
@@ -110,7 +110,7 @@ describe("bounds", () => {
     expect(read(`<pre>${"😀".repeat(50_000)}`).text).toBe("😀".repeat(50_000));
   });
 
-  test("of a page that is too deep the beginning is kept", () => {
+  test("a page that is nested too deeply is cut", () => {
     expect(read(`<p>Hello${"<i>".repeat(1000)}far inside`)).toEqual({ title: null, text: "Hello", isCut: true });
   });
 });

@@ -29,7 +29,7 @@ test("parameters and defaults are the seed's, and the plan says what would be re
   });
 });
 
-test("planning asks nobody, neither a resolver nor a server", async () => {
+test("planning contacts neither a resolver nor a server", async () => {
   const { toolbox, lookedUp } = await openWeb({ names: {} });
   expect(await toolbox.plan("http.get", { url: "http://site.test/" })).toMatchObject({ ok: true });
   expect(lookedUp).toEqual([]);
@@ -145,7 +145,7 @@ describe("the cache", () => {
     },
   );
 
-  test("is not asked for what a server wants nobody to keep, nor when it is switched off", async () => {
+  test("is not used for a no-store page, nor when it is disabled", async () => {
     const { place, url, requests } = await serve(answering("x", { "cache-control": "private, No-Store" }));
     const { get } = await openWeb({ allowAddresses: [place] });
     expect(await get(url)).toMatchObject({ output: { from_cache: false } });
@@ -158,7 +158,7 @@ describe("the cache", () => {
     await expect(stat(uncached.cacheFile)).rejects.toThrow("ENOENT");
   });
 
-  test("that is damaged is thrown away, and nobody notices", async () => {
+  test("that is damaged is discarded silently", async () => {
     const { place, url } = await serve(answering("x"));
     const { cacheFile, get } = await openWeb({ allowAddresses: [place] });
     await writeFile(cacheFile, "this is no database at all".repeat(100), { mode: 0o644 });

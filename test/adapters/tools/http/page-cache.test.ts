@@ -55,7 +55,7 @@ test("the oldest go first, stale ones before", async () => {
   expect(cache.read(at("b"))).toBeNull();
 });
 
-test("what is damaged, cut short or of another version is made anew", async () => {
+test("a damaged, truncated or outdated file is recreated", async () => {
   for (const damage of [
     (file: string) => writeFile(file, "no database ".repeat(1000)),
     (file: string) => truncate(file, 5000),
@@ -83,7 +83,7 @@ function seed(file: string, open: () => ReturnType<typeof createPageCache>): voi
   db.close();
 }
 
-test("a cache that cannot be used holds nothing and stops nobody", async () => {
+test("an unusable cache acts as an empty one", async () => {
   const { file, open } = await openCache();
   await mkdir(file);
   const blocked = open();

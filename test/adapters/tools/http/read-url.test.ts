@@ -30,7 +30,7 @@ describe("one spelling", () => {
     expect(readUrl(text)).toMatchObject({ href, host, port });
   });
 
-  test("an address is told from a name", () => {
+  test("an address is distinguished from a name", () => {
     expect(readUrl("http://0x7f000001/").address).toBe("127.0.0.1");
     expect(readUrl("http://[::1]/").address).toBe("::1");
     expect(readUrl("http://1.2.3.4.example.org/").address).toBeNull();

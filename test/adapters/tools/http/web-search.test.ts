@@ -83,7 +83,7 @@ describe("under the same gates", () => {
 });
 
 describe("an engine that does not answer as it should", () => {
-  test("is told with what to do", async () => {
+  test("is reported with what to do", async () => {
     const closed = await searching((_, response) => response.writeHead(403).end());
     expect(await closed.call("web.search", { query: "a" })).toMatchObject({
       error: { code: "invalid.request", retryable: false, message: expect.stringContaining("search.formats") },

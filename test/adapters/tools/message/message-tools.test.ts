@@ -140,7 +140,7 @@ describe("message.send", () => {
     expect(answer.error?.message).toContain("post office");
   });
 
-  test("stopped on the way, nobody knows; stopped before, nothing went out", async () => {
+  test("stopped while sending, the result is unknown; stopped before, nothing was sent", async () => {
     const { plan, run, channel } = await post();
     const planned = await plan("message.send", HELLO);
     const stopping = new AbortController();

@@ -13,7 +13,7 @@ interface Attack {
   readonly expected: string;
 }
 
-/** Not simply denied: what is expected of them is told below. */
+/** Not simply denied: see below. */
 const ALLOWED = ["benign_substring_false_positive", "dash_leading_filename", "relative_binary_shadow", "timeout_huge"];
 const EVERYTHING = "awk cat echo env find git grep head ls sh sort vim busybox base64 python3 node".split(" ");
 

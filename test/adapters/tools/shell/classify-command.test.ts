@@ -16,7 +16,7 @@ const ALLOW = [
   ),
 ];
 
-function judge(words: readonly string[]): "reads" | "asks" | "denied" {
+function classify(words: readonly string[]): "reads" | "asks" | "denied" {
   try {
     return classifyCommand(words, { allow: ALLOW, root: ROOT }).asks.length === 0 ? "reads" : "asks";
   } catch (error) {
@@ -25,27 +25,27 @@ function judge(words: readonly string[]): "reads" | "asks" | "denied" {
   }
 }
 
-function judgeText(text: string): "reads" | "asks" | "denied" {
-  const verdicts = splitCommand(text).map(judge);
+function verdictOf(text: string): "reads" | "asks" | "denied" {
+  const verdicts = splitCommand(text).map(classify);
   if (verdicts.includes("denied")) return "denied";
   return verdicts.includes("asks") ? "asks" : "reads";
 }
 
 describe("reads, and does not ask", () => {
   test.each(READS)("%s", (text) => {
-    expect(judgeText(text)).toBe("reads");
+    expect(verdictOf(text)).toBe("reads");
   });
 });
 
 describe("has to be asked for", () => {
   test.each(ASKS)("%s", (text) => {
-    expect(judgeText(text)).toBe("asks");
+    expect(verdictOf(text)).toBe("asks");
   });
 });
 
 describe("never runs, allowlisted or not", () => {
   test.each(DENIED)("%s", (text) => {
-    expect(judgeText(text)).toBe("denied");
+    expect(verdictOf(text)).toBe("denied");
   });
 
   verifies(
@@ -77,7 +77,7 @@ describe("never runs, allowlisted or not", () => {
           fc.pre(!known.includes(written));
           const attached = option.startsWith("--") ? `${written}=${value}` : written + value;
           const given = isApart ? [written, value] : [attached];
-          expect(judge([...words, ...before, ...given, ...after])).toBe("denied");
+          expect(classify([...words, ...before, ...given, ...after])).toBe("denied");
         }),
         { numRuns: 2000 },
       );
@@ -85,8 +85,8 @@ describe("never runs, allowlisted or not", () => {
   );
 
   test("an option behind -- is an operand", () => {
-    expect(judge(["sort", "--", "-o"])).toBe("reads");
-    expect(judge(["grep", "--", "--file=/etc/passwd", "a"])).toBe("reads");
+    expect(classify(["sort", "--", "-o"])).toBe("reads");
+    expect(classify(["grep", "--", "--file=/etc/passwd", "a"])).toBe("reads");
   });
 
   test("what is not allowlisted never runs, whatever its words are", () => {

@@ -98,7 +98,7 @@ describe("what a shell would interpret is refused", () => {
     },
   );
 
-  test("what nobody would read to its end is no command", () => {
+  test("a command too long to review is refused", () => {
     expect(codeOf(`ls ${"a".repeat(8189)}`)).toContain("words");
     expect(codeOf(`ls ${"a".repeat(8190)}`)).toBe("tool.input_invalid");
     expect(codeOf(`ls ${"é".repeat(4095)}`)).toBe("tool.input_invalid");

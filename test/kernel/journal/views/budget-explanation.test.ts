@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { RefusedBy, RunEvent } from "../../../../src/kernel/journal/event.ts";
-import { findingIn } from "../../../../src/kernel/journal/views/failure-explanation.ts";
+import { explainFailure } from "../../../../src/kernel/journal/views/failure-explanation.ts";
 import { verifies } from "../../../requirements.ts";
 import { answered, begin, contractOf, modelFailed, play, RUN_ID, toolTurn } from "../../machine/scripted-run.ts";
 
@@ -8,7 +8,7 @@ const usage = (inputTokens: number, costMicrousd: number) => ({ inputTokens, out
 
 function told(events: readonly RunEvent[], terms: Parameters<typeof contractOf>[0] = {}): string {
   const contract = contractOf(terms);
-  return findingIn(play(contract, events).entries, contract);
+  return explainFailure(play(contract, events).entries, contract);
 }
 
 describe("a purse that refused an inference", () => {
@@ -30,7 +30,7 @@ describe("a purse that refused an inference", () => {
       ["agent:main", "The limit in USD of agent main for a day (budgets.perAgentDayUsd)"],
       ["job:news:daily", "The limit in USD of job news:daily for a day (budgets.perJobDayUsd)"],
       [`run:${RUN_ID}`, "The run's own limit in USD (max_spend_microusd, or budgets.perRunUsd)"],
-      ["run:run_parent", "The limit in USD of run_parent, for which this run works,"],
+      ["run:run_parent", "The limit in USD of run_parent, which delegated this run,"],
       ["team:ada", "The limit in USD of team:ada"],
     ] as const) {
       expect(refusal({ scope, ...usd })).toBe(`${name} ${rest}`);
@@ -72,6 +72,6 @@ describe("a run's own limit", () => {
 
   test("is not known where the contract cannot be read", () => {
     const { entries } = play(contractOf({ maxSpendMicrousd: 50 }), [...begin(), ...turn]);
-    expect(findingIn(entries, null)).toBe("");
+    expect(explainFailure(entries, null)).toBe("");
   });
 });

@@ -43,7 +43,7 @@ const finished = (response: object): Result => ({
 const failure = { code: "timeout", retryable: true, messageRef: ref } as const;
 
 describe("what ended a call", () => {
-  const unconfirmed = ["internal.error", "The interrupted effect was not confirmed."];
+  const unconfirmed = ["internal.error", "The call was interrupted, and no one confirmed that it took effect."];
   const late = ["timeout", "The tool did not answer in time."];
   const abandoned = ["internal.error", "The run ended before the call answered."];
   const table: readonly (readonly [
@@ -52,11 +52,11 @@ describe("what ended a call", () => {
   ])[] = [
     [
       { type: "tool.malformed", step: 1, callId, problem: "x" },
-      { performed: true, error: ["internal.error", "The tool's answer was no valid envelope."] },
+      { performed: true, error: ["internal.error", "The tool's answer is not a valid envelope."] },
     ],
     [
       { type: "effect.unknown", step: 1, callId },
-      { performed: true, error: ["internal.error", "Whether the effect happened is not known."] },
+      { performed: true, error: ["internal.error", "It is unknown whether the call took effect."] },
     ],
     [resolved("done"), { performed: true, error: null }],
     [resolved("fail"), { performed: true, error: unconfirmed }],
@@ -70,7 +70,7 @@ describe("what ended a call", () => {
       { type: "timer.fired", timer: "grace" },
       {
         performed: true,
-        error: ["internal.error", "Whether the effect happened is not known."],
+        error: ["internal.error", "It is unknown whether the call took effect."],
         endedBy: "effect.unknown",
       },
     ],
@@ -124,7 +124,7 @@ describe("what ended a call", () => {
         endedBy: "tool.finished",
         performed: true,
         ok: false,
-        error: { code: "internal.error", message: "The tool's answer was no valid envelope.", messageRef: null },
+        error: { code: "internal.error", message: "The tool's answer is not a valid envelope.", messageRef: null },
       });
     }
   });
@@ -154,14 +154,18 @@ describe("calls that were not performed", () => {
   test("a refusal without a sentence gets one", () => {
     expect(denied({ code: "tool.not_found", message: "", messageRef: ref }).error).toEqual({
       code: "tool.not_found",
-      message: "The call was refused.",
+      message: "Not run: the call was refused.",
       messageRef: ref,
     });
-    expect(denied(null).error).toEqual({ code: "policy.denied", message: "The call was refused.", messageRef: null });
+    expect(denied(null).error).toEqual({
+      code: "policy.denied",
+      message: "Not run: the call was refused.",
+      messageRef: null,
+    });
   });
 
   test("skipped and abandoned differ", () => {
-    const skipped = { code: "invalid.request", message: "The call was not performed.", messageRef: null };
+    const skipped = { code: "invalid.request", message: "Not run: the turn ended first.", messageRef: null };
     expect(skippedOutcome(null)).toEqual({
       ...nothing,
       endedBy: "call.skipped",
@@ -179,7 +183,7 @@ test("a shown error prefers the tool's own words, and says when they were erased
   expect(shownError(failed, () => null)).toEqual({ code: "timeout", message: ERASED });
   expect(shownError(skippedOutcome(null), () => "never asked")).toEqual({
     code: "invalid.request",
-    message: "The call was not performed.",
+    message: "Not run: the turn ended first.",
   });
   expect(shownError(observedOutcome(resolved("done")), () => "never asked")).toBeNull();
 });

@@ -29,7 +29,7 @@ verifies(
     const { entries, lookup } = writeRun([], "escalated");
     expect(escalationText(entries.at(-1) as EntryOf<"TERMINATE">, lookup)).toBe(
       [
-        "The tools I need keep failing, so I have stopped and ask for your guidance.",
+        "The tools I need keep failing, so I stopped and need your guidance.",
         "",
         "Recent attempts:",
         '- http.get {"n":"canary 1"}',
@@ -38,7 +38,7 @@ verifies(
         "  error: unknown",
         "  output: canary half an output",
         "",
-        "How should I go on? You can correct the request, suggest another way, or tell me to leave it.",
+        "How should I continue? You can correct the request, suggest another way, or tell me to stop.",
       ].join("\n"),
     );
   },
@@ -50,9 +50,9 @@ test("a run that ended otherwise has no such answer", () => {
 
 test("without attempts the question stands alone", () => {
   expect(linesOf([], null)).toEqual([
-    "The tools I need keep failing, so I have stopped and ask for your guidance.",
+    "The tools I need keep failing, so I stopped and need your guidance.",
     "",
-    "How should I go on? You can correct the request, suggest another way, or tell me to leave it.",
+    "How should I continue? You can correct the request, suggest another way, or tell me to stop.",
   ]);
 });
 

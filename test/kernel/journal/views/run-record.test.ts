@@ -137,7 +137,7 @@ test("a queued run has a record already", () => {
 
 test("a failed run has no output but an escalation's question", () => {
   expect(recordOf(writeRun([], "unavailable")).output).toBe("");
-  expect(recordOf(writeRun([], "escalated")).output).toContain("How should I go on?");
+  expect(recordOf(writeRun([], "escalated")).output).toContain("How should I continue?");
 });
 
 verifies("X-25", "an erased answer is shown as erased", () => {

@@ -119,7 +119,7 @@ describe("a call that was skipped", () => {
       output_bytes: 0,
       truncated: false,
       duration_ms: 0,
-      error: { code: "invalid.request", message: "The call was not performed.", message_ref: null },
+      error: { code: "invalid.request", message: "Not run: the turn ended first.", message_ref: null },
       child: null,
     });
   });

@@ -2,11 +2,11 @@
  * RunOpener turns a run id into a driver that is ready to start: it restores the run, reads what its session may do, and
  * wires driver, executor and journal. A run whose journal does not replay is sealed here and gets no driver.
  */
+import { compileDisclosureGuard, type DisclosureGuard } from "../../kernel/redaction/disclosure-guard.ts";
 import type { RunId } from "../../kernel/vocabulary/identifiers.ts";
 import type { Approvals } from "../approvals/approvals.ts";
 import type { Authority } from "../capabilities/authority.ts";
 import type { Capabilities } from "../capabilities/capabilities.ts";
-import { disclosureGuards } from "../model/disclosure-guards.ts";
 import { timestampOf } from "../ports/clock.ts";
 import type { StoredRun } from "../ports/store.ts";
 import type { RunPorts } from "../run-ports.ts";
@@ -48,7 +48,8 @@ type RestoredRun = Extract<OpenedRun, { ok: true }>;
 
 export class RunOpener {
   readonly #parts: OpenerDependencies;
-  readonly #guardFor = disclosureGuards();
+  /** Compiled once for each set of system texts (P-2.5): runs share prompts. */
+  readonly #guards = new Map<string, DisclosureGuard>();
 
   constructor(parts: OpenerDependencies) {
     this.#parts = parts;
@@ -112,5 +113,12 @@ export class RunOpener {
       state,
     );
     return driver;
+  }
+
+  #guardFor(systemTexts: readonly string[]): DisclosureGuard {
+    const key = systemTexts.join("\0");
+    const guard = this.#guards.get(key) ?? compileDisclosureGuard(systemTexts);
+    this.#guards.set(key, guard);
+    return guard;
   }
 }
