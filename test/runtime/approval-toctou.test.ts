@@ -1,6 +1,6 @@
 /**
  * The class approval_toctou of the adversarial inputs, through real runs with the real file and command tools: between
- * the question and the act the world, the policy or the asker changes, and nothing happens that nobody approved.
+ * the question and the act the world, the policy or the asker changes, and nothing happens without approval.
  */
 import { mkdir, mkdtemp, readdir, readFile, realpath, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -131,7 +131,7 @@ describe("approval_toctou", () => {
   test("every name of the class is driven here, or where its surface is", async () => {
     expect(await attackNames()).toEqual([
       "allow_always_widening",
-      // Scopes of tokens: the kernel's own test; until there are any, whoever has no token has none (401).
+      // Token scopes are tested in the kernel; until scoped tokens exist, a request without a token gets 401.
       "approver_scope_too_small",
       "cross_session",
       "display_truncation",
