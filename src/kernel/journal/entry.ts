@@ -87,7 +87,7 @@ const Verdict = Type.Object(
   closed,
 );
 
-/** What each kind of entry decides. */
+/** The decision of each kind of entry. */
 export const DecidedSchemas = {
   "run.created": Type.Object(
     {
@@ -190,7 +190,7 @@ export type Answer = { [T in EventType]: Omit<EventOf<T>, "ts" | "elapsedMs"> }[
 export type Result = Answer | Conclusion | null;
 
 /** Of everything but null, by its type. */
-export const ResultSchemas: Readonly<Record<string, TObject>> = {
+const ResultSchemas: Readonly<Record<string, TObject>> = {
   ...ConclusionSchemas,
   ...Object.fromEntries(
     Object.entries(EventSchemas).map(
