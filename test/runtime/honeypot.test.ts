@@ -93,7 +93,7 @@ async function send(trial: Trial, args: Send): Promise<string | null> {
   return askedIn(trial, await trial.submit(JSON.stringify([args])));
 }
 
-const BY_RISK = expect.stringMatching(/^policy\.risk\.side_effect: .*need approval/);
+const BY_RISK = expect.stringMatching(/^policy\.risk\.side_effect: .*asks first/);
 
 describe("a honeypot send", () => {
   verifies("P-3.3", "goes out unasked when all five conditions hold", async () => {
