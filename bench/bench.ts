@@ -1,7 +1,7 @@
 /**
  * `npm run bench`: the table of speed and footprint, each figure a ratio measured in one run (docs/performance.md).
  *
- * Ends with 1 when a must is missed beyond the spread of the measurement itself, or when a figure breaks off.
+ * Ends with 1 when a must is missed, or when a figure breaks off.
  */
 import { join } from "node:path";
 import { type ParseArgsOptionsConfig, parseArgs } from "node:util";
@@ -44,7 +44,7 @@ const HELP = `npm run bench -- [--only NAME …] [--quick] [--json] [--peers]
   --json        the rows as JSON
   --peers       other libraries instead, and ourselves beside them; they are installed outside the project
 
-  Ends with 1 when a must is missed beyond the spread of the measurement itself, or a figure breaks off. docs/performance.md says how it is done.`;
+  Ends with 1 when a must is missed, or a figure breaks off. docs/performance.md says how it is done.`;
 
 const OPTIONS = {
   only: { type: "string", multiple: true, default: [] as string[] },

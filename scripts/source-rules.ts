@@ -27,8 +27,8 @@ const DISABLE_COMMENTS: readonly RegExp[] = [
 
 const FORBIDDEN_NAMES = /^(?:utils?|helpers?|common|shared|misc|types|managers?|services?)$/u;
 
-/** Words that mark the old style, in comments and messages; docs/glossary.md has the words we use. */
-const OLD_STYLE = /\b(?:whoever|nobody|somebody|anybody|anew|is told|(?<!\bto )be it)\b/iu;
+/** Words that mark the old style; docs/glossary.md has the words we use. In backticks, `nobody` is the Unix user. */
+const OLD_STYLE = /\b(?:whoever|(?<!`)nobody|somebody|anybody|anew|is told|(?<!\bto )be it)\b/iu;
 /** Private metaphors, alone or as a part of a name. */
 const METAPHORS = new Set(["purse", "purses", "desk", "desks", "shelf", "shelves", "passage", "passages"]);
 

@@ -16,7 +16,7 @@ export const installSize: Figure = {
       name: "installed size",
       spread: 0,
       unit: "MB",
-      bound: { is: "at most", must: 60, stretch: 30 },
+      bound: { is: "at most", must: 60, aim: 30 },
     } as const;
     const directory = await temporaryDirectory();
     try {

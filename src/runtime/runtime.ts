@@ -11,10 +11,10 @@ import { type RunStatus, StoreError } from "./ports/store.ts";
 import type { RunDraft } from "./run/accept-run.ts";
 import { AcceptedRuns } from "./run/accepted-runs.ts";
 import { cancelRun } from "./run/cancel-run.ts";
-import { RunOpener } from "./run/open-run.ts";
 import { recoverRuns } from "./run/recover-runs.ts";
 import { ReplyBatcher } from "./run/reply-batcher.ts";
 import { RunBroadcaster, type Watcher } from "./run/run-broadcaster.ts";
+import { RunOpener } from "./run/run-opener.ts";
 import { type Accepted, RunQueue } from "./run/run-queue.ts";
 import type { RunPorts } from "./run-ports.ts";
 

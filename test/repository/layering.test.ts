@@ -17,10 +17,7 @@ import {
 const ROOT = new URL("../../", import.meta.url);
 const FOLDERS = ["src", "test", "scripts", "bench", "ui"];
 /** Folders whose words are still being replaced (docs/glossary.md). The list only shrinks. */
-const OLD_WORDS_IN = [
-  ...["src/kernel/", "src/runtime/", "src/assistant/", "src/boot/"],
-  ...["gateway", "gateway-client", "models", "sandbox-bwrap", "terminal"].map((name) => `src/adapters/${name}/`),
-];
+const OLD_WORDS_IN = ["src/kernel/", "src/adapters/models/"];
 const CODE = /\.[cm]?[jt]sx?$/u;
 
 const paths = [...readFolder("."), ...FOLDERS.flatMap((folder) => readFolder(folder, true))];

@@ -253,6 +253,7 @@ describe("texts and names", () => {
     "// Tell the caller which file is missing.",
     "// The renewed lease is held until then.",
     "// If that is meant to be it, write --flag=value.",
+    "// Runs as the Unix user `nobody`.",
     "const desktop = isDesktop(pursed);",
     "const isToldApart = toldApart(a, b);",
   ])("%s is not", (line) => {

@@ -1,6 +1,6 @@
 /**
  * The class approval_toctou of the adversarial inputs, through real runs with the real file and command tools: between
- * the question and the act the world, the policy or the asker changes, and nothing happens that nobody approved.
+ * the question and the act the world, the policy or the asker changes, and nothing happens without approval.
  */
 import { mkdir, mkdtemp, readdir, readFile, realpath, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -45,7 +45,7 @@ async function attackNames(): Promise<readonly string[]> {
 
 type Life = Partial<Pick<TrialOptions, "clock" | "policy" | "isReachable">> & { readonly path?: readonly string[] };
 
-/** A workspace, a sandbox that only remembers, and gateways that live on them one after the other. */
+/** A workspace, a sandbox that only records, and one gateway after another on them. */
 async function stage() {
   const base = await realpath(await mkdtemp(join(tmpdir(), "surety-toctou-")));
   onTestFinished(() => rm(base, { recursive: true, force: true }));
@@ -100,7 +100,7 @@ async function resultOf(trial: Trial, runId: RunId): Promise<string> {
   return (await trial.assistant.run(runId))?.trace.tool_execution_results[0]?.error ?? "";
 }
 
-/** Asked, then the world changes while no gateway runs; allowed as it was shown, by whoever still can. */
+/** The question is asked, the world changes while no gateway runs, and the shown plan is allowed. */
 async function allowAfter(
   open: (life?: Life) => Trial,
   message: string,
@@ -131,7 +131,7 @@ describe("approval_toctou", () => {
   test("every name of the class is driven here, or where its surface is", async () => {
     expect(await attackNames()).toEqual([
       "allow_always_widening",
-      // Scopes of tokens: the kernel's own test; until there are any, whoever has no token has none (401).
+      // Token scopes are tested in the kernel; until scoped tokens exist, a request without a token gets 401.
       "approver_scope_too_small",
       "cross_session",
       "display_truncation",
@@ -193,16 +193,20 @@ describe("approval_toctou", () => {
     expect([error, ran.length]).toEqual(["", 1]);
   });
 
-  verifies("X-12", "policy_changed_between: what is denied by now is denied, whoever allowed it", async () => {
-    const { open, ran } = await stage();
-    const killed: ToolPolicy = { ...ASKING, sideEffects: "disabled" };
-    const { error, isAskedAgain } = await allowAfter(open, shell("touch a"), () => Promise.resolve(), {
-      policy: killed,
-    });
-    expect([error, isAskedAgain, ran]).toEqual([expect.stringMatching(/^policy\.denied: .*switched off/), false, []]);
-  });
+  verifies(
+    "X-12",
+    "policy_changed_between: a call that policy denies by now is denied, even if it was approved",
+    async () => {
+      const { open, ran } = await stage();
+      const killed: ToolPolicy = { ...ASKING, sideEffects: "disabled" };
+      const { error, isAskedAgain } = await allowAfter(open, shell("touch a"), () => Promise.resolve(), {
+        policy: killed,
+      });
+      expect([error, isAskedAgain, ran]).toEqual([expect.stringMatching(/^policy\.denied: .*switched off/), false, []]);
+    },
+  );
 
-  verifies("X-12", "cross_session: what was allowed in one session is asked anew in another", async () => {
+  verifies("X-12", "cross_session: a call that was allowed in one session is asked again in another", async () => {
     const { root, open } = await stage();
     const trial = open();
     const mine = await trial.submit(write({ path: "a.txt" }));
@@ -262,7 +266,7 @@ describe("approval_toctou", () => {
     },
   );
 
-  verifies("X-12", "expired: 601 s later nobody can allow it, and nothing is done", async () => {
+  verifies("X-12", "expired: 601 s later it can no longer be allowed, and nothing runs", async () => {
     const { root, open } = await stage();
     const clock = manualClock(Date.now());
     const trial = open({ clock });
@@ -275,7 +279,7 @@ describe("approval_toctou", () => {
     await trial.stop();
   });
 
-  verifies("X-12", "model_approves_itself: what anybody says or quotes decides nothing", async () => {
+  verifies("X-12", "model_approves_itself: text in messages or quotes decides nothing", async () => {
     const { root, open } = await stage();
     const trial = open();
     const runId = await trial.submit(write({ path: "a.txt" }));
@@ -319,7 +323,7 @@ describe("approval_toctou", () => {
 });
 
 describe("an approval", () => {
-  verifies("X-12", "is denied at once where nobody can be reached", async () => {
+  verifies("X-12", "is denied immediately where no operator can be reached", async () => {
     const { root, open } = await stage();
     const trial = open({ isReachable: false });
     const runId = await trial.submit(write({ path: "a.txt" }));

@@ -1,4 +1,4 @@
-/** Ending a run from outside: cancellation wherever it stands, and deadlines by the monotonic clock. */
+/** Ending a run from outside: cancellation in every state, and deadlines on the monotonic clock. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { RunId, SessionId } from "../../src/kernel/vocabulary/identifiers.ts";
@@ -13,7 +13,7 @@ const store = storeOfFile();
 const APPROVED = { approvedTools: ["door.open", "note.put"] };
 const call = (tool: string, thing = "x", id = "call_1") => ({ id, tool, args: { thing } });
 
-/** A tool that is at work until the test lets it report. */
+/** A tool that reports when the test lets it. */
 function heldTool(world: OutsideWorld) {
   const { promise: begun, resolve: begin } = Promise.withResolvers<CallContext>();
   const { promise: reported, resolve: report } = Promise.withResolvers<string>();
@@ -24,7 +24,7 @@ function heldTool(world: OutsideWorld) {
   return { begun, report };
 }
 
-/** A model that is thinking until its run has had enough. */
+/** A model that answers only when its signal aborts. */
 function thinkingModel() {
   const { promise: asked, resolve: ask } = Promise.withResolvers<AbortSignal>();
   const model = scriptedModel((_request, signal) => {
@@ -40,7 +40,7 @@ async function observed(trial: Trial, runId: RunId) {
 }
 
 describe("cancelling", () => {
-  test("a run that waits for its turn ends it at once, however often it is asked for", async () => {
+  test("a waiting run ends immediately, however often it is cancelled", async () => {
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
     const model = scriptedModel(async (request) => {
       if (askedFor(request) === "first") await released;
@@ -65,7 +65,7 @@ describe("cancelling", () => {
     await auditTrial(trial);
   });
 
-  test("a queued run does not wait for the run before it in its session, nor for a worker, nor keeps its place", async () => {
+  test("a queued run ends without waiting for its lane or a worker, and frees its place in the queue", async () => {
     const model = scriptedModel(() => says("done"));
     const trial = openTrial({ store: store(), model, world: outsideWorld(), workers: 0, maxQueued: 2 });
     const first = await trial.submit("first");
@@ -84,7 +84,7 @@ describe("cancelling", () => {
     expect([model.requests, trial.storeFailures, trial.defects]).toEqual([[], [], []]);
   });
 
-  test("a queued run, asked for before a crash, needs no worker at the next start either", async () => {
+  test("a run that was queued and cancelled before a crash needs no worker at the next start", async () => {
     const model = scriptedModel(() => says("done"));
     const world = outsideWorld();
     const first = openTrial({ store: store(), model, world, workers: 0 });
@@ -105,7 +105,7 @@ describe("cancelling", () => {
     expect(model.requests).toEqual([]);
   });
 
-  test("a run has one driver, though it is cancelled while it is being taken up", async () => {
+  test("a run has one driver, even if it is cancelled while it is being opened", async () => {
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
     const model = scriptedModel(async (request) => {
       if (askedFor(request) === "busy") await released;
@@ -123,7 +123,7 @@ describe("cancelling", () => {
     expect(trial.storeFailures).toEqual([]);
   });
 
-  test("whenever it comes, each run ends once, and no place is kept", async () => {
+  test("at any moment: each run ends once and frees its place", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.nat({ max: 12 }), { minLength: 1, maxLength: 8 }), async (delays) => {
         const model = scriptedModel(() => says("done"));
@@ -146,7 +146,7 @@ describe("cancelling", () => {
     );
   });
 
-  test("a run that waits for its model cuts the request off", async () => {
+  test("a run that waits for its model aborts the request", async () => {
     const { model, asked } = thinkingModel();
     const trial = openTrial({ store: store(), model, world: outsideWorld() });
     const runId = await trial.submit("think");
@@ -157,7 +157,7 @@ describe("cancelling", () => {
     await trial.stop();
   });
 
-  test("asked for before a crash is carried out by the next process", async () => {
+  test("requested before a crash is carried out by the next process", async () => {
     const { model, asked } = thinkingModel();
     const whole = store();
     const world = outsideWorld();
@@ -174,7 +174,7 @@ describe("cancelling", () => {
 });
 
 describe.each(PACES)("cancelling, with tools that answer %s,", (pace) => {
-  test("with an effect in flight, its report is waited for and recorded", async () => {
+  test("with an effect in flight, its result is awaited and recorded", async () => {
     const clock = manualClock();
     const world = outsideWorld(pace);
     const { begun, report } = heldTool(world);
@@ -190,7 +190,7 @@ describe.each(PACES)("cancelling, with tools that answer %s,", (pace) => {
     await trial.stop();
   });
 
-  test("with an effect that stays silent, its grace is waited out and silence recorded", async () => {
+  test("with an effect that never reports, the grace period passes and its outcome is recorded as unknown", async () => {
     const clock = manualClock();
     const world = outsideWorld(pace);
     const { begun } = heldTool(world);
@@ -214,7 +214,7 @@ describe.each(PACES)("cancelling, with tools that answer %s,", (pace) => {
     await trial.stop();
   });
 
-  test("a reader is not waited for", async () => {
+  test("a read is not awaited", async () => {
     const world = outsideWorld(pace);
     const { begun } = heldTool(world);
     const trial = openTrial({ store: store(), model: scriptedModel(inTurns(calls([call("look.at")]))), world });
@@ -225,7 +225,7 @@ describe.each(PACES)("cancelling, with tools that answer %s,", (pace) => {
     await trial.stop();
   });
 
-  test("a run that is parked ends it and withdraws its question", async () => {
+  test("a parked run ends and withdraws its question", async () => {
     const world = outsideWorld(pace);
     const trial = openTrial({ store: store(), model: scriptedModel(inTurns(calls([call("door.open")]))), world });
     const runId = await trial.submit("open");
@@ -239,7 +239,7 @@ describe.each(PACES)("cancelling, with tools that answer %s,", (pace) => {
 });
 
 describe("deadlines", () => {
-  test("a reader that is late is a failed result, and the run goes on", async () => {
+  test("a read that is late gives a failed result, and the run goes on", async () => {
     const clock = manualClock();
     const world = outsideWorld();
     const { begun } = heldTool(world);
@@ -255,7 +255,7 @@ describe("deadlines", () => {
     await trial.stop();
   });
 
-  test("a step that takes too long ends the run, and so does the whole", async () => {
+  test("a step that takes too long ends the run, and so does the total", async () => {
     for (const [contract, passMs, reason] of [
       [{ stepTimeoutMs: 5_000 }, 5_001, "step.timeout"],
       [{ stepTimeoutMs: 60_000, totalTimeoutMs: 8_000 }, 8_001, "run.timeout"],
@@ -274,7 +274,7 @@ describe("deadlines", () => {
     }
   });
 
-  test("waiting for a person and being switched off count for no deadline", async () => {
+  test("time spent parked or switched off counts for no deadline", async () => {
     const clock = manualClock();
     const world = outsideWorld();
     const model = scriptedModel(inTurns(calls([call("door.open")])));

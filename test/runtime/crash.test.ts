@@ -1,4 +1,4 @@
-/** A process that dies at any commit: what the next one makes of it. */
+/** The process dies at any commit, and the next one recovers. */
 import { describe, expect, test } from "vitest";
 import { hashBytes } from "../../src/kernel/vocabulary/hash.ts";
 import type { RunId } from "../../src/kernel/vocabulary/identifiers.ts";
@@ -16,7 +16,7 @@ const store = storeOfFile();
 
 const call = (tool: string, thing: string) => calls([{ id: `call_${tool.slice(0, 4)}`, tool, args: { thing } }]);
 
-/** Reads, a keyed write, an effect that must be approved, an answer nobody can read, a delegated run. */
+/** Reads, a keyed write, an effect that must be approved, an unreadable answer, a delegated run. */
 const parent = inTurns(
   calls([
     { id: "call_1", tool: "look.at", args: { thing: "a" } },
@@ -31,7 +31,7 @@ const child = inTurns(call("look.at", "c"), says("child done"));
 const model = scriptedModel((request, signal) => (askedFor(request) === "child" ? child : parent)(request, signal));
 const WANTED = { approvedTools: ["note.put"] };
 
-/** Somebody who answers every question truthfully; what was asked. */
+/** An operator who answers every question truthfully; returns the questions. */
 function operator(trial: Trial, world: OutsideWorld): readonly ApprovalCard[] {
   const asked: ApprovalCard[] = [];
   const answer = async (): Promise<void> => {
@@ -103,10 +103,10 @@ function judge({ world, asked }: Aftermath): void {
 
 describe.each(PACES)("a crash, with tools that answer %s,", (pace) => {
   for (const lastOneLands of [false, true]) {
-    const fate = lastOneLands ? "reached the disk unacknowledged" : "was lost";
+    const loss = lastOneLands ? "reached the disk unacknowledged" : "was lost";
     verifies(
       ["X-2/resume", "X-2/repeats"],
-      `at any commit that ${fate}: the run ends as without it, no opaque effect twice`,
+      `at any commit that ${loss}: the run ends as without it, no opaque effect twice`,
       async () => {
         const resolutions: number[] = [];
         for (let after = 0; ; after += 1) {
@@ -129,7 +129,7 @@ describe.each(PACES)("a crash, with tools that answer %s,", (pace) => {
 });
 
 describe("a crash", () => {
-  test("at two commits, over a store that was really closed and opened anew", async () => {
+  test("at two commits, with a store that was closed and opened again", async () => {
     for (const after of [4, 9]) {
       const home = temporaryHome();
       const first = await home.open();

@@ -1,4 +1,4 @@
-/** What a run waits for: the disk before it acts, and before it reads once more than it may be ahead; not before it reads. */
+/** A run waits for the disk before it acts, and when it is too many reads ahead; not before each read. */
 import { describe, expect, test } from "vitest";
 import type { Store } from "../../src/runtime/ports/store.ts";
 import { verifies } from "../requirements.ts";
@@ -9,7 +9,7 @@ import { settle } from "./trial/settle.ts";
 
 const store = storeOfFile();
 
-/** A disk that syncs intents when it is told to. */
+/** A store that holds intents until the test releases them. */
 function slowStore(whole: Store): { readonly slow: Store; readonly held: (() => void)[] } {
   const held: (() => void)[] = [];
   const isIntent = (line: string): boolean => line.includes('"kind":"EXECUTE"');
@@ -30,7 +30,7 @@ function slowStore(whole: Store): { readonly slow: Store; readonly held: (() => 
 
 const call = (id: string, tool: string) => calls([{ id, tool, args: { thing: id } }]);
 
-/** So many reads are dispatched together. */
+/** How many reads are dispatched together. */
 const GROUP = 8;
 
 describe.each(PACES)("with tools that answer %s,", (pace) => {
@@ -50,7 +50,7 @@ describe.each(PACES)("with tools that answer %s,", (pace) => {
     await trial.stop();
   });
 
-  verifies("X-2/intent", "nothing acts before its intent is durable, and all that was read before it", async () => {
+  verifies("X-2/intent", "nothing acts before its intent, and everything read before it, is durable", async () => {
     const { slow, held } = slowStore(store());
     const world = outsideWorld(pace);
     const model = scriptedModel(inTurns(call("one", "look.at"), call("two", "door.open"), says("done")));
@@ -65,7 +65,7 @@ describe.each(PACES)("with tools that answer %s,", (pace) => {
     await trial.stop();
   });
 
-  test("a batch of reads is no further ahead than four groups of them", async () => {
+  test("a batch of reads is at most four groups ahead", async () => {
     const { slow, held } = slowStore(store());
     const world = outsideWorld(pace);
     const things = Array.from({ length: 6 * GROUP }, (_, index) => `thing_${index}`);

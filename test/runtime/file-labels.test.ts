@@ -1,4 +1,4 @@
-/** Labels outlive the session that saw the data when it wrote a file: whoever reads it has seen what it was made of. */
+/** A file carries the labels of the context that wrote it, in every session that reads it. */
 import { mkdtemp, readFile, realpath, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";

@@ -78,7 +78,7 @@ const awaited = new WeakMap<Trial, Promise<ApprovalCard>>();
 
 /** How the first question reads, denied; null where none was asked. */
 async function askedIn(trial: Trial, runId: RunId): Promise<string | null> {
-  // Whoever waited for a question that was never asked hears the next one.
+  // A wait for a question that was never asked takes the next one.
   const next = awaited.get(trial) ?? trial.nextCard();
   awaited.set(trial, next);
   const card = await Promise.race([next, trial.ended(runId).then(() => null)]);
@@ -93,7 +93,7 @@ async function send(trial: Trial, args: Send): Promise<string | null> {
   return askedIn(trial, await trial.submit(JSON.stringify([args])));
 }
 
-const BY_RISK = expect.stringMatching(/^policy\.risk\.side_effect: .*asks first/);
+const BY_RISK = expect.stringMatching(/^policy\.risk\.side_effect: .*your policy asks first/);
 
 describe("a honeypot send", () => {
   verifies("P-3.3", "goes out unasked when all five conditions hold", async () => {
@@ -127,7 +127,7 @@ describe("a honeypot send", () => {
     await trial.stop();
   });
 
-  verifies(["P-3.3", "P-6"], "is counted durably, whoever sends and however many at once", async () => {
+  verifies(["P-3.3", "P-6"], "is counted durably across runs, however many send at once", async () => {
     const { channel, open } = await stage();
     const first = open({ perHour: 3 });
     const runs = await Promise.all(Array.from({ length: 8 }, () => first.submit(JSON.stringify([GOOD]))));
@@ -188,7 +188,7 @@ describe("a honeypot send", () => {
   });
 });
 
-describe("a message whose fate nobody knows", () => {
+describe("a message whose outcome is unknown", () => {
   test("is asked about on a channel without keys, and never sent again by itself", async () => {
     const { channel, open } = await stage();
     const trial = open();

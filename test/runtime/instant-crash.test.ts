@@ -28,7 +28,7 @@ const WANTED = { approvedTools: ["door.open", "note.put"], contract: { maxInfere
 const EFFECTS = ["door_one", "note", "door_two"];
 const READS = [..."abcdefghijklmn"];
 
-/** Tells what became of an opaque effect, as somebody would who went to look. */
+/** Answers what became of an opaque effect, like an operator who checked. */
 async function answerTruly(trial: Trial, world: OutsideWorld): Promise<never> {
   for (;;) {
     const card = await trial.nextCard();
@@ -94,8 +94,8 @@ function judge(world: OutsideWorld): void {
 }
 
 for (const lastOneLands of [false, true]) {
-  const fate = lastOneLands ? "reached the disk unacknowledged" : "was lost";
-  verifies("X-2", `at any commit that ${fate}: no effect twice, four steps of reading missing at most`, async () => {
+  const loss = lastOneLands ? "reached the disk unacknowledged" : "was lost";
+  verifies("X-2", `at any commit that ${loss}: no effect twice, four steps of reading missing at most`, async () => {
     const lives: Lives[] = [];
     for (let after = 0; lives.at(-1)?.hasDied !== false; after += 1) {
       const lived = await liveTwice({ after, lastOneLands });

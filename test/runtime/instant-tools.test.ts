@@ -27,7 +27,7 @@ async function told(trial: Trial, runId: RunId) {
   return entries.flatMap((entry) => (entry.kind === "OBSERVE" ? [[entry.decided.callId, entry.result?.type]] : []));
 }
 
-/** A world of which a part of the toolbox is broken. */
+/** A world with a partly broken toolbox. */
 function worldWith(pace: Pace, broken: Partial<Toolbox>): OutsideWorld {
   const world = outsideWorld(pace);
   return { ...world, toolbox: { ...world.toolbox, ...broken } };

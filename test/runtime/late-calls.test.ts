@@ -1,4 +1,4 @@
-/** A call that took too long: the run goes on without it, and nothing of it goes on. */
+/** A call that took too long is stopped, and the run goes on without it. */
 import { expect } from "vitest";
 import type { Store } from "../../src/runtime/ports/store.ts";
 import { manualClock } from "../adapters/models/manual-clock.ts";
@@ -14,7 +14,7 @@ const look = (id: string) => ({ id, tool: "look.at", args: { thing: id } });
 
 verifies(
   "X-12",
-  "beside another call: it is stopped at its deadline, and a question that follows is parked and heard",
+  "beside another call: it is stopped at its deadline, and a question that follows parks the run and is answered",
   async () => {
     const world = outsideWorld();
     const { promise: stopped, resolve: stop } = Promise.withResolvers<string>();
@@ -49,7 +49,7 @@ verifies(
   },
 );
 
-verifies("X-12", "one whose id came again does not take the other's stop along when it reports at last", async () => {
+verifies("X-12", "a late call whose id was reused does not make the new call unstoppable when it reports", async () => {
   const world = outsideWorld();
   const { promise: late, resolve: reportAtLast } = Promise.withResolvers<string>();
   const { promise: firstBegun, resolve: beginFirst } = Promise.withResolvers<void>();
@@ -81,7 +81,7 @@ verifies("X-12", "one whose id came again does not take the other's stop along w
   await trial.stop();
 });
 
-verifies("X-12", "an approval that expires while the call's intent is written allows nothing any more", async () => {
+verifies("X-12", "an approval that expires while the call's intent is written does not let it run", async () => {
   const world = outsideWorld();
   const clock = manualClock();
   const whole = store();

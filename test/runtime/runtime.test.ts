@@ -1,4 +1,4 @@
-/** Accepting, ordering and ending: what holds of every run that was accepted. */
+/** Accepting, ordering and ending runs. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { asRunId, asSessionId, type RunId } from "../../src/kernel/vocabulary/identifiers.ts";
@@ -191,7 +191,7 @@ describe("the queue", () => {
     },
   );
 
-  test("a repeated idempotency key finds its run, also when both come at once", async () => {
+  test("a repeated idempotency key finds its run, also when both requests come at once", async () => {
     const trial = openTrial({ store: store(), model: scriptedModel(() => says("done")), world: outsideWorld() });
     const ids = await Promise.all(Array.from({ length: 5 }, () => trial.submit("once", { idempotencyKey: "key" })));
     expect(new Set(ids).size).toBe(1);
@@ -229,7 +229,7 @@ function failingStore(whole: Store, failAt: number, onFailure: () => void): Stor
 }
 
 describe.each(PACES)("a store that fails, with tools that answer %s:", (pace) => {
-  test("nothing more is performed or accepted, whichever commit failed; the next start goes on", async () => {
+  test("after any failed commit nothing more is performed or accepted; the next start goes on", async () => {
     const model = scriptedModel(byPlot);
     const wanted = { approvedTools: ["door.open", "note.put"] };
     let isThrough = false;

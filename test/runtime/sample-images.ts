@@ -1,4 +1,4 @@
-/** Image files as far as anybody here reads them: a true header, then bytes that stand for the picture. */
+/** Image files with a true header and arbitrary bytes for the picture. */
 import type { MediaItem } from "../../src/assistant/runs/run-request.ts";
 import { type ImageType, imageFacts } from "../../src/runtime/model/image-facts.ts";
 

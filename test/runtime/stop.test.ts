@@ -1,4 +1,4 @@
-/** A graceful stop, and what the next start finds: effects report first, everything else is asked again. */
+/** A graceful stop and the next start: effects report first, everything else is repeated. */
 import { describe, expect, test } from "vitest";
 import { DEFAULT_POLICY } from "../../src/kernel/contract/default-terms.ts";
 import { verifies } from "../requirements.ts";
@@ -11,7 +11,7 @@ const APPROVED = { approvedTools: ["door.open", "note.put"] };
 const open = (id: string, thing: string) => ({ id, tool: "door.open", args: { thing } });
 
 describe("a graceful stop", () => {
-  test("cuts a model off and asks it again after the restart", async () => {
+  test("aborts the model request and repeats it after the restart", async () => {
     const world = outsideWorld();
     const { promise: asked, resolve: ask } = Promise.withResolvers<AbortSignal>();
     const silent = scriptedModel((_request, signal) => {
@@ -31,7 +31,7 @@ describe("a graceful stop", () => {
     await next.stop();
   });
 
-  test("leaves what has not begun for the next start, in its order", async () => {
+  test("leaves waiting runs for the next start, in their order", async () => {
     const world = outsideWorld();
     const first = openTrial({ store: store(), model: scriptedModel(() => says("")), world, workers: 0 });
     const runIds = [await first.submit("one"), await first.submit("two"), await first.submit("three")];
@@ -47,7 +47,7 @@ describe("a graceful stop", () => {
 });
 
 describe.each(PACES)("a restart, with tools that answer %s:", (pace) => {
-  verifies("X-2", "a stop waits for the effects whose intent is durable; none is in doubt afterwards", async () => {
+  verifies("X-2", "a stop waits for effects whose intent is durable, so that no outcome is unknown", async () => {
     const world = outsideWorld(pace);
     const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
     const { promise: reported, resolve: report } = Promise.withResolvers<string>();
@@ -74,7 +74,7 @@ describe.each(PACES)("a restart, with tools that answer %s:", (pace) => {
     await next.stop();
   });
 
-  test("calls decided about before it are made in their turn, under the plan that was decided about", async () => {
+  test("calls decided before it run in their turn, under the plan that was decided", async () => {
     const world = outsideWorld(pace);
     const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
     world.conduct = () => {
@@ -103,7 +103,7 @@ describe.each(PACES)("a restart, with tools that answer %s:", (pace) => {
     await next.stop();
   });
 
-  test("calls whose plan has changed meanwhile are not made", async () => {
+  test("calls whose plan has changed meanwhile do not run", async () => {
     const world = outsideWorld(pace);
     const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
     world.conduct = () => {

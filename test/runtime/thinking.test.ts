@@ -1,4 +1,4 @@
-/** How much a run's model is asked to think, what that costs, and what of it is kept. */
+/** The thinking level of a run's model, its cost, and the reasoning that is sent back. */
 import { describe, expect, test } from "vitest";
 import type { RunRequest } from "../../src/assistant/runs/run-request.ts";
 import { childRunId } from "../../src/kernel/contract/child-contract.ts";
@@ -42,20 +42,20 @@ async function run(script: ModelScript, { thinking, wished, agents, also }: Circ
   return { model, answers, contract: contractOf(ended) };
 }
 
-describe("a model that can be told", () => {
+describe("a model with a thinking level", () => {
   test.each<[string, Circumstances, ThinkingLevel | undefined]>([
-    ["nothing, where nobody wishes", {}, undefined],
+    ["nothing by default", {}, undefined],
     ["what it is configured with", { thinking: { level: "low" } }, "low"],
     ["what its agent is", { thinking: { level: "low" }, agents: "medium" }, "medium"],
     ["what the request says", { thinking: { level: "low" }, agents: "medium", wished: "high" }, "high"],
     ["not to, which is a wish as well", { thinking: { level: "low" }, wished: "off" }, "off"],
-  ])("is told %s, at every turn", async (_, circumstances, expected) => {
+  ])("is sent %s, at every turn", async (_, circumstances, expected) => {
     const thinking = { thinking: { level: null }, ...circumstances };
     const { model } = await run(inTurns(calls([look]), says("done")), thinking);
     expect(model.requests.map(({ request }) => request.effort)).toEqual([expected, expected]);
   });
 
-  test("has all the room that its model gives, unless somebody says otherwise", async () => {
+  test("has the whole output limit of its model, unless a limit is set", async () => {
     const room = async (wished: ThinkingLevel, maxOutputTokens?: number): Promise<number | undefined> => {
       const contract = maxOutputTokens === undefined ? {} : { maxOutputTokens };
       const { model, contract: sealed } = await run(() => says("done"), {
@@ -69,7 +69,7 @@ describe("a model that can be told", () => {
   });
 });
 
-describe("a delegated run has the room", () => {
+describe("a delegated run has the output limit", () => {
   const roomOf = async (also: Partial<ConfiguredModel>, child: Partial<ConfiguredModel>, maxOutputTokens?: number) => {
     const task = calls([{ id: "call_1", tool: "agent.delegate", args: { thing: "task" } }]);
     const model = scriptedModel(inTurns(task, says("done")), { maxOutputTokens: 32_000, ...also });
@@ -81,18 +81,18 @@ describe("a delegated run has the room", () => {
   };
   const high = { thinking: { level: "high" as const } };
 
-  test("that its own model gives, more or less than its parent's", async () => {
+  test("of its own model, more or less than its parent's", async () => {
     expect(await roomOf({}, { maxOutputTokens: 48_000 })).toEqual([48_000]);
     expect(await roomOf({}, { maxOutputTokens: 5_000 })).toEqual([5_000]);
   });
 
-  test("that somebody gave its parent, where somebody did", async () => {
+  test("that was set for its parent, if one was", async () => {
     expect(await roomOf({}, { ...high, maxOutputTokens: 32_000 }, 1_500)).toEqual([1_500]);
     expect(await roomOf(high, { maxOutputTokens: 32_000 }, 3_000)).toEqual([3_000]);
   });
 });
 
-test("a model that cannot be told is told nothing, and that is no error", async () => {
+test("a model without a thinking level gets none, which is no error", async () => {
   const { model, contract } = await run(() => says("done"), { wished: "high", agents: "low" });
   expect(model.requests[0]?.request).not.toHaveProperty("effort");
   expect(contract.maxOutputTokens).toBe(32_000);
@@ -102,7 +102,7 @@ test.each<[string, { readonly level: ThinkingLevel | null } | null, ThinkingLeve
   ["as its parent, where its model can be told", { level: null }, "medium"],
   ["as its parent, whatever its model is configured with", { level: "low" }, "medium"],
   ["nothing, where its model cannot", null, undefined],
-])("a delegated run is told %s", async (_, thinking, expected) => {
+])("a delegated run is sent %s", async (_, thinking, expected) => {
   const task = calls([{ id: "call_1", tool: "agent.delegate", args: { thing: "task" } }]);
   const model = scriptedModel(inTurns(task, says("done")), { thinking: { level: null } });
   const cheap = { ref: "cheap:model", ...(thinking === null ? {} : { thinking }) };
@@ -115,7 +115,7 @@ test.each<[string, { readonly level: ThinkingLevel | null } | null, ThinkingLeve
   await trial.stop();
 });
 
-describe("where the provider tells no usage,", () => {
+describe("where the provider reports no usage,", () => {
   const signed: Thoughts = { kept: ["…"], isSigned: true };
   const plain: Thoughts = { kept: { reasoning: "Hm, hm." }, isSigned: false };
   const silent = says("done", null);

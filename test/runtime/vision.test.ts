@@ -147,7 +147,7 @@ describe("a message with images", () => {
       { role: "assistant", content: "a dot and a photo", toolCalls: [] },
       { role: "user", content: "which was larger?" },
     ]);
-    // What a blind model is told of them it may be told.
+    // A model without vision may see the note.
     const blind = scriptedModel(() => says("the photo"));
     const other = openTrial({ store: store(), model: blind, world: outsideWorld() });
     await other.ended(await other.submit("sure?", { sessionId: sessionId as SessionId }));

@@ -6,19 +6,9 @@
  */
 import type { Static, TSchema } from "typebox";
 import { isValid } from "../../runtime/operations/check-value.ts";
-import type { Refusal, RefusalCode } from "../../runtime/operations/operation.ts";
+import { REFUSAL_CODES, type Refusal, refuse } from "../../runtime/operations/operation.ts";
 import { StoreError } from "../../runtime/ports/store.ts";
 import { unauthorized, unintelligible, unreachable } from "./gateway-client-error.ts";
-
-const REFUSALS: readonly string[] = [
-  "invalid.request",
-  "not_found",
-  "conflict",
-  "queue.full",
-  "payload.too_large",
-  "auth.forbidden",
-  "internal.error",
-] satisfies readonly RefusalCode[];
 
 export interface Question {
   readonly method?: "GET" | "POST";
@@ -69,8 +59,9 @@ export function createExchange(url: string, token: string, timeoutMs: number): E
     if (code === undefined || message === undefined) throw unintelligible(url, `answered ${response.status}`);
     if (code === "auth.required") throw unauthorized(url);
     if (code === "store.unavailable") throw new StoreError("store.unavailable", message);
-    if (!isRefusalCode(code)) throw unintelligible(url, `answered ${response.status} ${code}`);
-    return { ok: false, code, message };
+    const refused = REFUSAL_CODES.find((known) => known === code);
+    if (refused === undefined) throw unintelligible(url, `answered ${response.status} ${code}`);
+    return refuse(refused, message);
   };
 
   return {
@@ -92,10 +83,6 @@ export function decode<Schema extends TSchema>(schema: Schema, text: string): St
   } catch {
     return null;
   }
-}
-
-function isRefusalCode(code: string): code is RefusalCode {
-  return REFUSALS.includes(code);
 }
 
 function errorIn(text: string): { readonly code: string; readonly message: string } | null {

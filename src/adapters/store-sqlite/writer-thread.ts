@@ -1,9 +1,9 @@
 /**
  * Collects commits and sends them to the writer thread.
  *
- * T1. The commits of one turn of the event loop travel in one message, `eager` ones also wait for an unanswered message:
- *     the more runs are active, the more of them share a sync. A lazy commit goes with the next message, or after
- *     LAZY_FLUSH_MS; no commit overtakes another.
+ * T1. The commits of one turn of the event loop travel in one message. An `eager` commit also waits while a message is
+ *     unanswered, so that more runs share a sync. A lazy commit goes with the next message, or after LAZY_FLUSH_MS. No
+ *     commit overtakes another.
  * T2. After the medium failed nothing is sent: every unanswered and every later commit is refused.
  * T3. The WAL is checkpointed when the store has been idle for a while, or after many commits.
  * T4. The thread runs, and keeps the process alive, until `close` is done.

@@ -11,8 +11,8 @@ import { type Store, type StoredRun, StoreError } from "../ports/store.ts";
 import type { RunDraft } from "./accept-run.ts";
 import type { AcceptedRuns } from "./accepted-runs.ts";
 import { type Lanes, openLanes } from "./lanes.ts";
-import type { RunOpener } from "./open-run.ts";
 import type { DriverExit, RunDriver } from "./run-driver.ts";
+import type { RunOpener } from "./run-opener.ts";
 
 export type Accepted =
   | { readonly ok: true; readonly runId: RunId; readonly sessionId: SessionId }

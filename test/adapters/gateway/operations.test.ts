@@ -1,8 +1,14 @@
 /** What follows from the table: tokens and scopes on every path, GET /api/tools, GET /openapi.json. */
-import { describe, expect, test } from "vitest";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { describe, expect, onTestFinished, test } from "vitest";
+import type { Grant } from "../../../src/adapters/gateway/admission.ts";
 import { HTTP_OPERATIONS } from "../../../src/adapters/gateway/gateway-operations.ts";
-import { OPERATIONS } from "../../../src/assistant/operations.ts";
-import { TOOL } from "./memory-assistant.ts";
+import { createRequestServer } from "../../../src/adapters/gateway/serve-request.ts";
+import { bindOperations, OPERATIONS } from "../../../src/assistant/operations.ts";
+import type { Scope } from "../../../src/runtime/operations/operation.ts";
+import { ManualClock } from "./manual-clock.ts";
+import { MemoryAssistant, TOOL } from "./memory-assistant.ts";
 import { AUTHORIZED, errorOf, startGateway } from "./running-gateway.ts";
 
 test("every name is unique, and so is every method on a path", () => {
@@ -18,6 +24,28 @@ test("every operation but the public ones needs the token", async () => {
     const { status } = await gateway.ask(method, path.replace("{id}", "run_1"));
     expect([path, status]).toEqual([path, scope === "public" ? 200 : 401]);
   }
+});
+
+test("a token without an operation's scope gets 403, and 404 where there is no path", async () => {
+  const operations = bindOperations(new MemoryAssistant().services);
+  const grant: Grant = { caller: { principal: "guest", source: "http" }, scopes: new Set<Scope>(["public", "chat"]) };
+  const { serve } = createRequestServer({
+    operations,
+    admission: { checkHostAndOrigin: () => {}, checkToken: () => grant, isAllowedSite: (_): _ is string => false },
+    clock: new ManualClock(),
+    isHealthy: () => true,
+    onError: () => {},
+  });
+  const server = createServer(serve);
+  onTestFinished(() => {
+    server.close();
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const statusOf = async (path: string): Promise<number> => (await fetch(`${url}${path}`)).status;
+  expect(await Promise.all(["/healthz", "/v1/runs", "/openapi.json", "/nowhere"].map(statusOf))).toEqual([
+    200, 403, 403, 404,
+  ]);
 });
 
 test("a GET refuses fields that its schema does not have", async () => {

@@ -1,4 +1,4 @@
-/** Backups while work goes on, and putting one back. */
+/** Backups while the gateway runs, and restoring them. */
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -24,7 +24,7 @@ async function addRun(store: Store): Promise<RunId> {
   return runId;
 }
 
-test("a backup holds everything committed before, of one moment, while work goes on", async () => {
+test("a backup is a consistent snapshot of everything committed before it, while commits continue", async () => {
   const store = await temporary.open();
   const before = [await addRun(store), await addRun(store)];
   let isDone = false;
@@ -49,7 +49,7 @@ test("a backup holds everything committed before, of one moment, while work goes
   for (const { runId } of runs) expect((await restored.headOf(runId))?.seq).toBe(3);
 });
 
-test("restoring keeps what it replaces", async () => {
+test("restoring keeps the replaced database", async () => {
   const store = await temporary.open();
   const kept = await addRun(store);
   await store.backup(file);
@@ -67,7 +67,7 @@ test("restoring keeps what it replaces", async () => {
   expect((statSync(replaced ?? "").mode & 0o777).toString(8)).toBe("600");
 });
 
-test("a backup makes a home where there is none, and mends one that is damaged", async () => {
+test("a backup restores a missing or damaged home", async () => {
   const store = await temporary.open();
   const runId = await addRun(store);
   await store.backup(file);
@@ -84,7 +84,7 @@ test("a backup makes a home where there is none, and mends one that is damaged",
   expect(await moved.findRun(runId)).not.toBeNull();
 });
 
-test("nothing is restored while a gateway runs, from nothing, or from something damaged", async () => {
+test("nothing is restored while a gateway runs, or from a missing or damaged backup", async () => {
   const store = await temporary.open();
   const runId = await addRun(store);
   await store.backup(file);

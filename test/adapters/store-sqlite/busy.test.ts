@@ -10,7 +10,7 @@ beforeEach(() => {
 });
 afterEach(() => temporary.dispose());
 
-test("commits wait for it, reads do not, and nothing is lost", async () => {
+test("commits wait, reads do not, and nothing is lost", async () => {
   const store = await temporary.open();
   const { runId, writes } = runOfItsOwn();
   await store.commit(writes, "barrier");
@@ -31,7 +31,7 @@ test("commits wait for it, reads do not, and nothing is lost", async () => {
   expect(await store.readEntries(runId, 0, 10)).toEqual(journal.lines);
 });
 
-test("a commit that waited too long is refused as busy; it left nothing, and later ones work", async () => {
+test("a commit that waited too long is refused as busy and leaves nothing; later commits work", async () => {
   const store = await temporary.open({ busyTimeoutMs: 30 });
   const { runId, writes } = runOfItsOwn();
   await store.commit(writes, "barrier");

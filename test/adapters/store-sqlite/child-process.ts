@@ -1,4 +1,4 @@
-/** Another process on the same home: a script of this folder, heard line by line. */
+/** Another process on the same home: a script of this folder, read line by line. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";

@@ -1,4 +1,4 @@
-/** Several runs at work at once, until somebody kills them; each commit is told on stdout once it was reported durable. */
+/** Commits for several runs at once until it is killed, and prints each commit once it is acknowledged. */
 import { randomBytes } from "node:crypto";
 import { writeSync } from "node:fs";
 import { openSqliteStore } from "../../../src/adapters/store-sqlite/open-sqlite-store.ts";

@@ -1,4 +1,4 @@
-/** kill -9 while many runs commit: what was reported is there, and nothing is half there. */
+/** kill -9 while many runs commit: acknowledged commits survive, and no transaction is partial. */
 import { afterEach, expect, test } from "vitest";
 import { checkIntegrity } from "../../../src/adapters/store-sqlite/check-database.ts";
 import { toLedgerLine, verifyLedger } from "../../../src/kernel/journal/ledger.ts";
@@ -10,7 +10,7 @@ import { temporaryHome } from "./temporary-home.ts";
 const temporary = temporaryHome();
 afterEach(() => temporary.dispose());
 
-test("every commit that was reported survives kill -9, and every transaction is whole", async () => {
+test("every acknowledged commit survives kill -9, and no transaction is partial", async () => {
   const reported: string[] = [];
   for (const [round, enough] of [1, 40, 300].entries()) {
     const child = startChild("./commit-forever.ts", temporary.home, String(round));

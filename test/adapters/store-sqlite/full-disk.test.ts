@@ -1,4 +1,4 @@
-/** F3: the disk is full. Once by a limit on the database, and where this process may mount one, on a real small disk. */
+/** F3: the disk is full, by a limit on the database and, where this process may mount one, on a small disk. */
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { SqliteStore, SqliteStoreOptions } from "../../../src/adapters/store-sqlite/open-sqlite-store.ts";
 import { asSessionId } from "../../../src/kernel/vocabulary/identifiers.ts";

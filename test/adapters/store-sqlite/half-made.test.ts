@@ -1,4 +1,4 @@
-/** A database whose making was killed half-way. */
+/** A database whose creation was killed halfway. */
 import { copyFileSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -9,7 +9,7 @@ import { temporaryHome } from "./temporary-home.ts";
 const temporary = temporaryHome();
 afterEach(() => temporary.dispose());
 
-test("what a kill left with a journal to be played back is made again", async () => {
+test("a database that a kill left with a rollback journal is created again", async () => {
   const { home } = temporary;
   mkdirSync(home, { recursive: true });
   const making = join(home, "making.db");

@@ -1,4 +1,4 @@
-/** Keeps the database of a home locked for writing, as a stray tool might, until it is told to let go. */
+/** Keeps a home's database locked for writing until it is asked to release it, as a stray tool might. */
 import { once } from "node:events";
 import { DatabaseSync } from "node:sqlite";
 import { databaseFile } from "../../../src/adapters/store-sqlite/connection.ts";

@@ -1,4 +1,4 @@
-/** Opens the store of a home, says how that went, and stays. */
+/** Opens a home's store, prints the result, and stays. */
 import { randomBytes } from "node:crypto";
 import { openSqliteStore } from "../../../src/adapters/store-sqlite/open-sqlite-store.ts";
 import { systemClock } from "../../../src/boot/system-clock.ts";

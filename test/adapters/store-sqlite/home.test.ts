@@ -1,4 +1,4 @@
-/** Opening a home: who may, and which home may be opened. */
+/** Opening a home: the lock, and which homes are refused. */
 import {
   chmodSync,
   cpSync,
@@ -30,7 +30,7 @@ afterEach(() => temporary.dispose());
 
 const modeOf = (path: string): string => (statSync(path).mode & 0o777).toString(8);
 
-/** A closed home with a run in it: made once, copied for each test that spoils it. */
+/** A closed home with a run in it: made once, copied for each test that damages it. */
 const template = temporaryHome();
 beforeAll(async () => {
   const store = await template.open();
@@ -59,7 +59,7 @@ async function expectRefusal(code: StoreErrorCode): Promise<string> {
 }
 
 describe("a new home", () => {
-  test("belongs to its owner alone", async () => {
+  test("is readable by its owner alone", async () => {
     const store = await temporary.open();
     await store.commit([...runOfItsOwn().writes], "barrier");
     const file = databaseFile(temporary.home);
@@ -69,7 +69,7 @@ describe("a new home", () => {
     }
   });
 
-  test("keeps its name for good", async () => {
+  test("keeps its id", async () => {
     const first = await temporary.open();
     await first.close();
     const second = await temporary.open();
@@ -77,14 +77,14 @@ describe("a new home", () => {
     expect(second.homeId).toMatch(/^home_[0-9a-f]{24}$/);
   });
 
-  test("that a kill left half made is made again", async () => {
+  test("left half created by a kill is created again", async () => {
     await mkdir(temporary.home);
     writeFileSync(databaseFile(temporary.home), "");
     const store = await temporary.open();
     expect((await store.listRuns({ limit: 1, offset: 0 })).total).toBe(0);
   });
 
-  test("leaves no log behind when it is closed", () => {
+  test("leaves no WAL behind when it is closed", () => {
     usedHome();
     expect(existsSync(`${databaseFile(temporary.home)}-wal`)).toBe(false);
     expect(checkIntegrity(temporary.home)).toEqual([]);
@@ -109,14 +109,14 @@ describe("the home lock", () => {
     await child.kill("SIGKILL");
   });
 
-  test("is taken on a file that was garbled, which holds nothing, and refuses as before", async () => {
+  test("is taken on a garbled file, which holds no data, and still refuses others", async () => {
     await mkdir(temporary.home);
     writeFileSync(lockFile(temporary.home), "no database at all ".repeat(400));
     await temporary.open();
     await expectRefusal("store.in-use");
   });
 
-  test("that was garbled while somebody holds it is still theirs", async () => {
+  test("on a file that is garbled while locked stays with its holder", async () => {
     const child = startChild("./hold-home.ts", temporary.home);
     expect(await child.nextLine()).toBe("open");
     writeFileSync(lockFile(temporary.home), "no database at all ".repeat(400));
@@ -125,12 +125,12 @@ describe("the home lock", () => {
     await temporary.open();
   });
 
-  test("that cannot be taken is named, not the database", async () => {
+  test("that cannot be taken names the lock file, not the database", async () => {
     await mkdir(lockFile(temporary.home), { recursive: true });
     expect(await expectRefusal("store.unavailable")).toMatch(/lock\.db: .* cannot be opened\./);
   });
 
-  test("knows when another file has come into the place of the one it holds", async () => {
+  test("reports when another file has taken the locked file's path", async () => {
     await mkdir(temporary.home);
     const lock = takeHomeLock(temporary.home);
     expect(lock.isInPlace()).toBe(true);
@@ -153,7 +153,7 @@ describe("the home lock", () => {
   });
 });
 
-describe("a home that cannot be used is refused, and left as it is", () => {
+describe("an unusable home is refused and left unchanged", () => {
   test("written by a newer surety", async () => {
     usedHome();
     const db = new DatabaseSync(databaseFile(temporary.home));
@@ -164,7 +164,7 @@ describe("a home that cannot be used is refused, and left as it is", () => {
     expect(readFileSync(databaseFile(temporary.home)).equals(before)).toBe(true);
   });
 
-  test("a database of somebody else's", async () => {
+  test("a database of another program", async () => {
     await mkdir(temporary.home);
     const db = new DatabaseSync(databaseFile(temporary.home));
     db.exec("CREATE TABLE theirs (x)");
@@ -190,7 +190,7 @@ describe("a home that cannot be used is refused, and left as it is", () => {
     expect(readFileSync(databaseFile(temporary.home)).equals(before)).toBe(true);
   });
 
-  test("with tables that are not the ones we made: found by who reads or writes them", async () => {
+  test("with tables of another schema: found when they are read or written", async () => {
     usedHome();
     const file = databaseFile(temporary.home);
     // Each byte as it is: the statement that made the table stands in the file more than once.
@@ -200,7 +200,7 @@ describe("a home that cannot be used is refused, and left as it is", () => {
     await expect(store.listRuns({ limit: 1, offset: 0 })).rejects.toMatchObject({ code: "store.corrupt" });
   });
 
-  test("damaged where only a full reading finds it, after an unclean end", async () => {
+  test("damaged where only a full check finds it, after an unclean shutdown", async () => {
     usedHome();
     const file = databaseFile(temporary.home);
     const bytes = readFileSync(file);

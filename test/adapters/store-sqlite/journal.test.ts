@@ -1,4 +1,4 @@
-/** Journals in the database: entries as they are kept beside lines, and what becomes of damage. */
+/** Journals in the database: encoded entries beside lines, and damaged rows. */
 import { DatabaseSync } from "node:sqlite";
 import fc from "fast-check";
 import { afterEach, describe, expect, test } from "vitest";
@@ -18,8 +18,8 @@ import { temporaryHome } from "./temporary-home.ts";
 const temporary = temporaryHome();
 afterEach(() => temporary.dispose());
 
-describe("whether lines or kept entries lie in its rows", () => {
-  test("a journal is read the same, from anywhere and as far as one likes", async () => {
+describe("with lines or encoded entries in its rows", () => {
+  test("a journal reads the same, from any position and at any length", async () => {
     const store = await temporary.open();
     const append = fc.record({ count: fc.integer({ min: 1, max: 4 }), asLines: fc.boolean(), isLazy: fc.boolean() });
     await fc.assert(
@@ -43,7 +43,7 @@ describe("whether lines or kept entries lie in its rows", () => {
     );
   });
 
-  test("an append is a repeat of itself in either form", async () => {
+  test("an append repeated in the other form is recognised", async () => {
     const store = await temporary.open();
     const { runId, writes } = runOfItsOwn();
     const journal = new SampleJournal(runId);
@@ -59,7 +59,7 @@ describe("whether lines or kept entries lie in its rows", () => {
   });
 });
 
-describe("whatever is done to its rows", () => {
+describe("with damaged rows", () => {
   /** A real journal, of which each entry is a row of its own. */
   async function homeWithRun(form: "kept" | "lines"): Promise<{ readonly runId: RunId; readonly store: Store }> {
     const contract = canonicalWire(CONTRACT);

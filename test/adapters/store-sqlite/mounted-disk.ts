@@ -1,4 +1,4 @@
-/** A disk of its own in memory, for tests that need a small or a read-only one; only root may mount it. */
+/** A disk in memory for tests that need a small or read-only one; only root may mount it. */
 import { execFileSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { temporaryHome } from "./temporary-home.ts";

@@ -1,4 +1,4 @@
-/** Looking at a home from outside. */
+/** Reading a home from another process. */
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { openSqliteReader } from "../../../src/adapters/store-sqlite/open-sqlite-reader.ts";
 import { asSessionId } from "../../../src/kernel/vocabulary/identifiers.ts";
@@ -11,7 +11,7 @@ beforeEach(() => {
 });
 afterEach(() => temporary.dispose());
 
-test("a reader sees what is committed beside it, and commits nothing itself", async () => {
+test("a reader sees commits of the gateway and refuses its own", async () => {
   const store = await temporary.open();
   const reader = await openSqliteReader(temporary.home);
   const { runId, writes } = runOfItsOwn();
@@ -27,7 +27,7 @@ test("a reader sees what is committed beside it, and commits nothing itself", as
   await expect(reader.findRun(runId)).rejects.toMatchObject({ code: "store.closed" });
 });
 
-test("a reader takes no lock: a gateway starts beside it", async () => {
+test("a reader takes no lock: a gateway can start beside it", async () => {
   await (await temporary.open()).close();
   const reader = await openSqliteReader(temporary.home);
   const store = await temporary.open();
@@ -37,7 +37,7 @@ test("a reader takes no lock: a gateway starts beside it", async () => {
   await reader.close();
 });
 
-test("a home that is not there is not made by looking at it", async () => {
+test("reading does not create a missing home", async () => {
   await expect(openSqliteReader(temporary.home)).rejects.toMatchObject({ code: "store.unavailable" });
   const store = await temporary.open();
   expect((await store.listRuns({ limit: 1, offset: 0 })).total).toBe(0);

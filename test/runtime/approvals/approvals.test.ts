@@ -1,4 +1,4 @@
-/** Questions to people: durable, bound to a plan, answered once, denied by silence. */
+/** Approvals: durable, bound to a plan, decided once, denied at their deadline. */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { DEFAULT_POLICY } from "../../../src/kernel/contract/default-terms.ts";
@@ -43,7 +43,7 @@ describe("a call that always asks", () => {
       .flatMap(eventsOf)
       .flatMap((event) => (event.type === "calls.planned" ? event.calls.map((call) => call.asksAlways) : []));
 
-  verifies("P-3.3", "is put before a person although an exception allows its tool, also after a restart", async () => {
+  verifies("P-3.3", "is asked about although an exception allows its tool, also after a restart", async () => {
     const world = outsideWorld();
     world.asksAlways = true;
     const first = trialWith({ world, policy }).trial;
@@ -62,7 +62,7 @@ describe("a call that always asks", () => {
     await second.stop();
   });
 
-  test("does not where the operator approved its tool for this run, and no other call ever says so", async () => {
+  test("does not ask if the operator approved its tool for this run; no other call is marked so", async () => {
     for (const [asksAlways, approvedTools] of [
       [true, ["door.open"]],
       [false, []],
@@ -144,7 +144,7 @@ describe("an approval", () => {
     await trial.stop();
   });
 
-  verifies("X-12", "is denied at once in a run that is unattended, whoever could be reached", async () => {
+  verifies("X-12", "is denied immediately in an unattended run, even if an operator could be reached", async () => {
     const { trial, world } = trialWith();
     const runId = await trial.submit("open it", { isUnattended: true });
     expect((await trial.ended(runId)).outcome).toBe("COMPLETED_CHAT_ONLY");
@@ -155,7 +155,7 @@ describe("an approval", () => {
     await trial.stop();
   });
 
-  verifies("X-12/unreachable", "is denied at once where nobody can be reached", async () => {
+  verifies("X-12/unreachable", "is denied immediately where no operator can be reached", async () => {
     const { trial, world } = trialWith({ isReachable: false });
     const runId = await trial.submit("open it");
     expect((await trial.ended(runId)).outcome).toBe("COMPLETED_CHAT_ONLY");
@@ -166,7 +166,7 @@ describe("an approval", () => {
     await trial.stop();
   });
 
-  verifies("X-12/timeout", "is denied by silence, each at its own time however many are asked after it", async () => {
+  verifies("X-12/timeout", "is denied at its deadline, each at its own, however many are asked after it", async () => {
     const clock = manualClock(Date.now());
     const { trial, world } = trialWith({ clock });
     const { approvals } = trial.runtime;
@@ -187,7 +187,7 @@ describe("an approval", () => {
     await trial.stop();
   });
 
-  verifies("X-12", "is denied by silence even if nobody could look when its time came", async () => {
+  verifies("X-12", "is denied at its deadline even if the store could not be read then", async () => {
     const clock = manualClock(Date.now());
     const whole = store();
     let looks = 0;
@@ -273,7 +273,7 @@ describe("an approval", () => {
     await trial.stop();
   });
 
-  verifies("X-12", "for a plan that has changed since covers nothing", async () => {
+  verifies("X-12", "does not cover a plan that has changed since", async () => {
     const { trial, world } = trialWith();
     const runId = await trial.submit("open it");
     const card = await trial.nextCard();
@@ -291,7 +291,7 @@ describe("an approval", () => {
     await trial.stop();
   });
 
-  test("of a plan that changed while it waited is no longer asked for", async () => {
+  test("is withdrawn when its plan changes while it waits", async () => {
     const { trial, world } = trialWith();
     const runId = await trial.submit("open it");
     const stale = await trial.nextCard();
@@ -309,7 +309,7 @@ describe("an approval", () => {
     await next.stop();
   });
 
-  test("of a cancelled run needs no answer any more, and a late one does no harm", async () => {
+  test("is withdrawn with its cancelled run, and a late answer does no harm", async () => {
     const { trial, world } = trialWith();
     const runId = await trial.submit("open it");
     const card = await trial.nextCard();
@@ -323,7 +323,7 @@ describe("an approval", () => {
     await trial.stop();
   });
 
-  verifies("X-12", "ends with its run, in one commit: whoever answers after that is told so", async () => {
+  verifies("X-12", "expires with its run, in one commit, and a later answer is a conflict", async () => {
     const { trial, world } = trialWith();
     const runId = await trial.submit("open it");
     const card = await trial.nextCard();
@@ -340,7 +340,7 @@ describe("an approval", () => {
 });
 
 describe("a tool that is not allowlisted", () => {
-  test("is denied, and nobody is asked", async () => {
+  test("is denied without a question", async () => {
     const { trial, world } = trialWith({ policy: { ...DEFAULT_POLICY, allow: ["look.at"] } });
     const runId = await trial.submit("open it");
     await trial.ended(runId);
@@ -350,8 +350,8 @@ describe("a tool that is not allowlisted", () => {
   });
 });
 
-describe("what an approver is told", () => {
-  test("the rule and its reason, whether it can be taken back, and that nothing untrusted was seen", async () => {
+describe("an approver reads", () => {
+  test("the rule and its reason, whether the call can be undone, and that nothing untrusted was seen", async () => {
     const { trial } = trialWith();
     const runId = await trial.submit("open it");
     const card = await trial.nextCard();
@@ -366,7 +366,7 @@ describe("what an approver is told", () => {
     await trial.stop();
   });
 
-  test("no secret that the world put into the plan, neither in the question nor in what is kept of it", async () => {
+  test("no secret from the plan, neither in the question nor in its stored body", async () => {
     const key = `sk-proj-${"Ab1".repeat(16)}`;
     const world = outsideWorld();
     world.shown = (tool) => `${tool} with ${key}`;
@@ -425,8 +425,8 @@ describe("what an approver is told", () => {
   });
 });
 
-describe("an effect in doubt", () => {
-  test("is asked about even where nobody can be reached, and ends the run if nobody ever says", async () => {
+describe("an effect whose outcome is unknown", () => {
+  test("is asked about even where no operator can be reached, and ends the run at its deadline", async () => {
     const clock = manualClock(Date.now());
     const world = outsideWorld();
     const { promise: never } = Promise.withResolvers<never>();

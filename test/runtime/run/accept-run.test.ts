@@ -14,18 +14,22 @@ const refusal = () => new StoreError("store.conflict", "refused");
 /** A store that holds the n-th new run until told to accept or refuse it. */
 function holdingRun(whole: Store, nth: number) {
   const { promise: decided, resolve: accept, reject } = Promise.withResolvers<void>();
+  const { promise: held, resolve: hold } = Promise.withResolvers<void>();
   let seen = 0;
   const slow: Store = {
     ...whole,
     commit: async (writes, urgency) => {
       if (writes.some(({ type }) => type === "insert-run")) {
         seen += 1;
-        if (seen === nth) await decided;
+        if (seen === nth) {
+          hold();
+          await decided;
+        }
       }
       return await whole.commit(writes, urgency);
     },
   };
-  return { slow, accept, refuse: () => reject(refusal()), isHolding: () => seen >= nth };
+  return { slow, accept, refuse: () => reject(refusal()), held };
 }
 
 const greeting = () => scriptedModel(inTurns(says("hello")));
@@ -46,10 +50,11 @@ function silentModel() {
 }
 
 test("a run that is not durable yet asks its model nothing; then it runs", async () => {
-  const { slow, accept } = holdingRun(store(), 1);
+  const { slow, accept, held } = holdingRun(store(), 1);
   const model = greeting();
   const trial = trialOn(slow, { model });
   const submitted = trial.submit("greet");
+  await held;
   await settle();
   expect(model.requests).toEqual([]);
   accept();
@@ -60,10 +65,11 @@ test("a run that is not durable yet asks its model nothing; then it runs", async
 
 verifies("X-2", "a refused run asks no model and writes nothing, and the next run is accepted", async () => {
   const whole = store();
-  const { slow, refuse } = holdingRun(whole, 1);
+  const { slow, refuse, held } = holdingRun(whole, 1);
   const model = greeting();
   const trial = trialOn(slow, { model });
   const refused = expect(trial.submit("greet")).rejects.toThrow("conflict");
+  await held;
   await settle();
   refuse();
   await refused;
@@ -76,29 +82,30 @@ verifies("X-2", "a refused run asks no model and writes nothing, and the next ru
 });
 
 test("a run that is refused keeps neither its lane nor a worker, and its backend is not checked", async () => {
-  const { slow, refuse, isHolding } = holdingRun(store(), 2);
+  const { slow, refuse, held } = holdingRun(store(), 2);
   const first = trialOn(slow);
   const { sessionId } = await first.ended(await first.submit("one"));
   await first.stop();
   const { model, asked } = silentModel();
   const trial = trialOn(slow, { model, workers: 1 });
   const refused = expect(trial.submit("two", { sessionId })).rejects.toThrow("conflict");
-  await expect.poll(isHolding).toBe(true);
+  await held;
   const third = trial.submit("three", { sessionId });
   await settle();
   expect(asked).toEqual([]);
   refuse();
   await refused;
   await third;
-  await expect.poll(() => asked.length).toBe(1);
+  await expect.poll(() => asked.length, { timeout: 10_000 }).toBe(1);
   await trial.stop();
 });
 
 test("the time its acceptance takes does not count as the run's", async () => {
-  const { slow, accept } = holdingRun(store(), 1);
+  const { slow, accept, held } = holdingRun(store(), 1);
   const clock = manualClock();
   const trial = trialOn(slow, { clock });
   const submitted = trial.submit("greet", { contract: { stepTimeoutMs: 200, totalTimeoutMs: 300 } });
+  await held;
   await settle();
   clock.pass(400);
   accept();

@@ -12,8 +12,8 @@ function countingBytes(): (count: number) => Uint8Array {
   };
 }
 
-describe("a bodyCache of bodies", () => {
-  test("equal text has one ref, across restarts too; what was kept is taken for writing once", () => {
+describe("the body cache", () => {
+  test("equal text has one ref, across restarts too; a new body is handed out for writing once", () => {
     fc.assert(
       fc.property(fc.array(fc.string({ maxLength: 4 }), { maxLength: 20 }), (texts) => {
         const bodyCache = new BodyCache(countingBytes(), new Map());
@@ -31,7 +31,7 @@ describe("a bodyCache of bodies", () => {
     );
   });
 
-  test("what was erased reads as null", () => {
+  test("an erased body reads as null", () => {
     const ref = bodyRef(new Uint8Array(16), "gone");
     expect(new BodyCache(countingBytes(), new Map()).read(ref)).toBeNull();
   });

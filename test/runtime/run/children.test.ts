@@ -1,4 +1,4 @@
-/** Delegated runs: one transaction with their intent, a budget carved out of the parent's, an end that is waited for. */
+/** Delegated runs: inserted with their intent, paid from the parent's budget, awaited by the parent. */
 import { describe, expect, test } from "vitest";
 import { childRunId } from "../../../src/kernel/contract/child-contract.ts";
 import type { RunId } from "../../../src/kernel/vocabulary/identifiers.ts";
@@ -84,7 +84,7 @@ describe("a delegated run", () => {
     },
   );
 
-  verifies("X-12", "asks nobody where its parent is unattended", async () => {
+  verifies("X-12", "asks no operator if its parent is unattended", async () => {
     const open = calls([{ id: "call_0", tool: "door.open", args: { thing: "door" } }]);
     const model = family(["task"], inTurns(open, says("it stays shut")));
     const world = outsideWorld();
@@ -95,7 +95,7 @@ describe("a delegated run", () => {
     await trial.stop();
   });
 
-  test("that fails is a failed result for its parent", async () => {
+  test("that fails gives its parent a failed result", async () => {
     const model = family(["task"], () => calls([{ id: "call_1", tool: "look.at", args: { thing: "same" } }]));
     const trial = openTrial({ store: store(), model, world: outsideWorld() });
     const runId = await trial.submit("parent");
@@ -107,7 +107,7 @@ describe("a delegated run", () => {
     await trial.stop();
   });
 
-  test("may delegate in turn, but not without end", async () => {
+  test("may delegate itself, up to a limit", async () => {
     const model = scriptedModel((request, signal) => {
       const depth = askedFor(request).split("+").length;
       return inTurns(delegate(`${askedFor(request)}+`), says(`depth ${depth}`))(request, signal);
@@ -143,7 +143,7 @@ describe("a delegated run", () => {
     await auditTrial(trial);
   });
 
-  test("is found again after a restart, by a parent that was cancelled meanwhile too", async () => {
+  test("is found again after a restart, also by a parent that was cancelled meanwhile", async () => {
     const whole = store();
     const { promise: asked, resolve: ask } = Promise.withResolvers<void>();
     const model = family(["task"], () => {

@@ -1,4 +1,4 @@
-/** What a model is shown of its run. */
+/** The messages that a model is sent. */
 import { describe, expect, test } from "vitest";
 import { verifies } from "../../requirements.ts";
 import { openTrial, storeOfFile } from "../trial/open-trial.ts";
@@ -63,7 +63,7 @@ describe("a conversation", () => {
     },
   );
 
-  test("says how to repair an answer once, and does not keep that", async () => {
+  test("asks for a repair once, and does not keep the instruction", async () => {
     const look = calls([{ id: "call_1", tool: "look.at", args: { thing: "a" } }]);
     const model = scriptedModel(inTurns((request) => (isRepair(request) ? look : babbles()), says("done")));
     const trial = openTrial({ store: store(), model, world: outsideWorld() });

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { openLanes } from "../../../src/runtime/run/lanes.ts";
 
-/** Runs that a test lets go one by one. */
+/** Runs that a test ends one by one. */
 function stage(workers: number) {
   const begun: string[] = [];
   const atWork = new Map<string, () => void>();
@@ -52,7 +52,7 @@ describe("lanes", () => {
     );
   });
 
-  test("what was parked comes before what has not begun", async () => {
+  test("a parked run comes before runs that have not started", async () => {
     const { lanes, begun, finish } = stage(1);
     for (const id of ["a-1", "a-2", "a-3"]) lanes.put("a", id, "last");
     lanes.put("a", "a-0", "first");
@@ -61,7 +61,7 @@ describe("lanes", () => {
     expect(begun).toEqual(["a-1", "a-0", "a-2"]);
   });
 
-  test("a run is in its lane once, and what was taken back does not begin", async () => {
+  test("a run is in its lane once, and a removed run does not start", async () => {
     const { lanes, begun, finish } = stage(1);
     lanes.put("a", "a-1", "last");
     lanes.put("a", "a-2", "last");
@@ -77,7 +77,7 @@ describe("lanes", () => {
     expect(lanes.waiting).toBe(0);
   });
 
-  test("what is begun aside waits neither for a worker nor for its lane, and takes no turn of either", async () => {
+  test("a run started by startNow waits for neither worker nor lane, and takes the turn of neither", async () => {
     const { lanes, begun, finish } = stage(1);
     for (const id of ["a-1", "a-2", "a-3"]) lanes.put("a", id, "last");
     expect([lanes.startNow("a", "a-2"), lanes.startNow("a", "a-2"), lanes.startNow("a", "a-1")]).toEqual([
@@ -92,7 +92,7 @@ describe("lanes", () => {
     expect(begun).toEqual(["a-1", "a-2", "a-3"]);
   });
 
-  test("closed lanes begin nothing more", async () => {
+  test("closed lanes start nothing", async () => {
     const { lanes, begun, finish } = stage(1);
     lanes.put("a", "a-1", "last");
     lanes.put("b", "b-1", "last");

@@ -9,39 +9,43 @@ import { anyHistory, type History } from "../../kernel/machine/any-history.ts";
 import { RUN_ID } from "../../kernel/machine/scripted-run.ts";
 import { verifies } from "../../requirements.ts";
 
-/** The passages of a run, none of them linked yet. */
-function passagesOf({ contract, events }: History): readonly PendingEntries[] {
-  const passages: PendingEntries[] = [];
+/** The pending entries of a run, step by step, none of them linked yet. */
+function pendingStepsOf({ contract, events }: History): readonly PendingEntries[] {
+  const steps: PendingEntries[] = [];
   let state = startRun(RUN_ID, contract);
   let end: { readonly head: PendingEntries["head"] } = { head: state.chain.linked.hash };
   for (const event of events) {
     const decision = decide(state, event);
     end = new PendingEntries(end, decision.transitions);
-    passages.push(end as PendingEntries);
+    steps.push(end as PendingEntries);
     state = decision.state;
   }
-  return passages;
+  return steps;
 }
 
-describe("a pending", () => {
-  verifies(["M-P5.1", "M-E"], "is linked as the machine links it at once, whichever is asked for first", () => {
-    fc.assert(
-      fc.property(anyHistory, fc.infiniteStream(fc.nat()), (history, choices) => {
-        const passages = passagesOf(history);
-        const order = passages.toSorted(() => (choices.next().value % 2 === 0 ? -1 : 1));
-        for (const pending of order) expect(pending.head).toMatch(/^[0-9a-f]{64}$/);
-        expect(passages.flatMap(({ entries }) => entries)).toEqual(history.entries);
-        expect(passages.map(({ head }) => head)).toEqual(history.steps.map(({ state }) => state.chain.linked.hash));
-        expect(passages.map(({ prev }) => prev)).toEqual(history.steps.map(({ before }) => before.chain.linked.hash));
-      }),
-      { numRuns: 50 },
-    );
-  });
+describe("pending entries", () => {
+  verifies(
+    ["M-P5.1", "M-E"],
+    "are linked as the machine links them immediately, in whatever order they are read",
+    () => {
+      fc.assert(
+        fc.property(anyHistory, fc.infiniteStream(fc.nat()), (history, choices) => {
+          const steps = pendingStepsOf(history);
+          const order = steps.toSorted(() => (choices.next().value % 2 === 0 ? -1 : 1));
+          for (const pending of order) expect(pending.head).toMatch(/^[0-9a-f]{64}$/);
+          expect(steps.flatMap(({ entries }) => entries)).toEqual(history.entries);
+          expect(steps.map(({ head }) => head)).toEqual(history.steps.map(({ state }) => state.chain.linked.hash));
+          expect(steps.map(({ prev }) => prev)).toEqual(history.steps.map(({ before }) => before.chain.linked.hash));
+        }),
+        { numRuns: 50 },
+      );
+    },
+  );
 
-  test("has the lines of its entries, for who asks twice as well", () => {
+  test("have the lines of their entries, also when read twice", () => {
     fc.assert(
       fc.property(anyHistory, (history) => {
-        for (const pending of passagesOf(history)) {
+        for (const pending of pendingStepsOf(history)) {
           const { lines } = pending;
           expect(lines).toEqual(pending.entries.map(toLine));
           expect(pending.lines).toEqual(lines);
@@ -51,10 +55,10 @@ describe("a pending", () => {
     );
   });
 
-  test("is committed as what follows its predecessor", () => {
+  test("are appended after their predecessor", () => {
     fc.assert(
       fc.property(anyHistory, (history) => {
-        for (const [index, pending] of passagesOf(history).entries()) {
+        for (const [index, pending] of pendingStepsOf(history).entries()) {
           const { before, entries, state } = history.steps[index] as History["steps"][number];
           const { seq, linked } = before.chain;
           const appending = new AppendPendingEntries({ runId: asRunId("run_1"), epoch: 3 }, seq, pending, []);
@@ -69,7 +73,7 @@ describe("a pending", () => {
   });
 });
 
-test("what a run decides is the same, linked at once or later", () => {
+test("a run decides the same, whether its entries are linked immediately or later", () => {
   fc.assert(
     fc.property(anyHistory, ({ steps }) => {
       for (const { before, event } of steps) {

@@ -37,7 +37,7 @@ async function variedRun() {
 }
 
 describe("replay", () => {
-  verifies("X-4/replay", "comes to the same outcome and head, and names the first entry that does not", async () => {
+  verifies("X-4/replay", "reproduces outcome and head, and names the first entry that differs", async () => {
     const { run, contract, entries } = await variedRun();
     expect(replayRun(run.runId, contract, entries)).toEqual({
       isReproduced: true,
@@ -58,7 +58,7 @@ describe("what if", () => {
   const namesOf = (others: ReturnType<typeof whatIf>) =>
     others.map(({ tool, recorded, now }) => `${tool} ${recorded} ${now}`);
 
-  verifies("X-4/policy", "names exactly the calls that another policy decides otherwise", async () => {
+  verifies("X-4/policy", "names exactly the calls that another policy decides differently", async () => {
     const { contract, entries } = await variedRun();
     expect(whatIf(contract, entries, DEFAULT_POLICY)).toEqual([]);
     expect(namesOf(whatIf(contract, entries, denying("look.at")))).toEqual(["look.at allow deny"]);
@@ -74,7 +74,7 @@ describe("what if", () => {
     expect(entries[(denied?.entry ?? 0) - 1]?.kind).toBe("VALIDATE_CALLS");
   });
 
-  test("goes by what live policy said then", async () => {
+  test("applies the live policy of that moment", async () => {
     const policy = denying("look.at");
     const model = scriptedModel(inTurns(calls([look]), says("done")));
     const first = openTrial({ store: store(), model, world: outsideWorld(), workers: 0 });

@@ -7,7 +7,7 @@ import type { Store } from "../../../src/runtime/ports/store.ts";
 export interface Death {
   /** Commits that are acknowledged. */
   readonly after: number;
-  /** The next one reaches the disk, but nobody learns of it. */
+  /** The next commit reaches the disk but is not acknowledged. */
   readonly lastOneLands: boolean;
 }
 

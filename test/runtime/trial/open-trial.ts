@@ -67,7 +67,7 @@ export interface Trial {
   submit(message: string, wanted?: Wanted): Promise<RunId>;
   /** The run's end, as the store knows it. */
   ended(runId: RunId): Promise<StoredRun>;
-  /** The next question that is put before somebody. */
+  /** The next question that is shown. */
   nextCard(): Promise<ApprovalCard>;
   entries(runId: RunId): Promise<readonly Entry[]>;
   /** Resolves with the first durable entry of this kind. */
@@ -143,8 +143,8 @@ export function openTrial(options: TrialOptions): Trial {
     const { promise, resolve } = Promise.withResolvers<void>();
     const isThere = (some: readonly Entry[]): boolean => some.some((entry) => entry.kind === kind);
     const stopWatching = runtime.watch(runId, {
-      entries: (news) => {
-        if (isThere(news)) resolve();
+      entries: (published) => {
+        if (isThere(published)) resolve();
       },
       delta: () => {},
       output: () => {},

@@ -3,7 +3,7 @@
  *
  *   look.at         reads                     read_only
  *   note.put        writes, once a key        keyed
- *   door.open       acts, each time anew      opaque
+ *   door.open       acts every time           opaque
  *   agent.delegate  a run of its own
  */
 import { hashCanonical } from "../../../src/kernel/vocabulary/hash.ts";

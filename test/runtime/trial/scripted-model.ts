@@ -85,7 +85,7 @@ export function fault(code: string, retryable = false): ModelReply {
   return { ok: false, code, retryable, retryAfterMs: 0, usage: null };
 }
 
-/** As a provider turns somebody away: nothing of an answer, and nothing to pay. */
+/** A provider's refusal: no answer, no cost. */
 export function refusal(code: string, retryable = false): ModelReply {
   return { ok: false, code, retryable, retryAfterMs: 0, usage: { inputTokens: 0, outputTokens: 0 } };
 }

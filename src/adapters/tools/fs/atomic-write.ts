@@ -14,6 +14,7 @@ import type { CallContext } from "../../../runtime/ports/toolbox.ts";
 import { chownNewFile } from "./chown-new-files.ts";
 import { assertNotMoved, type DirectoryHandle, entryPath } from "./directory-handle.ts";
 import { errnoOf } from "./fs-failure.ts";
+import { inspectFile } from "./regular-file.ts";
 import { syncDirectory } from "./workspace.ts";
 
 const FLAGS = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
@@ -53,6 +54,19 @@ export async function atomicWrite(
   } finally {
     await removeIfThere(temporary);
   }
+  await syncDirectory(directory);
+  return true;
+}
+
+/** For a repeat after a crash: removes the call's temporary file; true if the content is in place, durably. */
+export async function isAlreadyWritten(
+  directory: DirectoryHandle,
+  name: string,
+  hash: Hash | null,
+  context: CallContext,
+): Promise<boolean> {
+  await removeIfThere(entryPath(directory, temporaryNameOf(context)));
+  if ((await inspectFile(directory, name))?.hash !== hash) return false;
   await syncDirectory(directory);
   return true;
 }

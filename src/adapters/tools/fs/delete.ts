@@ -13,7 +13,7 @@ import type { CallContext, Planned } from "../../../runtime/ports/toolbox.ts";
 import { type ArgumentsOf, defineTool, fieldOf } from "../define-tool.ts";
 import { ToolFailure } from "../tool-failure.ts";
 import { callKey } from "./atomic-write.ts";
-import { identityOf } from "./directory-handle.ts";
+import { identityOf, isDirectoryOf } from "./directory-handle.ts";
 import { changedSince, missing, pathFailure, symlinkRefused, withPathErrors } from "./fs-failure.ts";
 import { NOT_REGULAR } from "./regular-file.ts";
 import { findToolStateDirectory, openToolStateDirectory } from "./tool-state-directory.ts";
@@ -100,9 +100,7 @@ async function runDelete(
   if (!context.mayAct || fingerprint === undefined) throw changedSince(shown, context);
   return await inDirectory(workspace, parents, (directory) =>
     withPathErrors(shown, async () => {
-      const { device, inode } = identityOf(directory);
-      if (device !== cwd?.device || inode !== cwd.inode) throw changedSince(shown, context);
-      const found = await snapshotTree(directory, name);
+      const found = isDirectoryOf(cwd, directory) ? await snapshotTree(directory, name) : null;
       if (found?.fingerprint !== fingerprint) throw changedSince(shown, context);
       const entry: TrashEntry = {
         ...{ id, root: workspace.root, path: shown },

@@ -117,6 +117,15 @@ export function identityOf({ fd }: DirectoryHandle): { readonly device: string; 
   return { device: `${dev}`, inode: `${ino}` };
 }
 
+/** True if the plan was made for this directory. */
+export function isDirectoryOf(
+  planned: { readonly device: string; readonly inode: string } | null,
+  directory: DirectoryHandle,
+): boolean {
+  const { device, inode } = identityOf(directory);
+  return planned?.device === device && planned.inode === inode;
+}
+
 export function assertNotMoved({ path, root, fd, traversal }: DirectoryHandle): void {
   if (traversal === "handles") return;
   const real = realpathSync(path);

@@ -20,23 +20,16 @@ import type { CallContext, Planned } from "../../../runtime/ports/toolbox.ts";
 import { type ArgumentsOf, defineTool, fieldOf } from "../define-tool.ts";
 import { ToolFailure } from "../tool-failure.ts";
 import { applyEdit, type EditVerdict } from "./apply-edit.ts";
-import { atomicWrite, callKey, removeIfThere, temporaryNameOf } from "./atomic-write.ts";
-import { type DirectoryHandle, entryPath, identityOf, shownPath } from "./directory-handle.ts";
+import { atomicWrite, callKey, isAlreadyWritten, temporaryNameOf } from "./atomic-write.ts";
+import { type DirectoryHandle, identityOf, isDirectoryOf, shownPath } from "./directory-handle.ts";
 import { changedSince, missing, pathFailure, withPathErrors } from "./fs-failure.ts";
 import { countInvisible } from "./invisible-characters.ts";
-import { type LastEdit, readLastEdit, writeLastEdit } from "./last-edit.ts";
-import {
-  inspectFile,
-  MAX_REPLACED_BYTES,
-  readWhole,
-  refuseHardLinks,
-  textOf,
-  withRegularFile,
-} from "./regular-file.ts";
+import { readLastEdit, writeLastEdit } from "./last-edit.ts";
+import { MAX_REPLACED_BYTES, readWhole, refuseHardLinks, textOf, withRegularFile } from "./regular-file.ts";
 import { showDiff } from "./show-diff.ts";
 import { findToolStateDirectory, openToolStateDirectory } from "./tool-state-directory.ts";
 import type { UntrustedMarks } from "./untrusted-marks.ts";
-import { inDirectory, syncDirectory, type Workspace } from "./workspace.ts";
+import { inDirectory, type Workspace } from "./workspace.ts";
 import { fileNames } from "./workspace-path.ts";
 
 const MAX_SHOWN_CHARS = 1_048_576;
@@ -135,11 +128,13 @@ function runEdit(
     withPathErrors(shown, async () => {
       const state = await openToolStateDirectory(workspace, stateDirectory);
       if (context.isRepeat) {
-        const done = await findDone(directory, name, await readLastEdit(state, target), context);
-        if (done !== null) return { path: shown, replacements: done.replacements, bytes: done.bytes };
+        const last = await readLastEdit(state, target);
+        const isOurs = last?.key === callKey(context);
+        if ((await isAlreadyWritten(directory, name, isOurs ? last.after : null, context)) && isOurs) {
+          return { path: shown, replacements: last.replacements, bytes: last.bytes };
+        }
       }
-      const { device, inode } = identityOf(directory);
-      if (!context.mayAct || device !== cwd?.device || inode !== cwd.inode) throw changedSince(shown, context);
+      if (!context.mayAct || !isDirectoryOf(cwd, directory)) throw changedSince(shown, context);
       const file = await readEditable(directory, name);
       const verdict = verdictOf(file.text, args);
       if (before === undefined && !verdict.ok) throw refusal(directory, name, verdict);
@@ -156,19 +151,6 @@ function runEdit(
       return { path: shown, replacements, bytes: content.length };
     }),
   );
-}
-
-/** The edit, if an attempt before the crash completed it. */
-async function findDone(
-  directory: DirectoryHandle,
-  name: string,
-  last: LastEdit | null,
-  context: CallContext,
-): Promise<LastEdit | null> {
-  await removeIfThere(entryPath(directory, temporaryNameOf(context)));
-  if (last?.key !== callKey(context) || (await inspectFile(directory, name))?.hash !== last.after) return null;
-  await syncDirectory(directory);
-  return last;
 }
 
 interface EditableFile {

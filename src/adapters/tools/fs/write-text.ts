@@ -16,13 +16,13 @@ import { USER_LABELS } from "../../../kernel/vocabulary/labels.ts";
 import type { CallContext, Planned, Reversal } from "../../../runtime/ports/toolbox.ts";
 import { type ArgumentsOf, defineTool, fieldOf } from "../define-tool.ts";
 import { ToolFailure } from "../tool-failure.ts";
-import { atomicWrite, removeIfThere, temporaryNameOf } from "./atomic-write.ts";
-import { type DirectoryHandle, entryPath, identityOf, shownPath } from "./directory-handle.ts";
+import { atomicWrite, isAlreadyWritten, temporaryNameOf } from "./atomic-write.ts";
+import { identityOf, isDirectoryOf } from "./directory-handle.ts";
 import { changedSince, pathFailure, withPathErrors } from "./fs-failure.ts";
 import { countInvisible } from "./invisible-characters.ts";
 import { type ExistingFile, inspectFile } from "./regular-file.ts";
 import type { UntrustedMarks } from "./untrusted-marks.ts";
-import { createDirectories, inDirectory, inNearestDirectory, syncDirectory, type Workspace } from "./workspace.ts";
+import { createDirectories, inDirectory, inNearestDirectory, type Workspace } from "./workspace.ts";
 import { fileNames } from "./workspace-path.ts";
 
 const MAX_TEXT_BYTES = 1_048_576;
@@ -61,9 +61,10 @@ export function writeTextTool(workspace: Workspace, marks: UntrustedMarks) {
   });
 }
 
-function planWrite(workspace: Workspace, { path, text, overwrite }: WriteArguments) {
-  const { parents, name, shown } = fileNames(path);
-  const content = contentOf(text);
+function planWrite(workspace: Workspace, args: WriteArguments) {
+  const { overwrite } = args;
+  const { parents, name, shown } = fileNames(args.path);
+  const content = contentOf(args.text);
   const target = `${workspace.root}/${shown}`;
   return inNearestDirectory(workspace, parents, async (directory, missing) => {
     const present = missing.length > 0 ? null : await inspectFile(directory, name);
@@ -72,7 +73,7 @@ function planWrite(workspace: Workspace, { path, text, overwrite }: WriteArgumen
     return {
       labels: USER_LABELS,
       reversal: reversalOf(present, content),
-      shown: showWrite({ target, text, bytes: content.length, present, missing, overwrite }),
+      shown: showWrite(target, args, present, missing),
       plan: {
         cwd: { path: directory.path, ...identityOf(directory) },
         scriptHashes: present !== null && overwrite ? [present.hash] : [],
@@ -99,21 +100,18 @@ function contentOf(text: string): Buffer {
   return content;
 }
 
-function showWrite(write: {
-  readonly target: string;
-  readonly text: string;
-  readonly bytes: number;
-  readonly present: ExistingFile | null;
-  readonly missing: readonly string[];
-  readonly overwrite: boolean;
-}): string {
-  const { target, text, bytes, present, missing, overwrite } = write;
+function showWrite(
+  target: string,
+  { text, overwrite }: WriteArguments,
+  present: ExistingFile | null,
+  missing: readonly string[],
+): string {
   const headline = overwrite ? "Replace a file" : "Write a file that already has this text";
   const invisible = countInvisible(text);
   return [
     present === null ? "Write a new file" : headline,
     `  path:     ${JSON.stringify(target)}`,
-    `  bytes:    ${bytes}`,
+    `  bytes:    ${Buffer.byteLength(text)}`,
     present === null ? null : `  replaces: ${present.bytes} bytes, sha256 ${present.hash}`,
     missing.length === 0 ? null : `  creates:  the directories ${JSON.stringify(missing.join("/"))}`,
     invisible === 0 ? null : `  warning:  ${invisible} control or invisible characters in the text`,
@@ -134,52 +132,30 @@ function runWrite(
   const content = contentOf(text);
   const depth = cwd === null ? 0 : relative(workspace.root, cwd.path).split(sep).filter(Boolean).length;
   return inDirectory(workspace, parents.slice(0, depth), async (start) => {
-    const { device, inode } = identityOf(start);
-    if (device !== cwd?.device || inode !== cwd.inode) throw changedSince(shown, context);
+    if (!isDirectoryOf(cwd, start)) throw changedSince(shown, context);
     await marks.beforeWrite(names, context);
     return await createDirectories(start, parents.slice(depth), (directory) =>
       withPathErrors(shown, async () => {
-        const temporaryName = temporaryNameOf(context);
-        if (context.isRepeat && (await isAlreadyWritten(directory, { name, temporaryName, content }))) {
+        const hash = hashBytes(content);
+        if (context.isRepeat && (await isAlreadyWritten(directory, name, hash, context))) {
           return { path: shown, bytes: content.length, created: !overwrite };
         }
         if (!context.mayAct) throw changedSince(shown, context);
         if (replaced !== undefined && (await inspectFile(directory, name))?.hash !== replaced)
           throw changedSince(shown, context);
         const mode = replaced === undefined ? "add" : "replace";
-        const isWritten = await atomicWrite(directory, { name, temporaryName, content, mode }, context.signal);
-        if (!isWritten) throw await obstacle(directory, name, overwrite, context);
-        const isOurs = async () => (await inspectFile(directory, name))?.hash === hashBytes(content);
+        const write = { name, temporaryName: temporaryNameOf(context), content, mode } as const;
+        if (!(await atomicWrite(directory, write, context.signal))) {
+          // Refuses links and devices itself.
+          await inspectFile(directory, name);
+          throw overwrite ? changedSince(shown, context) : taken(shown);
+        }
+        const isOurs = async () => (await inspectFile(directory, name))?.hash === hash;
         await marks.afterReplace(names, context, isOurs);
         return { path: shown, bytes: content.length, created: mode === "add" };
       }),
     );
   });
-}
-
-/** True if an attempt before the crash completed the write. */
-async function isAlreadyWritten(
-  directory: DirectoryHandle,
-  { name, temporaryName, content }: { readonly name: string; readonly temporaryName: string; readonly content: Buffer },
-): Promise<boolean> {
-  // A crash between link and unlink leaves the file with both names.
-  await removeIfThere(entryPath(directory, temporaryName));
-  const present = await inspectFile(directory, name);
-  if (present?.hash !== hashBytes(content)) return false;
-  await syncDirectory(directory);
-  return true;
-}
-
-/** Why `add` found the name taken. `inspectFile` refuses links and devices itself. */
-async function obstacle(
-  directory: DirectoryHandle,
-  name: string,
-  overwrite: boolean,
-  context: CallContext,
-): Promise<ToolFailure> {
-  await inspectFile(directory, name);
-  const path = shownPath(directory, name);
-  return overwrite ? changedSince(path, context) : taken(path);
 }
 
 function taken(path: string): ToolFailure {
