@@ -8,101 +8,83 @@ export interface CatalogueRow {
   load(): Promise<Command>;
 }
 
+const row = (section: string, name: string, summary: string, load: () => Promise<Command>): CatalogueRow => ({
+  name,
+  section,
+  summary,
+  load,
+});
+
 export const COMMAND_CATALOGUE: readonly CatalogueRow[] = [
-  {
-    name: "start",
-    section: "Gateway",
-    summary: "run the gateway on this home",
-    load: async () => (await import("./commands/start.ts")).start,
-  },
-  {
-    name: "run",
-    section: "Work",
-    summary: "let the assistant work on one message",
-    load: async () => (await import("./commands/run.ts")).run,
-  },
-  {
-    name: "runs",
-    section: "Work",
-    summary: "list, show, cancel and export runs",
-    load: async () => (await import("./commands/runs.ts")).runs,
-  },
-  {
-    name: "approvals",
-    section: "Work",
-    summary: "list and answer questions that wait for you",
-    load: async () => (await import("./commands/approvals.ts")).approvals,
-  },
-  {
-    name: "caps",
-    section: "Work",
-    summary: "see, grant and revoke what a session may reach",
-    load: async () => (await import("./commands/caps.ts")).caps,
-  },
-  {
-    name: "tools",
-    section: "Work",
-    summary: "see the tools, or call one yourself",
-    load: async () => (await import("./commands/tools.ts")).tools,
-  },
-  {
-    name: "trash",
-    section: "Work",
-    summary: "list, restore or purge deleted files",
-    load: async () => (await import("./commands/trash.ts")).trash,
-  },
-  {
-    name: "policy",
-    section: "Work",
-    summary: "see what the agent may do, and why a call would be allowed, asked about or denied",
-    load: async () => (await import("./commands/policy.ts")).policy,
-  },
-  {
-    name: "budget",
-    section: "Work",
-    summary: "see what was spent, on what, and what is left",
-    load: async () => (await import("./commands/budget.ts")).budget,
-  },
-  {
-    name: "models",
-    section: "Work",
-    summary: "list the models, and check that one answers",
-    load: async () => (await import("./commands/models.ts")).models,
-  },
-  {
-    name: "verify",
-    section: "Proof",
-    summary: "verify a bundle, a run or the whole home",
-    load: async () => (await import("./commands/verify.ts")).verify,
-  },
-  {
-    name: "replay",
-    section: "Proof",
-    summary: "replay a recorded run, or try another policy on it",
-    load: async () => (await import("./commands/replay.ts")).replay,
-  },
-  {
-    name: "conformance",
-    section: "Proof",
-    summary: "test how a model behaves under contract",
-    load: async () => (await import("./commands/conformance.ts")).conformance,
-  },
-  {
-    name: "config",
-    section: "Setup",
-    summary: "read and change the configuration",
-    load: async () => (await import("./commands/config.ts")).config,
-  },
-  {
-    name: "backup",
-    section: "Setup",
-    summary: "copy the database, also while the gateway runs",
-    load: async () => (await import("./commands/backup.ts")).backup,
-  },
-  {
-    name: "restore",
-    section: "Setup",
-    summary: "replace the database with a backup",
-    load: async () => (await import("./commands/restore.ts")).restore,
-  },
+  row("Gateway", "start", "run the gateway on this home", async () => (await import("./commands/start.ts")).start),
+  row("Work", "run", "let the assistant work on one message", async () => (await import("./commands/run.ts")).run),
+  row("Work", "runs", "list, show, cancel and export runs", async () => (await import("./commands/runs.ts")).runs),
+  row(
+    "Work",
+    "approvals",
+    "list and answer questions that wait for you",
+    async () => (await import("./commands/approvals.ts")).approvals,
+  ),
+  row(
+    "Work",
+    "caps",
+    "see, grant and revoke what a session may reach",
+    async () => (await import("./commands/caps.ts")).caps,
+  ),
+  row("Work", "tools", "see the tools, or call one yourself", async () => (await import("./commands/tools.ts")).tools),
+  row("Work", "trash", "list, restore or purge deleted files", async () => (await import("./commands/trash.ts")).trash),
+  row(
+    "Work",
+    "policy",
+    "see what the agent may do, and why a call would be allowed, asked about or denied",
+    async () => (await import("./commands/policy.ts")).policy,
+  ),
+  row(
+    "Work",
+    "budget",
+    "see what was spent, on what, and what is left",
+    async () => (await import("./commands/budget.ts")).budget,
+  ),
+  row(
+    "Work",
+    "models",
+    "list the models, and check that one answers",
+    async () => (await import("./commands/models.ts")).models,
+  ),
+  row(
+    "Proof",
+    "verify",
+    "verify a bundle, a run or the whole home",
+    async () => (await import("./commands/verify.ts")).verify,
+  ),
+  row(
+    "Proof",
+    "replay",
+    "replay a recorded run, or try another policy on it",
+    async () => (await import("./commands/replay.ts")).replay,
+  ),
+  row(
+    "Proof",
+    "conformance",
+    "test how a model behaves under contract",
+    async () => (await import("./commands/conformance.ts")).conformance,
+  ),
+  row(
+    "Setup",
+    "config",
+    "read and change the configuration",
+    async () => (await import("./commands/config.ts")).config,
+  ),
+  row(
+    "Setup",
+    "backup",
+    "copy the database, also while the gateway runs",
+    async () => (await import("./commands/backup.ts")).backup,
+  ),
+  row(
+    "Setup",
+    "restore",
+    "replace the database with a backup",
+    async () => (await import("./commands/restore.ts")).restore,
+  ),
 ];

@@ -35,7 +35,7 @@ import { resolveApiKey } from "./config/resolve-api-key.ts";
 import { toToolPolicy } from "./config/to-tool-policy.ts";
 import { modelChoices, openModelRegistry } from "./configured-models.ts";
 import type { ReadVariable } from "./environment.ts";
-import { assertDatabaseKept, type Home } from "./home.ts";
+import { assertDatabasePresent, type Home } from "./home.ts";
 import { loadSigningKey, type SigningKey } from "./signing-key.ts";
 
 export interface SuretyOptions {
@@ -81,7 +81,7 @@ const NEW_KEY =
 
 export async function openSurety(options: SuretyOptions): Promise<Surety> {
   const { home, config, clock, random, onDefect } = options;
-  await assertDatabaseKept(home);
+  await assertDatabasePresent(home);
   const ownStore = await openSqliteStore({ home: home.directory, clock, random, lock: options.lock });
   const store = options.overStore?.(ownStore) ?? ownStore;
   try {

@@ -11,7 +11,7 @@ import { parseArgs } from "node:util";
 import { Defect } from "../kernel/vocabulary/defect.ts";
 import { usageError } from "./boot-error.ts";
 import type { Action, OptionSpec, OptionValues } from "./command.ts";
-import { assertNothingLost } from "./environment.ts";
+import { assertUtf8 } from "./environment.ts";
 import { nearest } from "./nearest.ts";
 
 export interface ParsedArguments {
@@ -55,7 +55,7 @@ export function parseArguments(words: readonly string[], action: ParsableAction,
     given.set(name, [...(given.get(name) ?? []), value]);
   }
   if (!given.has("help")) checkCount(positionals, action.arguments, usage);
-  for (const [at, word] of positionals.entries()) assertNothingLost(action.arguments[at] ?? "an argument", word);
+  for (const [at, word] of positionals.entries()) assertUtf8(action.arguments[at] ?? "an argument", word);
   return { arguments: positionals, options: optionValues(new Set(specs.keys()), given) };
 }
 
@@ -79,7 +79,7 @@ function readValue(flag: string, value: string | undefined, isAttached: boolean,
   if (!isAttached && value.startsWith("-") && value !== "-" && !NEGATIVE_NUMBER.test(value)) {
     throw usageError(`${flag} needs a value`, `If ${value} is the value, write ${flag}=${value}.`);
   }
-  assertNothingLost(flag, value);
+  assertUtf8(flag, value);
   return value;
 }
 

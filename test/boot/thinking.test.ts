@@ -181,7 +181,7 @@ describe.each(WIRES)("over $kind", (wire) => {
     ]);
   });
 
-  test("nobody is told of it, and it is gone with its message", async () => {
+  test("no view shows it, and it is erased with its message", async () => {
     const server = await wire.start(inTurn);
     const surety = await live(await newHome(), configOf(wire, server.baseUrl));
     const runId = await submit(surety, { thinkingLevel: "low" });

@@ -12,6 +12,7 @@ import { explainFailure } from "../../kernel/journal/views/failure-explanation.t
 import { Defect } from "../../kernel/vocabulary/defect.ts";
 import type { RunId } from "../../kernel/vocabulary/identifiers.ts";
 import type { Refusal } from "../../runtime/operations/operation.ts";
+import type { ConfiguredModel } from "../../runtime/ports/model-backend.ts";
 import type { Store } from "../../runtime/ports/store.ts";
 import { contractOf, readWholeJournal } from "../../runtime/run/read-run.ts";
 import type { Assistant } from "../assistant.ts";
@@ -157,4 +158,16 @@ function judge(judged: ConformanceCase, transcript: Transcript): JudgedCase {
 function profileIn({ entries }: Transcript): { readonly holdsRequired: boolean } {
   const accepted = entries.flatMap(eventsOf).find((event) => event.type === "run.accepted");
   return accepted?.profile ?? { holdsRequired: false };
+}
+
+/** The model with its requests changed as the current case asks (C2 of `conformance-case.ts`). */
+export function loosenModel(model: ConfiguredModel, current: () => ConformanceCase | null): ConfiguredModel {
+  const { backend } = model;
+  return {
+    ...model,
+    backend: {
+      ...backend,
+      complete: (request, watch) => backend.complete(current()?.loosen?.(request) ?? request, watch),
+    },
+  };
 }

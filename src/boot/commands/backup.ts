@@ -4,7 +4,7 @@ import { timestampOf } from "../../runtime/ports/clock.ts";
 import { EXIT } from "../boot-error.ts";
 import type { Action } from "../command.ts";
 import { assertNewFile } from "../durable-file.ts";
-import { assertDatabaseKept, findExistingHome } from "../home.ts";
+import { assertDatabasePresent, findExistingHome } from "../home.ts";
 import { systemClock } from "../system-clock.ts";
 
 export const backup: Action = {
@@ -16,7 +16,7 @@ export const backup: Action = {
     const stamp = timestampOf(systemClock.nowMs()).replaceAll(/[:.]/g, "-");
     const target = await assertNewFile(file ?? `surety-${stamp}.db`, "backup");
     await findExistingHome(home);
-    await assertDatabaseKept(home);
+    await assertDatabasePresent(home);
     const store = await openSqliteReader(home.directory);
     try {
       await store.backup(target);

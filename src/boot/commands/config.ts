@@ -43,7 +43,7 @@ const schema: Action = {
   options: {},
   examples: ["surety config schema > surety.schema.json"],
   async run({ output }) {
-    const { configSchema } = await import("../config/config-json-schema.ts");
+    const { configSchema } = await import("../config/config-schema.ts");
     output.json(configSchema());
     return EXIT.success;
   },

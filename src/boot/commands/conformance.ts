@@ -19,12 +19,12 @@ import {
   conformanceReport,
 } from "../../assistant/conformance/conformance-report.ts";
 import { CORPUS } from "../../assistant/conformance/corpus.ts";
-import { loosenModel } from "../../assistant/conformance/loosen-model.ts";
 import {
   CORPUS_AGENT,
   type CorpusDependencies,
   type CorpusStop,
   type JudgedCase,
+  loosenModel,
   runCorpus,
 } from "../../assistant/conformance/run-corpus.ts";
 import { formatCost } from "../../kernel/vocabulary/format-usd.ts";

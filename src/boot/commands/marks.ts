@@ -20,7 +20,10 @@ export const marks: Action = {
   async run(context) {
     const { home } = context;
     const { config } = await readSettings(context);
-    print(context, await untrustedMarks(await findWorkspace(home, config.tools.workspace), home.annex).list());
+    print(
+      context,
+      await untrustedMarks(await findWorkspace(home, config.tools.workspace), home.toolStateDirectory).list(),
+    );
     return EXIT.success;
   },
 };

@@ -1,5 +1,5 @@
 /** `surety runs ls|show|cancel|export`. */
-import { type FoundOut, whatToKnow } from "../../adapters/terminal/progress-printer.ts";
+import { diagnosisLines, type RunDiagnosis } from "../../adapters/terminal/progress-printer.ts";
 import type { OperationClient } from "../../assistant/operations.ts";
 import type { RunRecord } from "../../kernel/journal/views/run-record.ts";
 import { canonicalJson } from "../../kernel/vocabulary/canonical-json.ts";
@@ -13,7 +13,7 @@ import type { Action, Command, CommandContext } from "../command.ts";
 import { connectAssistant, valueIn } from "../connect-assistant.ts";
 import { assertNewFile, writeNewFile } from "../durable-file.ts";
 import { findExistingHome } from "../home.ts";
-import { findOutAbout, findRun, type ReadableHome, withHome } from "../read-home.ts";
+import { diagnoseRun, findRun, type ReadableHome, withHome } from "../read-home.ts";
 
 const MAX_LIMIT = 500;
 const MAX_OFFSET = 1_000_000_000;
@@ -66,9 +66,9 @@ const show: Action = {
         output,
       } = context;
       const run = await findRun(home, id);
-      const [record, foundOut] = await Promise.all([home.views.record(run), findOutAbout(home, run)]);
+      const [record, diagnosis] = await Promise.all([home.views.record(run), diagnoseRun(home, run)]);
       const chosenBecause = findContract(run)?.routing?.reason ?? null;
-      output.result(record, () => printRecord(context, record, foundOut, chosenBecause));
+      output.result(record, () => printRecord(context, record, diagnosis, chosenBecause));
       return EXIT.success;
     }),
 };
@@ -169,7 +169,7 @@ function statusOf(text: string | undefined): RunStatus | undefined {
   throw usageError(`--status must be one of ${RUN_STATUSES.join(", ")}`, "Leave it out to see all runs.");
 }
 
-function spentIn({ receipt }: RunRecord, { isPriced }: FoundOut): readonly (readonly [string, string])[] {
+function spentIn({ receipt }: RunRecord, { isPriced }: RunDiagnosis): readonly (readonly [string, string])[] {
   if (receipt === undefined) return [];
   const { model_fingerprint: name, tokens, cost_usd: usd, public_key: key } = receipt;
   return [
@@ -182,20 +182,20 @@ function spentIn({ receipt }: RunRecord, { isPriced }: FoundOut): readonly (read
 function printRecord(
   { output }: CommandContext,
   record: RunRecord,
-  foundOut: FoundOut,
+  diagnosis: RunDiagnosis,
   chosenBecause: string | null,
 ): void {
   const rows: readonly (readonly [string, string])[] = [
     ["run", record.id],
     ["status", record.status],
     ["outcome", [record.outcome ?? "none yet", record.reason ?? ""].join(" ").trim()],
-    ...whatToKnow(record, foundOut).map((line) => ["", line] as const),
+    ...diagnosisLines(record, diagnosis).map((line) => ["", line] as const),
     ["agent", record.agent_id],
     ["session", record.session_id],
     ["model", `${record.provider}:${record.model}`],
     ...(chosenBecause === null ? [] : [["", chosenBecause] as const]),
     ["active", `${record.duration_ms} ms`],
-    ...spentIn(record, foundOut),
+    ...spentIn(record, diagnosis),
     ["contract", record.contract_hash],
     ["head", record.head_hash],
   ];

@@ -16,8 +16,8 @@ const ls: Action = {
   examples: ["surety trash ls", "surety trash ls --json"],
   async run(context) {
     const { output } = context;
-    const { annex } = await openPlaces(context);
-    const trashed = await listTrash(annex);
+    const { stateDirectory } = await openTrash(context);
+    const trashed = await listTrash(stateDirectory);
     const wire = trashed.map(({ id, path, type, entries, bytes, deletedAt, runId }) => ({
       ...{ id, path, type, entries, bytes, deleted_at: deletedAt, run_id: runId },
     }));
@@ -41,9 +41,9 @@ const restore: Action = {
       arguments: [id = ""],
       output,
     } = context;
-    const { workspace, annex } = await openPlaces(context);
+    const { workspace, stateDirectory } = await openTrash(context);
     try {
-      const { path } = await restoreTrash(workspace, annex, id);
+      const { path } = await restoreTrash(workspace, stateDirectory, id);
       output.result({ id, path }, () => output.line(`restored ${path}`));
       return EXIT.success;
     } catch (error) {
@@ -65,8 +65,8 @@ const empty: Action = {
   async run(context) {
     const { options, output } = context;
     const days = options.integer("older-than", { least: 0, most: MAX_DAYS, example: 7 }) ?? 0;
-    const { annex } = await openPlaces(context);
-    const { removed, failed } = await emptyTrash(annex, systemClock.nowMs() - days * DAY_MS);
+    const { stateDirectory } = await openTrash(context);
+    const { removed, failed } = await emptyTrash(stateDirectory, systemClock.nowMs() - days * DAY_MS);
     const bytes = removed.reduce((sum, trashed) => sum + trashed.bytes, 0);
     output.result({ removed: removed.map(({ id, path }) => ({ id, path })), bytes, failed }, () => {
       output.line(`removed ${removed.length} (${bytes} bytes)`);
@@ -82,9 +82,9 @@ function refusalOf(cause: ToolFailure): BootError {
   return new BootError(cause.code, cause.message, "See surety trash ls.", { cause });
 }
 
-async function openPlaces({ home }: CommandContext) {
+async function openTrash({ home }: CommandContext) {
   await findExistingHome(home);
   const { tools } = await loadConfig(home.configFile);
   const workspace = await findWorkspace(home, tools.workspace);
-  return { workspace, annex: await findToolStateDirectory(workspace, home.annex) };
+  return { workspace, stateDirectory: await findToolStateDirectory(workspace, home.toolStateDirectory) };
 }

@@ -262,6 +262,11 @@ export const ConfigSchema: z.ZodMiniType<WrittenConfig> = z.strictObject({
   tools: z.prefault(Tools, {}),
 });
 
+/** The JSON Schema of `surety.json5`, for editors. */
+export function configSchema(): object {
+  return z.toJSONSchema(ConfigSchema, { io: "input" });
+}
+
 function isBaseUrl(text: string): boolean {
   const url = URL.parse(text);
   if (url === null || !["http:", "https:"].includes(url.protocol)) return false;
