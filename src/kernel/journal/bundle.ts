@@ -148,7 +148,7 @@ function proveRun(document: unknown, entries: readonly Entry[], bodies: Readonly
     const entry = named.get(ref);
     // A ref that no entry names may be the damaged ref of a missing body.
     if (entry === undefined) return refuse(lost ?? entries.length, `body ${ref} is named by no entry`);
-    if (!isBodyOf(ref, body)) return refuse(entry, `body ${ref} is not what its ref stands for`);
+    if (!isBodyOf(ref, body)) return refuse(entry, `body ${ref} does not match its ref`);
   }
   const { runId, hash: head } = last;
   return {

@@ -24,7 +24,7 @@ export interface ChainHead {
   readonly linked: { readonly seq: number; readonly hash: Hash };
 }
 
-/** What every entry of a run repeats. */
+/** The fields that every entry of a run repeats. */
 export interface ChainFrame {
   readonly runId: RunId;
   readonly contractHash: Hash;
@@ -34,7 +34,7 @@ export interface ChainFrame {
   readonly modelFingerprint: string;
 }
 
-/** What an entry says, linked or not. */
+/** The content of an entry, linked or not. */
 export interface StatementOf<K extends EntryKind> {
   readonly seq: number;
   readonly kind: K;

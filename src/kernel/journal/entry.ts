@@ -6,7 +6,7 @@
  *     `result`. So `eventsOf` over all entries gives back the run's history, and folding it gives the same bytes.
  * J3. The wire form (`toLine`) is canonical JSON in snake_case, one line an entry.
  */
-import { type Static, type TObject, Type } from "typebox";
+import { type Static, Type } from "typebox";
 import { PREFLIGHT_CHECKS } from "../contract/preflight.ts";
 import { OUTCOMES } from "../vocabulary/outcome.ts";
 import { IDEMPOTENCY_CLASSES } from "../vocabulary/risk.ts";
@@ -87,7 +87,7 @@ const Verdict = Type.Object(
   closed,
 );
 
-/** What each kind of entry decides. */
+/** The decision of each kind of entry. */
 export const DecidedSchemas = {
   "run.created": Type.Object(
     {
@@ -189,21 +189,12 @@ export type Conclusion = Static<(typeof ConclusionSchemas)[keyof typeof Conclusi
 export type Answer = { [T in EventType]: Omit<EventOf<T>, "ts" | "elapsedMs"> }[EventType];
 export type Result = Answer | Conclusion | null;
 
-/** Of everything but null, by its type. */
-export const ResultSchemas: Readonly<Record<string, TObject>> = {
-  ...ConclusionSchemas,
-  ...Object.fromEntries(
-    Object.entries(EventSchemas).map(
-      ([
-        type,
-        {
-          properties: { ts: _ts, elapsedMs: _elapsedMs, ...answer },
-        },
-      ]) => [type, Type.Object(answer, closed)],
-    ),
-  ),
-};
-const ResultSchema = Type.Unsafe<Result>(Type.Union([Type.Null(), ...Object.values(ResultSchemas)]));
+const AnswerSchemas = Object.values(EventSchemas).map(({ properties: { ts: _ts, elapsedMs: _elapsedMs, ...answer } }) =>
+  Type.Object(answer, closed),
+);
+const ResultSchema = Type.Unsafe<Result>(
+  Type.Union([Type.Null(), ...Object.values(ConclusionSchemas), ...AnswerSchemas]),
+);
 
 const frame = {
   runId: RunIdSchema,

@@ -40,7 +40,7 @@ export const LivePolicySchema = Type.Object(
 );
 export type LivePolicy = Static<typeof LivePolicySchema>;
 
-/** What a run may spend; a child's is carved out of its parent's. */
+/** A run's budget; a child's is carved out of its parent's. */
 export const CarvedBudgetSchema = Type.Object({ inferences: Count, tokens: Count, spendMicrousd: Count }, closed);
 export type CarvedBudget = Static<typeof CarvedBudgetSchema>;
 
@@ -144,7 +144,7 @@ const Image = Type.Object(
 export const EventSchemas = {
   "run.accepted": event("run.accepted", {
     messageRef: BodyRefSchema,
-    /** What came with the message, where anything did. */
+    /** Attachments of the message, if any. */
     media: Type.Optional(Type.Array(Image)),
     agentId: Type.String(),
     sessionId: Type.String(),

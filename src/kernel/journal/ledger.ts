@@ -39,7 +39,7 @@ const capability = { sessionId: Type.Unsafe<SessionId>(Text), capability: Type.U
 const single = { nonce: Text };
 const sender = Type.Object({ channel: Text, sender: Text }, closed);
 
-/** What an entry of each kind says. */
+/** The data of each kind of entry. */
 export const LedgerDataSchemas = {
   "run.created": Type.Object({ ...run, contractHash: HashSchema }, closed),
   /** `seq` and `head` are the anchor of the run's journal. */

@@ -14,7 +14,7 @@ export type Parsed<T> = { readonly ok: true; readonly value: T } | { readonly ok
 export interface Records<T> {
   /** All records before the first bad line. */
   readonly entries: readonly T[];
-  /** For people to look at: where it is not UTF-8 it shows U+FFFD. */
+  /** For display: invalid UTF-8 shows as U+FFFD. */
   readonly torn: string | null;
   readonly bad: BadEntry | null;
 }

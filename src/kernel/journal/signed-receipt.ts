@@ -55,7 +55,7 @@ export function verifyReceipt(
     return { ok: false, problem: `not a receipt as ${RECEIPT_FORMAT} has it` };
   }
   const { public_key: publicKey, signature, ...said } = receipt;
-  if (publicKey === null || signature === null) return { ok: false, problem: "nobody has signed it" };
+  if (publicKey === null || signature === null) return { ok: false, problem: "it is not signed" };
   if (!hasVerified(verifySignature, publicKey, canonicalJson(said), signature)) {
     return { ok: false, problem: "signature does not match" };
   }

@@ -4,7 +4,7 @@
  * 1. One request at a time, tagged with its attempt; an answer to another attempt is ignored.
  * 2. When the context is full it is compacted first; still full, the model is asked to wrap up without tools.
  * 3. Cut off, it counts as made and paid for in full, unless it was still waiting for its time to be sent.
- * 4. Only what the protocol adapter accepted goes on: under strict_mode `recovered` counts as rejected (M-7.5).
+ * 4. Only an answer that the protocol adapter accepted is used: under strict_mode `recovered` counts as rejected (M-7.5).
  */
 import type { ExecutionContract } from "../contract/contract.ts";
 import { nameModel } from "../journal/chain.ts";
@@ -115,7 +115,7 @@ function recordInfer(turn: Turn, phase: Inferring, event: RunEvent): Turn {
   return record(turn, "INFER", decided, { result: event, actor: event.type === "model.answered" ? "model" : "system" });
 }
 
-/** What an inference that was cut off may have cost. Where the run was accepted without a price, that is not known. */
+/** The possible cost of an inference that was cut off; unknown without a price. */
 export function cutOffUsage({ prompt, accepted }: RunState, { maxOutputTokens }: Inferring): Usage {
   const used = { inputTokens: prompt.tokens, outputTokens: maxOutputTokens };
   return { ...used, costMicrousd: costOf(accepted?.price ?? null, used) };

@@ -68,7 +68,7 @@ export interface AppliedNotes {
 /** An operator has to read them: a model must not bury one request under thousands. */
 export const MAX_PENDING_CAPABILITIES = 64;
 
-/** What asks for a capability, and what becomes of it when it was not pending yet, or was. */
+/** Actions that request a capability, and their status for a new and for a pending request. */
 const ASKING = [
   { verb: "request_permission", added: "applied", present: "already_pending" },
   { verb: "grant_permission", added: "requires_operator", present: "requires_operator" },

@@ -19,7 +19,7 @@ export type CallsReading =
   | {
       readonly ok: true;
       readonly calls: readonly ToolInvocation[];
-      /** What had to be recovered, in the order it was met. */
+      /** The recoveries, in their order. */
       readonly recovered: readonly ProtocolFailure[];
     }
   | { readonly ok: false; readonly failure: ProtocolFailure };

@@ -1,4 +1,4 @@
-/** What a wire protocol hands over once its framing is off: nothing in it has been judged yet. */
+/** The output of a model after its wire framing, not yet interpreted. */
 import { quote } from "../vocabulary/canonical-json.ts";
 import { hashBytes, hashCanonical } from "../vocabulary/hash.ts";
 import type { Hash } from "../vocabulary/identifiers.ts";

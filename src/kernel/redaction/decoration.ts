@@ -2,8 +2,8 @@
  * Markup that rendering hides: `<b>`, `</p>`, `<!-- x -->`, and the target in `[word](target)`
  * or `[word][target]`.
  *
- * D1. No decoration is longer than MAX_DECORATION_CHARS: with that much text at hand the answer is final.
- * D2. What cannot become a decoration any more is known at once, so that a `<` in prose holds back little.
+ * D1. No decoration is longer than MAX_DECORATION_CHARS: given that much text, the result is final.
+ * D2. A text that cannot become a decoration is rejected at once, so that a `<` in prose holds back little.
  */
 export const MAX_DECORATION_CHARS = 256;
 

@@ -1,9 +1,9 @@
 /**
  * One written escape, decoded: `\u0073`, `\x73`, `\u{73}`, `\n`, `%73`, `&#115;`, `&amp;`.
- * Escapes of escapes (`\\u0073`, `%2573`) are read through to the innermost one. Of the named entities five are known
- * as what they are, accented and fancy letters as the letter alone, and all others as a space.
+ * Escapes of escapes (`\\u0073`, `%2573`) are read through to the innermost one. Five named entities are read
+ * exactly, accented and styled letters as the plain letter, all others as a space.
  *
- * K1. No escape is longer than MAX_ESCAPE_CHARS: with that much text at hand the answer is final.
+ * K1. No escape is longer than MAX_ESCAPE_CHARS: given that much text, the result is final.
  */
 export const MAX_ESCAPE_CHARS = 33;
 

@@ -2,10 +2,10 @@
  * The first stage of redaction: every loaded secret, in every encoding of `secret-encodings.ts`, found exactly.
  *
  * Text is read through all views, and in each view every escape both as it is written and undone, in any mixture
- * (`match-states.ts`). What any reading finds is covered; covered stretches that overlap become one marker.
+ * (`match-states.ts`). Everything any reading finds is covered; overlapping stretches become one marker.
  *
  * S1. No run of FRAGMENT_BYTES bytes of a secret is released in any reading (a shorter secret: as a whole).
- * S2. What comes out does not depend on the cuts: text is released once no match that covers it can still complete.
+ * S2. The output does not depend on the cuts: text is released once no match that covers it can still complete.
  * S3. Held back are the running match and the stretch it may yet join: at most `maxHeldChars`.
  * S4. A stretch that is exactly a loaded value becomes its handle; every other stretch is lost for good.
  * S5. Our own markers are walls that no match crosses, so redacting twice changes nothing. Only the labels given
@@ -73,7 +73,7 @@ export function compileKnownSecrets(secrets: readonly Secret[], labels: readonly
   let automata: readonly SubstringAutomaton[] | null = null;
   return {
     names,
-    // Of two names for one value the first wins.
+    // The first of two names for one value wins.
     nameOfValue: new Map(secrets.toReversed().map(({ name, value }) => [withoutEdges(value), name])),
     longestValue,
     maxHeldChars: longestValue + (longestNeedle + 1) * (MAX_GAP + 1) * MAX_ESCAPE_CHARS,

@@ -55,7 +55,7 @@ export function compilePatterns(patterns: readonly SecretPattern[]): PatternTabl
   return { startingWith, filter: new PatternFilter(patterns) };
 }
 
-/** What scanning makes of a whole text without markers. */
+/** The result of scanning a whole text without markers. */
 export function scanWholeText(table: PatternTable, text: string): PatternOutput {
   const from = table.filter.firstPlace(text);
   if (from === null) return { text, found: [] };

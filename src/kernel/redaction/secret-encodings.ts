@@ -96,7 +96,7 @@ export function needlesOf(value: string, owner: number): readonly (readonly Need
   return VIEWS.map((view) => needles[view]);
 }
 
-/** Of the same symbols only the needle that is found the soonest. */
+/** For equal symbols, only the needle with the smallest gram. */
 function withoutRepeated(needles: readonly Needle[]): readonly Needle[] {
   const kept = new Map<string, Needle>();
   for (const needle of needles) {
@@ -146,8 +146,8 @@ function addUtf8(form: number[], code: number): void {
   else form.push(...bytesOf(code));
 }
 
-/** Of a code point, or a lone UTF-16 code unit. */
-export function utf8Length(code: number): number {
+/** For a code point, or a lone UTF-16 code unit. */
+function utf8Length(code: number): number {
   if (code < 0x80) return 1;
   if (code < 0x800) return 2;
   return code < 0x10000 ? 3 : 4;

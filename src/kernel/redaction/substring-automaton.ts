@@ -160,7 +160,7 @@ export class SubstringTracker {
 
   follow(symbol: number, start: number): Hit | null {
     const { radix, next, fromRoot, link, longest } = this.#automaton;
-    // What the root has no edge for is in no needle.
+    // A symbol without an edge from the root is in no needle.
     const first = symbol < radix ? (fromRoot[symbol] as number) : ROOT;
     if (first === ROOT) {
       this.reset();

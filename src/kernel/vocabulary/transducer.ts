@@ -7,6 +7,6 @@
 export interface Transducer<In, Out, State> {
   start(): State;
   push(state: State, chunk: In): readonly [State, Out];
-  /** What was still held back; the state is spent afterwards. */
+  /** The rest of the held text; the state must not be used again. */
   finish(state: State): Out;
 }

@@ -20,7 +20,7 @@ export interface LoopState {
   readonly totalCost: number;
 }
 
-/** What the entries do not say: the session's checkpoint, the contract's limit, and what is under way. */
+/** Facts beyond the entries: the session's checkpoint, the contract's limit, and the work in flight. */
 export interface LoopSurroundings {
   readonly goals: readonly string[];
   readonly openLoops: readonly string[];

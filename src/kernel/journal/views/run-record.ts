@@ -44,7 +44,7 @@ export const RunRecordSchema = Type.Object(
     contract_hash: Text,
     head_hash: Text,
     state_digest: Text,
-    /** Of an ended run, where it is shown by itself; lists leave it out. */
+    /** For an ended run shown by itself; lists leave it out. */
     receipt: Type.Optional(SignedReceiptSchema),
     trace: Type.Object({ tool_execution_results: Type.Array(ToolExecutionResult) }, closed),
   },
@@ -52,7 +52,7 @@ export const RunRecordSchema = Type.Object(
 );
 export type RunRecord = Static<typeof RunRecordSchema>;
 
-/** What the entries do not say. */
+/** Facts beyond the entries. */
 export interface RunParticulars {
   readonly runId: RunId;
   readonly contractHash: Hash;

@@ -1,8 +1,8 @@
 /**
  * Streams an answer without its NOTES and TOOL_CALLS blocks.
  *
- * R1. What comes out is `scanBlocks(content).visibleText`, however the answer was cut.
- * R2. What could still become a marker is held back, also where a removed block would close one up; an unterminated
+ * R1. The output is `scanBlocks(content).visibleText`, however the answer was cut.
+ * R2. Text that could still become a marker is held back, also where a removed block would close one up; an unterminated
  *     block never comes out.
  * R3. No output ends inside a surrogate pair, unless the whole answer does: each may be encoded on its own.
  */
