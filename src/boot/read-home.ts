@@ -2,7 +2,7 @@
 import { openSqliteReader } from "../adapters/store-sqlite/open-sqlite-reader.ts";
 import type { RunDiagnosis } from "../adapters/terminal/progress-printer.ts";
 import { createToolbox } from "../adapters/tools/create-toolbox.ts";
-import { createRunViews, type RunViews } from "../assistant/run-views.ts";
+import { createRunViews, type RunViews } from "../assistant/runs/run-views.ts";
 import { explainFailure } from "../kernel/journal/views/failure-explanation.ts";
 import { isPriced } from "../kernel/journal/views/receipt.ts";
 import { asRunId } from "../kernel/vocabulary/identifiers.ts";

@@ -15,7 +15,7 @@ import type { Refusal } from "../../runtime/operations/operation.ts";
 import type { ConfiguredModel } from "../../runtime/ports/model-backend.ts";
 import type { Store } from "../../runtime/ports/store.ts";
 import { contractOf, readWholeJournal } from "../../runtime/run/read-run.ts";
-import type { Assistant } from "../assistant.ts";
+import type { Assistant } from "../runs/assistant.ts";
 import type { ConformanceCase, Transcript } from "./conformance-case.ts";
 import { answersIn, brokenInvariant } from "./transcript-checks.ts";
 

@@ -6,7 +6,7 @@ import { Count, closed, RunIdSchema } from "../../kernel/vocabulary/schema-primi
 import { pageFields, pageOf, RunIdInput } from "../../runtime/operations/input-schemas.ts";
 import { operationsOver, type Refusal, refuse } from "../../runtime/operations/operation.ts";
 import { RUN_STATUSES } from "../../runtime/ports/store.ts";
-import type { Assistant } from "../assistant.ts";
+import type { Assistant } from "./assistant.ts";
 import { RunInputSchema, runRequestOf } from "./run-request.ts";
 import { decodeUpdate, encodeUpdate, LAST_EVENTS, RUN_EVENT_SCHEMAS } from "./run-updates.ts";
 

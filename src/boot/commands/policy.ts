@@ -8,7 +8,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { visibleText } from "../../adapters/terminal/visible-text.ts";
 import type { Tool } from "../../adapters/tools/define-tool.ts";
-import { remember } from "../../assistant/draft-run.ts";
+import { remember } from "../../assistant/runs/draft-run.ts";
 import type { PolicyDecision } from "../../kernel/policy/decide-call.ts";
 import type { PolicyVerdict } from "../../kernel/policy/tool-policy.ts";
 import { asSessionId, type SessionId } from "../../kernel/vocabulary/identifiers.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { PromptTexts } from "../../src/assistant/prompt-stack.ts";
-import type { RegisteredTool } from "../../src/runtime/ports/toolbox.ts";
+import { PromptTexts } from "../../../src/assistant/runs/prompt-stack.ts";
+import type { RegisteredTool } from "../../../src/runtime/ports/toolbox.ts";
 
 const tool = (name: string): RegisteredTool => ({
   name,

@@ -9,18 +9,18 @@
  * T5. Without `allowed_tools` a run gets all tools that policy grants its channel, frozen here.
  */
 import { Compile, type Validator } from "typebox/compile";
-import { type ContractTerms, ContractTermsSchema, type Routing } from "../kernel/contract/contract.ts";
-import { DEFAULT_TERMS } from "../kernel/contract/default-terms.ts";
-import { MAX_CONTRACT_DEPTH } from "../kernel/contract/seal-contract.ts";
-import { matchesTool } from "../kernel/policy/tool-pattern.ts";
-import type { ToolPolicy } from "../kernel/policy/tool-policy.ts";
-import { jsonProblem } from "../kernel/vocabulary/json-problem.ts";
-import type { ChannelClass } from "../kernel/vocabulary/risk.ts";
-import type { ThinkingLevel } from "../kernel/vocabulary/thinking-level.ts";
-import type { ConfiguredModel } from "../runtime/ports/model-backend.ts";
-import type { RegisteredTool, Toolbox } from "../runtime/ports/toolbox.ts";
+import { type ContractTerms, ContractTermsSchema, type Routing } from "../../kernel/contract/contract.ts";
+import { DEFAULT_TERMS } from "../../kernel/contract/default-terms.ts";
+import { MAX_CONTRACT_DEPTH } from "../../kernel/contract/seal-contract.ts";
+import { matchesTool } from "../../kernel/policy/tool-pattern.ts";
+import type { ToolPolicy } from "../../kernel/policy/tool-policy.ts";
+import { jsonProblem } from "../../kernel/vocabulary/json-problem.ts";
+import type { ChannelClass } from "../../kernel/vocabulary/risk.ts";
+import type { ThinkingLevel } from "../../kernel/vocabulary/thinking-level.ts";
+import type { ConfiguredModel } from "../../runtime/ports/model-backend.ts";
+import type { RegisteredTool, Toolbox } from "../../runtime/ports/toolbox.ts";
 import { defaultOutputTokens } from "./default-output-limit.ts";
-import type { ContractOverrides } from "./runs/run-request.ts";
+import type { ContractOverrides } from "./run-request.ts";
 import { boundsProblem, type Ceilings } from "./term-bounds.ts";
 
 export interface TermsRequest {

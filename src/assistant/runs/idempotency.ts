@@ -4,9 +4,9 @@
  * Key and request may be secret, so only hashes are stored; the request's is salted with the key, so that reading the
  * database does not allow guessing requests.
  */
-import { hashBytes } from "../kernel/vocabulary/hash.ts";
-import type { Idempotency } from "../runtime/ports/store.ts";
-import type { RunRequest } from "./runs/run-request.ts";
+import { hashBytes } from "../../kernel/vocabulary/hash.ts";
+import type { Idempotency } from "../../runtime/ports/store.ts";
+import type { RunRequest } from "./run-request.ts";
 
 export function idempotencyOf({ idempotencyKey, source: _source, ...asked }: RunRequest): Idempotency | null {
   if (idempotencyKey === null) return null;

@@ -2,12 +2,12 @@
  * The prompt a run begins with, in its fixed order (P-2.1): base, agent, the session's history, the message. It is named by
  * ids and refs, so that it can be rebuilt exactly.
  */
-import { promptHead } from "../kernel/journal/body.ts";
-import { hashBytes, hashCanonical } from "../kernel/vocabulary/hash.ts";
-import type { BodyRef, Hash } from "../kernel/vocabulary/identifiers.ts";
-import { getBasePrompt } from "../prompts/base-prompt.ts";
-import type { RegisteredTool } from "../runtime/ports/toolbox.ts";
-import type { OpeningItem } from "../runtime/run/acceptance.ts";
+import { promptHead } from "../../kernel/journal/body.ts";
+import { hashBytes, hashCanonical } from "../../kernel/vocabulary/hash.ts";
+import type { BodyRef, Hash } from "../../kernel/vocabulary/identifiers.ts";
+import { getBasePrompt } from "../../prompts/base-prompt.ts";
+import type { RegisteredTool } from "../../runtime/ports/toolbox.ts";
+import type { OpeningItem } from "../../runtime/run/acceptance.ts";
 
 const AGENT_PREFIX = "agent:";
 

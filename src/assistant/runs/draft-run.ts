@@ -5,37 +5,37 @@
  * D2. The message is redacted before it becomes a body: loaded secrets never reach the store (P-5.4).
  * D3. Images for a model without vision are refused before anything is written or sent.
  */
-import { childTerms, type RemainingBudget } from "../kernel/contract/child-contract.ts";
-import type { ExecutionContract, Routing } from "../kernel/contract/contract.ts";
-import { sealContract } from "../kernel/contract/seal-contract.ts";
-import type { CarvedBudget } from "../kernel/journal/event.ts";
-import type { ToolPolicy } from "../kernel/policy/tool-policy.ts";
-import type { Redactor } from "../kernel/redaction/redact.ts";
-import { asRunId, asSessionId, type SessionId } from "../kernel/vocabulary/identifiers.ts";
-import { CLEAN_LABELS, joinLabels, type Labels, USER_LABELS } from "../kernel/vocabulary/labels.ts";
-import type { ModelPrice } from "../kernel/vocabulary/model-price.ts";
-import type { JsonValue } from "../kernel/vocabulary/parse-json.ts";
-import type { ThinkingLevel } from "../kernel/vocabulary/thinking-level.ts";
-import { grantedAt } from "../runtime/capabilities/authority.ts";
-import { estimateTokens } from "../runtime/model/estimate-tokens.ts";
-import { type TaskContext, taskOf } from "../runtime/model/model-router.ts";
-import { type Refusal, refuse } from "../runtime/operations/operation.ts";
-import type { Clock } from "../runtime/ports/clock.ts";
-import type { ConfiguredModel } from "../runtime/ports/model-backend.ts";
-import { newId, type RandomBytes } from "../runtime/ports/randomness.ts";
-import type { Store, StoredRun } from "../runtime/ports/store.ts";
-import type { Toolbox } from "../runtime/ports/toolbox.ts";
-import { acceptanceWrites, newRun, type RunDraft } from "../runtime/run/accept-run.ts";
-import { type Acceptance, readAcceptance } from "../runtime/run/acceptance.ts";
-import { BodyCache } from "../runtime/run/body-cache.ts";
-import type { Delegate } from "../runtime/run/children.ts";
-import { readBodies } from "../runtime/run/read-run.ts";
+import { childTerms, type RemainingBudget } from "../../kernel/contract/child-contract.ts";
+import type { ExecutionContract, Routing } from "../../kernel/contract/contract.ts";
+import { sealContract } from "../../kernel/contract/seal-contract.ts";
+import type { CarvedBudget } from "../../kernel/journal/event.ts";
+import type { ToolPolicy } from "../../kernel/policy/tool-policy.ts";
+import type { Redactor } from "../../kernel/redaction/redact.ts";
+import { asRunId, asSessionId, type SessionId } from "../../kernel/vocabulary/identifiers.ts";
+import { CLEAN_LABELS, joinLabels, type Labels, USER_LABELS } from "../../kernel/vocabulary/labels.ts";
+import type { ModelPrice } from "../../kernel/vocabulary/model-price.ts";
+import type { JsonValue } from "../../kernel/vocabulary/parse-json.ts";
+import type { ThinkingLevel } from "../../kernel/vocabulary/thinking-level.ts";
+import { grantedAt } from "../../runtime/capabilities/authority.ts";
+import { estimateTokens } from "../../runtime/model/estimate-tokens.ts";
+import { type TaskContext, taskOf } from "../../runtime/model/model-router.ts";
+import { type Refusal, refuse } from "../../runtime/operations/operation.ts";
+import type { Clock } from "../../runtime/ports/clock.ts";
+import type { ConfiguredModel } from "../../runtime/ports/model-backend.ts";
+import { newId, type RandomBytes } from "../../runtime/ports/randomness.ts";
+import type { Store, StoredRun } from "../../runtime/ports/store.ts";
+import type { Toolbox } from "../../runtime/ports/toolbox.ts";
+import { acceptanceWrites, newRun, type RunDraft } from "../../runtime/run/accept-run.ts";
+import { type Acceptance, readAcceptance } from "../../runtime/run/acceptance.ts";
+import { BodyCache } from "../../runtime/run/body-cache.ts";
+import type { Delegate } from "../../runtime/run/children.ts";
+import { readBodies } from "../../runtime/run/read-run.ts";
 import { contractTerms, priceProblem, underModel } from "./contract-terms.ts";
 import { defaultOutputTokens } from "./default-output-limit.ts";
 import { idempotencyOf } from "./idempotency.ts";
 import type { PromptTexts, Said } from "./prompt-stack.ts";
 import { imageNote, type ReadImage, type ReadMedia, readMedia } from "./read-media.ts";
-import type { RunRequest } from "./runs/run-request.ts";
+import type { RunRequest } from "./run-request.ts";
 import type { Ceilings } from "./term-bounds.ts";
 
 /** The limit of one HTTP request. */

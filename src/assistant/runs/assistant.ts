@@ -5,12 +5,12 @@
  * A2. A refusal is a value with a code and a sentence that says what to do; it leaves nothing behind.
  * A3. An accepted submission is durable: it ends in an outcome, whatever happens to the process.
  */
-import type { RunRecord } from "../kernel/journal/views/run-record.ts";
-import type { RunId, SessionId } from "../kernel/vocabulary/identifiers.ts";
-import type { Refusal } from "../runtime/operations/operation.ts";
-import type { Page, RunStatus } from "../runtime/ports/store.ts";
-import type { RunRequest } from "./runs/run-request.ts";
-import type { RunUpdate } from "./runs/run-updates.ts";
+import type { RunRecord } from "../../kernel/journal/views/run-record.ts";
+import type { RunId, SessionId } from "../../kernel/vocabulary/identifiers.ts";
+import type { Refusal } from "../../runtime/operations/operation.ts";
+import type { Page, RunStatus } from "../../runtime/ports/store.ts";
+import type { RunRequest } from "./run-request.ts";
+import type { RunUpdate } from "./run-updates.ts";
 
 export type Submission =
   | {

@@ -4,22 +4,22 @@
  * V1. A row is the record without trace and receipt.
  * V2. The row of an ended run comes from its seal and its answer: a list reads no ended journal.
  */
-import { refsOf } from "../kernel/journal/body.ts";
-import { makeBundle } from "../kernel/journal/bundle.ts";
-import type { EntryOf } from "../kernel/journal/entry.ts";
-import { parseLine } from "../kernel/journal/journal-lines.ts";
-import { type ReceiptSigner, signReceipt } from "../kernel/journal/signed-receipt.ts";
-import { type Lookup, textOf } from "../kernel/journal/views/body-content.ts";
-import { receiptOf } from "../kernel/journal/views/receipt.ts";
-import { answerOf } from "../kernel/journal/views/run-answer.ts";
-import { type RunParticulars, type RunRecord, runRecord } from "../kernel/journal/views/run-record.ts";
-import type { RunId } from "../kernel/vocabulary/identifiers.ts";
-import { type Outcome, terminalStatus } from "../kernel/vocabulary/outcome.ts";
-import { parseJson } from "../kernel/vocabulary/parse-json.ts";
-import type { Refusal } from "../runtime/operations/operation.ts";
-import type { RunEnding, Store, StoredRun } from "../runtime/ports/store.ts";
-import type { Toolbox } from "../runtime/ports/toolbox.ts";
-import { readBodies, readBodiesOf, readWholeJournal } from "../runtime/run/read-run.ts";
+import { refsOf } from "../../kernel/journal/body.ts";
+import { makeBundle } from "../../kernel/journal/bundle.ts";
+import type { EntryOf } from "../../kernel/journal/entry.ts";
+import { parseLine } from "../../kernel/journal/journal-lines.ts";
+import { type ReceiptSigner, signReceipt } from "../../kernel/journal/signed-receipt.ts";
+import { type Lookup, textOf } from "../../kernel/journal/views/body-content.ts";
+import { receiptOf } from "../../kernel/journal/views/receipt.ts";
+import { answerOf } from "../../kernel/journal/views/run-answer.ts";
+import { type RunParticulars, type RunRecord, runRecord } from "../../kernel/journal/views/run-record.ts";
+import type { RunId } from "../../kernel/vocabulary/identifiers.ts";
+import { type Outcome, terminalStatus } from "../../kernel/vocabulary/outcome.ts";
+import { parseJson } from "../../kernel/vocabulary/parse-json.ts";
+import type { Refusal } from "../../runtime/operations/operation.ts";
+import type { RunEnding, Store, StoredRun } from "../../runtime/ports/store.ts";
+import type { Toolbox } from "../../runtime/ports/toolbox.ts";
+import { readBodies, readBodiesOf, readWholeJournal } from "../../runtime/run/read-run.ts";
 
 const NO_TRACE: RunRecord["trace"] = { tool_execution_results: [] };
 

@@ -4,13 +4,13 @@
  * O1. A repeated idempotency key finds the run it made and never makes another; with another request it is refused.
  * O2. Views read only what is durable.
  */
-import type { Idempotency } from "../runtime/ports/store.ts";
-import type { Runtime } from "../runtime/runtime.ts";
+import type { Idempotency } from "../../runtime/ports/store.ts";
+import type { Runtime } from "../../runtime/runtime.ts";
 import type { Assistant, Submission } from "./assistant.ts";
 import { type DraftingSettings, draftRun } from "./draft-run.ts";
 import { idempotencyOf } from "./idempotency.ts";
+import type { RunRequest } from "./run-request.ts";
 import { createRunViews, noSuchRun, type RunViewParts } from "./run-views.ts";
-import type { RunRequest } from "./runs/run-request.ts";
 import { watchRun } from "./watch-run.ts";
 
 export interface AssistantParts extends RunViewParts {

@@ -4,10 +4,10 @@
  * B1. A number out of its bounds is refused by name, and the message states the bounds.
  * B2. Limits that depend on other terms or the message (reserves, strict_mode, prompt length) are for preflight.
  */
-import { MINIMUM_OUTPUT_TOKENS } from "../kernel/contract/preflight.ts";
-import type { ConfiguredModel } from "../runtime/ports/model-backend.ts";
-import { type Budgets, microusd } from "../runtime/spend/budget-scopes.ts";
-import type { ContractOverrides } from "./runs/run-request.ts";
+import { MINIMUM_OUTPUT_TOKENS } from "../../kernel/contract/preflight.ts";
+import type { ConfiguredModel } from "../../runtime/ports/model-backend.ts";
+import { type Budgets, microusd } from "../../runtime/spend/budget-scopes.ts";
+import type { ContractOverrides } from "./run-request.ts";
 
 /** The operator's limits for runs. */
 export interface Ceilings {

@@ -6,10 +6,10 @@
  *     small share, so that parallel runs and the last runs of a day still get through.
  * R3. Never less than a page or two with its reasoning; a spending limit below that is reached instead.
  */
-import { DEFAULT_TERMS } from "../kernel/contract/default-terms.ts";
-import type { ThinkingLevel } from "../kernel/vocabulary/thinking-level.ts";
-import { outputTokenLimit } from "../runtime/model/output-token-limit.ts";
-import type { ConfiguredModel } from "../runtime/ports/model-backend.ts";
+import { DEFAULT_TERMS } from "../../kernel/contract/default-terms.ts";
+import type { ThinkingLevel } from "../../kernel/vocabulary/thinking-level.ts";
+import { outputTokenLimit } from "../../runtime/model/output-token-limit.ts";
+import type { ConfiguredModel } from "../../runtime/ports/model-backend.ts";
 import type { Ceilings } from "./term-bounds.ts";
 
 /** Null: not limited. */
