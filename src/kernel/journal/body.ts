@@ -1,9 +1,6 @@
 /**
- * Bodies hold content. Entries name them by ref only, so erasing a body breaks no chain.
- *
- * B1. ref = SHA-256(salt ‖ UTF-8 bytes). Without the salt a ref reveals nothing about its content.
- * B2. `refsOf` finds every ref an entry names, once; sorted, since the order of fields in memory says nothing.
- * B3. A prompt is a chain of its own: its head covers every ref that was ever appended to it.
+ * Bodies hold content. Entries name them by ref only (SHA-256 over salt and bytes), so erasing a body breaks no chain,
+ * and without its salt a ref reveals nothing.
  */
 import { quote } from "../vocabulary/canonical-json.ts";
 import { Defect } from "../vocabulary/defect.ts";

@@ -1,10 +1,7 @@
 /**
- * Checkpoints: the signed state of a home at one time; a copy kept elsewhere exposes a later roll-back.
- *
- * C1. The signature is over {ledger_seq, head, merkle_root} as canonical JSON; the root covers every open run.
- * C2. The order in which open runs are listed does not matter, and a run is listed once.
- * C3. The kernel knows no signature scheme: the caller passes the function (Ed25519 in practice). If it throws, for
- *     example on an unreadable key, the signature is not verified.
+ * Checkpoints: the signed state of a home at one time; a copy kept elsewhere exposes a later roll-back. The signature
+ * is over {ledger_seq, head, merkle_root}, and the root covers every open run, each listed once. The caller passes the
+ * signature scheme (Ed25519 in practice).
  */
 import { type Static, Type } from "typebox";
 import { Defect } from "../vocabulary/defect.ts";
@@ -26,7 +23,6 @@ const OpenRunSchema = Type.Object({ runId: RunIdSchema, seq: Count, head: HashSc
 /** How far the journal of a run that was not sealed had come. */
 export type OpenRun = Readonly<Static<typeof OpenRunSchema>>;
 
-/** A checkpoint with the open runs under its root. */
 export const SignedCheckpointSchema = Type.Object(
   {
     ledgerSeq: Count,

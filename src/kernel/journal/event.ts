@@ -1,11 +1,7 @@
 /**
- * Events from outside a run. They are the only source of its state.
- *
- * V1. Every event carries its time: `ts` for people, `elapsedMs` (monotonic, active time only) for deadlines.
- * V2. Events hold refs and metadata, never content: an entry that quotes one can be shown to anyone.
- * V3. An event is recorded in the entry of the transition it led to (`entry.ts`), so entries alone rebuild the run.
- * V4. An answer names the question: the attempt of a model call, the step and for plans the round of everything else.
- *     Ids that a model made up come again in every turn and prove nothing.
+ * Events from outside a run, the only source of its state. They hold refs and metadata, never content: an entry that
+ * quotes one can be shown to anyone. An answer names its question: the attempt of a model call, otherwise the step and
+ * for plans the round. Ids that a model made up come again in every turn and prove nothing.
  */
 import { type Static, Type } from "typebox";
 import { Compile, type Validator } from "typebox/compile";
@@ -53,7 +49,6 @@ const RefusedBySchema = Type.Object(
 );
 export type RefusedBy = Static<typeof RefusedBySchema>;
 
-/** A call as the model proposed it: its arguments are a body. */
 export const ProposedCallSchema = Type.Object(
   { callId: CallIdSchema, tool: Type.String(), argsRef: BodyRefSchema },
   closed,
@@ -83,7 +78,6 @@ export const PlannedCallSchema = Type.Object(
     idempotencyKey: nullable(HashSchema),
     /** Repeats of a pollable call are bounded by budgets, not by the cycle ban. */
     pollable: Type.Boolean(),
-    /** Hosts this call would reach. */
     egress: Type.Array(Type.String()),
     timeoutMs: Type.Integer({ minimum: 1 }),
     /** Indexes into the contract's required effects that this call would prove. */
@@ -92,7 +86,6 @@ export const PlannedCallSchema = Type.Object(
     honeypot: Type.Boolean(),
     /** No rule about its tool allows it outright. Absent otherwise, as it is from journals older than this. */
     asksAlways: Type.Optional(Type.Literal(true)),
-    /** A delegated run, or null for an ordinary tool. */
     child: nullable(Type.Object({ runId: RunIdSchema, contractHash: HashSchema, budget: CarvedBudgetSchema }, closed)),
     /** Why it cannot be run at all: unknown tool, invalid arguments, a path outside. */
     problem: nullable(RecordedErrorSchema),
@@ -120,7 +113,6 @@ export function isConsistentResponse({ ok, error, outputRef }: RecordedResponse)
   return ok ? error === null : error !== null && outputRef === null;
 }
 
-/** The step whose command this answers. */
 const answering = { step: Count };
 const timed = { ts: Type.String(), elapsedMs: Count };
 const event = <const Name extends string, Fields extends Parameters<typeof Type.Object>[0]>(
@@ -144,7 +136,6 @@ const Image = Type.Object(
 export const EventSchemas = {
   "run.accepted": event("run.accepted", {
     messageRef: BodyRefSchema,
-    /** Attachments of the message, if any. */
     media: Type.Optional(Type.Array(Image)),
     agentId: Type.String(),
     sessionId: Type.String(),
@@ -164,7 +155,6 @@ export const EventSchemas = {
       },
       closed,
     ),
-    /** The contract's choice, repeated for readers of the journal. */
     routing: Type.Optional(RoutingSchema),
     /** The price of the model; null if unknown, absent from older journals. */
     price: Type.Optional(nullable(ModelPriceSchema)),
@@ -181,9 +171,7 @@ export const EventSchemas = {
       },
       closed,
     ),
-    /** The canonical message; null when the adapter rejected it. */
     messageRef: nullable(BodyRefSchema),
-    /** The user-visible text of it; null when there is none. */
     textRef: nullable(BodyRefSchema),
     calls: Type.Array(ProposedCallSchema),
     notes: Type.Union([
@@ -198,7 +186,6 @@ export const EventSchemas = {
       Type.Null(),
     ]),
     usage: Usage,
-    /** Tokens this message adds to the context. */
     tokens: Count,
     stopReason: Type.String(),
     fingerprint: Type.String(),
@@ -211,7 +198,6 @@ export const EventSchemas = {
     retryable: Type.Boolean(),
     retryAfterMs: Count,
     usage: Usage,
-    /** The limit of the budget scope that refused it. */
     refusedBy: Type.Optional(RefusedBySchema),
   }),
   "context.compacted": event("context.compacted", {

@@ -3,7 +3,6 @@ import { hashCanonical } from "../vocabulary/hash.ts";
 import type { Hash } from "../vocabulary/identifiers.ts";
 
 export interface RawToolCall {
-  /** Null where the provider gave none. */
   readonly id: string | null;
   readonly name: string;
   /** The arguments as the model wrote them; JSON or not. */

@@ -1,10 +1,7 @@
 /**
- * Canonical JSON (RFC 8785, JCS): one spelling for each value, so that a hash of it means something.
- *
- * J1. Equal values give equal text and different values different text, in any order of their keys.
- * J2. A value that is not JSON is a Defect, never dropped or converted: undefined, NaN, a Date, a lone surrogate.
- * J3. It always ends: nesting is bounded, so a cycle is a Defect too.
- * J4. Keys may be spelled otherwise on the way (`wire-case.ts`): the order is that of the keys as written.
+ * Canonical JSON (RFC 8785, JCS): one spelling for each value, so that a hash of it means something. A value that is
+ * not JSON is a Defect, never dropped or converted: undefined, NaN, a Date, a lone surrogate, a cycle. Keys may be
+ * spelled otherwise on the way (`wire-case.ts`): the order is that of the keys as written.
  */
 import { isPlainObject } from "./bare-object.ts";
 import { Defect } from "./defect.ts";

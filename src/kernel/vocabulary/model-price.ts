@@ -9,7 +9,6 @@ export const ModelPriceSchema = Type.Object(
 );
 export type ModelPrice = Static<typeof ModelPriceSchema>;
 
-/** Zero without a price. */
 export function costOf(
   price: ModelPrice | null,
   { inputTokens, outputTokens }: { readonly inputTokens: number; readonly outputTokens: number },
