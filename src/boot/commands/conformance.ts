@@ -47,9 +47,8 @@ import { onInterrupt } from "../signals.ts";
 import { systemClock } from "../system-clock.ts";
 import { systemRandomness } from "../system-randomness.ts";
 
-export const conformance: Action = {
+export const command: Action = {
   summary: "run the conformance corpus against a model, and show which cases pass",
-  arguments: [],
   options: { model: { type: "string", value: "P:M", summary: "provider:model instead of the configured one" } },
   examples: ["surety conformance", "surety conformance --model builtin:demo --json"],
   run: performConformance,
