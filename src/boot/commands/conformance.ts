@@ -11,14 +11,13 @@ import { rm } from "node:fs/promises";
 import { openSqliteStore } from "../../adapters/store-sqlite/open-sqlite-store.ts";
 import { formatDuration } from "../../adapters/terminal/quantities.ts";
 import { conformanceTools } from "../../adapters/tools/conformance/conformance-tools.ts";
-import type { ConformanceCase } from "../../assistant/conformance/conformance-case.ts";
 import {
   type ConformanceCost,
   type ConformanceReport,
   conformanceCost,
   conformanceReport,
 } from "../../assistant/conformance/conformance-report.ts";
-import { CORPUS } from "../../assistant/conformance/corpus.ts";
+import { CORPUS, type ConformanceCase } from "../../assistant/conformance/corpus.ts";
 import {
   CORPUS_AGENT,
   type CorpusDependencies,

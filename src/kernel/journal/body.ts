@@ -20,21 +20,10 @@ export interface Body {
 
 export const SALT_PATTERN = "^[0-9a-f]{32}$";
 
-const UTF8 = new TextEncoder();
-const SALT_BYTES = 16;
-/** Most bodies are short: they are hashed where they are encoded, without a copy of their own. */
-const DESK = new Uint8Array(16_384);
-const DESK_FOR_TEXT = DESK.subarray(SALT_BYTES);
-
 export function bodyRef(salt: Uint8Array, text: string): BodyRef {
   // UTF-8 has no lone surrogates: written as U+FFFD, two texts would share one ref.
   if (!text.isWellFormed()) throw new Defect("body: a text with a lone surrogate");
-  if (salt.length !== SALT_BYTES || 3 * text.length > DESK.length - SALT_BYTES) {
-    return asBodyRef(hashBytes(joinBytes(salt, UTF8.encode(text))));
-  }
-  DESK.set(salt);
-  const { written } = UTF8.encodeInto(text, DESK_FOR_TEXT);
-  return asBodyRef(hashBytes(DESK.subarray(0, SALT_BYTES + written)));
+  return asBodyRef(hashBytes(joinBytes(salt, new TextEncoder().encode(text))));
 }
 
 export function isBodyOf(ref: BodyRef, { salt, text }: Body): boolean {

@@ -8,10 +8,10 @@
  */
 import { type Static, Type } from "typebox";
 import { Defect } from "../vocabulary/defect.ts";
-import type { Hash, RunId } from "../vocabulary/identifiers.ts";
+import type { Hash } from "../vocabulary/identifiers.ts";
 import { Count, closed, HashSchema, RunIdSchema } from "../vocabulary/schema-primitives.ts";
 import { canonicalWire } from "../vocabulary/wire-case.ts";
-import { merkleProof, merkleRoot, type ProofStep, verifyProof } from "./merkle.ts";
+import { merkleRoot } from "./merkle.ts";
 
 export type Sign = (message: string) => string;
 export type VerifySignature = (publicKey: string, message: string, signature: string) => boolean;
@@ -70,17 +70,6 @@ export function hasVerified(verify: VerifySignature, publicKey: string, message:
 /** Does the root cover exactly these open runs, each listed once? */
 export function coversItsRuns({ openRuns, merkleRoot: root }: SignedCheckpoint): boolean {
   return isInOrder(openRuns) && merkleRoot(openRuns.map(leafOf)) === root;
-}
-
-/** Shows that a checkpoint covers this run without showing the others; null when it does not. */
-export function proveOpenRun(openRuns: readonly OpenRun[], runId: RunId): readonly ProofStep[] | null {
-  const runs = inOrder(openRuns);
-  const index = runs.findIndex((run) => run.runId === runId);
-  return index === -1 ? null : merkleProof(runs.map(leafOf), index);
-}
-
-export function isOpenRunProven(checkpoint: Checkpoint, run: OpenRun, proof: readonly ProofStep[]): boolean {
-  return verifyProof(checkpoint.merkleRoot, leafOf(run), proof);
 }
 
 function messageOf({ ledgerSeq, head, merkleRoot: root }: Checkpoint): string {

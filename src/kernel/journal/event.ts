@@ -11,8 +11,8 @@ import { type Static, Type } from "typebox";
 import { Compile, type Validator } from "typebox/compile";
 import { RoutingSchema } from "../contract/contract.ts";
 import { ToolPolicySchema } from "../policy/tool-policy.ts";
-import { isPlainObject } from "../vocabulary/bare-object.ts";
 import { ERROR_CODES } from "../vocabulary/error-code.ts";
+import { jsonProblem } from "../vocabulary/json-problem.ts";
 import { CONFIDENTIALITIES, INTEGRITIES } from "../vocabulary/labels.ts";
 import { ModelPriceSchema } from "../vocabulary/model-price.ts";
 import { OUTCOMES } from "../vocabulary/outcome.ts";
@@ -46,7 +46,7 @@ export type CarvedBudget = Static<typeof CarvedBudgetSchema>;
 
 const Usage = Type.Object({ inputTokens: Count, outputTokens: Count, costMicrousd: Count }, closed);
 
-/** A purse (`all`, `agent:…`, `job:…`, `run:…`) that has less left than an inference needs. */
+/** A budget scope (`all`, `agent:…`, `job:…`, `run:…`) that has less left than an inference needs. */
 const RefusedBySchema = Type.Object(
   { scope: Type.String(), unit: Type.Enum(["microusd", "tokens"]), needed: Count, left: Count },
   closed,
@@ -276,6 +276,8 @@ export type EventOf<T extends EventType> = Static<(typeof EventSchemas)[T]>;
 export type RunEvent = { [T in EventType]: EventOf<T> }[EventType];
 
 const checks = new Map<string, Validator>();
+/** More than any schema of an event nests. */
+const MAX_EVENT_DEPTH = 32;
 
 /** Events come from our own adapters, so an invalid one is a defect; `step()` checks first. */
 export function isRunEvent(candidate: RunEvent): boolean {
@@ -284,18 +286,6 @@ export function isRunEvent(candidate: RunEvent): boolean {
   // Compiled when first met, so that no start waits for it.
   const check = checks.get(candidate.type) ?? Compile(schema);
   checks.set(candidate.type, check);
-  return check.Check(candidate) && isWritable(candidate);
-}
-
-/**
- * Whoever states a transition must know that it can be written down later. Canonical JSON has no half characters and
- * nothing undefined, and numbers are added up, which must not lead beyond all numbers.
- */
-function isWritable(value: unknown): boolean {
-  if (typeof value === "string") return value.isWellFormed();
-  if (typeof value === "number") return Math.abs(value) <= Number.MAX_SAFE_INTEGER;
-  if (typeof value !== "object" || value === null) return value !== undefined;
-  // A hole counts among its members here, and `every` would pass over it.
-  if (Array.isArray(value)) return value.length === Object.keys(value).length && value.every(isWritable);
-  return isPlainObject(value) && Object.values(value).every(isWritable);
+  // A stated transition must be writable later: canonical JSON has no lone surrogate and no undefined, and sums stay safe.
+  return check.Check(candidate) && jsonProblem(candidate, MAX_EVENT_DEPTH) === null;
 }

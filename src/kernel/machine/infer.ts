@@ -6,11 +6,10 @@
  * 3. Cut off, it counts as made and paid for in full, unless it was still waiting for its time to be sent.
  * 4. Only an answer that the protocol adapter accepted is used: under strict_mode `recovered` counts as rejected (M-7.5).
  */
-import type { ExecutionContract } from "../contract/contract.ts";
 import { nameModel } from "../journal/chain.ts";
 import type { InferMode } from "../journal/entry.ts";
 import type { EventOf, RunEvent } from "../journal/event.ts";
-import { hashBytes } from "../vocabulary/hash.ts";
+import { hashCanonical } from "../vocabulary/hash.ts";
 import type { Hash } from "../vocabulary/identifiers.ts";
 import { costOf } from "../vocabulary/model-price.ts";
 import { inferenceAllowance, isContextFull } from "./allowance.ts";
@@ -134,12 +133,5 @@ function charge(turn: Turn, usage: Usage): Turn {
 
 /** The contract's hash covers grammar, mask, gate and tools; the mode is all that varies between turns. */
 function constraintHash({ contract }: RunState, mode: InferMode): Hash {
-  const known = constraints.get(contract);
-  if (known?.mode === mode) return known.hash;
-  const hash = hashBytes(`["${contract.contractHash}","${mode}"]`);
-  constraints.set(contract, { mode, hash });
-  return hash;
+  return hashCanonical([contract.contractHash, mode]);
 }
-
-/** The last one of each contract: most turns are of one mode. */
-const constraints = new WeakMap<ExecutionContract, { readonly mode: InferMode; readonly hash: Hash }>();

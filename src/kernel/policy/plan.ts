@@ -6,8 +6,7 @@
  * P2. Any changed field changes the hash. The order of an object's keys does not; the order of a list does.
  * P3. Every text is well-formed Unicode: planning refuses arguments with lone surrogates, so one here is a Defect.
  */
-import { canonicalJson, quote } from "../vocabulary/canonical-json.ts";
-import { hashBytes } from "../vocabulary/hash.ts";
+import { hashCanonical } from "../vocabulary/hash.ts";
 import type { BodyRef, Hash, SessionId } from "../vocabulary/identifiers.ts";
 import type { Labels } from "../vocabulary/labels.ts";
 
@@ -33,24 +32,7 @@ export interface CallPlan {
   readonly contractHash: Hash;
 }
 
+/** The tag keeps a plan's hash apart from the hash of any other record with the same fields. */
 export function hashPlan(plan: CallPlan): Hash {
-  return hashBytes(planText(plan));
-}
-
-/**
- * Canonical JSON; the members are in order, so nothing has to be sorted. The tag keeps a plan's hash apart from the hash
- * of any other record with the same fields.
- */
-export function planText(plan: CallPlan): string {
-  const { tool, argsRef, argv, cwd, environmentHash, executable, scriptHashes, targets, labels } = plan;
-  return `{"kind":"call-plan","plan":{"argsRef":${quote(argsRef)},"argv":${listText(argv)},\
-"contractHash":${quote(plan.contractHash)},"cwd":${canonicalJson(cwd)},"environmentHash":${quote(environmentHash)},\
-"executable":${canonicalJson(executable)},\
-"labels":{"confidentiality":${quote(labels.confidentiality)},"integrity":${quote(labels.integrity)}},\
-"scriptHashes":${listText(scriptHashes)},"sessionId":${quote(plan.sessionId)},"targets":${listText(targets)},\
-"tool":${quote(tool)}},"version":1}`;
-}
-
-function listText(texts: readonly string[]): string {
-  return `[${texts.map(quote).join(",")}]`;
+  return hashCanonical({ kind: "call-plan", version: 1, plan });
 }

@@ -18,9 +18,6 @@ const MAX_REMEMBERED_KEYS = 16_384;
 /** Characters that a JSON string must escape, and surrogates, which may be lone. */
 const NEEDS_CARE = /["\\\u0000-\u001f\ud800-\udfff]/;
 
-/** Up to this length, looking at each character is faster than asking the expression. */
-const LOOKED_THROUGH = 80;
-
 /** How keys are written, and below which keys nothing is renamed. */
 export interface KeySpelling {
   readonly rename: (key: string) => string;
@@ -83,9 +80,7 @@ export function canonicalWriter({ rename, opaque }: KeySpelling): Writer {
     let written = text;
     for (const { key, lead, isOpaque } of members) {
       const value = (object as Record<string, unknown>)[key];
-      // Most values are strings: writing them here spares a call.
-      if (typeof value === "string") written += lead + quote(value);
-      else written = isOpaque ? written + lead + canonicalJson(value) : append(written + lead, value, depth);
+      written = isOpaque ? written + lead + canonicalJson(value) : append(written + lead, value, depth);
     }
     return `${written}}`;
   }
@@ -128,16 +123,7 @@ export function canonicalWriter({ rename, opaque }: KeySpelling): Writer {
 }
 
 export function quote(text: string): string {
-  if (isPlain(text)) return `"${text}"`;
+  if (!NEEDS_CARE.test(text)) return `"${text}"`;
   if (!text.isWellFormed()) throw new Defect("canonical JSON: a string with a lone surrogate is not JSON");
   return JSON.stringify(text);
-}
-
-function isPlain(text: string): boolean {
-  if (text.length > LOOKED_THROUGH) return !NEEDS_CARE.test(text);
-  for (let at = 0; at < text.length; at += 1) {
-    const code = text.charCodeAt(at);
-    if (code < 0x20 || code === 0x22 || code === 0x5c || code >= 0xd800) return false;
-  }
-  return true;
 }

@@ -4,10 +4,9 @@
  * N1. Built from entries here and from the machine's own state there; both give the same snapshot after every step.
  * N2. The state depends on the last entry alone, never on the order in which events arrived.
  */
-import { hashCanonical } from "../../vocabulary/hash.ts";
+import { hashWire } from "../../vocabulary/hash.ts";
 import type { Hash, RunId } from "../../vocabulary/identifiers.ts";
 import { CLEAN_LABELS, type Labels } from "../../vocabulary/labels.ts";
-import { toWire } from "../../vocabulary/wire-case.ts";
 import { genesisHash } from "../chain.ts";
 import { type Budget, type Entry, type MachineState, NOTHING_SPENT } from "../entry.ts";
 
@@ -78,5 +77,5 @@ export function stateAfter(last: Entry | undefined): MachineState {
 
 /** The state digest (M-D, M-P3): equal digests mean that interface and runtime see the same state of the same run. */
 export function digestOf(snapshot: RunSnapshot): Hash {
-  return hashCanonical(toWire(snapshot));
+  return hashWire(snapshot);
 }
