@@ -8,83 +8,33 @@ export interface CatalogueRow {
   load(): Promise<Command>;
 }
 
-const row = (section: string, name: string, summary: string, load: () => Promise<Command>): CatalogueRow => ({
-  name,
-  section,
-  summary,
-  load,
-});
+const row = (
+  section: string,
+  name: string,
+  summary: string,
+  load: () => Promise<{ readonly command: Command }>,
+): CatalogueRow => ({ name, section, summary, load: async () => (await load()).command });
 
 export const COMMAND_CATALOGUE: readonly CatalogueRow[] = [
-  row("Gateway", "start", "run the gateway on this home", async () => (await import("./commands/start.ts")).start),
-  row("Work", "run", "let the assistant work on one message", async () => (await import("./commands/run.ts")).run),
-  row("Work", "runs", "list, show, cancel and export runs", async () => (await import("./commands/runs.ts")).runs),
-  row(
-    "Work",
-    "approvals",
-    "list and answer questions that wait for you",
-    async () => (await import("./commands/approvals.ts")).approvals,
-  ),
-  row(
-    "Work",
-    "caps",
-    "see, grant and revoke what a session may reach",
-    async () => (await import("./commands/caps.ts")).caps,
-  ),
-  row("Work", "tools", "see the tools, or call one yourself", async () => (await import("./commands/tools.ts")).tools),
-  row("Work", "trash", "list, restore or purge deleted files", async () => (await import("./commands/trash.ts")).trash),
+  row("Gateway", "start", "run the gateway on this home", () => import("./commands/start.ts")),
+  row("Work", "run", "let the assistant work on one message", () => import("./commands/run.ts")),
+  row("Work", "runs", "list, show, cancel and export runs", () => import("./commands/runs.ts")),
+  row("Work", "approvals", "list and answer questions that wait for you", () => import("./commands/approvals.ts")),
+  row("Work", "caps", "see, grant and revoke what a session may reach", () => import("./commands/caps.ts")),
+  row("Work", "tools", "see the tools, or call one yourself", () => import("./commands/tools.ts")),
+  row("Work", "trash", "list, restore or purge deleted files", () => import("./commands/trash.ts")),
   row(
     "Work",
     "policy",
     "see what the agent may do, and why a call would be allowed, asked about or denied",
-    async () => (await import("./commands/policy.ts")).policy,
+    () => import("./commands/policy.ts"),
   ),
-  row(
-    "Work",
-    "budget",
-    "see what was spent, on what, and what is left",
-    async () => (await import("./commands/budget.ts")).budget,
-  ),
-  row(
-    "Work",
-    "models",
-    "list the models, and check that one answers",
-    async () => (await import("./commands/models.ts")).models,
-  ),
-  row(
-    "Proof",
-    "verify",
-    "verify a bundle, a run or the whole home",
-    async () => (await import("./commands/verify.ts")).verify,
-  ),
-  row(
-    "Proof",
-    "replay",
-    "replay a recorded run, or try another policy on it",
-    async () => (await import("./commands/replay.ts")).replay,
-  ),
-  row(
-    "Proof",
-    "conformance",
-    "test how a model behaves under contract",
-    async () => (await import("./commands/conformance.ts")).conformance,
-  ),
-  row(
-    "Setup",
-    "config",
-    "read and change the configuration",
-    async () => (await import("./commands/config.ts")).config,
-  ),
-  row(
-    "Setup",
-    "backup",
-    "copy the database, also while the gateway runs",
-    async () => (await import("./commands/backup.ts")).backup,
-  ),
-  row(
-    "Setup",
-    "restore",
-    "replace the database with a backup",
-    async () => (await import("./commands/restore.ts")).restore,
-  ),
+  row("Work", "budget", "see what was spent, on what, and what is left", () => import("./commands/budget.ts")),
+  row("Work", "models", "list the models, and check that one answers", () => import("./commands/models.ts")),
+  row("Proof", "verify", "verify a bundle, a run or the whole home", () => import("./commands/verify.ts")),
+  row("Proof", "replay", "replay a recorded run, or try another policy on it", () => import("./commands/replay.ts")),
+  row("Proof", "conformance", "test how a model behaves under contract", () => import("./commands/conformance.ts")),
+  row("Setup", "config", "read and change the configuration", () => import("./commands/config.ts")),
+  row("Setup", "backup", "copy the database, also while the gateway runs", () => import("./commands/backup.ts")),
+  row("Setup", "restore", "replace the database with a backup", () => import("./commands/restore.ts")),
 ];

@@ -24,7 +24,6 @@ export interface Home {
   readonly keysDirectory: string;
   readonly signingKeyFile: string;
   readonly database: string;
-  readonly lockDatabase: string;
   /** The sandbox root, unless the config names another. */
   readonly workspace: string;
   /** State of the file tools: the trash, marks, and what repeated edits must know. */
@@ -110,7 +109,6 @@ function homeAt(directory: string): Home {
     keysDirectory: join(directory, "keys"),
     signingKeyFile: join(directory, "keys", "signing-key.pem"),
     database: join(directory, "surety.db"),
-    lockDatabase: join(directory, "lock.db"),
     workspace: join(directory, "workspace"),
     toolStateDirectory: join(directory, "annex"),
     pageCache: join(directory, "cache.db"),

@@ -1,9 +1,4 @@
-/**
- * Views of a stored run: its record, its row in a list and its bundle, from durable data only.
- *
- * V1. A row is the record without trace and receipt.
- * V2. The row of an ended run comes from its seal and its answer: a list reads no ended journal.
- */
+/** Views of a stored run: its record, its row in a list and its bundle, from durable data only. */
 import { refsOf } from "../../kernel/journal/body.ts";
 import { makeBundle } from "../../kernel/journal/bundle.ts";
 import type { EntryOf } from "../../kernel/journal/entry.ts";
@@ -13,11 +8,10 @@ import { type Lookup, textOf } from "../../kernel/journal/views/body-content.ts"
 import { receiptOf } from "../../kernel/journal/views/receipt.ts";
 import { answerOf } from "../../kernel/journal/views/run-answer.ts";
 import { type RunParticulars, type RunRecord, runRecord } from "../../kernel/journal/views/run-record.ts";
-import type { RunId } from "../../kernel/vocabulary/identifiers.ts";
-import { type Outcome, terminalStatus } from "../../kernel/vocabulary/outcome.ts";
+import { terminalStatus } from "../../kernel/vocabulary/outcome.ts";
 import { parseJson } from "../../kernel/vocabulary/parse-json.ts";
-import type { Refusal } from "../../runtime/operations/operation.ts";
-import type { RunEnding, Store, StoredRun } from "../../runtime/ports/store.ts";
+import { type Refusal, refuse } from "../../runtime/operations/operation.ts";
+import type { Store, StoredRun } from "../../runtime/ports/store.ts";
 import type { Toolbox } from "../../runtime/ports/toolbox.ts";
 import { readBodies, readBodiesOf, readWholeJournal } from "../../runtime/run/read-run.ts";
 
@@ -31,14 +25,9 @@ export interface RunViewParts {
   readonly agentsDirectory: string;
 }
 
-export interface RunViews {
-  record(run: StoredRun): Promise<RunRecord>;
-  /** In the same order. */
-  rows(runs: readonly StoredRun[]): Promise<readonly RunRecord[]>;
-  bundle(run: StoredRun): Promise<{ readonly ok: true; readonly text: string } | Refusal>;
-}
+export type RunViews = ReturnType<typeof createRunViews>;
 
-export function createRunViews({ store, summarize, signing, agentsDirectory }: RunViewParts): RunViews {
+export function createRunViews({ store, summarize, signing, agentsDirectory }: RunViewParts) {
   const particularsOf = (run: StoredRun): RunParticulars => {
     const [provider = "", ...model] = run.model.split(":");
     const { runId, contractHash, agentId, sessionId, source, thinkingMode, status } = run;
@@ -70,77 +59,60 @@ export function createRunViews({ store, summarize, signing, agentsDirectory }: R
     return { ...shown, status: terminalStatus(run.outcome), outcome: run.outcome, reason: run.reason };
   };
 
-  const rows = (runs: readonly StoredRun[]): Promise<readonly RunRecord[]> => {
-    const row = async (run: StoredRun): Promise<RunRecord> => {
-      const { outcome, ended, answerRef } = run;
-      if (outcome === null || ended === null) return { ...(await record(run)), trace: NO_TRACE };
-      const ending = isEscalated(run) ? await endingOf(store, run) : null;
-      const bodies =
-        ending === null
-          ? await readBodies(store, run.sessionId, answerRef === null ? [] : [answerRef], null)
-          : await readBodiesOf(store, run, [ending]);
-      const lookup: Lookup = (ref) => bodies.get(ref)?.text ?? null;
-      const said = ending === null ? textOf(run.answerRef, lookup) : answerOf(ending, lookup);
-      return endedRow(particularsOf(run), { ...run, outcome, ended }, said ?? "");
+  /** The record without trace and receipt. An ended run's comes from its seal and answer: no ended journal is read. */
+  const row = async (run: StoredRun): Promise<RunRecord> => {
+    const { outcome, reason, ended, answerRef } = run;
+    if (outcome === null || ended === null) return { ...(await record(run)), trace: NO_TRACE };
+    const ending = await escalationOf(store, run);
+    const bodies =
+      ending === null
+        ? await readBodies(store, run.sessionId, answerRef === null ? [] : [answerRef], null)
+        : await readBodiesOf(store, run, [ending]);
+    const lookup: Lookup = (ref) => bodies.get(ref)?.text ?? null;
+    const said = ending === null ? textOf(answerRef, lookup) : answerOf(ending, lookup);
+    const { source, artifactPath, provider, model } = particularsOf(run);
+    return {
+      id: run.runId,
+      agent_id: run.agentId,
+      ...(source === undefined ? {} : { source }),
+      session_id: run.sessionId,
+      status: terminalStatus(outcome),
+      outcome,
+      reason,
+      output: said ?? "",
+      artifact_path: artifactPath,
+      duration_ms: ended.durationMs,
+      tool_calls: ended.toolCalls,
+      provider,
+      model,
+      thinking_mode: run.thinkingMode,
+      contract_hash: run.contractHash,
+      head_hash: ended.headHash,
+      state_digest: ended.stateDigest,
+      trace: NO_TRACE,
     };
-    return Promise.all(runs.map(row));
   };
 
-  return {
-    record,
-    rows,
-    bundle: async (run) => {
-      const { entries } = await readWholeJournal(store, run.runId);
-      const contract = parseJson(run.contract);
-      // Unchecked: verification must name a changed body, not miss it.
-      const bodies = await store.readBodies(run.sessionId, [...new Set(entries.flatMap(refsOf))], run.runId);
-      const document = contract.ok ? contract.value : null;
-      // Without a key, signing throws.
-      const key = { ...signing, publicKey: signing.publicKey ?? "" };
-      const made = makeBundle({ contract: document, entries, bodies, ...key });
-      return made.ok ? made : { ok: false, code: "conflict", message: made.problem };
-    },
+  const bundle = async (run: StoredRun): Promise<{ readonly ok: true; readonly text: string } | Refusal> => {
+    const { entries } = await readWholeJournal(store, run.runId);
+    const contract = parseJson(run.contract);
+    // Unchecked: verification must name a changed body, not miss it.
+    const bodies = await store.readBodies(run.sessionId, [...new Set(entries.flatMap(refsOf))], run.runId);
+    const document = contract.ok ? contract.value : null;
+    // Without a key, signing throws.
+    const key = { ...signing, publicKey: signing.publicKey ?? "" };
+    const made = makeBundle({ contract: document, entries, bodies, ...key });
+    return made.ok ? made : refuse("conflict", made.problem);
   };
+
+  return { record, rows: (runs: readonly StoredRun[]) => Promise.all(runs.map(row)), bundle };
 }
 
-type EndedRun = StoredRun & { readonly outcome: Outcome; readonly ended: RunEnding };
-
-function endedRow(particulars: RunParticulars, { outcome, reason, ended }: EndedRun, output: string): RunRecord {
-  const { runId, contractHash, agentId, sessionId, source, artifactPath, provider, model, thinkingMode } = particulars;
-  return {
-    id: runId,
-    agent_id: agentId,
-    ...(source === undefined ? {} : { source }),
-    session_id: sessionId,
-    status: terminalStatus(outcome),
-    outcome,
-    reason,
-    output,
-    artifact_path: artifactPath,
-    duration_ms: ended.durationMs,
-    tool_calls: ended.toolCalls,
-    provider,
-    model,
-    thinking_mode: thinkingMode,
-    contract_hash: contractHash,
-    head_hash: ended.headHash,
-    state_digest: ended.stateDigest,
-    trace: NO_TRACE,
-  };
-}
-
-/** Its answer is derived from its last entry; there is no body. */
-function isEscalated({ outcome, reason }: StoredRun): boolean {
-  return outcome !== null && reason === "tool_failure_escalation";
-}
-
-async function endingOf(store: Store, { runId }: StoredRun): Promise<EntryOf<"TERMINATE"> | null> {
+/** The answer of an escalated run is derived from its last entry; there is no body. */
+async function escalationOf(store: Store, { runId, reason }: StoredRun): Promise<EntryOf<"TERMINATE"> | null> {
+  if (reason !== "tool_failure_escalation") return null;
   const head = await store.headOf(runId);
   const [line = ""] = head === null ? [] : await store.readEntries(runId, head.seq - 1, 1);
   const parsed = parseLine(line);
   return parsed.ok && parsed.value.kind === "TERMINATE" ? parsed.value : null;
-}
-
-export function noSuchRun(runId: RunId): Refusal {
-  return { ok: false, code: "not_found", message: `there is no run ${runId}` };
 }

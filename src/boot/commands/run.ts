@@ -24,7 +24,7 @@ import { onInterrupt } from "../signals.ts";
 import { systemClock } from "../system-clock.ts";
 import { readImageFile } from "./read-image-file.ts";
 
-export const run: Action = {
+export const command: Action = {
   summary: "let the assistant work on one message, and show what it does",
   arguments: ["MESSAGE"],
   options: {
@@ -91,10 +91,8 @@ const NO_GATEWAY_TO_WAIT_FOR =
   "warning run.no-gateway: no gateway runs on this home, so --wait has no effect and calls that need approval are denied; surety start runs one";
 
 async function inputOf(context: CommandContext): Promise<RunInput> {
-  const {
-    arguments: [message = ""],
-    options,
-  } = context;
+  const [message = ""] = context.arguments;
+  const { options } = context;
   const session = options.text("session");
   const [required, approvedTools] = [options.texts("require"), options.texts("approve")];
   const config = await loadConfig(context.home.configFile);

@@ -8,7 +8,7 @@ import { asRunId, type RunId } from "../../kernel/vocabulary/identifiers.ts";
 import { noApprover } from "../../runtime/ports/approver.ts";
 import { RUN_STATUSES, type RunStatus, type StoredRun } from "../../runtime/ports/store.ts";
 import { findContract } from "../../runtime/run/read-run.ts";
-import { BootError, EXIT, usageError } from "../boot-error.ts";
+import { BootError, usageError } from "../boot-error.ts";
 import type { Action, Command, CommandContext } from "../command.ts";
 import { connectAssistant, valueIn } from "../connect-assistant.ts";
 import { assertNewFile, writeNewFile } from "../durable-file.ts";
@@ -22,7 +22,6 @@ const CANCEL_WAIT_MS = 10_000;
 
 const ls: Action = {
   summary: "list runs, newest first",
-  arguments: [],
   options: {
     status: { type: "string", value: "S", summary: `only ${RUN_STATUSES.join(", ")}` },
     limit: { type: "string", value: "N", summary: "at most so many (default 50)" },
@@ -50,39 +49,31 @@ const ls: Action = {
         );
         if (total > offset + runs.length) output.line(`${total} in all; see --offset`);
       });
-      return EXIT.success;
     }),
 };
 
 const show: Action = {
   summary: "show one run: what it did and how it ended",
   arguments: ["RUN"],
-  options: {},
   examples: ["surety runs show run_0123"],
   run: (context) =>
     withHome(context, async (home) => {
-      const {
-        arguments: [id = ""],
-        output,
-      } = context;
+      const [id = ""] = context.arguments;
+      const { output } = context;
       const run = await findRun(home, id);
       const [record, diagnosis] = await Promise.all([home.views.record(run), diagnoseRun(home, run)]);
       const chosenBecause = findContract(run)?.routing?.reason ?? null;
       output.result(record, () => printRecord(context, record, diagnosis, chosenBecause));
-      return EXIT.success;
     }),
 };
 
 const cancel: Action = {
   summary: "ask a run to stop",
   arguments: ["RUN"],
-  options: {},
   examples: ["surety runs cancel run_0123"],
   async run(context) {
-    const {
-      arguments: [id = ""],
-      output,
-    } = context;
+    const [id = ""] = context.arguments;
+    const { output } = context;
     await findExistingHome(context.home);
     const runId = asRunId(id);
     const { operations, isRemote, close } = await connectAssistant(context, noApprover);
@@ -92,7 +83,6 @@ const cancel: Action = {
       const cancelled = valueIn(await operations.call("runs.cancel", { id: runId }), () => "See surety runs ls.");
       const status = isRemote ? cancelled.status : await statusAtEnd(operations, runId);
       output.result({ id, status }, () => output.line(`${id} ${status}${isRemote ? ", asked to stop" : ""}`));
-      return EXIT.success;
     } finally {
       await close();
     }
@@ -125,11 +115,8 @@ const exportRun: Action = {
   ],
   run: (context) =>
     withHome(context, async (home) => {
-      const {
-        arguments: [id = ""],
-        options,
-        output,
-      } = context;
+      const [id = ""] = context.arguments;
+      const { options, output } = context;
       const named = options.text("out");
       const file = named === undefined ? undefined : await assertNewFile(named, "export");
       const run = await findRun(home, id);
@@ -140,11 +127,10 @@ const exportRun: Action = {
         await writeNewFile(file, `${text}\n`, "export");
         output.result({ file }, () => output.line(`wrote ${file}`));
       }
-      return EXIT.success;
     }),
 };
 
-export const runs: Command = { actions: { ls, show, cancel, export: exportRun } };
+export const command: Command = { actions: { ls, show, cancel, export: exportRun } };
 
 const NOT_ENDED = "A run can be exported once it has ended.";
 

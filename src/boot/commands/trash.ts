@@ -11,8 +11,6 @@ import { systemClock } from "../system-clock.ts";
 
 const ls: Action = {
   summary: "list deleted files that can be restored, oldest first",
-  arguments: [],
-  options: {},
   examples: ["surety trash ls", "surety trash ls --json"],
   async run(context) {
     const { output } = context;
@@ -27,25 +25,20 @@ const ls: Action = {
         trashed.map(({ id, deletedAt, bytes, path }) => [id, deletedAt, String(bytes), path]),
       ),
     );
-    return EXIT.success;
   },
 };
 
 const restore: Action = {
   summary: "restore a deleted file to its place",
   arguments: ["ID"],
-  options: {},
   examples: ["surety trash restore 0123456789abcdef-0123456789abcdef"],
   async run(context) {
-    const {
-      arguments: [id = ""],
-      output,
-    } = context;
+    const [id = ""] = context.arguments;
+    const { output } = context;
     const { workspace, stateDirectory } = await openTrash(context);
     try {
       const { path } = await restoreTrash(workspace, stateDirectory, id);
       output.result({ id, path }, () => output.line(`restored ${path}`));
-      return EXIT.success;
     } catch (error) {
       throw error instanceof ToolFailure ? refusalOf(error) : error;
     }
@@ -57,7 +50,6 @@ const DAY_MS = 24 * 3_600_000;
 
 const empty: Action = {
   summary: "remove deleted files for good",
-  arguments: [],
   options: {
     "older-than": { type: "string", value: "DAYS", summary: "only files deleted more than this many days ago" },
   },
@@ -76,7 +68,7 @@ const empty: Action = {
   },
 };
 
-export const trash: Command = { actions: { ls, restore, empty } };
+export const command: Command = { actions: { ls, restore, empty } };
 
 function refusalOf(cause: ToolFailure): BootError {
   return new BootError(cause.code, cause.message, "See surety trash ls.", { cause });

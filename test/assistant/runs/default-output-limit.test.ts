@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { defaultOutputTokens, type OutputLimits } from "../../../src/assistant/runs/default-output-limit.ts";
-import { DEFAULT_CEILINGS } from "../../../src/assistant/runs/term-bounds.ts";
+import { DEFAULT_CEILINGS, defaultOutputTokens, type OutputLimits } from "../../../src/assistant/runs/term-bounds.ts";
 import type { ThinkingLevel } from "../../../src/kernel/vocabulary/thinking-level.ts";
 
 /** Ten dollars a million tokens of output. */

@@ -2,8 +2,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { idempotencyOf } from "../../../src/assistant/runs/idempotency.ts";
-import type { RunRequest } from "../../../src/assistant/runs/run-request.ts";
+import { idempotencyOf, type RunRequest } from "../../../src/assistant/runs/run-request.ts";
 import { asSessionId } from "../../../src/kernel/vocabulary/identifiers.ts";
 import { temporaryHome } from "../../adapters/store-sqlite/temporary-home.ts";
 import { openTrial } from "../../runtime/trial/open-trial.ts";

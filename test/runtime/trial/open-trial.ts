@@ -1,9 +1,8 @@
 /** The real runtime and assistant on the real store, with a scripted model and an outside world that counts. */
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll } from "vitest";
-import type { Assistant } from "../../../src/assistant/runs/assistant.ts";
 import { type DraftingSettings, delegateWith } from "../../../src/assistant/runs/draft-run.ts";
-import { openAssistant } from "../../../src/assistant/runs/open-assistant.ts";
+import { type Assistant, openAssistant } from "../../../src/assistant/runs/open-assistant.ts";
 import { PromptTexts } from "../../../src/assistant/runs/prompt-stack.ts";
 import type { ContractOverrides } from "../../../src/assistant/runs/run-request.ts";
 import { DEFAULT_CEILINGS } from "../../../src/assistant/runs/term-bounds.ts";
