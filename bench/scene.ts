@@ -7,7 +7,7 @@
 import { mkdir, mkdtemp, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Assistant } from "../src/assistant/assistant.ts";
+import type { Assistant } from "../src/assistant/runs/open-assistant.ts";
 import type { RunRequest } from "../src/assistant/runs/run-request.ts";
 import type { Config } from "../src/boot/config/config.ts";
 import { DEFAULT_CONFIG } from "../src/boot/config/default-config.ts";

@@ -29,6 +29,8 @@ const FORBIDDEN_NAMES = /^(?:utils?|helpers?|common|shared|misc|types|managers?|
 
 /** Words that mark the old style; docs/glossary.md has the words we use. In backticks, `nobody` is the Unix user. */
 const OLD_STYLE = /\b(?:whoever|(?<!`)nobody|somebody|anybody|anew|is told|(?<!\bto )be it)\b/iu;
+/** Refusals that `src/kernel/machine/validate-calls.ts` records: journals hash them, so they keep their old words. */
+const RECORDED_SENTENCES = ["denied: nobody answered in time", "denied: nobody can be asked on this channel"];
 /** Private metaphors, alone or as a part of a name. */
 const METAPHORS = new Set(["purse", "purses", "desk", "desks", "shelf", "shelves", "passage", "passages"]);
 
@@ -97,7 +99,8 @@ export function checkName(file: string): readonly string[] {
 
 export function checkWords(file: string, text: string): readonly string[] {
   if (!file.startsWith("src/")) return [];
-  return text.split("\n").flatMap((line, index) => {
+  const checked = RECORDED_SENTENCES.reduce((rest, sentence) => rest.replaceAll(`"${sentence}"`, '""'), text);
+  return checked.split("\n").flatMap((line, index) => {
     const words = line.match(/[A-Z]?[a-z]+|[A-Z]+(?![a-z])/gu) ?? [];
     const found = OLD_STYLE.exec(line)?.[0] ?? words.find((word) => METAPHORS.has(word.toLowerCase()));
     return found === undefined ? [] : [`${file}:${index + 1} says "${found}": ${line.trim()}`];

@@ -3,7 +3,6 @@
  * does not know which of the two it has.
  */
 import type { Static, TObject } from "typebox";
-import { Defect } from "../kernel/vocabulary/defect.ts";
 import { type ApprovalServices, approvalOperations } from "../runtime/approvals/operations.ts";
 import { type CapabilityServices, capabilityOperations } from "../runtime/capabilities/operations.ts";
 import { type MarkServices, markOperations } from "../runtime/marks/operations.ts";
@@ -52,24 +51,14 @@ export type CallableOperation = Exclude<AnyOperation, { readonly kind: "stream" 
 };
 export type SubscribableOperation<Update> = StreamOperation<string, Services, TObject, Update>;
 
-const callable: ReadonlyMap<string, CallableOperation> = new Map(
-  OPERATIONS.flatMap((operation) => (operation.kind === "stream" ? [] : [[operation.name, operation] as const])),
-);
-const subscribable: ReadonlyMap<string, SubscribableOperation<unknown>> = new Map(
-  OPERATIONS.flatMap((operation) => (operation.kind === "stream" ? [[operation.name, operation] as const] : [])),
-);
+const byName: ReadonlyMap<string, unknown> = new Map(OPERATIONS.map((operation) => [operation.name, operation]));
 
 export function callableOperation(name: CallName): CallableOperation {
-  return found(callable.get(name), name);
+  return byName.get(name) as CallableOperation;
 }
 
 export function subscribableOperation<Name extends StreamName>(name: Name): SubscribableOperation<UpdateOf<Name>> {
-  return found(subscribable.get(name), name) as SubscribableOperation<UpdateOf<Name>>;
-}
-
-function found<Operation>(operation: Operation | undefined, name: string): Operation {
-  if (operation === undefined) throw new Defect(`operations: there is no ${name}`);
-  return operation;
+  return byName.get(name) as SubscribableOperation<UpdateOf<Name>>;
 }
 
 /** In process. Inputs are trusted to have the operation's type: a gateway validates before it calls. */

@@ -43,7 +43,7 @@ export async function openBuiltInTools(settings: ToolSettings): Promise<BuiltInT
   const { home, config } = settings;
   const workspace = await findWorkspace(home, config.tools.workspace);
   if (workspace.root === join(await realpath(home.directory), "workspace")) await handOver(workspace);
-  const marks = untrustedMarks(workspace, home.annex);
+  const marks = untrustedMarks(workspace, home.toolStateDirectory);
   return { tools: toolsIn(workspace, marks, settings), marks };
 }
 
@@ -60,14 +60,14 @@ function fallbackUserForRoot(): typeof FALLBACK_USER | null {
 /** Only for their descriptions: they must not be called, since there may be no workspace. */
 export function describeBuiltInTools(settings: ToolSettings): readonly Tool[] {
   const workspace: Workspace = { root: settings.home.workspace, traversal: "paths" };
-  return toolsIn(workspace, untrustedMarks(workspace, settings.home.annex), settings);
+  return toolsIn(workspace, untrustedMarks(workspace, settings.home.toolStateDirectory), settings);
 }
 
 function toolsIn(workspace: Workspace, marks: UntrustedMarks, { home, config, clock }: ToolSettings): readonly Tool[] {
   const { shell, http, search } = config.tools;
   const fallbackUser = fallbackUserForRoot();
   return [
-    ...fsTools({ ...workspace, newFileOwner: fallbackUser }, { stateDirectory: home.annex, clock, marks }),
+    ...fsTools({ ...workspace, newFileOwner: fallbackUser }, { stateDirectory: home.toolStateDirectory, clock, marks }),
     ...shellTools({ workspace, sandbox: sandboxWhenNeeded(clock, fallbackUser), marks, allow: shell.allow }),
     ...httpTools({
       clock,

@@ -8,101 +8,33 @@ export interface CatalogueRow {
   load(): Promise<Command>;
 }
 
+const row = (
+  section: string,
+  name: string,
+  summary: string,
+  load: () => Promise<{ readonly command: Command }>,
+): CatalogueRow => ({ name, section, summary, load: async () => (await load()).command });
+
 export const COMMAND_CATALOGUE: readonly CatalogueRow[] = [
-  {
-    name: "start",
-    section: "Gateway",
-    summary: "run the gateway on this home",
-    load: async () => (await import("./commands/start.ts")).start,
-  },
-  {
-    name: "run",
-    section: "Work",
-    summary: "let the assistant work on one message",
-    load: async () => (await import("./commands/run.ts")).run,
-  },
-  {
-    name: "runs",
-    section: "Work",
-    summary: "list, show, cancel and export runs",
-    load: async () => (await import("./commands/runs.ts")).runs,
-  },
-  {
-    name: "approvals",
-    section: "Work",
-    summary: "list and answer questions that wait for you",
-    load: async () => (await import("./commands/approvals.ts")).approvals,
-  },
-  {
-    name: "caps",
-    section: "Work",
-    summary: "see, grant and revoke what a session may reach",
-    load: async () => (await import("./commands/caps.ts")).caps,
-  },
-  {
-    name: "tools",
-    section: "Work",
-    summary: "see the tools, or call one yourself",
-    load: async () => (await import("./commands/tools.ts")).tools,
-  },
-  {
-    name: "trash",
-    section: "Work",
-    summary: "list, restore or purge deleted files",
-    load: async () => (await import("./commands/trash.ts")).trash,
-  },
-  {
-    name: "policy",
-    section: "Work",
-    summary: "see what the agent may do, and why a call would be allowed, asked about or denied",
-    load: async () => (await import("./commands/policy.ts")).policy,
-  },
-  {
-    name: "budget",
-    section: "Work",
-    summary: "see what was spent, on what, and what is left",
-    load: async () => (await import("./commands/budget.ts")).budget,
-  },
-  {
-    name: "models",
-    section: "Work",
-    summary: "list the models, and check that one answers",
-    load: async () => (await import("./commands/models.ts")).models,
-  },
-  {
-    name: "verify",
-    section: "Proof",
-    summary: "verify a bundle, a run or the whole home",
-    load: async () => (await import("./commands/verify.ts")).verify,
-  },
-  {
-    name: "replay",
-    section: "Proof",
-    summary: "replay a recorded run, or try another policy on it",
-    load: async () => (await import("./commands/replay.ts")).replay,
-  },
-  {
-    name: "conformance",
-    section: "Proof",
-    summary: "test how a model behaves under contract",
-    load: async () => (await import("./commands/conformance.ts")).conformance,
-  },
-  {
-    name: "config",
-    section: "Setup",
-    summary: "read and change the configuration",
-    load: async () => (await import("./commands/config.ts")).config,
-  },
-  {
-    name: "backup",
-    section: "Setup",
-    summary: "copy the database, also while the gateway runs",
-    load: async () => (await import("./commands/backup.ts")).backup,
-  },
-  {
-    name: "restore",
-    section: "Setup",
-    summary: "replace the database with a backup",
-    load: async () => (await import("./commands/restore.ts")).restore,
-  },
+  row("Gateway", "start", "run the gateway on this home", () => import("./commands/start.ts")),
+  row("Work", "run", "let the assistant work on one message", () => import("./commands/run.ts")),
+  row("Work", "runs", "list, show, cancel and export runs", () => import("./commands/runs.ts")),
+  row("Work", "approvals", "list and answer questions that wait for you", () => import("./commands/approvals.ts")),
+  row("Work", "caps", "see, grant and revoke what a session may reach", () => import("./commands/caps.ts")),
+  row("Work", "tools", "see the tools, or call one yourself", () => import("./commands/tools.ts")),
+  row("Work", "trash", "list, restore or purge deleted files", () => import("./commands/trash.ts")),
+  row(
+    "Work",
+    "policy",
+    "see what the agent may do, and why a call would be allowed, asked about or denied",
+    () => import("./commands/policy.ts"),
+  ),
+  row("Work", "budget", "see what was spent, on what, and what is left", () => import("./commands/budget.ts")),
+  row("Work", "models", "list the models, and check that one answers", () => import("./commands/models.ts")),
+  row("Proof", "verify", "verify a bundle, a run or the whole home", () => import("./commands/verify.ts")),
+  row("Proof", "replay", "replay a recorded run, or try another policy on it", () => import("./commands/replay.ts")),
+  row("Proof", "conformance", "test how a model behaves under contract", () => import("./commands/conformance.ts")),
+  row("Setup", "config", "read and change the configuration", () => import("./commands/config.ts")),
+  row("Setup", "backup", "copy the database, also while the gateway runs", () => import("./commands/backup.ts")),
+  row("Setup", "restore", "replace the database with a backup", () => import("./commands/restore.ts")),
 ];

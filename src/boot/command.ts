@@ -2,7 +2,8 @@
  * What a command is: one file in `commands/`, one row in `command-catalogue.ts`.
  *
  * C1. `main` has checked the arguments before it calls `run`: none is missing or too many, no flag is unknown.
- * C2. `run` returns the exit code or throws a BootError; it prints through `output` and reads no global.
+ * C2. `run` returns an exit code, or nothing for success, or throws a BootError; it prints through `output` and reads no
+ *     global.
  * C3. `--home`, `--json` and `--help` belong to every command and are declared by none.
  */
 import type { ReadVariable } from "./environment.ts";
@@ -36,12 +37,12 @@ interface IntegerRange {
 export interface Action {
   readonly summary: string;
   /** As in the usage line: `RUN`, or `[PATH]` if it is optional. */
-  readonly arguments: readonly string[];
-  readonly options: Readonly<Record<string, OptionSpec>>;
+  readonly arguments?: readonly string[];
+  readonly options?: Readonly<Record<string, OptionSpec>>;
   readonly examples: readonly string[];
   /** `--home` without a directory means the usual one: `surety verify --home`. */
   readonly takesBareHome?: boolean;
-  run(context: CommandContext): Promise<number>;
+  run(context: CommandContext): Promise<number> | Promise<void>;
 }
 
 /** One action, or a family of them: `runs ls`, `runs show`. */

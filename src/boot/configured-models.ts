@@ -1,7 +1,7 @@
 /** The models of a config as the runtime asks for them: adapters made from settings, keys and prices. */
 import { configureModel, ModelConfigError } from "../adapters/models/configure-model.ts";
 import { DIRECT_CALL_MODEL } from "../adapters/models/direct-call.ts";
-import type { ModelChoices } from "../assistant/choose-model.ts";
+import type { ModelChoices } from "../assistant/runs/choose-model.ts";
 import { withDeclaredAbilities } from "../runtime/model/declared-abilities.ts";
 import { createModelRegistry, type FindModel, type ModelChoice } from "../runtime/model/model-registry.ts";
 import type { ModelConfig } from "../runtime/model/model-router.ts";

@@ -10,7 +10,7 @@ import type { Result } from "../runtime/operations/operation.ts";
 import type { Approver } from "../runtime/ports/approver.ts";
 import { noApprover } from "../runtime/ports/approver.ts";
 import { StoreError } from "../runtime/ports/store.ts";
-import { BootError, EXIT } from "./boot-error.ts";
+import { BootError } from "./boot-error.ts";
 import type { CommandContext } from "./command.ts";
 import { findAddress, loadToken, withdrawAddress } from "./gateway-access.ts";
 import { findExistingHome } from "./home.ts";
@@ -74,12 +74,11 @@ export async function connectAssistant(
 export async function withOperations(
   context: CommandContext,
   use: (operations: OperationClient) => Promise<void>,
-): Promise<number> {
+): Promise<void> {
   await findExistingHome(context.home);
   const { operations, close } = await connectAssistant(context, noApprover, false);
   try {
     await use(operations);
-    return EXIT.success;
   } finally {
     await close();
   }

@@ -5,10 +5,11 @@
  * D2. `createFile` never replaces: of two processes one creates the file, the other gets "existing".
  * D3. Files have mode 0600 from the first byte.
  */
-import { access, constants, link, open, realpath, rename, unlink, writeFile } from "node:fs/promises";
+import { access, constants, link, open, readFile, realpath, rename, unlink, writeFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import type { RandomBytes } from "../runtime/ports/randomness.ts";
 import { BootError, systemCodeOf } from "./boot-error.ts";
+import { homeUnusable } from "./home.ts";
 
 const PRIVATE = 0o600;
 
@@ -24,6 +25,29 @@ export async function createFile(path: string, content: string, random: RandomBy
   }
   await syncDirectory(path);
   return "created";
+}
+
+/** A secret of the home, which errors call `what`; null when the file is missing. */
+export async function readSecret(file: string, what: string): Promise<string | null> {
+  try {
+    return await readFile(file, "utf8");
+  } catch (error) {
+    const code = systemCodeOf(error);
+    if (code === "ENOENT") return null;
+    throw homeUnusable(file, `${what} cannot be read (${code ?? "unknown"})`, error);
+  }
+}
+
+/** Returns what the file then holds: another process may have created it first. */
+export async function createSecret(file: string, what: string, text: string, random: RandomBytes): Promise<string> {
+  try {
+    if ((await createFile(file, text, random)) === "created") return text;
+  } catch (error) {
+    throw homeUnusable(file, `${what} cannot be written (${systemCodeOf(error) ?? "unknown"})`, error);
+  }
+  const other = await readSecret(file, what);
+  if (other === null) throw homeUnusable(file, `${what} was deleted while it was read`);
+  return other;
 }
 
 /** Replaces what a symbolic link points at, not the link. */
@@ -85,14 +109,17 @@ export async function assertNewFile(path: string, area: "backup" | "export"): Pr
     const hint = "Create that directory, or name a file in another one.";
     throw unwritable(area, `you may not write to ${directory}`, hint, error);
   }
-  if (await isThere(file))
-    throw new BootError(`${area}.exists`, `${file} already exists`, `Name another file in ${directory}.`);
+  const isThere = await access(file).then(
+    () => true,
+    () => false,
+  );
+  if (isThere) throw new BootError(`${area}.exists`, `${file} already exists`, `Name another file in ${directory}.`);
   return file;
 }
 
 export async function writeNewFile(file: string, text: string, area: "export"): Promise<void> {
   try {
-    await writeFile(file, text, { mode: 0o600, flag: "wx" });
+    await writeFile(file, text, { mode: PRIVATE, flag: "wx" });
   } catch (error) {
     throw unwritable(area, `${file} cannot be written`, "Free some space, or name a file elsewhere.", error);
   }
@@ -100,11 +127,4 @@ export async function writeNewFile(file: string, text: string, area: "export"): 
 
 function unwritable(area: string, what: string, hint: string, cause: unknown): BootError {
   return new BootError(`${area}.unwritable`, `${what} (${systemCodeOf(cause) ?? "unknown"})`, hint, { cause });
-}
-
-async function isThere(file: string): Promise<boolean> {
-  return await access(file).then(
-    () => true,
-    () => false,
-  );
 }

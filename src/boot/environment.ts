@@ -115,7 +115,7 @@ function readValue(raw: string): string | null {
  * Refuses text that holds U+FFFD: the system puts it in place of bytes that are not UTF-8, so the name that was meant is
  * lost, and acting on another file or home is worse than failing.
  */
-export function assertNothingLost(name: string, text: string): void {
+export function assertUtf8(name: string, text: string): void {
   if (!text.includes("\u{fffd}")) return;
   throw new BootError("invalid.request", `${name} is not valid UTF-8`, "Write it in UTF-8. Nothing was done.");
 }

@@ -11,11 +11,11 @@ import { lstat, realpath, stat } from "node:fs/promises";
 import { join, resolve, sep } from "node:path";
 import { openWorkspace, type Workspace } from "../adapters/tools/fs/workspace.ts";
 import { BootError, systemCodeOf } from "./boot-error.ts";
-import { type Home, withoutTilde } from "./home.ts";
+import { expandTilde, type Home } from "./home.ts";
 
 /** The home must exist. */
 export async function findWorkspace(home: Home, named: string | undefined): Promise<Workspace> {
-  const path = named === undefined ? home.workspace : resolve(home.directory, withoutTilde(named));
+  const path = named === undefined ? home.workspace : resolve(home.directory, expandTilde(named));
   if (named !== undefined) await assertDirectory(path);
   const workspace = await openWorkspace(path);
   const homeRoot = await realpath(home.directory);

@@ -10,41 +10,24 @@ import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { RandomBytes } from "../runtime/ports/randomness.ts";
 import { BootError, systemCodeOf } from "./boot-error.ts";
-import { createFile, replaceFile } from "./durable-file.ts";
+import { createSecret, readSecret, replaceFile } from "./durable-file.ts";
 import type { ReadVariable } from "./environment.ts";
-import { type Home, homeUnusable } from "./home.ts";
+import type { Home } from "./home.ts";
 
+const WHAT = "the token";
 const TOKEN_BYTES = 32;
 const VALID_TOKEN = /^[A-Za-z0-9._~+/-]{16,512}={0,2}$/;
 
 export async function loadToken(home: Home, readVariable: ReadVariable, random: RandomBytes): Promise<string> {
   const given = readVariable("SURETY_TOKEN");
   if (given !== undefined) return checked(given, "SURETY_TOKEN", "Set it to 16 or more letters, digits or ._~+/-.");
-  return (await readToken(home.tokenFile)) ?? (await makeToken(home.tokenFile, random));
+  const file = home.tokenFile;
+  const stored = (await readSecret(file, WHAT)) ?? (await createSecret(file, WHAT, `${newToken(random)}\n`, random));
+  return checked(stored.trim(), file, "Delete the file to get a new token, or write your own into it.");
 }
 
-async function makeToken(file: string, random: RandomBytes): Promise<string> {
-  const token = Buffer.from(random(TOKEN_BYTES)).toString("base64url");
-  try {
-    if ((await createFile(file, `${token}\n`, random)) === "created") return token;
-  } catch (error) {
-    throw homeUnusable(file, `the token cannot be written (${systemCodeOf(error) ?? "unknown"})`, error);
-  }
-  const other = await readToken(file);
-  if (other === null) throw homeUnusable(file, "the token was deleted while it was read");
-  return other;
-}
-
-async function readToken(file: string): Promise<string | null> {
-  let text: string;
-  try {
-    text = await readFile(file, "utf8");
-  } catch (error) {
-    const code = systemCodeOf(error);
-    if (code === "ENOENT") return null;
-    throw homeUnusable(file, `the token cannot be read (${code ?? "unknown"})`, error);
-  }
-  return checked(text.trim(), file, "Delete the file to get a new token, or write your own into it.");
+function newToken(random: RandomBytes): string {
+  return Buffer.from(random(TOKEN_BYTES)).toString("base64url");
 }
 
 function checked(token: string, source: string, hint: string): string {

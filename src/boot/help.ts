@@ -38,9 +38,9 @@ export function helpOnAction(words: string, action: Action, style: Style): strin
 }
 
 export function helpOnFamily(row: CatalogueRow, actions: Readonly<Record<string, Action>>, style: Style): string {
-  const lines = Object.entries(actions).map(([name, action]) => [
-    [name, ...action.arguments].join(" "),
-    action.summary,
+  const lines = Object.entries(actions).map(([name, { arguments: named = [], summary }]) => [
+    [name, ...named].join(" "),
+    summary,
   ]);
   return [
     `${row.summary}\n`,
@@ -50,9 +50,9 @@ export function helpOnFamily(row: CatalogueRow, actions: Readonly<Record<string,
   ].join("\n");
 }
 
-export function usageLine(words: string, action: Pick<Action, "arguments" | "options">): string {
-  const hasOptions = Object.keys(action.options).length > 0;
-  return [`surety ${words}`, ...action.arguments, ...(hasOptions ? ["[options]"] : [])].join(" ");
+export function usageLine(words: string, { arguments: named = [], options = {} }: Action): string {
+  const hasOptions = Object.keys(options).length > 0;
+  return [`surety ${words}`, ...named, ...(hasOptions ? ["[options]"] : [])].join(" ");
 }
 
 function optionLines(options: Readonly<Record<string, OptionSpec>>): readonly string[] {

@@ -14,7 +14,7 @@ import { homedir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
 import { BootError, systemCodeOf } from "./boot-error.ts";
 import type { ReadVariable } from "./environment.ts";
-import { assertNothingLost } from "./environment.ts";
+import { assertUtf8 } from "./environment.ts";
 
 export interface Home {
   readonly directory: string;
@@ -24,11 +24,10 @@ export interface Home {
   readonly keysDirectory: string;
   readonly signingKeyFile: string;
   readonly database: string;
-  readonly lockDatabase: string;
   /** The sandbox root, unless the config names another. */
   readonly workspace: string;
   /** State of the file tools: the trash, marks, and what repeated edits must know. */
-  readonly annex: string;
+  readonly toolStateDirectory: string;
   /** Recently fetched pages; may be deleted at any time. */
   readonly pageCache: string;
   readonly agentsDirectory: string;
@@ -42,8 +41,8 @@ const OTHERS = 0o077;
 
 export function findHome(option: string | undefined, readVariable: ReadVariable): Home {
   const named = option ?? readVariable("SURETY_HOME");
-  assertNothingLost("SURETY_HOME", named ?? "");
-  return homeAt(named === undefined ? join(homedir(), ".surety") : resolve(withoutTilde(named)));
+  assertUtf8("SURETY_HOME", named ?? "");
+  return homeAt(named === undefined ? join(homedir(), ".surety") : resolve(expandTilde(named)));
 }
 
 /**
@@ -110,9 +109,8 @@ function homeAt(directory: string): Home {
     keysDirectory: join(directory, "keys"),
     signingKeyFile: join(directory, "keys", "signing-key.pem"),
     database: join(directory, "surety.db"),
-    lockDatabase: join(directory, "lock.db"),
     workspace: join(directory, "workspace"),
-    annex: join(directory, "annex"),
+    toolStateDirectory: join(directory, "annex"),
     pageCache: join(directory, "cache.db"),
     agentsDirectory: join(directory, "agents"),
     logsDirectory: join(directory, "logs"),
@@ -120,7 +118,7 @@ function homeAt(directory: string): Home {
 }
 
 /** The shell does not expand a quoted `~`. */
-export function withoutTilde(path: string): string {
+export function expandTilde(path: string): string {
   return path === "~" || path.startsWith("~/") ? join(homedir(), path.slice(1)) : path;
 }
 
@@ -214,7 +212,7 @@ function whyUnusable(error: unknown): string {
 }
 
 /** Call this before the database is opened: SQLite discards the log of an empty one. */
-export async function assertDatabaseKept(home: Home): Promise<void> {
+export async function assertDatabasePresent(home: Home): Promise<void> {
   if ((await bytesOf(home.signingKeyFile)) === null) return;
   const bytes = await bytesOf(home.database);
   if (bytes === null) throw lost(home, "store.missing", "is gone");

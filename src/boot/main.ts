@@ -67,7 +67,7 @@ function dispatchAction(row: CatalogueRow, actions: Readonly<Record<string, Acti
   const { leading, name, rest } = splitAtCommand(call.words);
   const names = Object.keys(actions);
   if (name === undefined) {
-    const { options } = parseArguments(leading, { arguments: [], options: {} }, "");
+    const { options } = parseArguments(leading, {}, "");
     if (!options.flag("help"))
       throw usageError(`${row.name} needs one of ${names.join(", ")}`, `See surety ${row.name} --help.`);
     call.output.help(helpOnFamily(row, actions, call.output.style));
@@ -86,12 +86,12 @@ async function perform(name: string, action: Action, call: Call): Promise<number
     return EXIT.success;
   }
   const home = findHome(parsed.options.text("home"), readVariable);
-  return await action.run({ ...parsed, home, isJson, output, streams, readVariable });
+  return (await action.run({ ...parsed, home, isJson, output, streams, readVariable })) ?? EXIT.success;
 }
 
 function overview(leading: readonly string[], { output }: Call, catalogue: readonly CatalogueRow[]): number {
   const versionOption = { version: { type: "boolean", summary: "print the version" } } as const;
-  const { options } = parseArguments(leading, { arguments: [], options: versionOption }, "");
+  const { options } = parseArguments(leading, { options: versionOption }, "");
   if (options.flag("version")) {
     output.result({ version: manifest.version }, () => output.line(`surety ${manifest.version}`));
     return EXIT.success;

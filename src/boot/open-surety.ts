@@ -8,13 +8,12 @@ import type { HomeLock } from "../adapters/store-sqlite/home-lock.ts";
 import { openSqliteStore } from "../adapters/store-sqlite/open-sqlite-store.ts";
 import { createToolbox, type RegistryToolbox } from "../adapters/tools/create-toolbox.ts";
 import type { Tool } from "../adapters/tools/define-tool.ts";
-import type { Assistant } from "../assistant/assistant.ts";
-import { modelChooser } from "../assistant/choose-model.ts";
-import { type DraftingSettings, delegateWith } from "../assistant/draft-run.ts";
-import { openAssistant } from "../assistant/open-assistant.ts";
 import { bindOperations, type OperationClient } from "../assistant/operations.ts";
-import { PromptTexts } from "../assistant/prompt-stack.ts";
-import { ceilingsFor } from "../assistant/term-bounds.ts";
+import { modelChooser } from "../assistant/runs/choose-model.ts";
+import { type DraftingSettings, delegateWith } from "../assistant/runs/draft-run.ts";
+import { type Assistant, openAssistant } from "../assistant/runs/open-assistant.ts";
+import { PromptTexts } from "../assistant/runs/prompt-stack.ts";
+import { ceilingsFor } from "../assistant/runs/term-bounds.ts";
 import { appendCheckpoint } from "../assistant/verification/append-checkpoint.ts";
 import type { ToolPolicy } from "../kernel/policy/tool-policy.ts";
 import { compileRedactor, type Redactor } from "../kernel/redaction/redact.ts";
@@ -35,7 +34,7 @@ import { resolveApiKey } from "./config/resolve-api-key.ts";
 import { toToolPolicy } from "./config/to-tool-policy.ts";
 import { modelChoices, openModelRegistry } from "./configured-models.ts";
 import type { ReadVariable } from "./environment.ts";
-import { assertDatabaseKept, type Home } from "./home.ts";
+import { assertDatabasePresent, type Home } from "./home.ts";
 import { loadSigningKey, type SigningKey } from "./signing-key.ts";
 
 export interface SuretyOptions {
@@ -81,7 +80,7 @@ const NEW_KEY =
 
 export async function openSurety(options: SuretyOptions): Promise<Surety> {
   const { home, config, clock, random, onDefect } = options;
-  await assertDatabaseKept(home);
+  await assertDatabasePresent(home);
   const ownStore = await openSqliteStore({ home: home.directory, clock, random, lock: options.lock });
   const store = options.overStore?.(ownStore) ?? ownStore;
   try {

@@ -11,7 +11,7 @@ import { parseArgs } from "node:util";
 import { Defect } from "../kernel/vocabulary/defect.ts";
 import { usageError } from "./boot-error.ts";
 import type { Action, OptionSpec, OptionValues } from "./command.ts";
-import { assertNothingLost } from "./environment.ts";
+import { assertUtf8 } from "./environment.ts";
 import { nearest } from "./nearest.ts";
 
 export interface ParsedArguments {
@@ -35,6 +35,7 @@ type ParsableAction = Pick<Action, "arguments" | "options" | "takesBareHome">;
 
 /** `usage` is the hint of an error about arguments. */
 export function parseArguments(words: readonly string[], action: ParsableAction, usage: string): ParsedArguments {
+  const named = action.arguments ?? [];
   const specs = new Map(Object.entries({ ...COMMON_OPTIONS, ...action.options }));
   const { tokens } = parseArgs({
     args: action.takesBareHome === true ? withoutBareHome(words) : [...words],
@@ -54,8 +55,8 @@ export function parseArguments(words: readonly string[], action: ParsableAction,
     const value = readValue(token.rawName, token.value, token.inlineValue === true, spec);
     given.set(name, [...(given.get(name) ?? []), value]);
   }
-  if (!given.has("help")) checkCount(positionals, action.arguments, usage);
-  for (const [at, word] of positionals.entries()) assertNothingLost(action.arguments[at] ?? "an argument", word);
+  if (!given.has("help")) checkCount(positionals, named, usage);
+  for (const [at, word] of positionals.entries()) assertUtf8(named[at] ?? "an argument", word);
   return { arguments: positionals, options: optionValues(new Set(specs.keys()), given) };
 }
 
@@ -79,7 +80,7 @@ function readValue(flag: string, value: string | undefined, isAttached: boolean,
   if (!isAttached && value.startsWith("-") && value !== "-" && !NEGATIVE_NUMBER.test(value)) {
     throw usageError(`${flag} needs a value`, `If ${value} is the value, write ${flag}=${value}.`);
   }
-  assertNothingLost(flag, value);
+  assertUtf8(flag, value);
   return value;
 }
 

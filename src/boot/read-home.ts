@@ -1,8 +1,8 @@
 /** A home opened for reading: takes no lock, starts no thread, writes nothing; works beside a running gateway. */
 import { openSqliteReader } from "../adapters/store-sqlite/open-sqlite-reader.ts";
-import type { FoundOut } from "../adapters/terminal/progress-printer.ts";
+import type { RunDiagnosis } from "../adapters/terminal/progress-printer.ts";
 import { createToolbox } from "../adapters/tools/create-toolbox.ts";
-import { createRunViews, type RunViews } from "../assistant/run-views.ts";
+import { createRunViews, type RunViews } from "../assistant/runs/run-views.ts";
 import { explainFailure } from "../kernel/journal/views/failure-explanation.ts";
 import { isPriced } from "../kernel/journal/views/receipt.ts";
 import { asRunId } from "../kernel/vocabulary/identifiers.ts";
@@ -15,7 +15,7 @@ import type { CommandContext } from "./command.ts";
 import type { Config } from "./config/config.ts";
 import { apiKeyName } from "./config/resolve-api-key.ts";
 import { resolveConfiguredModelRef } from "./config/resolve-configured-model-ref.ts";
-import { assertDatabaseKept } from "./home.ts";
+import { assertDatabasePresent } from "./home.ts";
 import { defectReporter } from "./report-failure.ts";
 import { readSettings } from "./settings.ts";
 import { findSigningKey, keyMissing, type SigningKey } from "./signing-key.ts";
@@ -35,7 +35,7 @@ export async function withHome<Result>(
 ): Promise<Result> {
   const { home } = context;
   const { config } = await readSettings(context);
-  await assertDatabaseKept(home);
+  await assertDatabasePresent(home);
   const store = await openSqliteReader(home.directory);
   try {
     const signing = await findSigningKey(home);
@@ -71,7 +71,7 @@ export async function findRun({ store }: Pick<ReadableHome, "store">, id: string
   throw new BootError("not_found", `there is no run ${id}`, "See surety runs ls.");
 }
 
-export async function findOutAbout({ store, config }: ReadableHome, run: StoredRun): Promise<FoundOut> {
+export async function diagnoseRun({ store, config }: ReadableHome, run: StoredRun): Promise<RunDiagnosis> {
   const { entries } = await readWholeJournal(store, run.runId);
   const verdict = resolveConfiguredModelRef(config, run.model);
   const keyName = verdict.ok ? apiKeyName(verdict.resolved.providerId, verdict.resolved.provider) : null;

@@ -15,32 +15,33 @@ import {
   sign as signBytes,
   verify as verifyBytes,
 } from "node:crypto";
-import { readFile } from "node:fs/promises";
 import type { Sign, TrustedKey, VerifySignature } from "../kernel/journal/checkpoint.ts";
 import { Defect } from "../kernel/vocabulary/defect.ts";
 import type { RandomBytes } from "../runtime/ports/randomness.ts";
-import { BootError, systemCodeOf } from "./boot-error.ts";
-import { createFile } from "./durable-file.ts";
-import { type Home, homeUnusable } from "./home.ts";
+import { BootError } from "./boot-error.ts";
+import { createSecret, readSecret } from "./durable-file.ts";
+import type { Home } from "./home.ts";
 
 export interface SigningKey extends TrustedKey {
   readonly sign: Sign;
 }
 
+const WHAT = "the signing key";
+
 /** Creates it if it is missing, and then calls `onMade`. */
 export async function loadSigningKey(home: Home, random: RandomBytes, onMade: () => void): Promise<SigningKey> {
+  const found = await findSigningKey(home);
+  if (found !== null) return found;
   const file = home.signingKeyFile;
-  const found = await readPem(file);
-  if (found !== null) return signingKey(found, file);
-  const made = signingKey(await makePem(file, random), file);
+  const pem = generateKeyPairSync("ed25519").privateKey.export({ type: "pkcs8", format: "pem" }).toString();
+  const made = signingKey(await createSecret(file, WHAT, pem, random), file);
   onMade();
   return made;
 }
 
 /** Null when it is missing. */
-export async function findSigningKey(home: Home): Promise<SigningKey | null> {
-  const file = home.signingKeyFile;
-  const pem = await readPem(file);
+export async function findSigningKey({ signingKeyFile: file }: Home): Promise<SigningKey | null> {
+  const pem = await readSecret(file, WHAT);
   return pem === null ? null : signingKey(pem, file);
 }
 
@@ -64,28 +65,6 @@ export const verifySignature: VerifySignature = (publicKey, message, signature) 
   const key = createPublicKey({ key: { kty: "OKP", crv: "Ed25519", x: publicKey }, format: "jwk" });
   return verifyBytes(null, Buffer.from(message), key, bytes);
 };
-
-async function makePem(file: string, random: RandomBytes): Promise<string> {
-  const pem = generateKeyPairSync("ed25519").privateKey.export({ type: "pkcs8", format: "pem" }).toString();
-  try {
-    if ((await createFile(file, pem, random)) === "created") return pem;
-  } catch (error) {
-    throw homeUnusable(file, `the signing key cannot be written (${systemCodeOf(error) ?? "unknown"})`, error);
-  }
-  const other = await readPem(file);
-  if (other === null) throw homeUnusable(file, "the signing key was deleted while it was read");
-  return other;
-}
-
-async function readPem(file: string): Promise<string | null> {
-  try {
-    return await readFile(file, "utf8");
-  } catch (error) {
-    const code = systemCodeOf(error);
-    if (code === "ENOENT") return null;
-    throw homeUnusable(file, `the signing key cannot be read (${code ?? "unknown"})`, error);
-  }
-}
 
 function openKey(pem: string, file: string): KeyObject {
   try {

@@ -96,7 +96,7 @@ describe("an approval at a gateway", () => {
         ...{ run_id: runId, tool: "fs.write_text", kind: "approve", state: "pending" },
         session_id: expect.stringMatching(/^session_/),
         plan_hash: expect.stringMatching(/^[0-9a-f]{64}$/),
-        why: expect.stringMatching(/^policy\.risk\.side_effect: .*approve or deny this plan/),
+        why: expect.stringMatching(/^policy\.risk\.side_effect: .*asks first/),
         labels: { integrity: "user", confidentiality: "private" },
         created_at: expect.stringMatching(/Z$/),
         expires_at: expect.stringMatching(/Z$/),

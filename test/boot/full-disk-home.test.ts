@@ -68,7 +68,7 @@ function roomIn(directory: string): number {
 }
 
 test.runIf(mayMount())(
-  "beside a gateway that cannot write, who looks is answered, who acts is told, and neither keeps it from coming back",
+  "beside a gateway that cannot write, commands that read work, commands that act fail, and the gateway recovers",
   async () => {
     const { home, fill, makeRoom } = await homeOnDisk();
     const { child, written } = start(home, "start", "--port", "0");

@@ -36,7 +36,7 @@ const COMMANDS = [
   ["caps", "ls"],
 ];
 
-test.each(LOSSES)("%s: whoever comes is told, nothing is made, and a backup brings it back", async (_, lose, told) => {
+test.each(LOSSES)("%s: every command fails and creates nothing; a backup restores it", async (_, lose, told) => {
   const { home, surety, backup } = await usedHome();
   await lose(home.database);
   for (const words of COMMANDS) {
@@ -59,7 +59,7 @@ test.each(LOSSES)("%s: without its key the home starts afresh", async (_, lose) 
   expect((await surety("runs", "ls", "--json")).stdout).toContain('"total": 1');
 });
 
-test("the log of an emptied database is left, and kept when a backup takes its place", async () => {
+test("the log of an emptied database stays, also when a backup replaces the database", async () => {
   const { home, surety, backup } = await usedHome();
   await truncate(home.database);
   await writeFile(`${home.database}-wal`, "what was not carried over yet");

@@ -5,7 +5,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, vi } from "vitest";
-import type { Assistant } from "../../src/assistant/assistant.ts";
+import type { Assistant } from "../../src/assistant/runs/open-assistant.ts";
 import { openHome } from "../../src/boot/home.ts";
 import { openSurety } from "../../src/boot/open-surety.ts";
 import { systemClock } from "../../src/boot/system-clock.ts";

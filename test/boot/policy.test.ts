@@ -1,4 +1,4 @@
-/** `surety policy`: what is told is what happens in a run. */
+/** `surety policy`: what it says is what happens in a run. */
 import { access, mkdir, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -279,7 +279,7 @@ describe("surety policy test", () => {
     expect(stderr).toBe(`error journal.unreadable: see surety verify ${written}\n`);
   });
 
-  test("a file that is no policy is told, and nothing is judged", async () => {
+  test("a file that is not a policy is refused", async () => {
     const { surety, directory } = await homeWithRuns();
     await writeFile(join(directory, "odd.json5"), "{ dany: [] }");
     const odd = await surety("policy", "test", "--policy", join(directory, "odd.json5"));

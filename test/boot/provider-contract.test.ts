@@ -122,7 +122,7 @@ test.each([
   expect(server.requests).toHaveLength(1);
 });
 
-test("a key that could not be kept out of what is stored is not used, and keeps nobody from another model", async () => {
+test("a key that cannot be redacted is not used, and other providers still work", async () => {
   const server = await serverOf();
   const directory = await homeWith({ providers: { moonshot: { baseUrl: server.baseUrl, models: { k: MODEL } } } });
   const short = { MOONSHOT_API_KEY: "short" };

@@ -41,7 +41,7 @@ test.each(["home", "a #home? 100%"])(
   },
 );
 
-test("whoever wants to act there is told that nothing can be written", async () => {
+test("commands that act fail and say that nothing can be written", async () => {
   const { home } = await homeWithRun("home");
   const { code, stderr } = suretyReadOnly(home, "run", "list files");
   expect([code, stderr]).toEqual([

@@ -42,7 +42,7 @@ describe("the token", () => {
     "with-a-line\nend-01234567",
     "mit-Ümlaut-0123456789",
     "x".repeat(600),
-  ])("%j opens no door, from the variable or the file", async (token) => {
+  ])("%j is refused, from the variable or the file", async (token) => {
     const home = await openTemporaryHome();
     const failures = [await load(home, token).catch((error: unknown) => error)];
     await writeFile(home.tokenFile, token);

@@ -16,8 +16,6 @@ import {
 
 const ROOT = new URL("../../", import.meta.url);
 const FOLDERS = ["src", "test", "scripts", "bench", "ui"];
-/** Folders whose words are still being replaced (docs/glossary.md). The list only shrinks. */
-const OLD_WORDS_IN = ["src/kernel/", "src/adapters/models/"];
 const CODE = /\.[cm]?[jt]sx?$/u;
 
 const paths = [...readFolder("."), ...FOLDERS.flatMap((folder) => readFolder(folder, true))];
@@ -71,8 +69,7 @@ describe("habits", () => {
   });
 
   test("comments, messages and names use the words of the field", () => {
-    const checked = [...texts].filter(([path]) => !OLD_WORDS_IN.some((folder) => path.startsWith(folder)));
-    expect(checked.flatMap(([path, text]) => checkWords(path, text))).toEqual([]);
+    expect([...texts].flatMap(([path, text]) => checkWords(path, text))).toEqual([]);
   });
 
   test("no source file is longer than a reader's patience", () => {

@@ -4,21 +4,13 @@
  * X1. The token goes to this gateway alone: redirects are not followed.
  * X2. An error has the one shape; anything else is `gateway.unintelligible`.
  */
-import type { Static, TSchema } from "typebox";
+import { type Static, type TSchema, Type } from "typebox";
 import { isValid } from "../../runtime/operations/check-value.ts";
-import type { Refusal, RefusalCode } from "../../runtime/operations/operation.ts";
+import { REFUSAL_CODES, type Refusal, refuse } from "../../runtime/operations/operation.ts";
 import { StoreError } from "../../runtime/ports/store.ts";
 import { unauthorized, unintelligible, unreachable } from "./gateway-client-error.ts";
 
-const REFUSALS: readonly string[] = [
-  "invalid.request",
-  "not_found",
-  "conflict",
-  "queue.full",
-  "payload.too_large",
-  "auth.forbidden",
-  "internal.error",
-] satisfies readonly RefusalCode[];
+const ErrorSchema = Type.Object({ error: Type.Object({ code: Type.String(), message: Type.String() }) });
 
 export interface Question {
   readonly method?: "GET" | "POST";
@@ -65,12 +57,14 @@ export function createExchange(url: string, token: string, timeoutMs: number): E
   };
 
   const refusalIn: Exchange["refusalIn"] = async (response) => {
-    const { code, message } = errorIn(await textOf(response)) ?? {};
-    if (code === undefined || message === undefined) throw unintelligible(url, `answered ${response.status}`);
+    const answer = decode(ErrorSchema, await textOf(response));
+    if (answer === null) throw unintelligible(url, `answered ${response.status}`);
+    const { code, message } = answer.error;
     if (code === "auth.required") throw unauthorized(url);
     if (code === "store.unavailable") throw new StoreError("store.unavailable", message);
-    if (!isRefusalCode(code)) throw unintelligible(url, `answered ${response.status} ${code}`);
-    return { ok: false, code, message };
+    const refused = REFUSAL_CODES.find((known) => known === code);
+    if (refused === undefined) throw unintelligible(url, `answered ${response.status} ${code}`);
+    return refuse(refused, message);
   };
 
   return {
@@ -89,19 +83,6 @@ export function decode<Schema extends TSchema>(schema: Schema, text: string): St
   try {
     const value: unknown = JSON.parse(text);
     return isValid(schema, value) ? value : null;
-  } catch {
-    return null;
-  }
-}
-
-function isRefusalCode(code: string): code is RefusalCode {
-  return REFUSALS.includes(code);
-}
-
-function errorIn(text: string): { readonly code: string; readonly message: string } | null {
-  try {
-    const { error } = JSON.parse(text);
-    return typeof error.code === "string" && typeof error.message === "string" ? error : null;
   } catch {
     return null;
   }

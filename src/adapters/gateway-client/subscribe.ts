@@ -81,7 +81,8 @@ async function* follow<Update>(watching: Watching<Update>, first: Connection): A
       throw unreachable(url, "was lost; the run is saved and continues when the gateway is started again", cause);
     }
     fruitless += 1;
-    if (!(await waited(delayMs, signal))) return;
+    await pause(delayMs, undefined, { signal }).catch(() => {});
+    if (signal.aborted) return;
   }
 }
 
@@ -151,13 +152,4 @@ function updateIn<Update>({ event = "", data }: EventSourceMessage, { url, opera
   const value = schema === undefined ? null : decode(schema, data);
   if (value !== null) return operation.decode(event, value);
   throw unintelligible(url, "sent an event that we do not understand");
-}
-
-async function waited(delayMs: number, signal: AbortSignal): Promise<boolean> {
-  try {
-    await pause(delayMs, undefined, { signal });
-    return true;
-  } catch {
-    return false;
-  }
 }

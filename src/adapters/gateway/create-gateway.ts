@@ -9,13 +9,13 @@
  * 0.70 of bare node:http's requests per CPU second, hono 0.59 to 0.64 with the same checks before it. Hono's adapter also
  * writes errors to the console and replaces globals.
  */
+import { once } from "node:events";
 import type { Server, ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import type { OperationClient } from "../../assistant/operations.ts";
 import { Defect } from "../../kernel/vocabulary/defect.ts";
 import type { Clock } from "../../runtime/ports/clock.ts";
-import { createAdmission } from "./admission.ts";
+import { bracketed, createAdmission } from "./admission.ts";
 import { answerParseError } from "./answer-parse-error.ts";
 import { listenFailure } from "./gateway-error.ts";
 import { createRequestServer, type RequestServer } from "./serve-request.ts";
@@ -76,20 +76,26 @@ export function createGateway(options: GatewayOptions): Gateway {
       const responses = serveWith(server, requests, clock);
       await bind(server, host, port);
       server.on("error", requests.report);
-      const bound = addressOf(server);
+      const address = server.address();
+      if (address === null || typeof address === "string") throw new Defect("gateway: bound to no port");
       return {
-        url: `http://${host.includes(":") ? `[${host}]` : host}:${bound.port}`,
-        port: bound.port,
-        close: (graceMs) => close({ server, requests, responses, graceMs, clock }),
+        url: `http://${bracketed(host)}:${address.port}`,
+        port: address.port,
+        async close(graceMs) {
+          const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+          for (const outgoing of responses.values()) closeIdleAfter(outgoing, server);
+          requests.stopStreams();
+          const cancel = clock.wake(graceMs, () => server.closeAllConnections());
+          await closed;
+          cancel();
+        },
       };
     },
   };
 }
 
-/** The newest response on each connection. */
-type Responses = ReadonlyMap<Duplex, ServerResponse>;
-
-function serveWith(server: Server, requests: RequestServer, clock: Clock): Responses {
+/** Returns the newest response on each connection. */
+function serveWith(server: Server, requests: RequestServer, clock: Clock): ReadonlyMap<Duplex, ServerResponse> {
   const responses = new Map<Duplex, ServerResponse>();
   server.on("connection", (socket) => socket.on("close", () => responses.delete(socket)));
   server.on("request", (incoming, outgoing) => {
@@ -110,37 +116,8 @@ function closeIdleAfter(outgoing: ServerResponse, server: Server): void {
 
 async function bind(server: Server, host: string, port: number): Promise<void> {
   try {
-    await new Promise<void>((resolve, reject) => {
-      server.once("error", reject);
-      server.listen({ host, port }, () => {
-        server.off("error", reject);
-        resolve();
-      });
-    });
+    await once(server.listen({ host, port }), "listening");
   } catch (error) {
     throw listenFailure(error, host, port) ?? error;
   }
-}
-
-interface Closing {
-  readonly server: Server;
-  readonly requests: RequestServer;
-  readonly responses: Responses;
-  readonly graceMs: number;
-  readonly clock: Clock;
-}
-
-async function close({ server, requests, responses, graceMs, clock }: Closing): Promise<void> {
-  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-  for (const outgoing of responses.values()) closeIdleAfter(outgoing, server);
-  requests.stopStreams();
-  const cancel = clock.wake(graceMs, () => server.closeAllConnections());
-  await closed;
-  cancel();
-}
-
-function addressOf(server: Server): AddressInfo {
-  const address = server.address();
-  if (address === null || typeof address === "string") throw new Defect("gateway: bound to no port");
-  return address;
 }

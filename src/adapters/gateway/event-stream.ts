@@ -6,11 +6,11 @@
  *     heartbeats is disconnected.
  * E3. A heartbeat comes every 15 s. The stream ends after the last event.
  */
+import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import type { Frame } from "../../runtime/operations/operation.ts";
 import type { Clock } from "../../runtime/ports/clock.ts";
 import { StoreError } from "../../runtime/ports/store.ts";
-import { PROTECTIVE_HEADERS } from "./reply.ts";
 
 const HEARTBEAT_MS = 15_000;
 const MAX_UNREAD_HEARTBEATS = 2;
@@ -21,7 +21,6 @@ export const EVENT_STREAM_HEADERS: readonly string[] = [
   "text/event-stream; charset=utf-8",
   "X-Accel-Buffering",
   "no",
-  ...PROTECTIVE_HEADERS,
 ];
 
 /** Sent last when the gateway stops: the client reconnects instead of taking the run for ended. */
@@ -45,7 +44,7 @@ export async function streamEvents(stream: EventStream): Promise<void> {
     outgoing.write(`retry: ${RECONNECT_AFTER_MS}\n\n`);
     for await (const update of updates) {
       if (signal.aborted || outgoing.destroyed) break;
-      if (!outgoing.write(textOf(encode(update as never)))) await drained(outgoing);
+      if (!outgoing.write(textOf(encode(update as never)))) await once(outgoing, "drain", { signal });
     }
   } catch (error) {
     // The run continues after the outage: the client reconnects and gets the rest.
@@ -61,21 +60,6 @@ export async function streamEvents(stream: EventStream): Promise<void> {
 
 function textOf({ event, id, data }: Frame): string {
   return `event: ${event}\n${id === null ? "" : `id: ${id}\n`}data: ${JSON.stringify(data)}\n\n`;
-}
-
-/** Resolves when the client has read, or has disconnected. */
-function drained(outgoing: ServerResponse): Promise<void> {
-  return new Promise((resolve) => {
-    if (outgoing.destroyed || !outgoing.writableNeedDrain) {
-      resolve();
-      return;
-    }
-    const go = (): void => {
-      outgoing.off("drain", go).off("close", go);
-      resolve();
-    };
-    outgoing.on("drain", go).on("close", go);
-  });
 }
 
 function startHeartbeat(outgoing: ServerResponse, clock: Clock): () => void {

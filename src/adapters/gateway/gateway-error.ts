@@ -14,35 +14,26 @@ export class GatewayError extends Error {
 }
 
 /** Null for an unexpected failure. */
-export function listenFailure(error: unknown, host: string, port: number): GatewayError | null {
-  if (!(error instanceof Error) || !("code" in error)) return null;
-  const cause = { cause: error };
-  switch (error.code) {
-    case "EADDRINUSE":
-      return new GatewayError(
-        "gateway.port-in-use",
-        `port ${port} on ${host} is in use`,
-        "Stop what listens there, or choose another port with --port.",
-        cause,
-      );
+export function listenFailure(cause: unknown, host: string, port: number): GatewayError | null {
+  const failure = (code: GatewayErrorCode, message: string, hint: string) =>
+    new GatewayError(code, message, hint, { cause });
+  switch (cause instanceof Error && "code" in cause && cause.code) {
+    case "EADDRINUSE": {
+      const hint = "Stop what listens there, or choose another port with --port.";
+      return failure("gateway.port-in-use", `port ${port} on ${host} is in use`, hint);
+    }
     case "EACCES":
-    case "EPERM":
-      return new GatewayError(
-        "gateway.port-forbidden",
-        `port ${port} on ${host} may not be used by this account`,
-        "Choose a port above 1023 with --port.",
-        cause,
-      );
+    case "EPERM": {
+      const hint = "Choose a port above 1023 with --port.";
+      return failure("gateway.port-forbidden", `port ${port} on ${host} may not be used by this account`, hint);
+    }
     case "EADDRNOTAVAIL":
     case "EAFNOSUPPORT":
     case "EAI_AGAIN":
-    case "ENOTFOUND":
-      return new GatewayError(
-        "gateway.address-unavailable",
-        `${host} is not an address of this machine`,
-        "Choose another with --host; 127.0.0.1 always works.",
-        cause,
-      );
+    case "ENOTFOUND": {
+      const hint = "Choose another with --host; 127.0.0.1 always works.";
+      return failure("gateway.address-unavailable", `${host} is not an address of this machine`, hint);
+    }
     default:
       return null;
   }

@@ -17,9 +17,7 @@ const STATUSES = {
 type HttpErrorCode = keyof typeof STATUSES;
 export const ERROR_CODES = Object.keys(STATUSES) as readonly HttpErrorCode[];
 
-/** Sent with Retry-After. */
 const TRANSIENT: ReadonlySet<HttpErrorCode> = new Set(["queue.full", "store.unavailable"]);
-const RETRY_SOON: readonly string[] = ["Retry-After", "2"];
 
 interface ErrorDetails {
   /** In place of the code's own. */
@@ -38,7 +36,7 @@ export class HttpError extends Error {
     super(message);
     this.code = code;
     this.status = status;
-    this.headers = TRANSIENT.has(code) ? [...RETRY_SOON, ...headers] : headers;
+    this.headers = TRANSIENT.has(code) ? ["Retry-After", "2", ...headers] : headers;
   }
 
   get body(): { readonly error: { readonly code: string; readonly message: string } } {
@@ -48,8 +46,4 @@ export class HttpError extends Error {
 
 export function invalidRequest(message: string): HttpError {
   return new HttpError("invalid.request", message);
-}
-
-export function notFound(what: string): HttpError {
-  return new HttpError("not_found", `no such ${what}`);
 }

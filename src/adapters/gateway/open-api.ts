@@ -1,5 +1,4 @@
 /** The table of operations as an OpenAPI 3.1 document: what GET /openapi.json answers. */
-import type { TSchema } from "typebox";
 import type { AnyOperation } from "../../runtime/operations/operation.ts";
 import { ERROR_CODES } from "./http-error.ts";
 import { fieldsBesidePath, placeholdersIn } from "./read-input.ts";
@@ -81,7 +80,7 @@ function parameter(where: "path" | "query" | "header", name: string, schema: obj
 function successOf(operation: AnyOperation): object {
   if (operation.kind !== "stream") {
     const status = operation.kind === "json" ? (operation.status ?? 200) : 200;
-    return { [status]: { description: "Success.", content: json(operation.output) } };
+    return { [status]: { description: "Success.", content: { "application/json": { schema: operation.output } } } };
   }
   const { events } = operation;
   return {
@@ -91,8 +90,4 @@ function successOf(operation: AnyOperation): object {
     },
     204: { description: "The stream has ended and nothing follows Last-Event-ID." },
   };
-}
-
-function json(schema: TSchema): object {
-  return { "application/json": { schema } };
 }

@@ -9,7 +9,7 @@ import { GATEWAY_OPERATIONS, type GatewayServices } from "./gateway-operations.t
 import { HttpError, invalidRequest } from "./http-error.ts";
 import type { Head } from "./read-head.ts";
 import { inputReader, type RequestParts } from "./read-input.ts";
-import { jsonReply, jsonTextReply, NO_HEADERS, type Reply } from "./reply.ts";
+import { jsonReply, type Reply } from "./reply.ts";
 
 export interface Call extends RequestParts {
   readonly outgoing: ServerResponse;
@@ -40,7 +40,6 @@ export type FindRoute = (path: string) => { readonly route: Route; readonly inPa
 type Operation = (typeof GATEWAY_OPERATIONS | typeof OPERATIONS)[number];
 type CallOperation = (input: never, caller: Caller) => Result<unknown> | Promise<Result<unknown>>;
 
-const NO_VALUES: readonly string[] = [];
 const REPLAYED: readonly string[] = ["Idempotent-Replayed", "true"];
 
 export function createRoutes(client: OperationClient, own: GatewayServices, openStream: OpenStream): FindRoute {
@@ -74,7 +73,7 @@ export function createRoutes(client: OperationClient, own: GatewayServices, open
       ),
     };
     if (path.includes("{")) patterns.push({ pattern: patternOf(path), route });
-    else fixed.set(path, { route, inPath: NO_VALUES });
+    else fixed.set(path, { route, inPath: [] });
   }
   return (path) => {
     const exact = fixed.get(path);
@@ -109,8 +108,8 @@ function answering(operation: AnyOperation & { readonly kind: "json" | "document
       const idempotencyKey = takesIdempotencyKey ? readIdempotencyKey(request.head) : null;
       const result = await call(input as never, { ...request.caller, idempotencyKey });
       if (!result.ok) throw new HttpError(result.code, result.message);
-      if (kind === "document") return jsonTextReply(status, result.value as string);
-      return jsonReply(result.status ?? status, result.value, result.isReplay === true ? REPLAYED : NO_HEADERS);
+      const text = kind === "document" ? (result.value as string) : JSON.stringify(result.value);
+      return jsonReply(result.status ?? status, text, result.isReplay === true ? REPLAYED : []);
     },
   };
 }

@@ -12,15 +12,17 @@ import type { Clock } from "../../runtime/ports/clock.ts";
 import { StoreError, type StoreErrorCode } from "../../runtime/ports/store.ts";
 import { type Admission, ANONYMOUS } from "./admission.ts";
 import { EVENT_STREAM_HEADERS, streamEvents } from "./event-stream.ts";
-import { HttpError, notFound } from "./http-error.ts";
+import { HttpError } from "./http-error.ts";
 import { discardBody, hasBody } from "./read-body.ts";
-import { EMPTY_HEAD, type Head, readHead } from "./read-head.ts";
-import { errorReply, jsonReply, NO_HEADERS, NOTHING_MORE, PROTECTIVE_HEADERS, type Reply, sendJson } from "./reply.ts";
+import { type Head, readHead } from "./read-head.ts";
+import { jsonReply, NOTHING_MORE, type Reply } from "./reply.ts";
 import { createRoutes, endpointOf, type OpenStream } from "./routes.ts";
 
 /** The store may work again in a moment. */
 const TRANSIENT: ReadonlySet<StoreErrorCode> = new Set(["store.unavailable", "store.busy", "store.closed"]);
-const PREFLIGHT_REPLY = jsonReply(200, {}, [
+/** Nothing is cached, or sniffed for another type. In lower case: Node would convert other names for every answer. */
+const PROTECTIVE_HEADERS: readonly string[] = ["x-content-type-options", "nosniff", "cache-control", "no-store"];
+const PREFLIGHT_REPLY = jsonReply(200, "{}", [
   "Access-Control-Allow-Methods",
   "GET, POST",
   "Access-Control-Allow-Headers",
@@ -77,15 +79,13 @@ export function createRequestServer(dependencies: RequestServerDependencies): Re
     if (isStopping) ending.abort();
     const { updates } = subscription;
     const onFailure = (error: unknown) => report(error).body;
-    return {
-      kind: "stream",
-      headers: EVENT_STREAM_HEADERS,
-      write: () => streamEvents({ outgoing, updates, encode, signal: ending.signal, clock, onFailure }),
-    };
+    const body = () => streamEvents({ outgoing, updates, encode, signal: ending.signal, clock, onFailure });
+    return { status: 200, headers: EVENT_STREAM_HEADERS, body };
   };
 
   const findRoute = createRoutes(operations, { isHealthy }, openStream);
 
+  // Not async: a refusal of the head is sent before the parser can fail on the body.
   const answer = (incoming: IncomingMessage, outgoing: ServerResponse, head: Head): Promise<Reply> => {
     const { method = "", url = "" } = incoming;
     admission.checkHostAndOrigin(head, incoming.socket);
@@ -93,43 +93,46 @@ export function createRequestServer(dependencies: RequestServerDependencies): Re
     const queryAt = url.indexOf("?");
     const found = findRoute(queryAt === -1 ? url : url.slice(0, queryAt));
     const grant = found?.route.isPublic ? ANONYMOUS : admission.checkToken(head);
-    if (found === null) throw notFound("path");
+    if (found === null) throw new HttpError("not_found", "no such path");
     const { scope, answer: answerWith } = endpointOf(found.route, method);
     if (!grant.scopes.has(scope)) throw new HttpError("auth.forbidden", `this token lacks the scope ${scope}`);
     const query = queryAt === -1 ? "" : url.slice(queryAt + 1);
     return answerWith({ incoming, outgoing, head, inPath: found.inPath, query, caller: grant.caller });
   };
 
-  const send = (incoming: IncomingMessage, outgoing: ServerResponse, head: Head, reply: Reply): void => {
+  const send = (
+    incoming: IncomingMessage,
+    outgoing: ServerResponse,
+    head: Head,
+    { status, headers, body }: Reply,
+  ): void => {
     if (!incoming.complete && mayHaveBody(head)) discardBody(incoming);
     const more = admission.isAllowedSite(head.origin)
       ? ["Access-Control-Allow-Origin", head.origin, "Vary", "Origin"]
-      : NO_HEADERS;
-    if (reply.kind === "json") {
-      sendJson(outgoing, reply, more);
+      : [];
+    outgoing.writeHead(status, [...headers, ...PROTECTIVE_HEADERS, ...more]);
+    if (typeof body === "string") {
+      outgoing.end(body);
       return;
     }
-    if (reply.kind === "nothing") {
-      outgoing.writeHead(204, [...PROTECTIVE_HEADERS, ...more]).end();
-      return;
-    }
-    outgoing.writeHead(200, [...reply.headers, ...more]);
-    reply.write().catch((error: unknown) => {
+    body().catch((error: unknown) => {
       report(error);
       outgoing.destroy();
     });
   };
 
   return {
-    serve(incoming, outgoing) {
-      let head = EMPTY_HEAD;
-      const refuse = (error: unknown): void => send(incoming, outgoing, head, errorReply(report(error)));
+    async serve(incoming, outgoing) {
+      let head: Head = {};
+      let reply: Reply;
       try {
         head = readHead(incoming.rawHeaders);
-        answer(incoming, outgoing, head).then((reply) => send(incoming, outgoing, head, reply), refuse);
+        reply = await answer(incoming, outgoing, head);
       } catch (error) {
-        refuse(error);
+        const { status, body, headers } = report(error);
+        reply = jsonReply(status, JSON.stringify(body), headers);
       }
+      send(incoming, outgoing, head, reply);
     },
     report,
     stopStreams() {

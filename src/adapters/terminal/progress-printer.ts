@@ -34,11 +34,11 @@ export interface ProgressPrinter {
   /** The run waits for an answer that is given elsewhere. */
   showWaiting(card: ApprovalCard): void;
   /** Prints what was not shown of the answer, and how the run ended. */
-  finish(record: RunRecord, foundOut: FoundOut): void;
+  finish(record: RunRecord, diagnosis: RunDiagnosis): void;
 }
 
 /** Facts that a run record has no field for. */
-export interface FoundOut {
+export interface RunDiagnosis {
   /** What was wrong with the run or its answer; empty if nothing is known. */
   readonly wrong: string;
   /** The model's price is known. */
@@ -153,19 +153,19 @@ export function progressPrinter({ progress, answer, style }: Screen): ProgressPr
       const answers = isResolve ? `resolve ${id} done|retry|fail` : `allow ${id}, or surety approvals deny ${id}`;
       say(style.dim(`answer: surety approvals ${answers}`));
     },
-    finish(record, foundOut) {
+    finish(record, diagnosis) {
       showAnswer(record);
       for (const { tool, tool_call_id: id, error } of record.trace.tool_execution_results) {
         if (unexplained.has(id) && error !== "") say(style.dim(visibleLine(`${tool}: ${withoutCode(error)}`)));
       }
-      say(outcomeLine(record, foundOut, style));
-      for (const line of whatToKnow(record, foundOut)) say(style.dim(line));
+      say(outcomeLine(record, diagnosis, style));
+      for (const line of diagnosisLines(record, diagnosis)) say(style.dim(line));
     },
   };
 }
 
 /** What went wrong with a run, and what to do. */
-export function whatToKnow({ status, reason }: RunRecord, { wrong }: FoundOut): readonly string[] {
+export function diagnosisLines({ status, reason }: RunRecord, { wrong }: RunDiagnosis): readonly string[] {
   const advice = reason === null || status !== "failed" ? null : adviceOn(reason);
   return [wrong, advice ?? ""].filter((line) => line !== "").map(visibleLine);
 }
@@ -193,7 +193,7 @@ type PayloadOf<Type extends LifecycleEvent["event_type"]> = Extract<LifecycleEve
 function callWords({ tool, decision, approval, policy_id }: PayloadOf<"tool.call">, style: Style): string | null {
   if (policy_id === UNPLANNED) return null;
   const name = visibleLine(tool);
-  const by = approval === null ? `policy ${visibleLine(policy_id)}` : visibleLine(approval.by);
+  const by = visibleLine(approval === null ? policy_id : approval.by);
   if (decision === "deny") return style.yellow(`${name} denied by ${by}`);
   return approval === null ? `calling ${name}` : `calling ${name}, allowed by ${by}`;
 }
@@ -216,21 +216,21 @@ function withoutCode(error: string): string {
   return error.replace(/^policy\.denied: /, "");
 }
 
-function outcomeLine(record: RunRecord, foundOut: FoundOut, style: Style): string {
+function outcomeLine(record: RunRecord, diagnosis: RunDiagnosis, style: Style): string {
   const outcome = record.outcome ?? record.status;
   const paint = record.status === "completed" ? style.green : record.status === "failed" ? style.red : style.yellow;
   const reason = record.reason === null ? "" : ` (${visibleLine(record.reason)})`;
   const facts = [
     plural(record.tool_calls, "tool call"),
     formatDuration(record.duration_ms),
-    ...spent(record, foundOut),
+    ...spent(record, diagnosis),
     visibleLine(`${record.provider}:${record.model}`),
     visibleLine(record.id),
   ];
   return `${paint(outcome)}${reason} · ${facts.join(" · ")}`;
 }
 
-function spent({ receipt }: RunRecord, { isPriced }: FoundOut): readonly string[] {
+function spent({ receipt }: RunRecord, { isPriced }: RunDiagnosis): readonly string[] {
   if (receipt === undefined) return [];
   const { tokens, cost_usd: usd } = receipt;
   return [plural(tokens, "token"), formatCost(tokens, usd, isPriced)];

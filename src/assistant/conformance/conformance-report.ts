@@ -1,9 +1,10 @@
 /** What a conformance run found about a model (M-P1): the report that is shown and stored, and reading a stored one back. */
 import { isPriced } from "../../kernel/journal/views/receipt.ts";
 import { runSummary } from "../../kernel/journal/views/run-summary.ts";
-import { baselineMetrics } from "./baseline-metrics.ts";
+import type { FailureReason } from "../../kernel/vocabulary/failures.ts";
 import { CORPUS } from "./corpus.ts";
 import type { CaseResult, JudgedCase } from "./run-corpus.ts";
+import { answersIn, type Transcript } from "./transcript-checks.ts";
 
 export interface ConformanceReport {
   /** `provider:model`. */
@@ -20,16 +21,45 @@ export function conformanceReport(model: string, judged: readonly JudgedCase[]):
   return { model, cases, passed, failed: cases.length - passed, metrics: metricsOf(judged) };
 }
 
-/** Cases that provoke the model to break the rules are left out: they say nothing of how often it does. */
+const OUT_OF_STEPS: FailureReason = "budget.inferences";
+const NO_TOOL: readonly (string | null)[] = ["protocol.no-tool-call", "effect.missing"] satisfies FailureReason[];
+
+/**
+ * For comparison with later versions and other models. Cases that provoke the model to break the rules are left out: they
+ * say nothing of how often it does.
+ */
 function metricsOf(judged: readonly JudgedCase[]) {
   const unprovoked = judged.filter(({ result: { id } }) => CORPUS.some((each) => each.id === id && !each.isProvoked));
-  const { runs, inferences, noToolCompletionRate, parseFailureRate, durationMs, maxStepExits } = baselineMetrics(
-    unprovoked.map(({ transcript }) => transcript),
-  );
+  const transcripts = unprovoked.map(({ transcript }) => transcript);
+  const summaries = transcripts.map(({ entries }) => runSummary(entries)).filter((summary) => summary !== null);
+  const required = transcripts.filter(({ contract }) => contract.toolPolicy === "required");
+  const answers = transcripts.flatMap(({ entries }) => answersIn(entries));
   return {
-    ...{ runs, inferences, no_tool_completion_rate: noToolCompletionRate, parse_failure_rate: parseFailureRate },
-    ...{ duration_ms: durationMs, max_step_exits: maxStepExits },
+    runs: transcripts.length,
+    inferences: spread(summaries.map(({ inferences }) => inferences)),
+    /** Share of the required-tool runs whose model finished without a performed tool. */
+    no_tool_completion_rate: rate(required.filter(isWithoutTool).length, required.length),
+    /** Share of all answers that the adapter rejected. */
+    parse_failure_rate: rate(answers.filter(({ adapter }) => adapter.status === "rejected").length, answers.length),
+    duration_ms: spread(summaries.map(({ elapsed_ms: elapsedMs }) => elapsedMs)),
+    max_step_exits: summaries.filter(({ reason }) => reason === OUT_OF_STEPS).length,
   };
+}
+
+function isWithoutTool({ record }: Transcript): boolean {
+  return NO_TOOL.includes(record.reason) || (record.status === "completed" && record.tool_calls === 0);
+}
+
+/** A rate over nothing is 0. */
+function rate(part: number, whole: number): number {
+  return whole === 0 ? 0 : part / whole;
+}
+
+/** The 95th percentile is the smallest value that at least 95 % do not exceed. */
+function spread(values: readonly number[]): { readonly mean: number; readonly p95: number } {
+  const sorted = values.toSorted((a, b) => a - b);
+  const sum = values.reduce((total, value) => total + value, 0);
+  return { mean: rate(sum, values.length), p95: sorted[Math.ceil(sorted.length * 0.95) - 1] ?? 0 };
 }
 
 export interface ConformanceCost {

@@ -1,9 +1,13 @@
 /**
  * The conformance corpus: the six cases of M-9 with the outcomes of design §4, in the seed's order, then later additions.
  * Ids never change: saved results name them.
+ *
+ * A case about a model that breaks the rules tells it to (`isProvoked`). If the wire would prevent that, `loosen` changes
+ * the request on the wire alone; contract, adapter and machine are those of any other run.
  */
 import type { Outcome } from "../../kernel/vocabulary/outcome.ts";
-import type { ConformanceCase } from "./conformance-case.ts";
+import type { ModelRequest } from "../../runtime/ports/model-backend.ts";
+import type { ContractOverrides } from "../runs/run-request.ts";
 import { type DictatedCall, type Dictation, writeDictation } from "./dictation.ts";
 import { ABSENT, ECHO, FLOOD, PING, STALL, WAIT } from "./tool-offers.ts";
 import {
@@ -20,8 +24,24 @@ import {
   nothingCalled,
   nothingPerformed,
   succeeded,
+  type TranscriptCheck,
   withoutThoughts,
 } from "./transcript-checks.ts";
+
+/** What a model is asked to do, and under which contract. */
+export interface ConformanceCase {
+  readonly id: string;
+  readonly name: string;
+  readonly message: string;
+  readonly isProvoked: boolean;
+  /** `slowestMs`: the model's slowest answer so far. */
+  readonly contract: (slowestMs: number) => ContractOverrides;
+  /** What the contract prescribes, not what the model wants. `holdsRequired`: the model can be forced to call a tool. */
+  readonly expected: (profile: { readonly holdsRequired: boolean }) => Outcome;
+  readonly loosen: ((request: ModelRequest) => ModelRequest) | null;
+  /** What contradicts the expected outcome. */
+  readonly problemIn: TranscriptCheck;
+}
 
 const CHECKED = "checked";
 /** Long enough to be cut, and easy to reproduce. */

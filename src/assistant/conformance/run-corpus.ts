@@ -12,11 +12,12 @@ import { explainFailure } from "../../kernel/journal/views/failure-explanation.t
 import { Defect } from "../../kernel/vocabulary/defect.ts";
 import type { RunId } from "../../kernel/vocabulary/identifiers.ts";
 import type { Refusal } from "../../runtime/operations/operation.ts";
+import type { ConfiguredModel } from "../../runtime/ports/model-backend.ts";
 import type { Store } from "../../runtime/ports/store.ts";
 import { contractOf, readWholeJournal } from "../../runtime/run/read-run.ts";
-import type { Assistant } from "../assistant.ts";
-import type { ConformanceCase, Transcript } from "./conformance-case.ts";
-import { answersIn, brokenInvariant } from "./transcript-checks.ts";
+import type { Assistant } from "../runs/open-assistant.ts";
+import type { ConformanceCase } from "./corpus.ts";
+import { answersIn, brokenInvariant, type Transcript } from "./transcript-checks.ts";
 
 /** The agent that the runs belong to. */
 export const CORPUS_AGENT = "main";
@@ -67,46 +68,35 @@ export async function* runCorpus(
     context.onCase(next);
     const ran = await runCase(context, next, slowestMs);
     if (!ran.ok) return ran;
-    const stop = limitIn(next, ran.transcript) ?? absenceIn(context, next, ran.transcript);
+    const stop = stopIn(ran.transcript, next.id, context.keyName);
     if (stop !== null) return stop;
-    slowestMs = answersIn(ran.transcript.entries).reduce(
-      (most, { stream }) => Math.max(most, stream.lastMs),
-      slowestMs,
-    );
+    slowestMs = Math.max(slowestMs, ...answersIn(ran.transcript.entries).map(({ stream }) => stream.lastMs));
     yield judge(next, ran.transcript);
   }
   return null;
 }
 
-/** A limit of the day or of the run stopped the case. */
-function limitIn({ id }: ConformanceCase, { contract, entries, record }: Transcript): CorpusStop | null {
+/** A limit of the day or of the run stopped the case, or the provider did not answer after all retries. */
+function stopIn(transcript: Transcript, id: string, keyName: string | null): CorpusStop | null {
+  const { contract, entries, record } = transcript;
+  const { reason } = record;
   const exhausted = (message: string): CorpusStop => ({ ok: false, code: "budget.exhausted", message });
   const failures = entries.flatMap(eventsOf).filter((event) => event.type === "model.failed");
-  const isUnpaid = failures.some(({ code }) => /^budget\./.test(code)) || record.reason === "budget.spend";
+  const isUnpaid = failures.some(({ code }) => /^budget\./.test(code)) || reason === "budget.spend";
   if (isUnpaid) return exhausted(`no budget left for ${id}. ${explainFailure(entries, contract)}`);
   // No case sets this limit, so one that is not the default is the operator's.
   const isLimited = contract.maxTokensConsumed !== DEFAULT_TERMS.maxTokensConsumed;
-  const isOutOfTokens = isLimited && (record.reason === "budget.tokens" || record.reason === "contract.invalid");
-  return isOutOfTokens ? exhausted(`${id} needs more tokens than one run may use (perRunTokens)`) : null;
-}
-
-/** The provider did not answer, after all retries. */
-function absenceIn(
-  { keyName }: CorpusDependencies,
-  { id }: ConformanceCase,
-  { entries, contract, record: { reason } }: Transcript,
-): CorpusStop | null {
+  const isOutOfTokens = isLimited && (reason === "budget.tokens" || reason === "contract.invalid");
+  if (isOutOfTokens) return exhausted(`${id} needs more tokens than one run may use (perRunTokens)`);
   if (reason !== "backend.unresponsive" && reason !== "provider.unavailable") return null;
   return { ok: false, code: reason, message: `${id} got no answer: ${explainFailure(entries, contract, keyName)}` };
 }
-
-type RanCase = { readonly ok: true; readonly transcript: Transcript } | Refusal;
 
 async function runCase(
   context: CorpusDependencies,
   { message, contract }: ConformanceCase,
   slowestMs: number,
-): Promise<RanCase> {
+): Promise<{ readonly ok: true; readonly transcript: Transcript } | Refusal> {
   const { assistant, model } = context;
   const submitted = await assistant.submit({
     ...{ agentId: CORPUS_AGENT, message, sessionId: null, model, thinkingMode: null, contract: contract(slowestMs) },
@@ -145,7 +135,8 @@ async function readTranscript({ assistant, store }: CorpusDependencies, runId: R
 
 function judge(judged: ConformanceCase, transcript: Transcript): JudgedCase {
   const { id, name } = judged;
-  const expected = judged.expected(profileIn(transcript));
+  const accepted = transcript.entries.flatMap(eventsOf).find((event) => event.type === "run.accepted");
+  const expected = judged.expected(accepted?.profile ?? { holdsRequired: false });
   const outcome = transcript.record.outcome ?? "none";
   const reason = transcript.record.reason ?? "no reason";
   const problem =
@@ -154,7 +145,14 @@ function judge(judged: ConformanceCase, transcript: Transcript): JudgedCase {
   return { result: { id, name, expected, outcome, passed: problem === null, problem }, transcript };
 }
 
-function profileIn({ entries }: Transcript): { readonly holdsRequired: boolean } {
-  const accepted = entries.flatMap(eventsOf).find((event) => event.type === "run.accepted");
-  return accepted?.profile ?? { holdsRequired: false };
+/** The model with its requests changed as the current case asks (`loosen`). */
+export function loosenModel(model: ConfiguredModel, current: () => ConformanceCase | null): ConfiguredModel {
+  const { backend } = model;
+  return {
+    ...model,
+    backend: {
+      ...backend,
+      complete: (request, watch) => backend.complete(current()?.loosen?.(request) ?? request, watch),
+    },
+  };
 }

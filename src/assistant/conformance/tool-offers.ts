@@ -1,41 +1,17 @@
 /** The tools of the conformance corpus as a model sees them. They touch nothing outside the run. */
-import { Type } from "typebox";
+import { type TObject, Type } from "typebox";
 
 const closed = { additionalProperties: false } as const;
+const NO_ARGUMENTS = Type.Object({}, closed);
 
-export const ECHO = {
-  name: "conformance.echo",
-  description: "Give the text back as it is.",
-  parameters: Type.Object({ text: Type.String() }, closed),
-} as const;
+function offer<Parameters extends TObject>(tool: string, description: string, parameters: Parameters) {
+  return { name: `conformance.${tool}`, description, parameters } as const;
+}
 
-export const PING = {
-  name: "conformance.ping",
-  description: "Answer pong. It takes no arguments.",
-  parameters: Type.Object({}, closed),
-} as const;
-
-export const FLOOD = {
-  name: "conformance.flood",
-  description: "Answer with far more text than is wanted. It takes no arguments.",
-  parameters: Type.Object({}, closed),
-} as const;
-
-export const WAIT = {
-  name: "conformance.wait",
-  description: "Wait for something that never comes. It takes no arguments.",
-  parameters: Type.Object({}, closed),
-} as const;
-
-export const STALL = {
-  name: "conformance.stall",
-  description: "Wait longer than the run may take. It takes no arguments.",
-  parameters: Type.Object({}, closed),
-} as const;
-
+export const ECHO = offer("echo", "Give the text back as it is.", Type.Object({ text: Type.String() }, closed));
+export const PING = offer("ping", "Answer pong. It takes no arguments.", NO_ARGUMENTS);
+export const FLOOD = offer("flood", "Answer with far more text than is wanted. It takes no arguments.", NO_ARGUMENTS);
+export const WAIT = offer("wait", "Wait for something that never comes. It takes no arguments.", NO_ARGUMENTS);
+export const STALL = offer("stall", "Wait longer than the run may take. It takes no arguments.", NO_ARGUMENTS);
 /** Offered on the wire, registered nowhere. */
-export const ABSENT = {
-  name: "conformance.absent",
-  description: "Look up a word.",
-  parameters: Type.Object({ word: Type.String() }, closed),
-} as const;
+export const ABSENT = offer("absent", "Look up a word.", Type.Object({ word: Type.String() }, closed));

@@ -1,19 +1,22 @@
-/**
- * What a transcript must show. Each check returns what is wrong, in words without content, or null.
- *
- * T1. `brokenInvariant` must hold for every run: the chain verifies, the machine reproduces it, the contract's adapter read
- *     each answer, and success under `required` rests on a performed call.
- * T2. The other checks are for cases: each lists those that apply.
- */
+/** What a transcript must show. Each check returns what is wrong, in words without content, or null. */
+import type { ExecutionContract } from "../../kernel/contract/contract.ts";
+import type { Entry } from "../../kernel/journal/entry.ts";
 import { verifyEntries } from "../../kernel/journal/verify-journal.ts";
+import type { RunRecord } from "../../kernel/journal/views/run-record.ts";
 import { runTimeline } from "../../kernel/journal/views/run-timeline.ts";
 import { asRunId } from "../../kernel/vocabulary/identifiers.ts";
 import { replayRun } from "../../runtime/run/replay-run.ts";
-import type { Transcript } from "./conformance-case.ts";
 import { ECHO } from "./tool-offers.ts";
+
+export interface Transcript {
+  readonly contract: ExecutionContract;
+  readonly entries: readonly Entry[];
+  readonly record: RunRecord;
+}
 
 export type TranscriptCheck = (transcript: Transcript) => string | null;
 
+/** For every run, whatever its case expects. */
 export const brokenInvariant: TranscriptCheck = ({ contract, entries, record }) => {
   const verified = verifyEntries(entries, { contractHash: contract.contractHash });
   if (!verified.ok) return `entry ${verified.entry}: ${verified.problem}`;
@@ -34,13 +37,7 @@ export function answersIn(entries: Transcript["entries"]) {
 }
 
 export function allOf(...checks: readonly TranscriptCheck[]): TranscriptCheck {
-  return (transcript) => {
-    for (const check of checks) {
-      const problem = check(transcript);
-      if (problem !== null) return problem;
-    }
-    return null;
-  };
+  return (transcript) => checks.map((check) => check(transcript)).find((problem) => problem !== null) ?? null;
 }
 
 /** Attempts that the provider rejected do not count. */
@@ -51,19 +48,16 @@ export function answered(times: number): TranscriptCheck {
   };
 }
 
-export const nothingPerformed: TranscriptCheck = ({ record }) => {
-  return record.tool_calls === 0 ? null : "a tool was performed";
-};
+export const nothingPerformed: TranscriptCheck = ({ record }) =>
+  record.tool_calls === 0 ? null : "a tool was performed";
 
-export const nothingCalled: TranscriptCheck = ({ entries }) => {
-  return entries.some((entry) => entry.kind === "VALIDATE_CALLS" && entry.decided.calls.length > 0)
+export const nothingCalled: TranscriptCheck = ({ entries }) =>
+  entries.some((entry) => entry.kind === "VALIDATE_CALLS" && entry.decided.calls.length > 0)
     ? "a tool was called"
     : null;
-};
 
-export const allRejected: TranscriptCheck = ({ entries }) => {
-  return answersIn(entries).every(({ adapter }) => adapter.status === "rejected") ? null : "an answer was accepted";
-};
+export const allRejected: TranscriptCheck = ({ entries }) =>
+  answersIn(entries).every(({ adapter }) => adapter.status === "rejected") ? null : "an answer was accepted";
 
 /** That many calls, all proposed in one turn, and no others. */
 export function calledTogether(count: number): TranscriptCheck {

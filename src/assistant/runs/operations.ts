@@ -1,12 +1,12 @@
 /** Operations on runs (O-5; design §7, HTTP and WebSocket). */
-import { type Static, Type } from "typebox";
+import { Type } from "typebox";
 import { RunRecordSchema } from "../../kernel/journal/views/run-record.ts";
-import type { SessionId } from "../../kernel/vocabulary/identifiers.ts";
+import type { RunId, SessionId } from "../../kernel/vocabulary/identifiers.ts";
 import { Count, closed, RunIdSchema } from "../../kernel/vocabulary/schema-primitives.ts";
 import { pageFields, pageOf, RunIdInput } from "../../runtime/operations/input-schemas.ts";
-import { operationsOver, type Refusal, refuse } from "../../runtime/operations/operation.ts";
+import { operationsOver, refuse } from "../../runtime/operations/operation.ts";
 import { RUN_STATUSES } from "../../runtime/ports/store.ts";
-import type { Assistant } from "../assistant.ts";
+import type { Assistant } from "./open-assistant.ts";
 import { RunInputSchema, runRequestOf } from "./run-request.ts";
 import { decodeUpdate, encodeUpdate, LAST_EVENTS, RUN_EVENT_SCHEMAS } from "./run-updates.ts";
 
@@ -15,6 +15,7 @@ export interface RunServices {
 }
 
 const Status = Type.Enum([...RUN_STATUSES]);
+const NO_SUCH_RUN = refuse("not_found", "no such run");
 const ById = Type.Object({ id: RunIdInput }, closed);
 
 /** As `surety verify` reads it; kernel/journal/bundle.ts checks every part. */
@@ -72,7 +73,7 @@ export const runOperations = [
     output: RunRecordSchema,
     async call({ assistant }, { id }) {
       const record = await assistant.run(id);
-      return record === null ? noSuchRun() : { ok: true, value: record };
+      return record === null ? NO_SUCH_RUN : { ok: true, value: record };
     },
   }),
   stream({
@@ -87,7 +88,7 @@ export const runOperations = [
     async open({ assistant }, { id }, afterSeq, signal) {
       const isOver = afterSeq > 0 && (await hasNothingAfter(assistant, id, afterSeq));
       const updates = await assistant.watch(id, afterSeq, isOver ? AbortSignal.abort() : signal);
-      return updates === null ? noSuchRun() : { ok: true, updates, isOver };
+      return updates === null ? NO_SUCH_RUN : { ok: true, updates, isOver };
     },
     encode: encodeUpdate,
     decode: decodeUpdate,
@@ -122,13 +123,9 @@ export const runOperations = [
 ] as const;
 
 /** After an empty stream a browser reconnects forever; after a 204 it does not. */
-async function hasNothingAfter(assistant: Assistant, id: Static<typeof RunIdSchema>, seq: number): Promise<boolean> {
+async function hasNothingAfter(assistant: Assistant, id: RunId, seq: number): Promise<boolean> {
   const record = await assistant.run(id);
   if (record === null || record.outcome === null) return false;
   for await (const _ of (await assistant.watch(id, seq, new AbortController().signal)) ?? []) return false;
   return true;
-}
-
-function noSuchRun(): Refusal {
-  return refuse("not_found", "no such run");
 }

@@ -5,6 +5,7 @@
  * Types and names are checked here; whether a term is within the agent's ceilings is for contract-terms.ts.
  */
 import { type Static, Type } from "typebox";
+import { hashBytes } from "../../kernel/vocabulary/hash.ts";
 import { asSessionId, type SessionId } from "../../kernel/vocabulary/identifiers.ts";
 import { Count, closed } from "../../kernel/vocabulary/schema-primitives.ts";
 import { THINKING_LEVELS, type ThinkingLevel } from "../../kernel/vocabulary/thinking-level.ts";
@@ -12,6 +13,7 @@ import { fromWire, type Inside } from "../../kernel/vocabulary/wire-case.ts";
 import { IMAGE_TYPES, type ImageType } from "../../runtime/model/image-facts.ts";
 import { Name, Text } from "../../runtime/operations/input-schemas.ts";
 import type { Caller } from "../../runtime/operations/operation.ts";
+import type { Idempotency } from "../../runtime/ports/store.ts";
 
 const optional = Type.Optional;
 const Flag = Type.Boolean();
@@ -150,4 +152,24 @@ export function runRequestOf(input: RunInput, { source, principal, idempotencyKe
     principal,
     idempotencyKey,
   };
+}
+
+/**
+ * Tells whether two requests under one idempotency key are the same: same fields and principal, from any source.
+ *
+ * Key and request may be secret, so only hashes are stored; the request's is salted with the key, so that reading the
+ * database does not allow guessing requests.
+ */
+export function idempotencyOf({ idempotencyKey, source: _source, ...asked }: RunRequest): Idempotency | null {
+  if (idempotencyKey === null) return null;
+  return { keyHash: hashBytes(idempotencyKey), requestHash: hashBytes(sortedJson([idempotencyKey, asked])) };
+}
+
+/** Not canonical JSON, which takes valid Unicode only: the request is not checked yet. */
+function sortedJson(value: unknown): string {
+  return JSON.stringify(value, (_key, part: unknown) =>
+    typeof part === "object" && part !== null && !Array.isArray(part)
+      ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : part,
+  );
 }

@@ -1,7 +1,8 @@
 /** What a watcher of a run gets, and how it looks as a server-sent event. */
-import { type Static, Type } from "typebox";
+import { Type } from "typebox";
 import { type LifecycleEvent, LifecycleEventSchema } from "../../kernel/journal/views/lifecycle-events.ts";
 import { Count } from "../../kernel/vocabulary/schema-primitives.ts";
+import { fromWire, toWire } from "../../kernel/vocabulary/wire-case.ts";
 import type { Frame } from "../../runtime/operations/operation.ts";
 import type { ToolOutput } from "../../runtime/tools/release-output.ts";
 
@@ -40,36 +41,16 @@ export const RUN_EVENT_SCHEMAS = {
   "model.wait": ModelWaitSchema,
 };
 
+const EVENT_OF = { delta: "delta", output: "tool.stream", wait: "model.wait" } as const;
+
 export function encodeUpdate(update: RunUpdate): Frame {
-  switch (update.kind) {
-    case "event":
-      return { event: update.event.event_type, id: update.event.seq, data: update.event };
-    case "delta": {
-      const { attempt, offset, text } = update;
-      return { event: "delta", id: null, data: { attempt, offset, text } };
-    }
-    case "output": {
-      const { step, callId, stream, offset, text } = update;
-      return { event: "tool.stream", id: null, data: { step, call_id: callId, stream, offset, text } };
-    }
-    case "wait":
-      return { event: "model.wait", id: null, data: { code: update.code, wait_ms: update.waitMs } };
-  }
+  if (update.kind === "event") return { event: update.event.event_type, id: update.event.seq, data: update.event };
+  const { kind, ...data } = update;
+  return { event: EVENT_OF[kind], id: null, data: toWire(data) };
 }
 
 export function decodeUpdate(event: string, data: unknown): RunUpdate {
-  switch (event) {
-    case "delta":
-      return { kind: "delta", ...(data as Static<typeof DeltaSchema>) };
-    case "tool.stream": {
-      const { call_id: callId, ...rest } = data as Static<typeof ToolStreamSchema>;
-      return { kind: "output", callId, ...rest };
-    }
-    case "model.wait": {
-      const { code, wait_ms: waitMs } = data as Static<typeof ModelWaitSchema>;
-      return { kind: "wait", code, waitMs };
-    }
-    default:
-      return { kind: "event", event: data as LifecycleEvent };
-  }
+  const live = Object.entries(EVENT_OF).find(([, name]) => name === event);
+  if (live === undefined) return { kind: "event", event: data as LifecycleEvent };
+  return { kind: live[0], ...fromWire(data as object) } as RunUpdate;
 }

@@ -5,6 +5,7 @@ import type { Outcome } from "../../kernel/vocabulary/outcome.ts";
 import type { Store, StoredRun } from "../../runtime/ports/store.ts";
 import { findContract, readWholeJournal } from "../../runtime/run/read-run.ts";
 import { type OtherDecision, replayRun, whatIf } from "../../runtime/run/replay-run.ts";
+import { allRuns } from "./read-all.ts";
 
 export interface ReplayedStoredRun {
   readonly isReproduced: boolean;
@@ -46,25 +47,20 @@ export interface PolicyTest {
   readonly unreadable: readonly string[];
 }
 
-const PAGE = 500;
-
 /** Puts the recorded calls of all runs to a policy. */
 export async function testPolicy(store: Store, policy: ToolPolicy): Promise<PolicyTest> {
   const otherwise: { runId: string; others: readonly OtherDecision[] }[] = [];
   const unreadable: string[] = [];
   let [runs, calls] = [0, 0];
-  for (let offset = 0; ; offset += PAGE) {
-    const page = await store.listRuns({ limit: PAGE, offset });
-    for (const run of page.runs) {
-      const journal = await readWholeJournal(store, run.runId);
-      const contract = findContract(run);
-      runs += 1;
-      if (!journal.ok || contract === null) unreadable.push(run.runId);
-      if (contract === null) continue;
-      const others = whatIf(contract, journal.entries, policy);
-      calls += journal.entries.reduce((sum, { decided }) => sum + ("calls" in decided ? decided.calls.length : 0), 0);
-      if (others.length > 0) otherwise.push({ runId: run.runId, others });
-    }
-    if (page.runs.length < PAGE) return { runs, calls, otherwise, unreadable };
+  for await (const run of allRuns(store)) {
+    const journal = await readWholeJournal(store, run.runId);
+    const contract = findContract(run);
+    runs += 1;
+    if (!journal.ok || contract === null) unreadable.push(run.runId);
+    if (contract === null) continue;
+    const others = whatIf(contract, journal.entries, policy);
+    calls += journal.entries.reduce((sum, { decided }) => sum + ("calls" in decided ? decided.calls.length : 0), 0);
+    if (others.length > 0) otherwise.push({ runId: run.runId, others });
   }
+  return { runs, calls, otherwise, unreadable };
 }

@@ -4,12 +4,11 @@ import { genesisHash } from "../../kernel/journal/chain.ts";
 import type { TrustedKey } from "../../kernel/journal/checkpoint.ts";
 import type { Entry } from "../../kernel/journal/entry.ts";
 import { type LedgerEntry, toLedgerLine, verifyLedger } from "../../kernel/journal/ledger.ts";
-import type { RunId } from "../../kernel/vocabulary/identifiers.ts";
+import type { Capability } from "../../kernel/vocabulary/capability.ts";
+import type { RunId, SessionId } from "../../kernel/vocabulary/identifiers.ts";
 import type { SessionCapability, Store, StoredRun } from "../../runtime/ports/store.ts";
-import { auditCapabilities, type CapabilityFinding } from "./audit-capabilities.ts";
+import { allRuns, readAll } from "./read-all.ts";
 import { verifyStoredRun } from "./verify-stored-run.ts";
-
-const PAGE = 500;
 
 /** Without the key everything but signatures can be verified. */
 const UNCHECKED: TrustedKey = { publicKey: "", verifySignature: () => true };
@@ -20,6 +19,14 @@ export interface VerifiableHome {
   readonly trusted: TrustedKey | null;
   /** Damage in the database file itself, one sentence each. A damaged index hides rows. */
   readonly findDamage: () => readonly string[];
+}
+
+interface CapabilityFinding {
+  readonly code: "capability.forged" | "capability.missing";
+  readonly sessionId: SessionId;
+  readonly capability: Capability;
+  /** The last ledger entry about it; null when there is none. */
+  readonly ledgerSeq: number | null;
 }
 
 export type HomeVerdict =
@@ -37,24 +44,22 @@ export type HomeVerdict =
 export async function verifyHome({ store, trusted: key, findDamage }: VerifiableHome): Promise<HomeVerdict> {
   const trusted = key ?? UNCHECKED;
   const { homeId } = store;
-  const ledger = await readWholeLedger(store);
+  const ledger = await readAll((offset, limit) => store.readLedger(offset, limit));
   const checked = verifyLedger(ledger.map((entry) => `${toLedgerLine(entry)}\n`).join(""), { homeId, trusted });
   if (!checked.ok) return { what: "ledger", ...checked };
   const journals = new Map<RunId, JournalFacts>();
-  for (let offset = 0; ; offset += PAGE) {
-    const { runs } = await store.listRuns({ limit: PAGE, offset });
-    for (const run of runs) {
-      const verified = await verifyStoredRun(store, run);
-      if (!verified.ok) return { what: run.runId, ...verified };
-      journals.set(run.runId, factsOf(run, verified.entries));
-    }
-    if (runs.length < PAGE) break;
+  for await (const run of allRuns(store)) {
+    const verified = await verifyStoredRun(store, run);
+    if (!verified.ok) return { what: run.runId, ...verified };
+    journals.set(run.runId, factsOf(run, verified.entries));
   }
   const damage = findDamage();
   if (damage.length > 0) return { ok: false, what: "database", problem: damage.join("; ") };
+  // Read after the ledger: a row may be newer than its entry, never older.
+  const known = await readAll((offset, limit) => store.allCapabilities({ limit, offset }));
   const findings = [
     ...auditHome({ homeId, ledger, journals, checkpoints: [], trusted }),
-    ...auditCapabilities(ledger, await readAllCapabilities(store)),
+    ...auditCapabilities(ledger, known),
   ];
   return {
     ok: findings.length === 0,
@@ -65,24 +70,6 @@ export async function verifyHome({ store, trusted: key, findDamage }: Verifiable
     signatures: key === null ? "unchecked" : "checked",
     findings,
   };
-}
-
-async function readWholeLedger(store: Store): Promise<readonly LedgerEntry[]> {
-  const entries: LedgerEntry[] = [];
-  for (;;) {
-    const page = await store.readLedger(entries.length, PAGE);
-    entries.push(...page);
-    if (page.length < PAGE) return entries;
-  }
-}
-
-async function readAllCapabilities(store: Store): Promise<readonly SessionCapability[]> {
-  const known: SessionCapability[] = [];
-  for (;;) {
-    const page = await store.allCapabilities({ limit: PAGE, offset: known.length });
-    known.push(...page);
-    if (page.length < PAGE) return known;
-  }
 }
 
 function factsOf({ contractHash }: StoredRun, entries: readonly Entry[]): JournalFacts {
@@ -97,7 +84,35 @@ function factsOf({ contractHash }: StoredRun, entries: readonly Entry[]): Journa
 function describeFinding(finding: Finding | CapabilityFinding): string {
   const { code, ledgerSeq } = finding;
   const what = "runId" in finding ? finding.runId : `${finding.capability} of ${finding.sessionId}`;
-  return [code, what, ledgerSeq === null ? null : `ledger entry ${ledgerSeq}`]
-    .filter((part) => part !== null)
-    .join(" ");
+  return ledgerSeq === null ? `${code} ${what}` : `${code} ${what} ledger entry ${ledgerSeq}`;
+}
+
+/**
+ * The table of capabilities is only an index of the ledger: each row must be what the ledger last said, and everything
+ * the ledger said must have its row. This finds invented grants, and requests or revocations that were removed.
+ */
+function auditCapabilities(
+  ledger: readonly LedgerEntry[],
+  known: readonly SessionCapability[],
+): readonly CapabilityFinding[] {
+  const keyOf = ({ sessionId, capability }: Pick<SessionCapability, "sessionId" | "capability">): string =>
+    `${capability} ${sessionId}`;
+  const said = new Map<string, CapabilityFinding>();
+  for (const entry of ledger) {
+    if (!isAboutCapabilities(entry)) continue;
+    const { sessionId, capability } = entry.data;
+    said.set(keyOf(entry.data), { code: "capability.missing", sessionId, capability, ledgerSeq: entry.seq });
+  }
+  const forged = known.flatMap(({ sessionId, capability, state }): readonly CapabilityFinding[] => {
+    const ledgerSeq = said.get(keyOf({ sessionId, capability }))?.ledgerSeq ?? null;
+    return state === "forged" ? [{ code: "capability.forged", sessionId, capability, ledgerSeq }] : [];
+  });
+  for (const each of known) said.delete(keyOf(each));
+  return [...forged, ...said.values()];
+}
+
+function isAboutCapabilities(
+  entry: LedgerEntry,
+): entry is Extract<LedgerEntry, { readonly kind: `capability.${string}` }> {
+  return entry.kind.startsWith("capability.");
 }

@@ -10,16 +10,11 @@ import { digestOf, snapshotOfEntries } from "../../kernel/journal/views/run-snap
 import type { BodyRef } from "../../kernel/vocabulary/identifiers.ts";
 import type { Store, StoredRun } from "../../runtime/ports/store.ts";
 import { findContract } from "../../runtime/run/read-run.ts";
-
-const PAGE = 500;
+import { readAll } from "./read-all.ts";
 
 export async function verifyStoredRun(store: Store, run: StoredRun): Promise<VerifiedJournal | Refused> {
   const { runId, contractHash } = run;
-  const lines: string[] = [];
-  for (let page = await store.readEntries(runId, 0, PAGE); page.length > 0; ) {
-    lines.push(...page);
-    page = page.length < PAGE ? [] : await store.readEntries(runId, lines.length, PAGE);
-  }
+  const lines = await readAll((offset, limit) => store.readEntries(runId, offset, limit));
   const verified = verifyJournal(lines.map((line) => `${line}\n`).join(""), { contractHash });
   if (!verified.ok) return verified;
   const { entries } = verified;

@@ -2,7 +2,7 @@
 import { visibleText } from "../../adapters/terminal/visible-text.ts";
 import { pendingCards } from "../../runtime/approvals/approval-questions.ts";
 import { type ApprovalDecision, type WireCard, wireCard } from "../../runtime/approvals/operations.ts";
-import { BootError, EXIT, usageError } from "../boot-error.ts";
+import { BootError, usageError } from "../boot-error.ts";
 import type { Action, Command, CommandContext } from "../command.ts";
 import { valueIn, withOperations } from "../connect-assistant.ts";
 import { withHome } from "../read-home.ts";
@@ -10,8 +10,6 @@ import { allPages } from "./all-pages.ts";
 
 const ls: Action = {
   summary: "list what waits for an answer",
-  arguments: [],
-  options: {},
   examples: ["surety approvals ls"],
   run: (context) =>
     withHome(context, async ({ store }) => {
@@ -21,7 +19,6 @@ const ls: Action = {
         if (cards.length === 0) output.line("nothing waits for an answer");
         for (const card of cards) printCard(context, card);
       });
-      return EXIT.success;
     }),
 };
 
@@ -48,16 +45,13 @@ const resolve: Action = {
   },
 };
 
-export const approvals: Command = {
+export const command: Command = {
   actions: { ls, allow: answering("allow it, once", "allow"), deny: answering("deny it", "deny"), resolve },
 };
 
-function decide(context: CommandContext, decision: ApprovalDecision): Promise<number> {
-  const {
-    arguments: [id = ""],
-    options,
-    output,
-  } = context;
+function decide(context: CommandContext, decision: ApprovalDecision): Promise<void> {
+  const [id = ""] = context.arguments;
+  const { options, output } = context;
   return withOperations(context, async (operations) => {
     const cards = await allPages(
       async (page) => valueIn(await operations.call("approvals.list", page), hint).approvals,

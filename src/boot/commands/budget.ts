@@ -4,7 +4,7 @@ import { formatUsd } from "../../kernel/vocabulary/format-usd.ts";
 import { timestampOf } from "../../runtime/ports/clock.ts";
 import type { Budgets } from "../../runtime/spend/budget-scopes.ts";
 import { type DailySpend, dailySpend, type ScopeSpend } from "../../runtime/spend/daily-spend.ts";
-import { EXIT, usageError } from "../boot-error.ts";
+import { usageError } from "../boot-error.ts";
 import type { Action, CommandContext } from "../command.ts";
 import { withHome } from "../read-home.ts";
 import { systemClock } from "../system-clock.ts";
@@ -13,9 +13,8 @@ const DAY_MS = 86_400_000;
 const MAX_DAYS = 366;
 const FIRST_DAY = "1970-01-01";
 
-export const budget: Action = {
+export const command: Action = {
   summary: "show what was spent today, on what, and what is left",
-  arguments: [],
   options: {
     day: { type: "string", value: "YYYY-MM-DD", summary: "another day (UTC)" },
     days: { type: "string", value: "N", summary: "this many days up to that one, newest first" },
@@ -34,7 +33,6 @@ export const budget: Action = {
         for (const each of spent) printDay(context, each);
         printRunLimits(context, perRun);
       });
-      return EXIT.success;
     }),
 };
 

@@ -9,7 +9,7 @@ import {
 } from "../../runtime/capabilities/operations.ts";
 import { capabilitiesOf, pendingCapabilities } from "../../runtime/capabilities/stored-capabilities.ts";
 import type { Result } from "../../runtime/operations/operation.ts";
-import { BootError, EXIT, usageError } from "../boot-error.ts";
+import { BootError, usageError } from "../boot-error.ts";
 import type { Action, Command, CommandContext } from "../command.ts";
 import { valueIn, withOperations } from "../connect-assistant.ts";
 import { withHome } from "../read-home.ts";
@@ -21,7 +21,6 @@ const SESSION = { session: { type: "string", value: "S", summary: "the session i
 
 const ls: Action = {
   summary: "list what all sessions ask for; or what one has, and asks for",
-  arguments: [],
   options: { session: { ...SESSION.session, summary: "this session alone, with what it has" } },
   examples: ["surety caps ls", "surety caps ls --session session_0123"],
   run: (context) =>
@@ -52,7 +51,7 @@ const taking = (summary: string, act: "revoke" | "deny"): Action => ({
   run: (context) => decide(context, act),
 });
 
-export const caps: Command = {
+export const command: Command = {
   actions: {
     ls,
     grant,
@@ -63,7 +62,7 @@ export const caps: Command = {
 
 type Act = CapabilityDecision["act"];
 
-function decide(context: CommandContext, act: Act): Promise<number> {
+function decide(context: CommandContext, act: Act): Promise<void> {
   const [capability = ""] = context.arguments;
   const expiry = { least: 1, most: MAX_EXPIRY_S, example: 3600 };
   const expiresInS = act === "grant" ? context.options.integer("expires-in", expiry) : undefined;
@@ -94,7 +93,7 @@ function nothingToTake(act: Act, capability: string, sessionId: string): BootErr
   );
 }
 
-function listPending(context: CommandContext): Promise<number> {
+function listPending(context: CommandContext): Promise<void> {
   const { output } = context;
   return withHome(context, async ({ store }) => {
     const { pending } = wirePending(await allPages((page) => pendingCapabilities(store, page)));
@@ -106,16 +105,14 @@ function listPending(context: CommandContext): Promise<number> {
       );
       output.line("answer with surety caps grant|deny CAPABILITY --session SESSION");
     });
-    return EXIT.success;
   });
 }
 
-function listOf(context: CommandContext, sessionId: SessionId): Promise<number> {
+function listOf(context: CommandContext, sessionId: SessionId): Promise<void> {
   return withHome(context, async ({ store }) => {
     const ports = { store, clock: systemClock, onDefect: defectReporter(context.streams) };
     const answer = await capabilitiesOf(ports, sessionId);
     print(context, answer.ok ? { ok: true, value: wireCapabilities(sessionId, answer.capabilities) } : answer);
-    return EXIT.success;
   });
 }
 

@@ -1,5 +1,5 @@
 /** `surety config get|set|schema`. */
-import { BootError, EXIT, usageError } from "../boot-error.ts";
+import { BootError, usageError } from "../boot-error.ts";
 import type { Action, Command, CommandContext } from "../command.ts";
 import { type ConfigPath, parsePath, printPath, valueAt } from "../config/config-path.ts";
 import { toBootError } from "../config/config-problem.ts";
@@ -12,7 +12,6 @@ const EMPTY_CONFIG = "{\n}\n";
 const get: Action = {
   summary: "print the configuration, defaults included",
   arguments: ["[PATH]"],
-  options: {},
   examples: ["surety config get", "surety config get gateway.port"],
   async run({ arguments: [text], home, output }) {
     const config = await loadConfig(home.configFile);
@@ -20,14 +19,12 @@ const get: Action = {
     const value = valueAt(config, path);
     if (value === undefined) throw nothingAt(config, path);
     output.result(value, () => (typeof value === "string" ? output.text(value) : output.json(value)));
-    return EXIT.success;
   },
 };
 
 const set: Action = {
   summary: "set one value; keeps the comments in the file",
   arguments: ["PATH", "VALUE"],
-  options: {},
   examples: [
     "surety config set models.default moonshot:kimi-k1-128k",
     "surety config set gateway.port 8080",
@@ -39,20 +36,17 @@ const set: Action = {
 
 const schema: Action = {
   summary: "print the JSON Schema of surety.json5",
-  arguments: [],
-  options: {},
   examples: ["surety config schema > surety.schema.json"],
   async run({ output }) {
-    const { configSchema } = await import("../config/config-json-schema.ts");
+    const { configSchema } = await import("../config/config-schema.ts");
     output.json(configSchema());
-    return EXIT.success;
   },
 };
 
-export const config: Command = { actions: { get, set, schema } };
+export const command: Command = { actions: { get, set, schema } };
 
 /** Writes nothing unless the whole config stays valid. */
-async function setValue({ arguments: [pathText = "", valueText = ""], home, output }: CommandContext): Promise<number> {
+async function setValue({ arguments: [pathText = "", valueText = ""], home, output }: CommandContext): Promise<void> {
   const path = pathOf(pathText);
   if (path.length === 0) throw usageError("PATH is empty", "Name the value to set, such as gateway.port.");
   const [{ readConfig }, { editConfig }, { replaceFile }, { openHome }, { systemRandomness }] = await Promise.all([
@@ -80,7 +74,6 @@ async function setValue({ arguments: [pathText = "", valueText = ""], home, outp
   await replaceFile(configFile, after, systemRandomness);
   output.result({ path: printPath(path), value }, () => output.line(`${printPath(path)} is set in ${configFile}`));
   if ((await findAddress(home)) !== null) output.remark(NEEDS_RESTART);
-  return EXIT.success;
 }
 
 const NEEDS_RESTART =

@@ -11,20 +11,19 @@ import { rm } from "node:fs/promises";
 import { openSqliteStore } from "../../adapters/store-sqlite/open-sqlite-store.ts";
 import { formatDuration } from "../../adapters/terminal/quantities.ts";
 import { conformanceTools } from "../../adapters/tools/conformance/conformance-tools.ts";
-import type { ConformanceCase } from "../../assistant/conformance/conformance-case.ts";
 import {
   type ConformanceCost,
   type ConformanceReport,
   conformanceCost,
   conformanceReport,
 } from "../../assistant/conformance/conformance-report.ts";
-import { CORPUS } from "../../assistant/conformance/corpus.ts";
-import { loosenModel } from "../../assistant/conformance/loosen-model.ts";
+import { CORPUS, type ConformanceCase } from "../../assistant/conformance/corpus.ts";
 import {
   CORPUS_AGENT,
   type CorpusDependencies,
   type CorpusStop,
   type JudgedCase,
+  loosenModel,
   runCorpus,
 } from "../../assistant/conformance/run-corpus.ts";
 import { formatCost } from "../../kernel/vocabulary/format-usd.ts";
@@ -47,9 +46,8 @@ import { onInterrupt } from "../signals.ts";
 import { systemClock } from "../system-clock.ts";
 import { systemRandomness } from "../system-randomness.ts";
 
-export const conformance: Action = {
+export const command: Action = {
   summary: "run the conformance corpus against a model, and show which cases pass",
-  arguments: [],
   options: { model: { type: "string", value: "P:M", summary: "provider:model instead of the configured one" } },
   examples: ["surety conformance", "surety conformance --model builtin:demo --json"],
   run: performConformance,

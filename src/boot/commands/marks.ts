@@ -4,7 +4,6 @@
  */
 import { visibleText } from "../../adapters/terminal/visible-text.ts";
 import { untrustedMarks } from "../../adapters/tools/fs/untrusted-marks.ts";
-import { EXIT } from "../boot-error.ts";
 import type { Action, CommandContext } from "../command.ts";
 import { valueIn, withOperations } from "../connect-assistant.ts";
 import { findWorkspace } from "../find-workspace.ts";
@@ -14,21 +13,20 @@ const WHOLE = ".";
 
 export const marks: Action = {
   summary: "list what an untrusted context wrote in the workspace",
-  arguments: [],
-  options: {},
   examples: ["surety policy marks"],
   async run(context) {
     const { home } = context;
     const { config } = await readSettings(context);
-    print(context, await untrustedMarks(await findWorkspace(home, config.tools.workspace), home.annex).list());
-    return EXIT.success;
+    print(
+      context,
+      await untrustedMarks(await findWorkspace(home, config.tools.workspace), home.toolStateDirectory).list(),
+    );
   },
 };
 
 export const unmark: Action = {
   summary: "trust it from now on: a path as policy marks lists it, or . for the whole workspace",
   arguments: ["PATH"],
-  options: {},
   examples: ["surety policy unmark notes/page.md", "surety policy unmark ."],
   run(context) {
     const [path = ""] = context.arguments;

@@ -6,7 +6,7 @@
  */
 import type { ConformanceResult } from "../../assistant/conformance/conformance-report.ts";
 import { validateModel } from "../../runtime/model/model-registry.ts";
-import { BootError, EXIT } from "../boot-error.ts";
+import { BootError } from "../boot-error.ts";
 import type { Action, Command, CommandContext } from "../command.ts";
 import type { ModelSettings } from "../config/config.ts";
 import { loadConfig } from "../config/load-config.ts";
@@ -19,8 +19,6 @@ import { systemClock } from "../system-clock.ts";
 
 const ls: Action = {
   summary: "list the configured models: profile, context, prices, conformance",
-  arguments: [],
-  options: {},
   examples: ["surety models ls", "surety models ls --json"],
   async run(context) {
     const { output, home } = context;
@@ -39,19 +37,17 @@ const ls: Action = {
         ]),
       ),
     );
-    return EXIT.success;
   },
 };
 
 const check: Action = {
   summary: "check that the provider answers, accepts the key and knows the model (default: the default model)",
   arguments: ["[REF]"],
-  options: {},
   examples: ["surety models check", "surety models check moonshot:kimi-k1-128k"],
   run: performCheck,
 };
 
-export const models: Command = { actions: { ls, check } };
+export const command: Command = { actions: { ls, check } };
 
 async function settingsOf({ home, readVariable }: Pick<CommandContext, "home" | "readVariable">): Promise<Settings> {
   const config = await loadConfig(home.configFile);
@@ -105,7 +101,7 @@ function printConformance(result: ConformanceResult | null): string {
   return `${passed} of ${passed + failed} passed, ${at.slice(0, 10)}`;
 }
 
-async function performCheck({ arguments: [asked], output, ...context }: CommandContext): Promise<number> {
+async function performCheck({ arguments: [asked], output, ...context }: CommandContext): Promise<void> {
   const { config, readVariable } = await settingsOf(context);
   const verdict = resolveConfiguredModelRef(config, asked ?? null);
   if (!verdict.ok) throw new BootError("model.unusable", verdict.message, "");
@@ -113,5 +109,4 @@ async function performCheck({ arguments: [asked], output, ...context }: CommandC
   const { ok, detail } = await validateModel(openModelRegistry(config, readVariable, systemClock), ref, systemClock);
   if (!ok) throw new BootError("model.unusable", detail, "");
   output.result({ models: [{ model: ref, ok, problem: null, detail }] }, () => output.line(`ok ${ref}: ${detail}`));
-  return EXIT.success;
 }

@@ -8,7 +8,6 @@ import { POLICY_OPTION, printDecision, readPolicy, wireDecision } from "./what-i
 
 export const test: Action = {
   summary: "which recorded calls of all runs would a policy decide otherwise?",
-  arguments: [],
   options: { policy: { ...POLICY_OPTION, summary: "use the tools.policy in this file instead of the configured one" } },
   examples: ["surety policy test", "surety policy test --policy stricter.json5 --json"],
   run: (context) =>

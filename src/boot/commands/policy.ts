@@ -8,7 +8,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { visibleText } from "../../adapters/terminal/visible-text.ts";
 import type { Tool } from "../../adapters/tools/define-tool.ts";
-import { remember } from "../../assistant/draft-run.ts";
+import { remember } from "../../assistant/runs/draft-run.ts";
 import type { PolicyDecision } from "../../kernel/policy/decide-call.ts";
 import type { PolicyVerdict } from "../../kernel/policy/tool-policy.ts";
 import { asSessionId, type SessionId } from "../../kernel/vocabulary/identifiers.ts";
@@ -21,7 +21,7 @@ import {
 } from "../../kernel/vocabulary/labels.ts";
 import { CHANNEL_CLASSES, type ChannelClass, type RiskClass } from "../../kernel/vocabulary/risk.ts";
 import { grantedAt } from "../../runtime/capabilities/authority.ts";
-import { BootError, EXIT, usageError } from "../boot-error.ts";
+import { BootError, usageError } from "../boot-error.ts";
 import { describeBuiltInTools } from "../built-in-tools.ts";
 import type { Action, Command, CommandContext } from "../command.ts";
 import type { Config } from "../config/config.ts";
@@ -42,7 +42,6 @@ const CHANNEL_OPTION = {
 
 const show: Action = {
   summary: "show what happens to calls of each tool, by channel class",
-  arguments: [],
   options: { channel: CHANNEL_OPTION, grant: GRANT_OPTION },
   examples: ["surety policy show", "surety policy show --channel external_email", "surety policy show --json"],
   run: showPolicy,
@@ -70,11 +69,11 @@ const explain: Action = {
   run: explainCall,
 };
 
-export const policy: Command = { actions: { show, explain, test, marks, unmark } };
+export const command: Command = { actions: { show, explain, test, marks, unmark } };
 
 const WORDS: Readonly<Record<PolicyVerdict, string>> = { allow: "allowed", approve: "asks", deny: "denied" };
 
-async function showPolicy(context: CommandContext): Promise<number> {
+async function showPolicy(context: CommandContext): Promise<void> {
   const { home, output } = context;
   const channels = channelOf(context) ?? CHANNEL_CLASSES;
   const capabilities = grantsOf(context);
@@ -110,7 +109,6 @@ async function showPolicy(context: CommandContext): Promise<number> {
     output.line(`Hosts: ${hostsOf(config, capabilities)}.`);
     output.line("For one call: surety policy explain TOOL ARGS.");
   });
-  return EXIT.success;
 }
 
 /** A row for calls that always ask is left out if it says the same as the row of their risk. */
@@ -160,12 +158,9 @@ function hostsOf({ tools: { http } }: Config, capabilities: readonly string[]): 
   return `${granted}; net allows ${net}${addresses}`;
 }
 
-async function explainCall(context: CommandContext): Promise<number> {
-  const {
-    arguments: [name = ""],
-    options,
-    output,
-  } = context;
+async function explainCall(context: CommandContext): Promise<void> {
+  const [name = ""] = context.arguments;
+  const { options, output } = context;
   const args = argumentsOf(context);
   const [channelClass = "cli_local"] = channelOf(context) ?? [];
   const session = await sessionOf(context);
@@ -206,7 +201,6 @@ async function explainCall(context: CommandContext): Promise<number> {
     if (session !== null) output.field("session", describeSession(session));
     if (explained.plan !== null) for (const line of visibleText(explained.plan).split("\n")) output.line(`  │ ${line}`);
   });
-  return EXIT.success;
 }
 
 interface SessionState {

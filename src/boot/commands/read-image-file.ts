@@ -3,7 +3,7 @@
  * regular file, is not read.
  */
 import { constants, type FileHandle, open } from "node:fs/promises";
-import { MAX_IMAGE_BYTES } from "../../assistant/read-media.ts";
+import { MAX_IMAGE_BYTES } from "../../assistant/runs/read-media.ts";
 import type { MediaItem } from "../../assistant/runs/run-request.ts";
 import { imageFacts } from "../../runtime/model/image-facts.ts";
 import { systemCodeOf, usageError } from "../boot-error.ts";

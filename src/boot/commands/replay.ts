@@ -5,18 +5,15 @@ import type { Action } from "../command.ts";
 import { findRun, withHome } from "../read-home.ts";
 import { POLICY_OPTION, printDecision, readPolicy, wireDecision } from "./what-if.ts";
 
-export const replay: Action = {
+export const command: Action = {
   summary: "replay a recorded run from its journal: same outcome, same head?",
   arguments: ["RUN"],
   options: { policy: POLICY_OPTION },
   examples: ["surety replay run_0123", "surety replay run_0123 --policy stricter.json5"],
   run: (context) =>
     withHome(context, async ({ store, config }) => {
-      const {
-        arguments: [id = ""],
-        options,
-        output,
-      } = context;
+      const [id = ""] = context.arguments;
+      const { options, output } = context;
       const run = await findRun({ store }, id);
       const file = options.text("policy");
       const policy = file === undefined ? null : await readPolicy(file, config);

@@ -9,14 +9,13 @@ import { resolve } from "node:path";
 import { restoreBackup } from "../../adapters/store-sqlite/backup.ts";
 import { findHomeId } from "../../adapters/store-sqlite/open-database.ts";
 import { StoreError } from "../../runtime/ports/store.ts";
-import { BootError, EXIT, systemCodeOf } from "../boot-error.ts";
+import { BootError, systemCodeOf } from "../boot-error.ts";
 import type { Action } from "../command.ts";
 import { type Home, openHome } from "../home.ts";
 
-export const restore: Action = {
+export const command: Action = {
   summary: "replace the database with a backup",
   arguments: ["FILE"],
-  options: {},
   examples: ["surety restore surety-2026-02-15.db"],
   async run({ arguments: [file = ""], home, output }) {
     const source = resolve(file);
@@ -34,7 +33,6 @@ export const restore: Action = {
         `warning restore.other-home: this home was ${before} and is now ${after}; copy that home's keys/ as well, or its signatures do not verify`,
       );
     }
-    return EXIT.success;
   },
 };
 

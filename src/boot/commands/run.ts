@@ -19,12 +19,12 @@ import { loadConfig } from "../config/load-config.ts";
 import { configuredRefs } from "../config/resolve-configured-model-ref.ts";
 import { connectAssistant, valueIn } from "../connect-assistant.ts";
 import { nearest } from "../nearest.ts";
-import { describedTools, findOutAbout, findRun, withHome } from "../read-home.ts";
+import { describedTools, diagnoseRun, findRun, withHome } from "../read-home.ts";
 import { onInterrupt } from "../signals.ts";
 import { systemClock } from "../system-clock.ts";
 import { readImageFile } from "./read-image-file.ts";
 
-export const run: Action = {
+export const command: Action = {
   summary: "let the assistant work on one message, and show what it does",
   arguments: ["MESSAGE"],
   options: {
@@ -73,8 +73,8 @@ async function performRun(context: CommandContext): Promise<number> {
       const ask = approver.isReachable() ? approver.ask : printer.showWaiting;
       const stopPolling = isRemote ? pollApprovals(operations, runId, ask) : () => {};
       const { record, denials } = await follow(operations, runId, printer).finally(stopPolling);
-      const foundOut = await withHome(context, async (home) => findOutAbout(home, await findRun(home, record.id)));
-      printer.finish(record, foundOut);
+      const diagnosis = await withHome(context, async (home) => diagnoseRun(home, await findRun(home, record.id)));
+      printer.finish(record, diagnosis);
       if (isJson) output.json(record);
       else for (const hint of await denialHints(operations, record, denials)) output.remark(hint);
       return exitCodeOf(record);
@@ -91,10 +91,8 @@ const NO_GATEWAY_TO_WAIT_FOR =
   "warning run.no-gateway: no gateway runs on this home, so --wait has no effect and calls that need approval are denied; surety start runs one";
 
 async function inputOf(context: CommandContext): Promise<RunInput> {
-  const {
-    arguments: [message = ""],
-    options,
-  } = context;
+  const [message = ""] = context.arguments;
+  const { options } = context;
   const session = options.text("session");
   const [required, approvedTools] = [options.texts("require"), options.texts("approve")];
   const config = await loadConfig(context.home.configFile);

@@ -1,5 +1,5 @@
 /** `surety runs ls|show|cancel|export`. */
-import { type FoundOut, whatToKnow } from "../../adapters/terminal/progress-printer.ts";
+import { diagnosisLines, type RunDiagnosis } from "../../adapters/terminal/progress-printer.ts";
 import type { OperationClient } from "../../assistant/operations.ts";
 import type { RunRecord } from "../../kernel/journal/views/run-record.ts";
 import { canonicalJson } from "../../kernel/vocabulary/canonical-json.ts";
@@ -8,12 +8,12 @@ import { asRunId, type RunId } from "../../kernel/vocabulary/identifiers.ts";
 import { noApprover } from "../../runtime/ports/approver.ts";
 import { RUN_STATUSES, type RunStatus, type StoredRun } from "../../runtime/ports/store.ts";
 import { findContract } from "../../runtime/run/read-run.ts";
-import { BootError, EXIT, usageError } from "../boot-error.ts";
+import { BootError, usageError } from "../boot-error.ts";
 import type { Action, Command, CommandContext } from "../command.ts";
 import { connectAssistant, valueIn } from "../connect-assistant.ts";
 import { assertNewFile, writeNewFile } from "../durable-file.ts";
 import { findExistingHome } from "../home.ts";
-import { findOutAbout, findRun, type ReadableHome, withHome } from "../read-home.ts";
+import { diagnoseRun, findRun, type ReadableHome, withHome } from "../read-home.ts";
 
 const MAX_LIMIT = 500;
 const MAX_OFFSET = 1_000_000_000;
@@ -22,7 +22,6 @@ const CANCEL_WAIT_MS = 10_000;
 
 const ls: Action = {
   summary: "list runs, newest first",
-  arguments: [],
   options: {
     status: { type: "string", value: "S", summary: `only ${RUN_STATUSES.join(", ")}` },
     limit: { type: "string", value: "N", summary: "at most so many (default 50)" },
@@ -50,39 +49,31 @@ const ls: Action = {
         );
         if (total > offset + runs.length) output.line(`${total} in all; see --offset`);
       });
-      return EXIT.success;
     }),
 };
 
 const show: Action = {
   summary: "show one run: what it did and how it ended",
   arguments: ["RUN"],
-  options: {},
   examples: ["surety runs show run_0123"],
   run: (context) =>
     withHome(context, async (home) => {
-      const {
-        arguments: [id = ""],
-        output,
-      } = context;
+      const [id = ""] = context.arguments;
+      const { output } = context;
       const run = await findRun(home, id);
-      const [record, foundOut] = await Promise.all([home.views.record(run), findOutAbout(home, run)]);
+      const [record, diagnosis] = await Promise.all([home.views.record(run), diagnoseRun(home, run)]);
       const chosenBecause = findContract(run)?.routing?.reason ?? null;
-      output.result(record, () => printRecord(context, record, foundOut, chosenBecause));
-      return EXIT.success;
+      output.result(record, () => printRecord(context, record, diagnosis, chosenBecause));
     }),
 };
 
 const cancel: Action = {
   summary: "ask a run to stop",
   arguments: ["RUN"],
-  options: {},
   examples: ["surety runs cancel run_0123"],
   async run(context) {
-    const {
-      arguments: [id = ""],
-      output,
-    } = context;
+    const [id = ""] = context.arguments;
+    const { output } = context;
     await findExistingHome(context.home);
     const runId = asRunId(id);
     const { operations, isRemote, close } = await connectAssistant(context, noApprover);
@@ -92,7 +83,6 @@ const cancel: Action = {
       const cancelled = valueIn(await operations.call("runs.cancel", { id: runId }), () => "See surety runs ls.");
       const status = isRemote ? cancelled.status : await statusAtEnd(operations, runId);
       output.result({ id, status }, () => output.line(`${id} ${status}${isRemote ? ", asked to stop" : ""}`));
-      return EXIT.success;
     } finally {
       await close();
     }
@@ -125,11 +115,8 @@ const exportRun: Action = {
   ],
   run: (context) =>
     withHome(context, async (home) => {
-      const {
-        arguments: [id = ""],
-        options,
-        output,
-      } = context;
+      const [id = ""] = context.arguments;
+      const { options, output } = context;
       const named = options.text("out");
       const file = named === undefined ? undefined : await assertNewFile(named, "export");
       const run = await findRun(home, id);
@@ -140,11 +127,10 @@ const exportRun: Action = {
         await writeNewFile(file, `${text}\n`, "export");
         output.result({ file }, () => output.line(`wrote ${file}`));
       }
-      return EXIT.success;
     }),
 };
 
-export const runs: Command = { actions: { ls, show, cancel, export: exportRun } };
+export const command: Command = { actions: { ls, show, cancel, export: exportRun } };
 
 const NOT_ENDED = "A run can be exported once it has ended.";
 
@@ -169,7 +155,7 @@ function statusOf(text: string | undefined): RunStatus | undefined {
   throw usageError(`--status must be one of ${RUN_STATUSES.join(", ")}`, "Leave it out to see all runs.");
 }
 
-function spentIn({ receipt }: RunRecord, { isPriced }: FoundOut): readonly (readonly [string, string])[] {
+function spentIn({ receipt }: RunRecord, { isPriced }: RunDiagnosis): readonly (readonly [string, string])[] {
   if (receipt === undefined) return [];
   const { model_fingerprint: name, tokens, cost_usd: usd, public_key: key } = receipt;
   return [
@@ -182,20 +168,20 @@ function spentIn({ receipt }: RunRecord, { isPriced }: FoundOut): readonly (read
 function printRecord(
   { output }: CommandContext,
   record: RunRecord,
-  foundOut: FoundOut,
+  diagnosis: RunDiagnosis,
   chosenBecause: string | null,
 ): void {
   const rows: readonly (readonly [string, string])[] = [
     ["run", record.id],
     ["status", record.status],
     ["outcome", [record.outcome ?? "none yet", record.reason ?? ""].join(" ").trim()],
-    ...whatToKnow(record, foundOut).map((line) => ["", line] as const),
+    ...diagnosisLines(record, diagnosis).map((line) => ["", line] as const),
     ["agent", record.agent_id],
     ["session", record.session_id],
     ["model", `${record.provider}:${record.model}`],
     ...(chosenBecause === null ? [] : [["", chosenBecause] as const]),
     ["active", `${record.duration_ms} ms`],
-    ...spentIn(record, foundOut),
+    ...spentIn(record, diagnosis),
     ["contract", record.contract_hash],
     ["head", record.head_hash],
   ];

@@ -4,7 +4,7 @@ import { createGateway, type Listening } from "../../adapters/gateway/create-gat
 import type { Tool } from "../../adapters/tools/define-tool.ts";
 import { validateModel } from "../../runtime/model/model-registry.ts";
 import { superviseAssistant } from "../assistant-supervisor.ts";
-import { BootError, EXIT, usageError } from "../boot-error.ts";
+import { BootError, usageError } from "../boot-error.ts";
 import type { Action, CommandContext } from "../command.ts";
 import { isLoopback } from "../config/is-loopback.ts";
 import { openModelRegistry, startupValidationOf } from "../configured-models.ts";
@@ -21,13 +21,12 @@ const GATEWAY_GRACE_MS = 2_000;
 const PORTS = { least: 0, most: 65_535, example: 8080 };
 const WORKERS = { least: 0, most: 1024, example: 8 };
 
-export const start: Action = startWith([]);
+export const command: Action = startWith([]);
 
 /** With these tools beside the built-in ones. */
 export function startWith(moreTools: readonly Tool[]): Action {
   return {
     summary: "run the gateway on this home",
-    arguments: [],
     options: {
       host: { type: "string", value: "H", summary: "listen here instead of 127.0.0.1" },
       port: { type: "string", value: "N", summary: "listen on this port; 0 takes any that is free" },
@@ -39,7 +38,7 @@ export function startWith(moreTools: readonly Tool[]): Action {
   };
 }
 
-async function performStart(context: CommandContext, moreTools: readonly Tool[]): Promise<number> {
+async function performStart(context: CommandContext, moreTools: readonly Tool[]): Promise<void> {
   const { home, options, output, streams, isJson } = context;
   const address = { host: options.text("host"), port: options.integer("port", PORTS) };
   const workers = options.integer("workers", WORKERS);
@@ -99,5 +98,4 @@ async function performStart(context: CommandContext, moreTools: readonly Tool[])
     if (!ok && !stopping.signal.aborted) output.remark(`warning model.unusable: ${detail}`);
   }
   await stopped.promise;
-  return EXIT.success;
 }

@@ -12,7 +12,7 @@ import { parseToolResponse } from "../../kernel/vocabulary/tool-envelope.ts";
 import { newId } from "../../runtime/ports/randomness.ts";
 import { StoreError } from "../../runtime/ports/store.ts";
 import type { CallContext, Planned, Toolbox } from "../../runtime/ports/toolbox.ts";
-import { BootError, EXIT } from "../boot-error.ts";
+import { BootError } from "../boot-error.ts";
 import type { Action, Command, CommandContext } from "../command.ts";
 import type { Config } from "../config/config.ts";
 import { loadConfig } from "../config/load-config.ts";
@@ -24,8 +24,6 @@ import { argumentsOf, decideDirectCall, GRANT_OPTION, grantsOf, openToolbox } fr
 
 const ls: Action = {
   summary: "list the tools, their risk and what they do",
-  arguments: [],
-  options: {},
   examples: ["surety tools ls", "surety tools ls --json"],
   async run(context) {
     const { output, home } = context;
@@ -36,7 +34,6 @@ const ls: Action = {
         tools.map(({ name, risk, description }) => [name, risk, description]),
       ),
     );
-    return EXIT.success;
   },
 };
 
@@ -55,14 +52,11 @@ const call: Action = {
   run: (context) => withSettings(context, ({ config }) => performCall(context, config)),
 };
 
-export const tools: Command = { actions: { ls, call } };
+export const command: Command = { actions: { ls, call } };
 
-async function performCall(context: CommandContext, config: Config): Promise<number> {
-  const {
-    arguments: [tool = ""],
-    options,
-    output,
-  } = context;
+async function performCall(context: CommandContext, config: Config): Promise<void> {
+  const [tool = ""] = context.arguments;
+  const { options, output } = context;
   const args = argumentsOf(context);
   const capabilities = grantsOf(context);
   const toolbox = await openToolbox(context, config);
@@ -89,7 +83,6 @@ async function performCall(context: CommandContext, config: Config): Promise<num
   if (!answer.response.ok)
     throw new BootError(answer.response.error.code, answer.response.error.message, "See surety tools ls.");
   output.json(answer.response.output);
-  return EXIT.success;
 }
 
 function needsApproval({ output, isJson }: CommandContext, { tool, shown }: Planned): BootError {

@@ -11,13 +11,11 @@ import { systemClock } from "../system-clock.ts";
 
 const ls: Action = {
   summary: "list deleted files that can be restored, oldest first",
-  arguments: [],
-  options: {},
   examples: ["surety trash ls", "surety trash ls --json"],
   async run(context) {
     const { output } = context;
-    const { annex } = await openPlaces(context);
-    const trashed = await listTrash(annex);
+    const { stateDirectory } = await openTrash(context);
+    const trashed = await listTrash(stateDirectory);
     const wire = trashed.map(({ id, path, type, entries, bytes, deletedAt, runId }) => ({
       ...{ id, path, type, entries, bytes, deleted_at: deletedAt, run_id: runId },
     }));
@@ -27,25 +25,20 @@ const ls: Action = {
         trashed.map(({ id, deletedAt, bytes, path }) => [id, deletedAt, String(bytes), path]),
       ),
     );
-    return EXIT.success;
   },
 };
 
 const restore: Action = {
   summary: "restore a deleted file to its place",
   arguments: ["ID"],
-  options: {},
   examples: ["surety trash restore 0123456789abcdef-0123456789abcdef"],
   async run(context) {
-    const {
-      arguments: [id = ""],
-      output,
-    } = context;
-    const { workspace, annex } = await openPlaces(context);
+    const [id = ""] = context.arguments;
+    const { output } = context;
+    const { workspace, stateDirectory } = await openTrash(context);
     try {
-      const { path } = await restoreTrash(workspace, annex, id);
+      const { path } = await restoreTrash(workspace, stateDirectory, id);
       output.result({ id, path }, () => output.line(`restored ${path}`));
-      return EXIT.success;
     } catch (error) {
       throw error instanceof ToolFailure ? refusalOf(error) : error;
     }
@@ -57,7 +50,6 @@ const DAY_MS = 24 * 3_600_000;
 
 const empty: Action = {
   summary: "remove deleted files for good",
-  arguments: [],
   options: {
     "older-than": { type: "string", value: "DAYS", summary: "only files deleted more than this many days ago" },
   },
@@ -65,8 +57,8 @@ const empty: Action = {
   async run(context) {
     const { options, output } = context;
     const days = options.integer("older-than", { least: 0, most: MAX_DAYS, example: 7 }) ?? 0;
-    const { annex } = await openPlaces(context);
-    const { removed, failed } = await emptyTrash(annex, systemClock.nowMs() - days * DAY_MS);
+    const { stateDirectory } = await openTrash(context);
+    const { removed, failed } = await emptyTrash(stateDirectory, systemClock.nowMs() - days * DAY_MS);
     const bytes = removed.reduce((sum, trashed) => sum + trashed.bytes, 0);
     output.result({ removed: removed.map(({ id, path }) => ({ id, path })), bytes, failed }, () => {
       output.line(`removed ${removed.length} (${bytes} bytes)`);
@@ -76,15 +68,15 @@ const empty: Action = {
   },
 };
 
-export const trash: Command = { actions: { ls, restore, empty } };
+export const command: Command = { actions: { ls, restore, empty } };
 
 function refusalOf(cause: ToolFailure): BootError {
   return new BootError(cause.code, cause.message, "See surety trash ls.", { cause });
 }
 
-async function openPlaces({ home }: CommandContext) {
+async function openTrash({ home }: CommandContext) {
   await findExistingHome(home);
   const { tools } = await loadConfig(home.configFile);
   const workspace = await findWorkspace(home, tools.workspace);
-  return { workspace, annex: await findToolStateDirectory(workspace, home.annex) };
+  return { workspace, stateDirectory: await findToolStateDirectory(workspace, home.toolStateDirectory) };
 }

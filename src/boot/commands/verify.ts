@@ -10,7 +10,7 @@ import type { Action, CommandContext } from "../command.ts";
 import { findRun, type ReadableHome, withHome } from "../read-home.ts";
 import { keyMissing, verifySignature } from "../signing-key.ts";
 
-export const verify: Action = {
+export const command: Action = {
   summary: "check a bundle, a receipt, a journal file, a run or the whole home",
   arguments: ["[FILE|RUN]"],
   options: {

@@ -25,8 +25,10 @@ export function wireDecision({ entry, callId, tool, recorded, now, policyId }: O
   return { entry, call_id: callId, tool, recorded, now, policy_id: policyId };
 }
 
+const PARTICIPLES = { allow: "allowed", approve: "asked about", deny: "denied" } as const;
+
 export function printDecision({ entry, tool, callId, recorded, now, policyId }: OtherDecision): string {
-  return `entry ${entry}: ${tool} (${callId}) was ${recorded}, would be ${now} by ${policyId}`;
+  return `entry ${entry}: ${tool} (${callId}) was ${PARTICIPLES[recorded]}, would be ${PARTICIPLES[now]} by ${policyId}`;
 }
 
 async function readText(file: string): Promise<string> {

@@ -26,6 +26,8 @@ const integer = (least: number, most: number) => {
 };
 const amount = (most: number) => z.number().check(z.gte(0), z.lte(most));
 const flag = (otherwise: boolean) => z._default(z.boolean(), otherwise);
+/** May be left out: each of its keys is optional or has a default. */
+const section = <Shape extends z.core.$ZodShape>(shape: Shape) => z.prefault(z.strictObject(shape), {} as never);
 const matching = (pattern: RegExp, what: string) => z.string().check(z.regex(pattern, what));
 const texts = (otherwise: readonly string[]) => z._default(z.array(Text), [...otherwise]);
 
@@ -92,72 +94,52 @@ const Provider = z.strictObject({
   supportsToolChoice: z.optional(z.boolean()),
   startupValidation: z._default(z.enum(["strict", "warn", "off"]), "warn"),
   models: z._default(z.record(ModelId, Model), {}),
-  defaults: z.prefault(z.strictObject({ model: z.optional(ModelId) }), {}),
+  defaults: section({ model: z.optional(ModelId) }),
   modelPath: z.optional(FilePath),
 });
 
-const Models = z.strictObject({
+const Models = section({
   default: z.optional(ModelRef),
   providers: z._default(z.record(ProviderId, Provider), {}),
 });
 
-const Gateway = z.strictObject({
+const Gateway = section({
   host: z._default(Host, DEFAULT.gateway.host),
   port: z._default(integer(0, 65_535), DEFAULT.gateway.port),
   allowedOrigins: z._default(z.array(Origin), []),
-  queue: z.prefault(
-    z.strictObject({
-      max: z._default(integer(1, 1_000_000), DEFAULT.gateway.queue.max),
-      workers: z._default(integer(1, 1024), DEFAULT.gateway.queue.workers),
-    }),
-    {},
-  ),
-  rateLimit: z.prefault(
-    z.strictObject({ perMinute: z._default(integer(1, 1_000_000), DEFAULT.gateway.rateLimit.perMinute) }),
-    {},
-  ),
+  queue: section({
+    max: z._default(integer(1, 1_000_000), DEFAULT.gateway.queue.max),
+    workers: z._default(integer(1, 1024), DEFAULT.gateway.queue.workers),
+  }),
+  rateLimit: section({ perMinute: z._default(integer(1, 1_000_000), DEFAULT.gateway.rateLimit.perMinute) }),
 });
 
-const Shadow = z.strictObject({
+const Shadow = section({
   enabled: flag(DEFAULT.shadow.enabled),
-  watchers: z.prefault(
-    z.strictObject({
-      filesystem: z.prefault(
-        z.strictObject({
-          paths: z._default(z.array(FilePath), []),
-          ignore: texts([]),
-          events: z._default(z.array(z.enum(["add", "change", "unlink"])), [
-            ...DEFAULT.shadow.watchers.filesystem.events,
-          ]),
-        }),
-        {},
-      ),
-      shell: z.prefault(
-        z.strictObject({
-          historyFile: z._default(Text, DEFAULT.shadow.watchers.shell.historyFile),
-          watchErrors: flag(DEFAULT.shadow.watchers.shell.watchErrors),
-        }),
-        {},
-      ),
-      git: z.prefault(
-        z.strictObject({
-          enabled: flag(DEFAULT.shadow.watchers.git.enabled),
-          events: z._default(z.array(z.enum(["commit", "push", "merge-conflict"])), [
-            ...DEFAULT.shadow.watchers.git.events,
-          ]),
-        }),
-        {},
-      ),
+  watchers: section({
+    filesystem: section({
+      paths: z._default(z.array(FilePath), []),
+      ignore: texts([]),
+      events: z._default(z.array(z.enum(["add", "change", "unlink"])), [...DEFAULT.shadow.watchers.filesystem.events]),
     }),
-    {},
-  ),
+    shell: section({
+      historyFile: z._default(Text, DEFAULT.shadow.watchers.shell.historyFile),
+      watchErrors: flag(DEFAULT.shadow.watchers.shell.watchErrors),
+    }),
+    git: section({
+      enabled: flag(DEFAULT.shadow.watchers.git.enabled),
+      events: z._default(z.array(z.enum(["commit", "push", "merge-conflict"])), [
+        ...DEFAULT.shadow.watchers.git.events,
+      ]),
+    }),
+  }),
   cooldown: z._default(integer(0, SECONDS_A_DAY * 1000), DEFAULT.shadow.cooldown),
   maxGhostsPerHour: z._default(integer(0, 3600), DEFAULT.shadow.maxGhostsPerHour),
 });
 
 const dollars = z.optional(amount(1_000_000));
 const tokens = z.optional(integer(0, 1_000_000_000_000));
-const Budgets = z.strictObject({
+const Budgets = section({
   perRunUsd: dollars,
   perDayUsd: dollars,
   perAgentDayUsd: dollars,
@@ -173,50 +155,41 @@ export const PolicySchema = z.strictObject({
   sideEffects: z._default(z.enum(["enabled", "disabled"]), policy.sideEffects),
   allow: z._default(z.array(ToolPattern), [...policy.allow]),
   channels: z._default(z.partialRecord(z.enum(CHANNEL_CLASSES), z.array(ToolPattern)), { ...policy.channels }),
-  risk: z.prefault(
-    z.strictObject({
-      [READ_ONLY]: z._default(Verdict, policy.risk[READ_ONLY]),
-      [DRAFT_ONLY]: z._default(Verdict, policy.risk[DRAFT_ONLY]),
-      [SIDE_EFFECT]: z._default(Verdict, policy.risk[SIDE_EFFECT]),
-    }),
-    {},
-  ),
+  risk: section({
+    [READ_ONLY]: z._default(Verdict, policy.risk[READ_ONLY]),
+    [DRAFT_ONLY]: z._default(Verdict, policy.risk[DRAFT_ONLY]),
+    [SIDE_EFFECT]: z._default(Verdict, policy.risk[SIDE_EFFECT]),
+  }),
   exceptions: z._default(
     z.array(
       z.strictObject({ tool: ToolPattern, channel: z.exactOptional(z.enum(CHANNEL_CLASSES)), decision: Verdict }),
     ),
     [...policy.exceptions],
   ),
-  honeypot: z.prefault(
-    z.strictObject({
-      templates: texts(policy.honeypot.templates),
-      recipientTypes: texts(policy.honeypot.recipientTypes),
-      perHour: z._default(integer(0, 10_000), policy.honeypot.perHour),
-    }),
-    {},
-  ),
+  honeypot: section({
+    templates: texts(policy.honeypot.templates),
+    recipientTypes: texts(policy.honeypot.recipientTypes),
+    perHour: z._default(integer(0, 10_000), policy.honeypot.perHour),
+  }),
 });
 
-const Tools = z.strictObject({
+const Tools = section({
   workspace: z.optional(FilePath),
   policy: z.prefault(PolicySchema, {}),
-  shell: z.prefault(z.strictObject({ allow: z._default(z.array(CommandName), [...DEFAULT.tools.shell.allow]) }), {}),
-  http: z.prefault(
-    z.strictObject({
-      allowDomains: z.optional(z.array(Domain)),
-      allowAddresses: z._default(z.array(HostAndPort), []),
-      ttlS: z._default(integer(0, SECONDS_A_DAY * MAX_DAYS), DEFAULT.tools.http.ttlS),
-    }),
-    {},
-  ),
-  search: z.prefault(z.strictObject({ url: z.optional(SearchUrl) }), {}),
+  shell: section({ allow: z._default(z.array(CommandName), [...DEFAULT.tools.shell.allow]) }),
+  http: section({
+    allowDomains: z.optional(z.array(Domain)),
+    allowAddresses: z._default(z.array(HostAndPort), []),
+    ttlS: z._default(integer(0, SECONDS_A_DAY * MAX_DAYS), DEFAULT.tools.http.ttlS),
+  }),
+  search: section({ url: z.optional(SearchUrl) }),
 });
 
-const Later = z.prefault(z.strictObject({}), {});
+const Later = section({});
 
 export const ConfigSchema: z.ZodMiniType<WrittenConfig> = z.strictObject({
-  models: z.prefault(Models, {}),
-  gateway: z.prefault(Gateway, {}),
+  models: Models,
+  gateway: Gateway,
   agents: z._default(
     z.record(
       AgentId,
@@ -228,39 +201,29 @@ export const ConfigSchema: z.ZodMiniType<WrittenConfig> = z.strictObject({
     ),
     {},
   ),
-  approvals: z.prefault(
-    z.strictObject({ timeoutS: z._default(integer(1, SECONDS_A_DAY * 30), DEFAULT.approvals.timeoutS) }),
-    {},
-  ),
-  sessions: z.prefault(
-    z.strictObject({ idleMs: z._default(integer(1000, SECONDS_A_DAY * MAX_DAYS * 1000), DEFAULT.sessions.idleMs) }),
-    {},
-  ),
+  approvals: section({ timeoutS: z._default(integer(1, SECONDS_A_DAY * 30), DEFAULT.approvals.timeoutS) }),
+  sessions: section({ idleMs: z._default(integer(1000, SECONDS_A_DAY * MAX_DAYS * 1000), DEFAULT.sessions.idleMs) }),
   memory: Later,
-  output: z.prefault(
-    z.strictObject({ thinking_mode: z._default(z.enum(THINKING_MODES), DEFAULT.output.thinking_mode) }),
-    {},
-  ),
+  output: section({ thinking_mode: z._default(z.enum(THINKING_MODES), DEFAULT.output.thinking_mode) }),
   scheduler: Later,
-  shadow: z.prefault(Shadow, {}),
+  shadow: Shadow,
   channels: Later,
   mcp: Later,
   skills: Later,
-  budgets: z.prefault(Budgets, {}),
+  budgets: Budgets,
   governance: Later,
-  logging: z.prefault(
-    z.strictObject({
-      maxBytes: z._default(integer(1024, 2 ** 40), DEFAULT.logging.maxBytes),
-      maxFiles: z._default(integer(1, 10_000), DEFAULT.logging.maxFiles),
-    }),
-    {},
-  ),
-  redaction: z.prefault(
-    z.strictObject({ emails: flag(DEFAULT.redaction.emails), phones: flag(DEFAULT.redaction.phones) }),
-    {},
-  ),
-  tools: z.prefault(Tools, {}),
+  logging: section({
+    maxBytes: z._default(integer(1024, 2 ** 40), DEFAULT.logging.maxBytes),
+    maxFiles: z._default(integer(1, 10_000), DEFAULT.logging.maxFiles),
+  }),
+  redaction: section({ emails: flag(DEFAULT.redaction.emails), phones: flag(DEFAULT.redaction.phones) }),
+  tools: Tools,
 });
+
+/** The JSON Schema of `surety.json5`, for editors. */
+export function configSchema(): object {
+  return z.toJSONSchema(ConfigSchema, { io: "input" });
+}
 
 function isBaseUrl(text: string): boolean {
   const url = URL.parse(text);

@@ -1,6 +1,6 @@
 /** What the classes of the embedding API need of an opened Surety and its public type does not show. */
 import type { RegistryToolbox } from "../../adapters/tools/create-toolbox.ts";
-import type { Assistant } from "../../assistant/assistant.ts";
+import type { Assistant } from "../../assistant/runs/open-assistant.ts";
 import type { ToolPolicy } from "../../kernel/policy/tool-policy.ts";
 import { Defect } from "../../kernel/vocabulary/defect.ts";
 import type { Store } from "../../runtime/ports/store.ts";

@@ -1,7 +1,7 @@
 /** The seed's ToolRegistry (T-4.1) over the toolbox and the assistant of an opened home. */
 import { DIRECT_CALL_MODEL, directCallMessage } from "../../adapters/models/direct-call.ts";
 import { defineTool, type Tool } from "../../adapters/tools/define-tool.ts";
-import { grantedTools } from "../../assistant/contract-terms.ts";
+import { grantedTools } from "../../assistant/runs/contract-terms.ts";
 import type { RunRequest } from "../../assistant/runs/run-request.ts";
 import { refsOf } from "../../kernel/journal/body.ts";
 import { asSessionId, type RunId, type SessionId } from "../../kernel/vocabulary/identifiers.ts";

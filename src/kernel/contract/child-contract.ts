@@ -1,16 +1,12 @@
 /**
- * A child's contract: delegation never creates authority or money (T-3b).
- *
- * H1. A child may use only what its parent may: tools, capabilities and approvals are subsets, policy is the parent's.
- * H2. Its budget is carved out of what the parent has left, never more; a value that is not a whole number is no budget.
- * H3. It names its parent by hash and is one level deeper; beyond MAXIMUM_DEPTH there is no child.
+ * A child's contract: delegation never creates authority or money (T-3b). Tools, capabilities and approvals are subsets
+ * of the parent's, and the budget is carved out of what the parent has left.
  */
 import { hashCanonical } from "../vocabulary/hash.ts";
 import { asRunId, type RunId } from "../vocabulary/identifiers.ts";
 import type { ContractTerms, ExecutionContract } from "./contract.ts";
 import { MAXIMUM_DEPTH } from "./preflight.ts";
 
-/** The parent's remaining budget. */
 export interface RemainingBudget {
   readonly inferences: number;
   readonly tokens: number;

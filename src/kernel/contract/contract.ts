@@ -26,7 +26,6 @@ export const RoutingSchema = Type.Object(
 );
 export type Routing = Readonly<Static<typeof RoutingSchema>>;
 
-/** The seed's fields (M-4.1). */
 export const SeedContractFields = {
   contractId: Type.String({ minLength: 1, maxLength: 128 }),
   parentContractHash: nullable(HashSchema),
@@ -62,13 +61,11 @@ export const SeedContractSchema = Type.Object(
   closed,
 );
 
-/** The terms version 2.2 adds. */
 const AddedContractFields = {
   version: Type.Enum(["2.1", "2.2"]),
   machineVersion: Type.Integer({ minimum: 1 }),
   /** Digest of the registered tools; null only in a contract that came from version 2.1. */
   toolsDigest: nullable(HashSchema),
-  /** Provider and model, as `provider:model`. */
   model: Type.String({ minLength: 1 }),
   routing: Type.Optional(RoutingSchema),
   maxOutputTokens: Count,

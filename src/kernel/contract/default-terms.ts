@@ -13,7 +13,6 @@ export const DEFAULT_POLICY: ToolPolicy = {
   allowDomains: null,
 };
 
-/** All terms a request may leave out. */
 export const DEFAULT_TERMS = {
   version: "2.2",
   parentContractHash: null,

@@ -1,9 +1,6 @@
 /**
- * Opening a stored contract document of any version we ever wrote (M-P5.4).
- *
- * O1. The hash a document was sealed with stays its hash: journals chained to it still verify.
- * O2. Opening never adds authority: missing terms of an old version get the narrowest value.
- * O3. A document that is not a contract is refused with the problem, never coerced.
+ * Opening a stored contract document of any version we ever wrote (M-P5.4). The hash a document was sealed with stays
+ * its hash, and missing terms of an old version get the narrowest value.
  */
 import { Compile } from "typebox/compile";
 import { jsonProblem } from "../vocabulary/json-problem.ts";

@@ -1,9 +1,6 @@
 /**
- * Preflight (M-P2b): can this contract be carried out at all, before a single byte goes to a model?
- *
- * F1. Five checks, always in this order: context, structure, tools, profile, backend. The first failure decides.
- * F2. Context comes first and backend last: over budget means that nothing was ever sent.
- * F3. Checks after a failed one are not made, so a verdict list holds only checks that were made.
+ * Preflight (M-P2b): can this contract be carried out at all, before a single byte goes to a model? The checks run in
+ * the order of PREFLIGHT_CHECKS and stop at the first failure, so over budget means that nothing was ever sent.
  */
 import { matchesTool } from "../policy/tool-pattern.ts";
 import type { FailureReason } from "../vocabulary/failures.ts";
@@ -45,7 +42,7 @@ interface Problem {
   readonly detail: string;
 }
 
-/** The four checks that need no backend. Stops at the first failure (F3). */
+/** The four checks that need no backend. Stops at the first failure. */
 export function preflight(contract: ExecutionContract, facts: PreflightFacts): readonly PreflightVerdict[] {
   const verdicts: PreflightVerdict[] = [];
   for (const [check, run] of LOCAL_CHECKS) {

@@ -1,11 +1,6 @@
 /**
- * Sealing: from terms to a contract that can no longer change (M-B).
- *
- * C1. The hash covers all terms in wire spelling; grammar and mask enter by their own hash, the hash itself never.
- * C2. A sealed contract is deeply frozen, and `isSealIntact` recomputes its hash: a swapped contract is noticed too.
- *     The derived terms of version 2.1 are checked against their derivation.
- * C3. Under strict_mode and `required` the token gate is forced on before hashing (M-7.5).
- * C4. A sealed contract can be opened and bundled: it is JSON, nested no deeper than MAX_CONTRACT_DEPTH.
+ * Sealing: from terms to a frozen contract (M-B). The hash covers all terms in wire spelling, grammar and mask by their
+ * own hash. Under strict_mode and `required` the token gate is forced on before hashing (M-7.5).
  */
 import { Defect } from "../vocabulary/defect.ts";
 import { hashCanonical, hashWire } from "../vocabulary/hash.ts";

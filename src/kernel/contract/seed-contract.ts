@@ -1,8 +1,6 @@
 /**
- * Version 2.1, the seed's literal document.
- *
- * G1. Everything version 2.2 added is derived from the seed's fields, in the narrowest reading.
- * G2. So the derived terms are not hashed: a contract with other values there is not the sealed one.
+ * Version 2.1, the seed's literal document. Everything version 2.2 added is derived from the seed's fields, in the
+ * narrowest reading, and not hashed: a contract with other values there is not the sealed one.
  */
 import type { Static } from "typebox";
 import { canonicalJson } from "../vocabulary/canonical-json.ts";
@@ -29,7 +27,6 @@ export function fillSeed<Seed extends Omit<SeedContract, "contractHash">>(seed: 
   };
 }
 
-/** The seed's fields alone. */
 export function seedFieldsOf<Terms extends object>(terms: Terms): Partial<Terms> {
   const fields = Object.keys(SeedContractFields) as (keyof Terms)[];
   return Object.fromEntries(fields.map((field) => [field, terms[field]])) as Partial<Terms>;

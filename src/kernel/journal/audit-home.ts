@@ -1,11 +1,7 @@
 /**
- * The audit of a home: do ledger, journals and checkpoints agree?
- *
- * A1. Each run the ledger created has a journal under the same contract, and each journal its run; a sealed run's
- *     journal ends where and how the seal says. So a run that vanished whole is noticed.
- * A2. Everything a checkpoint covers must still be there: the ledger up to its head, and every journal that was open.
- *     So a roll-back or a rewrite of the whole home is noticed against a checkpoint kept elsewhere.
- * A3. A finding names the run, or the ledger entry, or both. No findings means no contradictions.
+ * The audit of a home: do ledger, journals and checkpoints agree? A run that vanished whole, and everything that a
+ * checkpoint covers and that is gone or changed, is found; so a roll-back of the whole home shows against a checkpoint
+ * kept elsewhere. No findings means no contradictions.
  */
 import type { Hash, RunId } from "../vocabulary/identifiers.ts";
 import type { Outcome } from "../vocabulary/outcome.ts";
@@ -15,9 +11,7 @@ import { type LedgerEntry, startLedger } from "./ledger.ts";
 
 /** The facts of a journal that the audit needs; `verifyJournal` verifies the journal itself. */
 export interface JournalFacts {
-  /** Its number of entries. */
   readonly seq: number;
-  /** Null until the run has ended. */
   readonly outcome: Outcome | null;
   /** The hash of the entry with this seq; of 0, the chain's beginning; null beyond its end. */
   readonly hashAt: (seq: number) => Hash | null;
@@ -25,7 +19,6 @@ export interface JournalFacts {
 
 export interface Home {
   readonly homeId: string;
-  /** As `verifyLedger` returned it. */
   readonly ledger: readonly LedgerEntry[];
   readonly journals: ReadonlyMap<RunId, JournalFacts>;
   /** Those kept elsewhere; the ledger's own are looked at too. */

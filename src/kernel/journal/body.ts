@@ -1,9 +1,6 @@
 /**
- * Bodies hold content. Entries name them by ref only, so erasing a body breaks no chain.
- *
- * B1. ref = SHA-256(salt ‖ UTF-8 bytes). Without the salt a ref reveals nothing about its content.
- * B2. `refsOf` finds every ref an entry names, once; sorted, since the order of fields in memory says nothing.
- * B3. A prompt is a chain of its own: its head covers every ref that was ever appended to it.
+ * Bodies hold content. Entries name them by ref only (SHA-256 over salt and bytes), so erasing a body breaks no chain,
+ * and without its salt a ref reveals nothing.
  */
 import { quote } from "../vocabulary/canonical-json.ts";
 import { Defect } from "../vocabulary/defect.ts";
@@ -20,21 +17,10 @@ export interface Body {
 
 export const SALT_PATTERN = "^[0-9a-f]{32}$";
 
-const UTF8 = new TextEncoder();
-const SALT_BYTES = 16;
-/** Most bodies are short: they are hashed where they are encoded, without a copy of their own. */
-const DESK = new Uint8Array(16_384);
-const DESK_FOR_TEXT = DESK.subarray(SALT_BYTES);
-
 export function bodyRef(salt: Uint8Array, text: string): BodyRef {
   // UTF-8 has no lone surrogates: written as U+FFFD, two texts would share one ref.
   if (!text.isWellFormed()) throw new Defect("body: a text with a lone surrogate");
-  if (salt.length !== SALT_BYTES || 3 * text.length > DESK.length - SALT_BYTES) {
-    return asBodyRef(hashBytes(joinBytes(salt, UTF8.encode(text))));
-  }
-  DESK.set(salt);
-  const { written } = UTF8.encodeInto(text, DESK_FOR_TEXT);
-  return asBodyRef(hashBytes(DESK.subarray(0, SALT_BYTES + written)));
+  return asBodyRef(hashBytes(joinBytes(salt, new TextEncoder().encode(text))));
 }
 
 export function isBodyOf(ref: BodyRef, { salt, text }: Body): boolean {

@@ -1,13 +1,11 @@
 /**
- * The run bundle (X-3): one file that proves a run, given only the public key.
+ * The run bundle (X-3): one file that proves a sealed run, given only the public key. The signature is over {format,
+ * run_id, contract_hash, head}; contract, entries and bodies follow by their hashes. A ref without a body was erased or
+ * withheld: it is listed, and proves nothing against the run. A body that no entry names is refused, so a bundle
+ * carries no foreign content.
  *
- * U1. The signature is over {format, run_id, contract_hash, head}; contract, entries and bodies follow by their hashes.
- * U2. Only sealed runs are bundled, under their contract's adapter and profile, so the outcome is proven too.
- * U3. A ref without a body was erased or withheld: it is listed, and proves nothing against the run.
- * U4. A body that no entry names is refused, so a bundle cannot carry foreign content.
- * U5. The layout of the file is free, its meaning is not: duplicate keys and fields of other kinds are refused.
  * U6. A refusal names the damaged entry, or the one the damage belongs to: for a body the first that names it, for the
- *     contract the first of all, which names its hash; for format, key and signature the last, whose hash is signed.
+ *      contract the first of all, which names its hash; for format, key and signature the last, whose hash is signed.
  */
 import { Type } from "typebox";
 import { Compile } from "typebox/compile";
@@ -64,7 +62,6 @@ export interface VerifiedBundle {
   readonly runId: RunId;
   readonly head: Hash;
   readonly outcome: DecidedOf<"TERMINATE">["outcome"];
-  /** Refs whose bodies were erased or withheld. */
   readonly erased: readonly BodyRef[];
   /** The signer: the bundle names its own key, so compare it with one you trust. */
   readonly publicKey: string;
@@ -148,7 +145,7 @@ function proveRun(document: unknown, entries: readonly Entry[], bodies: Readonly
     const entry = named.get(ref);
     // A ref that no entry names may be the damaged ref of a missing body.
     if (entry === undefined) return refuse(lost ?? entries.length, `body ${ref} is named by no entry`);
-    if (!isBodyOf(ref, body)) return refuse(entry, `body ${ref} is not what its ref stands for`);
+    if (!isBodyOf(ref, body)) return refuse(entry, `body ${ref} does not match its ref`);
   }
   const { runId, hash: head } = last;
   return {
@@ -161,7 +158,6 @@ function proveRun(document: unknown, entries: readonly Entry[], bodies: Readonly
   };
 }
 
-/** Each ref with the first entry that names it. */
 function namedBy(entries: readonly Entry[]): ReadonlyMap<BodyRef, number> {
   return new Map(entries.toReversed().flatMap((entry) => refsOf(entry).map((ref) => [ref, entry.seq] as const)));
 }

@@ -1,10 +1,7 @@
 /**
- * The hash chain (M-P5.1): `H_n` is the seed's eight fields as one canonical JSON array, SHA-256.
- *
- * K1. actionHash = H({v, run_id, seq, ts, elapsed_ms, step_id, kind, actor, labels, decided}); resultHash = H(result).
- * K2. H_0 is `genesisHash`: the hash over the contract hash alone, so an entry cannot be moved under another contract.
- * K3. `writeEntry` is the only way to make an entry. It returns the hashed texts too: a store keeps those.
- * K4. A transition is stated first and linked later: no decision of a run depends on a hash.
+ * The hash chain (M-P5.1): `H_n` is the seed's eight fields as one canonical JSON array, SHA-256. H_0 is the hash over
+ * the contract hash alone, so an entry cannot be moved under another contract. A transition is stated first and linked
+ * later: no decision of a run depends on a hash.
  */
 import type { ExecutionContract } from "../contract/contract.ts";
 import { quote } from "../vocabulary/canonical-json.ts";
@@ -15,16 +12,13 @@ import { canonicalWire } from "../vocabulary/wire-case.ts";
 import type { DecidedOf, Entry, EntryKind, EntryOf, Result } from "./entry.ts";
 import { ENTRY_FORMAT, encodeEntry, STATE_OF } from "./entry-encoding.ts";
 
-/** Where a run's journal stands. */
 export interface ChainHead {
-  /** Of the last transition. */
   readonly seq: number;
   readonly frame: ChainFrame;
   /** The last of them that was linked. */
   readonly linked: { readonly seq: number; readonly hash: Hash };
 }
 
-/** What every entry of a run repeats. */
 export interface ChainFrame {
   readonly runId: RunId;
   readonly contractHash: Hash;
@@ -34,7 +28,6 @@ export interface ChainFrame {
   readonly modelFingerprint: string;
 }
 
-/** What an entry says, linked or not. */
 export interface StatementOf<K extends EntryKind> {
   readonly seq: number;
   readonly kind: K;

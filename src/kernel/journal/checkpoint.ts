@@ -1,17 +1,14 @@
 /**
- * Checkpoints: the signed state of a home at one time; a copy kept elsewhere exposes a later roll-back.
- *
- * C1. The signature is over {ledger_seq, head, merkle_root} as canonical JSON; the root covers every open run.
- * C2. The order in which open runs are listed does not matter, and a run is listed once.
- * C3. The kernel knows no signature scheme: the caller passes the function (Ed25519 in practice). If it throws, for
- *     example on an unreadable key, the signature is not verified.
+ * Checkpoints: the signed state of a home at one time; a copy kept elsewhere exposes a later roll-back. The signature
+ * is over {ledger_seq, head, merkle_root}, and the root covers every open run, each listed once. The caller passes the
+ * signature scheme (Ed25519 in practice).
  */
 import { type Static, Type } from "typebox";
 import { Defect } from "../vocabulary/defect.ts";
-import type { Hash, RunId } from "../vocabulary/identifiers.ts";
+import type { Hash } from "../vocabulary/identifiers.ts";
 import { Count, closed, HashSchema, RunIdSchema } from "../vocabulary/schema-primitives.ts";
 import { canonicalWire } from "../vocabulary/wire-case.ts";
-import { merkleProof, merkleRoot, type ProofStep, verifyProof } from "./merkle.ts";
+import { merkleRoot } from "./merkle.ts";
 
 export type Sign = (message: string) => string;
 export type VerifySignature = (publicKey: string, message: string, signature: string) => boolean;
@@ -26,7 +23,6 @@ const OpenRunSchema = Type.Object({ runId: RunIdSchema, seq: Count, head: HashSc
 /** How far the journal of a run that was not sealed had come. */
 export type OpenRun = Readonly<Static<typeof OpenRunSchema>>;
 
-/** A checkpoint with the open runs under its root. */
 export const SignedCheckpointSchema = Type.Object(
   {
     ledgerSeq: Count,
@@ -70,17 +66,6 @@ export function hasVerified(verify: VerifySignature, publicKey: string, message:
 /** Does the root cover exactly these open runs, each listed once? */
 export function coversItsRuns({ openRuns, merkleRoot: root }: SignedCheckpoint): boolean {
   return isInOrder(openRuns) && merkleRoot(openRuns.map(leafOf)) === root;
-}
-
-/** Shows that a checkpoint covers this run without showing the others; null when it does not. */
-export function proveOpenRun(openRuns: readonly OpenRun[], runId: RunId): readonly ProofStep[] | null {
-  const runs = inOrder(openRuns);
-  const index = runs.findIndex((run) => run.runId === runId);
-  return index === -1 ? null : merkleProof(runs.map(leafOf), index);
-}
-
-export function isOpenRunProven(checkpoint: Checkpoint, run: OpenRun, proof: readonly ProofStep[]): boolean {
-  return verifyProof(checkpoint.merkleRoot, leafOf(run), proof);
 }
 
 function messageOf({ ledgerSeq, head, merkleRoot: root }: Checkpoint): string {

@@ -1,11 +1,7 @@
 /**
- * The stored form of an entry: its hashed texts and the hash of its link, one after the other. The rest of its line follows
- * from them, the contract and the entry before; this form is a third shorter.
- *
- * E1. `lineOf(encodeEntry(…))` is the line, byte for byte. The texts are stored as they were hashed: a changed byte shows
- *     as a wrong hash in the line, or as an invalid line.
- * E2. Canonical JSON has neither tabs nor line breaks, so the texts can be told apart without being read.
- * E3. Reading never fails: a text that is not a stored entry is returned unchanged.
+ * The stored form of an entry: its hashed texts and the hash of its link, a third shorter than its line, which `lineOf`
+ * gives back byte for byte. A changed byte shows as a wrong hash or an invalid line. Canonical JSON has no tabs, so
+ * tabs separate the texts. Reading never fails: a text that is not a stored entry is returned unchanged.
  */
 import { quote } from "../vocabulary/canonical-json.ts";
 import { hashBytes } from "../vocabulary/hash.ts";

@@ -1,12 +1,9 @@
 /**
- * Journal entries: one per transition, what was decided and what the world answered.
- *
- * J1. `decided` and `result` hold refs and metadata only; every byte of them is under `actionHash` or `resultHash`.
- * J2. An entry holds the events that led to it: earlier ones in `decided.heard`, the one that ended the wait as
- *     `result`. So `eventsOf` over all entries gives back the run's history, and folding it gives the same bytes.
- * J3. The wire form (`toLine`) is canonical JSON in snake_case, one line an entry.
+ * Journal entries: one per transition, what was decided and what the world answered, as refs and metadata. An entry
+ * holds the events that led to it: earlier ones in `decided.heard`, the one that ended the wait as `result`. So
+ * `eventsOf` over all entries gives back the run's history, and folding it gives the same bytes.
  */
-import { type Static, type TObject, Type } from "typebox";
+import { type Static, Type } from "typebox";
 import { PREFLIGHT_CHECKS } from "../contract/preflight.ts";
 import { OUTCOMES } from "../vocabulary/outcome.ts";
 import { IDEMPOTENCY_CLASSES } from "../vocabulary/risk.ts";
@@ -71,7 +68,6 @@ const DecidedCall = Type.Object(
     planHash: nullable(HashSchema),
     policyId: Type.String(),
     decision: Type.Enum(["allow", "deny"]),
-    /** The approval that allowed it; null when policy alone did. */
     approvalId: nullable(ApprovalIdSchema),
     /** The error the model gets when the call is denied. */
     refusal: nullable(
@@ -87,7 +83,6 @@ const Verdict = Type.Object(
   closed,
 );
 
-/** What each kind of entry decides. */
 export const DecidedSchemas = {
   "run.created": Type.Object(
     {
@@ -179,7 +174,6 @@ const ConclusionSchemas = {
     },
     closed,
   ),
-  /** Given up because the run ended. */
   "call.abandoned": Type.Object({ type: Type.Literal("call.abandoned") }, closed),
   "run.answered": Type.Object({ type: Type.Literal("run.answered"), ref: BodyRefSchema }, closed),
 };
@@ -189,25 +183,15 @@ export type Conclusion = Static<(typeof ConclusionSchemas)[keyof typeof Conclusi
 export type Answer = { [T in EventType]: Omit<EventOf<T>, "ts" | "elapsedMs"> }[EventType];
 export type Result = Answer | Conclusion | null;
 
-/** Of everything but null, by its type. */
-export const ResultSchemas: Readonly<Record<string, TObject>> = {
-  ...ConclusionSchemas,
-  ...Object.fromEntries(
-    Object.entries(EventSchemas).map(
-      ([
-        type,
-        {
-          properties: { ts: _ts, elapsedMs: _elapsedMs, ...answer },
-        },
-      ]) => [type, Type.Object(answer, closed)],
-    ),
-  ),
-};
-const ResultSchema = Type.Unsafe<Result>(Type.Union([Type.Null(), ...Object.values(ResultSchemas)]));
+const AnswerSchemas = Object.values(EventSchemas).map(({ properties: { ts: _ts, elapsedMs: _elapsedMs, ...answer } }) =>
+  Type.Object(answer, closed),
+);
+const ResultSchema = Type.Unsafe<Result>(
+  Type.Union([Type.Null(), ...Object.values(ConclusionSchemas), ...AnswerSchemas]),
+);
 
 const frame = {
   runId: RunIdSchema,
-  /** From 1, without gaps. */
   seq: Type.Integer({ minimum: 1 }),
   ts: Type.String(),
   elapsedMs: Count,
@@ -238,7 +222,6 @@ export type EntryOf<K extends EntryKind> = Readonly<EntryFrame> & {
 };
 export type Entry = { [K in EntryKind]: EntryOf<K> }[EntryKind];
 
-/** The events that led to this entry, in their order. */
 export function eventsOf(entry: Entry): readonly RunEvent[] {
   const earlier = "heard" in entry.decided ? entry.decided.heard : [];
   const { result } = entry;

@@ -1,18 +1,14 @@
 /**
- * Events from outside a run. They are the only source of its state.
- *
- * V1. Every event carries its time: `ts` for people, `elapsedMs` (monotonic, active time only) for deadlines.
- * V2. Events hold refs and metadata, never content: an entry that quotes one can be shown to anyone.
- * V3. An event is recorded in the entry of the transition it led to (`entry.ts`), so entries alone rebuild the run.
- * V4. An answer names the question: the attempt of a model call, the step and for plans the round of everything else.
- *     Ids that a model made up come again in every turn and prove nothing.
+ * Events from outside a run, the only source of its state. They hold refs and metadata, never content: an entry that
+ * quotes one can be shown to anyone. An answer names its question: the attempt of a model call, otherwise the step and
+ * for plans the round. Ids that a model made up come again in every turn and prove nothing.
  */
 import { type Static, Type } from "typebox";
 import { Compile, type Validator } from "typebox/compile";
 import { RoutingSchema } from "../contract/contract.ts";
 import { ToolPolicySchema } from "../policy/tool-policy.ts";
-import { isPlainObject } from "../vocabulary/bare-object.ts";
 import { ERROR_CODES } from "../vocabulary/error-code.ts";
+import { jsonProblem } from "../vocabulary/json-problem.ts";
 import { CONFIDENTIALITIES, INTEGRITIES } from "../vocabulary/labels.ts";
 import { ModelPriceSchema } from "../vocabulary/model-price.ts";
 import { OUTCOMES } from "../vocabulary/outcome.ts";
@@ -40,20 +36,19 @@ export const LivePolicySchema = Type.Object(
 );
 export type LivePolicy = Static<typeof LivePolicySchema>;
 
-/** What a run may spend; a child's is carved out of its parent's. */
+/** A run's budget; a child's is carved out of its parent's. */
 export const CarvedBudgetSchema = Type.Object({ inferences: Count, tokens: Count, spendMicrousd: Count }, closed);
 export type CarvedBudget = Static<typeof CarvedBudgetSchema>;
 
 const Usage = Type.Object({ inputTokens: Count, outputTokens: Count, costMicrousd: Count }, closed);
 
-/** A purse (`all`, `agent:…`, `job:…`, `run:…`) that has less left than an inference needs. */
+/** A budget scope (`all`, `agent:…`, `job:…`, `run:…`) that has less left than an inference needs. */
 const RefusedBySchema = Type.Object(
   { scope: Type.String(), unit: Type.Enum(["microusd", "tokens"]), needed: Count, left: Count },
   closed,
 );
 export type RefusedBy = Static<typeof RefusedBySchema>;
 
-/** A call as the model proposed it: its arguments are a body. */
 export const ProposedCallSchema = Type.Object(
   { callId: CallIdSchema, tool: Type.String(), argsRef: BodyRefSchema },
   closed,
@@ -83,7 +78,6 @@ export const PlannedCallSchema = Type.Object(
     idempotencyKey: nullable(HashSchema),
     /** Repeats of a pollable call are bounded by budgets, not by the cycle ban. */
     pollable: Type.Boolean(),
-    /** Hosts this call would reach. */
     egress: Type.Array(Type.String()),
     timeoutMs: Type.Integer({ minimum: 1 }),
     /** Indexes into the contract's required effects that this call would prove. */
@@ -92,7 +86,6 @@ export const PlannedCallSchema = Type.Object(
     honeypot: Type.Boolean(),
     /** No rule about its tool allows it outright. Absent otherwise, as it is from journals older than this. */
     asksAlways: Type.Optional(Type.Literal(true)),
-    /** A delegated run, or null for an ordinary tool. */
     child: nullable(Type.Object({ runId: RunIdSchema, contractHash: HashSchema, budget: CarvedBudgetSchema }, closed)),
     /** Why it cannot be run at all: unknown tool, invalid arguments, a path outside. */
     problem: nullable(RecordedErrorSchema),
@@ -120,7 +113,6 @@ export function isConsistentResponse({ ok, error, outputRef }: RecordedResponse)
   return ok ? error === null : error !== null && outputRef === null;
 }
 
-/** The step whose command this answers. */
 const answering = { step: Count };
 const timed = { ts: Type.String(), elapsedMs: Count };
 const event = <const Name extends string, Fields extends Parameters<typeof Type.Object>[0]>(
@@ -144,7 +136,6 @@ const Image = Type.Object(
 export const EventSchemas = {
   "run.accepted": event("run.accepted", {
     messageRef: BodyRefSchema,
-    /** What came with the message, where anything did. */
     media: Type.Optional(Type.Array(Image)),
     agentId: Type.String(),
     sessionId: Type.String(),
@@ -164,7 +155,6 @@ export const EventSchemas = {
       },
       closed,
     ),
-    /** The contract's choice, repeated for readers of the journal. */
     routing: Type.Optional(RoutingSchema),
     /** The price of the model; null if unknown, absent from older journals. */
     price: Type.Optional(nullable(ModelPriceSchema)),
@@ -181,9 +171,7 @@ export const EventSchemas = {
       },
       closed,
     ),
-    /** The canonical message; null when the adapter rejected it. */
     messageRef: nullable(BodyRefSchema),
-    /** The user-visible text of it; null when there is none. */
     textRef: nullable(BodyRefSchema),
     calls: Type.Array(ProposedCallSchema),
     notes: Type.Union([
@@ -198,7 +186,6 @@ export const EventSchemas = {
       Type.Null(),
     ]),
     usage: Usage,
-    /** Tokens this message adds to the context. */
     tokens: Count,
     stopReason: Type.String(),
     fingerprint: Type.String(),
@@ -211,7 +198,6 @@ export const EventSchemas = {
     retryable: Type.Boolean(),
     retryAfterMs: Count,
     usage: Usage,
-    /** The limit of the budget scope that refused it. */
     refusedBy: Type.Optional(RefusedBySchema),
   }),
   "context.compacted": event("context.compacted", {
@@ -276,6 +262,8 @@ export type EventOf<T extends EventType> = Static<(typeof EventSchemas)[T]>;
 export type RunEvent = { [T in EventType]: EventOf<T> }[EventType];
 
 const checks = new Map<string, Validator>();
+/** More than any schema of an event nests. */
+const MAX_EVENT_DEPTH = 32;
 
 /** Events come from our own adapters, so an invalid one is a defect; `step()` checks first. */
 export function isRunEvent(candidate: RunEvent): boolean {
@@ -284,18 +272,6 @@ export function isRunEvent(candidate: RunEvent): boolean {
   // Compiled when first met, so that no start waits for it.
   const check = checks.get(candidate.type) ?? Compile(schema);
   checks.set(candidate.type, check);
-  return check.Check(candidate) && isWritable(candidate);
-}
-
-/**
- * Whoever states a transition must know that it can be written down later. Canonical JSON has no half characters and
- * nothing undefined, and numbers are added up, which must not lead beyond all numbers.
- */
-function isWritable(value: unknown): boolean {
-  if (typeof value === "string") return value.isWellFormed();
-  if (typeof value === "number") return Math.abs(value) <= Number.MAX_SAFE_INTEGER;
-  if (typeof value !== "object" || value === null) return value !== undefined;
-  // A hole counts among its members here, and `every` would pass over it.
-  if (Array.isArray(value)) return value.length === Object.keys(value).length && value.every(isWritable);
-  return isPlainObject(value) && Object.values(value).every(isWritable);
+  // A stated transition must be writable later: canonical JSON has no lone surrogate and no undefined, and sums stay safe.
+  return check.Check(candidate) && jsonProblem(candidate, MAX_EVENT_DEPTH) === null;
 }

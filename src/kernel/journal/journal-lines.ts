@@ -1,9 +1,6 @@
 /**
- * The journal file (design §7): one line an entry, canonical JSON in snake_case.
- *
- * L1. `parseLine` accepts exactly what `toLine` writes: all fields, no others, each of its type; `decided`, the
- *     events it quotes and the result valid for their kinds.
- * L2. Only the format is checked here; `verify-journal.ts` checks that entries belong together.
+ * The journal file (design §7): one line an entry, canonical JSON in snake_case. `parseLine` accepts exactly what
+ * `toLine` writes; `verify-journal.ts` checks that entries belong together.
  */
 import { canonicalWire } from "../vocabulary/wire-case.ts";
 import { type Entry, type EntryKind, entrySchemaOf } from "./entry.ts";

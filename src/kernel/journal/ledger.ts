@@ -1,12 +1,7 @@
 /**
- * The ledger (X-24): one chain per home for everything outside a run.
- *
- * G1. hash = H of the entry without its hash, in wire form; H_0 = H(["ledger", home id]), so that no entry can be
- *     moved to another home.
- * G2. The kinds are a closed list, each with its data: metadata and refs, never content or secrets.
- * G3. `verifyLedger` names the first bad entry, as `verifyJournal` does, and takes the same view of torn tails,
- *     anchors and clocks.
- * G4. A checkpoint in the ledger names the head before it and, if a key is trusted, carries its signature.
+ * The ledger (X-24): one chain per home for everything outside a run. H_0 covers the home id, so no entry can be moved
+ * to another home. The kinds are a closed list of metadata and refs, never content or secrets. A checkpoint in the
+ * ledger names the head before it and, if a key is trusted, carries its signature.
  */
 import { type Static, Type } from "typebox";
 import type { Capability } from "../vocabulary/capability.ts";
@@ -39,7 +34,6 @@ const capability = { sessionId: Type.Unsafe<SessionId>(Text), capability: Type.U
 const single = { nonce: Text };
 const sender = Type.Object({ channel: Text, sender: Text }, closed);
 
-/** What an entry of each kind says. */
 export const LedgerDataSchemas = {
   "run.created": Type.Object({ ...run, contractHash: HashSchema }, closed),
   /** `seq` and `head` are the anchor of the run's journal. */
@@ -98,7 +92,6 @@ export interface LedgerDraft<K extends LedgerKind> {
 }
 interface LedgerFrame {
   readonly v: typeof LEDGER_FORMAT;
-  /** From 1, without gaps. */
   readonly seq: number;
   readonly prev: Hash;
   readonly hash: Hash;
@@ -115,7 +108,6 @@ export function startLedger(homeId: string): LedgerHead {
   return { seq: 0, hash: hashCanonical(["ledger", homeId]) };
 }
 
-/** The new entry is the new head. */
 export function appendLedger<K extends LedgerKind>(head: LedgerHead, draft: LedgerDraft<K>): LedgerEntryOf<K> {
   const unlinked = { ...draft, v: LEDGER_FORMAT, seq: head.seq + 1, prev: head.hash } as const;
   return { ...unlinked, hash: hashEntry(unlinked) };

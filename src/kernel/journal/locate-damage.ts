@@ -1,10 +1,7 @@
 /**
- * Maps an unreadable place in a bundle's text to the entry it belongs to.
- *
- * D1. Up to the place everything was well-formed, so brackets and strings before it locate it.
- * D2. Within `entries` it is the entry itself; within a body the first entry that names it; behind the entries the last
- *     one, whose hash is signed; elsewhere the first one, which names the contract.
- * D3. The answer is at least 1, and never beyond the entries that the text shows.
+ * Maps an unreadable place in a bundle's text to the entry it belongs to (U6 of bundle.ts). Up to the place everything
+ * was well-formed, so brackets and strings before it locate it. The answer is at least 1, and never beyond the entries
+ * that the text shows.
  */
 interface Place {
   /** The key of the bundle under which the place lies; null before the first. */

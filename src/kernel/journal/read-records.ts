@@ -1,10 +1,7 @@
 /**
- * Files of records: one canonical JSON object a line, each line ended by a newline.
- *
- * R1. A line is exactly the canonical form of its value, so every byte is significant.
- * R2. Only the newline byte ends a line: U+2028 and carriage returns are characters like any other.
- * R3. Bytes behind the last newline are a torn tail: an append that a crash cut short, never tampering.
- * R4. Reading stops at the first bad line: what follows it proves nothing.
+ * Files of records: one canonical JSON object a line, so every byte is significant. Only the newline byte ends a line.
+ * Bytes behind the last newline are a torn tail: an append that a crash cut short, never tampering. Reading stops at
+ * the first bad line: what follows it proves nothing.
  */
 import { canonicalJson } from "../vocabulary/canonical-json.ts";
 import { type JsonValue, parseJson } from "../vocabulary/parse-json.ts";
@@ -12,15 +9,13 @@ import { type JsonValue, parseJson } from "../vocabulary/parse-json.ts";
 export type Parsed<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: string };
 
 export interface Records<T> {
-  /** All records before the first bad line. */
   readonly entries: readonly T[];
-  /** For people to look at: where it is not UTF-8 it shows U+FFFD. */
+  /** For display: invalid UTF-8 shows as U+FFFD. */
   readonly torn: string | null;
   readonly bad: BadEntry | null;
 }
 
 export interface BadEntry {
-  /** Its line, from 1. */
   readonly entry: number;
   readonly problem: string;
 }

@@ -1,9 +1,7 @@
 /**
  * The signed receipt of a run (X-10): short enough to keep with the answer, verified with nothing but the public key.
- *
- * E1. The signature is over every field but key and signature, as canonical JSON.
- * E2. It proves that the home made the claim. The bundle whose head it names proves the claim itself.
- * E3. A home without its key still shows the cost of a run, unsigned.
+ * It proves that the home made the claim; the bundle whose head it names proves the claim itself. A home without its
+ * key still shows the cost of a run, unsigned.
  */
 import { type Static, Type } from "typebox";
 import { Compile } from "typebox/compile";
@@ -55,7 +53,7 @@ export function verifyReceipt(
     return { ok: false, problem: `not a receipt as ${RECEIPT_FORMAT} has it` };
   }
   const { public_key: publicKey, signature, ...said } = receipt;
-  if (publicKey === null || signature === null) return { ok: false, problem: "nobody has signed it" };
+  if (publicKey === null || signature === null) return { ok: false, problem: "it is not signed" };
   if (!hasVerified(verifySignature, publicKey, canonicalJson(said), signature)) {
     return { ok: false, problem: "signature does not match" };
   }

@@ -1,13 +1,7 @@
 /**
- * Verification of a journal: is every byte as written, and if not, which entry is the first changed one?
- *
- * F1. All hashes are recomputed, so a change is found in the entry it was made in.
- * F2. Entries count from 1 without gaps, and all name one run, contract, adapter and model profile.
- * F3. A run begins with run.created, once; after COMMIT comes what it says is next; TERMINATE follows COMMIT and ends the
- *     journal. The machine checks the other edges.
- * F4. A chain cannot know that its end was cut off. An anchor can.
- * F5. Order is `seq`: a clock that went back is flagged, not refused.
- * F6. A torn tail is reported, not refused; but nothing is ever written after TERMINATE.
+ * Verification of a journal: is every byte as written, and if not, which entry is the first changed one? The machine
+ * checks edges beyond run.created, COMMIT and TERMINATE. A chain cannot know that its end was cut off; an anchor can. A
+ * clock that went back and a torn tail are reported, not refused; but nothing is ever written after TERMINATE.
  */
 import type { Hash } from "../vocabulary/identifiers.ts";
 import { genesisHash, hashAction, hashLink, hashResult } from "./chain.ts";

@@ -1,8 +1,6 @@
 /**
- * May the run afford one more inference, and how long an answer?
- *
- * A1. A whole inference is reserved before it starts: prompt and answer fit the remaining budget, or it is not made.
- * A2. The answer's length is the smallest that contract, remaining tokens and context window allow.
+ * May the run afford one more inference, and how long an answer? A whole inference, prompt and answer, is reserved
+ * before it starts, or it is not made.
  */
 import { MINIMUM_OUTPUT_TOKENS } from "../contract/preflight.ts";
 import type { InferMode } from "../journal/entry.ts";

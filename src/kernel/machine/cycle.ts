@@ -1,11 +1,8 @@
 /**
- * The cycle ban (X-7): a run that repeats itself without progress is ended.
- *
- * Z1. A cycle is the same call with the same result three times in a row, or a pair of calls that alternates with the
- *     same results twice over (a b a b).
- * Z2. Refused calls count too: their result is the refusal.
- * Z3. A pollable call waits for the world to change, so it clears the trail; budgets bound it instead.
- * Z4. A cycle is remembered until COMMIT: later calls of the same batch cannot hide it.
+ * The cycle ban (X-7) ends a run that repeats itself without progress: the same call with the same result three times
+ * in a row, or a pair of calls that alternates with the same results twice over (a b a b). The result of a refused call
+ * is its refusal. A pollable call waits for the world to change, so it clears the trail; budgets bound it instead. A
+ * cycle is remembered until COMMIT: later calls of the same batch cannot hide it.
  */
 import type { ExecutionContract } from "../contract/contract.ts";
 
@@ -41,7 +38,6 @@ function isAlternating(trail: readonly CallTrace[]): boolean {
   return d !== undefined && isSame(a, c) && isSame(b, d) && !isSame(a, b);
 }
 
-/** The same call with the same result. */
 function isSame(a: CallTrace | undefined, b: CallTrace | undefined): boolean {
   return a?.call === b?.call && a?.result === b?.result;
 }

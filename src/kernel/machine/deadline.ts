@@ -1,10 +1,7 @@
 /**
- * Deadlines, all on `elapsedMs`: monotonic active time that restarts and parking do not advance.
- *
- * D1. Compared with the event's own elapsed time, never with a clock: replaying yesterday's journal must time out at
- *     the step where it did yesterday.
- * D2. A timer that fires early is ignored; of a result and a timeout the first to arrive wins.
- * D3. A parked run has no deadline: approvals and resolutions carry their own, outside the machine.
+ * Deadlines, all on the `elapsedMs` of events, never on a clock: replaying yesterday's journal must time out at the
+ * step where it did yesterday. A timer that fires early is ignored; of a result and a timeout the first to arrive wins.
+ * A parked run has no deadline: approvals and resolutions carry their own, outside the machine.
  */
 import type { EventOf, RunEvent } from "../journal/event.ts";
 import type { FailureReason } from "../vocabulary/failures.ts";
@@ -22,7 +19,6 @@ export interface Deadline {
 
 const TIMERS: readonly Timer[] = ["tool", "step", "run", "grace"];
 
-/** The timer the driver should arm next. */
 export function nextDeadline(state: RunState): Deadline | null {
   let next: Deadline | null = null;
   for (const timer of TIMERS) {

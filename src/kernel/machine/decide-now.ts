@@ -1,10 +1,7 @@
 /**
- * May this call be run now? Contract ∩ live policy, with the labels so far.
- *
- * N1. An approval answers a question, never a denial.
- * N2. An approval covers the labels at the time it was given: once the latch closes, it no longer counts. An expired
- *     approval does not count either.
- * N3. A plan whose effect is in doubt always asks before it is repeated, even if policy allows the call.
+ * May this call be run now? Contract ∩ live policy, with the labels so far. An approval answers a question, never a
+ * denial, and covers the labels at the time it was given: once the latch closes, it no longer counts. A plan whose
+ * effect is in doubt always asks before it is repeated.
  */
 import type { PlannedCall } from "../journal/event.ts";
 import { decideUnder, type PolicyDecision } from "../policy/decide-call.ts";

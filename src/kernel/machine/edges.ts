@@ -1,8 +1,6 @@
 /**
- * The authoritative edges (M-5).
- *
- * The seed's path, plus: any state that fails goes to COMMIT, and OBSERVE goes back to EXECUTE for the next call of the
- * same batch. TERMINATE is entered from COMMIT only, so every run is accounted for.
+ * The authoritative edges (M-5): the seed's path, plus: any state that fails goes to COMMIT, and OBSERVE goes back to
+ * EXECUTE for the next call of the batch. TERMINATE is entered from COMMIT only, so every run is accounted for.
  */
 import type { MachineState } from "../journal/entry.ts";
 

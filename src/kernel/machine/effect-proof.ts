@@ -1,9 +1,4 @@
-/**
- * Proof of required effects: a run cannot succeed without it (M-C, X-1).
- *
- * P1. `required` needs a performed call, and one that succeeded. Denied and rejected calls were never performed.
- * P2. Every required effect needs a performed call that matches it and succeeded.
- */
+/** Proof of required effects: a run cannot succeed without it (M-C, X-1). Denied and rejected calls prove nothing. */
 import type { FailureReason } from "../vocabulary/failures.ts";
 import type { RunState } from "./state.ts";
 

@@ -1,8 +1,6 @@
 /**
- * Folding: rebuild a run from its journal by the same `step()` that made it (recovery, replay, what-if).
- *
- * 1. Derived entries must equal the recorded ones byte for byte: their hashes cover every stored byte.
- * 2. A difference is reported by its first entry, and no command is performed: the run ends INTERRUPTED `machine.diverged`.
+ * Folding: rebuild a run from its journal by the same `step()` that made it. Derived entries must equal the recorded
+ * ones byte for byte, which their hashes show; after a difference the run ends INTERRUPTED `machine.diverged`.
  */
 import type { ExecutionContract } from "../contract/contract.ts";
 import { type Entry, eventsOf } from "../journal/entry.ts";

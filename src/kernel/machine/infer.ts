@@ -4,13 +4,12 @@
  * 1. One request at a time, tagged with its attempt; an answer to another attempt is ignored.
  * 2. When the context is full it is compacted first; still full, the model is asked to wrap up without tools.
  * 3. Cut off, it counts as made and paid for in full, unless it was still waiting for its time to be sent.
- * 4. Only what the protocol adapter accepted goes on: under strict_mode `recovered` counts as rejected (M-7.5).
+ * 4. Only an answer that the protocol adapter accepted is used: under strict_mode `recovered` counts as rejected (M-7.5).
  */
-import type { ExecutionContract } from "../contract/contract.ts";
 import { nameModel } from "../journal/chain.ts";
 import type { InferMode } from "../journal/entry.ts";
 import type { EventOf, RunEvent } from "../journal/event.ts";
-import { hashBytes } from "../vocabulary/hash.ts";
+import { hashCanonical } from "../vocabulary/hash.ts";
 import type { Hash } from "../vocabulary/identifiers.ts";
 import { costOf } from "../vocabulary/model-price.ts";
 import { inferenceAllowance, isContextFull } from "./allowance.ts";
@@ -115,7 +114,7 @@ function recordInfer(turn: Turn, phase: Inferring, event: RunEvent): Turn {
   return record(turn, "INFER", decided, { result: event, actor: event.type === "model.answered" ? "model" : "system" });
 }
 
-/** What an inference that was cut off may have cost. Where the run was accepted without a price, that is not known. */
+/** The possible cost of an inference that was cut off; unknown without a price. */
 export function cutOffUsage({ prompt, accepted }: RunState, { maxOutputTokens }: Inferring): Usage {
   const used = { inputTokens: prompt.tokens, outputTokens: maxOutputTokens };
   return { ...used, costMicrousd: costOf(accepted?.price ?? null, used) };
@@ -134,12 +133,5 @@ function charge(turn: Turn, usage: Usage): Turn {
 
 /** The contract's hash covers grammar, mask, gate and tools; the mode is all that varies between turns. */
 function constraintHash({ contract }: RunState, mode: InferMode): Hash {
-  const known = constraints.get(contract);
-  if (known?.mode === mode) return known.hash;
-  const hash = hashBytes(`["${contract.contractHash}","${mode}"]`);
-  constraints.set(contract, { mode, hash });
-  return hash;
+  return hashCanonical([contract.contractHash, mode]);
 }
-
-/** The last one of each contract: most turns are of one mode. */
-const constraints = new WeakMap<ExecutionContract, { readonly mode: InferMode; readonly hash: Hash }>();

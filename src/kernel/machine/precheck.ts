@@ -1,8 +1,7 @@
 /**
- * PRECHECK: can this contract be carried out at all?
- *
- * 1. Nothing is sent to a model here; the backend is checked only after every local check has passed.
- * 2. The entry `run.created` holds every verdict reached, even if the run was cancelled meanwhile.
+ * PRECHECK: can this contract be carried out at all? Nothing is sent to a model here; the backend is checked only after
+ * every local check has passed. The entry `run.created` holds every verdict reached, even if the run was cancelled
+ * meanwhile.
  */
 import { backendVerdict, type PreflightVerdict, preflight } from "../contract/preflight.ts";
 import type { EventOf, RunEvent } from "../journal/event.ts";

@@ -1,10 +1,6 @@
 /**
- * Failing tools: recovery mode and its end (O-2.2 to O-2.4).
- *
- * Y1. After 2 failing results in a row the next model turn, not the rest of this one, runs in recovery.
- * Y2. 3 more failing results while in recovery escalate to the user.
- * Y3. Recovery ends after 2 successes in a row, never after a single one.
- * Y4. All three are settled at COMMIT: later calls of the same batch cannot hide them.
+ * Failing tools: recovery mode and its end (O-2.2 to O-2.4). All of it is settled at COMMIT, so recovery begins with
+ * the next model turn, and later calls of the same batch cannot hide a failure.
  */
 import type { Recovery } from "../journal/entry.ts";
 

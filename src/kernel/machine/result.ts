@@ -1,8 +1,6 @@
 /**
- * The changes a result makes: counters, labels, trail, proof and prompt.
- *
- * 1. A refusal counts for recovery and cycle detection, never as a performed call.
- * 2. Labels only rise: they never fall during a run.
+ * The changes a result makes: counters, labels (which only rise), trail, proof and prompt. A refusal counts for
+ * recovery and cycle detection, never as a performed call.
  */
 import type { PlannedCall, RecordedResponse } from "../journal/event.ts";
 import type { BodyRef, CallId } from "../vocabulary/identifiers.ts";
@@ -17,7 +15,6 @@ export const STATEMENT_TOKENS = 64;
 /** As many as recovery needs to escalate: two that started it and three more. */
 const ATTEMPTS_KEPT = 5;
 
-/** The part of a response that the machine reads. */
 type Response = Pick<RecordedResponse, "ok" | "outputRef" | "outputBytes"> & {
   readonly error: Pick<NonNullable<RecordedResponse["error"]>, "code" | "messageRef"> | null;
 };
@@ -40,7 +37,6 @@ export function noteRefusal(turn: Turn, call: PlannedCall, code: string, policyI
   return extendPrompt(noted, `${call.callId} ${policyId}`, STATEMENT_TOKENS);
 }
 
-/** A performed call and those that shared its execution. */
 export function notePerformed(turn: Turn, call: CallInFlight, { response, labels, tokens }: PerformedResult): Turn {
   const { ok, outputRef, error } = response;
   const messageRef = error?.messageRef ?? null;

@@ -1,9 +1,7 @@
 /**
- * The state of one run: plain data, rebuilt at any time by folding the run's events.
- *
- * R1. Everything here derives from the contract and the events.
- * R2. `phase` says what the run waits for; EXECUTE and COMMIT never wait, so they are not phases.
- * R3. `heard` holds the events since the last entry; the next entry quotes them.
+ * The state of one run: plain data, rebuilt at any time by folding the run's events. `phase` says what the run waits
+ * for; EXECUTE and COMMIT never wait, so they are not phases. `heard` holds the events since the last entry; the next
+ * entry quotes them.
  */
 import type { ExecutionContract } from "../contract/contract.ts";
 import type { PreflightVerdict } from "../contract/preflight.ts";
@@ -66,13 +64,11 @@ export type Phase =
       readonly proposed: readonly ProposedCall[];
       /** Which plan of this batch is awaited: the first, or the one after the last approval. */
       readonly round: 1 | 2;
-      /** Null until the first plan is there. */
       readonly planned: readonly PlannedCall[] | null;
       readonly verdicts: readonly CallVerdict[];
     }
   | {
       readonly at: "OBSERVE";
-      /** Results enter in this order. */
       readonly inFlight: readonly CallInFlight[];
       readonly waiting: readonly ReadyCall[];
       readonly dispatchedMs: number;
@@ -87,7 +83,6 @@ export type Phase =
       readonly answerRef: BodyRef | null;
     };
 
-/** The state of a proposed call while its batch is validated. */
 export type CallVerdict =
   | { readonly kind: "allowed"; readonly policyId: string; readonly approvalId: ApprovalId | null }
   | { readonly kind: "asking"; readonly policyId: string; readonly why: string }
@@ -117,7 +112,6 @@ export interface RunState {
   readonly skipped: readonly SkippedCall[];
   readonly lastTool: string | null;
   readonly failedAttempts: readonly FailedAttempt[];
-  /** Approvals are single-use. */
   readonly usedApprovals: readonly ApprovalId[];
   /** Plans of opaque effects that were cut off: whether they happened is not known. */
   readonly inDoubt: readonly Hash[];

@@ -1,8 +1,6 @@
 /**
- * TERMINATE: state the outcome, once.
- *
- * 1. Entered from COMMIT only; later events are ignored.
- * 2. Only a completed run has an answer, so no text is released without the required proof (M-F).
+ * TERMINATE: state the outcome, once. Only a completed run has an answer, so no text is released without the required
+ * proof (M-F).
  */
 import { emit, type Moved, type MoveTo, record, type Turn, update, wait } from "./turn.ts";
 

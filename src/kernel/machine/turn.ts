@@ -1,8 +1,6 @@
 /**
- * A turn: the handling of one event. State functions take a turn and return the next state.
- *
- * T1. Only `record` states a transition: it quotes the events in `heard` and clears it.
- * T2. A state names the next one as data (`Move`); `step.ts` walks the moves. So no state file imports another.
+ * A turn: the handling of one event. Only `record` states a transition. A state names the next one as data (`Move`),
+ * and `step.ts` walks the moves: no state file imports another.
  */
 import { promptHead } from "../journal/body.ts";
 import type { Transition } from "../journal/chain.ts";

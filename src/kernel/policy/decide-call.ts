@@ -32,7 +32,6 @@ import { matchesTool } from "./tool-pattern.ts";
 import type { PolicyVerdict, ToolPolicy } from "./tool-policy.ts";
 
 export interface PolicyQuestion {
-  /** The registered name, aliases resolved. */
   readonly tool: string;
   readonly risk: RiskClass;
   /** Hosts the call would reach, in lower case. */
@@ -44,9 +43,7 @@ export interface PolicyQuestion {
   readonly channelClass: ChannelClass;
   readonly policy: ToolPolicy;
   readonly capabilities: readonly string[];
-  /** Of the context that proposed the call. */
   readonly labels: Labels;
-  /** Names of the tools the operator approved for this run. */
   readonly approvedTools: readonly string[];
   /** The contract's list, resolved at sealing. */
   readonly allowedTools: readonly string[];

@@ -1,11 +1,7 @@
 /**
- * Effect proof (X-1): which of the effects a contract requires would this call prove, if it is executed and succeeds?
- *
- * E1. An effect names a tool pattern and, optionally, arguments. It is met when the pattern matches the tool and
- *     every argument it names is present in the call and deeply equal. Arguments it does not name are free.
- * E2. A value means equality, at every depth: there are no wildcards, ranges or partial objects.
- * E3. Own keys only: an argument that a call merely inherits is absent.
- * E4. Indexes come in ascending order; one call may prove several effects.
+ * Effect proof (X-1): which of the effects a contract requires would this call prove, if it succeeds? Every argument
+ * that an effect names must be an own argument of the call and deeply equal; there are no wildcards, ranges or partial
+ * objects.
  */
 import { jsonEquals } from "./json-equals.ts";
 import { matchesTool } from "./tool-pattern.ts";

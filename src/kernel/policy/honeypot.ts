@@ -1,9 +1,6 @@
 /**
- * The honeypot exception (P-3.3): may this send go out without an approval?
- *
- * H1. All five conditions hold, or it may not: allowlisted template, allowlisted recipient type, no links,
- *     no attachments, rate limit. There are no wildcards: templates and recipient types are compared literally.
- * H2. `perHour` counts this send too, so 0 switches the exception off. A count that is not a number meets nothing.
+ * The honeypot exception (P-3.3): may this send go out without an approval? Only if all five conditions hold. Templates
+ * and recipient types are compared literally. `perHour` counts this send too, so 0 switches the exception off.
  */
 import type { ToolPolicy } from "./tool-policy.ts";
 

@@ -1,9 +1,6 @@
 /**
- * Deep equality of JSON values.
- *
- * J1. Objects are equal when they have the same own keys with equal values, whatever their order; arrays item by item.
- *     Inherited keys do not exist, so `__proto__` is a key like any other.
- * J2. It always ends: below `MAX_DEPTH` levels nothing is equal, so that a cycle or a bomb proves nothing.
+ * Deep equality of JSON values by own keys, whatever their order. Below `MAX_DEPTH` levels nothing is equal, so that a
+ * cycle or a bomb proves nothing.
  */
 const MAX_DEPTH = 64;
 

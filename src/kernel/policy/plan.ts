@@ -1,18 +1,13 @@
 /**
  * The plan of one call: parsed once, shown once, hashed, executed (security decision 2). An approval binds its hash.
- *
- * P1. Everything that decides what will happen, or who may allow it, is a field here; the executor takes these values
- *     and looks nothing up again.
- * P2. Any changed field changes the hash. The order of an object's keys does not; the order of a list does.
- * P3. Every text is well-formed Unicode: planning refuses arguments with lone surrogates, so one here is a Defect.
+ * Everything that decides what will happen, or who may allow it, is a field here; the executor takes these values and
+ * looks nothing up again. Planning refuses arguments with lone surrogates, so one here is a Defect.
  */
-import { canonicalJson, quote } from "../vocabulary/canonical-json.ts";
-import { hashBytes } from "../vocabulary/hash.ts";
+import { hashCanonical } from "../vocabulary/hash.ts";
 import type { BodyRef, Hash, SessionId } from "../vocabulary/identifiers.ts";
 import type { Labels } from "../vocabulary/labels.ts";
 
 export interface CallPlan {
-  /** The registered name, aliases resolved. */
   readonly tool: string;
   readonly argsRef: BodyRef;
   /** The words of the command as they will be executed; empty where no process is started. */
@@ -27,30 +22,15 @@ export interface CallPlan {
   readonly scriptHashes: readonly Hash[];
   /** Every path, host and recipient the call would touch, as the approver is shown them. */
   readonly targets: readonly string[];
-  /** Of the context that proposed the call. */
   readonly labels: Labels;
   readonly sessionId: SessionId;
   readonly contractHash: Hash;
 }
 
-export function hashPlan(plan: CallPlan): Hash {
-  return hashBytes(planText(plan));
-}
-
-/**
- * Canonical JSON; the members are in order, so nothing has to be sorted. The tag keeps a plan's hash apart from the hash
- * of any other record with the same fields.
- */
-export function planText(plan: CallPlan): string {
-  const { tool, argsRef, argv, cwd, environmentHash, executable, scriptHashes, targets, labels } = plan;
-  return `{"kind":"call-plan","plan":{"argsRef":${quote(argsRef)},"argv":${listText(argv)},\
-"contractHash":${quote(plan.contractHash)},"cwd":${canonicalJson(cwd)},"environmentHash":${quote(environmentHash)},\
-"executable":${canonicalJson(executable)},\
-"labels":{"confidentiality":${quote(labels.confidentiality)},"integrity":${quote(labels.integrity)}},\
-"scriptHashes":${listText(scriptHashes)},"sessionId":${quote(plan.sessionId)},"targets":${listText(targets)},\
-"tool":${quote(tool)}},"version":1}`;
-}
-
-function listText(texts: readonly string[]): string {
-  return `[${texts.map(quote).join(",")}]`;
+/** The tag keeps a plan's hash apart from the hash of any other record with the same fields. */
+export function hashPlan({ sessionId, contractHash, labels, ...call }: CallPlan): Hash {
+  const { tool, argsRef, argv, cwd, environmentHash, executable, scriptHashes, targets } = call;
+  const known = { tool, argsRef, argv, cwd, environmentHash, executable, scriptHashes, targets };
+  const plan = { ...known, labels, sessionId, contractHash };
+  return hashCanonical({ kind: "call-plan", version: 1, plan });
 }

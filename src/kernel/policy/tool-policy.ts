@@ -1,10 +1,6 @@
 /**
- * The tool policy as configured (`tools.policy`, P-3.2) and as sealed into a contract.
- * This file is its shape; `decide-call.ts` and `honeypot.ts` are the only readers of its meaning.
- *
- * S1. Unknown keys are refused, at every level.
- * S2. A pattern that `tool-pattern.ts` could never match (`fs*`, `.*`) is refused: as a denial it would silently
- *     deny nothing.
+ * The shape of the tool policy as configured (`tools.policy`, P-3.2) and as sealed into a contract. A pattern that
+ * `tool-pattern.ts` could never match (`fs*`, `.*`) is refused: as a denial it would silently deny nothing.
  */
 import { type Static, Type } from "typebox";
 import { CHANNEL_CLASSES, RISK_CLASSES } from "../vocabulary/risk.ts";

@@ -1,13 +1,7 @@
 /**
- * The long-lived state of a session (S-1.1) and the only ways it changes: by a model's NOTES, and by an operator.
- *
- * C1. Pending never holds what is granted.
- * C2. No text of a model grants anything: `applyNotes` never touches `capabilitiesGranted`. A `grant_permission` in NOTES
- *     is a request (S-2.4). Grants have a function of their own, which takes a parsed capability and no patch.
- * C3. Lists are ordered sets: adding an existing item changes nothing, so applying a patch twice equals applying it once.
- * C4. Adding comes before closing: a loop opened and closed by one patch ends closed.
- * C5. Reports go into journals, so they hold no text of a model: an action is named in our own words, a capability only
- *     once it has been read as one.
+ * The long-lived state of a session (S-1.1) and the only ways it changes: by a model's NOTES, and by an operator. No
+ * text of a model grants anything: a `grant_permission` in NOTES is a request (S-2.4). Lists are ordered sets, so
+ * applying a patch twice equals applying it once. Reports go into journals, so they hold no text of a model.
  */
 import { type Capability, parseCapability } from "../vocabulary/capability.ts";
 import type { NotesPatch } from "./notes.ts";
@@ -68,7 +62,7 @@ export interface AppliedNotes {
 /** An operator has to read them: a model must not bury one request under thousands. */
 export const MAX_PENDING_CAPABILITIES = 64;
 
-/** What asks for a capability, and what becomes of it when it was not pending yet, or was. */
+/** Actions that request a capability, and their status for a new and for a pending request. */
 const ASKING = [
   { verb: "request_permission", added: "applied", present: "already_pending" },
   { verb: "grant_permission", added: "requires_operator", present: "requires_operator" },

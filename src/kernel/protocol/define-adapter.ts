@@ -1,9 +1,7 @@
 /**
- * The common part of all adapters: an adapter defines the channel of its tool calls and how one call is read.
- *
- * D1. Tools are called on exactly one channel a profile. A call on the other one is rejected, not executed, not shown.
- * D2. A call is never taken from an answer that was cut.
- * D3. Reading is the same in both modes; strict mode then rejects what needed recovery.
+ * The common part of all adapters: an adapter defines the channel of its tool calls and how one call is read. A call on
+ * the other channel is rejected, and a call is never taken from an answer that was cut. Reading is the same in both
+ * modes; strict mode then rejects what needed recovery.
  */
 import type { ToolInvocation } from "../vocabulary/message.ts";
 import { TOOL_CALLS_BEGIN, TOOL_CALLS_END } from "./markers.ts";
@@ -19,7 +17,6 @@ export type CallsReading =
   | {
       readonly ok: true;
       readonly calls: readonly ToolInvocation[];
-      /** What had to be recovered, in the order it was met. */
       readonly recovered: readonly ProtocolFailure[];
     }
   | { readonly ok: false; readonly failure: ProtocolFailure };
@@ -62,7 +59,6 @@ function adapt(definition: AdapterDefinition, raw: RawModelOutput, mode: Adapter
     : { ...decision, status: "recovered", canonicalMessage, failureCode: recovered, notes };
 }
 
-/** Why an answer is not even read. */
 function findUnfit(channel: CallChannel, raw: RawModelOutput): ProtocolFailure | null {
   if (!isWellFormed(raw)) return "protocol.ill-formed-text";
   if (!raw.complete) return "protocol.incomplete";

@@ -1,12 +1,9 @@
 /**
  * Markers in data (user text, files, results, memories) on their way into a prompt (S-3.3): a visible word is put
- * between the brackets and the name, `<<<quoted TOOL_CALLS_JSON>>>`, so that a person can still read the original.
- *
- * E1. The result holds no marker, and neither do any number of results side by side: where neighbours could complete a
- *     marker, it is broken as well, between its brackets and its name. What follows the brackets alone is harmless.
- * E2. Idempotent; all other text is untouched, since models copy what they read back into files.
- * E3. Nothing is removed and nothing invisible is added: taking out a marker could close up another one around it,
- *     and a zero-width character would be lost in the next normalisation.
+ * between the brackets and the name, `<<<quoted TOOL_CALLS_JSON>>>`, so that a person can still read the original. No
+ * number of results side by side holds a marker either: where neighbours could complete one, it is broken as well.
+ * Nothing is removed, since that could close up another marker, and nothing invisible is added, since it would be lost
+ * in the next normalisation.
  */
 import { MARKERS, openMarkerLength, splitAtMarkers } from "./markers.ts";
 

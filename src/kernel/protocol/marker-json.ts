@@ -1,8 +1,6 @@
 /**
- * `marker-json`: tool calls as a JSON array of {id, tool, args} in one TOOL_CALLS block of the text (S-3.1).
- *
- * J1. The array is the block's whole inside, and a call has those three keys and no others. One fault rejects the block.
- * J2. A block inside a code fence is a block (K1): what may run is decided by policy, not by typography.
+ * `marker-json`: tool calls as a JSON array of {id, tool, args} in one TOOL_CALLS block of the text (S-3.1). One fault
+ * rejects the block. A block inside a code fence is a block: what may run is decided by policy, not by typography.
  */
 import type { JsonValue } from "../vocabulary/parse-json.ts";
 import { type CallsReading, defineAdapter } from "./define-adapter.ts";

@@ -1,9 +1,7 @@
 /**
- * The four markers of the text protocol (S-2, S-3), and how text falls apart at them.
- *
- * K1. A marker is an exact run of characters. Look-alikes (other letters, other case, a zero-width character inside)
- *     are text, and a code fence around a marker changes nothing: the contract knows no such exemption.
- * K2. No marker can begin inside another, so a text splits at its markers in one way only.
+ * The four markers of the text protocol (S-2, S-3), and how text falls apart at them. Look-alikes (other case, a
+ * zero-width character inside) are text, and a code fence around a marker changes nothing. No marker can begin inside
+ * another, so a text splits in one way only.
  */
 export const TOOL_CALLS_BEGIN = "<<<TOOL_CALLS_JSON>>>";
 export const TOOL_CALLS_END = "<<<END_TOOL_CALLS_JSON>>>";
@@ -19,9 +17,7 @@ const BRACKET = "<".charCodeAt(0);
 const LONGEST_OPEN = Math.max(...MARKERS.map((marker) => marker.length)) - 1;
 
 export interface MarkedText {
-  /** The text up to the first marker. */
   readonly head: string;
-  /** Each marker in order, with the text up to the next one. */
   readonly rest: readonly { readonly marker: Marker; readonly text: string }[];
 }
 

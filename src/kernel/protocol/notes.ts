@@ -1,12 +1,8 @@
 /**
- * NOTES: what a model asks to be remembered, as a patch to the checkpoint state (S-2).
- *
- * N1. A block is read whole or not at all: one key of the wrong shape makes it malformed, and it then changes nothing.
- * N2. Keys outside S-2.2 (`capabilities_granted`, `__proto__`) are ignored and listed. Nothing else is patchable.
- * N3. At most one block an answer: of two, neither counts, so there is no "last wins".
- * N4. A problem names one of our rules or keys, never the content.
+ * NOTES: what a model asks to be remembered, as a patch to the checkpoint state (S-2). A block is read whole or not at
+ * all, and of two blocks neither counts. Keys outside S-2.2 are ignored and listed. A problem names one of our rules or
+ * keys, never the content.
  */
-
 import { isJsonObject, type JsonObject, readJson } from "./read-json.ts";
 import type { ScannedBlocks } from "./scan-blocks.ts";
 
@@ -17,7 +13,6 @@ export interface NotesPatch {
   readonly closeOpenLoops: readonly string[];
   readonly addDecisions: readonly string[];
   readonly addConstraints: readonly string[];
-  /** Null leaves the summary as it is. */
   readonly setEpisodeSummary: string | null;
   readonly addMemoryTags: readonly string[];
   readonly actions: readonly string[];
@@ -39,7 +34,6 @@ const LIST_KEYS = [
 const SUMMARY_KEY = "set_episode_summary";
 const KEYS: readonly string[] = [...LIST_KEYS, SUMMARY_KEY];
 
-/** The notes of a scanned answer; null when it has none. */
 export function readNotes(blocks: ScannedBlocks): Notes | null {
   if (blocks.strayNotes) return malformed("a marker without its partner");
   const [block, ...others] = blocks.notes;

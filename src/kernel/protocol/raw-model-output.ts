@@ -1,10 +1,8 @@
-/** What a wire protocol hands over once its framing is off: nothing in it has been judged yet. */
-import { quote } from "../vocabulary/canonical-json.ts";
-import { hashBytes, hashCanonical } from "../vocabulary/hash.ts";
+/** The output of a model after its wire framing, not yet interpreted. */
+import { hashCanonical } from "../vocabulary/hash.ts";
 import type { Hash } from "../vocabulary/identifiers.ts";
 
 export interface RawToolCall {
-  /** Null where the provider gave none. */
   readonly id: string | null;
   readonly name: string;
   /** The arguments as the model wrote them; JSON or not. */
@@ -55,19 +53,8 @@ export function isWellFormed({ content, stopReason, model, toolCalls }: RawModel
 /** Two outputs share a hash only if they are the same; what an adapter makes of one depends on nothing else. */
 export function hashRawOutput(raw: RawModelOutput): Hash {
   const { content, stopReason, model, complete } = raw;
-  if (isWellFormed(raw)) {
-    const calls = raw.toolCalls.map(callText).join(",");
-    return hashBytes(
-      `{"complete":${complete},"content":${quote(content)},"model":${quote(model)},\
-"stopReason":${quote(stopReason)},"toolCalls":[${calls}]}`,
-    );
-  }
   const toolCalls = raw.toolCalls.map(({ id, name, argumentsText }) => ({ id, name, argumentsText }));
+  const output = { content, toolCalls, stopReason, model, complete };
   // A lone surrogate has no canonical JSON. Its plain JSON text escapes it, so that the hash still tells outputs apart.
-  return hashCanonical(JSON.stringify({ content, toolCalls, stopReason, model, complete }));
-}
-
-/** Canonical JSON, as the text around it: the members are in order, so nothing has to be sorted. */
-function callText({ id, name, argumentsText }: RawToolCall): string {
-  return `{"argumentsText":${quote(argumentsText)},"id":${id === null ? "null" : quote(id)},"name":${quote(name)}}`;
+  return hashCanonical(isWellFormed(raw) ? output : JSON.stringify(output));
 }

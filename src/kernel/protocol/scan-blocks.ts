@@ -1,11 +1,8 @@
 /**
- * Finds NOTES and TOOL_CALLS blocks in a text, marker by marker. The adapters (whole answers)
- * and the marker stripper (streams) walk the same automaton, so both see the same blocks.
- *
- * B1. One TOOL_CALLS block an answer; NOTES blocks are counted by their reader. Nothing nests.
- * B2. A fault is final. The answer will be rejected, so from there on nothing of it is visible.
- * B3. Removing blocks must not create a marker from the text around them: `<<<NOTES_<block>JSON>>>` nests as well.
- * B4. A stray end of NOTES is not a fault: a malformed NOTES block is ignored, the answer is kept (S-2.5).
+ * Finds NOTES and TOOL_CALLS blocks in a text, marker by marker. The adapters (whole answers) and the marker stripper
+ * (streams) walk the same automaton, so both see the same blocks. A fault is final: from there on nothing is visible.
+ * Removing blocks must not create a marker from the text around them: `<<<NOTES_<block>JSON>>>` nests as well. A stray
+ * end of NOTES is not a fault: the block is ignored, the answer is kept (S-2.5).
  */
 import { unreachable } from "../vocabulary/defect.ts";
 import { type Marker, NOTES_BEGIN, NOTES_END, splitAtMarkers, TOOL_CALLS_BEGIN, TOOL_CALLS_END } from "./markers.ts";
@@ -28,7 +25,6 @@ export type ScanPlace =
 
 export const SCAN_START: ScanPlace = { at: "text", hadToolCalls: false };
 
-/** The position after `marker`. */
 export function passMarker(place: ScanPlace, marker: Marker): ScanPlace {
   switch (place.at) {
     case "fault":

@@ -1,11 +1,7 @@
 /**
- * Calls as an adapter read them become canonical invocations (M-4.4).
- *
- * I1. Ids are unique within an answer; a second call under one id rejects the whole answer.
- *     Journals record them, so an id that could hold prose is replaced like a missing one.
- * I2. Any name goes through: whether such a tool exists is for the registry to say (`tool.not_found`).
- * I3. `rawPayload` holds the model's own spelling where the invocation differs (an encoded name, a filled id).
- *     It never repeats arguments: a second, escaped copy is one that redaction could miss.
+ * Calls as an adapter read them become canonical invocations (M-4.4). Journals record ids, so one that could hold prose
+ * is replaced like a missing one. Any name goes through: the registry says whether such a tool exists. `rawPayload`
+ * never repeats arguments: a second, escaped copy is one that redaction could miss.
  */
 import type { ToolInvocation } from "../vocabulary/message.ts";
 import { CALL_ID_PATTERN } from "../vocabulary/schema-primitives.ts";

@@ -1,8 +1,6 @@
 /**
- * Tool names on native protocols, which allow no dot: `fs.read_text` is written `fs__read_text`.
- *
- * N1. A registered name has no doubled, leading or trailing underscore, so the encoding is injective.
- * N2. `decodeToolName` answers for exact encodings only; everything else is null, never a guess.
+ * Tool names on native protocols, which allow no dot: `fs.read_text` is written `fs__read_text`. A registered name has
+ * no doubled, leading or trailing underscore, so the encoding is injective.
  */
 import { Defect } from "../vocabulary/defect.ts";
 

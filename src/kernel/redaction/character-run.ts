@@ -1,10 +1,7 @@
 /**
- * The parts secret patterns are made of: a class of characters, and a run of them that is enough to be a secret.
- *
- * C1. Growing: a run that is enough is still enough when more follows. So a pattern can be decided as soon as it has
- *     seen enough, the rest of the run is swallowed, and redacting twice changes nothing.
- * C2. Shrinking: a run that is not enough is still not enough when its front is cut off. So `look-ahead.ts` need not
- *     read a run again for the next place to start.
+ * The parts secret patterns are made of: a class of characters, and a run of them that is enough to be a secret. A run
+ * that is enough stays so when more follows, so a pattern is decided as soon as it has seen enough. A run that is not
+ * enough stays so when its front is cut off, so `look-ahead.ts` need not read it again for the next place to start.
  */
 
 /** Runs are read no further: no key is longer. */

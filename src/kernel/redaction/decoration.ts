@@ -1,9 +1,7 @@
 /**
- * Markup that rendering hides: `<b>`, `</p>`, `<!-- x -->`, and the target in `[word](target)`
- * or `[word][target]`.
- *
- * D1. No decoration is longer than MAX_DECORATION_CHARS: with that much text at hand the answer is final.
- * D2. What cannot become a decoration any more is known at once, so that a `<` in prose holds back little.
+ * Markup that rendering hides: `<b>`, `</p>`, `<!-- x -->`, and the target in `[word](target)` or `[word][target]`.
+ * None is longer than MAX_DECORATION_CHARS, and a text that cannot become one is rejected at once, so that a `<` in
+ * prose holds back little.
  */
 export const MAX_DECORATION_CHARS = 256;
 

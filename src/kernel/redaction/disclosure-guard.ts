@@ -42,7 +42,6 @@ const MAX_GAP = 1024;
 const OWNER = 0;
 
 interface Reading {
-  /** Characters of source. */
   readonly length: number;
   readonly code: number;
 }
@@ -127,7 +126,6 @@ function guardChunk(
 
 class AnswerReader {
   readonly #base: number;
-  /** Letters, Base64, hex. */
   readonly #matchStates: readonly MatchStates[];
   #bypasses: readonly Bypass[];
   hit: Hit | null = null;

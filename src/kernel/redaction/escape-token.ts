@@ -1,14 +1,11 @@
 /**
- * One written escape, decoded: `\u0073`, `\x73`, `\u{73}`, `\n`, `%73`, `&#115;`, `&amp;`.
- * Escapes of escapes (`\\u0073`, `%2573`) are read through to the innermost one. Of the named entities five are known
- * as what they are, accented and fancy letters as the letter alone, and all others as a space.
- *
- * K1. No escape is longer than MAX_ESCAPE_CHARS: with that much text at hand the answer is final.
+ * One written escape, decoded: `\u0073`, `\x73`, `\u{73}`, `\n`, `%73`, `&#115;`, `&amp;`, never longer than
+ * MAX_ESCAPE_CHARS. Escapes of escapes (`\\u0073`, `%2573`) are read through to the innermost one. Five named entities
+ * are read exactly, accented and styled letters as the plain letter, all others as a space.
  */
 export const MAX_ESCAPE_CHARS = 33;
 
 export interface EscapeToken {
-  /** Characters of source. */
   readonly length: number;
   readonly code: number;
   /** A byte of UTF-8 (from `%XX`), not a code point. */

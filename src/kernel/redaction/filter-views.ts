@@ -1,11 +1,7 @@
 /**
- * The views through which `needle-filter.ts` reads a text: for loaded secrets, and for protected prompts.
- *
- * One view covers the digits of several encodings, in one alphabet of symbols.
- *
- * Y1. Bytes that one encoding reads as the same digit are the same symbol.
- * Y2. A byte that one encoding skips is left out, and so is every byte with the same symbol.
- * So digits in a row are symbols in a row, except for those left out of text and needle alike.
+ * The views through which `needle-filter.ts` reads a text: for loaded secrets, and for protected prompts. One view
+ * covers the digits of several encodings: bytes that one encoding reads as the same digit are the same symbol, and a
+ * byte that one encoding skips is left out with every byte of the same symbol. So digits in a row are symbols in a row.
  */
 import { foldLetters } from "./fold-letters.ts";
 import { compileFilter, LEFT_OUT, MAX_SYMBOL, type NeedleSource } from "./needle-filter.ts";

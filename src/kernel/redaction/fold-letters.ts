@@ -1,7 +1,6 @@
 /**
- * The letters of a character, in lower case and without accents, as UTF-16 units; none for other characters.
- *
- * Results are cached: folding is slow, and a text has few different characters. A full cache is emptied.
+ * The letters of a character, in lower case and without accents, as UTF-16 units; none for other characters. Folding is
+ * slow, so results are cached; a full cache is emptied.
  */
 const MAX_REMEMBERED = 4096;
 const REMEMBERED = new Map<number, readonly number[]>();

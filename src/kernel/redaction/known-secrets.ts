@@ -1,15 +1,12 @@
 /**
- * The first stage of redaction: every loaded secret, in every encoding of `secret-encodings.ts`, found exactly.
+ * The first stage of redaction: every loaded secret, in every encoding of `secret-encodings.ts`, found exactly. Text is
+ * read through all views, and in each view every escape both as it is written and undone, in any mixture
+ * (`match-states.ts`). Everything any reading finds is covered; overlapping stretches become one marker.
  *
- * Text is read through all views, and in each view every escape both as it is written and undone, in any mixture
- * (`match-states.ts`). What any reading finds is covered; covered stretches that overlap become one marker.
- *
- * S1. No run of FRAGMENT_BYTES bytes of a secret is released in any reading (a shorter secret: as a whole).
- * S2. What comes out does not depend on the cuts: text is released once no match that covers it can still complete.
- * S3. Held back are the running match and the stretch it may yet join: at most `maxHeldChars`.
- * S4. A stretch that is exactly a loaded value becomes its handle; every other stretch is lost for good.
- * S5. Our own markers are walls that no match crosses, so redacting twice changes nothing. Only the labels given
- *     count as ours: a value cannot be hidden as a made-up marker.
+ * The output does not depend on the cuts: text is released once no match that covers it can still complete. A stretch
+ * that is exactly a loaded value becomes its handle; every other stretch is lost for good. Our own markers are walls
+ * that no match crosses, so redacting twice changes nothing. Only the labels given count as ours: a value cannot be
+ * hidden as a made-up marker.
  */
 import { type EscapeToken, MAX_ESCAPE_CHARS, readEscape, startsEscape } from "./escape-token.ts";
 import { compileSecretFilter } from "./filter-views.ts";
@@ -34,7 +31,6 @@ export interface KnownSecrets {
   readonly maxHeldChars: number;
   /** False for a text that holds no secret in any encoding. */
   readonly mayHold: (text: string) => boolean;
-  /** One per view. */
   readonly automata: () => readonly SubstringAutomaton[];
   readonly markers: ReadonlySet<string>;
 }
@@ -48,12 +44,10 @@ export interface KnownSecretsState {
   readonly held: string;
   /** How many of the held characters have been read. */
   readonly read: number;
-  /** For each view its match states. */
   readonly tracks: readonly (readonly Tracking[])[];
   readonly stretches: readonly Stretch[];
 }
 
-/** A covered part of the stream. */
 interface Stretch {
   readonly from: number;
   readonly to: number;
@@ -73,7 +67,7 @@ export function compileKnownSecrets(secrets: readonly Secret[], labels: readonly
   let automata: readonly SubstringAutomaton[] | null = null;
   return {
     names,
-    // Of two names for one value the first wins.
+    // The first of two names for one value wins.
     nameOfValue: new Map(secrets.toReversed().map(({ name, value }) => [withoutEdges(value), name])),
     longestValue,
     maxHeldChars: longestValue + (longestNeedle + 1) * (MAX_GAP + 1) * MAX_ESCAPE_CHARS,
@@ -165,7 +159,6 @@ function withoutEdges(value: string): string {
 class StretchReader {
   readonly #known: KnownSecrets;
   readonly #base: number;
-  /** In the order of VIEWS. */
   readonly #views: readonly MatchStates[];
   readonly #stretches: Stretch[];
 

@@ -1,10 +1,6 @@
 /**
- * What a secret pattern sees of the text from a place on.
- *
- * L1. Linear: places are asked about from left to right, and each run and rule remembers how far it was read. A start
- *     within a run that was read before goes on where that reading stopped, so a text full of starts costs no more.
- * L2. The results equal a fresh read from every place: the memory only saves time.
- * L3. Nothing is read further than MAX_RUN_CHARS from where its run starts.
+ * The view that a secret pattern has of the text after a place. Places are asked about from left to right, and each run
+ * and rule remembers how far it was read, so many starts cost no more; the results equal a fresh read.
  */
 import { type CharacterClass, isIn, MAX_RUN_CHARS, type RunRule } from "./character-run.ts";
 

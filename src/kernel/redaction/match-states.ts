@@ -1,10 +1,8 @@
 /**
  * All readings of one text against one automaton. Where a text can be read in two ways (an escape as it is written or
- * undone), each state continues both ways: a value may hide behind any mixture of the two.
- *
- * F1. States that can find nothing another state would miss are dropped, so ordinary text soon has one state again.
- * F2. There are at most MAX_MATCH_STATES; of more, the longest matches stay. Only constructed values need more:
- *     they would have to repeat themselves in another spelling, as `61aaaaaa` does.
+ * undone), each state continues both ways: a value may hide behind any mixture of the two. Of more than
+ * MAX_MATCH_STATES the longest matches stay; only constructed values need more, which repeat themselves in another
+ * spelling, as `61aaaaaa` does.
  */
 import { FOREIGN, SKIPPED } from "./secret-encodings.ts";
 import {

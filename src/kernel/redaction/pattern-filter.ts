@@ -1,9 +1,6 @@
 /**
- * Proves that no rule of `secret-patterns.ts` matches in most texts.
- *
- * Z1. One expression finds all clues. A rule is asked about every place its clues point to, and a text in which it
- *     matches has a clue that points there: without a clue that leads to a match the text is clean.
- * Z2. Only for whole texts. For a text that may go on it proves nothing.
+ * Proves that no rule of `secret-patterns.ts` matches in most whole texts. One expression finds all clues, and a rule
+ * is asked about every place its clues point to.
  */
 import { isIn } from "./character-run.ts";
 import { LookAhead, NONE } from "./look-ahead.ts";

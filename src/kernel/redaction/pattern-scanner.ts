@@ -1,10 +1,8 @@
 /**
- * The second stage of redaction: applies `secret-patterns.ts` to what the first stage let through.
- *
- * W1. Left to right, each place once; the first rule that matches at a place wins.
- * W2. A place whose rules cannot be decided yet is held back with all that follows: at most MAX_PATTERN_HELD_CHARS.
- *     It is asked again once the held text has grown by an eighth: asking at every small chunk would be too slow.
- * W3. A marker of the first stage ends every run before it, like the end of the text.
+ * The second stage of redaction: applies `secret-patterns.ts` to what the first stage let through, left to right; the
+ * first rule that matches at a place wins. A place whose rules cannot be decided yet is held back with all that
+ * follows, and asked again once the held text has grown by an eighth: asking at every small chunk would be too slow. A
+ * marker of the first stage ends every run before it, like the end of the text.
  */
 import { isIn, MAX_RUN_CHARS } from "./character-run.ts";
 import type { Piece } from "./known-secrets.ts";
@@ -55,7 +53,7 @@ export function compilePatterns(patterns: readonly SecretPattern[]): PatternTabl
   return { startingWith, filter: new PatternFilter(patterns) };
 }
 
-/** What scanning makes of a whole text without markers. */
+/** The result of scanning a whole text without markers. */
 export function scanWholeText(table: PatternTable, text: string): PatternOutput {
   const from = table.filter.firstPlace(text);
   if (from === null) return { text, found: [] };

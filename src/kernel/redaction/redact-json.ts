@@ -1,9 +1,7 @@
 /**
- * Redaction of every string, number and key in a JSON value.
- *
- * J1. The result is a copy: later changes of the value do not reach it.
- * J2. All texts of a value are first tried as one, a line each. A line end is passed over by everything that looks for
- *     secrets and no rule of `secret-patterns.ts` asks for one, so nothing is found in a line that is not found there.
+ * Redaction of every string, number and key in a JSON value; the result is a copy. All texts of a value are first tried
+ * as one, a line each: a line end is passed over by everything that looks for secrets and no rule of
+ * `secret-patterns.ts` asks for one, so nothing is found in a line that is not found there.
  */
 import type { JsonValue } from "../vocabulary/parse-json.ts";
 import { holeOf, MAX_REDACTION_DEPTH } from "./redaction-marker.ts";

@@ -1,9 +1,7 @@
 /**
- * Redaction of a stream: loaded secrets first, patterns second.
- *
- * R1. For every way of cutting a text the outputs together are what `redactText` makes of the whole.
- * R2. No prefix of the output holds FRAGMENT_BYTES bytes of a loaded secret in a row, plain or encoded.
- * R3. At most `maxHeldChars` characters are held back. In ordinary prose it is a word or two.
+ * Redaction of a stream: loaded secrets first, patterns second. For every way of cutting a text the outputs together
+ * are what `redactText` makes of the whole. At most `maxHeldChars` characters are held back, in ordinary prose a word
+ * or two.
  */
 import type { Transducer } from "../vocabulary/transducer.ts";
 import {

@@ -1,12 +1,8 @@
 /**
- * Redaction (P-4.5, P-5.4, O-3.2): what may be journalled, stored, logged or sent. It comes before `step()`.
- *
- * R1. A loaded secret in plain form becomes the handle `⟦secret:NAME⟧`; in any other encoding, or a fragment of it
- *     of FRAGMENT_BYTES bytes or more, the hole `[REDACTED:NAME]`. Shorter fragments get through.
- * R2. Other secrets are known by their shape and become `[REDACTED:kind]`; e-mail addresses and phone numbers when asked.
- * R3. Idempotent: redact(redact(x)) is redact(x).
- * R4. A secret too short to differ from ordinary text, or longer than MAX_SECRET_BYTES, is refused when compiling.
- * R5. Neither names nor paths that are reported hold a secret.
+ * Redaction of everything that is stored, logged or sent. It comes before `step()`. A loaded secret in plain form
+ * becomes the handle `⟦secret:NAME⟧`; in any other encoding, or a fragment of it of FRAGMENT_BYTES bytes or more, the
+ * hole `[REDACTED:NAME]`. Other secrets are known by their shape and become `[REDACTED:kind]`. Redacting twice changes
+ * nothing, and neither names nor paths that are reported hold a secret.
  */
 import type { JsonValue } from "../vocabulary/parse-json.ts";
 import {

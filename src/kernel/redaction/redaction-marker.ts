@@ -1,9 +1,7 @@
 /**
  * The replacement for a secret: a handle `⟦secret:NAME⟧` for a loaded one in plain form, which the adapter that
- * executes an allowed plan puts back; a hole `[REDACTED:LABEL]` for everything else, which nothing fills again.
- *
- * H1. A value restored from a handle is not searched for handles again.
- * H2. Nesting deeper than MAX_REDACTION_DEPTH is refused in the safe direction: it counts as a hole.
+ * executes an allowed plan puts back; a hole `[REDACTED:LABEL]` for everything else, which nothing fills again. Nesting
+ * deeper than MAX_REDACTION_DEPTH counts as a hole.
  */
 import type { JsonValue } from "../vocabulary/parse-json.ts";
 

@@ -49,24 +49,11 @@ export const READINGS: Readonly<Record<View, readonly number[]>> = {
   decimal: reading(["0123456789"], `${BREAKS},`),
 };
 
-const UTF16_LITTLE = (text: string): number[] =>
-  utf16(
-    text,
-    (unit) => unit & 0xff,
-    (unit) => unit >> 8,
-  );
-/** Where no unit has a high byte, these are the same bytes shifted by one NUL. */
-const UTF16_BIG = (text: string): number[] =>
-  utf16(
-    text,
-    (unit) => unit >> 8,
-    (unit) => unit & 0xff,
-  );
-
 /** All needles of a value, view by view in the order of VIEWS. */
 export function needlesOf(value: string, owner: number): readonly (readonly Needle[])[] {
   const utf8Bytes = utf8(value);
-  const utf16Orders = isLatin1(value) ? [UTF16_LITTLE] : [UTF16_LITTLE, UTF16_BIG];
+  // Where no unit has a high byte, both orders are the same bytes shifted by one NUL.
+  const utf16Orders = isLatin1(value) ? [utf16Little] : [utf16Little, utf16Big];
   const utf16Forms = utf16Orders.map((bytesOfText) => bytesOfText(value));
   const visible = withoutInvisible(value);
   const inDigits = (forms: readonly (readonly number[])[], width: number, fragmentBytes: number): readonly Needle[] =>
@@ -96,7 +83,7 @@ export function needlesOf(value: string, owner: number): readonly (readonly Need
   return VIEWS.map((view) => needles[view]);
 }
 
-/** Of the same symbols only the needle that is found the soonest. */
+/** For equal symbols, only the needle with the smallest gram. */
 function withoutRepeated(needles: readonly Needle[]): readonly Needle[] {
   const kept = new Map<string, Needle>();
   for (const needle of needles) {
@@ -141,28 +128,9 @@ function bytesOf(code: number): readonly number[] {
   return [0xf0 | (code >> 18), 0x80 | ((code >> 12) & 0x3f), 0x80 | ((code >> 6) & 0x3f), 0x80 | (code & 0x3f)];
 }
 
-function addUtf8(form: number[], code: number): void {
-  if (code < 0x80) form.push(code);
-  else form.push(...bytesOf(code));
-}
-
-/** Of a code point, or a lone UTF-16 code unit. */
-export function utf8Length(code: number): number {
-  if (code < 0x80) return 1;
-  if (code < 0x800) return 2;
-  return code < 0x10000 ? 3 : 4;
-}
-
 /** Code points beyond the first plane as two units, because text may be cut between them. */
 export function unitwiseBytes(code: number): readonly number[] {
-  if (code < 0x10000) return bytesOf(code);
-  const form: number[] = [];
-  addUnitwise(form, String.fromCodePoint(code));
-  return form;
-}
-
-function addUnitwise(form: number[], text: string): void {
-  for (let at = 0; at < text.length; at += 1) addUtf8(form, text.charCodeAt(at));
+  return code < 0x10000 ? bytesOf(code) : unitwiseUtf8(String.fromCodePoint(code));
 }
 
 /** Characters that take no room: they break up a value for a machine, not for a reader. */
@@ -173,32 +141,31 @@ export function isInvisible(unit: number): boolean {
 }
 
 function withoutInvisible(text: string): string {
-  let visible = "";
-  for (const character of text) if (!isInvisible(character.charCodeAt(0))) visible += character;
-  return visible;
+  return [...text].filter((character) => !isInvisible(character.charCodeAt(0))).join("");
 }
 
 function isLatin1(text: string): boolean {
-  for (let at = 0; at < text.length; at += 1) if (text.charCodeAt(at) > 0xff) return false;
-  return true;
+  return unitsOf(text).every((unit) => unit <= 0xff);
 }
 
 export function utf8(text: string): number[] {
-  const form: number[] = [];
-  for (const character of text) addUtf8(form, character.codePointAt(0) as number);
-  return form;
+  return [...text].flatMap((character) => bytesOf(character.codePointAt(0) as number));
 }
 
 function unitwiseUtf8(text: string): number[] {
-  const form: number[] = [];
-  addUnitwise(form, text);
-  return form;
+  return unitsOf(text).flatMap(bytesOf);
 }
 
-function utf16(text: string, first: (unit: number) => number, second: (unit: number) => number): number[] {
-  const form: number[] = [];
-  for (let at = 0; at < text.length; at += 1) form.push(first(text.charCodeAt(at)), second(text.charCodeAt(at)));
-  return form;
+function utf16Little(text: string): number[] {
+  return unitsOf(text).flatMap((unit) => [unit & 0xff, unit >> 8]);
+}
+
+function utf16Big(text: string): number[] {
+  return unitsOf(text).flatMap((unit) => [unit >> 8, unit & 0xff]);
+}
+
+function unitsOf(text: string): number[] {
+  return Array.from({ length: text.length }, (_, at) => text.charCodeAt(at));
 }
 
 /** A value may hold what reads as an escape; undoing the escapes around it undoes that too. */
@@ -207,7 +174,7 @@ function unescaped(text: string): number[] {
   for (let at = 0; at < text.length; ) {
     const found = startsEscape(text.charCodeAt(at)) ? readEscape(text, at, true) : null;
     if (found?.isByte) form.push(found.code);
-    else addUnitwise(form, found ? String.fromCodePoint(found.code) : text.charAt(at));
+    else form.push(...unitwiseBytes(found ? found.code : text.charCodeAt(at)));
     at += found?.length ?? 1;
   }
   return form;
@@ -215,18 +182,11 @@ function unescaped(text: string): number[] {
 
 /** Bytes that were decoded as Latin-1 and written as text. */
 function asLatin1(bytes: readonly number[]): number[] {
-  const form: number[] = [];
-  for (const byte of bytes) if (!isInvisible(byte)) addUtf8(form, byte);
-  return form;
+  return bytes.filter((byte) => !isInvisible(byte)).flatMap(bytesOf);
 }
 
 function significant(form: readonly number[]): number[] {
-  const digits: number[] = [];
-  for (const byte of form) {
-    const digit = READINGS.plain[byte] as number;
-    if (digit !== SKIPPED) digits.push(digit);
-  }
-  return digits;
+  return form.map((byte) => READINGS.plain[byte] as number).filter((digit) => digit !== SKIPPED);
 }
 
 /**
@@ -241,7 +201,7 @@ function fewestInFragment(value: string, measure: (character: string) => number)
   let bytes = 0;
   let count = 0;
   for (const character of value) {
-    const size = utf8Length(character.codePointAt(0) as number);
+    const size = utf8(character).length;
     const measured = measure(character);
     sizes.push(size);
     measures.push(measured);

@@ -3,7 +3,7 @@
  *
  * P1. Each rule looks ahead through `look-ahead.ts` and behind at no more than CONTEXT_CHARS of what
  *     has been released, markers included.
- * P2. No rule asks what follows its match, but for digits, after which no rule starts: a neighbour that becomes a
+ * P2. No rule looks at the text after its match, except for digits, after which no rule starts: a neighbour that becomes a
  *     marker must not change the answer.
  * P3. Every rule has a sign, which is much easier to find than its matches: `pattern-filter.ts` looks for it first.
  * P4. Bare hexadecimal, UUIDs and Base64 match no rule: without a prefix or a name nothing tells them from a hash.
@@ -23,13 +23,13 @@ import { type LookAhead, MORE, NONE } from "./look-ahead.ts";
 
 export const CONTEXT_CHARS = 192;
 
-/** What is swallowed after a match: from a state and a character to the next state, or one of these. */
+/** Swallows text after a match: from a state and a character to the next state, or one of these. */
 export type Swallow = (state: number, code: number) => number;
 export const SWALLOWED_BEFORE = -1;
 const SWALLOWED_WITH = -2;
 
 /**
- * What points to a match: the match starts at least `nearest` and at most `farthest` characters after the literal does.
+ * A literal near a match: the match starts at least `nearest` and at most `farthest` characters after the literal does.
  * Literals are read without regard to case, and a digit matches any digit.
  */
 export interface Clue {

@@ -1,21 +1,17 @@
 /**
  * Which end of a stream occurs somewhere in a set of needles? A suffix automaton over all needles answers for each
- * symbol in amortised constant time, so neither many secrets nor a long prompt makes a chunk dearer.
- *
- * A1. After each symbol the automaton is at the longest end of the stream that occurs in a needle. A match that
- *     completes later starts no earlier than that, so everything before it is settled.
- * A2. An end is a hit when it is a fragment of at least `gram` symbols of some needle; the hit covers the longest one.
+ * symbol in amortised constant time. After each symbol it is at the longest end that occurs in a needle; a match that
+ * completes later starts no earlier, so everything before it is settled. An end is a hit when it is a fragment of at
+ * least `gram` symbols of some needle.
  */
 export interface Needle {
   readonly symbols: readonly number[];
-  /** Whose needle this is. */
   readonly owner: number;
   /** How many symbols in a row are too many to let through. */
   readonly gram: number;
 }
 
 export interface SubstringAutomaton {
-  /** More than any symbol in it. */
   readonly radix: number;
   /** By node * radix + symbol. */
   readonly next: ReadonlyMap<number, number>;
@@ -150,7 +146,6 @@ export class SubstringTracker {
     this.#startCount = from.starts.length;
   }
 
-  /** A second tracker at the same position. */
   fork(): SubstringTracker {
     const { node, length, gap } = { node: this.#node, length: this.#length, gap: this.#gap };
     const twin = new SubstringTracker(this.#automaton, this.#maxGap, { node, length, gap, starts: this.#starts });
@@ -160,7 +155,7 @@ export class SubstringTracker {
 
   follow(symbol: number, start: number): Hit | null {
     const { radix, next, fromRoot, link, longest } = this.#automaton;
-    // What the root has no edge for is in no needle.
+    // A symbol without an edge from the root is in no needle.
     const first = symbol < radix ? (fromRoot[symbol] as number) : ROOT;
     if (first === ROOT) {
       this.reset();

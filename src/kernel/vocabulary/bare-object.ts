@@ -1,7 +1,6 @@
 /**
- * Objects that inherit nothing, for keys that others chose: `constructor` and `__proto__` are data like any other.
- *
- * `Object.create(null)` would do, but V8 stores it as a dictionary, several times slower.
+ * Objects that inherit nothing, for keys that others chose: `constructor` is data like any other. `Object.create(null)`
+ * would do, but V8 stores it as a dictionary, several times slower.
  */
 class BareObject {
   readonly [key: string]: unknown;

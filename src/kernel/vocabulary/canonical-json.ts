@@ -1,10 +1,7 @@
 /**
- * Canonical JSON (RFC 8785, JCS): one spelling for each value, so that a hash of it means something.
- *
- * J1. Equal values give equal text and different values different text, in any order of their keys.
- * J2. A value that is not JSON is a Defect, never dropped or converted: undefined, NaN, a Date, a lone surrogate.
- * J3. It always ends: nesting is bounded, so a cycle is a Defect too.
- * J4. Keys may be spelled otherwise on the way (`wire-case.ts`): the order is that of the keys as written.
+ * Canonical JSON (RFC 8785, JCS): one spelling for each value, so that a hash of it means something. A value that is
+ * not JSON is a Defect, never dropped or converted: undefined, NaN, a Date, a lone surrogate, a cycle. Keys may be
+ * spelled otherwise on the way (`wire-case.ts`): the order is that of the keys as written.
  */
 import { isPlainObject } from "./bare-object.ts";
 import { Defect } from "./defect.ts";
@@ -17,9 +14,6 @@ const MAX_REMEMBERED_KEYS = 16_384;
 
 /** Characters that a JSON string must escape, and surrogates, which may be lone. */
 const NEEDS_CARE = /["\\\u0000-\u001f\ud800-\udfff]/;
-
-/** Up to this length, looking at each character is faster than asking the expression. */
-const LOOKED_THROUGH = 80;
 
 /** How keys are written, and below which keys nothing is renamed. */
 export interface KeySpelling {
@@ -83,9 +77,7 @@ export function canonicalWriter({ rename, opaque }: KeySpelling): Writer {
     let written = text;
     for (const { key, lead, isOpaque } of members) {
       const value = (object as Record<string, unknown>)[key];
-      // Most values are strings: writing them here spares a call.
-      if (typeof value === "string") written += lead + quote(value);
-      else written = isOpaque ? written + lead + canonicalJson(value) : append(written + lead, value, depth);
+      written = isOpaque ? written + lead + canonicalJson(value) : append(written + lead, value, depth);
     }
     return `${written}}`;
   }
@@ -128,16 +120,7 @@ export function canonicalWriter({ rename, opaque }: KeySpelling): Writer {
 }
 
 export function quote(text: string): string {
-  if (isPlain(text)) return `"${text}"`;
+  if (!NEEDS_CARE.test(text)) return `"${text}"`;
   if (!text.isWellFormed()) throw new Defect("canonical JSON: a string with a lone surrogate is not JSON");
   return JSON.stringify(text);
-}
-
-function isPlain(text: string): boolean {
-  if (text.length > LOOKED_THROUGH) return !NEEDS_CARE.test(text);
-  for (let at = 0; at < text.length; at += 1) {
-    const code = text.charCodeAt(at);
-    if (code < 0x20 || code === 0x22 || code === 0x5c || code >= 0xd800) return false;
-  }
-  return true;
 }

@@ -1,10 +1,7 @@
 /**
- * Capabilities (S-1.1): `net`, or `net:<domain>` for one domain.
- *
- * C1. One spelling per domain: lower case, no trailing dot, no empty label. Text is never trimmed or folded to fit.
- * C2. Addresses are not domains: a host that ends in a number is an IPv4 address in some notation (dotted, decimal,
- *     hex, octal or shortened), and IPv6 literals do not fit the grammar. Neither can be granted, nor can localhost.
- * C3. There are no wildcards: the grammar has no room for one.
+ * Capabilities (S-1.1): `net`, or `net:<domain>` for one domain in its one spelling. Text is never trimmed or folded to
+ * fit, and there are no wildcards. Addresses are not domains: a host that ends in a number is an IPv4 address in some
+ * notation, and IPv6 literals do not fit the grammar. Neither can be granted, nor can localhost.
  */
 import type { Branded } from "./identifiers.ts";
 

@@ -8,7 +8,6 @@ export function hashCanonical(value: unknown): Hash {
   return asHash(sha256Hex(canonicalJson(value)));
 }
 
-/** The hash of the value's wire form. */
 export function hashWire(value: unknown): Hash {
   return asHash(sha256Hex(canonicalWire(value)));
 }

@@ -1,7 +1,6 @@
 /**
- * Branded identifiers: strings that the type checker keeps apart.
- *
- * A brand is given where the string enters (`asRunId("run_…")`), never in the middle of a function.
+ * Branded identifiers: strings that the type checker keeps apart. A brand is given where the string enters, never in
+ * the middle of a function.
  */
 declare const brand: unique symbol;
 export type Branded<Name extends string> = string & { readonly [brand]: Name };

@@ -1,8 +1,6 @@
 /**
- * The rules of `parseJson` for a value from another parser: its problem in the same words, or null.
- *
- * Q1. It never throws and always ends: nesting is bounded, so a cycle is a problem too.
- * Q2. A value that passes is JSON for all our code: `canonicalJson` writes it, `parseJson` reads it again.
+ * The rules of `parseJson` for a value from another parser: its problem in the same words, or null. Nesting is bounded,
+ * so a cycle is a problem too.
  */
 import { isPlainObject } from "./bare-object.ts";
 import { isSafeNumber } from "./parse-json.ts";

@@ -1,8 +1,6 @@
 /**
- * Information-flow labels (X-5): where data came from and who may see it.
- *
- * L1. `joinLabels` is a semilattice join: associative, commutative, idempotent. Nothing ever cleans a label.
- * L2. The latch is set by a context that has seen private (or secret) and untrusted data, in either order.
+ * Information-flow labels (X-5): where data came from and who may see it. Nothing ever cleans a label. The latch is set
+ * by a context that has seen private (or secret) and untrusted data, in either order.
  */
 export const INTEGRITIES = ["operator", "user", "untrusted"] as const;
 export const CONFIDENTIALITIES = ["public", "private", "secret"] as const;

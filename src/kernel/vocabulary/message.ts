@@ -1,6 +1,6 @@
 /**
  * Canonical messages (M-4.3) and tool invocations (M-4.4): the only shapes the runtime acts on (M-A).
- * What a provider sent becomes one of these in `protocol/`, or a named refusal.
+ * `protocol/` turns a provider's output into one of these, or into a named refusal.
  */
 import { type Static, Type } from "typebox";
 import { CALL_ID_PATTERN } from "./schema-primitives.ts";

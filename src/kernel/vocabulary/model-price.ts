@@ -1,4 +1,4 @@
-/** What a model costs, and what so many tokens of it do: in millionths of a dollar, rounded up. */
+/** The price of a model and of a number of tokens, in millionths of a dollar, rounded up. */
 import { type Static, Type } from "typebox";
 import { closed } from "./schema-primitives.ts";
 
@@ -9,7 +9,6 @@ export const ModelPriceSchema = Type.Object(
 );
 export type ModelPrice = Static<typeof ModelPriceSchema>;
 
-/** Zero without a price. */
 export function costOf(
   price: ModelPrice | null,
   { inputTokens, outputTokens }: { readonly inputTokens: number; readonly outputTokens: number },

@@ -1,19 +1,14 @@
 /**
- * JSON from outside, read strictly (RFC 8259): what two readers could understand differently is refused.
- *
- * R1. It never throws and always ends: depth and length are bounded, and it reads each character once.
- * R2. Objects have own keys only and inherit nothing, so `__proto__` and `constructor` are data like any other.
- * R3. No duplicate key, no lone surrogate. Numbers are doubles, each the nearest to its text; refused is what
- *     overflows, and what becomes an integer beyond 2^53 - 1, which others would become as well.
- * R4. An accepted value equals that of `JSON.parse`, and `canonicalJson` can write it.
- * R5. A problem names the rule and the place, never the content: it may go into a journal. Programs go by its code.
+ * JSON from outside, read strictly (RFC 8259): what two readers could understand differently is refused, as are
+ * duplicate keys, lone surrogates and integers beyond 2^53 - 1. Objects inherit nothing, so `__proto__` is data like
+ * any other. An accepted value equals that of `JSON.parse`. A problem names the rule and the place, never the content:
+ * it may go into a journal.
  */
 import { bareObject } from "./bare-object.ts";
 
 export type JsonValue = null | boolean | number | string | readonly JsonValue[] | { readonly [key: string]: JsonValue };
 
 interface JsonLimits {
-  /** Arrays and objects within one another. */
   readonly maxDepth?: number;
   /** UTF-16 code units, which are never more than the text's bytes. */
   readonly maxChars?: number;
@@ -156,7 +151,6 @@ function readString(reader: Reader): string | undefined {
   return fail(reader, "a string without an end", start);
 }
 
-/** The character of the escape at `at`. */
 function readEscape(text: string, at: number): string | undefined {
   const kind = text[at + 1] ?? "";
   if (kind !== "u") return ESCAPES.get(kind);

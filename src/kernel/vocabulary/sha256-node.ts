@@ -1,4 +1,4 @@
-/** SHA-256 where Node's own is at hand. `sha256-portable.ts` is its twin for browsers; one suite proves both. */
+/** SHA-256 by Node's own implementation. `sha256-portable.ts` is its twin for browsers; one suite proves both. */
 import { hash } from "node:crypto";
 
 export function sha256Hex(data: string | Uint8Array): string {

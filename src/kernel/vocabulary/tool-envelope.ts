@@ -1,10 +1,7 @@
 /**
- * The tool boundary (O-1): request and response envelopes and the one error shape.
- *
- * E1. ok=true has error=null; ok=false has error.code and error.message and no output (O-1.2).
- * E2. `parseToolResponse` takes `unknown`: a tool's answer is foreign until it has passed.
- * E3. A failure's empty output (the seed allows it) is dropped, so that inside there is one way to say "none".
- * E4. A problem names a field of the envelope, never the tool's own keys or values: it may go into a journal.
+ * The tool boundary (O-1): request and response envelopes and the one error shape. A failure's empty output (the seed
+ * allows it) is dropped, so that inside there is one way to say "none". A problem names a field of the envelope, never
+ * the tool's own keys or values: it may go into a journal.
  */
 import { type Static, Type } from "typebox";
 import { Compile } from "typebox/compile";

@@ -1,9 +1,6 @@
 /**
- * Cuts a text to a budget of UTF-8 bytes, with a marker where something is missing (M-4.1, `tool_output_budget`).
- *
- * C1. The result never has more than `maxBytes` bytes, marker included, and always is valid where the text was.
- * C2. It keeps the longest beginning that leaves room for the marker; a marker that does not fit is cut itself.
- * C3. A text within its budget is returned as it is.
+ * Cuts a text to a budget of UTF-8 bytes, with a marker where something is missing (M-4.1, `tool_output_budget`). The
+ * result, marker included, never has more than `maxBytes` bytes; a marker that does not fit is cut itself.
  */
 import { Defect } from "./defect.ts";
 

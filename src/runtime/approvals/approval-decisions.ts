@@ -3,11 +3,11 @@
  * expiry. A verdict names the hash of the plan that was shown; another hash is a conflict.
  */
 import type { LedgerDraft } from "../../kernel/journal/ledger.ts";
-import { decideApproval } from "../../kernel/policy/approval.ts";
 import type { ApprovalId, Hash, RunId } from "../../kernel/vocabulary/identifiers.ts";
 import { timestampOf } from "../ports/clock.ts";
 import { type ApprovalState, type StoredApproval, StoreError, type Write } from "../ports/store.ts";
 import type { RunPorts } from "../run-ports.ts";
+import { objectionTo } from "./approval-rules.ts";
 
 export interface ApprovalVerdict {
   readonly id: ApprovalId;
@@ -20,11 +20,9 @@ export type Decided =
   | { readonly ok: true; readonly runId: RunId }
   | { readonly ok: false; readonly code: "not_found" | "conflict" | "invalid.request"; readonly message: string };
 
-/** Every authenticated principal is an operator: no token with a smaller scope is issued yet. */
-export const OPERATE = "operate";
-
-type Refusal = Extract<ReturnType<typeof decideApproval>, { ok: false }>;
 type FinalState = Exclude<ApprovalState, "pending" | "consumed">;
+
+const STATE_OF = { allow: "allowed", deny: "denied", done: "done", retry: "retry", fail: "fail" } as const;
 
 export class ApprovalDecisions {
   readonly #ports: Pick<RunPorts, "store" | "clock">;
@@ -45,11 +43,9 @@ export class ApprovalDecisions {
       return refuse("invalid.request", `Answer this question with one of: ${answers.join(", ")}.`);
     }
     const atMs = clock.nowMs();
-    const by = { principal, scopes: [OPERATE] };
-    // A question past its deadline is denied, even before the expiry is written.
-    const decided = decideApproval({ ...approval, requiredScope: OPERATE }, { decision, planHash, by, nowMs: atMs });
-    if (!decided.ok) return refuse("conflict", OBJECTIONS[decided.code](approval));
-    return await this.#record(approval, decided.approval.state, principal, atMs);
+    const objection = objectionTo(approval, planHash, atMs);
+    if (objection !== null) return refuse("conflict", objection);
+    return await this.#record(approval, STATE_OF[decision], principal, atMs);
   }
 
   async expire(approval: StoredApproval, nowMs: number): Promise<void> {
@@ -76,13 +72,6 @@ export class ApprovalDecisions {
 }
 
 const ALREADY_DECIDED = "This approval was decided already.";
-
-const OBJECTIONS: Readonly<Record<Refusal["code"], (approval: StoredApproval) => string>> = {
-  "auth.forbidden": () => "Your token may not decide approvals.",
-  expired: () => "This approval has expired.",
-  "already-decided": ({ state }) => `This approval was decided already: ${state}.`,
-  conflict: () => "The plan hash is not that of the plan that was shown.",
-};
 
 function ledgerDraft(
   { kind, runId, callId, id, planHash }: StoredApproval,

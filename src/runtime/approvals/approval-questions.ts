@@ -10,7 +10,6 @@
 import type { Answer } from "../../kernel/journal/entry.ts";
 import type { Command } from "../../kernel/machine/command.ts";
 import { STATEMENT_TOKENS } from "../../kernel/machine/result.ts";
-import { consumeApproval } from "../../kernel/policy/approval.ts";
 import { hashCanonical } from "../../kernel/vocabulary/hash.ts";
 import { type ApprovalId, asApprovalId, type RunId } from "../../kernel/vocabulary/identifiers.ts";
 import type { ApprovalCard } from "../ports/approver.ts";
@@ -19,7 +18,6 @@ import { readAcceptance } from "../run/acceptance.ts";
 import type { BodyCache } from "../run/body-cache.ts";
 import { readBodies } from "../run/read-run.ts";
 import type { RunPorts } from "../run-ports.ts";
-import { OPERATE } from "./approval-decisions.ts";
 
 type AskApproval = Extract<Command, { type: "ask-approval" }>;
 
@@ -76,7 +74,7 @@ export class ApprovalQuestions {
     const pending = [...cards, ...known.values()].filter(isPending);
     this.#onOpen(Math.min(Number.POSITIVE_INFINITY, ...pending.map(({ expiresAtMs }) => expiresAtMs)));
     return [
-      ...decided.map(({ approval, question }) => answerOf(question, approval, nowMs)),
+      ...decided.map(({ approval, question }) => answerOf(question, approval)),
       ...unreachable.map(({ question, id }) => unreachableAnswer(question, id)),
     ];
   }
@@ -175,19 +173,17 @@ function approvalIdOf(runId: RunId, { question: { step, callId, planHash, kind }
   return asApprovalId(`approval_${hashCanonical([runId, step, callId, planHash, kind, ...place]).slice(0, 24)}`);
 }
 
-function answerOf({ kind, step, callId, planHash }: AskApproval, approval: StoredApproval, nowMs: number): Answer {
-  const { id, state, decidedBy, runId, sessionId } = approval;
+function answerOf({ kind, step, callId, planHash }: AskApproval, approval: StoredApproval): Answer {
+  const { id, state, decidedBy } = approval;
   const by = decidedBy ?? "system";
   if (kind === "resolve") {
     const decision = state === "done" || state === "retry" || state === "fail" ? state : "expired";
     return { type: "effect.resolved", step, callId, decision, by, tokens: STATEMENT_TOKENS };
   }
-  const use = consumeApproval({ ...approval, requiredScope: OPERATE }, { runId, sessionId, callId, planHash, nowMs });
   const answer = { type: "approval.decided", step, approvalId: id, callId, planHash } as const;
   // Consumed already: by this call, which its id proves. Allowed but expired by now: the run first learns that it was
-  // allowed, and then (ApprovalDeadlines) that it lapsed.
-  const wasAllowed = use.ok || use.code === "already-consumed" || (use.code === "expired" && state === "allowed");
-  if (wasAllowed) return { ...answer, decision: "allow", by };
+  // allowed, and then (ApprovalDeadlines) that it lapsed. The store lets it be consumed once, and in time.
+  if (state === "allowed" || state === "consumed") return { ...answer, decision: "allow", by };
   return state === "denied" ? { ...answer, decision: "deny", by } : { ...answer, decision: "expired", by: "system" };
 }
 

@@ -1,7 +1,7 @@
 /**
- * When an approval may be written (X-12).
+ * When an approval may be decided and written (X-12).
  *
- * A1. An approval is decided once, while it is pending.
+ * A1. An approval is decided once, while it is pending and in time, for the plan that was shown.
  * A2. An allowed approval is consumed once, by the plan it was given for, before it expires. The same consumption
  *     repeated succeeds: a retried commit is not a second use.
  * A3. Approvals that are still pending when their run ends expire with it.
@@ -19,6 +19,19 @@ export function checkInsertApproval(found: StoredApproval | null, given: StoredA
   const { runId, callId, planHash } = found;
   const isSame = runId === given.runId && callId === given.callId && planHash === given.planHash;
   return isSame ? "skip" : new StoreError("store.conflict", "Another approval already has this id.");
+}
+
+/** Why an answer to this plan comes too late or does not fit; null if it counts. */
+export function objectionTo(
+  { state, expiresAtMs, planHash }: Pick<StoredApproval, "state" | "expiresAtMs" | "planHash">,
+  shownPlan: Hash,
+  nowMs: number,
+): string | null {
+  const isOpen = state === "pending" || state === "allowed";
+  // Silence is a denial, even before the expiry is written. Compared this way round, NaN counts as late.
+  if (state === "expired" || (isOpen && !(nowMs < expiresAtMs))) return "This approval has expired.";
+  if (state !== "pending") return `This approval was decided already: ${state}.`;
+  return shownPlan === planHash ? null : "The plan hash is not that of the plan that was shown.";
 }
 
 export function checkDecideApproval(found: StoredApproval | null): WriteVerdict {

@@ -73,7 +73,7 @@ function problemIn(schema: Schema, value: unknown, path: string, name: string): 
     case "string":
       return textProblem(bounds, value, where);
     case "integer":
-      return isWithin(bounds, value) && Number.isSafeInteger(value) ? null : `${where} must be ${wholeNumber(bounds)}`;
+      return integerProblem(bounds, value, where);
     case "number":
       return typeof value === "number" ? null : `${where} must be a number`;
     case "boolean":
@@ -107,12 +107,10 @@ function textProblem({ pattern, maxLength }: Schema, value: unknown, where: stri
   return pattern === undefined || new RegExp(pattern, "u").test(value) ? null : `${where} must match ${pattern}`;
 }
 
-function isWithin({ minimum = Number.NEGATIVE_INFINITY, maximum = Number.POSITIVE_INFINITY }: Schema, value: unknown) {
-  return typeof value === "number" && value >= minimum && value <= maximum;
-}
-
-function wholeNumber({ minimum = 0, maximum }: Schema): string {
-  return maximum === undefined ? `a whole number, ${minimum} or more` : `a whole number from ${minimum} to ${maximum}`;
+function integerProblem({ minimum = 0, maximum }: Schema, value: unknown, where: string): string | null {
+  const most = maximum ?? Number.MAX_SAFE_INTEGER;
+  if (typeof value === "number" && Number.isSafeInteger(value) && value >= minimum && value <= most) return null;
+  return `${where} must be a whole number${maximum === undefined ? `, ${minimum} or more` : ` from ${minimum} to ${most}`}`;
 }
 
 /** Of a union the branch for this type of value; its problems say more than "none of them". */

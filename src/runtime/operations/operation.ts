@@ -16,15 +16,17 @@ export interface Caller {
   readonly idempotencyKey: string | null;
 }
 
-export type RefusalCode =
-  | "invalid.request"
-  | "not_found"
-  | "conflict"
-  | "queue.full"
-  | "payload.too_large"
-  | "auth.forbidden"
-  | "store.unavailable"
-  | "internal.error";
+export const REFUSAL_CODES = [
+  "invalid.request",
+  "not_found",
+  "conflict",
+  "queue.full",
+  "payload.too_large",
+  "auth.forbidden",
+  "store.unavailable",
+  "internal.error",
+] as const;
+export type RefusalCode = (typeof REFUSAL_CODES)[number];
 
 /** Says what to do, and leaves nothing behind. */
 export interface Refusal {

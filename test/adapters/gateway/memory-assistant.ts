@@ -1,6 +1,7 @@
 /** An assistant that keeps its promises in memory: runs go on only when a test says so. */
-import type { Assistant } from "../../../src/assistant/assistant.ts";
+
 import type { Services } from "../../../src/assistant/operations.ts";
+import type { Assistant } from "../../../src/assistant/runs/open-assistant.ts";
 import type { RunRequest } from "../../../src/assistant/runs/run-request.ts";
 import type { RunUpdate } from "../../../src/assistant/runs/run-updates.ts";
 import type { LifecycleEvent } from "../../../src/kernel/journal/views/lifecycle-events.ts";

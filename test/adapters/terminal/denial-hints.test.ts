@@ -1,4 +1,4 @@
-/** What is offered against a denial is what helps. */
+/** Hints about denied calls offer only what helps. */
 import { expect, test } from "vitest";
 import { type Denial, denialHints } from "../../../src/adapters/terminal/denial-hints.ts";
 import type { OperationClient } from "../../../src/assistant/operations.ts";
@@ -10,7 +10,7 @@ const operations = {
 const record = { session_id: "ses_1" } as RunRecord;
 const hintsFor = (...denials: readonly Denial[]) => denialHints(operations, record, denials);
 
-test("a tool that the contract does not list: who says why, once a tool", async () => {
+test("a tool that the contract does not list: one hint for each tool", async () => {
   const unlisted = { tool: "shell.exec", policyId: "policy.contract", answer: null };
   expect(await hintsFor(unlisted, unlisted)).toEqual([
     "Why this run may not call shell.exec: surety policy explain shell.exec '{…}'",

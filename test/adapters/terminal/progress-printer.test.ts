@@ -29,7 +29,7 @@ const RECORD: RunRecord = {
   trace: { tool_execution_results: [] },
 };
 
-const FOUND_OUT = { wrong: "", isPriced: true };
+const DIAGNOSIS = { wrong: "", isPriced: true };
 
 type PayloadOf<Type extends LifecycleEvent["event_type"]> = Extract<LifecycleEvent, { event_type: Type }>["payload"];
 
@@ -98,7 +98,7 @@ function screen(isTTY: boolean, hasAnswer = true) {
 }
 
 describe("the progress of a run", () => {
-  test("is told in words", () => {
+  test("is printed in words", () => {
     const { printer, shown } = screen(false);
     const news = [
       CREATED,
@@ -122,7 +122,7 @@ describe("the progress of a run", () => {
       }),
     ];
     for (const piece of news) printer.show(piece);
-    printer.finish(RECORD, FOUND_OUT);
+    printer.finish(RECORD, DIAGNOSIS);
     expect(shown().split("\n")).toEqual([
       "run run_1",
       "thinking",
@@ -130,7 +130,7 @@ describe("the progress of a run", () => {
       "fs.read_text done in 12 ms, 1.5 kB",
       "thinking",
       "calling fs.write_text, allowed by terminal",
-      "shell.exec denied by policy risk",
+      "shell.exec denied by risk",
       "fs.write_text done in 12 ms, 1.5 kB, truncated",
       "shell.exec not run: not allowed",
       "thinking",
@@ -146,7 +146,7 @@ describe("the progress of a run", () => {
     printer.show(ended({ tool: "shell.exec", ok: false, error }));
     const result = { tool: "shell.exec", tool_call_id: "c", summary: "shell.exec failed", output: "" };
     const reason = "policy.denied: Not run: touch is not allowed.";
-    printer.finish({ ...RECORD, trace: { tool_execution_results: [{ ...result, error: reason }] } }, FOUND_OUT);
+    printer.finish({ ...RECORD, trace: { tool_execution_results: [{ ...result, error: reason }] } }, DIAGNOSIS);
     expect(shown()).toMatch(/^shell\.exec not run\n[\s\S]*\nshell\.exec: Not run: touch is not allowed\.\nCOMPLETED/);
   });
 
@@ -175,7 +175,7 @@ describe("the progress of a run", () => {
     expect(told(asked(3))).toBe("thinking\n");
   });
 
-  test("a call that could not even be planned is told by its result: no policy denied it", () => {
+  test("a call that could not be planned is reported by its result: no policy denied it", () => {
     const { printer, shown } = screen(false);
     const unplanned = { decision: "deny", policy_id: "plan.problem" } as const;
     const failed = (code: string, message: string) => ({ ok: false, error: { code, message, message_ref: null } });
@@ -198,7 +198,7 @@ describe("the progress of a run", () => {
     printer.finish(
       { ...RECORD, ...failed, reason: "backend.unresponsive" },
       {
-        ...FOUND_OUT,
+        ...DIAGNOSIS,
         wrong: "cannot be reached:\u001b[2J is it up?",
       },
     );
@@ -212,7 +212,7 @@ describe("the progress of a run", () => {
 
   test("a completed run says what is wrong with its answer", () => {
     const { printer, shown } = screen(false);
-    printer.finish(RECORD, { ...FOUND_OUT, wrong: "The answer was cut off." });
+    printer.finish(RECORD, { ...DIAGNOSIS, wrong: "The answer was cut off." });
     expect(shown()).toMatch(/^Hello there\.\nCOMPLETED_WITH_TOOLS .*\nThe answer was cut off\.\n$/);
   });
 
@@ -224,7 +224,7 @@ describe("the progress of a run", () => {
     };
     const line = (isPriced: boolean) => {
       const { printer, shown } = screen(false);
-      printer.finish({ ...RECORD, receipt }, { ...FOUND_OUT, isPriced });
+      printer.finish({ ...RECORD, receipt }, { ...DIAGNOSIS, isPriced });
       return shown();
     };
     expect(line(true)).toContain("· 15 tokens · $0.00 ·");
@@ -269,7 +269,7 @@ describe("the progress of a run", () => {
     printer.show(called({ tool: "x\u001b[2J\ny" }));
     printer.show(ended({ error: { code: "timeout", message: "a\r\nb\u009b", message_ref: null } }));
     printer.show(delta("live \u001b[31m"));
-    printer.finish({ ...RECORD, output: "other \u001b]0;x\u0007", model: "m\u001b" }, FOUND_OUT);
+    printer.finish({ ...RECORD, output: "other \u001b]0;x\u0007", model: "m\u001b" }, DIAGNOSIS);
     expect(shown()).not.toMatch(/[\u001b\u009b\u0007\r]/);
   });
 });
@@ -279,7 +279,7 @@ describe("the answer", () => {
     const { printer, shown, answers } = screen(true);
     for (const piece of [delta("Hello "), delta("there.")]) printer.show(piece);
     expect(answers()).toBe("Hello there.");
-    printer.finish(RECORD, FOUND_OUT);
+    printer.finish(RECORD, DIAGNOSIS);
     expect(answers()).toBe("Hello there.\n");
     expect(shown()).toMatch(/^Hello there\.\nCOMPLETED_WITH_TOOLS/);
   });
@@ -288,7 +288,7 @@ describe("the answer", () => {
     const { printer, shown } = screen(true);
     printer.show(delta("Hel", 1));
     printer.show(delta("Good ", 2));
-    printer.finish({ ...RECORD, output: "Good day." }, FOUND_OUT);
+    printer.finish({ ...RECORD, output: "Good day." }, DIAGNOSIS);
     expect(shown()).toMatch(/^Hel\n\(the model starts over\)\nGood \n\(the recorded answer\)\nGood day\.\nCOMPLETED/);
   });
 
@@ -305,7 +305,7 @@ describe("the answer", () => {
       asked(2),
     ];
     for (const piece of news) printer.show(piece);
-    printer.finish({ ...RECORD, output: "Done." }, FOUND_OUT);
+    printer.finish({ ...RECORD, output: "Done." }, DIAGNOSIS);
     expect(shown().split("\n").slice(0, -2)).toEqual([
       ...["run run_1", "thinking", "Let me look.", "calling fs.read_text"],
       ...["fs.read_text done in 12 ms, 1.5 kB", "thinking", "Done."],
@@ -323,14 +323,14 @@ describe("the answer", () => {
   test("into a file or a pipe it goes whole and as it is", () => {
     const { printer, answers } = screen(false);
     printer.show(delta("Hel"));
-    printer.finish({ ...RECORD, output: "Hello\u001b[0m\n" }, FOUND_OUT);
+    printer.finish({ ...RECORD, output: "Hello\u001b[0m\n" }, DIAGNOSIS);
     expect(answers()).toBe("Hello\u001b[0m\n");
   });
 
   test("is left out where nobody wants it", () => {
     const { printer, shown } = screen(true, false);
     printer.show(delta("Hello"));
-    printer.finish(RECORD, FOUND_OUT);
+    printer.finish(RECORD, DIAGNOSIS);
     expect(shown()).toMatch(/^COMPLETED_WITH_TOOLS/);
   });
 });

@@ -5,7 +5,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { conformanceTools } from "../../../src/adapters/tools/conformance/conformance-tools.ts";
-import type { Transcript } from "../../../src/assistant/conformance/conformance-case.ts";
 import { CORPUS } from "../../../src/assistant/conformance/corpus.ts";
 import { runCorpus } from "../../../src/assistant/conformance/run-corpus.ts";
 import {
@@ -20,6 +19,7 @@ import {
   nothingCalled,
   nothingPerformed,
   succeeded,
+  type Transcript,
 } from "../../../src/assistant/conformance/transcript-checks.ts";
 import { DEFAULT_CONFIG } from "../../../src/boot/config/default-config.ts";
 import { findHome, openHome } from "../../../src/boot/home.ts";

@@ -1,7 +1,7 @@
 import JSON5 from "json5";
 import { Compile } from "typebox/compile";
 import { describe, expect, test } from "vitest";
-import { configSchema } from "../../../src/boot/config/config-json-schema.ts";
+import { configSchema } from "../../../src/boot/config/config-schema.ts";
 import { DEFAULT_CONFIG } from "../../../src/boot/config/default-config.ts";
 import { MOONSHOT_CONFIG } from "./example-config.ts";
 

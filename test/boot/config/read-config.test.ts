@@ -294,11 +294,14 @@ describe("a value nobody can mean", () => {
     expect(first("{budgets: {perDayUsd: 1e400}}")?.message).toContain("perDayUsd is not a finite number");
   });
 
-  test.each(["1e400", "1e18", "65536", "-1", "1.5", '"80"', "null"])("a port of %s is told its bounds", (port) => {
-    expect(first(`{gateway: {port: ${port}}}`)?.message).toBe(
-      "surety.json5:1: gateway.port must be a whole number from 0 to 65535",
-    );
-  });
+  test.each(["1e400", "1e18", "65536", "-1", "1.5", '"80"', "null"])(
+    "a port of %s is refused with the bounds",
+    (port) => {
+      expect(first(`{gateway: {port: ${port}}}`)?.message).toBe(
+        "surety.json5:1: gateway.port must be a whole number from 0 to 65535",
+      );
+    },
+  );
 
   test("a key given twice is refused, however it is written", () => {
     expect(first("{gateway: {port: 1,\n 'p\\u006frt': 2}}")).toMatchObject({ path: "gateway.port", line: 2 });

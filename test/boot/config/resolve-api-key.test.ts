@@ -49,7 +49,7 @@ describe("the key of a provider", () => {
     expect(resolveApiKey("lab", provider, from({ LAB_API_KEY: KEY }))).toEqual({ ok: true, key: KEY });
   });
 
-  test("one that could not be kept out of what is stored is not handed out", () => {
+  test("a key that cannot be redacted is refused", () => {
     const short = resolveApiKey("lab", PROVIDER, from({ LAB_API_KEY: "hello" }));
     expect(short).toEqual({ ok: false, message: expect.stringMatching(/^LAB_API_KEY is too short /) });
     const long = resolveApiKey("lab", PROVIDER, from({ LAB_API_KEY: "k".repeat(9_000) }));

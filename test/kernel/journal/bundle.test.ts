@@ -184,7 +184,7 @@ describe("makeBundle", () => {
       ],
       [
         { bodies: new Map([[ANSWER_REF, { salt: "00".repeat(16), text: "forged" }]]) },
-        { ok: false, entry: 3, problem: `body ${ANSWER_REF} is not what its ref stands for` },
+        { ok: false, entry: 3, problem: `body ${ANSWER_REF} does not match its ref` },
       ],
     ];
     for (const [changes, verdict] of refused) {
@@ -249,7 +249,7 @@ describe("verifyBundle", () => {
     [
       "another body",
       { bodies: { [ANSWER_REF]: { ...body, text: "forged" } } },
-      { ok: false, entry: 3, problem: `body ${ANSWER_REF} is not what its ref stands for` },
+      { ok: false, entry: 3, problem: `body ${ANSWER_REF} does not match its ref` },
     ],
     ["a ref that is none", { bodies: { x: body } }, { ok: false, entry: 1, problem: `${NO_BUNDLE}: bodies` }],
     [

@@ -41,7 +41,7 @@ describe("a signed receipt", () => {
     expect(verified({ ...signed, paid: true })).toMatchObject({ ok: false });
     const unsigned = signReceipt(asRunId("run_1"), RECEIPT, { publicKey: null, sign });
     expect(unsigned).toMatchObject({ ...RECEIPT, public_key: null, signature: null });
-    expect(verified(unsigned)).toEqual({ ok: false, problem: "nobody has signed it" });
+    expect(verified(unsigned)).toEqual({ ok: false, problem: "it is not signed" });
     expect(verifyReceipt("{", TRUSTED)).toMatchObject({ ok: false });
   });
 });

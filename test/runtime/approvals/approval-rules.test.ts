@@ -4,9 +4,11 @@ import {
   checkConsumeApproval,
   checkDecideApproval,
   checkInsertApproval,
+  objectionTo,
 } from "../../../src/runtime/approvals/approval-rules.ts";
 import type { ApprovalState } from "../../../src/runtime/ports/store.ts";
 import type { WriteVerdict } from "../../../src/runtime/ports/write-verdict.ts";
+import { verifies } from "../../requirements.ts";
 import { hashOf, newApproval } from "../store-samples.ts";
 
 const approval = newApproval(asRunId("run_1"), asSessionId("ses_1"));
@@ -20,6 +22,31 @@ test("an approval is inserted once; another one with its id is a conflict", () =
   expect(checkInsertApproval({ ...approval, state: "denied" }, approval)).toBe("skip");
   expect(codeOf(checkInsertApproval({ ...approval, planHash: hashOf("other") }, approval))).toBe("store.conflict");
   expect(codeOf(checkInsertApproval({ ...approval, runId: asRunId("run_2") }, approval))).toBe("store.conflict");
+});
+
+describe("an answer", () => {
+  const { planHash, expiresAtMs } = approval;
+  const inTime = expiresAtMs - 1;
+
+  verifies("X-12/plan", "to another plan does not count", () => {
+    expect(objectionTo(approval, planHash, inTime)).toBeNull();
+    expect(objectionTo(approval, hashOf("other"), inTime)).toContain("plan hash");
+  });
+
+  verifies("X-12/once", "counts once", () => {
+    for (const state of STATES.filter((each) => each !== "pending" && each !== "expired")) {
+      expect(objectionTo({ ...approval, state }, planHash, inTime)).toContain(`decided already: ${state}`);
+    }
+  });
+
+  verifies("X-12/timeout", "does not count from the deadline on: silence is a denial", () => {
+    for (const atMs of [expiresAtMs, Number.NaN]) {
+      for (const state of ["pending", "allowed"] as const) {
+        expect(objectionTo({ ...approval, state }, hashOf("other"), atMs)).toContain("expired");
+      }
+    }
+    expect(objectionTo({ ...approval, state: "expired" }, planHash, inTime)).toContain("expired");
+  });
 });
 
 test("only a pending approval is decided", () => {

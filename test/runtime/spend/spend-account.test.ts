@@ -1,7 +1,7 @@
 /** Money and tokens: reserved before the network, settled after it, and never beyond a limit. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { draftRun } from "../../../src/assistant/draft-run.ts";
+import { draftRun } from "../../../src/assistant/runs/draft-run.ts";
 import { systemClock } from "../../../src/boot/system-clock.ts";
 import { eventsOf } from "../../../src/kernel/journal/entry.ts";
 import { asRunId, type RunId } from "../../../src/kernel/vocabulary/identifiers.ts";

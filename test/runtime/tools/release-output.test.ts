@@ -1,7 +1,7 @@
 /** What a tool prints, shown while it works: live, redacted, and only where something partial may be told. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { draftRun } from "../../../src/assistant/draft-run.ts";
+import { draftRun } from "../../../src/assistant/runs/draft-run.ts";
 import { DEFAULT_POLICY } from "../../../src/kernel/contract/default-terms.ts";
 import { sealContract } from "../../../src/kernel/contract/seal-contract.ts";
 import { compileRedactor } from "../../../src/kernel/redaction/redact.ts";

@@ -1,12 +1,11 @@
 /** The real runtime and assistant on the real store, with a scripted model and an outside world that counts. */
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll } from "vitest";
-import type { Assistant } from "../../../src/assistant/assistant.ts";
-import { type DraftingSettings, delegateWith } from "../../../src/assistant/draft-run.ts";
-import { openAssistant } from "../../../src/assistant/open-assistant.ts";
-import { PromptTexts } from "../../../src/assistant/prompt-stack.ts";
+import { type DraftingSettings, delegateWith } from "../../../src/assistant/runs/draft-run.ts";
+import { type Assistant, openAssistant } from "../../../src/assistant/runs/open-assistant.ts";
+import { PromptTexts } from "../../../src/assistant/runs/prompt-stack.ts";
 import type { ContractOverrides } from "../../../src/assistant/runs/run-request.ts";
-import { DEFAULT_CEILINGS } from "../../../src/assistant/term-bounds.ts";
+import { DEFAULT_CEILINGS } from "../../../src/assistant/runs/term-bounds.ts";
 import { systemClock } from "../../../src/boot/system-clock.ts";
 import { DEFAULT_POLICY } from "../../../src/kernel/contract/default-terms.ts";
 import type { Entry } from "../../../src/kernel/journal/entry.ts";

@@ -45,7 +45,8 @@ function describeFailure({ tool, args }: CompletedCall, error: unknown): string 
 
 function adviceAfter(args: CompletedCall["args"], message: string): string {
   // What else would allow it depends on the rule, which the result does not name.
-  if (message.startsWith("denied")) return message.includes("nobody can be asked") ? "" : " Approve it when asked.";
+  if (message.startsWith("denied"))
+    return message === "denied: nobody can be asked on this channel" ? "" : " Approve it when asked.";
   const host = URL.parse(textOf(args["url"]))?.hostname ?? "";
   if (host === "" || !message.includes("not granted")) return "";
   // Addresses cannot be granted one by one.

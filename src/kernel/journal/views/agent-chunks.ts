@@ -1,11 +1,7 @@
 /**
- * Talon's AgentChunks (T-3.1): what `run()` of the agent loop yields.
- *
- * A1. Every tool_call is followed by its tool_result, every subagent_start by its subagent_result.
- * A2. `text` is the run's answer and nothing else: text beside a call is `thinking`, which a channel may
- *     withhold. Under `required` with a token gate, text before the first allowed call is dropped (M-F), as in the
- *     live stream.
- * A3. A run that has ended ends in `done`, after one `error` unless it completed.
+ * Talon's AgentChunks (T-3.1): what `run()` of the agent loop yields. `text` is the run's answer and nothing else: text
+ * beside a call is `thinking`, which a channel may withhold. Under `required` with a token gate, text before the first
+ * allowed call is dropped (M-F), as in the live stream. A run that has ended ends in `done`.
  */
 import { adviceOn } from "../../vocabulary/failures.ts";
 import { terminalStatus } from "../../vocabulary/outcome.ts";

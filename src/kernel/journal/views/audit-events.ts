@@ -1,9 +1,4 @@
-/**
- * Audit events (O-3.1): the lifecycle with its actor, one JSON line each, one file per agent and UTC day.
- *
- * A1. Same ids, same seq, same order as the lifecycle events.
- * A2. What `redact` reports as replaced is named in `redactions` by its JSON path from the event (O-3.2).
- */
+/** Audit events (O-3.1): the lifecycle events with their actor, one JSON line each, one file per agent and UTC day. */
 import { type Static, Type } from "typebox";
 import type { JsonValue } from "../../vocabulary/parse-json.ts";
 import { closed } from "../../vocabulary/schema-primitives.ts";

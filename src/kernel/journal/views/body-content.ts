@@ -1,8 +1,6 @@
 /**
- * The content that a view shows for a ref.
- *
- * B1. It never throws: an erased body is shown as erased, one that is not the expected JSON as the text it is.
- * B2. No ref is no content (null); an erased one is never mistaken for it.
+ * The content that a view shows for a ref. It never throws: an erased body is shown as erased, one that is not the
+ * expected JSON as the text it is. No ref is no content (null); an erased one is never mistaken for it.
  */
 import type { BodyRef } from "../../vocabulary/identifiers.ts";
 import { parseJson } from "../../vocabulary/parse-json.ts";

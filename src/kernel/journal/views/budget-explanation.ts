@@ -1,7 +1,5 @@
 /**
  * Explains which limit of money or tokens ended a run: its scope, what was needed, what was left, and where to set it.
- *
- * A refusing budget scope is recorded in the event. The run's own limits are in its contract, its usage in its last COMMIT.
  * Runs recorded before scopes were named get no explanation.
  */
 import type { ExecutionContract } from "../../contract/contract.ts";

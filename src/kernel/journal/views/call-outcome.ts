@@ -1,11 +1,7 @@
 /**
- * How one call ended: by the tool's answer, a refusal, a timer, a cancellation, or the end of its turn.
- *
- * C1. ok=true has no error, ok=false has one with a code and a sentence (O-1.2).
- * C2. The sentence is fixed, so it may be shown to anyone; the tool's own message is behind `messageRef`.
- * C3. `performed` is what the budget counts: the tool ran to an end, good or bad. A call that the end of its run cut
- *     short does not count.
- * C4. An effect that may or may not have happened is reported as unknown, not as a timeout.
+ * How one call ended: by the tool's answer, a refusal, a timer, a cancellation, or the end of its turn. The sentence of
+ * an error is fixed, so it may be shown to anyone; the tool's own message is behind `messageRef`. `performed` is what
+ * the budget counts: a call that the end of its run cut short does not count.
  */
 import type { BodyRef, Hash, RunId } from "../../vocabulary/identifiers.ts";
 import type { Outcome } from "../../vocabulary/outcome.ts";
@@ -30,7 +26,6 @@ export interface CallOutcome {
   readonly truncated: boolean;
   readonly durationMs: number;
   readonly error: CallError | null;
-  /** The delegated run that answered, or null for an ordinary tool. */
   readonly child: { readonly runId: RunId; readonly outcome: Outcome; readonly headHash: Hash } | null;
 }
 
@@ -51,7 +46,6 @@ function whySkipped(policyId: string | null): string {
   return `policy refused it before its turn came (${policyId})`;
 }
 
-/** Dispatched, but the run ended without its answer. */
 export function abandonedOutcome(): CallOutcome {
   return notPerformed("call.abandoned", because("internal.error", "The run ended before the call answered."));
 }
@@ -93,7 +87,6 @@ function unknownOutcome(): CallOutcome {
   return performed("effect.unknown", because("internal.error", "It is unknown whether the call took effect."));
 }
 
-/** The error as people and models see it. */
 export function shownError({ error }: CallOutcome, lookup: Lookup): { code: string; message: string } | null {
   return error && { code: error.code, message: textOf(error.messageRef, lookup) ?? error.message };
 }

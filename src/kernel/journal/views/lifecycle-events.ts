@@ -1,10 +1,6 @@
 /**
- * Lifecycle events (O-2.1): what a run goes through, for streams, audit logs and run bundles.
- *
- * E1. run.created, run.started (never for a run cancelled before), then model.requested, tool.call and tool.result as
- *     often as needed, then exactly one terminal event. Each tool.result follows its tool.call.
- * E2. `seq` counts from 1 without gaps, and a journal that grew only appends events: a stream resumes by seq.
- * E3. Payloads hold refs and metadata, never content.
+ * Lifecycle events (O-2.1): what a run goes through, for streams, audit logs and run bundles, as refs and metadata.
+ * `seq` counts from 1 without gaps, and a journal that grew only appends events: a stream resumes by seq.
  */
 import { type Static, Type } from "typebox";
 import { terminalStatus } from "../../vocabulary/outcome.ts";

@@ -1,7 +1,6 @@
 /**
- * Talon's LoopState (T-3.1): the machine's state in the words of its loop, as a projection (design §4).
- *
- * The phase says what is being done now: after an EXECUTE entry the tool runs, after INFER the calls are validated.
+ * Talon's LoopState (T-3.1), as a projection (design §4). The phase says what is being done now: after an EXECUTE entry
+ * the tool runs, after INFER the calls are validated.
  */
 import type { Entry, MachineState } from "../entry.ts";
 import { budgetAfter, stateAfter, turnsBegun } from "./run-snapshot.ts";
@@ -20,7 +19,7 @@ export interface LoopState {
   readonly totalCost: number;
 }
 
-/** What the entries do not say: the session's checkpoint, the contract's limit, and what is under way. */
+/** Facts beyond the entries: the session's checkpoint, the contract's limit, and the work in flight. */
 export interface LoopSurroundings {
   readonly goals: readonly string[];
   readonly openLoops: readonly string[];

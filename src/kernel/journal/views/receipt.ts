@@ -26,7 +26,6 @@ export function isPriced(entries: readonly Entry[]): boolean {
   return acceptedOf(entries)?.price !== null;
 }
 
-/** Null until the run has ended. */
 export function receiptOf(entries: readonly Entry[], model: string): Receipt | null {
   const last = entries.at(-1);
   if (last?.kind !== "TERMINATE") return null;

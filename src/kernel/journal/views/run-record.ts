@@ -1,8 +1,6 @@
 /**
- * The run record (O-5.4): what `GET /v1/runs/{id}` answers, with the trace of its tool executions.
- *
- * R1. Once a run has ended its status follows from its outcome; before that the caller says what it waits for.
- * R2. `tool_calls` counts performed calls, failed ones too; the trace also lists those that were refused or skipped.
+ * The run record (O-5.4): what `GET /v1/runs/{id}` answers. `tool_calls` counts performed calls, failed ones too; the
+ * trace also lists those that were refused or skipped.
  */
 import { type Static, Type } from "typebox";
 import type { Hash, RunId } from "../../vocabulary/identifiers.ts";
@@ -32,7 +30,6 @@ export const RunRecordSchema = Type.Object(
     status: Type.Enum(["queued", "running", "waiting_approval", "completed", "failed", "cancelled"]),
     outcome: nullable(Text),
     reason: nullable(Text),
-    /** The answer; empty while there is none. */
     output: Text,
     artifact_path: Text,
     /** Active time. */
@@ -44,7 +41,7 @@ export const RunRecordSchema = Type.Object(
     contract_hash: Text,
     head_hash: Text,
     state_digest: Text,
-    /** Of an ended run, where it is shown by itself; lists leave it out. */
+    /** For an ended run shown by itself; lists leave it out. */
     receipt: Type.Optional(SignedReceiptSchema),
     trace: Type.Object({ tool_execution_results: Type.Array(ToolExecutionResult) }, closed),
   },
@@ -52,14 +49,12 @@ export const RunRecordSchema = Type.Object(
 );
 export type RunRecord = Static<typeof RunRecordSchema>;
 
-/** What the entries do not say. */
 export interface RunParticulars {
   readonly runId: RunId;
   readonly contractHash: Hash;
   readonly agentId: string;
   readonly sessionId: string;
   readonly source?: string;
-  /** While the run has not ended. */
   readonly status: "queued" | "running" | "waiting_approval";
   readonly artifactPath: string;
   readonly provider: string;

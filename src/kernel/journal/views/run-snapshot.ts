@@ -1,20 +1,16 @@
 /**
- * The state of a run (M-D): the only source a user interface derives its state from.
- *
- * N1. Built from entries here and from the machine's own state there; both give the same snapshot after every step.
- * N2. The state depends on the last entry alone, never on the order in which events arrived.
+ * The state of a run (M-D): the only source a user interface derives its state from. Built from entries here and from
+ * the machine's own state in `machine/snapshot.ts`; both give the same snapshot after every step.
  */
-import { hashCanonical } from "../../vocabulary/hash.ts";
+import { hashWire } from "../../vocabulary/hash.ts";
 import type { Hash, RunId } from "../../vocabulary/identifiers.ts";
 import { CLEAN_LABELS, type Labels } from "../../vocabulary/labels.ts";
-import { toWire } from "../../vocabulary/wire-case.ts";
 import { genesisHash } from "../chain.ts";
 import { type Budget, type Entry, type MachineState, NOTHING_SPENT } from "../entry.ts";
 
 export interface RunSnapshot {
   readonly runId: RunId;
   readonly contractHash: Hash;
-  /** Of the last entry; 0 before the first. */
   readonly seq: number;
   readonly head: Hash;
   readonly state: MachineState;
@@ -50,12 +46,10 @@ export function turnsBegun(last: Entry | undefined): number {
   return stateAfter(last) === "INFER" ? turn + 1 : turn;
 }
 
-/** The budget used as of the last COMMIT. */
 export function budgetAfter(entries: readonly Entry[]): Budget {
   return entries.findLast((entry) => entry.kind === "COMMIT")?.decided.budget ?? NOTHING_SPENT;
 }
 
-/** The state a run is in once this entry is its last. */
 export function stateAfter(last: Entry | undefined): MachineState {
   switch (last?.kind) {
     case undefined:
@@ -78,5 +72,5 @@ export function stateAfter(last: Entry | undefined): MachineState {
 
 /** The state digest (M-D, M-P3): equal digests mean that interface and runtime see the same state of the same run. */
 export function digestOf(snapshot: RunSnapshot): Hash {
-  return hashCanonical(toWire(snapshot));
+  return hashWire(snapshot);
 }

@@ -1,9 +1,4 @@
-/**
- * The RunSummary (M-P4a): the facts of an ended run that governance uses.
- *
- * S1. Immutable, and a function of the entries alone: summing up a run again gives the same bytes.
- * S2. Codes, counts and names; never content.
- */
+/** The RunSummary (M-P4a): the facts of an ended run that governance uses. Codes, counts and names, never content. */
 import { type Static, Type } from "typebox";
 import { deepFreeze } from "../../contract/seal-contract.ts";
 import { Count, closed, nullable } from "../../vocabulary/schema-primitives.ts";
@@ -26,7 +21,6 @@ export const RunSummarySchema = Type.Object(
     reason: nullable(Text),
     /** Turns of the loop, those whose answer was rejected too. */
     steps: Count,
-    /** Inferences the budget was charged with. */
     inferences: Count,
     format_retries: Count,
     tokens: Count,
@@ -36,7 +30,6 @@ export const RunSummarySchema = Type.Object(
     elapsed_ms: Count,
     /** From the first event to the last entry by the clock, parked time included. */
     wall_ms: Count,
-    /** By name. */
     tools: Type.Record(Text, Type.Object({ performed: Count, failed: Count }, closed)),
     /** `duplicate` counts the proposed calls that repeat an earlier one's tool and arguments. */
     calls: Type.Object({ proposed: Count, refused: Count, skipped: Count, duplicate: Count }, closed),
@@ -48,7 +41,6 @@ export const RunSummarySchema = Type.Object(
 );
 export type RunSummary = Static<typeof RunSummarySchema>;
 
-/** Null until the run has ended. */
 export function runSummary(entries: readonly Entry[]): RunSummary | null {
   const [first] = entries;
   const last = entries.at(-1);

@@ -1,11 +1,8 @@
 /**
- * The timeline of a run: its entries as the items that views show, in order.
- *
- * R1. The items of a prefix of the entries are a prefix of the items: live and replayed views number them alike.
- * R2. Every call that was proposed ends exactly once, before its turn is over: refused at once, answered by OBSERVE
- *     (for the calls that share the execution too), or by the turn's COMMIT. There a dispatched call is
- *     abandoned and any other is skipped: a call that may have had an effect is never reported as skipped.
- * R3. Call ids are unique within a turn only, so calls are matched within their turn.
+ * The timeline of a run: its entries as the items that views show. Live and replayed views number them alike. Every
+ * proposed call ends exactly once, before its turn is over; a dispatched call is then abandoned and any other is
+ * skipped: a call that may have had an effect is never reported as skipped. Call ids are unique within a turn only, so
+ * calls are matched within their turn.
  */
 import { type DecidedCall, type Entry, type EntryOf, eventsOf } from "../entry.ts";
 import type { EventOf } from "../event.ts";
@@ -19,7 +16,6 @@ type ItemContent =
       readonly kind: "called";
       readonly entry: EntryOf<"VALIDATE_CALLS">;
       readonly call: DecidedCall;
-      /** The answer to the question, if one was asked. */
       readonly approval: EventOf<"approval.decided"> | null;
     }
   | {
@@ -31,7 +27,6 @@ type ItemContent =
   | { readonly kind: "ended"; readonly entry: EntryOf<"TERMINATE"> };
 
 interface Place {
-  /** From 1, without gaps. */
   readonly seq: number;
   /** Empty, like the session, for a run that ended before it was accepted. */
   readonly agentId: string;

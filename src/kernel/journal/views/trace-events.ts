@@ -1,9 +1,6 @@
 /**
- * The trace (S-6.1): one line per event with `ts` (Unix seconds), `kind` and `data`.
- *
- * T1. Every llm_req has its llm_done, whatever ended the wait; every tool_start its tool_done.
- * T2. `llm_stream` is the summary of a stream; deltas are live only.
- * T3. Refs and metadata, never content.
+ * The trace (S-6.1): one line per event, refs and metadata. Every llm_req has its llm_done, whatever ended the wait;
+ * every tool_start its tool_done. `llm_stream` is the summary of a stream; deltas are live only.
  */
 import { type Static, Type } from "typebox";
 import type { CallId } from "../../vocabulary/identifiers.ts";
@@ -34,7 +31,6 @@ export const TraceEventSchema = Type.Union([
     /** The event that ended the wait: `model.answered`, `model.failed`, `timer.fired` … */
     ended_by: Text,
     adapter: nullable(Type.Object({ status: Text, failure_code: nullable(Text), version: Text }, closed)),
-    /** The provider's failure; null when it answered. */
     code: nullable(Text),
     message_ref: nullable(Text),
     raw_hash: nullable(Text),

@@ -1,7 +1,6 @@
 /**
- * RFC 3339 in UTC, as entries carry it, in Unix milliseconds. The kernel has no `Date`.
- *
- * Anything else is null: a view shows a journal with a broken time rather than failing on it.
+ * RFC 3339 in UTC, as entries carry it, in Unix milliseconds; the kernel has no `Date`. Anything else is null: a view
+ * shows a journal with a broken time rather than failing on it.
  */
 const TIMESTAMP = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?Z$/;
 const MS_PER_DAY = 86_400_000;

@@ -1,10 +1,6 @@
 /**
- * A run on the WebSocket (T-1.1): its calls, their results and its answer, in the seed's envelope.
- *
- * W1. Ids follow from run and place, and a journal that grew only appends messages: a client that reconnects drops
- *     duplicates.
- * W2. The last message is agent.response.end with outcome, state digest and receipt; agent.response comes before it
- *     if the run has an answer.
+ * A run on the WebSocket (T-1.1): its calls, their results and its answer, in the seed's envelope. Ids follow from run
+ * and place, and a journal that grew only appends messages: a client that reconnects drops duplicates.
  */
 import { type Static, Type } from "typebox";
 import { closed, nullable } from "../../vocabulary/schema-primitives.ts";
@@ -51,7 +47,6 @@ export type WsMessage = Static<typeof WsMessageSchema>;
 
 type Content<Message = WsMessage> = Message extends WsMessage ? Pick<Message, "type" | "payload"> : never;
 
-/** `model` is the contract's, for the receipt. */
 export function websocketMessages(entries: readonly Entry[], lookup: Lookup, model: string): readonly WsMessage[] {
   return runTimeline(entries)
     .flatMap((item) => contentsOf(item, entries, lookup, model).map((content) => ({ item, content })))

@@ -1,10 +1,7 @@
 /**
- * Streams an answer without its NOTES and TOOL_CALLS blocks.
- *
- * R1. What comes out is `scanBlocks(content).visibleText`, however the answer was cut.
- * R2. What could still become a marker is held back, also where a removed block would close one up; an unterminated
- *     block never comes out.
- * R3. No output ends inside a surrogate pair, unless the whole answer does: each may be encoded on its own.
+ * Streams an answer without its NOTES and TOOL_CALLS blocks: the output is `scanBlocks(content).visibleText`, however
+ * the answer was cut. Text that could still become a marker is held back, and no output ends inside a surrogate pair,
+ * unless the whole answer does.
  */
 import type { Transducer } from "../../vocabulary/transducer.ts";
 import { openMarkerLength, splitAtMarkers } from "../markers.ts";

@@ -2,13 +2,12 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { idempotencyOf } from "../../src/assistant/idempotency.ts";
-import type { RunRequest } from "../../src/assistant/runs/run-request.ts";
-import { asSessionId } from "../../src/kernel/vocabulary/identifiers.ts";
-import { temporaryHome } from "../adapters/store-sqlite/temporary-home.ts";
-import { openTrial } from "../runtime/trial/open-trial.ts";
-import { outsideWorld } from "../runtime/trial/outside-world.ts";
-import { says, scriptedModel } from "../runtime/trial/scripted-model.ts";
+import { idempotencyOf, type RunRequest } from "../../../src/assistant/runs/run-request.ts";
+import { asSessionId } from "../../../src/kernel/vocabulary/identifiers.ts";
+import { temporaryHome } from "../../adapters/store-sqlite/temporary-home.ts";
+import { openTrial } from "../../runtime/trial/open-trial.ts";
+import { outsideWorld } from "../../runtime/trial/outside-world.ts";
+import { says, scriptedModel } from "../../runtime/trial/scripted-model.ts";
 
 const REQUEST: RunRequest = {
   agentId: "main",

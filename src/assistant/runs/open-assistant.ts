@@ -1,17 +1,46 @@
 /**
- * Drafts runs for the runtime, and shows them as views of their journals.
+ * Runs, as the table of operations asks for them: drafted for the runtime, and shown as views of their journals.
  *
- * O1. A repeated idempotency key finds the run it made and never makes another; with another request it is refused.
- * O2. Views read only what is durable.
+ * `principal` comes from whatever authenticated the caller, never from the message. A refusal leaves nothing behind; an
+ * accepted submission is durable and ends in an outcome, whatever happens to the process. A repeated idempotency key finds
+ * the run it made and never makes another; with another request it is refused.
  */
-import type { Idempotency } from "../runtime/ports/store.ts";
-import type { Runtime } from "../runtime/runtime.ts";
-import type { Assistant, Submission } from "./assistant.ts";
+import type { RunRecord } from "../../kernel/journal/views/run-record.ts";
+import type { RunId, SessionId } from "../../kernel/vocabulary/identifiers.ts";
+import { type Refusal, refuse } from "../../runtime/operations/operation.ts";
+import type { Idempotency, Page, RunStatus } from "../../runtime/ports/store.ts";
+import type { Runtime } from "../../runtime/runtime.ts";
 import { type DraftingSettings, draftRun } from "./draft-run.ts";
-import { idempotencyOf } from "./idempotency.ts";
-import { createRunViews, noSuchRun, type RunViewParts } from "./run-views.ts";
-import type { RunRequest } from "./runs/run-request.ts";
+import { idempotencyOf, type RunRequest } from "./run-request.ts";
+import type { RunUpdate } from "./run-updates.ts";
+import { createRunViews, type RunViewParts } from "./run-views.ts";
 import { watchRun } from "./watch-run.ts";
+
+export type Submission =
+  | {
+      readonly ok: true;
+      readonly runId: RunId;
+      readonly sessionId: SessionId;
+      readonly status: RunStatus;
+      /** The idempotency key was used before: this is that run. */
+      readonly isRepeat: boolean;
+    }
+  | Refusal;
+
+export interface Assistant {
+  submit(request: RunRequest): Promise<Submission>;
+  /** Null when there is no such run. */
+  run(runId: RunId): Promise<RunRecord | null>;
+  /** Newest first; records without their traces. */
+  runs(
+    filter: { readonly status?: RunStatus } & Page,
+  ): Promise<{ readonly runs: readonly RunRecord[]; readonly total: number }>;
+  /** From the event after `afterSeq` to the terminal one. Null when there is no such run. */
+  watch(runId: RunId, afterSeq: number, signal: AbortSignal): Promise<AsyncIterable<RunUpdate> | null>;
+  cancel(runId: RunId, principal: string): Promise<{ readonly ok: true; readonly status: RunStatus } | Refusal>;
+  /** The signed bundle of an ended run, as text. */
+  bundle(runId: RunId): Promise<{ readonly ok: true; readonly text: string } | Refusal>;
+}
 
 export interface AssistantParts extends RunViewParts {
   readonly runtime: Runtime;
@@ -26,7 +55,7 @@ export function openAssistant(parts: AssistantParts): Assistant {
     const earlier = await store.findRunByKey(keyHash);
     if (earlier === null) return null;
     if (earlier.requestHash !== requestHash) {
-      return { ok: false, code: "conflict", message: "this idempotency key was used for another request" };
+      return refuse("conflict", "this idempotency key was used for another request");
     }
     const { runId, sessionId, status } = earlier.run;
     return { ok: true, runId, sessionId, status, isRepeat: true };
@@ -40,10 +69,9 @@ export function openAssistant(parts: AssistantParts): Assistant {
     if (!drafted.ok) return drafted;
     const accepted = await runtime.submit(drafted.draft);
     if (accepted.ok) return { ...accepted, status: "queued", isRepeat: false };
-    const { code, message } = accepted;
     // Two requests with one key at the same time: the other one won.
     const twin = idempotency === null ? null : await findRepeated(idempotency);
-    return twin ?? { ok: false, code, message };
+    return twin ?? refuse(accepted.code, accepted.message);
   };
 
   return {
@@ -71,8 +99,11 @@ export function openAssistant(parts: AssistantParts): Assistant {
     },
     bundle: async (runId) => {
       const run = await store.findRun(runId);
-      if (run === null) return noSuchRun(runId);
-      return views.bundle(run);
+      return run === null ? noSuchRun(runId) : views.bundle(run);
     },
   };
+}
+
+function noSuchRun(runId: RunId): Refusal {
+  return refuse("not_found", `there is no run ${runId}`);
 }

@@ -1,16 +1,16 @@
 /** What lists show of runs: the record without its trace, at the price of a row. */
 import { describe, expect, test } from "vitest";
-import { auditHome, type JournalFacts } from "../../src/kernel/journal/audit-home.ts";
-import { genesisHash } from "../../src/kernel/journal/chain.ts";
-import { hashBytes } from "../../src/kernel/vocabulary/hash.ts";
-import type { RunId } from "../../src/kernel/vocabulary/identifiers.ts";
-import type { Store } from "../../src/runtime/ports/store.ts";
-import { temporaryHome } from "../adapters/store-sqlite/temporary-home.ts";
-import { TRUSTED } from "../kernel/journal/toy-key.ts";
-import { verifies } from "../requirements.ts";
-import { openTrial, storeOfFile, type Trial } from "../runtime/trial/open-trial.ts";
-import { type OutsideWorld, outsideWorld } from "../runtime/trial/outside-world.ts";
-import { askedFor, calls, inTurns, says, scriptedModel } from "../runtime/trial/scripted-model.ts";
+import { auditHome, type JournalFacts } from "../../../src/kernel/journal/audit-home.ts";
+import { genesisHash } from "../../../src/kernel/journal/chain.ts";
+import { hashBytes } from "../../../src/kernel/vocabulary/hash.ts";
+import type { RunId } from "../../../src/kernel/vocabulary/identifiers.ts";
+import type { Store } from "../../../src/runtime/ports/store.ts";
+import { temporaryHome } from "../../adapters/store-sqlite/temporary-home.ts";
+import { TRUSTED } from "../../kernel/journal/toy-key.ts";
+import { verifies } from "../../requirements.ts";
+import { openTrial, storeOfFile, type Trial } from "../../runtime/trial/open-trial.ts";
+import { type OutsideWorld, outsideWorld } from "../../runtime/trial/outside-world.ts";
+import { askedFor, calls, inTurns, says, scriptedModel } from "../../runtime/trial/scripted-model.ts";
 
 const store = storeOfFile();
 const call = (tool: string, thing: string) => calls([{ id: `call_${thing}`, tool, args: { thing } }]);

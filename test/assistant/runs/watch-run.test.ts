@@ -1,16 +1,16 @@
 /** Watching a run: what is recorded, then what happens, without a gap and without a repeat. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { RunUpdate } from "../../src/assistant/runs/run-updates.ts";
-import { watchRun } from "../../src/assistant/watch-run.ts";
-import type { Entry } from "../../src/kernel/journal/entry.ts";
-import { toLine } from "../../src/kernel/journal/journal-lines.ts";
-import { lifecycleEvents } from "../../src/kernel/journal/views/lifecycle-events.ts";
-import type { RunId } from "../../src/kernel/vocabulary/identifiers.ts";
-import { RunBroadcaster } from "../../src/runtime/run/run-broadcaster.ts";
-import { openTrial, storeOfFile, type Trial } from "../runtime/trial/open-trial.ts";
-import { outsideWorld } from "../runtime/trial/outside-world.ts";
-import { calls, inTurns, says, scriptedModel } from "../runtime/trial/scripted-model.ts";
+import type { RunUpdate } from "../../../src/assistant/runs/run-updates.ts";
+import { watchRun } from "../../../src/assistant/runs/watch-run.ts";
+import type { Entry } from "../../../src/kernel/journal/entry.ts";
+import { toLine } from "../../../src/kernel/journal/journal-lines.ts";
+import { lifecycleEvents } from "../../../src/kernel/journal/views/lifecycle-events.ts";
+import type { RunId } from "../../../src/kernel/vocabulary/identifiers.ts";
+import { RunBroadcaster } from "../../../src/runtime/run/run-broadcaster.ts";
+import { openTrial, storeOfFile, type Trial } from "../../runtime/trial/open-trial.ts";
+import { outsideWorld } from "../../runtime/trial/outside-world.ts";
+import { calls, inTurns, says, scriptedModel } from "../../runtime/trial/scripted-model.ts";
 
 const store = storeOfFile();
 const look = (id: string) => calls([{ id, tool: "look.at", args: { thing: id } }]);

@@ -2,12 +2,12 @@
  * The prompt a run begins with, in its fixed order (P-2.1): base, agent, the session's history, the message. It is named by
  * ids and refs, so that it can be rebuilt exactly.
  */
-import { promptHead } from "../kernel/journal/body.ts";
-import { hashBytes, hashCanonical } from "../kernel/vocabulary/hash.ts";
-import type { BodyRef, Hash } from "../kernel/vocabulary/identifiers.ts";
-import { getBasePrompt } from "../prompts/base-prompt.ts";
-import type { RegisteredTool } from "../runtime/ports/toolbox.ts";
-import type { OpeningItem } from "../runtime/run/acceptance.ts";
+import { promptHead } from "../../kernel/journal/body.ts";
+import { hashBytes, hashCanonical } from "../../kernel/vocabulary/hash.ts";
+import type { BodyRef, Hash } from "../../kernel/vocabulary/identifiers.ts";
+import { getBasePrompt } from "../../prompts/base-prompt.ts";
+import type { RegisteredTool } from "../../runtime/ports/toolbox.ts";
+import type { OpeningItem } from "../../runtime/run/acceptance.ts";
 
 const AGENT_PREFIX = "agent:";
 
@@ -25,14 +25,8 @@ export interface PromptStack {
   readonly prompt: { readonly head: Hash; readonly tokens: number; readonly manifest: Hash };
 }
 
-type TokenCounter = (text: string) => number;
-
 export class PromptTexts {
   readonly #agentPrompt: (agentId: string) => string | null;
-  /** Cached: tools and texts rarely change from run to run. */
-  #offer: { readonly tools: readonly RegisteredTool[]; readonly count: TokenCounter; readonly tokens: number } | null =
-    null;
-  #manifest: { readonly texts: readonly SystemText[]; readonly hash: Hash } | null = null;
 
   constructor(agentPrompt: (agentId: string) => string | null) {
     this.#agentPrompt = agentPrompt;
@@ -48,7 +42,7 @@ export class PromptTexts {
     agentId: string,
     said: readonly Said[],
     offered: readonly RegisteredTool[],
-    countTokens: TokenCounter,
+    countTokens: (text: string) => number,
   ): PromptStack {
     const hasOwn = this.#agentPrompt(agentId) !== null;
     const systemIds = [getBasePrompt().versionId, ...(hasOwn ? [`${AGENT_PREFIX}${agentId}`] : [])];
@@ -56,9 +50,9 @@ export class PromptTexts {
     const texts = [
       ...system.map(({ text }) => text),
       ...said.map(({ text, note }) => (note === undefined ? text : `${text}\n${note}`)),
+      ...(offered.length === 0 ? [] : [JSON.stringify(offered)]),
     ];
     const images = said.reduce((sum, each) => sum + (each.images?.tokens ?? 0), 0);
-    const tokens = texts.reduce((sum, text) => sum + countTokens(text), images);
     return {
       opening: [
         ...system.map(({ id }) => ({ role: "system", id }) as const),
@@ -66,40 +60,11 @@ export class PromptTexts {
       ],
       prompt: {
         head: promptHead(null, [...systemIds, ...said.flatMap(partsOf)]),
-        tokens: tokens + this.#tokensOf(offered, countTokens),
-        manifest: this.#manifestOf(system),
+        tokens: texts.reduce((sum, text) => sum + countTokens(text), images),
+        manifest: hashCanonical(system.map(({ id, text }) => ({ id, sha256: hashBytes(text) }))),
       },
     };
   }
-
-  #tokensOf(tools: readonly RegisteredTool[], count: TokenCounter): number {
-    if (tools.length === 0) return 0;
-    if (this.#offer?.count !== count || !areSame(this.#offer.tools, tools, Object.is)) {
-      this.#offer = { tools, count, tokens: count(JSON.stringify(tools)) };
-    }
-    return this.#offer.tokens;
-  }
-
-  #manifestOf(texts: readonly SystemText[]): Hash {
-    if (this.#manifest === null || !areSame(this.#manifest.texts, texts, isSameText)) {
-      const hash = hashCanonical(texts.map(({ id, text }) => ({ id, sha256: hashBytes(text) })));
-      this.#manifest = { texts, hash };
-    }
-    return this.#manifest.hash;
-  }
-}
-
-interface SystemText {
-  readonly id: string;
-  readonly text: string;
-}
-
-function isSameText(one: SystemText, other: SystemText): boolean {
-  return one.id === other.id && one.text === other.text;
-}
-
-function areSame<T>(some: readonly T[], others: readonly T[], isSame: (one: T, other: T) => boolean): boolean {
-  return some.length === others.length && some.every((each, index) => isSame(each, others[index] as T));
 }
 
 /** The parts of the prompt's head. */

@@ -7,11 +7,11 @@
  * I3. An image that holds a loaded secret is refused: it cannot be redacted like text (P-5.4).
  * I4. A refusal names the position in the list, never the content.
  */
-import type { Redactor } from "../kernel/redaction/redact.ts";
-import { PATTERN_KINDS } from "../kernel/redaction/secret-patterns.ts";
-import { type ImageFacts, imageFacts } from "../runtime/model/image-facts.ts";
-import { type Refusal, refuse } from "../runtime/operations/operation.ts";
-import type { MediaItem } from "./runs/run-request.ts";
+import type { Redactor } from "../../kernel/redaction/redact.ts";
+import { PATTERN_KINDS } from "../../kernel/redaction/secret-patterns.ts";
+import { type ImageFacts, imageFacts } from "../../runtime/model/image-facts.ts";
+import { type Refusal, refuse } from "../../runtime/operations/operation.ts";
+import type { MediaItem } from "./run-request.ts";
 
 const MAX_IMAGES = 8;
 /** Five million characters of Base64, which every provider accepts. */

@@ -4,9 +4,9 @@
  *
  * H1. Under a limit in dollars a model without a price is refused, whichever way it was chosen (X-6).
  */
-import type { FindModel } from "../runtime/model/model-registry.ts";
-import { AUTO, createModelRouter, type RoutableModels, type TaskContext } from "../runtime/model/model-router.ts";
-import { type Budgets, microusd } from "../runtime/spend/budget-scopes.ts";
+import type { FindModel } from "../../runtime/model/model-registry.ts";
+import { AUTO, createModelRouter, type RoutableModels, type TaskContext } from "../../runtime/model/model-router.ts";
+import { type Budgets, microusd } from "../../runtime/spend/budget-scopes.ts";
 import { priceProblem } from "./contract-terms.ts";
 import type { ChosenModel, DraftingSettings } from "./draft-run.ts";
 

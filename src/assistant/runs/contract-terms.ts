@@ -9,19 +9,18 @@
  * T5. Without `allowed_tools` a run gets all tools that policy grants its channel, frozen here.
  */
 import { Compile, type Validator } from "typebox/compile";
-import { type ContractTerms, ContractTermsSchema, type Routing } from "../kernel/contract/contract.ts";
-import { DEFAULT_TERMS } from "../kernel/contract/default-terms.ts";
-import { MAX_CONTRACT_DEPTH } from "../kernel/contract/seal-contract.ts";
-import { matchesTool } from "../kernel/policy/tool-pattern.ts";
-import type { ToolPolicy } from "../kernel/policy/tool-policy.ts";
-import { jsonProblem } from "../kernel/vocabulary/json-problem.ts";
-import type { ChannelClass } from "../kernel/vocabulary/risk.ts";
-import type { ThinkingLevel } from "../kernel/vocabulary/thinking-level.ts";
-import type { ConfiguredModel } from "../runtime/ports/model-backend.ts";
-import type { RegisteredTool, Toolbox } from "../runtime/ports/toolbox.ts";
-import { defaultOutputTokens } from "./default-output-limit.ts";
-import type { ContractOverrides } from "./runs/run-request.ts";
-import { boundsProblem, type Ceilings } from "./term-bounds.ts";
+import { type ContractTerms, ContractTermsSchema, type Routing } from "../../kernel/contract/contract.ts";
+import { DEFAULT_TERMS } from "../../kernel/contract/default-terms.ts";
+import { MAX_CONTRACT_DEPTH } from "../../kernel/contract/seal-contract.ts";
+import { matchesTool } from "../../kernel/policy/tool-pattern.ts";
+import type { ToolPolicy } from "../../kernel/policy/tool-policy.ts";
+import { jsonProblem } from "../../kernel/vocabulary/json-problem.ts";
+import type { ChannelClass } from "../../kernel/vocabulary/risk.ts";
+import type { ThinkingLevel } from "../../kernel/vocabulary/thinking-level.ts";
+import type { ConfiguredModel } from "../../runtime/ports/model-backend.ts";
+import type { RegisteredTool, Toolbox } from "../../runtime/ports/toolbox.ts";
+import type { ContractOverrides } from "./run-request.ts";
+import { boundsProblem, type Ceilings, defaultOutputTokens } from "./term-bounds.ts";
 
 export interface TermsRequest {
   readonly contractId: string;
@@ -40,11 +39,9 @@ export interface TermsRequest {
   readonly ceilings: Ceilings;
 }
 
-export type DraftedTerms =
-  | { readonly ok: true; readonly terms: ContractTerms }
-  | { readonly ok: false; readonly problem: string };
-
-export function contractTerms(request: TermsRequest): DraftedTerms {
+export function contractTerms(
+  request: TermsRequest,
+): { readonly ok: true; readonly terms: ContractTerms } | { readonly ok: false; readonly problem: string } {
   const { overrides, ceilings, model, thinkingLevel = null } = request;
   const maxSpendMicrousd = overrides.maxSpendMicrousd ?? ceilings.maxSpendMicrousd;
   const refused =
@@ -152,9 +149,7 @@ function schemaProblem(terms: ContractTerms): string | null {
   check ??= Compile(ContractTermsSchema);
   if (check.Check(terms)) return null;
   const [error] = check.Errors(terms);
-  return error === undefined ? "is not a contract" : `${wireName(error.instancePath.slice(1))} ${error.message}`;
-}
-
-function wireName(term: string): string {
-  return term.replaceAll(/[A-Z]/g, (capital) => `_${capital.toLowerCase()}`);
+  if (error === undefined) return "is not a contract";
+  const term = error.instancePath.slice(1).replaceAll(/[A-Z]/g, (capital) => `_${capital.toLowerCase()}`);
+  return `${term} ${error.message}`;
 }

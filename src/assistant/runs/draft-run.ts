@@ -5,38 +5,35 @@
  * D2. The message is redacted before it becomes a body: loaded secrets never reach the store (P-5.4).
  * D3. Images for a model without vision are refused before anything is written or sent.
  */
-import { childTerms, type RemainingBudget } from "../kernel/contract/child-contract.ts";
-import type { ExecutionContract, Routing } from "../kernel/contract/contract.ts";
-import { sealContract } from "../kernel/contract/seal-contract.ts";
-import type { CarvedBudget } from "../kernel/journal/event.ts";
-import type { ToolPolicy } from "../kernel/policy/tool-policy.ts";
-import type { Redactor } from "../kernel/redaction/redact.ts";
-import { asRunId, asSessionId, type SessionId } from "../kernel/vocabulary/identifiers.ts";
-import { CLEAN_LABELS, joinLabels, type Labels, USER_LABELS } from "../kernel/vocabulary/labels.ts";
-import type { ModelPrice } from "../kernel/vocabulary/model-price.ts";
-import type { JsonValue } from "../kernel/vocabulary/parse-json.ts";
-import type { ThinkingLevel } from "../kernel/vocabulary/thinking-level.ts";
-import { grantedAt } from "../runtime/capabilities/authority.ts";
-import { estimateTokens } from "../runtime/model/estimate-tokens.ts";
-import { type TaskContext, taskOf } from "../runtime/model/model-router.ts";
-import { type Refusal, refuse } from "../runtime/operations/operation.ts";
-import type { Clock } from "../runtime/ports/clock.ts";
-import type { ConfiguredModel } from "../runtime/ports/model-backend.ts";
-import { newId, type RandomBytes } from "../runtime/ports/randomness.ts";
-import type { Store, StoredRun } from "../runtime/ports/store.ts";
-import type { Toolbox } from "../runtime/ports/toolbox.ts";
-import { acceptanceWrites, newRun, type RunDraft } from "../runtime/run/accept-run.ts";
-import { type Acceptance, readAcceptance } from "../runtime/run/acceptance.ts";
-import { BodyCache } from "../runtime/run/body-cache.ts";
-import type { Delegate } from "../runtime/run/children.ts";
-import { readBodies } from "../runtime/run/read-run.ts";
+import { childTerms, type RemainingBudget } from "../../kernel/contract/child-contract.ts";
+import type { ExecutionContract, Routing } from "../../kernel/contract/contract.ts";
+import { sealContract } from "../../kernel/contract/seal-contract.ts";
+import type { CarvedBudget } from "../../kernel/journal/event.ts";
+import type { ToolPolicy } from "../../kernel/policy/tool-policy.ts";
+import type { Redactor } from "../../kernel/redaction/redact.ts";
+import { asRunId, asSessionId, type SessionId } from "../../kernel/vocabulary/identifiers.ts";
+import { CLEAN_LABELS, joinLabels, type Labels, USER_LABELS } from "../../kernel/vocabulary/labels.ts";
+import type { JsonValue } from "../../kernel/vocabulary/parse-json.ts";
+import type { ThinkingLevel } from "../../kernel/vocabulary/thinking-level.ts";
+import { grantedAt } from "../../runtime/capabilities/authority.ts";
+import { estimateTokens } from "../../runtime/model/estimate-tokens.ts";
+import { type TaskContext, taskOf } from "../../runtime/model/model-router.ts";
+import { type Refusal, refuse } from "../../runtime/operations/operation.ts";
+import type { Clock } from "../../runtime/ports/clock.ts";
+import type { ConfiguredModel } from "../../runtime/ports/model-backend.ts";
+import { newId, type RandomBytes } from "../../runtime/ports/randomness.ts";
+import type { Store, StoredRun } from "../../runtime/ports/store.ts";
+import type { Toolbox } from "../../runtime/ports/toolbox.ts";
+import { acceptanceWrites, newRun, type RunDraft } from "../../runtime/run/accept-run.ts";
+import { type Acceptance, readAcceptance } from "../../runtime/run/acceptance.ts";
+import { BodyCache } from "../../runtime/run/body-cache.ts";
+import type { Delegate } from "../../runtime/run/children.ts";
+import { readBodies } from "../../runtime/run/read-run.ts";
 import { contractTerms, priceProblem, underModel } from "./contract-terms.ts";
-import { defaultOutputTokens } from "./default-output-limit.ts";
-import { idempotencyOf } from "./idempotency.ts";
 import type { PromptTexts, Said } from "./prompt-stack.ts";
-import { imageNote, type ReadImage, type ReadMedia, readMedia } from "./read-media.ts";
-import type { RunRequest } from "./runs/run-request.ts";
-import type { Ceilings } from "./term-bounds.ts";
+import { imageNote, type ReadImage, readMedia } from "./read-media.ts";
+import { idempotencyOf, type RunRequest } from "./run-request.ts";
+import { type Ceilings, defaultOutputTokens } from "./term-bounds.ts";
 
 /** The limit of one HTTP request. */
 const MAX_MESSAGE_BYTES = 1_048_576;
@@ -45,7 +42,6 @@ const REMEMBERED_RUNS = 20;
 const REMEMBERED_CHARS = 12_000;
 /** Estimate per image until the model is chosen. */
 const IMAGE_TOKENS = 1_600;
-const NO_MEDIA: ReadMedia = { ok: true, images: [] };
 const SEES_NOTHING = "sees no images: take a model with supportsVision: true, or leave the images out";
 const DEFAULT_AGENT = "main";
 const AGENT_ALIAS = "agent_default";
@@ -78,7 +74,7 @@ export async function draftRun(settings: DraftingSettings, request: RunRequest):
   const agentId = request.agentId === AGENT_ALIAS ? DEFAULT_AGENT : request.agentId;
   const problem = messageProblem(request.message) ?? secretProblem(settings.redactor, request);
   if (problem !== null) return problem;
-  const media = request.media === undefined ? NO_MEDIA : readMedia(request.media, settings.redactor);
+  const media = readMedia(request.media ?? [], settings.redactor);
   if (!media.ok) return media;
   if (agentId !== DEFAULT_AGENT && !settings.isAgent(agentId))
     return refuse("not_found", `there is no agent ${agentId}`);
@@ -91,7 +87,9 @@ export async function draftRun(settings: DraftingSettings, request: RunRequest):
   if (!chosen.ok) return refuse("invalid.request", chosen.message);
   const unseen = media.images.length > 0 && chosen.model.vision === undefined;
   if (unseen) return refuse("invalid.request", `${chosen.model.ref} ${SEES_NOTHING}`);
-  const thinkingLevel = thinkingLevelFor(chosen.model, [wantedThinking]);
+  const thinkingLevel = thinkingLevelFor(chosen.model, wantedThinking);
+  const stored = request.sessionId === null ? [] : await settings.store.capabilitiesOf(request.sessionId);
+  const granted = grantedAt(stored, settings.clock.nowMs()).capabilities;
   const drafted = contractTerms({
     contractId: newId("contract", settings.random),
     model: chosen.model,
@@ -102,7 +100,7 @@ export async function draftRun(settings: DraftingSettings, request: RunRequest):
     overrides: request.contract,
     thinkingLevel,
     approvedTools: request.approvedTools,
-    capabilities: request.sessionId === null ? [] : await grantedTo(settings, request.sessionId),
+    capabilities: granted,
     ceilings: settings.ceilings,
   });
   if (!drafted.ok) return refuse("invalid.request", drafted.problem);
@@ -150,7 +148,9 @@ function assemble({ random, toolbox, texts }: DraftingSettings, parts: DraftPart
   const { agentId, sessionId } = run;
   const bodyCache = new BodyCache(random, new Map());
   const messageRef = bodyCache.keep(message);
-  const images = parts.images.map((image) => keepImage(image, bodyCache));
+  const images = parts.images.map(({ mimeType, bytes, width, height, data }) => {
+    return { type: "image", mimeType, bytes, width, height, ref: bodyCache.keep(data) } as const;
+  });
   const asked: Said = { role: "user", ref: messageRef, text: message, ...seenBy(model, images) };
   const offered = toolbox.tools.filter(({ name }) => contract.allowedTools?.includes(name));
   const { opening, prompt } = texts.stack(agentId, [...history.said, asked], offered, model.tokens.count);
@@ -172,7 +172,8 @@ function assemble({ random, toolbox, texts }: DraftingSettings, parts: DraftPart
         tools: { digest: toolbox.digest, names: toolbox.tools.map(({ name }) => name) },
         profile: { ...model.profile, grammarProfiles: [...model.profile.grammarProfiles] },
         ...(routing === undefined ? {} : { routing }),
-        price: priceOf(model),
+        // Of an inference whose usage the provider does not report; null if unknown.
+        price: model.price ?? (model.isFree ? { inputPer1k: 0, outputPer1k: 0 } : null),
       },
       ...(thinkingLevel === null ? {} : { thinkingLevel }),
       ...(isUnattended ? { isUnattended } : {}),
@@ -211,7 +212,7 @@ export function delegateWith(settings: DraftingSettings, now: () => string): Del
     if (unpriced !== null) return { problem: unpriced };
     const parentsAcceptance = readAcceptance(parent.accepted);
     const parentsLevel = parentsAcceptance.thinkingLevel ?? null;
-    const level = thinkingLevelFor(chosen.model, [settings.agentThinking(agent), parentsLevel]);
+    const level = thinkingLevelFor(chosen.model, settings.agentThinking(agent) ?? parentsLevel);
     const room = hasDefaultOutputTokens(settings, parent, contract, parentsLevel)
       ? defaultOutputTokens(chosen.model, level, { ...settings.ceilings, maxSpendMicrousd })
       : contract.maxOutputTokens;
@@ -271,30 +272,15 @@ function taskFor(
   return media.length === 0 ? task : { ...task, needsVision: true };
 }
 
-type KeptImages = NonNullable<Acceptance["event"]["media"]>;
-
-function keepImage({ mimeType, bytes, width, height, data }: ReadImage, bodyCache: BodyCache): KeptImages[number] {
-  return { type: "image", mimeType, bytes, width, height, ref: bodyCache.keep(data) };
-}
-
-function seenBy({ vision }: ConfiguredModel, images: KeptImages): Pick<Said, "images"> {
+function seenBy({ vision }: ConfiguredModel, images: NonNullable<Acceptance["event"]["media"]>): Pick<Said, "images"> {
   if (vision === undefined || images.length === 0) return {};
   const tokens = images.reduce((sum, image) => sum + vision.imageTokens(image), 0);
   return { images: { refs: images.map(({ ref }) => ref), tokens } };
 }
 
-/** The price of an inference whose usage the provider does not report; null if unknown. */
-function priceOf({ price, isFree }: ConfiguredModel): ModelPrice | null {
-  return price ?? (isFree ? { inputPer1k: 0, outputPer1k: 0 } : null);
-}
-
-/** The first one set: request, agent or parent; then the model's own. Null for a model without levels. */
-function thinkingLevelFor(
-  { thinking }: ConfiguredModel,
-  asked: readonly (ThinkingLevel | null | undefined)[],
-): ThinkingLevel | null {
-  if (thinking === undefined) return null;
-  return asked.find((level) => level !== undefined && level !== null) ?? thinking.level;
+/** The model's own unless one was asked for. Null for a model without levels. */
+function thinkingLevelFor({ thinking }: ConfiguredModel, asked: ThinkingLevel | null): ThinkingLevel | null {
+  return thinking === undefined ? null : (asked ?? thinking.level);
 }
 
 function halfOf({ inferences, tokens, spendMicrousd }: RemainingBudget): CarvedBudget {
@@ -303,10 +289,6 @@ function halfOf({ inferences, tokens, spendMicrousd }: RemainingBudget): CarvedB
     tokens: Math.ceil(tokens / 2),
     spendMicrousd: Math.ceil((spendMicrousd ?? 0) / 2),
   };
-}
-
-async function grantedTo({ store, clock }: DraftingSettings, sessionId: SessionId): Promise<readonly string[]> {
-  return grantedAt(await store.capabilitiesOf(sessionId), clock.nowMs()).capabilities;
 }
 
 interface History {

@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { defaultOutputTokens, type OutputLimits } from "../../src/assistant/default-output-limit.ts";
-import { DEFAULT_CEILINGS } from "../../src/assistant/term-bounds.ts";
-import type { ThinkingLevel } from "../../src/kernel/vocabulary/thinking-level.ts";
+import { DEFAULT_CEILINGS, defaultOutputTokens, type OutputLimits } from "../../../src/assistant/runs/term-bounds.ts";
+import type { ThinkingLevel } from "../../../src/kernel/vocabulary/thinking-level.ts";
 
 /** Ten dollars a million tokens of output. */
 const PRICED = { maxOutputTokens: 20_000, price: { inputPer1k: 2_500, outputPer1k: 10_000 } };

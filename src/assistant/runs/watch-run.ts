@@ -9,14 +9,14 @@
  * W4. Text of an attempt comes after the entries before that attempt and before its own: a fast model writes before the
  *     last step is durable.
  */
-import type { Entry } from "../kernel/journal/entry.ts";
-import { lifecycleEvent } from "../kernel/journal/views/lifecycle-events.ts";
-import { readEntry, TIMELINE_START } from "../kernel/journal/views/run-timeline.ts";
-import type { RunId } from "../kernel/vocabulary/identifiers.ts";
-import type { Store } from "../runtime/ports/store.ts";
-import { readWholeJournal } from "../runtime/run/read-run.ts";
-import type { Runtime } from "../runtime/runtime.ts";
-import type { RunUpdate } from "./runs/run-updates.ts";
+import type { Entry } from "../../kernel/journal/entry.ts";
+import { lifecycleEvent } from "../../kernel/journal/views/lifecycle-events.ts";
+import { readEntry, TIMELINE_START } from "../../kernel/journal/views/run-timeline.ts";
+import type { RunId } from "../../kernel/vocabulary/identifiers.ts";
+import type { Store } from "../../runtime/ports/store.ts";
+import { readWholeJournal } from "../../runtime/run/read-run.ts";
+import type { Runtime } from "../../runtime/runtime.ts";
+import type { RunUpdate } from "./run-updates.ts";
 
 const MAX_WAITING = 1_000;
 

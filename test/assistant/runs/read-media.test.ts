@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { imageNote, MAX_IMAGE_BYTES, readMedia } from "../../src/assistant/read-media.ts";
-import type { MediaItem } from "../../src/assistant/runs/run-request.ts";
-import { compileRedactor } from "../../src/kernel/redaction/redact.ts";
-import { verifies } from "../requirements.ts";
-import { DOT_PNG, DRAWN, jpeg, mediaOf, png } from "../runtime/sample-images.ts";
+import { imageNote, MAX_IMAGE_BYTES, readMedia } from "../../../src/assistant/runs/read-media.ts";
+import type { MediaItem } from "../../../src/assistant/runs/run-request.ts";
+import { compileRedactor } from "../../../src/kernel/redaction/redact.ts";
+import { verifies } from "../../requirements.ts";
+import { DOT_PNG, DRAWN, jpeg, mediaOf, png } from "../../runtime/sample-images.ts";
 
 const SECRET = "Kq7ZpX2mVb9RtYw4NcHs6LdJf8Ga3Eu1";
 

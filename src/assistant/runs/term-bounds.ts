@@ -1,25 +1,23 @@
 /**
- * The bounds of each number in a contract request.
- *
- * B1. A number out of its bounds is refused by name, and the message states the bounds.
- * B2. Limits that depend on other terms or the message (reserves, strict_mode, prompt length) are for preflight.
+ * The bounds of each number in a contract request, and the default output limit within them. Limits that depend on other
+ * terms or the message (reserves, strict_mode, prompt length) are for preflight.
  */
-import { MINIMUM_OUTPUT_TOKENS } from "../kernel/contract/preflight.ts";
-import type { ConfiguredModel } from "../runtime/ports/model-backend.ts";
-import { type Budgets, microusd } from "../runtime/spend/budget-scopes.ts";
-import type { ContractOverrides } from "./runs/run-request.ts";
+import { DEFAULT_TERMS } from "../../kernel/contract/default-terms.ts";
+import { MINIMUM_OUTPUT_TOKENS } from "../../kernel/contract/preflight.ts";
+import type { ThinkingLevel } from "../../kernel/vocabulary/thinking-level.ts";
+import { outputTokenLimit } from "../../runtime/model/output-token-limit.ts";
+import type { ConfiguredModel } from "../../runtime/ports/model-backend.ts";
+import { type Budgets, microusd } from "../../runtime/spend/budget-scopes.ts";
+import type { ContractOverrides } from "./run-request.ts";
 
-/** The operator's limits for runs. */
+/** The operator's limits for runs. Null: not limited. */
 export interface Ceilings {
   readonly maxInferences: number;
-  /** Null: not limited. */
   readonly maxTokensConsumed: number | null;
   readonly maxOutputTokens: number;
   readonly stepTimeoutMs: number;
   readonly totalTimeoutMs: number;
-  /** Null: no limit per run. */
   readonly maxSpendMicrousd: number | null;
-  /** Null: no limit a day. */
   readonly daySpendMicrousd: number | null;
   readonly dayTokens: number | null;
 }
@@ -100,4 +98,33 @@ export function boundsProblem(
 
 function isWithin(value: number, least: number, most: number): boolean {
   return Number.isSafeInteger(value) && value >= least && value <= most;
+}
+
+export type OutputLimits = Pick<Ceilings, "maxOutputTokens" | "maxSpendMicrousd" | "daySpendMicrousd" | "dayTokens">;
+
+/** Inferences that fit into a limit at the same time. */
+const SHARES_OF_A_LIMIT = 16;
+
+/**
+ * The output limit of one inference, reasoning and answer together: the model's configured maximum.
+ *
+ * The whole limit is reserved before a request is sent. Under a spending or daily token limit one inference takes only a
+ * small share, so that parallel runs and the last runs of a day still get through; but never less than a page or two with
+ * its reasoning.
+ */
+export function defaultOutputTokens(
+  model: Pick<ConfiguredModel, "maxOutputTokens" | "thinking" | "price">,
+  level: ThinkingLevel | null,
+  limits: OutputLimits,
+): number {
+  const tokensFor = (spend: number | null): number =>
+    spend === null || model.price === null ? Number.POSITIVE_INFINITY : (spend * 1000) / model.price.outputPer1k;
+  const limit = Math.min(
+    limits.dayTokens ?? Number.POSITIVE_INFINITY,
+    tokensFor(limits.maxSpendMicrousd),
+    tokensFor(limits.daySpendMicrousd),
+  );
+  const least = outputTokenLimit(DEFAULT_TERMS.maxOutputTokens, model, level);
+  const share = Math.max(least, Math.floor(limit / SHARES_OF_A_LIMIT));
+  return Math.min(share, limits.maxOutputTokens, model.maxOutputTokens);
 }

@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { contractTerms, grantedTools } from "../../src/assistant/contract-terms.ts";
-import { type Ceilings, DEFAULT_CEILINGS } from "../../src/assistant/term-bounds.ts";
-import { DEFAULT_POLICY, DEFAULT_TERMS } from "../../src/kernel/contract/default-terms.ts";
-import { sealContract } from "../../src/kernel/contract/seal-contract.ts";
-import { outsideWorld } from "../runtime/trial/outside-world.ts";
-import { says, scriptedModel } from "../runtime/trial/scripted-model.ts";
+import { contractTerms, grantedTools } from "../../../src/assistant/runs/contract-terms.ts";
+import { type Ceilings, DEFAULT_CEILINGS } from "../../../src/assistant/runs/term-bounds.ts";
+import { DEFAULT_POLICY, DEFAULT_TERMS } from "../../../src/kernel/contract/default-terms.ts";
+import { sealContract } from "../../../src/kernel/contract/seal-contract.ts";
+import { outsideWorld } from "../../runtime/trial/outside-world.ts";
+import { says, scriptedModel } from "../../runtime/trial/scripted-model.ts";
 
 const { toolbox } = outsideWorld();
 

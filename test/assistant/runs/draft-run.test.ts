@@ -1,11 +1,11 @@
 /** From a request to a run: what is refused, by name, and leaves nothing behind. */
 import { describe, expect, test } from "vitest";
-import type { RunRequest } from "../../src/assistant/runs/run-request.ts";
-import { asSessionId } from "../../src/kernel/vocabulary/identifiers.ts";
-import { verifies } from "../requirements.ts";
-import { openTrial, storeOfFile } from "../runtime/trial/open-trial.ts";
-import { outsideWorld } from "../runtime/trial/outside-world.ts";
-import { says, scriptedModel } from "../runtime/trial/scripted-model.ts";
+import type { RunRequest } from "../../../src/assistant/runs/run-request.ts";
+import { asSessionId } from "../../../src/kernel/vocabulary/identifiers.ts";
+import { verifies } from "../../requirements.ts";
+import { openTrial, storeOfFile } from "../../runtime/trial/open-trial.ts";
+import { outsideWorld } from "../../runtime/trial/outside-world.ts";
+import { says, scriptedModel } from "../../runtime/trial/scripted-model.ts";
 
 const store = storeOfFile();
 const REQUEST: RunRequest = {
