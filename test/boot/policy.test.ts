@@ -95,7 +95,7 @@ describe("surety policy show", () => {
     expect([code, stderr]).toEqual([0, ""]);
     expect(stdout).toMatch(/^external_message:$/m);
     expect(stdout).toMatch(
-      /^fs\.write_text +side_effect +asks +policy\.risk\.side_effect +Calls of this risk class need/m,
+      /^fs\.write_text +side_effect +asks +policy\.risk\.side_effect +This changes files, so your policy asks first\.$/m,
     );
     expect(stdout).toMatch(/^Commands: ls\.$/m);
     expect(stdout).toMatch(/net allows a\.example/);

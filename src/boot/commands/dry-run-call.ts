@@ -5,6 +5,7 @@
  * H2. Capabilities are those given with --grant, for this one call.
  */
 import { createToolbox } from "../../adapters/tools/create-toolbox.ts";
+import { whyAsked } from "../../kernel/machine/decide-now.ts";
 import { decideCall, type PolicyDecision } from "../../kernel/policy/decide-call.ts";
 import { parseCapability } from "../../kernel/vocabulary/capability.ts";
 import type { Labels } from "../../kernel/vocabulary/labels.ts";
@@ -63,11 +64,13 @@ export function decideDirectCall(
   { tool, risk, egress, asksAlways }: Pick<Planned, "tool" | "risk" | "egress" | "asksAlways">,
   { config, channelClass, capabilities, labels }: Circumstances,
 ): PolicyDecision {
-  return decideCall({
+  const decided = decideCall({
     ...{ tool, risk, egress, asksAlways, channelClass, capabilities, labels },
     policy: toToolPolicy(config),
     honeypot: false,
     approvedTools: [],
     allowedTools: [tool],
   });
+  const { decision, policyId } = decided;
+  return decision === "approve" ? { ...decided, reason: whyAsked(policyId, { tool, risk }) } : decided;
 }

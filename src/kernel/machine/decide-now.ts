@@ -33,7 +33,7 @@ export function objectionNow(state: RunState, call: ReadyCall): string | null {
 }
 
 /** The reason a person reads. Not `reason`, which journals record with a refusal and which therefore never changes. */
-export function whyAsked(policyId: string, { tool, risk }: PlannedCall): string {
+export function whyAsked(policyId: string, { tool, risk }: Pick<PlannedCall, "tool" | "risk">): string {
   if (policyId.startsWith("policy.exception.")) return "An exception in tools.policy.exceptions asks before this call.";
   const why = WHY_ASKED[policyId];
   if (why !== undefined) return why;
