@@ -5,9 +5,7 @@
  * D2. Slow senders are disconnected: headers within 10 s, a whole request within 30 s. Slow readers: event-stream.ts.
  * D3. Closing lets requests finish within the grace period and ends streams; then sockets are destroyed.
  *
- * `node:http` and the table of operations, not a framework: in three paired runs on a busy machine this served 0.63 to
- * 0.70 of bare node:http's requests per CPU second, hono 0.59 to 0.64 with the same checks before it. Hono's adapter also
- * writes errors to the console and replaces globals.
+ * `node:http` and the table of operations, not a framework: docs/decisions/2026-11-16-no-web-framework.md.
  */
 import { once } from "node:events";
 import type { Server, ServerResponse } from "node:http";
