@@ -71,7 +71,7 @@ describe.each(["openai_compatible", "anthropic"] as const)("over %s", (kind) => 
       const run = await runUnder("native-tools", kind, answer({ calls: [NATIVE_CALL] }));
       expect(run).toEqual({
         outcome: "COMPLETED_WITH_TOOLS",
-        contract: ["native-tools", "native-tools@1"],
+        contract: ["native-tools", "native-tools@2"],
         describesBlock: false,
         wireTools: 9,
       });
@@ -85,7 +85,7 @@ describe.each(["openai_compatible", "anthropic"] as const)("over %s", (kind) => 
       const run = await runUnder("marker-json", kind, answer({ text: BLOCK_CALL }));
       expect(run).toEqual({
         outcome: "COMPLETED_WITH_TOOLS",
-        contract: ["marker-json", "marker-json@1"],
+        contract: ["marker-json", "marker-json@2"],
         describesBlock: true,
         wireTools: 0,
       });

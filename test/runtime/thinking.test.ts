@@ -139,8 +139,8 @@ test("what was thought is kept for the provider's own calls, and not for those i
   const block = '<<<TOOL_CALLS_JSON>>>[{"id":"t1","tool":"look.at","args":{"thing":"a"}}]<<<END_TOOL_CALLS_JSON>>>';
   const thoughts: Thoughts = { kept: { reasoning: "Hm." }, isSigned: false };
   const profile = { supportsTools: true, holdsRequired: false, grammarProfiles: [] };
-  const native = { ...profile, id: "native-tools", adapterVersion: "native-tools@1" };
-  const marker = { ...profile, id: "marker-json", adapterVersion: "marker-json@1" };
+  const native = { ...profile, id: "native-tools", adapterVersion: "native-tools@2" };
+  const marker = { ...profile, id: "marker-json", adapterVersion: "marker-json@2" };
   const recalled = async (reply: ModelReply, also: Partial<ConfiguredModel>) => {
     const model = scriptedModel(inTurns({ ...reply, thoughts } as ModelReply, says("done")), also);
     const trial = openTrial({ store: store(), model, world: outsideWorld() });
@@ -152,6 +152,38 @@ test("what was thought is kept for the provider's own calls, and not for those i
   };
   expect(await recalled(calls([look]), { profile: native })).toEqual([thoughts.kept]);
   expect(await recalled(says(block), { profile: marker })).toEqual([undefined]);
+});
+
+describe("a call that the model only thought of", () => {
+  const block = '<<<TOOL_CALLS_JSON>>>[{"id":"t1","tool":"look.at","args":{"thing":"a"}}]<<<END_TOOL_CALLS_JSON>>>';
+  const notes = '<<<NOTES_JSON>>>{"set_goals":["nothing"]}<<<END_NOTES_JSON>>>';
+
+  test.each([
+    ["native-tools", "native-tools@2"],
+    ["marker-json", "marker-json@2"],
+  ])("is not made under %s, and the thought is neither streamed nor answered", async (id, adapterVersion) => {
+    const profile = { id, adapterVersion, supportsTools: true, holdsRequired: false, grammarProfiles: [] };
+    const { promise: watching, resolve: watch } = Promise.withResolvers<void>();
+    const content = `\n<think>I might ${block} ${notes}</think>\n\nAll is well.`;
+    const model = scriptedModel(() => watching.then(() => says(content)), { profile });
+    const world = outsideWorld();
+    const trial = openTrial({ store: store(), model, world });
+    const runId = await submit(trial);
+    const shown: string[] = [];
+    const ignore = { entries: () => {}, output: () => {}, broken: () => {} };
+    trial.runtime.watch(runId, { ...ignore, delta: ({ text }) => shown.push(text) });
+    watch();
+    await trial.ended(runId);
+    expect(await trial.assistant.run(runId)).toMatchObject({
+      outcome: "COMPLETED_CHAT_ONLY",
+      output: "All is well.",
+      tool_calls: 0,
+    });
+    expect(shown.join("")).toBe("All is well.");
+    const entries = await trial.entries(runId);
+    expect(entries.find(({ kind }) => kind === "INFER")?.result).toMatchObject({ calls: [], notes: null });
+    await trial.stop();
+  });
 });
 
 test("what was thought before a call counts among the tokens of the prompt from then on", async () => {

@@ -98,9 +98,15 @@ describe("the simulated worlds try everything", () => {
       "marker-json@1 native",
       "marker-json@1 recovered",
       "marker-json@1 rejected",
+      "marker-json@2 native",
+      "marker-json@2 recovered",
+      "marker-json@2 rejected",
       "native-tools@1 native",
       "native-tools@1 recovered",
       "native-tools@1 rejected",
+      "native-tools@2 native",
+      "native-tools@2 recovered",
+      "native-tools@2 rejected",
     ]);
   });
 });

@@ -15,7 +15,7 @@ export type ProfileId = "native-tools" | "marker-json";
 export const PROFILES: Readonly<Record<ProfileId, Profile>> = {
   "native-tools": {
     id: "native-tools",
-    adapterVersion: "native-tools@1",
+    adapterVersion: "native-tools@2",
     supportsTools: true,
     holdsRequired: true,
     grammarProfiles: [],
@@ -23,7 +23,7 @@ export const PROFILES: Readonly<Record<ProfileId, Profile>> = {
   },
   "marker-json": {
     id: "marker-json",
-    adapterVersion: "marker-json@1",
+    adapterVersion: "marker-json@2",
     supportsTools: true,
     // Only the prompt asks for a call.
     holdsRequired: false,

@@ -1,10 +1,10 @@
 /** The adapters by version. A version, once released, stays: journals and contracts name it. */
-import { markerJson } from "./marker-json.ts";
-import { nativeTools } from "./native-tools.ts";
+import { markerJson, markerJson1 } from "./marker-json.ts";
+import { nativeTools, nativeTools1 } from "./native-tools.ts";
 import type { ProtocolAdapter } from "./protocol-adapter.ts";
 
 const ADAPTERS: ReadonlyMap<string, ProtocolAdapter> = new Map(
-  [nativeTools, markerJson].map((adapter) => [adapter.version, adapter]),
+  [nativeTools1, markerJson1, nativeTools, markerJson].map((adapter) => [adapter.version, adapter]),
 );
 
 export const ADAPTER_VERSIONS: readonly string[] = [...ADAPTERS.keys()];

@@ -1,7 +1,7 @@
 /**
  * The common part of all adapters: an adapter defines the channel of its tool calls and how one call is read. A call on
  * the other channel is rejected, and a call is never taken from an answer that was cut. Reading is the same in both
- * modes; strict mode then rejects what needed recovery.
+ * modes; strict mode then rejects what needed recovery. Inline reasoning is taken off first, so nothing in it is read.
  */
 import type { ToolInvocation } from "../vocabulary/message.ts";
 import { TOOL_CALLS_BEGIN, TOOL_CALLS_END } from "./markers.ts";
@@ -9,6 +9,7 @@ import { readNotes } from "./notes.ts";
 import type { AdapterMode, ProtocolAdapter, ProtocolAdapterResult } from "./protocol-adapter.ts";
 import type { ProtocolFailure } from "./protocol-failure.ts";
 import { hashRawOutput, isCut, isWellFormed, type RawModelOutput } from "./raw-model-output.ts";
+import { stripThoughts } from "./release/thought-stripper.ts";
 import { type ScannedBlocks, scanBlocks } from "./scan-blocks.ts";
 
 export type CallChannel = "native" | "text";
@@ -24,6 +25,8 @@ export type CallsReading =
 export interface AdapterDefinition {
   readonly version: string;
   readonly channel: CallChannel;
+  /** Version 1 took inline reasoning for a part of the answer. */
+  readonly readsThoughts?: true;
   readonly readCalls: (raw: RawModelOutput, blocks: ScannedBlocks) => CallsReading;
 }
 
@@ -36,8 +39,9 @@ export function defineAdapter(definition: AdapterDefinition): ProtocolAdapter {
   };
 }
 
-function adapt(definition: AdapterDefinition, raw: RawModelOutput, mode: AdapterMode): ProtocolAdapterResult {
-  const decision = { rawHash: hashRawOutput(raw), adapterVersion: definition.version };
+function adapt(definition: AdapterDefinition, written: RawModelOutput, mode: AdapterMode): ProtocolAdapterResult {
+  const decision = { rawHash: hashRawOutput(written), adapterVersion: definition.version };
+  const raw = definition.readsThoughts ? written : { ...written, content: stripThoughts(written.content) };
   const reject = (failureCode: ProtocolFailure): ProtocolAdapterResult => {
     return { ...decision, status: "rejected", canonicalMessage: null, failureCode, notes: null };
   };

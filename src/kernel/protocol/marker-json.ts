@@ -10,7 +10,8 @@ import { isJsonObject, readJson } from "./read-json.ts";
 import type { ScannedBlocks } from "./scan-blocks.ts";
 import { type DraftCall, settleCalls } from "./settle-calls.ts";
 
-export const markerJson = defineAdapter({ version: "marker-json@1", channel: "text", readCalls });
+export const markerJson = defineAdapter({ version: "marker-json@2", channel: "text", readCalls });
+export const markerJson1 = defineAdapter({ version: "marker-json@1", channel: "text", readsThoughts: true, readCalls });
 
 const CALL_KEYS: readonly string[] = ["id", "tool", "args"];
 const FENCED = /^[ \t\r\n]*```(?:json)?[ \t]*\r?\n([\s\S]*)\n[ \t]*```[ \t\r\n]*$/;

@@ -10,7 +10,13 @@ import { isJsonObject, readJson } from "./read-json.ts";
 import { type DraftCall, settleCalls } from "./settle-calls.ts";
 import { decodeToolName } from "./tool-names.ts";
 
-export const nativeTools = defineAdapter({ version: "native-tools@1", channel: "native", readCalls });
+export const nativeTools = defineAdapter({ version: "native-tools@2", channel: "native", readCalls });
+export const nativeTools1 = defineAdapter({
+  version: "native-tools@1",
+  channel: "native",
+  readsThoughts: true,
+  readCalls,
+});
 
 function readCalls(raw: RawModelOutput): CallsReading {
   const drafts: DraftCall[] = [];

@@ -9,7 +9,8 @@
  *       protocol.missing-id        calls without an id get `call_1`, `call_2` …, skipping ids that are taken
  *       protocol.invalid-id        so do calls under an id that could hold prose (`CALL_ID_PATTERN`)
  *       protocol.empty-arguments   empty native arguments are read as {}
- * A3. The message's content is the text a user may see: blocks are gone from it. Calls keep the proposed order.
+ * A3. The message's content is the text a user may see: inline reasoning and blocks are gone from it. Calls keep the
+ *     proposed order.
  * A4. Nothing of a rejected answer survives: no call, no text, no notes.
  */
 import type { Hash } from "../vocabulary/identifiers.ts";

@@ -5,7 +5,9 @@
  * L1. Before the network, prompt and reserved answer must fit the model's window: otherwise OverBudgetError (P-1.5).
  * L2. A request for another model is an error, never another model's answer (P-0).
  * L3. Cancelling, or leaving the loop, ends the request on the wire. An answer that broke off yields no calls.
+ * L4. Reasoning is no part of an answer, inline or not.
  */
+import { stripThoughts, thoughtStripper } from "../../kernel/protocol/release/thought-stripper.ts";
 import type { ConfiguredModel, ModelReply, ModelUsage, PromptMessage, ToolOffer } from "../ports/model-backend.ts";
 import type { ModelConfig } from "./model-router.ts";
 
@@ -101,7 +103,11 @@ async function* streamChat(
   const pieces: string[] = [];
   let wake = (): void => {};
   let isSettled = false;
-  const onText = (text: string): void => {
+  let shown = thoughtStripper.start();
+  const onText = (written: string): void => {
+    const [next, text] = thoughtStripper.push(shown, written);
+    shown = next;
+    if (text === "") return;
     pieces.push(text);
     wake();
   };
@@ -120,7 +126,8 @@ async function* streamChat(
       if (!isSettled && pieces.length === 0) await changed.promise;
     }
     const { content, toolCalls, stopReason, usage } = readResponse(await answered);
-    if (!isStreamed && content !== "") yield { type: "text", text: content };
+    const rest = isStreamed ? thoughtStripper.finish(shown) : content;
+    if (rest !== "") yield { type: "text", text: rest };
     for (const call of toolCalls) yield { type: "tool_call", ...call };
     yield { type: "end", stopReason, usage };
   } finally {
@@ -158,7 +165,7 @@ function readResponse(reply: ModelReply): ChatResponse {
   if (!reply.ok) throw new LLMError(reply.code, "The model's provider did not answer the request.");
   const { content, toolCalls, stopReason, complete } = reply.raw;
   if (!complete) throw new LLMError("provider.cut-off", "The answer broke off.");
-  return { content, toolCalls, stopReason, usage: reply.usage };
+  return { content: stripThoughts(content), toolCalls, stopReason, usage: reply.usage };
 }
 
 function promptTokens(

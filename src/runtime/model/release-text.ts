@@ -1,11 +1,13 @@
 /**
- * The part of an answer that may be shown while the model writes: markers → token gate → disclosure guard → redaction.
+ * The part of an answer that may be shown while the model writes: inline reasoning → markers → token gate → disclosure
+ * guard → redaction.
  *
  * Under a token gate nothing is shown before a validated call was performed (M-F); an attempt cannot perform one, so the
  * gate stays closed for the whole attempt. Deltas carry attempt and offset and are never stored.
  */
 import { compose } from "../../kernel/protocol/release/compose.ts";
 import { markerStripper } from "../../kernel/protocol/release/marker-stripper.ts";
+import { thoughtStripper } from "../../kernel/protocol/release/thought-stripper.ts";
 import type { DisclosureGuard } from "../../kernel/redaction/disclosure-guard.ts";
 import type { Redactor } from "../../kernel/redaction/redact.ts";
 
@@ -50,6 +52,6 @@ export function releaseText(
 type Flow = ReturnType<typeof begin>;
 
 function begin(guard: DisclosureGuard, redactor: Redactor) {
-  const stages = compose(compose(markerStripper, guard), redactor.stream);
+  const stages = compose(compose(compose(thoughtStripper, markerStripper), guard), redactor.stream);
   return { stages, state: stages.start() };
 }

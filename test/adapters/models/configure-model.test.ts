@@ -26,7 +26,7 @@ describe("a configured model", () => {
       model: "qwen:7b",
       profile: {
         id: "native-tools",
-        adapterVersion: "native-tools@1",
+        adapterVersion: "native-tools@2",
         supportsTools: true,
         holdsRequired: true,
         grammarProfiles: [],
@@ -42,7 +42,7 @@ describe("a configured model", () => {
     "with the profile %s is read by an adapter there is",
     (profile) => {
       const model = configureModel({ ...settings, profile });
-      expect(adapterFor(model.profile.adapterVersion)?.version).toBe(`${profile}@1`);
+      expect(adapterFor(model.profile.adapterVersion)?.version).toBe(`${profile}@2`);
       expect(model.profile.holdsRequired).toBe(profile === "native-tools");
     },
   );

@@ -39,14 +39,14 @@ interface Profile {
 
 const PROFILES: readonly Profile[] = [
   {
-    version: "native-tools@1",
+    version: "native-tools@2",
     writesCall: (id, tool, args) => ({
       toolCalls: [{ id, name: encodeToolName(tool) ?? tool, argumentsText: JSON.stringify(args) }],
     }),
     writesMalformed: { toolCalls: [{ id: "c1", name: "fs__read_text", argumentsText: '{"path":' }] },
   },
   {
-    version: "marker-json@1",
+    version: "marker-json@2",
     writesCall: (id, tool, args) => ({
       content: `<<<TOOL_CALLS_JSON>>>${JSON.stringify([{ id, tool, args }])}<<<END_TOOL_CALLS_JSON>>>`,
     }),

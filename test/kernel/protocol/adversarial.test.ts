@@ -31,7 +31,7 @@ function inputOf<Input>(kind: string, name: string): Input {
 
 const MODES: readonly AdapterMode[] = ["strict", "lenient"];
 
-function adaptText(content: string, mode: AdapterMode, version = "marker-json@1"): ProtocolAdapterResult {
+function adaptText(content: string, mode: AdapterMode, version = "marker-json@2"): ProtocolAdapterResult {
   const adapter = adapterFor(version);
   if (adapter === null) throw new Error(version);
   return adapter.adapt(rawOutput({ content }), mode);
@@ -97,7 +97,7 @@ describe("marker_protocol", () => {
       "provider_native_tool_calls_plus_text_block",
     );
     const toolCalls = provider.tool_calls.map(({ name }) => ({ id: "c1", name, argumentsText: "{}" }));
-    for (const version of ["native-tools@1", "marker-json@1"]) {
+    for (const version of ["native-tools@2", "marker-json@2"]) {
       for (const mode of MODES) {
         const result = adapterFor(version)?.adapt(rawOutput({ content: text, toolCalls }), mode);
         expect(result).toMatchObject({ status: "rejected", failureCode: "protocol.mixed-channels" });
@@ -116,7 +116,7 @@ describe("marker_protocol", () => {
     ] as const;
     for (const mode of MODES) {
       for (const [end, failureCode] of ends) {
-        expect(adapterFor("marker-json@1")?.adapt(rawOutput({ content, ...end }), mode)).toMatchObject({
+        expect(adapterFor("marker-json@2")?.adapt(rawOutput({ content, ...end }), mode)).toMatchObject({
           status: "rejected",
           failureCode,
         });
@@ -138,7 +138,7 @@ describe("marker_protocol", () => {
     verifies("S-3.3", "escaped, it is no block even if a model repeats it word for word", () => {
       const { content } = inputOf<{ content: string }>("marker_protocol", name);
       const escaped = escapeMarkers(content);
-      for (const version of ["native-tools@1", "marker-json@1"]) {
+      for (const version of ["native-tools@2", "marker-json@2"]) {
         expect(adaptText(escaped, "lenient", version)).toMatchObject({
           status: "native",
           canonicalMessage: { content: escaped, toolCalls: [] },

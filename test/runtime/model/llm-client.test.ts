@@ -55,6 +55,17 @@ async function all(chunks: AsyncIterable<LLMChunk>): Promise<readonly LLMChunk[]
 }
 
 describe("a client of one model", () => {
+  test.each([true, false])("leaves inline reasoning out of the answer (streamed: %s)", async (stream) => {
+    const { chat } = await clientOf(() => answer({ text: "<think>hm, hm</think>\n\nYes." }));
+    const texts = (await all(chat({ stream }))).flatMap((chunk) => (chunk.type === "text" ? [chunk.text] : []));
+    expect(texts.join("")).toBe("Yes.");
+    const { model } = await modelOf(() => answer({ text: " <thi" }));
+    const held = await all(
+      createChatBackend(model).stream_chat({ model: INFO.id, messages: [HELLO] }, new AbortController().signal),
+    );
+    expect(held.flatMap((chunk) => (chunk.type === "text" ? [chunk.text] : [])).join("")).toBe(" <thi");
+  });
+
   verifies(
     ["T-3d", "P-1.5"],
     "counts images before the network, and shows none to a model that sees none",

@@ -33,8 +33,8 @@ const anyRaw: fc.Arbitrary<RawModelOutput> = fc.record({
 });
 
 const PROFILES = [
-  { id: "native-tools", adapterVersion: "native-tools@1" },
-  { id: "marker-json", adapterVersion: "marker-json@1" },
+  { id: "native-tools", adapterVersion: "native-tools@2" },
+  { id: "marker-json", adapterVersion: "marker-json@2" },
 ];
 
 describe("a run", () => {

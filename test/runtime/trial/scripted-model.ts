@@ -47,7 +47,7 @@ export function scriptedModel(script: ModelScript, also: Partial<ConfiguredModel
     backend,
     profile: {
       id: "native-tools",
-      adapterVersion: "native-tools@1",
+      adapterVersion: "native-tools@2",
       supportsTools: true,
       holdsRequired: true,
       grammarProfiles: [],
