@@ -2,8 +2,11 @@
  * The HTTP server: one port, one token (design §7, HTTP and WebSocket; O-5, O-6.3).
  *
  * D1. It binds loopback by default, and requires the token wherever it is bound.
- * D2. Slow senders are disconnected: headers within 10 s, a whole request within 30 s. Slow readers: event-stream.ts.
- * D3. Closing lets requests finish within the grace period and ends streams; then sockets are destroyed.
+ * D2. Slow senders are disconnected: headers within 10 s, a whole request within 30 s. Slow readers: write-text.ts and
+ *     event-stream.ts.
+ * D3. A connection has one request in work: the next is served, and more are read, once its client has taken the answer
+ *     before it. Requests that came in one read wait.
+ * D4. Closing lets requests finish within the grace period and ends streams; then sockets are destroyed.
  *
  * `node:http` and the table of operations, not a framework: docs/decisions/2026-11-16-no-web-framework.md.
  */
@@ -66,7 +69,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   const { operations, token, allowedOrigins, clock, onError, isHealthy = () => true } = options;
   return {
     async listen({ host = DEFAULT_HOST, port = DEFAULT_PORT } = {}) {
-      const admission = createAdmission({ token, allowedOrigins, listenHost: host });
+      const admission = createAdmission({ token, allowedOrigins, listenHost: host, clock });
       const requests = createRequestServer({ operations, admission, clock, isHealthy, onError });
       const server = createServer(LIMITS);
       // Headers are bounded by bytes; a count would drop the rest silently, duplicates included.
@@ -97,9 +100,22 @@ function serveWith(server: Server, requests: RequestServer, clock: Clock): Reado
   const responses = new Map<Duplex, ServerResponse>();
   server.on("connection", (socket) => socket.on("close", () => responses.delete(socket)));
   server.on("request", (incoming, outgoing) => {
-    responses.set(incoming.socket, outgoing);
+    const { socket } = incoming;
+    const before = responses.get(socket);
+    responses.set(socket, outgoing);
     if (!server.listening) closeIdleAfter(outgoing, server);
-    requests.serve(incoming, outgoing);
+    if (before === undefined || before.writableFinished) {
+      requests.serve(incoming, outgoing);
+      return;
+    }
+    socket.pause();
+    before.once("close", () => {
+      if (socket.destroyed) return;
+      // Node may have resumed reading meanwhile.
+      if (responses.get(socket) === outgoing) socket.resume();
+      else socket.pause();
+      requests.serve(incoming, outgoing);
+    });
   });
   server.on("clientError", (error: Error, socket: Duplex) => {
     answerParseError(error, socket, responses.get(socket), clock);

@@ -3,7 +3,7 @@
  *
  * E1. A recorded event carries its id, so that a client resumes by Last-Event-ID; a live one has none.
  * E2. Backpressure: the next update is read once the client has room for it. A client that reads nothing for two
- *     heartbeats is disconnected.
+ *     heartbeats is disconnected, after the last event too.
  * E3. A heartbeat comes every 15 s. The stream ends after the last event.
  */
 import { once } from "node:events";
@@ -11,6 +11,7 @@ import type { ServerResponse } from "node:http";
 import type { Frame } from "../../runtime/operations/operation.ts";
 import type { Clock } from "../../runtime/ports/clock.ts";
 import { StoreError } from "../../runtime/ports/store.ts";
+import { endWith } from "./write-text.ts";
 
 const HEARTBEAT_MS = 15_000;
 const MAX_UNREAD_HEARTBEATS = 2;
@@ -54,7 +55,7 @@ export async function streamEvents(stream: EventStream): Promise<void> {
       outgoing.write(`event: error\ndata: ${JSON.stringify(onFailure(error))}\n\n`);
   } finally {
     stopHeartbeat();
-    outgoing.end(signal.aborted || isInterrupted ? STOPPING : "");
+    await endWith(outgoing, signal.aborted || isInterrupted ? STOPPING : "", clock);
   }
 }
 

@@ -17,6 +17,7 @@ import { discardBody, hasBody } from "./read-body.ts";
 import { type Head, readHead } from "./read-head.ts";
 import { jsonReply, NOTHING_MORE, type Reply } from "./reply.ts";
 import { createRoutes, endpointOf, type OpenStream } from "./routes.ts";
+import { endWith } from "./write-text.ts";
 
 /** The store may work again in a moment. */
 const TRANSIENT: ReadonlySet<StoreErrorCode> = new Set(["store.unavailable", "store.busy", "store.closed"]);
@@ -92,7 +93,7 @@ export function createRequestServer(dependencies: RequestServerDependencies): Re
     if (method === "OPTIONS" && isPreflight(head, admission)) return Promise.resolve(PREFLIGHT_REPLY);
     const queryAt = url.indexOf("?");
     const found = findRoute(queryAt === -1 ? url : url.slice(0, queryAt));
-    const grant = found?.route.isPublic ? ANONYMOUS : admission.checkToken(head);
+    const grant = found?.route.isPublic ? ANONYMOUS : admission.checkToken(head, incoming.socket);
     if (found === null) throw new HttpError("not_found", "no such path");
     const { scope, answer: answerWith } = endpointOf(found.route, method);
     if (!grant.scopes.has(scope)) throw new HttpError("auth.forbidden", `this token lacks the scope ${scope}`);
@@ -111,11 +112,8 @@ export function createRequestServer(dependencies: RequestServerDependencies): Re
       ? ["Access-Control-Allow-Origin", head.origin, "Vary", "Origin"]
       : [];
     outgoing.writeHead(status, [...headers, ...PROTECTIVE_HEADERS, ...more]);
-    if (typeof body === "string") {
-      outgoing.end(body);
-      return;
-    }
-    body().catch((error: unknown) => {
+    const sent = typeof body === "string" ? endWith(outgoing, body, clock) : body();
+    sent.catch((error: unknown) => {
       report(error);
       outgoing.destroy();
     });
