@@ -60,7 +60,7 @@ export function createExchange(url: string, token: string, timeoutMs: number): E
     const answer = decode(ErrorSchema, await textOf(response));
     if (answer === null) throw unintelligible(url, `answered ${response.status}`);
     const { code, message } = answer.error;
-    if (code === "auth.required") throw unauthorized(url);
+    if (code === "auth.required" || code === "auth.rate_limited") throw unauthorized(url);
     if (code === "store.unavailable") throw new StoreError("store.unavailable", message);
     const refused = REFUSAL_CODES.find((known) => known === code);
     if (refused === undefined) throw unintelligible(url, `answered ${response.status} ${code}`);

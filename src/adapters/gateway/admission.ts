@@ -6,12 +6,15 @@
  * G2. Accepted Origins: the gateway's own, and those in gateway.allowedOrigins.
  * G3. Loopback is no proof of identity: everything but public operations needs a token.
  * G4. Tokens are compared by their digests, in constant time: timing depends on the caller's input alone.
+ * G5. An address that keeps sending wrong tokens gets a 429; the right one always passes (wrong-tokens.ts).
  */
 import { hash, timingSafeEqual } from "node:crypto";
 import { Defect } from "../../kernel/vocabulary/defect.ts";
 import { SCOPES, type Scope } from "../../runtime/operations/operation.ts";
+import type { Clock } from "../../runtime/ports/clock.ts";
 import { HttpError, invalidRequest } from "./http-error.ts";
 import type { Head } from "./read-head.ts";
+import { WrongTokens } from "./wrong-tokens.ts";
 
 const LOOPBACK_NAMES = ["127.0.0.1", "localhost", "[::1]"];
 const AUTHORITY = /^(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::[0-9]{1,5})?$/;
@@ -20,7 +23,7 @@ const SCHEME = "bearer ";
 export interface Admission {
   /** The socket knows which address the caller dialled. */
   checkHostAndOrigin(head: Head, socket: { readonly localAddress?: string }): void;
-  checkToken(head: Head): Grant;
+  checkToken(head: Head, socket: { readonly remoteAddress?: string | undefined }): Grant;
   /** Whether gateway.allowedOrigins lists it. */
   isAllowedSite(origin: string | undefined): origin is string;
 }
@@ -41,13 +44,15 @@ interface AdmissionRules {
   readonly token: string;
   readonly allowedOrigins: readonly string[];
   readonly listenHost: string;
+  readonly clock: Pick<Clock, "monotonicMs">;
 }
 
-export function createAdmission({ token, allowedOrigins, listenHost }: AdmissionRules): Admission {
+export function createAdmission({ token, allowedOrigins, listenHost, clock }: AdmissionRules): Admission {
   if (token === "") throw new Defect("gateway: an empty token admits every caller");
   const names = new Set([...LOOPBACK_NAMES, bracketed(listenHost.toLowerCase())]);
   const sites: ReadonlySet<string> = new Set(allowedOrigins);
   const expected = hash("sha256", token, "buffer");
+  const wrongTokens = new WrongTokens(clock);
 
   return {
     checkHostAndOrigin(head, { localAddress }) {
@@ -62,11 +67,13 @@ export function createAdmission({ token, allowedOrigins, listenHost }: Admission
       throw new HttpError("auth.forbidden", "this Origin is not in gateway.allowedOrigins");
     },
 
-    checkToken({ authorization }) {
+    checkToken({ authorization }, { remoteAddress }) {
       if (authorization === undefined) throw unauthorized("a token is required: Authorization: Bearer <token>", "");
       const isBearer = authorization.slice(0, SCHEME.length).toLowerCase() === SCHEME;
       const candidate = hash("sha256", authorization.slice(SCHEME.length), "buffer");
       if (!isBearer || !timingSafeEqual(candidate, expected)) {
+        const waitMs = wrongTokens.add(remoteAddress);
+        if (waitMs > 0) throw tooManyWrong(waitMs);
         throw unauthorized("this token is not the right one", ', error="invalid_token"');
       }
       return MAIN_TOKEN;
@@ -79,6 +86,13 @@ export function createAdmission({ token, allowedOrigins, listenHost }: Admission
 function unauthorized(message: string, detail: string): HttpError {
   return new HttpError("auth.required", message, {
     headers: ["WWW-Authenticate", `Bearer realm="surety"${detail}`],
+  });
+}
+
+function tooManyWrong(waitMs: number): HttpError {
+  const seconds = String(Math.ceil(waitMs / 1000));
+  return new HttpError("auth.rate_limited", `too many wrong tokens came from your address: wait ${seconds} s`, {
+    headers: ["Retry-After", seconds],
   });
 }
 

@@ -10,6 +10,7 @@ const STATUSES = {
   timeout: 408,
   conflict: 409,
   "payload.too_large": 413,
+  "auth.rate_limited": 429,
   "queue.full": 429,
   "internal.error": 500,
   "store.unavailable": 503,

@@ -76,10 +76,9 @@ export async function draftRun(settings: DraftingSettings, request: RunRequest):
   if (problem !== null) return problem;
   const media = readMedia(request.media ?? [], settings.redactor);
   if (!media.ok) return media;
-  if (agentId !== DEFAULT_AGENT && !settings.isAgent(agentId))
-    return refuse("not_found", `there is no agent ${agentId}`);
+  if (agentId !== DEFAULT_AGENT && !settings.isAgent(agentId)) return refuse("not_found", "there is no such agent");
   if (request.sessionId !== null && !(await settings.store.hasSession(request.sessionId))) {
-    return refuse("not_found", `there is no session ${request.sessionId}`);
+    return refuse("not_found", "there is no such session; session_id is in the record of a run");
   }
   const history = request.sessionId === null ? NOTHING_SAID : await remember(settings, request.sessionId);
   const wantedThinking = request.thinkingLevel ?? settings.agentThinking(agentId);

@@ -95,15 +95,13 @@ export function openAssistant(parts: AssistantParts): Assistant {
     },
     cancel: async (runId, principal) => {
       const status = await runtime.cancel(runId, principal);
-      return status === null ? noSuchRun(runId) : { ok: true, status };
+      return status === null ? NO_SUCH_RUN : { ok: true, status };
     },
     bundle: async (runId) => {
       const run = await store.findRun(runId);
-      return run === null ? noSuchRun(runId) : views.bundle(run);
+      return run === null ? NO_SUCH_RUN : views.bundle(run);
     },
   };
 }
 
-function noSuchRun(runId: RunId): Refusal {
-  return refuse("not_found", `there is no run ${runId}`);
-}
+const NO_SUCH_RUN = refuse("not_found", "no such run");

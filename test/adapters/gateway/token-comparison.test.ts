@@ -6,6 +6,7 @@ import { readFileSync } from "node:fs";
 import { expect } from "vitest";
 import { createAdmission } from "../../../src/adapters/gateway/admission.ts";
 import { verifies } from "../../requirements.ts";
+import { ManualClock } from "./manual-clock.ts";
 
 verifies(
   "O-5.1/constant-time",
@@ -16,6 +17,7 @@ verifies(
     // An empty token is refused when the gateway starts; every other comparison of a token is timingSafeEqual's.
     const compared = source.match(/\b(?:token|candidate|given|expected) [!=]==? [^)]+/g);
     expect(compared).toEqual(['token === ""']);
-    expect(() => createAdmission({ token: "", allowedOrigins: [], listenHost: "127.0.0.1" })).toThrow("empty token");
+    const rules = { allowedOrigins: [], listenHost: "127.0.0.1", clock: new ManualClock() };
+    expect(() => createAdmission({ ...rules, token: "" })).toThrow("empty token");
   },
 );

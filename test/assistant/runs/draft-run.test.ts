@@ -28,8 +28,8 @@ describe("a request", () => {
       [{ message: "  \n" }, "invalid.request", /message is required/],
       [{ message: "a\uD800b" }, "invalid.request", /well-formed/],
       [{ message: "é".repeat(524_289) }, "payload.too_large", /1048578 bytes/],
-      [{ agentId: "nobody" }, "not_found", /agent nobody/],
-      [{ sessionId: asSessionId("session_none") }, "not_found", /session_none/],
+      [{ agentId: "nobody" }, "not_found", /^there is no such agent$/],
+      [{ sessionId: asSessionId("session_none") }, "not_found", /^there is no such session;(?!.*session_none)/],
       [{ contract: { maxInferences: 0.5 } }, "invalid.request", /max_inferences/],
       [{ contract: { totalTimeoutMs: Number.MAX_SAFE_INTEGER } }, "invalid.request", /total_timeout_ms/],
     ];
