@@ -31,7 +31,7 @@ export async function superviseAssistant(
 ): Promise<AssistantSupervisor> {
   const { clock, home, config } = options;
   let lock = lockHome(home.directory);
-  const policy = watchPolicy(home.configFile, config, remark);
+  const policy = watchPolicy(home.configFile, config, clock, remark);
   let current: Surety | null = null;
   let isClosing = false;
   /** Settles when the home is open again, or when closing. */

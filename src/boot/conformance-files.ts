@@ -2,7 +2,7 @@
  * `conformance/` in a home: the newest report for each model (`<reference>.json`), and the working directories of
  * conformance runs, which are removed when they end or, after a kill, by the next one.
  */
-import { mkdir, mkdtemp, readdir, readFile, rm, stat } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { takeHomeLock } from "../adapters/store-sqlite/home-lock.ts";
 import {
@@ -15,7 +15,9 @@ import { StoreError } from "../runtime/ports/store.ts";
 import { systemCodeOf } from "./boot-error.ts";
 import { replaceFile } from "./durable-file.ts";
 import type { Home } from "./home.ts";
+import { readBoundedFile, UnreadableFile } from "./read-bounded-file.ts";
 
+const MAX_REPORT_BYTES = 1024 * 1024;
 const PRIVATE_DIRECTORY = 0o700;
 const WORK_PREFIX = ".run-";
 /** A younger directory may not be locked yet by the run that made it. */
@@ -42,8 +44,12 @@ export async function saveReport(
 export async function readReports(home: Home): Promise<ReadonlyMap<string, ConformanceResult>> {
   const folder = folderOf(home);
   const files = ((await orNull(readdir(folder))) ?? []).filter((name) => name.endsWith(".json"));
-  const texts = await Promise.all(files.map((name) => orNull(readFile(join(folder, name), "utf8"))));
-  return new Map(texts.flatMap((text) => (text === null ? [] : [parseReport(text)])).filter((each) => each !== null));
+  const texts = await Promise.all(files.map((name) => orNull(readBoundedFile(join(folder, name), MAX_REPORT_BYTES))));
+  return new Map(
+    texts
+      .flatMap((text) => (text === null ? [] : [parseReport(text.toString("utf8"))]))
+      .filter((each) => each !== null),
+  );
 }
 
 function parseReport(text: string): ReturnType<typeof parseStoredReport> {
@@ -59,7 +65,7 @@ async function orNull<Result>(reading: Promise<Result>): Promise<Result | null> 
   try {
     return await reading;
   } catch (error) {
-    if (systemCodeOf(error) !== null) return null;
+    if (error instanceof UnreadableFile || systemCodeOf(error) !== null) return null;
     throw error;
   }
 }

@@ -5,13 +5,15 @@
  * D2. `createFile` never replaces: of two processes one creates the file, the other gets "existing".
  * D3. Files have mode 0600 from the first byte.
  */
-import { access, constants, link, open, readFile, realpath, rename, unlink, writeFile } from "node:fs/promises";
+import { access, constants, link, open, realpath, rename, unlink, writeFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import type { RandomBytes } from "../runtime/ports/randomness.ts";
 import { BootError, systemCodeOf } from "./boot-error.ts";
 import { homeUnusable } from "./home.ts";
+import { readBoundedFile, UnreadableFile } from "./read-bounded-file.ts";
 
 const PRIVATE = 0o600;
+const MAX_SECRET_FILE_BYTES = 64 * 1024;
 
 export async function createFile(path: string, content: string, random: RandomBytes): Promise<"created" | "existing"> {
   const aside = await writeAside(path, content, random);
@@ -30,11 +32,10 @@ export async function createFile(path: string, content: string, random: RandomBy
 /** A secret of the home, which errors call `what`; null when the file is missing. */
 export async function readSecret(file: string, what: string): Promise<string | null> {
   try {
-    return await readFile(file, "utf8");
+    return (await readBoundedFile(file, MAX_SECRET_FILE_BYTES))?.toString("utf8") ?? null;
   } catch (error) {
-    const code = systemCodeOf(error);
-    if (code === "ENOENT") return null;
-    throw homeUnusable(file, `${what} cannot be read (${code ?? "unknown"})`, error);
+    if (!(error instanceof UnreadableFile)) throw error;
+    throw homeUnusable(file, `${what} cannot be read (${error.why})`, error);
   }
 }
 

@@ -4,10 +4,10 @@
  * V1. The process's own variables win over the file's, and an empty variable counts as absent.
  * V2. Child processes never inherit the file's variables.
  */
-import { readFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import manifest from "../../package.json" with { type: "json" };
-import { BootError, systemCodeOf } from "./boot-error.ts";
+import { BootError } from "./boot-error.ts";
+import { readBoundedFile, UnreadableFile } from "./read-bounded-file.ts";
 
 export interface ReadVariable {
   (name: string): string | undefined;
@@ -36,18 +36,16 @@ export async function withEnvFile(readVariable: ReadVariable, file: string): Pro
 
 async function readEnvFile(file: string): Promise<string | null> {
   try {
-    const bytes = await readFile(file);
-    if (bytes.length > MAX_ENV_FILE_BYTES) throw unreadable(file, `it is larger than ${MAX_ENV_FILE_BYTES} bytes`);
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    const bytes = await readBoundedFile(file, MAX_ENV_FILE_BYTES);
+    return bytes === null ? null : new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch (error) {
-    if (error instanceof BootError) throw error;
-    const code = systemCodeOf(error);
-    if (code === "ENOENT" || code === "ENOTDIR") return null;
-    throw unreadable(file, code ?? "it is not UTF-8", error);
+    if (!(error instanceof UnreadableFile)) throw unreadable(file, "it is not UTF-8", error);
+    if (error.why === "ENOTDIR") return null;
+    throw unreadable(file, error.why, error);
   }
 }
 
-function unreadable(file: string, why: string, cause?: unknown): BootError {
+function unreadable(file: string, why: string, cause: unknown): BootError {
   return new BootError(
     "env.unreadable",
     `${file} cannot be read (${why})`,

@@ -6,10 +6,10 @@
  *     damaged file. No error shows the token.
  * T2. The address is stale after a crash: the home's lock says whether a gateway runs.
  */
-import { readFile, rm } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { RandomBytes } from "../runtime/ports/randomness.ts";
-import { BootError, systemCodeOf } from "./boot-error.ts";
+import { BootError } from "./boot-error.ts";
 import { createSecret, readSecret, replaceFile } from "./durable-file.ts";
 import type { ReadVariable } from "./environment.ts";
 import type { Home } from "./home.ts";
@@ -47,10 +47,5 @@ export async function withdrawAddress(home: Home): Promise<void> {
 
 /** Null when no gateway has announced itself. */
 export async function findAddress(home: Home): Promise<string | null> {
-  try {
-    return (await readFile(addressFile(home), "utf8")).trim();
-  } catch (error) {
-    if (systemCodeOf(error) === "ENOENT") return null;
-    throw error;
-  }
+  return (await readSecret(addressFile(home), "the gateway's address"))?.trim() ?? null;
 }

@@ -182,8 +182,9 @@ async function exists(path: string): Promise<boolean> {
 
 async function narrowFile(path: string): Promise<void> {
   try {
-    const { mode } = await stat(path);
-    if ((mode & OTHERS) !== 0) await chmod(path, mode & OWNERS);
+    const facts = await stat(path);
+    // A link may lead to a device that others need.
+    if (facts.isFile() && (facts.mode & OTHERS) !== 0) await chmod(path, facts.mode & OWNERS);
   } catch (error) {
     if (systemCodeOf(error) === "ENOENT") return;
     throw homeUnusable(path, whyUnusable(error), error);

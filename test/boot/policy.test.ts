@@ -279,12 +279,31 @@ describe("surety policy test", () => {
     expect(stderr).toBe(`error journal.unreadable: see surety verify ${written}\n`);
   });
 
+  test("a whole config is taken for its policy, and its domains where it names some", async () => {
+    const { asked, surety, directory, written } = await homeWithRuns();
+    const file = join(directory, "other.json5");
+    for (const rest of ["", "gateway: { port: 1 }", "models: {}"]) {
+      await writeFile(file, `{ tools: { policy: { sideEffects: "disabled" } }, ${rest} }`);
+      expect((await asked("test", "--policy", file)).decided_otherwise).toMatchObject([{ run_id: written }]);
+      const replayed = await surety("replay", written ?? "", "--policy", file, "--json");
+      expect(JSON.parse(replayed.stdout).decided_otherwise).toMatchObject([{ policy_id: "policy.kill-switch" }]);
+    }
+    await writeFile(file, '{ tools: { policy: { sideEffect: "disabled" } } }');
+    expect((await surety("policy", "test", "--policy", file)).stderr).toContain("tools.policy.sideEffect is not");
+  });
+
+  test.each(["replay", "policy test"])("surety %s --help shows what the file holds", async (words) => {
+    const { surety } = await homeFor();
+    expect((await surety(...words.split(" "), "--help")).stdout).toContain('{ risk: { side_effect: "deny" } }');
+  });
+
   test("a file that is not a policy is refused", async () => {
     const { surety, directory } = await homeWithRuns();
     await writeFile(join(directory, "odd.json5"), "{ dany: [] }");
     const odd = await surety("policy", "test", "--policy", join(directory, "odd.json5"));
     expect([odd.code, odd.stdout]).toEqual([1, ""]);
     expect(odd.stderr).toContain("dany");
+    expect(odd.stderr).toContain('The file holds a tools.policy object such as { risk: { side_effect: "deny" } }');
     const none = await surety("policy", "test", "--policy", join(directory, "none.json5"));
     expect(none.stderr).toContain("error policy.unreadable:");
   });

@@ -115,9 +115,9 @@ describe("surety run --image", () => {
     const before = await readdir(home);
     const expected = [
       ["page.png", "is not a PNG, JPEG, GIF or WebP image"],
-      ["huge.png", "has 3750033 bytes"],
+      ["huge.png", "cannot be read (it is larger than 3750000 bytes)"],
       ["missing.png", "does not exist"],
-      ["home", "is not a file"],
+      ["home", "cannot be read (it is not a regular file)"],
     ] as const;
     for (const [name, problem] of expected) {
       const { code, stderr } = await surety("run", "what is on it?", "--image", at(name));

@@ -4,11 +4,11 @@ import { EXIT } from "../boot-error.ts";
 import type { Action } from "../command.ts";
 import { toToolPolicy } from "../config/to-tool-policy.ts";
 import { withHome } from "../read-home.ts";
-import { POLICY_OPTION, printDecision, readPolicy, wireDecision } from "./what-if.ts";
+import { OTHER_POLICY_OPTION, printDecision, readPolicy, wireDecision } from "./what-if.ts";
 
 export const test: Action = {
   summary: "which recorded calls of all runs would a policy decide otherwise?",
-  options: { policy: { ...POLICY_OPTION, summary: "use the tools.policy in this file instead of the configured one" } },
+  options: { policy: OTHER_POLICY_OPTION },
   examples: ["surety policy test", "surety policy test --policy stricter.json5 --json"],
   run: (context) =>
     withHome(context, async ({ store, config }) => {

@@ -1,14 +1,17 @@
 /** `surety verify FILE|RUN|--home`: do the chains hold? Names the first bad entry; needs no network and no gateway. */
-import { readFile } from "node:fs/promises";
 import { checkIntegrity } from "../../adapters/store-sqlite/check-database.ts";
 import { plural } from "../../adapters/terminal/quantities.ts";
 import { verifyFile } from "../../assistant/verification/verify-file.ts";
 import { verifyHome } from "../../assistant/verification/verify-home.ts";
 import { verifyStoredRun } from "../../assistant/verification/verify-stored-run.ts";
-import { BootError, EXIT, systemCodeOf } from "../boot-error.ts";
+import { BootError, EXIT } from "../boot-error.ts";
 import type { Action, CommandContext } from "../command.ts";
+import { readBoundedFile, UnreadableFile } from "../read-bounded-file.ts";
 import { findRun, type ReadableHome, withHome } from "../read-home.ts";
 import { keyMissing, verifySignature } from "../signing-key.ts";
+
+/** What is exported is far smaller; beyond this it would not fit into memory as text. */
+const MAX_FILE_BYTES = 256 * 1024 * 1024;
 
 export const command: Action = {
   summary: "check a bundle, a receipt, a journal file, a run or the whole home",
@@ -95,14 +98,14 @@ async function checkHome(context: CommandContext, { store, signing }: ReadableHo
 
 async function readIfFile(path: string): Promise<Uint8Array | null> {
   try {
-    return await readFile(path);
+    return await readBoundedFile(path, MAX_FILE_BYTES);
   } catch (error) {
-    if (systemCodeOf(error) === "ENOENT") return null;
+    if (!(error instanceof UnreadableFile)) throw error;
     throw unreadable(path, error);
   }
 }
 
-function unreadable(path: string, cause: unknown): BootError {
+function unreadable(path: string, cause: UnreadableFile): BootError {
   const hint = "Name a bundle, a journal file or a run.";
-  return new BootError("verify.unreadable", `${path} cannot be read`, hint, { cause });
+  return new BootError("verify.unreadable", `${path} cannot be read (${cause.why})`, hint, { cause });
 }

@@ -1,5 +1,4 @@
 /** Another policy for recorded calls: shared by `surety replay` and `surety policy test`. */
-import { readFile } from "node:fs/promises";
 import type { ToolPolicy } from "../../kernel/policy/tool-policy.ts";
 import type { OtherDecision } from "../../runtime/run/replay-run.ts";
 import { BootError } from "../boot-error.ts";
@@ -7,18 +6,33 @@ import type { OptionSpec } from "../command.ts";
 import type { Config } from "../config/config.ts";
 import { toBootError } from "../config/config-problem.ts";
 import { toToolPolicy } from "../config/to-tool-policy.ts";
+import { readBoundedFile, UnreadableFile } from "../read-bounded-file.ts";
+
+const SHAPE = 'a tools.policy object such as { risk: { side_effect: "deny" } }, or a config with one';
 
 export const POLICY_OPTION: OptionSpec = {
   type: "string",
   value: "FILE",
-  summary: "also show which calls the tools.policy in this file would decide otherwise",
+  summary: `also show which calls the policy in this file would decide otherwise; it holds ${SHAPE}`,
 };
 
+export const OTHER_POLICY_OPTION: OptionSpec = {
+  ...POLICY_OPTION,
+  summary: `use the policy in this file instead of the configured one; it holds ${SHAPE}`,
+};
+
+const MAX_POLICY_BYTES = 4 * 1024 * 1024;
+
+/** Domains that the file does not name are those of the config. */
 export async function readPolicy(file: string, config: Config): Promise<ToolPolicy> {
   const [{ readPolicyFile }, text] = await Promise.all([import("../config/read-config.ts"), readText(file)]);
   const reading = readPolicyFile(text, file);
-  if (!reading.ok) throw toBootError(reading.problems);
-  return toToolPolicy({ ...config, tools: { ...config.tools, policy: reading.value } });
+  if (!reading.ok) {
+    const { code, message, hint } = toBootError(reading.problems);
+    throw new BootError(code, message, `${hint} ${EXPECTED}`);
+  }
+  const { policy, allowDomains = config.tools.http.allowDomains } = reading.value;
+  return toToolPolicy({ tools: { policy, http: { ...config.tools.http, allowDomains } } });
 }
 
 export function wireDecision({ entry, callId, tool, recorded, now, policyId }: OtherDecision) {
@@ -31,16 +45,19 @@ export function printDecision({ entry, tool, callId, recorded, now, policyId }: 
   return `entry ${entry}: ${tool} (${callId}) was ${PARTICIPLES[recorded]}, would be ${PARTICIPLES[now]} by ${policyId}`;
 }
 
+const EXPECTED = `The file holds ${SHAPE}.`;
+
 async function readText(file: string): Promise<string> {
   try {
-    return await readFile(file, "utf8");
+    const bytes = await readBoundedFile(file, MAX_POLICY_BYTES);
+    if (bytes !== null) return bytes.toString("utf8");
   } catch (error) {
-    throw unreadable(file, error);
+    if (!(error instanceof UnreadableFile)) throw error;
+    throw unreadable(`${file} cannot be read (${error.why})`, error);
   }
+  throw unreadable(`${file} does not exist`);
 }
 
-function unreadable(file: string, cause: unknown): BootError {
-  return new BootError("policy.unreadable", `${file} cannot be read`, "Name a file that holds a tools.policy object.", {
-    cause,
-  });
+function unreadable(what: string, cause?: unknown): BootError {
+  return new BootError("policy.unreadable", what, EXPECTED, { cause });
 }

@@ -1,15 +1,23 @@
 /** Loads the config of a home. Without a file the defaults apply, and the validator is not loaded. */
-import { readFile } from "node:fs/promises";
 import { dirname } from "node:path";
-import { BootError, systemCodeOf } from "../boot-error.ts";
+import { BootError } from "../boot-error.ts";
 import { homeUnusable } from "../home.ts";
+import { readBoundedFile, UnreadableFile } from "../read-bounded-file.ts";
 import type { Config } from "./config.ts";
 import { toBootError } from "./config-problem.ts";
 import { DEFAULT_CONFIG } from "./default-config.ts";
 
+/** `read-config.ts` limits the characters. */
+const MAX_CONFIG_BYTES = 4 * 1024 * 1024;
+
 export async function loadConfig(file: string): Promise<Config> {
+  return (await findConfig(file)) ?? DEFAULT_CONFIG;
+}
+
+/** Null when there is no file. */
+export async function findConfig(file: string): Promise<Config | null> {
   const text = await readConfigText(file);
-  if (text === null) return DEFAULT_CONFIG;
+  if (text === null) return null;
   const { readConfig } = await import("./read-config.ts");
   const verdict = readConfig(text, file);
   if (!verdict.ok) throw toBootError(verdict.problems);
@@ -19,12 +27,12 @@ export async function loadConfig(file: string): Promise<Config> {
 /** Null when there is no file. */
 export async function readConfigText(file: string): Promise<string | null> {
   try {
-    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(await readFile(file));
+    const bytes = await readBoundedFile(file, MAX_CONFIG_BYTES);
+    return bytes === null ? null : new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch (error) {
-    const code = systemCodeOf(error);
-    if (code === "ENOENT") return null;
-    if (code === "ENOTDIR") throw homeUnusable(dirname(file), "a file is in the way", error);
-    throw unreadable(file, code ?? "it is not UTF-8", error);
+    if (!(error instanceof UnreadableFile)) throw unreadable(file, "it is not UTF-8", error);
+    if (error.why === "ENOTDIR") throw homeUnusable(dirname(file), "a file is in the way", error);
+    throw unreadable(file, error.why, error);
   }
 }
 

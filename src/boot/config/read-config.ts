@@ -9,7 +9,7 @@ import JSON5 from "json5";
 import type * as z from "zod/mini";
 import { checkModels } from "./check-models.ts";
 import type { Config, PolicySettings } from "./config.ts";
-import { type ConfigPath, printPath } from "./config-path.ts";
+import { type ConfigPath, printPath, valueAt } from "./config-path.ts";
 import type { ConfigProblem, Finding } from "./config-problem.ts";
 import { ConfigSchema, PolicySchema } from "./config-schema.ts";
 import { explainIssue } from "./explain-issue.ts";
@@ -32,9 +32,23 @@ export function readConfig(text: string, file: string): ConfigVerdict {
   return reading.ok ? { ok: true, config: withKnownProviders(reading.value) } : reading;
 }
 
-/** A file that holds the `tools.policy` object alone. */
-export function readPolicyFile(text: string, file: string): Reading<PolicySettings> {
-  return read(text, file, PolicySchema, () => []);
+interface PolicyFile {
+  readonly policy: PolicySettings;
+  /** Undefined when the file does not say. */
+  readonly allowDomains: Config["tools"]["http"]["allowDomains"];
+}
+
+/** A file that holds the `tools.policy` object alone, or a config with a key `tools`. */
+export function readPolicyFile(text: string, file: string): Reading<PolicyFile> {
+  const parsed = parse(text, file);
+  if (parsed.ok && valueAt(parsed.value, ["tools"]) !== undefined) {
+    const verdict = readConfig(text, file);
+    if (!verdict.ok) return verdict;
+    const { policy, http } = verdict.config.tools;
+    return { ok: true, value: { policy, allowDomains: http.allowDomains } };
+  }
+  const reading = read(text, file, PolicySchema, () => []);
+  return reading.ok ? { ok: true, value: { policy: reading.value, allowDomains: undefined } } : reading;
 }
 
 function read<T>(

@@ -2,6 +2,8 @@
 import type { ToolPolicy } from "../../kernel/policy/tool-policy.ts";
 import type { Config } from "./config.ts";
 
-export function toToolPolicy({ tools }: Config): ToolPolicy {
+type PolicyParts = { readonly tools: Pick<Config["tools"], "policy" | "http"> };
+
+export function toToolPolicy({ tools }: PolicyParts): ToolPolicy {
   return { ...tools.policy, allowDomains: tools.http.allowDomains?.slice() ?? null };
 }
