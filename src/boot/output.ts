@@ -5,6 +5,7 @@
  *     foreign text, is written as it is.
  * P2. A line is one line everywhere. Multi-line text and JSON are left unchanged unless they go to a terminal.
  */
+import { barredRows, type Purpose } from "../adapters/terminal/barred-text.ts";
 import { formatTable } from "../adapters/terminal/format-table.ts";
 import type { OutputStream } from "../adapters/terminal/progress-printer.ts";
 import { type Style, styleFor } from "../adapters/terminal/style.ts";
@@ -28,6 +29,8 @@ export interface Output {
   field(name: string, value: string): void;
   /** Any number of lines. */
   text(text: string): void;
+  /** Any number of lines, each row behind a bar: as an approver reads a plan, or as a tool printed it. */
+  barred(text: string, purpose: Purpose): void;
   help(text: string): void;
   table(headings: readonly string[], rows: readonly (readonly string[])[]): void;
   json(value: unknown): void;
@@ -61,6 +64,9 @@ export function outputTo({ stdout, stderr }: Streams, isJson: boolean, isColourW
     },
     text: (text) => {
       stdout.write(`${stdout.isTTY === true ? safeText(text) : text}\n`);
+    },
+    barred: (text, purpose) => {
+      for (const row of barredRows(text, stdout.columns, purpose, style.dim)) stdout.write(`${row}\n`);
     },
     help: (text) => {
       if (isJson) json({ help: text });

@@ -3,9 +3,11 @@ import { mkdir, readFile, rename, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { type GatewayProcess, startGateway } from "../faults/gateway-process.ts";
+import { main } from "../../src/boot/main.ts";
+import { type GatewayProcess, startGateway, VARIABLES } from "../faults/gateway-process.ts";
 import { answer, startOpenAiServer } from "../loopback/openai-server.ts";
 import { verifies } from "../requirements.ts";
+import { capturedStreams } from "./captured-streams.ts";
 import { temporaryDirectory } from "./temporary-home.ts";
 
 const ENTRY = fileURLToPath(new URL("../../src/boot/surety.ts", import.meta.url));
@@ -41,7 +43,7 @@ async function homeOf(also: object = {}) {
     });
     return gateway;
   };
-  return { start, workspace };
+  return { start, workspace, directory };
 }
 
 async function submit(gateway: GatewayProcess, call: object): Promise<string> {
@@ -102,6 +104,7 @@ describe("an approval at a gateway", () => {
         expires_at: expect.stringMatching(/Z$/),
       });
       expect(card.plan.split("\n")).toEqual([
+        `Call: fs.write_text ${join(workspace, "a.txt")}`,
         "Can be undone: yes; the new file can be deleted",
         "Untrusted text in its context: none",
         "Write a new file",
@@ -193,6 +196,27 @@ describe("an approval at a gateway", () => {
       const given = { decision: "allow", plan_hash };
       expect((await gateway.ask("POST", `/api/approvals/${id}`, given, stranger))?.status).toBe(401);
       expect(await cardOf(gateway, runId)).toMatchObject({ id, state: "pending" });
+      await gateway.stop();
+    },
+    LIMIT_MS,
+  );
+
+  test(
+    "answered in a second terminal is taken back in the first, which goes on",
+    async () => {
+      const { start, directory } = await homeOf();
+      const gateway = await start();
+      const streams = capturedStreams(true);
+      const variable = (name: string): string | undefined => VARIABLES[name as keyof typeof VARIABLES];
+      const ending = main(["--home", directory, "run", JSON.stringify(WRITE)], streams, variable);
+      await vi.waitFor(() => expect(streams.written().stderr).toContain("[a]llow / [d]eny: "), WAIT);
+      const [card] = await cards(gateway);
+      const second = capturedStreams();
+      expect(await main(["--home", directory, "approvals", "allow", card?.id ?? ""], second, variable)).toBe(0);
+      expect(await ending).toBe(0);
+      const { stderr } = streams.written();
+      expect(stderr).toContain("(no longer needs an answer: it was answered elsewhere, or its time is up)\n");
+      expect(stderr).toContain("COMPLETED_WITH_TOOLS");
       await gateway.stop();
     },
     LIMIT_MS,

@@ -8,7 +8,8 @@
  *     went on to call tools.
  * P4. "thinking" is printed once a turn, when the model begins: after the checks, and when every call has its result. The
  *     journal records the model only once it has answered.
- * P5. A tool's output is shown live on a terminal, each line behind a bar, so that it cannot pass for ours.
+ * P5. A tool's output is shown live on a terminal, each row behind a bar, so that it cannot pass for ours. Of much
+ *     output the end of the call says how many lines were left out, and where they are.
  * P6. A failed run says what was wrong and what to do; a completed one says what is wrong with its answer.
  * P7. A call's error text may be a stored body, which only the record has: then the reason follows at the end.
  */
@@ -17,13 +18,19 @@ import type { LifecycleEvent } from "../../kernel/journal/views/lifecycle-events
 import type { RunRecord } from "../../kernel/journal/views/run-record.ts";
 import { adviceOn } from "../../kernel/vocabulary/failures.ts";
 import { formatCost } from "../../kernel/vocabulary/format-usd.ts";
+import { targetIn } from "../../runtime/approvals/show-question.ts";
 import type { ApprovalCard } from "../../runtime/ports/approver.ts";
+import { barredRows } from "./barred-text.ts";
+import { LiveOutput } from "./live-output.ts";
 import { formatBytes, formatDuration, plural } from "./quantities.ts";
 import type { Style } from "./style.ts";
 import { safeText, visibleLine } from "./visible-text.ts";
 
 export interface OutputStream {
   readonly isTTY?: boolean | undefined;
+  /** The terminal's size; unknown for anything else. */
+  readonly columns?: number | undefined;
+  readonly rows?: number | undefined;
   write(text: string): unknown;
 }
 
@@ -55,7 +62,8 @@ interface Screen {
 export function progressPrinter({ progress, answer, style }: Screen): ProgressPrinter {
   let live = { attempt: 0, text: "", heldBack: "" };
   let isMidLine = false;
-  let isMidOutput = false;
+  /** The output of the call that printed last. */
+  let printed: LiveOutput | null = null;
   let isThinking = false;
   const openCalls = new Set<string>();
   const unexplained = new Set<string>();
@@ -63,8 +71,7 @@ export function progressPrinter({ progress, answer, style }: Screen): ProgressPr
   const endLine = (): void => {
     if (isMidLine) answer?.write("\n");
     isMidLine = false;
-    if (isMidOutput) progress.write("\n");
-    isMidOutput = false;
+    if (printed !== null) progress.write(printed.endLine());
   };
   const say = (line: string): void => {
     endLine();
@@ -74,7 +81,15 @@ export function progressPrinter({ progress, answer, style }: Screen): ProgressPr
     if (!isThinking) say(style.dim("thinking"));
     isThinking = true;
   };
+  const endOutput = (callId: string, runId: string): void => {
+    if (printed?.callId !== callId) return;
+    endLine();
+    const left = printed.linesLeftOut;
+    if (left > 0) say(style.dim(`  … ${plural(left, "more line")}: surety runs show ${visibleLine(runId)}`));
+    printed = null;
+  };
   const showEvent = (event: LifecycleEvent): void => {
+    if (event.event_type === "tool.result") endOutput(event.payload.call_id, event.run_id);
     const line = wordsFor(event, style);
     if (line !== null) say(line);
     switch (event.event_type) {
@@ -110,17 +125,11 @@ export function progressPrinter({ progress, answer, style }: Screen): ProgressPr
   const showWait = ({ code, waitMs }: Extract<RunUpdate, { kind: "wait" }>): void => {
     say(style.yellow(`${visibleLine(code)}: trying again in ${formatDuration(waitMs)}, as the provider asked`));
   };
-  const showOutput = (text: string): void => {
+  const showOutput = ({ callId, text }: Extract<RunUpdate, { kind: "output" }>): void => {
     if (progress.isTTY !== true) return;
-    if (isMidLine) endLine();
-    const lines = safeText(text).split("\n");
-    const goesOn = isMidOutput ? 1 : 0;
-    const isBegun = (line: string, index: number): boolean =>
-      index >= goesOn && (line !== "" || index < lines.length - 1);
-    progress.write(
-      lines.map((line, index) => (isBegun(line, index) ? `${style.dim("  │")} ${line}` : line)).join("\n"),
-    );
-    isMidOutput = !text.endsWith("\n");
+    if (isMidLine || printed?.callId !== callId) endLine();
+    if (printed?.callId !== callId) printed = new LiveOutput(callId, progress.columns, style.dim);
+    progress.write(printed.write(text));
   };
   const showAnswer = ({ output }: RunRecord): void => {
     if (answer === null || output === "") return;
@@ -135,7 +144,7 @@ export function progressPrinter({ progress, answer, style }: Screen): ProgressPr
   return {
     show(update) {
       if (update.kind === "delta") stream(update);
-      else if (update.kind === "output") showOutput(update.text);
+      else if (update.kind === "output") showOutput(update);
       else if (update.kind === "wait") showWait(update);
       else showEvent(update.event);
     },
@@ -145,11 +154,10 @@ export function progressPrinter({ progress, answer, style }: Screen): ProgressPr
     showWaiting(card) {
       const id = visibleLine(card.id);
       const isResolve = card.kind === "resolve";
-      say(
-        style.yellow(
-          `waiting for ${isResolve ? "you to say whether this was done" : "approval"}: ${visibleLine(card.tool)} (${id})`,
-        ),
-      );
+      const asks = isResolve ? "you to say whether this was done" : "approval";
+      say(style.yellow(`waiting for ${asks}: ${visibleLine(card.tool)} (${id})`));
+      const target = targetIn(card.shown, card.tool);
+      if (target !== "") for (const row of barredRows(target, progress.columns, "decide", style.dim)) say(row);
       const answers = isResolve ? `resolve ${id} done|retry|fail` : `allow ${id}, or surety approvals deny ${id}`;
       say(style.dim(`answer: surety approvals ${answers}`));
     },

@@ -2,19 +2,23 @@
  * The person at the terminal as an approver: one question at a time, the whole plan, one line as the answer.
  *
  * A1. Reachable only while input and output are both a terminal and the input has not ended.
- * A2. The plan cannot pass for the frame around it: each of its lines is marked, and characters that move the cursor or
- *     hide are written out.
+ * A2. The plan cannot pass for the frame around it: each row of it is behind a bar, and characters that move the cursor or
+ *     hide are written out. Tool and target are repeated directly above the prompt, where no plan can scroll them away.
  * A3. Only a line typed after its question appeared answers it: earlier input is discarded.
  * A4. Any other word asks again and lists the words. The end of the input denies, and leaves a `resolve` unanswered.
- * A5. Other output while a question is open goes above its prompt, so that the cursor stays where the answer is typed.
+ * A5. Other output while a question is open goes above tool, target and prompt, so that they stay where the answer is typed.
+ * A6. An answer counts for a plan that was laid out for this width: in a terminal that became narrower, rows may have lost
+ *     their bar, so the question is shown again.
  */
 import { StringDecoder } from "node:string_decoder";
 import type { ApprovalId } from "../../kernel/vocabulary/identifiers.ts";
 import type { ApprovalDecision } from "../../runtime/approvals/operations.ts";
+import { targetIn } from "../../runtime/approvals/show-question.ts";
 import type { ApprovalCard, Approver } from "../../runtime/ports/approver.ts";
+import { barredRows, columnsOf, wrappedLine } from "./barred-text.ts";
 import type { OutputStream } from "./progress-printer.ts";
 import type { Style } from "./style.ts";
-import { visibleLine, visibleText } from "./visible-text.ts";
+import { visibleLine } from "./visible-text.ts";
 
 type Answer = ApprovalDecision;
 
@@ -60,7 +64,10 @@ export function terminalApprover({ input, output, style, onDecision }: Conversat
   const isTerminal = input.isTTY === true && output.isTTY === true;
   let isOpen = isTerminal;
   let typed = "";
+  let laidOutFor = 0;
 
+  const promptFor = (card: ApprovalCard): string =>
+    `${[...closingRows(card, output, style), PROMPTS[card.kind]].join("\n")}`;
   const showNext = (): void => {
     const [card] = waiting;
     if (card === undefined) {
@@ -69,7 +76,8 @@ export function terminalApprover({ input, output, style, onDecision }: Conversat
     }
     typed = "";
     input.ref?.();
-    output.write(questionOf(card, style));
+    laidOutFor = columnsOf(output);
+    output.write(`${questionOf(card, output, style)}\n${promptFor(card)}`);
   };
   const settle = (card: ApprovalCard, answer: Answer): void => {
     waiting.shift();
@@ -81,7 +89,10 @@ export function terminalApprover({ input, output, style, onDecision }: Conversat
     if (card === undefined) return;
     const answer = WORDS[card.kind][line.trim().toLowerCase()];
     if (answer === undefined) output.write(`${expected(card)}\n${PROMPTS[card.kind]}`);
-    else settle(card, answer);
+    else if (columnsOf(output) < laidOutFor) {
+      output.write("The terminal became narrower: please read this again.\n");
+      showNext();
+    } else settle(card, answer);
   };
   const read = (chunk: Buffer | string): void => {
     const lines = (typed + (typeof chunk === "string" ? chunk : decoder.write(chunk))).split(/\r\n|[\n\r]/);
@@ -105,10 +116,13 @@ export function terminalApprover({ input, output, style, onDecision }: Conversat
   }
   const beside: OutputStream = {
     isTTY: output.isTTY,
+    get columns() {
+      return output.columns;
+    },
     write(text) {
       const [card] = waiting;
       if (card === undefined) return output.write(text);
-      return output.write(`${CLEAR_LINE}${text}${text.endsWith("\n") ? "" : "\n"}${PROMPTS[card.kind]}`);
+      return output.write(`${CLEAR_LINE}${text}${text.endsWith("\n") ? "" : "\n"}${promptFor(card)}`);
     },
   };
   return {
@@ -124,7 +138,7 @@ export function terminalApprover({ input, output, style, onDecision }: Conversat
       if (index < 0) return;
       waiting.splice(index, 1);
       if (index > 0) return;
-      output.write("\n(no longer needs an answer)\n");
+      output.write("\n(no longer needs an answer: it was answered elsewhere, or its time is up)\n");
       showNext();
     },
     close() {
@@ -142,21 +156,41 @@ function expected({ kind }: ApprovalCard): string {
   return `Please answer with one of: ${Object.keys(WORDS[kind]).join(", ")}.`;
 }
 
-function questionOf(card: ApprovalCard, style: Style): string {
-  const isResolve = card.kind === "resolve";
-  const heading = isResolve
-    ? `Was this done before Surety was interrupted? ${visibleLine(card.tool)}`
-    : `The assistant wants to run: ${visibleLine(card.tool)}`;
-  const plan = visibleText(card.shown)
-    .split("\n")
-    .map((line) => `${style.dim("  │")} ${line}`);
+/** What was assumed of a terminal that does not tell its height. */
+const USUAL_ROWS = 24;
+
+function questionOf(card: ApprovalCard, output: OutputStream, style: Style): string {
+  const { columns, rows = USUAL_ROWS } = output;
+  const heading =
+    card.kind === "resolve"
+      ? `Was this done before Surety was interrupted? ${visibleLine(card.tool)}`
+      : `The assistant wants to run: ${visibleLine(card.tool)}`;
+  const plan = barredRows(card.shown, columns, "decide", style.dim);
   const { integrity, confidentiality } = card.labels;
   const facts = [
     `why: ${visibleLine(card.why)}`,
     `has seen: ${integrity}, ${confidentiality}`,
     `plan: ${visibleLine(card.planHash)}`,
+    ...(plan.length < rows ? [] : [`It has ${plan.length} rows: scroll up to read all of it.`]),
   ];
-  return ["", style.yellow(heading), ...plan, ...facts.map((fact) => style.dim(`  ${fact}`)), PROMPTS[card.kind]].join(
-    "\n",
-  );
+  return [
+    "",
+    style.yellow(wrappedLine(heading, columns)),
+    ...plan,
+    ...facts.map((fact) => style.dim(wrappedLine(`  ${fact}`, columns))),
+  ].join("\n");
+}
+
+/** Tool and target of a question, to be shown directly above the answers. */
+function closingRows(
+  { kind, tool, shown }: Pick<ApprovalCard, "kind" | "tool" | "shown">,
+  { columns }: Pick<OutputStream, "columns">,
+  style: Style,
+): readonly string[] {
+  const question = kind === "resolve" ? `Was ${visibleLine(tool)} done?` : `Allow ${visibleLine(tool)}?`;
+  const target = targetIn(shown, tool);
+  return [
+    style.yellow(wrappedLine(question, columns)),
+    ...(target === "" ? [] : barredRows(target, columns, "decide", style.dim)),
+  ];
 }

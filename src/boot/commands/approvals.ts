@@ -1,7 +1,7 @@
 /** `surety approvals ls|allow|deny|resolve`: lists what waits for a person, and answers it. */
-import { visibleText } from "../../adapters/terminal/visible-text.ts";
 import { pendingCards } from "../../runtime/approvals/approval-questions.ts";
 import { type ApprovalDecision, type WireCard, wireCard } from "../../runtime/approvals/operations.ts";
+import { targetIn } from "../../runtime/approvals/show-question.ts";
 import { BootError, usageError } from "../boot-error.ts";
 import type { Action, Command, CommandContext } from "../command.ts";
 import { valueIn, withOperations } from "../connect-assistant.ts";
@@ -68,9 +68,15 @@ function hint(): string {
   return "See surety approvals ls.";
 }
 
+/** Tool and target come last, beside the answers: a long plan cannot scroll them away. */
 function printCard({ output }: CommandContext, { id, kind, run_id, tool, plan, why, expires_at }: WireCard): void {
-  const asks = kind === "approve" ? "wants to run" : "may have been done";
-  output.line(`${id}  ${run_id}  ${tool} ${asks} (until ${expires_at})`);
+  const isApproval = kind === "approve";
+  output.line(`${id}  ${run_id}  ${tool} ${isApproval ? "wants to run" : "may have been done"} (until ${expires_at})`);
   output.line(`  why: ${why}`);
-  for (const line of visibleText(plan).split("\n")) output.line(`  │ ${line}`);
+  output.barred(plan, "decide");
+  output.line(isApproval ? `Allow ${tool}?` : `Was ${tool} done?`);
+  const target = targetIn(plan, tool);
+  if (target !== "") output.barred(target, "decide");
+  const answers = isApproval ? `allow ${id}, or surety approvals deny ${id}` : `resolve ${id} done|retry|fail`;
+  output.line(`Answer: surety approvals ${answers}`);
 }

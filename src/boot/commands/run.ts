@@ -5,13 +5,14 @@ import { type OutputStream, type ProgressPrinter, progressPrinter } from "../../
 import { terminalApprover } from "../../adapters/terminal/terminal-approver.ts";
 import type { OperationClient } from "../../assistant/operations.ts";
 import type { RunInput } from "../../assistant/runs/run-request.ts";
+import type { RunUpdate } from "../../assistant/runs/run-updates.ts";
 import type { RunRecord } from "../../kernel/journal/views/run-record.ts";
-import type { ApprovalId, RunId } from "../../kernel/vocabulary/identifiers.ts";
+import { type ApprovalId, asApprovalId, type RunId } from "../../kernel/vocabulary/identifiers.ts";
 import { THINKING_LEVELS } from "../../kernel/vocabulary/thinking-level.ts";
 import { toWire } from "../../kernel/vocabulary/wire-case.ts";
 import { type ApprovalDecision, cardFromWire } from "../../runtime/approvals/operations.ts";
 import { AUTO } from "../../runtime/model/model-router.ts";
-import type { ApprovalCard } from "../../runtime/ports/approver.ts";
+import type { ApprovalCard, Approver } from "../../runtime/ports/approver.ts";
 import { EXIT, usageError } from "../boot-error.ts";
 import type { Action, CommandContext } from "../command.ts";
 import type { Config } from "../config/config.ts";
@@ -22,6 +23,7 @@ import { nearest } from "../nearest.ts";
 import { describedTools, diagnoseRun, findRun, withHome } from "../read-home.ts";
 import { onInterrupt } from "../signals.ts";
 import { systemClock } from "../system-clock.ts";
+import { allPages } from "./all-pages.ts";
 import { readImageFile } from "./read-image-file.ts";
 
 export const command: Action = {
@@ -70,9 +72,11 @@ async function performRun(context: CommandContext): Promise<number> {
     const stopListening = onInterrupt(() => operations.call("runs.cancel", { id: runId }));
     try {
       const printer = printerFor(context, approver.beside);
-      const ask = approver.isReachable() ? approver.ask : printer.showWaiting;
-      const stopPolling = isRemote ? pollApprovals(operations, runId, ask) : () => {};
-      const { record, denials } = await follow(operations, runId, printer).finally(stopPolling);
+      const shown: ShownQuestions = approver.isReachable()
+        ? approver
+        : { ask: printer.showWaiting, withdraw: () => {} };
+      const stopPolling = isRemote ? pollApprovals(operations, runId, shown) : () => {};
+      const { record, denials } = await follow(operations, runId, printer, shown).finally(stopPolling);
       const diagnosis = await withHome(context, async (home) => diagnoseRun(home, await findRun(home, record.id)));
       printer.finish(record, diagnosis);
       if (isJson) output.json(record);
@@ -160,18 +164,32 @@ interface Followed {
   readonly denials: readonly Denial[];
 }
 
-async function follow(operations: OperationClient, id: RunId, printer: ProgressPrinter): Promise<Followed> {
+async function follow(
+  operations: OperationClient,
+  id: RunId,
+  printer: ProgressPrinter,
+  { withdraw }: ShownQuestions,
+): Promise<Followed> {
   const subscription = await operations.subscribe("runs.events", { id }, 0, new AbortController().signal);
   const denials: Denial[] = [];
   const hasBegun = announceQueued(operations, id, printer);
   for await (const update of subscription.ok ? subscription.updates : []) {
     hasBegun();
+    const answered = approvalIn(update);
+    if (answered !== null) withdraw(answered);
     printer.show(update);
     const denial = denialIn(update);
     if (denial !== null) denials.push(denial);
   }
   const record = valueIn(await operations.call("runs.get", { id }), () => "See surety verify --home.");
   return { record, denials };
+}
+
+/** The question that was answered before this call. */
+function approvalIn(update: RunUpdate): ApprovalId | null {
+  if (update.kind !== "event" || update.event.event_type !== "tool.call") return null;
+  const { approval } = update.event.payload;
+  return approval === null ? null : asApprovalId(approval.id);
 }
 
 /** Most runs begin within this time: then nothing is said about the queue. */
@@ -192,29 +210,37 @@ function announceQueued(operations: OperationClient, id: RunId, printer: Progres
   };
 }
 
-const POLL_PAGE = { limit: 100, offset: 0 };
 const POLL_MS = 300;
 
-/** Beside a gateway: asks this terminal what the gateway holds for this run. */
-function pollApprovals(operations: OperationClient, runId: RunId, ask: (card: ApprovalCard) => void): () => void {
-  const asked = new Set<ApprovalId>();
+type ShownQuestions = Pick<Approver, "ask" | "withdraw">;
+
+/** Beside a gateway: asks this terminal what the gateway holds for this run, and takes back what was answered elsewhere. */
+function pollApprovals(operations: OperationClient, runId: RunId, { ask, withdraw }: ShownQuestions): () => void {
+  let asked: ReadonlySet<ApprovalId> = new Set();
   let isOver = false;
   const poll = async (): Promise<void> => {
-    const listed = await operations.call("approvals.list", POLL_PAGE);
-    for (const card of listed.ok ? listed.value.approvals : []) {
-      if (card.run_id !== runId || asked.has(card.id)) continue;
-      asked.add(card.id);
-      ask(cardFromWire(card));
-    }
-    if (!isOver) systemClock.wake(POLL_MS, pollSafely);
+    const all = await allPages(
+      async (page) => valueIn(await operations.call("approvals.list", page), hintFor).approvals,
+    );
+    if (isOver) return;
+    const pending = all.filter(({ run_id }) => run_id === runId);
+    const ids = new Set(pending.map(({ id }) => id));
+    for (const id of asked) if (!ids.has(id)) withdraw(id);
+    for (const card of pending) if (!asked.has(card.id)) ask(cardFromWire(card));
+    asked = ids;
   };
   // A lost gateway is reported by `follow`.
   const pollSafely = (): void => {
-    poll().catch(() => {});
+    poll()
+      .catch(() => {})
+      .finally(() => {
+        if (!isOver) systemClock.wake(POLL_MS, pollSafely);
+      });
   };
   pollSafely();
   return () => {
     isOver = true;
+    for (const id of asked) withdraw(id);
   };
 }
 

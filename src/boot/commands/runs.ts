@@ -5,6 +5,7 @@ import type { RunRecord } from "../../kernel/journal/views/run-record.ts";
 import { canonicalJson } from "../../kernel/vocabulary/canonical-json.ts";
 import { formatCost } from "../../kernel/vocabulary/format-usd.ts";
 import { asRunId, type RunId } from "../../kernel/vocabulary/identifiers.ts";
+import { parseJson } from "../../kernel/vocabulary/parse-json.ts";
 import { noApprover } from "../../runtime/ports/approver.ts";
 import { RUN_STATUSES, type RunStatus, type StoredRun } from "../../runtime/ports/store.ts";
 import { findContract } from "../../runtime/run/read-run.ts";
@@ -186,8 +187,21 @@ function printRecord(
     ["head", record.head_hash],
   ];
   for (const [name, value] of rows) output.field(name, value);
-  for (const { tool, summary, error } of record.trace.tool_execution_results) {
+  for (const { tool, summary, error, output: text } of record.trace.tool_execution_results) {
     output.field("call", `${tool}: ${error === "" ? summary : error}`);
+    if (text !== "") output.barred(readableOutput(text), "read");
   }
   if (record.output !== "") output.text(`\n${record.output}`);
+}
+
+/** A result with fields, one below the other; texts of several lines as they were printed. */
+function readableOutput(text: string): string {
+  const parsed = parseJson(text);
+  if (!parsed.ok || parsed.value === null || typeof parsed.value !== "object" || Array.isArray(parsed.value))
+    return text;
+  const lines = Object.entries(parsed.value).map(([name, value]) => {
+    if (typeof value !== "string") return `${name}: ${JSON.stringify(value)}`;
+    return value.includes("\n") ? `${name}:\n${value.replace(/\n$/, "")}` : `${name}: ${value}`;
+  });
+  return lines.join("\n");
 }

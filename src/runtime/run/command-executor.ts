@@ -20,7 +20,7 @@ import type { CallId, RunId } from "../../kernel/vocabulary/identifiers.ts";
 import type { ThinkingLevel } from "../../kernel/vocabulary/thinking-level.ts";
 import { ApprovalDeadlines } from "../approvals/approval-deadlines.ts";
 import type { Approvals } from "../approvals/approvals.ts";
-import { showQuestion } from "../approvals/show-question.ts";
+import { callLine, showQuestion } from "../approvals/show-question.ts";
 import type { Authority } from "../capabilities/authority.ts";
 import { modelAnswer, modelRequest } from "../model/call-model.ts";
 import { ESTIMATED_TOKENS } from "../model/estimate-tokens.ts";
@@ -330,9 +330,12 @@ export class CommandExecutor {
     if (call === undefined) throw new Defect("executor: a question about an unknown call");
     const { bodyCache, conversation } = this.#parts;
     const planned = prepared?.planned ?? null;
-    const plan = planned?.shown ?? `${call.tool} ${bodyCache.read(call.argsRef) ?? "[erased]"}`;
-    const isResolving = question.kind === "resolve" || planned === null;
-    const shown = isResolving ? plan : showQuestion(planned, conversation.untrusted);
+    const shown =
+      planned === null
+        ? `${call.tool} ${bodyCache.read(call.argsRef) ?? "[erased]"}`
+        : question.kind === "resolve"
+          ? `${callLine(planned)}\n${planned.shown}`
+          : showQuestion(planned, conversation.untrusted);
     return { question, tool: call.tool, shown, seq: state.chain.seq };
   }
 }

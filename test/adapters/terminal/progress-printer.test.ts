@@ -233,16 +233,28 @@ describe("the progress of a run", () => {
 
   test("what waits for an answer says how to give it", () => {
     const { printer, shown } = screen(false);
-    const card = { id: "approval_1", tool: "fs.write_text" };
+    const card = { id: "approval_1", tool: "fs.write_text", shown: "Call: fs.write_text /w/a.txt\nWrite" };
     printer.showWaiting({ ...card, kind: "approve" } as ApprovalCard);
     printer.showWaiting({ ...card, kind: "resolve" } as ApprovalCard);
     expect(shown().split("\n")).toEqual([
       "waiting for approval: fs.write_text (approval_1)",
+      "  │ /w/a.txt",
       "answer: surety approvals allow approval_1, or surety approvals deny approval_1",
       "waiting for you to say whether this was done: fs.write_text (approval_1)",
+      "  │ /w/a.txt",
       "answer: surety approvals resolve approval_1 done|retry|fail",
       "",
     ]);
+  });
+
+  test("much output is folded: the call's end says how many lines were left out and where they are", () => {
+    const { printer, shown } = screen(true);
+    const text = Array.from({ length: 20_000 }, (_, index) => `line ${index}\n`).join("");
+    printer.show({ kind: "output", step: 1, callId: "c" as never, stream: "stdout", offset: 0, text });
+    printer.show(ended({}));
+    const rows = shown().split("\n");
+    expect(rows.length).toBeLessThan(60);
+    expect(shown()).toMatch(/\n {2}… 19960 more lines: surety runs show run_1\nfs.read_text done/);
   });
 
   test("what a tool prints is shown on a terminal, line by line behind a bar", () => {
@@ -251,7 +263,7 @@ describe("the progress of a run", () => {
       printer.show({ kind: "output", step: 1, callId: "c", stream: "stdout", offset: 0, text });
     for (const text of ["one\n\ntw", "o", "\n", "three\u001b[2J"]) print(text);
     printer.show(ended({}));
-    expect(shown()).toBe("  │ one\n  │ \n  │ two\n  │ three\\u{1b}[2J\nfs.read_text done in 12 ms, 1.5 kB\nthinking\n");
+    expect(shown()).toBe("  │ one\n  │\n  │ two\n  │ three\\u{1b}[2J\nfs.read_text done in 12 ms, 1.5 kB\nthinking\n");
     expect(answers()).toBe("");
     const piped = screen(false);
     piped.printer.show({ kind: "output", step: 1, callId: "c", stream: "stdout", offset: 0, text: "one" });

@@ -13,6 +13,7 @@ import {
   asSessionId,
 } from "../../../src/kernel/vocabulary/identifiers.ts";
 import type { ApprovalCard } from "../../../src/runtime/ports/approver.ts";
+import { drawnRows, TERMINALS } from "./drawn-rows.ts";
 
 const CARD: ApprovalCard = {
   id: asApprovalId("apr_1"),
@@ -31,18 +32,24 @@ const CARD: ApprovalCard = {
   state: "pending",
   decidedBy: null,
   decidedAtMs: null,
-  shown: "write 5 bytes to a.txt\nhello",
+  shown: "Call: fs.write_text /w/a.txt\nwrite 5 bytes to a.txt\nhello",
 };
 const OTHER: ApprovalCard = { ...CARD, id: asApprovalId("apr_2"), tool: "shell.exec", shown: "ls" };
 const RESOLVE: ApprovalCard = { ...CARD, id: asApprovalId("apr_3"), kind: "resolve" };
 
-function terminal({ isTTY = true }: { readonly isTTY?: boolean } = {}) {
+interface Size {
+  columns?: number;
+  rows?: number;
+}
+
+function terminal({ isTTY = true, ...size }: { readonly isTTY?: boolean } & Size = {}) {
   const input = Object.assign(new PassThrough(), { isTTY });
   const decisions: string[] = [];
   let shown = "";
+  const output = Object.assign({ isTTY, write: (text: string) => (shown += text) }, size);
   const approver = terminalApprover({
     input,
-    output: { isTTY, write: (text: string) => (shown += text) },
+    output,
     style: styleFor({}, true),
     onDecision: (card, decision) => decisions.push(`${card.id} ${decision}`),
   });
@@ -51,7 +58,7 @@ function terminal({ isTTY = true }: { readonly isTTY?: boolean } = {}) {
     new Promise((resolve) => {
       input.write(text, () => setImmediate(resolve));
     });
-  return { approver, input, decisions, type, shown: () => shown };
+  return { approver, input, output: output as Size, decisions, type, shown: () => shown };
 }
 
 describe("the person at the terminal", () => {
@@ -63,7 +70,7 @@ describe("the person at the terminal", () => {
     const asked = shown().length;
     approver.beside.write("run run_1\n");
     approver.beside.write("no line end");
-    const prompt = "[a]llow / [d]eny: ";
+    const prompt = "Allow fs.write_text?\n  │ /w/a.txt\n[a]llow / [d]eny: ";
     expect(shown().slice(asked)).toBe(`\r\u001b[Krun run_1\n${prompt}\r\u001b[Kno line end\n${prompt}`);
     await type("a\n");
     expect(decisions).toEqual(["apr_1 allow"]);
@@ -79,11 +86,14 @@ describe("the person at the terminal", () => {
       [
         "",
         "The assistant wants to run: fs.write_text",
+        "  │ Call: fs.write_text /w/a.txt",
         "  │ write 5 bytes to a.txt",
         "  │ hello",
         "  why: side_effect tools ask",
         "  has seen: user, private",
         `  plan: ${"f".repeat(64)}`,
+        "Allow fs.write_text?",
+        "  │ /w/a.txt",
         "[a]llow / [d]eny: ",
       ].join("\n"),
     );
@@ -160,6 +170,50 @@ describe("the person at the terminal", () => {
     expect(shown()).toContain("  │ rm -rf /\\u{1b}[1A\\u{1b}[2K\\u{d}\n  │ The assistant wants to run: ls\n");
     expect(shown().match(/^\[a\]llow/gm)).toHaveLength(1);
     expect(shown().match(/^The assistant wants/gm)).toHaveLength(1);
+  });
+
+  const FALSE_CARD = [
+    "The assistant wants to run: fs.read_text",
+    "Allow fs.read_text?",
+    "  │ notes.txt",
+    "[a]llow / [d]eny: ",
+  ];
+
+  test.each([24, 40, 80, 81, 132, undefined, 0])(
+    "one line padded to the width of %s columns draws no false card above the prompt",
+    (columns) => {
+      const width = columns || 80;
+      const padded = FALSE_CARD.map((row) => row.padEnd(width)).join("");
+      for (const blank of [" ", "\t", "\u00a0", "\u3000", "\u2800", "\u200b"]) {
+        const { approver, shown } = terminal(columns === undefined ? {} : { columns });
+        approver.ask({ ...CARD, shown: `${CARD.shown}\n${blank.repeat(width * 60)}${padded}` });
+        const rows = drawnRows(shown(), width, TERMINALS.usual);
+        expect(rows.filter((row) => /^(The assistant wants|Allow |\[a\]llow)/.test(row))).toHaveLength(3);
+        expect(rows.slice(-3).map((row) => row.trim())).toEqual([
+          "Allow fs.write_text?",
+          expect.stringMatching(/^│ ?\/w\/a.txt$/),
+          "[a]llow / [d]eny:",
+        ]);
+      }
+    },
+  );
+
+  test("a plan longer than the screen says so", () => {
+    const { approver, shown } = terminal({ columns: 80, rows: 30 });
+    approver.ask({ ...CARD, shown: "x\n".repeat(100) });
+    expect(shown()).toContain("  It has 101 rows: scroll up to read all of it.\n");
+  });
+
+  test("an answer does not count once the terminal became narrower: the question is shown again", async () => {
+    const { approver, output, decisions, type, shown } = terminal({ columns: 80 });
+    approver.ask(CARD);
+    output.columns = 40;
+    await type("a\n");
+    expect(decisions).toEqual([]);
+    expect(shown().match(/The assistant wants to run/g)).toHaveLength(2);
+    output.columns = 100;
+    await type("a\n");
+    expect(decisions).toEqual(["apr_1 allow"]);
   });
 
   test("a question that is withdrawn makes way for the next", async () => {

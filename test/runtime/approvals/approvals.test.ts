@@ -357,6 +357,7 @@ describe("an approver reads", () => {
     const card = await trial.nextCard();
     expect(card.why).toBe("policy.risk.side_effect: This has an effect outside the run, so your policy asks first.");
     expect(card.shown.split("\n")).toEqual([
+      'Call: door.open front ""',
       "Can be undone: unknown; the world may keep it",
       "Untrusted text in its context: none",
       'door.open {"thing":"front"}',
@@ -409,7 +410,7 @@ describe("an approver reads", () => {
         kind === "OBSERVE" && result?.type === "tool.finished" && result.labels.integrity === "untrusted",
     );
     expect(sources).toHaveLength(2);
-    expect(card.shown.split("\n").slice(1, -1)).toEqual([
+    expect(card.shown.split("\n").slice(2, -1)).toEqual([
       "Untrusted text in its context came from:",
       `  entry ${sources[0]?.seq}: look.at {"thing":"a page"}`,
       `  entry ${sources[1]?.seq}: look.at {"thing":"${"x".repeat(190)}…`,
