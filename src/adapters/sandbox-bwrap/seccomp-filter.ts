@@ -18,6 +18,7 @@ export type Architecture = "x64" | "arm64";
 type Instruction = readonly [operation: number, whenTrue: number, whenFalse: number, operand: number];
 
 const LOAD = 0x20;
+const MASK = 0x54;
 const IF_EQUAL = 0x15;
 const IF_GREATER = 0x25;
 const IF_ANY_BIT = 0x45;
@@ -44,6 +45,13 @@ const MACHINES = {
 /** CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET. */
 const NEW_NAMESPACE = 0x7e020000;
 const UNIX_FAMILY = 1;
+/**
+ * The only type whose pairs stay connected to each other, whatever address a message behind a pointer names (S4).
+ * Datagram sockets, which raw ones are too, send to any.
+ */
+const STREAM_TYPE = 1;
+/** The rest are flags. */
+const TYPE_BITS = 0xf;
 /** TIOCSTI types into a terminal, TIOCLINUX pastes into one, TIOCSETD changes its line discipline. */
 const TERMINAL_REQUESTS = [0x5412, 0x541c, 0x5423];
 const SETUID_OR_SETGID = 0o6000;
@@ -56,7 +64,24 @@ const ABSENT: readonly SyscallName[] = ["clone3", "openat2", "memfd_create"];
 const CONDITIONAL: Partial<Readonly<Record<SyscallName, readonly Instruction[]>>> = {
   clone: refuseBits(0, NEW_NAMESPACE),
   socket: [[RETURN, 0, 0, NO_SUCH_FAMILY]],
-  socketpair: [argument(0), [IF_EQUAL, 1, 0, UNIX_FAMILY], [RETURN, 0, 0, NO_SUCH_FAMILY], [RETURN, 0, 0, ALLOW]],
+  socketpair: [
+    argument(0),
+    [IF_EQUAL, 0, 3, UNIX_FAMILY],
+    argument(1),
+    [MASK, 0, 0, TYPE_BITS],
+    [IF_EQUAL, 1, 0, STREAM_TYPE],
+    [RETURN, 0, 0, NO_SUCH_FAMILY],
+    [RETURN, 0, 0, ALLOW],
+  ],
+  // Without an address it is how a program writes to a pair.
+  sendto: [
+    argument(4),
+    [IF_EQUAL, 0, 2, 0],
+    upperHalf(4),
+    [IF_EQUAL, 1, 0, 0],
+    [RETURN, 0, 0, NOT_PERMITTED],
+    [RETURN, 0, 0, ALLOW],
+  ],
   ioctl: [
     argument(1),
     ...TERMINAL_REQUESTS.flatMap((request): Instruction[] => [
@@ -102,9 +127,13 @@ function rule(number: number, answer: readonly Instruction[]): readonly Instruct
   return [[IF_EQUAL, 0, answer.length, number], ...answer];
 }
 
-/** The low half: the kernel uses no more of these arguments. */
+/** The low half: the kernel uses no more of most arguments. */
 function argument(index: number): Instruction {
   return [LOAD, 0, 0, 16 + 8 * index];
+}
+
+function upperHalf(index: number): Instruction {
+  return [LOAD, 0, 0, 20 + 8 * index];
 }
 
 function refuseBits(index: number, bits: number): readonly Instruction[] {

@@ -33,6 +33,7 @@ function verdict(program: Uint8Array, { audit, number, args }: Call): number {
     if (code === 0x20) accumulator = data.getUint32(operand, true);
     else if (code === 0x15) at += jump(accumulator === operand);
     else if (code === 0x25) at += jump(accumulator > operand);
+    else if (code === 0x54) accumulator &= operand;
     else if (code === 0x45) at += jump((accumulator & operand) !== 0);
     else throw new Error(`an instruction no filter may have: ${code}`);
   }
@@ -55,6 +56,11 @@ describe.each([
       bpf: 321,
       socket: 41,
       pair: 53,
+      sendto: 44,
+      sendmsg: 46,
+      addressed: [42, 49, 50, 43, 288],
+      systemV: [68, 69, 70, 71, 64, 65, 66, 220, 29, 30, 31, 67],
+      queues: [240, 241, 242, 243, 244, 245],
       ioctl: 16,
       openat: 257,
       fchmod: 91,
@@ -72,6 +78,11 @@ describe.each([
       bpf: 280,
       socket: 198,
       pair: 199,
+      sendto: 206,
+      sendmsg: 211,
+      addressed: [203, 200, 201, 202, 242],
+      systemV: [186, 189, 188, 187, 190, 193, 191, 192, 194, 196, 195, 197],
+      queues: [180, 181, 182, 183, 184, 185],
       ioctl: 29,
       openat: 56,
       fchmod: 52,
@@ -98,10 +109,30 @@ describe.each([
     }
   });
 
-  test("there are no sockets but connected pairs of one's own", () => {
+  test("there are no sockets but connected streams of one's own", () => {
+    const STREAM = 1;
+    const FLAGS = 0o2004000;
     for (const family of [1, 2, 10, 16, 17, 40]) expect(ask(architecture, calls.socket, family)).toBe(EAFNOSUPPORT);
-    expect(ask(architecture, calls.pair, 1)).toBe(ALLOW);
-    expect(ask(architecture, calls.pair, 2)).toBe(EAFNOSUPPORT);
+    for (const type of [STREAM, STREAM | FLAGS]) expect(ask(architecture, calls.pair, 1, type)).toBe(ALLOW);
+    expect(ask(architecture, calls.pair, 2, STREAM)).toBe(EAFNOSUPPORT);
+    // A datagram socket can be connected again, and sends to any address.
+    for (const type of [0, 2, 3, 4, 5, 10, 2 | FLAGS, 3 | FLAGS]) {
+      expect(ask(architecture, calls.pair, 1, type), `${type}`).toBe(EAFNOSUPPORT);
+    }
+  });
+
+  test("no socket gets an address, and nothing is sent to one", () => {
+    for (const number of calls.addressed) expect(ask(architecture, number, 3), `${number}`).toBe(EPERM);
+    expect(ask(architecture, calls.sendto, 3, 0x1000, 1, 0, 0, 0)).toBe(ALLOW);
+    for (const address of [1, 0x7fff_0000_1000, 0x1_0000_0000]) {
+      expect(ask(architecture, calls.sendto, 3, 0x1000, 1, 0, address, 16)).toBe(EPERM);
+    }
+    expect(ask(architecture, calls.sendmsg, 3)).toBe(ALLOW);
+  });
+
+  test("there are no System V objects and no message queues: no limit counts them", () => {
+    for (const number of [...calls.systemV, ...calls.queues])
+      expect(ask(architecture, number), `${number}`).toBe(EPERM);
   });
 
   test("nothing is typed into a terminal, whatever the upper half of the request says", () => {
