@@ -8,11 +8,13 @@
  *     workspace's file of that name.
  * A4. Root never starts the sandbox itself: an unprivileged user does, from a mount namespace in which the workspace is
  *     reachable (`mount-namespaces.ts`).
- * A5. The launcher is the first process of the sandbox and dies with bubblewrap; no process of ours is in between.
+ * A5. The launcher is the first process of the sandbox and dies with bubblewrap; no process of ours is in between. Before it
+ *     is the launcher, it closes inherited descriptors (`close-other-files.ts`).
  * A6. The launcher's /proc directory is covered. It runs as the command's user, who could otherwise write into its memory
  *     and turn it into a program that survives every timeout.
  */
-import { DIRECTORY_FD, launcherScript, MARK_FD } from "./launcher-script.ts";
+import { FIRST_FREE_FD } from "./close-other-files.ts";
+import { launcherScript } from "./launcher-script.ts";
 import type { SandboxLimits } from "./sandbox-limits.ts";
 
 export interface ContainedCommand {
@@ -31,14 +33,15 @@ export interface Identity {
 
 interface Arguments {
   readonly words: readonly string[];
-  /** Bubblewrap reads these from descriptors, beginning at `FIRST_INPUT_FD`. */
+  /** Bubblewrap reads these from descriptors, beginning at `FIRST_FREE_FD`. */
   readonly inputs: readonly Uint8Array[];
 }
 
-export const FIRST_INPUT_FD = Math.max(MARK_FD, DIRECTORY_FD) + 1;
-
 export const SHELL = "/bin/sh";
 export const NSENTER = "/usr/bin/nsenter";
+
+/** Where a sandbox and a mount namespace have our own program that runs first (`assemble-program.ts`). */
+const FIRST_PROGRAM = "/.first";
 
 /** The only user inside, whichever user it is outside. */
 const INNER_ID = "1000";
@@ -49,9 +52,10 @@ export function bwrapArguments(
   { stages, workspace, cwdPath, environment, pinned, limits }: ContainedCommand,
   system: readonly string[],
   seccompFilter: Uint8Array,
+  firstProgram: Uint8Array,
 ): Arguments {
-  const inputs = [seccompFilter, PASSWD, GROUP, ...pinned.map(({ bytes }) => bytes)];
-  const [seccompFd, passwdFd, groupFd, ...pinnedFds] = inputs.map((_, index) => `${FIRST_INPUT_FD + index}`);
+  const inputs = [seccompFilter, firstProgram, PASSWD, GROUP, ...pinned.map(({ bytes }) => bytes)];
+  const [seccompFd, programFd, passwdFd, groupFd, ...pinnedFds] = inputs.map((_, index) => `${FIRST_FREE_FD + index}`);
   const words = [
     ["--unshare-all", "--unshare-user", "--disable-userns", "--assert-userns-disabled"],
     ["--cap-drop", "ALL", "--die-with-parent", "--as-pid-1", "--new-session"],
@@ -59,6 +63,7 @@ export function bwrapArguments(
     ["--seccomp", seccompFd],
     ["--clearenv", ...Object.entries(environment).flatMap(([name, value]) => ["--setenv", name, value])],
     system,
+    ["--perms", "0555", "--file", programFd, FIRST_PROGRAM],
     ["--perms", "0644", "--file", passwdFd, "/etc/passwd", "--perms", "0644", "--file", groupFd, "/etc/group"],
     ["--proc", "/proc", "--tmpfs", "/proc/1", "--remount-ro", "/proc/1", "--dev", "/dev"],
     ["--perms", "1777", "--size", `${limits.temporaryBytes}`, "--tmpfs", "/tmp"],
@@ -68,6 +73,7 @@ export function bwrapArguments(
     ["--chdir", cwdPath],
     [
       "--",
+      FIRST_PROGRAM,
       SHELL,
       "-c",
       launcherScript(

@@ -11,13 +11,12 @@
  * C4. Output is always read, even beyond the limit, so that the command never blocks on it.
  */
 import { type ChildProcess, type StdioOptions, spawn } from "node:child_process";
-import { readdirSync, readFileSync } from "node:fs";
 import { constants } from "node:os";
 import { Duplex } from "node:stream";
 import type { Clock } from "../../runtime/ports/clock.ts";
 import { SandboxError, type SandboxWatcher } from "../../runtime/ports/sandbox.ts";
 import { BoundedOutput } from "./bounded-output.ts";
-import { FIRST_INPUT_FD } from "./bwrap-arguments.ts";
+import { FIRST_FREE_FD } from "./close-other-files.ts";
 import { ANSWER_TO_MARK, MARK_FD, STARTED_MARK } from "./launcher-script.ts";
 
 export interface Containment {
@@ -25,8 +24,6 @@ export interface Containment {
   readonly words: readonly string[];
   readonly inputs: readonly Uint8Array[];
   readonly directoryFd: number;
-  /** The command would inherit these if nothing took their place. */
-  readonly inheritedFds: readonly number[];
   readonly nullFd: number;
   readonly timeoutMs: number;
   readonly maxOutputBytes: number;
@@ -98,7 +95,7 @@ export function containProcess(containment: Containment, watcher: SandboxWatcher
     mark.add(piece);
     if (hasStarted()) send(launcher, ANSWER_TO_MARK);
   });
-  for (const [index, bytes] of inputs.entries()) send(child.stdio?.[FIRST_INPUT_FD + index], bytes);
+  for (const [index, bytes] of inputs.entries()) send(child.stdio?.[FIRST_FREE_FD + index], bytes);
 
   child.on("error", reject);
   child.on("close", (code, signalName) => {
@@ -118,12 +115,8 @@ export function containProcess(containment: Containment, watcher: SandboxWatcher
   });
 }
 
-/** Standard input and the inherited descriptors become `/dev/null`. */
-function descriptors({ inputs, directoryFd, inheritedFds, nullFd }: Containment): StdioOptions {
-  const known = [nullFd, "pipe", "pipe", "pipe", directoryFd, ...inputs.map(() => "pipe" as const)] as const;
-  const last = Math.max(known.length - 1, ...inheritedFds);
-  const inherited = new Set(inheritedFds);
-  return Array.from({ length: last + 1 }, (_, fd) => known[fd] ?? (inherited.has(fd) ? nullFd : "ignore"));
+function descriptors({ inputs, directoryFd, nullFd }: Containment): StdioOptions {
+  return [nullFd, "pipe", "pipe", "pipe", directoryFd, ...inputs.map(() => "pipe" as const)];
 }
 
 /** Once the leader has exited, its number may belong to another group; the rest of ours is ending already (C1). */
@@ -141,26 +134,4 @@ function send(pipe: ChildProcess["stdio"][number] | undefined, bytes: Uint8Array
   // A process that does not read to the end did not start, which its exit code reports.
   pipe.on("error", () => {});
   pipe.end(bytes);
-}
-
-const CLOSED_ON_EXEC = 0o2000000;
-
-/**
- * Descriptors that this process was started with and would pass to every child: Node closes only those that it opened, and
- * one that refers to a directory of the host would lead out of the sandbox. They do not change while the process runs.
- */
-export function inheritedDescriptors(): readonly number[] {
-  return readdirSync("/proc/self/fd")
-    .map(Number)
-    .filter((fd) => fd > 2 && isInherited(fd));
-}
-
-function isInherited(fd: number): boolean {
-  try {
-    const flags = /^flags:\t([0-7]+)$/m.exec(readFileSync(`/proc/self/fdinfo/${fd}`, "utf8"))?.[1];
-    return flags === undefined || (Number.parseInt(flags, 8) & CLOSED_ON_EXEC) === 0;
-  } catch {
-    // Closed meanwhile, like the descriptor through which the directory was read.
-    return false;
-  }
 }

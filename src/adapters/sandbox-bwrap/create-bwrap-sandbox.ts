@@ -10,8 +10,10 @@ import { isAbsolute, join, relative, sep } from "node:path";
 import type { Clock } from "../../runtime/ports/clock.ts";
 import type { Sandbox, SandboxCommand, SandboxWatcher } from "../../runtime/ports/sandbox.ts";
 import { asUser, bwrapArguments, type ContainedCommand, type Identity } from "./bwrap-arguments.ts";
+import { checkAgain } from "./check-again.ts";
 import { checkProperties } from "./check-properties.ts";
-import { containProcess, type Ended, inheritedDescriptors } from "./contain-process.ts";
+import { closeOtherFiles } from "./close-other-files.ts";
+import { containProcess, type Ended } from "./contain-process.ts";
 import { createMountNamespaces } from "./mount-namespaces.ts";
 import { movedAway, notStarted, startFailure, unknownArchitecture } from "./sandbox-failure.ts";
 import { DEFAULT_LIMITS, type SandboxLimits } from "./sandbox-limits.ts";
@@ -30,7 +32,7 @@ export interface BwrapSandboxOptions {
 interface Prepared {
   readonly system: readonly string[];
   readonly filter: Uint8Array;
-  readonly inheritedFds: readonly number[];
+  readonly firstProgram: Uint8Array;
   readonly nullFd: number;
 }
 
@@ -39,42 +41,33 @@ const NAMESPACE_LIMITS = { timeoutMs: 10_000, maxOutputBytes: 1000 };
 
 export function createBwrapSandbox({ clock, bwrapPath, architecture, fallbackUser }: BwrapSandboxOptions): Sandbox {
   let prepared: Prepared | undefined;
-  let checked: Promise<readonly string[]> | undefined;
 
   const prepare = (): Prepared => {
     if (!isKnown(architecture)) throw unknownArchitecture(architecture);
     prepared ??= {
       system: systemMounts(),
       filter: compileSeccompFilter(architecture),
-      inheritedFds: inheritedDescriptors(),
+      firstProgram: closeOtherFiles(architecture),
       nullFd: openSync("/dev/null", constants.O_RDWR),
     };
     return prepared;
   };
 
   const namespaceFor = createMountNamespaces((words, watcher) => {
-    const { inheritedFds, nullFd } = prepare();
-    const making = {
-      program: bwrapPath,
-      words,
-      inputs: [],
-      directoryFd: nullFd,
-      inheritedFds,
-      nullFd,
-      ...NAMESPACE_LIMITS,
-    };
+    const { nullFd } = prepare();
+    const making = { program: bwrapPath, words, inputs: [], directoryFd: nullFd, nullFd, ...NAMESPACE_LIMITS };
     return containProcess(making, watcher, clock);
   });
 
   const contain = async (command: SandboxCommand, watcher: SandboxWatcher, limits: SandboxLimits): Promise<Ended> => {
-    const { system, filter, inheritedFds, nullFd } = prepare();
+    const { system, filter, firstProgram, nullFd } = prepare();
     const namespacePath =
       fallbackUser === null ? null : await unlessAborted(namespaceFor(command.workspace), watcher.signal);
     // No await from here to the start of the process.
     watcher.signal.throwIfAborted();
     for (const { path } of command.pinned) refuseLinks(command.workspace.root, path);
     const contained: ContainedCommand = { ...command, cwdPath: command.cwd.path, limits };
-    const { words, inputs } = bwrapArguments(contained, system, filter);
+    const { words, inputs } = bwrapArguments(contained, system, filter, firstProgram);
     return await withDirectory(command.cwd, (directoryFd) =>
       containProcess(
         {
@@ -83,7 +76,6 @@ export function createBwrapSandbox({ clock, bwrapPath, architecture, fallbackUse
             : asUser(words, workspaceUser(command.workspace, fallbackUser), namespacePath, bwrapPath)),
           inputs,
           directoryFd,
-          inheritedFds,
           nullFd,
           timeoutMs: command.timeoutMs,
           maxOutputBytes: command.maxOutputBytes,
@@ -100,10 +92,7 @@ export function createBwrapSandbox({ clock, bwrapPath, architecture, fallbackUse
     });
 
   return {
-    check() {
-      checked ??= checkProperties(containOrExplain);
-      return checked;
-    },
+    check: checkAgain(() => checkProperties(containOrExplain), clock),
     async run(command, watcher) {
       const { hasStarted, ...result } = await containOrExplain(command, watcher, DEFAULT_LIMITS);
       if (hasStarted || result.isTimedOut || watcher.signal.aborted) return result;

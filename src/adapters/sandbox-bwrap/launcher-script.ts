@@ -8,7 +8,7 @@
  * L3. The mark is written when only the command is left to start, and its answer awaited. Without the mark nothing of the
  *     command ran; without the answer the gateway is gone or has cancelled it.
  * L4. The command has no descriptors except input, output and errors. The planned directory's would lead out of the
- *     sandbox.
+ *     sandbox. All others were closed before (`close-other-files.ts`).
  * L5. A limit that cannot be set is already lower. Shells differ in the option for the number of processes.
  * L6. It stays until the command has ended: it is the first process of the namespace, and the kernel ends the others with
  *     it. The command itself cannot be first, because signals from inside do not reach the first process.
@@ -20,7 +20,7 @@ import { RESERVED_PER_USED, type SandboxLimits } from "./sandbox-limits.ts";
 /** Shells support single digits only. */
 export const MARK_FD = 3;
 export const DIRECTORY_FD = 4;
-/** Free by now: bwrap has read its input. */
+/** Free: closed before the launcher began. */
 const ERRORS_FD = 5;
 
 export const STARTED_MARK = "started\n";

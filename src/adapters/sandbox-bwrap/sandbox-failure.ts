@@ -1,11 +1,14 @@
 /** Why nothing was run, with what to do about it. */
 import { SandboxError } from "../../runtime/ports/sandbox.ts";
 import { NSENTER } from "./bwrap-arguments.ts";
+import { CANNOT_CLOSE_FILES } from "./close-other-files.ts";
 import type { Ended } from "./contain-process.ts";
 import { NOT_THE_PLANNED_DIRECTORY } from "./launcher-script.ts";
 
 const NEEDED =
   "It needs bubblewrap 0.8 or newer and a kernel that allows unprivileged user namespaces; as root also nsenter and the capabilities SYS_ADMIN, SYS_CHROOT, SETUID, SETGID and KILL.";
+const OLD_KERNEL =
+  "The sandbox cannot close the files that a command inherits. Use a kernel of Linux 5.9 or newer, and let no outer sandbox refuse close_range.";
 const MAX_QUOTED_CHARS = 300;
 
 export function movedAway(path: string, cause?: unknown): SandboxError {
@@ -21,6 +24,7 @@ export function closedToOthers(path: string): SandboxError {
 /** Bubblewrap or the launcher failed: stderr is theirs, since nothing else ran. */
 export function notStarted({ exitCode, stderr }: Pick<Ended, "exitCode" | "stderr">, path: string): SandboxError {
   if (exitCode === NOT_THE_PLANNED_DIRECTORY) return movedAway(path);
+  if (exitCode === CANNOT_CLOSE_FILES) return new SandboxError("sandbox.unavailable", OLD_KERNEL);
   const output = new TextDecoder().decode(stderr).trim().slice(0, MAX_QUOTED_CHARS);
   if (output.includes("Exceeded maximum number of arguments")) return tooLong();
   return new SandboxError("sandbox.unavailable", `The sandbox cannot be made here (${output || exitCode}). ${NEEDED}`);

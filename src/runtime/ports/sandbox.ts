@@ -40,7 +40,10 @@ export interface SandboxWatcher {
 }
 
 export interface Sandbox {
-  /** The properties that do not hold here, each with what to do about it; empty when a command may run. Tested once. */
+  /**
+   * The properties that do not hold here, each with what to do about it; empty when a command may run. Tested until all
+   * hold, at growing intervals.
+   */
   check(): Promise<readonly string[]>;
   /** Rejects with a `SandboxError`, or with the signal's reason if it aborted before anything started. */
   run(command: SandboxCommand, watcher: SandboxWatcher): Promise<SandboxResult>;

@@ -1,6 +1,6 @@
 /** A gateway of its own process: an ordinary user's, which root tries as somebody else, and one like ours. */
 import { type ChildProcess, spawn } from "node:child_process";
-import { chmodSync, cpSync, mkdtempSync, rmSync } from "node:fs";
+import { chmodSync, closeSync, cpSync, mkdtempSync, openSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { text } from "node:stream/consumers";
@@ -20,7 +20,11 @@ beforeEach(() => {
 afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
 /** Runs a shell script in a workspace of its own, after the check. */
-function gateway(script: string, user: "ordinary" | "ours" = "ordinary"): ChildProcess {
+function gateway(
+  script: string,
+  user: "ordinary" | "ours" = "ordinary",
+  inheritable: readonly (number | "ignore")[] = [],
+): ChildProcess {
   const isRoot = process.getuid?.() === 0;
   const fallbackUser = isRoot && user === "ours" ? FALLBACK_USER : null;
   const program = `
@@ -49,24 +53,43 @@ function gateway(script: string, user: "ordinary" | "ours" = "ordinary"): ChildP
   // The program that runs this is reached by its process: its path may be closed to others.
   return spawn("/proc/self/exe", ["--input-type=module", "-e", program], {
     cwd: "/",
-    stdio: ["ignore", "pipe", "pipe"],
+    stdio: ["ignore", "pipe", "pipe", ...inheritable],
     ...(isRoot && fallbackUser === null ? { uid: NOBODY, gid: NOBODY } : {}),
   });
 }
 
-test("every property holds, and what a command makes is the gateway's own", async () => {
-  const child = gateway("id -u; touch made; echo /proc/[0-9]*; ls -A /; (ulimit -p || ulimit -u) 2>/dev/null");
+async function reportOf(child: ChildProcess) {
   const [said, errors] = await Promise.all([
     text(child.stdout as NonNullable<typeof child.stdout>),
     text(child.stderr as NonNullable<typeof child.stderr>),
   ]);
   expect(said, errors).not.toBe("");
-  const seen = JSON.parse(said) as { missing: string[]; isOwn: boolean; said: string };
+  return JSON.parse(said) as { missing: string[]; isOwn: boolean; said: string };
+}
+
+test("every property holds, and what a command makes is the gateway's own", async () => {
+  const child = gateway("id -u; touch made; echo /proc/[0-9]*; ls -A /; (ulimit -p || ulimit -u) 2>/dev/null");
+  const seen = await reportOf(child);
   expect(seen).toMatchObject({ missing: [], isOwn: true });
   expect(seen.said).toMatch(/^1000\n\/proc\/1 \/proc\/\d+\n/);
   expect(seen.said).not.toMatch(/^(?:home|root|var)$/m);
   expect(seen.said).toMatch(/^128$/m);
 });
+
+test.each(["ordinary", "ours"] as const)(
+  "a command has three descriptors, however many the gateway's process hands on (%s)",
+  async (user) => {
+    const host = openSync("/", "r");
+    try {
+      // More than a command may have open, behind a gap: Node closes the first ones in a row.
+      const inheritable = Array.from({ length: 1500 }, (_, index) => (index < 40 ? "ignore" : host));
+      const script = `for fd in /proc/$$/fd/*; do [ ! -e "$fd" ] || basename "$fd"; done; cat /etc/passwd | wc -l`;
+      expect(await reportOf(gateway(script, user, inheritable))).toMatchObject({ missing: [], said: "0\n1\n2\n1\n" });
+    } finally {
+      closeSync(host);
+    }
+  },
+);
 
 test.each(["ordinary", "ours"] as const)(
   "nothing of a command outlives a gateway that was killed (%s)",
