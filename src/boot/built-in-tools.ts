@@ -9,6 +9,7 @@ import { existsSync } from "node:fs";
 import { realpath } from "node:fs/promises";
 import { join } from "node:path";
 import { FALLBACK_USER } from "../adapters/sandbox-bwrap/workspace-user.ts";
+import type { ToolTimeouts } from "../adapters/tools/create-toolbox.ts";
 import type { Tool } from "../adapters/tools/define-tool.ts";
 import { chownNewFile } from "../adapters/tools/fs/chown-new-files.ts";
 import { fsTools } from "../adapters/tools/fs/fs-tools.ts";
@@ -64,11 +65,14 @@ export function describeBuiltInTools(settings: ToolSettings): readonly Tool[] {
 }
 
 function toolsIn(workspace: Workspace, marks: UntrustedMarks, { home, config, clock }: ToolSettings): readonly Tool[] {
-  const { shell, http, search } = config.tools;
+  const { shell, http, search, maxTimeoutMs } = config.tools;
   const fallbackUser = fallbackUserForRoot();
   return [
     ...fsTools({ ...workspace, newFileOwner: fallbackUser }, { stateDirectory: home.toolStateDirectory, clock, marks }),
-    ...shellTools({ workspace, sandbox: sandboxWhenNeeded(clock, fallbackUser), marks, allow: shell.allow }),
+    ...shellTools({
+      ...{ workspace, marks, allow: shell.allow, maxTimeoutMs },
+      sandbox: sandboxWhenNeeded(clock, fallbackUser),
+    }),
     ...httpTools({
       clock,
       allowAddresses: http.allowAddresses,
@@ -79,6 +83,11 @@ function toolsIn(workspace: Workspace, marks: UntrustedMarks, { home, config, cl
     // No channel can be configured yet.
     ...messageTools({ workspace, channels: [], templates: {} }),
   ];
+}
+
+/** How long calls may take, as configured (O-1.1). */
+export function toolTimeouts({ tools: { timeoutMs, maxTimeoutMs } }: Config): ToolTimeouts {
+  return { defaultMs: timeoutMs, maxMs: maxTimeoutMs };
 }
 
 function sandboxWhenNeeded(clock: Clock, fallbackUser: typeof FALLBACK_USER | null): Sandbox {

@@ -28,7 +28,7 @@ import type { RunPorts } from "../runtime/run-ports.ts";
 import { openRuntime, type Runtime } from "../runtime/runtime.ts";
 import { configuredBudgetScopes } from "../runtime/spend/budget-scopes.ts";
 import { BootError } from "./boot-error.ts";
-import { openBuiltInTools } from "./built-in-tools.ts";
+import { openBuiltInTools, toolTimeouts } from "./built-in-tools.ts";
 import type { Config } from "./config/config.ts";
 import { resolveApiKey } from "./config/resolve-api-key.ts";
 import { toToolPolicy } from "./config/to-tool-policy.ts";
@@ -90,7 +90,7 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
     });
     const { tools, marks } = await openBuiltInTools({ home, config, clock });
     const toolbox = createToolbox(withMore(tools, options.moreTools ?? []), {
-      clock,
+      ...{ clock, timeouts: toolTimeouts(config) },
       onDefect: (error) => onDefect("tool", error),
     });
     const findModel = openModelRegistry(config, options.readVariable, clock, options.overModel);

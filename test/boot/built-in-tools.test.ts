@@ -5,14 +5,17 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { FALLBACK_USER } from "../../src/adapters/sandbox-bwrap/workspace-user.ts";
 import { createToolbox } from "../../src/adapters/tools/create-toolbox.ts";
+import { messageTools } from "../../src/adapters/tools/message/message-send.ts";
 import { describeBuiltInTools, openBuiltInTools } from "../../src/boot/built-in-tools.ts";
 import { DEFAULT_CONFIG } from "../../src/boot/config/default-config.ts";
 import { openHome } from "../../src/boot/home.ts";
 import { systemClock } from "../../src/boot/system-clock.ts";
 import { USER_LABELS } from "../../src/kernel/vocabulary/labels.ts";
 import { parseToolResponse } from "../../src/kernel/vocabulary/tool-envelope.ts";
+import type { Channel } from "../../src/runtime/ports/channel.ts";
 import type { Arguments } from "../../src/runtime/ports/toolbox.ts";
 import { answering, serve } from "../adapters/tools/http/gated-calls.ts";
+import { verifies } from "../requirements.ts";
 import { temporaryHome } from "./temporary-home.ts";
 
 type ToolsConfig = Partial<(typeof DEFAULT_CONFIG)["tools"]>;
@@ -69,6 +72,18 @@ test("there are these, and web.search where an engine is named", async () => {
   expect(namesOf(plain)).toEqual(NAMES);
   expect(namesOf(named)).toEqual([...NAMES, "web.search"]);
   expect((await openBuiltInTools(plain)).tools.map(({ name }) => name).toSorted()).toEqual(NAMES);
+});
+
+verifies("P-3.2", "the default policy lists each of them by name, and nothing else", async () => {
+  const settings = await settingsFor({ search: { url: "https://search.example" } });
+  const channel = { name: "demo" } as Channel;
+  const needChannel = messageTools({
+    channels: [channel],
+    templates: {},
+    workspace: { root: "/", traversal: "paths" },
+  });
+  const names = [...describeBuiltInTools(settings), ...needChannel].map(({ name }) => name);
+  expect(DEFAULT_CONFIG.tools.policy.allow.toSorted()).toEqual(names.toSorted());
 });
 
 test("docs/tools.md has a row for each, with what it takes and its class", async () => {

@@ -279,7 +279,7 @@ describe("surety policy test", () => {
     expect(stderr).toBe(`error journal.unreadable: see surety verify ${written}\n`);
   });
 
-  test("a whole config is taken for its policy, and its domains where it names some", async () => {
+  test("a whole config is taken for its policy", async () => {
     const { asked, surety, directory, written } = await homeWithRuns();
     const file = join(directory, "other.json5");
     for (const rest of ["", "gateway: { port: 1 }", "models: {}"]) {

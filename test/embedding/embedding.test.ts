@@ -33,7 +33,7 @@ const LOOKUP: Api.Tool = {
     return { number, detail, since: new Date(0) };
   },
 };
-const ALLOWED = { tools: { policy: { allow: ["*", "acme.*"] } } };
+const ALLOWED = { tools: { policy: { allow: ["fs.*", "acme.*"] } } };
 const SESSION = { id: "s", senderId: "me", state: "active", messages: [] } as const;
 const session = (channel: string): Api.Session => ({
   ...SESSION,
@@ -242,6 +242,32 @@ describe("ToolRegistry", () => {
     await surety.close();
     expect(await result).toMatchObject({ success: false });
   });
+});
+
+describe("the time of a call", () => {
+  const hanging: Api.Tool["run"] = (_, { signal }) =>
+    new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+  const { tools } = ALLOWED;
+
+  for (const [what, config, own] of [
+    ["is the configured one", { tools: { ...tools, timeoutMs: 50 } }, {}],
+    ["is a tool's own up to the configured limit", { tools: { ...tools, maxTimeoutMs: 50 } }, { timeoutMs: 300_000 }],
+    ["is limited too where it is the configured one", { tools: { ...tools, maxTimeoutMs: 50 } }, {}],
+  ] as const) {
+    verifies(
+      "O-1.1",
+      what,
+      async () => {
+        const { surety } = await open({ config });
+        surety.tools.register({ ...LOOKUP, ...own, run: hanging });
+        expect(await surety.tools.execute("acme.lookup", { number: 1 })).toMatchObject({
+          success: false,
+          output: expect.stringMatching(/^timeout: /),
+        });
+      },
+      20_000,
+    );
+  }
 });
 
 describe("models", () => {

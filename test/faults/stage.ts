@@ -70,6 +70,7 @@ export async function openStage(options: StageOptions): Promise<Stage> {
     JSON.stringify({
       models: { default: "loop:scripted", providers: { loop: provider, ...providers } },
       approvals: { timeoutS: 86_400 },
+      tools: { policy: { allow: ["test.*"] } },
       gateway: { queue: { max: options.queue ?? 1_000 } },
     }),
   );

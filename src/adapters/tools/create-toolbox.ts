@@ -5,7 +5,12 @@
  */
 import { Defect } from "../../kernel/vocabulary/defect.ts";
 import { hashCanonical } from "../../kernel/vocabulary/hash.ts";
-import type { ToolError, ToolResponse } from "../../kernel/vocabulary/tool-envelope.ts";
+import {
+  DEFAULT_TOOL_TIMEOUT_MS,
+  MAX_TOOL_TIMEOUT_MS,
+  type ToolError,
+  type ToolResponse,
+} from "../../kernel/vocabulary/tool-envelope.ts";
 import { truncateOutput } from "../../kernel/vocabulary/truncate-output.ts";
 import { type Clock, timestampOf } from "../../runtime/ports/clock.ts";
 import type {
@@ -25,6 +30,15 @@ import { ToolFailure, toolErrorOf } from "./tool-failure.ts";
 interface ToolboxOptions {
   readonly clock: Pick<Clock, "nowMs" | "monotonicMs">;
   readonly onDefect: (error: unknown) => void;
+  /** Absent: the defaults of O-1.1. */
+  readonly timeouts?: ToolTimeouts;
+}
+
+export interface ToolTimeouts {
+  /** For calls of a tool that has none of its own. */
+  readonly defaultMs: number;
+  /** No call gets more. */
+  readonly maxMs: number;
 }
 
 interface Registration {
@@ -33,7 +47,7 @@ interface Registration {
   readonly readArguments: ArgumentsReader;
 }
 
-const MAX_TIMEOUT_MS = 600_000;
+const DEFAULT_TIMEOUTS: ToolTimeouts = { defaultMs: DEFAULT_TOOL_TIMEOUT_MS, maxMs: MAX_TOOL_TIMEOUT_MS };
 const MAX_SUMMARY_BYTES = 220;
 const MAX_NAMES_SHOWN = 24;
 
@@ -81,18 +95,19 @@ function indexTools(tools: readonly Tool[]) {
 }
 
 function createPlanner(options: ToolboxOptions) {
+  const { timeouts = DEFAULT_TIMEOUTS } = options;
   const emptyPlan: Planned["plan"] = {
     ...{ argv: [], cwd: null, executable: null, scriptHashes: [], targets: [] },
     environmentHash: hashCanonical({}),
   };
   const complete = (tool: Tool, args: Arguments, outline: CallOutline): Planned => {
-    const { risk = tool.risk, egress = [], timeoutMs = tool.timeoutMs } = outline;
+    const { risk = tool.risk, egress = [], timeoutMs = tool.timeoutMs ?? timeouts.defaultMs } = outline;
     return {
       ...{ idempotency: tool.idempotency, asksAlways: false, send: null, delegation: null },
       reversal: defaultReversal(risk, egress),
       ...outline,
       ...{ ok: true, tool: tool.name, args, risk, egress, pollable: tool.pollable },
-      timeoutMs: Math.max(1, Math.min(Math.trunc(timeoutMs), MAX_TIMEOUT_MS)),
+      timeoutMs: Math.max(1, Math.min(Math.trunc(timeoutMs), timeouts.maxMs)),
       plan: { ...emptyPlan, ...outline.plan },
     };
   };

@@ -6,7 +6,6 @@
 import type { Static, TObject } from "typebox";
 import type { JsonValue } from "../../kernel/vocabulary/parse-json.ts";
 import type { IdempotencyClass, RiskClass } from "../../kernel/vocabulary/risk.ts";
-import { DEFAULT_TOOL_TIMEOUT_MS } from "../../kernel/vocabulary/tool-envelope.ts";
 import type { CallContext, Planned } from "../../runtime/ports/toolbox.ts";
 
 /** Another name for the tool, and how its arguments map to ours. */
@@ -39,7 +38,8 @@ export interface Tool<Parameters extends TObject = TObject> {
   readonly idempotency: IdempotencyClass;
   /** Identical calls are expected and do not count as a cycle. */
   readonly pollable: boolean;
-  readonly timeoutMs: number;
+  /** Absent: as configured. */
+  readonly timeoutMs?: number;
   readonly aliases: readonly ToolAlias[];
   /** Its plans name hosts, and each host needs a capability. Known before planning, for `surety policy`. */
   readonly reachesHosts: boolean;
@@ -60,13 +60,13 @@ export interface Tool<Parameters extends TObject = TObject> {
   summarize(call: { readonly args: Readonly<Record<string, unknown>>; readonly output: unknown }): string;
 }
 
-type DefaultedField = "pollable" | "timeoutMs" | "aliases" | "reachesHosts" | "mayOnlyRead" | "mayAskAlways";
+type DefaultedField = "pollable" | "aliases" | "reachesHosts" | "mayOnlyRead" | "mayAskAlways";
 
 export function defineTool<Parameters extends TObject>(
   definition: Omit<Tool<Parameters>, DefaultedField> & Partial<Pick<Tool, DefaultedField>>,
 ): Tool<Parameters> {
   return {
-    ...{ pollable: false, timeoutMs: DEFAULT_TOOL_TIMEOUT_MS, aliases: [] },
+    ...{ pollable: false, aliases: [] },
     ...{ reachesHosts: false, mayOnlyRead: false, mayAskAlways: false },
     ...definition,
   };

@@ -18,7 +18,8 @@ export function lintTool(tool: Tool): void {
   if (tool.description.length === 0 || tool.description.length > MAX_DESCRIPTION_CHARS) {
     refuse(tool, `its description has ${tool.description.length} characters, not 1 to ${MAX_DESCRIPTION_CHARS}`);
   }
-  if (!Number.isSafeInteger(tool.timeoutMs) || tool.timeoutMs < 1) refuse(tool, `a timeout of ${tool.timeoutMs} ms`);
+  const { timeoutMs = 1 } = tool;
+  if (!Number.isSafeInteger(timeoutMs) || timeoutMs < 1) refuse(tool, `a timeout of ${timeoutMs} ms`);
   const parameters: Schema = { ...tool.parameters };
   if (parameters["type"] !== "object") refuse(tool, "its parameters are not an object");
   lintSchema(tool, "parameters", parameters);

@@ -140,12 +140,15 @@ async function openApart(
 ): Promise<Surety> {
   const home = findHome(directory, () => undefined);
   await openHome(home);
-  const { agents, tools } = DEFAULT_CONFIG;
+  const { agents } = DEFAULT_CONFIG;
+  const moreTools = conformanceTools();
+  const allow = moreTools.map(({ name }) => name);
+  const tools = { ...DEFAULT_CONFIG.tools, policy: { ...DEFAULT_CONFIG.tools.policy, allow } };
   return await openSurety({
     ...{ home, config: { ...config, budgets: budget?.left ?? config.budgets, agents, tools }, readVariable },
     ...{ token: null, approver: noApprover, clock: systemClock, random: systemRandomness },
     onDefect: defectReporter(streams),
-    moreTools: conformanceTools(),
+    moreTools,
     overModel: (model) => loosenModel(model, current),
     ...(budget === null ? {} : { overStore: budget.countingIn }),
   });

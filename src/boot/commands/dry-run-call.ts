@@ -13,7 +13,7 @@ import { parseJson } from "../../kernel/vocabulary/parse-json.ts";
 import type { ChannelClass } from "../../kernel/vocabulary/risk.ts";
 import type { Arguments, Planned, Toolbox } from "../../runtime/ports/toolbox.ts";
 import { usageError } from "../boot-error.ts";
-import { openBuiltInTools } from "../built-in-tools.ts";
+import { openBuiltInTools, toolTimeouts } from "../built-in-tools.ts";
 import type { CommandContext, OptionSpec } from "../command.ts";
 import type { Config } from "../config/config.ts";
 import { toToolPolicy } from "../config/to-tool-policy.ts";
@@ -47,7 +47,7 @@ export async function openToolbox({ home, streams }: CommandContext, config: Con
   const report = defectReporter(streams);
   const { tools } = await openBuiltInTools({ home, config, clock: systemClock });
   return createToolbox(tools, {
-    clock: systemClock,
+    ...{ clock: systemClock, timeouts: toolTimeouts(config) },
     onDefect: (error) => report("tool", error),
   });
 }

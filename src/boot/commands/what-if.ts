@@ -23,7 +23,7 @@ export const OTHER_POLICY_OPTION: OptionSpec = {
 
 const MAX_POLICY_BYTES = 4 * 1024 * 1024;
 
-/** Domains that the file does not name are those of the config. */
+/** Domains are those of the config. */
 export async function readPolicy(file: string, config: Config): Promise<ToolPolicy> {
   const [{ readPolicyFile }, text] = await Promise.all([import("../config/read-config.ts"), readText(file)]);
   const reading = readPolicyFile(text, file);
@@ -31,8 +31,7 @@ export async function readPolicy(file: string, config: Config): Promise<ToolPoli
     const { code, message, hint } = toBootError(reading.problems);
     throw new BootError(code, message, `${hint} ${EXPECTED}`);
   }
-  const { policy, allowDomains = config.tools.http.allowDomains } = reading.value;
-  return toToolPolicy({ tools: { policy, http: { ...config.tools.http, allowDomains } } });
+  return toToolPolicy({ ...config, tools: { ...config.tools, policy: reading.value } });
 }
 
 export function wireDecision({ entry, callId, tool, recorded, now, policyId }: OtherDecision) {

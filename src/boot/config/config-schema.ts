@@ -176,6 +176,8 @@ export const PolicySchema = z.strictObject({
 const Tools = section({
   workspace: z.optional(FilePath),
   policy: z.prefault(PolicySchema, {}),
+  timeoutMs: z._default(integer(1, SECONDS_A_DAY * 1000), DEFAULT.tools.timeoutMs),
+  maxTimeoutMs: z._default(integer(1, SECONDS_A_DAY * 1000), DEFAULT.tools.maxTimeoutMs),
   shell: section({ allow: z._default(z.array(CommandName), [...DEFAULT.tools.shell.allow]) }),
   http: section({
     allowDomains: z.optional(z.array(Domain)),

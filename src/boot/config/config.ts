@@ -115,6 +115,10 @@ export interface Config {
     /** Absent: `workspace` in the home. */
     readonly workspace?: string | undefined;
     readonly policy: PolicySettings;
+    /** For calls of a tool that has no time of its own (O-1.1). */
+    readonly timeoutMs: number;
+    /** No call gets more, whatever its tool or its arguments say. */
+    readonly maxTimeoutMs: number;
     /** The commands that shell.exec accepts. */
     readonly shell: { readonly allow: readonly string[] };
     readonly http: {

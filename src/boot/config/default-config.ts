@@ -1,5 +1,6 @@
 /** The config's defaults, readable without loading the validator. A test parses them back as a file. */
 import { DEFAULT_POLICY } from "../../kernel/contract/default-terms.ts";
+import { DEFAULT_TOOL_TIMEOUT_MS, MAX_TOOL_TIMEOUT_MS } from "../../kernel/vocabulary/tool-envelope.ts";
 import type { Config, PolicySettings } from "./config.ts";
 
 /** Commands that read and whose options are known (`command-rules.ts`). */
@@ -10,9 +11,16 @@ export const DEFAULT_SHELL_ALLOW: readonly string[] = (
 
 const { allowDomains: _, ...kernelPolicy } = DEFAULT_POLICY;
 
-/** The kernel's, plus reading the workspace for external channels: no commands, pages or changes. */
+/** One by one, so that a tool that is added later is denied until the operator lists it. */
+const BUILT_IN_TOOLS: readonly string[] = (
+  "fs.delete fs.edit fs.list_dir fs.read_text fs.search fs.stat fs.write_text http.get message.draft message.send " +
+  "shell.exec web.search"
+).split(" ");
+
+/** The kernel's for the built-in tools, plus reading the workspace for external channels: no commands, pages or changes. */
 const DEFAULT_POLICY_SETTINGS: PolicySettings = {
   ...kernelPolicy,
+  allow: [...BUILT_IN_TOOLS],
   channels: {
     ...kernelPolicy.channels,
     external_message: ["fs.list_dir", "fs.read_text", "fs.search", "fs.stat"],
@@ -54,6 +62,8 @@ export const DEFAULT_CONFIG: Config = {
   redaction: { emails: false, phones: false },
   tools: {
     policy: DEFAULT_POLICY_SETTINGS,
+    timeoutMs: DEFAULT_TOOL_TIMEOUT_MS,
+    maxTimeoutMs: MAX_TOOL_TIMEOUT_MS,
     shell: { allow: DEFAULT_SHELL_ALLOW },
     http: { allowAddresses: [], ttlS: 3600 },
     search: {},

@@ -32,23 +32,13 @@ export function readConfig(text: string, file: string): ConfigVerdict {
   return reading.ok ? { ok: true, config: withKnownProviders(reading.value) } : reading;
 }
 
-interface PolicyFile {
-  readonly policy: PolicySettings;
-  /** Undefined when the file does not say. */
-  readonly allowDomains: Config["tools"]["http"]["allowDomains"];
-}
-
-/** A file that holds the `tools.policy` object alone, or a config with a key `tools`. */
-export function readPolicyFile(text: string, file: string): Reading<PolicyFile> {
-  const parsed = parse(text, file);
-  if (parsed.ok && valueAt(parsed.value, ["tools"]) !== undefined) {
-    const verdict = readConfig(text, file);
-    if (!verdict.ok) return verdict;
-    const { policy, http } = verdict.config.tools;
-    return { ok: true, value: { policy, allowDomains: http.allowDomains } };
-  }
-  const reading = read(text, file, PolicySchema, () => []);
-  return reading.ok ? { ok: true, value: { policy: reading.value, allowDomains: undefined } } : reading;
+/** The policy of a file that holds the `tools.policy` object alone, or a config with a key `tools`. */
+export function readPolicyFile(text: string, file: string): Reading<PolicySettings> {
+  const parsed = text.length > MAX_CONFIG_CHARS ? null : parse(text, file);
+  if (parsed?.ok !== true || valueAt(parsed.value, ["tools"]) === undefined)
+    return read(text, file, PolicySchema, () => []);
+  const verdict = readConfig(text, file);
+  return verdict.ok ? { ok: true, value: verdict.config.tools.policy } : verdict;
 }
 
 function read<T>(

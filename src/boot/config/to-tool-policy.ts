@@ -2,8 +2,6 @@
 import type { ToolPolicy } from "../../kernel/policy/tool-policy.ts";
 import type { Config } from "./config.ts";
 
-type PolicyParts = { readonly tools: Pick<Config["tools"], "policy" | "http"> };
-
-export function toToolPolicy({ tools }: PolicyParts): ToolPolicy {
+export function toToolPolicy({ tools }: Config): ToolPolicy {
   return { ...tools.policy, allowDomains: tools.http.allowDomains?.slice() ?? null };
 }

@@ -1,16 +1,9 @@
-/**
- * Opens a home for a program that embeds Surety: the wiring of `open-surety.ts`, shown as the seeds' interfaces.
- *
- * In `tools.policy.allow`, `*` covers the built-in tools only: a tool that a program adds is denied until the operator
- * lists it by name or by a pattern such as `acme.*`.
- */
+/** Opens a home for a program that embeds Surety: the wiring of `open-surety.ts`, shown as the seeds' interfaces. */
 import { verifyStoredRun } from "../../assistant/verification/verify-stored-run.ts";
-import type { ToolPolicy } from "../../kernel/policy/tool-policy.ts";
 import { asRunId } from "../../kernel/vocabulary/identifiers.ts";
 import { createChatBackend, createLLMClient, LLMError } from "../../runtime/model/llm-client.ts";
 import { createModelRouter } from "../../runtime/model/model-router.ts";
 import type { ConfiguredModel } from "../../runtime/ports/model-backend.ts";
-import { describeBuiltInTools } from "../built-in-tools.ts";
 import type { Config } from "../config/config.ts";
 import { toBootError } from "../config/config-problem.ts";
 import { loadConfig } from "../config/load-config.ts";
@@ -37,11 +30,10 @@ export async function openSurety(options: OpenOptions = {}): Promise<Surety> {
   await openHome(home);
   const onDefect = options.onDefect ?? warn;
   const questions = new Questions(options.onQuestion, onDefect);
-  const policy = withoutAddedTools(config, describeBuiltInTools({ home, config, clock: systemClock }));
+  const policy = toToolPolicy(config);
   const opened = await wiring.openSurety({
     ...{ home, config, readVariable, onDefect, approver: questions, clock: systemClock, random: systemRandomness },
     token: await loadToken(home, readVariable, systemRandomness),
-    policy: () => policy,
   });
   const { assistant, store, toolbox, runtime, findModel } = opened;
   questions.decide = (verdict) => runtime.approvals.decide(verdict);
@@ -90,12 +82,6 @@ async function readGiven(given: Readonly<Record<string, unknown>>): Promise<Conf
   const verdict = readConfig(JSON.stringify(given), "config");
   if (!verdict.ok) throw toBootError(verdict.problems);
   return verdict.config;
-}
-
-function withoutAddedTools(config: Config, builtIn: readonly { readonly name: string }[]): ToolPolicy {
-  const policy = toToolPolicy(config);
-  const names = builtIn.map(({ name }) => name);
-  return { ...policy, allow: policy.allow.flatMap((pattern) => (pattern === "*" ? names : [pattern])) };
 }
 
 function found(choice: ReturnType<wiring.Surety["findModel"]>): ConfiguredModel {

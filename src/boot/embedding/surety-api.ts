@@ -96,7 +96,7 @@ export interface Tool extends LLMToolDef {
   readonly risk: "read_only" | "draft_only" | "side_effect";
   /** What a repeat after a crash does. Default: `read_only` for a read_only tool, else `opaque` (never repeated). */
   readonly idempotency?: "read_only" | "keyed" | "opaque";
-  /** Default 30,000. */
+  /** Default: `tools.timeoutMs` of the config. At most `tools.maxTimeoutMs`, and what its step has left. */
   readonly timeoutMs?: number;
   /** Of what the tool returns. Default: untrusted and private, so that what follows from it asks before it acts. */
   readonly labels?: {

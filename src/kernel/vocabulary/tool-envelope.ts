@@ -8,6 +8,7 @@ import { Compile } from "typebox/compile";
 import { ERROR_CODES } from "./error-code.ts";
 
 export const DEFAULT_TOOL_TIMEOUT_MS = 30_000;
+export const MAX_TOOL_TIMEOUT_MS = 600_000;
 
 export const ToolErrorSchema = Type.Object(
   {

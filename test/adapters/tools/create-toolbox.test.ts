@@ -33,6 +33,8 @@ const echo = defineTool({
   summarize: ({ args }) => `echoed ${args["text"]}`,
 });
 
+const SHOWN = { shown: "look", labels: USER_LABELS };
+
 function box(tools: readonly Tool[] = [echo]) {
   const defects: unknown[] = [];
   const onDefect = (error: unknown) => defects.push(error);
@@ -144,6 +146,21 @@ describe("planning", () => {
       timeoutMs: 600_000,
       delegation: { agent: "a", message: "m" },
     });
+  });
+
+  verifies("O-1.1", "a call has the configured time, a tool's or its own up to the configured limit", async () => {
+    const timeouts = { defaultMs: 7_000, maxMs: 9_000 };
+    const timeoutOf = async (tool: Tool): Promise<number> => {
+      const found = await createToolbox([tool], { clock, onDefect: () => {}, timeouts }).plan(tool.name, { text: "a" });
+      return found.ok ? found.timeoutMs : Number.NaN;
+    };
+    const asking = (timeoutMs: number): Tool => ({ ...echo, plan: () => ({ ...SHOWN, timeoutMs }) });
+    expect(await timeoutOf(echo)).toBe(7_000);
+    expect(await timeoutOf({ ...echo, timeoutMs: 8_000 })).toBe(8_000);
+    expect(await timeoutOf({ ...echo, timeoutMs: 10_000 })).toBe(9_000);
+    expect(await timeoutOf(asking(1))).toBe(1);
+    expect(await timeoutOf(asking(8_500))).toBe(8_500);
+    expect(await timeoutOf(asking(1e12))).toBe(9_000);
   });
 
   test("an unknown name gets a bounded list of known tools", async () => {

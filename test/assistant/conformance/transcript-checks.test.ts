@@ -34,8 +34,10 @@ beforeAll(async () => {
   const directory = await mkdtemp(join(tmpdir(), "surety-conformance-"));
   const home = findHome(directory, () => undefined);
   await openHome(home);
+  const { policy } = DEFAULT_CONFIG.tools;
+  const tools = { ...DEFAULT_CONFIG.tools, policy: { ...policy, allow: ["conformance.*"] } };
   const surety = await openSurety({
-    ...{ home, config: DEFAULT_CONFIG, clock: systemClock, random: systemRandomness, token: null },
+    ...{ home, config: { ...DEFAULT_CONFIG, tools }, clock: systemClock, random: systemRandomness, token: null },
     ...{ readVariable: () => undefined, approver: noApprover, moreTools: conformanceTools() },
     onDefect: (_, error) => {
       throw error;

@@ -11,10 +11,11 @@ import { readOk } from "./example-config.ts";
 const validator = Compile(ToolPolicySchema);
 
 describe("tools.policy as contracts seal it", () => {
-  test("an empty config has the kernel's own defaults, and lets others look at files", () => {
-    const { channels, ...others } = toToolPolicy(readOk("{}"));
-    const { channels: kernelChannels, ...kernelOthers } = DEFAULT_POLICY;
+  test("an empty config has the kernel's own defaults, names each tool, and lets others look at files", () => {
+    const { channels, allow, ...others } = toToolPolicy(readOk("{}"));
+    const { channels: kernelChannels, allow: _, ...kernelOthers } = DEFAULT_POLICY;
     expect(others).toEqual(kernelOthers);
+    expect(allow).not.toContainEqual(expect.stringContaining("*"));
     expect(channels).toEqual({
       ...kernelChannels,
       external_message: ["fs.list_dir", "fs.read_text", "fs.search", "fs.stat"],

@@ -9,6 +9,7 @@
 import { basename } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { hashCanonical } from "../../../kernel/vocabulary/hash.ts";
+import { MAX_TOOL_TIMEOUT_MS } from "../../../kernel/vocabulary/tool-envelope.ts";
 import { type Sandbox, SandboxError, type SandboxResult, type SandboxWatcher } from "../../../runtime/ports/sandbox.ts";
 import type { CallContext, Planned } from "../../../runtime/ports/toolbox.ts";
 import type { CallOutline } from "../define-tool.ts";
@@ -25,7 +26,6 @@ import { ReadWriteLock } from "./read-write-lock.ts";
 import { SEARCH_PATH, shellEnvironment } from "./shell-environment.ts";
 import { showCommand } from "./show-command.ts";
 
-const MAX_TIMEOUT_MS = 600_000;
 /** Per stream. The contract cuts what goes to a model anyway. */
 const MAX_OUTPUT_BYTES = 262_144;
 
@@ -43,11 +43,14 @@ export interface ShellOptions {
   readonly sandbox: Sandbox;
   readonly marks: UntrustedMarks;
   readonly allow: readonly string[];
+  /** The most a command may take; absent: ten minutes. */
+  readonly maxTimeoutMs?: number;
   /** Absolute directories of programs; tests set their own. */
   readonly searchPath?: readonly string[];
 }
 
 interface ShellParts extends Pick<ShellOptions, "workspace" | "sandbox" | "allow" | "marks"> {
+  readonly maxTimeoutMs: number;
   readonly environment: Readonly<Record<string, string>>;
   readonly findExecutable: FindExecutable;
   readonly lock: ReadWriteLock;
@@ -55,9 +58,11 @@ interface ShellParts extends Pick<ShellOptions, "workspace" | "sandbox" | "allow
 
 export type ShellExec = ReturnType<typeof shellExec>;
 
-export function shellExec({ workspace, sandbox, marks, allow, searchPath = SEARCH_PATH }: ShellOptions) {
+export function shellExec(options: ShellOptions) {
+  const { workspace, sandbox, marks, allow } = options;
+  const { maxTimeoutMs = MAX_TOOL_TIMEOUT_MS, searchPath = SEARCH_PATH } = options;
   const parts: ShellParts = {
-    ...{ workspace, sandbox, marks, allow },
+    ...{ workspace, sandbox, marks, allow, maxTimeoutMs },
     environment: shellEnvironment(workspace.root, searchPath),
     findExecutable: createExecutableFinder(workspace.root, searchPath),
     lock: new ReadWriteLock(),
@@ -82,7 +87,7 @@ async function planCommand(parts: ShellParts, args: ShellArguments): Promise<Cal
   const asks = reasonsToAsk(prepared, paths);
   const isReading = asks.length === 0;
   const digest = await digestFor(parts, prepared, paths);
-  const timeoutMs = Math.min(args.timeout_s * 1000, MAX_TIMEOUT_MS);
+  const timeoutMs = Math.min(args.timeout_s * 1000, parts.maxTimeoutMs);
   const [executable = null, ...others] = executables;
   return {
     ...(isReading ? READING : CHANGING),
