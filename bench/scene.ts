@@ -2,7 +2,7 @@
  * A home of its own in a temporary directory, with the whole assistant on it and the scripted model behind it.
  *
  * S1. Runs go through the assistant's own door (`submit`), and are over when their seal is durable.
- * S2. Nobody watches them, so nothing is streamed, unless the task says so; the loops beside them do the same.
+ * S2. Nothing is streamed, unless the config and the task say so; the loops beside them do the same.
  */
 import { mkdir, mkdtemp, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -26,7 +26,7 @@ export const stepsOf = (turns: number): number => turns + 1;
 export interface Task {
   readonly turns: number;
   readonly tool: "fs.read_text" | "fs.write_text";
-  /** Somebody watches, so that the model streams and its text is released. */
+  /** Somebody watches, so that the text is released. */
   readonly isWatched?: boolean;
 }
 
@@ -39,7 +39,7 @@ export interface Scene {
   close(): Promise<void>;
 }
 
-export function configFor(baseUrl: string): Config {
+export function configFor(baseUrl: string, isStreamed = false): Config {
   return {
     ...DEFAULT_CONFIG,
     models: {
@@ -57,7 +57,7 @@ export function configFor(baseUrl: string): Config {
               contextWindow: 1_000_000,
               maxOutputTokens: 2048,
               supportsTools: true,
-              supportsStreaming: true,
+              supportsStreaming: isStreamed,
               supportsVision: false,
               free: true,
             },
@@ -132,7 +132,7 @@ async function reportStuck(store: Store, ends: Ends): Promise<void> {
   }
 }
 
-/** A watcher of the assistant's would make runs stream; so the end is heard where it is written. */
+/** A watcher of the assistant's costs something; so the end is heard where it is written. */
 function watchSeals(store: Store): Ends {
   const ends: Ends = new Map();
   const commit = store.commit.bind(store);

@@ -25,7 +25,7 @@ async function measure({ isQuick, blocks, model, opening }: BenchWorld, isStream
   const streamed = isStreamed ? ", streamed" : "";
   const rounds = isQuick ? 1 : 4;
   const directory = await temporaryDirectory();
-  const scene = await openScene(await makeHome(directory), configFor(model.ready));
+  const scene = await openScene(await makeHome(directory), configFor(model.ready, isStreamed));
   const loop = fetchLoop(model.ready, scene.home.workspace, opening, isStreamed);
   const together = async (one: () => Promise<void>): Promise<Sample> => {
     const before = process.cpuUsage();

@@ -32,7 +32,7 @@ interface Sample {
 async function measure({ isQuick, blocks, model, opening }: BenchWorld, isStreamed: boolean): Promise<readonly Row[]> {
   const runs = isQuick ? 10 : 40;
   const directory = await temporaryDirectory();
-  const scene = await openScene(await makeHome(directory), configFor(model.ready));
+  const scene = await openScene(await makeHome(directory), configFor(model.ready, isStreamed));
   const loop = await transportLoop(model.ready, scene.home.workspace, opening, isStreamed);
   const asRun = () => scene.run({ turns: TURNS, tool: "fs.read_text", isWatched: isStreamed });
   const insert = await openDurableInsert();

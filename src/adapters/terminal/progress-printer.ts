@@ -110,13 +110,17 @@ export function progressPrinter({ progress, answer, style }: Screen): ProgressPr
         if (openCalls.size === 0) think();
     }
   };
-  const stream = ({ attempt, text }: Extract<RunUpdate, { kind: "delta" }>): void => {
+  const stream = ({ attempt, offset, text }: Extract<RunUpdate, { kind: "delta" }>): void => {
     if (answer?.isTTY !== true) return;
-    if (attempt !== live.attempt) {
+    // A watcher that comes back gets the text from its beginning; after a restart the model may write another one.
+    const known = live.text + live.heldBack;
+    const repeated = known.slice(offset, offset + text.length);
+    const isContinued = attempt === live.attempt && text.startsWith(repeated);
+    if (!isContinued) {
       if (live.text !== "") say(style.dim("(the model starts over)"));
       live = { attempt, text: "", heldBack: "" };
     }
-    const [whole, half] = splitLastHalf(live.heldBack + text);
+    const [whole, half] = splitLastHalf(live.heldBack + (isContinued ? text.slice(repeated.length) : text));
     live = { attempt, text: live.text + whole, heldBack: half };
     if (whole === "") return;
     answer.write(safeText(whole));

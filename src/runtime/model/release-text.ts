@@ -17,41 +17,66 @@ export interface Delta {
   readonly text: string;
 }
 
-export interface TextRelease {
-  readonly push: (text: string) => void;
-  readonly finish: () => void;
+/** An attempt's text: released when somebody reads it, since most of it is read by nobody. */
+export class LiveText {
+  readonly attempt: number;
+  readonly #stagesOf: () => Stages;
+  /** Set up by the first reader. */
+  #flow: Flow | null = null;
+  #unread = "";
+  #released = "";
+  #isFinished = false;
+
+  constructor(attempt: number, guard: DisclosureGuard, redactor: Redactor) {
+    this.attempt = attempt;
+    this.#stagesOf = () => stagesOf(guard, redactor);
+  }
+
+  push(text: string): void {
+    this.#unread += text;
+  }
+
+  /** The answer is complete: what the stages held back may be released. */
+  finish(): void {
+    this.#isFinished = true;
+  }
+
+  /** What was not read before. */
+  readNext(): Delta | null {
+    const offset = this.#released.length;
+    this.#release();
+    return this.#since(offset);
+  }
+
+  /** For a watcher that came late: from the beginning. */
+  readAll(): Delta | null {
+    this.#release();
+    return this.#since(0);
+  }
+
+  #release(): void {
+    if (this.#unread !== "") {
+      this.#flow ??= begin(this.#stagesOf());
+      const [next, text] = this.#flow.stages.push(this.#flow.state, this.#unread);
+      this.#flow.state = next;
+      this.#unread = "";
+      this.#released += text;
+    }
+    if (!this.#isFinished || this.#flow === null) return;
+    this.#released += this.#flow.stages.finish(this.#flow.state);
+    this.#flow = null;
+  }
+
+  #since(offset: number): Delta | null {
+    const text = this.#released.slice(offset);
+    return text === "" ? null : { attempt: this.attempt, offset, text };
+  }
 }
 
-export function releaseText(
-  attempt: number,
-  guard: DisclosureGuard,
-  redactor: Redactor,
-  show: (delta: Delta) => void,
-): TextRelease {
-  // Set up with the first text: most answers of a run are calls without one.
-  let flow: Flow | null = null;
-  let offset = 0;
-  const release = (text: string): void => {
-    if (text === "") return;
-    show({ attempt, offset, text });
-    offset += text.length;
-  };
-  return {
-    push: (text) => {
-      flow ??= begin(guard, redactor);
-      const [next, released] = flow.stages.push(flow.state, text);
-      flow.state = next;
-      release(released);
-    },
-    finish: () => {
-      if (flow !== null) release(flow.stages.finish(flow.state));
-    },
-  };
-}
-
+type Stages = ReturnType<typeof stagesOf>;
 type Flow = ReturnType<typeof begin>;
 
-function begin(guard: DisclosureGuard, redactor: Redactor) {
-  const stages = compose(compose(compose(thoughtStripper, markerStripper), guard), redactor.stream);
-  return { stages, state: stages.start() };
-}
+const begin = (stages: Stages) => ({ stages, state: stages.start() });
+
+const stagesOf = (guard: DisclosureGuard, redactor: Redactor) =>
+  compose(compose(compose(thoughtStripper, markerStripper), guard), redactor.stream);

@@ -24,7 +24,7 @@ import { callLine, showQuestion } from "../approvals/show-question.ts";
 import type { Authority } from "../capabilities/authority.ts";
 import { modelAnswer, modelRequest } from "../model/call-model.ts";
 import { ESTIMATED_TOKENS } from "../model/estimate-tokens.ts";
-import { releaseText } from "../model/release-text.ts";
+import { LiveText } from "../model/release-text.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { ConfiguredModel } from "../ports/model-backend.ts";
 import { type StoredRun, StoreError, type Write } from "../ports/store.ts";
@@ -170,14 +170,29 @@ export class CommandExecutor {
       effort,
     );
     const isGated = state.contract.tokenGate && state.budget.performed === 0;
-    const release =
-      broadcaster.hasWatchers(run.runId) && !isGated
-        ? releaseText(command.attempt, guard, redactor, (delta) => broadcaster.delta(run.runId, delta))
-        : null;
-    const reply = await replies.batch(() => model.backend.complete(request, { signal, onText: release?.push ?? null }));
-    if (reply.ok) release?.finish();
+    const text = this.#isLive(state) && !isGated ? new LiveText(command.attempt, guard, redactor) : null;
+    const onText = (written: string): void => {
+      text?.push(written);
+      broadcaster.delta(run.runId);
+    };
+    if (text !== null) broadcaster.beginText(run.runId, text);
+    const watch = { signal, onText: text === null ? null : onText };
+    const reply = await replies.batch(() => model.backend.complete(request, watch));
+    if (reply.ok && text !== null) {
+      text.finish();
+      broadcaster.delta(run.runId);
+    }
     const context = { model, contract: state.contract, effort, redactor, guard, authority, bodyCache };
     return signal.aborted ? null : modelAnswer(context, command, state.prompt.tokens, reply);
+  }
+
+  /**
+   * Text and tool output are shown while they are written on local channels only (P-3.4). Watchers may come at any time;
+   * a delegated run, which usually has none, is live for those who are there first.
+   */
+  #isLive({ contract }: RunState): boolean {
+    const { run, broadcaster } = this.#parts;
+    return contract.channelClass === "cli_local" && (run.parentRunId === null || broadcaster.hasWatchers(run.runId));
   }
 
   /** The same list while the same tools are asked for, so that a backend can encode it once. */
@@ -253,11 +268,9 @@ export class CommandExecutor {
       return refusedByRuntime(context, command, state.labels, "policy.denied", message);
     }
     this.#started.add(command.callId);
-    // Other channels never see partial output of a tool (P-3.4).
-    const release =
-      broadcaster.hasWatchers(run.runId) && state.contract.channelClass === "cli_local"
-        ? releaseOutput(command, ports.redactor, (output) => broadcaster.output(run.runId, output))
-        : null;
+    const release = this.#isLive(state)
+      ? releaseOutput(command, ports.redactor, (output) => broadcaster.output(run.runId, output))
+      : null;
     const envelope = await ports.toolbox.run(planned, {
       requestId: `${run.runId}:${command.step}:${command.callId}`,
       runId: run.runId,

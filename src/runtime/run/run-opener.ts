@@ -57,7 +57,7 @@ export class RunOpener {
 
   /** Null when there is nothing to drive: no such run, ended, or refused by the store. */
   async open(runId: RunId): Promise<ReadyRun | null> {
-    const { ports, accepted, capabilities } = this.#parts;
+    const { ports, accepted, capabilities, broadcaster } = this.#parts;
     const opened = await accepted.open(runId);
     if (opened === null) return null;
     const { run } = opened;
@@ -66,7 +66,10 @@ export class RunOpener {
       return { run, driver: null, close: () => {} };
     }
     const authority = await capabilities.authorityFor(run);
-    const close = (): void => capabilities.release(authority);
+    const close = (): void => {
+      capabilities.release(authority);
+      broadcaster.dropText(runId);
+    };
     try {
       const driver = await this.#driverOf(opened, authority);
       if (await opened.isDurable) return { run, driver, close };

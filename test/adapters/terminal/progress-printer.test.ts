@@ -37,7 +37,7 @@ function event<Type extends LifecycleEvent["event_type"]>(event_type: Type, payl
   const common = { event_id: "e", ts: "t", run_id: "run_1", agent_id: "main", seq: 1 };
   return { kind: "event", event: { ...common, event_type, payload } as LifecycleEvent };
 }
-const delta = (text: string, attempt = 1): RunUpdate => ({ kind: "delta", attempt, offset: 0, text });
+const delta = (text: string, attempt = 1, offset = 0): RunUpdate => ({ kind: "delta", attempt, offset, text });
 
 const CREATED = event("run.created", { session_id: "s", principal: "p", message_ref: null, contract_hash: "c" });
 const STARTED = event("run.started", { checks: [{ check: "backend", failure: null }] });
@@ -289,7 +289,7 @@ describe("the progress of a run", () => {
 describe("the answer", () => {
   test("appears as it is written, once", () => {
     const { printer, shown, answers } = screen(true);
-    for (const piece of [delta("Hello "), delta("there.")]) printer.show(piece);
+    for (const piece of [delta("Hello "), delta("there.", 1, 6)]) printer.show(piece);
     expect(answers()).toBe("Hello there.");
     printer.finish(RECORD, DIAGNOSIS);
     expect(answers()).toBe("Hello there.\n");
@@ -302,6 +302,18 @@ describe("the answer", () => {
     printer.show(delta("Good ", 2));
     printer.finish({ ...RECORD, output: "Good day." }, DIAGNOSIS);
     expect(shown()).toMatch(/^Hel\n\(the model starts over\)\nGood \n\(the recorded answer\)\nGood day\.\nCOMPLETED/);
+  });
+
+  test("text that comes again after a reconnect is shown once", () => {
+    const { printer, answers } = screen(true);
+    for (const piece of [delta("Hello "), delta("Hello the"), delta("re.", 1, 9)]) printer.show(piece);
+    expect(answers()).toBe("Hello there.");
+  });
+
+  test("another text of the same attempt, as after a restart, is marked", () => {
+    const { printer, shown } = screen(true);
+    for (const piece of [delta("Hello "), delta("Good "), delta("day.", 1, 5)]) printer.show(piece);
+    expect(shown()).toBe("Hello \n(the model starts over)\nGood day.");
   });
 
   test("what was said before a call is no attempt that was given up", () => {
@@ -328,7 +340,7 @@ describe("the answer", () => {
     const { printer, answers } = screen(true);
     printer.show(delta("a\ud83d"));
     expect(answers()).toBe("a");
-    printer.show(delta("\ude42"));
+    printer.show(delta("\ude42", 1, 2));
     expect(answers()).toBe("a🙂");
   });
 

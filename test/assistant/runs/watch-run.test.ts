@@ -6,7 +6,10 @@ import { watchRun } from "../../../src/assistant/runs/watch-run.ts";
 import type { Entry } from "../../../src/kernel/journal/entry.ts";
 import { toLine } from "../../../src/kernel/journal/journal-lines.ts";
 import { lifecycleEvents } from "../../../src/kernel/journal/views/lifecycle-events.ts";
+import { compileDisclosureGuard } from "../../../src/kernel/redaction/disclosure-guard.ts";
+import { compileRedactor } from "../../../src/kernel/redaction/redact.ts";
 import type { RunId } from "../../../src/kernel/vocabulary/identifiers.ts";
+import { LiveText } from "../../../src/runtime/model/release-text.ts";
 import { RunBroadcaster } from "../../../src/runtime/run/run-broadcaster.ts";
 import { openTrial, storeOfFile, type Trial } from "../../runtime/trial/open-trial.ts";
 import { outsideWorld } from "../../runtime/trial/outside-world.ts";
@@ -22,6 +25,11 @@ async function collect(trial: Trial, runId: RunId, afterSeq: number, until = new
 }
 
 const seqs = (news: readonly RunUpdate[]) => news.flatMap((item) => (item.kind === "event" ? [item.event.seq] : []));
+
+const compiled = compileRedactor({ secrets: [], emails: false, phones: false });
+if (!compiled.ok) throw new Error("the redactor did not compile");
+const { redactor } = compiled;
+const guard = compileDisclosureGuard([]);
 
 describe("watching a run", () => {
   test("from any event on, before, while and after it works, tells each event once and in order", async () => {
@@ -178,7 +186,12 @@ describe("whenever somebody begins to watch", () => {
     })();
     for (let count = 0; count <= entries.length; count += 1) {
       for (const [index, place] of early.entries()) {
-        if (place === count) news.delta(runId, { attempt: index + 1, offset: 0, text: "…" });
+        if (place !== count) continue;
+        const text = new LiveText(index + 1, guard, redactor);
+        news.beginText(runId, text);
+        text.push("…");
+        text.finish();
+        news.delta(runId);
       }
       news.entries(runId, entries.slice(count, count + 1));
       if (cuts.includes(count)) await Promise.resolve();

@@ -5,16 +5,34 @@ import { compose } from "../../../src/kernel/protocol/release/compose.ts";
 import { markerStripper } from "../../../src/kernel/protocol/release/marker-stripper.ts";
 import { compileDisclosureGuard } from "../../../src/kernel/redaction/disclosure-guard.ts";
 import { compileRedactor } from "../../../src/kernel/redaction/redact.ts";
-import { type Delta, releaseText } from "../../../src/runtime/model/release-text.ts";
+import { type Delta, LiveText } from "../../../src/runtime/model/release-text.ts";
 import { outputs } from "../../kernel/protocol/release/every-cut.ts";
 import { verifies } from "../../requirements.ts";
 import { openTrial, storeOfFile, type Trial } from "../trial/open-trial.ts";
 import { outsideWorld } from "../trial/outside-world.ts";
-import { calls, inTurns, type ModelScript, says, scriptedModel } from "../trial/scripted-model.ts";
+import { calls, inTurns, type ModelScript, type ScriptedModel, says, scriptedModel } from "../trial/scripted-model.ts";
 
 const store = storeOfFile();
 const look = { id: "call_1", tool: "look.at", args: { thing: "a" } };
 const SECRET = "hunter2-hunter2-hunter2";
+
+/** As with a watcher from the beginning. */
+function readAtOnce(text: LiveText, show: (delta: Delta) => void) {
+  const read = (): void => {
+    const delta = text.readNext();
+    if (delta !== null) show(delta);
+  };
+  return {
+    push: (piece: string): void => {
+      text.push(piece);
+      read();
+    },
+    finish: (): void => {
+      text.finish();
+      read();
+    },
+  };
+}
 
 describe("released text", () => {
   test("is what its stages make of each piece, when they make it, and nothing where there was no text", () => {
@@ -38,7 +56,7 @@ describe("released text", () => {
         const stages = compose(compose(markerStripper, guard), redactor.stream);
         const pieces = parts.flatMap((text) => text.match(new RegExp(`[^]{1,${length}}`, "g")) ?? [text]);
         const deltas: string[] = [];
-        const release = releaseText(1, guard, redactor, ({ text }) => deltas.push(text));
+        const release = readAtOnce(new LiveText(1, guard, redactor), ({ text }) => deltas.push(text));
         const shown = [...pieces.map((piece) => () => release.push(piece)), release.finish].map((tell) => {
           tell();
           return deltas.splice(0).join("");
@@ -57,7 +75,7 @@ describe("released text", () => {
     const texts = fc.array(part, { maxLength: 12 }).map((parts) => parts.join(""));
     const released = (pieces: readonly string[]): readonly Delta[] => {
       const deltas: Delta[] = [];
-      const release = releaseText(3, guard, verdict.redactor, (delta) => deltas.push(delta));
+      const release = readAtOnce(new LiveText(3, guard, verdict.redactor), (delta) => deltas.push(delta));
       for (const piece of pieces) release.push(piece);
       release.finish();
       return deltas;
@@ -128,6 +146,62 @@ describe("a watched run", () => {
     await trial.ended(runId);
     expect(new Set(deltas.map(({ attempt }) => attempt))).toEqual(new Set([2]));
     expect(deltas.map(({ text }) => text).join("")).toBe("Now it is.");
+    await trial.stop();
+  });
+
+  /** A model that writes the pieces one after the other, each once it is allowed to. */
+  function slowModel(pieces: readonly string[]) {
+    const steps = [...pieces, "its end"].map(() => Promise.withResolvers<void>());
+    const begun = Promise.withResolvers<void>();
+    const live: boolean[] = [];
+    const scripted = scriptedModel(() => says(pieces.join("")));
+    const model: ScriptedModel = {
+      ...scripted,
+      backend: {
+        ...scripted.backend,
+        async complete(_request, { onText }) {
+          live.push(onText !== null);
+          for (const [index, piece] of pieces.entries()) {
+            await steps[index]?.promise;
+            onText?.(piece);
+          }
+          begun.resolve();
+          await steps.at(-1)?.promise;
+          return says(pieces.join(""));
+        },
+      },
+    };
+    const allow = (count: number): void => {
+      for (const { resolve } of steps.slice(0, count)) resolve();
+    };
+    return { model, live, allow, hasWritten: begun.promise };
+  }
+
+  test("streams before anybody watches, and a late watcher gets the text so far", async () => {
+    const { model, live, allow, hasWritten } = slowModel(["Once upon a time ", "there was a fox. "]);
+    const trial = openTrial({ store: store(), model, world: outsideWorld() });
+    const runId = await trial.submit("tell me a story");
+    allow(2);
+    await hasWritten;
+    expect(live).toEqual([true]);
+    const [early, late]: [Delta[], Delta[]] = [[], []];
+    const ignore = { entries: () => {}, output: () => {}, broken: () => {} };
+    trial.runtime.watch(runId, { ...ignore, delta: (delta) => early.push(delta) });
+    trial.runtime.watch(runId, { ...ignore, delta: (delta) => late.push(delta) });
+    const soFar = early.map(({ text }) => text).join("");
+    expect(soFar).toMatch(/^Once upon a time there/);
+    expect(late).toEqual([{ attempt: 1, offset: 0, text: soFar }]);
+    allow(3);
+    await trial.ended(runId);
+    for (const deltas of [early, late]) {
+      expect(deltas.map(({ text }) => text).join("")).toBe("Once upon a time there was a fox. ");
+      for (const [index, { offset }] of deltas.entries()) {
+        expect(offset).toBe(deltas.slice(0, index).reduce((sum, { text }) => sum + text.length, 0));
+      }
+    }
+    const afterwards: Delta[] = [];
+    trial.runtime.watch(runId, { ...ignore, delta: (delta) => afterwards.push(delta) });
+    expect(afterwards).toEqual([]);
     await trial.stop();
   });
 });
