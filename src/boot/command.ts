@@ -36,7 +36,7 @@ interface IntegerRange {
 
 export interface Action {
   readonly summary: string;
-  /** As in the usage line: `RUN`, or `[PATH]` if it is optional. */
+  /** As in the usage line: `RUN`, `[PATH]` if it is optional, `VALUE...` if the last one may be repeated. */
   readonly arguments?: readonly string[];
   readonly options?: Readonly<Record<string, OptionSpec>>;
   readonly examples: readonly string[];

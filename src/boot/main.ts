@@ -96,7 +96,6 @@ function overview(leading: readonly string[], { output }: Call, catalogue: reado
     output.result({ version: manifest.version }, () => output.line(`surety ${manifest.version}`));
     return EXIT.success;
   }
-  if (!options.flag("help")) throw usageError("no command given", "See surety --help.");
   output.help(helpOverview(catalogue, output.style));
   return EXIT.success;
 }

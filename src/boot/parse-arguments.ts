@@ -56,7 +56,8 @@ export function parseArguments(words: readonly string[], action: ParsableAction,
     given.set(name, [...(given.get(name) ?? []), value]);
   }
   if (!given.has("help")) checkCount(positionals, named, usage);
-  for (const [at, word] of positionals.entries()) assertUtf8(named[at] ?? "an argument", word);
+  for (const [at, word] of positionals.entries())
+    assertUtf8(named[Math.min(at, named.length - 1)] ?? "an argument", word);
   return { arguments: positionals, options: optionValues(new Set(specs.keys()), given) };
 }
 
@@ -93,7 +94,7 @@ function unknownOption(flag: string, names: readonly string[]): Error {
 function checkCount(given: readonly string[], named: readonly string[], usage: string): void {
   const missing = named.slice(given.length).find((name) => !name.startsWith("["));
   if (missing !== undefined) throw usageError(`${missing} is missing`, usage);
-  const extra = given[named.length];
+  const extra = named.at(-1)?.endsWith("...") ? undefined : given[named.length];
   if (extra !== undefined) throw usageError(`unexpected argument ${extra}`, usage);
 }
 

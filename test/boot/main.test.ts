@@ -37,18 +37,21 @@ const NOWHERE = ["--home", "/dev/null/none"];
 
 describe("calls that are wrong", () => {
   test.each([
-    [[], "error usage: no command given", "See surety --help."],
     [["confgi"], "error usage: unknown command confgi", "Did you mean config?"],
     [["xyzzy"], "error usage: unknown command xyzzy", "See surety --help."],
     [["--bogus"], "error usage: unknown option --bogus", "See --help."],
     [["--versoin"], "error usage: unknown option --versoin", "Did you mean --version?"],
     [["-x", "config", "get"], "error usage: unknown option -x", "See --help."],
-    [["config"], "error usage: config needs one of get, set, schema", "See surety config --help."],
+    [["config"], "error usage: config needs one of get, set, unset, add, remove, schema", "See surety config --help."],
     [["config", "gte"], "error usage: unknown action of config gte", "Did you mean get?"],
     [["config", "__proto__"], "error usage: unknown action of config __proto__", "See surety config --help."],
     [["config", "get", "--jsno"], "error usage: unknown option --jsno", "Did you mean --json?"],
     [["config", "get", "a", "b"], "error usage: unexpected argument b", "surety config get [PATH]"],
-    [["config", "set", "a"], "error usage: VALUE is missing", "surety config set PATH VALUE"],
+    [
+      ["config", "set", "a"],
+      "error usage: VALUE is missing",
+      "Write it as surety config set PATH VALUE, or PATH=VALUE for each of several.",
+    ],
     [["config", "get", "--home"], "error usage: --home needs a value", "Write it as --home DIR."],
     [["config", "get", "--home", "--json"], undefined, undefined],
     [["config", "get", "--json=1"], undefined, undefined],
@@ -101,6 +104,10 @@ describe("calls that are wrong", () => {
 });
 
 describe("help and version", () => {
+  test("without a command, the help is printed", async () => {
+    expect(await surety([])).toEqual(await surety(["--help"]));
+  });
+
   test.each([["--help"], ["-h"], ["help"]])("%s lists every command with its summary", async (word) => {
     const { code, stdout, stderr } = await surety([word]);
     expect([code, stderr]).toEqual([0, ""]);
@@ -220,7 +227,7 @@ describe("a word of which bytes were lost", () => {
   test.each([
     [["config", "get", "--home", "/tmp/a\ufffdb"], "--home"],
     [["runs", "export", "run_1", "--out", "a\ufffd"], "--out"],
-    [["config", "set", "agents.main.prompt", "caf\ufffd"], "VALUE"],
+    [["config", "set", "agents.main.prompt", "caf\ufffd"], "PATH VALUE|PATH=VALUE..."],
     [["run", "caf\ufffd"], "MESSAGE"],
   ])("%j is refused by its name", async (words, name) => {
     expect(await surety([...words, ...(name === "--home" ? [] : NOWHERE)])).toEqual({
@@ -280,6 +287,33 @@ describe("what a command throws", () => {
     expect(code).toBe(1);
     expect(stderr).toMatch(/^error internal\.error: unexpected failure: .*\n.*report.*\n$/);
     expect(stderr).not.toMatch(/aB3dE5|\n\s+at /);
+  });
+});
+
+describe("surety run -", () => {
+  async function piped(...chunks: readonly (string | Buffer)[]): Promise<Ending> {
+    const home = await temporaryHome();
+    const streams = capturedStreams();
+    const ended = main(["run", "-", "--home", home.directory, "--json"], streams, () => undefined);
+    for (const chunk of chunks) streams.stdin.write(chunk);
+    streams.stdin.end();
+    return { code: await ended, ...streams.written() };
+  }
+
+  test("the message is what standard input holds, whole characters though it comes in pieces", async () => {
+    const message = Buffer.from("write h\u00e4 to a.txt\n");
+    const { stdout } = await piped(message.subarray(0, 8), message.subarray(8));
+    const [call] = JSON.parse(stdout).trace.tool_execution_results;
+    expect(call).toMatchObject({ tool: "fs.write_text", error: expect.stringContaining("policy.denied") });
+  });
+
+  test.each([
+    ["nothing", [""], 2, "usage"],
+    ["blanks", [" \n"], 2, "usage"],
+    ["what is not UTF-8", [Buffer.from([0xff])], 1, "invalid.request"],
+    ["too much", ["x".repeat(1024 * 1024), "x"], 1, "payload.too_large"],
+  ])("%s is refused", async (_, chunks, code, error) => {
+    expect(await piped(...chunks)).toMatchObject({ code, stderr: expect.stringContaining(`"code":"${error}"`) });
   });
 });
 
@@ -360,6 +394,69 @@ describe("surety config", () => {
     for (const words of [["get"], ["set", "gateway.port", "1"]]) {
       expect((await run(...words)).stderr).toMatch(/^error home\.unusable: .*: a file is in the way\n.*--home/);
     }
+  });
+
+  test("set takes several values at once, so that each may need the other", async () => {
+    const { home, run } = await config();
+    await run(
+      "set",
+      "models.providers.local",
+      '{baseUrl: "http://127.0.0.1:1/v1", local: true, models: {m: {contextWindow: 32768, maxOutputTokens: 4096}}}',
+    );
+    const at = "models.providers.local.models.m";
+    expect((await run("set", `${at}.costPer1kInput`, "1")).code).toBe(1);
+    const both = await run("set", `${at}.costPer1kInput=1`, `${at}.costPer1kOutput=2`, "agents.main.prompt=a=b");
+    expect(both).toMatchObject({ code: 0, stderr: "" });
+    expect(JSON.parse((await run("get", at)).stdout)).toMatchObject({ costPer1kInput: 1, costPer1kOutput: 2 });
+    expect((await run("get", "agents.main.prompt")).stdout).toBe("a=b\n");
+    const before = await readFile(home.configFile, "utf8");
+    expect((await run("set", "gateway.port=1", "gateway.prot=2")).code).toBe(1);
+    expect((await run("set", "gateway.port=1", "gateway.queue.max")).code).toBe(2);
+    expect((await run("set", "gateway.port", "1", "2")).code).toBe(2);
+    expect(await readFile(home.configFile, "utf8")).toBe(before);
+    // A key that holds "=" is quoted.
+    expect(
+      (await run("set", 'models.providers.local.models["a=b"]={contextWindow: 32768, maxOutputTokens: 4096}')).code,
+    ).toBe(0);
+    expect((await run("get", 'models.providers.local.models["a=b"].contextWindow')).stdout).toBe("32768\n");
+  });
+
+  test("unset removes a value; its default applies again", async () => {
+    const { home, run } = await config();
+    await mkdir(home.directory);
+    await writeFile(home.configFile, "{\n  // mine\n  gateway: { port: 1, host: '127.0.0.1' },\n}\n");
+    expect(await run("unset", "gateway.port")).toMatchObject({ code: 0, stderr: "" });
+    expect(await readFile(home.configFile, "utf8")).toBe("{\n  // mine\n  gateway: { host: '127.0.0.1' },\n}\n");
+    expect((await run("get", "gateway.port")).stdout).toBe("19789\n");
+    expect(await run("unset", "gateway.port")).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/^error not_found: /),
+    });
+    // What made the config invalid can be taken out again.
+    await writeFile(home.configFile, "{gateway: {prot: 1, port: 2}}");
+    expect((await run("unset", "gateway.prot")).code).toBe(0);
+    expect(await readFile(home.configFile, "utf8")).toBe("{gateway: {port: 2}}");
+    await writeFile(
+      home.configFile,
+      "{models: {default: 'local:m', providers: {local: {baseUrl: 'http://127.0.0.1:1/v1', models: {m: {contextWindow: 32768, maxOutputTokens: 4096}}}}}}",
+    );
+    expect((await run("unset", "models.providers.local")).code).toBe(1);
+  });
+
+  test("add and remove change a list, its default included", async () => {
+    const { run } = await config();
+    const list = async (path: string): Promise<unknown[]> => JSON.parse((await run("get", path)).stdout);
+    const before = await list("tools.shell.allow");
+    expect((await run("add", "tools.shell.allow", "touch", "mkdir", "ls")).code).toBe(0);
+    expect(await list("tools.shell.allow")).toEqual([...before, "touch", "mkdir"]);
+    expect((await run("remove", "tools.shell.allow", "touch")).code).toBe(0);
+    expect(await list("tools.shell.allow")).toEqual([...before, "mkdir"]);
+    expect((await run("add", "tools.policy.exceptions", '{tool: "fs.*", decision: "deny"}')).code).toBe(0);
+    expect(await list("tools.policy.exceptions")).toEqual([{ tool: "fs.*", decision: "deny" }]);
+    expect((await run("remove", "tools.shell.allow", "touch")).code).toBe(1);
+    expect((await run("add", "gateway.port", "1")).code).toBe(2);
+    expect((await run("add", "gateway.prot", "1")).code).toBe(1);
+    expect((await run("add", "tools.policy.allow", "fs*")).code).toBe(1);
   });
 
   test("schema prints a bare JSON Schema", async () => {

@@ -2,7 +2,7 @@
  * One request from its head to its last byte.
  *
  * W1. Checks come in one order: Host and Origin, token, path, method, scope, input. Without the token a caller does not
- *     learn which paths exist.
+ *     learn which paths exist; a browser at / learns where to start.
  * W2. Every error has the one shape. An internal error shows an id, never what failed.
  * W3. A stream ends when its client disconnects or the gateway stops, and drops its subscription.
  */
@@ -17,6 +17,7 @@ import { discardBody, hasBody } from "./read-body.ts";
 import { type Head, readHead } from "./read-head.ts";
 import { jsonReply, NOTHING_MORE, type Reply } from "./reply.ts";
 import { createRoutes, endpointOf, type OpenStream } from "./routes.ts";
+import { welcomePage } from "./welcome-page.ts";
 import { endWith } from "./write-text.ts";
 
 /** The store may work again in a moment. */
@@ -92,7 +93,9 @@ export function createRequestServer(dependencies: RequestServerDependencies): Re
     admission.checkHostAndOrigin(head, incoming.socket);
     if (method === "OPTIONS" && isPreflight(head, admission)) return Promise.resolve(PREFLIGHT_REPLY);
     const queryAt = url.indexOf("?");
-    const found = findRoute(queryAt === -1 ? url : url.slice(0, queryAt));
+    const path = queryAt === -1 ? url : url.slice(0, queryAt);
+    if (path === "/" && (method === "GET" || method === "HEAD")) return Promise.resolve(welcomePage(head.host ?? ""));
+    const found = findRoute(path);
     const grant = found?.route.isPublic ? ANONYMOUS : admission.checkToken(head, incoming.socket);
     if (found === null) throw new HttpError("not_found", "no such path");
     const { scope, answer: answerWith } = endpointOf(found.route, method);

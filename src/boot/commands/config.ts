@@ -1,4 +1,5 @@
-/** `surety config get|set|schema`. */
+/** `surety config get|set|unset|add|remove|schema`. */
+import { isDeepStrictEqual } from "node:util";
 import { BootError, usageError } from "../boot-error.ts";
 import type { Action, Command, CommandContext } from "../command.ts";
 import { type ConfigPath, parsePath, printPath, valueAt } from "../config/config-path.ts";
@@ -23,15 +24,70 @@ const get: Action = {
 };
 
 const set: Action = {
-  summary: "set one value; keeps the comments in the file",
-  arguments: ["PATH", "VALUE"],
+  summary: "set one value, or several at once; keeps the comments in the file",
+  arguments: ["PATH VALUE|PATH=VALUE..."],
   examples: [
     "surety config set models.default moonshot:kimi-k1-128k",
-    "surety config set gateway.port 8080",
+    "surety config set gateway.port=8080 gateway.queue.max=20",
     'surety config set tools.shell.allow \'["ls", "cat"]\'',
     "surety config set agents.main.prompt '\"2 + 2\"'",
   ],
-  run: setValue,
+  async run(context) {
+    const settings = await Promise.all(assignmentsIn(context.arguments).map(toSetting));
+    await change(context, async (text) => {
+      const { editConfig } = await import("../config/edit-config.ts");
+      return settings.reduce((before, { path, value }) => editConfig(before, path, value) ?? notAnObject(path), text);
+    });
+    const { output, home } = context;
+    const set = settings.map(({ path, value }) => ({ path: printPath(path), value }));
+    const paths = set.map(({ path }) => path);
+    output.result(set.length === 1 ? set[0] : { set }, () =>
+      output.line(`${paths.join(", ")} ${paths.length === 1 ? "is" : "are"} set in ${home.configFile}`),
+    );
+    await remarkOnRestart(context);
+  },
+};
+
+const unset: Action = {
+  summary: "remove a value, so that its default applies",
+  arguments: ["PATH"],
+  examples: ["surety config unset gateway.port"],
+  async run(context) {
+    const { output, home } = context;
+    const path = pathOf(context.arguments[0] ?? "");
+    const name = printPath(path);
+    await change(context, async (text) => {
+      const { removeFromConfig } = await import("../config/edit-config.ts");
+      const after = removeFromConfig(text, path);
+      if (after !== null) return after;
+      throw new BootError(
+        "not_found",
+        `${name} is not set in ${home.configFile}`,
+        "Defaults apply where nothing is set; a list is changed with surety config add and remove.",
+      );
+    });
+    output.result({ path: name }, () => output.line(`${name} is no longer set in ${home.configFile}`));
+    await remarkOnRestart(context);
+  },
+};
+
+const add: Action = {
+  summary: "add values to a list",
+  arguments: ["PATH", "VALUE..."],
+  examples: ["surety config add tools.shell.allow touch mkdir", "surety config add tools.policy.allow http.get"],
+  run: (context) => changeList(context, (list, values) => [...list, ...values.filter((value) => !holds(list, value))]),
+};
+
+const remove: Action = {
+  summary: "remove values from a list",
+  arguments: ["PATH", "VALUE..."],
+  examples: ["surety config remove tools.shell.allow touch"],
+  run: (context) =>
+    changeList(context, (list, values, path) => {
+      const absent = values.find((value) => !holds(list, value));
+      if (absent === undefined) return list.filter((value) => !holds(values, value));
+      throw new BootError("not_found", `${JSON.stringify(absent)} is not in ${path}`, `See surety config get ${path}.`);
+    }),
 };
 
 const schema: Action = {
@@ -43,15 +99,44 @@ const schema: Action = {
   },
 };
 
-export const command: Command = { actions: { get, set, schema } };
+export const command: Command = { actions: { get, set, unset, add, remove, schema } };
 
-/** Writes nothing unless the whole config stays valid. */
-async function setValue({ arguments: [pathText = "", valueText = ""], home, output }: CommandContext): Promise<void> {
+const SET_USAGE = "Write it as surety config set PATH VALUE, or PATH=VALUE for each of several.";
+/** `path=value`; a key that holds `=` is quoted in its path. */
+const ASSIGNMENT = /^((?:[^="[\]]|\["(?:[^"\\]|\\.)*"\])+)=(.*)$/s;
+
+function assignmentsIn(words: readonly string[]): readonly (readonly [string, string])[] {
+  const [first = "", second] = words;
+  if (!ASSIGNMENT.test(first)) {
+    if (second === undefined) throw usageError("VALUE is missing", SET_USAGE);
+    if (words.length > 2) throw usageError(`unexpected argument ${words[2]}`, SET_USAGE);
+    return [[first, second]];
+  }
+  return words.map((word) => {
+    const [, path = "", value = ""] = ASSIGNMENT.exec(word) ?? [];
+    if (path === "") throw usageError(`${word} is not PATH=VALUE`, SET_USAGE);
+    return [path, value] as const;
+  });
+}
+
+async function toSetting([pathText, valueText]: readonly [string, string]) {
   const path = pathOf(pathText);
   if (path.length === 0) throw usageError("PATH is empty", "Name the value to set, such as gateway.port.");
-  const [{ readConfig }, { editConfig }, { replaceFile }, { openHome }, { systemRandomness }] = await Promise.all([
+  return { path, value: await parseValue(valueText) };
+}
+
+function notAnObject(path: ConfigPath): never {
+  throw new BootError(
+    "config.invalid",
+    `${printPath(path)} leads through a value that is not an object`,
+    "Set that value as a whole.",
+  );
+}
+
+/** Writes nothing unless the whole config is valid afterwards. */
+async function change({ home }: CommandContext, edit: (text: string) => Promise<string>): Promise<void> {
+  const [{ readConfig }, { replaceFile }, { openHome }, { systemRandomness }] = await Promise.all([
     import("../config/read-config.ts"),
-    import("../config/edit-config.ts"),
     import("../durable-file.ts"),
     import("../home.ts"),
     import("../system-randomness.ts"),
@@ -59,20 +144,42 @@ async function setValue({ arguments: [pathText = "", valueText = ""], home, outp
   const { configFile } = home;
   const before = (await readConfigText(configFile)) ?? EMPTY_CONFIG;
   const old = readConfig(before, configFile);
-  if (!old.ok) throw toBootError(old.problems);
-  const value = await parseValue(valueText);
-  const after = editConfig(before, path, value);
-  if (after === null)
-    throw new BootError(
-      "config.invalid",
-      `${printPath(path)} leads through a value that is not an object`,
-      "Set that value as a whole.",
-    );
+  // Anything else may be what this change repairs.
+  if (!old.ok && old.problems.some(({ code }) => code === "config.syntax")) throw toBootError(old.problems);
+  const after = await edit(before);
   const verdict = readConfig(after, configFile);
   if (!verdict.ok) throw toBootError(verdict.problems);
   await openHome(home);
   await replaceFile(configFile, after, systemRandomness);
-  output.result({ path: printPath(path), value }, () => output.line(`${printPath(path)} is set in ${configFile}`));
+}
+
+type List = readonly unknown[];
+
+const holds = (list: List, value: unknown): boolean => list.some((each) => isDeepStrictEqual(each, value));
+
+/** The list in force, defaults included, is what is changed: afterwards all of it is written in the file. */
+async function changeList(
+  context: CommandContext,
+  edit: (list: List, values: List, path: string) => List,
+): Promise<void> {
+  const { home, output } = context;
+  const [pathText = "", ...texts] = context.arguments;
+  const path = pathOf(pathText);
+  const name = printPath(path);
+  const config = await loadConfig(home.configFile);
+  const list = valueAt(config, path);
+  if (list === undefined) throw nothingAt(config, path);
+  if (!Array.isArray(list)) throw usageError(`${name} is not a list`, `See surety config get ${name}.`);
+  const value = edit(list, await Promise.all(texts.map(parseValue)), name);
+  await change(context, async (text) => {
+    const { editConfig } = await import("../config/edit-config.ts");
+    return editConfig(text, path, value) ?? notAnObject(path);
+  });
+  output.result({ path: name, value }, () => output.line(`${name} is now ${JSON.stringify(value)}`));
+  await remarkOnRestart(context);
+}
+
+async function remarkOnRestart({ home, output }: CommandContext): Promise<void> {
   if ((await findAddress(home)) !== null) output.remark(NEEDS_RESTART);
 }
 

@@ -2,7 +2,7 @@
 
 import { type Denial, denialHints, denialIn } from "../../adapters/terminal/denial-hints.ts";
 import { type OutputStream, type ProgressPrinter, progressPrinter } from "../../adapters/terminal/progress-printer.ts";
-import { terminalApprover } from "../../adapters/terminal/terminal-approver.ts";
+import { type InputStream, terminalApprover } from "../../adapters/terminal/terminal-approver.ts";
 import type { OperationClient } from "../../assistant/operations.ts";
 import type { RunInput } from "../../assistant/runs/run-request.ts";
 import type { RunUpdate } from "../../assistant/runs/run-updates.ts";
@@ -21,13 +21,14 @@ import { configuredRefs } from "../config/resolve-configured-model-ref.ts";
 import { connectAssistant, valueIn } from "../connect-assistant.ts";
 import { nearest } from "../nearest.ts";
 import { describedTools, diagnoseRun, findRun, withHome } from "../read-home.ts";
+import { readStandardInput } from "../read-standard-input.ts";
 import { onInterrupt } from "../signals.ts";
 import { systemClock } from "../system-clock.ts";
 import { allPages } from "./all-pages.ts";
 import { readImageFile } from "./read-image-file.ts";
 
 export const command: Action = {
-  summary: "let the assistant work on one message, and show what it does",
+  summary: "let the assistant work on one message (- reads it from standard input), and show what it does",
   arguments: ["MESSAGE"],
   options: {
     agent: { type: "string", value: "A", summary: "the agent that acts (default main)" },
@@ -46,16 +47,18 @@ export const command: Action = {
     'surety run "write hello to a.txt" --approve fs.write_text',
     'surety run "list files" --json',
     'surety run "what is on it?" --image photo.jpg',
+    "git diff | surety run -",
   ],
   run: performRun,
 };
 
 async function performRun(context: CommandContext): Promise<number> {
   const { isJson, output, streams } = context;
+  const isPiped = context.arguments[0] === "-";
   const asked = { ...(await inputOf(context)), ...(await mediaOf(context)) };
   let decide = (_card: ApprovalCard, _decision: ApprovalDecision): void => {};
   const approver = terminalApprover({
-    input: streams.stdin,
+    input: isPiped ? ENDED_INPUT : streams.stdin,
     output: streams.stderr,
     style: output.remarkStyle,
     onDecision: (card, decision) => decide(card, decision),
@@ -91,12 +94,15 @@ async function performRun(context: CommandContext): Promise<number> {
   }
 }
 
+/** The message was read to the end of standard input: nobody can answer there. */
+const ENDED_INPUT: InputStream = { isTTY: false, on: () => {}, off: () => {}, pause: () => {} };
+
 const NO_GATEWAY_TO_WAIT_FOR =
   "warning run.no-gateway: no gateway runs on this home, so --wait has no effect and calls that need approval are denied; surety start runs one";
 
 async function inputOf(context: CommandContext): Promise<RunInput> {
-  const [message = ""] = context.arguments;
-  const { options } = context;
+  const [given = ""] = context.arguments;
+  const { options, streams } = context;
   const session = options.text("session");
   const [required, approvedTools] = [options.texts("require"), options.texts("approve")];
   const config = await loadConfig(context.home.configFile);
@@ -106,6 +112,7 @@ async function inputOf(context: CommandContext): Promise<RunInput> {
   if (required.length > 0 && options.flag("forbid-tools")) {
     throw usageError("--require and --forbid-tools contradict each other", "Leave one of them out.");
   }
+  const message = given === "-" ? await readStandardInput(streams.stdin) : given;
   return {
     agent_id: options.text("agent") ?? "main",
     message,

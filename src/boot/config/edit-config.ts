@@ -1,5 +1,5 @@
 /**
- * Sets one value in a config text and leaves everything else, comments and order included, as it was written.
+ * Sets or removes one value in a config text and leaves everything else, comments and order included, as it was written.
  *
  * E1. The new text is parsed and compared: only that value may have changed.
  * E2. Missing objects on the path are created; lists are replaced whole.
@@ -22,6 +22,42 @@ export function editConfig(text: string, path: ConfigPath, value: unknown): stri
     throw new Defect("edit config: more changed than was asked for");
   }
   return edited;
+}
+
+/** Null when nothing is written there, or the path leads through a list. */
+export function removeFromConfig(text: string, path: ConfigPath): string | null {
+  // Of a repeated key the last value counts, so the earlier ones go as well.
+  const written = membersAt(outlineOf(text), path);
+  if (written.length === 0) return null;
+  const edited = written.reduceRight((left, { keyStart, value }) => cut(left, keyStart, value.end), text);
+  if (!isDeepStrictEqual(JSON5.parse(edited), withoutValue(JSON5.parse<Settings>(text), path))) {
+    throw new Defect("edit config: more was removed than was asked for");
+  }
+  return edited;
+}
+
+function membersAt({ kind, members }: Outline, [step, ...rest]: ConfigPath): Outline["members"] {
+  if (kind !== "object" || step === undefined) return [];
+  const named = members.filter(({ key }) => key === step);
+  const last = named.at(-1);
+  if (last === undefined) return [];
+  return rest.length === 0 ? named : membersAt(last.value, rest);
+}
+
+/** With the comma after it, and with its lines if nothing else is on them. */
+function cut(text: string, start: number, valueEnd: number): string {
+  const commaAt = skipTrivia(text, valueEnd);
+  const hasComma = text.charAt(commaAt) === ",";
+  // A comment between value and comma stays.
+  const kept = hasComma ? text.slice(valueEnd, commaAt) : "";
+  const head = text.slice(0, start) + kept;
+  const tail = text.slice(hasComma ? commaAt + 1 : valueEnd);
+  const lineStart = head.lastIndexOf("\n") + 1;
+  const lineEnd = /^[ \t]*\r?\n/.exec(tail)?.[0].length;
+  const ownsLine = lineStart > 0 && lineEnd !== undefined && head.slice(lineStart).trim() === "";
+  return ownsLine
+    ? head.slice(0, lineStart) + tail.slice(lineEnd)
+    : head + tail.replace(/^[ \t]+/, /[\s{]$/.test(head) ? "" : " ");
 }
 
 function editAt(text: string, outline: Outline, path: ConfigPath, value: unknown, indent: string): string | null {
@@ -53,6 +89,11 @@ function nest(path: ConfigPath, value: unknown): unknown {
 function withValue(settings: Settings, [step = "", ...rest]: ConfigPath, value: unknown): Settings {
   const inner = Object.hasOwn(settings, step) ? settings[step] : {};
   return { ...settings, [step]: rest.length === 0 ? value : withValue(inner as Settings, rest, value) };
+}
+
+function withoutValue(settings: Settings, [step = "", ...rest]: ConfigPath): Settings {
+  if (rest.length > 0) return { ...settings, [step]: withoutValue(settings[step] as Settings, rest) };
+  return Object.fromEntries(Object.entries(settings).filter(([key]) => key !== step));
 }
 
 function keyText(key: string): string {

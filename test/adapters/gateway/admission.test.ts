@@ -18,7 +18,7 @@ const GUARDED = [
   ["POST", "/v1/runs/run_1/cancel", undefined],
   ["GET", "/api/approvals", undefined],
   ["POST", "/api/approvals/apr_1", { decision: "allow", plan_hash: PLAN_HASH }],
-  ["GET", "/", undefined],
+  ["POST", "/", undefined],
   ["GET", "/nowhere", undefined],
   ["DELETE", "/v1/runs", undefined],
   ["OPTIONS", "/v1/runs", undefined],

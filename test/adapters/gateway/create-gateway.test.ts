@@ -128,7 +128,7 @@ describe("what is not HTTP", () => {
   test("an upgrade is an ordinary request to it, CONNECT and TRACE come to nothing", async () => {
     const gateway = await startGateway();
     const head = "Host: localhost\r\nConnection: close";
-    const upgrade = `GET / HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade, close\r\nUpgrade: websocket\r\n\r\n`;
+    const upgrade = `GET /v1/runs HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade, close\r\nUpgrade: websocket\r\n\r\n`;
     expect(await sendRaw(gateway.port, upgrade)).toMatch(/^HTTP\/1\.1 401 /);
     expect(await sendRaw(gateway.port, `TRACE /healthz HTTP/1.1\r\n${head}\r\n\r\n`)).toMatch(/^HTTP\/1\.1 405 /);
     expect(await sendRaw(gateway.port, `CONNECT evil.test:80 HTTP/1.1\r\n${head}\r\n\r\n`)).toBe("");

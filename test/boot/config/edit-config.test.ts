@@ -2,7 +2,7 @@ import fc from "fast-check";
 import JSON5 from "json5";
 import { describe, expect, test } from "vitest";
 import { parsePath, printPath } from "../../../src/boot/config/config-path.ts";
-import { editConfig } from "../../../src/boot/config/edit-config.ts";
+import { editConfig, removeFromConfig } from "../../../src/boot/config/edit-config.ts";
 import { outlineOf } from "../../../src/boot/config/json5-outline.ts";
 
 describe("one value set anew", () => {
@@ -64,6 +64,44 @@ describe("one value set anew", () => {
         (object, path, inner, space) => {
           // editConfig compares for itself and throws a Defect where anything else changed.
           const edited = editConfig(JSON5.stringify(object, null, space), path, inner);
+          expect(edited === null || typeof JSON5.parse(edited) === "object").toBe(true);
+        },
+      ),
+    );
+  });
+});
+
+describe("one value removed", () => {
+  test.each([
+    ["{a: 1}", "{}"],
+    ["{a: 1, b: 2}", "{b: 2}"],
+    ["{b: 2, a: 1}", "{b: 2, }"],
+    ["{\n  // why\n  a: 1, // here\n  b: 2,\n}", "{\n  // why\n  // here\n  b: 2,\n}"],
+    ["{\n  a: 1,\n  b: 2\n}", "{\n  b: 2\n}"],
+    ["{\r\n  a: {\r\n    c: 1\r\n  },\r\n  b: 2\r\n}", "{\r\n  b: 2\r\n}"],
+    ["{a: 1, b: 2, 'a': 3}", "{b: 2, }"],
+    ["{a: 1 /* , */, b: 2}", "{ /* , */ b: 2}"],
+  ])("%j becomes %j", (text, expected) => {
+    expect(removeFromConfig(text, ["a"])).toBe(expected);
+  });
+
+  test("what is not written, or is no object, is left alone", () => {
+    for (const path of [["b"], ["a", "0"], ["a", "b"], []]) expect(removeFromConfig("{a: [1]}", path)).toBeNull();
+  });
+
+  test("any object, however it is printed, keeps everything else", () => {
+    const key = fc.constantFrom("a", "b", "c d", 'q"');
+    const { object } = fc.letrec((tie) => ({
+      object: fc.dictionary(key, fc.oneof(fc.jsonValue({ maxDepth: 1 }), tie("object"))),
+    }));
+    fc.assert(
+      fc.property(
+        object,
+        fc.array(key, { minLength: 1, maxLength: 3 }),
+        fc.constantFrom(0, 2),
+        (value, path, space) => {
+          // removeFromConfig compares for itself and throws a Defect where anything else changed.
+          const edited = removeFromConfig(JSON5.stringify(value, null, space), path);
           expect(edited === null || typeof JSON5.parse(edited) === "object").toBe(true);
         },
       ),
