@@ -12,6 +12,7 @@ import { announceAddress, loadToken, withdrawAddress } from "../gateway-access.t
 import { defectReporter } from "../report-failure.ts";
 import { loadSettings } from "../settings.ts";
 import { onInterrupt } from "../signals.ts";
+import { startGuide } from "../start-guide.ts";
 import { systemClock } from "../system-clock.ts";
 import { systemRandomness } from "../system-randomness.ts";
 
@@ -87,7 +88,10 @@ async function performStart(context: CommandContext, moreTools: readonly Tool[])
     stopped.resolve();
   });
   if (isJson) output.json({ url: listening.url });
-  else output.line(`surety listening on ${listening.url}`);
+  else {
+    output.line(`surety listening on ${listening.url}`);
+    for (const [name, value] of startGuide({ home, config, readVariable })) output.field(name, value);
+  }
   if (!isLoopback(host)) {
     output.remark(`warning gateway.exposed: ${host} can be reached from the network; the token alone protects it`);
   }
