@@ -13,6 +13,8 @@ export interface ReadVariable {
   (name: string): string | undefined;
   /** The `.env` that belongs to it, as the user would write its path. */
   readonly envFile?: string;
+  /** What it holds, also where the process's own variables win. */
+  readonly fileVariables?: ReadonlyMap<string, string>;
 }
 
 const MAX_ENV_FILE_BYTES = 256 * 1024;
@@ -31,7 +33,10 @@ export async function withEnvFile(readVariable: ReadVariable, file: string): Pro
     );
   }
   const { variables } = verdict;
-  return Object.assign((name: string) => readVariable(name) ?? orAbsent(variables.get(name)), { envFile });
+  return Object.assign((name: string) => readVariable(name) ?? orAbsent(variables.get(name)), {
+    envFile,
+    fileVariables: variables,
+  });
 }
 
 async function readEnvFile(file: string): Promise<string | null> {

@@ -16,6 +16,7 @@ import { PromptTexts } from "../assistant/runs/prompt-stack.ts";
 import { ceilingsFor } from "../assistant/runs/term-bounds.ts";
 import { appendCheckpoint } from "../assistant/verification/append-checkpoint.ts";
 import type { ToolPolicy } from "../kernel/policy/tool-policy.ts";
+import type { Secret } from "../kernel/redaction/known-secrets.ts";
 import { compileRedactor, type Redactor } from "../kernel/redaction/redact.ts";
 import type { FindModel } from "../runtime/model/model-registry.ts";
 import type { Approver } from "../runtime/ports/approver.ts";
@@ -33,6 +34,7 @@ import type { Config } from "./config/config.ts";
 import { resolveApiKey } from "./config/resolve-api-key.ts";
 import { toToolPolicy } from "./config/to-tool-policy.ts";
 import { modelChoices, openModelRegistry } from "./configured-models.ts";
+import { secretsIn } from "./env-secrets.ts";
 import type { ReadVariable } from "./environment.ts";
 import { assertDatabasePresent, type Home } from "./home.ts";
 import { loadSigningKey, type SigningKey } from "./signing-key.ts";
@@ -168,19 +170,34 @@ function withMore(builtIn: readonly Tool[], more: readonly Tool[]): readonly Too
   return [...builtIn.filter(({ name }) => !names.has(name)), ...more];
 }
 
-/** Knows every secret this process has read: provider keys and its own bearer token. */
+/** Knows every secret this process has read: provider keys, its own bearer token, and what else `.env` holds. */
 function openRedactor(config: Config, readVariable: ReadVariable, token: string | null): Redactor {
   const keys = Object.entries(config.models.providers).flatMap(([id, provider]) => {
     const verdict = resolveApiKey(id, provider, readVariable);
     return verdict.ok && verdict.key !== null ? [{ name: `${id}-key`, value: verdict.key }] : [];
   });
-  const secrets = token === null ? keys : [...keys, { name: "gateway-token", value: token }];
+  const ours = token === null ? keys : [...keys, { name: "gateway-token", value: token }];
+  const values = new Set(ours.map(({ value }) => value));
+  const others = secretsIn(readVariable.fileVariables ?? new Map()).filter(({ value }) => !values.has(value));
+  return compileWith(config, ours, others);
+}
+
+/** A variable's name stands for its value in what is stored; one that cannot gives way to a number. */
+function compileWith(config: Config, ours: readonly Secret[], others: readonly Secret[]): Redactor {
+  const secrets = [...ours, ...others];
   const { emails, phones } = config.redaction;
   const verdict = compileRedactor({ secrets, emails, phones });
   if (verdict.ok) return verdict.redactor;
+  const { index, reason } = verdict;
+  const number = `env-${index}`;
+  const refused = secrets[index];
+  const isAboutName = reason === "name-invalid" || reason === "name-repeated" || reason === "name-holds-secret";
+  if (refused !== undefined && isAboutName && index >= ours.length && refused.name !== number) {
+    return compileWith(config, ours, others.with(index - ours.length, { ...refused, name: number }));
+  }
   throw new BootError(
     "secret.unusable",
-    `${secrets[verdict.index]?.name ?? "a secret"} cannot be redacted (${verdict.reason})`,
+    `${refused?.name ?? "a secret"} cannot be redacted (${reason})`,
     "A key or token must be longer than a common word and at most 8 kB.",
   );
 }
