@@ -39,7 +39,11 @@ export default defineConfig({
       },
       {
         extends: true,
-        test: { name: "product", include: ["test/{runtime,assistant,adapters,boot,embedding,simulate}/**/*.test.ts"] },
+        test: {
+          name: "product",
+          include: ["test/{runtime,assistant,adapters,boot,embedding,simulate}/**/*.test.ts"],
+          globalSetup: "./test/owner-mapping-tmpdir.ts",
+        },
       },
       { extends: true, test: { name: "repository", include: ["test/repository/**/*.test.ts"] } },
     ],

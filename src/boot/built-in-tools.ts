@@ -5,13 +5,13 @@
  * T2. All tools that write into a workspace share one set of marks (U5 of untrusted-marks.ts).
  * T3. As root, commands run as another user, who may read what the file tools create (docs/sandbox.md).
  */
-import { existsSync } from "node:fs";
+import { existsSync, fstatSync } from "node:fs";
 import { realpath } from "node:fs/promises";
 import { join } from "node:path";
-import { FALLBACK_USER } from "../adapters/sandbox-bwrap/workspace-user.ts";
+import { FALLBACK_USER, isOverlay } from "../adapters/sandbox-bwrap/workspace-user.ts";
 import type { ToolTimeouts } from "../adapters/tools/create-toolbox.ts";
 import type { Tool } from "../adapters/tools/define-tool.ts";
-import { chownNewFile } from "../adapters/tools/fs/chown-new-files.ts";
+import { chownOpenFile } from "../adapters/tools/fs/chown-new-files.ts";
 import { fsTools } from "../adapters/tools/fs/fs-tools.ts";
 import { type UntrustedMarks, untrustedMarks } from "../adapters/tools/fs/untrusted-marks.ts";
 import { inDirectory, type Workspace } from "../adapters/tools/fs/workspace.ts";
@@ -48,10 +48,15 @@ export async function openBuiltInTools(settings: ToolSettings): Promise<BuiltInT
   return { tools: toolsIn(workspace, marks, settings), marks };
 }
 
-/** Lets the sandbox's user enter the home's own workspace, when we are root. Only the directory itself, never a link's target. */
+/**
+ * As root, on a file system that cannot show root's files as another user's: gives the home's own workspace to the user that
+ * commands run as. The directory that we made, and nothing in it.
+ */
 async function handOver(workspace: Workspace): Promise<void> {
-  const newFileOwner = fallbackUserForRoot();
-  await inDirectory({ ...workspace, newFileOwner }, [], (directory) => chownNewFile(directory.fd, directory));
+  if (fallbackUserForRoot() === null || !isOverlay(workspace.root)) return;
+  await inDirectory(workspace, [], ({ fd }) => {
+    if (fstatSync(fd).uid === 0) chownOpenFile(fd, FALLBACK_USER);
+  });
 }
 
 function fallbackUserForRoot(): typeof FALLBACK_USER | null {
@@ -68,7 +73,7 @@ function toolsIn(workspace: Workspace, marks: UntrustedMarks, { home, config, cl
   const { shell, http, search, maxTimeoutMs } = config.tools;
   const fallbackUser = fallbackUserForRoot();
   return [
-    ...fsTools({ ...workspace, newFileOwner: fallbackUser }, { stateDirectory: home.toolStateDirectory, clock, marks }),
+    ...fsTools(workspace, { stateDirectory: home.toolStateDirectory, clock, marks }),
     ...shellTools({
       ...{ workspace, marks, allow: shell.allow, maxTimeoutMs },
       sandbox: sandboxWhenNeeded(clock, fallbackUser),

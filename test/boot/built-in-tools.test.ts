@@ -3,7 +3,6 @@
 import { chmod, mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { FALLBACK_USER } from "../../src/adapters/sandbox-bwrap/workspace-user.ts";
 import { createToolbox } from "../../src/adapters/tools/create-toolbox.ts";
 import { messageTools } from "../../src/adapters/tools/message/message-send.ts";
 import { describeBuiltInTools, openBuiltInTools } from "../../src/boot/built-in-tools.ts";
@@ -103,23 +102,21 @@ test("describing and opening them makes nothing in the home but the workspace", 
   expect(await readdir(home.workspace)).toEqual([]);
 });
 
-test.runIf(process.getuid?.() === 0)(
-  "as root, the home's own workspace is the commands', not what lies in it, and no other workspace",
-  async () => {
-    const { home } = await toolboxFor();
-    expect(await stat(home.workspace)).toMatchObject(FALLBACK_USER);
-    const settings = await settingsFor();
-    const file = join(settings.home.workspace, "a.txt");
-    await writeFile(file, "a");
-    await openBuiltInTools(settings);
-    expect(await stat(settings.home.workspace)).toMatchObject(FALLBACK_USER);
-    expect((await stat(file)).uid).toBe(0);
-    const named = join(home.directory, "named");
-    await mkdir(named);
-    await openBuiltInTools(await settingsFor({ workspace: named }));
-    expect((await stat(named)).uid).toBe(0);
-  },
-);
+test.runIf(process.getuid?.() === 0)("as root, no workspace changes its owner, the home's own neither", async () => {
+  const { home, call } = await toolboxFor({ shell: { allow: ["cp"] } });
+  const named = join(home.directory, "../named");
+  await mkdir(named, { mode: 0o700 });
+  const other = await toolboxFor({ workspace: named, shell: { allow: ["cp"] } });
+  for (const [workspace, toolbox] of [
+    [home.workspace, call],
+    [named, other.call],
+  ] as const) {
+    await writeFile(join(workspace, "a.txt"), "a", { mode: 0o600 });
+    expect(await toolbox("shell.exec", { cmd: "cp a.txt b.txt" })).toMatchObject({ output: { exit_code: 0 } });
+    for (const path of ["", "a.txt", "b.txt"])
+      expect(await stat(join(workspace, path))).toMatchObject({ uid: 0, gid: 0 });
+  }
+});
 
 describe("one workspace for all of them", () => {
   test("commands read what the file tools wrote, and the file tools what commands made", async () => {

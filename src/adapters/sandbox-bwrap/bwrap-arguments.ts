@@ -41,7 +41,7 @@ export const SHELL = "/bin/sh";
 export const NSENTER = "/usr/bin/nsenter";
 
 /** Where a sandbox and a mount namespace have our own program that runs first (`assemble-program.ts`). */
-const FIRST_PROGRAM = "/.first";
+export const FIRST_PROGRAM = "/.first";
 
 /** The only user inside, whichever user it is outside. */
 const INNER_ID = "1000";
@@ -88,13 +88,12 @@ export function bwrapArguments(
   return { words: words.flat().filter((word) => word !== undefined), inputs };
 }
 
-/** The same command, started by root as another user with a single group. */
+/** The same command, started by root as another user with a single group, in another mount namespace. */
 export function asUser(
   inner: readonly string[],
-  { uid, gid }: Identity,
-  namespacePath: string,
+  { user, namespacePath }: { readonly user: Identity; readonly namespacePath: string },
   bwrapPath: string,
 ): { readonly program: string; readonly words: readonly string[] } {
-  const change = [`--mount=${namespacePath}`, `--setuid=${uid}`, `--setgid=${gid}`];
+  const change = [`--mount=${namespacePath}`, `--setuid=${user.uid}`, `--setgid=${user.gid}`];
   return { program: NSENTER, words: [...change, "--", bwrapPath, ...inner] };
 }

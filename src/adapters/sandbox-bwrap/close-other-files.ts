@@ -14,7 +14,7 @@ export const CANNOT_CLOSE_FILES = 65;
 const CLOSE_RANGE = 436;
 const LAST_FD = 0xffffffff;
 
-const CLOSE_OTHERS: SystemCall = {
+export const CLOSE_OTHERS: SystemCall = {
   number: CLOSE_RANGE,
   args: [FIRST_FREE_FD, LAST_FD, 0],
   exitCodeOnFailure: CANNOT_CLOSE_FILES,

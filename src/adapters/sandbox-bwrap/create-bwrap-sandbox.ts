@@ -14,12 +14,11 @@ import { checkAgain } from "./check-again.ts";
 import { checkProperties } from "./check-properties.ts";
 import { closeOtherFiles } from "./close-other-files.ts";
 import { containProcess, type Ended } from "./contain-process.ts";
-import { createMountNamespaces } from "./mount-namespaces.ts";
+import { createMountNamespaces, type StartingPoint } from "./mount-namespaces.ts";
 import { movedAway, notStarted, startFailure, unknownArchitecture } from "./sandbox-failure.ts";
 import { DEFAULT_LIMITS, type SandboxLimits } from "./sandbox-limits.ts";
 import { type Architecture, compileSeccompFilter } from "./seccomp-filter.ts";
 import { systemMounts } from "./system-mounts.ts";
-import { workspaceUser } from "./workspace-user.ts";
 
 export interface BwrapSandboxOptions {
   readonly clock: Clock;
@@ -34,6 +33,8 @@ interface Prepared {
   readonly filter: Uint8Array;
   readonly firstProgram: Uint8Array;
   readonly nullFd: number;
+  /** As root. */
+  readonly startingPointFor: ((workspace: SandboxCommand["workspace"]) => Promise<StartingPoint>) | null;
 }
 
 /** A namespace is made in milliseconds and prints one number. */
@@ -44,25 +45,29 @@ export function createBwrapSandbox({ clock, bwrapPath, architecture, fallbackUse
 
   const prepare = (): Prepared => {
     if (!isKnown(architecture)) throw unknownArchitecture(architecture);
-    prepared ??= {
+    if (prepared !== undefined) return prepared;
+    const nullFd = openSync("/dev/null", constants.O_RDWR);
+    prepared = {
       system: systemMounts(),
       filter: compileSeccompFilter(architecture),
       firstProgram: closeOtherFiles(architecture),
-      nullFd: openSync("/dev/null", constants.O_RDWR),
+      nullFd,
+      startingPointFor:
+        fallbackUser === null
+          ? null
+          : createMountNamespaces({
+              ...{ architecture, bwrapPath, fallbackUser },
+              run: ({ fd, ...program }, watcher) =>
+                containProcess({ ...program, directoryFd: fd ?? nullFd, nullFd, ...NAMESPACE_LIMITS }, watcher, clock),
+            }),
     };
     return prepared;
   };
 
-  const namespaceFor = createMountNamespaces((words, watcher) => {
-    const { nullFd } = prepare();
-    const making = { program: bwrapPath, words, inputs: [], directoryFd: nullFd, nullFd, ...NAMESPACE_LIMITS };
-    return containProcess(making, watcher, clock);
-  });
-
   const contain = async (command: SandboxCommand, watcher: SandboxWatcher, limits: SandboxLimits): Promise<Ended> => {
-    const { system, filter, firstProgram, nullFd } = prepare();
-    const namespacePath =
-      fallbackUser === null ? null : await unlessAborted(namespaceFor(command.workspace), watcher.signal);
+    const { system, filter, firstProgram, nullFd, startingPointFor } = prepare();
+    const start =
+      startingPointFor === null ? null : await unlessAborted(startingPointFor(command.workspace), watcher.signal);
     // No await from here to the start of the process.
     watcher.signal.throwIfAborted();
     for (const { path } of command.pinned) refuseLinks(command.workspace.root, path);
@@ -71,9 +76,7 @@ export function createBwrapSandbox({ clock, bwrapPath, architecture, fallbackUse
     return await withDirectory(command.cwd, (directoryFd) =>
       containProcess(
         {
-          ...(namespacePath === null || fallbackUser === null
-            ? { program: bwrapPath, words }
-            : asUser(words, workspaceUser(command.workspace, fallbackUser), namespacePath, bwrapPath)),
+          ...(start === null ? { program: bwrapPath, words } : asUser(words, start, bwrapPath)),
           inputs,
           directoryFd,
           nullFd,

@@ -1,6 +1,6 @@
 /** Why nothing was run, with what to do about it. */
 import { SandboxError } from "../../runtime/ports/sandbox.ts";
-import { NSENTER } from "./bwrap-arguments.ts";
+import { type Identity, NSENTER } from "./bwrap-arguments.ts";
 import { CANNOT_CLOSE_FILES } from "./close-other-files.ts";
 import type { Ended } from "./contain-process.ts";
 import { NOT_THE_PLANNED_DIRECTORY } from "./launcher-script.ts";
@@ -16,8 +16,9 @@ export function movedAway(path: string, cause?: unknown): SandboxError {
   return new SandboxError("sandbox.moved", message, { cause });
 }
 
-export function closedToOthers(path: string): SandboxError {
-  const message = `The workspace ${JSON.stringify(path)} belongs to root and is closed to others, and commands never run as root. Give it to another user (chown), or let others read it (chmod o+rx).`;
+export function closedToOthers(path: string, { uid, gid }: Identity, isWritable: boolean): SandboxError {
+  const use = isWritable ? "write to it" : "read it";
+  const message = `The workspace ${JSON.stringify(path)} belongs to root, commands never run as root, and here (overlayfs, or a kernel older than Linux 5.12) nobody else can be let ${use}. Give it to a user (for example chown -R ${uid}:${gid}), or run surety as an ordinary user.`;
   return new SandboxError("sandbox.unavailable", message);
 }
 

@@ -4,7 +4,9 @@ import {
   chmodSync,
   chownSync,
   existsSync,
+  lstatSync,
   mkdirSync,
+  readdirSync,
   readFileSync,
   renameSync,
   statSync,
@@ -17,8 +19,19 @@ import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { startFailure } from "../../../src/adapters/sandbox-bwrap/sandbox-failure.ts";
 import { DEFAULT_LIMITS } from "../../../src/adapters/sandbox-bwrap/sandbox-limits.ts";
+import { FALLBACK_USER } from "../../../src/adapters/sandbox-bwrap/workspace-user.ts";
 import { SandboxError } from "../../../src/runtime/ports/sandbox.ts";
-import { type Boxed, boxed, identified, openSandbox, processesWith, shellStage, textOf } from "./boxed.ts";
+import {
+  type Boxed,
+  boxed,
+  distinctNap,
+  identified,
+  openSandbox,
+  processesWith,
+  shellStage,
+  sleepers,
+  textOf,
+} from "./boxed.ts";
 
 let box: Boxed;
 beforeEach(() => {
@@ -85,10 +98,16 @@ describe("what is there", () => {
   test("one user, not root on either side, without a capability", async () => {
     const zero = "0000000000000000";
     const fields = "^(Cap(Eff|Prm|Bnd|Amb)|NoNewPrivs|Seccomp):";
-    expect(await box.shell(`id -u; grep -E '${fields}' /proc/self/status; touch made`)).toBe(
+    expect(await box.shell(`id -u; grep -E '${fields}' /proc/self/status`)).toBe(
       `1000\nCapPrm:\t${zero}\nCapEff:\t${zero}\nCapBnd:\t${zero}\nCapAmb:\t${zero}\nNoNewPrivs:\t1\nSeccomp:\t2\n`,
     );
-    const { uid, gid } = statSync(join(box.root, "made"));
+    const nap = distinctNap();
+    const stop = new AbortController();
+    const napping = box.run({ stages: [shellStage(`sleep ${nap}`)] }, { signal: stop.signal });
+    await expect.poll(() => sleepers(nap)).toHaveLength(1);
+    const { uid, gid } = statSync(`/proc/${sleepers(nap)[0]}`);
+    stop.abort();
+    await napping;
     expect([uid, gid]).not.toContain(0);
   });
 });
@@ -326,22 +345,77 @@ describe("who it runs as", () => {
     await expect.poll(() => processesWith((words) => words.includes(box.root))).toEqual([]);
   });
 
-  test("a directory that others may read keeps its owner for commands that only read", async () => {
-    chmodSync(box.root, 0o755);
-    const before = statSync(box.root).uid;
-    await box.shell("ls", { workspace: { root: box.root, isWritable: false } });
-    expect(statSync(box.root).uid).toBe(before);
+  test("what is there keeps its owner, and what a command makes is the workspace owner's", async () => {
+    const { uid, gid } = statSync(box.root);
+    writeFileSync(join(box.root, "closed"), "closed\n", { mode: 0o600 });
+    chownSync(join(box.root, "closed"), uid, gid);
+    const script =
+      "cat closed; echo changed > closed; mkdir d; touch d/made; ln -s d link; stat -c %u:%g . closed d d/made";
+    expect(await box.shell(script)).toBe(`closed\n${"1000:1000\n".repeat(4)}`);
+    expect(readFileSync(join(box.root, "closed"), "utf8")).toBe("changed\n");
+    for (const path of ["", "closed", "d", "d/made", "link"])
+      expect(lstatSync(join(box.root, path)), path).toMatchObject({ uid, gid });
+    const reading = { workspace: { root: box.root, isWritable: false } };
+    expect(await box.shell("cat closed; touch new 2>/dev/null || echo refused", reading)).toBe("changed\nrefused\n");
   });
 
-  test.runIf(isRoot)("a closed directory of root's is not taken from root by a command that only reads", async () => {
-    const reading = box.run({ workspace: { root: box.root, isWritable: false } });
-    await expect(reading).rejects.toMatchObject({
-      code: "sandbox.unavailable",
-      message: expect.stringContaining("closed to others"),
+  test.runIf(isRoot)("files of others stay theirs, and closed to a command in root's workspace", async () => {
+    for (const owner of [12_345, FALLBACK_USER.uid]) {
+      const path = join(box.root, `${owner}`);
+      writeFileSync(path, "theirs\n", { mode: 0o604 });
+      chownSync(path, owner, owner);
+      expect(await box.shell(`cat ${owner}; echo x >> ${owner}`)).toMatch(/^theirs\n.*Permission denied/);
+      expect(await box.shell(`chmod 777 ${owner}`)).toMatch(/Operation not permitted/);
+      expect(statSync(path)).toMatchObject({ uid: owner, gid: owner });
+    }
+  });
+
+  describe.runIf(isRoot)("where root's files cannot be shown as another user's", () => {
+    let root: string;
+    const run = (script: string, isWritable: boolean) =>
+      box.shell(script, { workspace: { root, isWritable }, cwd: identified(root) });
+    beforeEach(() => {
+      const layers = ["lower", "upper", "work", "merged"].map((name) => join(box.root, name));
+      for (const path of layers) mkdirSync(path);
+      const [lower, upper, work, merged = ""] = layers;
+      execFileSync("mount", [
+        "-t",
+        "overlay",
+        "-o",
+        `lowerdir=${lower},upperdir=${upper},workdir=${work}`,
+        "o",
+        merged,
+      ]);
+      root = merged;
     });
-    expect(statSync(box.root)).toMatchObject({ uid: 0, gid: 0 });
-    await box.shell("touch made");
-    expect(statSync(box.root).uid).not.toBe(0);
+    afterEach(() => execFileSync("umount", [root]));
+
+    test("a command that its directory is closed to is refused with the remedy, and no owner changes", async () => {
+      for (const [mode, isWritable] of [
+        [0o700, false],
+        [0o700, true],
+        [0o755, true],
+      ] as const) {
+        chmodSync(root, mode);
+        await expect(run("touch ran", isWritable)).rejects.toMatchObject({
+          code: "sandbox.unavailable",
+          message: expect.stringMatching(/belongs to root.*chown/),
+        });
+        expect(statSync(root)).toMatchObject({ uid: 0, gid: 0 });
+        expect(readdirSync(root)).toEqual([]);
+      }
+    });
+
+    test("a command does what the directory allows everybody", async () => {
+      chmodSync(root, 0o755);
+      expect(await run("ls; echo read", false)).toBe("read\n");
+      chmodSync(root, 0o777);
+      expect(await run("touch made && echo made", true)).toBe("made\n");
+      expect(statSync(root)).toMatchObject({ uid: 0, gid: 0 });
+      chownSync(root, 12_345, 12_345);
+      chmodSync(root, 0o700);
+      expect(await run("touch own && ls", true)).toBe("made\nown\n");
+    });
   });
 });
 

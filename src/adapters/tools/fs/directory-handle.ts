@@ -22,9 +22,6 @@ import { errnoOf, symlinkRefused } from "./fs-failure.ts";
 
 export type Traversal = "handles" | "paths";
 
-/** As root: the owner of new files in directories that root owns (`chown-new-files.ts`). Null for other users. */
-export type NewFileOwner = { readonly uid: number; readonly gid: number } | null;
-
 /** Declare it with `using`, which closes it. */
 export interface DirectoryHandle extends Disposable {
   /** For display and plans; not for opening. */
@@ -32,7 +29,6 @@ export interface DirectoryHandle extends Disposable {
   readonly fd: number;
   readonly root: string;
   readonly traversal: Traversal;
-  readonly newFileOwner: NewFileOwner;
 }
 
 /** What a name is, without following links. */
@@ -40,9 +36,9 @@ export type EntryKind = "file" | "directory" | "symlink" | "other";
 
 const FLAGS = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 
-export function openRoot(root: string, traversal: Traversal, newFileOwner: NewFileOwner = null): DirectoryHandle {
+export function openRoot(root: string, traversal: Traversal): DirectoryHandle {
   return {
-    ...{ path: root, root, traversal, newFileOwner, fd: openSync(root, FLAGS) },
+    ...{ path: root, root, traversal, fd: openSync(root, FLAGS) },
     [Symbol.dispose]() {
       closeSync(this.fd);
     },

@@ -10,7 +10,6 @@ import {
   type DirectoryHandle,
   enterDirectory,
   entryPath,
-  type NewFileOwner,
   openRoot,
   probeTraversal,
   shownPath,
@@ -23,8 +22,6 @@ const fsync = promisify(fsyncCallback);
 export interface Workspace {
   readonly root: string;
   readonly traversal: Traversal;
-  /** Absent: new files keep their creator as owner. */
-  readonly newFileOwner?: NewFileOwner;
 }
 
 /** Creates the directory if it is missing. `traversal` is probed unless a test sets it. */
@@ -66,11 +63,11 @@ export function inCreatedDirectory<Result>(
 
 /** In the last directory of the path that exists; `absent` are the names after it. */
 export async function inNearestDirectory<Result>(
-  { root, traversal, newFileOwner }: Workspace,
+  { root, traversal }: Workspace,
   names: readonly string[],
   use: (directory: DirectoryHandle, absent: readonly string[]) => Result | Promise<Result>,
 ): Promise<Result> {
-  let directory = await withPathErrors(".", () => openRoot(root, traversal, newFileOwner));
+  let directory = await withPathErrors(".", () => openRoot(root, traversal));
   try {
     for (const [index, name] of names.entries()) {
       const parent = directory;

@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished } from "vitest";
 import { createToolbox } from "../../../../src/adapters/tools/create-toolbox.ts";
-import type { NewFileOwner, Traversal } from "../../../../src/adapters/tools/fs/directory-handle.ts";
+import type { Traversal } from "../../../../src/adapters/tools/fs/directory-handle.ts";
 import { fsTools } from "../../../../src/adapters/tools/fs/fs-tools.ts";
 import { untrustedMarks } from "../../../../src/adapters/tools/fs/untrusted-marks.ts";
 import { openWorkspace } from "../../../../src/adapters/tools/fs/workspace.ts";
@@ -21,13 +21,13 @@ export const CANARY = "canary: nobody reads or writes this";
 
 type Answer = { readonly ok: true; readonly output: unknown } | { readonly ok: false; readonly error: ToolError };
 
-export async function temporaryWorkspace(traversal?: Traversal, newFileOwner: NewFileOwner = null) {
+export async function temporaryWorkspace(traversal?: Traversal) {
   const base = await realpath(await mkdtemp(join(tmpdir(), "surety-fs-")));
   onTestFinished(() => rm(base, { recursive: true, force: true }));
   const outside = join(base, "outside");
   await mkdir(outside);
   await writeFile(join(outside, "canary.txt"), CANARY);
-  const workspace = { ...(await openWorkspace(join(base, "workspace"), traversal)), newFileOwner };
+  const workspace = await openWorkspace(join(base, "workspace"), traversal);
   const { root } = workspace;
   const defects: unknown[] = [];
   const clock = { nowMs: () => 0, monotonicMs: () => 0 };
