@@ -1,26 +1,39 @@
 /**
- * Programs of the system that tests, benches and fault trials need. Run before each of them: installs what is missing where
- * it may (as root, with apt), and says what to install where it may not; what needs it then fails by name.
+ * Programs of the system. Run before the gateway (`bwrap`), and before tests, benches and fault trials (all): installs what is
+ * missing where it may (as root, with apt), and says so. Where it may not, it says what to install; of the programs that are
+ * named to it that is left to the gateway, which says so itself. It never fails, and never waits long for a network.
  */
 import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
 
 /** What each is for, by the package that brings it. */
 const NEEDED = [
   { program: "strace", package: "strace", purpose: "makes the gateway's system calls fail (F2, F4)" },
   { program: "bwrap", package: "bubblewrap", purpose: "contains the commands of shell.exec" },
 ];
+/** Not PATH: the gateway does not look there either, and looking costs no process. */
+const PLACES = ["/usr/bin", "/bin", "/usr/local/bin"];
+const NETWORK = ["Acquire::http::Timeout=5", "Acquire::https::Timeout=5", "Acquire::Retries=0"];
+const LOCKS = ["DPkg::Lock::Timeout=60"];
 
-const missing = NEEDED.filter(({ program }) => spawnSync(program, ["--version"]).error !== undefined);
-const mayInstall = process.getuid?.() === 0 && spawnSync("apt-get", ["--version"]).error === undefined;
+const named = process.argv.slice(2);
+const wanted = NEEDED.filter(({ program }) => named.length === 0 || named.includes(program));
+const missing = wanted.filter(({ program }) => !PLACES.some((place) => existsSync(`${place}/${program}`)));
+const mayInstall = process.getuid?.() === 0 && existsSync("/usr/bin/apt-get");
 
 for (const { package: name, purpose } of missing) {
   const isInstalled = mayInstall && install(name);
   if (isInstalled) process.stdout.write(`installed ${name}: it ${purpose}\n`);
-  else process.stderr.write(`missing ${name}: it ${purpose}; install it with your package manager\n`);
+  else if (named.length === 0) {
+    process.stderr.write(`missing ${name}: it ${purpose}; install it with your package manager\n`);
+  }
 }
 
 function install(name: string): boolean {
   const quietly = { stdio: "ignore", env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" } } as const;
-  const apt = (...words: readonly string[]): boolean => spawnSync("apt-get", words, quietly).status === 0;
-  return apt("install", "-y", "-qq", name) || (apt("update", "-qq") && apt("install", "-y", "-qq", name));
+  const options = [...NETWORK, ...LOCKS].flatMap((option) => ["-o", option]);
+  const apt = (...words: readonly string[]): boolean =>
+    spawnSync("/usr/bin/apt-get", [...options, ...words], quietly).status === 0;
+  const add = ["install", "-y", "-qq", "--no-install-recommends", name];
+  return apt(...add) || (apt("update", "-qq") && apt(...add));
 }

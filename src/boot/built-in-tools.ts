@@ -71,12 +71,11 @@ export function describeBuiltInTools(settings: ToolSettings): readonly Tool[] {
 
 function toolsIn(workspace: Workspace, marks: UntrustedMarks, { home, config, clock }: ToolSettings): readonly Tool[] {
   const { shell, http, search, maxTimeoutMs } = config.tools;
-  const fallbackUser = fallbackUserForRoot();
   return [
     ...fsTools(workspace, { stateDirectory: home.toolStateDirectory, clock, marks }),
     ...shellTools({
       ...{ workspace, marks, allow: shell.allow, maxTimeoutMs },
-      sandbox: sandboxWhenNeeded(clock, fallbackUser),
+      sandbox: sandboxWhenNeeded(clock),
     }),
     ...httpTools({
       clock,
@@ -95,12 +94,12 @@ export function toolTimeouts({ tools: { timeoutMs, maxTimeoutMs } }: Config): To
   return { defaultMs: timeoutMs, maxMs: maxTimeoutMs };
 }
 
-function sandboxWhenNeeded(clock: Clock, fallbackUser: typeof FALLBACK_USER | null): Sandbox {
+export function sandboxWhenNeeded(clock: Clock): Sandbox {
   let opening: Promise<Sandbox> | null = null;
   const open = (): Promise<Sandbox> => {
     opening ??= import("../adapters/sandbox-bwrap/create-bwrap-sandbox.ts").then(({ createBwrapSandbox }) => {
       const bwrapPath = BWRAP_PLACES.find((path) => existsSync(path)) ?? BWRAP_PLACES[0];
-      return createBwrapSandbox({ clock, bwrapPath, architecture: process.arch, fallbackUser });
+      return createBwrapSandbox({ clock, bwrapPath, architecture: process.arch, fallbackUser: fallbackUserForRoot() });
     });
     return opening;
   };

@@ -1,5 +1,6 @@
 /** What a person who starts the gateway wants to know: its model, its workspace, what is switched off, and what to try. */
 import { matchesTool } from "../kernel/policy/tool-pattern.ts";
+import type { Sandbox } from "../runtime/ports/sandbox.ts";
 import type { Config } from "./config/config.ts";
 import { DEFAULT_CONFIG } from "./config/default-config.ts";
 import { BUILTIN_REF } from "./config/known-providers.ts";
@@ -31,6 +32,16 @@ function modelWords(config: Config): string {
   if (!verdict.ok) return verdict.message;
   const { ref } = verdict.resolved;
   return ref === BUILTIN_REF ? `${ref}, a demonstration without key and network; docs/models.md adds a real one` : ref;
+}
+
+/** Null if commands can run here, or policy does not let them: the guide says that. */
+export async function warningWithoutSandbox(
+  { tools }: Config,
+  sandbox: Pick<Sandbox, "check">,
+): Promise<string | null> {
+  if (!tools.policy.allow.some((each) => matchesTool(each, "shell.exec"))) return null;
+  const missing = await sandbox.check();
+  return missing.length === 0 ? null : `warning sandbox.required: shell.exec is off for now. ${missing.join(" ")}`;
 }
 
 function switchedOff({ tools: { policy, search } }: Config): readonly string[] {

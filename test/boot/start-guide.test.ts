@@ -1,6 +1,9 @@
 import { expect, test } from "vitest";
+import { createBwrapSandbox } from "../../src/adapters/sandbox-bwrap/create-bwrap-sandbox.ts";
+import { sandboxWhenNeeded } from "../../src/boot/built-in-tools.ts";
 import { DEFAULT_CONFIG } from "../../src/boot/config/default-config.ts";
-import { startGuide } from "../../src/boot/start-guide.ts";
+import { startGuide, warningWithoutSandbox } from "../../src/boot/start-guide.ts";
+import { systemClock } from "../../src/boot/system-clock.ts";
 import { temporaryHome } from "./temporary-home.ts";
 
 const { tools } = DEFAULT_CONFIG;
@@ -43,4 +46,17 @@ test("what policy takes away is named, with the command that gives it back", asy
 test("in a clone the commands go through npm", async () => {
   const npm = { npm_package_name: "surety", npm_lifecycle_event: "start", INIT_CWD: "/clone" };
   expect(await guide(DEFAULT_CONFIG, npm)).toContain('try npm run --silent surety -- run "list files"');
+});
+
+test("where commands cannot be contained, a start says so in one line, with what to do", async () => {
+  const clock = systemClock;
+  const without = createBwrapSandbox({
+    ...{ clock, bwrapPath: "/usr/bin/no-such-bwrap", architecture: process.arch, fallbackUser: null },
+  });
+  expect(await warningWithoutSandbox(DEFAULT_CONFIG, without)).toBe(
+    "warning sandbox.required: shell.exec is off for now. There is no bubblewrap at /usr/bin/no-such-bwrap: install the package bubblewrap, 0.8 or newer.",
+  );
+  expect(await warningWithoutSandbox(DEFAULT_CONFIG, sandboxWhenNeeded(clock))).toBeNull();
+  const denied = { ...DEFAULT_CONFIG, tools: { ...tools, policy: { ...tools.policy, allow: ["fs.*"] } } };
+  expect(await warningWithoutSandbox(denied, without)).toBeNull();
 });

@@ -12,7 +12,7 @@ import { announceAddress, loadToken, withdrawAddress } from "../gateway-access.t
 import { defectReporter } from "../report-failure.ts";
 import { loadSettings } from "../settings.ts";
 import { onInterrupt } from "../signals.ts";
-import { startGuide } from "../start-guide.ts";
+import { startGuide, warningWithoutSandbox } from "../start-guide.ts";
 import { systemClock } from "../system-clock.ts";
 import { systemRandomness } from "../system-randomness.ts";
 
@@ -97,6 +97,9 @@ async function performStart(context: CommandContext, moreTools: readonly Tool[])
   }
   // Now, since this process may be killed: the next start is faster.
   flushCompileCache();
+  const { sandboxWhenNeeded } = await import("../built-in-tools.ts");
+  const sandboxWarning = await warningWithoutSandbox(config, sandboxWhenNeeded(systemClock));
+  if (sandboxWarning !== null && !stopping.signal.aborted) output.remark(sandboxWarning);
   if (validation === "warn") {
     const { ok, detail } = await validate(stopping.signal);
     if (!ok && !stopping.signal.aborted) output.remark(`warning model.unusable: ${detail}`);
