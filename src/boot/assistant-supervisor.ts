@@ -13,6 +13,7 @@ import { lockHome } from "../adapters/store-sqlite/open-database.ts";
 import type { OperationClient } from "../assistant/operations.ts";
 import { apiApprover } from "../runtime/ports/approver.ts";
 import { StoreError } from "../runtime/ports/store.ts";
+import { takeHome } from "./gateway-access.ts";
 import { openSurety, type Surety, type SuretyOptions } from "./open-surety.ts";
 import { watchPolicy } from "./watch-policy.ts";
 
@@ -30,7 +31,7 @@ export async function superviseAssistant(
   remark: (line: string) => void,
 ): Promise<AssistantSupervisor> {
   const { clock, home, config } = options;
-  let lock = lockHome(home.directory);
+  let lock = takeHome(home);
   const policy = watchPolicy(home.configFile, config, clock, remark);
   let current: Surety | null = null;
   let isClosing = false;

@@ -12,11 +12,12 @@ import { noApprover } from "../runtime/ports/approver.ts";
 import { StoreError } from "../runtime/ports/store.ts";
 import { BootError } from "./boot-error.ts";
 import type { CommandContext } from "./command.ts";
-import { findAddress, loadToken, withdrawAddress } from "./gateway-access.ts";
+import { findAddress, loadToken } from "./gateway-access.ts";
 import { findExistingHome } from "./home.ts";
 import { openSurety } from "./open-surety.ts";
 import { defectReporter } from "./report-failure.ts";
 import { loadSettings } from "./settings.ts";
+import { findSigningKey, keyMissing } from "./signing-key.ts";
 import { systemClock } from "./system-clock.ts";
 import { systemRandomness } from "./system-randomness.ts";
 
@@ -27,12 +28,17 @@ export interface ConnectedAssistant {
 }
 
 const STOP_GRACE_MS = 5_000;
+const NONCE_BYTES = 32;
 
-/** `drives`: whether runs that can continue do so here, or wait for the gateway. */
+/**
+ * `drives`: whether runs that can continue do so here, or wait for the gateway. `onConnection`: the gateway was lost while
+ * a run is watched, or is back.
+ */
 export async function connectAssistant(
   context: CommandContext,
   approver: Approver,
   drives = true,
+  onConnection: (state: "lost" | "back") => void = () => {},
 ): Promise<ConnectedAssistant> {
   const { home, output, streams } = context;
   const { config, readVariable } = await loadSettings(context);
@@ -54,8 +60,6 @@ export async function connectAssistant(
       },
       remark: (line) => output.remark(line),
     });
-    // We hold the lock, so no gateway runs here. Another process may listen at its old address: it must not get our token.
-    await withdrawAddress(home);
     const close = async (): Promise<void> => {
       await surety.close(STOP_GRACE_MS);
       if (store.failure !== null) throw store.failure;
@@ -63,10 +67,16 @@ export async function connectAssistant(
     return { operations: surety.operations, isRemote: false, close };
   } catch (error) {
     if (!(error instanceof StoreError && error.code === "store.in-use")) throw error;
-    const url = await findAddress(home);
-    if (url === null) throw busyHome(error);
+    if ((await findAddress(home)) === null) throw busyHome(error);
+    const key = await findSigningKey(home);
+    if (key === null) throw keyMissing(home);
     const { createGatewayClient } = await import("../adapters/gateway-client/create-gateway-client.ts");
-    return { operations: createGatewayClient({ url, token }), isRemote: true, close: () => Promise.resolve() };
+    const operations = createGatewayClient({
+      find: () => findAddress(home),
+      newNonce: () => Buffer.from(systemRandomness(NONCE_BYTES)).toString("base64url"),
+      ...{ token, key, onConnection },
+    });
+    return { operations, isRemote: true, close: () => Promise.resolve() };
   }
 }
 

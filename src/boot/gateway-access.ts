@@ -4,10 +4,14 @@
  *
  * T1. A token made here has 256 random bits. A token that is short or that no HTTP header can carry is an error, as in a
  *     damaged file. No error shows the token.
- * T2. The address is stale after a crash: the home's lock says whether a gateway runs.
+ * T2. The address is stale after a crash: the home's lock says whether a gateway runs. Who takes the lock withdraws the
+ *     address at once, before it opens the home: another program may listen there by now.
  */
+import { rmSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
+import type { HomeLock } from "../adapters/store-sqlite/home-lock.ts";
+import { lockHome } from "../adapters/store-sqlite/open-database.ts";
 import type { RandomBytes } from "../runtime/ports/randomness.ts";
 import { BootError } from "./boot-error.ts";
 import { createSecret, readSecret, replaceFile } from "./durable-file.ts";
@@ -36,6 +40,12 @@ function checked(token: string, source: string, hint: string): string {
 }
 
 const addressFile = ({ directory }: Home): string => join(directory, "gateway.url");
+
+export function takeHome(home: Home): HomeLock {
+  const lock = lockHome(home.directory);
+  rmSync(addressFile(home), { force: true });
+  return lock;
+}
 
 export async function announceAddress(home: Home, url: string, random: RandomBytes): Promise<void> {
   await replaceFile(addressFile(home), `${url}\n`, random);

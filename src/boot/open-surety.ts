@@ -36,6 +36,7 @@ import { toToolPolicy } from "./config/to-tool-policy.ts";
 import { modelChoices, openModelRegistry } from "./configured-models.ts";
 import { secretsIn } from "./env-secrets.ts";
 import type { ReadVariable } from "./environment.ts";
+import { takeHome } from "./gateway-access.ts";
 import { assertDatabasePresent, type Home } from "./home.ts";
 import { loadSigningKey, type SigningKey } from "./signing-key.ts";
 
@@ -83,8 +84,14 @@ const NEW_KEY =
 export async function openSurety(options: SuretyOptions): Promise<Surety> {
   const { home, config, clock, random, onDefect } = options;
   await assertDatabasePresent(home);
-  const ownStore = await openSqliteStore({ home: home.directory, clock, random, lock: options.lock });
+  const ownLock = options.lock === undefined ? takeHome(home) : null;
+  const lock = options.lock ?? ownLock ?? undefined;
+  const ownStore = await openSqliteStore({ home: home.directory, clock, random, lock }).catch((error: unknown) => {
+    ownLock?.release();
+    throw error;
+  });
   const store = options.overStore?.(ownStore) ?? ownStore;
+  const closeStore = (): Promise<void> => store.close().finally(() => ownLock?.release());
   try {
     const { seq: ledgerSeq } = await store.ledgerHead();
     const signing = await loadSigningKey(home, random, () => {
@@ -155,12 +162,12 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
           await runtime.stop(graceMs);
           if (runtime.isIntact) await appendCheckpoint(store, signing.sign, clock);
         } finally {
-          await store.close();
+          await closeStore();
         }
       },
     };
   } catch (error) {
-    await store.close();
+    await closeStore();
     throw error;
   }
 }

@@ -13,6 +13,7 @@ import { systemClock } from "../../src/boot/system-clock.ts";
 import { systemRandomness } from "../../src/boot/system-randomness.ts";
 import { toWire } from "../../src/kernel/vocabulary/wire-case.ts";
 import { noApprover } from "../../src/runtime/ports/approver.ts";
+import { at, IDENTITY } from "../adapters/gateway/test-identity.ts";
 import { startAnthropicServer } from "../loopback/anthropic-server.ts";
 import { answer, startOpenAiServer } from "../loopback/openai-server.ts";
 import { verifies } from "../requirements.ts";
@@ -186,14 +187,14 @@ describe("POST /v1/runs with media", () => {
     onTestFinished(() => surety.close(1_000));
     const token = "correct-horse-battery-staple";
     const gateway = createGateway({
-      ...{ operations: surety.operations, token, allowedOrigins: [], clock: systemClock },
+      ...{ operations: surety.operations, token, identity: IDENTITY, allowedOrigins: [], clock: systemClock },
       onError: (error) => {
         throw error;
       },
     });
     const listening = await gateway.listen({ port: 0 });
     onTestFinished(() => listening.close(0));
-    return createGatewayClient({ url: listening.url, token });
+    return createGatewayClient({ ...at(listening.url), token });
   }
 
   test("brings them to the model, as large as a body may be", async () => {

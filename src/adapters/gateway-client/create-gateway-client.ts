@@ -16,26 +16,33 @@ import {
   type UpdateOf,
 } from "../../assistant/operations.ts";
 import type { AnyOperation, Caller, Subscription } from "../../runtime/operations/operation.ts";
-import { createExchange, decode, type Question } from "./exchange.ts";
+import { createExchange, decode, type ExchangeParts, type Question } from "./exchange.ts";
 import { unintelligible } from "./gateway-client-error.ts";
 import { subscribe } from "./subscribe.ts";
 
-const DEFAULTS = { timeoutMs: 30_000, silenceMs: 45_000, reconnectDelaysMs: [100, 300, 1_000, 3_000, 10_000] } as const;
+/** Half a minute: enough to restart it. */
+const RECONNECT_DELAYS_MS = [100, 300, ...Array<number>(30).fill(1_000)];
+const DEFAULTS = {
+  timeoutMs: 30_000,
+  silenceMs: 45_000,
+  reconnectDelaysMs: RECONNECT_DELAYS_MS,
+  onConnection: () => {},
+};
 
-export interface GatewayClientOptions {
-  readonly url: string;
-  readonly token: string;
+export interface GatewayClientOptions extends Omit<ExchangeParts, "timeoutMs"> {
   /** For the head of an answer. */
   readonly timeoutMs?: number;
   /** A stream that is silent for longer is broken. */
   readonly silenceMs?: number;
   /** One attempt each to resume a broken stream. */
   readonly reconnectDelaysMs?: readonly number[];
+  /** A stream was lost and is being resumed, or was resumed. */
+  readonly onConnection?: (state: "lost" | "back") => void;
 }
 
 export function createGatewayClient(options: GatewayClientOptions): OperationClient {
-  const { url, token, timeoutMs, silenceMs, reconnectDelaysMs } = { ...DEFAULTS, ...options };
-  const exchange = createExchange(url, token, timeoutMs);
+  const { timeoutMs, silenceMs, reconnectDelaysMs, onConnection } = { ...DEFAULTS, ...options };
+  const exchange = createExchange({ ...options, timeoutMs });
 
   return {
     async call<Name extends CallName>(name: Name, input: InputOf<Name>, caller?: Caller): Promise<ResultOf<Name>> {
@@ -44,7 +51,7 @@ export function createGatewayClient(options: GatewayClientOptions): OperationCli
       if (!answer.ok) return answer as ResultOf<Name>;
       if (operation.kind === "document") return { ok: true, value: answer.text } as ResultOf<Name>;
       const value = decode(operation.output, answer.text);
-      if (value === null) throw unintelligible(url, "answered something that we do not understand");
+      if (value === null) throw unintelligible(exchange.url, "answered something that we do not understand");
       const isReplay = answer.headers.get("idempotent-replayed") === "true";
       return { ok: true, value, isReplay } as ResultOf<Name>;
     },
@@ -58,7 +65,7 @@ export function createGatewayClient(options: GatewayClientOptions): OperationCli
       const operation = subscribableOperation(name);
       const { path } = questionOf(operation, input as object, null);
       const limits = { timeoutMs, silenceMs, reconnectDelaysMs };
-      return await subscribe({ exchange, url, operation, path, afterId, signal, ...limits });
+      return await subscribe({ exchange, onConnection, operation, path, afterId, signal, ...limits });
     },
   };
 }

@@ -1,14 +1,18 @@
 /**
  * One request to the gateway and its whole answer.
  *
- * X1. The token goes to this gateway alone: redirects are not followed.
+ * X1. The token goes to this gateway alone: each connection proves first that it leads there, carries one request and its
+ *     answer, and redirects are not followed.
  * X2. An error has the one shape; anything else is `gateway.unintelligible`.
  */
 import { type Static, type TSchema, Type } from "typebox";
+import { buildConnector, Client, fetch, type Response } from "undici";
+import type { TrustedKey } from "../../kernel/journal/checkpoint.ts";
 import { isValid } from "../../runtime/operations/check-value.ts";
+import { IdentitySchema, isProven } from "../../runtime/operations/gateway-identity.ts";
 import { REFUSAL_CODES, type Refusal, refuse } from "../../runtime/operations/operation.ts";
 import { StoreError } from "../../runtime/ports/store.ts";
-import { unauthorized, unintelligible, unreachable } from "./gateway-client-error.ts";
+import { GatewayClientError, unauthorized, unintelligible, unproven, unreachable } from "./gateway-client-error.ts";
 
 const ErrorSchema = Type.Object({ error: Type.Object({ code: Type.String(), message: Type.String() }) });
 
@@ -26,6 +30,8 @@ export interface Answer {
 }
 
 export interface Exchange {
+  /** Where the last request went. */
+  readonly url: string;
   /** Resolves when the head of the answer has arrived. Rejects with `gateway.unreachable`. */
   open(question: Question, signal: AbortSignal): Promise<Response>;
   ask(question: Question): Promise<Answer | Refusal>;
@@ -33,17 +39,49 @@ export interface Exchange {
   refusalIn(response: Response): Promise<Refusal>;
 }
 
-export function createExchange(url: string, token: string, timeoutMs: number): Exchange {
+export interface ExchangeParts {
+  /** The gateway's address; null when there is none. Looked up anew for each request: it may have been restarted. */
+  readonly find: () => Promise<string | null>;
+  readonly token: string;
+  /** The home's. */
+  readonly key: TrustedKey;
+  readonly newNonce: () => string;
+  readonly timeoutMs: number;
+}
+
+export function createExchange({ find, token, key, newNonce, timeoutMs }: ExchangeParts): Exchange {
+  let url = "";
+
+  const prove = async (connection: Client, signal: AbortSignal): Promise<void> => {
+    const nonce = newNonce();
+    const response = await fetch(new URL(`/v1/identity?nonce=${nonce}`, url), {
+      ...{ signal, dispatcher: connection, redirect: "error" },
+    });
+    const text = await response.text();
+    // It may be busy: then the caller tries again later.
+    if (response.status === 429 || response.status === 503) throw unreachable(url, "is busy");
+    const proof = response.ok ? decode(IdentitySchema, text) : null;
+    if (proof === null || !isProven(proof, url, nonce, key)) throw unproven(url);
+  };
+
   const open: Exchange["open"] = async ({ method = "GET", path, body, headers }, signal) => {
+    const found = await find();
+    if (found === null) throw unreachable("this home", "is not running");
+    url = found;
+    const connection = new Client(url, { connect: onlyOnce(), headersTimeout: 0, bodyTimeout: 0 });
     try {
-      return await fetch(new URL(path, url), {
-        method,
-        signal,
-        redirect: "error",
+      await prove(connection, signal);
+      const answer = await fetch(new URL(path, url), {
+        ...{ method, signal, dispatcher: connection, redirect: "error" },
         headers: { authorization: `Bearer ${token}`, "content-type": "application/json", ...headers },
         body: body === undefined ? null : JSON.stringify(body),
       });
+      // Once the answer has been read.
+      connection.close().catch(() => {});
+      return answer;
     } catch (error) {
+      connection.destroy().catch(() => {});
+      if (error instanceof GatewayClientError) throw error;
       throw unreachable(url, signal.aborted ? "did not answer in time" : "cannot be reached", error);
     }
   };
@@ -68,6 +106,9 @@ export function createExchange(url: string, token: string, timeoutMs: number): E
   };
 
   return {
+    get url() {
+      return url;
+    },
     open,
     refusalIn,
     async ask(question) {
@@ -75,6 +116,17 @@ export function createExchange(url: string, token: string, timeoutMs: number): E
       if (!response.ok) return await refusalIn(response);
       return { ok: true, text: await textOf(response), headers: response.headers };
     },
+  };
+}
+
+/** A connection that was lost must not be opened again: somebody else may listen by then. */
+function onlyOnce(): buildConnector.connector {
+  const connect = buildConnector({ timeout: 0 });
+  let isUsed = false;
+  return (options, callback) => {
+    if (isUsed) callback(new Error("the connection was lost"), null);
+    else connect(options, callback);
+    isUsed = true;
   };
 }
 

@@ -3,7 +3,8 @@
  *
  * N1. Each event is delivered once, in order: after a break the stream is resumed by Last-Event-ID. Live updates that fell
  *     into the break are lost.
- * N2. Resuming is tried a bounded number of times without progress, then it is `gateway.unreachable`.
+ * N2. Resuming is tried a bounded number of times without progress, then it is `gateway.lost`. The caller hears when the
+ *     first attempt failed, and when one succeeded.
  * N3. Silence counts as a break: a living stream has a heartbeat.
  * N4. When the caller aborts or stops reading, the connection closes and the updates end.
  */
@@ -11,12 +12,19 @@ import { setTimeout as pause } from "node:timers/promises";
 import { createParser, type EventSourceMessage } from "eventsource-parser";
 import type { SubscribableOperation } from "../../assistant/operations.ts";
 import type { Refusal, Subscription } from "../../runtime/operations/operation.ts";
+import { StoreError } from "../../runtime/ports/store.ts";
 import { decode, type Exchange } from "./exchange.ts";
-import { GatewayClientError, unintelligible, unreachable } from "./gateway-client-error.ts";
+import {
+  GatewayClientError,
+  type GatewayClientErrorCode,
+  lost,
+  unintelligible,
+  unreachable,
+} from "./gateway-client-error.ts";
 
 export interface Watching<Update> {
   readonly exchange: Exchange;
-  readonly url: string;
+  readonly onConnection: (state: "lost" | "back") => void;
   readonly operation: SubscribableOperation<Update>;
   readonly path: string;
   readonly afterId: number;
@@ -49,14 +57,17 @@ export async function subscribe<Update>(watching: Watching<Update>): Promise<Sub
 async function* nothing(): AsyncGenerator<never, void> {}
 
 async function* follow<Update>(watching: Watching<Update>, first: Connection): AsyncGenerator<Update, void> {
-  const { url, signal, operation, reconnectDelaysMs } = watching;
+  const { signal, operation, reconnectDelaysMs, onConnection } = watching;
   let lastId = watching.afterId;
   let fruitless = 0;
+  let isLost = false;
   let connection: Connection | null = first;
   for (;;) {
     let cause: unknown;
     try {
       connection ??= await reconnect(watching, lastId);
+      if (isLost) onConnection("back");
+      isLost = false;
       for await (const message of messagesFrom(connection, watching)) {
         const id = message.id === undefined ? null : Number(message.id);
         if (id !== null) {
@@ -70,24 +81,35 @@ async function* follow<Update>(watching: Watching<Update>, first: Connection): A
       return;
     } catch (error) {
       if (signal.aborted) return;
-      if (!(error instanceof GatewayClientError) || error.code !== "gateway.unreachable") throw error;
+      if (!isBreak(error)) throw error;
+      // The first attempt to resume follows at once.
+      if (fruitless === 1 && !isLost) {
+        isLost = true;
+        onConnection("lost");
+      }
       cause = error;
     } finally {
       connection?.hangUp();
       connection = null;
     }
     const delayMs = reconnectDelaysMs[fruitless];
-    if (delayMs === undefined) {
-      throw unreachable(url, "was lost; the run is saved and continues when the gateway is started again", cause);
-    }
+    if (delayMs === undefined) throw lost(cause);
     fruitless += 1;
     await pause(delayMs, undefined, { signal }).catch(() => {});
     if (signal.aborted) return;
   }
 }
 
+/** It may be stopped, restarted, or wait for its disk; or another program has its port for now. */
+function isBreak(error: unknown): boolean {
+  if (error instanceof StoreError) return error.code === "store.unavailable";
+  return error instanceof GatewayClientError && BREAKS.has(error.code);
+}
+
+const BREAKS: ReadonlySet<GatewayClientErrorCode> = new Set(["gateway.unreachable", "gateway.unproven"]);
+
 async function connect<Update>(watching: Watching<Update>, after: number): Promise<Connection | Refusal> {
-  const { exchange, url, path, signal, timeoutMs } = watching;
+  const { exchange, path, signal, timeoutMs } = watching;
   const own = new AbortController();
   const timer = setTimeout(() => own.abort(), timeoutMs);
   try {
@@ -95,7 +117,7 @@ async function connect<Update>(watching: Watching<Update>, after: number): Promi
     const response = await exchange.open({ path, headers }, AbortSignal.any([signal, own.signal]));
     if (!response.ok) return await exchange.refusalIn(response);
     if (response.status === 204) return NOTHING_MORE;
-    if (response.body === null) throw unintelligible(url, "sent no events");
+    if (response.body === null) throw unintelligible(exchange.url, "sent no events");
     return { body: response.body, isOver: false, hangUp: () => own.abort() };
   } finally {
     clearTimeout(timer);
@@ -104,13 +126,13 @@ async function connect<Update>(watching: Watching<Update>, after: number): Promi
 
 async function reconnect<Update>(watching: Watching<Update>, after: number): Promise<Connection> {
   const connection = await connect(watching, after);
-  if ("code" in connection) throw unintelligible(watching.url, `refused to resume: ${connection.message}`);
+  if ("code" in connection) throw unintelligible(watching.exchange.url, `refused to resume: ${connection.message}`);
   return connection;
 }
 
 async function* messagesFrom<Update>(
   connection: Connection,
-  { url, silenceMs }: Watching<Update>,
+  { exchange: { url }, silenceMs }: Watching<Update>,
 ): AsyncGenerator<EventSourceMessage, void> {
   const messages: EventSourceMessage[] = [];
   let isStopping = false;
@@ -146,7 +168,10 @@ async function* chunksFrom(connection: Connection, silenceMs: number, url: strin
   }
 }
 
-function updateIn<Update>({ event = "", data }: EventSourceMessage, { url, operation }: Watching<Update>): Update {
+function updateIn<Update>(
+  { event = "", data }: EventSourceMessage,
+  { exchange: { url }, operation }: Watching<Update>,
+): Update {
   if (event === "error") throw unreachable(url, "could not continue its events");
   const schema = operation.events[event];
   const value = schema === undefined ? null : decode(schema, data);

@@ -15,6 +15,7 @@ import type { Server, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import type { OperationClient } from "../../assistant/operations.ts";
 import { Defect } from "../../kernel/vocabulary/defect.ts";
+import { type Identity, proveIdentity } from "../../runtime/operations/gateway-identity.ts";
 import type { Clock } from "../../runtime/ports/clock.ts";
 import { bracketed, createAdmission } from "./admission.ts";
 import { answerParseError } from "./answer-parse-error.ts";
@@ -45,6 +46,8 @@ const LIMITS = {
 export interface GatewayOptions {
   readonly operations: OperationClient;
   readonly token: string;
+  /** With which it proves to clients that it belongs to this home. */
+  readonly identity: Identity;
   /** Origins of other sites whose pages may call: `https://example.org`. */
   readonly allowedOrigins: readonly string[];
   readonly clock: Clock;
@@ -53,6 +56,8 @@ export interface GatewayOptions {
   /** An internal failure; the caller sees only its id. */
   readonly onError: (error: unknown, errorId: string) => void;
 }
+
+type Proof = ReturnType<typeof proveIdentity>;
 
 export interface Listening {
   readonly url: string;
@@ -66,11 +71,13 @@ export interface Gateway {
 }
 
 export function createGateway(options: GatewayOptions): Gateway {
-  const { operations, token, allowedOrigins, clock, onError, isHealthy = () => true } = options;
+  const { operations, token, identity, allowedOrigins, clock, onError, isHealthy = () => true } = options;
   return {
     async listen({ host = DEFAULT_HOST, port = DEFAULT_PORT } = {}) {
       const admission = createAdmission({ token, allowedOrigins, listenHost: host, clock });
-      const requests = createRequestServer({ operations, admission, clock, isHealthy, onError });
+      let url = "";
+      const prove = proverOf(identity, () => url, clock);
+      const requests = createRequestServer({ operations, admission, clock, isHealthy, prove, onError });
       const server = createServer(LIMITS);
       // Headers are bounded by bytes; a count would drop the rest silently, duplicates included.
       server.maxHeadersCount = 0;
@@ -79,8 +86,9 @@ export function createGateway(options: GatewayOptions): Gateway {
       server.on("error", requests.report);
       const address = server.address();
       if (address === null || typeof address === "string") throw new Defect("gateway: bound to no port");
+      url = `http://${bracketed(host)}:${address.port}`;
       return {
-        url: `http://${bracketed(host)}:${address.port}`,
+        url,
         port: address.port,
         async close(graceMs) {
           const closed = new Promise<void>((resolve) => server.close(() => resolve()));
@@ -92,6 +100,23 @@ export function createGateway(options: GatewayOptions): Gateway {
         },
       };
     },
+  };
+}
+
+/** A signature costs as much as several answers. */
+const MAX_PROOFS_A_SECOND = 200;
+
+function proverOf(identity: Identity, urlOf: () => string, clock: Clock): (nonce: string) => Proof | null {
+  let sinceMs = Number.NEGATIVE_INFINITY;
+  let count = 0;
+  return (nonce) => {
+    const nowMs = clock.monotonicMs();
+    if (nowMs - sinceMs >= 1_000) {
+      sinceMs = nowMs;
+      count = 0;
+    }
+    count += 1;
+    return count > MAX_PROOFS_A_SECOND ? null : proveIdentity(identity, urlOf(), nonce);
   };
 }
 

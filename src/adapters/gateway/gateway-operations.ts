@@ -1,13 +1,16 @@
 /** Operations of the gateway itself: its health, and its own description. Everything else is in assistant/operations.ts. */
-import { Type } from "typebox";
+import { type Static, Type } from "typebox";
 import { OPERATIONS } from "../../assistant/operations.ts";
+import { IdentityInput, IdentitySchema } from "../../runtime/operations/gateway-identity.ts";
 import { Nothing } from "../../runtime/operations/input-schemas.ts";
-import { type AnyOperation, operationsOver } from "../../runtime/operations/operation.ts";
+import { type AnyOperation, operationsOver, refuse } from "../../runtime/operations/operation.ts";
 import { openApiDocument } from "./open-api.ts";
 
 export interface GatewayServices {
   /** Whether anything can be accepted. */
   readonly isHealthy: () => boolean;
+  /** Null: too many proofs were asked for. */
+  readonly prove: (nonce: string) => Static<typeof IdentitySchema> | null;
 }
 
 const { json, document } = operationsOver<GatewayServices>();
@@ -28,11 +31,29 @@ const health = <const Name extends string>(name: Name, path: `/${string}`) =>
     },
   });
 
+const identity = json({
+  name: "identity",
+  method: "GET",
+  path: "/v1/identity",
+  scope: "public",
+  summary:
+    "proves which home this gateway belongs to: signs its address and `?nonce=` (32 to 86 letters, digits, `_-`)",
+  input: IdentityInput,
+  output: IdentitySchema,
+  call({ prove }, { nonce }) {
+    const proof = prove(nonce);
+    return proof === null
+      ? refuse("queue.full", "Too many proofs are asked for; retry in a second.")
+      : { ok: true, value: proof };
+  },
+});
+
 let openApi: string | null = null;
 
 export const GATEWAY_OPERATIONS = [
   health("health", "/healthz"),
   health("api.health", "/api/health"),
+  identity,
   document({
     name: "openapi",
     method: "GET",

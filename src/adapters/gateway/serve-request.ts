@@ -12,6 +12,7 @@ import type { Clock } from "../../runtime/ports/clock.ts";
 import { StoreError, type StoreErrorCode } from "../../runtime/ports/store.ts";
 import { type Admission, ANONYMOUS } from "./admission.ts";
 import { EVENT_STREAM_HEADERS, streamEvents } from "./event-stream.ts";
+import type { GatewayServices } from "./gateway-operations.ts";
 import { HttpError } from "./http-error.ts";
 import { discardBody, hasBody } from "./read-body.ts";
 import { type Head, readHead } from "./read-head.ts";
@@ -36,6 +37,7 @@ interface RequestServerDependencies {
   readonly admission: Admission;
   readonly clock: Clock;
   readonly isHealthy: () => boolean;
+  readonly prove: GatewayServices["prove"];
   readonly onError: (error: unknown, errorId: string) => void;
 }
 
@@ -48,7 +50,7 @@ export interface RequestServer {
 }
 
 export function createRequestServer(dependencies: RequestServerDependencies): RequestServer {
-  const { operations, admission, clock, isHealthy, onError } = dependencies;
+  const { operations, admission, clock, isHealthy, prove, onError } = dependencies;
   const streams = new Set<AbortController>();
   let isStopping = false;
   let failures = 0;
@@ -85,7 +87,7 @@ export function createRequestServer(dependencies: RequestServerDependencies): Re
     return { status: 200, headers: EVENT_STREAM_HEADERS, body };
   };
 
-  const findRoute = createRoutes(operations, { isHealthy }, openStream);
+  const findRoute = createRoutes(operations, { isHealthy, prove }, openStream);
 
   // Not async: a refusal of the head is sent before the parser can fail on the body.
   const answer = (incoming: IncomingMessage, outgoing: ServerResponse, head: Head): Promise<Reply> => {

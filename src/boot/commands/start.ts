@@ -12,6 +12,7 @@ import { announceAddress, loadToken, withdrawAddress } from "../gateway-access.t
 import { defectReporter } from "../report-failure.ts";
 import { loadSettings } from "../settings.ts";
 import { onInterrupt } from "../signals.ts";
+import { findSigningKey, keyMissing } from "../signing-key.ts";
 import { startGuide, warningWithoutSandbox } from "../start-guide.ts";
 import { systemClock } from "../system-clock.ts";
 import { systemRandomness } from "../system-randomness.ts";
@@ -62,11 +63,12 @@ async function performStart(context: CommandContext, moreTools: readonly Tool[])
   const host = address.host ?? config.gateway.host;
   let listening: Listening;
   try {
-    // Another process may listen at the last gateway's address.
-    await withdrawAddress(home);
+    const identity = await findSigningKey(home);
+    if (identity === null) throw keyMissing(home);
     const gateway = createGateway({
       operations: assistant.operations,
       token,
+      identity,
       allowedOrigins: config.gateway.allowedOrigins,
       clock: systemClock,
       isHealthy: assistant.isUp,

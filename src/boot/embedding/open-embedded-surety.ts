@@ -11,7 +11,7 @@ import { resolveConfiguredModelRef } from "../config/resolve-configured-model-re
 import { toToolPolicy } from "../config/to-tool-policy.ts";
 import { modelChoices, toModelConfig } from "../configured-models.ts";
 import { readProcessVariable, withEnvFile } from "../environment.ts";
-import { loadToken, withdrawAddress } from "../gateway-access.ts";
+import { loadToken } from "../gateway-access.ts";
 import { findHome, openHome } from "../home.ts";
 import * as wiring from "../open-surety.ts";
 import { systemClock } from "../system-clock.ts";
@@ -37,8 +37,6 @@ export async function openSurety(options: OpenOptions = {}): Promise<Surety> {
   });
   const { assistant, store, toolbox, runtime, findModel } = opened;
   questions.decide = (verdict) => runtime.approvals.decide(verdict);
-  // This process holds the home, so no gateway runs; a command must not send its token to the last one's address.
-  await withdrawAddress(home);
   const closing = new AbortController();
   let closed: Promise<void> | null = null;
   const surety: Surety = {

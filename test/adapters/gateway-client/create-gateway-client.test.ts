@@ -3,7 +3,7 @@ import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createGatewayClient } from "../../../src/adapters/gateway-client/create-gateway-client.ts";
-import { GatewayClientError } from "../../../src/adapters/gateway-client/gateway-client-error.ts";
+import { GatewayClientError, LOST } from "../../../src/adapters/gateway-client/gateway-client-error.ts";
 import {
   bindOperations,
   type CallName,
@@ -15,10 +15,12 @@ import type { RunUpdate } from "../../../src/assistant/runs/run-updates.ts";
 import type { Capability } from "../../../src/kernel/vocabulary/capability.ts";
 import { asApprovalId, asRunId, asSessionId, type RunId } from "../../../src/kernel/vocabulary/identifiers.ts";
 import { cardFromWire } from "../../../src/runtime/approvals/operations.ts";
+import { proveIdentity } from "../../../src/runtime/operations/gateway-identity.ts";
 import type { Caller } from "../../../src/runtime/operations/operation.ts";
 import { StoreError } from "../../../src/runtime/ports/store.ts";
 import { PLAN_HASH, TOOL } from "../gateway/memory-assistant.ts";
 import { type RunningGateway, startGateway, TOKEN } from "../gateway/running-gateway.ts";
+import { at, IDENTITY, makeIdentity } from "../gateway/test-identity.ts";
 
 const NO_RUN = asRunId("run_none");
 const INPUT: RunInput = {
@@ -42,7 +44,7 @@ async function both(): Promise<Both> {
 }
 
 const clientOf = (url: string, token = TOKEN): OperationClient =>
-  createGatewayClient({ url, token, reconnectDelaysMs: [0, 0, 0] });
+  createGatewayClient({ ...at(url), token, reconnectDelaysMs: [0, 0, 0] });
 
 const never = (): AbortSignal => new AbortController().signal;
 const keyed = (idempotencyKey: string): Caller => ({ principal: "somebody else", source: "cli", idempotencyKey });
@@ -296,7 +298,7 @@ describe("a stream that breaks", () => {
     const { gateway, client } = await both();
     const runId = await gateway.queueRun();
     const updates = await watch(client, runId, 0);
-    const outcome = expect(all(updates)).rejects.toMatchObject({ code: "gateway.unreachable" });
+    const outcome = expect(all(updates)).rejects.toMatchObject({ code: "gateway.lost", message: LOST });
     while (gateway.assistant.watching === 0) await new Promise((resolve) => setImmediate(resolve));
     await gateway.close(60_000);
     await outcome;
@@ -311,7 +313,7 @@ describe("a stream that breaks", () => {
     });
     const watching = watch(clientOf(url), NO_RUN, 0).then(all);
     await expect(watching).rejects.toThrow(GatewayClientError);
-    await expect(watching).rejects.toMatchObject({ code: "gateway.unreachable" });
+    await expect(watching).rejects.toMatchObject({ code: "gateway.lost" });
     expect(asked).toBe(4);
   });
 
@@ -334,9 +336,99 @@ describe("a stream that breaks", () => {
       outgoing.write(": hello\n\n");
       if (asked > 1) outgoing.end();
     });
-    const client = createGatewayClient({ url, token: TOKEN, silenceMs: 200, reconnectDelaysMs: [0, 0, 0, 0, 0] });
+    const client = createGatewayClient({
+      ...at(url),
+      token: TOKEN,
+      silenceMs: 200,
+      reconnectDelaysMs: [0, 0, 0, 0, 0],
+    });
     expect(await all(await watch(client, NO_RUN, 0))).toEqual([]);
     expect(asked).toBeGreaterThan(1);
+  });
+});
+
+describe("what did not prove that it is the gateway gets no token", () => {
+  /** Answers the challenge so; everything that reaches it is kept. */
+  async function squat(answerWith: (nonce: string, url: string) => Promise<string> | string) {
+    const seen: string[] = [];
+    const own: { url: string } = { url: "" };
+    const server = createServer(async (incoming, outgoing) => {
+      seen.push(JSON.stringify([incoming.url, incoming.headers]));
+      const nonce = /nonce=(.*)$/.exec(incoming.url ?? "")?.[1] ?? "";
+      outgoing.end(await answerWith(nonce, own.url));
+    });
+    onTestFinished(() => {
+      server.close();
+      server.closeAllConnections();
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    own.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    return { url: own.url, seen };
+  }
+
+  test.each<[string, (nonce: string, url: string) => Promise<string> | string]>([
+    ["a server that says yes to everything", () => '{"ok":true}'],
+    ["a page", () => "<html>"],
+    ["another home's gateway", (nonce, url) => JSON.stringify(proveIdentity(makeIdentity(), url, nonce))],
+    [
+      "another home's gateway under this one's name",
+      (nonce, url) => JSON.stringify({ ...proveIdentity(makeIdentity(), url, nonce), public_key: IDENTITY.publicKey }),
+    ],
+    ["an answer from before", (_, url) => JSON.stringify(proveIdentity(IDENTITY, url, "x".repeat(43)))],
+    [
+      "a relay of the real one",
+      async (nonce) => {
+        const gateway = await startGateway();
+        return (await gateway.ask("GET", `/v1/identity?nonce=${nonce}`)).text;
+      },
+    ],
+    [
+      "a relay that says its own address",
+      async (nonce, url) => {
+        const gateway = await startGateway();
+        const { text } = await gateway.ask("GET", `/v1/identity?nonce=${nonce}`);
+        return JSON.stringify({ ...JSON.parse(text), url });
+      },
+    ],
+  ])("%s", async (_name, answerWith) => {
+    const { url, seen } = await squat(answerWith);
+    const client = clientOf(url);
+    await expect(client.call("runs.create", INPUT)).rejects.toMatchObject({ code: "gateway.unproven" });
+    await expect(watch(client, NO_RUN, 0)).rejects.toMatchObject({ code: "gateway.unproven" });
+    expect(seen).toHaveLength(2);
+    expect(seen.join()).not.toContain(TOKEN);
+    expect(seen.join()).not.toContain("authorization");
+    expect(seen.join()).not.toContain(INPUT.message.slice(0, 5));
+  });
+
+  test("nor does a program that takes the port after the gateway has died, and a gateway elsewhere is found again", async () => {
+    const first = await startGateway();
+    const second = await startGateway({ assistant: first.assistant });
+    const runId = await first.queueRun();
+    const thief = await squat(() => "{}");
+    let url = first.url;
+    const states: string[] = [];
+    const client = createGatewayClient({
+      ...at(""),
+      find: () => Promise.resolve(url),
+      token: TOKEN,
+      reconnectDelaysMs: [0, 0, 0, 0],
+      onConnection: (state) => {
+        states.push(state);
+        if (state === "back") return;
+        url = second.url;
+        first.assistant.end(runId);
+      },
+    });
+    const updates = all(await watch(client, runId, 0));
+    while (first.assistant.watching === 0) await new Promise((resolve) => setImmediate(resolve));
+    url = thief.url;
+    await first.close(60_000);
+    const heard = await updates;
+    expect(heard.map((item) => item.kind === "event" && item.event.seq)).toEqual(heard.map((_, index) => index + 1));
+    expect(states).toEqual(["lost", "back"]);
+    expect(thief.seen.length).toBeGreaterThan(0);
+    expect(thief.seen.join()).not.toContain(TOKEN);
   });
 });
 
@@ -366,7 +458,7 @@ describe("a gateway that cannot be asked", () => {
 
   test("it does not answer in time: gateway.unreachable", async () => {
     const url = await listen(() => {});
-    const client = createGatewayClient({ url, token: TOKEN, timeoutMs: 20 });
+    const client = createGatewayClient({ ...at(url), token: TOKEN, timeoutMs: 20 });
     await expect(client.call("runs.get", { id: NO_RUN })).rejects.toMatchObject({ code: "gateway.unreachable" });
     await expect(watch(client, NO_RUN, 0)).rejects.toMatchObject({ code: "gateway.unreachable" });
   });
@@ -439,13 +531,19 @@ async function all(updates: AsyncIterable<RunUpdate>): Promise<readonly RunUpdat
   return seen;
 }
 
-/** Something on a loopback port that is no gateway. */
+/** Something on a loopback port that holds the home's key and is no gateway otherwise. */
 async function listen(listener: RequestListener): Promise<string> {
-  const server = createServer(listener);
+  const own: { url: string } = { url: "" };
+  const server = createServer((incoming, outgoing) => {
+    const nonce = /^\/v1\/identity\?nonce=(.*)$/.exec(incoming.url ?? "")?.[1];
+    if (nonce === undefined) listener(incoming, outgoing);
+    else outgoing.end(JSON.stringify(proveIdentity(IDENTITY, own.url, nonce)));
+  });
   onTestFinished(() => {
     server.close();
     server.closeAllConnections();
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  own.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return own.url;
 }

@@ -7,6 +7,7 @@ import { verifies } from "../../requirements.ts";
 import { ManualClock } from "./manual-clock.ts";
 import { MemoryAssistant, PLAN_HASH } from "./memory-assistant.ts";
 import { AUTHORIZED, errorOf, sendRaw, startGateway, TOKEN } from "./running-gateway.ts";
+import { IDENTITY } from "./test-identity.ts";
 
 const GUARDED = [
   ["POST", "/v1/runs", { agent_id: "main", message: "hello" }],
@@ -160,6 +161,7 @@ describe("the token", () => {
     const gateway = createGateway({
       operations: bindOperations(new MemoryAssistant().services),
       token: "",
+      identity: IDENTITY,
       allowedOrigins: [],
       clock: new ManualClock(),
       onError: () => {},

@@ -4,6 +4,7 @@ import { createGatewayClient } from "../../../src/adapters/gateway-client/create
 import { toWire } from "../../../src/kernel/vocabulary/wire-case.ts";
 import { DOT_PNG, jpeg, mediaOf } from "../../runtime/sample-images.ts";
 import { AUTHORIZED, errorOf, startGateway, TOKEN } from "./running-gateway.ts";
+import { at } from "./test-identity.ts";
 
 const IMAGE = { type: "image", mime_type: "image/png", data: DOT_PNG.toString("base64") };
 
@@ -48,7 +49,7 @@ describe("media in the body of a request", () => {
 
   test("go through the client unchanged", async () => {
     const gateway = await startGateway();
-    const client = createGatewayClient({ url: gateway.url, token: TOKEN });
+    const client = createGatewayClient({ ...at(gateway.url), token: TOKEN });
     const media = [mediaOf(DOT_PNG), mediaOf(jpeg(3, 4))];
     const input = { agent_id: "main", message: "look", media: toWire(media) };
     expect(await client.call("runs.create", input)).toMatchObject({ ok: true });

@@ -6,10 +6,12 @@ import type { Grant } from "../../../src/adapters/gateway/admission.ts";
 import { HTTP_OPERATIONS } from "../../../src/adapters/gateway/gateway-operations.ts";
 import { createRequestServer } from "../../../src/adapters/gateway/serve-request.ts";
 import { bindOperations, OPERATIONS } from "../../../src/assistant/operations.ts";
+import { isProven } from "../../../src/runtime/operations/gateway-identity.ts";
 import type { Scope } from "../../../src/runtime/operations/operation.ts";
 import { ManualClock } from "./manual-clock.ts";
 import { MemoryAssistant, TOOL } from "./memory-assistant.ts";
 import { AUTHORIZED, errorOf, startGateway } from "./running-gateway.ts";
+import { IDENTITY, makeIdentity } from "./test-identity.ts";
 
 test("every name is unique, and so is every method on a path", () => {
   const names = HTTP_OPERATIONS.map(({ name }) => name);
@@ -18,10 +20,15 @@ test("every name is unique, and so is every method on a path", () => {
   expect(new Set(endpoints).size).toBe(endpoints.length);
 });
 
+const NONCE = "n".repeat(43);
+
 test("every operation but the public ones needs the token", async () => {
   const gateway = await startGateway();
   for (const { method, path, scope } of HTTP_OPERATIONS) {
-    const { status } = await gateway.ask(method, path.replace("{id}", "run_1"));
+    const { status } = await gateway.ask(
+      method,
+      path.replace("identity", `identity?nonce=${NONCE}`).replace("{id}", "run_1"),
+    );
     expect([path, status]).toEqual([path, scope === "public" ? 200 : 401]);
   }
 });
@@ -34,6 +41,7 @@ test("a token without an operation's scope gets 403, and 404 where there is no p
     admission: { checkHostAndOrigin: () => {}, checkToken: () => grant, isAllowedSite: (_): _ is string => false },
     clock: new ManualClock(),
     isHealthy: () => true,
+    prove: () => null,
     onError: () => {},
   });
   const server = createServer(serve);
@@ -173,5 +181,49 @@ describe("GET /openapi.json", () => {
       properties: { decision: expect.any(Object), plan_hash: expect.any(Object) },
       additionalProperties: false,
     });
+  });
+});
+
+describe("the proof of identity", () => {
+  test("signs the nonce and the gateway's own address, and nothing that could pass for another signature", async () => {
+    const gateway = await startGateway();
+    const answered = await gateway.ask("GET", `/v1/identity?nonce=${NONCE}`);
+    const proof = JSON.parse(answered.text);
+    expect(proof).toMatchObject({ url: gateway.url, public_key: IDENTITY.publicKey });
+    expect(isProven(proof, gateway.url, NONCE, IDENTITY)).toBe(true);
+    expect(isProven(proof, gateway.url, "m".repeat(43), IDENTITY)).toBe(false);
+    expect(isProven(proof, "http://127.0.0.1:1", NONCE, IDENTITY)).toBe(false);
+    expect(isProven(proof, gateway.url, NONCE, makeIdentity())).toBe(false);
+    const signed = ["surety gateway identity, version 1", gateway.url, NONCE].join("\n");
+    expect(IDENTITY.verifySignature(IDENTITY.publicKey, signed, proof.signature)).toBe(true);
+  });
+
+  test.each([
+    "",
+    "?nonce=",
+    `?nonce=${"n".repeat(31)}`,
+    `?nonce=${"n".repeat(87)}`,
+    `?nonce=${"n".repeat(40)}%0A`,
+    `?nonce=${"n".repeat(40)}%7B%22`,
+    `?nonce=${NONCE}&nonce=${NONCE}`,
+    `?nonce=${NONCE}&more=1`,
+  ])("refuses %j", async (query) => {
+    const gateway = await startGateway();
+    expect((await gateway.ask("GET", `/v1/identity${query}`)).status).toBe(400);
+  });
+
+  test("is given so often in a second, and again in the next", async () => {
+    const gateway = await startGateway();
+    const statuses = async (times: number) => {
+      const seen = new Map<number, number>();
+      for (let time = 0; time < times; time += 1) {
+        const { status } = await gateway.ask("GET", `/v1/identity?nonce=${NONCE}`);
+        seen.set(status, (seen.get(status) ?? 0) + 1);
+      }
+      return Object.fromEntries(seen);
+    };
+    expect(await statuses(203)).toEqual({ 200: 200, 429: 3 });
+    gateway.clock.advance(1_000);
+    expect(await statuses(1)).toEqual({ 200: 1 });
   });
 });

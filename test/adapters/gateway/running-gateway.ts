@@ -7,6 +7,7 @@ import { bindOperations } from "../../../src/assistant/operations.ts";
 import { asRunId, type RunId } from "../../../src/kernel/vocabulary/identifiers.ts";
 import { ManualClock } from "./manual-clock.ts";
 import { MemoryAssistant } from "./memory-assistant.ts";
+import { IDENTITY } from "./test-identity.ts";
 
 export const TOKEN = "correct-horse-battery-staple";
 export const AUTHORIZED = { authorization: `Bearer ${TOKEN}` } as const;
@@ -41,6 +42,7 @@ export async function startGateway(
   const gateway = createGateway({
     operations: bindOperations(assistant.services),
     token: TOKEN,
+    identity: IDENTITY,
     allowedOrigins: [],
     clock,
     onError: (error, errorId) => errors.push({ error, errorId }),
