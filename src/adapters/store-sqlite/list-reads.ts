@@ -6,6 +6,7 @@
 import { APPROVAL_LISTS } from "./approvals.ts";
 import { CAPABILITY_LISTS } from "./capabilities.ts";
 import type { Prepare } from "./connection.ts";
+import { HOME_STATE_LISTS } from "./home-state.ts";
 import { LEDGER_LISTS } from "./ledger.ts";
 import { OUTBOX_LISTS } from "./outbox.ts";
 import { RUN_LISTS } from "./runs.ts";
@@ -18,6 +19,7 @@ const LISTS = {
   ...SPEND_LISTS,
   ...OUTBOX_LISTS,
   ...LEDGER_LISTS,
+  ...HOME_STATE_LISTS,
 };
 
 export type ListName = keyof typeof LISTS;

@@ -81,6 +81,7 @@ export function storeReads(reading: Reading, homeId: string, readElsewhere: Read
     waitingOutbox: (page) => list("waitingOutbox", page),
     spendTotals: (period) => list("spendTotals", period),
     readLedger: (after, limit) => list("readLedger", after, limit),
+    homeState: () => list("homeState", homeId),
   };
 }
 

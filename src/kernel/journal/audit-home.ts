@@ -113,9 +113,22 @@ function auditCheckpoint(
   if (openRuns === undefined) return [found("ledger.rolled-back", null, ledger.length + 1), ...covered];
   const hash = ledgerSeq === 0 ? startLedger(homeId).hash : ledger[ledgerSeq - 1]?.hash;
   if (hash !== head) return [found("ledger.rewritten", null, ledgerSeq), ...covered];
-  const listed = new Set(checkpoint.openRuns.map(({ runId }) => runId));
-  const unlisted = [...openRuns].filter((runId) => !listed.has(runId));
+  const unlisted = isFirstPage(checkpoint, openRuns) ? [] : unlistedIn(checkpoint, openRuns);
   return [...covered, ...unlisted.map((runId) => found("checkpoint.run-unlisted", runId, ledgerSeq))];
+}
+
+function unlistedIn({ openRuns }: SignedCheckpoint, open: ReadonlySet<RunId>): readonly RunId[] {
+  const listed = new Set(openRuns.map(({ runId }) => runId));
+  return [...open].filter((runId) => !listed.has(runId));
+}
+
+/** What earlier versions signed of the open runs: the oldest, up to one page. */
+const FIRST_PAGE = 1000;
+
+/** Such a checkpoint says nothing about the runs after its page. Which runs were the oldest, the chain before it says. */
+function isFirstPage(checkpoint: SignedCheckpoint, open: ReadonlySet<RunId>): boolean {
+  if (checkpoint.openRuns.length !== FIRST_PAGE || open.size <= FIRST_PAGE) return false;
+  return unlistedIn(checkpoint, new Set([...open].slice(0, FIRST_PAGE))).length === 0;
 }
 
 function auditOpenRun(

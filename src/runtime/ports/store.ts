@@ -13,6 +13,7 @@
  */
 
 import type { Body } from "../../kernel/journal/body.ts";
+import type { HomeState } from "../../kernel/journal/checkpoint.ts";
 import type { LedgerDraft, LedgerEntry, LedgerHead, LedgerKind } from "../../kernel/journal/ledger.ts";
 import type { Capability } from "../../kernel/vocabulary/capability.ts";
 import type { ApprovalId, BodyRef, CallId, Hash, RunId, SessionId } from "../../kernel/vocabulary/identifiers.ts";
@@ -366,6 +367,8 @@ export interface Store {
   spendTotals(period: string): Promise<readonly SpendTotal[]>;
   readLedger(after: number, limit: number): Promise<readonly LedgerEntry[]>;
   ledgerHead(): Promise<LedgerHead>;
+  /** What a checkpoint signs, as of one moment: the ledger's head, and how far every run has come that has not ended. */
+  homeState(): Promise<HomeState>;
 
   /** A consistent copy while runs continue. */
   backup(toFile: string): Promise<void>;

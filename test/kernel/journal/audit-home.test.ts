@@ -91,6 +91,39 @@ describe("a home whose records agree", () => {
   });
 });
 
+describe("a checkpoint that an earlier version cut after the 1,000 oldest open runs", () => {
+  const names = Array.from({ length: 1002 }, (_, index) => asRunId(`run_${String(index).padStart(4, "0")}`));
+  const ledger = ledgerOf(names.map(createdDraft));
+  const journals = new Map(names.map((runId) => [runId, journalOf(runId, 0, false)]));
+  const auditOf = (listed: readonly RunId[], also: Partial<Home> = {}) =>
+    auditWith({
+      ledger,
+      journals,
+      checkpoints: [
+        checkpointAt(
+          ledger,
+          listed.map((runId) => openRun(runId, 0)),
+        ),
+      ],
+      ...also,
+    });
+  const without = (runId: RunId | undefined) => new Map([...journals].filter(([name]) => name !== runId));
+
+  verifies("X-24", "is no finding, and still covers what it lists", () => {
+    expect(auditOf(names.slice(0, 1000))).toEqual([]);
+    expect(auditOf(names)).toEqual([]);
+    expect(auditOf(names.slice(0, 1000), { journals: without(names[999]) }).map(({ code }) => code)).toEqual([
+      "run.missing",
+    ]);
+  });
+
+  test("only if it lists the oldest, and as many", () => {
+    const unlisted = (listed: readonly RunId[]) => auditOf(listed).map(({ code, runId }) => [code, runId]);
+    expect(unlisted(names.slice(0, 999))).toEqual(names.slice(999).map((runId) => ["checkpoint.run-unlisted", runId]));
+    expect(unlisted(names.slice(2))).toEqual(names.slice(0, 2).map((runId) => ["checkpoint.run-unlisted", runId]));
+  });
+});
+
 describe("a home whose records do not agree", () => {
   const rewritten = rewrite(journalOf(B, 5, false));
   const twice = [createdDraft(B), sealedDraft(A, 3)];

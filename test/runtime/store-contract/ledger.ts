@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { toLedgerLine, verifyLedger } from "../../../src/kernel/journal/ledger.ts";
 import { asRunId } from "../../../src/kernel/vocabulary/identifiers.ts";
-import { created, SampleJournal } from "../store-samples.ts";
+import { created, SampleJournal, sealed } from "../store-samples.ts";
 import { type StoreFixture, wholeLedger } from "./store-fixture.ts";
 
 export function describeLedger(fixture: StoreFixture): void {
@@ -25,6 +25,17 @@ export function describeLedger(fixture: StoreFixture): void {
       });
       expect(verified).toMatchObject({ ok: true, length: whole.length });
       expect(await fixture.store.ledgerHead()).toEqual({ seq: whole.length, hash: whole.at(-1)?.hash });
+    });
+
+    test("the home's state is the ledger's head and the head of each run that has not ended", async () => {
+      const [waits, works, ended] = [await insertRun(), await insertRun(), await insertRun()];
+      await barrier(works.journal.append(2), sealed(ended.runId, "INTERRUPTED"), created(ended.runId));
+      const { ledgerSeq, ledgerHead, openRuns } = await fixture.store.homeState();
+      expect({ seq: ledgerSeq, hash: ledgerHead }).toEqual(await fixture.store.ledgerHead());
+      const stated = new Map(openRuns.map(({ runId, seq, head }) => [runId, { seq, hash: head }]));
+      expect(stated.get(waits.runId)).toEqual(waits.journal.head);
+      expect(stated.get(works.runId)).toEqual(works.journal.head);
+      expect(stated.has(ended.runId)).toBe(false);
     });
 
     test("the ledger is paged by seq", async () => {
