@@ -315,6 +315,9 @@ describe("a receipt", () => {
         code: 1,
         stderr: expect.stringContaining("another key"),
       });
+      const named = await elsewhere("--json", "--key", "another");
+      const key = receipt?.public_key;
+      expect(JSON.parse(named.stdout)).toMatchObject({ ok: false, public_key: key, signer: "unknown", home_key: null });
       await writeFile(file, JSON.stringify({ ...receipt, tokens: 14 }));
       expect(await elsewhere()).toMatchObject({ code: 1, stderr: expect.stringContaining("signature does not match") });
     },

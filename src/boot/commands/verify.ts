@@ -1,14 +1,14 @@
 /** `surety verify FILE|RUN|--home`: do the chains hold? Names the first bad entry; needs no network and no gateway. */
 import { checkIntegrity } from "../../adapters/store-sqlite/check-database.ts";
 import { plural } from "../../adapters/terminal/quantities.ts";
-import { verifyFile } from "../../assistant/verification/verify-file.ts";
+import { type Signer, verifyFile } from "../../assistant/verification/verify-file.ts";
 import { verifyHome } from "../../assistant/verification/verify-home.ts";
 import { verifyStoredRun } from "../../assistant/verification/verify-stored-run.ts";
-import { BootError, EXIT } from "../boot-error.ts";
+import { BootError, EXIT, usageError } from "../boot-error.ts";
 import type { Action, CommandContext } from "../command.ts";
 import { readBoundedFile, UnreadableFile } from "../read-bounded-file.ts";
 import { findRun, type ReadableHome, withHome } from "../read-home.ts";
-import { keyMissing, verifySignature } from "../signing-key.ts";
+import { findSigningKey, keyMissing, verifySignature } from "../signing-key.ts";
 
 /** What is exported is far smaller; beyond this it would not fit into memory as text. */
 const MAX_FILE_BYTES = 256 * 1024 * 1024;
@@ -17,7 +17,7 @@ export const command: Action = {
   summary: "check a bundle, a receipt, a journal file, a run or the whole home",
   arguments: ["[FILE|RUN]"],
   options: {
-    key: { type: "string", value: "KEY", summary: "the public key that must have signed the bundle or receipt" },
+    key: { type: "string", value: "KEY", summary: "the public key that must have signed it; another one is an error" },
   },
   examples: ["surety verify run.json", "surety verify run_0123", "surety verify --home"],
   takesBareHome: true,
@@ -25,6 +25,9 @@ export const command: Action = {
     const [target] = context.arguments;
     if (target === undefined) return withHome(context, (home) => checkHome(context, home));
     const file = await readIfFile(target);
+    if (file === null && context.options.text("key") !== undefined && !/[/.\\]/.test(target)) {
+      throw usageError("--key is for files and the home", "Export the run: surety runs export RUN --out FILE.");
+    }
     if (file !== null) return checkFile(context, target, file);
     // Run ids hold none of these characters.
     if (/[/.\\]/.test(target)) throw new BootError("not_found", `there is no file ${target}`, "Check its path.");
@@ -50,24 +53,56 @@ function print({ output }: CommandContext, verdict: Verdict, good: string): numb
   return verdict.ok ? EXIT.success : EXIT.failure;
 }
 
-function checkFile(context: CommandContext, what: string, file: Uint8Array): number {
-  const expected = context.options.text("key");
-  const verdict = verifyFile(file, verifySignature, expected);
-  if (!verdict.ok) return print(context, { what, ...verdict }, "");
+async function checkFile(context: CommandContext, what: string, file: Uint8Array): Promise<number> {
+  const named = context.options.text("key");
+  const home = await findHomeKey(context);
+  const verdict = verifyFile(file, { verifySignature, named, home });
+  if (!verdict.ok) {
+    const { signed, ...refused } = verdict;
+    const whose = signed === undefined ? {} : keyFacts(signed.publicKey, signed.signer, home);
+    return print(context, { what, ...refused, ...whose }, "");
+  }
   if (verdict.kind === "journal") return printJournal(context, what, verdict);
-  const signer = expected === undefined ? `${verdict.publicKey}: compare it with a key you know` : "the key you named";
+  const { publicKey, signer } = verdict;
+  const keys = keyFacts(publicKey, signer, home);
+  if (signer === "unknown") {
+    const none = home === null ? "; this home has no key to compare with" : ", not this home's";
+    context.output.remark(
+      `warning verify.unknown-signer: the key is unknown${none}. The file was not changed since it was signed, but anyone may have signed it: compare the key with one you know, or name that one with --key`,
+    );
+  }
   if (verdict.kind === "receipt") {
     const { run_id, outcome, tokens, cost_usd } = verdict.receipt;
-    const good = `${what} is intact: ${run_id} ended ${outcome}, ${tokens} tokens, ${cost_usd} USD, signed by ${signer}`;
-    return print(context, { ok: true, what, ...verdict.receipt }, good);
+    const good = `${what} is intact: ${run_id} ended ${outcome}, ${tokens} tokens, ${cost_usd} USD, ${signedBy(publicKey, signer)}`;
+    return print(context, { ok: true, what, ...verdict.receipt, ...keys }, good);
   }
-  const { runId, head, outcome, erased, publicKey } = verdict;
+  const { runId, head, outcome, erased } = verdict;
   const withheld = erased.length === 0 ? "" : `without ${erased.length} of its texts, `;
   return print(
     context,
-    { ok: true, what, run_id: runId, outcome, head_hash: head, public_key: publicKey, erased },
-    `${what} is intact: ${runId} ended ${outcome}, head ${head}, ${withheld}signed by ${signer}`,
+    { ok: true, what, run_id: runId, outcome, head_hash: head, erased, ...keys },
+    `${what} is intact: ${runId} ended ${outcome}, head ${head}, ${withheld}${signedBy(publicKey, signer)}`,
   );
+}
+
+const WHOSE = { named: "the key you named", home: "this home's key", unknown: "an unknown key" } as const;
+
+function signedBy(publicKey: string, signer: Signer): string {
+  return `signed by ${WHOSE[signer]}, ${publicKey}`;
+}
+
+function keyFacts(publicKey: string, signer: Signer, home: string | null) {
+  return { public_key: publicKey, signer, home_key: home };
+}
+
+/** Null also where it cannot be read: a file can be checked without a home. */
+async function findHomeKey({ home }: CommandContext): Promise<string | null> {
+  try {
+    return (await findSigningKey(home))?.publicKey ?? null;
+  } catch (error) {
+    if (error instanceof BootError) return null;
+    throw error;
+  }
 }
 
 async function checkRun(context: CommandContext, home: ReadableHome, id: string): Promise<number> {
@@ -85,10 +120,12 @@ function printJournal(
 }
 
 async function checkHome(context: CommandContext, { store, signing }: ReadableHome): Promise<number> {
-  if (signing === null) context.output.remark(`${keyMissing(context.home).message}: signatures are not checked`);
+  const named = context.options.text("key");
+  const trusted = named === undefined ? signing : { publicKey: named, verifySignature };
+  if (trusted === null) context.output.remark(`${keyMissing(context.home).message}: signatures are not checked`);
   const verdict = await verifyHome({
     store,
-    trusted: signing,
+    trusted,
     findDamage: () => checkIntegrity(context.home.directory),
   });
   const good =
