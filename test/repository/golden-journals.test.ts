@@ -6,6 +6,7 @@ import { expect, test } from "vitest";
 import { verifySignature as verifyAsHomes } from "../../src/boot/signing-key.ts";
 import { openContract } from "../../src/kernel/contract/open-contract.ts";
 import { verifyBundle } from "../../src/kernel/journal/bundle.ts";
+import { eventsOf } from "../../src/kernel/journal/entry.ts";
 import { parseEntry } from "../../src/kernel/journal/journal-lines.ts";
 import { verifyJournal } from "../../src/kernel/journal/verify-journal.ts";
 import { explainFailure } from "../../src/kernel/journal/views/failure-explanation.ts";
@@ -181,6 +182,18 @@ test("bundles of older versions verify and fold with the camelCase names in thei
     expect(bodies.length).toBeGreaterThan(0);
     expect(bodies.every((body) => Object.hasOwn(body as object, "toolCalls"))).toBe(true);
   }
+});
+
+test("the golden bundle of a run that a restore interrupted verifies and folds: an operator let it go on", () => {
+  const text = read("bundle-2.2-restored.json");
+  expect(verifyBundle(text, { verifySignature: verifyAsHomes })).toMatchObject({
+    ok: true,
+    outcome: "COMPLETED_WITH_TOOLS",
+  });
+  const restore = foldBundle(text)
+    .entries.flatMap(eventsOf)
+    .filter(({ type }) => type === "run.restored" || type === "restore.resolved");
+  expect(restore).toMatchObject([{ type: "run.restored" }, { type: "restore.resolved", decision: "retry" }]);
 });
 
 verifies("X-3", "the golden bundle verifies offline, and not with a byte changed", () => {

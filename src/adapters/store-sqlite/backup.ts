@@ -4,18 +4,34 @@
  * B1. A backup is a snapshot taken while the gateway runs; under its name it is complete or absent.
  * B2. A backup is checked before it replaces anything, and never under a running gateway.
  * B3. Restoring replaces the database atomically and keeps the old one beside it.
+ * B4. The restored database says so itself, in its ledger too, before it takes the other's place: whoever opens it
+ *     knows that its open runs may have gone on after the backup was taken.
  */
 import { closeSync, copyFileSync, existsSync, fsyncSync, openSync, renameSync, rmSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { backup, DatabaseSync } from "node:sqlite";
-import { StoreError } from "../../runtime/ports/store.ts";
+import { appendLedger, toLedgerLine } from "../../kernel/journal/ledger.ts";
+import { type HomeRestore, StoreError } from "../../runtime/ports/store.ts";
 import { checkDatabase, findProblems, openExisting } from "./check-database.ts";
-import { BUSY_TIMEOUT_MS, connectReader, connectWriter, createPrivateFile, databaseFile } from "./connection.ts";
-import { lockHome, syncDirectory } from "./open-database.ts";
+import {
+  BUSY_TIMEOUT_MS,
+  connectReader,
+  connectWriter,
+  createPrivateFile,
+  databaseFile,
+  preparing,
+} from "./connection.ts";
+import { ledgerHead } from "./ledger.ts";
+import { lockHome, readHomeId, syncDirectory } from "./open-database.ts";
 import { toStoreError } from "./sqlite-failure.ts";
 
 /** All pages in one step: a commit between two steps would restart the copy. */
 const ALL_PAGES = 2 ** 31 - 1;
+
+export interface Restore {
+  readonly id: string;
+  readonly ts: string;
+}
 
 export async function backUp(file: string, toFile: string): Promise<void> {
   const partial = `${toFile}.partial`;
@@ -35,14 +51,14 @@ export async function backUp(file: string, toFile: string): Promise<void> {
 }
 
 /** Returns where the replaced database is kept; null when there was none. */
-export function restoreBackup(fromFile: string, home: string): string | null {
+export function restoreBackup(fromFile: string, home: string, { id, ts }: Restore): string | null {
   checkBackup(fromFile);
   const lock = lockHome(home);
   try {
     const file = databaseFile(home);
     const restoring = `${file}.restoring`;
     copyPrivately(fromFile, restoring);
-    connectWriter(restoring, BUSY_TIMEOUT_MS).close();
+    markRestored(restoring, id, ts);
     const replaced = existsSync(file) ? setAside(file) : null;
     rmSync(`${file}-shm`, { force: true });
     replaceDurably(restoring, file);
@@ -51,6 +67,24 @@ export function restoreBackup(fromFile: string, home: string): string | null {
     throw toStoreError(error);
   } finally {
     lock.release();
+  }
+}
+
+function markRestored(file: string, id: string, ts: string): void {
+  const db = connectWriter(file, BUSY_TIMEOUT_MS);
+  try {
+    const prepare = preparing(db);
+    db.exec("BEGIN IMMEDIATE");
+    const lastRun = Number(prepare("SELECT max(position) AS last FROM runs").get()?.["last"] ?? 0);
+    const restored: HomeRestore = { id, lastRun };
+    prepare("INSERT OR REPLACE INTO meta VALUES ('restored', ?)").run(JSON.stringify(restored));
+    const head = ledgerHead(prepare, readHomeId(db));
+    const draft = { kind: "home.restored", ts, actor: "operator", data: { restoreId: id } } as const;
+    const entry = appendLedger(head, draft);
+    prepare("INSERT INTO ledger VALUES (?, ?)").run(entry.seq, toLedgerLine(entry));
+    db.exec("COMMIT");
+  } finally {
+    db.close();
   }
 }
 

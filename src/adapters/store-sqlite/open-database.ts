@@ -19,7 +19,7 @@ import {
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { newId, type RandomBytes } from "../../runtime/ports/randomness.ts";
-import { StoreError } from "../../runtime/ports/store.ts";
+import { type HomeRestore, StoreError } from "../../runtime/ports/store.ts";
 import { checkDatabase, openExisting, schemaVersion } from "./check-database.ts";
 import { connectReader, connectWriter, createPrivateFile, databaseFile } from "./connection.ts";
 import { type HomeLock, takeHomeLock } from "./home-lock.ts";
@@ -28,6 +28,7 @@ import { toStoreError } from "./sqlite-failure.ts";
 
 export interface OpenDatabase {
   readonly homeId: string;
+  readonly restored: HomeRestore | null;
   readonly reading: DatabaseSync;
   release(): void;
 }
@@ -45,7 +46,7 @@ export function openDatabase(
   try {
     const file = databaseFile(home);
     const reading = openCurrent(file) ?? createOrUpgrade(file, newId("home", random), busyTimeoutMs);
-    return { homeId: readHomeId(reading), reading, release };
+    return { homeId: readHomeId(reading), restored: readRestore(reading), reading, release };
   } catch (error) {
     release();
     throw toStoreError(error);
@@ -62,7 +63,7 @@ export function openForReading(home: string): Omit<OpenDatabase, "release"> {
         `The home ${home} was made by an older surety. Start surety once to upgrade it.`,
       );
     }
-    return { homeId: readHomeId(reading), reading };
+    return { homeId: readHomeId(reading), restored: readRestore(reading), reading };
   } catch (error) {
     reading.close();
     throw toStoreError(error);
@@ -172,6 +173,11 @@ function assertSpaceToUpgrade(file: string): void {
   );
 }
 
-function readHomeId(db: DatabaseSync): string {
+function readRestore(db: DatabaseSync): HomeRestore | null {
+  const row = db.prepare("SELECT value FROM meta WHERE name = 'restored'").get();
+  return row === undefined ? null : (JSON.parse(String(row["value"])) as HomeRestore);
+}
+
+export function readHomeId(db: DatabaseSync): string {
   return String(db.prepare("SELECT value FROM meta WHERE name = 'home_id'").get()?.["value"]);
 }

@@ -14,10 +14,10 @@ export function openSqliteReader(home: string): Promise<Store> {
 }
 
 function open(home: string): Store {
-  const { homeId, reading: connection } = openForReading(home);
+  const { homeId, restored, reading: connection } = openForReading(home);
   const reading = new Reading(connection);
   return {
-    homeId,
+    ...{ homeId, restored },
     ...storeReads(reading, homeId, (list, ...args) => reading.read((prepare) => readList(prepare, list, args))),
     commit: () =>
       Promise.reject(new StoreError("store.read-only", "This home was opened for reading, so nothing can be saved.")),

@@ -37,7 +37,7 @@ export function openSqliteStore(options: SqliteStoreOptions): Promise<SqliteStor
 
 function open(options: SqliteStoreOptions): SqliteStore {
   const { home, clock, random, lock, busyTimeoutMs = BUSY_TIMEOUT_MS, maxPages } = options;
-  const { homeId, reading: connection, release } = openDatabase(home, random, busyTimeoutMs, lock ?? null);
+  const { homeId, restored, reading: connection, release } = openDatabase(home, random, busyTimeoutMs, lock ?? null);
   const file = databaseFile(home);
   const reading = new Reading(connection);
   const reader = new ReaderThread(file);
@@ -57,7 +57,7 @@ function open(options: SqliteStoreOptions): SqliteStore {
   }
 
   return {
-    homeId,
+    ...{ homeId, restored },
     ...storeReads(reading, homeId, (list, ...args) =>
       closing === null ? reader.list(list, ...args) : Promise.reject(closedError()),
     ),

@@ -17,7 +17,7 @@ import { type ListArguments, type ListName, type ListResult, readList } from "./
 import { findRun, findRunByKey, findRunByMessage, sessionPosition } from "./runs.ts";
 import { toStoreError } from "./sqlite-failure.ts";
 
-export type StoreReads = Omit<Store, "homeId" | "commit" | "backup" | "close">;
+export type StoreReads = Omit<Store, "homeId" | "restored" | "commit" | "backup" | "close">;
 export type ReadingList = <K extends ListName>(list: K, ...args: ListArguments<K>) => Promise<ListResult<K>>;
 
 export class Reading {

@@ -2,16 +2,21 @@
  * `surety restore FILE`: replaces the database with a backup; keeps the replaced one beside it.
  *
  * R1. A file that is not a backup changes nothing, and creates no home.
- * R2. A backup of another home is restored too, with a warning: this is how a lost home comes back.
+ * R2. Runs that are open in the backup may have gone on after it was taken: each waits for a person (`resolve` card).
+ * R3. A backup of another home is restored too, with a warning: this is how a lost home comes back.
  */
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { restoreBackup } from "../../adapters/store-sqlite/backup.ts";
 import { findHomeId } from "../../adapters/store-sqlite/open-database.ts";
+import { timestampOf } from "../../runtime/ports/clock.ts";
+import { newId } from "../../runtime/ports/randomness.ts";
 import { StoreError } from "../../runtime/ports/store.ts";
 import { BootError, systemCodeOf } from "../boot-error.ts";
 import type { Action } from "../command.ts";
 import { type Home, openHome } from "../home.ts";
+import { systemClock } from "../system-clock.ts";
+import { systemRandomness } from "../system-randomness.ts";
 
 export const command: Action = {
   summary: "replace the database with a backup",
@@ -27,6 +32,7 @@ export const command: Action = {
     output.result({ restored: file, kept, home_id: after, replaced_home_id: before }, () => {
       output.line(`restored ${home.database}`);
       if (kept !== null) output.line(`the replaced database is ${kept}`);
+      output.line("After the next start, runs that were open in the backup wait for you: surety approvals ls");
     });
     if (before !== null && before !== after) {
       output.remark(
@@ -38,7 +44,8 @@ export const command: Action = {
 
 function restoreFrom(source: string, { directory }: Home): string | null {
   try {
-    return restoreBackup(source, directory);
+    const ts = timestampOf(systemClock.nowMs());
+    return restoreBackup(source, directory, { id: newId("restore", systemRandomness), ts });
   } catch (error) {
     if (!(error instanceof StoreError && error.code === "store.corrupt")) throw error;
     throw unusable(`${source} is not a backup, or is damaged; nothing was changed`, error);

@@ -250,6 +250,14 @@ export const EventSchemas = {
     labels: LabelsSchema,
     tokens: Count,
   }),
+  /** The home was restored from a backup, and what the run did after the backup was taken is not in the journal. */
+  "run.restored": event("run.restored", { restoreId: Type.String() }),
+  /** `retry`: go on from the backup. Otherwise the run ends: what it was to do has happened, or is given up. */
+  "restore.resolved": event("restore.resolved", {
+    ...answering,
+    decision: Type.Enum(["done", "retry", "fail", "expired"]),
+    by: Type.String(),
+  }),
   "policy.narrowed": event("policy.narrowed", { live: LivePolicySchema }),
   "timer.fired": event("timer.fired", { timer: Type.Enum(["tool", "step", "run", "grace"]) }),
   "cancel.requested": event("cancel.requested", { by: Type.String() }),

@@ -79,6 +79,8 @@ export const LedgerDataSchemas = {
   "policy.delta": Type.Object({ ...run, before: HashSchema, after: HashSchema }, closed),
   /** The operator vouches for what an untrusted context wrote: by its path's hash, since names may be content. */
   "mark.removed": Type.Object({ pathHash: HashSchema }, closed),
+  /** Everything before is from a backup; what the home did after that was taken is not here. */
+  "home.restored": Type.Object({ restoreId: Text }, closed),
   "body.erased": Type.Object({ refs: Type.Array(BodyRefSchema, { minItems: 1 }) }, closed),
   "checkpoint.signed": SignedCheckpointSchema,
 };

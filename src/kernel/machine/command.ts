@@ -38,6 +38,8 @@ export type Command =
       readonly step: number;
       /** `approve`: may this be done? `resolve`: was it done, before we were interrupted? */
       readonly kind: "approve" | "resolve";
+      /** After a restore the question is about the run as a whole; no call has this id. */
+      readonly aboutRun?: true;
       readonly callId: CallId;
       readonly planHash: Hash;
       readonly why: string;

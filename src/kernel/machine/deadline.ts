@@ -36,6 +36,7 @@ export function isDue(state: RunState, timer: Timer): boolean {
 /** The ways any wait can end from outside: a cancellation, or the deadline of the step or the run. */
 export function interruptionOf(state: RunState, event: RunEvent): FailureReason | null {
   if (event.type === "cancel.requested") return "run.cancelled";
+  if (event.type === "restore.resolved") return "run.restored";
   if (event.type !== "timer.fired" || !isDue(state, event.timer)) return null;
   if (event.timer === "run") return "run.timeout";
   return event.timer === "step" ? "step.timeout" : null;

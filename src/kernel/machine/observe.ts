@@ -82,6 +82,10 @@ function failMalformed(turn: Turn, phase: Observing, call: CallInFlight, event: 
 function stop(turn: Turn, phase: Observing, next: CallInFlight, event: RunEvent, reason: FailureReason): Moved | null {
   if (phase.stopping !== null && phase.stopping.reason !== "tool.timeout") return null;
   const stopped = emit(turn, { type: "stop-work" });
+  // After a restore no process is left that could still report; a child may.
+  if (reason === "run.restored" && next.child === null) {
+    return endEarly(abandonCalls(stopped, [next]), phase, reason);
+  }
   if (phase.resolving || isHarmless(next)) return endEarly(observe(stopped, next, event), phase, reason);
   const sinceMs = turn.state.elapsedMs;
   return wait(update(stopped, { phase: { ...phase, stopping: { reason, sinceMs } } }));

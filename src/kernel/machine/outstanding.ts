@@ -5,6 +5,8 @@
  * is the exception: it is never repeated automatically; the driver feeds `effect.unknown` instead.
  */
 import type { InferMode } from "../journal/entry.ts";
+import { hashCanonical } from "../vocabulary/hash.ts";
+import { asCallId } from "../vocabulary/identifiers.ts";
 import { isRepeatable } from "./call-promise.ts";
 import type { Command } from "./command.ts";
 import { objectionNow } from "./decide-now.ts";
@@ -13,7 +15,8 @@ import { type CallInFlight, type Phase, type RunState, toolsOf } from "./state.t
 type PhaseAt<At extends Phase["at"]> = Extract<Phase, { at: At }>;
 
 export function outstandingCommands(state: RunState): readonly Command[] {
-  const { phase } = state;
+  const { phase, restored } = state;
+  if (restored?.isOpen && phase.at !== "TERMINATE") return [restoreQuestion(state, restored.id)];
   switch (phase.at) {
     case "PRECHECK":
       return state.accepted === null ? [] : [{ type: "check-backend" }];
@@ -29,7 +32,8 @@ export function outstandingCommands(state: RunState): readonly Command[] {
 }
 
 /** Opaque effects with a recorded intent and no result. */
-export function effectsInDoubt({ phase }: RunState): readonly CallInFlight[] {
+export function effectsInDoubt({ phase, restored }: RunState): readonly CallInFlight[] {
+  if (restored?.isOpen) return [];
   return phase.at === "OBSERVE" && !phase.resolving ? phase.inFlight.filter((call) => !isRepeatable(call)) : [];
 }
 
@@ -64,6 +68,14 @@ export function resolutionQuestion(state: RunState, { callId, planHash }: CallIn
   const why = "interrupted before it was known whether this happened";
   return { type: "ask-approval", step: state.step, kind: "resolve", callId, planHash, why, labels: state.labels };
 }
+
+export function restoreQuestion({ step, labels, chain }: RunState, restoreId: string): Command {
+  const planHash = hashCanonical(["run.restored", chain.frame.runId, restoreId]);
+  const why = "the home was restored from a backup, and this run may have gone on after the backup was taken";
+  return { type: "ask-approval", step, kind: "resolve", aboutRun: true, callId: WHOLE_RUN, planHash, why, labels };
+}
+
+const WHOLE_RUN = asCallId("run");
 
 function observationCommands(state: RunState, phase: PhaseAt<"OBSERVE">): readonly Command[] {
   const [first] = phase.inFlight;

@@ -117,6 +117,8 @@ export interface RunState {
   readonly inDoubt: readonly Hash[];
   /** Indexes of required effects that a performed call proved, or tried and failed to prove. */
   readonly effects: { readonly proven: readonly number[]; readonly attempted: readonly number[] };
+  /** The last restore of the home that the run knows of, and whether a person must still say if it may go on. */
+  readonly restored: { readonly id: string; readonly isOpen: boolean } | null;
   /** Budget of the last COMMIT: what views know. */
   readonly committedBudget: Budget;
 }
@@ -146,6 +148,7 @@ export function startRun(runId: RunId, contract: ExecutionContract): RunState {
     usedApprovals: [],
     inDoubt: [],
     effects: { proven: [], attempted: [] },
+    restored: null,
     committedBudget: NOTHING_SPENT,
   };
 }

@@ -21,6 +21,7 @@ import { enterExecute } from "./execute.ts";
 import { enterInfer, handleInInfer } from "./infer.ts";
 import { abandonCalls, enterObserve, handleInObserve } from "./observe.ts";
 import { handleInPrecheck, recordCreated } from "./precheck.ts";
+import { askAfterRestore, continueAfterRestore, settleRestore } from "./restore.ts";
 import type { RunState } from "./state.ts";
 import { enterTerminate } from "./terminate.ts";
 import { beginTurn, emit, fail, type Move, type Moved, type Turn, update, wait } from "./turn.ts";
@@ -84,6 +85,14 @@ function hear(turn: Turn, event: RunEvent): Moved | null {
   if (phase.at === "TERMINATE") return null;
   if (event.type === "defect.found") return fail(abandon(turn, phase), "defect");
   if (event.type === "policy.narrowed") return wait(update(turn, { live: event.live }));
+  if (event.type === "run.restored") return askAfterRestore(turn, event);
+  if (turn.state.restored?.isOpen) return hearAfterRestore(turn, event);
+  if (event.type === "restore.resolved") return null;
+  return hearInPhase(turn, event);
+}
+
+function hearInPhase(turn: Turn, event: RunEvent): Moved | null {
+  const { phase } = turn.state;
   switch (phase.at) {
     case "PRECHECK":
       return handleInPrecheck(turn, phase, event);
@@ -93,9 +102,23 @@ function hear(turn: Turn, event: RunEvent): Moved | null {
       return handleInValidateCalls(turn, phase, event);
     case "OBSERVE":
       return handleInObserve(turn, phase, event);
+    case "TERMINATE":
+      return null;
     default:
       return unreachable(phase, "phase");
   }
+}
+
+/** While it is open whether the run may go on, it hears only what ends it and what it was accepted with. */
+function hearAfterRestore(turn: Turn, event: RunEvent): Moved | null {
+  if (event.type === "run.accepted") {
+    const accepted = hearInPhase(turn, event);
+    return accepted?.move === null ? wait({ ...accepted.turn, commands: [] }) : accepted;
+  }
+  if (event.type !== "restore.resolved" && event.type !== "cancel.requested") return null;
+  const settled = settleRestore(turn);
+  const mayGoOn = event.type === "restore.resolved" && event.decision === "retry";
+  return (mayGoOn ? null : hearInPhase(settled, event)) ?? continueAfterRestore(settled);
 }
 
 function enter(turn: Turn, move: Move): Moved {

@@ -12,7 +12,8 @@ export type Waiting =
   | "children"
   | "nothing";
 
-export function waitingFor({ phase }: RunState): Waiting {
+export function waitingFor({ phase, restored }: RunState): Waiting {
+  if (restored?.isOpen && phase.at !== "TERMINATE") return "resolution";
   switch (phase.at) {
     case "PRECHECK":
       return "backend";

@@ -138,6 +138,11 @@ export const FAILURES = {
     "internal.error",
     "No one confirmed in time whether an interrupted effect had happened: check it before you try again.",
   ),
+  "run.restored": row(
+    "INTERRUPTED",
+    "internal.error",
+    "The home was restored from a backup and the run was not continued: check what it did after the backup was taken.",
+  ),
   "machine.diverged": row(
     "INTERRUPTED",
     "internal.error",

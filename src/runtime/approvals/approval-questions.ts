@@ -28,6 +28,8 @@ export interface Question {
   readonly shown: string;
   /** The last entry of the journal: after the intent, where the question is what became of it. */
   readonly seq: number;
+  /** What was asked before a restore may have been answered after the backup: it is asked again. */
+  readonly restoreId: string | null;
 }
 
 type QuestionPorts = Pick<RunPorts, "store" | "clock" | "approver" | "approvalTimeoutMs" | "redactor">;
@@ -168,16 +170,18 @@ function isPending({ state }: StoredApproval): boolean {
   return state === "pending";
 }
 
-function approvalIdOf(runId: RunId, { question: { step, callId, planHash, kind }, seq }: Question): ApprovalId {
-  const place = kind === "resolve" ? [seq] : [];
+function approvalIdOf(runId: RunId, { question, seq, restoreId }: Question): ApprovalId {
+  const { step, callId, planHash, kind } = question;
+  const place = [...(kind === "resolve" ? [seq] : []), ...(restoreId === null ? [] : [restoreId])];
   return asApprovalId(`approval_${hashCanonical([runId, step, callId, planHash, kind, ...place]).slice(0, 24)}`);
 }
 
-function answerOf({ kind, step, callId, planHash }: AskApproval, approval: StoredApproval): Answer {
+function answerOf({ kind, aboutRun, step, callId, planHash }: AskApproval, approval: StoredApproval): Answer {
   const { id, state, decidedBy } = approval;
   const by = decidedBy ?? "system";
   if (kind === "resolve") {
     const decision = state === "done" || state === "retry" || state === "fail" ? state : "expired";
+    if (aboutRun) return { type: "restore.resolved", step, decision, by };
     return { type: "effect.resolved", step, callId, decision, by, tokens: STATEMENT_TOKENS };
   }
   const answer = { type: "approval.decided", step, approvalId: id, callId, planHash } as const;

@@ -5,7 +5,12 @@
  * Our own lines come first, one fact a line, so that nothing a plan quotes can come before them. Arguments identify a call
  * and may be cut; a plan never is.
  */
+import type { ProposedCall } from "../../kernel/journal/event.ts";
+import { ERASED } from "../../kernel/journal/views/body-content.ts";
+import type { Phase, RunState } from "../../kernel/machine/state.ts";
+import type { BodyRef } from "../../kernel/vocabulary/identifiers.ts";
 import type { Planned, Reversal } from "../ports/toolbox.ts";
+import type { Acceptance } from "../run/acceptance.ts";
 import type { UntrustedSource } from "../run/conversation.ts";
 
 const MAX_ARGUMENT_CHARS = 200;
@@ -30,6 +35,32 @@ export function showQuestion(
     ...sources.map(sourceLine),
     shown,
   ].join("\n");
+}
+
+/** What a run was to do, and where the backup left it: what it did since is unknown. */
+export function askedAfterRestore(
+  { event }: Acceptance,
+  { phase }: RunState,
+  read: (ref: BodyRef) => string | null,
+): { readonly tool: string; readonly shown: string } {
+  const calls = callsAt(phase);
+  const shown = [
+    "This home was restored from a backup. This run was open when the backup was taken, and may have gone on since.",
+    `Its message: ${quoteCut(read(event.messageRef))}`,
+    calls.length === 0 ? "In the backup it waits for the model." : "In the backup it is about to run, or is running:",
+    ...calls.map(({ tool, argsRef }) => `  ${tool} ${quoteCut(read(argsRef))}`),
+    "Check what has happened. retry: go on from the backup, which may repeat it; done or fail: the run ends here.",
+  ].join("\n");
+  return { tool: calls[0]?.tool ?? "run", shown };
+}
+
+function callsAt(phase: Phase): readonly ProposedCall[] {
+  if (phase.at === "VALIDATE_CALLS") return phase.proposed;
+  return phase.at === "OBSERVE" ? [...phase.inFlight, ...phase.waiting] : [];
+}
+
+function quoteCut(text: string | null): string {
+  return text === null ? ERASED : JSON.stringify(cutMiddle(text));
 }
 
 /** Names the call in one line: its tool, and the command, files, hosts or recipients. */

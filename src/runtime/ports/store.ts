@@ -329,9 +329,17 @@ export interface OutboxRow {
   readonly state: "waiting" | "sent" | "failed" | "ambiguous";
 }
 
+/** The last restore of the home; `lastRun` is the position of the last run that the backup held. */
+export interface HomeRestore {
+  readonly id: string;
+  readonly lastRun: number;
+}
+
 export interface Store {
   /** Random id of the home; names the ledger's chain. */
   readonly homeId: string;
+  /** Null for a home that was never restored. */
+  readonly restored: HomeRestore | null;
   commit(writes: readonly Write[], urgency: Urgency): Promise<CommitResult>;
 
   findRun(runId: RunId): Promise<PlacedRun | null>;

@@ -27,6 +27,8 @@ export type OpenedRun =
       readonly bodies: ReadonlyMap<BodyRef, Body>;
       /** Nothing may be performed before this is true; false when the store refused the run. */
       readonly isDurable: Promise<boolean>;
+      /** The home was restored from a backup that holds this run: the restore's id. */
+      readonly restoreId: string | null;
     }
   /** Its journal does not replay. */
   | { readonly ok: false; readonly run: StoredRun; readonly entries: readonly Entry[] };
@@ -102,6 +104,7 @@ export class AcceptedRuns {
       state: startRun(run.runId, contract),
       bodies: new Map([...known, ...stored]),
       isDurable,
+      restoreId: null,
     };
   }
 
@@ -113,7 +116,11 @@ export class AcceptedRuns {
     if (!restored.ok) return { ok: false, run, entries };
     const acceptance = readAcceptance(run.accepted);
     const bodies = await readBodiesOf(this.#store, run, entries, openingRefs(acceptance));
-    return { ok: true, run, acceptance, entries, state: restored.state, bodies, isDurable: Promise.resolve(true) };
+    const restore = this.#store.restored;
+    return {
+      ...{ ok: true, run, acceptance, entries, state: restored.state, bodies, isDurable: Promise.resolve(true) },
+      restoreId: restore !== null && run.position <= restore.lastRun ? restore.id : null,
+    };
   }
 }
 

@@ -20,7 +20,7 @@ import type { CallId, RunId } from "../../kernel/vocabulary/identifiers.ts";
 import type { ThinkingLevel } from "../../kernel/vocabulary/thinking-level.ts";
 import { ApprovalDeadlines } from "../approvals/approval-deadlines.ts";
 import type { Approvals } from "../approvals/approvals.ts";
-import { callLine, showQuestion } from "../approvals/show-question.ts";
+import { askedAfterRestore, callLine, showQuestion } from "../approvals/show-question.ts";
 import type { Authority } from "../capabilities/authority.ts";
 import { modelAnswer, modelRequest } from "../model/call-model.ts";
 import { ESTIMATED_TOKENS } from "../model/estimate-tokens.ts";
@@ -36,6 +36,7 @@ import { takeHoneypotSlot } from "../tools/honeypot-slot.ts";
 import { type PlanningDependencies, type PreparedCall, planAgain, planCalls } from "../tools/plan-calls.ts";
 import { refusedByRuntime, toolAnswer } from "../tools/read-tool-response.ts";
 import { releaseOutput } from "../tools/release-output.ts";
+import { readAcceptance } from "./acceptance.ts";
 import type { BodyCache } from "./body-cache.ts";
 import { childFinished } from "./children.ts";
 import { type Conversation, noteOf } from "./conversation.ts";
@@ -338,10 +339,14 @@ export class CommandExecutor {
   }
 
   #questionOf(question: CommandOf<"ask-approval">, state: RunState) {
+    const { bodyCache, conversation, run } = this.#parts;
+    const place = { question, seq: state.chain.seq, restoreId: state.restored?.id ?? null };
+    if (question.aboutRun) {
+      return { ...place, ...askedAfterRestore(readAcceptance(run.accepted), state, (ref) => bodyCache.read(ref)) };
+    }
     const prepared = this.#prepared.get(question.callId);
     const call = prepared?.call ?? inFlightCall(state, question.callId);
     if (call === undefined) throw new Defect("executor: a question about an unknown call");
-    const { bodyCache, conversation } = this.#parts;
     const planned = prepared?.planned ?? null;
     const shown =
       planned === null
@@ -349,7 +354,7 @@ export class CommandExecutor {
         : question.kind === "resolve"
           ? `${callLine(planned)}\n${planned.shown}`
           : showQuestion(planned, conversation.untrusted);
-    return { question, tool: call.tool, shown, seq: state.chain.seq };
+    return { ...place, tool: call.tool, shown };
   }
 }
 

@@ -43,6 +43,8 @@ export interface DriverDependencies {
   readonly ports: Pick<RunPorts, "clock" | "onDefect">;
   readonly run: StoredRun;
   readonly acceptance: Acceptance;
+  /** Of the restore whose backup holds this run; the machine asks once whether the run may go on. */
+  readonly restoreId: string | null;
   readonly conversation: Conversation;
   readonly authority: Authority;
   readonly executor: CommandExecutor;
@@ -102,9 +104,10 @@ export class RunDriver {
   }
 
   async #resume(): Promise<void> {
-    const { acceptance, run, executor, journal } = this.#parts;
+    const { acceptance, restoreId, run, executor, journal } = this.#parts;
     journal.markRunning();
     await executor.prepareAgain(this.#state);
+    if (restoreId !== null && run.cancelledBy === null) await this.#handle({ type: "run.restored", restoreId });
     const unknownEffects = effectsInDoubt(this.#state);
     if (this.#state.accepted === null) await this.#handle(acceptance.event);
     await this.#applyLivePolicy();

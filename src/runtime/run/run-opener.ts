@@ -81,7 +81,8 @@ export class RunOpener {
     return null;
   }
 
-  async #driverOf({ run, acceptance, entries, state, bodies }: RestoredRun, authority: Authority): Promise<RunDriver> {
+  async #driverOf(opened: RestoredRun, authority: Authority): Promise<RunDriver> {
+    const { run, acceptance, entries, state, bodies, restoreId } = opened;
     const { ports, approvals, broadcaster, replies, children, systemText, onStoreError } = this.#parts;
     const bodyCache = new BodyCache(ports.random, bodies);
     const opening = openingMessages(acceptance, systemText, (ref) => bodyCache.read(ref));
@@ -110,7 +111,7 @@ export class RunOpener {
     );
     const driver: RunDriver = new RunDriver(
       {
-        ...{ ports, run, acceptance, conversation, authority, executor, journal },
+        ...{ ports, run, acceptance, restoreId, conversation, authority, executor, journal },
         onStoreError: (error) => onStoreError(run.runId, error),
       },
       state,

@@ -10,6 +10,8 @@ import type { Store } from "../../../src/runtime/ports/store.ts";
 import { created, runOfItsOwn, SampleJournal } from "../../runtime/store-samples.ts";
 import { type TemporaryHome, temporaryHome } from "./temporary-home.ts";
 
+const RESTORE = { id: "restore_1", ts: "2026-01-02T03:04:05.000Z" };
+
 let temporary: TemporaryHome;
 let file: string;
 beforeEach(() => {
@@ -37,13 +39,14 @@ test("a backup is a consistent snapshot of everything committed before it, while
   expect((statSync(file).mode & 0o777).toString(8)).toBe("600");
   await store.close();
 
-  expect(restoreBackup(file, temporary.home)).not.toBeNull();
+  expect(restoreBackup(file, temporary.home, RESTORE)).not.toBeNull();
   const restored = await temporary.open();
   expect(restored.homeId).toBe(store.homeId);
   const { runs } = await restored.listRuns({ limit: 100_000, offset: 0 });
   expect(runs.map(({ runId }) => runId)).toEqual(expect.arrayContaining(before));
   const ledger = await restored.readLedger(0, 100_000);
-  expect(ledger).toHaveLength(runs.length);
+  expect(ledger.at(-1)).toMatchObject({ kind: "home.restored", data: { restoreId: "restore_1" } });
+  expect(ledger).toHaveLength(runs.length + 1);
   const lines = ledger.map((entry) => `${toLedgerLine(entry)}\n`).join("");
   expect(verifyLedger(lines, { homeId: restored.homeId })).toMatchObject({ ok: true });
   for (const { runId } of runs) expect((await restored.headOf(runId))?.seq).toBe(3);
@@ -55,13 +58,13 @@ test("restoring keeps the replaced database", async () => {
   await store.backup(file);
   const lost = await addRun(store);
   await store.close();
-  const replaced = restoreBackup(file, temporary.home);
+  const replaced = restoreBackup(file, temporary.home, RESTORE);
   const restored = await temporary.open();
   expect(await restored.findRun(kept)).not.toBeNull();
   expect(await restored.findRun(lost)).toBeNull();
   await restored.close();
 
-  const again = restoreBackup(replaced ?? "", temporary.home);
+  const again = restoreBackup(replaced ?? "", temporary.home, RESTORE);
   expect(again).not.toBe(replaced);
   expect(await (await temporary.open()).findRun(lost)).not.toBeNull();
   expect((statSync(replaced ?? "").mode & 0o777).toString(8)).toBe("600");
@@ -74,12 +77,12 @@ test("a backup restores a missing or damaged home", async () => {
   await store.close();
   writeFileSync(databaseFile(temporary.home), "rubbish".repeat(3000));
   await expect(temporary.open()).rejects.toMatchObject({ code: "store.corrupt" });
-  const replaced = restoreBackup(file, temporary.home);
+  const replaced = restoreBackup(file, temporary.home, RESTORE);
   expect(readFileSync(replaced ?? "", "utf8")).toContain("rubbish");
   expect(await (await temporary.open()).findRun(runId)).not.toBeNull();
 
   const elsewhere = join(temporary.home, "..", "elsewhere");
-  expect(restoreBackup(file, elsewhere)).toBeNull();
+  expect(restoreBackup(file, elsewhere, RESTORE)).toBeNull();
   const moved = await temporary.open({ home: elsewhere });
   expect(await moved.findRun(runId)).not.toBeNull();
 });
@@ -88,13 +91,17 @@ test("nothing is restored while a gateway runs, or from a missing or damaged bac
   const store = await temporary.open();
   const runId = await addRun(store);
   await store.backup(file);
-  expect(() => restoreBackup(file, temporary.home)).toThrow(expect.objectContaining({ code: "store.in-use" }));
+  expect(() => restoreBackup(file, temporary.home, RESTORE)).toThrow(expect.objectContaining({ code: "store.in-use" }));
   await store.close();
   const bytes = readFileSync(file);
   writeFileSync(file, bytes.fill(0xff, 8192, 12_288));
-  expect(() => restoreBackup(file, temporary.home)).toThrow(expect.objectContaining({ code: "store.corrupt" }));
+  expect(() => restoreBackup(file, temporary.home, RESTORE)).toThrow(
+    expect.objectContaining({ code: "store.corrupt" }),
+  );
   const none = join(temporary.home, "none.db");
-  expect(() => restoreBackup(none, temporary.home)).toThrow(expect.objectContaining({ code: "store.unavailable" }));
+  expect(() => restoreBackup(none, temporary.home, RESTORE)).toThrow(
+    expect.objectContaining({ code: "store.unavailable" }),
+  );
   expect(readdirSync(temporary.home).filter((name) => /restoring|replaced/.test(name))).toEqual([]);
   expect(await (await temporary.open()).findRun(runId)).not.toBeNull();
 });

@@ -96,6 +96,7 @@ describe("a ledger", () => {
       "checkpoint.signed",
       "config.changed",
       "effect.resolved",
+      "home.restored",
       "mark.removed",
       "pair.accepted",
       "pair.denied",
