@@ -67,7 +67,9 @@ function earliest<Item extends AgendaItem>(items: readonly Item[]): Item | null 
   return items.reduce<Item | null>((first, item) => (first === null || item.dueMs < first.dueMs ? item : first), null);
 }
 
-function isReady({ kind, turn, callId }: Appointment, { step, phase }: RunState): boolean {
+function isReady({ kind, turn, callId }: Appointment, { step, phase, restored }: RunState): boolean {
   if (turn !== step) return false;
-  return kind === "reply" || (phase.at === "OBSERVE" && phase.inFlight[0]?.callId === callId);
+  if (kind === "reply") return true;
+  // A run that waits to go on reads its child's end afterwards.
+  return !restored?.isOpen && phase.at === "OBSERVE" && phase.inFlight[0]?.callId === callId;
 }

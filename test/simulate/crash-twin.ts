@@ -7,7 +7,7 @@
  *     run, nothing was cancelled or narrowed, plans stayed what they were), both end in the same outcome for the same
  *     reason, having performed the same calls with the same results. Crashes shift the run's clock, which such worlds
  *     do not look at.
- * Beyond that nothing is promised: an effect in doubt is decided by a person, and a shifted clock can meet a deadline.
+ * Beyond that nothing is promised: an effect in doubt, or a run of a restored home, is decided by a person, and a shifted clock can meet a deadline.
  */
 import { endingOf, heardIn, type Invariant, ofKind, performedResult } from "./invariants/invariant.ts";
 import { simulateRun } from "./simulate-run.ts";
@@ -18,7 +18,7 @@ export const survivesCrashes: Invariant = {
   ids: ["X-2", "M-P3"],
   check: (run) => {
     const traces = crashTraces(run);
-    if (traces.length === 0 || traces.includes("in-doubt")) return null;
+    if (traces.length === 0 || traces.includes("in-doubt") || traces.includes("restored")) return null;
     const isHidden = traces.every((trace) => trace === "hidden");
     if (!isHidden && !isTimeless(run)) return null;
     const twin = simulateRun({ ...run.world, crashes: [] });

@@ -59,7 +59,9 @@ export function generateWorld(seed: number): World {
     cancel: random.chance(10)
       ? { atSeq: random.below(16), afterMs: anyDelay(random), beforeAccepted: random.chance(10) }
       : null,
-    crashes: random.chance(50) ? anyCrashes(random) : [],
+    crashes: (random.chance(50) ? anyCrashes(random) : []).map((crash, index) =>
+      derive(seed, "restore", index).chance(15) ? { ...crash, isRestore: true } : crash,
+    ),
     plansChange: random.chance(6),
     noisy: random.chance(25),
   };

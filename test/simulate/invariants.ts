@@ -25,6 +25,7 @@ import {
   intendsBeforeActing,
   repeatsWithTheSameKey,
   reportsEveryGap,
+  waitsAfterRestore,
 } from "./invariants/effect-invariants.ts";
 import type { Invariant } from "./invariants/invariant.ts";
 import {
@@ -88,6 +89,7 @@ export const INVARIANTS: readonly Invariant[] = [
   actsAtMostOnce,
   repeatsWithTheSameKey,
   reportsEveryGap,
+  waitsAfterRestore,
   survivesCrashes,
   tellsTheLifecycleInOrder,
   tellsResultsAsTheyWere,

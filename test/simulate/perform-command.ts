@@ -166,11 +166,15 @@ function askApproval(scene: Scene, { callId, planHash }: CommandOf<"ask-approval
   });
 }
 
-function askResolution(scene: Scene, { callId, planHash }: CommandOf<"ask-approval">): void {
+function askResolution(scene: Scene, { aboutRun, callId, planHash }: CommandOf<"ask-approval">): void {
   const { world, performed, happenings } = scene;
   const turn = scene.state.step;
   const happened = performed.has(intentKey(turn, callId, planHash));
   const { afterMs, decision } = resolutionReply(world, turn, callId, happened);
+  if (aboutRun) {
+    reply(scene, afterMs, () => ({ type: "restore.resolved", step: turn, decision, by: "operator" }));
+    return;
+  }
   reply(scene, afterMs, () => {
     happenings.push({ kind: "resolved", turn, callId, decision });
     return { type: "effect.resolved", step: turn, callId, decision, by: "operator", tokens: 12 };

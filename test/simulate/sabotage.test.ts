@@ -21,6 +21,7 @@ import {
   commanding,
   deafTo,
   each,
+  impatient,
   mishearing,
   notingEverything,
   remembering,
@@ -308,6 +309,12 @@ const SABOTAGES: readonly Sabotage[] = [
     mistake: "gaps are passed over",
     step: () => deafTo("effect.unknown"),
     where: ({ crashes }) => crashes.length > 0,
+  },
+  {
+    invariant: effect.waitsAfterRestore,
+    mistake: "a restored run goes on while it asks",
+    step: () => impatient,
+    where: ({ crashes }) => crashes.some(({ isRestore }) => isRestore),
   },
   {
     invariant: survivesCrashes,

@@ -7,6 +7,7 @@ import { sealContract } from "../../src/kernel/contract/seal-contract.ts";
 import type { Entry, EntryOf } from "../../src/kernel/journal/entry.ts";
 import type { RunEvent } from "../../src/kernel/journal/event.ts";
 import type { Command } from "../../src/kernel/machine/command.ts";
+import { outstandingCommands } from "../../src/kernel/machine/outstanding.ts";
 import type { RunState } from "../../src/kernel/machine/state.ts";
 import { type StepResult, step } from "../../src/kernel/machine/step.ts";
 import { asApprovalId } from "../../src/kernel/vocabulary/identifiers.ts";
@@ -91,6 +92,13 @@ export const remembering = (): StepFunction => {
     if (event.type !== "model.answered" || steps < 4) return step(state, event);
     return step(state, { ...event, tokens: event.tokens + steps });
   };
+};
+
+/** Takes up what it was doing as soon as it hears of a restore. */
+export const impatient: StepFunction = (state, event) => {
+  const result = step(state, event);
+  if (event.type !== "run.restored") return result;
+  return { ...result, commands: [...result.commands, ...outstandingCommands(state)] };
 };
 
 /** Notes down whatever it is told. */

@@ -42,6 +42,7 @@ export interface Scene {
   isDead: boolean;
   live: LivePolicy | null;
   isCancelled: boolean;
+  restoreId: string | null;
   state: RunState;
   nowMs: number;
   elapsedMs: number;
@@ -76,6 +77,7 @@ export function openScene(world: World, step: StepFunction, state: RunState): Sc
     isDead: false,
     live: null,
     isCancelled: false,
+    restoreId: null,
     state,
     nowMs: 0,
     elapsedMs: 0,

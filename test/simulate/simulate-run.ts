@@ -6,7 +6,7 @@
  * D2. All entries of a step become durable together, before any of its commands is performed.
  * D3. A crash leaves what is durable: the entries, what people decided, a requested cancellation, live policy, the
  *     children. Starting is resuming with no entries.
- * D4. Resuming tells the machine first what changed outside, then fires timers that are due, then asks about effects
+ * D4. Resuming tells the machine first of a restore, then what else changed outside, then fires timers that are due, then asks about effects
  *     in doubt, and only then performs again what is outstanding.
  */
 import type { Answer } from "../../src/kernel/journal/entry.ts";
@@ -47,7 +47,7 @@ export function simulateRun(world: World, step: StepFunction = machineStep): Sim
 function play(scene: Scene): string | null {
   const triggers = triggersOf(scene);
   if (scene.world.cancel?.beforeAccepted) tell(scene, requestCancel(scene));
-  else resume(scene, []);
+  else resume(scene);
   while (scene.state.phase.at !== "TERMINATE") {
     if (scene.heard > MAXIMUM_EVENTS) return `no end after ${MAXIMUM_EVENTS} events`;
     const next = scene.isDead ? null : nextHappening(scene, triggers);
@@ -135,7 +135,10 @@ function commandKey(turn: number, command: Command): string {
 }
 
 /** Tells the machine what it cannot know from its journal, then takes up what was under way (D4). */
-function resume(scene: Scene, doubted: readonly CallInFlight[]): void {
+function resume(scene: Scene): void {
+  const { restoreId } = scene;
+  if (restoreId !== null && !scene.isCancelled) tell(scene, { type: "run.restored", restoreId });
+  const doubted = effectsInDoubt(scene.state);
   if (scene.state.accepted === null) tell(scene, scene.world.accepted);
   if (scene.live !== null && canonicalJson(scene.live) !== canonicalJson(scene.state.live)) {
     tell(scene, { type: "policy.narrowed", live: scene.live });
@@ -188,7 +191,10 @@ function restart(scene: Scene, crash: Crash, nextAtMs: number, triggers: readonl
   const folded = foldRun(world.runId, world.contract, scene.entries);
   if (!folded.ok) return `the journal diverges at entry ${folded.divergedAt}`;
   const { state: resumed } = folded;
-  const trace = crashTrace({ world, lost, resumed, isTriggerArmed: triggers.some(isArmed) });
+  if (crash.isRestore) scene.restoreId = `restore_${scene.heard}`;
+  const trace = crash.isRestore
+    ? "restored"
+    : crashTrace({ world, lost, resumed, isTriggerArmed: triggers.some(isArmed) });
   scene.happenings.push({ kind: "crashed", lost, resumed, trace });
   agenda.revise((item) => (item.kind === "child" ? item : null));
   for (const trigger of triggers) if (!trigger.isPulled) trigger.armed = null;
@@ -198,6 +204,6 @@ function restart(scene: Scene, crash: Crash, nextAtMs: number, triggers: readonl
   scene.isDead = false;
   scene.state = resumed;
   scene.elapsedMs = resumed.elapsedMs;
-  resume(scene, effectsInDoubt(resumed));
+  resume(scene);
   return null;
 }

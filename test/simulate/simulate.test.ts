@@ -74,7 +74,7 @@ describe("the simulated worlds try everything", () => {
 
   test("crashes leave every kind of trace, and people give every kind of answer", () => {
     const traces = seen(({ happenings }) => happenings.flatMap((it) => (it.kind === "crashed" ? [it.trace] : [])));
-    expect([...traces].sort()).toEqual(["hidden", "in-doubt", "shifted"]);
+    expect([...traces].sort()).toEqual(["hidden", "in-doubt", "restored", "shifted"]);
     const approvals = seen(({ happenings }) =>
       happenings.flatMap((it) => (it.kind === "approved" ? [it.decision] : [])),
     );

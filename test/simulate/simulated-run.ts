@@ -61,7 +61,7 @@ export type Happening =
   | { readonly kind: "crashed"; readonly lost: RunState; readonly resumed: RunState; readonly trace: CrashTrace };
 
 /** What a crash left behind, as far as it can be noticed later. `hidden`: nothing at all. */
-export type CrashTrace = "hidden" | "shifted" | "in-doubt";
+export type CrashTrace = "hidden" | "shifted" | "in-doubt" | "restored";
 
 export interface SimulatedRun {
   readonly world: World;

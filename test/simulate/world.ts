@@ -65,6 +65,8 @@ export interface Crash {
   readonly afterMs: number;
   /** The entries are durable, but nothing was done about them yet. */
   readonly beforeCommands: boolean;
+  /** The home is brought back from a backup made at this moment: what happened after is unknown. */
+  readonly isRestore?: true;
 }
 
 export interface World {

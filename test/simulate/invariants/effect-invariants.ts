@@ -54,6 +54,19 @@ export const repeatsWithTheSameKey: Invariant = {
   },
 };
 
+export const waitsAfterRestore: Invariant = {
+  name: "after a restore nothing but the question is dispatched until it is answered",
+  ids: ["X-2"],
+  check: ({ happenings }) => {
+    let isOpen = false;
+    return firstProblem(happenings, (happening) => {
+      if (happening.kind === "heard") isOpen = happening.after.restored?.isOpen ?? false;
+      if (!isOpen || happening.kind !== "dispatched" || happening.command.type === "ask-approval") return null;
+      return `${happening.command.type} was dispatched`;
+    });
+  },
+};
+
 export const reportsEveryGap: Invariant = {
   name: "an opaque effect that a crash left in doubt is recorded as unknown before anything follows",
   ids: ["X-2"],
