@@ -11,7 +11,7 @@
  */
 import { lockHome } from "../adapters/store-sqlite/open-database.ts";
 import type { OperationClient } from "../assistant/operations.ts";
-import { apiApprover } from "../runtime/ports/approver.ts";
+import { type ApprovalCard, apiApprover } from "../runtime/ports/approver.ts";
 import { StoreError } from "../runtime/ports/store.ts";
 import { takeHome } from "./gateway-access.ts";
 import { openSurety, type Surety, type SuretyOptions } from "./open-surety.ts";
@@ -19,6 +19,7 @@ import { watchPolicy } from "./watch-policy.ts";
 
 const RETRY_MS = 1_000;
 const STOP_GRACE_MS = 10_000;
+const MAX_COUNTED = 500;
 
 export interface AssistantSupervisor {
   readonly operations: OperationClient;
@@ -44,6 +45,11 @@ export async function superviseAssistant(
     lock.release();
   };
 
+  /** Nobody may be watching the run that was interrupted. */
+  const announceDoubt = ({ kind, runId, tool }: ApprovalCard): void => {
+    if (kind === "resolve") remark(`${runId} was interrupted: was ${tool} done? Answer it: surety approvals ls`);
+  };
+
   const keepLocked = (): void => {
     if (lock.isInPlace()) return;
     const next = lockHome(home.directory);
@@ -59,14 +65,17 @@ export async function superviseAssistant(
       lock,
       remark,
       policy: policy.current,
-      approver: apiApprover,
+      approver: { ...apiApprover, ask: announceDoubt },
       onStoreFailure: (error) => {
         if (current === surety) fail(surety, error);
         else failure.seen ??= { error };
       },
     });
     try {
-      await surety.runtime.recover();
+      const { resumed } = await surety.runtime.recover();
+      const pending = await surety.runtime.approvals.pending({ limit: MAX_COUNTED, offset: 0 });
+      const words = wordsForPending(resumed, pending.length);
+      if (words !== "") remark(words);
       if (failure.seen !== null) throw failure.seen.error;
       return surety;
     } catch (error) {
@@ -134,4 +143,19 @@ export async function superviseAssistant(
       }
     },
   };
+}
+
+/** What an earlier gateway left unfinished; empty if nothing. */
+function wordsForPending(runs: number, questions: number): string {
+  const asks =
+    questions === MAX_COUNTED
+      ? `${MAX_COUNTED} or more questions wait`
+      : questions === 1
+        ? "1 question waits"
+        : `${questions} questions wait`;
+  const facts = [
+    ...(runs === 0 ? [] : [runs === 1 ? "1 unfinished run continues" : `${runs} unfinished runs continue`]),
+    ...(questions === 0 ? [] : [`${asks} for an answer: surety approvals ls`]),
+  ];
+  return facts.join("; ");
 }

@@ -40,6 +40,8 @@ export interface ProgressPrinter {
   showQueued(runId: string): void;
   /** The run waits for an answer that is given elsewhere. */
   showWaiting(card: ApprovalCard): void;
+  /** What happens beside the run. */
+  note(line: string): void;
   /** Prints what was not shown of the answer, and how the run ended. */
   finish(record: RunRecord, diagnosis: RunDiagnosis): void;
 }
@@ -164,6 +166,9 @@ export function progressPrinter({ progress, answer, style }: Screen): ProgressPr
       if (target !== "") for (const row of barredRows(target, progress.columns, "decide", style.dim)) say(row);
       const answers = isResolve ? `resolve ${id} done|retry|fail` : `allow ${id}, or surety approvals deny ${id}`;
       say(style.dim(`answer: surety approvals ${answers}`));
+    },
+    note(line) {
+      say(style.yellow(visibleLine(line)));
     },
     finish(record, diagnosis) {
       showAnswer(record);

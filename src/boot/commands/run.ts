@@ -1,5 +1,6 @@
 /** `surety run "message"`: one run, shown as it happens; through the gateway when one runs on this home. */
 
+import { GatewayClientError, LOST } from "../../adapters/gateway-client/gateway-client-error.ts";
 import { type Denial, denialHints, denialIn } from "../../adapters/terminal/denial-hints.ts";
 import { type OutputStream, type ProgressPrinter, progressPrinter } from "../../adapters/terminal/progress-printer.ts";
 import { type InputStream, terminalApprover } from "../../adapters/terminal/terminal-approver.ts";
@@ -13,12 +14,12 @@ import { toWire } from "../../kernel/vocabulary/wire-case.ts";
 import { type ApprovalDecision, cardFromWire } from "../../runtime/approvals/operations.ts";
 import { AUTO } from "../../runtime/model/model-router.ts";
 import type { ApprovalCard, Approver } from "../../runtime/ports/approver.ts";
-import { EXIT, usageError } from "../boot-error.ts";
+import { BootError, EXIT, usageError } from "../boot-error.ts";
 import type { Action, CommandContext } from "../command.ts";
 import type { Config } from "../config/config.ts";
 import { loadConfig } from "../config/load-config.ts";
 import { configuredRefs } from "../config/resolve-configured-model-ref.ts";
-import { connectAssistant, valueIn } from "../connect-assistant.ts";
+import { type ConnectedAssistant, connectAssistant, valueIn } from "../connect-assistant.ts";
 import { nearest } from "../nearest.ts";
 import { describedTools, diagnoseRun, findRun, withHome } from "../read-home.ts";
 import { readStandardInput } from "../read-standard-input.ts";
@@ -53,45 +54,82 @@ export const command: Action = {
 };
 
 async function performRun(context: CommandContext): Promise<number> {
-  const { isJson, output, streams } = context;
+  const { output, streams } = context;
   const isPiped = context.arguments[0] === "-";
   const asked = { ...(await inputOf(context)), ...(await mediaOf(context)) };
+  return await atTerminal(context, isPiped ? ENDED_INPUT : streams.stdin, true, async (terminal) => {
+    const { operations, isRemote, isReachable, show } = terminal;
+    const mayBeAsked = isReachable() || context.options.flag("wait");
+    const input: RunInput = mayBeAsked ? asked : { ...asked, unattended: true };
+    if (!isRemote && !isReachable() && context.options.flag("wait")) output.remark(NO_GATEWAY_TO_WAIT_FOR);
+    const { id } = valueIn(await operations.call("runs.create", input), hintFor);
+    const stopListening = onInterrupt(() => operations.call("runs.cancel", { id }));
+    return await show(id).finally(stopListening);
+  });
+}
+
+interface Terminal extends Pick<ConnectedAssistant, "operations" | "isRemote">, Pick<Approver, "isReachable"> {
+  /** Shows a run to its end, and asks its questions here. Returns the exit code. */
+  show(runId: RunId): Promise<number>;
+}
+
+/** `drives`: as of connectAssistant. */
+export async function atTerminal(
+  context: CommandContext,
+  input: InputStream,
+  drives: boolean,
+  use: (terminal: Terminal) => Promise<number>,
+): Promise<number> {
+  const { isJson, output, streams } = context;
   let decide = (_card: ApprovalCard, _decision: ApprovalDecision): void => {};
+  let noteConnection = (_state: "lost" | "back"): void => {};
   const approver = terminalApprover({
-    input: isPiped ? ENDED_INPUT : streams.stdin,
+    input,
     output: streams.stderr,
     style: output.remarkStyle,
     onDecision: (card, decision) => decide(card, decision),
   });
-  const mayBeAsked = approver.isReachable() || context.options.flag("wait");
-  const input: RunInput = mayBeAsked ? asked : { ...asked, unattended: true };
-  const { operations, isRemote, close } = await connectAssistant(context, approver);
-  if (!isRemote && !approver.isReachable() && context.options.flag("wait")) output.remark(NO_GATEWAY_TO_WAIT_FOR);
-  try {
-    decide = (card, decision) => {
-      answer(operations, card, decision).catch((error: unknown) => output.remark(String(error)));
+  const { operations, isRemote, close } = await connectAssistant(context, approver, drives, (state) =>
+    noteConnection(state),
+  );
+  const undelivered = new Set<ApprovalId>();
+  decide = (card, decision) => {
+    answer(operations, card, decision).catch((error: unknown) => {
+      output.remark(`Your answer was not taken: ${error instanceof Error ? error.message : String(error)}`);
+      undelivered.add(card.id);
+    });
+  };
+  const show = async (runId: RunId): Promise<number> => {
+    const printer = printerFor(context, approver.beside);
+    noteConnection = (state) => {
+      printer.note(state === "back" ? "The gateway is back." : LOST);
+      if (state === "lost") printer.note(`Trying to reconnect for half a minute; later: surety runs watch ${runId}`);
     };
-    const { id: runId } = valueIn(await operations.call("runs.create", input), hintFor);
-    const stopListening = onInterrupt(() => operations.call("runs.cancel", { id: runId }));
-    try {
-      const printer = printerFor(context, approver.beside);
-      const shown: ShownQuestions = approver.isReachable()
-        ? approver
-        : { ask: printer.showWaiting, withdraw: () => {} };
-      const stopPolling = isRemote ? pollApprovals(operations, runId, shown) : () => {};
-      const { record, denials } = await follow(operations, runId, printer, shown).finally(stopPolling);
-      const diagnosis = await withHome(context, async (home) => diagnoseRun(home, await findRun(home, record.id)));
-      printer.finish(record, diagnosis);
-      if (isJson) output.json(record);
-      else for (const hint of await denialHints(operations, record, denials)) output.remark(hint);
-      return exitCodeOf(record);
-    } finally {
-      stopListening();
-    }
+    const shown: ShownQuestions = approver.isReachable() ? approver : { ask: printer.showWaiting, withdraw: () => {} };
+    const stopPolling = isRemote ? pollApprovals(operations, runId, shown, undelivered) : () => {};
+    const { record, denials } = await follow(operations, runId, printer, shown).finally(stopPolling);
+    const diagnosis = await withHome(context, async (home) => diagnoseRun(home, await findRun(home, record.id)));
+    printer.finish(record, diagnosis);
+    if (isJson) output.json(record);
+    else for (const hint of await denialHints(operations, record, denials)) output.remark(hint);
+    return exitCodeOf(record);
+  };
+  try {
+    return await use({
+      ...{ operations, isRemote, isReachable: approver.isReachable },
+      show: (runId) => show(runId).catch((error: unknown) => Promise.reject(lostWhile(runId, error))),
+    });
   } finally {
     approver.close();
     await close();
   }
+}
+
+/** The gateway died while the run was shown: says how to see the rest of it. */
+function lostWhile(runId: RunId, error: unknown): unknown {
+  const isLost = error instanceof GatewayClientError && ["gateway.lost", "gateway.unreachable"].includes(error.code);
+  if (!isLost) return error;
+  return new BootError("gateway.lost", LOST, `surety start, then: surety runs watch ${runId}`, { cause: error });
 }
 
 /** The message was read to the end of standard input: nobody can answer there. */
@@ -222,7 +260,12 @@ const POLL_MS = 300;
 type ShownQuestions = Pick<Approver, "ask" | "withdraw">;
 
 /** Beside a gateway: asks this terminal what the gateway holds for this run, and takes back what was answered elsewhere. */
-function pollApprovals(operations: OperationClient, runId: RunId, { ask, withdraw }: ShownQuestions): () => void {
+function pollApprovals(
+  operations: OperationClient,
+  runId: RunId,
+  { ask, withdraw }: ShownQuestions,
+  undelivered: Set<ApprovalId>,
+): () => void {
   let asked: ReadonlySet<ApprovalId> = new Set();
   let isOver = false;
   const poll = async (): Promise<void> => {
@@ -233,7 +276,7 @@ function pollApprovals(operations: OperationClient, runId: RunId, { ask, withdra
     const pending = all.filter(({ run_id }) => run_id === runId);
     const ids = new Set(pending.map(({ id }) => id));
     for (const id of asked) if (!ids.has(id)) withdraw(id);
-    for (const card of pending) if (!asked.has(card.id)) ask(cardFromWire(card));
+    for (const card of pending) if (undelivered.delete(card.id) || !asked.has(card.id)) ask(cardFromWire(card));
     asked = ids;
   };
   // A lost gateway is reported by `follow`.

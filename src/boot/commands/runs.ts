@@ -1,4 +1,4 @@
-/** `surety runs ls|show|cancel|export`. */
+/** `surety runs ls|show|watch|cancel|export`. */
 import { diagnosisLines, type RunDiagnosis } from "../../adapters/terminal/progress-printer.ts";
 import type { OperationClient } from "../../assistant/operations.ts";
 import type { RunRecord } from "../../kernel/journal/views/run-record.ts";
@@ -15,6 +15,7 @@ import { connectAssistant, valueIn } from "../connect-assistant.ts";
 import { assertNewFile, writeNewFile } from "../durable-file.ts";
 import { findExistingHome } from "../home.ts";
 import { diagnoseRun, findRun, type ReadableHome, withHome } from "../read-home.ts";
+import { atTerminal } from "./run.ts";
 
 const MAX_LIMIT = 500;
 const MAX_OFFSET = 1_000_000_000;
@@ -66,6 +67,25 @@ const show: Action = {
       const chosenBecause = findContract(run)?.routing?.reason ?? null;
       output.result(record, () => printRecord(context, record, diagnosis, chosenBecause));
     }),
+};
+
+const watch: Action = {
+  summary: "follow a run as it happens, and answer its questions, until it ends",
+  arguments: ["RUN"],
+  examples: ["surety runs watch run_0123"],
+  async run(context) {
+    const [id = ""] = context.arguments;
+    await findExistingHome(context.home);
+    return await atTerminal(context, context.streams.stdin, false, async ({ operations, isRemote, show }) => {
+      const runId = asRunId(id);
+      const { outcome } = valueIn(await operations.call("runs.get", { id: runId }), () => "See surety runs ls.");
+      if (outcome === null && !isRemote) {
+        const hint = "Start it: surety start. The run continues then.";
+        throw new BootError("gateway.missing", `${id} has not ended, and no gateway runs on this home`, hint);
+      }
+      return await show(runId);
+    });
+  },
 };
 
 const cancel: Action = {
@@ -131,7 +151,7 @@ const exportRun: Action = {
     }),
 };
 
-export const command: Command = { actions: { ls, show, cancel, export: exportRun } };
+export const command: Command = { actions: { ls, show, watch, cancel, export: exportRun } };
 
 const NOT_ENDED = "A run can be exported once it has ended.";
 
