@@ -106,8 +106,9 @@ export async function atTerminal(
       if (state === "lost") printer.note(`Trying to reconnect for half a minute; later: surety runs watch ${runId}`);
     };
     const shown: ShownQuestions = approver.isReachable() ? approver : { ask: printer.showWaiting, withdraw: () => {} };
-    const stopPolling = isRemote ? pollApprovals(operations, runId, shown, undelivered) : () => {};
-    const { record, denials } = await follow(operations, runId, printer, shown).finally(stopPolling);
+    const questions = isRemote ? pollApprovals(operations, runId, shown, undelivered) : null;
+    const { record, denials } = await follow(operations, runId, printer, shown).finally(questions?.stop);
+    questions?.withdrawAll();
     const diagnosis = await withHome(context, async (home) => diagnoseRun(home, await findRun(home, record.id)));
     printer.finish(record, diagnosis);
     if (isJson) output.json(record);
@@ -265,7 +266,7 @@ function pollApprovals(
   runId: RunId,
   { ask, withdraw }: ShownQuestions,
   undelivered: Set<ApprovalId>,
-): () => void {
+): { stop(): void; withdrawAll(): void } {
   let asked: ReadonlySet<ApprovalId> = new Set();
   let isOver = false;
   const poll = async (): Promise<void> => {
@@ -288,9 +289,13 @@ function pollApprovals(
       });
   };
   pollSafely();
-  return () => {
-    isOver = true;
-    for (const id of asked) withdraw(id);
+  return {
+    stop: () => {
+      isOver = true;
+    },
+    withdrawAll: () => {
+      for (const id of asked) withdraw(id);
+    },
   };
 }
 
