@@ -46,10 +46,13 @@ export class WrongTokens {
   }
 }
 
+/** All of 127.0.0.0/8 is this machine, which any program on it may send from. */
+const LOOPBACK = "127.0.0.0/8";
+
 /** An IPv6 host has 2^64 addresses of its own: they count as one. */
 function networkOf(address: string): string {
   const [text = ""] = address.replace(/^::ffff:(?=[0-9.]+$)/, "").split("%");
-  if (!isIPv6(text)) return text;
+  if (!isIPv6(text)) return text.startsWith("127.") ? LOOPBACK : text;
   const [before = [], after] = text.split("::").map((half) => half.split(":").filter((group) => group !== ""));
   const groups =
     after === undefined ? before : [...before, ...Array(8 - before.length - after.length).fill("0"), ...after];

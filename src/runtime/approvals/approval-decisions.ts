@@ -37,7 +37,8 @@ export class ApprovalDecisions {
   async decide({ id, decision, planHash, principal }: ApprovalVerdict): Promise<Decided> {
     const { store, clock } = this.#ports;
     const approval = await store.findApproval(id);
-    if (approval === null) return refuse("not_found", `There is no approval ${id}.`);
+    if (approval === null)
+      return refuse("not_found", "There is no such approval; surety approvals ls lists those that wait.");
     const answers = approval.kind === "approve" ? ["allow", "deny"] : ["done", "retry", "fail"];
     if (!answers.includes(decision)) {
       return refuse("invalid.request", `Answer this question with one of: ${answers.join(", ")}.`);

@@ -56,6 +56,14 @@ describe("wrong tokens", () => {
     await guessUntilRefused(gateway);
   });
 
+  test("of this machine count together, whatever loopback address it sends from", () => {
+    const wrong = new WrongTokens(new ManualClock());
+    for (let tries = 1; tries <= FREE; tries += 1) expect(wrong.add(`127.0.${tries}.1`)).toBe(0);
+    for (const address of ["127.0.0.1", "127.255.255.254", "::ffff:127.9.9.9"]) {
+      expect(wrong.add(address)).toBeGreaterThan(0);
+    }
+  });
+
   test("of one address are not another's; those of one IPv6 network are", () => {
     const wrong = new WrongTokens(new ManualClock());
     const isHeldUp = (address: string): boolean => wrong.add(address) > 0;
