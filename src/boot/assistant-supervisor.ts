@@ -45,7 +45,7 @@ export async function superviseAssistant(
     lock.release();
   };
 
-  /** Nobody may be watching the run that was interrupted. */
+  /** The interrupted run may have no watcher. */
   const announceDoubt = ({ kind, runId, tool }: ApprovalCard): void => {
     if (kind === "resolve") remark(`${runId} was interrupted: was ${tool} done? Answer it: surety approvals ls`);
   };

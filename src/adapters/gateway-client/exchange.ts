@@ -40,7 +40,7 @@ export interface Exchange {
 }
 
 export interface ExchangeParts {
-  /** The gateway's address; null when there is none. Looked up anew for each request: it may have been restarted. */
+  /** The gateway's address; null when there is none. Looked up for each request: it may have been restarted. */
   readonly find: () => Promise<string | null>;
   readonly token: string;
   /** The home's. */
@@ -119,7 +119,7 @@ export function createExchange({ find, token, key, newNonce, timeoutMs }: Exchan
   };
 }
 
-/** A connection that was lost must not be opened again: somebody else may listen by then. */
+/** A connection that was lost must not be opened again: another program may listen by then. */
 function onlyOnce(): buildConnector.connector {
   const connect = buildConnector({ timeout: 0 });
   let isUsed = false;

@@ -18,7 +18,7 @@ export function movedAway(path: string, cause?: unknown): SandboxError {
 
 export function closedToOthers(path: string, { uid, gid }: Identity, isWritable: boolean): SandboxError {
   const use = isWritable ? "write to it" : "read it";
-  const message = `The workspace ${JSON.stringify(path)} belongs to root, commands never run as root, and here (overlayfs, or a kernel older than Linux 5.12) nobody else can be let ${use}. Give it to a user (for example chown -R ${uid}:${gid}), or run surety as an ordinary user.`;
+  const message = `The workspace ${JSON.stringify(path)} belongs to root, commands never run as root, and here (overlayfs, or a kernel older than Linux 5.12) no other user can be let ${use}. Give it to a user (for example chown -R ${uid}:${gid}), or run surety as an ordinary user.`;
   return new SandboxError("sandbox.unavailable", message);
 }
 

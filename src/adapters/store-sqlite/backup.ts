@@ -4,7 +4,7 @@
  * B1. A backup is a snapshot taken while the gateway runs; under its name it is complete or absent.
  * B2. A backup is checked before it replaces anything, and never under a running gateway.
  * B3. Restoring replaces the database atomically and keeps the old one beside it.
- * B4. The restored database says so itself, in its ledger too, before it takes the other's place: whoever opens it
+ * B4. The restored database says so itself, in its ledger too, before it takes the other's place: a process that opens it
  *     knows that its open runs may have gone on after the backup was taken.
  */
 import { closeSync, copyFileSync, existsSync, fsyncSync, openSync, renameSync, rmSync, statSync } from "node:fs";

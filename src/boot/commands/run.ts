@@ -133,7 +133,7 @@ function lostWhile(runId: RunId, error: unknown): unknown {
   return new BootError("gateway.lost", LOST, `surety start, then: surety runs watch ${runId}`, { cause: error });
 }
 
-/** The message was read to the end of standard input: nobody can answer there. */
+/** The message was read to the end of standard input: no answer can come from there. */
 const ENDED_INPUT: InputStream = { isTTY: false, on: () => {}, off: () => {}, pause: () => {} };
 
 const NO_GATEWAY_TO_WAIT_FOR =

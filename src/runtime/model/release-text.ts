@@ -17,7 +17,7 @@ export interface Delta {
   readonly text: string;
 }
 
-/** An attempt's text: released when somebody reads it, since most of it is read by nobody. */
+/** An attempt's text: released when a watcher reads it, since most of it has none. */
 export class LiveText {
   readonly attempt: number;
   readonly #stagesOf: () => Stages;
