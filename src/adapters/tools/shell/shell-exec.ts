@@ -81,7 +81,7 @@ async function planCommand(parts: ShellParts, args: ShellArguments): Promise<Cal
   const executables = await Promise.all(stages.map(({ name }) => findExecutable(name)));
   const missing = await sandbox.check();
   if (missing.length > 0) {
-    throw new ToolFailure("sandbox.required", `Not run: the sandbox does not work here: ${missing.join("; ")}.`);
+    throw new ToolFailure("sandbox.required", `Not run: the sandbox does not work here. ${missing.join(" ")}`);
   }
   const paths = executables.map(({ path }) => path);
   const asks = reasonsToAsk(prepared, paths);
