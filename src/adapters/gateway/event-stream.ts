@@ -49,7 +49,7 @@ export async function streamEvents(stream: EventStream): Promise<void> {
     }
   } catch (error) {
     // The run continues after the outage: the client reconnects and gets the rest.
-    isInterrupted = error instanceof StoreError;
+    isInterrupted = error instanceof StoreError && error.code !== "store.corrupt";
     // An aborted subscription may end by throwing.
     if (!signal.aborted && !isInterrupted)
       outgoing.write(`event: error\ndata: ${JSON.stringify(onFailure(error))}\n\n`);

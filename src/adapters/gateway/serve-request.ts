@@ -60,6 +60,8 @@ export function createRequestServer(dependencies: RequestServerDependencies): Re
     if (error instanceof StoreError && TRANSIENT.has(error.code)) {
       return new HttpError("store.unavailable", "Storage is unavailable; retry.");
     }
+    // The message names what is damaged and what to do, never content.
+    if (error instanceof StoreError && error.code === "store.corrupt") return new HttpError("conflict", error.message);
     failures += 1;
     const errorId = `err_${clock.nowMs().toString(36)}_${failures}`;
     onError(error, errorId);

@@ -5,7 +5,8 @@
  * J1. A row's place names its run and the seq of its last entry, so the index of places is each run's journal in order.
  *     Rows themselves are stored in the order of arrival, whichever run they belong to: the number of pages that an
  *     append touches is most of what a durable step costs.
- * J2. Reading is total: damaged rows come out as text that is not a journal line, and verification names them.
+ * J2. Reading is total: damaged rows come out as text that is not a journal line, or as missing bodies, and verification
+ *     names them.
  */
 import type { Body } from "../../kernel/journal/body.ts";
 import { genesisHash } from "../../kernel/journal/chain.ts";
@@ -153,8 +154,13 @@ function bodiesOf(prepare: Prepare, run: number, wanted: ReadonlySet<BodyRef>): 
   const found = new Map<BodyRef, Body>();
   const first = run * PLACES_PER_RUN;
   for (const row of prepare(BODIES).iterate(first, first + PLACES_PER_RUN)) {
-    const bodies = JSON.parse(String(row["bodies"])) as readonly (readonly [BodyRef, string, string])[];
-    for (const [ref, salt, text] of bodies) if (wanted.has(ref)) found.set(ref, { salt, text });
+    const parsed = parseJson(String(row["bodies"]));
+    const triples = parsed.ok && Array.isArray(parsed.value) ? parsed.value : [];
+    for (const triple of triples) {
+      const [ref, salt, text] = Array.isArray(triple) ? triple : [];
+      if (typeof salt !== "string" || typeof text !== "string" || !wanted.has(ref as BodyRef)) continue;
+      found.set(ref as BodyRef, { salt, text });
+    }
     if (found.size === wanted.size) break;
   }
   return found;

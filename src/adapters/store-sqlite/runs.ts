@@ -155,8 +155,8 @@ interface RunRow
   readonly answerRef: Uint8Array | null;
   /** Null until the run has ended, like the other fields of RunEnding. */
   readonly toolCalls: number | null;
-  readonly headHash: Uint8Array;
-  readonly stateDigest: Uint8Array;
+  readonly headHash: Uint8Array | null;
+  readonly stateDigest: Uint8Array | null;
 }
 
 function toStoredRun(row: object): PlacedRun {
@@ -169,7 +169,8 @@ function toStoredRun(row: object): PlacedRun {
     status: statusOf(status),
     answerRef: answerRef === null ? null : toHex(answerRef),
     ended:
-      toolCalls === null
+      // A damaged row lacks some of them: the run's journal still tells how it ended.
+      toolCalls === null || headHash === null || stateDigest === null
         ? null
         : { toolCalls, durationMs, headHash: toHex(headHash), stateDigest: toHex(stateDigest), labels },
   };

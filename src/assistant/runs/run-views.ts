@@ -1,19 +1,20 @@
 /** Views of a stored run: its record, its row in a list and its bundle, from durable data only. */
-import { refsOf } from "../../kernel/journal/body.ts";
+import { type Body, refsOf } from "../../kernel/journal/body.ts";
 import { makeBundle } from "../../kernel/journal/bundle.ts";
 import type { EntryOf } from "../../kernel/journal/entry.ts";
 import { parseLine } from "../../kernel/journal/journal-lines.ts";
 import { type ReceiptSigner, signReceipt } from "../../kernel/journal/signed-receipt.ts";
-import { type Lookup, textOf } from "../../kernel/journal/views/body-content.ts";
+import { ERASED, type Lookup, textOf } from "../../kernel/journal/views/body-content.ts";
 import { receiptOf } from "../../kernel/journal/views/receipt.ts";
 import { answerOf } from "../../kernel/journal/views/run-answer.ts";
 import { type RunParticulars, type RunRecord, runRecord } from "../../kernel/journal/views/run-record.ts";
+import type { BodyRef } from "../../kernel/vocabulary/identifiers.ts";
 import { terminalStatus } from "../../kernel/vocabulary/outcome.ts";
 import { parseJson } from "../../kernel/vocabulary/parse-json.ts";
 import { type Refusal, refuse } from "../../runtime/operations/operation.ts";
-import type { Store, StoredRun } from "../../runtime/ports/store.ts";
+import { type Store, type StoredRun, StoreError } from "../../runtime/ports/store.ts";
 import type { Toolbox } from "../../runtime/ports/toolbox.ts";
-import { readBodies, readBodiesOf, readWholeJournal } from "../../runtime/run/read-run.ts";
+import { findContract, type Journal, readBodies, readBodiesOf, readWholeJournal } from "../../runtime/run/read-run.ts";
 
 const NO_TRACE: RunRecord["trace"] = { tool_execution_results: [] };
 
@@ -47,12 +48,15 @@ export function createRunViews({ store, summarize, signing, agentsDirectory }: R
   };
 
   const record = async (run: StoredRun): Promise<RunRecord> => {
-    const { entries } = await readWholeJournal(store, run.runId);
+    const journal = await readWholeJournal(store, run.runId);
+    const { entries } = journal;
     const bodies = await readBodiesOf(store, run, entries);
+    const damage = damageOf(run, journal, bodies);
     const receipt = receiptOf(entries, run.model);
     const shown: RunRecord = {
       ...runRecord(entries, particularsOf(run), (ref) => bodies.get(ref)?.text ?? null),
       ...(receipt === null ? {} : { receipt: signReceipt(run.runId, receipt, signing) }),
+      ...(damage === null ? {} : { damage }),
     };
     // Sealed without a TERMINATE entry: its journal did not replay.
     if (run.outcome === null || shown.outcome !== null) return shown;
@@ -61,8 +65,18 @@ export function createRunViews({ store, summarize, signing, agentsDirectory }: R
 
   /** The record without trace and receipt. An ended run's comes from its seal and answer: no ended journal is read. */
   const row = async (run: StoredRun): Promise<RunRecord> => {
+    try {
+      return await readRow(run);
+    } catch (error) {
+      if (error instanceof StoreError && error.code !== "store.corrupt") throw error;
+      return { ...runRecord([], particularsOf(run), () => null), damage: "what is stored of it cannot be read" };
+    }
+  };
+
+  const readRow = async (run: StoredRun): Promise<RunRecord> => {
     const { outcome, reason, ended, answerRef } = run;
-    if (outcome === null || ended === null) return { ...(await record(run)), trace: NO_TRACE };
+    if (outcome === null || ended === null || reason === "machine.diverged")
+      return { ...(await record(run)), trace: NO_TRACE };
     const ending = await escalationOf(store, run);
     const bodies =
       ending === null
@@ -90,22 +104,47 @@ export function createRunViews({ store, summarize, signing, agentsDirectory }: R
       head_hash: ended.headHash,
       state_digest: ended.stateDigest,
       trace: NO_TRACE,
+      ...damageIn(run, answerRef !== null && said === ERASED),
     };
   };
 
   const bundle = async (run: StoredRun): Promise<{ readonly ok: true; readonly text: string } | Refusal> => {
-    const { entries } = await readWholeJournal(store, run.runId);
+    const journal = await readWholeJournal(store, run.runId);
+    const { entries } = journal;
     const contract = parseJson(run.contract);
+    if (!journal.ok || !contract.ok) {
+      return refuse("conflict", `this run cannot be exported: ${damageOf(run, journal, null)}`);
+    }
     // Unchecked: verification must name a changed body, not miss it.
     const bodies = await store.readBodies(run.sessionId, [...new Set(entries.flatMap(refsOf))], run.runId);
-    const document = contract.ok ? contract.value : null;
     // Without a key, signing throws.
     const key = { ...signing, publicKey: signing.publicKey ?? "" };
-    const made = makeBundle({ contract: document, entries, bodies, ...key });
+    const made = makeBundle({ contract: contract.value, entries, bodies, ...key });
     return made.ok ? made : refuse("conflict", made.problem);
   };
 
   return { record, rows: (runs: readonly StoredRun[]) => Promise.all(runs.map(row)), bundle };
+}
+
+/** What is wrong with the stored run; null when everything can be read. `bodies`: those of its entries, if read. */
+function damageOf(run: StoredRun, journal: Journal, bodies: ReadonlyMap<BodyRef, Body> | null): string | null {
+  const missing = bodies === null ? 0 : new Set(journal.entries.flatMap(refsOf)).size - bodies.size;
+  const problems = [
+    journal.ok ? null : `entry ${journal.badEntry} of its journal is damaged`,
+    findContract(run) === null ? "its contract is damaged" : null,
+    missing > 0 ? textsMissing(missing) : null,
+  ].filter((problem) => problem !== null);
+  return problems.length === 0 ? null : problems.join("; ");
+}
+
+/** What a list can tell without reading the journal. */
+function damageIn({ contract }: StoredRun, isAnswerMissing: boolean): Pick<RunRecord, "damage"> {
+  if (!parseJson(contract).ok) return { damage: "its contract is damaged" };
+  return isAnswerMissing ? { damage: textsMissing(1) } : {};
+}
+
+function textsMissing(count: number): string {
+  return `${count} of its texts ${count === 1 ? "is" : "are"} missing or damaged`;
 }
 
 /** The answer of an escalated run is derived from its last entry; there is no body. */

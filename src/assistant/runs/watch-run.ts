@@ -4,7 +4,7 @@
  * W1. It subscribes before it reads the journal; duplicates are dropped by seq. Before the first publish there is nothing
  *     to read: the subscription gets everything.
  * W2. It ends after the terminal event, or when the signal aborts, and then unsubscribes. It throws when the store fails:
- *     the run's fate is decided at the next start.
+ *     the run's fate is decided at the next start. It throws also where the journal is damaged, after what can be read.
  * W3. A provider's pause is announced while it lasts.
  * W4. Text of an attempt comes after the entries before that attempt and before its own: a fast model writes before the
  *     last step is durable.
@@ -13,8 +13,8 @@ import type { Entry } from "../../kernel/journal/entry.ts";
 import { lifecycleEvent } from "../../kernel/journal/views/lifecycle-events.ts";
 import { readEntry, TIMELINE_START } from "../../kernel/journal/views/run-timeline.ts";
 import type { RunId } from "../../kernel/vocabulary/identifiers.ts";
-import type { Store } from "../../runtime/ports/store.ts";
-import { readWholeJournal } from "../../runtime/run/read-run.ts";
+import { type Store, StoreError } from "../../runtime/ports/store.ts";
+import { type Journal, readWholeJournal } from "../../runtime/run/read-run.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import type { RunUpdate } from "./run-updates.ts";
 
@@ -62,8 +62,11 @@ export async function* watchRun(
       if (due.length > 0) held = held.filter(({ attempt }) => attempt > dueAttempt);
       return due;
     };
-    const known = runtime.isUnpublished(runId) ? [] : (await readWholeJournal(store, runId)).entries;
-    let items: readonly Received[] = [{ kind: "entries", entries: known }];
+    const journal: Journal = runtime.isUnpublished(runId)
+      ? { ok: true, entries: [] }
+      : await readWholeJournal(store, runId);
+    let items: readonly Received[] = [{ kind: "entries", entries: journal.entries }];
+    if (!journal.ok) items = [...items, { kind: "broken", error: damagedAt(runId, journal.badEntry) }];
     for (;;) {
       for (const item of items) {
         if (item.kind === "broken") throw item.error;
@@ -98,6 +101,13 @@ export async function* watchRun(
     stopWatching();
     signal.removeEventListener("abort", onAbort);
   }
+}
+
+function damagedAt(runId: RunId, entry: number): StoreError {
+  return new StoreError(
+    "store.corrupt",
+    `Entry ${entry} of the journal of ${runId} is damaged: see surety verify ${runId}.`,
+  );
 }
 
 /** The latest attempt whose text may follow the entry: its own, or the next one where it leads to another inference. */

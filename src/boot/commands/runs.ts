@@ -45,7 +45,9 @@ const ls: Action = {
             record.id,
             runs[index]?.createdAt ?? "",
             record.status,
-            [record.outcome ?? "", record.reason ?? ""].filter((text) => text !== "").join(" "),
+            [record.outcome ?? "", record.reason ?? "", record.damage === undefined ? "" : "(damaged)"]
+              .filter((text) => text !== "")
+              .join(" "),
             String(record.tool_calls),
           ]),
         );
@@ -195,6 +197,7 @@ function printRecord(
   const rows: readonly (readonly [string, string])[] = [
     ["run", record.id],
     ["status", record.status],
+    ...(record.damage === undefined ? [] : [["damaged", `${record.damage}: see surety verify ${record.id}`] as const]),
     ["outcome", [record.outcome ?? "none yet", record.reason ?? ""].join(" ").trim()],
     ...diagnosisLines(record, diagnosis).map((line) => ["", line] as const),
     ["agent", record.agent_id],

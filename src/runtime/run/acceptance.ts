@@ -7,6 +7,7 @@ import type { EventOf } from "../../kernel/journal/event.ts";
 import { escapeMarkers } from "../../kernel/protocol/escape-markers.ts";
 import { Defect } from "../../kernel/vocabulary/defect.ts";
 import type { BodyRef } from "../../kernel/vocabulary/identifiers.ts";
+import { parseJson } from "../../kernel/vocabulary/parse-json.ts";
 import type { ThinkingLevel } from "../../kernel/vocabulary/thinking-level.ts";
 import type { ImageType } from "../model/image-facts.ts";
 import type { PromptImage, PromptMessage } from "../ports/model-backend.ts";
@@ -28,6 +29,13 @@ export interface Acceptance {
 /** Not validated: we wrote it to our own store. */
 export function readAcceptance(json: string): Acceptance {
   return JSON.parse(json) as Acceptance;
+}
+
+/** Null when it is damaged. */
+export function findAcceptance(json: string): Acceptance | null {
+  const parsed = parseJson(json);
+  const acceptance = parsed.ok ? (parsed.value as Partial<Acceptance> | null) : null;
+  return acceptance?.event === undefined || !Array.isArray(acceptance.opening) ? null : (acceptance as Acceptance);
 }
 
 export function openingRefs({ opening, event }: Acceptance): readonly BodyRef[] {

@@ -13,7 +13,7 @@ import type { BodyRef, RunId } from "../../kernel/vocabulary/identifiers.ts";
 import { type Clock, timestampOf } from "../ports/clock.ts";
 import type { NewRun, Store, StoredBody, StoredRun } from "../ports/store.ts";
 import { acceptanceWrites, newRun, type RunDraft } from "./accept-run.ts";
-import { type Acceptance, openingRefs, readAcceptance } from "./acceptance.ts";
+import { type Acceptance, findAcceptance, openingRefs } from "./acceptance.ts";
 import { readBodiesOf, restoreRun } from "./read-run.ts";
 
 export type OpenedRun =
@@ -30,7 +30,7 @@ export type OpenedRun =
       /** The home was restored from a backup that holds this run: the restore's id. */
       readonly restoreId: string | null;
     }
-  /** Its journal does not replay. */
+  /** Its journal does not replay, or what it was accepted with is damaged. */
   | { readonly ok: false; readonly run: StoredRun; readonly entries: readonly Entry[] };
 
 interface NewlyAccepted {
@@ -114,7 +114,8 @@ export class AcceptedRuns {
     const restored = await restoreRun(this.#store, run);
     const { entries } = restored;
     if (!restored.ok) return { ok: false, run, entries };
-    const acceptance = readAcceptance(run.accepted);
+    const acceptance = findAcceptance(run.accepted);
+    if (acceptance === null) return { ok: false, run, entries };
     const bodies = await readBodiesOf(this.#store, run, entries, openingRefs(acceptance));
     const restore = this.#store.restored;
     return {

@@ -41,6 +41,8 @@ export const RunRecordSchema = Type.Object(
     contract_hash: Text,
     head_hash: Text,
     state_digest: Text,
+    /** What of the stored run cannot be read, in words; absent when everything can. */
+    damage: Type.Optional(Text),
     /** For an ended run shown by itself; lists leave it out. */
     receipt: Type.Optional(SignedReceiptSchema),
     trace: Type.Object({ tool_execution_results: Type.Array(ToolExecutionResult) }, closed),
