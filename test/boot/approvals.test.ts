@@ -1,6 +1,7 @@
 /** Approvals at a real gateway that is killed and started again: asked over HTTP, answered over HTTP. */
 import { mkdir, readFile, rename, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { main } from "../../src/boot/main.ts";
@@ -126,6 +127,31 @@ describe("an approval at a gateway", () => {
       expect([await decide(second, card, "allow"), await decide(second, card, "deny")]).toEqual([409, 409]);
       expect(await cards(second)).toEqual([]);
       await second.stop();
+    },
+    LIMIT_MS,
+  );
+
+  verifies(
+    ["X-12", "X-24"],
+    "that was written into the database allows nothing at the next start, and verify names it",
+    async () => {
+      const { start, workspace, directory } = await homeOf();
+      const first = await start();
+      const runIds = [await submit(first, WRITE), await submit(first, { ...WRITE, path: "b.txt" })] as const;
+      for (const runId of runIds) await cardOf(first, runId);
+      await first.kill();
+      const db = new DatabaseSync(join(directory, "surety.db"));
+      db.exec(`UPDATE approvals SET state = 'allowed', decided_by = 'operator', decided_at_ms = created_at_ms + 1
+        WHERE position = 1; UPDATE approvals SET state = 'consumed' WHERE position = 2`);
+      db.close();
+
+      const second = await start();
+      for (const runId of runIds) expect((await endOf(second, runId)).outcome).toBe("COMPLETED_CHAT_ONLY");
+      await second.stop();
+      for (const name of ["a.txt", "b.txt"]) await expect(readFile(join(workspace, name))).rejects.toThrow("ENOENT");
+      const streams = capturedStreams();
+      expect(await main(["--home", directory, "verify"], streams, () => undefined)).toBe(1);
+      expect(streams.written().stderr.match(/approval\.forged/g)).toHaveLength(2);
     },
     LIMIT_MS,
   );

@@ -17,6 +17,8 @@ import {
   type SessionId,
 } from "../../src/kernel/vocabulary/identifiers.ts";
 import { USER_LABELS } from "../../src/kernel/vocabulary/labels.ts";
+import { decisionDraft } from "../../src/runtime/approvals/approval-decisions.ts";
+import { timestampOf } from "../../src/runtime/ports/clock.ts";
 import type { NewRun, RunEnding, SpendScope, StoredApproval, Write } from "../../src/runtime/ports/store.ts";
 
 const CREATED_AT = "2026-11-15T00:00:00.000Z";
@@ -167,6 +169,15 @@ export function newApproval(runId: RunId, sessionId: SessionId, also: Partial<St
     decidedAtMs: null,
     ...also,
   };
+}
+
+export function decides(
+  approval: StoredApproval,
+  decision: Parameters<typeof decisionDraft>[1],
+  by = "anna",
+): Extract<Write, { type: "decide-approval" }> {
+  const draft = decisionDraft(approval, decision, by, timestampOf(5));
+  return { type: "decide-approval", id: approval.id, draft };
 }
 
 /** A model asks for it. */

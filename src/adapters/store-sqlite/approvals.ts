@@ -1,11 +1,12 @@
 /** Approvals: table, rows, reads and writes. When one may be written: src/runtime/approvals/approval-rules.ts. */
-import type { ApprovalId, RunId } from "../../kernel/vocabulary/identifiers.ts";
+import type { ApprovalId, BodyRef, Hash, RunId } from "../../kernel/vocabulary/identifiers.ts";
 import {
   checkConsumeApproval,
   checkDecideApproval,
   checkInsertApproval,
   EXPIRED_WITH_RUN,
 } from "../../runtime/approvals/approval-rules.ts";
+import { type LedgerPlace, readApproval, STATE_OF_DECISION } from "../../runtime/approvals/read-approval.ts";
 import type { Page, StoredApproval } from "../../runtime/ports/store.ts";
 import { type Prepare, type Tables, toBytes, toHex } from "./connection.ts";
 import { mayWrite, type WriteHandlers } from "./transaction.ts";
@@ -21,28 +22,50 @@ export const APPROVAL_TABLES: Tables = {
   ) STRICT;
   CREATE INDEX approvals_by_run ON approvals (run);
   CREATE INDEX pending_approvals ON approvals (position) WHERE state = 'pending';`,
+  // A decision refers to its ledger entry. Entries about effects in doubt named the call, but not the question.
+  5: `
+  ALTER TABLE approvals ADD COLUMN ledger_seq INTEGER;
+  UPDATE approvals SET ledger_seq = d.seq FROM (
+    SELECT line ->> '$.data.approval_id' AS id, min(seq) AS seq FROM ledger
+    WHERE instr(line, '"kind":"approval.decided"') > 0 AND json_valid(line) GROUP BY 1
+  ) d WHERE d.id = approvals.id AND approvals.state <> 'pending';
+  UPDATE approvals SET ledger_seq = d.seq FROM (
+    SELECT r.position AS run, line ->> '$.data.call_id' AS call_id, line ->> '$.data.decision' AS decision,
+      max(seq) AS seq
+    FROM ledger JOIN runs r ON r.id = line ->> '$.data.run_id'
+    WHERE instr(line, '"kind":"effect.resolved"') > 0 AND json_valid(line) GROUP BY 1, 2, 3
+  ) d WHERE approvals.kind = 'resolve' AND d.run = approvals.run AND d.call_id = approvals.call_id
+    AND d.decision = approvals.state;`,
 };
 
 const SELECT = `
   SELECT a.id, r.id AS runId, a.session_id AS sessionId, a.call_id AS callId, a.step, a.kind, a.tool,
     a.plan_ref AS planRef, a.plan_hash AS planHash, a.why, a.integrity, a.confidentiality,
     a.created_at_ms AS createdAtMs, a.expires_at_ms AS expiresAtMs, a.state, a.decided_by AS decidedBy,
-    a.decided_at_ms AS decidedAtMs
-  FROM approvals a JOIN runs r ON r.position = a.run`;
+    a.decided_at_ms AS decidedAtMs, a.ledger_seq AS seq, l.line, b.line AS lineBefore, f.line AS lineAfter
+  FROM approvals a JOIN runs r ON r.position = a.run LEFT JOIN ledger l ON l.seq = a.ledger_seq
+  LEFT JOIN ledger b ON b.seq = a.ledger_seq - 1 LEFT JOIN ledger f ON f.seq = a.ledger_seq + 1`;
 const INSERT = `
   INSERT INTO approvals (id, run, session_id, call_id, step, kind, tool, plan_ref, plan_hash, why, integrity,
     confidentiality, created_at_ms, expires_at_ms, state, decided_by, decided_at_ms)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+const DECIDE = "UPDATE approvals SET state = ?, decided_by = ?, decided_at_ms = ?, ledger_seq = ? WHERE id = ?";
 const EXPIRE = `
   UPDATE approvals SET state = ?, decided_by = ?, decided_at_ms = ? WHERE run = ? AND state = 'pending'`;
 
 export const APPROVAL_QUERIES = {
-  pendingApprovals: `${SELECT} WHERE a.state = 'pending' ORDER BY a.position LIMIT ? OFFSET ?`,
+  pendingApprovals: `
+    ${SELECT} WHERE a.state = 'pending' AND a.ledger_seq IS NULL ORDER BY a.position LIMIT ? OFFSET ?`,
+  allApprovals: `${SELECT} ORDER BY a.position LIMIT ? OFFSET ?`,
 };
 
 export const APPROVAL_LISTS = {
   pendingApprovals(prepare: Prepare, { limit, offset }: Page): readonly StoredApproval[] {
     return prepare(APPROVAL_QUERIES.pendingApprovals).all(limit, offset).map(toStoredApproval);
+  },
+
+  allApprovals(prepare: Prepare, { limit, offset }: Page): readonly StoredApproval[] {
+    return prepare(APPROVAL_QUERIES.allApprovals).all(limit, offset).map(toStoredApproval);
   },
 };
 
@@ -71,9 +94,10 @@ export const APPROVAL_WRITES: WriteHandlers<"insert-approval" | "decide-approval
     );
   },
 
-  "decide-approval"({ prepare }, { id, state, by, atMs }) {
+  "decide-approval"({ prepare, appendLedger }, { id, draft }) {
     if (!mayWrite(checkDecideApproval(findApproval(prepare, id)))) return;
-    prepare("UPDATE approvals SET state = ?, decided_by = ?, decided_at_ms = ? WHERE id = ?").run(state, by, atMs, id);
+    const state = STATE_OF_DECISION[draft.data.decision];
+    prepare(DECIDE).run(state, draft.actor, Date.parse(draft.ts), appendLedger(draft), id);
   },
 
   "consume-approval"({ prepare }, { id, planHash, atMs }) {
@@ -97,9 +121,13 @@ export function findApproval(prepare: Prepare, id: ApprovalId): StoredApproval |
 }
 
 type ApprovalRow = Omit<StoredApproval, "labels" | "planRef" | "planHash"> &
-  StoredApproval["labels"] & { readonly planRef: Uint8Array; readonly planHash: Uint8Array };
+  StoredApproval["labels"] &
+  LedgerPlace & { readonly planRef: Uint8Array; readonly planHash: Uint8Array };
 
 function toStoredApproval(row: object): StoredApproval {
-  const { integrity, confidentiality, planRef, planHash, ...rest } = row as ApprovalRow;
-  return { ...rest, planRef: toHex(planRef), planHash: toHex(planHash), labels: { integrity, confidentiality } };
+  const { integrity, confidentiality, planRef, planHash, seq, line, lineBefore, lineAfter, ...rest } =
+    row as ApprovalRow;
+  const labels = { integrity, confidentiality };
+  const approval = { ...rest, planRef: toHex<BodyRef>(planRef), planHash: toHex<Hash>(planHash), labels };
+  return readApproval(approval, { seq, line, lineBefore, lineAfter });
 }

@@ -77,6 +77,7 @@ export function storeReads(reading: Reading, homeId: string, readElsewhere: Read
     listRuns: (filter) => list("listRuns", filter),
     sessionRuns: (sessionId, limit) => list("sessionRuns", sessionId, limit),
     pendingCapabilities: (page) => list("pendingCapabilities", page),
+    allApprovals: (page) => list("allApprovals", page),
     allCapabilities: (page) => list("allCapabilities", page),
     waitingOutbox: (page) => list("waitingOutbox", page),
     spendTotals: (period) => list("spendTotals", period),

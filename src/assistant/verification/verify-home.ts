@@ -7,6 +7,7 @@ import { type LedgerEntry, toLedgerLine, verifyLedger } from "../../kernel/journ
 import type { Capability } from "../../kernel/vocabulary/capability.ts";
 import type { RunId, SessionId } from "../../kernel/vocabulary/identifiers.ts";
 import type { SessionCapability, Store, StoredRun } from "../../runtime/ports/store.ts";
+import { type ApprovalFinding, auditApprovals } from "./audit-approvals.ts";
 import { allRuns, readAll } from "./read-all.ts";
 import { verifyStoredRun } from "./verify-stored-run.ts";
 
@@ -29,6 +30,8 @@ interface CapabilityFinding {
   readonly ledgerSeq: number | null;
 }
 
+type HomeFinding = Finding | CapabilityFinding | ApprovalFinding;
+
 export type HomeVerdict =
   | { readonly ok: false; readonly what: string; readonly entry?: number; readonly problem: string }
   | {
@@ -38,7 +41,7 @@ export type HomeVerdict =
       readonly runs: number;
       readonly ledger: number;
       readonly signatures: "checked" | "unchecked";
-      readonly findings: readonly (Finding | CapabilityFinding)[];
+      readonly findings: readonly HomeFinding[];
     };
 
 export async function verifyHome({ store, trusted: key, findDamage }: VerifiableHome): Promise<HomeVerdict> {
@@ -57,9 +60,11 @@ export async function verifyHome({ store, trusted: key, findDamage }: Verifiable
   if (damage.length > 0) return { ok: false, what: "database", problem: damage.join("; ") };
   // Read after the ledger: a row may be newer than its entry, never older.
   const known = await readAll((offset, limit) => store.allCapabilities({ limit, offset }));
+  const approvals = await readAll((offset, limit) => store.allApprovals({ limit, offset }));
   const findings = [
     ...auditHome({ homeId, ledger, journals, checkpoints: [], trusted }),
     ...auditCapabilities(ledger, known),
+    ...auditApprovals(ledger, approvals),
   ];
   return {
     ok: findings.length === 0,
@@ -81,10 +86,15 @@ function factsOf({ contractHash }: StoredRun, entries: readonly Entry[]): Journa
   };
 }
 
-function describeFinding(finding: Finding | CapabilityFinding): string {
+function describeFinding(finding: HomeFinding): string {
   const { code, ledgerSeq } = finding;
-  const what = "runId" in finding ? finding.runId : `${finding.capability} of ${finding.sessionId}`;
+  const what = subjectOf(finding);
   return ledgerSeq === null ? `${code} ${what}` : `${code} ${what} ledger entry ${ledgerSeq}`;
+}
+
+function subjectOf(finding: HomeFinding): string | null {
+  if ("approvalId" in finding) return `${finding.approvalId} of ${finding.runId}`;
+  return "runId" in finding ? finding.runId : `${finding.capability} of ${finding.sessionId}`;
 }
 
 /**

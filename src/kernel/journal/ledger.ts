@@ -56,7 +56,13 @@ export const LedgerDataSchemas = {
     closed,
   ),
   "effect.resolved": Type.Object(
-    { ...run, ...call, decision: Type.Enum(["done", "retry", "fail", "expired"]) },
+    {
+      ...run,
+      ...call,
+      /** The question that was answered; an older entry does not name it. */
+      approvalId: Type.Optional(ApprovalIdSchema),
+      decision: Type.Enum(["done", "retry", "fail", "expired"]),
+    },
     closed,
   ),
   "token.created": Type.Object({ tokenId: Text, scope: Type.Enum(["chat", "operate", "admin"]) }, closed),

@@ -1,4 +1,7 @@
-/** Until when the approvals of one run may be used. An approval whose deadline is not known has expired. */
+/**
+ * Until when the approvals of one run may be used. An approval whose deadline is not known has expired, and so has one that
+ * the ledger does not allow.
+ */
 import type { Answer } from "../../kernel/journal/entry.ts";
 import type { RunState } from "../../kernel/machine/state.ts";
 import type { ApprovalId, RunId } from "../../kernel/vocabulary/identifiers.ts";
@@ -18,7 +21,8 @@ export class ApprovalDeadlines {
 
   async load(): Promise<void> {
     const approvals = await this.#store.approvalsOf(this.#runId);
-    this.#expiresAtMs = new Map(approvals.map(({ id, expiresAtMs }) => [id, expiresAtMs]));
+    const given = approvals.filter(({ state }) => state === "allowed" || state === "consumed");
+    this.#expiresAtMs = new Map(given.map(({ id, expiresAtMs }) => [id, expiresAtMs]));
   }
 
   /** Of a resumed run; a run without approved calls needs none. */

@@ -5,7 +5,7 @@
 import type { LedgerDraft } from "../../kernel/journal/ledger.ts";
 import type { ApprovalId, Hash, RunId } from "../../kernel/vocabulary/identifiers.ts";
 import { timestampOf } from "../ports/clock.ts";
-import { type ApprovalState, type StoredApproval, StoreError, type Write } from "../ports/store.ts";
+import { type StoredApproval, StoreError } from "../ports/store.ts";
 import type { RunPorts } from "../run-ports.ts";
 import { objectionTo } from "./approval-rules.ts";
 
@@ -20,9 +20,7 @@ export type Decided =
   | { readonly ok: true; readonly runId: RunId }
   | { readonly ok: false; readonly code: "not_found" | "conflict" | "invalid.request"; readonly message: string };
 
-type FinalState = Exclude<ApprovalState, "pending" | "consumed">;
-
-const STATE_OF = { allow: "allowed", deny: "denied", done: "done", retry: "retry", fail: "fail" } as const;
+type Decision = ApprovalVerdict["decision"] | "expired";
 
 export class ApprovalDecisions {
   readonly #ports: Pick<RunPorts, "store" | "clock">;
@@ -46,23 +44,18 @@ export class ApprovalDecisions {
     const atMs = clock.nowMs();
     const objection = objectionTo(approval, planHash, atMs);
     if (objection !== null) return refuse("conflict", objection);
-    return await this.#record(approval, STATE_OF[decision], principal, atMs);
+    return await this.#record(approval, decision, principal, atMs);
   }
 
   async expire(approval: StoredApproval, nowMs: number): Promise<void> {
     await this.#record(approval, "expired", "system", nowMs);
   }
 
-  async #record(approval: StoredApproval, state: FinalState, by: string, atMs: number): Promise<Decided> {
+  async #record(approval: StoredApproval, decision: Decision, by: string, atMs: number): Promise<Decided> {
     const { id, runId } = approval;
     try {
-      await this.#ports.store.commit(
-        [
-          { type: "decide-approval", id, state, by, atMs },
-          { type: "append-ledger", draft: ledgerDraft(approval, state, by, timestampOf(atMs)) } as Write,
-        ],
-        "barrier",
-      );
+      const draft = decisionDraft(approval, decision, by, timestampOf(atMs));
+      await this.#ports.store.commit([{ type: "decide-approval", id, draft }], "barrier");
     } catch (error) {
       if (error instanceof StoreError && error.code === "store.conflict") return refuse("conflict", ALREADY_DECIDED);
       throw error;
@@ -74,18 +67,18 @@ export class ApprovalDecisions {
 
 const ALREADY_DECIDED = "This approval was decided already.";
 
-function ledgerDraft(
-  { kind, runId, callId, id, planHash }: StoredApproval,
-  state: FinalState,
+export function decisionDraft(
+  { kind, runId, callId, id: approvalId, planHash }: StoredApproval,
+  decision: Decision,
   actor: string,
   ts: string,
 ): LedgerDraft<"approval.decided"> | LedgerDraft<"effect.resolved"> {
   if (kind === "resolve") {
-    const decision = state === "done" || state === "retry" || state === "fail" ? state : "expired";
-    return { kind: "effect.resolved", ts, actor, data: { runId, callId, decision } };
+    const resolution = decision === "allow" || decision === "deny" ? "expired" : decision;
+    return { kind: "effect.resolved", ts, actor, data: { runId, callId, approvalId, decision: resolution } };
   }
-  const decision = state === "allowed" ? "allow" : state === "denied" ? "deny" : "expired";
-  return { kind: "approval.decided", ts, actor, data: { runId, callId, approvalId: id, planHash, decision } };
+  const permission = decision === "allow" || decision === "deny" ? decision : "expired";
+  return { kind: "approval.decided", ts, actor, data: { runId, callId, approvalId, planHash, decision: permission } };
 }
 
 function refuse(code: Extract<Decided, { ok: false }>["code"], message: string): Decided {

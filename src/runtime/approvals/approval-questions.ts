@@ -13,11 +13,13 @@ import { STATEMENT_TOKENS } from "../../kernel/machine/result.ts";
 import { hashCanonical } from "../../kernel/vocabulary/hash.ts";
 import { type ApprovalId, asApprovalId, type RunId } from "../../kernel/vocabulary/identifiers.ts";
 import type { ApprovalCard } from "../ports/approver.ts";
+import { timestampOf } from "../ports/clock.ts";
 import { type Page, type Store, type StoredApproval, type StoredRun, StoreError } from "../ports/store.ts";
 import { readAcceptance } from "../run/acceptance.ts";
 import type { BodyCache } from "../run/body-cache.ts";
 import { readBodies } from "../run/read-run.ts";
 import type { RunPorts } from "../run-ports.ts";
+import { decisionDraft } from "./approval-decisions.ts";
 
 type AskApproval = Extract<Command, { type: "ask-approval" }>;
 
@@ -104,11 +106,8 @@ export class ApprovalQuestions {
     for (const approval of approvals) {
       this.hide(approval);
       try {
-        const atMs = clock.nowMs();
-        await store.commit(
-          [{ type: "decide-approval", id: approval.id, state: "expired", by: "system", atMs }],
-          "lazy",
-        );
+        const draft = decisionDraft(approval, "expired", "system", timestampOf(clock.nowMs()));
+        await store.commit([{ type: "decide-approval", id: approval.id, draft }], "lazy");
       } catch (error) {
         // The operator answered at the same moment, so the question is closed as well.
         if (!(error instanceof StoreError && error.code === "store.conflict")) throw error;

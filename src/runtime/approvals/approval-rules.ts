@@ -30,6 +30,8 @@ export function objectionTo(
   const isOpen = state === "pending" || state === "allowed";
   // Silence is a denial, even before the expiry is written. Compared this way round, NaN counts as late.
   if (state === "expired" || (isOpen && !(nowMs < expiresAtMs))) return "This approval has expired.";
+  if (state === "forged")
+    return "This approval was changed outside of surety, so it counts for nothing. Run surety verify --home.";
   if (state !== "pending") return `This approval was decided already: ${state}.`;
   return shownPlan === planHash ? null : "The plan hash is not that of the plan that was shown.";
 }

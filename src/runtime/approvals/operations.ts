@@ -43,7 +43,7 @@ const CardSchema = Type.Object({
   }),
   created_at: AnyText,
   expires_at: AnyText,
-  state: Type.Enum(["pending", "allowed", "denied", "expired", "consumed", "done", "retry", "fail"]),
+  state: Type.Enum(["pending", "allowed", "denied", "expired", "consumed", "done", "retry", "fail", "forged"]),
   decided_by: nullable(AnyText),
   decided_at: nullable(AnyText),
 });

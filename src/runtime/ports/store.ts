@@ -81,7 +81,17 @@ export interface PlacedRun extends StoredRun {
   readonly position: number;
 }
 
-export type ApprovalState = "pending" | "allowed" | "denied" | "expired" | "consumed" | "done" | "retry" | "fail";
+/** `forged`: decided in the table but not in the ledger; it allows nothing. */
+export type ApprovalState =
+  | "pending"
+  | "allowed"
+  | "denied"
+  | "expired"
+  | "consumed"
+  | "done"
+  | "retry"
+  | "fail"
+  | "forged";
 
 export interface StoredApproval {
   readonly id: ApprovalId;
@@ -199,13 +209,11 @@ export type Write =
   | { readonly type: "request-cancel"; readonly runId: RunId; readonly by: string }
   /** Changes nothing when repeated. */
   | { readonly type: "insert-approval"; readonly approval: StoredApproval }
-  /** `store.conflict` unless it is pending. */
+  /** A decision, with its ledger entry. `store.conflict` unless the approval is pending. */
   | {
       readonly type: "decide-approval";
       readonly id: ApprovalId;
-      readonly state: Exclude<ApprovalState, "pending" | "consumed">;
-      readonly by: string;
-      readonly atMs: number;
+      readonly draft: LedgerDraft<"approval.decided"> | LedgerDraft<"effect.resolved">;
     }
   /** `store.conflict` unless it was allowed for this plan; repeated for the same call it succeeds. */
   | { readonly type: "consume-approval"; readonly id: ApprovalId; readonly planHash: Hash; readonly atMs: number }
@@ -367,6 +375,8 @@ export interface Store {
   /** The last ended runs of a session, oldest first. */
   sessionRuns(sessionId: SessionId, limit: number): Promise<readonly StoredRun[]>;
   pendingApprovals(page: Page): Promise<readonly StoredApproval[]>;
+  /** All approvals of all runs, to compare with the ledger. */
+  allApprovals(page: Page): Promise<readonly StoredApproval[]>;
   /** Pending requests of all sessions by the table, oldest first. */
   pendingCapabilities(page: Page): Promise<readonly SessionCapability[]>;
   /** All capabilities of all sessions, to compare with the ledger. */

@@ -4,7 +4,9 @@ import { DatabaseSync } from "node:sqlite";
 import { afterEach, expect, test } from "vitest";
 import { databaseFile } from "../../../src/adapters/store-sqlite/connection.ts";
 import { migrate } from "../../../src/adapters/store-sqlite/schema.ts";
-import { newBody, runOfItsOwn, SampleJournal } from "../../runtime/store-samples.ts";
+import type { LedgerDraft } from "../../../src/kernel/journal/ledger.ts";
+import type { StoredApproval } from "../../../src/runtime/ports/store.ts";
+import { decides, newApproval, newBody, runOfItsOwn, SampleJournal } from "../../runtime/store-samples.ts";
 import { temporaryHome } from "./temporary-home.ts";
 
 const temporary = temporaryHome();
@@ -41,6 +43,31 @@ test("journals whose rows lay in the order of their runs are read and appended t
   for (const { runId, lines } of journals) expect(await opened.readEntries(runId, 0, 100)).toEqual(lines);
 });
 
+test("decisions of an older home count if its ledger has them", async () => {
+  const { runId, sessionId, writes } = runOfItsOwn();
+  const [allowed, denied, forged, open] = [1, 2, 3, 4].map(() => newApproval(runId, sessionId));
+  const doubt = newApproval(runId, sessionId, { kind: "resolve" });
+  const all = [allowed, denied, forged, open, doubt] as const;
+  const made = await temporary.open();
+  const inserts = all.map((approval) => ({ type: "insert-approval", approval: approval as StoredApproval }) as const);
+  await made.commit([...writes, ...inserts], "barrier");
+  const decisions = [decides(all[0] as StoredApproval, "allow"), decides(all[1] as StoredApproval, "deny")];
+  await made.commit(decisions, "barrier");
+  const { data, ...draft } = decides(doubt, "retry").draft as LedgerDraft<"effect.resolved">;
+  const { approvalId: _, ...older } = data;
+  await made.commit([{ type: "append-ledger", draft: { ...draft, data: older } }], "barrier");
+  await made.close();
+  const db = new DatabaseSync(databaseFile(temporary.home));
+  db.prepare("UPDATE approvals SET state = 'retry' WHERE id = ?").run(doubt.id);
+  db.prepare("UPDATE approvals SET state = 'allowed' WHERE id = ?").run(forged?.id ?? "");
+  db.exec("ALTER TABLE approvals DROP COLUMN ledger_seq; PRAGMA user_version = 4");
+  db.close();
+
+  const opened = await temporary.open();
+  const states = (await opened.approvalsOf(runId)).map(({ state }) => state);
+  expect(states).toEqual(["allowed", "denied", "forged", "pending", "retry"]);
+});
+
 /** As version 3 had it. */
 function takeBack(file: string): void {
   const db = new DatabaseSync(file);
@@ -49,6 +76,7 @@ function takeBack(file: string): void {
     CREATE TABLE appends (place INTEGER PRIMARY KEY, lines TEXT NOT NULL, bodies TEXT) STRICT;
     INSERT INTO appends SELECT place, lines, bodies FROM newer;
     DROP TABLE newer;
+    ALTER TABLE approvals DROP COLUMN ledger_seq;
     PRAGMA user_version = 3;
   `);
   db.close();
@@ -60,6 +88,6 @@ test("the released schema is byte for byte what it was: a change needs a migrati
   const schema = db.prepare("SELECT type, name, tbl_name, rootpage, sql FROM sqlite_schema").all();
   db.close();
   expect(createHash("sha256").update(JSON.stringify(schema)).digest("hex")).toBe(
-    "fab61fe0121868d7466212338a73dc15358b3368b91b63a95cf1b6cd58c4aa9a",
+    "d4e866ec1e0fa082f5cd21ef274509df7611d11397208e54d6e6a7edb02b5c93",
   );
 });

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { asApprovalId } from "../../../src/kernel/vocabulary/identifiers.ts";
 import type { CommitResult, StoredApproval } from "../../../src/runtime/ports/store.ts";
-import { ENDED_AT, hashOf, newApproval, sealed } from "../store-samples.ts";
+import { decides, ENDED_AT, hashOf, newApproval, sealed } from "../store-samples.ts";
 import { expectRefused, type StoreFixture } from "./store-fixture.ts";
 
 export function describeApprovals(fixture: StoreFixture): void {
@@ -14,14 +14,13 @@ export function describeApprovals(fixture: StoreFixture): void {
       await barrier({ type: "insert-approval", approval });
       return approval;
     }
-    const decide = (id: string, state: "allowed" | "denied" | "expired", by = "anna"): Promise<CommitResult> =>
-      barrier({ type: "decide-approval", id: asApprovalId(id), state, by, atMs: 5 });
+    const decide = (...decision: Parameters<typeof decides>): Promise<CommitResult> => barrier(decides(...decision));
 
     test("approvals are read as written; the same one repeated changes nothing", async () => {
       const approval = await insertApproval({ kind: "resolve" });
-      await decide(approval.id, "denied");
+      await decide(approval, "fail");
       await barrier({ type: "insert-approval", approval });
-      const decided = { ...approval, state: "denied", decidedBy: "anna", decidedAtMs: 5 };
+      const decided = { ...approval, state: "fail", decidedBy: "anna", decidedAtMs: 5 };
       expect(await fixture.store.findApproval(approval.id)).toEqual(decided);
       expect(await fixture.store.approvalsOf(approval.runId)).toEqual([decided]);
       const another = { ...approval, planHash: hashOf("another plan") };
@@ -29,35 +28,38 @@ export function describeApprovals(fixture: StoreFixture): void {
     });
 
     test("approvals are decided once: the first decision wins", async () => {
-      const { id } = await insertApproval();
+      const approval = await insertApproval();
+      const { id } = approval;
       const ended = await Promise.allSettled([
-        decide(id, "allowed"),
-        decide(id, "denied", "bert"),
-        decide(id, "expired"),
+        decide(approval, "allow"),
+        decide(approval, "deny", "bert"),
+        decide(approval, "expired"),
       ]);
       expect(ended.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "rejected"]);
       expect(await fixture.store.findApproval(id)).toMatchObject({ state: "allowed", decidedBy: "anna" });
-      await expectRefused(decide("apr_none", "allowed"), "store.conflict");
+      await expectRefused(decide({ ...approval, id: asApprovalId("apr_none") }, "allow"), "store.conflict");
     });
 
     test("approvals are consumed once, by the plan they were given for, and only when allowed", async () => {
-      const { id, planHash, expiresAtMs } = await insertApproval();
+      const approval = await insertApproval();
+      const { id, planHash, expiresAtMs } = approval;
       const atMs = expiresAtMs - 1;
       await expectRefused(barrier({ type: "consume-approval", id, planHash, atMs }), "store.conflict");
-      await decide(id, "allowed");
+      await decide(approval, "allow");
       const otherPlan = hashOf("another plan");
       await expectRefused(barrier({ type: "consume-approval", id, planHash: otherPlan, atMs }), "store.conflict");
       await barrier({ type: "consume-approval", id, planHash, atMs });
       expect((await fixture.store.findApproval(id))?.state).toBe("consumed");
       await barrier({ type: "consume-approval", id, planHash, atMs });
       await expectRefused(barrier({ type: "consume-approval", id, planHash: otherPlan, atMs }), "store.conflict");
-      await expectRefused(decide(id, "denied"), "store.conflict");
+      await expectRefused(decide(approval, "deny"), "store.conflict");
     });
 
     test("a denied or expired approval cannot be consumed", async () => {
-      for (const state of ["denied", "expired"] as const) {
-        const { id, planHash } = await insertApproval();
-        await decide(id, state);
+      for (const decision of ["deny", "expired"] as const) {
+        const approval = await insertApproval();
+        const { id, planHash } = approval;
+        await decide(approval, decision);
         await expectRefused(barrier({ type: "consume-approval", id, planHash, atMs: 6 }), "store.conflict");
       }
     });
@@ -66,8 +68,8 @@ export function describeApprovals(fixture: StoreFixture): void {
       const [late, used] = [await insertApproval(), await insertApproval()];
       const consume = ({ id, planHash }: typeof late, atMs: number) =>
         barrier({ type: "consume-approval", id, planHash, atMs });
-      await decide(late.id, "allowed");
-      await decide(used.id, "allowed");
+      await decide(late, "allow");
+      await decide(used, "allow");
       await expectRefused(consume(late, late.expiresAtMs), "store.conflict");
       expect((await fixture.store.findApproval(late.id))?.state).toBe("allowed");
       await consume(used, used.expiresAtMs - 1);
@@ -79,7 +81,7 @@ export function describeApprovals(fixture: StoreFixture): void {
       const { runId, sessionId } = await insertRun();
       const [open, allowed] = [newApproval(runId, sessionId), newApproval(runId, sessionId)];
       await barrier(...[open, allowed].map((approval) => ({ type: "insert-approval", approval }) as const));
-      await decide(allowed.id, "allowed");
+      await decide(allowed, "allow");
       const other = await insertApproval();
       const head = await fixture.store.ledgerHead();
       await barrier(sealed(runId, "INTERRUPTED"));
@@ -90,14 +92,14 @@ export function describeApprovals(fixture: StoreFixture): void {
       ]);
       expect(await fixture.store.findApproval(other.id)).toEqual(other);
       expect(await fixture.store.ledgerHead()).toEqual(head);
-      await expectRefused(decide(open.id, "allowed"), "store.conflict");
+      await expectRefused(decide(open, "allow"), "store.conflict");
     });
 
     test("pending approvals are listed by page, oldest first", async () => {
-      for (const { id } of await fixture.store.pendingApprovals({ limit: 1000, offset: 0 })) await decide(id, "denied");
+      for (const each of await fixture.store.pendingApprovals({ limit: 1000, offset: 0 })) await decide(each, "deny");
       const approvals: StoredApproval[] = [];
       for (let index = 0; index < 5; index += 1) approvals.push(await insertApproval());
-      await decide(approvals[1]?.id ?? "", "allowed");
+      await decide(approvals[1] as StoredApproval, "allow");
       const pending = approvals.filter((_, index) => index !== 1);
       expect(await fixture.store.pendingApprovals({ limit: 10, offset: 0 })).toEqual(pending);
       expect(await fixture.store.pendingApprovals({ limit: 2, offset: 1 })).toEqual(pending.slice(1, 3));

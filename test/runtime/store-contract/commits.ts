@@ -7,6 +7,7 @@ import { type Store, StoreError, type Write } from "../../../src/runtime/ports/s
 import {
   budgetScope,
   created,
+  decides,
   fresh,
   hashOf,
   newApproval,
@@ -172,7 +173,7 @@ function faultyWrite(fault: Fault, taken: RunId, sessionId: ReturnType<typeof as
     case "no such run":
       return { type: "claim-run", runId: asRunId("run_none"), epoch: 1 };
     case "decided twice":
-      return { type: "decide-approval", id: asApprovalId("apr_none"), state: "denied", by: "anna", atMs: 1 };
+      return decides(newApproval(taken, sessionId), "deny");
     case "not consumable":
       return { type: "consume-approval", id: asApprovalId("apr_none"), planHash: hashOf("plan"), atMs: 1 };
   }
