@@ -1,6 +1,6 @@
 /**
  * The table of approvals is only an index of the ledger: a decided row must be what the ledger says of it, and what the
- * ledger decided must stand in its row. This finds permissions that nobody gave, and decisions that were taken back.
+ * ledger decided must stand in its row. This finds invented permissions, and decisions that were removed.
  */
 import type { LedgerEntry } from "../../kernel/journal/ledger.ts";
 import type { ApprovalId, RunId } from "../../kernel/vocabulary/identifiers.ts";
