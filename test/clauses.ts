@@ -70,6 +70,8 @@ export const CLAUSES: Readonly<Record<string, Readonly<Record<string, string>>>>
     success: "ok=true needs error=null.",
     failure: "ok=false needs error.code and error.message.",
     output: "ok=false has no output.",
+    recorded: "The recorded response names request, run, tool and when it finished.",
+    unknown: "An effect whose result is never learned is internal.error, not retryable, details.outcome unknown.",
   },
   "O-1.3": {
     shape: "An error is {code, message, retryable, details}.",
@@ -265,6 +267,8 @@ export const CLAUSES: Readonly<Record<string, Readonly<Record<string, string>>>>
   "P-7": {
     rules: "A changed schema or fixture needs a version, a changelog section with an approver, and a fixture.",
     published: "The published files are what the code says.",
+    bundles: "Every published bundle passes `surety verify`, and its entries fold to the same bytes.",
+    changelog: "The root changelog names the published version.",
   },
   // X: beyond the seeds
   "X-1": {
@@ -288,6 +292,9 @@ export const CLAUSES: Readonly<Record<string, Readonly<Record<string, string>>>>
   "X-7": {
     repeat: "The third identical call with the same result ends the run.",
     pair: "An alternating pair ends the run.",
+    period: "A sequence of three or four calls made twice over ends the run.",
+    volatile: "Results are compared without their tool's volatile fields.",
+    errors: "Errors are compared by code.",
     shared: "Identical reads of one batch with no effect between share one execution.",
   },
   "X-10": {

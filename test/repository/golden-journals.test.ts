@@ -1,9 +1,8 @@
 /** Journals recorded under earlier versions, never edited: they must verify, and fold to the same bytes, for ever. */
-import { createPublicKey, verify } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { Compile } from "typebox/compile";
 import { expect, test } from "vitest";
-import { verifySignature as verifyAsHomes } from "../../src/boot/signing-key.ts";
+import { verifySignature } from "../../src/boot/signing-key.ts";
 import { openContract } from "../../src/kernel/contract/open-contract.ts";
 import { verifyBundle } from "../../src/kernel/journal/bundle.ts";
 import { eventsOf } from "../../src/kernel/journal/entry.ts";
@@ -74,7 +73,7 @@ verifies(
   "the golden bundle of a run with an image verifies, folds, and names the image by its ref",
   () => {
     const text = read("bundle-2.2-images.json");
-    expect(verifyBundle(text, { verifySignature: verifyAsHomes })).toMatchObject({
+    expect(verifyBundle(text, { verifySignature })).toMatchObject({
       ok: true,
       outcome: "COMPLETED_CHAT_ONLY",
       erased: [],
@@ -88,7 +87,7 @@ verifies(
         .subarray(1, 4)
         .toString(),
     ).toBe("PNG");
-    expect(verifyBundle(text.replace("iVBORw0KGgo", "iVBORw0KGgp"), { verifySignature: verifyAsHomes }).ok).toBe(false);
+    expect(verifyBundle(text.replace("iVBORw0KGgo", "iVBORw0KGgp"), { verifySignature }).ok).toBe(false);
   },
 );
 
@@ -97,7 +96,7 @@ verifies(
   "the golden bundle of a run with a call that always asks verifies and folds, and a person allowed the call",
   () => {
     const text = read("bundle-2.2-asks-always.json");
-    expect(verifyBundle(text, { verifySignature: verifyAsHomes })).toMatchObject({
+    expect(verifyBundle(text, { verifySignature })).toMatchObject({
       ok: true,
       outcome: "COMPLETED_WITH_TOOLS",
       erased: [],
@@ -122,7 +121,7 @@ verifies(
   "the golden bundle of a run whose inference was cut off verifies, folds, and charges it by the price it tells",
   () => {
     const text = read("bundle-2.2-cut-off.json");
-    expect(verifyBundle(text, { verifySignature: verifyAsHomes })).toMatchObject({
+    expect(verifyBundle(text, { verifySignature })).toMatchObject({
       ok: true,
       outcome: "FAILED_TIMEOUT",
     });
@@ -138,7 +137,7 @@ verifies(
   "the golden bundle of a run that a limit refused verifies, folds, and tells which limit it was",
   () => {
     const text = read("bundle-2.2-refused.json");
-    expect(verifyBundle(text, { verifySignature: verifyAsHomes })).toMatchObject({
+    expect(verifyBundle(text, { verifySignature })).toMatchObject({
       ok: true,
       outcome: "FAILED_BUDGET_EXHAUSTED",
     });
@@ -163,7 +162,7 @@ verifies(
   "the golden bundle of contracts 1.6.0 verifies, folds, and its messages are valid under the published schema",
   () => {
     const text = read("bundle-2.2-messages.json");
-    expect(verifyBundle(text, { verifySignature: verifyAsHomes })).toMatchObject({
+    expect(verifyBundle(text, { verifySignature })).toMatchObject({
       ok: true,
       outcome: "COMPLETED_WITH_TOOLS",
       erased: [],
@@ -186,7 +185,7 @@ test("bundles of older versions verify and fold with the camelCase names in thei
 
 test("the golden bundle of a run that a restore interrupted verifies and folds: an operator let it go on", () => {
   const text = read("bundle-2.2-restored.json");
-  expect(verifyBundle(text, { verifySignature: verifyAsHomes })).toMatchObject({
+  expect(verifyBundle(text, { verifySignature: verifySignature })).toMatchObject({
     ok: true,
     outcome: "COMPLETED_WITH_TOOLS",
   });
@@ -204,7 +203,24 @@ verifies("X-3", "the golden bundle verifies offline, and not with a byte changed
   expect(verifyBundle(forged, { verifySignature })).toMatchObject({ ok: false });
 });
 
-function verifySignature(publicKey: string, message: string, signature: string): boolean {
-  const key = createPublicKey({ key: Buffer.from(publicKey, "base64"), type: "spki", format: "der" });
-  return verify(null, Buffer.from(message), key, Buffer.from(signature, "base64"));
-}
+verifies(["M-P5.4", "X-7/volatile"], "a golden loop of machine version 2 ends although its durations differ", () => {
+  const { contract, entries, folded } = foldBundle(read("bundle-2.2-cycle.json"));
+  expect(contract.machineVersion).toBe(2);
+  expect(folded.state.phase).toMatchObject({ outcome: "FAILED_BUDGET_EXHAUSTED", reason: "cycle" });
+  const responses = entries.flatMap(({ result }) => (result?.type === "tool.finished" ? [result.response] : []));
+  expect(new Set(responses.map(({ stableRef }) => stableRef)).size).toBe(1);
+  expect(new Set(responses.map(({ outputRef }) => outputRef)).size).toBeGreaterThan(1);
+  const first = foldRun(asRunId(entries[0]?.runId ?? ""), { ...contract, machineVersion: 1 }, entries);
+  expect(first.ok).toBe(false);
+});
+
+verifies(["M-P5.4", "M-C"], "a golden run of machine version 2 with only refused calls is FAILED_VALIDATION", () => {
+  const { folded } = foldBundle(read("bundle-2.2-all-refused.json"));
+  expect(folded.state.phase).toMatchObject({ outcome: "FAILED_VALIDATION", reason: "tool.all-failed" });
+});
+
+verifies(["M-P5.4", "O-1.2/unknown"], "a golden run of machine version 2 states that an effect is unknown", () => {
+  const { entries } = foldBundle(read("bundle-2.2-unknown-effect.json"));
+  const errors = entries.flatMap((entry) => (entry.kind === "OBSERVE" ? [entry.decided.error] : []));
+  expect(errors).toEqual([{ code: "internal.error", retryable: false, details: { outcome: "unknown" } }]);
+});

@@ -106,7 +106,15 @@ function createPlanner(options: ToolboxOptions) {
       ...{ idempotency: tool.idempotency, asksAlways: false, send: null, delegation: null },
       reversal: defaultReversal(risk, egress),
       ...outline,
-      ...{ ok: true, tool: tool.name, args, risk, egress, pollable: tool.pollable },
+      ...{
+        ok: true,
+        tool: tool.name,
+        args,
+        risk,
+        egress,
+        pollable: tool.pollable,
+        volatileFields: tool.volatileFields,
+      },
       timeoutMs: Math.max(1, Math.min(Math.trunc(timeoutMs), timeouts.maxMs)),
       plan: { ...emptyPlan, ...outline.plan },
     };

@@ -38,6 +38,8 @@ export interface Tool<Parameters extends TObject = TObject> {
   readonly idempotency: IdempotencyClass;
   /** Identical calls are expected and do not count as a cycle. */
   readonly pollable: boolean;
+  /** Top-level fields of its output that differ between equal results: durations, times of fetching. */
+  readonly volatileFields: readonly string[];
   /** Absent: as configured. */
   readonly timeoutMs?: number;
   readonly aliases: readonly ToolAlias[];
@@ -60,13 +62,13 @@ export interface Tool<Parameters extends TObject = TObject> {
   summarize(call: { readonly args: Readonly<Record<string, unknown>>; readonly output: unknown }): string;
 }
 
-type DefaultedField = "pollable" | "aliases" | "reachesHosts" | "mayOnlyRead" | "mayAskAlways";
+type DefaultedField = "pollable" | "volatileFields" | "aliases" | "reachesHosts" | "mayOnlyRead" | "mayAskAlways";
 
 export function defineTool<Parameters extends TObject>(
   definition: Omit<Tool<Parameters>, DefaultedField> & Partial<Pick<Tool, DefaultedField>>,
 ): Tool<Parameters> {
   return {
-    ...{ pollable: false, aliases: [] },
+    ...{ pollable: false, volatileFields: [], aliases: [] },
     ...{ reachesHosts: false, mayOnlyRead: false, mayAskAlways: false },
     ...definition,
   };

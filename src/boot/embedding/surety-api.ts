@@ -103,6 +103,8 @@ export interface Tool extends LLMToolDef {
     readonly integrity: "operator" | "user" | "untrusted";
     readonly confidentiality: "public" | "private" | "secret";
   };
+  /** Top-level fields of what it returns that differ between equal results, such as durations: the cycle ban ignores them. */
+  readonly volatileFields?: readonly string[];
   /** What an approver reads. Default: name and arguments. */
   describe?(args: ToolArguments): string;
   /** Hosts the call reaches, in lower case; each needs a capability. */

@@ -111,9 +111,16 @@ function classOf(channel: string): ChannelClass {
 }
 
 function toTool({ labels = CAUTIOUS, ...tool }: Api.Tool): Tool {
-  const { name, description, risk, timeoutMs, idempotency = risk === "read_only" ? "read_only" : "opaque" } = tool;
+  const {
+    name,
+    description,
+    risk,
+    timeoutMs,
+    volatileFields = [],
+    idempotency = risk === "read_only" ? "read_only" : "opaque",
+  } = tool;
   return defineTool({
-    ...{ name, description, risk, idempotency },
+    ...{ name, description, risk, idempotency, volatileFields },
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
     parameters: tool.parameters as Tool["parameters"],
     reachesHosts: tool.hosts !== undefined,

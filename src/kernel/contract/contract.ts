@@ -10,8 +10,8 @@ import { MODEL_TIERS, TASK_TYPES } from "../vocabulary/model-tier.ts";
 import { CHANNEL_CLASSES } from "../vocabulary/risk.ts";
 import { Count, closed, HashSchema, nullable } from "../vocabulary/schema-primitives.ts";
 
-/** A change to `step()` that would alter old journals gets the next number and a gate on `contract.machineVersion`. */
-export const MACHINE_VERSION = 1;
+/** Counts the changes of `step()` that would alter older journals: `machine/changes.ts` lists them. */
+export const MACHINE_VERSION = 2;
 
 /** An effect the run must have proven before it may succeed (X-1): a tool pattern, and arguments that must match. */
 const RequiredEffectSchema = Type.Object(

@@ -83,6 +83,22 @@ const Verdict = Type.Object(
   closed,
 );
 
+/** The error (O-1.3) of an effect whose result is never learned. */
+const UnknownEffectSchema = Type.Object(
+  {
+    code: Type.Literal("internal.error"),
+    retryable: Type.Literal(false),
+    details: Type.Object({ outcome: Type.Literal("unknown") }, closed),
+  },
+  closed,
+);
+export type UnknownEffect = Static<typeof UnknownEffectSchema>;
+export const UNKNOWN_EFFECT: UnknownEffect = {
+  code: "internal.error",
+  retryable: false,
+  details: { outcome: "unknown" },
+};
+
 export const DecidedSchemas = {
   "run.created": Type.Object(
     {
@@ -122,7 +138,14 @@ export const DecidedSchemas = {
     closed,
   ),
   OBSERVE: Type.Object(
-    { callId: CallIdSchema, planHash: HashSchema, sharedBy: Type.Array(CallIdSchema), ...heard },
+    {
+      callId: CallIdSchema,
+      planHash: HashSchema,
+      sharedBy: Type.Array(CallIdSchema),
+      /** Present if the call may have taken effect, and no one will learn whether it did. */
+      error: Type.Optional(UnknownEffectSchema),
+      ...heard,
+    },
     closed,
   ),
   COMMIT: Type.Object(

@@ -65,6 +65,12 @@ const RecordedErrorSchema = Type.Object(
   closed,
 );
 
+/** With the details of the error, if there are any, as a body. */
+const ResponseErrorSchema = Type.Object(
+  { ...RecordedErrorSchema.properties, detailsRef: Type.Optional(BodyRefSchema) },
+  closed,
+);
+
 /** A proposed call after planning: parsed once, hashed, and what policy must know of it. */
 export const PlannedCallSchema = Type.Object(
   {
@@ -94,15 +100,22 @@ export const PlannedCallSchema = Type.Object(
 );
 export type PlannedCall = Static<typeof PlannedCallSchema>;
 
-/** A tool's response as a journal may hold it: the output is a body. */
+/** A tool's response (O-1.2) as a journal may hold it: the output is a body. */
 export const RecordedResponseSchema = Type.Object(
   {
+    /** The request it answers; absent from journals older than this, as `finishedAt` is. */
+    requestId: Type.Optional(Type.String()),
+    runId: Type.Optional(RunIdSchema),
+    tool: Type.Optional(Type.String()),
     ok: Type.Boolean(),
     outputRef: nullable(BodyRefSchema),
+    /** Equal refs mean equal results: a digest of the output without its tool's volatile fields. Absent: `outputRef`. */
+    stableRef: Type.Optional(BodyRefSchema),
     outputBytes: Count,
     truncated: Type.Boolean(),
-    error: nullable(RecordedErrorSchema),
+    error: nullable(ResponseErrorSchema),
     durationMs: Type.Number({ minimum: 0 }),
+    finishedAt: Type.Optional(Type.String()),
   },
   closed,
 );

@@ -91,7 +91,7 @@ function tryAgain(state: RunState, { mode, retryAfterMs }: Extract<TurnEnding, {
 }
 
 function whyStop(state: RunState): FailureReason | null {
-  if (isCycle(state.history)) return "cycle";
+  if (isCycle(state.contract, state.history)) return "cycle";
   if (hasEscalated(state.recovery)) return "tool_failure_escalation";
   if (state.elapsedMs >= state.contract.totalTimeoutMs) return "run.timeout";
   if (state.elapsedMs >= stepDeadline(state)) return "step.timeout";

@@ -1,22 +1,29 @@
 /**
  * The cycle ban (X-7) ends a run that repeats itself without progress: the same call with the same result three times
- * in a row, or a pair of calls that alternates with the same results twice over (a b a b). The result of a refused call
- * is its refusal. A pollable call waits for the world to change, so it clears the trail; budgets bound it instead. A
- * cycle is remembered until COMMIT: later calls of the same batch cannot hide it.
+ * in a row, or a sequence of two to four calls with the same results twice over (a b a b, a b c a b c). The result of a
+ * refused call is its refusal. A pollable call waits for the world to change, so it clears the trail; budgets bound it
+ * instead. A cycle is remembered until COMMIT: later calls of the same batch cannot hide it.
  */
 import type { ExecutionContract } from "../contract/contract.ts";
+import { hasChange } from "./changes.ts";
 
 export interface CallTrace {
   readonly call: string;
   readonly result: string;
 }
 
-const REPEATS_ALLOWED = 2;
-const TRAIL_LENGTH = 4;
+type Terms = Pick<ExecutionContract, "machineVersion">;
 
-export function extendTrail(trail: readonly CallTrace[], next: CallTrace, pollable: boolean): readonly CallTrace[] {
-  if (isCycle(trail)) return trail;
-  return pollable ? [] : [...trail, next].slice(-TRAIL_LENGTH);
+const REPEATS_ALLOWED = 2;
+
+export function extendTrail(
+  terms: Terms,
+  trail: readonly CallTrace[],
+  next: CallTrace,
+  pollable: boolean,
+): readonly CallTrace[] {
+  if (isCycle(terms, trail)) return trail;
+  return pollable ? [] : [...trail, next].slice(-2 * longestPeriod(terms));
 }
 
 /** How often the newest call has been made in a row with the same result, 0 when none was made. */
@@ -25,17 +32,25 @@ export function repeatsOf(trail: readonly CallTrace[]): number {
   return trail.length - 1 - trail.findLastIndex((other) => !isSame(other, newest));
 }
 
-export function isCycle(trail: readonly CallTrace[]): boolean {
-  return repeatsOf(trail) > REPEATS_ALLOWED || isAlternating(trail);
+export function isCycle(terms: Terms, trail: readonly CallTrace[]): boolean {
+  if (repeatsOf(trail) > REPEATS_ALLOWED) return true;
+  for (let period = 2; period <= longestPeriod(terms); period += 1) {
+    if (isTwiceOver(trail, period)) return true;
+  }
+  return false;
 }
 
 export function isForbiddenPair({ cycleForbid }: ExecutionContract, previous: string | null, next: string): boolean {
   return cycleForbid.some(([first, second]) => first === previous && second === next);
 }
 
-function isAlternating(trail: readonly CallTrace[]): boolean {
-  const [a, b, c, d] = trail;
-  return d !== undefined && isSame(a, c) && isSame(b, d) && !isSame(a, b);
+function longestPeriod(terms: Terms): number {
+  return hasChange(terms, "cycle.longer-periods") ? 4 : 2;
+}
+
+function isTwiceOver(trail: readonly CallTrace[], period: number): boolean {
+  const twice = trail.slice(-2 * period);
+  return twice.length === 2 * period && twice.slice(period).every((call, index) => isSame(call, twice[index]));
 }
 
 function isSame(a: CallTrace | undefined, b: CallTrace | undefined): boolean {

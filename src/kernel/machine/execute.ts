@@ -21,7 +21,7 @@ import { emit, type Moved, type MoveTo, moveTo, record, type Turn, update } from
 
 export function enterExecute(turn: Turn, { calls }: MoveTo<"EXECUTE">): Moved {
   const timeLeftMs = Math.min(stepDeadline(turn.state), turn.state.contract.totalTimeoutMs) - turn.state.elapsedMs;
-  if (timeLeftMs <= 0 || isCycle(turn.state.history) || hasEscalated(turn.state.recovery)) {
+  if (timeLeftMs <= 0 || isCycle(turn.state.contract, turn.state.history) || hasEscalated(turn.state.recovery)) {
     return stopActing(skip(turn, calls, null));
   }
   const { refused, first, others } = upToFirstAllowed(turn, calls);

@@ -5,9 +5,11 @@
  * 2. Every dispatched call gets exactly one OBSERVE entry: its result, its timeout, `unknown`, or abandoned.
  * 3. An effect that is being stopped may still report during a grace period, and its report is recorded;
  *    silence is recorded as unknown. The run does not wait for read-only calls.
+ *    Every entry that leaves open whether an effect happened states so as an error.
  * 4. An opaque effect in doubt is never repeated automatically: the run parks until a person says what happened.
  * 5. A call whose approval expires before it is dispatched is not made.
  */
+import { UNKNOWN_EFFECT } from "../journal/entry.ts";
 import type { CarvedBudget, EventOf, RunEvent } from "../journal/event.ts";
 import { isConsistentResponse } from "../journal/event.ts";
 import { Defect } from "../vocabulary/defect.ts";
@@ -15,6 +17,7 @@ import type { ErrorCode } from "../vocabulary/error-code.ts";
 import type { FailureReason } from "../vocabulary/failures.ts";
 import { CLEAN_LABELS } from "../vocabulary/labels.ts";
 import { isHarmless, isRepeatable } from "./call-promise.ts";
+import { hasChange } from "./changes.ts";
 import { interruptionOf, isDue } from "./deadline.ts";
 import { resolutionQuestion } from "./outstanding.ts";
 import { notePerformed, type PerformedResult, STATEMENT_TOKENS } from "./result.ts";
@@ -73,7 +76,8 @@ function finishCall(turn: Turn, phase: Observing, call: CallInFlight, event: Fin
 }
 
 function failMalformed(turn: Turn, phase: Observing, call: CallInFlight, event: RunEvent): Moved {
-  const observed = observe(notePerformed(turn, call, failedResult("internal.error")), call, event);
+  const failed = notePerformed(turn, call, failedResult("internal.error"));
+  const observed = isHarmless(call) ? observe(failed, call, event) : observeUnknown(failed, call, event);
   const isAlone = phase.inFlight.length === 1;
   return endEarly(isAlone ? observed : emit(observed, { type: "stop-work" }), phase, "tool.malformed-result");
 }
@@ -86,7 +90,8 @@ function stop(turn: Turn, phase: Observing, next: CallInFlight, event: RunEvent,
   if (reason === "run.restored" && next.child === null) {
     return endEarly(abandonCalls(stopped, [next]), phase, reason);
   }
-  if (phase.resolving || isHarmless(next)) return endEarly(observe(stopped, next, event), phase, reason);
+  if (phase.resolving) return endEarly(observeUnknown(stopped, next, event), phase, reason);
+  if (isHarmless(next)) return endEarly(observe(stopped, next, event), phase, reason);
   const sinceMs = turn.state.elapsedMs;
   return wait(update(stopped, { phase: { ...phase, stopping: { reason, sinceMs } } }));
 }
@@ -98,10 +103,12 @@ function handleTimer(turn: Turn, phase: Observing, call: CallInFlight, event: Ev
     return wait(emit(update(turn, { phase: { ...phase, stopping } }), { type: "stop-work" }));
   }
   // No report by the end of the grace period is not a timeout: whether the effect happened is unknown.
-  const code = event.timer === "tool" ? "timeout" : "internal.error";
-  const timedOut = observe(notePerformed(inDoubt(turn, call), call, failedResult(code)), call, event);
+  const isTimeout = event.timer === "tool";
+  const code = isTimeout ? "timeout" : "internal.error";
+  const noted = notePerformed(inDoubt(turn, call), call, failedResult(code));
+  const timedOut = isTimeout ? observe(noted, call, event) : observeUnknown(noted, call, event);
   // `stop-work` stops everything in flight: one late read must not stop the calls beside it.
-  const mustStop = event.timer === "tool" && phase.inFlight.length === 1;
+  const mustStop = isTimeout && phase.inFlight.length === 1;
   return proceed(mustStop ? emit(timedOut, { type: "stop-work" }) : timedOut, phase);
 }
 
@@ -114,7 +121,7 @@ function handleUnknown(
   if (phase.resolving || call.child !== null) return null;
   if (phase.stopping !== null) {
     const unknown = notePerformed(inDoubt(turn, call), call, failedResult("internal.error"));
-    return proceed(observe(unknown, call, event), phase);
+    return proceed(observeUnknown(unknown, call, event), phase);
   }
   // A repeatable call is simply dispatched again.
   if (isRepeatable(call)) return null;
@@ -132,7 +139,7 @@ function handleResolution(turn: Turn, phase: Observing, call: CallInFlight, even
     case "retry":
       return moveTo(observe(turn, call, event), { to: "EXECUTE", calls: [call, ...phase.waiting] });
     case "expired":
-      return endEarly(observe(turn, call, event), phase, "effect.unresolved");
+      return endEarly(observeUnknown(turn, call, event), phase, "effect.unresolved");
   }
 }
 
@@ -154,12 +161,24 @@ function endEarly(turn: Turn, phase: Observing, reason: FailureReason): Moved {
 }
 
 export function abandonCalls(turn: Turn, calls: readonly CallInFlight[]): Turn {
-  return calls.reduce((given, call) => observe(given, call, { type: "call.abandoned" }), turn);
+  const result = { type: "call.abandoned" } as const;
+  return calls.reduce(
+    (given, call) => (isHarmless(call) ? observe(given, call, result) : observeUnknown(given, call, result)),
+    turn,
+  );
 }
 
-function observe(turn: Turn, call: CallInFlight, result: RunEvent | { readonly type: "call.abandoned" }): Turn {
-  const { callId, planHash, sharedBy } = call;
+type Ending = RunEvent | { readonly type: "call.abandoned" };
+
+function observe(turn: Turn, { callId, planHash, sharedBy }: CallInFlight, result: Ending): Turn {
   return record(turn, "OBSERVE", { callId, planHash, sharedBy: [...sharedBy] }, { result });
+}
+
+/** The call may have taken effect, and its result will not be learned any more. */
+function observeUnknown(turn: Turn, call: CallInFlight, result: Ending): Turn {
+  if (!hasChange(turn.state.contract, "observe.states-unknown")) return observe(turn, call, result);
+  const { callId, planHash, sharedBy } = call;
+  return record(turn, "OBSERVE", { callId, planHash, sharedBy: [...sharedBy], error: UNKNOWN_EFFECT }, { result });
 }
 
 /** Whether it happened is unknown, so the same plan needs an approval before it runs again. */

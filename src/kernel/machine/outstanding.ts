@@ -6,6 +6,7 @@
  */
 import type { InferMode } from "../journal/entry.ts";
 import { hashCanonical } from "../vocabulary/hash.ts";
+import type { CallId } from "../vocabulary/identifiers.ts";
 import { asCallId } from "../vocabulary/identifiers.ts";
 import { isRepeatable } from "./call-promise.ts";
 import type { Command } from "./command.ts";
@@ -29,6 +30,10 @@ export function outstandingCommands(state: RunState): readonly Command[] {
     case "TERMINATE":
       return [];
   }
+}
+
+export function inFlightCall({ phase }: RunState, callId: CallId): CallInFlight | undefined {
+  return phase.at === "OBSERVE" ? phase.inFlight.find((call) => call.callId === callId) : undefined;
 }
 
 /** Opaque effects with a recorded intent and no result. */

@@ -5,6 +5,7 @@
 import type { PlannedCall, RecordedResponse } from "../journal/event.ts";
 import type { BodyRef, CallId } from "../vocabulary/identifiers.ts";
 import { joinLabels, type Labels } from "../vocabulary/labels.ts";
+import { hasChange } from "./changes.ts";
 import { extendTrail } from "./cycle.ts";
 import { afterResult } from "./recovery.ts";
 import type { CallInFlight, FailedAttempt, RunState } from "./state.ts";
@@ -15,7 +16,7 @@ export const STATEMENT_TOKENS = 64;
 /** As many as recovery needs to escalate: two that started it and three more. */
 const ATTEMPTS_KEPT = 5;
 
-type Response = Pick<RecordedResponse, "ok" | "outputRef" | "outputBytes"> & {
+type Response = Pick<RecordedResponse, "ok" | "outputRef" | "stableRef" | "outputBytes"> & {
   readonly error: Pick<NonNullable<RecordedResponse["error"]>, "code" | "messageRef"> | null;
 };
 
@@ -29,7 +30,7 @@ export interface PerformedResult {
 export function noteRefusal(turn: Turn, call: PlannedCall, code: string, policyId: string): Turn {
   const noted = note(turn, call, {
     ok: false,
-    result: `${code} ${policyId}`,
+    result: hasChange(turn.state.contract, "cycle.compares-what-stays") ? code : `${code} ${policyId}`,
     code,
     messageRef: call.problem?.messageRef ?? null,
     outputRef: null,
@@ -38,9 +39,11 @@ export function noteRefusal(turn: Turn, call: PlannedCall, code: string, policyI
 }
 
 export function notePerformed(turn: Turn, call: CallInFlight, { response, labels, tokens }: PerformedResult): Turn {
-  const { ok, outputRef, error } = response;
+  const { ok, outputRef, stableRef = outputRef, error } = response;
   const messageRef = error?.messageRef ?? null;
-  const result = ok ? (outputRef ?? "done") : `${error?.code} ${messageRef}`;
+  const told = ok ? (outputRef ?? "done") : `${error?.code} ${messageRef}`;
+  const stable = ok ? (stableRef ?? "done") : `${error?.code}`;
+  const result = hasChange(turn.state.contract, "cycle.compares-what-stays") ? stable : told;
   const noted = note(turn, call, { ok, result, code: error?.code ?? null, messageRef, outputRef });
   const { budget, effects, labels: before } = noted.state;
   const proven = call.effects.filter((index) => !effects.proven.includes(index));
@@ -58,7 +61,7 @@ export function notePerformed(turn: Turn, call: CallInFlight, { response, labels
       : { ...effects, attempted: [...effects.attempted, ...call.effects] },
   });
   return [call.callId, ...call.sharedBy].reduce(
-    (extended, callId: CallId) => extendPrompt(extended, `${callId} ${result}`, tokens),
+    (extended, callId: CallId) => extendPrompt(extended, `${callId} ${told}`, tokens),
     counted,
   );
 }
@@ -73,12 +76,12 @@ interface Noted {
 }
 
 function note(turn: Turn, call: PlannedCall, { ok, result, code, messageRef, outputRef }: Noted): Turn {
-  const { recovery, history, failedAttempts }: RunState = turn.state;
+  const { contract, recovery, history, failedAttempts }: RunState = turn.state;
   const { tool, argsRef } = call;
   const failed: readonly FailedAttempt[] = ok ? [] : [{ tool, argsRef, code, messageRef, outputRef }];
   return update(turn, {
     recovery: afterResult(recovery, ok),
-    history: extendTrail(history, { call: `${tool} ${argsRef}`, result }, call.pollable),
+    history: extendTrail(contract, history, { call: `${tool} ${argsRef}`, result }, call.pollable),
     failedAttempts: [...failedAttempts, ...failed].slice(-ATTEMPTS_KEPT),
   });
 }

@@ -68,7 +68,7 @@ export const FAILURES = {
   "tool.all-failed": row(
     "FAILED_VALIDATION",
     "internal.error",
-    "Every tool call failed, so the required proof is missing: the run record lists each error.",
+    "Every tool call failed or was refused, so the required proof is missing: the run record lists each error.",
   ),
   "effect.failed": row(
     "FAILED_VALIDATION",

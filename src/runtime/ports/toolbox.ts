@@ -39,6 +39,8 @@ export interface Planned {
   readonly risk: RiskClass;
   readonly idempotency: IdempotencyClass;
   readonly pollable: boolean;
+  /** Fields of its output that vary by nature, such as durations; results are compared without them. */
+  readonly volatileFields: readonly string[];
   readonly timeoutMs: number;
   /** Hosts that it would reach. */
   readonly egress: readonly string[];

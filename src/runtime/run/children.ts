@@ -13,6 +13,7 @@ import type { Lookup } from "../../kernel/journal/views/body-content.ts";
 import { answerOf } from "../../kernel/journal/views/run-answer.ts";
 import { snapshotOfEntries } from "../../kernel/journal/views/run-snapshot.ts";
 import type { Command } from "../../kernel/machine/command.ts";
+import { inFlightCall } from "../../kernel/machine/outstanding.ts";
 import type { RunState } from "../../kernel/machine/state.ts";
 import { Defect } from "../../kernel/vocabulary/defect.ts";
 import type { BodyRef, RunId } from "../../kernel/vocabulary/identifiers.ts";
@@ -20,6 +21,7 @@ import type { Labels } from "../../kernel/vocabulary/labels.ts";
 import { truncateOutput } from "../../kernel/vocabulary/truncate-output.ts";
 import type { StoredRun, Write } from "../ports/store.ts";
 import type { CallResult } from "../tools/format-tool-result.ts";
+import { requestIdOf } from "../tools/read-tool-response.ts";
 
 export interface DelegationRequest {
   readonly parent: StoredRun;
@@ -54,13 +56,16 @@ export function remainingBudget({ contract, budget, stepStartedMs }: RunState): 
 }
 
 export function childFinished(
-  { step, callId, child }: Extract<Command, { type: "spawn-child" }>,
-  { contract }: RunState,
+  command: Extract<Command, { type: "spawn-child" }>,
+  runId: RunId,
+  state: RunState,
   entries: readonly Entry[],
   lookup: Lookup,
   keep: (text: string) => BodyRef,
   tokensOf: (outcome: CallResult) => number,
 ): Answer {
+  const { step, callId, child } = command;
+  const { contract } = state;
   const ending = entries.at(-1);
   if (ending?.kind !== "TERMINATE") throw new Defect("children: the child has not ended");
   const { outcome, reason } = ending.decided;
@@ -79,12 +84,14 @@ export function childFinished(
     headHash: ending.hash,
     spent: { inferences, tokens, spendMicrousd },
     response: {
+      ...{ requestId: requestIdOf(runId, command), runId, tool: inFlightCall(state, callId)?.tool ?? "" },
       ok,
       outputRef: ok ? keep(shown.text) : null,
       outputBytes: ok ? shown.bytes : 0,
       truncated: ok && shown.truncated,
       error: ok ? null : { code: "internal.error", retryable: false, messageRef: keep(message) },
       durationMs: ending.elapsedMs,
+      finishedAt: ending.ts,
     },
     labels: ending.labels,
     tokens: tokensOf({ ok, output: ok ? shown.text : null, error: ok ? null : `internal.error: ${message}` }),

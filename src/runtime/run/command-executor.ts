@@ -13,6 +13,7 @@ import type { Answer, InferMode } from "../../kernel/journal/entry.ts";
 import type { EventOf } from "../../kernel/journal/event.ts";
 import type { Command } from "../../kernel/machine/command.ts";
 import { objectionNow } from "../../kernel/machine/decide-now.ts";
+import { inFlightCall } from "../../kernel/machine/outstanding.ts";
 import type { RunState } from "../../kernel/machine/state.ts";
 import type { DisclosureGuard } from "../../kernel/redaction/disclosure-guard.ts";
 import { Defect } from "../../kernel/vocabulary/defect.ts";
@@ -25,7 +26,7 @@ import type { Authority } from "../capabilities/authority.ts";
 import { modelAnswer, modelRequest } from "../model/call-model.ts";
 import { ESTIMATED_TOKENS } from "../model/estimate-tokens.ts";
 import { LiveText } from "../model/release-text.ts";
-import type { Clock } from "../ports/clock.ts";
+import { type Clock, timestampOf } from "../ports/clock.ts";
 import type { ConfiguredModel } from "../ports/model-backend.ts";
 import { type StoredRun, StoreError, type Write } from "../ports/store.ts";
 import type { RegisteredTool } from "../ports/toolbox.ts";
@@ -34,7 +35,7 @@ import type { SpendAccount } from "../spend/spend-account.ts";
 import { type CallResult, formatToolResult } from "../tools/format-tool-result.ts";
 import { takeHoneypotSlot } from "../tools/honeypot-slot.ts";
 import { type PlanningDependencies, type PreparedCall, planAgain, planCalls } from "../tools/plan-calls.ts";
-import { refusedByRuntime, toolAnswer } from "../tools/read-tool-response.ts";
+import { refusedByRuntime, requestIdOf, toolAnswer } from "../tools/read-tool-response.ts";
 import { releaseOutput } from "../tools/release-output.ts";
 import { readAcceptance } from "./acceptance.ts";
 import type { BodyCache } from "./body-cache.ts";
@@ -253,27 +254,29 @@ export class CommandExecutor {
 
   async #runTool(command: CommandOf<"run-tool">, state: RunState, signal: AbortSignal): Promise<Answer> {
     const { ports, run, bodyCache, broadcaster } = this.#parts;
-    const context = {
-      contract: state.contract,
-      redactor: ports.redactor,
-      keep: (text: string) => bodyCache.keep(text),
-      tokensOf: (outcome: CallResult) => this.#tokensOf(command, state, outcome),
-    };
+    const requestId = requestIdOf(run.runId, command);
     const prepared = this.#prepared.get(command.callId);
     const planned = prepared?.planned ?? null;
+    const contextNow = () => ({
+      contract: state.contract,
+      redactor: ports.redactor,
+      envelope: { requestId, runId: run.runId, tool: command.tool, finishedAt: timestampOf(ports.clock.nowMs()) },
+      keep: (text: string) => bodyCache.keep(text),
+      tokensOf: (outcome: CallResult) => this.#tokensOf(command, state, outcome),
+    });
     const isAsDecided = prepared?.call.planHash === command.planHash;
     const isRepeat = this.#inFlightAtResume.has(command.callId);
     const refusal = this.#refusalOf(command, state, isAsDecided, isRepeat);
     if (planned === null || refusal !== null) {
       const message = planned === null ? NOT_PLANNABLE : (refusal ?? "");
-      return refusedByRuntime(context, command, state.labels, "policy.denied", message);
+      return refusedByRuntime(contextNow(), command, state.labels, "policy.denied", message);
     }
     this.#started.add(command.callId);
     const release = this.#isLive(state)
       ? releaseOutput(command, ports.redactor, (output) => broadcaster.output(run.runId, output))
       : null;
     const envelope = await ports.toolbox.run(planned, {
-      requestId: `${run.runId}:${command.step}:${command.callId}`,
+      requestId,
       runId: run.runId,
       agentId: run.agentId,
       timeoutMs: command.timeoutMs,
@@ -285,7 +288,7 @@ export class CommandExecutor {
       onOutput: release?.push ?? null,
     });
     release?.finish();
-    return toolAnswer(context, command, planned, envelope);
+    return toolAnswer(contextNow(), command, planned, envelope);
   }
 
   /** Time passed while the intent became durable: why the call must not start after all, or null. */
@@ -311,7 +314,7 @@ export class CommandExecutor {
   }
 
   async #awaitChild(command: CommandOf<"spawn-child">, state: RunState): Promise<Answer | null> {
-    const { ports, bodyCache, children } = this.#parts;
+    const { ports, run, bodyCache, children } = this.#parts;
     const { runId } = command.child;
     const child = await ports.store.findRun(runId);
     if (child === null) throw new StoreError("store.corrupt", `The delegated run ${runId} is missing from the store.`);
@@ -323,6 +326,7 @@ export class CommandExecutor {
     const bodies = await readBodiesOf(ports.store, child, entries);
     return childFinished(
       command,
+      run.runId,
       state,
       entries,
       (ref) => bodies.get(ref)?.text ?? null,
@@ -356,10 +360,6 @@ export class CommandExecutor {
           : showQuestion(planned, conversation.untrusted);
     return { ...place, tool: call.tool, shown };
   }
-}
-
-function inFlightCall({ phase }: RunState, callId: CallId) {
-  return phase.at === "OBSERVE" ? phase.inFlight.find((call) => call.callId === callId) : undefined;
 }
 
 /** Waits for the delay, or until the signal aborts. */

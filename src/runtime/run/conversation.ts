@@ -72,7 +72,7 @@ export class Conversation {
         const answered = this.#calls.filter(
           ({ callId }) => callId === decided.callId || decided.sharedBy.includes(callId),
         );
-        return answered.map((call) => this.#resultMessage(call, observedOutcome(result)));
+        return answered.map((call) => this.#resultMessage(call, observedOutcome(result, decided.error)));
       }
       case "COMMIT":
         return entry.decided.skipped.flatMap(({ callId, policyId }) => {

@@ -5,10 +5,12 @@
  */
 import type { ExecutionContract } from "../../kernel/contract/contract.ts";
 import type { Answer } from "../../kernel/journal/entry.ts";
+import type { RecordedResponse } from "../../kernel/journal/event.ts";
 import type { Command } from "../../kernel/machine/command.ts";
 import type { Redactor } from "../../kernel/redaction/redact.ts";
 import { canonicalJson } from "../../kernel/vocabulary/canonical-json.ts";
-import type { BodyRef } from "../../kernel/vocabulary/identifiers.ts";
+import { hashBytes } from "../../kernel/vocabulary/hash.ts";
+import type { BodyRef, RunId } from "../../kernel/vocabulary/identifiers.ts";
 import type { Labels } from "../../kernel/vocabulary/labels.ts";
 import type { JsonValue } from "../../kernel/vocabulary/parse-json.ts";
 import { parseToolResponse, type ToolError, type ToolResponse } from "../../kernel/vocabulary/tool-envelope.ts";
@@ -21,6 +23,8 @@ type RunTool = Pick<Extract<Command, { type: "run-tool" }>, "step" | "callId">;
 export interface ResultDependencies {
   readonly contract: ExecutionContract;
   readonly redactor: Redactor;
+  /** The rest of the envelope, from the runtime itself: what a tool says there proves nothing. */
+  readonly envelope: Pick<RecordedResponse, "requestId" | "runId" | "tool" | "finishedAt">;
   readonly keep: (text: string) => BodyRef;
   /** Tokens of the role=tool message for this result. */
   readonly tokensOf: (outcome: CallResult) => number;
@@ -29,42 +33,59 @@ export interface ResultDependencies {
 export function toolAnswer(
   context: ResultDependencies,
   { step, callId }: RunTool,
-  { labels, idempotency }: Pick<Planned, "labels" | "idempotency">,
+  planned: Pick<Planned, "labels" | "idempotency" | "volatileFields">,
   envelope: unknown,
 ): Answer {
   const parsed = parseToolResponse(envelope);
   if (!parsed.ok) return { type: "tool.malformed", step, callId, problem: parsed.problem };
   const { response } = parsed;
+  const { labels, idempotency } = planned;
   const isInDoubt = !response.ok && response.error.details["outcome"] === "unknown";
   if (isInDoubt && idempotency === "opaque") return { type: "effect.unknown", step, callId };
   return response.ok
-    ? succeeded(context, { step, callId }, labels, response)
+    ? succeeded(context, { step, callId }, planned, response)
     : failed(context, { step, callId }, labels, response);
 }
 
 function succeeded(
-  { contract, redactor, keep, tokensOf }: ResultDependencies,
+  { contract, redactor, envelope, keep, tokensOf }: ResultDependencies,
   asked: RunTool,
-  labels: Labels,
+  { labels, volatileFields }: Pick<Planned, "labels" | "volatileFields">,
   { output, durationMs }: Extract<ToolResponse, { ok: true }>,
 ): Answer {
-  const whole =
+  const value =
     typeof output === "string"
       ? redactor.redactText(output.toWellFormed()).text
-      : canonicalJson(redactor.redactJson((output ?? null) as JsonValue).value);
+      : redactor.redactJson((output ?? null) as JsonValue).value;
+  const whole = typeof value === "string" ? value : canonicalJson(value);
   const { maxBytesPerCall, truncationMarker } = contract.toolOutputBudget;
   const { text, bytes, truncated } = truncateOutput(whole, maxBytesPerCall, truncationMarker);
+  const stable = withoutFields(value, volatileFields);
+  // A digest, as a body: without its salt a ref reveals nothing, and the output is not stored twice.
+  const digest =
+    stable === null ? null : hashBytes(truncateOutput(canonicalJson(stable), maxBytesPerCall, truncationMarker).text);
   return {
     type: "tool.finished",
     ...asked,
-    response: { ok: true, outputRef: keep(text), outputBytes: bytes, truncated, error: null, durationMs },
+    response: {
+      ...envelope,
+      ...{ ok: true, outputRef: keep(text), outputBytes: bytes, truncated, error: null, durationMs },
+      ...(digest === null ? {} : { stableRef: keep(digest) }),
+    },
     labels,
     tokens: tokensOf({ ok: true, output: text, error: null }),
   };
 }
 
+/** Null when none of the fields is there: then the whole output is compared. */
+function withoutFields(output: JsonValue, fields: readonly string[]): JsonValue | null {
+  if (typeof output !== "object" || output === null || Array.isArray(output)) return null;
+  const stable = Object.entries(output).filter(([name]) => !fields.includes(name));
+  return stable.length === Object.keys(output).length ? null : Object.fromEntries(stable);
+}
+
 function failed(
-  { contract, redactor, keep, tokensOf }: ResultDependencies,
+  { contract, redactor, envelope, keep, tokensOf }: ResultDependencies,
   asked: RunTool,
   labels: Labels,
   { error, durationMs }: Extract<ToolResponse, { ok: false }>,
@@ -73,20 +94,31 @@ function failed(
   const whole = redactor.redactText(error.message.toWellFormed()).text;
   const message = truncateOutput(whole, maxBytesPerCall, truncationMarker).text;
   const { code, retryable } = error;
+  const details = canonicalJson(redactor.redactJson(error.details as JsonValue).value);
+  // Cut JSON is none.
+  const isKept = details !== "{}" && details.length <= maxBytesPerCall;
   return {
     type: "tool.finished",
     ...asked,
     response: {
+      ...envelope,
       ok: false,
       outputRef: null,
       outputBytes: 0,
       truncated: false,
-      error: { code, retryable, messageRef: keep(message) },
+      error: { code, retryable, messageRef: keep(message), ...(isKept ? { detailsRef: keep(details) } : {}) },
       durationMs,
     },
     labels,
     tokens: tokensOf(errorResult(code, message)),
   };
+}
+
+export function requestIdOf(
+  runId: RunId,
+  { step, callId }: Pick<Command & { type: "run-tool" | "spawn-child" }, "step" | "callId">,
+): string {
+  return `${runId}:${step}:${callId}`;
 }
 
 /** The answer where the runtime itself refuses to run the tool. */
@@ -98,7 +130,15 @@ export function refusedByRuntime(
   message: string,
 ): Answer {
   const error = { code, retryable: false, messageRef: context.keep(message) };
-  const response = { ok: false, outputRef: null, outputBytes: 0, truncated: false, error, durationMs: 0 };
+  const response = {
+    ...context.envelope,
+    ok: false,
+    outputRef: null,
+    outputBytes: 0,
+    truncated: false,
+    error,
+    durationMs: 0,
+  };
   return {
     type: "tool.finished",
     step,

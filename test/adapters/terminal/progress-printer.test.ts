@@ -9,6 +9,8 @@ import type { ApprovalCard } from "../../../src/runtime/ports/approver.ts";
 
 const PLAIN = styleFor({}, true);
 
+const NOT_RETRYABLE = { retryable: false, details: {}, details_ref: null } as const;
+
 const RECORD: RunRecord = {
   id: "run_1",
   agent_id: "main",
@@ -118,7 +120,7 @@ describe("the progress of a run", () => {
         call_id: "e",
         tool: "shell.exec",
         ok: false,
-        error: { code: "policy.denied", message: "not allowed", message_ref: null },
+        error: { code: "policy.denied", message: "not allowed", message_ref: null, ...NOT_RETRYABLE },
       }),
     ];
     for (const piece of news) printer.show(piece);
@@ -142,7 +144,7 @@ describe("the progress of a run", () => {
 
   test("a reason that only the record holds follows at the end", () => {
     const { printer, shown } = screen(false);
-    const error = { code: "policy.denied", message: "The call was refused.", message_ref: "ref" };
+    const error = { code: "policy.denied", message: "The call was refused.", message_ref: "ref", ...NOT_RETRYABLE };
     printer.show(ended({ tool: "shell.exec", ok: false, error }));
     const result = { tool: "shell.exec", tool_call_id: "c", summary: "shell.exec failed", output: "" };
     const reason = "policy.denied: Not run: touch is not allowed.";
@@ -178,7 +180,10 @@ describe("the progress of a run", () => {
   test("a call that could not be planned is reported by its result: no policy denied it", () => {
     const { printer, shown } = screen(false);
     const unplanned = { decision: "deny", policy_id: "plan.problem" } as const;
-    const failed = (code: string, message: string) => ({ ok: false, error: { code, message, message_ref: null } });
+    const failed = (code: string, message: string) => ({
+      ok: false,
+      error: { code, message, message_ref: null, ...NOT_RETRYABLE },
+    });
     printer.show(called({ ...unplanned, tool: "fs.raed" }));
     printer.show(ended({ ...failed("tool.not_found", ""), tool: "fs.raed" }));
     printer.show(called(unplanned));
@@ -279,7 +284,7 @@ describe("the progress of a run", () => {
   test("foreign words move no cursor", () => {
     const { printer, shown } = screen(true);
     printer.show(called({ tool: "x\u001b[2J\ny" }));
-    printer.show(ended({ error: { code: "timeout", message: "a\r\nb\u009b", message_ref: null } }));
+    printer.show(ended({ error: { code: "timeout", message: "a\r\nb\u009b", message_ref: null, ...NOT_RETRYABLE } }));
     printer.show(delta("live \u001b[31m"));
     printer.finish({ ...RECORD, output: "other \u001b]0;x\u0007", model: "m\u001b" }, DIAGNOSIS);
     expect(shown()).not.toMatch(/[\u001b\u009b\u0007\r]/);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { ContractTerms, ExecutionContract } from "../../../src/kernel/contract/contract.ts";
+import { type ContractTerms, type ExecutionContract, MACHINE_VERSION } from "../../../src/kernel/contract/contract.ts";
 import { openContract } from "../../../src/kernel/contract/open-contract.ts";
 import {
   backendVerdict,
@@ -87,8 +87,9 @@ const CONTEXT: readonly Row[] = [
 const RATIO = invalid("force_synthesis_at_ratio must be above 0 and at most 1");
 const ROOM = invalid("max_tokens_consumed leaves no room for one inference");
 const STRUCTURE: readonly Row[] = [
-  ["this machine's version", { machineVersion: 1 }, {}, PASSED],
-  ["the next one", { machineVersion: 2 }, {}, invalid("machine_version is newer than this machine")],
+  ["the first machine's version", { machineVersion: 1 }, {}, PASSED],
+  ["this machine's version", { machineVersion: MACHINE_VERSION }, {}, PASSED],
+  ["the next one", { machineVersion: MACHINE_VERSION + 1 }, {}, invalid("machine_version is newer than this machine")],
   ["no format retry", { maxFormatRetries: 0 }, {}, PASSED],
   ["one format retry", { maxFormatRetries: 1 }, {}, PASSED],
   ["two format retries", { maxFormatRetries: 2 }, {}, invalid("max_format_retries must be 0 or 1")],

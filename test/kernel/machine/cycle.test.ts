@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { MACHINE_VERSION } from "../../../src/kernel/contract/contract.ts";
 import type { PlannedCall, RunEvent } from "../../../src/kernel/journal/event.ts";
 import { type CallTrace, extendTrail, isCycle, repeatsOf } from "../../../src/kernel/machine/cycle.ts";
 import { verifies } from "../../requirements.ts";
@@ -9,17 +10,22 @@ import {
   failed,
   finished,
   lastEntry,
+  okResponse,
   outcomeOf,
   type Played,
   plan,
   play,
+  ref,
 } from "./scripted-run.ts";
 
+const CURRENT = { machineVersion: MACHINE_VERSION };
+const FIRST = { machineVersion: 1 };
+
 /** A letter is a call with its result; `~` after it makes it pollable. */
-function trailOf(story: string): readonly CallTrace[] {
+function trailOf(story: string, terms = CURRENT): readonly CallTrace[] {
   let trail: readonly CallTrace[] = [];
   for (const [, letter, result, poll] of story.matchAll(/([a-z])(\d?)(~?)/g)) {
-    trail = extendTrail(trail, { call: `${letter}`, result: `${result}` }, poll === "~");
+    trail = extendTrail(terms, trail, { call: `${letter}`, result: `${result}` }, poll === "~");
   }
   return trail;
 }
@@ -40,7 +46,19 @@ describe("a trail", () => {
     ["abcb", 1, false],
     ["aabb", 2, false],
     ["abba", 1, false],
-    ["abcabc", 1, false],
+    ["abcab", 1, false],
+    ["abcabc", 1, true],
+    ["abcabcabc", 1, true],
+    ["xyabcabc", 1, true],
+    ["aabaab", 1, true],
+    ["abcabd", 1, false],
+    ["abcabc~", 0, false],
+    ["a1b1c1a1b1c2", 1, false],
+    ["abcdabc", 1, false],
+    ["abcdabcd", 1, true],
+    ["aabbaabb", 2, true],
+    ["xabcdabcd", 1, true],
+    ["abcdeabcde", 1, false],
     ["a1a2a1", 1, false],
     ["a1a1a2", 1, false],
     ["a1b1a2b1", 1, false],
@@ -62,13 +80,19 @@ describe("a trail", () => {
       `${story || "of nothing"} is ${cyclic ? "a" : "no"} cycle, its newest call made ${repeats} times`,
       () => {
         const trail = trailOf(story);
-        expect([repeatsOf(trail), isCycle(trail)]).toEqual([repeats, cyclic]);
+        expect([repeatsOf(trail), isCycle(CURRENT, trail)]).toEqual([repeats, cyclic]);
       },
     );
   }
 
   test("remembers no more than it needs", () => {
-    expect(trailOf("abcdefgh").map(({ call }) => call)).toEqual(["e", "f", "g", "h"]);
+    expect(trailOf("abcdefghij").map(({ call }) => call)).toEqual([..."cdefghij"]);
+    expect(trailOf("abcdefgh", FIRST).map(({ call }) => call)).toEqual([..."efgh"]);
+  });
+
+  test("of the first machine version knows repeated calls and pairs only", () => {
+    const stories = ["aaa", "abab", "abcabc", "abcdabcd", "abcabcabc"];
+    expect(stories.filter((story) => isCycle(FIRST, trailOf(story, FIRST)))).toEqual(["aaa", "abab"]);
   });
 });
 
@@ -103,6 +127,33 @@ describe("a run that repeats itself", () => {
       finished(`c${index}`, { output }),
     ]);
     expect(outcomeOf(play(contractOf(), [...begin(), ...events]))).toBe("INFER");
+  });
+
+  verifies("X-7/period", "ends when three or four calls have been made twice over with the same results", () => {
+    expect(outcomeOf(told("abcab"))).toBe("INFER");
+    expect(outcomeOf(told("abcabc"))).toBe(CYCLE);
+    expect(outcomeOf(told("abcdabcd"))).toBe(CYCLE);
+  });
+
+  verifies("X-7/volatile", "ends although durations and times in the output differ", () => {
+    const events = (stable: (index: number) => string) =>
+      [0, 1, 2].flatMap((index) => [
+        ...batch(index + 1, [read(`c${index}`, "a")]),
+        finished(`c${index}`, { response: { ...okResponse(`took ${index} ms`), stableRef: ref(stable(index)) } }),
+      ]);
+    expect(outcomeOf(play(contractOf(), [...begin(), ...events(() => "same")]))).toBe(CYCLE);
+    expect(outcomeOf(play(contractOf(), [...begin(), ...events((index) => `other ${index}`)]))).toBe("INFER");
+    expect(outcomeOf(play(contractOf({ machineVersion: 1 }), [...begin(), ...events(() => "same")]))).toBe("INFER");
+  });
+
+  verifies("X-7/errors", "ends although the same error is worded differently each time", () => {
+    const wordings = ["after 10 ms", "after 11 ms", "after 12 ms"];
+    const events = wordings.flatMap((words, index) => [
+      ...batch(index + 1, [read(`c${index}`, "a")]),
+      failed(`c${index}`, words),
+    ]);
+    expect(outcomeOf(play(contractOf(), [...begin(), ...events]))).toBe(CYCLE);
+    expect(outcomeOf(play(contractOf({ machineVersion: 1 }), [...begin(), ...events]))).toBe("INFER");
   });
 
   verifies("X-7", "may poll: budgets bound it instead", () => {

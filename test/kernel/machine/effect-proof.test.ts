@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { ContractTerms } from "../../../src/kernel/contract/contract.ts";
+import { type ContractTerms, MACHINE_VERSION } from "../../../src/kernel/contract/contract.ts";
 import { NOTHING_SPENT } from "../../../src/kernel/journal/entry.ts";
 import type { RunEvent } from "../../../src/kernel/journal/event.ts";
 import { missingProof } from "../../../src/kernel/machine/effect-proof.ts";
@@ -16,6 +16,7 @@ import {
   plan,
   play,
   RUN_ID,
+  rejected,
   resolved,
   toolTurn,
   unknownEffect,
@@ -82,15 +83,24 @@ describe("a run that must act", () => {
     },
   );
 
-  verifies("M-C", "and was only refused has performed nothing", () => {
+  verifies("M-C", "and tried, but had every call refused, ends FAILED_VALIDATION", () => {
+    const ended = (machineVersion: number, refused: readonly RunEvent[]) =>
+      outcomeOf(told({ toolPolicy: "required", machineVersion }, refused, done(2)));
     const denied = toolTurn(1, { ...READ, tool: "shell.exec" }).slice(0, 2);
-    expect(outcomeOf(told({ toolPolicy: "required" }, denied, done(2)))).toBe(
-      "FAILED_PROTOCOL_NO_TOOLS protocol.no-tool-call",
-    );
     const problem = { code: "tool.input_invalid", retryable: false, messageRef: null } as const;
     const invalid = toolTurn(1, READ, { plan: { problem } }).slice(0, 2);
-    expect(outcomeOf(told({ toolPolicy: "required" }, invalid, done(2)))).toBe(
-      "FAILED_PROTOCOL_NO_TOOLS protocol.no-tool-call",
+    const unknown = toolTurn(1, READ, { plan: { problem: { ...problem, code: "tool.not_found" } } }).slice(0, 2);
+    for (const refused of [denied, invalid, unknown]) {
+      expect(ended(MACHINE_VERSION, refused)).toBe("FAILED_VALIDATION tool.all-failed");
+      expect(ended(1, refused)).toBe("FAILED_PROTOCOL_NO_TOOLS protocol.no-tool-call");
+    }
+  });
+
+  verifies("M-C", "and tried is not forgotten over later turns without a call", () => {
+    const denied = toolTurn(1, { ...READ, tool: "shell.exec" }).slice(0, 2);
+    const malformed = rejected(2);
+    expect(outcomeOf(told({ toolPolicy: "required" }, denied, [malformed], done(3)))).toBe(
+      "FAILED_VALIDATION tool.all-failed",
     );
   });
 

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { UNKNOWN_EFFECT } from "../../../src/kernel/journal/entry.ts";
 import type { PlannedCall, RecordedResponse, RunEvent } from "../../../src/kernel/journal/event.ts";
 import { GRACE_MS } from "../../../src/kernel/machine/deadline.ts";
 import { UNTRUSTED_LABELS, USER_LABELS } from "../../../src/kernel/vocabulary/labels.ts";
@@ -282,6 +283,8 @@ for (const [event, outcome] of ENDINGS) {
   });
 }
 
+const defect = (): RunEvent => ({ type: "defect.found", ts: "", elapsedMs: 0, errorId: "e" });
+
 describe("an effect in doubt", () => {
   const parked = () => playOn(acting(write("c1"), read("c2")), [unknownEffect("c1")]);
 
@@ -338,6 +341,41 @@ describe("an effect in doubt", () => {
     const run = playOn(parked(), [resolved("c1", "expired")]);
     expect(outcomeOf(run)).toBe("INTERRUPTED effect.unresolved");
     expect(commit(run)).toMatchObject({ skipped: notPerformed(["c2"]), budget: { performed: 0 } });
+  });
+
+  verifies("O-1.2/unknown", "whose result is never learned is recorded as an error that says so", () => {
+    const effect = acting(write("c1"));
+    const endings: readonly (readonly [string, Played])[] = [
+      ["its question expired", playOn(parked(), [resolved("c1", "expired")])],
+      ["the run was cancelled while it was asked about", playOn(parked(), [cancel()])],
+      ["silent after a cancellation", playOn(effect, [cancel(), timer("grace", GRACE_MS)])],
+      ["unknown after a cancellation", playOn(effect, [cancel(), unknownEffect("c1")])],
+      ["silent after its timeout", playOn(effect, [timer("tool", 30_000), timer("grace", 30_000 + GRACE_MS)])],
+      ["answered with something else", playOn(effect, [malformedResult("c1")])],
+      ["a defect ended the run", playOn(effect, [defect()])],
+    ];
+    for (const [why, run] of endings) {
+      expect([why, lastEntry(run, "OBSERVE").decided.error]).toEqual([why, UNKNOWN_EFFECT]);
+    }
+  });
+
+  test("that was resolved, and a read-only call, are no unknown effects", () => {
+    const runs = [
+      playOn(parked(), [resolved("c1", "done")]),
+      playOn(parked(), [resolved("c1", "fail")]),
+      playOn(acting(write("c1")), [finished("c1")]),
+      playOn(acting(read("c1")), [cancel()]),
+      playOn(acting(read("c1")), [timer("tool", 30_000)]),
+      playOn(acting(read("c1")), [malformedResult("c1")]),
+      playOn(acting(read("c1")), [defect()]),
+    ];
+    for (const run of runs) expect(lastEntry(run, "OBSERVE").decided).not.toHaveProperty("error");
+  });
+
+  test("states no error under the first machine version", () => {
+    const first = contractOf({ machineVersion: 1 });
+    const run = play(first, [...begin(), ...batch(1, [write("c1")]), cancel(), unknownEffect("c1")]);
+    expect(lastEntry(run, "OBSERVE").decided).not.toHaveProperty("error");
   });
 
   test("may still answer by itself", () => {

@@ -34,7 +34,7 @@ describe("a performed call", () => {
     const state = performed(errorResponse("timeout", "late"));
     expect(state.budget).toEqual({ ...turn().state.budget, performed: 1, succeeded: 0, toolOutputBytes: 0 });
     expect(state.effects).toEqual({ proven: [], attempted: [0] });
-    expect(state.history).toEqual([{ call: CALL_KEY, result: `timeout ${ref("late")}` }]);
+    expect(state.history).toEqual([{ call: CALL_KEY, result: "timeout" }]);
     expect(state.failedAttempts).toEqual([
       { tool: "fs.read_text", argsRef: ref("a"), code: "timeout", messageRef: ref("late"), outputRef: null },
     ]);
@@ -92,7 +92,7 @@ describe("a refused call", () => {
     expect(state.budget).toEqual(turn().state.budget);
     expect(state.effects).toEqual({ proven: [], attempted: [] });
     expect(state.lastTool).toBeNull();
-    expect(state.history).toEqual([{ call: CALL_KEY, result: "policy.denied policy.latch" }]);
+    expect(state.history).toEqual([{ call: CALL_KEY, result: "policy.denied" }]);
     expect(state.failedAttempts).toEqual([
       { tool: "fs.read_text", argsRef: ref("a"), code: "policy.denied", messageRef: null, outputRef: null },
     ]);

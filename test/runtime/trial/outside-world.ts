@@ -116,6 +116,7 @@ function plan(
     args,
     ...known,
     pollable: false,
+    volatileFields: [],
     timeoutMs: 30_000,
     egress: [],
     asksAlways: asksAlways && tool === "door.open",

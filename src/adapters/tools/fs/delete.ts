@@ -42,6 +42,7 @@ export function deleteTool(workspace: Workspace, dependencies: Dependencies) {
     parameters,
     risk: "side_effect",
     idempotency: "keyed",
+    volatileFields: ["trash_id"],
     aliases: [{ name: "file_delete", rename: { file_path: "path" } }],
     plan: (args) => planDelete(workspace, dependencies, args),
     run: ({ args, plan }, context) => runDelete(workspace, dependencies, { args, plan }, context),

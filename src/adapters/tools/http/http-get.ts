@@ -36,6 +36,7 @@ export function httpGetTool({ clock, openFetch, cache }: HttpGetParts) {
     risk: "read_only",
     idempotency: "read_only",
     aliases: [{ name: "web_fetch" }],
+    volatileFields: ["fetched_at", "from_cache"],
     reachesHosts: true,
     async plan({ url: text, use_cache: useCache }) {
       const url = readUrl(text);

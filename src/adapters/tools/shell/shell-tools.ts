@@ -27,6 +27,7 @@ export function shellTools(options: ShellOptions): readonly Tool[] {
     risk: "side_effect",
     idempotency: "opaque",
     aliases: [{ name: "shell_execute", rename: { command: "cmd" } }],
+    volatileFields: ["duration_ms"],
     mayOnlyRead: true,
     mayAskAlways: true,
     plan: async (args) => (await open()).plan(args),

@@ -5,15 +5,19 @@
  */
 import type { BodyRef, Hash, RunId } from "../../vocabulary/identifiers.ts";
 import type { Outcome } from "../../vocabulary/outcome.ts";
-import type { DecidedCall, Result } from "../entry.ts";
+import { type DecidedCall, type Result, UNKNOWN_EFFECT, type UnknownEffect } from "../entry.ts";
 import type { RecordedResponse } from "../event.ts";
 import { isConsistentResponse } from "../event.ts";
-import { type Lookup, textOf } from "./body-content.ts";
+import { contentOf, type Lookup, textOf } from "./body-content.ts";
 
 export interface CallError {
   readonly code: string;
   readonly message: string;
   readonly messageRef: BodyRef | null;
+  readonly retryable: boolean;
+  /** What is known without a body; the tool's own details are behind `detailsRef`. */
+  readonly details: { readonly outcome?: "unknown" };
+  readonly detailsRef: BodyRef | null;
 }
 
 export interface CallOutcome {
@@ -31,7 +35,10 @@ export interface CallOutcome {
 
 export function refusedOutcome({ refusal }: DecidedCall): CallOutcome {
   const { code, message, messageRef } = refusal ?? { code: "policy.denied", message: "", messageRef: null };
-  return notPerformed("call.refused", { code, message: message || "Not run: the call was refused.", messageRef });
+  return notPerformed("call.refused", {
+    ...because(code, message || "Not run: the call was refused."),
+    messageRef,
+  });
 }
 
 /** Validated, but never dispatched: a rule refused it meanwhile, or (null) the turn ended first. */
@@ -50,7 +57,15 @@ export function abandonedOutcome(): CallOutcome {
   return notPerformed("call.abandoned", because("internal.error", "The run ended before the call answered."));
 }
 
-export function observedOutcome(result: Result): CallOutcome {
+/** `unknown` is the error that the entry states if what became of the effect is not known. */
+export function observedOutcome(result: Result, unknown?: UnknownEffect): CallOutcome {
+  const outcome = outcomeOf(result);
+  if (unknown === undefined) return outcome;
+  const told = outcome.error?.message === MALFORMED.message ? MALFORMED : UNKNOWN;
+  return { ...outcome, error: { ...told, ...unknown } };
+}
+
+function outcomeOf(result: Result): CallOutcome {
   switch (result?.type) {
     case "tool.finished":
       return answered(result.type, result.response, null);
@@ -64,6 +79,7 @@ export function observedOutcome(result: Result): CallOutcome {
       return unknownOutcome();
     case "effect.resolved": {
       if (result.decision === "done") return performed(result.type, null);
+      if (result.decision === "expired") return notPerformed(result.type, UNKNOWN);
       const unconfirmed = because(
         "internal.error",
         "The call was interrupted, and no one confirmed that it took effect.",
@@ -72,7 +88,7 @@ export function observedOutcome(result: Result): CallOutcome {
     }
     case "timer.fired": {
       if (result.timer === "grace") return unknownOutcome();
-      const late = because("timeout", "The tool did not answer in time.");
+      const late = { ...because("timeout", "The tool did not answer in time."), retryable: true };
       const endsRun = result.timer === "step" || result.timer === "run";
       return endsRun ? notPerformed(result.type, late) : performed(result.type, late);
     }
@@ -84,15 +100,28 @@ export function observedOutcome(result: Result): CallOutcome {
 }
 
 function unknownOutcome(): CallOutcome {
-  return performed("effect.unknown", because("internal.error", "It is unknown whether the call took effect."));
+  return performed("effect.unknown", UNKNOWN);
 }
 
-export function shownError({ error }: CallOutcome, lookup: Lookup): { code: string; message: string } | null {
-  return error && { code: error.code, message: textOf(error.messageRef, lookup) ?? error.message };
+/** The error as O-1.3 has it. */
+export interface ShownError {
+  readonly code: string;
+  readonly message: string;
+  readonly retryable: boolean;
+  readonly details: Record<string, unknown>;
+}
+
+export function shownError({ error }: CallOutcome, lookup: Lookup): ShownError | null {
+  if (error === null) return null;
+  const { code, retryable, messageRef, detailsRef } = error;
+  const told = detailsRef === null ? null : contentOf(detailsRef, lookup);
+  const details = { ...error.details, ...(typeof told === "object" ? told : null) };
+  return { code, message: textOf(messageRef, lookup) ?? error.message, retryable, details };
 }
 
 const NOTHING = { outputRef: null, outputBytes: 0, truncated: false, durationMs: 0, child: null } as const;
 const MALFORMED = because("internal.error", "The tool's answer is not a valid envelope.");
+const UNKNOWN = { ...because("internal.error", "It is unknown whether the call took effect."), ...UNKNOWN_EFFECT };
 
 function performed(endedBy: string, error: CallError | null): CallOutcome {
   return { ...NOTHING, endedBy, performed: true, ok: error === null, error };
@@ -103,12 +132,17 @@ function notPerformed(endedBy: string, error: CallError): CallOutcome {
 }
 
 function because(code: string, message: string): CallError {
-  return { code, message, messageRef: null };
+  return { code, message, messageRef: null, retryable: false, details: {}, detailsRef: null };
 }
 
 function answered(endedBy: string, response: RecordedResponse, child: CallOutcome["child"]): CallOutcome {
   if (!isConsistentResponse(response)) return { ...performed(endedBy, MALFORMED), child };
   const { ok, outputRef, outputBytes, truncated, durationMs, error } = response;
-  const shown = error && { code: error.code, message: "The tool failed.", messageRef: error.messageRef };
+  const shown = error && {
+    ...because(error.code, "The tool failed."),
+    messageRef: error.messageRef,
+    retryable: error.retryable,
+    detailsRef: error.detailsRef ?? null,
+  };
   return { endedBy, performed: true, ok, outputRef, outputBytes, truncated, durationMs, error: shown, child };
 }

@@ -63,7 +63,17 @@ export const LifecycleEventSchema = Type.Union([
     output_bytes: Count,
     truncated: Type.Boolean(),
     duration_ms: Type.Number({ minimum: 0 }),
-    error: nullable(Type.Object({ code: Text, message: Text, message_ref: nullable(Text) }, closed)),
+    error: nullable(
+      Type.Object(
+        {
+          ...{ code: Text, message: Text, message_ref: nullable(Text), retryable: Type.Boolean() },
+          /** Outcome `unknown`: the call may have taken effect. The tool's own details are behind the ref. */
+          details: Type.Object({ outcome: Type.Optional(Type.Literal("unknown")) }, closed),
+          details_ref: nullable(Text),
+        },
+        closed,
+      ),
+    ),
     child: nullable(Type.Object({ run_id: Text, outcome: Text, head_hash: Text }, closed)),
   }),
   event("run.completed", terminal),
@@ -145,7 +155,10 @@ function whatHappened(item: TimelineItem): WhatHappened {
           output_bytes: outputBytes,
           truncated,
           duration_ms: durationMs,
-          error: error && { code: error.code, message: error.message, message_ref: error.messageRef },
+          error: error && {
+            ...{ code: error.code, message: error.message, message_ref: error.messageRef },
+            ...{ retryable: error.retryable, details: error.details, details_ref: error.detailsRef },
+          },
           child: child && { run_id: child.runId, outcome: child.outcome, head_hash: child.headHash },
         },
       };

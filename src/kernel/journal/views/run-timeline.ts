@@ -128,7 +128,7 @@ function observation(entry: EntryOf<"OBSERVE">, open: readonly OpenCall[]): Step
   const { result } = entry;
   // The interrupted effect is retried: the call is not over.
   if (result?.type === "effect.resolved" && result.decision === "retry") return { now: [], stillOpen: open };
-  const outcome = observedOutcome(result);
+  const outcome = observedOutcome(result, entry.decided.error);
   return {
     now: open.filter((each) => answers(entry, each)).map(({ call }) => ({ kind: "call-ended", entry, call, outcome })),
     stillOpen: open.filter((each) => !answers(entry, each)),

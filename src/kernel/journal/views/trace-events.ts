@@ -109,7 +109,9 @@ function eventsAt(entry: Entry, running: ReadonlyMap<CallId, EntryOf<"EXECUTE">>
       return [start(entry)];
     case "OBSERVE": {
       const execution = running.get(entry.decided.callId);
-      return execution === undefined ? [] : [done(entry, execution, observedOutcome(entry.result))];
+      return execution === undefined
+        ? []
+        : [done(entry, execution, observedOutcome(entry.result, entry.decided.error))];
     }
     case "COMMIT":
       return [...running.values()].map((execution) => done(entry, execution, abandonedOutcome()));

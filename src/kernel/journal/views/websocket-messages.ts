@@ -40,7 +40,12 @@ export const WsMessageSchema = Type.Union([
     ...call,
     ok: Type.Boolean(),
     output: Type.Unknown(),
-    error: nullable(Type.Object({ code: Text, message: Text }, closed)),
+    error: nullable(
+      Type.Object(
+        { code: Text, message: Text, retryable: Type.Boolean(), details: Type.Record(Text, Type.Unknown()) },
+        closed,
+      ),
+    ),
   }),
 ]);
 export type WsMessage = Static<typeof WsMessageSchema>;

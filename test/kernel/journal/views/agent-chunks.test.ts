@@ -143,7 +143,14 @@ test("a sub-agent that failed says why; one whose arguments were erased has no n
     {
       type: "subagent_result",
       agent: "[erased]",
-      result: { error: { code: "internal.error", message: "The run ended before the call answered." } },
+      result: {
+        error: {
+          code: "internal.error",
+          message: "The run ended before the call answered.",
+          retryable: false,
+          details: {},
+        },
+      },
     },
   ]);
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { DecidedCall, Result } from "../../../../src/kernel/journal/entry.ts";
+import { type DecidedCall, type Result, UNKNOWN_EFFECT } from "../../../../src/kernel/journal/entry.ts";
 import { ERASED } from "../../../../src/kernel/journal/views/body-content.ts";
 import {
   abandonedOutcome,
@@ -42,8 +42,11 @@ const finished = (response: object): Result => ({
 });
 const failure = { code: "timeout", retryable: true, messageRef: ref } as const;
 
+const BARE = { messageRef: null, retryable: false, details: {}, detailsRef: null } as const;
+
 describe("what ended a call", () => {
   const unconfirmed = ["internal.error", "The call was interrupted, and no one confirmed that it took effect."];
+  const unknown = ["internal.error", "It is unknown whether the call took effect."];
   const late = ["timeout", "The tool did not answer in time."];
   const abandoned = ["internal.error", "The run ended before the call answered."];
   const table: readonly (readonly [
@@ -56,12 +59,12 @@ describe("what ended a call", () => {
     ],
     [
       { type: "effect.unknown", step: 1, callId },
-      { performed: true, error: ["internal.error", "It is unknown whether the call took effect."] },
+      { performed: true, error: unknown },
     ],
     [resolved("done"), { performed: true, error: null }],
     [resolved("fail"), { performed: true, error: unconfirmed }],
     [resolved("retry"), { performed: false, error: unconfirmed }],
-    [resolved("expired"), { performed: false, error: unconfirmed }],
+    [resolved("expired"), { performed: false, error: unknown }],
     [
       { type: "timer.fired", timer: "tool" },
       { performed: true, error: late },
@@ -70,7 +73,7 @@ describe("what ended a call", () => {
       { type: "timer.fired", timer: "grace" },
       {
         performed: true,
-        error: ["internal.error", "It is unknown whether the call took effect."],
+        error: unknown,
         endedBy: "effect.unknown",
       },
     ],
@@ -95,7 +98,10 @@ describe("what ended a call", () => {
       endedBy: endedBy ?? result?.type,
       performed,
       ok: error === null,
-      error: error && { code: error[0], message: error[1], messageRef: null },
+      error: error && {
+        ...{ code: error[0], message: error[1], messageRef: null, detailsRef: null },
+        ...{ retryable: error === late, details: error === unknown ? { outcome: "unknown" } : {} },
+      },
     });
   });
 
@@ -113,7 +119,14 @@ describe("what ended a call", () => {
       ...common,
       ok: false,
       outputRef: null,
-      error: { code: "timeout", message: "The tool failed.", messageRef: ref },
+      error: {
+        code: "timeout",
+        message: "The tool failed.",
+        messageRef: ref,
+        retryable: true,
+        details: {},
+        detailsRef: null,
+      },
     });
   });
 
@@ -124,7 +137,7 @@ describe("what ended a call", () => {
         endedBy: "tool.finished",
         performed: true,
         ok: false,
-        error: { code: "internal.error", message: "The tool's answer is not a valid envelope.", messageRef: null },
+        error: { code: "internal.error", message: "The tool's answer is not a valid envelope.", ...BARE },
       });
     }
   });
@@ -147,7 +160,7 @@ describe("calls that were not performed", () => {
       endedBy: "call.refused",
       performed: false,
       ok: false,
-      error: { code: "policy.denied", message: "denied by user", messageRef: null },
+      error: { code: "policy.denied", message: "denied by user", ...BARE },
     });
   });
 
@@ -155,17 +168,18 @@ describe("calls that were not performed", () => {
     expect(denied({ code: "tool.not_found", message: "", messageRef: ref }).error).toEqual({
       code: "tool.not_found",
       message: "Not run: the call was refused.",
+      ...BARE,
       messageRef: ref,
     });
     expect(denied(null).error).toEqual({
       code: "policy.denied",
       message: "Not run: the call was refused.",
-      messageRef: null,
+      ...BARE,
     });
   });
 
   test("skipped and abandoned differ", () => {
-    const skipped = { code: "invalid.request", message: "Not run: the turn ended first.", messageRef: null };
+    const skipped = { code: "invalid.request", message: "Not run: the turn ended first.", ...BARE };
     expect(skippedOutcome(null)).toEqual({
       ...nothing,
       endedBy: "call.skipped",
@@ -179,13 +193,43 @@ describe("calls that were not performed", () => {
 
 test("a shown error prefers the tool's own words, and says when they were erased", () => {
   const failed = observedOutcome(finished({ ok: false, error: failure }));
-  expect(shownError(failed, () => "disk full")).toEqual({ code: "timeout", message: "disk full" });
-  expect(shownError(failed, () => null)).toEqual({ code: "timeout", message: ERASED });
+  expect(shownError(failed, () => "disk full")).toEqual({
+    code: "timeout",
+    message: "disk full",
+    retryable: true,
+    details: {},
+  });
+  expect(shownError(failed, () => null)).toEqual({ code: "timeout", message: ERASED, retryable: true, details: {} });
   expect(shownError(skippedOutcome(null), () => "never asked")).toEqual({
     code: "invalid.request",
     message: "Not run: the turn ended first.",
+    ...{ retryable: false, details: {} },
   });
   expect(shownError(observedOutcome(resolved("done")), () => "never asked")).toBeNull();
+});
+
+verifies("O-1.3", "a shown error has the details the tool gave, unless they were erased", () => {
+  const detailed = observedOutcome(
+    finished({ ok: false, error: { ...failure, detailsRef: asBodyRef(hashOf("details")) } }),
+  );
+  const bodies: Readonly<Record<string, string>> = { [ref]: "no such file", [hashOf("details")]: '{"path":"a.txt"}' };
+  expect(shownError(detailed, (wanted) => bodies[wanted] ?? null)?.details).toEqual({ path: "a.txt" });
+  expect(shownError(detailed, () => null)?.details).toEqual({});
+});
+
+verifies("O-1.2", "an entry that states an unknown effect is shown so, whatever ended the wait", () => {
+  const endings: readonly Result[] = [{ type: "call.abandoned" }, { type: "cancel.requested", by: "ada" }];
+  for (const result of endings) {
+    expect(observedOutcome(result, UNKNOWN_EFFECT)).toMatchObject({
+      ...{ ok: false, performed: false },
+      error: { code: "internal.error", retryable: false, details: { outcome: "unknown" } },
+    });
+  }
+  const malformed: Result = { type: "tool.malformed", step: 1, callId, problem: "x" };
+  expect(observedOutcome(malformed, UNKNOWN_EFFECT).error).toMatchObject({
+    message: "The tool's answer is not a valid envelope.",
+    details: { outcome: "unknown" },
+  });
 });
 
 test("a call that a rule stood against was denied; one the turn ended before was not", () => {

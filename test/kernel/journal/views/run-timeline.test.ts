@@ -119,7 +119,12 @@ describe("a call that was skipped", () => {
       output_bytes: 0,
       truncated: false,
       duration_ms: 0,
-      error: { code: "invalid.request", message: "Not run: the turn ended first.", message_ref: null },
+      error: {
+        code: "invalid.request",
+        message: "Not run: the turn ended first.",
+        message_ref: null,
+        ...{ retryable: false, details: {}, details_ref: null },
+      },
       child: null,
     });
   });

@@ -115,7 +115,7 @@ describe("one run, in full", () => {
           tool: "fs.write_text",
           ok: false,
           output: null,
-          error: { code: "policy.denied", message: "denied by user" },
+          error: { code: "policy.denied", message: "denied by user", retryable: false, details: {} },
         },
       },
       {
@@ -134,7 +134,7 @@ describe("one run, in full", () => {
           tool: "http.get",
           ok: false,
           output: null,
-          error: { code: "internal.error", message: "canary went wrong" },
+          error: { code: "internal.error", message: "canary went wrong", retryable: true, details: {} },
         },
       },
       { id: "msg_run_1_7", type: "agent.response", timestamp: at(12), payload: { ...run, content: "canary text 2" } },
