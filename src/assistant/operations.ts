@@ -9,6 +9,7 @@ import { type MarkServices, markOperations } from "../runtime/marks/operations.t
 import type { AnyOperation, Caller, Result, StreamOperation, Subscription } from "../runtime/operations/operation.ts";
 import { type ToolServices, toolOperations } from "../runtime/tools/operations.ts";
 import { type RunServices, runOperations } from "./runs/operations.ts";
+import { type SessionServices, sessionOperations } from "./sessions/operations.ts";
 
 export const OPERATIONS = [
   ...runOperations,
@@ -16,10 +17,16 @@ export const OPERATIONS = [
   ...capabilityOperations,
   ...markOperations,
   ...toolOperations,
+  ...sessionOperations,
 ] as const;
 
 /** All that operations are performed with. */
-export type Services = RunServices & ApprovalServices & CapabilityServices & MarkServices & ToolServices;
+export type Services = RunServices &
+  ApprovalServices &
+  CapabilityServices &
+  MarkServices &
+  ToolServices &
+  SessionServices;
 
 type Operation = (typeof OPERATIONS)[number];
 type Named<Name> = Extract<Operation, { readonly name: Name }>;

@@ -101,6 +101,14 @@ export function modelChoices(config: Config, find: FindModel): ModelChoices {
   };
 }
 
+/** The model of an agent's next run, for display. */
+export function modelNameOf({ agentModel }: Pick<ModelChoices, "agentModel">, config: Config, agentId: string): string {
+  const named = agentModel(agentId);
+  if (named !== null) return named;
+  const fallback = resolveConfiguredModelRef(config, null);
+  return fallback.ok ? fallback.resolved.ref : "";
+}
+
 /** A model without a tier counts as `mid`: the router has no such model but the default, which the main agent works with. */
 export function toModelConfig({
   ref,

@@ -8,17 +8,22 @@ import type { HomeLock } from "../adapters/store-sqlite/home-lock.ts";
 import { openSqliteStore } from "../adapters/store-sqlite/open-sqlite-store.ts";
 import { createToolbox, type RegistryToolbox } from "../adapters/tools/create-toolbox.ts";
 import type { Tool } from "../adapters/tools/define-tool.ts";
+import { PromptTexts } from "../assistant/context/prompt-texts.ts";
+import { SessionContext } from "../assistant/context/session-context.ts";
 import { bindOperations, type OperationClient } from "../assistant/operations.ts";
 import { modelChooser } from "../assistant/runs/choose-model.ts";
 import { type DraftingSettings, delegateWith } from "../assistant/runs/draft-run.ts";
 import { type Assistant, openAssistant } from "../assistant/runs/open-assistant.ts";
-import { PromptTexts } from "../assistant/runs/prompt-stack.ts";
 import { ceilingsFor } from "../assistant/runs/term-bounds.ts";
+import { Chat } from "../assistant/sessions/chat.ts";
+import { SenderLimit } from "../assistant/sessions/sender-limit.ts";
+import { Sessions } from "../assistant/sessions/sessions.ts";
 import { appendCheckpoint } from "../assistant/verification/append-checkpoint.ts";
 import type { ToolPolicy } from "../kernel/policy/tool-policy.ts";
 import type { Secret } from "../kernel/redaction/known-secrets.ts";
 import { compileRedactor, type Redactor } from "../kernel/redaction/redact.ts";
 import type { FindModel } from "../runtime/model/model-registry.ts";
+import { AUTO } from "../runtime/model/model-router.ts";
 import type { Approver } from "../runtime/ports/approver.ts";
 import type { Clock } from "../runtime/ports/clock.ts";
 import { timestampOf } from "../runtime/ports/clock.ts";
@@ -33,7 +38,7 @@ import { openBuiltInTools, toolTimeouts } from "./built-in-tools.ts";
 import type { Config } from "./config/config.ts";
 import { resolveApiKey } from "./config/resolve-api-key.ts";
 import { toToolPolicy } from "./config/to-tool-policy.ts";
-import { modelChoices, openModelRegistry } from "./configured-models.ts";
+import { modelChoices, modelNameOf, openModelRegistry } from "./configured-models.ts";
 import { secretsIn } from "./env-secrets.ts";
 import type { ReadVariable } from "./environment.ts";
 import { takeHome } from "./gateway-access.ts";
@@ -107,6 +112,7 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
     const texts = new PromptTexts((agentId) => config.agents[agentId]?.prompt ?? null);
     const configured = toToolPolicy(config);
     const policy = options.policy ?? (() => configured);
+    const choices = modelChoices(config, findModel);
     const drafting: DraftingSettings = {
       store,
       clock,
@@ -119,8 +125,13 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
       thinkingMode: config.output.thinking_mode,
       agentThinking: (agentId) => config.agents[agentId]?.thinkingLevel ?? null,
       isAgent: (agentId) => Object.hasOwn(config.agents, agentId),
-      chooseModel: modelChooser(modelChoices(config, findModel)),
+      chooseModel: modelChooser(choices),
     };
+    const configuredModel = (ref: string): ConfiguredModel | null => {
+      const choice = findModel(ref);
+      return choice.ok ? choice.model : null;
+    };
+    const sessionContext = new SessionContext({ store, toolbox, texts, model: configuredModel });
     const ports: RunPorts = {
       clock,
       random,
@@ -129,13 +140,11 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
       approver: options.approver,
       approvalTimeoutMs: config.approvals.timeoutS * 1000,
       redactor,
-      model: (ref) => {
-        const choice = findModel(ref);
-        return choice.ok ? choice.model : null;
-      },
+      model: configuredModel,
       livePolicy: policy,
       budgetScopes: configuredBudgetScopes(config.budgets),
       delegate: delegateWith(drafting, () => timestampOf(clock.nowMs())),
+      completePrompt: sessionContext.complete,
       onDefect,
     };
     const runtime = openRuntime(ports, {
@@ -149,9 +158,22 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
     const { summarize } = toolbox;
     const assistant = openAssistant({ store, runtime, drafting, signing, agentsDirectory, summarize });
     const { approvals, capabilities } = runtime;
+    const sessions = new Sessions({
+      ...{ store, clock, random, capabilities, context: sessionContext, idleMs: config.sessions.idleMs },
+      modelOf: (agentId) => modelNameOf(choices, config, agentId),
+    });
+    const chat = new Chat({
+      ...{ store, sessions, assistant, approvals, identities: config.identities },
+      activation: () => "mention",
+      limit: new SenderLimit(clock, config.gateway.rateLimit.perMinute),
+      modelProblem: (ref) => {
+        const choice = ref === AUTO ? null : findModel(ref);
+        return choice === null || choice.ok ? null : choice.message;
+      },
+    });
     return {
       assistant,
-      operations: bindOperations({ assistant, approvals, capabilities, marks, toolbox, store, clock }),
+      operations: bindOperations({ assistant, approvals, capabilities, marks, toolbox, store, clock, sessions, chat }),
       runtime,
       store,
       signing,

@@ -5,8 +5,10 @@ import type { Approver } from "./ports/approver.ts";
 import type { Clock } from "./ports/clock.ts";
 import type { ConfiguredModel } from "./ports/model-backend.ts";
 import type { RandomBytes } from "./ports/randomness.ts";
-import type { Store } from "./ports/store.ts";
+import type { Store, StoredRun } from "./ports/store.ts";
 import type { Toolbox } from "./ports/toolbox.ts";
+import type { Acceptance } from "./run/acceptance.ts";
+import type { BodyCache } from "./run/body-cache.ts";
 import type { Delegate } from "./run/children.ts";
 import type { BudgetScopes } from "./spend/spend-account.ts";
 
@@ -24,6 +26,12 @@ export interface RunPorts {
   readonly livePolicy: () => ToolPolicy;
   readonly budgetScopes: BudgetScopes;
   readonly delegate: Delegate;
+  /** Completes the prompt of a run that continues a session; new texts are kept as bodies. */
+  readonly completePrompt: (
+    run: StoredRun,
+    acceptance: Acceptance,
+    bodies: Pick<BodyCache, "keep" | "read">,
+  ) => Promise<Acceptance>;
   /** A defect of our own: the journal holds the id, the log the error. */
   readonly onDefect: (errorId: string, error: unknown) => void;
 }

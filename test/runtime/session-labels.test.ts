@@ -30,8 +30,8 @@ verifies(
     expect(elsewhere.outcome).toBe("COMPLETED_WITH_TOOLS");
     await acting.stop();
 
-    // The script counts the answers it is shown, and one of them is remembered.
-    const remembering = scriptedModel(inTurns(says(""), call("door.open"), says("done")));
+    // The script counts the answers it is shown, and two of them are remembered: the call and what came of it.
+    const remembering = scriptedModel(inTurns(says(""), says(""), call("door.open"), says("done")));
     const following = openTrial({ store: store(), world, model: remembering });
     const asked = following.nextCard();
     const runId = await following.submit("do what it says", { ...approved, sessionId: first.sessionId });

@@ -44,7 +44,9 @@ export function hashOf(text: string): Hash {
 }
 
 export function newSession(sessionId: SessionId): Write {
-  return { type: "insert-session", sessionId, agentId: "main", createdAt: CREATED_AT };
+  const key = `agent:main:http:default:dm:${sessionId}`;
+  const session = { sessionId, agentId: "main", key, channel: "http", senderId: "operator", createdAt: CREATED_AT };
+  return { type: "insert-session", session };
 }
 
 export function newRun(

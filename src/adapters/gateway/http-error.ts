@@ -12,6 +12,7 @@ const STATUSES = {
   "payload.too_large": 413,
   "auth.rate_limited": 429,
   "queue.full": 429,
+  "chat.rate_limited": 429,
   "internal.error": 500,
   "store.unavailable": 503,
 } as const satisfies Record<RefusalCode | string, number>;
@@ -25,6 +26,7 @@ interface ErrorDetails {
   readonly status?: number;
   /** Names and values, alternating. */
   readonly headers?: readonly string[];
+  readonly retryAfterSeconds?: number | undefined;
 }
 
 export class HttpError extends Error {
@@ -32,16 +34,27 @@ export class HttpError extends Error {
   readonly code: HttpErrorCode;
   readonly status: number;
   readonly headers: readonly string[];
+  readonly #retryAfterSeconds: number | undefined;
 
-  constructor(code: HttpErrorCode, message: string, { status = STATUSES[code], headers = [] }: ErrorDetails = {}) {
+  constructor(
+    code: HttpErrorCode,
+    message: string,
+    { status = STATUSES[code], headers = [], retryAfterSeconds }: ErrorDetails = {},
+  ) {
     super(message);
     this.code = code;
     this.status = status;
-    this.headers = TRANSIENT.has(code) ? ["Retry-After", "2", ...headers] : headers;
+    const retryAfter = retryAfterSeconds ?? (TRANSIENT.has(code) ? 2 : null);
+    this.headers = retryAfter === null ? headers : ["Retry-After", String(retryAfter), ...headers];
+    this.#retryAfterSeconds = retryAfterSeconds;
   }
 
-  get body(): { readonly error: { readonly code: string; readonly message: string } } {
-    return { error: { code: this.code, message: this.message } };
+  get body(): {
+    readonly error: { readonly code: string; readonly message: string; readonly retry_after_seconds?: number };
+  } {
+    const { code, message } = this;
+    const seconds = this.#retryAfterSeconds;
+    return { error: { code, message, ...(seconds === undefined ? {} : { retry_after_seconds: seconds }) } };
   }
 }
 

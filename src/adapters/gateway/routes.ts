@@ -107,7 +107,9 @@ function answering(operation: AnyOperation & { readonly kind: "json" | "document
       const input = await read(request);
       const idempotencyKey = takesIdempotencyKey ? readIdempotencyKey(request.head) : null;
       const result = await call(input as never, { ...request.caller, idempotencyKey });
-      if (!result.ok) throw new HttpError(result.code, result.message);
+      if (!result.ok) {
+        throw new HttpError(result.code, result.message, { retryAfterSeconds: result.retryAfterSeconds });
+      }
       const text = kind === "document" ? (result.value as string) : JSON.stringify(result.value);
       return jsonReply(result.status ?? status, text, result.isReplay === true ? REPLAYED : []);
     },

@@ -22,6 +22,7 @@ import type { PackedWrite } from "./packed-writes.ts";
 import { RunHeads } from "./run-heads.ts";
 import { appendEntries, RUN_WRITES } from "./run-writes.ts";
 import { SEND_SLOT_WRITES } from "./send-slots.ts";
+import { SESSION_WRITES } from "./sessions.ts";
 import { reserveSpend, SPEND_WRITES } from "./spend.ts";
 import type { Transaction, WriteHandlers } from "./transaction.ts";
 
@@ -32,6 +33,7 @@ const WRITES: WriteHandlers<Exclude<Write["type"], "append-entries" | "reserve-s
   ...SPEND_WRITES,
   ...OUTBOX_WRITES,
   ...SEND_SLOT_WRITES,
+  ...SESSION_WRITES,
   "append-ledger": ({ appendLedger }, { draft }) => appendLedger(draft),
 };
 

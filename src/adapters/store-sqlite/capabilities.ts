@@ -12,7 +12,8 @@ import {
   readCapability,
   STATE_OF_KIND,
 } from "../../runtime/capabilities/capability-rules.ts";
-import type { Page, SessionCapability, StoredCapability } from "../../runtime/ports/store.ts";
+import type { Page } from "../../runtime/ports/store.ts";
+import type { SessionCapability, StoredCapability } from "../../runtime/ports/stored-capability.ts";
 import type { Prepare, Tables } from "./connection.ts";
 import { mayWrite, type WriteHandlers } from "./transaction.ts";
 

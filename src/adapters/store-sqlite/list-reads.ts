@@ -10,10 +10,12 @@ import { HOME_STATE_LISTS } from "./home-state.ts";
 import { LEDGER_LISTS } from "./ledger.ts";
 import { OUTBOX_LISTS } from "./outbox.ts";
 import { RUN_LISTS } from "./runs.ts";
+import { SESSION_LISTS } from "./sessions.ts";
 import { SPEND_LISTS } from "./spend.ts";
 
 const LISTS = {
   ...RUN_LISTS,
+  ...SESSION_LISTS,
   ...APPROVAL_LISTS,
   ...CAPABILITY_LISTS,
   ...SPEND_LISTS,

@@ -1,11 +1,18 @@
 /**
- * Writes about sessions, runs, journals and bodies. When they may be written: src/runtime/run/run-rules.ts.
+ * Writes about runs, journals and bodies. When they may be written: src/runtime/run/run-rules.ts.
  *
  * R1. `run_counts` always says how many runs have each status.
  */
 import { type Outcome, terminalStatus } from "../../kernel/vocabulary/outcome.ts";
 import { type NewRun, type RunStatus, StoreError } from "../../runtime/ports/store.ts";
-import { checkAppend, checkCancel, checkClaim, checkSeal, checkSetStatus } from "../../runtime/run/run-rules.ts";
+import {
+  checkAppend,
+  checkCancel,
+  checkClaim,
+  checkCompleteAcceptance,
+  checkSeal,
+  checkSetStatus,
+} from "../../runtime/run/run-rules.ts";
 import { expireApprovals } from "./approvals.ts";
 import { type Prepare, toBytes } from "./connection.ts";
 import { appendRow, hashAt } from "./journal.ts";
@@ -19,6 +26,7 @@ const INSERT_RUN = `
 const INSERT_KEY = `
   INSERT INTO idempotency_keys (key_hash, request_hash, run) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`;
 const INSERT_MESSAGE = "INSERT INTO inbox (channel, message_id, run) VALUES (?, ?, ?) ON CONFLICT DO NOTHING";
+const TOUCH_SESSION = "UPDATE sessions SET active_at = ?, runs = runs + 1 WHERE position = ?";
 const SEAL = `
   UPDATE run_states SET status = ?, outcome = ?, reason = ?, answer_ref = ?, ended_at = ?, tool_calls = ?,
     duration_ms = ?, head_hash = ?, state_digest = ?, integrity = ?, confidentiality = ? WHERE run = ?`;
@@ -34,13 +42,8 @@ export function appendEntries({ prepare, heads }: Transaction, append: PackedApp
 }
 
 export const RUN_WRITES: WriteHandlers<
-  "insert-session" | "insert-run" | "put-bodies" | "claim-run" | "set-status" | "seal-run" | "request-cancel"
+  "insert-run" | "complete-acceptance" | "put-bodies" | "claim-run" | "set-status" | "seal-run" | "request-cancel"
 > = {
-  "insert-session"({ prepare }, { sessionId, agentId, createdAt }) {
-    const insert = "INSERT INTO sessions (id, agent_id, created_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING";
-    prepare(insert).run(sessionId, agentId, createdAt);
-  },
-
   "insert-run"({ prepare, heads }, { run, idempotency, inbound }) {
     const session = heads.session(run.sessionId);
     const position = insertRow(prepare, run);
@@ -51,7 +54,14 @@ export const RUN_WRITES: WriteHandlers<
       requireNew(prepare(INSERT_KEY).run(toBytes(keyHash), toBytes(requestHash), position));
     }
     if (inbound !== null) requireNew(prepare(INSERT_MESSAGE).run(inbound.channel, inbound.messageId, position));
+    prepare(TOUCH_SESSION).run(run.createdAt, session);
     count(prepare, "queued", 1);
+  },
+
+  "complete-acceptance"({ prepare, heads }, { runId, accepted }) {
+    const head = heads.get(runId);
+    if (!mayWrite(checkCompleteAcceptance(head))) return;
+    prepare("UPDATE runs SET accepted = ? WHERE position = ?").run(accepted, head.run);
   },
 
   "put-bodies"({ prepare, heads }, { sessionId, bodies }) {

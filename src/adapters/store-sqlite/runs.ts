@@ -1,4 +1,4 @@
-/** Sessions and runs: tables, rows and reads. Their writes: run-writes.ts. */
+/** Runs: tables, rows and reads. Their writes: run-writes.ts. The table of sessions was first made here; see sessions.ts. */
 import type { Hash, RunId, SessionId } from "../../kernel/vocabulary/identifiers.ts";
 import type { Labels } from "../../kernel/vocabulary/labels.ts";
 import {
@@ -10,6 +10,7 @@ import {
   type Store,
   type StoredRun,
 } from "../../runtime/ports/store.ts";
+import type { RunRange } from "../../runtime/ports/stored-session.ts";
 import { type Prepare, type Tables, toBytes, toHex } from "./connection.ts";
 
 /** A status is stored as its index in RUN_STATUSES, where those of ended runs come last. */
@@ -52,6 +53,8 @@ export const RUN_TABLES: Tables = {
   CREATE TABLE inbox (
     channel TEXT NOT NULL, message_id TEXT NOT NULL, run INTEGER NOT NULL, PRIMARY KEY (channel, message_id)
   ) STRICT, WITHOUT ROWID;`,
+  6: `
+  CREATE INDEX open_runs_by_session ON run_states (session, run) WHERE status < ${FIRST_ENDED_STATUS};`,
 };
 
 /** `s` are the states, `r` the runs. */
@@ -74,7 +77,10 @@ export const RUN_QUERIES = {
     ORDER BY s.run DESC`,
   sessionRuns: `
     ${SELECT} WHERE s.session = (SELECT position FROM sessions WHERE id = ?) AND s.status >= ${FIRST_ENDED_STATUS}
-    ORDER BY s.run DESC LIMIT ?`,
+      AND s.run > ? AND s.run < ? ORDER BY s.run DESC LIMIT ?`,
+  openRunsOf: `
+    ${SELECT} WHERE s.session = (SELECT position FROM sessions WHERE id = ?) AND s.status < ${FIRST_ENDED_STATUS}
+    ORDER BY s.run LIMIT ?`,
 };
 
 export const RUN_LISTS = {
@@ -92,8 +98,17 @@ export const RUN_LISTS = {
     }
   },
 
-  sessionRuns(prepare: Prepare, sessionId: SessionId, limit: number): readonly StoredRun[] {
-    return prepare(RUN_QUERIES.sessionRuns).all(sessionId, limit).map(toStoredRun).reverse();
+  sessionRuns(
+    prepare: Prepare,
+    sessionId: SessionId,
+    { after, before }: RunRange,
+    limit: number,
+  ): readonly PlacedRun[] {
+    return prepare(RUN_QUERIES.sessionRuns).all(sessionId, after, before, limit).map(toStoredRun).reverse();
+  },
+
+  openRunsOf(prepare: Prepare, sessionId: SessionId, limit: number): readonly PlacedRun[] {
+    return prepare(RUN_QUERIES.openRunsOf).all(sessionId, limit).map(toStoredRun);
   },
 };
 

@@ -16,12 +16,13 @@ import { LEDGER_TABLES } from "./ledger.ts";
 import { OUTBOX_TABLES } from "./outbox.ts";
 import { RUN_TABLES } from "./runs.ts";
 import { SEND_SLOT_TABLES } from "./send-slots.ts";
+import { SESSION_TABLES } from "./sessions.ts";
 import { SPEND_TABLES } from "./spend.ts";
 
 /** "sure" in ASCII: tells our databases from others. */
 export const APPLICATION_ID = 0x73757265;
 
-export const SCHEMA_VERSION = 5;
+export const SCHEMA_VERSION = 6;
 
 const META_TABLES: Tables = {
   1: "CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;",
@@ -38,6 +39,7 @@ const SUBJECTS: readonly Tables[] = [
   LEDGER_TABLES,
   OUTBOX_TABLES,
   SEND_SLOT_TABLES,
+  SESSION_TABLES,
 ];
 
 /** Takes an empty or older database to the current version, or leaves it unchanged. */

@@ -15,6 +15,7 @@ import { headOf, readBodies, readEntries } from "./journal.ts";
 import { ledgerHead } from "./ledger.ts";
 import { type ListArguments, type ListName, type ListResult, readList } from "./list-reads.ts";
 import { findRun, findRunByKey, findRunByMessage, sessionPosition } from "./runs.ts";
+import { findCheckpoint, findSession, findSessionByKey } from "./sessions.ts";
 import { toStoreError } from "./sqlite-failure.ts";
 
 export type StoreReads = Omit<Store, "homeId" | "restored" | "commit" | "backup" | "close">;
@@ -59,6 +60,9 @@ export function storeReads(reading: Reading, homeId: string, readElsewhere: Read
     findRunByKey: (key) => reading.read((prepare) => findRunByKey(prepare, key)),
     findRunByMessage: (channel, id) => reading.read((prepare) => findRunByMessage(prepare, channel, id)),
     hasSession: (sessionId) => reading.read((prepare) => sessionPosition(prepare, sessionId) !== null),
+    findSession: (sessionId) => reading.read((prepare) => findSession(prepare, sessionId)),
+    findSessionByKey: (key) => reading.read((prepare) => findSessionByKey(prepare, key)),
+    findCheckpoint: (sessionId) => reading.read((prepare) => findCheckpoint(prepare, sessionId)),
     readEntries: async (runId, after, limit) => {
       checkCounts([after, limit]);
       return await reading.read((prepare) => readEntries(prepare, runId, after, limit));
@@ -70,12 +74,15 @@ export function storeReads(reading: Reading, homeId: string, readElsewhere: Read
     capabilitiesOf: (sessionId) => reading.read((prepare) => capabilitiesOf(prepare, sessionId)),
     ledgerHead: () => reading.read((prepare) => ledgerHead(prepare, homeId)),
 
+    // A few rows by an index: less than the way to the reader thread.
+    sessionRuns: (sessionId, between, limit) => listHere("sessionRuns", sessionId, between, limit),
     // Read at the start, when a page costs less than starting the reader thread; both lists are short.
     openRuns: (after, limit) => listHere("openRuns", after, limit),
     pendingApprovals: (page) => listHere("pendingApprovals", page),
 
     listRuns: (filter) => list("listRuns", filter),
-    sessionRuns: (sessionId, limit) => list("sessionRuns", sessionId, limit),
+    openRunsOf: (sessionId, limit) => list("openRunsOf", sessionId, limit),
+    listSessions: (filter, page) => list("listSessions", filter, page),
     pendingCapabilities: (page) => list("pendingCapabilities", page),
     allApprovals: (page) => list("allApprovals", page),
     allCapabilities: (page) => list("allCapabilities", page),

@@ -11,8 +11,8 @@ import { sealContract } from "../../kernel/contract/seal-contract.ts";
 import type { CarvedBudget } from "../../kernel/journal/event.ts";
 import type { ToolPolicy } from "../../kernel/policy/tool-policy.ts";
 import type { Redactor } from "../../kernel/redaction/redact.ts";
-import { asRunId, asSessionId, type SessionId } from "../../kernel/vocabulary/identifiers.ts";
-import { CLEAN_LABELS, joinLabels, type Labels, USER_LABELS } from "../../kernel/vocabulary/labels.ts";
+import { asRunId, asSessionId, type RunId, type SessionId } from "../../kernel/vocabulary/identifiers.ts";
+import { joinLabels, type Labels, USER_LABELS } from "../../kernel/vocabulary/labels.ts";
 import type { JsonValue } from "../../kernel/vocabulary/parse-json.ts";
 import type { ThinkingLevel } from "../../kernel/vocabulary/thinking-level.ts";
 import { grantedAt } from "../../runtime/capabilities/authority.ts";
@@ -24,22 +24,21 @@ import type { ConfiguredModel } from "../../runtime/ports/model-backend.ts";
 import { newId, type RandomBytes } from "../../runtime/ports/randomness.ts";
 import type { Store, StoredRun } from "../../runtime/ports/store.ts";
 import type { Toolbox } from "../../runtime/ports/toolbox.ts";
-import { acceptanceWrites, newRun, type RunDraft } from "../../runtime/run/accept-run.ts";
+import { acceptanceWrites, type BegunSession, newRun, type RunDraft } from "../../runtime/run/accept-run.ts";
 import { type Acceptance, readAcceptance } from "../../runtime/run/acceptance.ts";
 import { BodyCache } from "../../runtime/run/body-cache.ts";
 import type { Delegate } from "../../runtime/run/children.ts";
-import { readBodies } from "../../runtime/run/read-run.ts";
+import { buildContext, offeredTools, seenBy } from "../context/build-context.ts";
+import { DEFAULT_LIMITS } from "../context/context-limits.ts";
+import type { PromptTexts } from "../context/prompt-texts.ts";
+import { sessionKey } from "../sessions/session-key.ts";
 import { contractTerms, priceProblem, underModel } from "./contract-terms.ts";
-import type { PromptTexts, Said } from "./prompt-stack.ts";
-import { imageNote, type ReadImage, readMedia } from "./read-media.ts";
+import { type ReadImage, readMedia } from "./read-media.ts";
 import { idempotencyOf, type RunRequest } from "./run-request.ts";
 import { type Ceilings, defaultOutputTokens } from "./term-bounds.ts";
 
 /** The limit of one HTTP request. */
 const MAX_MESSAGE_BYTES = 1_048_576;
-/** Limits of the session history in a prompt. */
-const REMEMBERED_RUNS = 20;
-const REMEMBERED_CHARS = 12_000;
 /** Estimate per image until the model is chosen. */
 const IMAGE_TOKENS = 1_600;
 const SEES_NOTHING = "sees no images: take a model with supportsVision: true, or leave the images out";
@@ -80,9 +79,8 @@ export async function draftRun(settings: DraftingSettings, request: RunRequest):
   if (request.sessionId !== null && !(await settings.store.hasSession(request.sessionId))) {
     return refuse("not_found", "there is no such session; session_id is in the record of a run");
   }
-  const history = request.sessionId === null ? NOTHING_SAID : await remember(settings, request.sessionId);
   const wantedThinking = request.thinkingLevel ?? settings.agentThinking(agentId);
-  const chosen = settings.chooseModel(request.model, agentId, taskFor(request, history, wantedThinking));
+  const chosen = settings.chooseModel(request.model, agentId, taskFor(request, wantedThinking));
   if (!chosen.ok) return refuse("invalid.request", chosen.message);
   const unseen = media.images.length > 0 && chosen.model.vision === undefined;
   if (unseen) return refuse("invalid.request", `${chosen.model.ref} ${SEES_NOTHING}`);
@@ -104,10 +102,13 @@ export async function draftRun(settings: DraftingSettings, request: RunRequest):
   });
   if (!drafted.ok) return refuse("invalid.request", drafted.problem);
   await chosen.model.tokens.prepare?.();
-  const sessionId = request.sessionId ?? asSessionId(newId("session", settings.random));
+  const runId = asRunId(newId("run", settings.random));
+  const begins = request.sessionId === null ? (request.begins ?? ownSession(settings, request, agentId, runId)) : null;
+  const sessionId = begins === null ? (request.sessionId as SessionId) : begins.session.sessionId;
   const draft = assemble(settings, {
+    begins,
     run: {
-      runId: asRunId(newId("run", settings.random)),
+      runId,
       agentId,
       sessionId,
       source: request.source,
@@ -117,24 +118,35 @@ export async function draftRun(settings: DraftingSettings, request: RunRequest):
     },
     model: chosen.model,
     contract: sealContract(drafted.terms),
-    history,
     message: settings.redactor.redactText(request.message).text,
     images: media.images,
     principal: request.principal,
     thinkingLevel,
     isUnattended: request.isUnattended,
   });
-  return {
-    ok: true,
-    draft: { ...draft, beginsSession: request.sessionId === null, idempotency: idempotencyOf(request) },
-  };
+  return { ok: true, draft: { ...draft, idempotency: idempotencyOf(request), inbound: request.inbound ?? null } };
+}
+
+/** A run that continues nothing has a session of its own; later runs may continue it by its id. */
+function ownSession(
+  { random }: DraftingSettings,
+  { source, principal }: RunRequest,
+  agentId: string,
+  runId: RunId,
+): BegunSession {
+  const key = sessionKey({ agentId, channel: source, kind: "run", peer: runId });
+  const sessionId = asSessionId(newId("session", random));
+  return { session: { sessionId, agentId, key, channel: source, senderId: principal }, isRouted: false };
 }
 
 interface DraftParts {
+  /** Null: the run continues a session. */
+  readonly begins: BegunSession | null;
   readonly run: Omit<RunDraft["run"], "model">;
   readonly model: ConfiguredModel;
   readonly contract: ExecutionContract;
-  readonly history: History;
+  /** Of the delegating context; the message carries them. */
+  readonly labels?: Labels;
   readonly message: string;
   readonly images: readonly ReadImage[];
   readonly principal: string;
@@ -143,16 +155,24 @@ interface DraftParts {
 }
 
 function assemble({ random, toolbox, texts }: DraftingSettings, parts: DraftParts): RunDraft {
-  const { run, model, contract, history, message, principal, thinkingLevel, isUnattended } = parts;
+  const { run, begins, model, contract, labels, message, principal, thinkingLevel, isUnattended } = parts;
   const { agentId, sessionId } = run;
   const bodyCache = new BodyCache(random, new Map());
   const messageRef = bodyCache.keep(message);
   const images = parts.images.map(({ mimeType, bytes, width, height, data }) => {
     return { type: "image", mimeType, bytes, width, height, ref: bodyCache.keep(data) } as const;
   });
-  const asked: Said = { role: "user", ref: messageRef, text: message, ...seenBy(model, images) };
-  const offered = toolbox.tools.filter(({ name }) => contract.allowedTools?.includes(name));
-  const { opening, prompt } = texts.stack(agentId, [...history.said, asked], offered, model.tokens.count);
+  // Of a session that goes on, the rest follows when the run begins (session-context.ts).
+  const { opening, prompt, manifest } = buildContext({
+    system: texts.layers(agentId),
+    context: null,
+    turns: [],
+    message: { ref: messageRef, text: message, images: seenBy(model.vision, images) },
+    offered: offeredTools(toolbox, contract),
+    limits: DEFAULT_LIMITS,
+    countTokens: model.tokens.count,
+    keep: (text) => bodyCache.keep(text),
+  });
   const { routing } = contract;
   return {
     run: { ...run, model: model.ref },
@@ -165,7 +185,7 @@ function assemble({ random, toolbox, texts }: DraftingSettings, parts: DraftPart
         agentId,
         sessionId,
         principal,
-        labels: joinLabels(USER_LABELS, history.labels),
+        labels: labels === undefined ? USER_LABELS : joinLabels(USER_LABELS, labels),
         prompt,
         retrieved: [],
         tools: { digest: toolbox.digest, names: toolbox.tools.map(({ name }) => name) },
@@ -176,10 +196,12 @@ function assemble({ random, toolbox, texts }: DraftingSettings, parts: DraftPart
       },
       ...(thinkingLevel === null ? {} : { thinkingLevel }),
       ...(isUnattended ? { isUnattended } : {}),
+      ...(begins === null ? { continuesSession: true } : {}),
       opening,
+      manifest,
     },
     bodies: bodyCache.takeUnwritten(),
-    beginsSession: true,
+    begins,
     idempotency: null,
     inbound: null,
   };
@@ -218,11 +240,19 @@ export function delegateWith(settings: DraftingSettings, now: () => string): Del
     const terms = underModel(carved.terms, chosen.model, chosen.routing, room);
     const child = sealContract({ ...terms, strictMode: false, tokenGate: false });
     // Does not wait for the tokenizer to load: an estimate is good enough for a task of a few lines.
+    const session: BegunSession["session"] = {
+      sessionId: asSessionId(newId("session", settings.random)),
+      agentId: agent,
+      key: sessionKey({ agentId: agent, channel: "run", kind: "run", peer: childRunId }),
+      channel: "run",
+      senderId: parent.runId,
+    };
     const draft = assemble(settings, {
+      begins: { session, isRouted: false },
       run: {
         runId: childRunId,
         agentId: agent,
-        sessionId: asSessionId(newId("session", settings.random)),
+        sessionId: session.sessionId,
         source: "run",
         lane: `run:${parent.runId}`,
         parentRunId: parent.runId,
@@ -230,7 +260,7 @@ export function delegateWith(settings: DraftingSettings, now: () => string): Del
       },
       model: chosen.model,
       contract: child,
-      history: { said: [], labels },
+      labels,
       message,
       images: [],
       principal: `run:${parent.runId}`,
@@ -259,22 +289,15 @@ function hasDefaultOutputTokens(
 
 /** thinking=high routes as reasoning; a run without tools as chat. */
 function taskFor(
-  { message, media = [], contract }: RunRequest,
-  { said }: History,
+  { message, media = [], contract, sessionId }: RunRequest,
   thinkingLevel: ThinkingLevel | null,
 ): TaskContext {
-  const words = said.reduce((sum, { text }) => sum + estimateTokens(text), estimateTokens(message));
-  const inputTokens = words + media.length * IMAGE_TOKENS;
+  const history = sessionId === null ? 0 : DEFAULT_LIMITS.recentTokens + DEFAULT_LIMITS.summaryTokens;
+  const inputTokens = history + estimateTokens(message) + media.length * IMAGE_TOKENS;
   const needsTools = contract.toolPolicy !== "forbidden";
   const usual = needsTools ? "orchestration" : "chat";
   const task = { ...taskOf(thinkingLevel === "high" ? "reasoning" : usual, inputTokens), needsTools };
   return media.length === 0 ? task : { ...task, needsVision: true };
-}
-
-function seenBy({ vision }: ConfiguredModel, images: NonNullable<Acceptance["event"]["media"]>): Pick<Said, "images"> {
-  if (vision === undefined || images.length === 0) return {};
-  const tokens = images.reduce((sum, image) => sum + vision.imageTokens(image), 0);
-  return { images: { refs: images.map(({ ref }) => ref), tokens } };
 }
 
 /** The model's own unless one was asked for. Null for a model without levels. */
@@ -288,42 +311,6 @@ function halfOf({ inferences, tokens, spendMicrousd }: RemainingBudget): CarvedB
     tokens: Math.ceil(tokens / 2),
     spendMicrousd: Math.ceil((spendMicrousd ?? 0) / 2),
   };
-}
-
-interface History {
-  readonly said: readonly Said[];
-  /** Joined over all answers in it: history keeps its labels. */
-  readonly labels: Labels;
-}
-
-const NOTHING_SAID: History = { said: [], labels: CLEAN_LABELS };
-
-/** The latest turns of the session that fit; images are replaced by a note. */
-export async function remember({ store }: Pick<DraftingSettings, "store">, sessionId: SessionId): Promise<History> {
-  const runs = await store.sessionRuns(sessionId, REMEMBERED_RUNS);
-  const turns = runs.flatMap(({ accepted, answerRef, ended }) => {
-    const { messageRef, media } = (JSON.parse(accepted) as Acceptance).event;
-    const noted = media === undefined ? {} : { note: media.map(imageNote).join("\n") };
-    return answerRef === null || ended === null ? [] : [{ messageRef, answerRef, labels: ended.labels, noted }];
-  });
-  const refs = turns.flatMap(({ messageRef, answerRef }) => [messageRef, answerRef]);
-  const bodies = await readBodies(store, sessionId, refs, null);
-  const said: Said[] = [];
-  let joined = CLEAN_LABELS;
-  let chars = 0;
-  for (const { messageRef, answerRef, labels, noted } of turns.toReversed()) {
-    const asked = bodies.get(messageRef)?.text;
-    const answered = bodies.get(answerRef)?.text;
-    if (asked === undefined || answered === undefined) continue;
-    chars += asked.length + answered.length;
-    if (chars > REMEMBERED_CHARS) break;
-    said.unshift(
-      { role: "user", ref: messageRef, text: asked, ...noted },
-      { role: "assistant", ref: answerRef, text: answered },
-    );
-    joined = joinLabels(joined, labels);
-  }
-  return { said, labels: joined };
 }
 
 /** Contracts are stored, bundled and shown unredacted, so they must not hold secrets. */

@@ -14,6 +14,7 @@ import { IMAGE_TYPES, type ImageType } from "../../runtime/model/image-facts.ts"
 import { Name, Text } from "../../runtime/operations/input-schemas.ts";
 import type { Caller } from "../../runtime/operations/operation.ts";
 import type { Idempotency } from "../../runtime/ports/store.ts";
+import type { BegunSession } from "../../runtime/run/accept-run.ts";
 
 const optional = Type.Optional;
 const Flag = Type.Boolean();
@@ -111,6 +112,11 @@ export interface MediaItem {
   readonly data: string;
 }
 
+export interface InboundId {
+  readonly channel: string;
+  readonly messageId: string;
+}
+
 /** Part of an idempotency key's request hash: its shape must not change. */
 export interface RunRequest {
   readonly agentId: string;
@@ -130,6 +136,10 @@ export interface RunRequest {
   readonly approvedTools: readonly string[];
   /** The sender waits for the end and cannot be asked: calls that need an approval are denied. */
   readonly isUnattended?: true;
+  /** Absent: with no session id, a session of its own. */
+  readonly begins?: BegunSession;
+  /** The channel's own id of the message, which makes it one message however often it comes. Absent: it has none. */
+  readonly inbound?: InboundId;
   readonly source: string;
   readonly principal: string;
   readonly idempotencyKey: string | null;

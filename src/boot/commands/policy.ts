@@ -8,7 +8,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { visibleText } from "../../adapters/terminal/visible-text.ts";
 import type { Tool } from "../../adapters/tools/define-tool.ts";
-import { remember } from "../../assistant/runs/draft-run.ts";
+import { sessionLabels } from "../../assistant/context/session-context.ts";
 import type { PolicyDecision } from "../../kernel/policy/decide-call.ts";
 import type { PolicyVerdict } from "../../kernel/policy/tool-policy.ts";
 import { asSessionId, type SessionId } from "../../kernel/vocabulary/identifiers.ts";
@@ -223,8 +223,7 @@ async function sessionOf(context: CommandContext): Promise<SessionState | null> 
     const known = await store.capabilitiesOf(id);
     const { capabilities: granted } = grantedAt(known, systemClock.nowMs());
     const pending = known.filter(({ state }) => state === "pending").map(({ capability }) => capability);
-    const { labels } = await remember({ store }, id);
-    return { id, granted, pending, labels };
+    return { id, granted, pending, labels: await sessionLabels(store, id) };
   });
 }
 

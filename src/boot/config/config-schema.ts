@@ -187,6 +187,12 @@ const Tools = section({
   search: section({ url: z.optional(SearchUrl) }),
 });
 
+const SenderId = matching(/^[^\p{Cc}]{1,512}$/u, "must be an id of 1 to 512 characters");
+const Link = matching(
+  /^[a-z][a-z0-9_-]{0,31}:[^\p{Cc}]{1,512}$/u,
+  "must have the form channel:id, such as telegram:123",
+);
+
 const Later = section({});
 
 export const ConfigSchema: z.ZodMiniType<WrittenConfig> = z.strictObject({
@@ -205,6 +211,7 @@ export const ConfigSchema: z.ZodMiniType<WrittenConfig> = z.strictObject({
   ),
   approvals: section({ timeoutS: z._default(integer(1, SECONDS_A_DAY * 30), DEFAULT.approvals.timeoutS) }),
   sessions: section({ idleMs: z._default(integer(1000, SECONDS_A_DAY * MAX_DAYS * 1000), DEFAULT.sessions.idleMs) }),
+  identities: z._default(z.array(z.strictObject({ id: SenderId, links: z.array(Link).check(z.minLength(1)) })), []),
   memory: Later,
   output: section({ thinking_mode: z._default(z.enum(THINKING_MODES), DEFAULT.output.thinking_mode) }),
   scheduler: Later,

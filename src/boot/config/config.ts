@@ -100,6 +100,8 @@ export interface Config {
   readonly agents: Readonly<Record<string, AgentSettings>>;
   readonly approvals: { readonly timeoutS: number };
   readonly sessions: { readonly idleMs: number };
+  /** The same person on several channels (T-2.3). */
+  readonly identities: readonly { readonly id: string; readonly links: readonly string[] }[];
   readonly memory: Empty;
   readonly output: { readonly thinking_mode: (typeof THINKING_MODES)[number] };
   readonly scheduler: Empty;

@@ -40,6 +40,7 @@ export const DEFAULT_CONFIG: Config = {
   agents: {},
   approvals: { timeoutS: 600 },
   sessions: { idleMs: 1_800_000 },
+  identities: [],
   memory: {},
   output: { thinking_mode: "on_error" },
   scheduler: {},

@@ -7,10 +7,11 @@
  */
 import type { StatementOf } from "../../kernel/journal/chain.ts";
 import type { LivePolicy } from "../../kernel/journal/event.ts";
-import { type CheckpointState, EMPTY_CHECKPOINT } from "../../kernel/protocol/checkpoint-state.ts";
+import type { CheckpointState } from "../../kernel/protocol/checkpoint-state.ts";
 import { type Capability, parseCapability } from "../../kernel/vocabulary/capability.ts";
 import type { RunId, SessionId } from "../../kernel/vocabulary/identifiers.ts";
-import type { StoredCapability, Write } from "../ports/store.ts";
+import type { Write } from "../ports/store.ts";
+import type { StoredCapability } from "../ports/stored-capability.ts";
 import type { RunPorts } from "../run-ports.ts";
 
 export interface Granted {
@@ -68,10 +69,9 @@ export class Authority {
     return unreported;
   }
 
-  /** The session's capabilities, as checkpoint state. */
-  checkpoint(): CheckpointState {
+  /** The session's capabilities, as part of its checkpoint state. */
+  held(): Pick<CheckpointState, "capabilitiesGranted" | "capabilitiesPending"> {
     return {
-      ...EMPTY_CHECKPOINT,
       capabilitiesGranted: this.#granted().capabilities,
       capabilitiesPending: this.#known.flatMap(({ capability, state }) => (state === "pending" ? [capability] : [])),
     };

@@ -11,15 +11,8 @@ import { hashBytes } from "../../kernel/vocabulary/hash.ts";
 import type { SessionId } from "../../kernel/vocabulary/identifiers.ts";
 import { timestampOf } from "../ports/clock.ts";
 import { newId } from "../ports/randomness.ts";
-import {
-  type CapabilityDecisionKind,
-  type Page,
-  type SessionCapability,
-  type StoredCapability,
-  type StoredRun,
-  StoreError,
-  type Write,
-} from "../ports/store.ts";
+import { type Page, type StoredRun, StoreError, type Write } from "../ports/store.ts";
+import type { CapabilityDecisionKind, SessionCapability, StoredCapability } from "../ports/stored-capability.ts";
 import type { RunPorts } from "../run-ports.ts";
 import { Authority } from "./authority.ts";
 import {

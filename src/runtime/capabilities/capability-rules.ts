@@ -11,12 +11,8 @@ import { MAX_PENDING_CAPABILITIES } from "../../kernel/protocol/checkpoint-state
 import type { Capability } from "../../kernel/vocabulary/capability.ts";
 import type { SessionId } from "../../kernel/vocabulary/identifiers.ts";
 import { fromWire } from "../../kernel/vocabulary/wire-case.ts";
-import {
-  type CapabilityDecisionKind,
-  type CapabilityState,
-  type StoredCapability,
-  StoreError,
-} from "../ports/store.ts";
+import { StoreError } from "../ports/store.ts";
+import type { CapabilityDecisionKind, CapabilityState, StoredCapability } from "../ports/stored-capability.ts";
 import type { WriteVerdict } from "../ports/write-verdict.ts";
 
 export interface CapabilityRow {

@@ -6,7 +6,7 @@ import { Count, closed, nullable, RunIdSchema } from "../../kernel/vocabulary/sc
 import { toWire } from "../../kernel/vocabulary/wire-case.ts";
 import { Name, pageFields, pageOf } from "../operations/input-schemas.ts";
 import { operationsOver, type Result, refuse } from "../operations/operation.ts";
-import type { SessionCapability, StoredCapability } from "../ports/store.ts";
+import type { SessionCapability, StoredCapability } from "../ports/stored-capability.ts";
 import type { Capabilities } from "./capabilities.ts";
 import type { CapabilitiesAnswer, SessionCapabilities } from "./stored-capabilities.ts";
 

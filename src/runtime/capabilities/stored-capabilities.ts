@@ -1,6 +1,7 @@
 /** Capabilities as stored, for the gateway that decides and for commands that only read. A row the ledger does not confirm is reported, and grants nothing. */
 import type { SessionId } from "../../kernel/vocabulary/identifiers.ts";
-import { type Page, type SessionCapability, type Store, type StoredCapability, StoreError } from "../ports/store.ts";
+import { type Page, type Store, StoreError } from "../ports/store.ts";
+import type { SessionCapability, StoredCapability } from "../ports/stored-capability.ts";
 import type { RunPorts } from "../run-ports.ts";
 import { grantedAt } from "./authority.ts";
 

@@ -73,7 +73,7 @@ export interface ModelCallContext {
   readonly redactor: Redactor;
   readonly guard: DisclosureGuard;
   /** Provides the checkpoint that NOTES patch. */
-  readonly authority: { checkpoint(): CheckpointState };
+  readonly checkpoint: () => CheckpointState;
   readonly bodyCache: Pick<BodyCache, "keep" | "keepUnique" | "keepJson">;
 }
 
@@ -183,12 +183,12 @@ function clean(
 }
 
 function notesOf(
-  { redactor, authority, bodyCache }: ModelCallContext,
+  { redactor, checkpoint, bodyCache }: ModelCallContext,
   notes: Notes,
 ): NonNullable<AnsweredEvent["notes"]> {
   if (notes.status !== "parsed") return { status: "malformed", ref: null, actions: [] };
   const { value } = redactor.redactJson(notes.patch as unknown as JsonValue);
-  const { actions } = applyNotes(authority.checkpoint(), value as unknown as typeof notes.patch);
+  const { actions } = applyNotes(checkpoint(), value as unknown as typeof notes.patch);
   return {
     status: "applied",
     ref: bodyCache.keep(canonicalJson(value)),

@@ -21,6 +21,7 @@ export const REFUSAL_CODES = [
   "not_found",
   "conflict",
   "queue.full",
+  "chat.rate_limited",
   "payload.too_large",
   "auth.forbidden",
   "store.unavailable",
@@ -33,6 +34,8 @@ export interface Refusal {
   readonly ok: false;
   readonly code: RefusalCode;
   readonly message: string;
+  /** When the same request would be taken. */
+  readonly retryAfterSeconds?: number;
 }
 
 export type Result<Value> =

@@ -15,10 +15,18 @@
 import type { Body } from "../../kernel/journal/body.ts";
 import type { HomeState } from "../../kernel/journal/checkpoint.ts";
 import type { LedgerDraft, LedgerEntry, LedgerHead, LedgerKind } from "../../kernel/journal/ledger.ts";
-import type { Capability } from "../../kernel/vocabulary/capability.ts";
 import type { ApprovalId, BodyRef, CallId, Hash, RunId, SessionId } from "../../kernel/vocabulary/identifiers.ts";
 import type { Labels } from "../../kernel/vocabulary/labels.ts";
 import type { Outcome } from "../../kernel/vocabulary/outcome.ts";
+import type { CapabilityDecisionKind, SessionCapability, StoredCapability } from "./stored-capability.ts";
+import type {
+  NewSession,
+  RunRange,
+  SessionFilter,
+  SessionSettings,
+  StoredCheckpoint,
+  StoredSession,
+} from "./stored-session.ts";
 
 export const LAZY_FLUSH_MS = 20;
 
@@ -114,28 +122,6 @@ export interface StoredApproval {
   readonly decidedAtMs: number | null;
 }
 
-/** `forged`: in the table but not in the ledger; it grants nothing. */
-export type CapabilityState = "pending" | "granted" | "denied" | "revoked" | "forged";
-
-/** One capability of a session, as the ledger has it. */
-export interface StoredCapability {
-  readonly capability: Capability;
-  readonly state: CapabilityState;
-  /** Who requested or decided it. */
-  readonly by: string;
-  readonly at: string;
-  /** Of a grant; null: until revoked. */
-  readonly expiresAt: string | null;
-  /** The requesting run, while pending. */
-  readonly runId: RunId | null;
-}
-
-export interface SessionCapability extends StoredCapability {
-  readonly sessionId: SessionId;
-}
-
-export type CapabilityDecisionKind = "capability.granted" | "capability.denied" | "capability.revoked";
-
 export interface SpendAmount {
   readonly microusd: number;
   readonly tokens: number;
@@ -164,12 +150,20 @@ export interface StoredBody extends Body {
 }
 
 export type Write =
+  /** Changes nothing when the id exists. */
+  | { readonly type: "insert-session"; readonly session: NewSession }
+  /** From now on the key leads to this session. */
+  | { readonly type: "route-session"; readonly sessionId: SessionId }
   | {
-      readonly type: "insert-session";
+      readonly type: "change-session";
       readonly sessionId: SessionId;
-      readonly agentId: string;
-      readonly createdAt: string;
+      readonly title: string | null;
+      readonly settings: SessionSettings;
     }
+  /** `store.conflict` unless its revision follows the stored one; the same write repeated succeeds. */
+  | { readonly type: "write-checkpoint"; readonly sessionId: SessionId; readonly checkpoint: StoredCheckpoint }
+  /** What a run that has not begun was accepted with, completed by what was said meanwhile in its session. */
+  | { readonly type: "complete-acceptance"; readonly runId: RunId; readonly accepted: string }
   /** `store.conflict` when the id, the idempotency key or the inbound message exists. */
   | {
       readonly type: "insert-run";
@@ -355,6 +349,11 @@ export interface Store {
   findRunByKey(keyHash: Hash): Promise<{ readonly run: StoredRun; readonly requestHash: Hash } | null>;
   findRunByMessage(channel: string, messageId: string): Promise<StoredRun | null>;
   hasSession(sessionId: SessionId): Promise<boolean>;
+  findSession(sessionId: SessionId): Promise<StoredSession | null>;
+  /** The session that the key leads to. */
+  findSessionByKey(key: string): Promise<StoredSession | null>;
+  /** Null before the first write. */
+  findCheckpoint(sessionId: SessionId): Promise<StoredCheckpoint | null>;
   /** Journal lines after `seq`, at most `limit`. */
   readEntries(runId: RunId, after: number, limit: number): Promise<readonly string[]>;
   /** The last entry of a run; null before the first. */
@@ -372,8 +371,15 @@ export interface Store {
   listRuns(
     filter: { readonly status?: RunStatus } & Page,
   ): Promise<{ readonly runs: readonly StoredRun[]; readonly total: number }>;
-  /** The last ended runs of a session, oldest first. */
-  sessionRuns(sessionId: SessionId, limit: number): Promise<readonly StoredRun[]>;
+  /** The last ended runs of a session with a position in between, oldest first. */
+  sessionRuns(sessionId: SessionId, between: RunRange, limit: number): Promise<readonly PlacedRun[]>;
+  /** Runs of a session that have not ended, oldest first. */
+  openRunsOf(sessionId: SessionId, limit: number): Promise<readonly PlacedRun[]>;
+  /** The one with the latest message first. */
+  listSessions(
+    filter: SessionFilter,
+    page: Page,
+  ): Promise<{ readonly sessions: readonly StoredSession[]; readonly total: number }>;
   pendingApprovals(page: Page): Promise<readonly StoredApproval[]>;
   /** All approvals of all runs, to compare with the ledger. */
   allApprovals(page: Page): Promise<readonly StoredApproval[]>;

@@ -3,7 +3,14 @@ import type { ExecutionContract } from "../../kernel/contract/contract.ts";
 import type { LedgerDraft } from "../../kernel/journal/ledger.ts";
 import { canonicalWire } from "../../kernel/vocabulary/wire-case.ts";
 import type { Idempotency, NewRun, StoredBody, Write } from "../ports/store.ts";
+import type { NewSession } from "../ports/stored-session.ts";
 import type { Acceptance } from "./acceptance.ts";
+
+export interface BegunSession {
+  readonly session: Omit<NewSession, "createdAt">;
+  /** From now on the session's key leads to it. */
+  readonly isRouted: boolean;
+}
 
 /** A run that is ready to be accepted. */
 export interface RunDraft {
@@ -12,7 +19,7 @@ export interface RunDraft {
   readonly acceptance: Acceptance;
   readonly bodies: readonly StoredBody[];
   /** The session is new and is inserted with this run. */
-  readonly beginsSession: boolean;
+  readonly begins: BegunSession | null;
   readonly idempotency: Idempotency | null;
   readonly inbound: { readonly channel: string; readonly messageId: string } | null;
 }
@@ -28,10 +35,10 @@ export function newRun({ run, contract, acceptance }: RunDraft, createdAt: strin
 }
 
 export function acceptanceWrites(
-  { acceptance, bodies, beginsSession, idempotency, inbound }: RunDraft,
+  { acceptance, bodies, begins, idempotency, inbound }: RunDraft,
   run: NewRun,
 ): readonly Write[] {
-  const { runId, sessionId, agentId, contractHash, createdAt } = run;
+  const { runId, sessionId, contractHash, createdAt } = run;
   const created: LedgerDraft<"run.created"> = {
     kind: "run.created",
     ts: createdAt,
@@ -39,7 +46,8 @@ export function acceptanceWrites(
     data: { runId, contractHash },
   };
   return [
-    ...(beginsSession ? [{ type: "insert-session", sessionId, agentId, createdAt } as const] : []),
+    ...(begins === null ? [] : [{ type: "insert-session", session: { ...begins.session, createdAt } } as const]),
+    ...(begins?.isRouted ? [{ type: "route-session", sessionId } as const] : []),
     { type: "put-bodies", sessionId, bodies },
     { type: "insert-run", run, idempotency, inbound },
     { type: "append-ledger", draft: created },

@@ -5,17 +5,54 @@
  */
 import type { EventOf } from "../../kernel/journal/event.ts";
 import { escapeMarkers } from "../../kernel/protocol/escape-markers.ts";
+import { cutText } from "../../kernel/vocabulary/cut-text.ts";
 import { Defect } from "../../kernel/vocabulary/defect.ts";
-import type { BodyRef } from "../../kernel/vocabulary/identifiers.ts";
+import type { BodyRef, Hash, RunId } from "../../kernel/vocabulary/identifiers.ts";
 import { parseJson } from "../../kernel/vocabulary/parse-json.ts";
 import type { ThinkingLevel } from "../../kernel/vocabulary/thinking-level.ts";
 import type { ImageType } from "../model/image-facts.ts";
 import type { PromptImage, PromptMessage } from "../ports/model-backend.ts";
 
 export type OpeningItem =
+  /** A prompt text, by its id. */
   | { readonly role: "system"; readonly id: string }
-  /** `note` describes parts that are not sent again, such as images of an earlier run. */
-  | { readonly role: "user" | "assistant"; readonly ref: BodyRef; readonly note?: string };
+  /** What the session remembers: its markers are escaped. */
+  | { readonly role: "system"; readonly ref: BodyRef }
+  | {
+      readonly role: "user" | "assistant";
+      readonly ref: BodyRef;
+      /** Describes parts that are not sent again, such as images of an earlier run. */
+      readonly note?: string;
+      /** Of an earlier turn (O-6.1), in code points. */
+      readonly maxChars?: number;
+    }
+  /** Calls of an earlier turn with their results, told in short. */
+  | { readonly role: "calls"; readonly calls: readonly OpeningCall[] };
+
+export interface OpeningCall {
+  readonly callId: string;
+  readonly tool: string;
+  readonly argsRef: BodyRef;
+  readonly ref: BodyRef;
+}
+
+/** What a prompt consists of (P-2.1), in the order in which it is sent; ids, refs, hashes and counts only. */
+export interface PromptManifest {
+  readonly layers: readonly ManifestLayer[];
+  readonly leftOut: { readonly turns: number; readonly calls: number };
+}
+
+export type ManifestLayer =
+  | {
+      readonly layer: "base" | "agent" | "channel";
+      readonly id: string;
+      readonly sha256: Hash;
+      readonly tokens: number;
+    }
+  | { readonly layer: "context"; readonly ref: BodyRef; readonly revision: number; readonly tokens: number }
+  | { readonly layer: "history"; readonly turns: readonly RunId[]; readonly tokens: number }
+  | { readonly layer: "user"; readonly ref: BodyRef; readonly tokens: number }
+  | { readonly layer: "tools"; readonly names: readonly string[]; readonly tokens: number };
 
 export interface Acceptance {
   readonly event: Omit<EventOf<"run.accepted">, "ts" | "elapsedMs">;
@@ -23,7 +60,11 @@ export interface Acceptance {
   readonly thinkingLevel?: ThinkingLevel;
   /** No operator is asked on its behalf, now or after a restart. */
   readonly isUnattended?: true;
+  /** The run continues a session: its prompt is completed when it begins, because earlier turns may still be going on. */
+  readonly continuesSession?: true;
   readonly opening: readonly OpeningItem[];
+  /** Absent from runs of earlier versions. */
+  readonly manifest?: PromptManifest;
 }
 
 /** Not validated: we wrote it to our own store. */
@@ -39,8 +80,16 @@ export function findAcceptance(json: string): Acceptance | null {
 }
 
 export function openingRefs({ opening, event }: Acceptance): readonly BodyRef[] {
-  const said = opening.flatMap((item) => (item.role === "system" ? [] : [item.ref]));
+  const said = opening.flatMap((item) => {
+    if (item.role === "calls") return item.calls.flatMap(({ argsRef, ref }) => [argsRef, ref]);
+    return "id" in item ? [] : [item.ref];
+  });
   return event.media === undefined ? said : [...said, ...event.media.map(({ ref }) => ref)];
+}
+
+/** The ids of the prompt texts, which are never shown to anyone (P-2.5). */
+export function promptIds({ opening }: Pick<Acceptance, "opening">): readonly string[] {
+  return opening.flatMap((item) => (item.role === "system" && "id" in item ? [item.id] : []));
 }
 
 export function openingMessages(
@@ -48,15 +97,30 @@ export function openingMessages(
   systemText: (id: string) => string,
   read: (ref: BodyRef) => string | null,
 ): readonly PromptMessage[] {
-  const messages = opening.map((item): PromptMessage => {
-    if (item.role === "system") return { role: "system", content: systemText(item.id) };
-    const text = read(item.ref) ?? "[erased]";
-    const content = item.note === undefined ? text : `${text}\n${item.note}`;
-    return item.role === "user"
-      ? { role: "user", content: escapeMarkers(content) }
-      : { role: "assistant", content, toolCalls: [] };
+  const textAt = (ref: BodyRef): string => read(ref) ?? "[erased]";
+  const messages = opening.flatMap((item): readonly PromptMessage[] => {
+    if (item.role === "calls") return callMessages(item.calls, textAt);
+    if (item.role === "system") {
+      return [{ role: "system", content: "id" in item ? systemText(item.id) : textAt(item.ref) }];
+    }
+    const { role, ref, note, maxChars } = item;
+    const whole = note === undefined ? textAt(ref) : `${textAt(ref)}\n${note}`;
+    const content = maxChars === undefined ? whole : cutText(whole, maxChars);
+    return [role === "user" ? { role, content: escapeMarkers(content) } : { role, content, toolCalls: [] }];
   });
   return event.media === undefined ? messages : withImages(messages, event.media, read);
+}
+
+/** The call is made again for protocols that want one before each result (design §8). */
+function callMessages(calls: readonly OpeningCall[], textAt: (ref: BodyRef) => string): readonly PromptMessage[] {
+  const toolCalls = calls.map(({ callId, tool, argsRef }) => {
+    const args = textAt(argsRef);
+    return { id: callId, tool, argumentsText: args.startsWith("{") ? args : "{}" };
+  });
+  const results = calls.map(({ callId, tool, ref }): PromptMessage => {
+    return { role: "tool", callId, tool, content: escapeMarkers(textAt(ref)) };
+  });
+  return [{ role: "assistant", content: "", toolCalls }, ...results];
 }
 
 /** The last message carries the images. */

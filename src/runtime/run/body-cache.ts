@@ -23,7 +23,12 @@ export class BodyCache {
 
   constructor(random: RandomBytes, known: ReadonlyMap<BodyRef, Body>) {
     this.#random = random;
-    for (const [ref, { salt, text }] of known) this.#remember({ ref, salt, text });
+    this.learn(known);
+  }
+
+  /** Bodies that are stored already. */
+  learn(stored: ReadonlyMap<BodyRef, Body>): void {
+    for (const [ref, { salt, text }] of stored) this.#remember({ ref, salt, text });
   }
 
   /** Remembers the parsed value as well: the arguments of a call are read again when it is planned. */

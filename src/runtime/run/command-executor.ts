@@ -23,6 +23,7 @@ import { ApprovalDeadlines } from "../approvals/approval-deadlines.ts";
 import type { Approvals } from "../approvals/approvals.ts";
 import { askedAfterRestore, callLine, showQuestion } from "../approvals/show-question.ts";
 import type { Authority } from "../capabilities/authority.ts";
+import { notedIn, type SessionCheckpoint } from "../checkpoint/session-checkpoint.ts";
 import { modelAnswer, modelRequest } from "../model/call-model.ts";
 import { ESTIMATED_TOKENS } from "../model/estimate-tokens.ts";
 import { LiveText } from "../model/release-text.ts";
@@ -54,6 +55,7 @@ export interface ExecutorDependencies {
   readonly conversation: Conversation;
   readonly account: SpendAccount;
   readonly authority: Authority;
+  readonly checkpoint: SessionCheckpoint;
   readonly approvals: Approvals;
   readonly guard: DisclosureGuard;
   readonly model: ConfiguredModel | null;
@@ -156,7 +158,7 @@ export class CommandExecutor {
   }
 
   async #callModel(command: CommandOf<"call-model">, state: RunState, signal: AbortSignal): Promise<Answer | null> {
-    const { ports, run, model, effort, conversation, broadcaster, guard, bodyCache, authority, replies } = this.#parts;
+    const { ports, run, model, effort, conversation, broadcaster, guard, bodyCache, replies } = this.#parts;
     if (model === null) return failedBefore(command, "provider.not-configured");
     const refused = await this.#reserve(command, state);
     if (refused !== null) return refused;
@@ -184,7 +186,8 @@ export class CommandExecutor {
       text.finish();
       broadcaster.delta(run.runId);
     }
-    const context = { model, contract: state.contract, effort, redactor, guard, authority, bodyCache };
+    const checkpoint = () => ({ ...notedIn(this.#parts.checkpoint.noted), ...this.#parts.authority.held() });
+    const context = { model, contract: state.contract, effort, redactor, guard, checkpoint, bodyCache };
     return signal.aborted ? null : modelAnswer(context, command, state.prompt.tokens, reply);
   }
 

@@ -5,7 +5,7 @@
  *
  * W1. A step is lazy by default. It is a barrier before a tool or a child starts, after a side effect reported, and at the
  *     end of the run. An intent that only reads on this machine is eager: flushed immediately, not awaited.
- * W2. The transaction of a model's answer holds the capabilities it requests.
+ * W2. The transaction of a model's answer holds the capabilities it requests and what it notes.
  * W3. The transaction of an intent holds the approval it consumes, the child it starts and the reservation of the next
  *     inference.
  * W4. The transaction of the end holds the seal, the answer, the ledger entry and the settled spending.
@@ -22,6 +22,7 @@ import type { RunState } from "../../kernel/machine/state.ts";
 import type { Decision } from "../../kernel/machine/step.ts";
 import type { CallId, Hash } from "../../kernel/vocabulary/identifiers.ts";
 import type { Authority } from "../capabilities/authority.ts";
+import type { SessionCheckpoint } from "../checkpoint/session-checkpoint.ts";
 import type { Store, StoredRun, Urgency, Write } from "../ports/store.ts";
 import type { Reservation, SpendAccount } from "../spend/spend-account.ts";
 import type { BodyCache } from "./body-cache.ts";
@@ -37,6 +38,7 @@ export interface JournalDependencies {
   readonly bodyCache: BodyCache;
   readonly account: SpendAccount;
   readonly authority: Authority;
+  readonly checkpoint: SessionCheckpoint;
   readonly broadcaster: RunBroadcaster;
   /** The writes that insert the child of a call. */
   readonly childWrites: (callId: CallId) => readonly Write[];
@@ -114,10 +116,14 @@ export class RunJournal {
   }
 
   #consequencesOf(before: RunState, after: RunState, stated: Statement, pending: PendingEntries): readonly Write[] {
-    const { run, account, authority, childWrites } = this.#parts;
+    const { run, account, authority, checkpoint, bodyCache, childWrites } = this.#parts;
     switch (stated.kind) {
       case "INFER":
-        return settlementOf(account, before, stated).concat(authority.requestsIn(stated, run.runId));
+        return [
+          ...settlementOf(account, before, stated),
+          ...authority.requestsIn(stated, run.runId),
+          ...checkpoint.writesFor(stated, (ref) => bodyCache.readJson(ref)),
+        ];
       case "EXECUTE": {
         const { approvalId, planHash, child, callId } = stated.decided;
         const atMs = Date.parse(stated.ts);

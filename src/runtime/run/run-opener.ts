@@ -7,16 +7,18 @@ import type { RunId } from "../../kernel/vocabulary/identifiers.ts";
 import type { Approvals } from "../approvals/approvals.ts";
 import type { Authority } from "../capabilities/authority.ts";
 import type { Capabilities } from "../capabilities/capabilities.ts";
+import { readCheckpoint, SessionCheckpoint } from "../checkpoint/session-checkpoint.ts";
 import { timestampOf } from "../ports/clock.ts";
-import type { StoredRun } from "../ports/store.ts";
+import type { StoredRun, Write } from "../ports/store.ts";
 import type { RunPorts } from "../run-ports.ts";
 import { spendScopes } from "../spend/budget-scopes.ts";
 import { SpendAccount, usedIn } from "../spend/spend-account.ts";
-import { openingMessages } from "./acceptance.ts";
+import { type Acceptance, openingMessages, openingRefs, promptIds } from "./acceptance.ts";
 import type { AcceptedRuns, OpenedRun } from "./accepted-runs.ts";
 import { BodyCache } from "./body-cache.ts";
 import { type ChildRuns, CommandExecutor } from "./command-executor.ts";
 import { Conversation } from "./conversation.ts";
+import { readBodiesOf } from "./read-run.ts";
 import type { ReplyBatcher } from "./reply-batcher.ts";
 import type { RunBroadcaster } from "./run-broadcaster.ts";
 import { RunDriver } from "./run-driver.ts";
@@ -82,28 +84,31 @@ export class RunOpener {
   }
 
   async #driverOf(opened: RestoredRun, authority: Authority): Promise<RunDriver> {
-    const { run, acceptance, entries, state, bodies, restoreId } = opened;
+    const { run, entries, state, bodies, restoreId } = opened;
     const { ports, approvals, broadcaster, replies, children, systemText, onStoreError } = this.#parts;
     const bodyCache = new BodyCache(ports.random, bodies);
+    const acceptance = await this.#completed(opened, bodyCache);
     const opening = openingMessages(acceptance, systemText, (ref) => bodyCache.read(ref));
     const conversation = new Conversation(opening, (ref) => bodyCache.read(ref));
     conversation.append(entries);
-    const systemTexts = opening.flatMap(({ role, content }) => (role === "system" ? [content] : []));
+    const systemTexts = promptIds(acceptance).map(systemText);
     const configured = ports.model(run.model);
     // A model that lost its vision is not the one the run was accepted for: dropping the images would change the question.
     const model = acceptance.event.media !== undefined && configured?.vision === undefined ? null : configured;
     if (model !== null && model.tokens.prepare !== null) await model.tokens.prepare();
     const day = timestampOf(ports.clock.nowMs()).slice(0, 10);
     const account = new SpendAccount(run, model, await spendScopes(ports, run, state.contract, day), usedIn(entries));
+    const checkpoint = new SessionCheckpoint(run.sessionId, await readCheckpoint(ports.store, run.sessionId));
     const executor = new CommandExecutor({
       ...{ ports, run, bodyCache, conversation, account, authority, approvals, model, replies, broadcaster, children },
+      checkpoint,
       guard: this.#guardFor(systemTexts),
       // The model may be configured without thinking since the run was accepted.
       effort: (model?.thinking && acceptance.thinkingLevel) ?? null,
     });
     const journal = new RunJournal(
       {
-        ...{ store: ports.store, run, bodyCache, account, authority, broadcaster },
+        ...{ store: ports.store, run, bodyCache, account, authority, checkpoint, broadcaster },
         childWrites: (callId) => executor.childWrites(callId),
         onRefused: (error) => driver.refuse(error),
       },
@@ -117,6 +122,23 @@ export class RunOpener {
       state,
     );
     return driver;
+  }
+
+  /** A run that continues a session gets its whole prompt now: what was said before it has been said. */
+  async #completed({ run, acceptance, entries }: RestoredRun, bodyCache: BodyCache): Promise<Acceptance> {
+    const { store, completePrompt } = this.#parts.ports;
+    if (acceptance.continuesSession === undefined || entries.length > 0) return acceptance;
+    const completed = await completePrompt(run, acceptance, bodyCache);
+    const { runId, sessionId } = run;
+    // Before the run's first entry, which is written after this; nothing waits for it.
+    const writes: readonly Write[] = [
+      { type: "put-bodies", sessionId, bodies: bodyCache.takeUnwritten() },
+      { type: "complete-acceptance", runId, accepted: JSON.stringify(completed) },
+    ];
+    store.commit(writes, "lazy").catch((error: unknown) => this.#parts.onStoreError(runId, error));
+    const earlier = openingRefs(completed).filter((ref) => bodyCache.find(ref) === null);
+    bodyCache.learn(await readBodiesOf(store, run, [], earlier));
+    return completed;
   }
 
   #guardFor(systemTexts: readonly string[]): DisclosureGuard {

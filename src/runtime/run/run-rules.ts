@@ -35,6 +35,11 @@ export function checkAppend(head: JournalHead, append: Append, recorded: Hash | 
   return count > 0 && recorded === append.head ? "skip" : fenced();
 }
 
+/** Once a run has begun, its journal holds what it was accepted with. */
+export function checkCompleteAcceptance({ seq }: Pick<JournalHead, "seq">): WriteVerdict {
+  return seq === 0 ? "write" : conflict("The run has begun, so what it was accepted with cannot change.");
+}
+
 export function checkClaim({ epoch }: { readonly epoch: number }, claimed: number): WriteVerdict {
   return claimed > epoch ? "write" : fenced();
 }

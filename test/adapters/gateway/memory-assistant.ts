@@ -4,6 +4,7 @@ import type { Services } from "../../../src/assistant/operations.ts";
 import type { Assistant } from "../../../src/assistant/runs/open-assistant.ts";
 import type { RunRequest } from "../../../src/assistant/runs/run-request.ts";
 import type { RunUpdate } from "../../../src/assistant/runs/run-updates.ts";
+import type { SessionServices } from "../../../src/assistant/sessions/operations.ts";
 import type { LifecycleEvent } from "../../../src/kernel/journal/views/lifecycle-events.ts";
 import type { RunRecord } from "../../../src/kernel/journal/views/run-record.ts";
 import {
@@ -21,7 +22,8 @@ import type { CapabilityDecision } from "../../../src/runtime/capabilities/capab
 import type { SessionCapabilities } from "../../../src/runtime/capabilities/stored-capabilities.ts";
 import type { RefusalCode } from "../../../src/runtime/operations/operation.ts";
 import type { ApprovalCard } from "../../../src/runtime/ports/approver.ts";
-import type { Page, RunStatus, SessionCapability } from "../../../src/runtime/ports/store.ts";
+import type { Page, RunStatus } from "../../../src/runtime/ports/store.ts";
+import type { SessionCapability } from "../../../src/runtime/ports/stored-capability.ts";
 import type { RegisteredTool } from "../../../src/runtime/ports/toolbox.ts";
 
 type Happening = LifecycleEvent extends infer Event
@@ -166,6 +168,8 @@ export class MemoryAssistant implements Assistant {
         pending: (page) => this.pendingCapabilities(page),
         decide: (decision) => this.decideCapability(decision),
       },
+      // Conversations are tested on a real home (test/assistant/sessions).
+      ...({} as SessionServices),
       marks: {
         list: () => this.marks(),
         remove: (path) => {

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { MAX_PENDING_CAPABILITIES } from "../../../src/kernel/protocol/checkpoint-state.ts";
 import { checkDecideCapability, checkRequestCapability } from "../../../src/runtime/capabilities/capability-rules.ts";
-import type { CapabilityState, StoredCapability } from "../../../src/runtime/ports/store.ts";
+import type { CapabilityState, StoredCapability } from "../../../src/runtime/ports/stored-capability.ts";
 import type { WriteVerdict } from "../../../src/runtime/ports/write-verdict.ts";
 
 const NOW = "2026-11-18T12:00:00.000Z";

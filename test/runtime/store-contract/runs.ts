@@ -193,13 +193,15 @@ export function describeRuns(fixture: StoreFixture): void {
       await barrier(...later.map((runId) => newRun(runId, sessionId)));
       await barrier(...[first, ...later.slice(0, 2)].map((runId) => sealed(runId, "COMPLETED_CHAT_ONLY")));
       const ids = async (limit: number) =>
-        (await fixture.store.sessionRuns(sessionId, limit)).map(({ runId }) => runId);
+        (await fixture.store.sessionRuns(sessionId, ALL, limit)).map(({ runId }) => runId);
       expect(await ids(10)).toEqual([first, later[0], later[1]]);
       expect(await ids(2)).toEqual([later[0], later[1]]);
-      expect(await fixture.store.sessionRuns(asSessionId("ses_none"), 5)).toEqual([]);
+      expect(await fixture.store.sessionRuns(asSessionId("ses_none"), ALL, 5)).toEqual([]);
     });
   });
 }
+
+const ALL = { after: 0, before: Number.MAX_SAFE_INTEGER };
 
 async function totals(store: Store): Promise<ReadonlyMap<RunStatus | undefined, number>> {
   const found = new Map<RunStatus | undefined, number>();

@@ -1,9 +1,10 @@
 /** The real runtime and assistant on the real store, with a scripted model and an outside world that counts. */
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll } from "vitest";
+import { PromptTexts } from "../../../src/assistant/context/prompt-texts.ts";
+import { SessionContext } from "../../../src/assistant/context/session-context.ts";
 import { type DraftingSettings, delegateWith } from "../../../src/assistant/runs/draft-run.ts";
 import { type Assistant, openAssistant } from "../../../src/assistant/runs/open-assistant.ts";
-import { PromptTexts } from "../../../src/assistant/runs/prompt-stack.ts";
 import type { ContractOverrides } from "../../../src/assistant/runs/run-request.ts";
 import { DEFAULT_CEILINGS } from "../../../src/assistant/runs/term-bounds.ts";
 import { systemClock } from "../../../src/boot/system-clock.ts";
@@ -102,6 +103,7 @@ export function openTrial(options: TrialOptions): Trial {
         ? { ok: true, model }
         : { ok: true, model: cheapModel, routing: { task: type, tier: "cheap", reason: `${cheapModel.ref} is cheap` } },
   };
+  const findModel = (ref: string) => (ref === cheapModel?.ref ? cheapModel : model);
   const runtime = openRuntime(
     {
       clock,
@@ -115,10 +117,11 @@ export function openTrial(options: TrialOptions): Trial {
       },
       approvalTimeoutMs: APPROVAL_TIMEOUT_MS,
       redactor,
-      model: (ref) => (ref === cheapModel?.ref ? cheapModel : model),
+      model: findModel,
       livePolicy: options.livePolicy ?? (() => policy),
       budgetScopes: options.budgetScopes ?? { scopesFor: () => [] },
       delegate: delegateWith(drafting, () => timestampOf(clock.nowMs())),
+      completePrompt: new SessionContext({ store, toolbox: world.toolbox, texts, model: findModel }).complete,
       onDefect: (_id, error) => defects.push(error),
     },
     {

@@ -1,0 +1,122 @@
+/**
+ * Sessions: table, rows, reads and writes. `session_routes` says which session a key leads to; `checkpoints` holds what a
+ * session remembers beside its messages, one row that is replaced whole. When a checkpoint may be written:
+ * src/runtime/checkpoint/checkpoint-rules.ts.
+ */
+import type { SessionId } from "../../kernel/vocabulary/identifiers.ts";
+import { checkWriteCheckpoint } from "../../runtime/checkpoint/checkpoint-rules.ts";
+import type { Page } from "../../runtime/ports/store.ts";
+import type {
+  SessionFilter,
+  SessionSettings,
+  StoredCheckpoint,
+  StoredSession,
+} from "../../runtime/ports/stored-session.ts";
+import type { Prepare, Tables } from "./connection.ts";
+import { mayWrite, type WriteHandlers } from "./transaction.ts";
+
+export const SESSION_TABLES: Tables = {
+  6: `
+  ALTER TABLE sessions ADD COLUMN key TEXT NOT NULL DEFAULT '';
+  ALTER TABLE sessions ADD COLUMN channel TEXT NOT NULL DEFAULT 'http';
+  ALTER TABLE sessions ADD COLUMN sender_id TEXT NOT NULL DEFAULT 'operator';
+  ALTER TABLE sessions ADD COLUMN title TEXT;
+  ALTER TABLE sessions ADD COLUMN settings TEXT NOT NULL DEFAULT '{}';
+  ALTER TABLE sessions ADD COLUMN active_at TEXT NOT NULL DEFAULT '';
+  ALTER TABLE sessions ADD COLUMN runs INTEGER NOT NULL DEFAULT 0;
+  UPDATE sessions SET key = 'agent:' || agent_id || ':http:default:run:' || id, active_at = created_at,
+    runs = (SELECT count(*) FROM run_states WHERE session = sessions.position);
+  CREATE INDEX sessions_by_activity ON sessions (active_at, position);
+  CREATE TABLE session_routes (key TEXT PRIMARY KEY, session INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+  CREATE TABLE checkpoints (
+    session INTEGER PRIMARY KEY, revision INTEGER NOT NULL, updated_at TEXT NOT NULL, state TEXT NOT NULL, summary TEXT,
+    condensed_through INTEGER NOT NULL
+  ) STRICT;`,
+};
+
+const SELECT = `
+  SELECT id AS sessionId, agent_id AS agentId, key, channel, sender_id AS senderId, created_at AS createdAt, title,
+    settings, active_at AS activeAt, runs FROM sessions`;
+const SELECT_CHECKPOINT = `
+  SELECT c.revision, c.updated_at AS updatedAt, c.state, c.summary, c.condensed_through AS condensedThrough
+  FROM checkpoints c JOIN sessions s ON s.position = c.session WHERE s.id = ?`;
+const INSERT = `
+  INSERT INTO sessions (id, agent_id, key, channel, sender_id, created_at, active_at) VALUES (?, ?, ?, ?, ?, ?, ?)
+  ON CONFLICT DO NOTHING`;
+const ROUTE = `
+  INSERT INTO session_routes (key, session) SELECT key, position FROM sessions WHERE position = ?
+  ON CONFLICT DO UPDATE SET session = excluded.session`;
+const PUT_CHECKPOINT = `
+  INSERT INTO checkpoints (session, revision, updated_at, state, summary, condensed_through) VALUES (?, ?, ?, ?, ?, ?)
+  ON CONFLICT DO UPDATE SET revision = excluded.revision, updated_at = excluded.updated_at, state = excluded.state,
+    summary = excluded.summary, condensed_through = excluded.condensed_through`;
+
+/** By the filter's fields; `?` gets their values in the same order. */
+const CONDITIONS = {
+  agentId: "agent_id = ?",
+  channel: "channel = ?",
+  senderId: "sender_id = ?",
+  roomId: "(key LIKE '%:room:' || ? OR key LIKE '%:group:' || ?)",
+} as const satisfies Record<keyof SessionFilter, string>;
+
+export const SESSION_LISTS = {
+  listSessions(prepare: Prepare, filter: SessionFilter, { limit, offset }: Page) {
+    const { conditions, values } = whereOf(filter);
+    const rows = prepare(`${SELECT}${conditions} ORDER BY active_at DESC, position DESC LIMIT ? OFFSET ?`);
+    const total = prepare(`SELECT count(*) AS total FROM sessions${conditions}`).get(...values)?.["total"];
+    return { sessions: rows.all(...values, limit, offset).map(toSession), total: Number(total) };
+  },
+};
+
+function whereOf(filter: SessionFilter): { readonly conditions: string; readonly values: readonly string[] } {
+  const fields = (Object.keys(CONDITIONS) as (keyof SessionFilter)[]).filter((field) => filter[field] !== undefined);
+  if (fields.length === 0) return { conditions: "", values: [] };
+  const values = fields.flatMap((field) => {
+    const value = filter[field] ?? "";
+    return field === "roomId" ? [value, value] : [value];
+  });
+  return { conditions: ` WHERE ${fields.map((field) => CONDITIONS[field]).join(" AND ")}`, values };
+}
+
+export const SESSION_WRITES: WriteHandlers<"insert-session" | "route-session" | "change-session" | "write-checkpoint"> =
+  {
+    "insert-session"({ prepare }, { session: { sessionId, agentId, key, channel, senderId, createdAt } }) {
+      prepare(INSERT).run(sessionId, agentId, key, channel, senderId, createdAt, createdAt);
+    },
+
+    "route-session"({ prepare, heads }, { sessionId }) {
+      prepare(ROUTE).run(heads.session(sessionId));
+    },
+
+    "change-session"({ prepare, heads }, { sessionId, title, settings }) {
+      const change = prepare("UPDATE sessions SET title = ?, settings = ? WHERE position = ?");
+      change.run(title, JSON.stringify(settings), heads.session(sessionId));
+    },
+
+    "write-checkpoint"({ prepare, heads }, { sessionId, checkpoint }) {
+      const session = heads.session(sessionId);
+      if (!mayWrite(checkWriteCheckpoint(findCheckpoint(prepare, sessionId), checkpoint))) return;
+      const { revision, updatedAt, state, summary, condensedThrough } = checkpoint;
+      prepare(PUT_CHECKPOINT).run(session, revision, updatedAt, state, summary, condensedThrough);
+    },
+  };
+
+export function findSession(prepare: Prepare, sessionId: SessionId): StoredSession | null {
+  const row = prepare(`${SELECT} WHERE id = ?`).get(sessionId);
+  return row === undefined ? null : toSession(row);
+}
+
+export function findSessionByKey(prepare: Prepare, key: string): StoredSession | null {
+  const row = prepare(`${SELECT} WHERE position = (SELECT session FROM session_routes WHERE key = ?)`).get(key);
+  return row === undefined ? null : toSession(row);
+}
+
+export function findCheckpoint(prepare: Prepare, sessionId: SessionId): StoredCheckpoint | null {
+  const row = prepare(SELECT_CHECKPOINT).get(sessionId);
+  return row === undefined ? null : ({ ...row } as unknown as StoredCheckpoint);
+}
+
+function toSession(row: object): StoredSession {
+  const { settings, ...rest } = row as Omit<StoredSession, "settings"> & { readonly settings: string };
+  return { ...rest, settings: JSON.parse(settings) as SessionSettings };
+}

@@ -1,0 +1,191 @@
+/**
+ * Everything a model is sent at the beginning of a run, in the fixed order of P-2.1: base prompt, agent prompt, context,
+ * the session's latest turns, the message. A pure function, so the same session gives the same prompt.
+ *
+ * C1. Turns are taken from the newest backwards, within the limits of turns, characters and tokens; the first that does not
+ *     fit ends the history. The newest turn's words are always there.
+ * C2. A call and its result are sent together or not at all, and all calls of a turn come before its answer.
+ * C3. The manifest says what was sent and what was left out, by id, ref, hash and count; it holds no content.
+ */
+
+import type { ExecutionContract } from "../../kernel/contract/contract.ts";
+import { promptHead } from "../../kernel/journal/body.ts";
+import { countChars, cutText } from "../../kernel/vocabulary/cut-text.ts";
+import { hashBytes, hashCanonical } from "../../kernel/vocabulary/hash.ts";
+import type { BodyRef, Hash } from "../../kernel/vocabulary/identifiers.ts";
+import { joinLabels, type Labels } from "../../kernel/vocabulary/labels.ts";
+import type { JsonValue } from "../../kernel/vocabulary/parse-json.ts";
+import type { ConfiguredModel } from "../../runtime/ports/model-backend.ts";
+import type { RegisteredTool, Toolbox } from "../../runtime/ports/toolbox.ts";
+import type { Acceptance, OpeningItem, PromptManifest } from "../../runtime/run/acceptance.ts";
+import type { ContextLimits } from "./context-limits.ts";
+import type { PromptLayer } from "./prompt-texts.ts";
+import type { SessionTurn, TurnCall } from "./session-turn.ts";
+
+export interface ContextParts {
+  /** Prompt texts by id, in their order. */
+  readonly system: readonly PromptLayer[];
+  /** What the session remembers; null: nothing. */
+  readonly context: { readonly text: string; readonly revision: number; readonly labels: Labels } | null;
+  /** Oldest first. */
+  readonly turns: readonly SessionTurn[];
+  readonly message: { readonly ref: BodyRef; readonly text: string; readonly images: SeenImages };
+  readonly offered: readonly RegisteredTool[];
+  readonly limits: ContextLimits;
+  readonly countTokens: (text: string) => number;
+  /** Keeps a derived text as a body. */
+  readonly keep: (text: string) => BodyRef;
+}
+
+interface SeenImages {
+  readonly refs: readonly BodyRef[];
+  readonly tokens: number;
+}
+
+export interface BuiltContext {
+  readonly opening: readonly OpeningItem[];
+  readonly prompt: { readonly head: Hash; readonly tokens: number; readonly manifest: Hash };
+  readonly manifest: PromptManifest;
+  /** Of all that was sent beside the message. */
+  readonly labels: Labels | null;
+}
+
+export function buildContext(parts: ContextParts): BuiltContext {
+  const { system, context, message, offered, limits, countTokens, keep } = parts;
+  const history = takeTurns(parts.turns, limits, countTokens);
+  const contextRef = context === null ? null : keep(context.text);
+  const opening: OpeningItem[] = [
+    ...system.map(({ id }) => ({ role: "system", id }) as const),
+    ...(contextRef === null ? [] : [{ role: "system", ref: contextRef } as const]),
+    ...history.turns.flatMap((turn) => turnItems(turn, limits, keep)),
+    { role: "user", ref: message.ref },
+  ];
+  const systemTokens = system.map(({ text }) => countTokens(text));
+  const contextTokens = context === null ? 0 : countTokens(context.text);
+  const messageTokens = countTokens(message.text) + message.images.tokens;
+  const toolTokens = offered.length === 0 ? 0 : countTokens(JSON.stringify(offered));
+  const manifest: PromptManifest = {
+    layers: [
+      ...system.map(({ layer, id, text }, at) => ({
+        layer,
+        id,
+        sha256: hashBytes(text),
+        tokens: systemTokens[at] ?? 0,
+      })),
+      ...(context === null || contextRef === null
+        ? []
+        : [{ layer: "context", ref: contextRef, revision: context.revision, tokens: contextTokens } as const]),
+      ...(history.turns.length === 0
+        ? []
+        : [{ layer: "history", turns: history.turns.map(({ runId }) => runId), tokens: history.tokens } as const]),
+      { layer: "user", ref: message.ref, tokens: messageTokens },
+      { layer: "tools", names: offered.map(({ name }) => name), tokens: toolTokens },
+    ],
+    leftOut: { turns: parts.turns.length - history.turns.length, calls: history.callsLeftOut },
+  };
+  const tokens =
+    systemTokens.reduce((sum, each) => sum + each, 0) + contextTokens + history.tokens + messageTokens + toolTokens;
+  return {
+    opening,
+    prompt: {
+      head: promptHead(null, [...opening.flatMap(headParts), ...message.images.refs]),
+      tokens,
+      manifest: hashCanonical(manifest as unknown as JsonValue),
+    },
+    manifest,
+    labels: [
+      ...(context === null ? [] : [context.labels]),
+      ...history.turns.map(({ labels }) => labels),
+    ].reduce<Labels | null>((joined, labels) => (joined === null ? labels : joinLabels(joined, labels)), null),
+  };
+}
+
+/** The tools of a contract, as the model gets them. */
+export function offeredTools(
+  toolbox: Pick<Toolbox, "tools">,
+  { allowedTools }: ExecutionContract,
+): readonly RegisteredTool[] {
+  return toolbox.tools.filter(({ name }) => allowedTools?.includes(name));
+}
+
+/** A model without vision is sent no images. */
+export function seenBy(
+  vision: ConfiguredModel["vision"] | undefined,
+  images: NonNullable<Acceptance["event"]["media"]>,
+): SeenImages {
+  if (vision === undefined) return { refs: [], tokens: 0 };
+  return {
+    refs: images.map(({ ref }) => ref),
+    tokens: images.reduce((sum, image) => sum + vision.imageTokens(image), 0),
+  };
+}
+
+interface Taken {
+  readonly turns: readonly SessionTurn[];
+  readonly tokens: number;
+  readonly callsLeftOut: number;
+}
+
+function takeTurns(all: readonly SessionTurn[], limits: ContextLimits, countTokens: (text: string) => number): Taken {
+  const taken: SessionTurn[] = [];
+  let chars = 0;
+  let wordTokens = 0;
+  let callTokens = 0;
+  let callsLeftOut = 0;
+  for (const turn of all.toReversed()) {
+    const words = wordsOf(turn, limits);
+    const wordChars = words.reduce((sum, text) => sum + countChars(text), 0);
+    const ownTokens = words.reduce((sum, text) => sum + countTokens(text), 0);
+    const fits = chars + wordChars <= limits.historyChars && wordTokens + ownTokens <= limits.recentTokens;
+    if (taken.length > 0 && (!fits || taken.length >= limits.maxTurns)) break;
+    chars += wordChars;
+    wordTokens += ownTokens;
+    const calls: TurnCall[] = [];
+    // Results of later calls matter more; a gap would hide what a later call was about.
+    for (const call of turn.calls.toReversed()) {
+      const callChars = countChars(call.args) + countChars(call.result);
+      const tokens = countTokens(call.args) + countTokens(call.result);
+      if (chars + callChars > limits.historyChars || callTokens + tokens > limits.toolResultTokens) break;
+      chars += callChars;
+      callTokens += tokens;
+      calls.unshift(call);
+    }
+    callsLeftOut += turn.calls.length - calls.length;
+    taken.unshift({ ...turn, calls });
+  }
+  return { turns: taken, tokens: wordTokens + callTokens, callsLeftOut };
+}
+
+function wordsOf({ asked, answered }: SessionTurn, { messageChars }: ContextLimits): readonly string[] {
+  return [cutText(withNote(asked), messageChars), cutText(answered.text, messageChars)];
+}
+
+function withNote({ text, note }: SessionTurn["asked"]): string {
+  return note === null ? text : `${text}\n${note}`;
+}
+
+function turnItems(
+  { asked, calls, answered }: SessionTurn,
+  { messageChars: maxChars }: ContextLimits,
+  keep: (text: string) => BodyRef,
+): readonly OpeningItem[] {
+  const kept = calls.map(({ callId, tool, args, result }) => {
+    return { callId, tool, argsRef: keep(args), ref: keep(result) };
+  });
+  return [
+    { role: "user", ref: asked.ref, ...(asked.note === null ? {} : { note: asked.note }), maxChars },
+    ...(kept.length === 0 ? [] : [{ role: "calls", calls: kept } as const]),
+    { role: "assistant", ref: answered.ref ?? keep(answered.text), maxChars },
+  ];
+}
+
+function headParts(item: OpeningItem): readonly string[] {
+  switch (item.role) {
+    case "system":
+      return ["id" in item ? item.id : item.ref];
+    case "calls":
+      return item.calls.flatMap(({ argsRef, ref }) => [argsRef, ref]);
+    default:
+      return item.note === undefined ? [item.ref] : [item.ref, item.note];
+  }
+}

@@ -1,0 +1,27 @@
+/** How much of a session a model is sent: the caps of O-6.1, in code points, and the token budget of T-3c. */
+export interface ContextLimits {
+  readonly messageChars: number;
+  readonly summaryChars: number;
+  readonly errorChars: number;
+  readonly outputChars: number;
+  /** Sum over all messages of the session. */
+  readonly historyChars: number;
+  readonly recentTokens: number;
+  readonly toolResultTokens: number;
+  /** Of the summary of earlier turns. */
+  readonly summaryTokens: number;
+  /** Turns sent as messages at most; more are condensed. */
+  readonly maxTurns: number;
+}
+
+export const DEFAULT_LIMITS: ContextLimits = {
+  messageChars: 1400,
+  summaryChars: 220,
+  errorChars: 320,
+  outputChars: 1000,
+  historyChars: 12_000,
+  recentTokens: 2000,
+  toolResultTokens: 500,
+  summaryTokens: 800,
+  maxTurns: 10,
+};

@@ -1,0 +1,119 @@
+/**
+ * Completes the prompt of a run that continues a session, when the run begins: by then all that was said before it has been
+ * said. Turns are read from their journals; those of sessions in use are remembered, so a turn reads one journal.
+ */
+import type { SessionId } from "../../kernel/vocabulary/identifiers.ts";
+import { CLEAN_LABELS, joinLabels, type Labels } from "../../kernel/vocabulary/labels.ts";
+import { notedState, readCheckpoint, summaryIn } from "../../runtime/checkpoint/session-checkpoint.ts";
+import { ESTIMATED_TOKENS } from "../../runtime/model/estimate-tokens.ts";
+import type { ConfiguredModel } from "../../runtime/ports/model-backend.ts";
+import type { PlacedRun, Store } from "../../runtime/ports/store.ts";
+import type { RunRange } from "../../runtime/ports/stored-session.ts";
+import type { Toolbox } from "../../runtime/ports/toolbox.ts";
+import { contractOf, readBodiesOf, readWholeJournal } from "../../runtime/run/read-run.ts";
+import type { RunPorts } from "../../runtime/run-ports.ts";
+import { buildContext, type ContextParts, offeredTools, seenBy } from "./build-context.ts";
+import { type ContextLimits, DEFAULT_LIMITS } from "./context-limits.ts";
+import { contextText } from "./context-text.ts";
+import type { PromptTexts } from "./prompt-texts.ts";
+import { type SessionTurn, turnOf } from "./session-turn.ts";
+
+/** Runs of these sources are no turns of the conversation. */
+const NO_TURNS: readonly string[] = ["compaction"];
+/** The labels a run that continues the session begins with, for an explanation: those of all that may be sent to it. */
+export async function sessionLabels(
+  store: Pick<Store, "sessionRuns" | "findCheckpoint">,
+  sessionId: SessionId,
+): Promise<Labels> {
+  const checkpoint = await readCheckpoint(store, sessionId);
+  const runs = await store.sessionRuns(
+    sessionId,
+    { after: checkpoint.condensedThrough, before: LATEST },
+    DEFAULT_LIMITS.maxTurns,
+  );
+  const seen = runs.flatMap(({ ended }) => (ended === null ? [] : [ended.labels]));
+  return [notedState(checkpoint).labels, summaryIn(checkpoint)?.labels ?? CLEAN_LABELS, ...seen].reduce(joinLabels);
+}
+
+/** A few sessions' worth; a turn that was dropped is read again. */
+const MAX_REMEMBERED = 500;
+
+export interface SessionContextParts {
+  readonly store: Store;
+  readonly toolbox: Pick<Toolbox, "tools" | "summarize">;
+  readonly texts: PromptTexts;
+  /** Null when the model is no longer configured. */
+  readonly model: (ref: string) => ConfiguredModel | null;
+}
+
+/** The latest runs have any position. */
+export const LATEST = Number.MAX_SAFE_INTEGER;
+
+export class SessionContext {
+  readonly #parts: SessionContextParts;
+  readonly #turns = new Map<string, SessionTurn | null>();
+
+  constructor(parts: SessionContextParts) {
+    this.#parts = parts;
+  }
+
+  /** The acceptance of a run that is about to begin, with everything that was said before it. */
+  readonly complete: RunPorts["completePrompt"] = async (run, acceptance, bodies) => {
+    const { texts, toolbox, model: findModel } = this.#parts;
+    const limits = DEFAULT_LIMITS;
+    const { context, turns } = await this.read(run.sessionId, limits);
+    const { event } = acceptance;
+    const model = findModel(run.model);
+    await model?.tokens.prepare?.();
+    const built = buildContext({
+      ...{ system: texts.layers(run.agentId), context, turns, limits },
+      message: {
+        ref: event.messageRef,
+        text: bodies.read(event.messageRef) ?? "",
+        images: seenBy(model?.vision, event.media ?? []),
+      },
+      offered: offeredTools(toolbox, contractOf(run)),
+      countTokens: (model?.tokens ?? ESTIMATED_TOKENS).count,
+      keep: (text) => bodies.keep(text),
+    });
+    const labels = built.labels === null ? event.labels : joinLabels(event.labels, built.labels);
+    const { opening, prompt, manifest } = built;
+    return { ...acceptance, event: { ...event, labels, prompt }, opening, manifest };
+  };
+
+  /** What the session adds to the prompt of a run: its checkpoint and its latest turns, oldest first. */
+  async read(sessionId: SessionId, limits: ContextLimits): Promise<Pick<ContextParts, "context" | "turns">> {
+    const { store } = this.#parts;
+    const checkpoint = await readCheckpoint(store, sessionId);
+    const between = { after: checkpoint.condensedThrough, before: LATEST };
+    // One more than is sent, so that the manifest can say that some are left out; compactions are few.
+    const turns = await this.turns(sessionId, between, limits.maxTurns + 2);
+    const summary = summaryIn(checkpoint);
+    const noted = notedState(checkpoint);
+    const text = contextText(noted, summary);
+    const labels = joinLabels(noted.labels, summary?.labels ?? CLEAN_LABELS);
+    return { context: text === null ? null : { text, revision: checkpoint.revision, labels }, turns };
+  }
+
+  /** The last turns in between, oldest first. */
+  async turns(sessionId: SessionId, between: RunRange, limit: number): Promise<readonly SessionTurn[]> {
+    const runs = await this.#parts.store.sessionRuns(sessionId, between, limit);
+    const turns: SessionTurn[] = [];
+    for (const run of runs) {
+      const turn = NO_TURNS.includes(run.source) ? null : await this.#turn(run, DEFAULT_LIMITS);
+      if (turn !== null) turns.push(turn);
+    }
+    return turns;
+  }
+
+  async #turn(run: PlacedRun, limits: ContextLimits): Promise<SessionTurn | null> {
+    const known = this.#turns.get(run.runId);
+    if (known !== undefined) return known;
+    const { entries } = await readWholeJournal(this.#parts.store, run.runId);
+    const bodies = await readBodiesOf(this.#parts.store, run, entries);
+    const turn = turnOf(run, entries, (ref) => bodies.get(ref)?.text ?? null, this.#parts.toolbox.summarize, limits);
+    if (this.#turns.size >= MAX_REMEMBERED) this.#turns.clear();
+    this.#turns.set(run.runId, turn);
+    return turn;
+  }
+}

@@ -1,0 +1,161 @@
+/**
+ * Chat takes a message from a channel to its session: answers a command at once, or hands the message on as a run of that
+ * session. A message that comes twice under the channel's own id is one message (X-13).
+ */
+import type { RunId, SessionId } from "../../kernel/vocabulary/identifiers.ts";
+import { type Refusal, refuse } from "../../runtime/operations/operation.ts";
+import type { RunStatus, Store } from "../../runtime/ports/store.ts";
+import type { StoredSession } from "../../runtime/ports/stored-session.ts";
+import type { Assistant } from "../runs/open-assistant.ts";
+import type { RunRequest } from "../runs/run-request.ts";
+import { parseChatCommand } from "./chat-command.ts";
+import {
+  type Activation,
+  type Identity,
+  type InboundMessage,
+  isAddressed,
+  type Route,
+  routeOf,
+} from "./inbound-message.ts";
+import { type ChatCommandParts, runChatCommand } from "./run-chat-command.ts";
+import type { SenderLimit } from "./sender-limit.ts";
+
+export interface ChatParts extends ChatCommandParts {
+  readonly store: Pick<Store, "findRunByMessage" | "openRunsOf">;
+  readonly assistant: Pick<Assistant, "submit" | "cancel">;
+  readonly identities: readonly Identity[];
+  readonly activation: (channel: string) => Activation;
+  readonly limit: SenderLimit;
+}
+
+/** Who brought the message, as authenticated by the channel or the token. */
+export interface Bearer {
+  readonly principal: string;
+  readonly source: string;
+}
+
+export type MessageOptions = Partial<
+  Pick<RunRequest, "thinkingMode" | "thinkingLevel" | "media" | "contract" | "approvedTools" | "model" | "isUnattended">
+>;
+
+export type Received =
+  | {
+      readonly ok: true;
+      readonly kind: "run";
+      readonly runId: RunId;
+      readonly status: RunStatus;
+      readonly sessionId: SessionId;
+    }
+  | { readonly ok: true; readonly kind: "answered"; readonly response: string; readonly sessionId: string | null }
+  /** Said in a group, and not to the assistant. */
+  | { readonly ok: true; readonly kind: "ignored" }
+  | Refusal;
+
+export class Chat {
+  readonly #parts: ChatParts;
+
+  constructor(parts: ChatParts) {
+    this.#parts = parts;
+  }
+
+  async receive(message: InboundMessage, bearer: Bearer, options: MessageOptions = {}): Promise<Received> {
+    const { identities, activation, sessions, store, limit } = this.#parts;
+    const problem = originProblem(message);
+    if (problem !== null) return refuse("invalid.request", problem);
+    const { channel, senderId, messageId } = message;
+    if (!isAddressed(message, activation(channel))) return { ok: true, kind: "ignored" };
+    const waitS = limit.take(`${channel}:${senderId}`);
+    if (waitS > 0) return tooFast(waitS);
+    if (messageId !== null) {
+      const earlier = await store.findRunByMessage(channel, messageId);
+      if (earlier !== null) return { ok: true, kind: "run", ...earlier };
+    }
+    const route = routeOf(message, identities);
+    const session = await sessions.findByKey(route.key);
+    const command = parseChatCommand(message.text);
+    if (command !== null) {
+      const { principal } = bearer;
+      const origin = { ...route, agentId: message.agentId, channel, principal, session };
+      return { ok: true, kind: "answered", ...(await runChatCommand(this.#parts, command, origin)) };
+    }
+    return await this.#submit(message, route, session, bearer, options);
+  }
+
+  /** To a session that is known by its id. */
+  async send(session: StoredSession, text: string, bearer: Bearer, options: MessageOptions = {}): Promise<Received> {
+    const { agentId, channel, key, senderId } = session;
+    const command = parseChatCommand(text);
+    if (command !== null) {
+      const origin = { agentId, channel, key, senderId, principal: bearer.principal, session };
+      return { ok: true, kind: "answered", ...(await runChatCommand(this.#parts, command, origin)) };
+    }
+    return await this.#run(session.agentId, text, session, { sessionId: session.sessionId }, bearer, options);
+  }
+
+  #submit(
+    { agentId, channel, text, messageId }: InboundMessage,
+    { key, senderId }: Route,
+    session: StoredSession | null,
+    bearer: Bearer,
+    options: MessageOptions,
+  ): Promise<Received> {
+    const place =
+      session !== null
+        ? { sessionId: session.sessionId }
+        : {
+            sessionId: null,
+            begins: { session: this.#parts.sessions.draft({ agentId, key, channel, senderId }), isRouted: true },
+          };
+    const inbound = messageId === null ? {} : { inbound: { channel, messageId } };
+    return this.#run(agentId, text, session, { ...place, ...inbound }, bearer, options);
+  }
+
+  async #run(
+    agentId: string,
+    message: string,
+    session: StoredSession | null,
+    place: Pick<RunRequest, "sessionId" | "begins" | "inbound">,
+    { principal, source }: Bearer,
+    options: MessageOptions,
+  ): Promise<Received> {
+    const { model = null, thinkingLevel } = session?.settings ?? {};
+    const request: RunRequest = {
+      ...{ agentId, message, source, principal, idempotencyKey: null, contract: {}, approvedTools: [] },
+      ...{ thinkingMode: null, model },
+      ...(thinkingLevel === undefined ? {} : { thinkingLevel }),
+      ...place,
+      ...options,
+    };
+    const submitted = await this.#parts.assistant.submit(request);
+    if (submitted.ok) {
+      const { runId, status, sessionId } = submitted;
+      return { ok: true, kind: "run", runId, status, sessionId };
+    }
+    // The same message at the same time: the other one won.
+    const { inbound } = request;
+    const twin =
+      inbound === undefined || submitted.code !== "conflict"
+        ? null
+        : await this.#parts.store.findRunByMessage(inbound.channel, inbound.messageId);
+    return twin === null ? submitted : { ok: true, kind: "run", ...twin };
+  }
+}
+
+/** The seeds' agent ids, channels and senders are words and numbers; what cannot be one is refused before it is stored. */
+const AGENT_ID = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/;
+const CHANNEL = /^[a-z][a-z0-9_-]{0,31}$/;
+const MAX_ID_CHARS = 512;
+
+function originProblem({ agentId, channel, accountId = "default", senderId, group }: InboundMessage): string | null {
+  if (!AGENT_ID.test(agentId)) return "agent_id must consist of letters, digits, - and _";
+  if (!CHANNEL.test(channel)) return "channel must consist of lower-case letters, digits, - and _";
+  const ids = [accountId, senderId, ...(group === null ? [] : [group.id])];
+  const isBad = (id: string): boolean =>
+    id.trim() === "" || id.length > MAX_ID_CHARS || /\p{Cc}/u.test(id) || !id.isWellFormed();
+  return ids.some(isBad) ? `an id must have 1 to ${MAX_ID_CHARS} characters and no control characters` : null;
+}
+
+function tooFast(retryAfterSeconds: number): Received {
+  const message = `chat sender is rate limited; retry in ${retryAfterSeconds}s`;
+  return { ...refuse("chat.rate_limited", message), retryAfterSeconds };
+}

@@ -1,0 +1,234 @@
+/** Operations on conversations (O-5.6, O-6.2, T-1.2). */
+import { type Static, Type } from "typebox";
+import { asSessionId, type SessionId } from "../../kernel/vocabulary/identifiers.ts";
+import { Count, closed, nullable, RunIdSchema } from "../../kernel/vocabulary/schema-primitives.ts";
+import { Name, pageFields, pageOf, Text } from "../../runtime/operations/input-schemas.ts";
+import { type Caller, operationsOver, type Result, refuse } from "../../runtime/operations/operation.ts";
+import { RUN_STATUSES } from "../../runtime/ports/store.ts";
+import type { StoredSession } from "../../runtime/ports/stored-session.ts";
+import type { Chat, Received } from "./chat.ts";
+import { type MessageSchema, SessionIdSchema, SessionRowSchema, SessionSchema } from "./session-view.ts";
+import { MAX_TITLE_CHARS, type Sessions } from "./sessions.ts";
+
+export interface SessionServices {
+  readonly sessions: Sessions;
+  readonly chat: Chat;
+}
+
+const optional = Type.Optional;
+const AgentId = Type.String({ pattern: "^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$" });
+const SessionIdInput = Type.Unsafe<SessionId>(Type.String({ pattern: "^[\\w-]{1,128}$" }));
+const ById = Type.Object({ id: SessionIdInput }, closed);
+const NO_SUCH_SESSION = refuse("not_found", "no such session");
+const DEFAULT_AGENT = "main";
+/** Where nothing else is said: a client of the HTTP interface. */
+const DEFAULT_CHANNEL = "http";
+
+const Status = Type.Enum([...RUN_STATUSES]);
+const QueuedSchema = Type.Object({ id: RunIdSchema, status: Status, session_id: SessionIdSchema });
+const ResponseSchema = Type.Object({ response: Type.String(), session_id: optional(Type.String()) });
+const ReceivedSchema = Type.Union([QueuedSchema, ResponseSchema]);
+export type WireReceived = Static<typeof ReceivedSchema>;
+
+/** Turns of a session's history that are shown at once. */
+const SHOWN_TURNS = 100;
+
+const { json } = operationsOver<SessionServices>();
+
+export const sessionOperations = [
+  json({
+    name: "chat.send",
+    method: "POST",
+    path: "/v1/chat/messages",
+    scope: "operate",
+    summary: "takes a message to its sender's or room's session: a queued run, or 200 with the answer to a command",
+    status: 202,
+    input: Type.Object(
+      {
+        user_id: Name,
+        room_id: optional(Name),
+        agent_id: optional(AgentId),
+        message: Text,
+        channel: optional(Type.String({ pattern: "^[a-z][a-z0-9_-]{0,31}$" })),
+        message_id: optional(Name),
+        thinking_mode: optional(Type.Enum(["never", "on_error", "always"])),
+      },
+      closed,
+    ),
+    output: ReceivedSchema,
+    async call({ chat }, input, caller) {
+      const { user_id, room_id, agent_id, message, channel = DEFAULT_CHANNEL, message_id, thinking_mode } = input;
+      const inbound = {
+        agentId: agentIdOf(agent_id),
+        channel,
+        senderId: user_id,
+        text: message,
+        // A client that posts here speaks to the assistant.
+        group: room_id === undefined ? null : ({ kind: "room", id: room_id, mentioned: true } as const),
+        messageId: message_id ?? null,
+      };
+      const options = thinking_mode === undefined ? {} : { thinkingMode: thinking_mode };
+      return wireReceived(await chat.receive(inbound, caller, options));
+    },
+  }),
+  json({
+    name: "sessions.list",
+    method: "GET",
+    path: "/api/sessions",
+    scope: "operate",
+    summary: "lists sessions, the one with the latest message first; `?limit=`, `?offset=`",
+    input: Type.Object(pageFields, closed),
+    output: Type.Object({ sessions: Type.Array(SessionRowSchema), total: Count }),
+    async call({ sessions }, input) {
+      const { sessions: rows, total } = await sessions.list({}, pageOf(input));
+      return { ok: true, value: { sessions: [...rows], total } };
+    },
+  }),
+  json({
+    name: "sessions.create",
+    method: "POST",
+    path: "/api/sessions",
+    scope: "operate",
+    summary: "begins a session of the person at this machine; messages on its channel go to it from now on",
+    input: Type.Object(
+      { agent_id: optional(AgentId), channel: optional(Type.Enum(["cli", "web"])), title: optional(TitleSchema()) },
+      closed,
+    ),
+    output: SessionRowSchema,
+    async call({ sessions }, { agent_id, channel = "web", title }) {
+      const id = await sessions.createLocal(agentIdOf(agent_id), channel, title ?? null);
+      return await withSession(sessions, id, (session) => sessions.row(session));
+    },
+  }),
+  json({
+    name: "sessions.get",
+    method: "GET",
+    path: "/api/sessions/{id}",
+    scope: "operate",
+    summary: "shows a session with its messages (of the last 100 turns) and its checkpoint",
+    input: ById,
+    output: SessionSchema,
+    call: ({ sessions }, { id }) => withSession(sessions, id, (session) => sessions.show(session, SHOWN_TURNS)),
+  }),
+  json({
+    name: "sessions.rename",
+    method: "POST",
+    path: "/api/sessions/{id}/rename",
+    scope: "operate",
+    summary: "gives a session a title; null takes it away",
+    input: Type.Object({ id: SessionIdInput, title: nullable(TitleSchema()) }, closed),
+    output: SessionRowSchema,
+    call: ({ sessions }, { id, title }) =>
+      withSession(sessions, id, async (session) => {
+        await sessions.change(session, { title });
+        return sessions.row({ ...session, title });
+      }),
+  }),
+  json({
+    name: "sessions.send",
+    method: "POST",
+    path: "/api/sessions/{id}/send",
+    scope: "operate",
+    summary: "sends a message to a session: a queued run, or 200 with the answer to a command",
+    status: 202,
+    input: Type.Object({ id: SessionIdInput, text: Text }, closed),
+    output: ReceivedSchema,
+    async call({ sessions, chat }, { id, text }, caller: Caller) {
+      const session = await sessions.find(id);
+      return session === null ? NO_SUCH_SESSION : wireReceived(await chat.send(session, text, caller));
+    },
+  }),
+  json({
+    name: "admin.sessions",
+    method: "GET",
+    path: "/api/admin/chat/sessions",
+    scope: "admin",
+    summary: "lists sessions by `?agent_id=`, `?user_id=`, `?room_id=` and `?channel=`; `?limit=`, `?offset=`",
+    input: Type.Object(
+      {
+        agent_id: optional(AgentId),
+        user_id: optional(Name),
+        room_id: optional(Name),
+        channel: optional(Name),
+        ...pageFields,
+      },
+      closed,
+    ),
+    output: Type.Object({ sessions: Type.Array(SessionRowSchema), total: Count, limit: Count, offset: Count }),
+    async call({ sessions }, { agent_id, user_id, room_id, channel, ...page }) {
+      const filter = {
+        ...(agent_id === undefined ? {} : { agentId: agentIdOf(agent_id) }),
+        ...(user_id === undefined ? {} : { senderId: user_id }),
+        ...(room_id === undefined ? {} : { roomId: room_id }),
+        ...(channel === undefined ? {} : { channel }),
+      };
+      const { sessions: rows, total } = await sessions.list(filter, pageOf(page));
+      return { ok: true, value: { sessions: [...rows], total, ...pageOf(page) } };
+    },
+  }),
+  json({
+    name: "admin.messages",
+    method: "GET",
+    path: "/api/admin/chat/sessions/{id}/messages",
+    scope: "admin",
+    summary: "shows a session's messages in order, those of tools with tool_name, tool_call_id and run_id",
+    input: ById,
+    output: Type.Object({ session_id: SessionIdSchema, messages: Type.Array(AdminMessageSchema()) }),
+    call: ({ sessions }, { id }) =>
+      withSession(sessions, id, async (session) => {
+        const { messages } = await sessions.show(session, SHOWN_TURNS);
+        return { session_id: id, messages: messages.map(adminMessage) };
+      }),
+  }),
+] as const;
+
+function TitleSchema() {
+  return Type.String({ pattern: "\\S", maxLength: MAX_TITLE_CHARS });
+}
+
+function AdminMessageSchema() {
+  return Type.Object({
+    id: Type.String(),
+    role: Type.String(),
+    content: Type.String(),
+    ts: Type.String(),
+    run_id: RunIdSchema,
+    tool_name: optional(Type.String()),
+    tool_call_id: optional(Type.String()),
+  });
+}
+
+function adminMessage({ id, role, content, timestamp, runId, toolResults }: Static<typeof MessageSchema>) {
+  const result = toolResults?.[0];
+  const tool = result === undefined ? {} : { tool_name: result.tool, tool_call_id: result.id };
+  return { id, role, content, ts: new Date(timestamp).toISOString(), run_id: runId, ...tool };
+}
+
+function agentIdOf(asked: string | undefined): string {
+  return asked === undefined || asked === "agent_default" ? DEFAULT_AGENT : asked;
+}
+
+async function withSession<Value>(
+  sessions: Sessions,
+  id: SessionId,
+  use: (session: StoredSession) => Value | Promise<Value>,
+): Promise<Result<Value>> {
+  const session = await sessions.find(asSessionId(id));
+  return session === null ? NO_SUCH_SESSION : { ok: true, value: await use(session) };
+}
+
+function wireReceived(received: Received): Result<WireReceived> {
+  if (!received.ok) return received;
+  switch (received.kind) {
+    case "run": {
+      const { runId: id, status, sessionId: session_id } = received;
+      return { ok: true, value: { id, status, session_id } };
+    }
+    case "answered": {
+      const { response, sessionId } = received;
+      return { ok: true, status: 200, value: { response, ...(sessionId === null ? {} : { session_id: sessionId }) } };
+    }
+    case "ignored":
+      return { ok: true, status: 200, value: { response: "" } };
+  }
+}

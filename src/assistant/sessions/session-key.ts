@@ -1,0 +1,26 @@
+/**
+ * Session keys (P-5.1): `agent:{agentId}:{channel}:{accountId}:dm:{peerId}`, and group, room, job and run in place of dm.
+ *
+ * K1. Two different origins never have one key: `:` and `%` inside a component are percent-encoded.
+ * K2. Ids are compared as the channel wrote them, in Unicode's composed form; nothing else is folded.
+ */
+export type KeyKind = "dm" | "group" | "room" | "job" | "run";
+
+export interface KeyParts {
+  readonly agentId: string;
+  readonly channel: string;
+  /** Which of the channel's accounts was written to; a channel with one account has none. */
+  readonly accountId?: string;
+  readonly kind: KeyKind;
+  readonly peer: string;
+}
+
+const DEFAULT_ACCOUNT = "default";
+
+export function sessionKey({ agentId, channel, accountId = DEFAULT_ACCOUNT, kind, peer }: KeyParts): string {
+  return ["agent", agentId, channel, accountId, kind, peer].map(encodeComponent).join(":");
+}
+
+function encodeComponent(text: string): string {
+  return text.normalize("NFC").replace(/[%:]/g, (sign) => (sign === ":" ? "%3A" : "%25"));
+}

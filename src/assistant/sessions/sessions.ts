@@ -1,0 +1,130 @@
+/**
+ * Sessions: lasting conversations, found by key or id (T-2, P-5.1). A session is a row and the runs that name it; nothing of
+ * it is held in memory, so an idle one costs nothing and is resumed by reading it. Its state follows from when it was last
+ * written to.
+ */
+import { asSessionId, type SessionId } from "../../kernel/vocabulary/identifiers.ts";
+import type { Capabilities } from "../../runtime/capabilities/capabilities.ts";
+import { readCheckpoint } from "../../runtime/checkpoint/session-checkpoint.ts";
+import { type Clock, timestampOf } from "../../runtime/ports/clock.ts";
+import { newId, type RandomBytes } from "../../runtime/ports/randomness.ts";
+import type { Page, Store } from "../../runtime/ports/store.ts";
+import type { NewSession, RunRange, SessionFilter, StoredSession } from "../../runtime/ports/stored-session.ts";
+import { LATEST, type SessionContext } from "../context/session-context.ts";
+import { sessionKey } from "./session-key.ts";
+import { messagesOf, type SessionMessage, type SessionRow, sessionRow, wireCheckpoint } from "./session-view.ts";
+
+export interface SessionsParts {
+  readonly store: Store;
+  readonly clock: Pick<Clock, "nowMs">;
+  readonly random: RandomBytes;
+  readonly context: Pick<SessionContext, "turns">;
+  readonly capabilities: Pick<Capabilities, "of">;
+  readonly idleMs: number;
+  /** The model of an agent's next run, for display. */
+  readonly modelOf: (agentId: string) => string;
+}
+
+export type NewSessionOrigin = Pick<NewSession, "agentId" | "key" | "channel" | "senderId">;
+
+/** In a checkpoint, for a reader; a model is sent what fits its budget. */
+const RECENT_TURNS = 10;
+export const MAX_TITLE_CHARS = 200;
+
+export class Sessions {
+  readonly #parts: SessionsParts;
+
+  constructor(parts: SessionsParts) {
+    this.#parts = parts;
+  }
+
+  find(sessionId: SessionId): Promise<StoredSession | null> {
+    return this.#parts.store.findSession(sessionId);
+  }
+
+  /** The session that the key leads to. */
+  findByKey(key: string): Promise<StoredSession | null> {
+    return this.#parts.store.findSessionByKey(key);
+  }
+
+  /** Not stored yet: its first run, or `create`, does that. */
+  draft(origin: NewSessionOrigin): Omit<NewSession, "createdAt"> {
+    return { sessionId: asSessionId(newId("session", this.#parts.random)), ...origin };
+  }
+
+  /** A new session; its key leads to it from now on. */
+  async create(origin: NewSessionOrigin, title: string | null = null): Promise<SessionId> {
+    const { store, clock } = this.#parts;
+    const session = { ...this.draft(origin), createdAt: timestampOf(clock.nowMs()) };
+    const { sessionId } = session;
+    await store.commit(
+      [
+        { type: "insert-session", session },
+        { type: "route-session", sessionId },
+        ...(title === null ? [] : [{ type: "change-session", sessionId, title, settings: {} } as const]),
+      ],
+      "barrier",
+    );
+    return sessionId;
+  }
+
+  /** A session without messages, of the person at this machine. */
+  createLocal(agentId: string, channel: string, title: string | null): Promise<SessionId> {
+    const key = sessionKey({ agentId, channel, kind: "dm", peer: "operator" });
+    return this.create({ agentId, key, channel, senderId: "operator" }, title);
+  }
+
+  /** The session's key leads to it again. */
+  async route(sessionId: SessionId): Promise<void> {
+    await this.#parts.store.commit([{ type: "route-session", sessionId }], "barrier");
+  }
+
+  async change(
+    { sessionId, title, settings }: StoredSession,
+    change: Partial<Pick<StoredSession, "title" | "settings">>,
+  ): Promise<void> {
+    await this.#parts.store.commit([{ type: "change-session", sessionId, title, settings, ...change }], "barrier");
+  }
+
+  async list(
+    filter: SessionFilter,
+    page: Page,
+  ): Promise<{ readonly sessions: readonly SessionRow[]; readonly total: number }> {
+    const { sessions, total } = await this.#parts.store.listSessions(filter, page);
+    return { sessions: sessions.map((session) => this.row(session)), total };
+  }
+
+  row(session: StoredSession): SessionRow {
+    const { idleMs, clock, modelOf } = this.#parts;
+    const model = session.settings.model ?? modelOf(session.agentId);
+    return sessionRow({ session, idleMs, nowMs: clock.nowMs(), model });
+  }
+
+  /** The messages of the last turns in between, oldest first. */
+  async messages(
+    { sessionId, channel }: StoredSession,
+    between: RunRange,
+    turns: number,
+  ): Promise<readonly SessionMessage[]> {
+    return messagesOf(await this.#parts.context.turns(sessionId, between, turns), channel);
+  }
+
+  async show(session: StoredSession, turns: number) {
+    const { sessionId } = session;
+    const { store, capabilities } = this.#parts;
+    const checkpoint = await readCheckpoint(store, sessionId);
+    const held = await capabilities.of(sessionId);
+    const { granted, pending } = held.ok ? held.capabilities : { granted: [], pending: [] };
+    const names = {
+      granted: granted.map(({ capability }) => capability),
+      pending: pending.map(({ capability }) => capability),
+    };
+    const recent = { after: checkpoint.condensedThrough, before: LATEST };
+    const recentTurns = await this.#parts.context.turns(sessionId, recent, RECENT_TURNS);
+    return {
+      ...this.row(session),
+      messages: [...(await this.messages(session, { after: 0, before: LATEST }, turns))],
+      checkpoint: wireCheckpoint(sessionId, checkpoint, names, recentTurns),
+    };
+  }
+}

@@ -1,0 +1,119 @@
+/**
+ * What one session remembers beside its messages, while a run of it is driven (S-1). NOTES change it in the transaction of
+ * the answer that holds them; the runs of a session go one after the other, so no other writer comes between.
+ * Capabilities are not part of it: the ledger decides them.
+ */
+import type { StatementOf } from "../../kernel/journal/chain.ts";
+import { applyNotes, type CheckpointState, EMPTY_CHECKPOINT } from "../../kernel/protocol/checkpoint-state.ts";
+import type { NotesPatch } from "../../kernel/protocol/notes.ts";
+import { canonicalJson } from "../../kernel/vocabulary/canonical-json.ts";
+import type { BodyRef, RunId, SessionId } from "../../kernel/vocabulary/identifiers.ts";
+import { CLEAN_LABELS, joinLabels, type Labels } from "../../kernel/vocabulary/labels.ts";
+import type { JsonValue } from "../../kernel/vocabulary/parse-json.ts";
+import type { Store, Write } from "../ports/store.ts";
+import type { StoredCheckpoint } from "../ports/stored-session.ts";
+
+export interface NotedState extends Omit<CheckpointState, "capabilitiesGranted" | "capabilitiesPending"> {
+  /** Joined over all that the models had seen which wrote it. */
+  readonly labels: Labels;
+}
+
+const NOTHING_NOTED: NotedState = { ...notedIn(EMPTY_CHECKPOINT), labels: CLEAN_LABELS };
+
+/** Earlier turns in short: a derived text that says which runs it was made from. */
+export interface SessionSummary {
+  readonly text: string;
+  readonly labels: Labels;
+  readonly tokens: number;
+  readonly createdAt: string;
+  /** The runs it covers, and the run that wrote it. */
+  readonly evidence: readonly RunId[];
+  readonly writtenBy: RunId;
+  readonly turns: number;
+}
+
+const UNWRITTEN: StoredCheckpoint = {
+  revision: 0,
+  updatedAt: "",
+  state: JSON.stringify(NOTHING_NOTED),
+  summary: null,
+  condensedThrough: 0,
+};
+
+/** Without capabilities and labels. */
+export function notedIn(state: CheckpointState | NotedState): Omit<NotedState, "labels"> {
+  const { goals, openLoops, decisions, constraints, episodeSummary, memoryTags, memoryRefs } = state;
+  return { goals, openLoops, decisions, constraints, episodeSummary, memoryTags, memoryRefs };
+}
+
+/** Not validated: we wrote it to our own store. */
+export function notedState({ state }: StoredCheckpoint): NotedState {
+  return JSON.parse(state) as NotedState;
+}
+
+export function summaryIn({ summary }: StoredCheckpoint): SessionSummary | null {
+  return summary === null ? null : (JSON.parse(summary) as SessionSummary);
+}
+
+export async function readCheckpoint(
+  store: Pick<Store, "findCheckpoint">,
+  sessionId: SessionId,
+): Promise<StoredCheckpoint> {
+  return (await store.findCheckpoint(sessionId)) ?? UNWRITTEN;
+}
+
+export class SessionCheckpoint {
+  readonly #sessionId: SessionId;
+  #stored: StoredCheckpoint;
+  #noted: NotedState;
+
+  constructor(sessionId: SessionId, stored: StoredCheckpoint) {
+    this.#sessionId = sessionId;
+    this.#stored = stored;
+    this.#noted = notedState(stored);
+  }
+
+  get noted(): NotedState {
+    return this.#noted;
+  }
+
+  /** The patch of a model's answer, for the transaction of its entry. */
+  writesFor(
+    { result, ts, labels }: Pick<StatementOf<"INFER">, "result" | "ts" | "labels">,
+    readJson: (ref: BodyRef) => JsonValue | null,
+  ): readonly Write[] {
+    if (result?.type !== "model.answered" || result.notes?.status !== "applied" || result.notes.ref === null) return [];
+    const patch = readJson(result.notes.ref) as NotesPatch | null;
+    if (patch === null) return [];
+    const { state } = applyNotes({ ...EMPTY_CHECKPOINT, ...notedIn(this.#noted) }, patch);
+    const before = notedIn(this.#noted);
+    const after = notedIn(state);
+    if (canonicalJson(before) === canonicalJson(after)) return [];
+    const noted = { ...after, labels: joinLabels(this.#noted.labels, labels) };
+    return this.#write({ state: JSON.stringify(noted) }, ts, noted);
+  }
+
+  /** Turns up to a position are condensed; with a summary, it replaces the one before. */
+  condense(throughPosition: number, summary: SessionSummary | null, ts: string): readonly Write[] {
+    const condensed = { condensedThrough: Math.max(throughPosition, this.#stored.condensedThrough) };
+    return this.#write(
+      summary === null ? condensed : { ...condensed, summary: JSON.stringify(summary) },
+      ts,
+      this.#noted,
+    );
+  }
+
+  #write(
+    change: Partial<Pick<StoredCheckpoint, "state" | "summary" | "condensedThrough">>,
+    updatedAt: string,
+    noted: NotedState,
+  ): readonly Write[] {
+    const isSame = Object.entries(change).every(
+      ([key, value]) => this.#stored[key as keyof StoredCheckpoint] === value,
+    );
+    if (isSame) return [];
+    this.#stored = { ...this.#stored, ...change, revision: this.#stored.revision + 1, updatedAt };
+    this.#noted = noted;
+    return [{ type: "write-checkpoint", sessionId: this.#sessionId, checkpoint: this.#stored }];
+  }
+}

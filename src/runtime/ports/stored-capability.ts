@@ -1,0 +1,25 @@
+/** Capabilities of sessions, as every store holds them. */
+import type { Capability } from "../../kernel/vocabulary/capability.ts";
+import type { RunId, SessionId } from "../../kernel/vocabulary/identifiers.ts";
+
+/** `forged`: in the table but not in the ledger; it grants nothing. */
+export type CapabilityState = "pending" | "granted" | "denied" | "revoked" | "forged";
+
+/** One capability of a session, as the ledger has it. */
+export interface StoredCapability {
+  readonly capability: Capability;
+  readonly state: CapabilityState;
+  /** Who requested or decided it. */
+  readonly by: string;
+  readonly at: string;
+  /** Of a grant; null: until revoked. */
+  readonly expiresAt: string | null;
+  /** The requesting run, while pending. */
+  readonly runId: RunId | null;
+}
+
+export interface SessionCapability extends StoredCapability {
+  readonly sessionId: SessionId;
+}
+
+export type CapabilityDecisionKind = "capability.granted" | "capability.denied" | "capability.revoked";
