@@ -1,5 +1,6 @@
 /** The outbox: table, list and writes. */
-import { type OutboxRow, type Page, StoreError } from "../../runtime/ports/store.ts";
+import { type Page, StoreError } from "../../runtime/ports/store.ts";
+import type { OutboxRow } from "../../runtime/ports/stored-delivery.ts";
 import { type Prepare, type Tables, toBytes, toHex } from "./connection.ts";
 import type { WriteHandlers } from "./transaction.ts";
 

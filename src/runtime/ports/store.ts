@@ -19,6 +19,7 @@ import type { ApprovalId, BodyRef, CallId, Hash, RunId, SessionId } from "../../
 import type { Labels } from "../../kernel/vocabulary/labels.ts";
 import type { Outcome } from "../../kernel/vocabulary/outcome.ts";
 import type { CapabilityDecisionKind, SessionCapability, StoredCapability } from "./stored-capability.ts";
+import type { OutboxRow } from "./stored-delivery.ts";
 import type {
   NewSession,
   RunRange,
@@ -320,15 +321,6 @@ export class StoreError extends Error {
 export interface Page {
   readonly limit: number;
   readonly offset: number;
-}
-
-export interface OutboxRow {
-  readonly id: string;
-  readonly runId: RunId;
-  readonly channel: string;
-  readonly bodyRef: BodyRef;
-  readonly createdAt: string;
-  readonly state: "waiting" | "sent" | "failed" | "ambiguous";
 }
 
 /** The last restore of the home; `lastRun` is the position of the last run that the backup held. */
