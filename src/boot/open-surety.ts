@@ -36,7 +36,7 @@ import { configuredBudgetScopes } from "../runtime/spend/budget-scopes.ts";
 import { BootError } from "./boot-error.ts";
 import { openBuiltInTools, toolTimeouts } from "./built-in-tools.ts";
 import type { Config } from "./config/config.ts";
-import { resolveApiKey } from "./config/resolve-api-key.ts";
+import { keyNameOf, resolveApiKey } from "./config/resolve-api-key.ts";
 import { toToolPolicy } from "./config/to-tool-policy.ts";
 import { modelChoices, modelNameOf, openModelRegistry } from "./configured-models.ts";
 import { secretsIn } from "./env-secrets.ts";
@@ -156,7 +156,10 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
     ownStore.onUnavailable((error) => runtime.storeFailed(error));
     const { agentsDirectory } = home;
     const { summarize } = toolbox;
-    const assistant = openAssistant({ store, runtime, drafting, signing, agentsDirectory, summarize });
+    const assistant = openAssistant({
+      ...{ store, runtime, drafting, signing, agentsDirectory, summarize },
+      keyNameOf: (model) => keyNameOf(config, model),
+    });
     const { approvals, capabilities } = runtime;
     const sessions = new Sessions({
       ...{ store, clock, random, capabilities, context: sessionContext, idleMs: config.sessions.idleMs },

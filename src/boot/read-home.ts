@@ -1,20 +1,17 @@
 /** A home opened for reading: takes no lock, starts no thread, writes nothing; works beside a running gateway. */
 import { openSqliteReader } from "../adapters/store-sqlite/open-sqlite-reader.ts";
-import type { RunDiagnosis } from "../adapters/terminal/progress-printer.ts";
 import { createToolbox } from "../adapters/tools/create-toolbox.ts";
 import { createRunViews, type RunViews } from "../assistant/runs/run-views.ts";
-import { explainFailure } from "../kernel/journal/views/failure-explanation.ts";
 import { isPriced } from "../kernel/journal/views/receipt.ts";
 import { asRunId } from "../kernel/vocabulary/identifiers.ts";
 import type { Store, StoredRun } from "../runtime/ports/store.ts";
 import type { Toolbox } from "../runtime/ports/toolbox.ts";
-import { findContract, readWholeJournal } from "../runtime/run/read-run.ts";
+import { readWholeJournal } from "../runtime/run/read-run.ts";
 import { BootError } from "./boot-error.ts";
 import { describeBuiltInTools } from "./built-in-tools.ts";
 import type { CommandContext } from "./command.ts";
 import type { Config } from "./config/config.ts";
-import { apiKeyName } from "./config/resolve-api-key.ts";
-import { resolveConfiguredModelRef } from "./config/resolve-configured-model-ref.ts";
+import { keyNameOf } from "./config/resolve-api-key.ts";
 import { assertDatabasePresent } from "./home.ts";
 import { defectReporter } from "./report-failure.ts";
 import { readSettings } from "./settings.ts";
@@ -46,7 +43,13 @@ export async function withHome<Result>(
         throw keyMissing(home);
       },
     };
-    const views = createRunViews({ store, summarize, signing: signer, agentsDirectory: home.agentsDirectory });
+    const views = createRunViews({
+      store,
+      summarize,
+      signing: signer,
+      agentsDirectory: home.agentsDirectory,
+      keyNameOf: (model) => keyNameOf(config, model),
+    });
     return await read({ store, config, signing, views });
   } finally {
     await store.close();
@@ -71,9 +74,7 @@ export async function findRun({ store }: Pick<ReadableHome, "store">, id: string
   throw new BootError("not_found", `there is no run ${id}`, "See surety runs ls.");
 }
 
-export async function diagnoseRun({ store, config }: ReadableHome, run: StoredRun): Promise<RunDiagnosis> {
-  const { entries } = await readWholeJournal(store, run.runId);
-  const verdict = resolveConfiguredModelRef(config, run.model);
-  const keyName = verdict.ok ? apiKeyName(verdict.resolved.providerId, verdict.resolved.provider) : null;
-  return { wrong: explainFailure(entries, findContract(run), keyName), isPriced: isPriced(entries) };
+/** Whether the price of the run's model is known. */
+export async function isRunPriced({ store }: Pick<ReadableHome, "store">, { runId }: StoredRun): Promise<boolean> {
+  return isPriced((await readWholeJournal(store, runId)).entries);
 }

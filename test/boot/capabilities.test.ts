@@ -130,7 +130,7 @@ describe("surety caps", () => {
     expect((await surety(...fetchIt)).stdout).toContain("the page");
     const latched = await surety(...fetchIt);
     expect(latched.stderr).toMatch(
-      /^This run has seen private and untrusted data.*\(policy\.latch\).*--wait.*a session without such data\.$/m,
+      /^ {2}Not run: it needs approval.* private and untrusted data, so --approve does not count: answer at a terminal, or start a new session\.$/m,
     );
     expect(latched.stdout + latched.stderr).not.toContain("--approve http.get");
   });
@@ -215,7 +215,9 @@ describe("surety caps", () => {
   test("where nothing was asked for, the command still says how a host is opened", async () => {
     const { surety, url } = await homeWithPage();
     const { stderr } = await surety("run", `fetch ${url}`);
-    expect(stderr).toMatch(/surety caps grant net:<domain> --session session_\w+\n/);
+    expect(stderr).toMatch(
+      /Not run: 127\.0\.0\.1 is blocked\. Allow it: surety caps grant net --session session_\w+\n/,
+    );
     expect((await surety("run", "list files")).stderr).not.toContain("caps");
   });
 

@@ -224,3 +224,18 @@ verifies(["M-P5.4", "O-1.2/unknown"], "a golden run of machine version 2 states 
   const errors = entries.flatMap((entry) => (entry.kind === "OBSERVE" ? [entry.decided.error] : []));
   expect(errors).toEqual([{ code: "internal.error", retryable: false, details: { outcome: "unknown" } }]);
 });
+
+verifies(["M-P5.4", "M-P3"], "the golden bundle of a run that its provider refused keeps the provider's words", () => {
+  const text = read("bundle-2.2-provider-words.json");
+  expect(verifyBundle(text, { verifySignature })).toMatchObject({
+    ok: true,
+    outcome: "FAILED_PROTOCOL_MALFORMED",
+    erased: [],
+  });
+  const { entries } = foldBundle(text);
+  const { bodies } = JSON.parse(text);
+  expect(explainFailure(entries, null, null, (ref) => bodies[ref]?.text ?? null)).toContain(
+    'The provider says: "The model `m` does not exist or you do not have access to it."',
+  );
+  expect(explainFailure(entries, null, null, () => null)).toContain('The provider says: "[erased]"');
+});

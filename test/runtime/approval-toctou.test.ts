@@ -221,7 +221,7 @@ describe("approval_toctou", () => {
     expect((await trial.store.findRun(others))?.status).toBe("waiting_approval");
     await rm(join(root, "a.txt"));
     await decide(trial, other, "deny");
-    expect(await resultOf(trial, others)).toBe("policy.denied: denied by user");
+    expect(await resultOf(trial, others)).toContain("policy.denied: Not run: denied by user (");
     expect(await readdir(root)).toEqual([]);
     await trial.stop();
   });
@@ -236,7 +236,7 @@ describe("approval_toctou", () => {
     expect(await resultOf(trial, wider)).toMatch(/^policy\.denied/);
     const same = await trial.submit(shell("git status"));
     await decide(trial, await trial.nextCard(), "deny");
-    expect(await resultOf(trial, same)).toBe("policy.denied: denied by user");
+    expect(await resultOf(trial, same)).toContain("policy.denied: Not run: denied by user (");
     expect(ran).toHaveLength(1);
     await trial.stop();
   });
@@ -274,7 +274,7 @@ describe("approval_toctou", () => {
     const card = await trial.nextCard();
     clock.pass(601_000);
     expect(await decide(trial, card)).toMatchObject({ ok: false, code: "conflict" });
-    expect(await resultOf(trial, runId)).toBe("policy.denied: denied: nobody answered in time");
+    expect(await resultOf(trial, runId)).toContain("no one answered in time");
     expect(await readdir(root)).toEqual([]);
     await trial.stop();
   });
@@ -327,7 +327,7 @@ describe("an approval", () => {
     const { root, open } = await stage();
     const trial = open({ isReachable: false });
     const runId = await trial.submit(write({ path: "a.txt" }));
-    expect(await resultOf(trial, runId)).toBe("policy.denied: denied: nobody can be asked on this channel");
+    expect(await resultOf(trial, runId)).toContain("Not run: it needs approval, and no one could be asked.");
     expect(await readdir(root)).toEqual([]);
     await trial.stop();
   });

@@ -14,7 +14,7 @@ import type { Clock } from "../../runtime/ports/clock.ts";
 import type { ModelReply } from "../../runtime/ports/model-backend.ts";
 import { type AnswerDraft, type AnswerProtocol, hasAnswered, isFinished, writtenLength } from "./answer-draft.ts";
 import type { ExchangeEnd, ResponseHead, ResponseListener } from "./http-exchange.ts";
-import { type Fault, fault, faultOfEnd, faultOfHead, unanswered } from "./provider-fault.ts";
+import { type Fault, fault, faultOfEnd, faultOfHead, inWords, unanswered, wordsOfBody } from "./provider-fault.ts";
 
 /** Many times the average length of a token, in any language. */
 const CHARS_PER_TOKEN = 64;
@@ -22,6 +22,8 @@ const CHARS_PER_TOKEN = 64;
 const SPARE_CHARS = 65_536;
 /** JSON escapes take up to six characters, and documents repeat some fields. */
 const DOCUMENT_CHARS = 8;
+/** Of the body of an error; its words come first, or are few. */
+const MAX_ERROR_CHARS = 65_536;
 
 export class AnswerReader<Draft extends AnswerDraft> implements ResponseListener {
   readonly #protocol: AnswerProtocol<Draft>;
@@ -59,6 +61,11 @@ export class AnswerReader<Draft extends AnswerDraft> implements ResponseListener
     return this.#fault === null;
   }
 
+  onRest(bytes: Uint8Array): void {
+    if (this.#fault !== null && this.#body.length < MAX_ERROR_CHARS)
+      this.#body += this.#decoder.decode(bytes, { stream: true });
+  }
+
   onBytes(bytes: Uint8Array): boolean {
     this.#hasBegun = true;
     const text = this.#decoder.decode(bytes, { stream: true });
@@ -68,7 +75,7 @@ export class AnswerReader<Draft extends AnswerDraft> implements ResponseListener
   }
 
   replyAt(end: ExchangeEnd): ModelReply {
-    if (this.#fault !== null) return this.#fault;
+    if (this.#fault !== null) return inWords(this.#fault, wordsOfBody(this.#body));
     if (end === "complete" && this.#parser === null && !this.#isTooLong()) {
       const whole = this.#protocol.readWhole(this.#body + this.#decoder.decode());
       this.#advance(whole, whole.content);

@@ -55,7 +55,13 @@ export function httpBackend<Draft extends AnswerDraft>(
       const headers = ["content-type", "application/json", ...identified];
       const body = encode(profile.rewrite(request), onText !== null);
       const reader = new AnswerReader(answer, clock, onText, request.maxOutputTokens);
-      return reader.replyAt(await origin.exchange({ method: "POST", path, headers, body }, reader, signal));
+      const reply = reader.replyAt(await origin.exchange({ method: "POST", path, headers, body }, reader, signal));
+      return reply.ok || reply.words === undefined ? reply : { ...reply, words: withoutKey(reply.words, apiKey()) };
     },
   };
+}
+
+/** Some providers quote the key they refuse. */
+function withoutKey(words: string, key: string | null): string {
+  return key === null ? words : words.replaceAll(key, "[API key]");
 }

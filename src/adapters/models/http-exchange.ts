@@ -41,6 +41,8 @@ export interface ResponseListener {
   onHead(head: ResponseHead): boolean;
   /** Returns whether more is wanted. */
   onBytes(bytes: Uint8Array): boolean;
+  /** What still came of a body that is not wanted. */
+  onRest?(bytes: Uint8Array): void;
 }
 
 /**
@@ -153,7 +155,8 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
   onResponseData(_: Dispatcher.DispatchController, bytes: Buffer): void {
     this.#bodyBytes += bytes.length;
     if (this.#bodyBytes > MAX_BODY_BYTES) this.#abort("too-large");
-    else if (!this.#isDraining) this.#listen(() => this.#listener.onBytes(bytes));
+    else if (this.#isDraining) this.#listener.onRest?.(bytes);
+    else this.#listen(() => this.#listener.onBytes(bytes));
   }
 
   onResponseEnd(): void {

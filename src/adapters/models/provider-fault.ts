@@ -2,7 +2,7 @@
  * A provider's failure as a reply (B1, B3 of the port).
  *
  * F1. A code names the kind of fault, with the HTTP status if there was one. It never contains the provider's words, an
- *     address or a key.
+ *     address or a key. The words are beside it, cut to MAX_WORDS_CHARS; they may quote the request.
  * F2. A fault is retryable if it may pass and came before the first byte of an answer: 429, 5xx, no connection.
  * F3. `retry-after` is honoured up to MAX_RETRY_AFTER_MS, so that a provider cannot park a run. Beyond that the request is
  *     not retried, and the reply reports the time.
@@ -11,6 +11,7 @@
  */
 import type { ModelReply } from "../../runtime/ports/model-backend.ts";
 import type { ExchangeEnd, ResponseHead } from "./http-exchange.ts";
+import { fieldsOf, parseFields, textOf } from "./wire-fields.ts";
 
 const MAX_RETRY_AFTER_MS = 60_000;
 const MAX_REPORTED_MS = 366 * 24 * 3_600_000;
@@ -19,6 +20,23 @@ export type Fault = Extract<ModelReply, { readonly ok: false }>;
 
 export function fault(code: string, retry: { readonly afterMs: number } | null = null): Fault {
   return { ok: false, code, retryable: retry !== null, retryAfterMs: retry?.afterMs ?? 0, usage: null };
+}
+
+const MAX_WORDS_CHARS = 500;
+
+/** The same fault in the provider's words, if there are any. */
+export function inWords(failure: Fault, words: string): Fault {
+  const line = words.replace(/[\s\p{Cc}]+/gu, " ").trim();
+  return line === "" ? failure : { ...failure, words: line.slice(0, MAX_WORDS_CHARS).toWellFormed() };
+}
+
+/** What the body of an error says: providers agree on `error.message`, and vary. A page for browsers says nothing. */
+export function wordsOfBody(body: string): string {
+  const document = parseFields(body);
+  if (document === null) return /^\s*[<{[]/.test(body) ? "" : body;
+  const { error, message, detail } = document;
+  const candidates = [fieldsOf(error)?.["message"], error, message, detail].map(textOf);
+  return candidates.find((text) => text !== "") ?? "";
 }
 
 /** The same fault, before any part of an answer arrived. */

@@ -11,12 +11,11 @@
  * P5. A tool's output is shown live on a terminal, each row behind a bar, so that it cannot pass for ours. Of much
  *     output the end of the call says how many lines were left out, and where they are.
  * P6. A failed run says what was wrong and what to do; a completed one says what is wrong with its answer.
- * P7. A call's error text may be a stored body, which only the record has: then the reason follows at the end.
+ * P7. A call that was refused or failed says why and what to do, where it happens; the last line counts such calls.
  */
 import type { RunUpdate } from "../../assistant/runs/run-updates.ts";
 import type { LifecycleEvent } from "../../kernel/journal/views/lifecycle-events.ts";
 import type { RunRecord } from "../../kernel/journal/views/run-record.ts";
-import { adviceOn } from "../../kernel/vocabulary/failures.ts";
 import { formatCost } from "../../kernel/vocabulary/format-usd.ts";
 import { targetIn } from "../../runtime/approvals/show-question.ts";
 import type { ApprovalCard } from "../../runtime/ports/approver.ts";
@@ -42,16 +41,8 @@ export interface ProgressPrinter {
   showWaiting(card: ApprovalCard): void;
   /** What happens beside the run. */
   note(line: string): void;
-  /** Prints what was not shown of the answer, and how the run ended. */
-  finish(record: RunRecord, diagnosis: RunDiagnosis): void;
-}
-
-/** Facts that a run record has no field for. */
-export interface RunDiagnosis {
-  /** What was wrong with the run or its answer; empty if nothing is known. */
-  readonly wrong: string;
-  /** The model's price is known. */
-  readonly isPriced: boolean;
+  /** Prints what was not shown of the answer, and how the run ended. `isPriced`: its model's price is known. */
+  finish(record: RunRecord, isPriced: boolean): void;
 }
 
 interface Screen {
@@ -67,8 +58,8 @@ export function progressPrinter({ progress, answer, style }: Screen): ProgressPr
   /** The output of the call that printed last. */
   let printed: LiveOutput | null = null;
   let isThinking = false;
-  const openCalls = new Set<string>();
-  const unexplained = new Set<string>();
+  /** Calls without a result, in words. */
+  const openCalls = new Map<string, string>();
 
   const endLine = (): void => {
     if (isMidLine) answer?.write("\n");
@@ -92,8 +83,7 @@ export function progressPrinter({ progress, answer, style }: Screen): ProgressPr
   };
   const showEvent = (event: LifecycleEvent): void => {
     if (event.event_type === "tool.result") endOutput(event.payload.call_id, event.run_id);
-    const line = wordsFor(event, style);
-    if (line !== null) say(line);
+    for (const line of wordsFor(event, openCalls, style)) say(line);
     switch (event.event_type) {
       case "run.started":
         if (event.payload.checks.every(({ failure }) => failure === null)) think();
@@ -103,12 +93,11 @@ export function progressPrinter({ progress, answer, style }: Screen): ProgressPr
         isThinking = false;
         break;
       case "tool.call":
-        openCalls.add(event.payload.call_id);
+        openCalls.set(event.payload.call_id, event.payload.shown ?? event.payload.tool);
         live = { ...live, text: "" };
         break;
       case "tool.result":
         openCalls.delete(event.payload.call_id);
-        if (event.payload.error?.message_ref != null) unexplained.add(event.payload.call_id);
         if (openCalls.size === 0) think();
     }
   };
@@ -170,84 +159,78 @@ export function progressPrinter({ progress, answer, style }: Screen): ProgressPr
     note(line) {
       say(style.yellow(visibleLine(line)));
     },
-    finish(record, diagnosis) {
+    finish(record, isPriced) {
       showAnswer(record);
-      for (const { tool, tool_call_id: id, error } of record.trace.tool_execution_results) {
-        if (unexplained.has(id) && error !== "") say(style.dim(visibleLine(`${tool}: ${withoutCode(error)}`)));
-      }
-      say(outcomeLine(record, diagnosis, style));
-      for (const line of diagnosisLines(record, diagnosis)) say(style.dim(line));
+      say(outcomeLine(record, isPriced, style));
+      if (record.explanation !== undefined) say(style.dim(visibleLine(record.explanation)));
     },
   };
 }
 
-/** What went wrong with a run, and what to do. */
-export function diagnosisLines({ status, reason }: RunRecord, { wrong }: RunDiagnosis): readonly string[] {
-  const advice = reason === null || status !== "failed" ? null : adviceOn(reason);
-  return [wrong, advice ?? ""].filter((line) => line !== "").map(visibleLine);
-}
-
-function wordsFor(event: LifecycleEvent, style: Style): string | null {
+function wordsFor(event: LifecycleEvent, openCalls: ReadonlyMap<string, string>, style: Style): readonly string[] {
   switch (event.event_type) {
     case "run.created":
-      return style.dim(`run ${visibleLine(event.run_id)}`);
+      return [style.dim(`run ${visibleLine(event.run_id)}`)];
     case "tool.call":
-      return callWords(event.payload, style);
+      return callWords(event.payload);
     case "tool.result":
-      return resultWords(event.payload, style);
+      return resultWords(event.payload, openCalls.get(event.payload.call_id) ?? event.payload.tool, style);
     default:
       // The record, which knows more, says how it ended.
-      return null;
+      return [];
   }
 }
 
-/** No rule denied the call: it could not be planned. */
-const UNPLANNED = "plan.problem";
-
 type PayloadOf<Type extends LifecycleEvent["event_type"]> = Extract<LifecycleEvent, { event_type: Type }>["payload"];
 
-/** Null when the result says more. */
-function callWords({ tool, decision, approval, policy_id }: PayloadOf<"tool.call">, style: Style): string | null {
-  if (policy_id === UNPLANNED) return null;
-  const name = visibleLine(tool);
-  const by = visibleLine(approval === null ? policy_id : approval.by);
-  if (decision === "deny") return style.yellow(`${name} denied by ${by}`);
-  return approval === null ? `calling ${name}` : `calling ${name}, allowed by ${by}`;
+/** Nothing of a denied call: its result follows and names it. */
+function callWords({ tool, shown = tool, decision, approval }: PayloadOf<"tool.call">): readonly string[] {
+  if (decision === "deny") return [];
+  const calling = `calling ${visibleLine(shown)}`;
+  return [approval === null ? calling : `${calling}, allowed by ${visibleLine(approval.by)}`];
 }
 
-function resultWords(result: PayloadOf<"tool.result">, style: Style): string {
-  const name = visibleLine(result.tool);
-  if (result.error?.code === "tool.not_found") return style.red(`${name}: there is no such tool`);
-  // A denied call did not fail: it was not made.
-  if (result.error?.code === "policy.denied")
-    return style.yellow(
-      result.error.message_ref === null ? `${name} not run: ${visibleLine(result.error.message)}` : `${name} not run`,
-    );
-  if (result.error !== null)
-    return style.red(`${name} failed: ${visibleLine(`${result.error.code}: ${result.error.message}`)}`);
-  const size = `${formatBytes(result.output_bytes)}${result.truncated ? ", truncated" : ""}`;
-  return style.dim(`${name} done in ${formatDuration(result.duration_ms)}, ${size}`);
+function resultWords(result: PayloadOf<"tool.result">, shown: string, style: Style): readonly string[] {
+  const { tool, error, ended_by: endedBy } = result;
+  if (error === null) {
+    const size = `${formatBytes(result.output_bytes)}${result.truncated ? ", truncated" : ""}`;
+    return [style.dim(`${visibleLine(tool)} done in ${formatDuration(result.duration_ms)}, ${size}`)];
+  }
+  if (endedBy !== "call.refused" && endedBy !== "call.skipped")
+    return [style.red(`${visibleLine(tool)} failed: ${visibleLine(`${error.code}: ${error.message}`)}`)];
+  // It was not made, so it did not fail.
+  const why = error.message.startsWith(NOT_RUN) ? error.message : `${NOT_RUN}${error.code}: ${error.message}`;
+  return [style.yellow(visibleLine(shown)), style.yellow(`  ${visibleLine(why)}`)];
 }
 
-function withoutCode(error: string): string {
-  return error.replace(/^policy\.denied: /, "");
-}
+const NOT_RUN = "Not run: ";
 
-function outcomeLine(record: RunRecord, diagnosis: RunDiagnosis, style: Style): string {
+function outcomeLine(record: RunRecord, isPriced: boolean, style: Style): string {
   const outcome = record.outcome ?? record.status;
-  const paint = record.status === "completed" ? style.green : record.status === "failed" ? style.red : style.yellow;
+  const troubles = troubledCalls(record);
+  const isFine = record.status === "completed" && troubles.length === 0;
+  const paint = isFine ? style.green : record.status === "failed" ? style.red : style.yellow;
   const reason = record.reason === null ? "" : ` (${visibleLine(record.reason)})`;
   const facts = [
     plural(record.tool_calls, "tool call"),
+    ...troubles,
     formatDuration(record.duration_ms),
-    ...spent(record, diagnosis),
+    ...spent(record, isPriced),
     visibleLine(`${record.provider}:${record.model}`),
     visibleLine(record.id),
   ];
   return `${paint(outcome)}${reason} · ${facts.join(" · ")}`;
 }
 
-function spent({ receipt }: RunRecord, { isPriced }: RunDiagnosis): readonly string[] {
+/** `tool_calls` counts performed calls, so those that were not run are named beside it. */
+function troubledCalls({ trace }: RunRecord): readonly string[] {
+  const errors = trace.tool_execution_results.map(({ error }) => error).filter((error) => error !== "");
+  const refused = errors.filter((error) => /^policy\.denied: |^[a-z_.]+: Not run: /.test(error)).length;
+  const failed = errors.length - refused;
+  return [...(refused === 0 ? [] : [`${refused} not run`]), ...(failed === 0 ? [] : [`${failed} failed`])];
+}
+
+function spent({ receipt }: RunRecord, isPriced: boolean): readonly string[] {
   if (receipt === undefined) return [];
   const { tokens, cost_usd: usd } = receipt;
   return [plural(tokens, "token"), formatCost(tokens, usd, isPriced)];

@@ -5,9 +5,11 @@ import type { EntryOf } from "../../kernel/journal/entry.ts";
 import { parseLine } from "../../kernel/journal/journal-lines.ts";
 import { type ReceiptSigner, signReceipt } from "../../kernel/journal/signed-receipt.ts";
 import { ERASED, type Lookup, textOf } from "../../kernel/journal/views/body-content.ts";
+import { explainRun } from "../../kernel/journal/views/failure-explanation.ts";
 import { receiptOf } from "../../kernel/journal/views/receipt.ts";
 import { answerOf } from "../../kernel/journal/views/run-answer.ts";
 import { type RunParticulars, type RunRecord, runRecord } from "../../kernel/journal/views/run-record.ts";
+import { adviceOn } from "../../kernel/vocabulary/failures.ts";
 import type { BodyRef } from "../../kernel/vocabulary/identifiers.ts";
 import { terminalStatus } from "../../kernel/vocabulary/outcome.ts";
 import { parseJson } from "../../kernel/vocabulary/parse-json.ts";
@@ -24,11 +26,13 @@ export interface RunViewParts {
   readonly signing: ReceiptSigner;
   /** Holds each run's files, by agent and run. */
   readonly agentsDirectory: string;
+  /** The variable that holds the key for a model (`provider:model`); null if the config knows none. */
+  readonly keyNameOf: (model: string) => string | null;
 }
 
 export type RunViews = ReturnType<typeof createRunViews>;
 
-export function createRunViews({ store, summarize, signing, agentsDirectory }: RunViewParts) {
+export function createRunViews({ store, summarize, signing, agentsDirectory, keyNameOf }: RunViewParts) {
   const particularsOf = (run: StoredRun): RunParticulars => {
     const [provider = "", ...model] = run.model.split(":");
     const { runId, contractHash, agentId, sessionId, source, thinkingMode, status } = run;
@@ -53,14 +57,19 @@ export function createRunViews({ store, summarize, signing, agentsDirectory }: R
     const bodies = await readBodiesOf(store, run, entries);
     const damage = damageOf(run, journal, bodies);
     const receipt = receiptOf(entries, run.model);
+    const lookup: Lookup = (ref) => bodies.get(ref)?.text ?? null;
+    const explanation = explainRun(entries, findContract(run), keyNameOf(run.model), lookup);
     const shown: RunRecord = {
-      ...runRecord(entries, particularsOf(run), (ref) => bodies.get(ref)?.text ?? null),
+      ...runRecord(entries, particularsOf(run), lookup),
+      ...(explanation === "" ? {} : { explanation }),
       ...(receipt === null ? {} : { receipt: signReceipt(run.runId, receipt, signing) }),
       ...(damage === null ? {} : { damage }),
     };
     // Sealed without a TERMINATE entry: its journal did not replay.
     if (run.outcome === null || shown.outcome !== null) return shown;
-    return { ...shown, status: terminalStatus(run.outcome), outcome: run.outcome, reason: run.reason };
+    const advice = run.reason === null ? null : adviceOn(run.reason);
+    const sealed = { status: terminalStatus(run.outcome), outcome: run.outcome, reason: run.reason };
+    return { ...shown, ...sealed, ...(advice === null ? {} : { explanation: advice }) };
   };
 
   /** The record without trace and receipt. An ended run's comes from its seal and answer: no ended journal is read. */

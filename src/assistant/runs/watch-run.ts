@@ -10,11 +10,12 @@
  *     last step is durable.
  */
 import type { Entry } from "../../kernel/journal/entry.ts";
+import type { Lookup } from "../../kernel/journal/views/body-content.ts";
 import { lifecycleEvent } from "../../kernel/journal/views/lifecycle-events.ts";
-import { readEntry, TIMELINE_START } from "../../kernel/journal/views/run-timeline.ts";
-import type { RunId } from "../../kernel/vocabulary/identifiers.ts";
+import { readEntry, TIMELINE_START, type TimelineItem } from "../../kernel/journal/views/run-timeline.ts";
+import type { RunId, SessionId } from "../../kernel/vocabulary/identifiers.ts";
 import { type Store, StoreError } from "../../runtime/ports/store.ts";
-import { type Journal, readWholeJournal } from "../../runtime/run/read-run.ts";
+import { type Journal, readBodies, readWholeJournal } from "../../runtime/run/read-run.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import type { RunUpdate } from "./run-updates.ts";
 
@@ -29,7 +30,7 @@ type Delta = Extract<RunUpdate, { readonly kind: "delta" }>;
 type Wait = Extract<RunUpdate, { readonly kind: "wait" }>;
 
 export async function* watchRun(
-  store: Pick<Store, "readEntries">,
+  store: Pick<Store, "readEntries" | "readBodies">,
   runtime: Pick<Runtime, "watch" | "isUnpublished">,
   runId: RunId,
   afterSeq: number,
@@ -81,7 +82,9 @@ export async function* watchRun(
             wait = waitBetween(last, entry);
             last = entry;
             reading = next;
-            for (const moment of now) if (moment.seq > afterSeq) yield { kind: "event", event: lifecycleEvent(moment) };
+            const due = now.filter(({ seq }) => seq > afterSeq);
+            const lookup = await bodiesFor(store, runId, due);
+            for (const moment of due) yield { kind: "event", event: lifecycleEvent(moment, lookup) };
             yield* release();
           }
         }
@@ -108,6 +111,22 @@ function damagedAt(runId: RunId, entry: number): StoreError {
     "store.corrupt",
     `Entry ${entry} of the journal of ${runId} is damaged: see surety verify ${runId}.`,
   );
+}
+
+/** Arguments and errors, which the events of a run quote for those who may watch it. */
+async function bodiesFor(
+  store: Pick<Store, "readBodies">,
+  runId: RunId,
+  items: readonly TimelineItem[],
+): Promise<Lookup> {
+  const refs = items.flatMap((item) => {
+    if (item.kind === "called") return [item.call.argsRef];
+    return item.kind === "call-ended" ? (item.outcome.error?.messageRef ?? []) : [];
+  });
+  const [first] = items;
+  if (first === undefined || refs.length === 0) return () => null;
+  const bodies = await readBodies(store, first.sessionId as SessionId, [...new Set(refs)], runId);
+  return (ref) => bodies.get(ref)?.text ?? null;
 }
 
 /** The latest attempt whose text may follow the entry: its own, or the next one where it leads to another inference. */

@@ -1,7 +1,7 @@
 /** `surety run "message"`: one run, shown as it happens; through the gateway when one runs on this home. */
 
 import { GatewayClientError, LOST } from "../../adapters/gateway-client/gateway-client-error.ts";
-import { type Denial, denialHints, denialIn } from "../../adapters/terminal/denial-hints.ts";
+import { capabilityHints } from "../../adapters/terminal/capability-hints.ts";
 import { type OutputStream, type ProgressPrinter, progressPrinter } from "../../adapters/terminal/progress-printer.ts";
 import { type InputStream, terminalApprover } from "../../adapters/terminal/terminal-approver.ts";
 import type { OperationClient } from "../../assistant/operations.ts";
@@ -21,7 +21,7 @@ import { loadConfig } from "../config/load-config.ts";
 import { configuredRefs } from "../config/resolve-configured-model-ref.ts";
 import { type ConnectedAssistant, connectAssistant, valueIn } from "../connect-assistant.ts";
 import { nearest } from "../nearest.ts";
-import { describedTools, diagnoseRun, findRun, withHome } from "../read-home.ts";
+import { describedTools, findRun, isRunPriced, withHome } from "../read-home.ts";
 import { readStandardInput } from "../read-standard-input.ts";
 import { onInterrupt } from "../signals.ts";
 import { systemClock } from "../system-clock.ts";
@@ -107,12 +107,12 @@ export async function atTerminal(
     };
     const shown: ShownQuestions = approver.isReachable() ? approver : { ask: printer.showWaiting, withdraw: () => {} };
     const questions = isRemote ? pollApprovals(operations, runId, shown, undelivered) : null;
-    const { record, denials } = await follow(operations, runId, printer, shown).finally(questions?.stop);
+    const record = await follow(operations, runId, printer, shown).finally(questions?.stop);
     questions?.withdrawAll();
-    const diagnosis = await withHome(context, async (home) => diagnoseRun(home, await findRun(home, record.id)));
-    printer.finish(record, diagnosis);
+    const isPriced = await withHome(context, async (home) => isRunPriced(home, await findRun(home, record.id)));
+    printer.finish(record, isPriced);
     if (isJson) output.json(record);
-    else for (const hint of await denialHints(operations, record, denials)) output.remark(hint);
+    else for (const hint of await capabilityHints(operations, record)) output.remark(hint);
     return exitCodeOf(record);
   };
   try {
@@ -205,30 +205,21 @@ function printerFor({ isJson, output, streams }: CommandContext, beside: OutputS
   return progressPrinter({ progress, answer: isJson ? null : streams.stdout, style: output.remarkStyle });
 }
 
-interface Followed {
-  readonly record: RunRecord;
-  readonly denials: readonly Denial[];
-}
-
 async function follow(
   operations: OperationClient,
   id: RunId,
   printer: ProgressPrinter,
   { withdraw }: ShownQuestions,
-): Promise<Followed> {
+): Promise<RunRecord> {
   const subscription = await operations.subscribe("runs.events", { id }, 0, new AbortController().signal);
-  const denials: Denial[] = [];
   const hasBegun = announceQueued(operations, id, printer);
   for await (const update of subscription.ok ? subscription.updates : []) {
     hasBegun();
     const answered = approvalIn(update);
     if (answered !== null) withdraw(answered);
     printer.show(update);
-    const denial = denialIn(update);
-    if (denial !== null) denials.push(denial);
   }
-  const record = valueIn(await operations.call("runs.get", { id }), () => "See surety verify --home.");
-  return { record, denials };
+  return valueIn(await operations.call("runs.get", { id }), () => "See surety verify --home.");
 }
 
 /** The question that was answered before this call. */

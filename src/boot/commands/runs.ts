@@ -1,5 +1,4 @@
 /** `surety runs ls|show|watch|cancel|export`. */
-import { diagnosisLines, type RunDiagnosis } from "../../adapters/terminal/progress-printer.ts";
 import type { OperationClient } from "../../assistant/operations.ts";
 import type { RunRecord } from "../../kernel/journal/views/run-record.ts";
 import { canonicalJson } from "../../kernel/vocabulary/canonical-json.ts";
@@ -14,7 +13,7 @@ import type { Action, Command, CommandContext } from "../command.ts";
 import { connectAssistant, valueIn } from "../connect-assistant.ts";
 import { assertNewFile, writeNewFile } from "../durable-file.ts";
 import { findExistingHome } from "../home.ts";
-import { diagnoseRun, findRun, type ReadableHome, withHome } from "../read-home.ts";
+import { findRun, isRunPriced, type ReadableHome, withHome } from "../read-home.ts";
 import { atTerminal } from "./run.ts";
 
 const MAX_LIMIT = 500;
@@ -65,9 +64,9 @@ const show: Action = {
       const [id = ""] = context.arguments;
       const { output } = context;
       const run = await findRun(home, id);
-      const [record, diagnosis] = await Promise.all([home.views.record(run), diagnoseRun(home, run)]);
+      const [record, isPriced] = await Promise.all([home.views.record(run), isRunPriced(home, run)]);
       const chosenBecause = findContract(run)?.routing?.reason ?? null;
-      output.result(record, () => printRecord(context, record, diagnosis, chosenBecause));
+      output.result(record, () => printRecord(context, record, isPriced, chosenBecause));
     }),
 };
 
@@ -178,7 +177,7 @@ function statusOf(text: string | undefined): RunStatus | undefined {
   throw usageError(`--status must be one of ${RUN_STATUSES.join(", ")}`, "Leave it out to see all runs.");
 }
 
-function spentIn({ receipt }: RunRecord, { isPriced }: RunDiagnosis): readonly (readonly [string, string])[] {
+function spentIn({ receipt }: RunRecord, isPriced: boolean): readonly (readonly [string, string])[] {
   if (receipt === undefined) return [];
   const { model_fingerprint: name, tokens, cost_usd: usd, public_key: key } = receipt;
   return [
@@ -191,7 +190,7 @@ function spentIn({ receipt }: RunRecord, { isPriced }: RunDiagnosis): readonly (
 function printRecord(
   { output }: CommandContext,
   record: RunRecord,
-  diagnosis: RunDiagnosis,
+  isPriced: boolean,
   chosenBecause: string | null,
 ): void {
   const rows: readonly (readonly [string, string])[] = [
@@ -199,13 +198,13 @@ function printRecord(
     ["status", record.status],
     ...(record.damage === undefined ? [] : [["damaged", `${record.damage}: see surety verify ${record.id}`] as const]),
     ["outcome", [record.outcome ?? "none yet", record.reason ?? ""].join(" ").trim()],
-    ...diagnosisLines(record, diagnosis).map((line) => ["", line] as const),
+    ...(record.explanation === undefined ? [] : [["", record.explanation] as const]),
     ["agent", record.agent_id],
     ["session", record.session_id],
     ["model", `${record.provider}:${record.model}`],
     ...(chosenBecause === null ? [] : [["", chosenBecause] as const]),
     ["active", `${record.duration_ms} ms`],
-    ...spentIn(record, diagnosis),
+    ...spentIn(record, isPriced),
     ["contract", record.contract_hash],
     ["head", record.head_hash],
   ];

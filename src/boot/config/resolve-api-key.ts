@@ -7,8 +7,9 @@
  */
 import { secretProblem } from "../../kernel/redaction/secret-encodings.ts";
 import type { ReadVariable } from "../environment.ts";
-import type { ProviderSettings } from "./config.ts";
+import type { Config, ProviderSettings } from "./config.ts";
 import { MOONSHOT } from "./known-providers.ts";
+import { resolveConfiguredModelRef } from "./resolve-configured-model-ref.ts";
 
 export type ApiKeyVerdict =
   /** Null: none is needed. */
@@ -42,6 +43,12 @@ const LENGTHS = {
 function missing(providerId: string, name: string, { envFile = ".env in the home" }: ReadVariable): string {
   if (providerId === MOONSHOT) return `Missing ${name}`;
   return `No key for provider ${providerId}: put ${name}=… in ${envFile}`;
+}
+
+/** The variable that holds the key for a model (`provider:model`); null if the config knows no such model. */
+export function keyNameOf(config: Config, model: string): string | null {
+  const verdict = resolveConfiguredModelRef(config, model);
+  return verdict.ok ? apiKeyName(verdict.resolved.providerId, verdict.resolved.provider) : null;
 }
 
 /** The variable that holds a provider's key. */

@@ -212,6 +212,8 @@ export const EventSchemas = {
     retryAfterMs: Count,
     usage: Usage,
     refusedBy: Type.Optional(RefusedBySchema),
+    /** The provider's own words, redacted; absent if it gave none, as from older journals. */
+    messageRef: Type.Optional(BodyRefSchema),
   }),
   "context.compacted": event("context.compacted", {
     ...answering,

@@ -85,10 +85,12 @@ export function modelAnswer(
 ): Answer {
   const { attempt } = command;
   if (!reply.ok) {
-    const { code, retryable, retryAfterMs } = reply;
+    const { code, retryable, retryAfterMs, words } = reply;
     const reported = credibleUsage(context.model, command, reply.usage, false);
     const usage = priced(context.model, reported ?? costOfFailure(retryable, command, promptTokens));
-    return { type: "model.failed", attempt, code, retryable, retryAfterMs, usage };
+    const failed = { type: "model.failed", attempt, code, retryable, retryAfterMs, usage } as const;
+    if (words === undefined) return failed;
+    return { ...failed, messageRef: context.bodyCache.keep(context.redactor.redactText(words).text) };
   }
   const { raw, stream } = reply;
   const adapted = adapt(context.contract, raw);

@@ -90,6 +90,8 @@ export type ModelReply =
       readonly retryable: boolean;
       /** The provider's requested delay, even if it is too long to wait; 0: none requested. */
       readonly retryAfterMs: number;
+      /** The provider's own words, without its key but unredacted; absent if it gave none. */
+      readonly words?: string;
       /** Zero if the provider did not answer; null if the cost is unknown. */
       readonly usage: ModelUsage | null;
     };

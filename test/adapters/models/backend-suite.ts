@@ -188,10 +188,35 @@ export function testBackend(wire: BackendWire): void {
       const { server, model } = await serve(() => reply, { apiKey: KEY });
       for (const onText of [null, () => {}]) {
         const result = await complete(model, { onText });
-        expect(result).toEqual(expected);
+        const { words: _, ...without } = { words: "", ...result };
+        expect(without).toEqual(expected);
         expect(JSON.stringify(result)).not.toContain(KEY);
       }
       expect(server.requests).toHaveLength(2);
+    });
+
+    const long = "model not found ".repeat(100);
+    test.each<[string, Reply, string | undefined]>([
+      [
+        "an error with a message",
+        json(404, { error: { message: `no\nmodel \u0000 x, ${KEY}` } }),
+        "no model x, [API key]",
+      ],
+      ["an error that is a text", json(404, { error: "model 'x' not found" }), "model 'x' not found"],
+      ["a message", json(422, { message: "wrong" }), "wrong"],
+      ["a detail", json(422, { detail: "wrong" }), "wrong"],
+      ["plain text", { kind: "http", status: 404, body: "no such model\n" }, "no such model"],
+      ["a page", html(404), undefined],
+      ["half a document", { kind: "http", status: 404, body: '{"error": {"mess' }, undefined],
+      ["nothing", { kind: "http", status: 404 }, undefined],
+      ["very much", json(404, { error: { message: long } }), long.slice(0, 500)],
+      ["an error under 200", json(200, wire.failure("no such model")), "no such model"],
+    ])("the provider's own words are kept: %s", async (_, reply, words) => {
+      const { model } = await serve(() => reply, { apiKey: KEY });
+      for (const onText of [null, () => {}])
+        expect((await complete(model, { onText })) as object).toHaveProperty("ok", false);
+      const result = await complete(model);
+      expect("words" in result ? result.words : undefined).toBe(words);
     });
 
     test("nobody listens", async () => {

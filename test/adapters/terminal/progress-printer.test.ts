@@ -31,8 +31,6 @@ const RECORD: RunRecord = {
   trace: { tool_execution_results: [] },
 };
 
-const DIAGNOSIS = { wrong: "", isPriced: true };
-
 type PayloadOf<Type extends LifecycleEvent["event_type"]> = Extract<LifecycleEvent, { event_type: Type }>["payload"];
 
 function event<Type extends LifecycleEvent["event_type"]>(event_type: Type, payload: PayloadOf<Type>): RunUpdate {
@@ -106,7 +104,7 @@ describe("the progress of a run", () => {
       CREATED,
       STARTED,
       asked(1),
-      called({}),
+      called({ shown: "fs.read_text a.txt" }),
       ended({}),
       asked(2),
       called({
@@ -114,27 +112,33 @@ describe("the progress of a run", () => {
         tool: "fs.write_text",
         approval: { id: "a", decision: "allow", by: "terminal" },
       }),
-      called({ call_id: "e", tool: "shell.exec", decision: "deny" }),
+      called({ call_id: "e", tool: "shell.exec", decision: "deny", shown: "shell.exec touch a.txt" }),
       ended({ call_id: "d", tool: "fs.write_text", truncated: true }),
       ended({
         call_id: "e",
         tool: "shell.exec",
         ok: false,
-        error: { code: "policy.denied", message: "not allowed", message_ref: null, ...NOT_RETRYABLE },
+        ended_by: "call.refused",
+        error: {
+          code: "policy.denied",
+          message: "Not run: `touch` is not in tools.shell.allow.",
+          message_ref: null,
+          ...NOT_RETRYABLE,
+        },
       }),
     ];
     for (const piece of news) printer.show(piece);
-    printer.finish(RECORD, DIAGNOSIS);
+    printer.finish(RECORD, true);
     expect(shown().split("\n")).toEqual([
       "run run_1",
       "thinking",
-      "calling fs.read_text",
+      "calling fs.read_text a.txt",
       "fs.read_text done in 12 ms, 1.5 kB",
       "thinking",
       "calling fs.write_text, allowed by terminal",
-      "shell.exec denied by risk",
       "fs.write_text done in 12 ms, 1.5 kB, truncated",
-      "shell.exec not run: not allowed",
+      "shell.exec touch a.txt",
+      "  Not run: `touch` is not in tools.shell.allow.",
       "thinking",
       "Hello there.",
       "COMPLETED_WITH_TOOLS · 1 tool call · 1.2 s · builtin:demo · run_1",
@@ -142,14 +146,23 @@ describe("the progress of a run", () => {
     ]);
   });
 
-  test("a reason that only the record holds follows at the end", () => {
-    const { printer, shown } = screen(false);
-    const error = { code: "policy.denied", message: "The call was refused.", message_ref: "ref", ...NOT_RETRYABLE };
-    printer.show(ended({ tool: "shell.exec", ok: false, error }));
-    const result = { tool: "shell.exec", tool_call_id: "c", summary: "shell.exec failed", output: "" };
-    const reason = "policy.denied: Not run: touch is not allowed.";
-    printer.finish({ ...RECORD, trace: { tool_execution_results: [{ ...result, error: reason }] } }, DIAGNOSIS);
-    expect(shown()).toMatch(/^shell\.exec not run\n[\s\S]*\nshell\.exec: Not run: touch is not allowed\.\nCOMPLETED/);
+  test("a call that was not run or failed counts in the last line, which is not green then", () => {
+    const shout = { ...PLAIN, green: (text: string) => `GREEN ${text}`, yellow: (text: string) => `YELLOW ${text}` };
+    const lastLine = (...errors: readonly string[]): string => {
+      let shown = "";
+      const progress = { isTTY: false, write: (text: string) => (shown += text) };
+      const trace = errors.map((error) => ({ tool: "t", tool_call_id: "c", summary: "", output: "", error }));
+      const printer = progressPrinter({ progress, answer: null, style: shout });
+      printer.finish({ ...RECORD, trace: { tool_execution_results: trace } }, true);
+      return shown;
+    };
+    expect(lastLine("")).toMatch(/^GREEN COMPLETED_WITH_TOOLS · 1 tool call · 1\.2 s/);
+    expect(lastLine("policy.denied: Not run: no.")).toMatch(
+      /^YELLOW COMPLETED_WITH_TOOLS · 1 tool call · 1 not run · /,
+    );
+    expect(
+      lastLine("invalid.request: Not run: the turn ended first.", "timeout: late", "", "tool.not_found: x"),
+    ).toMatch(/^YELLOW COMPLETED_WITH_TOOLS · 1 tool call · 1 not run · 2 failed · /);
   });
 
   test("that it waits for its turn is said with its id, and that it has begun as ever", () => {
@@ -182,17 +195,24 @@ describe("the progress of a run", () => {
     const unplanned = { decision: "deny", policy_id: "plan.problem" } as const;
     const failed = (code: string, message: string) => ({
       ok: false,
+      ended_by: "call.refused",
       error: { code, message, message_ref: null, ...NOT_RETRYABLE },
     });
     printer.show(called({ ...unplanned, tool: "fs.raed" }));
-    printer.show(ended({ ...failed("tool.not_found", ""), tool: "fs.raed" }));
+    printer.show(ended({ ...failed("tool.not_found", "There is no tool fs.raed."), tool: "fs.raed" }));
     printer.show(called(unplanned));
     printer.show(ended(failed("tool.input_invalid", "path is missing")));
     expect(
       shown()
         .split("\n")
         .filter((line) => line !== "thinking"),
-    ).toEqual(["fs.raed: there is no such tool", "fs.read_text failed: tool.input_invalid: path is missing", ""]);
+    ).toEqual([
+      "fs.raed",
+      "  Not run: tool.not_found: There is no tool fs.raed.",
+      "fs.read_text",
+      "  Not run: tool.input_invalid: path is missing",
+      "",
+    ]);
   });
 
   test("a failed run says why, what was found out and what to do", () => {
@@ -200,24 +220,18 @@ describe("the progress of a run", () => {
     const failed = { status: "failed", outcome: "FAILED_PREFLIGHT", output: "", tool_calls: 0 } as const;
     const check = { check: "backend", failure: "backend.unresponsive" };
     printer.show(event("run.started", { checks: [check] }));
-    printer.finish(
-      { ...RECORD, ...failed, reason: "backend.unresponsive" },
-      {
-        ...DIAGNOSIS,
-        wrong: "cannot be reached:\u001b[2J is it up?",
-      },
-    );
+    const explanation = "cannot be reached:\u001b[2J is it up? Check that it runs.";
+    printer.finish({ ...RECORD, ...failed, reason: "backend.unresponsive", explanation }, true);
     expect(shown().split("\n")).toEqual([
       "FAILED_PREFLIGHT (backend.unresponsive) · 0 tool calls · 1.2 s · builtin:demo · run_1",
-      "cannot be reached:\\u{1b}[2J is it up?",
-      "The model's backend does not answer: check that it runs, its baseUrl in the config, and its key in the environment or .env.",
+      "cannot be reached:\\u{1b}[2J is it up? Check that it runs.",
       "",
     ]);
   });
 
   test("a completed run says what is wrong with its answer", () => {
     const { printer, shown } = screen(false);
-    printer.finish(RECORD, { ...DIAGNOSIS, wrong: "The answer was cut off." });
+    printer.finish({ ...RECORD, explanation: "The answer was cut off." }, true);
     expect(shown()).toMatch(/^Hello there\.\nCOMPLETED_WITH_TOOLS .*\nThe answer was cut off\.\n$/);
   });
 
@@ -229,7 +243,7 @@ describe("the progress of a run", () => {
     };
     const line = (isPriced: boolean) => {
       const { printer, shown } = screen(false);
-      printer.finish({ ...RECORD, receipt }, { ...DIAGNOSIS, isPriced });
+      printer.finish({ ...RECORD, receipt }, isPriced);
       return shown();
     };
     expect(line(true)).toContain("· 15 tokens · $0.00 ·");
@@ -286,7 +300,7 @@ describe("the progress of a run", () => {
     printer.show(called({ tool: "x\u001b[2J\ny" }));
     printer.show(ended({ error: { code: "timeout", message: "a\r\nb\u009b", message_ref: null, ...NOT_RETRYABLE } }));
     printer.show(delta("live \u001b[31m"));
-    printer.finish({ ...RECORD, output: "other \u001b]0;x\u0007", model: "m\u001b" }, DIAGNOSIS);
+    printer.finish({ ...RECORD, output: "other \u001b]0;x\u0007", model: "m\u001b" }, true);
     expect(shown()).not.toMatch(/[\u001b\u009b\u0007\r]/);
   });
 });
@@ -296,7 +310,7 @@ describe("the answer", () => {
     const { printer, shown, answers } = screen(true);
     for (const piece of [delta("Hello "), delta("there.", 1, 6)]) printer.show(piece);
     expect(answers()).toBe("Hello there.");
-    printer.finish(RECORD, DIAGNOSIS);
+    printer.finish(RECORD, true);
     expect(answers()).toBe("Hello there.\n");
     expect(shown()).toMatch(/^Hello there\.\nCOMPLETED_WITH_TOOLS/);
   });
@@ -305,7 +319,7 @@ describe("the answer", () => {
     const { printer, shown } = screen(true);
     printer.show(delta("Hel", 1));
     printer.show(delta("Good ", 2));
-    printer.finish({ ...RECORD, output: "Good day." }, DIAGNOSIS);
+    printer.finish({ ...RECORD, output: "Good day." }, true);
     expect(shown()).toMatch(/^Hel\n\(the model starts over\)\nGood \n\(the recorded answer\)\nGood day\.\nCOMPLETED/);
   });
 
@@ -334,7 +348,7 @@ describe("the answer", () => {
       asked(2),
     ];
     for (const piece of news) printer.show(piece);
-    printer.finish({ ...RECORD, output: "Done." }, DIAGNOSIS);
+    printer.finish({ ...RECORD, output: "Done." }, true);
     expect(shown().split("\n").slice(0, -2)).toEqual([
       ...["run run_1", "thinking", "Let me look.", "calling fs.read_text"],
       ...["fs.read_text done in 12 ms, 1.5 kB", "thinking", "Done."],
@@ -352,14 +366,14 @@ describe("the answer", () => {
   test("into a file or a pipe it goes whole and as it is", () => {
     const { printer, answers } = screen(false);
     printer.show(delta("Hel"));
-    printer.finish({ ...RECORD, output: "Hello\u001b[0m\n" }, DIAGNOSIS);
+    printer.finish({ ...RECORD, output: "Hello\u001b[0m\n" }, true);
     expect(answers()).toBe("Hello\u001b[0m\n");
   });
 
   test("is left out where nobody wants it", () => {
     const { printer, shown } = screen(true, false);
     printer.show(delta("Hello"));
-    printer.finish(RECORD, DIAGNOSIS);
+    printer.finish(RECORD, true);
     expect(shown()).toMatch(/^COMPLETED_WITH_TOOLS/);
   });
 });

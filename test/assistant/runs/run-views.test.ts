@@ -102,9 +102,10 @@ describe("a list of runs", () => {
       expect(reads.filter(({ runId }) => runId !== waiting)).toEqual([{ runId: failing, limit: 1 }]);
       expect(runs.map(({ id }) => id)).toEqual([waiting, cancelled, failing, look, chat]);
       for (const row of runs) {
-        const { receipt, ...record } = (await assistant.run(row.id as RunId)) ?? {};
+        const { receipt, explanation, ...record } = (await assistant.run(row.id as RunId)) ?? {};
         expect(row).toEqual({ ...record, trace: { tool_execution_results: [] } });
         expect(receipt !== undefined).toBe(row.outcome !== null);
+        expect(explanation !== undefined).toBe(row.status === "failed");
       }
       expect(runs.map(({ tool_calls, output }) => [tool_calls, output.slice(0, 9)])).toEqual([
         [0, ""],
@@ -138,7 +139,8 @@ describe("a run whose journal does not replay", () => {
     expect(run).toMatchObject({ status: "cancelled", outcome: "INTERRUPTED", reason: "machine.diverged" });
     expect((await next.store.findApproval(card.id))?.state).toBe("expired");
     const { runs } = await next.assistant.runs({ limit: 1, offset: 1 });
-    const record = await next.assistant.run(runId);
+    const { explanation, ...record } = (await next.assistant.run(runId)) ?? {};
+    expect(explanation).toContain("does not replay");
     expect(runs).toEqual([{ ...record, trace: { tool_execution_results: [] } }]);
 
     const ledger = await next.store.readLedger(0, 100);

@@ -5,11 +5,13 @@ import type { RunUpdate } from "../../../src/assistant/runs/run-updates.ts";
 import { watchRun } from "../../../src/assistant/runs/watch-run.ts";
 import type { Entry } from "../../../src/kernel/journal/entry.ts";
 import { toLine } from "../../../src/kernel/journal/journal-lines.ts";
-import { lifecycleEvents } from "../../../src/kernel/journal/views/lifecycle-events.ts";
+import { lifecycleEvent } from "../../../src/kernel/journal/views/lifecycle-events.ts";
+import { runTimeline } from "../../../src/kernel/journal/views/run-timeline.ts";
 import { compileDisclosureGuard } from "../../../src/kernel/redaction/disclosure-guard.ts";
 import { compileRedactor } from "../../../src/kernel/redaction/redact.ts";
-import type { RunId } from "../../../src/kernel/vocabulary/identifiers.ts";
+import type { BodyRef, RunId, SessionId } from "../../../src/kernel/vocabulary/identifiers.ts";
 import { LiveText } from "../../../src/runtime/model/release-text.ts";
+import { readBodiesOf } from "../../../src/runtime/run/read-run.ts";
 import { RunBroadcaster } from "../../../src/runtime/run/run-broadcaster.ts";
 import { openTrial, storeOfFile, type Trial } from "../../runtime/trial/open-trial.ts";
 import { outsideWorld } from "../../runtime/trial/outside-world.ts";
@@ -37,7 +39,18 @@ describe("watching a run", () => {
     const trial = openTrial({ store: store(), model, world: outsideWorld() });
     const runId = await trial.submit("look twice");
     const live = await Promise.all([0, 0, 2, 5].map((after) => collect(trial, runId, after)));
-    const events = lifecycleEvents(await trial.entries(runId));
+    const entries = await trial.entries(runId);
+    const bodies = await readBodiesOf(
+      trial.store,
+      { runId, sessionId: runTimeline(entries)[0]?.sessionId as SessionId },
+      entries,
+    );
+    const lookup = (ref: BodyRef) => bodies.get(ref)?.text ?? null;
+    const events = runTimeline(entries).map((item) => lifecycleEvent(item, lookup));
+    expect(events.flatMap((event) => (event.event_type === "tool.call" ? [event.payload.shown] : []))).toEqual([
+      'look.at thing="call_1"',
+      'look.at thing="call_2"',
+    ]);
     const all = events.map(({ seq }) => seq);
     for (const [index, after] of [0, 0, 2, 5].entries()) {
       expect(seqs(live[index] ?? [])).toEqual(all.filter((seq) => seq > after));
@@ -108,6 +121,7 @@ describe("whenever somebody begins to watch", () => {
         goOn(durable + 1);
         return Promise.resolve(lines);
       },
+      readBodies: () => Promise.resolve(new Map()),
     };
     goOn(begin);
     const heard: RunUpdate[] = [];
@@ -132,7 +146,7 @@ describe("whenever somebody begins to watch", () => {
     const runId = await trial.submit("look twice");
     await trial.ended(runId);
     const entries = await trial.entries(runId);
-    const events = lifecycleEvents(entries).map((event) => ({ kind: "event", event }));
+    const events = runTimeline(entries).map((item) => ({ kind: "event", event: lifecycleEvent(item, () => null) }));
     const place = fc.nat({ max: entries.length });
     await fc.assert(
       fc.asyncProperty(place, fc.array(place, { maxLength: 6 }), async (begin, cuts) => {
@@ -177,7 +191,7 @@ describe("whenever somebody begins to watch", () => {
     news.register(runId);
     const runtime = { watch: news.watch.bind(news), isUnpublished: (id: RunId) => news.isUnpublished(id) };
     const told: string[] = [];
-    const store = { readEntries: () => Promise.resolve([]) };
+    const store = { readEntries: () => Promise.resolve([]), readBodies: () => Promise.resolve(new Map()) };
     const watching = (async () => {
       for await (const item of watchRun(store, runtime, runId, 0, new AbortController().signal)) {
         if (item.kind === "event") told.push(item.event.event_type);

@@ -118,7 +118,9 @@ describe("an approval", () => {
     const runId = await trial.submit("open it");
     await decide(trial.runtime.approvals, await trial.nextCard(), "deny");
     expect((await trial.ended(runId)).outcome).toBe("COMPLETED_CHAT_ONLY");
-    expect(await resultsOf(trial, runId)).toMatchObject([{ error: "policy.denied: denied by user" }]);
+    expect(await resultsOf(trial, runId)).toMatchObject([
+      { error: expect.stringContaining("Not run: denied by user (") },
+    ]);
     expect(world.performed).toEqual([]);
     await trial.stop();
   });
@@ -150,7 +152,7 @@ describe("an approval", () => {
     const runId = await trial.submit("open it", { isUnattended: true });
     expect((await trial.ended(runId)).outcome).toBe("COMPLETED_CHAT_ONLY");
     expect(await resultsOf(trial, runId)).toMatchObject([
-      { error: "policy.denied: denied: nobody can be asked on this channel" },
+      { error: expect.stringContaining("Not run: it needs approval, and no one could be asked.") },
     ]);
     expect([world.performed, await trial.store.approvalsOf(runId)]).toEqual([[], []]);
     await trial.stop();
@@ -161,7 +163,7 @@ describe("an approval", () => {
     const runId = await trial.submit("open it");
     expect((await trial.ended(runId)).outcome).toBe("COMPLETED_CHAT_ONLY");
     expect(await resultsOf(trial, runId)).toMatchObject([
-      { error: "policy.denied: denied: nobody can be asked on this channel" },
+      { error: expect.stringContaining("Not run: it needs approval, and no one could be asked.") },
     ]);
     expect([world.performed, await trial.store.approvalsOf(runId)]).toEqual([[], []]);
     await trial.stop();
@@ -179,7 +181,9 @@ describe("an approval", () => {
     clock.pass(APPROVAL_TIMEOUT_MS / 2);
     expect(await decide(approvals, earlyCard, "allow")).toMatchObject({ ok: false, code: "conflict" });
     expect((await trial.ended(early)).outcome).toBe("COMPLETED_CHAT_ONLY");
-    expect(await resultsOf(trial, early)).toMatchObject([{ error: "policy.denied: denied: nobody answered in time" }]);
+    expect(await resultsOf(trial, early)).toMatchObject([
+      { error: expect.stringContaining("no one answered in time") },
+    ]);
     expect((await trial.store.findApproval(earlyCard.id))?.state).toBe("expired");
     expect((await trial.store.findApproval(lateCard.id))?.state).toBe("pending");
     clock.pass(APPROVAL_TIMEOUT_MS);
@@ -243,7 +247,7 @@ describe("an approval", () => {
     await third.runtime.recover();
     await third.ended(runId);
     expect(world.performed).toEqual([]);
-    const lapsed = "policy.denied: denied: the approval expired before it was used";
+    const lapsed = "policy.denied: Not run: its approval expired before it was used. Run it again to be asked.";
     expect(await resultsOf(third, runId)).toMatchObject([{ error: lapsed }]);
     await third.stop();
   });
@@ -268,7 +272,7 @@ describe("an approval", () => {
     expect(world.performed.map(({ args }) => args)).toEqual([{ thing: "call_1" }]);
     expect((await resultsOf(trial, runId)).map(({ error }) => error)).toEqual([
       "",
-      "policy.denied: Not run: its approval expired before its turn came.",
+      "policy.denied: Not run: its approval expired before it was used. Run it again to be asked.",
     ]);
     expect([trial.storeFailures, trial.runtime.isIntact]).toEqual([[], true]);
     await trial.stop();

@@ -136,6 +136,7 @@ export function openTrial(options: TrialOptions): Trial {
     runtime,
     drafting,
     summarize: world.toolbox.summarize,
+    keyNameOf: () => null,
     signing: { publicKey: PUBLIC_KEY, sign },
     agentsDirectory: "agents",
   });

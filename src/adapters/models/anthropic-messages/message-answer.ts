@@ -13,7 +13,7 @@
  */
 import type { RawModelOutput } from "../../../kernel/protocol/raw-model-output.ts";
 import { type AnswerDraft, type AnswerProtocol, EMPTY_DRAFT, joinReasons, REFUSED } from "../answer-draft.ts";
-import { type Fault, fault } from "../provider-fault.ts";
+import { type Fault, fault, inWords } from "../provider-fault.ts";
 import { entriesOf, fieldsOf, parseFields, readUsage, textOf } from "../wire-fields.ts";
 import { addToBlock, beginBlock, continuationOf, placeOf, type Thought } from "./thinking-blocks.ts";
 
@@ -235,7 +235,12 @@ function writeInput(input: unknown): string {
 }
 
 function readFailure(event: Fields): Fault {
-  switch (fieldsOf(event["error"])?.["type"]) {
+  const error = fieldsOf(event["error"]);
+  return inWords(kindOfFailure(error?.["type"]), textOf(error?.["message"]));
+}
+
+function kindOfFailure(type: unknown): Fault {
+  switch (type) {
     case "overloaded_error":
       return fault("provider.overloaded", { afterMs: 0 });
     case "rate_limit_error":

@@ -13,7 +13,7 @@
 import type { RawModelOutput, RawToolCall } from "../../../kernel/protocol/raw-model-output.ts";
 import type { ModelUsage } from "../../../runtime/ports/model-backend.ts";
 import { type AnswerDraft, type AnswerProtocol, EMPTY_DRAFT, joinReasons, REFUSED } from "../answer-draft.ts";
-import { fault } from "../provider-fault.ts";
+import { fault, inWords, wordsOfBody } from "../provider-fault.ts";
 import { entriesOf, fieldsOf, parseFields, readUsage, textOf } from "../wire-fields.ts";
 import {
   addExtra,
@@ -74,7 +74,8 @@ function rawOutputOf(
 function addDocument(answer: ChatAnswer, text: string, part: "delta" | "message"): ChatAnswer {
   const document = parseFields(text);
   if (document === null) return { ...answer, isUnreadable: true };
-  if (fieldsOf(document["error"]) !== null) return { ...answer, failure: fault("provider.failed") };
+  if (fieldsOf(document["error"]) !== null)
+    return { ...answer, failure: inWords(fault("provider.failed"), wordsOfBody(text)) };
   // One answer was requested; further choices are ignored.
   const choice = fieldsOf(entriesOf(document["choices"])[0]);
   // Moonshot reports usage within the choice.

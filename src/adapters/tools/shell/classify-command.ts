@@ -46,7 +46,8 @@ function refuseName(name: string, allow: readonly string[]): void {
     throw commandRefused("every command starts in the workspace: use paths relative to it");
   if (NAME.test(name) && allow.includes(name)) return;
   const allowed = allow.slice(0, MAX_NAMES_SHOWN).join(", ") || "none";
-  throw commandRefused(`${quoted(name)} is not in tools.shell.allow. Allowed: ${allowed}`);
+  const how = NAME.test(name) ? ` Allow it: surety config add tools.shell.allow ${name}.` : "";
+  throw commandRefused(`${quoted(name)} is not in tools.shell.allow.${how} Allowed now: ${allowed}`);
 }
 
 function classifyKnown(name: string, args: readonly string[]): Classification | null {

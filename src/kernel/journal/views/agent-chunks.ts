@@ -7,7 +7,8 @@ import { adviceOn } from "../../vocabulary/failures.ts";
 import { terminalStatus } from "../../vocabulary/outcome.ts";
 import type { Entry, EntryOf } from "../entry.ts";
 import { argsOf, contentOf, ERASED, type Lookup, textOf } from "./body-content.ts";
-import { type CallOutcome, shownError } from "./call-outcome.ts";
+import { explainCall } from "./call-explanation.ts";
+import type { CallOutcome } from "./call-outcome.ts";
 import { answerOf } from "./run-answer.ts";
 import { runTimeline, type TimelineItem } from "./run-timeline.ts";
 
@@ -57,10 +58,11 @@ function chunksOf(item: TimelineItem, delegated: ReadonlySet<string>, lookup: Lo
       return [{ type: "tool_call", tool: item.call.tool, args: argsOf(item.call.argsRef, lookup) }];
     case "call-ended": {
       const { call, outcome } = item;
-      const result: AgentChunk = { type: "tool_result", tool: call.tool, result: shownResult(outcome, lookup) };
+      const error = explainCall(item, lookup);
+      const result: AgentChunk = { type: "tool_result", tool: call.tool, result: shownResult(outcome, error, lookup) };
       if (!delegated.has(call.callId)) return [result];
       const agent = nameOf(argsOf(call.argsRef, lookup)["agent"]);
-      const reported = outcome.ok ? contentOf(outcome.outputRef, lookup) : { error: shownError(outcome, lookup) };
+      const reported = outcome.ok ? contentOf(outcome.outputRef, lookup) : { error };
       return [{ type: "subagent_result", agent, result: reported }, result];
     }
     case "ended":
@@ -76,8 +78,7 @@ function thoughts({ result }: EntryOf<"INFER">, lookup: Lookup): readonly AgentC
   return content === null ? [] : [{ type: "thinking", content }];
 }
 
-function shownResult(outcome: CallOutcome, lookup: Lookup): ShownResult {
-  const error = shownError(outcome, lookup);
+function shownResult(outcome: CallOutcome, error: ReturnType<typeof explainCall>, lookup: Lookup): ShownResult {
   const output = error === null ? (textOf(outcome.outputRef, lookup) ?? "") : `${error.code}: ${error.message}`;
   return {
     success: outcome.ok,

@@ -30,21 +30,21 @@ export interface CallOutcome {
   readonly truncated: boolean;
   readonly durationMs: number;
   readonly error: CallError | null;
+  /** The rule that refused a call that was not made; null if none did. */
+  readonly refusedBy: string | null;
   readonly child: { readonly runId: RunId; readonly outcome: Outcome; readonly headHash: Hash } | null;
 }
 
-export function refusedOutcome({ refusal }: DecidedCall): CallOutcome {
+export function refusedOutcome({ refusal, policyId }: DecidedCall): CallOutcome {
   const { code, message, messageRef } = refusal ?? { code: "policy.denied", message: "", messageRef: null };
-  return notPerformed("call.refused", {
-    ...because(code, message || "Not run: the call was refused."),
-    messageRef,
-  });
+  const error = { ...because(code, message || "Not run: the call was refused."), messageRef };
+  return { ...notPerformed("call.refused", error), refusedBy: policyId };
 }
 
 /** Validated, but never dispatched: a rule refused it meanwhile, or (null) the turn ended first. */
 export function skippedOutcome(policyId: string | null): CallOutcome {
   const code = policyId === null ? "invalid.request" : "policy.denied";
-  return notPerformed("call.skipped", because(code, `Not run: ${whySkipped(policyId)}.`));
+  return { ...notPerformed("call.skipped", because(code, `Not run: ${whySkipped(policyId)}.`)), refusedBy: policyId };
 }
 
 function whySkipped(policyId: string | null): string {
@@ -111,6 +111,7 @@ export interface ShownError {
   readonly details: Record<string, unknown>;
 }
 
+/** As the model is told. A person reads `explainCall`. */
 export function shownError({ error }: CallOutcome, lookup: Lookup): ShownError | null {
   if (error === null) return null;
   const { code, retryable, messageRef, detailsRef } = error;
@@ -119,7 +120,14 @@ export function shownError({ error }: CallOutcome, lookup: Lookup): ShownError |
   return { code, message: textOf(messageRef, lookup) ?? error.message, retryable, details };
 }
 
-const NOTHING = { outputRef: null, outputBytes: 0, truncated: false, durationMs: 0, child: null } as const;
+const NOTHING = {
+  outputRef: null,
+  outputBytes: 0,
+  truncated: false,
+  durationMs: 0,
+  refusedBy: null,
+  child: null,
+} as const;
 const MALFORMED = because("internal.error", "The tool's answer is not a valid envelope.");
 const UNKNOWN = { ...because("internal.error", "It is unknown whether the call took effect."), ...UNKNOWN_EFFECT };
 
@@ -144,5 +152,16 @@ function answered(endedBy: string, response: RecordedResponse, child: CallOutcom
     retryable: error.retryable,
     detailsRef: error.detailsRef ?? null,
   };
-  return { endedBy, performed: true, ok, outputRef, outputBytes, truncated, durationMs, error: shown, child };
+  return {
+    ...NOTHING,
+    endedBy,
+    performed: true,
+    ok,
+    outputRef,
+    outputBytes,
+    truncated,
+    durationMs,
+    error: shown,
+    child,
+  };
 }

@@ -1,10 +1,27 @@
 /**
- * Explains a failed run, or a cut answer of a completed one, beyond outcome and reason. Our words only: no text of a
- * provider or model. Empty when outcome and reason say it all.
+ * Explains a failed run, or a cut answer of a completed one, beyond outcome and reason: what was wrong, and what to do.
+ * The run record, live output and `runs show` say the same. A provider's own words are quoted, and shown as its own.
  */
+
+import { adviceOn } from "../../vocabulary/failures.ts";
 import { terminalStatus } from "../../vocabulary/outcome.ts";
-import type { Entry } from "../entry.ts";
+import type { Answer, Entry } from "../entry.ts";
+import { type Lookup, textOf } from "./body-content.ts";
 import { explainBudget, type RunLimits } from "./budget-explanation.ts";
+
+/** What was wrong and what to do, in one text; empty for a run that is fine or has not ended. */
+export function explainRun(entries: readonly Entry[], ...known: KnownOfRun): string {
+  const last = entries.at(-1);
+  if (last?.kind !== "TERMINATE") return "";
+  const { outcome, reason } = last.decided;
+  const wrong = explainFailure(entries, ...known);
+  // What was wrong with the provider says what to do as well.
+  const isSaid =
+    reason === null || terminalStatus(outcome) !== "failed" || (reason === "provider.unavailable" && wrong !== "");
+  return [wrong, (isSaid ? null : adviceOn(reason)) ?? ""].filter((text) => text !== "").join(" ");
+}
+
+type KnownOfRun = readonly [limits: RunLimits | null, keyName?: string | null, lookup?: Lookup];
 
 /**
  * `limits` are those of the contract, null if it cannot be read; `keyName` is the variable that holds the provider's key,
@@ -14,6 +31,7 @@ export function explainFailure(
   entries: readonly Entry[],
   limits: RunLimits | null,
   keyName: string | null = null,
+  lookup: Lookup = () => null,
 ): string {
   const last = entries.at(-1);
   if (last?.kind !== "TERMINATE") return "";
@@ -21,7 +39,7 @@ export function explainFailure(
   if (terminalStatus(outcome) === "completed") return explainCut(entries);
   switch (reason) {
     case "provider.unavailable":
-      return providerFault(entries, keyName);
+      return providerFault(entries, keyName, lookup);
     case "protocol.malformed":
       return protocolFault(entries);
     case "budget.spend":
@@ -62,9 +80,15 @@ function explainCut(entries: readonly Entry[]): string {
   }
 }
 
-function providerFault(entries: readonly Entry[], keyName: string | null): string {
+function providerFault(entries: readonly Entry[], keyName: string | null, lookup: Lookup): string {
   const failed = lastInferred(entries, "model.failed")?.result;
   if (failed === undefined) return "";
+  const words = textOf(failed.messageRef ?? null, lookup);
+  const fault = kindOfFault(failed, keyName);
+  return words === null ? fault : `${fault} The provider says: ${JSON.stringify(words)}`;
+}
+
+function kindOfFault(failed: Extract<Answer, { type: "model.failed" }>, keyName: string | null): string {
   const status = /^provider\.http-(\d+)$/.exec(failed.code)?.[1];
   if (!failed.retryable && failed.retryAfterMs > 0) {
     const wait = waitWords(failed.retryAfterMs);

@@ -6,6 +6,8 @@ import { type Static, Type } from "typebox";
 import { terminalStatus } from "../../vocabulary/outcome.ts";
 import { Count, closed, nullable } from "../../vocabulary/schema-primitives.ts";
 import type { Entry, EntryOf } from "../entry.ts";
+import type { Lookup } from "./body-content.ts";
+import { callInWords, explainCall } from "./call-explanation.ts";
 import { runTimeline, type TimelineItem } from "./run-timeline.ts";
 
 const Text = Type.String();
@@ -51,6 +53,8 @@ export const LifecycleEventSchema = Type.Union([
     policy_id: Text,
     decision: Type.Enum(["allow", "deny"]),
     approval: nullable(Type.Object({ id: Text, decision: Text, by: Text }, closed)),
+    /** Tool and arguments in one line, where content may be shown: not in audit logs. */
+    shown: Type.Optional(Text),
   }),
   event("tool.result", {
     step_id: Text,
@@ -63,6 +67,7 @@ export const LifecycleEventSchema = Type.Union([
     output_bytes: Count,
     truncated: Type.Boolean(),
     duration_ms: Type.Number({ minimum: 0 }),
+    /** Where content may be shown, the message says why and what to do. */
     error: nullable(
       Type.Object(
         {
@@ -83,20 +88,21 @@ export const LifecycleEventSchema = Type.Union([
 export type LifecycleEvent = Static<typeof LifecycleEventSchema>;
 
 export function lifecycleEvents(entries: readonly Entry[]): readonly LifecycleEvent[] {
-  return runTimeline(entries).map(lifecycleEvent);
+  return runTimeline(entries).map((item) => lifecycleEvent(item));
 }
 
-export function lifecycleEvent(item: TimelineItem): LifecycleEvent {
+/** With a lookup, for those who may see content: what was called and why it failed, in words. */
+export function lifecycleEvent(item: TimelineItem, lookup: Lookup | null = null): LifecycleEvent {
   const { runId, ts } = item.entry;
   const { seq, agentId } = item;
-  return { event_id: `evt_${runId}_${seq}`, ts, run_id: runId, agent_id: agentId, seq, ...whatHappened(item) };
+  return { event_id: `evt_${runId}_${seq}`, ts, run_id: runId, agent_id: agentId, seq, ...whatHappened(item, lookup) };
 }
 
 type WhatHappened<Event = LifecycleEvent> = Event extends LifecycleEvent
   ? Pick<Event, "event_type" | "payload">
   : never;
 
-function whatHappened(item: TimelineItem): WhatHappened {
+function whatHappened(item: TimelineItem, lookup: Lookup | null): WhatHappened {
   const { stepId } = item.entry;
   switch (item.kind) {
     case "created": {
@@ -138,11 +144,13 @@ function whatHappened(item: TimelineItem): WhatHappened {
           policy_id: policyId,
           decision,
           approval: approval && { id: approval.approvalId, decision: approval.decision, by: approval.by },
+          ...(lookup === null ? {} : { shown: callInWords(item.call, lookup) }),
         },
       };
     }
     case "call-ended": {
       const { ok, endedBy, outputRef, outputBytes, truncated, durationMs, error, child } = item.outcome;
+      const message = (lookup && explainCall(item, lookup)?.message) ?? error?.message ?? "";
       return {
         event_type: "tool.result",
         payload: {
@@ -156,7 +164,7 @@ function whatHappened(item: TimelineItem): WhatHappened {
           truncated,
           duration_ms: durationMs,
           error: error && {
-            ...{ code: error.code, message: error.message, message_ref: error.messageRef },
+            ...{ code: error.code, message, message_ref: error.messageRef },
             ...{ retryable: error.retryable, details: error.details, details_ref: error.detailsRef },
           },
           child: child && { run_id: child.runId, outcome: child.outcome, head_hash: child.headHash },

@@ -9,7 +9,7 @@ import { Count, closed, nullable } from "../../vocabulary/schema-primitives.ts";
 import type { Entry } from "../entry.ts";
 import { SignedReceiptSchema } from "../signed-receipt.ts";
 import { argsOf, contentOf, type Lookup, textOf } from "./body-content.ts";
-import { shownError } from "./call-outcome.ts";
+import { explainCall } from "./call-explanation.ts";
 import { answerOf } from "./run-answer.ts";
 import { digestOf, snapshotOfEntries } from "./run-snapshot.ts";
 import { runTimeline, type TimelineItem } from "./run-timeline.ts";
@@ -30,6 +30,8 @@ export const RunRecordSchema = Type.Object(
     status: Type.Enum(["queued", "running", "waiting_approval", "completed", "failed", "cancelled"]),
     outcome: nullable(Text),
     reason: nullable(Text),
+    /** What was wrong and what to do; left out of lists, and where nothing was wrong. */
+    explanation: Type.Optional(Text),
     output: Text,
     artifact_path: Text,
     /** Active time. */
@@ -107,7 +109,7 @@ function executionResult(
   if (item.kind !== "call-ended") return [];
   const { call, outcome } = item;
   const { tool, callId, argsRef } = call;
-  const error = shownError(outcome, lookup);
+  const error = explainCall(item, lookup);
   const summary = summarize({
     tool,
     args: argsOf(argsRef, lookup),

@@ -23,8 +23,17 @@ type ItemContent =
       readonly entry: EntryOf<"VALIDATE_CALLS"> | EntryOf<"OBSERVE"> | EntryOf<"COMMIT">;
       readonly call: DecidedCall;
       readonly outcome: CallOutcome;
+      readonly question: CallQuestion;
     }
   | { readonly kind: "ended"; readonly entry: EntryOf<"TERMINATE"> };
+
+/** What was decided about a call before it ran. */
+export interface CallQuestion {
+  /** Hosts it would reach; empty if it was never planned. */
+  readonly hosts: readonly string[];
+  /** The answers of people, in order. */
+  readonly answers: readonly EventOf<"approval.decided">[];
+}
 
 interface Place {
   readonly seq: number;
@@ -73,6 +82,7 @@ export function acceptedOf(entries: readonly Entry[]): EventOf<"run.accepted"> |
 
 interface OpenCall {
   readonly call: DecidedCall;
+  readonly question: CallQuestion;
   readonly isDispatched: boolean;
 }
 interface Step {
@@ -111,17 +121,30 @@ function creation(entry: EntryOf<"run.created">): readonly ItemContent[] {
 
 function validation(entry: EntryOf<"VALIDATE_CALLS">): Step {
   const { calls } = entry.decided;
-  const approvals = eventsOf(entry).filter((event) => event.type === "approval.decided");
+  const events = eventsOf(entry);
+  const approvals = events.filter((event) => event.type === "approval.decided");
+  const planned = events.findLast((event) => event.type === "calls.planned")?.calls ?? [];
+  const questionOf = ({ callId }: DecidedCall): CallQuestion => ({
+    hosts: planned.find((call) => call.callId === callId)?.egress ?? [],
+    answers: approvals.filter((answer) => answer.callId === callId),
+  });
   const called = calls.map((call): ItemContent => {
     // An allowed approval may have expired since.
-    const approval = approvals.findLast(({ callId }) => callId === call.callId) ?? null;
-    return { kind: "called", entry, call, approval };
+    return { kind: "called", entry, call, approval: questionOf(call).answers.at(-1) ?? null };
   });
   const refused = calls
     .filter(({ decision }) => decision === "deny")
-    .map((call): ItemContent => ({ kind: "call-ended", entry, call, outcome: refusedOutcome(call) }));
+    .map(
+      (call): ItemContent => ({
+        ...{ kind: "call-ended", entry, call, outcome: refusedOutcome(call) },
+        question: questionOf(call),
+      }),
+    );
   const allowed = calls.filter(({ decision }) => decision === "allow");
-  return { now: [...called, ...refused], stillOpen: allowed.map((call) => ({ call, isDispatched: false })) };
+  return {
+    now: [...called, ...refused],
+    stillOpen: allowed.map((call) => ({ call, question: questionOf(call), isDispatched: false })),
+  };
 }
 
 function observation(entry: EntryOf<"OBSERVE">, open: readonly OpenCall[]): Step {
@@ -130,15 +153,17 @@ function observation(entry: EntryOf<"OBSERVE">, open: readonly OpenCall[]): Step
   if (result?.type === "effect.resolved" && result.decision === "retry") return { now: [], stillOpen: open };
   const outcome = observedOutcome(result, entry.decided.error);
   return {
-    now: open.filter((each) => answers(entry, each)).map(({ call }) => ({ kind: "call-ended", entry, call, outcome })),
+    now: open
+      .filter((each) => answers(entry, each))
+      .map(({ call, question }) => ({ kind: "call-ended", entry, call, outcome, question })),
     stillOpen: open.filter((each) => !answers(entry, each)),
   };
 }
 
-function leftover(entry: EntryOf<"COMMIT">, { call, isDispatched }: OpenCall): ItemContent {
+function leftover(entry: EntryOf<"COMMIT">, { call, question, isDispatched }: OpenCall): ItemContent {
   const skipped = entry.decided.skipped.find(({ callId }) => callId === call.callId);
   const outcome = isDispatched ? abandonedOutcome() : skippedOutcome(skipped?.policyId ?? null);
-  return { kind: "call-ended", entry, call, outcome };
+  return { kind: "call-ended", entry, call, outcome, question };
 }
 
 function answers({ decided }: EntryOf<"EXECUTE"> | EntryOf<"OBSERVE">, { call }: OpenCall): boolean {

@@ -6,7 +6,7 @@ import { type Static, Type } from "typebox";
 import { closed, nullable } from "../../vocabulary/schema-primitives.ts";
 import type { Entry } from "../entry.ts";
 import { argsOf, contentOf, type Lookup } from "./body-content.ts";
-import { shownError } from "./call-outcome.ts";
+import { explainCall } from "./call-explanation.ts";
 import { ReceiptSchema, receiptOf } from "./receipt.ts";
 import { answerOf } from "./run-answer.ts";
 import { digestOf, snapshotOfEntries } from "./run-snapshot.ts";
@@ -73,7 +73,7 @@ function contentsOf(item: TimelineItem, entries: readonly Entry[], lookup: Looku
       const { callId, tool } = item.call;
       const { ok, outputRef } = item.outcome;
       const output = contentOf(outputRef, lookup);
-      const error = shownError(item.outcome, lookup);
+      const error = explainCall(item, lookup);
       return [{ type: "tool.result", payload: { ...run, callId, tool, ok, output, error } }];
     }
     case "ended": {

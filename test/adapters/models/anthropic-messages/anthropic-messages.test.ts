@@ -139,7 +139,7 @@ test.each<[string, Reply, object]>([
 ])("%s is a fault of its own", async (_, reply, expected) => {
   const { ask } = await serve(() => reply);
   const usage = { inputTokens: 0, outputTokens: 0 };
-  expect(await ask(request, () => {})).toEqual({ ok: false, retryAfterMs: 0, usage, ...expected });
+  expect(await ask(request, () => {})).toEqual({ ok: false, retryAfterMs: 0, usage, words: "secret", ...expected });
 });
 
 test("an error after a model was named is no refusal: what that cost is not known", async () => {
