@@ -2,8 +2,8 @@
  * A call in the words a person reads: what was called, and why it was not run or failed, with what to do. Live output, the
  * event stream, the run record and the WebSocket say the same.
  *
- * The words are made here, from recorded facts (rule, answers, hosts, session), so that older journals get them too. What
- * the model is told is recorded with the call and never reworded (`shownError`).
+ * The words are made here, from recorded facts (rule, answers, hosts, session), so that older journals get them too. The
+ * model reads the recorded words, which never change (`shownError`).
  */
 import { parseCapability } from "../../vocabulary/capability.ts";
 import { adviceOn } from "../../vocabulary/failures.ts";

@@ -111,7 +111,7 @@ export interface ShownError {
   readonly details: Record<string, unknown>;
 }
 
-/** As the model is told. A person reads `explainCall`. */
+/** What the model reads. A person reads `explainCall`. */
 export function shownError({ error }: CallOutcome, lookup: Lookup): ShownError | null {
   if (error === null) return null;
   const { code, retryable, messageRef, detailsRef } = error;
