@@ -7,7 +7,7 @@
 import type { RunId } from "../kernel/vocabulary/identifiers.ts";
 import { Approvals } from "./approvals/approvals.ts";
 import { Capabilities } from "./capabilities/capabilities.ts";
-import { type RunStatus, StoreError } from "./ports/store.ts";
+import { type RunStatus, type StoredRun, StoreError } from "./ports/store.ts";
 import type { RunDraft } from "./run/accept-run.ts";
 import { AcceptedRuns } from "./run/accepted-runs.ts";
 import { cancelRun } from "./run/cancel-run.ts";
@@ -25,6 +25,8 @@ export interface RuntimeSettings {
   readonly workers: number;
   /** The text of a system prompt, by its id. */
   readonly systemText: (id: string) => string;
+  /** A run has ended, durably. Called for children, too; what listens must not throw. */
+  readonly onRunEnded?: (run: StoredRun) => void;
   /** Called once: nothing more will be accepted, started or performed. */
   readonly onStoreFailure: (error: unknown) => void;
 }
@@ -91,9 +93,11 @@ export function openRuntime(ports: RunPorts, settings: RuntimeSettings): Runtime
     ...{ store, clock, accepted, opener },
     maxQueued: settings.maxQueued,
     workers: settings.workers,
-    onEnded: ({ runId, parentRunId }) => {
+    onEnded: (run) => {
+      const { runId, parentRunId } = run;
       approvals.withdraw(runId);
       if (parentRunId !== null) queue.wake(parentRunId);
+      settings.onRunEnded?.(run);
     },
     onFailure: runFailed,
     onStoreFailure: storeFailed,
