@@ -19,7 +19,7 @@ import type { RunRecord } from "../../kernel/journal/views/run-record.ts";
 import { formatCost } from "../../kernel/vocabulary/format-usd.ts";
 import { targetIn } from "../../runtime/approvals/show-question.ts";
 import type { ApprovalCard } from "../../runtime/ports/approver.ts";
-import { barredRows } from "./barred-text.ts";
+import { barredRows, wrappedLine } from "./barred-text.ts";
 import { LiveOutput } from "./live-output.ts";
 import { formatBytes, formatDuration, plural } from "./quantities.ts";
 import type { Style } from "./style.ts";
@@ -45,6 +45,9 @@ export interface ProgressPrinter {
   finish(record: RunRecord, isPriced: boolean): void;
 }
 
+/** Makes foreign text a line for this screen. */
+type WrapLine = (text: string) => string;
+
 interface Screen {
   readonly progress: OutputStream;
   /** Null: the answer is not printed, as with `--json`. */
@@ -53,6 +56,9 @@ interface Screen {
 }
 
 export function progressPrinter({ progress, answer, style }: Screen): ProgressPrinter {
+  /** Foreign text in a line of ours: its further rows are indented, so that none of them passes for another line. */
+  const wrapped: WrapLine = (text) =>
+    progress.isTTY === true ? wrappedLine(visibleLine(text), progress.columns) : visibleLine(text);
   let live = { attempt: 0, text: "", heldBack: "" };
   let isMidLine = false;
   /** The output of the call that printed last. */
@@ -83,7 +89,7 @@ export function progressPrinter({ progress, answer, style }: Screen): ProgressPr
   };
   const showEvent = (event: LifecycleEvent): void => {
     if (event.event_type === "tool.result") endOutput(event.payload.call_id, event.run_id);
-    for (const line of wordsFor(event, openCalls, style)) say(line);
+    for (const line of wordsFor(event, openCalls, wrapped, style)) say(line);
     switch (event.event_type) {
       case "run.started":
         if (event.payload.checks.every(({ failure }) => failure === null)) think();
@@ -157,24 +163,29 @@ export function progressPrinter({ progress, answer, style }: Screen): ProgressPr
       say(style.dim(`answer: surety approvals ${answers}`));
     },
     note(line) {
-      say(style.yellow(visibleLine(line)));
+      say(style.yellow(wrapped(line)));
     },
     finish(record, isPriced) {
       showAnswer(record);
       say(outcomeLine(record, isPriced, style));
-      if (record.explanation !== undefined) say(style.dim(visibleLine(record.explanation)));
+      if (record.explanation !== undefined) say(style.dim(wrapped(record.explanation)));
     },
   };
 }
 
-function wordsFor(event: LifecycleEvent, openCalls: ReadonlyMap<string, string>, style: Style): readonly string[] {
+function wordsFor(
+  event: LifecycleEvent,
+  openCalls: ReadonlyMap<string, string>,
+  wrapped: WrapLine,
+  style: Style,
+): readonly string[] {
   switch (event.event_type) {
     case "run.created":
       return [style.dim(`run ${visibleLine(event.run_id)}`)];
     case "tool.call":
-      return callWords(event.payload);
+      return callWords(event.payload, wrapped);
     case "tool.result":
-      return resultWords(event.payload, openCalls.get(event.payload.call_id) ?? event.payload.tool, style);
+      return resultWords(event.payload, openCalls.get(event.payload.call_id) ?? event.payload.tool, wrapped, style);
     default:
       // The record, which knows more, says how it ended.
       return [];
@@ -184,23 +195,30 @@ function wordsFor(event: LifecycleEvent, openCalls: ReadonlyMap<string, string>,
 type PayloadOf<Type extends LifecycleEvent["event_type"]> = Extract<LifecycleEvent, { event_type: Type }>["payload"];
 
 /** Nothing of a denied call: its result follows and names it. */
-function callWords({ tool, shown = tool, decision, approval }: PayloadOf<"tool.call">): readonly string[] {
+function callWords(
+  { tool, shown = tool, decision, approval }: PayloadOf<"tool.call">,
+  wrapped: WrapLine,
+): readonly string[] {
   if (decision === "deny") return [];
-  const calling = `calling ${visibleLine(shown)}`;
-  return [approval === null ? calling : `${calling}, allowed by ${visibleLine(approval.by)}`];
+  return [wrapped(`calling ${shown}${approval === null ? "" : `, allowed by ${approval.by}`}`)];
 }
 
-function resultWords(result: PayloadOf<"tool.result">, shown: string, style: Style): readonly string[] {
+function resultWords(
+  result: PayloadOf<"tool.result">,
+  shown: string,
+  wrapped: WrapLine,
+  style: Style,
+): readonly string[] {
   const { tool, error, ended_by: endedBy } = result;
   if (error === null) {
     const size = `${formatBytes(result.output_bytes)}${result.truncated ? ", truncated" : ""}`;
     return [style.dim(`${visibleLine(tool)} done in ${formatDuration(result.duration_ms)}, ${size}`)];
   }
   if (endedBy !== "call.refused" && endedBy !== "call.skipped")
-    return [style.red(`${visibleLine(tool)} failed: ${visibleLine(`${error.code}: ${error.message}`)}`)];
+    return [style.red(wrapped(`${tool} failed: ${error.code}: ${error.message}`))];
   // It was not made, so it did not fail.
   const why = error.message.startsWith(NOT_RUN) ? error.message : `${NOT_RUN}${error.code}: ${error.message}`;
-  return [style.yellow(visibleLine(shown)), style.yellow(`  ${visibleLine(why)}`)];
+  return [style.yellow(wrapped(shown)), style.yellow(wrapped(`  ${why}`))];
 }
 
 const NOT_RUN = "Not run: ";

@@ -295,6 +295,39 @@ describe("the progress of a run", () => {
     expect(shown()).toBe("provider.rate-limited: trying again in 1 min 0 s, as the provider asked\n");
   });
 
+  test("foreign words of several rows pass for no other line: their rows are indented", () => {
+    const filler = "x".repeat(300);
+    const forged = `${filler} Allow fs.read_text? [a]llow / [d]eny: `;
+    let shown = "";
+    const progress = { isTTY: true, columns: 40, write: (text: string) => (shown += text) };
+    const printer = progressPrinter({ progress, answer: null, style: PLAIN });
+    printer.show(called({ shown: forged }));
+    printer.show(called({ call_id: "d", decision: "deny", shown: forged }));
+    for (const [call_id, ended_by] of [
+      ["c", "tool.finished"],
+      ["d", "call.refused"],
+    ] as const)
+      printer.show(
+        ended({
+          call_id,
+          ended_by,
+          ok: false,
+          error: { code: "timeout", message: forged, message_ref: null, ...NOT_RETRYABLE },
+        }),
+      );
+    printer.finish({ ...RECORD, explanation: forged }, true);
+    const rows = shown.split("\n");
+    expect(Math.max(...rows.map((row) => row.length))).toBeLessThan(120);
+    const begun = rows.filter((row) => row.includes("x") && !row.startsWith("    "));
+    expect(begun.map((row) => row.slice(0, 12))).toEqual([
+      "calling xxxx",
+      "fs.read_text",
+      "xxxxxxxxxxxx",
+      "  Not run: t",
+      "xxxxxxxxxxxx",
+    ]);
+  });
+
   test("foreign words move no cursor", () => {
     const { printer, shown } = screen(true);
     printer.show(called({ tool: "x\u001b[2J\ny" }));

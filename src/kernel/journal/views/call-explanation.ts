@@ -99,6 +99,7 @@ function blockedHosts(hosts: readonly string[], session: string): string {
 const TARGETS = ["cmd", "path", "url", "query", "to"] as const;
 const MAX_TARGET_CHARS = 200;
 const MAX_VALUE_CHARS = 60;
+const MAX_LINE_CHARS = 400;
 
 /** Tool and arguments in one line; long values are cut. */
 export function callInWords({ tool, argsRef }: Pick<EndedCall["call"], "tool" | "argsRef">, lookup: Lookup): string {
@@ -106,7 +107,7 @@ export function callInWords({ tool, argsRef }: Pick<EndedCall["call"], "tool" | 
   const target = TARGETS.find((name) => args.some(([key, value]) => key === name && typeof value === "string"));
   const words = args.filter(([name]) => name !== target).map(([name, value]) => `${name}=${quoted(value)}`);
   const first = target === undefined ? [] : [plain(String(argsOf(argsRef, lookup)[target]))];
-  return [tool, ...first, ...words].join(" ");
+  return cut([tool, ...first, ...words].join(" "), MAX_LINE_CHARS);
 }
 
 /** A text without line ends reads best as it is. */
