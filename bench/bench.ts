@@ -13,6 +13,7 @@ import { gateway } from "./figures/gateway.ts";
 import { growth } from "./figures/growth.ts";
 import { installSize } from "./figures/install-size.ts";
 import { manyRuns, manyStreamedRuns } from "./figures/many-runs.ts";
+import { memory } from "./figures/memory.ts";
 import { stepOverhead, streamedOverhead } from "./figures/step-overhead.ts";
 import { syncs } from "./figures/syncs.ts";
 import { toolCosts } from "./figures/tool-costs.ts";
@@ -30,6 +31,7 @@ const FIGURES: readonly Figure[] = [
   manyStreamedRuns,
   growth,
   gateway,
+  memory,
   fullStore,
   toolCosts,
   firstRequestTokens,

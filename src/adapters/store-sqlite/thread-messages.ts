@@ -17,7 +17,8 @@ export interface WriterSetup {
 
 export type Commits = readonly (readonly PackedWrite[])[];
 
-export type WriterRequest = Commits | "checkpoint" | "close";
+/** `rest`: a checkpoint while nothing is written, so that there is time to give memory back. */
+export type WriterRequest = Commits | "checkpoint" | "rest" | "close";
 
 /** How the next commits ended; `at` counts from the first of them. Commits that are not listed succeeded and reserved nothing. */
 export interface BatchReport {

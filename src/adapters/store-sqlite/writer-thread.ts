@@ -164,7 +164,7 @@ export class WriterThread {
       if (this.#uncheckpointed !== seen || this.#unanswered.length + this.#unsent.length > 0)
         return this.#checkpointWhenIdle(0);
       this.#uncheckpointed = 0;
-      this.#post("checkpoint");
+      this.#post("rest");
     });
   }
 

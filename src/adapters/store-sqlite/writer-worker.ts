@@ -6,6 +6,7 @@
  */
 import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import { Defect } from "../../kernel/vocabulary/defect.ts";
+import { releaseHeap } from "../../runtime/release-heap.ts";
 import { GroupCommit } from "./group-commit.ts";
 import { preallocateWal } from "./preallocate-wal.ts";
 import { type Failure, failureOf, mediumFailureOf } from "./sqlite-failure.ts";
@@ -25,7 +26,8 @@ port.on("message", (first: WriterRequest) => {
   }
   const commits = requests.flatMap((request) => (typeof request === "string" ? [] : request));
   if (commits.length > 0) write(commits);
-  if (requests.includes("checkpoint")) checkpoint();
+  if (requests.includes("checkpoint") || requests.includes("rest")) checkpoint();
+  if (requests.includes("rest")) rest();
   if (requests.includes("close")) close();
 });
 
@@ -55,6 +57,16 @@ function write(commits: Commits): void {
 function checkpoint(): void {
   try {
     writer?.db.exec("PRAGMA wal_checkpoint(PASSIVE)");
+  } catch (error) {
+    fail(error);
+  }
+}
+
+/** What many commits at once have taken goes back: pages of the database, and the heap. */
+function rest(): void {
+  try {
+    writer?.db.exec("PRAGMA shrink_memory");
+    releaseHeap();
   } catch (error) {
     fail(error);
   }

@@ -9,6 +9,7 @@ import type { Action, CommandContext } from "../command.ts";
 import { isLoopback } from "../config/is-loopback.ts";
 import { openModelRegistry, startupValidationOf } from "../configured-models.ts";
 import { announceAddress, loadToken, withdrawAddress } from "../gateway-access.ts";
+import { releaseWhenIdle } from "../release-when-idle.ts";
 import { defectReporter } from "../report-failure.ts";
 import { loadSettings } from "../settings.ts";
 import { onInterrupt } from "../signals.ts";
@@ -99,6 +100,7 @@ async function performStart(context: CommandContext, moreTools: readonly Tool[])
   }
   // Now, since this process may be killed: the next start is faster.
   flushCompileCache();
+  releaseWhenIdle(systemClock);
   const { sandboxWhenNeeded } = await import("../built-in-tools.ts");
   const sandboxWarning = await warningWithoutSandbox(config, sandboxWhenNeeded(systemClock));
   if (sandboxWarning !== null && !stopping.signal.aborted) output.remark(sandboxWarning);
