@@ -1,63 +1,118 @@
 /**
  * Verifies a stored run: its journal, that its contract is the one it was accepted under, that the texts its entries name
- * are unchanged, and that its list row agrees with its journal.
+ * are there and unchanged unless they were erased, and that its list row agrees with its journal.
  */
 import { isBodyOf, refsOf } from "../../kernel/journal/body.ts";
-import type { Entry } from "../../kernel/journal/entry.ts";
+import { type Entry, eventsOf } from "../../kernel/journal/entry.ts";
+import type { EventOf, RunEvent } from "../../kernel/journal/event.ts";
+import type { LedgerEntry } from "../../kernel/journal/ledger.ts";
 import type { Refused } from "../../kernel/journal/read-records.ts";
 import { type VerifiedJournal, verifyJournal } from "../../kernel/journal/verify-journal.ts";
 import { digestOf, snapshotOfEntries } from "../../kernel/journal/views/run-snapshot.ts";
 import type { BodyRef } from "../../kernel/vocabulary/identifiers.ts";
+import { terminalStatus } from "../../kernel/vocabulary/outcome.ts";
 import type { Store, StoredRun } from "../../runtime/ports/store.ts";
 import { findContract } from "../../runtime/run/read-run.ts";
 import { readAll } from "./read-all.ts";
 
-export async function verifyStoredRun(store: Store, run: StoredRun): Promise<VerifiedJournal | Refused> {
+/** What was erased on purpose, as the ledger says. */
+export type FindErased = () => Promise<ReadonlySet<BodyRef>>;
+
+export async function verifyStoredRun(
+  store: Store,
+  run: StoredRun,
+  findErased: FindErased = () => readErased(store),
+): Promise<VerifiedJournal | Refused> {
   const { runId, contractHash } = run;
   const lines = await readAll((offset, limit) => store.readEntries(runId, offset, limit));
   const verified = verifyJournal(lines.map((line) => `${line}\n`).join(""), { contractHash });
   if (!verified.ok) return verified;
   const { entries } = verified;
   if (findContract(run) === null) return refused(1, "its contract is not the one it was accepted under");
-  const changed = await changedText(store, run, entries);
-  if (changed !== null) return refused(changed, "a text it names was changed");
-  if (!isRowConsistent(run, entries)) return refused(entries.length, "its list row does not match its journal");
+  const damaged = await damagedText(store, run, entries, findErased);
+  if (damaged !== null) return damaged;
+  if (!(await isRowAsJournal(store, run, entries))) {
+    return refused(entries.length, "its list row does not match its journal");
+  }
   return verified;
+}
+
+export function erasedIn(ledger: readonly LedgerEntry[]): ReadonlySet<BodyRef> {
+  return new Set(ledger.flatMap((entry) => (entry.kind === "body.erased" ? entry.data.refs : [])));
+}
+
+async function readErased(store: Store): Promise<ReadonlySet<BodyRef>> {
+  return erasedIn(await readAll((offset, limit) => store.readLedger(offset, limit)));
 }
 
 function refused(entry: number, problem: string): Refused {
   return { ok: false, entry, problem };
 }
 
-async function changedText(
+/** The first entry that names a text which was changed, or which is gone and was not erased. */
+async function damagedText(
   store: Store,
-  { runId, sessionId }: StoredRun,
+  { runId, sessionId, answerRef }: StoredRun,
   entries: readonly Entry[],
-): Promise<number | null> {
-  const bodies = await store.readBodies(sessionId, [...new Set(entries.flatMap(refsOf))], runId);
-  const isChanged = (ref: BodyRef): boolean => {
-    const body = bodies.get(ref);
-    return body !== undefined && !isBodyOf(ref, body);
-  };
-  return entries.find((entry) => refsOf(entry).some(isChanged))?.seq ?? null;
+  findErased: FindErased,
+): Promise<Refused | null> {
+  const refs = [...new Set(entries.flatMap(refsOf))];
+  const bodies = await store.readBodies(sessionId, refs, runId);
+  // Later runs of the session read the message and the answer without this run.
+  const told = [messageRefOf(entries[0]), answerRef].filter((ref) => ref !== null);
+  const shared = await store.readBodies(sessionId, told, null);
+  const isMissing = refs.some((ref) => !bodies.has(ref)) || told.some((ref) => !shared.has(ref));
+  const erased = isMissing ? await findErased() : new Set<BodyRef>();
+  const isLost = (ref: BodyRef): boolean =>
+    !erased.has(ref) && (!bodies.has(ref) || (told.includes(ref) && !shared.has(ref)));
+  const isChanged = (ref: BodyRef): boolean =>
+    [bodies.get(ref), shared.get(ref)].some((body) => body !== undefined && !isBodyOf(ref, body));
+  for (const entry of entries) {
+    const named = refsOf(entry);
+    if (named.some(isLost)) return refused(entry.seq, "a text it names is missing");
+    if (named.some(isChanged)) return refused(entry.seq, "a text it names was changed");
+  }
+  return null;
 }
 
-/** A run sealed because its journal does not replay has no TERMINATE entry; the audit of the home finds it. */
-function isRowConsistent(
-  { runId, contractHash, outcome, reason, ended }: StoredRun,
-  entries: readonly Entry[],
-): boolean {
-  if (outcome === null || reason === "machine.diverged") return true;
-  const snapshot = snapshotOfEntries(runId, contractHash, entries);
-  const isSame = outcome === snapshot.outcome && reason === snapshot.reason && ended !== null;
+function messageRefOf(first: Entry | undefined): BodyRef | null {
+  return first?.kind === "run.created" ? first.decided.messageRef : null;
+}
+
+/** A run may end while it is verified: then its row is newer than the one that was given. */
+async function isRowAsJournal(store: Store, run: StoredRun, entries: readonly Entry[]): Promise<boolean> {
+  if (isRowConsistent(run, entries)) return true;
+  const now = await store.findRun(run.runId);
+  return now !== null && isRowConsistent(now, entries);
+}
+
+function isRowConsistent(run: StoredRun, entries: readonly Entry[]): boolean {
   const last = entries.at(-1);
+  const { runId, contractHash, outcome, reason, ended, status } = run;
+  const accepted = entries[0]?.kind === "run.created" ? eventsOf(entries[0]).find(isAccepted) : undefined;
+  const isOfItsOwner = accepted === undefined || accepted.agentId === run.agentId;
+  if (!isOfItsOwner || (accepted !== undefined && accepted.sessionId !== run.sessionId)) return false;
+  const isSealed = last?.kind === "TERMINATE";
+  if (outcome === null) return !isSealed && ended === null && run.endedAt === null;
+  if (status !== terminalStatus(outcome)) return false;
+  // A run sealed because its journal does not replay has no last entry; the audit of the home finds it.
+  if (reason === "machine.diverged" && !isSealed) return true;
+  if (!isSealed || ended === null) return false;
+  const snapshot = snapshotOfEntries(runId, contractHash, entries);
   return (
-    isSame &&
+    outcome === snapshot.outcome &&
+    reason === snapshot.reason &&
+    run.endedAt === last.ts &&
+    run.answerRef === (last.result?.type === "run.answered" ? last.result.ref : null) &&
     ended.toolCalls === snapshot.budget.performed &&
     ended.headHash === snapshot.head &&
     ended.stateDigest === digestOf(snapshot) &&
-    ended.durationMs === last?.elapsedMs &&
+    ended.durationMs === last.elapsedMs &&
     ended.labels.integrity === last.labels.integrity &&
     ended.labels.confidentiality === last.labels.confidentiality
   );
+}
+
+function isAccepted(event: RunEvent): event is EventOf<"run.accepted"> {
+  return event.type === "run.accepted";
 }

@@ -13,6 +13,8 @@ import { type LedgerEntry, startLedger } from "./ledger.ts";
 export interface JournalFacts {
   readonly seq: number;
   readonly outcome: Outcome | null;
+  /** Over what the run was accepted with beside its contract; absent where only the journal is known. */
+  readonly rowHash?: Hash;
   /** The hash of the entry with this seq; of 0, the chain's beginning; null beyond its end. */
   readonly hashAt: (seq: number) => Hash | null;
 }
@@ -36,6 +38,7 @@ export type FindingCode =
   | "run.missing"
   | "run.unannounced"
   | "run.contract-swapped"
+  | "run.row-rewritten"
   | "run.truncated"
   | "run.rewritten"
   | "run.seal-missing"
@@ -88,7 +91,9 @@ function auditRun(runId: RunId, run: LedgerRun, journal: JournalFacts | undefine
   if (journal === undefined) return [found("run.missing", runId, seq)];
   const isUnderItsContract = journal.hashAt(0) === genesisHash(data.contractHash);
   const swapped = isUnderItsContract ? [] : [found("run.contract-swapped", runId, seq)];
-  return [...swapped, ...auditSeal(runId, run, journal)];
+  const isRowSame = [data.rowHash, undefined].includes(journal.rowHash) || data.rowHash === undefined;
+  const rewritten = isRowSame ? [] : [found("run.row-rewritten", runId, seq)];
+  return [...swapped, ...rewritten, ...auditSeal(runId, run, journal)];
 }
 
 function auditSeal(runId: RunId, { created, seal }: LedgerRun, journal: JournalFacts): readonly Finding[] {

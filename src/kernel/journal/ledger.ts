@@ -35,7 +35,8 @@ const single = { nonce: Text };
 const sender = Type.Object({ channel: Text, sender: Text }, closed);
 
 export const LedgerDataSchemas = {
-  "run.created": Type.Object({ ...run, contractHash: HashSchema }, closed),
+  /** `rowHash` is over what the run was accepted with beside its contract; absent from older entries. */
+  "run.created": Type.Object({ ...run, contractHash: HashSchema, rowHash: Type.Optional(HashSchema) }, closed),
   /** `seq` and `head` are the anchor of the run's journal. */
   "run.sealed": Type.Object(
     { ...run, outcome: Type.Enum([...OUTCOMES]), seq: Type.Integer({ minimum: 1 }), head: HashSchema },

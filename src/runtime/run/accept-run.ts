@@ -1,6 +1,8 @@
 /** From a draft to the writes that accept it: everything a run needs to start is durable in one transaction. */
 import type { ExecutionContract } from "../../kernel/contract/contract.ts";
 import type { LedgerDraft } from "../../kernel/journal/ledger.ts";
+import { hashCanonical } from "../../kernel/vocabulary/hash.ts";
+import type { Hash } from "../../kernel/vocabulary/identifiers.ts";
 import { canonicalWire } from "../../kernel/vocabulary/wire-case.ts";
 import type { Idempotency, NewRun, StoredBody, Write } from "../ports/store.ts";
 import type { NewSession } from "../ports/stored-session.ts";
@@ -34,6 +36,12 @@ export function newRun({ run, contract, acceptance }: RunDraft, createdAt: strin
   };
 }
 
+/** Over the columns of a run that never change and are not its contract. */
+export function rowHashOf(run: NewRun): Hash {
+  const { agentId, sessionId, source, lane, parentRunId, model, thinkingMode, accepted, createdAt } = run;
+  return hashCanonical([agentId, sessionId, source, lane, parentRunId, model, thinkingMode, accepted, createdAt]);
+}
+
 export function acceptanceWrites(
   { acceptance, bodies, begins, idempotency, inbound }: RunDraft,
   run: NewRun,
@@ -43,7 +51,7 @@ export function acceptanceWrites(
     kind: "run.created",
     ts: createdAt,
     actor: acceptance.event.principal,
-    data: { runId, contractHash },
+    data: { runId, contractHash, rowHash: rowHashOf(run) },
   };
   return [
     ...(begins === null ? [] : [{ type: "insert-session", session: { ...begins.session, createdAt } } as const]),

@@ -19,7 +19,7 @@ function journalOf(runId: RunId, seq: number, sealed: boolean): JournalFacts {
     if (at > seq) return null;
     return at === 0 ? genesisHash(hashBytes(runId)) : hashBytes(`${runId} ${at}`);
   };
-  return { seq, outcome: sealed ? "COMPLETED_CHAT_ONLY" : null, hashAt };
+  return { seq, rowHash: hashBytes(`row ${runId}`), outcome: sealed ? "COMPLETED_CHAT_ONLY" : null, hashAt };
 }
 
 /** The same under another contract, or with other entries. */
@@ -186,6 +186,15 @@ describe("a home whose records do not agree", () => {
       "a queued run stands under another contract",
       { checkpoints: [], ...withJournal(C, swapped(journalOf(C, 0, false))) },
       [{ code: "run.contract-swapped", runId: C, ledgerSeq: 4 }],
+    ],
+    [
+      "a run's list row was rewritten",
+      {
+        ledger: ledgerOf([draft("run.created", { runId: A, contractHash: hashBytes(A), rowHash: OTHER })]),
+        checkpoints: [],
+        journals: new Map([[A, journalOf(A, 1, false)]]),
+      },
+      [{ code: "run.row-rewritten", runId: A, ledgerSeq: 1 }],
     ],
     ["an open journal was cut behind the checkpoint", withJournal(B, journalOf(B, 2, false)), []],
     [
