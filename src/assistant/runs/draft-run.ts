@@ -93,7 +93,7 @@ export async function draftRun(settings: DraftingSettings, request: RunRequest):
     routing: chosen.routing,
     toolbox: settings.toolbox,
     policy: settings.policy(),
-    channelClass: "cli_local",
+    channelClass: request.channelClass ?? "cli_local",
     overrides: request.contract,
     thinkingLevel,
     approvedTools: request.approvedTools,

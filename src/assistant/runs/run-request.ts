@@ -7,6 +7,7 @@
 import { type Static, Type } from "typebox";
 import { hashBytes } from "../../kernel/vocabulary/hash.ts";
 import { asSessionId, type SessionId } from "../../kernel/vocabulary/identifiers.ts";
+import type { ChannelClass } from "../../kernel/vocabulary/risk.ts";
 import { Count, closed } from "../../kernel/vocabulary/schema-primitives.ts";
 import { THINKING_LEVELS, type ThinkingLevel } from "../../kernel/vocabulary/thinking-level.ts";
 import { fromWire, type Inside } from "../../kernel/vocabulary/wire-case.ts";
@@ -140,6 +141,8 @@ export interface RunRequest {
   readonly begins?: BegunSession;
   /** The channel's own id of the message, which makes it one message however often it comes. Absent: it has none. */
   readonly inbound?: InboundId;
+  /** Who reads the answer; set by the channel that took the message, never by a client. Absent: the person at this machine. */
+  readonly channelClass?: ChannelClass;
   readonly source: string;
   readonly principal: string;
   readonly idempotencyKey: string | null;

@@ -8,6 +8,7 @@ import type { RunStatus, Store } from "../../runtime/ports/store.ts";
 import type { StoredSession } from "../../runtime/ports/stored-session.ts";
 import type { Assistant } from "../runs/open-assistant.ts";
 import type { RunRequest } from "../runs/run-request.ts";
+import { channelClassOf } from "./channel-class.ts";
 import { parseChatCommand } from "./chat-command.ts";
 import {
   type Activation,
@@ -107,14 +108,15 @@ export class Chat {
             begins: { session: this.#parts.sessions.draft({ agentId, key, channel, senderId }), isRouted: true },
           };
     const inbound = messageId === null ? {} : { inbound: { channel, messageId } };
-    return this.#run(agentId, text, session, { ...place, ...inbound }, bearer, options);
+    const channelClass = channelClassOf(channel);
+    return this.#run(agentId, text, session, { ...place, ...inbound, channelClass }, bearer, options);
   }
 
   async #run(
     agentId: string,
     message: string,
     session: StoredSession | null,
-    place: Pick<RunRequest, "sessionId" | "begins" | "inbound">,
+    place: Pick<RunRequest, "sessionId" | "begins" | "inbound" | "channelClass">,
     { principal, source }: Bearer,
     options: MessageOptions,
   ): Promise<Received> {

@@ -3,10 +3,10 @@ import { DIRECT_CALL_MODEL, directCallMessage } from "../../adapters/models/dire
 import { defineTool, type Tool } from "../../adapters/tools/define-tool.ts";
 import { grantedTools } from "../../assistant/runs/contract-terms.ts";
 import type { RunRequest } from "../../assistant/runs/run-request.ts";
+import { channelClassOf } from "../../assistant/sessions/channel-class.ts";
 import { refsOf } from "../../kernel/journal/body.ts";
 import { asSessionId, type RunId, type SessionId } from "../../kernel/vocabulary/identifiers.ts";
 import type { Labels } from "../../kernel/vocabulary/labels.ts";
-import type { ChannelClass } from "../../kernel/vocabulary/risk.ts";
 import { readBodies, readWholeJournal } from "../../runtime/run/read-run.ts";
 import { toolResultIn } from "../../runtime/tools/tool-result.ts";
 import { type EmbeddedParts, partsOf } from "./embedded-parts.ts";
@@ -15,7 +15,6 @@ import type * as Api from "./surety-api.ts";
 /** What a tool of unknown origin returns: foreign, and the owner's business. */
 const CAUTIOUS: Labels = { integrity: "untrusted", confidentiality: "private" };
 const CLOSED = "Surety was closed before the call ended. The run is saved; recover() resumes it.";
-const LOCAL_CHANNELS: readonly string[] = ["cli", "web", "webchat"];
 
 export class ToolRegistry implements Api.ToolRegistry {
   readonly #parts: EmbeddedParts;
@@ -37,7 +36,9 @@ export class ToolRegistry implements Api.ToolRegistry {
   isAllowed(name: string, { channel }: Pick<Api.Session, "channel">): boolean {
     const { toolbox, policy } = this.#parts;
     const tool = toolbox.nameOf(name);
-    return tool !== null && grantedTools({ toolbox, policy: policy(), channelClass: classOf(channel) }).includes(tool);
+    return (
+      tool !== null && grantedTools({ toolbox, policy: policy(), channelClass: channelClassOf(channel) }).includes(tool)
+    );
   }
 
   async execute(name: string, args: Record<string, unknown>): Promise<Api.ToolResult> {
@@ -103,11 +104,6 @@ export class ToolRegistry implements Api.ToolRegistry {
 
 function failure(code: string, message: string): Api.ToolResult {
   return { success: false, output: `${code}: ${message}`, metadata: { executionTime: 0 } };
-}
-
-function classOf(channel: string): ChannelClass {
-  if (LOCAL_CHANNELS.includes(channel)) return "cli_local";
-  return channel === "email" ? "external_email" : "external_message";
 }
 
 function toTool({ labels = CAUTIOUS, ...tool }: Api.Tool): Tool {
