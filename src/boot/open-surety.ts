@@ -4,6 +4,7 @@
  * W1. Everything that was opened is closed in reverse order, also when opening fails half-way.
  * W2. The redactor knows every secret that was read before anything is stored.
  */
+import { SessionFiles } from "../adapters/records/session-files.ts";
 import type { HomeLock } from "../adapters/store-sqlite/home-lock.ts";
 import { openSqliteStore } from "../adapters/store-sqlite/open-sqlite-store.ts";
 import { createToolbox, type RegistryToolbox } from "../adapters/tools/create-toolbox.ts";
@@ -147,16 +148,25 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
       completePrompt: sessionContext.complete,
       onDefect,
     };
+    const sessionFiles = new SessionFiles({
+      ...{ store, clock, context: sessionContext, agentsDirectory: home.agentsDirectory },
+      ...{ maxBytes: config.sessions.maxBytes, storePartials: config.sessions.storePartials },
+      onError: (error) => onDefect("session-files", error),
+    });
     const runtime = openRuntime(ports, {
       maxQueued: config.gateway.queue.max,
       workers: options.workers ?? config.gateway.queue.workers,
       systemText: (id) => texts.textOf(id),
+      onRunEnded: () => sessionFiles.wake(),
       onStoreFailure: options.onStoreFailure ?? ((error) => onDefect("store", error)),
     });
+    // What ended before a crash, and is in no file yet.
+    if (options.workers !== 0) sessionFiles.wake();
     ownStore.onUnavailable((error) => runtime.storeFailed(error));
     const { agentsDirectory } = home;
     const { summarize } = toolbox;
     const assistant = openAssistant({
+      onAccepted: (runId) => sessionFiles.follow(runtime, runId),
       ...{ store, runtime, drafting, signing, agentsDirectory, summarize },
       keyNameOf: (model) => keyNameOf(config, model),
     });
@@ -185,6 +195,7 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
       close: async (graceMs) => {
         try {
           await runtime.stop(graceMs);
+          if (runtime.isIntact) await sessionFiles.close();
           if (runtime.isIntact) await appendCheckpoint(store, signing.sign, clock);
         } finally {
           await closeStore();

@@ -45,6 +45,8 @@ export interface Assistant {
 export interface AssistantParts extends RunViewParts {
   readonly runtime: Runtime;
   readonly drafting: DraftingSettings;
+  /** The run is durable and can be watched. */
+  readonly onAccepted?: (runId: RunId) => void;
 }
 
 export function openAssistant(parts: AssistantParts): Assistant {
@@ -68,7 +70,10 @@ export function openAssistant(parts: AssistantParts): Assistant {
     const drafted = await draftRun(drafting, request);
     if (!drafted.ok) return drafted;
     const accepted = await runtime.submit(drafted.draft);
-    if (accepted.ok) return { ...accepted, status: "queued", isRepeat: false };
+    if (accepted.ok) {
+      parts.onAccepted?.(accepted.runId);
+      return { ...accepted, status: "queued", isRepeat: false };
+    }
     // Two requests with one key at the same time: the other one won.
     const twin = idempotency === null ? null : await findRepeated(idempotency);
     return twin ?? refuse(accepted.code, accepted.message);

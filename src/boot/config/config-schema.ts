@@ -210,7 +210,11 @@ export const ConfigSchema: z.ZodMiniType<WrittenConfig> = z.strictObject({
     {},
   ),
   approvals: section({ timeoutS: z._default(integer(1, SECONDS_A_DAY * 30), DEFAULT.approvals.timeoutS) }),
-  sessions: section({ idleMs: z._default(integer(1000, SECONDS_A_DAY * MAX_DAYS * 1000), DEFAULT.sessions.idleMs) }),
+  sessions: section({
+    idleMs: z._default(integer(1000, SECONDS_A_DAY * MAX_DAYS * 1000), DEFAULT.sessions.idleMs),
+    storePartials: flag(DEFAULT.sessions.storePartials),
+    maxBytes: z._default(integer(1024, 2 ** 40), DEFAULT.sessions.maxBytes),
+  }),
   identities: z._default(z.array(z.strictObject({ id: SenderId, links: z.array(Link).check(z.minLength(1)) })), []),
   memory: Later,
   output: section({ thinking_mode: z._default(z.enum(THINKING_MODES), DEFAULT.output.thinking_mode) }),

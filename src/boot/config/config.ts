@@ -99,7 +99,13 @@ export interface Config {
   };
   readonly agents: Readonly<Record<string, AgentSettings>>;
   readonly approvals: { readonly timeoutS: number };
-  readonly sessions: { readonly idleMs: number };
+  readonly sessions: {
+    readonly idleMs: number;
+    /** Local sessions' files also get answers while they are written. */
+    readonly storePartials: boolean;
+    /** Of one file of a session; then a numbered segment begins. */
+    readonly maxBytes: number;
+  };
   /** The same person on several channels (T-2.3). */
   readonly identities: readonly { readonly id: string; readonly links: readonly string[] }[];
   readonly memory: Empty;

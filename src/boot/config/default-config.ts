@@ -39,7 +39,7 @@ export const DEFAULT_CONFIG: Config = {
   },
   agents: {},
   approvals: { timeoutS: 600 },
-  sessions: { idleMs: 1_800_000 },
+  sessions: { idleMs: 1_800_000, storePartials: false, maxBytes: 10_485_760 },
   identities: [],
   memory: {},
   output: { thinking_mode: "on_error" },

@@ -1,0 +1,218 @@
+/**
+ * Session files (P-5.2): a projection of the store, off the runs' way.
+ *
+ * F1. The ledger says in which order runs ended. Each is written once, whatever was interrupted: the place in the ledger is
+ *     kept after the files are synced, and a run that a file already names is not written again.
+ * F2. A run that nobody continued has no file: its session is the run.
+ * F3. A file that is missing is begun with everything its session holds. To make all files again, delete them together with
+ *     `agents/.session-files`.
+ * F4. A failure concerns files only: it is reported, and tried again when the next run has ended.
+ */
+import { mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { LATEST, type SessionContext } from "../../assistant/context/session-context.ts";
+import type { SessionTurn } from "../../assistant/context/session-turn.ts";
+import { partialLine, sessionFileName, turnLines } from "../../assistant/sessions/session-file.ts";
+import { asRunId, type RunId, type SessionId } from "../../kernel/vocabulary/identifiers.ts";
+import { type Clock, timestampOf } from "../../runtime/ports/clock.ts";
+import type { PlacedRun, Store } from "../../runtime/ports/store.ts";
+import type { StoredSession } from "../../runtime/ports/stored-session.ts";
+import { contractOf } from "../../runtime/run/read-run.ts";
+import type { Runtime } from "../../runtime/runtime.ts";
+import { AppendOnlyFile } from "./append-only-file.ts";
+
+export interface SessionFilesParts {
+  readonly store: Store;
+  readonly context: Pick<SessionContext, "turns">;
+  readonly clock: Pick<Clock, "nowMs" | "wake">;
+  readonly agentsDirectory: string;
+  readonly maxBytes: number;
+  readonly storePartials: boolean;
+  readonly onError: (error: unknown) => void;
+}
+
+/** Gathers what ends meanwhile, and lets runs go first. */
+const DELAY_MS = 200;
+const PAGE = 500;
+const MAX_OPEN = 200;
+
+interface OpenFile {
+  readonly file: AppendOnlyFile;
+  /** Runs it names. */
+  readonly runs: Set<string>;
+  isDirty: boolean;
+}
+
+export class SessionFiles {
+  readonly #parts: SessionFilesParts;
+  readonly #files = new Map<string, OpenFile>();
+  #written: number | null = null;
+  #foldsCase = false;
+  #cancelWake: (() => void) | null = null;
+  #wasWoken = false;
+  #working: Promise<void> = Promise.resolve();
+
+  constructor(parts: SessionFilesParts) {
+    this.#parts = parts;
+  }
+
+  /** A run has ended, or the home was opened. */
+  wake(): void {
+    this.#wasWoken = true;
+    this.#cancelWake ??= this.#parts.clock.wake(DELAY_MS, () => {
+      this.#cancelWake = null;
+      this.settle().catch(this.#parts.onError);
+    });
+  }
+
+  /** Resolves when every run that has ended is in its file. */
+  settle(): Promise<void> {
+    const working = this.#working.then(() => this.#project());
+    this.#working = working.catch(() => {});
+    return working;
+  }
+
+  async close(): Promise<void> {
+    this.#cancelWake?.();
+    this.#cancelWake = null;
+    // A command that ends no run leaves the files to the gateway.
+    if (this.#wasWoken) await this.settle().catch(this.#parts.onError);
+  }
+
+  /** Writes the text of a run while it is produced, if the home keeps partial answers and the run is local (P-5.5). */
+  follow(runtime: Pick<Runtime, "watch">, runId: RunId): void {
+    if (!this.#parts.storePartials) return;
+    const stop = runtime.watch(runId, {
+      entries: (entries) => {
+        if (entries.some(({ kind }) => kind === "TERMINATE")) stop();
+      },
+      delta: (delta) => {
+        this.#working = this.#working.then(() => this.#appendPartial(runId, delta)).catch(this.#parts.onError);
+      },
+      output: () => {},
+      broken: () => {},
+    });
+  }
+
+  async #appendPartial(runId: RunId, delta: Parameters<typeof partialLine>[1]): Promise<void> {
+    const found = await this.#find(runId);
+    if (found === null || !found.isLocal) return;
+    const { session } = found;
+    const line = partialLine(runId, delta, session.sessionId, timestampOf(this.#parts.clock.nowMs()));
+    const { file } = await this.#open(session);
+    await file.append([line]);
+  }
+
+  async #project(): Promise<void> {
+    const { store } = this.#parts;
+    let written = this.#written ?? (await this.#begin());
+    this.#written = written;
+    for (;;) {
+      const page = await store.readLedger(written, PAGE);
+      for (const entry of page) {
+        if (entry.kind === "run.sealed") await this.#projectRun(asRunId(entry.data.runId));
+        written = entry.seq;
+      }
+      if (written > this.#written) await this.#keepPlace(written);
+      if (page.length < PAGE) return;
+    }
+  }
+
+  async #projectRun(runId: RunId): Promise<void> {
+    const found = await this.#find(runId);
+    if (found === null) return;
+    const { run, session, isLocal } = found;
+    if (session.key.split(":")[4] === "run" && session.runs < 2) return;
+    const open = await this.#open(session);
+    if (open.runs.has(runId)) return;
+    const { sessionId, channel } = session;
+    // A file is begun with what was said before it.
+    const isNew = open.runs.size === 0;
+    const turns = isNew
+      ? await this.#allTurns(sessionId)
+      : await this.#parts.context.turns(sessionId, { after: run.position - 1, before: run.position + 1 }, 1);
+    await open.file.append(turns.flatMap((turn) => turnLines(turn, { sessionId, channel, isLocal })));
+    for (const turn of turns) open.runs.add(turn.runId);
+    open.isDirty = true;
+  }
+
+  async #allTurns(sessionId: SessionId): Promise<readonly SessionTurn[]> {
+    const all: SessionTurn[] = [];
+    for (let before = LATEST; ; ) {
+      const page = await this.#parts.context.turns(sessionId, { after: 0, before }, PAGE);
+      const [first] = page;
+      if (first === undefined) return all;
+      all.unshift(...page);
+      before = first.position;
+    }
+  }
+
+  async #find(
+    runId: RunId,
+  ): Promise<{ readonly run: PlacedRun; readonly session: StoredSession; readonly isLocal: boolean } | null> {
+    const { store } = this.#parts;
+    const run = await store.findRun(runId);
+    if (run === null || run.source === "compaction") return null;
+    const session = await store.findSession(run.sessionId);
+    return session === null ? null : { run, session, isLocal: contractOf(run).channelClass === "cli_local" };
+  }
+
+  async #open({ agentId, key }: StoredSession): Promise<OpenFile> {
+    const { agentsDirectory, maxBytes } = this.#parts;
+    const path = join(agentsDirectory, agentId, "sessions", sessionFileName(key, this.#foldsCase));
+    const known = this.#files.get(path);
+    if (known !== undefined) return known;
+    const file = new AppendOnlyFile(path, maxBytes);
+    const text = (await file.read()) ?? "";
+    const whole = text.split("\n").filter((line) => !line.includes('"partial":true'));
+    const runs = new Set(whole.flatMap((line) => /"run_id":"([\w-]+)"/.exec(line)?.[1] ?? []));
+    if (this.#files.size >= MAX_OPEN) {
+      await this.#sync();
+      this.#files.clear();
+    }
+    const opened: OpenFile = { file, runs, isDirty: false };
+    this.#files.set(path, opened);
+    return opened;
+  }
+
+  get #placeFile(): string {
+    return join(this.#parts.agentsDirectory, ".session-files");
+  }
+
+  async #begin(): Promise<number> {
+    const { agentsDirectory } = this.#parts;
+    await mkdir(agentsDirectory, { recursive: true, mode: 0o700 });
+    this.#foldsCase = await foldsCase(agentsDirectory);
+    const kept = await readFile(this.#placeFile, "utf8").catch(() => "");
+    return /^\d{1,15}\n$/.test(kept) ? Number(kept) : 0;
+  }
+
+  async #keepPlace(seq: number): Promise<void> {
+    await this.#sync();
+    const aside = `${this.#placeFile}.new`;
+    await writeFile(aside, `${seq}\n`, { mode: 0o600 });
+    await rename(aside, this.#placeFile);
+    this.#written = seq;
+  }
+
+  async #sync(): Promise<void> {
+    for (const open of this.#files.values()) {
+      if (!open.isDirty) continue;
+      await open.file.sync();
+      open.isDirty = false;
+    }
+  }
+}
+
+async function foldsCase(directory: string): Promise<boolean> {
+  const probe = join(directory, ".case-probe");
+  await writeFile(probe, "", { mode: 0o600 });
+  try {
+    await stat(join(directory, ".CASE-PROBE"));
+    return true;
+  } catch {
+    return false;
+  } finally {
+    await rm(probe, { force: true });
+  }
+}
