@@ -300,6 +300,8 @@ export const CLAUSES: Readonly<Record<string, Readonly<Record<string, string>>>>
   "X-10": {
     receipt: "The receipt names model, tokens, cost, contract hash, outcome and head hash, and is signed.",
     record: "Every answer's record carries it.",
+    cost: "A cost that is not known is null, not 0; delegated runs count.",
+    estimate: "A cost that was not reported in full is an estimate, and says so.",
   },
   "X-12": {
     plan: "An approval is bound to its plan's hash.",

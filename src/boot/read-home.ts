@@ -2,11 +2,9 @@
 import { openSqliteReader } from "../adapters/store-sqlite/open-sqlite-reader.ts";
 import { createToolbox } from "../adapters/tools/create-toolbox.ts";
 import { createRunViews, type RunViews } from "../assistant/runs/run-views.ts";
-import { isPriced } from "../kernel/journal/views/receipt.ts";
 import { asRunId } from "../kernel/vocabulary/identifiers.ts";
 import type { Store, StoredRun } from "../runtime/ports/store.ts";
 import type { Toolbox } from "../runtime/ports/toolbox.ts";
-import { readWholeJournal } from "../runtime/run/read-run.ts";
 import { BootError } from "./boot-error.ts";
 import { describeBuiltInTools } from "./built-in-tools.ts";
 import type { CommandContext } from "./command.ts";
@@ -72,9 +70,4 @@ export async function findRun({ store }: Pick<ReadableHome, "store">, id: string
   const run = await store.findRun(asRunId(id));
   if (run !== null) return run;
   throw new BootError("not_found", `there is no run ${id}`, "See surety runs ls.");
-}
-
-/** Whether the price of the run's model is known. */
-export async function isRunPriced({ store }: Pick<ReadableHome, "store">, { runId }: StoredRun): Promise<boolean> {
-  return isPriced((await readWholeJournal(store, runId)).entries);
 }

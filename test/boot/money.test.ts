@@ -288,6 +288,28 @@ describe("a model without a price", () => {
     expect(await shown("paid:gift")).toContain("15 tokens, $0.00\n");
     expect(await shown("paid:m")).toContain("15 tokens, $0.00002\n");
   });
+
+  verifies("X-10/cost", "has a signed receipt that says the price is unknown", async () => {
+    const { costPer1kInput: _in, costPer1kOutput: _out, ...riddle } = PRICED;
+    const { home, run, command } = await open(() => answer({ text: "hi", usage: usage(10, 5) }), {
+      models: { m: riddle },
+    });
+    const { id, receipt } = await run("hello");
+    expect(receipt).toMatchObject({ tokens: 15, cost_usd: null, signature: expect.any(String) });
+    const file = join(home.directory, "receipt.json");
+    await command("runs", "export", id, "--receipt", "--out", file);
+    expect(await command("verify", file)).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining("15 tokens, price unknown, "),
+    });
+  });
+
+  verifies("X-10/estimate", "whose provider reports no usage has a receipt that says it is an estimate", async () => {
+    const { run, command } = await open(() => answer({ text: "hi", usage: null }), {});
+    const { id, receipt } = await run("hello");
+    expect(receipt).toMatchObject({ is_estimate: true, cost_usd: expect.any(Number) });
+    expect((await command("runs", "show", id)).stdout).toContain("(an estimate: some usage was not reported)");
+  });
 });
 
 describe("a receipt", () => {
@@ -309,7 +331,7 @@ describe("a receipt", () => {
       const file = join(home.directory, "receipt.json");
       expect((await command("runs", "export", id, "--receipt", "--out", file)).code).toBe(0);
       const elsewhere = (...words: readonly string[]) => command("--home", "/nonexistent", "verify", file, ...words);
-      expect(await elsewhere()).toMatchObject({ code: 0, stdout: expect.stringContaining("15 tokens, 0.00002 USD") });
+      expect(await elsewhere()).toMatchObject({ code: 0, stdout: expect.stringContaining("15 tokens, $0.00002") });
       expect((await elsewhere("--key", receipt?.public_key ?? "")).code).toBe(0);
       expect(await elsewhere("--key", "another")).toMatchObject({
         code: 1,

@@ -13,21 +13,26 @@ import { verifies } from "../requirements.ts";
 const CONTRACTS = new URL("../../contracts/", import.meta.url);
 const FIXTURES = new URL("fixtures/", CONTRACTS);
 const BUNDLES = readdirSync(FIXTURES).filter((name) => name.startsWith("bundle-"));
+const RECEIPTS = readdirSync(FIXTURES).filter((name) => name.startsWith("receipt-"));
 
-verifies(["P-7/bundles", "X-3/offline"], "every published bundle passes surety verify, without a home", async () => {
-  expect(BUNDLES).toContain("bundle-2.2.json");
-  for (const name of BUNDLES) {
-    const { public_key: key } = JSON.parse(readFileSync(new URL(name, FIXTURES), "utf8"));
-    const verify = async (...words: readonly string[]) => {
-      const streams = capturedStreams();
-      const file = fileURLToPath(new URL(name, FIXTURES));
-      const code = await main(["--home", "/nonexistent", "verify", file, ...words], streams, () => undefined);
-      return { name, code, ...streams.written() };
-    };
-    expect(await verify()).toMatchObject({ name, code: 0, stderr: expect.not.stringMatching(/^error/) });
-    expect(await verify("--key", key)).toMatchObject({ name, code: 0, stderr: "" });
-  }
-});
+verifies(
+  ["P-7/bundles", "X-3/offline"],
+  "every published bundle and receipt passes surety verify, without a home",
+  async () => {
+    expect(BUNDLES).toContain("bundle-2.2.json");
+    for (const name of [...BUNDLES, ...RECEIPTS]) {
+      const { public_key: key } = JSON.parse(readFileSync(new URL(name, FIXTURES), "utf8"));
+      const verify = async (...words: readonly string[]) => {
+        const streams = capturedStreams();
+        const file = fileURLToPath(new URL(name, FIXTURES));
+        const code = await main(["--home", "/nonexistent", "verify", file, ...words], streams, () => undefined);
+        return { name, code, ...streams.written() };
+      };
+      expect(await verify()).toMatchObject({ name, code: 0, stderr: expect.not.stringMatching(/^error/) });
+      expect(await verify("--key", key)).toMatchObject({ name, code: 0, stderr: "" });
+    }
+  },
+);
 
 verifies(["P-7/bundles", "M-P5.4"], "every published bundle folds to the same bytes, whichever machine made it", () => {
   const versions = BUNDLES.map((name) => {

@@ -41,8 +41,8 @@ export interface ProgressPrinter {
   showWaiting(card: ApprovalCard): void;
   /** What happens beside the run. */
   note(line: string): void;
-  /** Prints what was not shown of the answer, and how the run ended. `isPriced`: its model's price is known. */
-  finish(record: RunRecord, isPriced: boolean): void;
+  /** Prints what was not shown of the answer, and how the run ended. */
+  finish(record: RunRecord): void;
 }
 
 /** Makes foreign text a line for this screen. */
@@ -165,9 +165,9 @@ export function progressPrinter({ progress, answer, style }: Screen): ProgressPr
     note(line) {
       say(style.yellow(wrapped(line)));
     },
-    finish(record, isPriced) {
+    finish(record) {
       showAnswer(record);
-      say(outcomeLine(record, isPriced, style));
+      say(outcomeLine(record, style));
       if (record.explanation !== undefined) say(style.dim(wrapped(record.explanation)));
     },
   };
@@ -223,7 +223,7 @@ function resultWords(
 
 const NOT_RUN = "Not run: ";
 
-function outcomeLine(record: RunRecord, isPriced: boolean, style: Style): string {
+function outcomeLine(record: RunRecord, style: Style): string {
   const outcome = record.outcome ?? record.status;
   const troubles = troubledCalls(record);
   const isFine = record.status === "completed" && troubles.length === 0;
@@ -233,7 +233,7 @@ function outcomeLine(record: RunRecord, isPriced: boolean, style: Style): string
     plural(record.tool_calls, "tool call"),
     ...troubles,
     formatDuration(record.duration_ms),
-    ...spent(record, isPriced),
+    ...spent(record),
     visibleLine(`${record.provider}:${record.model}`),
     visibleLine(record.id),
   ];
@@ -248,10 +248,9 @@ function troubledCalls({ trace }: RunRecord): readonly string[] {
   return [...(refused === 0 ? [] : [`${refused} not run`]), ...(failed === 0 ? [] : [`${failed} failed`])];
 }
 
-function spent({ receipt }: RunRecord, isPriced: boolean): readonly string[] {
+function spent({ receipt }: RunRecord): readonly string[] {
   if (receipt === undefined) return [];
-  const { tokens, cost_usd: usd } = receipt;
-  return [plural(tokens, "token"), formatCost(tokens, usd, isPriced)];
+  return [plural(receipt.tokens, "token"), formatCost(receipt)];
 }
 
 /** A surrogate pair may arrive in two pieces. */

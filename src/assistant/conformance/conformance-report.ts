@@ -1,5 +1,5 @@
 /** What a conformance run found about a model (M-P1): the report that is shown and stored, and reading a stored one back. */
-import { isPriced } from "../../kernel/journal/views/receipt.ts";
+import { type Cost, costFacts, costOfTokens } from "../../kernel/journal/views/receipt.ts";
 import { runSummary } from "../../kernel/journal/views/run-summary.ts";
 import type { FailureReason } from "../../kernel/vocabulary/failures.ts";
 import { CORPUS } from "./corpus.ts";
@@ -62,19 +62,17 @@ function spread(values: readonly number[]): { readonly mean: number; readonly p9
   return { mean: rate(sum, values.length), p95: sorted[Math.ceil(sorted.length * 0.95) - 1] ?? 0 };
 }
 
-export interface ConformanceCost {
-  readonly tokens: number;
-  readonly microusd: number;
-  readonly isPriced: boolean;
-}
-
-export function conformanceCost(judged: readonly JudgedCase[]): ConformanceCost {
+export function conformanceCost(judged: readonly JudgedCase[]): Cost {
   const summaries = judged.map(({ transcript }) => runSummary(transcript.entries));
-  return {
-    tokens: summaries.reduce((sum, summary) => sum + (summary?.tokens ?? 0), 0),
-    microusd: summaries.reduce((sum, summary) => sum + (summary?.spend_microusd ?? 0), 0),
-    isPriced: judged.every(({ transcript }) => isPriced(transcript.entries)),
-  };
+  const facts = judged.map(({ transcript }) => costFacts(transcript.entries));
+  return costOfTokens(
+    summaries.reduce((sum, summary) => sum + (summary?.tokens ?? 0), 0),
+    summaries.reduce((sum, summary) => sum + (summary?.spend_microusd ?? 0), 0),
+    {
+      isPriced: facts.every(({ isPriced }) => isPriced),
+      isEstimate: facts.some(({ isEstimate }) => isEstimate),
+    },
+  );
 }
 
 /** A stored report, as lists of models show it. */

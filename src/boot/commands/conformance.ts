@@ -12,7 +12,6 @@ import { openSqliteStore } from "../../adapters/store-sqlite/open-sqlite-store.t
 import { formatDuration } from "../../adapters/terminal/quantities.ts";
 import { conformanceTools } from "../../adapters/tools/conformance/conformance-tools.ts";
 import {
-  type ConformanceCost,
   type ConformanceReport,
   conformanceCost,
   conformanceReport,
@@ -26,11 +25,12 @@ import {
   loosenModel,
   runCorpus,
 } from "../../assistant/conformance/run-corpus.ts";
+import type { Cost } from "../../kernel/journal/views/receipt.ts";
 import { formatCost } from "../../kernel/vocabulary/format-usd.ts";
 import { noApprover } from "../../runtime/ports/approver.ts";
 import { timestampOf } from "../../runtime/ports/clock.ts";
 import { type Store, StoreError } from "../../runtime/ports/store.ts";
-import { type Budgets, MICROUSD_PER_USD } from "../../runtime/spend/budget-scopes.ts";
+import type { Budgets } from "../../runtime/spend/budget-scopes.ts";
 import { type DailyBudget, hasDayLimit, openDailyBudget } from "../../runtime/spend/daily-budget.ts";
 import { BootError, EXIT } from "../boot-error.ts";
 import type { Action, CommandContext } from "../command.ts";
@@ -185,12 +185,7 @@ function stopped({ code, message }: CorpusStop): BootError {
   return new BootError(code, message, STOP_HINTS[code] ?? "See surety models check.");
 }
 
-function print(
-  { output }: CommandContext,
-  report: ConformanceReport,
-  { tokens, microusd, isPriced }: ConformanceCost,
-  isCounted: boolean,
-): void {
+function print({ output }: CommandContext, report: ConformanceReport, cost: Cost, isCounted: boolean): void {
   output.result(report, () => {
     const { model, cases, passed, failed, metrics } = report;
     output.table(
@@ -205,9 +200,8 @@ function print(
     output.line(
       `inferences mean ${inferences.mean.toFixed(1)}, p95 ${inferences.p95}; duration mean ${formatDuration(durationMs.mean)}, p95 ${formatDuration(durationMs.p95)}; out of steps ${metrics.max_step_exits} of ${metrics.runs}`,
     );
-    const cost = formatCost(tokens, microusd / MICROUSD_PER_USD, isPriced);
     const counted = isCounted ? "" : "; not counted in this home, because another surety process works on it";
-    output.line(`spent ${tokens} tokens, ${cost}${counted}`);
+    output.line(`spent ${cost.tokens} tokens, ${formatCost(cost)}${counted}`);
   });
 }
 

@@ -21,7 +21,7 @@ import { loadConfig } from "../config/load-config.ts";
 import { configuredRefs } from "../config/resolve-configured-model-ref.ts";
 import { type ConnectedAssistant, connectAssistant, valueIn } from "../connect-assistant.ts";
 import { nearest } from "../nearest.ts";
-import { describedTools, findRun, isRunPriced, withHome } from "../read-home.ts";
+import { describedTools } from "../read-home.ts";
 import { readStandardInput } from "../read-standard-input.ts";
 import { onInterrupt } from "../signals.ts";
 import { systemClock } from "../system-clock.ts";
@@ -109,8 +109,7 @@ export async function atTerminal(
     const questions = isRemote ? pollApprovals(operations, runId, shown, undelivered) : null;
     const record = await follow(operations, runId, printer, shown).finally(questions?.stop);
     questions?.withdrawAll();
-    const isPriced = await withHome(context, async (home) => isRunPriced(home, await findRun(home, record.id)));
-    printer.finish(record, isPriced);
+    printer.finish(record);
     if (isJson) output.json(record);
     else for (const hint of await capabilityHints(operations, record)) output.remark(hint);
     return exitCodeOf(record);

@@ -13,7 +13,7 @@ import type { Action, Command, CommandContext } from "../command.ts";
 import { connectAssistant, valueIn } from "../connect-assistant.ts";
 import { assertNewFile, writeNewFile } from "../durable-file.ts";
 import { findExistingHome } from "../home.ts";
-import { findRun, isRunPriced, type ReadableHome, withHome } from "../read-home.ts";
+import { findRun, type ReadableHome, withHome } from "../read-home.ts";
 import { atTerminal } from "./run.ts";
 
 const MAX_LIMIT = 500;
@@ -64,9 +64,9 @@ const show: Action = {
       const [id = ""] = context.arguments;
       const { output } = context;
       const run = await findRun(home, id);
-      const [record, isPriced] = await Promise.all([home.views.record(run), isRunPriced(home, run)]);
+      const record = await home.views.record(run);
       const chosenBecause = findContract(run)?.routing?.reason ?? null;
-      output.result(record, () => printRecord(context, record, isPriced, chosenBecause));
+      output.result(record, () => printRecord(context, record, chosenBecause));
     }),
 };
 
@@ -177,22 +177,17 @@ function statusOf(text: string | undefined): RunStatus | undefined {
   throw usageError(`--status must be one of ${RUN_STATUSES.join(", ")}`, "Leave it out to see all runs.");
 }
 
-function spentIn({ receipt }: RunRecord, isPriced: boolean): readonly (readonly [string, string])[] {
+function spentIn({ receipt }: RunRecord): readonly (readonly [string, string])[] {
   if (receipt === undefined) return [];
-  const { model_fingerprint: name, tokens, cost_usd: usd, public_key: key } = receipt;
+  const { model_fingerprint: name, tokens, public_key: key } = receipt;
   return [
     ["answered", name === "" ? "no answer named its model" : `by ${name}`],
-    ["spent", `${tokens} tokens, ${formatCost(tokens, usd, isPriced)}`],
+    ["spent", `${tokens} tokens, ${formatCost(receipt)}`],
     ["receipt", key === null ? "not signed: the key is missing" : `signed by ${key}`],
   ];
 }
 
-function printRecord(
-  { output }: CommandContext,
-  record: RunRecord,
-  isPriced: boolean,
-  chosenBecause: string | null,
-): void {
+function printRecord({ output }: CommandContext, record: RunRecord, chosenBecause: string | null): void {
   const rows: readonly (readonly [string, string])[] = [
     ["run", record.id],
     ["status", record.status],
@@ -204,7 +199,7 @@ function printRecord(
     ["model", `${record.provider}:${record.model}`],
     ...(chosenBecause === null ? [] : [["", chosenBecause] as const]),
     ["active", `${record.duration_ms} ms`],
-    ...spentIn(record, isPriced),
+    ...spentIn(record),
     ["contract", record.contract_hash],
     ["head", record.head_hash],
   ];

@@ -4,6 +4,7 @@ import { plural } from "../../adapters/terminal/quantities.ts";
 import { type Signer, verifyFile } from "../../assistant/verification/verify-file.ts";
 import { verifyHome } from "../../assistant/verification/verify-home.ts";
 import { verifyStoredRun } from "../../assistant/verification/verify-stored-run.ts";
+import { formatCost } from "../../kernel/vocabulary/format-usd.ts";
 import { BootError, EXIT, usageError } from "../boot-error.ts";
 import type { Action, CommandContext } from "../command.ts";
 import { readBoundedFile, UnreadableFile } from "../read-bounded-file.ts";
@@ -72,8 +73,8 @@ async function checkFile(context: CommandContext, what: string, file: Uint8Array
     );
   }
   if (verdict.kind === "receipt") {
-    const { run_id, outcome, tokens, cost_usd } = verdict.receipt;
-    const good = `${what} is intact: ${run_id} ended ${outcome}, ${tokens} tokens, ${cost_usd} USD, ${signedBy(publicKey, signer)}`;
+    const { run_id, outcome, tokens } = verdict.receipt;
+    const good = `${what} is intact: ${run_id} ended ${outcome}, ${tokens} tokens, ${formatCost(verdict.receipt)}, ${signedBy(publicKey, signer)}`;
     return print(context, { ok: true, what, ...verdict.receipt, ...keys }, good);
   }
   const { runId, head, outcome, erased } = verdict;

@@ -40,7 +40,16 @@ export type LivePolicy = Static<typeof LivePolicySchema>;
 export const CarvedBudgetSchema = Type.Object({ inferences: Count, tokens: Count, spendMicrousd: Count }, closed);
 export type CarvedBudget = Static<typeof CarvedBudgetSchema>;
 
-const Usage = Type.Object({ inputTokens: Count, outputTokens: Count, costMicrousd: Count }, closed);
+const Usage = Type.Object(
+  {
+    inputTokens: Count,
+    outputTokens: Count,
+    costMicrousd: Count,
+    /** The provider reported none: what may have been billed is charged. */
+    isEstimate: Type.Optional(Type.Literal(true)),
+  },
+  closed,
+);
 
 /** A budget scope (`all`, `agent:…`, `job:…`, `run:…`) that has less left than an inference needs. */
 const RefusedBySchema = Type.Object(
@@ -261,6 +270,9 @@ export const EventSchemas = {
     outcome: Type.Enum([...OUTCOMES]),
     headHash: HashSchema,
     spent: CarvedBudgetSchema,
+    /** Part of what it spent has no known price; part of it is an estimate. Absent otherwise. */
+    isUnpriced: Type.Optional(Type.Literal(true)),
+    isEstimate: Type.Optional(Type.Literal(true)),
     response: RecordedResponseSchema,
     labels: LabelsSchema,
     tokens: Count,

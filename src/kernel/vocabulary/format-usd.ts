@@ -3,9 +3,16 @@ export function formatUsd(usd: number): string {
   return `$${usd.toFixed(6).replace(/0{1,4}$/, "")}`;
 }
 
-/** The cost of these tokens, or that the model has no price. */
-export function formatCost(tokens: number, usd: number, isPriced: boolean): string {
-  if (isPriced || tokens === 0) return formatUsd(usd);
+interface Cost {
+  readonly cost_usd: number | null;
+  readonly known_cost_usd?: number;
+  readonly is_estimate?: true;
+}
+
+/** The cost of a run, or that its model has no price; and whether it is an estimate. */
+export function formatCost({ cost_usd: usd, known_cost_usd: known, is_estimate: isEstimate }: Cost): string {
+  const estimate = isEstimate ? " (an estimate: some usage was not reported)" : "";
+  if (usd !== null) return `${formatUsd(usd)}${estimate}`;
   // A run without a price may have delegated to a model with one.
-  return usd === 0 ? "price unknown" : `${formatUsd(usd)} and more, price unknown`;
+  return `${known === undefined ? "" : `${formatUsd(known)} and more, `}price unknown${estimate}`;
 }

@@ -87,7 +87,8 @@ export function modelAnswer(
   if (!reply.ok) {
     const { code, retryable, retryAfterMs, words } = reply;
     const reported = credibleUsage(context.model, command, reply.usage, false);
-    const usage = priced(context.model, reported ?? costOfFailure(retryable, command, promptTokens));
+    const charged = reported ?? { ...costOfFailure(retryable, command, promptTokens), isEstimate: true as const };
+    const usage = priced(context.model, charged);
     const failed = { type: "model.failed", attempt, code, retryable, retryAfterMs, usage } as const;
     if (words === undefined) return failed;
     return { ...failed, messageRef: context.bodyCache.keep(context.redactor.redactText(words).text) };
@@ -95,7 +96,8 @@ export function modelAnswer(
   const { raw, stream } = reply;
   const adapted = adapt(context.contract, raw);
   const reported = credibleUsage(context.model, command, reply.usage, raw.content !== "" || raw.toolCalls.length > 0);
-  const usage = reported ?? { inputTokens: promptTokens, outputTokens: writtenTokens(context, command, reply) };
+  const outputTokens = (): number => writtenTokens(context, command, reply);
+  const usage = reported ?? { inputTokens: promptTokens, outputTokens: outputTokens(), isEstimate: true as const };
   const { status, failureCode, adapterVersion: version, rawHash } = adapted;
   return {
     type: "model.answered",
@@ -198,8 +200,12 @@ function notesOf(
   };
 }
 
-function priced({ price }: ConfiguredModel, usage: ModelUsage): AnsweredEvent["usage"] {
-  return { inputTokens: usage.inputTokens, outputTokens: usage.outputTokens, costMicrousd: costOf(price, usage) };
+function priced(
+  { price }: ConfiguredModel,
+  { inputTokens, outputTokens, isEstimate }: ModelUsage & { readonly isEstimate?: true },
+): AnsweredEvent["usage"] {
+  const costMicrousd = costOf(price, { inputTokens, outputTokens });
+  return { inputTokens, outputTokens, costMicrousd, ...(isEstimate ? { isEstimate } : {}) };
 }
 
 /** Signed reasoning may be a summary, and some is hidden: then its real length is unknown. */

@@ -10,6 +10,7 @@ import type { ExecutionContract } from "../../kernel/contract/contract.ts";
 import type { Answer, Entry } from "../../kernel/journal/entry.ts";
 import type { CarvedBudget, PlannedCall } from "../../kernel/journal/event.ts";
 import type { Lookup } from "../../kernel/journal/views/body-content.ts";
+import { costFacts } from "../../kernel/journal/views/receipt.ts";
 import { answerOf } from "../../kernel/journal/views/run-answer.ts";
 import { snapshotOfEntries } from "../../kernel/journal/views/run-snapshot.ts";
 import type { Command } from "../../kernel/machine/command.ts";
@@ -70,6 +71,7 @@ export function childFinished(
   if (ending?.kind !== "TERMINATE") throw new Defect("children: the child has not ended");
   const { outcome, reason } = ending.decided;
   const { inferences, tokens, spendMicrousd } = snapshotOfEntries(child.runId, child.contractHash, entries).budget;
+  const { isPriced, isEstimate } = costFacts(entries);
   const said = answerOf(ending, lookup) ?? "";
   const ok = outcome.startsWith("COMPLETED_");
   const { maxBytesPerCall, truncationMarker } = contract.toolOutputBudget;
@@ -83,6 +85,8 @@ export function childFinished(
     outcome,
     headHash: ending.hash,
     spent: { inferences, tokens, spendMicrousd },
+    ...(isPriced ? {} : { isUnpriced: true as const }),
+    ...(isEstimate ? { isEstimate } : {}),
     response: {
       ...{ requestId: requestIdOf(runId, command), runId, tool: inFlightCall(state, callId)?.tool ?? "" },
       ok,

@@ -128,7 +128,7 @@ describe("the progress of a run", () => {
       }),
     ];
     for (const piece of news) printer.show(piece);
-    printer.finish(RECORD, true);
+    printer.finish(RECORD);
     expect(shown().split("\n")).toEqual([
       "run run_1",
       "thinking",
@@ -153,7 +153,7 @@ describe("the progress of a run", () => {
       const progress = { isTTY: false, write: (text: string) => (shown += text) };
       const trace = errors.map((error) => ({ tool: "t", tool_call_id: "c", summary: "", output: "", error }));
       const printer = progressPrinter({ progress, answer: null, style: shout });
-      printer.finish({ ...RECORD, trace: { tool_execution_results: trace } }, true);
+      printer.finish({ ...RECORD, trace: { tool_execution_results: trace } });
       return shown;
     };
     expect(lastLine("")).toMatch(/^GREEN COMPLETED_WITH_TOOLS · 1 tool call · 1\.2 s/);
@@ -221,7 +221,7 @@ describe("the progress of a run", () => {
     const check = { check: "backend", failure: "backend.unresponsive" };
     printer.show(event("run.started", { checks: [check] }));
     const explanation = "cannot be reached:\u001b[2J is it up? Check that it runs.";
-    printer.finish({ ...RECORD, ...failed, reason: "backend.unresponsive", explanation }, true);
+    printer.finish({ ...RECORD, ...failed, reason: "backend.unresponsive", explanation });
     expect(shown().split("\n")).toEqual([
       "FAILED_PREFLIGHT (backend.unresponsive) · 0 tool calls · 1.2 s · builtin:demo · run_1",
       "cannot be reached:\\u{1b}[2J is it up? Check that it runs.",
@@ -231,23 +231,23 @@ describe("the progress of a run", () => {
 
   test("a completed run says what is wrong with its answer", () => {
     const { printer, shown } = screen(false);
-    printer.finish({ ...RECORD, explanation: "The answer was cut off." }, true);
+    printer.finish({ ...RECORD, explanation: "The answer was cut off." });
     expect(shown()).toMatch(/^Hello there\.\nCOMPLETED_WITH_TOOLS .*\nThe answer was cut off\.\n$/);
   });
 
   test("what a run cost is said where that is known", () => {
     const { head_hash, contract_hash } = RECORD;
-    const receipt: RunRecord["receipt"] = {
+    const receipt: NonNullable<RunRecord["receipt"]> = {
       ...{ format: RECEIPT_FORMAT, run_id: "run_1", model: "p:m", model_fingerprint: "", tokens: 15, cost_usd: 0 },
       ...{ outcome: "COMPLETED_CHAT_ONLY", head_hash, contract_hash, public_key: null, signature: null },
     };
-    const line = (isPriced: boolean) => {
+    const line = (cost: Partial<typeof receipt>) => {
       const { printer, shown } = screen(false);
-      printer.finish({ ...RECORD, receipt }, isPriced);
+      printer.finish({ ...RECORD, receipt: { ...receipt, ...cost } });
       return shown();
     };
-    expect(line(true)).toContain("· 15 tokens · $0.00 ·");
-    expect(line(false)).toContain("· 15 tokens · price unknown ·");
+    expect(line({})).toContain("· 15 tokens · $0.00 ·");
+    expect(line({ cost_usd: null })).toContain("· 15 tokens · price unknown ·");
   });
 
   test("what waits for an answer says how to give it", () => {
@@ -315,7 +315,7 @@ describe("the progress of a run", () => {
           error: { code: "timeout", message: forged, message_ref: null, ...NOT_RETRYABLE },
         }),
       );
-    printer.finish({ ...RECORD, explanation: forged }, true);
+    printer.finish({ ...RECORD, explanation: forged });
     const rows = shown.split("\n");
     expect(Math.max(...rows.map((row) => row.length))).toBeLessThan(120);
     const begun = rows.filter((row) => row.includes("x") && !row.startsWith("    "));
@@ -333,7 +333,7 @@ describe("the progress of a run", () => {
     printer.show(called({ tool: "x\u001b[2J\ny" }));
     printer.show(ended({ error: { code: "timeout", message: "a\r\nb\u009b", message_ref: null, ...NOT_RETRYABLE } }));
     printer.show(delta("live \u001b[31m"));
-    printer.finish({ ...RECORD, output: "other \u001b]0;x\u0007", model: "m\u001b" }, true);
+    printer.finish({ ...RECORD, output: "other \u001b]0;x\u0007", model: "m\u001b" });
     expect(shown()).not.toMatch(/[\u001b\u009b\u0007\r]/);
   });
 });
@@ -343,7 +343,7 @@ describe("the answer", () => {
     const { printer, shown, answers } = screen(true);
     for (const piece of [delta("Hello "), delta("there.", 1, 6)]) printer.show(piece);
     expect(answers()).toBe("Hello there.");
-    printer.finish(RECORD, true);
+    printer.finish(RECORD);
     expect(answers()).toBe("Hello there.\n");
     expect(shown()).toMatch(/^Hello there\.\nCOMPLETED_WITH_TOOLS/);
   });
@@ -352,7 +352,7 @@ describe("the answer", () => {
     const { printer, shown } = screen(true);
     printer.show(delta("Hel", 1));
     printer.show(delta("Good ", 2));
-    printer.finish({ ...RECORD, output: "Good day." }, true);
+    printer.finish({ ...RECORD, output: "Good day." });
     expect(shown()).toMatch(/^Hel\n\(the model starts over\)\nGood \n\(the recorded answer\)\nGood day\.\nCOMPLETED/);
   });
 
@@ -381,7 +381,7 @@ describe("the answer", () => {
       asked(2),
     ];
     for (const piece of news) printer.show(piece);
-    printer.finish({ ...RECORD, output: "Done." }, true);
+    printer.finish({ ...RECORD, output: "Done." });
     expect(shown().split("\n").slice(0, -2)).toEqual([
       ...["run run_1", "thinking", "Let me look.", "calling fs.read_text"],
       ...["fs.read_text done in 12 ms, 1.5 kB", "thinking", "Done."],
@@ -399,14 +399,14 @@ describe("the answer", () => {
   test("into a file or a pipe it goes whole and as it is", () => {
     const { printer, answers } = screen(false);
     printer.show(delta("Hel"));
-    printer.finish({ ...RECORD, output: "Hello\u001b[0m\n" }, true);
+    printer.finish({ ...RECORD, output: "Hello\u001b[0m\n" });
     expect(answers()).toBe("Hello\u001b[0m\n");
   });
 
   test("is left out where nobody wants it", () => {
     const { printer, shown } = screen(true, false);
     printer.show(delta("Hello"));
-    printer.finish(RECORD, true);
+    printer.finish(RECORD);
     expect(shown()).toMatch(/^COMPLETED_WITH_TOOLS/);
   });
 });

@@ -11,11 +11,12 @@ test.each([
 });
 
 test.each([
-  [15, 0.02, true, "$0.02"],
-  [15, 0, true, "$0.00"],
-  [0, 0, false, "$0.00"],
-  [15, 0, false, "price unknown"],
-  [15, 0.02, false, "$0.02 and more, price unknown"],
-])("%d tokens for %d dollars, priced: %s", (tokens, usd, isPriced, text) => {
-  expect(formatCost(tokens, usd, isPriced)).toBe(text);
+  [{ cost_usd: 0.02 }, "$0.02"],
+  [{ cost_usd: 0 }, "$0.00"],
+  [{ cost_usd: null }, "price unknown"],
+  [{ cost_usd: null, known_cost_usd: 0.02 }, "$0.02 and more, price unknown"],
+  [{ cost_usd: 0.02, is_estimate: true } as const, "$0.02 (an estimate: some usage was not reported)"],
+  [{ cost_usd: null, is_estimate: true } as const, "price unknown (an estimate: some usage was not reported)"],
+])("a cost of %j", (cost, text) => {
+  expect(formatCost(cost)).toBe(text);
 });

@@ -1,9 +1,11 @@
 /** The receipt of an answer: who gave it, what it cost, under which contract, and where the proof ends. */
 import { type Static, Type } from "typebox";
-import { Count, closed } from "../../vocabulary/schema-primitives.ts";
-import type { Entry } from "../entry.ts";
+import { Count, closed, nullable } from "../../vocabulary/schema-primitives.ts";
+import { type Entry, eventsOf } from "../entry.ts";
 import { budgetAfter } from "./run-snapshot.ts";
 import { acceptedOf } from "./run-timeline.ts";
+
+const Usd = Type.Number({ minimum: 0 });
 
 export const ReceiptSchema = Type.Object(
   {
@@ -12,7 +14,12 @@ export const ReceiptSchema = Type.Object(
     /** As the provider's last answer named it; empty when none did. */
     model_fingerprint: Type.String(),
     tokens: Count,
-    cost_usd: Type.Number({ minimum: 0 }),
+    /** Null if some of the tokens have no known price. */
+    cost_usd: nullable(Usd),
+    /** What is known of a cost that is null. */
+    known_cost_usd: Type.Optional(Usd),
+    /** Part of the usage was not reported, as of a cancelled inference: what may have been billed is charged in full. */
+    is_estimate: Type.Optional(Type.Literal(true)),
     contract_hash: Type.String(),
     outcome: Type.String(),
     head_hash: Type.String(),
@@ -20,10 +27,62 @@ export const ReceiptSchema = Type.Object(
   closed,
 );
 export type Receipt = Static<typeof ReceiptSchema>;
+export type Cost = Pick<Receipt, "tokens" | "cost_usd" | "known_cost_usd" | "is_estimate">;
 
-/** Whether its tokens had a price. Records from before prices count as priced. */
-export function isPriced(entries: readonly Entry[]): boolean {
-  return acceptedOf(entries)?.price !== null;
+interface CostFacts {
+  /** Delegated runs included. Records from before prices count as priced. */
+  readonly isPriced: boolean;
+  readonly isEstimate: boolean;
+}
+
+export function costFacts(entries: readonly Entry[]): CostFacts {
+  const events = entries.flatMap(eventsOf);
+  const children = events.filter((event) => event.type === "child.finished");
+  const own = events.reduce((sum, event) => sum + ("usage" in event ? tokensOf(event.usage) : 0), 0);
+  const hasCutOff = wasCutOff(entries);
+  const hasOwnCost = own > 0 || hasCutOff;
+  const hasLostChild = entries.some(
+    (entry) =>
+      entry.kind === "EXECUTE" &&
+      entry.decided.child !== null &&
+      children.every(({ childRunId }) => childRunId !== entry.decided.child?.runId),
+  );
+  return {
+    isPriced: !(hasOwnCost && acceptedOf(entries)?.price === null) && children.every(({ isUnpriced }) => !isUnpriced),
+    isEstimate:
+      hasCutOff ||
+      hasLostChild ||
+      children.some(({ isEstimate }) => isEstimate === true) ||
+      events.some((event) => "usage" in event && event.usage.isEstimate === true),
+  };
+}
+
+export function costOfTokens(tokens: number, microusd: number, { isPriced, isEstimate }: CostFacts): Cost {
+  const usd = microusd / 1_000_000;
+  return {
+    tokens,
+    cost_usd: isPriced ? usd : null,
+    ...(!isPriced && usd > 0 ? { known_cost_usd: usd } : {}),
+    ...(isEstimate ? { is_estimate: true as const } : {}),
+  };
+}
+
+/** An inference ended without an answer or a failure, and COMMIT charged it all the same. */
+function wasCutOff(entries: readonly Entry[]): boolean {
+  let committed = 0;
+  let isOpen = false;
+  for (const entry of entries) {
+    if (entry.kind === "INFER") isOpen = entry.result === null || !("usage" in entry.result);
+    if (entry.kind !== "COMMIT") continue;
+    if (isOpen && entry.decided.budget.tokens > committed) return true;
+    committed = entry.decided.budget.tokens;
+    isOpen = false;
+  }
+  return false;
+}
+
+function tokensOf({ inputTokens, outputTokens }: { readonly inputTokens: number; readonly outputTokens: number }) {
+  return inputTokens + outputTokens;
 }
 
 export function receiptOf(entries: readonly Entry[], model: string): Receipt | null {
@@ -33,8 +92,7 @@ export function receiptOf(entries: readonly Entry[], model: string): Receipt | n
   return {
     model,
     model_fingerprint: last.modelFingerprint,
-    tokens,
-    cost_usd: spendMicrousd / 1_000_000,
+    ...costOfTokens(tokens, spendMicrousd, costFacts(entries)),
     contract_hash: last.contractHash,
     outcome: last.decided.outcome,
     head_hash: last.hash,
