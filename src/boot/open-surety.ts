@@ -37,6 +37,7 @@ import { configuredBudgetScopes } from "../runtime/spend/budget-scopes.ts";
 import { BootError } from "./boot-error.ts";
 import { openBuiltInTools, toolTimeouts } from "./built-in-tools.ts";
 import type { Config } from "./config/config.ts";
+import { contextLimits } from "./config/context-limits.ts";
 import { keyNameOf, resolveApiKey } from "./config/resolve-api-key.ts";
 import { toToolPolicy } from "./config/to-tool-policy.ts";
 import { modelChoices, modelNameOf, openModelRegistry } from "./configured-models.ts";
@@ -114,6 +115,7 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
     const configured = toToolPolicy(config);
     const policy = options.policy ?? (() => configured);
     const choices = modelChoices(config, findModel);
+    const limitsOf = contextLimits(config);
     const drafting: DraftingSettings = {
       store,
       clock,
@@ -125,6 +127,7 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
       ceilings: ceilingsFor(config.budgets),
       thinkingMode: config.output.thinking_mode,
       agentThinking: (agentId) => config.agents[agentId]?.thinkingLevel ?? null,
+      limitsOf,
       isAgent: (agentId) => Object.hasOwn(config.agents, agentId),
       chooseModel: modelChooser(choices),
     };
@@ -132,7 +135,7 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
       const choice = findModel(ref);
       return choice.ok ? choice.model : null;
     };
-    const sessionContext = new SessionContext({ store, toolbox, texts, model: configuredModel });
+    const sessionContext = new SessionContext({ store, toolbox, texts, limitsOf, model: configuredModel });
     const ports: RunPorts = {
       clock,
       random,

@@ -14,6 +14,9 @@ export interface ContextLimits {
   readonly maxTurns: number;
 }
 
+/** The limits of an agent, by its id. */
+export type LimitsOf = (agentId: string) => ContextLimits;
+
 export const DEFAULT_LIMITS: ContextLimits = {
   messageChars: 1400,
   summaryChars: 220,

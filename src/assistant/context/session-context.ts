@@ -8,12 +8,12 @@ import { notedState, readCheckpoint, summaryIn } from "../../runtime/checkpoint/
 import { ESTIMATED_TOKENS } from "../../runtime/model/estimate-tokens.ts";
 import type { ConfiguredModel } from "../../runtime/ports/model-backend.ts";
 import type { PlacedRun, Store } from "../../runtime/ports/store.ts";
-import type { RunRange } from "../../runtime/ports/stored-session.ts";
+import type { RunRange, StoredSession } from "../../runtime/ports/stored-session.ts";
 import type { Toolbox } from "../../runtime/ports/toolbox.ts";
 import { contractOf, readBodiesOf, readWholeJournal } from "../../runtime/run/read-run.ts";
 import type { RunPorts } from "../../runtime/run-ports.ts";
 import { buildContext, type ContextParts, offeredTools, seenBy } from "./build-context.ts";
-import { type ContextLimits, DEFAULT_LIMITS } from "./context-limits.ts";
+import type { ContextLimits, LimitsOf } from "./context-limits.ts";
 import { contextText } from "./context-text.ts";
 import type { PromptTexts } from "./prompt-texts.ts";
 import { type SessionTurn, turnOf } from "./session-turn.ts";
@@ -23,14 +23,12 @@ const NO_TURNS: readonly string[] = ["compaction"];
 /** The labels a run that continues the session begins with, for an explanation: those of all that may be sent to it. */
 export async function sessionLabels(
   store: Pick<Store, "sessionRuns" | "findCheckpoint">,
-  sessionId: SessionId,
+  { sessionId, agentId }: Pick<StoredSession, "sessionId" | "agentId">,
+  limitsOf: LimitsOf,
 ): Promise<Labels> {
   const checkpoint = await readCheckpoint(store, sessionId);
-  const runs = await store.sessionRuns(
-    sessionId,
-    { after: checkpoint.condensedThrough, before: LATEST },
-    DEFAULT_LIMITS.maxTurns,
-  );
+  const between = { after: checkpoint.condensedThrough, before: LATEST };
+  const runs = await store.sessionRuns(sessionId, between, limitsOf(agentId).maxTurns);
   const seen = runs.flatMap(({ ended }) => (ended === null ? [] : [ended.labels]));
   return [notedState(checkpoint).labels, summaryIn(checkpoint)?.labels ?? CLEAN_LABELS, ...seen].reduce(joinLabels);
 }
@@ -42,6 +40,7 @@ export interface SessionContextParts {
   readonly store: Store;
   readonly toolbox: Pick<Toolbox, "tools" | "summarize">;
   readonly texts: PromptTexts;
+  readonly limitsOf: LimitsOf;
   /** Null when the model is no longer configured. */
   readonly model: (ref: string) => ConfiguredModel | null;
 }
@@ -59,8 +58,8 @@ export class SessionContext {
 
   /** The acceptance of a run that is about to begin, with everything that was said before it. */
   readonly complete: RunPorts["completePrompt"] = async (run, acceptance, bodies) => {
-    const { texts, toolbox, model: findModel } = this.#parts;
-    const limits = DEFAULT_LIMITS;
+    const { texts, toolbox, limitsOf, model: findModel } = this.#parts;
+    const limits = limitsOf(run.agentId);
     const { context, turns } = await this.read(run.sessionId, limits);
     const { event } = acceptance;
     const model = findModel(run.model);
@@ -100,7 +99,7 @@ export class SessionContext {
     const runs = await this.#parts.store.sessionRuns(sessionId, between, limit);
     const turns: SessionTurn[] = [];
     for (const run of runs) {
-      const turn = NO_TURNS.includes(run.source) ? null : await this.#turn(run, DEFAULT_LIMITS);
+      const turn = NO_TURNS.includes(run.source) ? null : await this.#turn(run, this.#parts.limitsOf(run.agentId));
       if (turn !== null) turns.push(turn);
     }
     return turns;

@@ -29,7 +29,7 @@ import { type Acceptance, readAcceptance } from "../../runtime/run/acceptance.ts
 import { BodyCache } from "../../runtime/run/body-cache.ts";
 import type { Delegate } from "../../runtime/run/children.ts";
 import { buildContext, offeredTools, seenBy } from "../context/build-context.ts";
-import { DEFAULT_LIMITS } from "../context/context-limits.ts";
+import type { ContextLimits, LimitsOf } from "../context/context-limits.ts";
 import type { PromptTexts } from "../context/prompt-texts.ts";
 import { sessionKey } from "../sessions/session-key.ts";
 import { contractTerms, priceProblem, underModel } from "./contract-terms.ts";
@@ -57,6 +57,7 @@ export interface DraftingSettings {
   readonly thinkingMode: "never" | "on_error" | "always";
   /** Null: not configured for this agent. */
   readonly agentThinking: (agentId: string) => ThinkingLevel | null;
+  readonly limitsOf: LimitsOf;
   readonly isAgent: (agentId: string) => boolean;
   /** From the request, the agent, the router or the configuration; a message when it cannot be used. */
   readonly chooseModel: (asked: string | null, agentId: string, task: TaskContext) => ChosenModel;
@@ -80,7 +81,11 @@ export async function draftRun(settings: DraftingSettings, request: RunRequest):
     return refuse("not_found", "there is no such session; session_id is in the record of a run");
   }
   const wantedThinking = request.thinkingLevel ?? settings.agentThinking(agentId);
-  const chosen = settings.chooseModel(request.model, agentId, taskFor(request, wantedThinking));
+  const chosen = settings.chooseModel(
+    request.model,
+    agentId,
+    taskFor(request, wantedThinking, settings.limitsOf(agentId)),
+  );
   if (!chosen.ok) return refuse("invalid.request", chosen.message);
   const unseen = media.images.length > 0 && chosen.model.vision === undefined;
   if (unseen) return refuse("invalid.request", `${chosen.model.ref} ${SEES_NOTHING}`);
@@ -154,7 +159,7 @@ interface DraftParts {
   readonly isUnattended: Acceptance["isUnattended"] | undefined;
 }
 
-function assemble({ random, toolbox, texts }: DraftingSettings, parts: DraftParts): RunDraft {
+function assemble({ random, toolbox, texts, limitsOf }: DraftingSettings, parts: DraftParts): RunDraft {
   const { run, begins, model, contract, labels, message, principal, thinkingLevel, isUnattended } = parts;
   const { agentId, sessionId } = run;
   const bodyCache = new BodyCache(random, new Map());
@@ -169,7 +174,7 @@ function assemble({ random, toolbox, texts }: DraftingSettings, parts: DraftPart
     turns: [],
     message: { ref: messageRef, text: message, images: seenBy(model.vision, images) },
     offered: offeredTools(toolbox, contract),
-    limits: DEFAULT_LIMITS,
+    limits: limitsOf(agentId),
     countTokens: model.tokens.count,
     keep: (text) => bodyCache.keep(text),
   });
@@ -291,9 +296,10 @@ function hasDefaultOutputTokens(
 function taskFor(
   { message, media = [], contract, sessionId }: RunRequest,
   thinkingLevel: ThinkingLevel | null,
+  { recentTokens, summaryTokens }: ContextLimits,
 ): TaskContext {
-  const history = sessionId === null ? 0 : DEFAULT_LIMITS.recentTokens + DEFAULT_LIMITS.summaryTokens;
-  const inputTokens = history + estimateTokens(message) + media.length * IMAGE_TOKENS;
+  const inputTokens =
+    (sessionId === null ? 0 : recentTokens + summaryTokens) + estimateTokens(message) + media.length * IMAGE_TOKENS;
   const needsTools = contract.toolPolicy !== "forbidden";
   const usual = needsTools ? "orchestration" : "chat";
   const task = { ...taskOf(thinkingLevel === "high" ? "reasoning" : usual, inputTokens), needsTools };

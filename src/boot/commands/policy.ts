@@ -25,6 +25,7 @@ import { BootError, usageError } from "../boot-error.ts";
 import { describeBuiltInTools } from "../built-in-tools.ts";
 import type { Action, Command, CommandContext } from "../command.ts";
 import type { Config } from "../config/config.ts";
+import { contextLimits } from "../config/context-limits.ts";
 import { loadConfig } from "../config/load-config.ts";
 import { nearest } from "../nearest.ts";
 import { withHome } from "../read-home.ts";
@@ -215,15 +216,16 @@ interface SessionState {
 async function sessionOf(context: CommandContext): Promise<SessionState | null> {
   const named = context.options.text("session");
   if (named === undefined) return null;
-  return await withHome(context, async ({ store }) => {
+  return await withHome(context, async ({ store, config }) => {
     const id = asSessionId(named);
-    if (!(await store.hasSession(id))) {
+    const session = await store.findSession(id);
+    if (session === null) {
       throw new BootError("not_found", `there is no session ${named}`, "surety runs show RUN prints a run's session.");
     }
     const known = await store.capabilitiesOf(id);
     const { capabilities: granted } = grantedAt(known, systemClock.nowMs());
     const pending = known.filter(({ state }) => state === "pending").map(({ capability }) => capability);
-    return { id, granted, pending, labels: await sessionLabels(store, id) };
+    return { id, granted, pending, labels: await sessionLabels(store, session, contextLimits(config)) };
   });
 }
 

@@ -193,6 +193,18 @@ const Link = matching(
   "must have the form channel:id, such as telegram:123",
 );
 
+/** How much of a conversation an agent's model is sent (O-6.1, T-3c); what is left out has the default. */
+const ContextSettings = z.strictObject({
+  messageChars: z.exactOptional(integer(100, 1_000_000)),
+  summaryChars: z.exactOptional(integer(20, 1_000_000)),
+  errorChars: z.exactOptional(integer(20, 1_000_000)),
+  outputChars: z.exactOptional(integer(0, 1_000_000)),
+  historyChars: z.exactOptional(integer(1000, 100_000_000)),
+  recentTokens: z.exactOptional(integer(100, 10_000_000)),
+  toolResultTokens: z.exactOptional(integer(0, 10_000_000)),
+  summaryTokens: z.exactOptional(integer(100, 1_000_000)),
+});
+
 const Later = section({});
 
 export const ConfigSchema: z.ZodMiniType<WrittenConfig> = z.strictObject({
@@ -205,6 +217,8 @@ export const ConfigSchema: z.ZodMiniType<WrittenConfig> = z.strictObject({
         prompt: z.optional(Prompt),
         model: z.optional(AgentModel),
         thinkingLevel: z.optional(z.enum(THINKING_LEVELS)),
+        maxTurns: z.exactOptional(integer(1, 1000)),
+        context: z.exactOptional(ContextSettings),
       }),
     ),
     {},

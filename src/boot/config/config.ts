@@ -2,6 +2,8 @@
  * The configuration with every default filled in and no secret in it (design: Config). `config-schema.ts` says what a file
  * may hold.
  */
+
+import type { ContextLimits } from "../../assistant/context/context-limits.ts";
 import type { ToolPolicy } from "../../kernel/policy/tool-policy.ts";
 import type { ModelTier } from "../../kernel/vocabulary/model-tier.ts";
 import type { ThinkingLevel } from "../../kernel/vocabulary/thinking-level.ts";
@@ -60,6 +62,10 @@ export interface AgentSettings {
   readonly model?: string | ModelRef | undefined;
   /** Used when a request names none. */
   readonly thinkingLevel?: ThinkingLevel | undefined;
+  /** Turns that a prompt holds as messages; earlier ones are condensed. */
+  readonly maxTurns?: number;
+  /** What the agent's model is sent of a conversation, where it differs from the default. */
+  readonly context?: Partial<Omit<ContextLimits, "maxTurns">>;
 }
 
 /** `tools.policy`: ToolPolicy without its domains, which are in `tools.http`. */

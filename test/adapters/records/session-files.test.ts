@@ -26,12 +26,11 @@ async function openTalk(options: { readonly maxBytes?: number; readonly storePar
   const agentsDirectory = await mkdtemp(join(tmpdir(), "surety-files-"));
   onTestFinished(() => rm(agentsDirectory, { recursive: true, force: true }));
   const trial = openTrial({ store: store(), world: outsideWorld(), model });
-  const { toolbox, texts } = trial.drafting;
   const errors: unknown[] = [];
   const reopen = () =>
     new SessionFiles({
       ...{ store: trial.store, clock: systemClock, agentsDirectory, maxBytes, storePartials },
-      context: new SessionContext({ store: trial.store, toolbox, texts, model: () => null }),
+      context: new SessionContext({ ...trial.drafting, model: () => null }),
       onError: (error) => errors.push(error),
     });
   const { chat } = openChat(trial);

@@ -60,6 +60,7 @@ describe("a config that is read", () => {
     ["gateway", { host: "::1", port: 0, allowedOrigins: ["https://a.example"], queue: { max: 1 } }],
     ["budgets", { perRunUsd: 0.5, perDayUsd: 1, perAgentDayUsd: 1, perJobDayUsd: 1, perRunTokens: 9, perDayTokens: 9 }],
     ["agents.main", { prompt: "Be brief.", model: "builtin:demo", thinkingLevel: "off" }],
+    ["agents.main", { maxTurns: 1000, context: { messageChars: 100, toolResultTokens: 0, recentTokens: 100_000 } }],
     ["redaction", { emails: true, phones: true }],
     ["output", { thinking_mode: "always" }],
     ["logging", { maxBytes: 1_000_000, maxFiles: 3 }],
@@ -117,13 +118,14 @@ describe("a config that is read", () => {
 });
 
 describe("a key nobody knows", () => {
-  const SECTIONS = Object.keys(DEFAULT_CONFIG).filter((section) => section !== "agents");
+  const SECTIONS = Object.keys(DEFAULT_CONFIG).filter((section) => !["agents", "identities"].includes(section));
   const DEEPER = [
     "models.providers.moonshot",
     "models.providers.moonshot.defaults",
     "gateway.queue",
     "gateway.rateLimit",
     "agents.main",
+    "agents.main.context",
     "shadow.watchers",
     "shadow.watchers.filesystem",
     "shadow.watchers.shell",
@@ -147,6 +149,7 @@ describe("a key nobody knows", () => {
     expect(first("{tools: {policy: {exceptions: [{tool: '*', decision: 'deny', bogus: 1}]}}}")?.path).toBe(
       "tools.policy.exceptions.0.bogus",
     );
+    expect(first("{identities: [{id: 'a', links: ['cli:a'], bogus: 1}]}")?.path).toBe("identities.0.bogus");
   });
 
   test("comes with the known ones, the line and a guess", () => {
@@ -234,6 +237,10 @@ describe("a value nobody can mean", () => {
     ["agents.main.model", { provider: "builtin", model: "other" }],
     ["models.default", { provider: "nobody", model: "m" }],
     ["agents.main.thinkingLevel", "loud"],
+    ["agents.main.maxTurns", 0],
+    ["agents.main.context.recentTokens", 99],
+    ["agents.main.context.historyChars", 1e9],
+    ["agents.main.context.messageChars", "many"],
     ["models.providers.p.models.m", { ...KIMI, thinkingLevel: true }],
     ["agents.a/b", {}],
     ["models.providers.a:b", { baseUrl: "https://x" }],

@@ -1,6 +1,7 @@
 /** The real runtime and assistant on the real store, with a scripted model and an outside world that counts. */
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll } from "vitest";
+import { type ContextLimits, DEFAULT_LIMITS } from "../../../src/assistant/context/context-limits.ts";
 import { PromptTexts } from "../../../src/assistant/context/prompt-texts.ts";
 import { SessionContext } from "../../../src/assistant/context/session-context.ts";
 import { type DraftingSettings, delegateWith } from "../../../src/assistant/runs/draft-run.ts";
@@ -43,6 +44,8 @@ export interface TrialOptions {
   /** Absent: what contracts are sealed with. */
   readonly livePolicy?: () => ToolPolicy;
   readonly budgetScopes?: BudgetScopes;
+  /** Where they differ from the default ones. */
+  readonly limits?: Partial<ContextLimits>;
   /** How much the agent's model is to think. */
   readonly agentThinking?: ThinkingLevel | null;
 }
@@ -97,6 +100,7 @@ export function openTrial(options: TrialOptions): Trial {
     ceilings: DEFAULT_CEILINGS,
     thinkingMode: "never",
     agentThinking: () => options.agentThinking ?? null,
+    limitsOf: () => ({ ...DEFAULT_LIMITS, ...options.limits }),
     isAgent: () => false,
     chooseModel: (_asked, _agentId, { type }) =>
       cheapModel === undefined || type !== "subagent"
@@ -121,7 +125,7 @@ export function openTrial(options: TrialOptions): Trial {
       livePolicy: options.livePolicy ?? (() => policy),
       budgetScopes: options.budgetScopes ?? { scopesFor: () => [] },
       delegate: delegateWith(drafting, () => timestampOf(clock.nowMs())),
-      completePrompt: new SessionContext({ store, toolbox: world.toolbox, texts, model: findModel }).complete,
+      completePrompt: new SessionContext({ ...drafting, model: findModel }).complete,
       onDefect: (_id, error) => defects.push(error),
     },
     {
