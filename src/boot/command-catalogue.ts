@@ -32,6 +32,12 @@ export const COMMAND_CATALOGUE: readonly CatalogueRow[] = [
   row("Work", "budget", "see what was spent, on what, and what is left", () => import("./commands/budget.ts")),
   row("Work", "models", "list the models, and check that one answers", () => import("./commands/models.ts")),
   row("Proof", "verify", "verify a bundle, a run or the whole home", () => import("./commands/verify.ts")),
+  row(
+    "Proof",
+    "audit",
+    "sign the state of the home, and compare the home with it later",
+    () => import("./commands/audit.ts"),
+  ),
   row("Proof", "replay", "replay a recorded run, or try another policy on it", () => import("./commands/replay.ts")),
   row("Proof", "conformance", "test how a model behaves under contract", () => import("./commands/conformance.ts")),
   row("Setup", "config", "read and change the configuration", () => import("./commands/config.ts")),

@@ -24,6 +24,8 @@ export interface Home {
   readonly keysDirectory: string;
   readonly signingKeyFile: string;
   readonly database: string;
+  /** Signed checkpoints, to compare the database with. */
+  readonly checkpointFile: string;
   /** The sandbox root, unless the config names another. */
   readonly workspace: string;
   /** State of the file tools: the trash, marks, and what repeated edits must know. */
@@ -109,6 +111,7 @@ function homeAt(directory: string): Home {
     keysDirectory: join(directory, "keys"),
     signingKeyFile: join(directory, "keys", "signing-key.pem"),
     database: join(directory, "surety.db"),
+    checkpointFile: join(directory, "checkpoints.jsonl"),
     workspace: join(directory, "workspace"),
     toolStateDirectory: join(directory, "annex"),
     pageCache: join(directory, "cache.db"),

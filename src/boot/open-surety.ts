@@ -6,6 +6,7 @@
  */
 import { SessionFiles } from "../adapters/records/session-files.ts";
 import type { HomeLock } from "../adapters/store-sqlite/home-lock.ts";
+import { isWalLost } from "../adapters/store-sqlite/lost-wal.ts";
 import { openSqliteStore } from "../adapters/store-sqlite/open-sqlite-store.ts";
 import { createToolbox, type RegistryToolbox } from "../adapters/tools/create-toolbox.ts";
 import type { Tool } from "../adapters/tools/define-tool.ts";
@@ -45,6 +46,7 @@ import { secretsIn } from "./env-secrets.ts";
 import type { ReadVariable } from "./environment.ts";
 import { takeHome } from "./gateway-access.ts";
 import { assertDatabasePresent, type Home } from "./home.ts";
+import { openCheckpoints } from "./open-checkpoints.ts";
 import { loadSigningKey, type SigningKey } from "./signing-key.ts";
 
 export interface SuretyOptions {
@@ -93,17 +95,21 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
   await assertDatabasePresent(home);
   const ownLock = options.lock === undefined ? takeHome(home) : null;
   const lock = options.lock ?? ownLock ?? undefined;
+  const isLogLost = isWalLost(home.database);
   const ownStore = await openSqliteStore({ home: home.directory, clock, random, lock }).catch((error: unknown) => {
     ownLock?.release();
     throw error;
   });
-  const store = options.overStore?.(ownStore) ?? ownStore;
-  const closeStore = (): Promise<void> => store.close().finally(() => ownLock?.release());
+  const plainStore = options.overStore?.(ownStore) ?? ownStore;
+  const closeStore = (): Promise<void> => plainStore.close().finally(() => ownLock?.release());
   try {
-    const { seq: ledgerSeq } = await store.ledgerHead();
+    const { seq: ledgerSeq } = await plainStore.ledgerHead();
     const signing = await loadSigningKey(home, random, () => {
       if (ledgerSeq > 0) options.remark?.(NEW_KEY);
     });
+    const { remark } = options;
+    const checkpoints = await openCheckpoints({ home, store: plainStore, key: signing, clock, isLogLost, remark });
+    const store = checkpoints.over(plainStore);
     const { tools, marks } = await openBuiltInTools({ home, config, clock });
     const toolbox = createToolbox(withMore(tools, options.moreTools ?? []), {
       ...{ clock, timeouts: toolTimeouts(config) },
@@ -198,8 +204,11 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
       close: async (graceMs) => {
         try {
           await runtime.stop(graceMs);
-          if (runtime.isIntact) await sessionFiles.close();
-          if (runtime.isIntact) await appendCheckpoint(store, signing.sign, clock);
+          if (runtime.isIntact) {
+            await sessionFiles.close();
+            await appendCheckpoint(plainStore, signing.sign, clock);
+            await checkpoints.close();
+          }
         } finally {
           await closeStore();
         }

@@ -9,7 +9,8 @@
 import { existsSync, statSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
 import { StoreError } from "../../runtime/ports/store.ts";
-import { connectReader, databaseFile } from "./connection.ts";
+import { connectReader, connectUnchanged, databaseFile } from "./connection.ts";
+import { isWalLost } from "./lost-wal.ts";
 import { APPLICATION_ID, SCHEMA_VERSION } from "./schema.ts";
 import { toStoreError } from "./sqlite-failure.ts";
 
@@ -58,7 +59,7 @@ export function openExisting(file: string): DatabaseSync {
     throw new StoreError("store.unavailable", `There is no database at ${file}. Start surety once, or check the path.`);
   }
   try {
-    return connectReader(file);
+    return isWalLost(file) ? connectUnchanged(file) : connectReader(file);
   } catch (error) {
     throw toStoreError(error);
   }

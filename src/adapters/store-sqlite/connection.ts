@@ -38,8 +38,13 @@ export function connectWriter(file: string, busyTimeoutMs: number): DatabaseSync
 }
 
 export function connectReader(file: string): DatabaseSync {
-  const location = isAtRest(file) ? new URL("?immutable=1", pathToFileURL(file)) : file;
-  return new DatabaseSync(location, { readOnly: true, timeout: READ_TIMEOUT_MS });
+  if (isAtRest(file)) return connectUnchanged(file);
+  return new DatabaseSync(file, { readOnly: true, timeout: READ_TIMEOUT_MS });
+}
+
+/** Neither reads nor makes the files beside the database. */
+export function connectUnchanged(file: string): DatabaseSync {
+  return new DatabaseSync(new URL("?immutable=1", pathToFileURL(file)), { readOnly: true, timeout: READ_TIMEOUT_MS });
 }
 
 function isAtRest(file: string): boolean {

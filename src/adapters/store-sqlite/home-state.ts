@@ -26,6 +26,11 @@ export const HOME_STATE_LISTS = {
   },
 };
 
+export function countOpenRuns(prepare: Prepare): number {
+  const row = prepare(`SELECT sum(total) AS total FROM run_counts WHERE status < ${FIRST_ENDED_STATUS}`).get();
+  return Number(row?.["total"]);
+}
+
 function openRun(prepare: Prepare, row: Readonly<Record<string, unknown>>): OpenRun {
   const head = journalHead(prepare, Number(row["position"]));
   const runId = asRunId(String(row["id"]));

@@ -11,6 +11,7 @@ import { type Store, StoreError } from "../../runtime/ports/store.ts";
 import { approvalsOf, findApproval } from "./approvals.ts";
 import { capabilitiesOf } from "./capabilities.ts";
 import { type Prepare, preparing } from "./connection.ts";
+import { countOpenRuns } from "./home-state.ts";
 import { headOf, readBodies, readEntries } from "./journal.ts";
 import { ledgerHead } from "./ledger.ts";
 import { type ListArguments, type ListName, type ListResult, readList } from "./list-reads.ts";
@@ -89,9 +90,15 @@ export function storeReads(reading: Reading, homeId: string, readElsewhere: Read
     waitingOutbox: (page) => list("waitingOutbox", page),
     spendTotals: (period) => list("spendTotals", period),
     readLedger: (after, limit) => list("readLedger", after, limit),
-    homeState: () => list("homeState", homeId),
+    // A few open runs are read sooner than the reader thread starts.
+    homeState: async () => {
+      const isShort = (await reading.read(countOpenRuns)) <= MAX_OPEN_HERE;
+      return isShort ? await listHere("homeState", homeId) : await list("homeState", homeId);
+    },
   };
 }
+
+const MAX_OPEN_HERE = 100;
 
 export function closedError(): StoreError {
   return new StoreError("store.closed", "The store is closed.");

@@ -2,8 +2,10 @@
 import { auditHome, type Finding, type JournalFacts } from "../../kernel/journal/audit-home.ts";
 import { genesisHash } from "../../kernel/journal/chain.ts";
 import type { TrustedKey } from "../../kernel/journal/checkpoint.ts";
+import type { CheckpointRecord } from "../../kernel/journal/checkpoint-records.ts";
 import type { Entry } from "../../kernel/journal/entry.ts";
 import { type LedgerEntry, toLedgerLine, verifyLedger } from "../../kernel/journal/ledger.ts";
+import type { BadEntry } from "../../kernel/journal/read-records.ts";
 import type { Capability } from "../../kernel/vocabulary/capability.ts";
 import type { RunId, SessionId } from "../../kernel/vocabulary/identifiers.ts";
 import type { Store, StoredRun } from "../../runtime/ports/store.ts";
@@ -20,6 +22,8 @@ export interface VerifiableHome {
   readonly store: Store;
   /** Null when the home's key is missing: then signatures are not checked. */
   readonly trusted: TrustedKey | null;
+  /** Checkpoints kept outside the database, read before this is called. */
+  readonly kept?: { readonly records: readonly CheckpointRecord[]; readonly bad: BadEntry | null };
   /** Damage in the database file itself, one sentence each. A damaged index hides rows. */
   readonly findDamage: () => readonly string[];
 }
@@ -32,7 +36,12 @@ interface CapabilityFinding {
   readonly ledgerSeq: number | null;
 }
 
-type HomeFinding = Finding | CapabilityFinding | ApprovalFinding;
+/** About the file of checkpoints; `line` is the first that cannot be read, `at` when the log was found missing. */
+type KeptFinding =
+  | { readonly code: "checkpoint.unreadable"; readonly line: number; readonly ledgerSeq: null }
+  | { readonly code: "database.wal-missing"; readonly at: string; readonly ledgerSeq: null };
+
+type HomeFinding = KeptFinding | Finding | CapabilityFinding | ApprovalFinding;
 
 export type HomeVerdict =
   | { readonly ok: false; readonly what: string; readonly entry?: number; readonly problem: string }
@@ -57,7 +66,7 @@ export async function verifyHome(home: VerifiableHome): Promise<HomeVerdict> {
 
 const MAX_ATTEMPTS = 3;
 
-async function verifyOnce({ store, trusted: key, findDamage }: VerifiableHome): Promise<HomeVerdict> {
+async function verifyOnce({ store, trusted: key, findDamage, kept }: VerifiableHome): Promise<HomeVerdict> {
   const trusted = key ?? UNCHECKED;
   const { homeId } = store;
   const ledger = await readAll((offset, limit) => store.readLedger(offset, limit));
@@ -75,8 +84,11 @@ async function verifyOnce({ store, trusted: key, findDamage }: VerifiableHome): 
   // Read after the ledger: a row may be newer than its entry, never older.
   const known = await readAll((offset, limit) => store.allCapabilities({ limit, offset }));
   const approvals = await readAll((offset, limit) => store.allApprovals({ limit, offset }));
-  const findings = [
-    ...auditHome({ homeId, ledger, journals, checkpoints: [], trusted }),
+  const records = kept?.records ?? [];
+  const checkpoints = records.flatMap((record) => (record.kind === "checkpoint" ? [record.checkpoint] : []));
+  const findings: readonly HomeFinding[] = [
+    ...auditKept(records, kept?.bad ?? null),
+    ...auditHome({ homeId, ledger, journals, checkpoints, trusted }),
     ...auditCapabilities(ledger, known),
     ...auditApprovals(ledger, approvals),
   ];
@@ -108,7 +120,16 @@ function describeFinding(finding: HomeFinding): string {
   return ledgerSeq === null ? `${code} ${what}` : `${code} ${what} ledger entry ${ledgerSeq}`;
 }
 
+function auditKept(records: readonly CheckpointRecord[], bad: BadEntry | null): readonly KeptFinding[] {
+  const lost = records.flatMap((record): readonly KeptFinding[] =>
+    record.kind === "wal.lost" ? [{ code: "database.wal-missing", at: record.ts, ledgerSeq: null }] : [],
+  );
+  return bad === null ? lost : [...lost, { code: "checkpoint.unreadable", line: bad.entry, ledgerSeq: null }];
+}
+
 function subjectOf(finding: HomeFinding): string | null {
+  if ("line" in finding) return `line ${finding.line}`;
+  if ("at" in finding) return `noticed ${finding.at}`;
   if ("approvalId" in finding) return `${finding.approvalId} of ${finding.runId}`;
   return "runId" in finding ? finding.runId : `${finding.capability} of ${finding.sessionId}`;
 }

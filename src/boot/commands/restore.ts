@@ -5,7 +5,7 @@
  * R2. Runs that are open in the backup may have gone on after it was taken: each waits for a person (`resolve` card).
  * R3. A backup of another home is restored too, with a warning: this is how a lost home comes back.
  */
-import { stat } from "node:fs/promises";
+import { rename, stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { restoreBackup } from "../../adapters/store-sqlite/backup.ts";
 import { findHomeId } from "../../adapters/store-sqlite/open-database.ts";
@@ -27,6 +27,8 @@ export const command: Action = {
     await assertFile(source);
     const before = findHomeId(home.directory);
     const kept = restoreFrom(source, home);
+    // They tell of the replaced database, and go with it.
+    if (kept !== null) await setAside(home.checkpointFile, `${kept}-checkpoints.jsonl`);
     await openHome(home);
     const after = findHomeId(home.directory);
     output.result({ restored: file, kept, home_id: after, replaced_home_id: before }, () => {
@@ -49,6 +51,14 @@ function restoreFrom(source: string, { directory }: Home): string | null {
   } catch (error) {
     if (!(error instanceof StoreError && error.code === "store.corrupt")) throw error;
     throw unusable(`${source} is not a backup, or is damaged; nothing was changed`, error);
+  }
+}
+
+async function setAside(file: string, aside: string): Promise<void> {
+  try {
+    await rename(file, aside);
+  } catch (error) {
+    if (systemCodeOf(error) !== "ENOENT") throw error;
   }
 }
 

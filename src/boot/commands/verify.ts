@@ -1,15 +1,20 @@
 /** `surety verify FILE|RUN|--home`: do the chains hold? Names the first bad entry; needs no network and no gateway. */
+import { readCheckpointFile } from "../../adapters/checkpoint-file/open-checkpoint-file.ts";
 import { checkIntegrity } from "../../adapters/store-sqlite/check-database.ts";
+import { isWalLost } from "../../adapters/store-sqlite/lost-wal.ts";
 import { plural } from "../../adapters/terminal/quantities.ts";
 import { type Signer, verifyFile } from "../../assistant/verification/verify-file.ts";
 import { verifyHome } from "../../assistant/verification/verify-home.ts";
 import { verifyStoredRun } from "../../assistant/verification/verify-stored-run.ts";
+import { readCheckpointRecords } from "../../kernel/journal/checkpoint-records.ts";
 import { formatCost } from "../../kernel/vocabulary/format-usd.ts";
+import { timestampOf } from "../../runtime/ports/clock.ts";
 import { BootError, EXIT, usageError } from "../boot-error.ts";
 import type { Action, CommandContext } from "../command.ts";
 import { readBoundedFile, UnreadableFile } from "../read-bounded-file.ts";
 import { findRun, type ReadableHome, withHome } from "../read-home.ts";
 import { findSigningKey, keyMissing, verifySignature } from "../signing-key.ts";
+import { systemClock } from "../system-clock.ts";
 
 /** What is exported is far smaller; beyond this it would not fit into memory as text. */
 const MAX_FILE_BYTES = 256 * 1024 * 1024;
@@ -24,7 +29,10 @@ export const command: Action = {
   takesBareHome: true,
   async run(context) {
     const [target] = context.arguments;
-    if (target === undefined) return withHome(context, (home) => checkHome(context, home));
+    if (target === undefined) {
+      const witnesses = await readWitnesses(context, null);
+      return withHome(context, (home) => checkHome(context, home, witnesses));
+    }
     const file = await readIfFile(target);
     if (file === null && context.options.text("key") !== undefined && !/[/.\\]/.test(target)) {
       throw usageError("--key is for files and the home", "Export the run: surety runs export RUN --out FILE.");
@@ -120,18 +128,42 @@ function printJournal(
   return print(context, verdict, `${what} is intact: ${length} entries, head ${head}`);
 }
 
-async function checkHome(context: CommandContext, { store, signing }: ReadableHome): Promise<number> {
+/** `since`: further checkpoints, exported earlier. */
+export async function checkHome(
+  context: CommandContext,
+  { store, signing }: ReadableHome,
+  { isLogLost, own, since }: HomeWitnesses,
+): Promise<number> {
   const named = context.options.text("key");
   const trusted = named === undefined ? signing : { publicKey: named, verifySignature };
   if (trusted === null) context.output.remark(`${keyMissing(context.home).message}: signatures are not checked`);
   const verdict = await verifyHome({
     store,
     trusted,
+    kept: keptIn({ isLogLost, own, since }),
     findDamage: () => checkIntegrity(context.home.directory),
   });
   const good =
     "runs" in verdict ? `the home is intact: ${plural(verdict.runs, "run")}, ${verdict.ledger} ledger entries` : "";
   return print(context, { ...verdict }, good);
+}
+
+export interface HomeWitnesses {
+  readonly isLogLost: boolean;
+  readonly own: Uint8Array;
+  readonly since: Uint8Array | null;
+}
+
+/** Before the database is opened, and before it is read: it may grow meanwhile, but never shrink. */
+export async function readWitnesses({ home }: CommandContext, since: Uint8Array | null): Promise<HomeWitnesses> {
+  return { isLogLost: isWalLost(home.database), own: await readCheckpointFile(home.checkpointFile), since };
+}
+
+function keptIn({ isLogLost, own, since }: HomeWitnesses) {
+  const { records, bad } = readCheckpointRecords(own);
+  const lost = isLogLost ? [{ kind: "wal.lost", ts: timestampOf(systemClock.nowMs()) } as const] : [];
+  const more = since === null ? [] : readCheckpointRecords(since).records;
+  return { records: [...records, ...lost, ...more], bad };
 }
 
 async function readIfFile(path: string): Promise<Uint8Array | null> {
