@@ -39,6 +39,8 @@ export interface ProgressPrinter {
   showQueued(runId: string): void;
   /** The run waits for an answer that is given elsewhere. */
   showWaiting(card: ApprovalCard): void;
+  /** The state of the run's record, which may have changed unseen. */
+  showState(record: RunRecord): void;
   /** What happens beside the run. */
   note(line: string): void;
   /** Prints what was not shown of the answer, and how the run ended. */
@@ -161,6 +163,10 @@ export function progressPrinter({ progress, answer, style }: Screen): ProgressPr
       if (target !== "") for (const row of barredRows(target, progress.columns, "decide", style.dim)) say(row);
       const answers = isResolve ? `resolve ${id} done|retry|fail` : `allow ${id}, or surety approvals deny ${id}`;
       say(style.dim(`answer: surety approvals ${answers}`));
+    },
+    showState({ id, status, tool_calls: calls }) {
+      const state = status === "waiting_approval" ? "waiting for approval" : status;
+      say(style.dim(`${visibleLine(id)}: ${state}, ${plural(calls, "tool call")} so far`));
     },
     note(line) {
       say(style.yellow(wrapped(line)));

@@ -131,11 +131,12 @@ export const sessionOperations = [
     scope: "operate",
     summary: "sends a message to a session: a queued run, or 200 with the answer to a command",
     status: 202,
-    input: Type.Object({ id: SessionIdInput, text: Text }, closed),
+    input: Type.Object({ id: SessionIdInput, text: Text, unattended: optional(Type.Boolean()) }, closed),
     output: ReceivedSchema,
-    async call({ sessions, chat }, { id, text }, caller: Caller) {
+    async call({ sessions, chat }, { id, text, unattended }, caller: Caller) {
       const session = await sessions.find(id);
-      return session === null ? NO_SUCH_SESSION : wireReceived(await chat.send(session, text, caller));
+      if (session === null) return NO_SUCH_SESSION;
+      return wireReceived(await chat.send(session, text, caller, unattended === true ? { isUnattended: true } : {}));
     },
   }),
   json({

@@ -8,13 +8,13 @@ import { parseJson } from "../../kernel/vocabulary/parse-json.ts";
 import { noApprover } from "../../runtime/ports/approver.ts";
 import { RUN_STATUSES, type RunStatus, type StoredRun } from "../../runtime/ports/store.ts";
 import { findContract } from "../../runtime/run/read-run.ts";
+import { atTerminal, exitCodeOf, plainFace } from "../at-terminal.ts";
 import { BootError, usageError } from "../boot-error.ts";
 import type { Action, Command, CommandContext } from "../command.ts";
 import { connectAssistant, valueIn } from "../connect-assistant.ts";
 import { assertNewFile, writeNewFile } from "../durable-file.ts";
 import { findExistingHome } from "../home.ts";
 import { findRun, type ReadableHome, withHome } from "../read-home.ts";
-import { atTerminal } from "./run.ts";
 
 const MAX_LIMIT = 500;
 const MAX_OFFSET = 1_000_000_000;
@@ -77,15 +77,23 @@ const watch: Action = {
   async run(context) {
     const [id = ""] = context.arguments;
     await findExistingHome(context.home);
-    return await atTerminal(context, context.streams.stdin, false, async ({ operations, isRemote, show }) => {
-      const runId = asRunId(id);
-      const { outcome } = valueIn(await operations.call("runs.get", { id: runId }), () => "See surety runs ls.");
-      if (outcome === null && !isRemote) {
-        const hint = "Start it: surety start. The run continues then.";
-        throw new BootError("gateway.missing", `${id} has not ended, and no gateway runs on this home`, hint);
-      }
-      return await show(runId);
-    });
+    const { isJson, output, streams } = context;
+    return await atTerminal(
+      context,
+      plainFace(context, streams.stdin),
+      false,
+      async ({ operations, isRemote, show }) => {
+        const runId = asRunId(id);
+        const { outcome } = valueIn(await operations.call("runs.get", { id: runId }), () => "See surety runs ls.");
+        if (outcome === null && !isRemote) {
+          const hint = "Start it: surety start. The run continues then.";
+          throw new BootError("gateway.missing", `${id} has not ended, and no gateway runs on this home`, hint);
+        }
+        const record = await show(runId);
+        if (isJson) output.json(record);
+        return exitCodeOf(record);
+      },
+    );
   },
 };
 
