@@ -107,7 +107,7 @@ verifies("T-3.1", "a delegated run is told as a sub-agent as well", () => {
   const args = { agent: "canary agent", description: "canary task", n: "canary 1" };
   const denied = {
     success: false,
-    output: "policy.denied: denied by user",
+    output: "policy.denied: Not run: denied by user (owner).",
     metadata: { executionTime: 0, truncated: false },
   };
   const output = { text: "canary output" };

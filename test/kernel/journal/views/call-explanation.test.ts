@@ -93,7 +93,10 @@ describe("a call that was not run", () => {
     expect(ended("policy.kill-switch")?.message).toContain("surety config unset tools.policy.sideEffects");
     expect(ended("policy.latch")?.message).toContain("earlier answer no longer counts");
     expect(ended("approval.expired")?.message).toContain("expired before it was used");
-    expect(ended(null)).toEqual({ code: "invalid.request", message: "Not run: the turn ended first." });
+    expect(ended(null)).toEqual({
+      ...{ code: "invalid.request", message: "Not run: the turn ended first." },
+      ...{ retryable: false, details: {} },
+    });
   });
 
   test("no reason of a run's end is without words", () => {
@@ -108,6 +111,7 @@ test("a call that was made keeps its own error, and one that succeeded has none"
   expect(explainCall({ ...ended, outcome: late }, () => null)).toEqual({
     code: "timeout",
     message: "The tool did not answer in time.",
+    ...{ retryable: true, details: {} },
   });
   const done = observedOutcome({
     ...{ type: "effect.resolved", step: 1, callId: call.callId, decision: "done", by: "operator", tokens: 0 },

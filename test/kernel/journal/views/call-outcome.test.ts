@@ -15,7 +15,7 @@ import { Bodies, callEnded, hashOf } from "./canned-events.ts";
 
 const callId = asCallId("t1");
 const ref = asBodyRef(hashOf("body"));
-const nothing = { outputRef: null, outputBytes: 0, truncated: false, durationMs: 0, child: null };
+const nothing = { outputRef: null, outputBytes: 0, truncated: false, durationMs: 0, child: null, refusedBy: null };
 const resolved = (decision: "done" | "fail" | "retry" | "expired"): Result => ({
   type: "effect.resolved",
   step: 1,
@@ -113,6 +113,7 @@ describe("what ended a call", () => {
       truncated: true,
       durationMs: 7,
       child: null,
+      refusedBy: null,
     };
     expect(observedOutcome(finished({ outputRef: ref }))).toEqual({ ...common, ok: true, outputRef: ref, error: null });
     expect(observedOutcome(finished({ ok: false, error: failure }))).toEqual({
@@ -152,11 +153,13 @@ describe("what ended a call", () => {
 });
 
 describe("calls that were not performed", () => {
-  const denied = (refusal: DecidedCall["refusal"]) => refusedOutcome({ refusal } as DecidedCall);
+  const denied = (refusal: DecidedCall["refusal"]) =>
+    refusedOutcome({ refusal, policyId: "policy.latch" } as DecidedCall);
 
   test("a refusal is told with its own code and sentence", () => {
     expect(denied({ code: "policy.denied", message: "denied by user", messageRef: null })).toEqual({
       ...nothing,
+      refusedBy: "policy.latch",
       endedBy: "call.refused",
       performed: false,
       ok: false,

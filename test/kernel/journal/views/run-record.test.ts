@@ -77,7 +77,7 @@ verifies("O-5.4", "one record in full: the answer, performed calls, and a result
           tool_call_id: "t3",
           summary: '["fs.write_text",{"n":"canary 1"},false,null]',
           output: "",
-          error: "policy.denied: denied by user",
+          error: "policy.denied: Not run: denied by user (owner).",
         },
         {
           tool: "http.get",

@@ -115,7 +115,7 @@ describe("one run, in full", () => {
           tool: "fs.write_text",
           ok: false,
           output: null,
-          error: { code: "policy.denied", message: "denied by user", retryable: false, details: {} },
+          error: { code: "policy.denied", message: "Not run: denied by user (owner).", retryable: false, details: {} },
         },
       },
       {
