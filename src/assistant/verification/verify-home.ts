@@ -12,6 +12,7 @@ import type { Store, StoredRun } from "../../runtime/ports/store.ts";
 import type { SessionCapability } from "../../runtime/ports/stored-capability.ts";
 import { rowHashOf } from "../../runtime/run/accept-run.ts";
 import { type ApprovalFinding, auditApprovals } from "./audit-approvals.ts";
+import { SpendAudit, type SpendFinding } from "./audit-spend.ts";
 import { allRuns, readAll } from "./read-all.ts";
 import { erasedIn, verifyStoredRun } from "./verify-stored-run.ts";
 
@@ -41,7 +42,7 @@ type KeptFinding =
   | { readonly code: "checkpoint.unreadable"; readonly line: number; readonly ledgerSeq: null }
   | { readonly code: "database.wal-missing"; readonly at: string; readonly ledgerSeq: null };
 
-type HomeFinding = KeptFinding | Finding | CapabilityFinding | ApprovalFinding;
+type HomeFinding = SpendFinding | KeptFinding | Finding | CapabilityFinding | ApprovalFinding;
 
 export type HomeVerdict =
   | { readonly ok: false; readonly what: string; readonly entry?: number; readonly problem: string }
@@ -74,10 +75,12 @@ async function verifyOnce({ store, trusted: key, findDamage, kept }: VerifiableH
   if (!checked.ok) return { what: "ledger", ...checked };
   const erased = Promise.resolve(erasedIn(ledger));
   const journals = new Map<RunId, JournalFacts>();
+  const spend = new SpendAudit();
   for await (const run of allRuns(store)) {
     const verified = await verifyStoredRun(store, run, () => erased);
     if (!verified.ok) return { what: run.runId, ...verified };
     journals.set(run.runId, factsOf(run, verified.entries));
+    spend.add(run, verified.entries);
   }
   const damage = findDamage();
   if (damage.length > 0) return { ok: false, what: "database", problem: damage.join("; ") };
@@ -91,6 +94,7 @@ async function verifyOnce({ store, trusted: key, findDamage, kept }: VerifiableH
     ...auditHome({ homeId, ledger, journals, checkpoints, trusted }),
     ...auditCapabilities(ledger, known),
     ...auditApprovals(ledger, approvals),
+    ...(await spend.findings(store)),
   ];
   return {
     ok: findings.length === 0,
@@ -128,6 +132,7 @@ function auditKept(records: readonly CheckpointRecord[], bad: BadEntry | null): 
 }
 
 function subjectOf(finding: HomeFinding): string | null {
+  if ("scope" in finding) return `${finding.scope} of ${finding.period}`;
   if ("line" in finding) return `line ${finding.line}`;
   if ("at" in finding) return `noticed ${finding.at}`;
   if ("approvalId" in finding) return `${finding.approvalId} of ${finding.runId}`;
