@@ -90,7 +90,8 @@ test("a key that the provider refuses is named as what is wrong, now and later",
   const server = await serverOf(() => json(401, { error: { message: "no" } }));
   const directory = await homeWith({ providers: { moonshot: { baseUrl: server.baseUrl, models: { k: MODEL } } } });
   const ran = await surety(directory, { MOONSHOT_API_KEY: KEY }, "run", "hello");
-  const finding = "The provider refused the API key (HTTP 401): set the right one in MOONSHOT_API_KEY.";
+  const finding =
+    'The provider refused the API key (HTTP 401): set the right one in MOONSHOT_API_KEY. The provider says: "no"';
   expect([ran.code, ran.stderr]).toEqual([1, expect.stringContaining(`\n${finding}\n`)]);
   const id = /run_\w+/.exec(ran.stderr)?.[0] ?? "";
   expect((await surety(directory, {}, "runs", "show", id)).stdout).toContain(finding);

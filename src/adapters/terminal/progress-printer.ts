@@ -174,7 +174,7 @@ export function progressPrinter({ progress, answer, style }: Screen): ProgressPr
     finish(record) {
       showAnswer(record);
       say(outcomeLine(record, style));
-      if (record.explanation !== undefined) say(style.dim(wrapped(record.explanation)));
+      for (const line of record.explanation?.split("\n") ?? []) say(style.dim(wrapped(line)));
     },
   };
 }

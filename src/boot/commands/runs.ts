@@ -201,7 +201,7 @@ function printRecord({ output }: CommandContext, record: RunRecord, chosenBecaus
     ["status", record.status],
     ...(record.damage === undefined ? [] : [["damaged", `${record.damage}: see surety verify ${record.id}`] as const]),
     ["outcome", [record.outcome ?? "none yet", record.reason ?? ""].join(" ").trim()],
-    ...(record.explanation === undefined ? [] : [["", record.explanation] as const]),
+    ...(record.explanation?.split("\n") ?? []).map((line) => ["", line] as const),
     ["agent", record.agent_id],
     ["session", record.session_id],
     ["model", `${record.provider}:${record.model}`],

@@ -9,7 +9,7 @@ import type { Answer, Entry } from "../entry.ts";
 import { type Lookup, textOf } from "./body-content.ts";
 import { explainBudget, type RunLimits } from "./budget-explanation.ts";
 
-/** What was wrong and what to do, in one text; empty for a run that is fine or has not ended. */
+/** What was wrong and what to do, a line each; empty for a run that is fine or has not ended. */
 export function explainRun(entries: readonly Entry[], ...known: KnownOfRun): string {
   const last = entries.at(-1);
   if (last?.kind !== "TERMINATE") return "";
@@ -18,7 +18,7 @@ export function explainRun(entries: readonly Entry[], ...known: KnownOfRun): str
   // What was wrong with the provider says what to do as well.
   const isSaid =
     reason === null || terminalStatus(outcome) !== "failed" || (reason === "provider.unavailable" && wrong !== "");
-  return [wrong, (isSaid ? null : adviceOn(reason)) ?? ""].filter((text) => text !== "").join(" ");
+  return [wrong, (isSaid ? null : adviceOn(reason)) ?? ""].filter((text) => text !== "").join("\n");
 }
 
 type KnownOfRun = readonly [limits: RunLimits | null, keyName?: string | null, lookup?: Lookup];

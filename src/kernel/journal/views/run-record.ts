@@ -30,7 +30,7 @@ export const RunRecordSchema = Type.Object(
     status: Type.Enum(["queued", "running", "waiting_approval", "completed", "failed", "cancelled"]),
     outcome: nullable(Text),
     reason: nullable(Text),
-    /** What was wrong and what to do; left out of lists, and where nothing was wrong. */
+    /** What was wrong and what to do, in lines; left out of lists, and where nothing was wrong. */
     explanation: Type.Optional(Text),
     output: Text,
     artifact_path: Text,
