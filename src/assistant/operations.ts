@@ -8,6 +8,7 @@ import { type CapabilityServices, capabilityOperations } from "../runtime/capabi
 import { type MarkServices, markOperations } from "../runtime/marks/operations.ts";
 import type { AnyOperation, Caller, Result, StreamOperation, Subscription } from "../runtime/operations/operation.ts";
 import { type ToolServices, toolOperations } from "../runtime/tools/operations.ts";
+import { type DeliveryServices, deliveryOperations } from "./delivery/operations.ts";
 import { type RunServices, runOperations } from "./runs/operations.ts";
 import { type SessionServices, sessionOperations } from "./sessions/operations.ts";
 
@@ -18,6 +19,7 @@ export const OPERATIONS = [
   ...markOperations,
   ...toolOperations,
   ...sessionOperations,
+  ...deliveryOperations,
 ] as const;
 
 /** All that operations are performed with. */
@@ -26,7 +28,8 @@ export type Services = RunServices &
   CapabilityServices &
   MarkServices &
   ToolServices &
-  SessionServices;
+  SessionServices &
+  DeliveryServices;
 
 type Operation = (typeof OPERATIONS)[number];
 type Named<Name> = Extract<Operation, { readonly name: Name }>;

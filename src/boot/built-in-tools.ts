@@ -18,10 +18,12 @@ import { inDirectory, type Workspace } from "../adapters/tools/fs/workspace.ts";
 import { httpTools } from "../adapters/tools/http/http-tools.ts";
 import { messageTools } from "../adapters/tools/message/message-send.ts";
 import { shellTools } from "../adapters/tools/shell/shell-tools.ts";
+import type { Channel } from "../runtime/ports/channel.ts";
 import type { Clock } from "../runtime/ports/clock.ts";
 import type { Marks } from "../runtime/ports/marks.ts";
 import type { Sandbox } from "../runtime/ports/sandbox.ts";
 import type { Config } from "./config/config.ts";
+import { describedChannels } from "./configured-channels.ts";
 import { findWorkspace } from "./find-workspace.ts";
 import type { Home } from "./home.ts";
 
@@ -29,6 +31,8 @@ export interface ToolSettings {
   readonly home: Home;
   readonly config: Config;
   readonly clock: Clock;
+  /** Absent: those of the config, to be described only. */
+  readonly channels?: readonly Channel[];
 }
 
 /** Where distributions put it. PATH is not consulted: the sandbox must not depend on the user's environment. */
@@ -69,7 +73,11 @@ export function describeBuiltInTools(settings: ToolSettings): readonly Tool[] {
   return toolsIn(workspace, untrustedMarks(workspace, settings.home.toolStateDirectory), settings);
 }
 
-function toolsIn(workspace: Workspace, marks: UntrustedMarks, { home, config, clock }: ToolSettings): readonly Tool[] {
+function toolsIn(
+  workspace: Workspace,
+  marks: UntrustedMarks,
+  { home, config, clock, channels = describedChannels(config) }: ToolSettings,
+): readonly Tool[] {
   const { shell, http, search, maxTimeoutMs } = config.tools;
   return [
     ...fsTools(workspace, { stateDirectory: home.toolStateDirectory, clock, marks }),
@@ -84,8 +92,7 @@ function toolsIn(workspace: Workspace, marks: UntrustedMarks, { home, config, cl
       cacheFile: home.pageCache,
       searchUrl: search.url ?? null,
     }),
-    // No channel can be configured yet.
-    ...messageTools({ workspace, channels: [], templates: {} }),
+    ...messageTools({ workspace, channels, templates: config.tools.message.templates }),
   ];
 }
 

@@ -22,6 +22,7 @@ export const COMMAND_CATALOGUE: readonly CatalogueRow[] = [
   row("Work", "runs", "list, show, cancel and export runs", () => import("./commands/runs.ts")),
   row("Work", "approvals", "list and answer questions that wait for you", () => import("./commands/approvals.ts")),
   row("Work", "caps", "see, grant and revoke what a session may reach", () => import("./commands/caps.ts")),
+  row("Work", "pair", "accept and deny who may write to the assistant on channels", () => import("./commands/pair.ts")),
   row("Work", "tools", "see the tools, or call one yourself", () => import("./commands/tools.ts")),
   row("Work", "trash", "list, restore or purge deleted files", () => import("./commands/trash.ts")),
   row(

@@ -12,11 +12,15 @@ import { createToolbox, type RegistryToolbox } from "../adapters/tools/create-to
 import type { Tool } from "../adapters/tools/define-tool.ts";
 import { PromptTexts } from "../assistant/context/prompt-texts.ts";
 import { SessionContext } from "../assistant/context/session-context.ts";
+import { Delivery } from "../assistant/delivery/delivery.ts";
+import { Pairing } from "../assistant/delivery/pairing.ts";
+import { presentEnding } from "../assistant/delivery/presentation.ts";
 import { bindOperations, type OperationClient } from "../assistant/operations.ts";
 import { modelChooser } from "../assistant/runs/choose-model.ts";
 import { type DraftingSettings, delegateWith } from "../assistant/runs/draft-run.ts";
 import { type Assistant, openAssistant } from "../assistant/runs/open-assistant.ts";
 import { ceilingsFor } from "../assistant/runs/term-bounds.ts";
+import { channelClassOf } from "../assistant/sessions/channel-class.ts";
 import { Chat } from "../assistant/sessions/chat.ts";
 import { SenderLimit } from "../assistant/sessions/sender-limit.ts";
 import { Sessions } from "../assistant/sessions/sessions.ts";
@@ -41,6 +45,7 @@ import type { Config } from "./config/config.ts";
 import { contextLimits } from "./config/context-limits.ts";
 import { keyNameOf, resolveApiKey } from "./config/resolve-api-key.ts";
 import { toToolPolicy } from "./config/to-tool-policy.ts";
+import { channelSecrets, configuredChannels } from "./configured-channels.ts";
 import { modelChoices, modelNameOf, openModelRegistry } from "./configured-models.ts";
 import { secretsIn } from "./env-secrets.ts";
 import type { ReadVariable } from "./environment.ts";
@@ -78,6 +83,8 @@ export interface SuretyOptions {
 
 export interface Surety {
   readonly assistant: Assistant;
+  /** Closed until it is started: a command delivers nothing. */
+  readonly delivery: Delivery;
   readonly operations: OperationClient;
   readonly runtime: Runtime;
   readonly store: Store;
@@ -110,7 +117,15 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
     const { remark } = options;
     const checkpoints = await openCheckpoints({ home, store: plainStore, key: signing, clock, isLogLost, remark });
     const store = checkpoints.over(plainStore);
-    const { tools, marks } = await openBuiltInTools({ home, config, clock });
+    const pairing = new Pairing({ store, clock, random });
+    const channels = configuredChannels(config, {
+      ...{ readVariable: options.readVariable, clock, random },
+      isAccepted: (channel, senderId) => pairing.isAccepted(channel, senderId),
+    });
+    const { tools, marks } = await openBuiltInTools({
+      ...{ home, config, clock },
+      channels: channels.map(({ channel }) => channel),
+    });
     const toolbox = createToolbox(withMore(tools, options.moreTools ?? []), {
       ...{ clock, timeouts: toolTimeouts(config) },
       onDefect: (error) => onDefect("tool", error),
@@ -155,6 +170,7 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
       budgetScopes: configuredBudgetScopes(config.budgets),
       delegate: delegateWith(drafting, () => timestampOf(clock.nowMs())),
       completePrompt: sessionContext.complete,
+      presentEnding,
       onDefect,
     };
     const sessionFiles = new SessionFiles({
@@ -166,7 +182,11 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
       maxQueued: config.gateway.queue.max,
       workers: options.workers ?? config.gateway.queue.workers,
       systemText: (id) => texts.textOf(id),
-      onRunEnded: () => sessionFiles.wake(),
+      onApprovalDecided: () => delivery.wake(),
+      onRunEnded: () => {
+        sessionFiles.wake();
+        delivery.wake();
+      },
       onStoreFailure: options.onStoreFailure ?? ((error) => onDefect("store", error)),
     });
     // What ended before a crash, and is in no file yet.
@@ -184,18 +204,28 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
       ...{ store, clock, random, capabilities, context: sessionContext, idleMs: config.sessions.idleMs },
       modelOf: (agentId) => modelNameOf(choices, config, agentId),
     });
+    const limit = new SenderLimit(clock, config.gateway.rateLimit.perMinute);
     const chat = new Chat({
       ...{ store, sessions, assistant, approvals, identities: config.identities },
-      activation: () => "mention",
-      limit: new SenderLimit(clock, config.gateway.rateLimit.perMinute),
+      activation: (channel) => config.channels[channel]?.activation ?? "mention",
+      channelClass: (channel) => config.channels[channel]?.class ?? channelClassOf(channel),
+      limit,
       modelProblem: (ref) => {
         const choice = ref === AUTO ? null : findModel(ref);
         return choice === null || choice.ok ? null : choice.message;
       },
     });
+    const delivery: Delivery = new Delivery({
+      ...{ store, clock, random, chat, pairing, limit, channels, approvals },
+      approvalTimeoutMs: config.approvals.timeoutS * 1000,
+      onDefect: (error) => onDefect("outbox", error),
+    });
     return {
       assistant,
-      operations: bindOperations({ assistant, approvals, capabilities, marks, toolbox, store, clock, sessions, chat }),
+      delivery,
+      operations: bindOperations({
+        ...{ assistant, approvals, capabilities, marks, toolbox, store, clock, sessions, chat, delivery },
+      }),
       runtime,
       store,
       signing,
@@ -203,7 +233,7 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
       findModel,
       close: async (graceMs) => {
         try {
-          await runtime.stop(graceMs);
+          await Promise.all([runtime.stop(graceMs), delivery.stop(graceMs)]);
           if (runtime.isIntact) {
             await sessionFiles.close();
             await appendCheckpoint(plainStore, signing.sign, clock);
@@ -231,7 +261,8 @@ function openRedactor(config: Config, readVariable: ReadVariable, token: string 
     const verdict = resolveApiKey(id, provider, readVariable);
     return verdict.ok && verdict.key !== null ? [{ name: `${id}-key`, value: verdict.key }] : [];
   });
-  const ours = token === null ? keys : [...keys, { name: "gateway-token", value: token }];
+  const own = [...keys, ...channelSecrets(config, readVariable)];
+  const ours = token === null ? own : [...own, { name: "gateway-token", value: token }];
   const values = new Set(ours.map(({ value }) => value));
   const others = secretsIn(readVariable.fileVariables ?? new Map()).filter(({ value }) => !values.has(value));
   return compileWith(config, ours, others);

@@ -1,6 +1,8 @@
 /** Everything outside that the runtime needs; boot provides it once. */
 import type { ToolPolicy } from "../kernel/policy/tool-policy.ts";
 import type { Redactor } from "../kernel/redaction/redact.ts";
+import type { RunId } from "../kernel/vocabulary/identifiers.ts";
+import type { Outcome } from "../kernel/vocabulary/outcome.ts";
 import type { Approver } from "./ports/approver.ts";
 import type { Clock } from "./ports/clock.ts";
 import type { ConfiguredModel } from "./ports/model-backend.ts";
@@ -11,6 +13,13 @@ import type { Acceptance } from "./run/acceptance.ts";
 import type { BodyCache } from "./run/body-cache.ts";
 import type { Delegate } from "./run/children.ts";
 import type { BudgetScopes } from "./spend/spend-account.ts";
+
+export interface RunEnd {
+  readonly runId: RunId;
+  readonly outcome: Outcome;
+  readonly reason: string | null;
+  readonly answer: string | null;
+}
 
 export interface RunPorts {
   readonly clock: Clock;
@@ -32,6 +41,8 @@ export interface RunPorts {
     acceptance: Acceptance,
     bodies: Pick<BodyCache, "keep" | "read">,
   ) => Promise<Acceptance>;
+  /** The text for the channel of a run's sender when the run has ended (P-3.4). */
+  readonly presentEnding: (ending: RunEnd) => string;
   /** A defect of our own: the journal holds the id, the log the error. */
   readonly onDefect: (errorId: string, error: unknown) => void;
 }

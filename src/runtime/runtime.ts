@@ -27,6 +27,7 @@ export interface RuntimeSettings {
   readonly systemText: (id: string) => string;
   /** A run has ended, durably. Called for children, too; what listens must not throw. */
   readonly onRunEnded?: (run: StoredRun) => void;
+  readonly onApprovalDecided?: () => void;
   /** Called once: nothing more will be accepted, started or performed. */
   readonly onStoreFailure: (error: unknown) => void;
 }
@@ -55,7 +56,10 @@ export function openRuntime(ports: RunPorts, settings: RuntimeSettings): Runtime
   const { store, clock } = ports;
   const broadcaster = new RunBroadcaster();
   const accepted = new AcceptedRuns(ports);
-  const approvals = new Approvals(ports, (runId) => queue.wake(runId));
+  const approvals = new Approvals(ports, (runId) => {
+    queue.wake(runId);
+    settings.onApprovalDecided?.();
+  });
   const capabilities = new Capabilities(ports);
   let isIntact = true;
 

@@ -6,6 +6,8 @@ import { fieldsBesidePath, placeholdersIn } from "./read-input.ts";
 const ERROR_RESPONSE = { $ref: "#/components/responses/Error" };
 const TEXT = { type: "string" };
 
+const SIGNED_HEADERS = ["webhook-id", "webhook-timestamp", "webhook-signature"];
+
 const COMPONENTS = {
   securitySchemes: {
     bearer: { type: "http", scheme: "bearer", description: "The token of the home: `~/.surety/token`." },
@@ -48,13 +50,15 @@ export function openApiDocument(operations: readonly AnyOperation[]): object {
 function operationObject(operation: AnyOperation): object {
   const { name, method, scope, summary } = operation;
   const fields = fieldsBesidePath(operation);
+  const isSigned = operation.kind === "json" && operation.isSigned === true;
   const hasBody = method === "POST" && Object.keys(fields.properties).length > 0;
+  const bodySchema = isSigned ? { type: "object" } : fields;
   return {
     operationId: name,
     summary,
     security: scope === "public" ? [] : [{ bearer: [scope] }],
     parameters: parametersOf(operation),
-    ...(hasBody ? { requestBody: { required: true, content: { "application/json": { schema: fields } } } } : {}),
+    ...(hasBody ? { requestBody: { required: true, content: { "application/json": { schema: bodySchema } } } } : {}),
     responses: { ...successOf(operation), default: ERROR_RESPONSE },
   };
 }
@@ -64,10 +68,12 @@ function parametersOf(operation: AnyOperation): readonly object[] {
   const inPath = placeholdersIn(path).map((name) => parameter("path", name, input.properties[name]));
   const fields = fieldsBesidePath(operation);
   const inQuery = method === "GET" ? Object.entries(fields.properties) : [];
+  const isSigned = operation.kind === "json" && operation.isSigned === true;
   const takesKey = operation.kind === "json" && operation.takesIdempotencyKey === true;
   return [
     ...inPath,
     ...inQuery.map(([name, schema]) => parameter("query", name, schema, fields.required?.includes(name))),
+    ...(isSigned ? SIGNED_HEADERS.map((name) => parameter("header", name, TEXT, true)) : []),
     ...(takesKey ? [parameter("header", "Idempotency-Key", { ...TEXT, maxLength: 255 })] : []),
     ...(operation.kind === "stream" ? [parameter("header", "Last-Event-ID", { type: "integer", minimum: 0 })] : []),
   ];

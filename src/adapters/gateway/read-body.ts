@@ -16,6 +16,12 @@ const MAX_DISCARDED_BYTES = 128 * MAX_BODY_BYTES;
 const FIRST_BUFFER_BYTES = 4096;
 
 export async function readJson(incoming: IncomingMessage, head: Head): Promise<JsonValue> {
+  const parsed = parseJson(await readText(incoming, head));
+  if (parsed.ok) return parsed.value;
+  throw invalidRequest(`the body is not valid JSON: ${parsed.problem} (at character ${parsed.at})`);
+}
+
+export async function readText(incoming: IncomingMessage, head: Head): Promise<string> {
   // Content-Type is ignored: `curl -d` claims a form. The token keeps real forms out.
   if (!["", "identity"].includes(head["content-encoding"] ?? "")) {
     throw new HttpError("invalid.request", "send the body without Content-Encoding", { status: 415 });
@@ -24,9 +30,7 @@ export async function readJson(incoming: IncomingMessage, head: Head): Promise<J
   // Without a body the stream emits nothing, not even its end.
   const bytes = hasBody(head) ? await readBytes(incoming) : Buffer.alloc(0);
   if (!isUtf8(bytes)) throw invalidRequest("the body is not valid UTF-8");
-  const parsed = parseJson(bytes.toString("utf8"));
-  if (parsed.ok) return parsed.value;
-  throw invalidRequest(`the body is not valid JSON: ${parsed.problem} (at character ${parsed.at})`);
+  return bytes.toString("utf8");
 }
 
 export function hasBody(head: Head): boolean {

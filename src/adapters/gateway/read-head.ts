@@ -12,6 +12,9 @@ const READ_HEADERS = [
   "last-event-id",
   "origin",
   "transfer-encoding",
+  "webhook-id",
+  "webhook-signature",
+  "webhook-timestamp",
 ] as const;
 
 export type Head = Readonly<Partial<Record<(typeof READ_HEADERS)[number], string>>>;

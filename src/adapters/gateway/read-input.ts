@@ -8,7 +8,7 @@ import { type TObject, type TSchema, Type } from "typebox";
 import { checkInput } from "../../runtime/operations/check-value.ts";
 import type { AnyOperation } from "../../runtime/operations/operation.ts";
 import { invalidRequest } from "./http-error.ts";
-import { readJson } from "./read-body.ts";
+import { readJson, readText } from "./read-body.ts";
 import type { Head } from "./read-head.ts";
 
 export interface RequestParts {
@@ -41,6 +41,14 @@ export function inputReader(operation: AnyOperation): ReadInput {
   const fields = fieldsBesidePath(operation);
   const hasBody = operation.method === "POST" && Object.keys(fields.properties).length > 0;
 
+  const readSigned = async ({ incoming, head }: RequestParts): Promise<Fields> => ({
+    webhook_id: head["webhook-id"] ?? "",
+    webhook_timestamp: head["webhook-timestamp"] ?? "",
+    webhook_signature: head["webhook-signature"] ?? "",
+    body: await readText(incoming, head),
+  });
+  const isSigned = operation.kind === "json" && operation.isSigned === true;
+
   const read = async ({ incoming, head, query }: RequestParts): Promise<Fields> => {
     if (operation.method === "POST" && !hasBody) return NOTHING;
     const given = hasBody ? await readJson(incoming, head) : readQuery(query, fields);
@@ -50,7 +58,7 @@ export function inputReader(operation: AnyOperation): ReadInput {
   };
 
   return async (parts) => {
-    const given = await read(parts);
+    const given = await (isSigned ? readSigned : read)(parts);
     if (names.length === 0) return given;
     return { ...given, ...Object.fromEntries(names.map((name, index) => [name, parts.inPath[index]])) };
   };

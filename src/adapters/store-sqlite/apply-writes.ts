@@ -19,6 +19,7 @@ import type { Prepare } from "./connection.ts";
 import { ledgerHead } from "./ledger.ts";
 import { OUTBOX_WRITES } from "./outbox.ts";
 import type { PackedWrite } from "./packed-writes.ts";
+import { PAIRING_WRITES } from "./pairings.ts";
 import { RunHeads } from "./run-heads.ts";
 import { appendEntries, RUN_WRITES } from "./run-writes.ts";
 import { SEND_SLOT_WRITES } from "./send-slots.ts";
@@ -34,6 +35,7 @@ const WRITES: WriteHandlers<Exclude<Write["type"], "append-entries" | "reserve-s
   ...OUTBOX_WRITES,
   ...SEND_SLOT_WRITES,
   ...SESSION_WRITES,
+  ...PAIRING_WRITES,
   "append-ledger": ({ appendLedger }, { draft }) => appendLedger(draft),
 };
 

@@ -9,6 +9,7 @@ import type { Prepare } from "./connection.ts";
 import { HOME_STATE_LISTS } from "./home-state.ts";
 import { LEDGER_LISTS } from "./ledger.ts";
 import { OUTBOX_LISTS } from "./outbox.ts";
+import { PAIRING_LISTS } from "./pairings.ts";
 import { RUN_LISTS } from "./runs.ts";
 import { SESSION_LISTS } from "./sessions.ts";
 import { SPEND_LISTS } from "./spend.ts";
@@ -20,6 +21,7 @@ const LISTS = {
   ...CAPABILITY_LISTS,
   ...SPEND_LISTS,
   ...OUTBOX_LISTS,
+  ...PAIRING_LISTS,
   ...LEDGER_LISTS,
   ...HOME_STATE_LISTS,
 };

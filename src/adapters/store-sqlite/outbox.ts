@@ -1,8 +1,9 @@
-/** The outbox: table, list and writes. */
+/** Messages on their way in and out: tables, rows, reads and writes. When one may be written: assistant/delivery. */
+import { checkInsertOutbox, checkMoveOutbox } from "../../assistant/delivery/outbox-rules.ts";
 import { type Page, StoreError } from "../../runtime/ports/store.ts";
-import type { OutboxRow } from "../../runtime/ports/stored-delivery.ts";
-import { type Prepare, type Tables, toBytes, toHex } from "./connection.ts";
-import type { WriteHandlers } from "./transaction.ts";
+import type { InboxRow, OutboxRow, OutboxState } from "../../runtime/ports/stored-delivery.ts";
+import type { Prepare, Tables } from "./connection.ts";
+import { mayWrite, type WriteHandlers } from "./transaction.ts";
 
 export const OUTBOX_TABLES: Tables = {
   1: `
@@ -11,37 +12,97 @@ export const OUTBOX_TABLES: Tables = {
     body_ref BLOB NOT NULL, created_at TEXT NOT NULL, state TEXT NOT NULL
   ) STRICT;
   CREATE INDEX waiting_outbox ON outbox (position) WHERE state = 'waiting';`,
+  // Nothing was ever put into the earlier outbox. The earlier inbox knew runs only, and not when a message came.
+  7: `
+  DROP TABLE outbox;
+  CREATE TABLE outbox (
+    position INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, run_id TEXT, channel TEXT NOT NULL, recipient TEXT NOT NULL,
+    text TEXT, created_at TEXT NOT NULL, state TEXT NOT NULL, attempts INTEGER NOT NULL, next_at_ms INTEGER NOT NULL,
+    problem TEXT
+  ) STRICT;
+  CREATE INDEX open_outbox ON outbox (channel, position) WHERE state IN ('waiting', 'waiting_approval', 'sending');
+  CREATE INDEX outbox_by_state ON outbox (state, position);
+  ALTER TABLE inbox RENAME TO earlier_inbox;
+  CREATE TABLE inbox (
+    channel TEXT NOT NULL, message_id TEXT NOT NULL, state TEXT NOT NULL, run INTEGER, received_at TEXT NOT NULL,
+    PRIMARY KEY (channel, message_id)
+  ) STRICT, WITHOUT ROWID;
+  INSERT INTO inbox SELECT i.channel, i.message_id, 'run', i.run, r.created_at
+    FROM earlier_inbox i JOIN runs r ON r.position = i.run;
+  DROP TABLE earlier_inbox;`,
 };
 
+const SELECT = `
+  SELECT id, run_id AS runId, channel, recipient, text, created_at AS createdAt, state, attempts, next_at_ms AS nextAtMs,
+    problem FROM outbox o`;
 const INSERT = `
-  INSERT INTO outbox (id, run, channel, body_ref, created_at, state) VALUES (?, ?, ?, ?, ?, 'waiting')
-  ON CONFLICT DO NOTHING`;
+  INSERT INTO outbox (id, run_id, channel, recipient, text, created_at, state, attempts, next_at_ms)
+  VALUES (?, ?, ?, ?, ?, ?, ?, 0, 0)`;
+/** Of a message that was sent only the fact is kept. */
+const MOVE = `
+  UPDATE outbox SET state = ?1, next_at_ms = ?2, problem = ?3, attempts = attempts + (?1 = 'sending'),
+    text = CASE ?1 WHEN 'sent' THEN NULL ELSE text END WHERE id = ?4`;
+const INSERT_INBOX = `
+  INSERT INTO inbox (channel, message_id, state, received_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`;
 
 export const OUTBOX_QUERIES = {
-  waitingOutbox: `
-    SELECT o.id, r.id AS runId, o.channel, o.body_ref AS bodyRef, o.created_at AS createdAt, o.state
-    FROM outbox o JOIN runs r ON r.position = o.run WHERE o.state = 'waiting' ORDER BY o.position LIMIT ? OFFSET ?`,
+  openOutbox: `
+    ${SELECT} WHERE channel = ? AND state IN ('waiting', 'waiting_approval', 'sending')
+    ORDER BY position LIMIT ? OFFSET ?`,
+  outboxByState: `${SELECT} WHERE state = ? ORDER BY position DESC LIMIT ? OFFSET ?`,
+  allOutbox: `${SELECT} ORDER BY position DESC LIMIT ? OFFSET ?`,
 };
 
 export const OUTBOX_LISTS = {
-  waitingOutbox(prepare: Prepare, { limit, offset }: Page): readonly OutboxRow[] {
-    return prepare(OUTBOX_QUERIES.waitingOutbox).all(limit, offset).map(toOutboxRow);
+  openOutbox(prepare: Prepare, channel: string, { limit, offset }: Page): readonly OutboxRow[] {
+    return prepare(OUTBOX_QUERIES.openOutbox).all(channel, limit, offset).map(toOutboxRow);
+  },
+
+  listOutbox(
+    prepare: Prepare,
+    { state }: { readonly state: OutboxState | null },
+    { limit, offset }: Page,
+  ): readonly OutboxRow[] {
+    const rows =
+      state === null
+        ? prepare(OUTBOX_QUERIES.allOutbox).all(limit, offset)
+        : prepare(OUTBOX_QUERIES.outboxByState).all(state, limit, offset);
+    return rows.map(toOutboxRow);
   },
 };
 
-export const OUTBOX_WRITES: WriteHandlers<"insert-outbox" | "settle-outbox"> = {
-  "insert-outbox"({ prepare, heads }, { id, runId, channel, bodyRef, createdAt }) {
-    const { changes } = prepare(INSERT).run(id, heads.get(runId).run, channel, toBytes(bodyRef), createdAt);
-    if (changes === 0) throw new StoreError("store.conflict", "The outbox already has a message with this id.");
+export const OUTBOX_WRITES: WriteHandlers<"insert-inbox" | "insert-outbox" | "move-outbox"> = {
+  "insert-inbox"({ prepare }, { message: { channel, messageId, state, receivedAt } }) {
+    const { changes } = prepare(INSERT_INBOX).run(channel, messageId, state, receivedAt);
+    if (changes === 0) throw new StoreError("store.conflict", "This message of the channel came before.");
   },
 
-  "settle-outbox"({ prepare }, { id, state }) {
-    const { changes } = prepare("UPDATE outbox SET state = ? WHERE id = ?").run(state, id);
-    if (changes === 0) throw new StoreError("store.conflict", "The outbox has no message with this id.");
+  "insert-outbox"({ prepare }, { delivery }) {
+    const { id, runId, channel, recipient, text, createdAt, state } = delivery;
+    if (!mayWrite(checkInsertOutbox(findDelivery(prepare, id), delivery))) return;
+    prepare(INSERT).run(id, runId, channel, JSON.stringify(recipient), text, createdAt, state);
+  },
+
+  "move-outbox"({ prepare }, { id, from, to, nextAtMs, problem }) {
+    if (!mayWrite(checkMoveOutbox(findDelivery(prepare, id), from, to))) return;
+    prepare(MOVE).run(to, nextAtMs, problem, id);
   },
 };
+
+export function findDelivery(prepare: Prepare, id: string): OutboxRow | null {
+  const row = prepare(`${SELECT} WHERE id = ?`).get(id);
+  return row === undefined ? null : toOutboxRow(row);
+}
+
+export function findInbound(prepare: Prepare, channel: string, messageId: string): InboxRow | null {
+  const row = prepare(`
+    SELECT i.channel, i.message_id AS messageId, i.state, r.id AS runId, i.received_at AS receivedAt
+    FROM inbox i LEFT JOIN runs r ON r.position = i.run WHERE i.channel = ? AND i.message_id = ?`);
+  const found = row.get(channel, messageId);
+  return found === undefined ? null : ({ ...found } as unknown as InboxRow);
+}
 
 function toOutboxRow(row: object): OutboxRow {
-  const { bodyRef, ...rest } = row as Omit<OutboxRow, "bodyRef"> & { readonly bodyRef: Uint8Array };
-  return { ...rest, bodyRef: toHex(bodyRef) };
+  const { recipient, ...rest } = row as Omit<OutboxRow, "recipient"> & { readonly recipient: string };
+  return { ...rest, recipient: JSON.parse(recipient) as OutboxRow["recipient"] };
 }

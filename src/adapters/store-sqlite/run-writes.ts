@@ -25,7 +25,8 @@ const INSERT_RUN = `
     created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`;
 const INSERT_KEY = `
   INSERT INTO idempotency_keys (key_hash, request_hash, run) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`;
-const INSERT_MESSAGE = "INSERT INTO inbox (channel, message_id, run) VALUES (?, ?, ?) ON CONFLICT DO NOTHING";
+const INSERT_MESSAGE = `
+  INSERT INTO inbox (channel, message_id, state, run, received_at) VALUES (?, ?, 'run', ?, ?) ON CONFLICT DO NOTHING`;
 const TOUCH_SESSION = "UPDATE sessions SET active_at = ?, runs = runs + 1 WHERE position = ?";
 const SEAL = `
   UPDATE run_states SET status = ?, outcome = ?, reason = ?, answer_ref = ?, ended_at = ?, tool_calls = ?,
@@ -53,7 +54,9 @@ export const RUN_WRITES: WriteHandlers<
       const { keyHash, requestHash } = idempotency;
       requireNew(prepare(INSERT_KEY).run(toBytes(keyHash), toBytes(requestHash), position));
     }
-    if (inbound !== null) requireNew(prepare(INSERT_MESSAGE).run(inbound.channel, inbound.messageId, position));
+    if (inbound !== null) {
+      requireNew(prepare(INSERT_MESSAGE).run(inbound.channel, inbound.messageId, position, run.createdAt));
+    }
     prepare(TOUCH_SESSION).run(run.createdAt, session);
     count(prepare, "queued", 1);
   },

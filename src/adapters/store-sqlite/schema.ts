@@ -14,6 +14,7 @@ import type { Tables } from "./connection.ts";
 import { JOURNAL_TABLES } from "./journal.ts";
 import { LEDGER_TABLES } from "./ledger.ts";
 import { OUTBOX_TABLES } from "./outbox.ts";
+import { PAIRING_TABLES } from "./pairings.ts";
 import { RUN_TABLES } from "./runs.ts";
 import { SEND_SLOT_TABLES } from "./send-slots.ts";
 import { SESSION_TABLES } from "./sessions.ts";
@@ -22,7 +23,7 @@ import { SPEND_TABLES } from "./spend.ts";
 /** "sure" in ASCII: tells our databases from others. */
 export const APPLICATION_ID = 0x73757265;
 
-export const SCHEMA_VERSION = 6;
+export const SCHEMA_VERSION = 7;
 
 const META_TABLES: Tables = {
   1: "CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;",
@@ -40,6 +41,7 @@ const SUBJECTS: readonly Tables[] = [
   OUTBOX_TABLES,
   SEND_SLOT_TABLES,
   SESSION_TABLES,
+  PAIRING_TABLES,
 ];
 
 /** Takes an empty or older database to the current version, or leaves it unchanged. */

@@ -15,6 +15,8 @@ import { countOpenRuns } from "./home-state.ts";
 import { headOf, readBodies, readEntries } from "./journal.ts";
 import { ledgerHead } from "./ledger.ts";
 import { type ListArguments, type ListName, type ListResult, readList } from "./list-reads.ts";
+import { findDelivery, findInbound } from "./outbox.ts";
+import { findPairing, findPairingByCode } from "./pairings.ts";
 import { findRun, findRunByKey, findRunByMessage, sessionPosition } from "./runs.ts";
 import { findCheckpoint, findSession, findSessionByKey } from "./sessions.ts";
 import { toStoreError } from "./sqlite-failure.ts";
@@ -73,10 +75,16 @@ export function storeReads(reading: Reading, homeId: string, readElsewhere: Read
     approvalsOf: (runId) => reading.read((prepare) => approvalsOf(prepare, runId)),
     findApproval: (id) => reading.read((prepare) => findApproval(prepare, id)),
     capabilitiesOf: (sessionId) => reading.read((prepare) => capabilitiesOf(prepare, sessionId)),
+    findInbound: (channel, id) => reading.read((prepare) => findInbound(prepare, channel, id)),
+    findDelivery: (id) => reading.read((prepare) => findDelivery(prepare, id)),
+    findPairing: (channel, senderId) => reading.read((prepare) => findPairing(prepare, channel, senderId)),
+    findPairingByCode: (code) => reading.read((prepare) => findPairingByCode(prepare, code)),
     ledgerHead: () => reading.read((prepare) => ledgerHead(prepare, homeId)),
 
     // A few rows by an index: less than the way to the reader thread.
     sessionRuns: (sessionId, between, limit) => listHere("sessionRuns", sessionId, between, limit),
+    // Short, and read whenever a message is to be sent.
+    openOutbox: (channel, page) => listHere("openOutbox", channel, page),
     // Read at the start, when a page costs less than starting the reader thread; both lists are short.
     openRuns: (after, limit) => listHere("openRuns", after, limit),
     pendingApprovals: (page) => listHere("pendingApprovals", page),
@@ -87,7 +95,8 @@ export function storeReads(reading: Reading, homeId: string, readElsewhere: Read
     pendingCapabilities: (page) => list("pendingCapabilities", page),
     allApprovals: (page) => list("allApprovals", page),
     allCapabilities: (page) => list("allCapabilities", page),
-    waitingOutbox: (page) => list("waitingOutbox", page),
+    listOutbox: (filter, page) => list("listOutbox", filter, page),
+    listPairings: (page) => list("listPairings", page),
     spendTotals: (period) => list("spendTotals", period),
     readLedger: (after, limit) => list("readLedger", after, limit),
     // A few open runs are read sooner than the reader thread starts.

@@ -12,7 +12,7 @@ import type { CarvedBudget } from "../../kernel/journal/event.ts";
 import type { ToolPolicy } from "../../kernel/policy/tool-policy.ts";
 import type { Redactor } from "../../kernel/redaction/redact.ts";
 import { asRunId, asSessionId, type RunId, type SessionId } from "../../kernel/vocabulary/identifiers.ts";
-import { joinLabels, type Labels, USER_LABELS } from "../../kernel/vocabulary/labels.ts";
+import { joinLabels, type Labels, UNTRUSTED_LABELS, USER_LABELS } from "../../kernel/vocabulary/labels.ts";
 import type { JsonValue } from "../../kernel/vocabulary/parse-json.ts";
 import type { ThinkingLevel } from "../../kernel/vocabulary/thinking-level.ts";
 import { grantedAt } from "../../runtime/capabilities/authority.ts";
@@ -92,13 +92,14 @@ export async function draftRun(settings: DraftingSettings, request: RunRequest):
   const thinkingLevel = thinkingLevelFor(chosen.model, wantedThinking);
   const stored = request.sessionId === null ? [] : await settings.store.capabilitiesOf(request.sessionId);
   const granted = grantedAt(stored, settings.clock.nowMs()).capabilities;
+  const { channelClass = "cli_local" } = request;
   const drafted = contractTerms({
     contractId: newId("contract", settings.random),
     model: chosen.model,
     routing: chosen.routing,
     toolbox: settings.toolbox,
     policy: settings.policy(),
-    channelClass: request.channelClass ?? "cli_local",
+    channelClass,
     overrides: request.contract,
     thinkingLevel,
     approvedTools: request.approvedTools,
@@ -119,7 +120,8 @@ export async function draftRun(settings: DraftingSettings, request: RunRequest):
       source: request.source,
       lane: `session:${sessionId}`,
       parentRunId: null,
-      thinkingMode: request.thinkingMode ?? settings.thinkingMode,
+      // What a model thinks is not for strangers (design §8).
+      thinkingMode: channelClass === "cli_local" ? (request.thinkingMode ?? settings.thinkingMode) : "never",
     },
     model: chosen.model,
     contract: sealContract(drafted.terms),
@@ -128,6 +130,8 @@ export async function draftRun(settings: DraftingSettings, request: RunRequest):
     principal: request.principal,
     thinkingLevel,
     isUnattended: request.isUnattended,
+    reply: request.reply,
+    said: channelClass === "cli_local" ? USER_LABELS : UNTRUSTED_LABELS,
   });
   return { ok: true, draft: { ...draft, idempotency: idempotencyOf(request), inbound: request.inbound ?? null } };
 }
@@ -150,6 +154,8 @@ interface DraftParts {
   readonly run: Omit<RunDraft["run"], "model">;
   readonly model: ConfiguredModel;
   readonly contract: ExecutionContract;
+  /** Of the sender of the message. */
+  readonly said: Labels;
   /** Of the delegating context; the message carries them. */
   readonly labels?: Labels;
   readonly message: string;
@@ -157,10 +163,11 @@ interface DraftParts {
   readonly principal: string;
   readonly thinkingLevel: ThinkingLevel | null;
   readonly isUnattended: Acceptance["isUnattended"] | undefined;
+  readonly reply: Acceptance["reply"] | undefined;
 }
 
 function assemble({ random, toolbox, texts, limitsOf }: DraftingSettings, parts: DraftParts): RunDraft {
-  const { run, begins, model, contract, labels, message, principal, thinkingLevel, isUnattended } = parts;
+  const { run, begins, model, contract, labels, message, principal, thinkingLevel, isUnattended, reply } = parts;
   const { agentId, sessionId } = run;
   const bodyCache = new BodyCache(random, new Map());
   const messageRef = bodyCache.keep(message);
@@ -190,7 +197,7 @@ function assemble({ random, toolbox, texts, limitsOf }: DraftingSettings, parts:
         agentId,
         sessionId,
         principal,
-        labels: labels === undefined ? USER_LABELS : joinLabels(USER_LABELS, labels),
+        labels: labels === undefined ? parts.said : joinLabels(parts.said, labels),
         prompt,
         retrieved: [],
         tools: { digest: toolbox.digest, names: toolbox.tools.map(({ name }) => name) },
@@ -202,6 +209,7 @@ function assemble({ random, toolbox, texts, limitsOf }: DraftingSettings, parts:
       ...(thinkingLevel === null ? {} : { thinkingLevel }),
       ...(isUnattended ? { isUnattended } : {}),
       ...(begins === null ? { continuesSession: true } : {}),
+      ...(reply === undefined ? {} : { reply }),
       opening,
       manifest,
     },
@@ -271,6 +279,8 @@ export function delegateWith(settings: DraftingSettings, now: () => string): Del
       principal: `run:${parent.runId}`,
       thinkingLevel: level,
       isUnattended: parentsAcceptance.isUnattended,
+      reply: undefined,
+      said: USER_LABELS,
     });
     const { maxInferences: inferences, maxTokensConsumed: tokens, contractHash } = child;
     const spendMicrousd = child.maxSpendMicrousd ?? 0;

@@ -14,6 +14,7 @@ import { fromWire, type Inside } from "../../kernel/vocabulary/wire-case.ts";
 import { IMAGE_TYPES, type ImageType } from "../../runtime/model/image-facts.ts";
 import { Name, Text } from "../../runtime/operations/input-schemas.ts";
 import type { Caller } from "../../runtime/operations/operation.ts";
+import type { ReplyAddress } from "../../runtime/ports/channel.ts";
 import type { Idempotency } from "../../runtime/ports/store.ts";
 import type { BegunSession } from "../../runtime/run/accept-run.ts";
 
@@ -143,6 +144,8 @@ export interface RunRequest {
   readonly inbound?: InboundId;
   /** Who reads the answer; set by the channel that took the message, never by a client. Absent: the person at this machine. */
   readonly channelClass?: ChannelClass;
+  /** Where the answer is delivered. Absent: the client fetches it. */
+  readonly reply?: ReplyAddress;
   readonly source: string;
   readonly principal: string;
   readonly idempotencyKey: string | null;

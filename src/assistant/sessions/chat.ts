@@ -3,12 +3,12 @@
  * session. A message that comes twice under the channel's own id is one message (X-13).
  */
 import type { RunId, SessionId } from "../../kernel/vocabulary/identifiers.ts";
+import type { ChannelClass } from "../../kernel/vocabulary/risk.ts";
 import { type Refusal, refuse } from "../../runtime/operations/operation.ts";
 import type { RunStatus, Store } from "../../runtime/ports/store.ts";
 import type { StoredSession } from "../../runtime/ports/stored-session.ts";
 import type { Assistant } from "../runs/open-assistant.ts";
 import type { RunRequest } from "../runs/run-request.ts";
-import { channelClassOf } from "./channel-class.ts";
 import { parseChatCommand } from "./chat-command.ts";
 import {
   type Activation,
@@ -19,13 +19,14 @@ import {
   routeOf,
 } from "./inbound-message.ts";
 import { type ChatCommandParts, runChatCommand } from "./run-chat-command.ts";
-import type { SenderLimit } from "./sender-limit.ts";
+import { type SenderLimit, tooFast } from "./sender-limit.ts";
 
 export interface ChatParts extends ChatCommandParts {
   readonly store: Pick<Store, "findRunByMessage" | "openRunsOf">;
   readonly assistant: Pick<Assistant, "submit" | "cancel">;
   readonly identities: readonly Identity[];
   readonly activation: (channel: string) => Activation;
+  readonly channelClass: (channel: string) => ChannelClass;
   readonly limit: SenderLimit;
 }
 
@@ -36,7 +37,10 @@ export interface Bearer {
 }
 
 export type MessageOptions = Partial<
-  Pick<RunRequest, "thinkingMode" | "thinkingLevel" | "media" | "contract" | "approvedTools" | "model" | "isUnattended">
+  Pick<
+    RunRequest,
+    "thinkingMode" | "thinkingLevel" | "media" | "contract" | "approvedTools" | "model" | "isUnattended" | "reply"
+  >
 >;
 
 export type Received =
@@ -108,7 +112,7 @@ export class Chat {
             begins: { session: this.#parts.sessions.draft({ agentId, key, channel, senderId }), isRouted: true },
           };
     const inbound = messageId === null ? {} : { inbound: { channel, messageId } };
-    const channelClass = channelClassOf(channel);
+    const channelClass = this.#parts.channelClass(channel);
     return this.#run(agentId, text, session, { ...place, ...inbound, channelClass }, bearer, options);
   }
 
@@ -155,9 +159,4 @@ function originProblem({ agentId, channel, accountId = "default", senderId, grou
   const isBad = (id: string): boolean =>
     id.trim() === "" || id.length > MAX_ID_CHARS || /\p{Cc}/u.test(id) || !id.isWellFormed();
   return ids.some(isBad) ? `an id must have 1 to ${MAX_ID_CHARS} characters and no control characters` : null;
-}
-
-function tooFast(retryAfterSeconds: number): Received {
-  const message = `chat sender is rate limited; retry in ${retryAfterSeconds}s`;
-  return { ...refuse("chat.rate_limited", message), retryAfterSeconds };
 }

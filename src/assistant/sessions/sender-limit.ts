@@ -2,6 +2,7 @@
  * How many messages a sender may send (O-5.7): `perMinute` at once, and one more whenever a minute's share has passed.
  * Senders who have been silent for a minute are forgotten, so the table stays as small as the traffic of a minute.
  */
+import { type Refusal, refuse } from "../../runtime/operations/operation.ts";
 import type { Clock } from "../../runtime/ports/clock.ts";
 
 const MINUTE_MS = 60_000;
@@ -35,4 +36,9 @@ export class SenderLimit {
     this.#sweptAt = nowMs;
     for (const [sender, busyUntil] of this.#busyUntil) if (busyUntil <= nowMs) this.#busyUntil.delete(sender);
   }
+}
+
+export function tooFast(retryAfterSeconds: number): Refusal {
+  const message = `chat sender is rate limited; retry in ${retryAfterSeconds}s`;
+  return { ...refuse("chat.rate_limited", message), retryAfterSeconds };
 }

@@ -173,6 +173,8 @@ export const PolicySchema = z.strictObject({
   }),
 });
 
+const TemplateId = matching(/^[a-z0-9][a-z0-9_.-]{0,63}$/, "must consist of lower-case letters, digits, ., - and _");
+
 const Tools = section({
   workspace: z.optional(FilePath),
   policy: z.prefault(PolicySchema, {}),
@@ -183,6 +185,9 @@ const Tools = section({
     allowDomains: z.optional(z.array(Domain)),
     allowAddresses: z._default(z.array(HostAndPort), []),
     ttlS: z._default(integer(0, SECONDS_A_DAY * MAX_DAYS), DEFAULT.tools.http.ttlS),
+  }),
+  message: section({
+    templates: z._default(z.record(TemplateId, z.string().check(z.minLength(1), z.maxLength(65_536))), {}),
   }),
   search: section({ url: z.optional(SearchUrl) }),
 });
@@ -203,6 +208,23 @@ const ContextSettings = z.strictObject({
   recentTokens: z.exactOptional(integer(100, 10_000_000)),
   toolResultTokens: z.exactOptional(integer(0, 10_000_000)),
   summaryTokens: z.exactOptional(integer(100, 1_000_000)),
+});
+
+/** They are the person at this machine, or runs of it; no configured channel may pass for them. */
+const OWN_CHANNELS = ["cli", "http", "run", "web", "webchat"];
+const ChannelName = matching(
+  /^[a-z][a-z0-9_-]{0,31}$/,
+  "must begin with a letter and consist of lower-case letters, digits, - and _",
+).check(z.refine((name) => !OWN_CHANNELS.includes(name), `must not be one of ${OWN_CHANNELS.join(", ")}`));
+const Channel = z.strictObject({
+  kind: z.literal("webhook"),
+  secretEnv: VariableName,
+  url: SearchUrl,
+  class: z._default(z.enum(["external_message", "external_email"]), "external_message"),
+  activation: z._default(z.enum(["mention", "always"]), "mention"),
+  agent: z._default(AgentId, "main"),
+  deduplicates: flag(false),
+  recipients: z._default(z.record(SenderId, matching(/^[a-z][a-z0-9_-]{0,31}$/, "must be a word such as contact")), {}),
 });
 
 const Later = section({});
@@ -234,7 +256,7 @@ export const ConfigSchema: z.ZodMiniType<WrittenConfig> = z.strictObject({
   output: section({ thinking_mode: z._default(z.enum(THINKING_MODES), DEFAULT.output.thinking_mode) }),
   scheduler: Later,
   shadow: Shadow,
-  channels: Later,
+  channels: z._default(z.record(ChannelName, Channel), {}),
   mcp: Later,
   skills: Later,
   budgets: Budgets,

@@ -87,6 +87,23 @@ export interface ShadowSettings {
   readonly maxGhostsPerHour: number;
 }
 
+/** A channel of the gateway: signed messages over HTTP, in and out. */
+export interface ChannelSettings {
+  readonly kind: "webhook";
+  /** The name of the variable that holds the secret both sides sign with. */
+  readonly secretEnv: string;
+  /** Where answers are posted. */
+  readonly url: string;
+  readonly class: "external_message" | "external_email";
+  /** In groups: answers when it is mentioned, or always (T-2.3). */
+  readonly activation: "mention" | "always";
+  readonly agent: string;
+  /** The receiver drops a message whose webhook-id it has seen, so one that may have been sent is sent again. */
+  readonly deduplicates: boolean;
+  /** Whom the agent may write to beside accepted senders; the value is their type. */
+  readonly recipients: Readonly<Record<string, string>>;
+}
+
 /** A section for a later version. */
 type Empty = Readonly<Record<string, never>>;
 
@@ -118,7 +135,7 @@ export interface Config {
   readonly output: { readonly thinking_mode: (typeof THINKING_MODES)[number] };
   readonly scheduler: Empty;
   readonly shadow: ShadowSettings;
-  readonly channels: Empty;
+  readonly channels: Readonly<Record<string, ChannelSettings>>;
   readonly mcp: Empty;
   readonly skills: Empty;
   readonly budgets: Budgets;
@@ -142,6 +159,8 @@ export interface Config {
       readonly allowAddresses: readonly string[];
       readonly ttlS: number;
     };
+    /** Texts that message.send sends verbatim, by id. */
+    readonly message: { readonly templates: Readonly<Record<string, string>> };
     /** A SearXNG instance for web.search; absent: no such tool. */
     readonly search: { readonly url?: string | undefined };
   };

@@ -67,6 +67,7 @@ export const DEFAULT_CONFIG: Config = {
     maxTimeoutMs: MAX_TOOL_TIMEOUT_MS,
     shell: { allow: DEFAULT_SHELL_ALLOW },
     http: { allowAddresses: [], ttlS: 3600 },
+    message: { templates: {} },
     search: {},
   },
 };

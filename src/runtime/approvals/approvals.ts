@@ -41,6 +41,11 @@ export class Approvals {
     return this.#expiry.isNonePending ? [] : await pendingCards(this.#store, page);
   }
 
+  /** A question was stored that no run asked. */
+  watch(expiresAtMs: number): void {
+    this.#expiry.watch(expiresAtMs);
+  }
+
   sweep(): Promise<void> {
     return this.#expiry.sweep();
   }

@@ -73,6 +73,11 @@ export interface JsonOperation<Name extends string, Services, Input extends TObj
   /** Of a success; 200 unless stated. */
   readonly status?: 202;
   readonly takesIdempotencyKey?: true;
+  /**
+   * The request is authenticated by its signature: the input's `webhook_` fields are its headers, and `body` is the body as
+   * text, exactly as it was signed.
+   */
+  readonly isSigned?: true;
   call(services: Services, input: Static<Input>, caller: Caller): Awaitable<Result<Static<Output>>>;
 }
 
@@ -109,7 +114,10 @@ export interface StreamOperation<Name extends string, Services, Input extends TO
 /** What every reader of the table needs to know about an operation, whatever its services and schemas are. */
 export type AnyOperation = Declaration<string, TObject> &
   (
-    | Pick<JsonOperation<string, never, TObject, TSchema>, "kind" | "output" | "status" | "takesIdempotencyKey">
+    | Pick<
+        JsonOperation<string, never, TObject, TSchema>,
+        "kind" | "output" | "status" | "takesIdempotencyKey" | "isSigned"
+      >
     | Pick<DocumentOperation<string, never, TObject>, "kind" | "output">
     | Pick<StreamOperation<string, never, TObject, never>, "kind" | "events" | "lastEvents">
   );

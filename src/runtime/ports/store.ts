@@ -18,8 +18,9 @@ import type { LedgerDraft, LedgerEntry, LedgerHead, LedgerKind } from "../../ker
 import type { ApprovalId, BodyRef, CallId, Hash, RunId, SessionId } from "../../kernel/vocabulary/identifiers.ts";
 import type { Labels } from "../../kernel/vocabulary/labels.ts";
 import type { Outcome } from "../../kernel/vocabulary/outcome.ts";
+import type { Page } from "./page.ts";
 import type { CapabilityDecisionKind, SessionCapability, StoredCapability } from "./stored-capability.ts";
-import type { OutboxRow } from "./stored-delivery.ts";
+import type { DeliveryReads, DeliveryWrite } from "./stored-delivery.ts";
 import type {
   NewSession,
   RunRange,
@@ -28,6 +29,8 @@ import type {
   StoredCheckpoint,
   StoredSession,
 } from "./stored-session.ts";
+
+export type { Page } from "./page.ts";
 
 export const LAZY_FLUSH_MS = 20;
 
@@ -258,15 +261,7 @@ export type Write =
       readonly scopes: readonly Pick<SpendScope, "scope" | "period">[];
     }
   | { readonly [K in LedgerKind]: { readonly type: "append-ledger"; readonly draft: LedgerDraft<K> } }[LedgerKind]
-  | {
-      readonly type: "insert-outbox";
-      readonly id: string;
-      readonly runId: RunId;
-      readonly channel: string;
-      readonly bodyRef: BodyRef;
-      readonly createdAt: string;
-    }
-  | { readonly type: "settle-outbox"; readonly id: string; readonly state: "sent" | "failed" | "ambiguous" }
+  | DeliveryWrite
   /**
    * A slot for a send that needs no approval (P-3.3). `store.conflict` when `limit` others were taken after `sinceMs`;
    * a slot that was itself taken after `sinceMs` stays unchanged.
@@ -318,18 +313,13 @@ export class StoreError extends Error {
   }
 }
 
-export interface Page {
-  readonly limit: number;
-  readonly offset: number;
-}
-
 /** The last restore of the home; `lastRun` is the position of the last run that the backup held. */
 export interface HomeRestore {
   readonly id: string;
   readonly lastRun: number;
 }
 
-export interface Store {
+export interface Store extends DeliveryReads {
   /** Random id of the home; names the ledger's chain. */
   readonly homeId: string;
   /** Null for a home that was never restored. */
@@ -379,7 +369,6 @@ export interface Store {
   pendingCapabilities(page: Page): Promise<readonly SessionCapability[]>;
   /** All capabilities of all sessions, to compare with the ledger. */
   allCapabilities(page: Page): Promise<readonly SessionCapability[]>;
-  waitingOutbox(page: Page): Promise<readonly OutboxRow[]>;
   spendTotals(period: string): Promise<readonly SpendTotal[]>;
   readLedger(after: number, limit: number): Promise<readonly LedgerEntry[]>;
   ledgerHead(): Promise<LedgerHead>;

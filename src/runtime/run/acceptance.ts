@@ -11,6 +11,7 @@ import type { BodyRef, Hash, RunId } from "../../kernel/vocabulary/identifiers.t
 import { parseJson } from "../../kernel/vocabulary/parse-json.ts";
 import type { ThinkingLevel } from "../../kernel/vocabulary/thinking-level.ts";
 import type { ImageType } from "../model/image-facts.ts";
+import type { ReplyAddress } from "../ports/channel.ts";
 import type { PromptImage, PromptMessage } from "../ports/model-backend.ts";
 
 export type OpeningItem =
@@ -62,6 +63,8 @@ export interface Acceptance {
   readonly isUnattended?: true;
   /** The run continues a session: its prompt is completed when it begins, because earlier turns may still be going on. */
   readonly continuesSession?: true;
+  /** Where the answer is delivered; absent: the client fetches it. */
+  readonly reply?: ReplyAddress;
   readonly opening: readonly OpeningItem[];
   /** Absent from runs of earlier versions. */
   readonly manifest?: PromptManifest;

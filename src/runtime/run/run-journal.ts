@@ -8,7 +8,7 @@
  * W2. The transaction of a model's answer holds the capabilities it requests and what it notes.
  * W3. The transaction of an intent holds the approval it consumes, the child it starts and the reservation of the next
  *     inference.
- * W4. The transaction of the end holds the seal, the answer, the ledger entry and the settled spending.
+ * W4. The transaction of the end holds the seal, the answer, its delivery, the ledger entry and the settled spending.
  * W5. A run that only reads is at most MAX_STEPS_AHEAD steps ahead of what is durable.
  * W6. Entries are published after they are durable, in order.
  */
@@ -24,9 +24,12 @@ import type { CallId, Hash } from "../../kernel/vocabulary/identifiers.ts";
 import type { Authority } from "../capabilities/authority.ts";
 import type { SessionCheckpoint } from "../checkpoint/session-checkpoint.ts";
 import type { Store, StoredRun, Urgency, Write } from "../ports/store.ts";
+import type { RunPorts } from "../run-ports.ts";
 import type { Reservation, SpendAccount } from "../spend/spend-account.ts";
+import type { Acceptance } from "./acceptance.ts";
 import type { BodyCache } from "./body-cache.ts";
 import { AppendPendingEntries, type JournalEnd, PendingEntries } from "./pending-entries.ts";
+import { replyWrites } from "./reply-delivery.ts";
 import type { RunBroadcaster } from "./run-broadcaster.ts";
 
 /** Enough for a model that answers immediately, while one sync takes place. */
@@ -35,6 +38,8 @@ const MAX_STEPS_AHEAD = 4;
 export interface JournalDependencies {
   readonly store: Pick<Store, "commit">;
   readonly run: StoredRun;
+  readonly acceptance: Pick<Acceptance, "reply">;
+  readonly presentEnding: RunPorts["presentEnding"];
   readonly bodyCache: BodyCache;
   readonly account: SpendAccount;
   readonly authority: Authority;
@@ -172,7 +177,7 @@ function settlementOf(
 }
 
 function sealingOf(
-  { run, account, bodyCache }: JournalDependencies,
+  { run, acceptance, account, bodyCache, presentEnding }: JournalDependencies,
   after: RunState,
   { decided, result, seq, ts, elapsedMs }: StatementOf<"TERMINATE">,
   head: Hash,
@@ -193,6 +198,7 @@ function sealingOf(
     ...account.close(),
     ...(answer === null ? [] : [{ type: "put-bodies", sessionId, bodies: [answer] } as const]),
     { type: "seal-run", runId, outcome, reason, answerRef, endedAt: ts, ended },
+    ...replyWrites(acceptance, { runId, outcome, reason, answer: answer?.text ?? null }, ts, presentEnding),
     {
       type: "append-ledger",
       draft: { kind: "run.sealed", ts, actor: "system", data: { runId, outcome, seq, head } },

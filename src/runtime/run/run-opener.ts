@@ -108,7 +108,17 @@ export class RunOpener {
     });
     const journal = new RunJournal(
       {
-        ...{ store: ports.store, run, bodyCache, account, authority, checkpoint, broadcaster },
+        ...{
+          store: ports.store,
+          presentEnding: ports.presentEnding,
+          run,
+          acceptance,
+          bodyCache,
+          account,
+          authority,
+          checkpoint,
+          broadcaster,
+        },
         childWrites: (callId) => executor.childWrites(callId),
         onRefused: (error) => driver.refuse(error),
       },

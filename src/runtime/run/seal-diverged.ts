@@ -13,11 +13,13 @@ import { USER_LABELS } from "../../kernel/vocabulary/labels.ts";
 import { timestampOf } from "../ports/clock.ts";
 import type { StoredRun, Write } from "../ports/store.ts";
 import type { RunPorts } from "../run-ports.ts";
+import { findAcceptance } from "./acceptance.ts";
+import { replyWrites } from "./reply-delivery.ts";
 
 /** `entries`: those that could be read. */
 export async function sealDiverged(
-  { store, clock }: Pick<RunPorts, "store" | "clock">,
-  { runId, epoch, contractHash }: StoredRun,
+  { store, clock, presentEnding }: Pick<RunPorts, "store" | "clock" | "presentEnding">,
+  { runId, epoch, contractHash, accepted }: StoredRun,
   entries: readonly Entry[],
 ): Promise<void> {
   const ts = timestampOf(clock.nowMs());
@@ -31,9 +33,11 @@ export async function sealDiverged(
     labels: entries.at(-1)?.labels ?? USER_LABELS,
   };
   const { seq, hash: head } = (await store.headOf(runId)) ?? { seq: 0, hash: genesisHash(contractHash) };
+  const reason = "machine.diverged";
   const writes: readonly Write[] = [
     { type: "release-spend", runId, epoch },
-    { type: "seal-run", runId, outcome, reason: "machine.diverged", answerRef: null, endedAt: ts, ended },
+    { type: "seal-run", runId, outcome, reason, answerRef: null, endedAt: ts, ended },
+    ...replyWrites(findAcceptance(accepted) ?? {}, { runId, outcome, reason, answer: null }, ts, presentEnding),
     {
       type: "append-ledger",
       draft: { kind: "run.sealed", ts, actor: "system", data: { runId, outcome, seq, head } },

@@ -1,5 +1,6 @@
 /** An assistant that keeps its promises in memory: runs go on only when a test says so. */
 
+import type { DeliveryServices } from "../../../src/assistant/delivery/operations.ts";
 import type { Services } from "../../../src/assistant/operations.ts";
 import type { Assistant } from "../../../src/assistant/runs/open-assistant.ts";
 import type { RunRequest } from "../../../src/assistant/runs/run-request.ts";
@@ -168,8 +169,8 @@ export class MemoryAssistant implements Assistant {
         pending: (page) => this.pendingCapabilities(page),
         decide: (decision) => this.decideCapability(decision),
       },
-      // Conversations are tested on a real home (test/assistant/sessions).
-      ...({} as SessionServices),
+      // Conversations and channels are tested on a real home (test/assistant).
+      ...({} as SessionServices & DeliveryServices),
       marks: {
         list: () => this.marks(),
         remove: (path) => {

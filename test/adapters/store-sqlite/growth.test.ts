@@ -6,6 +6,7 @@ import { CAPABILITY_QUERIES } from "../../../src/adapters/store-sqlite/capabilit
 import { connectReader, databaseFile } from "../../../src/adapters/store-sqlite/connection.ts";
 import { LEDGER_QUERIES } from "../../../src/adapters/store-sqlite/ledger.ts";
 import { OUTBOX_QUERIES } from "../../../src/adapters/store-sqlite/outbox.ts";
+import { PAIRING_QUERIES } from "../../../src/adapters/store-sqlite/pairings.ts";
 import { RUN_QUERIES } from "../../../src/adapters/store-sqlite/runs.ts";
 import { SPEND_QUERIES } from "../../../src/adapters/store-sqlite/spend.ts";
 import { hashOf, newBody, runOfItsOwn, SampleJournal } from "../../runtime/store-samples.ts";
@@ -43,9 +44,9 @@ test("a step late in a run takes no more bytes than an early one", async () => {
 /** By a key, along an index of exactly the rows shown, or from the newest run on; never sorted afterwards. */
 const ALLOWED = [
   /^SEARCH .* USING /,
-  /^SCAN . USING (COVERING )?INDEX (pending_approvals|pending_capabilities|waiting_outbox|open_runs)/,
+  /^SCAN . USING (COVERING )?INDEX (pending_approvals|pending_capabilities|open_outbox|open_runs)/,
   // Every row is shown.
-  /^SCAN c$/,
+  /^SCAN (a|c|o|pairings)$/,
   /^SCAN run_states$/,
   /SUBQUERY/,
 ];
@@ -70,7 +71,15 @@ test("no list reads rows that it does not show", async () => {
   await (await temporary.open()).close();
   const db = connectReader(databaseFile(temporary.home));
   const { pending, all } = CAPABILITY_QUERIES;
-  const subjects = [RUN_QUERIES, APPROVAL_QUERIES, { pending, all }, SPEND_QUERIES, OUTBOX_QUERIES, LEDGER_QUERIES];
+  const subjects = [
+    RUN_QUERIES,
+    APPROVAL_QUERIES,
+    { pending, all },
+    SPEND_QUERIES,
+    OUTBOX_QUERIES,
+    PAIRING_QUERIES,
+    LEDGER_QUERIES,
+  ];
   for (const query of subjects.flatMap((queries) => Object.values<string>(queries))) {
     const plan = db.prepare(`EXPLAIN QUERY PLAN ${query}`).all();
     const scans = plan.map((row) => String(row["detail"])).filter((step) => !ALLOWED.some((plan) => plan.test(step)));

@@ -1,6 +1,7 @@
 /** Sessions and chat over a trial, as boot wires them. */
 import { randomBytes } from "node:crypto";
 import { SessionContext } from "../../../src/assistant/context/session-context.ts";
+import { channelClassOf } from "../../../src/assistant/sessions/channel-class.ts";
 import { Chat } from "../../../src/assistant/sessions/chat.ts";
 import type { Identity } from "../../../src/assistant/sessions/inbound-message.ts";
 import { SenderLimit } from "../../../src/assistant/sessions/sender-limit.ts";
@@ -30,6 +31,7 @@ export function openChat(
   const chat = new Chat({
     ...{ store, sessions, assistant, approvals, identities },
     activation: () => "mention",
+    channelClass: channelClassOf,
     limit: new SenderLimit(systemClock, perMinute),
     modelProblem: (ref) => (ref === "scripted:model" ? null : `There is no model ${ref}`),
   });

@@ -118,7 +118,9 @@ describe("a config that is read", () => {
 });
 
 describe("a key nobody knows", () => {
-  const SECTIONS = Object.keys(DEFAULT_CONFIG).filter((section) => !["agents", "identities"].includes(section));
+  const SECTIONS = Object.keys(DEFAULT_CONFIG).filter(
+    (section) => !["agents", "channels", "identities"].includes(section),
+  );
   const DEEPER = [
     "models.providers.moonshot",
     "models.providers.moonshot.defaults",

@@ -4,6 +4,7 @@ import { afterAll, beforeAll } from "vitest";
 import { type ContextLimits, DEFAULT_LIMITS } from "../../../src/assistant/context/context-limits.ts";
 import { PromptTexts } from "../../../src/assistant/context/prompt-texts.ts";
 import { SessionContext } from "../../../src/assistant/context/session-context.ts";
+import { presentEnding } from "../../../src/assistant/delivery/presentation.ts";
 import { type DraftingSettings, delegateWith } from "../../../src/assistant/runs/draft-run.ts";
 import { type Assistant, openAssistant } from "../../../src/assistant/runs/open-assistant.ts";
 import type { ContractOverrides } from "../../../src/assistant/runs/run-request.ts";
@@ -126,6 +127,7 @@ export function openTrial(options: TrialOptions): Trial {
       budgetScopes: options.budgetScopes ?? { scopesFor: () => [] },
       delegate: delegateWith(drafting, () => timestampOf(clock.nowMs())),
       completePrompt: new SessionContext({ ...drafting, model: findModel }).complete,
+      presentEnding,
       onDefect: (_id, error) => defects.push(error),
     },
     {

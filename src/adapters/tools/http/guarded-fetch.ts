@@ -113,7 +113,7 @@ function tooSlow({ host }: TargetUrl): ToolFailure {
   return new ToolFailure("timeout", message, { retryable: true, details: { host } });
 }
 
-async function systemResolve(host: string): Promise<readonly string[]> {
+export async function systemResolve(host: string): Promise<readonly string[]> {
   return (await lookup(host, { all: true })).map(({ address }) => address);
 }
 
@@ -147,7 +147,7 @@ const EXPECTED: readonly Expectation[] = [
   ],
 ];
 
-function fetchFailure(cause: unknown, host: string): ToolFailure | null {
+export function fetchFailure(cause: unknown, host: string): ToolFailure | null {
   // undici's HTTPParserError may have no code.
   const isParserError = cause instanceof Error && cause.name === "HTTPParserError";
   const errno = errnoOf(cause) ?? (isParserError ? "HPE_UNKNOWN" : "");

@@ -1,5 +1,5 @@
 /**
- * One GET over its own connection, to the vetted addresses only: the name in the URL is not looked up again, but TLS
+ * One request over its own connection, to the vetted addresses only: the name in the URL is not looked up again, but TLS
  * verifies it. No redirect is followed, nothing is retried, no proxy is used, and no cookie, credential or detail of
  * the machine is sent.
  */
@@ -34,6 +34,24 @@ export async function pinnedGet(
   try {
     const headers = { accept, "accept-encoding": ACCEPTED_ENCODINGS, "user-agent": "surety" };
     return await readAnswer(await client.request({ method: "GET", path: url.path, headers, signal, reset: true }));
+  } finally {
+    await client.destroy();
+  }
+}
+
+/** The status of the answer; its body is not read. */
+export async function pinnedPost(
+  url: TargetUrl,
+  addresses: readonly string[],
+  headers: Readonly<Record<string, string>>,
+  body: string,
+  signal: AbortSignal,
+): Promise<number> {
+  const client = await openClient(url, addresses, signal);
+  try {
+    const all = { ...headers, "user-agent": "surety" };
+    const answer = await client.request({ method: "POST", path: url.path, headers: all, body, signal, reset: true });
+    return answer.statusCode;
   } finally {
     await client.destroy();
   }

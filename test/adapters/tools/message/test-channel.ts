@@ -12,6 +12,7 @@ export function testChannel(given: Partial<Pick<Channel, "name" | "idempotency">
   const keys = new Set<string>();
   const channel: TestChannel = {
     name: "post",
+    channelClass: "external_message",
     recipientHint: "type:name",
     idempotency: "opaque",
     sent,
@@ -27,6 +28,7 @@ export function testChannel(given: Partial<Pick<Channel, "name" | "idempotency">
       if (idempotencyKey !== null) keys.add(idempotencyKey);
       sent.push(message);
     },
+    listen: () => {},
     ...given,
   };
   return channel;

@@ -1,0 +1,64 @@
+/** The channels of the config, as adapters. */
+import { readSecret } from "../adapters/channels/webhook/signature.ts";
+import { webhookChannel } from "../adapters/channels/webhook/webhook-channel.ts";
+import { createGuardedPost } from "../adapters/tools/http/guarded-post.ts";
+import type { ConfiguredChannel } from "../assistant/delivery/delivery.ts";
+import type { Secret } from "../kernel/redaction/known-secrets.ts";
+import { type Channel, ChannelError } from "../runtime/ports/channel.ts";
+import type { Clock } from "../runtime/ports/clock.ts";
+import type { RandomBytes } from "../runtime/ports/randomness.ts";
+import { BootError } from "./boot-error.ts";
+import type { Config } from "./config/config.ts";
+import type { ReadVariable } from "./environment.ts";
+
+interface Surroundings {
+  readonly readVariable: ReadVariable;
+  readonly clock: Clock;
+  readonly random: RandomBytes;
+  readonly isAccepted: (channel: string, senderId: string) => Promise<boolean>;
+}
+
+export function configuredChannels(
+  { channels }: Config,
+  { readVariable, clock, random, isAccepted }: Surroundings,
+): readonly ConfiguredChannel[] {
+  return Object.entries(channels).map(([name, settings]) => {
+    const { secretEnv, url, class: channelClass, activation, agent: agentId, deduplicates, recipients } = settings;
+    const key = readSecret(readVariable(secretEnv) ?? "");
+    if (key === null) throw secretMissing(name, secretEnv, readVariable);
+    const channel = webhookChannel({
+      ...{ name, channelClass, key, deduplicates, recipients, clock, random },
+      isAccepted: (senderId) => isAccepted(name, senderId),
+      post: createGuardedPost(url),
+    });
+    return { channel, place: { name, channelClass, agentId, activation } };
+  });
+}
+
+/** For descriptions: they know listed recipients, and can neither send nor receive. */
+export function describedChannels({ channels }: Config): readonly Channel[] {
+  return Object.entries(channels).map(([name, { class: channelClass, deduplicates, recipients }]) =>
+    webhookChannel({
+      ...{ name, channelClass, deduplicates, recipients, key: Buffer.alloc(0), clock: { nowMs: () => 0 } },
+      random: (count) => new Uint8Array(count),
+      isAccepted: () => Promise.resolve(false),
+      post: () => Promise.reject(new ChannelError("channel.unavailable", "This command sends nothing.")),
+    }),
+  );
+}
+
+/** To be redacted wherever they turn up. */
+export function channelSecrets({ channels }: Config, readVariable: ReadVariable): readonly Secret[] {
+  return Object.entries(channels).flatMap(([name, { secretEnv }]) => {
+    const value = readVariable(secretEnv);
+    return value === undefined ? [] : [{ name: `${name}-webhook-secret`, value }];
+  });
+}
+
+function secretMissing(name: string, secretEnv: string, { envFile = ".env in the home" }: ReadVariable): BootError {
+  return new BootError(
+    "channel.secret_missing",
+    `channel ${name} has no usable secret: ${secretEnv} must be whsec_ and 24 to 64 bytes in base64`,
+    `Put ${secretEnv}=whsec_… in ${envFile}; openssl rand -base64 32 makes one.`,
+  );
+}
