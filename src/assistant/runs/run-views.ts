@@ -84,8 +84,10 @@ export function createRunViews({ store, summarize, signing, agentsDirectory, key
 
   const readRow = async (run: StoredRun): Promise<RunRecord> => {
     const { outcome, reason, ended, answerRef } = run;
-    if (outcome === null || ended === null || reason === "machine.diverged")
-      return { ...(await record(run)), trace: NO_TRACE };
+    if (outcome === null || ended === null || reason === "machine.diverged") {
+      const { explanation: _, ...shown } = await record(run);
+      return { ...shown, trace: NO_TRACE };
+    }
     const ending = await escalationOf(store, run);
     const bodies =
       ending === null
