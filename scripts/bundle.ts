@@ -2,7 +2,7 @@
  * What starts is a bundle (design §9): one file for the start, chunks for what is loaded later, the store's threads
  * beside it. Made at install (`prepare`); `dist/` is replaced whole, so that nothing stale is left to be started.
  */
-import { chmod, copyFile, rename, rm } from "node:fs/promises";
+import { chmod, copyFile, glob, rename, rm } from "node:fs/promises";
 import { rolldown } from "rolldown";
 
 const OUTPUT = "dist";
@@ -27,8 +27,10 @@ await bundle.write({
   banner: (chunk) => (chunk.name === "surety" && chunk.isEntry ? "#!/usr/bin/env node" : ""),
 });
 await bundle.close();
-// Read beside the module that asks for it, which is in the bundle now.
-await copyFile("src/prompts/sophie_base_prompt_v1.txt", `${MAKING}/sophie_base_prompt_v1.txt`);
+// Read beside the module that asks for them, which is in the bundle now.
+for await (const prompt of glob("*.txt", { cwd: "src/prompts" })) {
+  await copyFile(`src/prompts/${prompt}`, `${MAKING}/${prompt}`);
+}
 await copyFile("src/boot/embedding/surety-api.ts", `${MAKING}/library.d.ts`);
 await chmod(`${MAKING}/surety.js`, 0o755);
 await rm(OUTPUT, { recursive: true, force: true });

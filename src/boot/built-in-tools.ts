@@ -13,11 +13,13 @@ import type { ToolTimeouts } from "../adapters/tools/create-toolbox.ts";
 import type { Tool } from "../adapters/tools/define-tool.ts";
 import { chownOpenFile } from "../adapters/tools/fs/chown-new-files.ts";
 import { fsTools } from "../adapters/tools/fs/fs-tools.ts";
+import { agentFileReader } from "../adapters/tools/fs/read-agent-file.ts";
 import { type UntrustedMarks, untrustedMarks } from "../adapters/tools/fs/untrusted-marks.ts";
 import { inDirectory, type Workspace } from "../adapters/tools/fs/workspace.ts";
 import { httpTools } from "../adapters/tools/http/http-tools.ts";
 import { messageTools } from "../adapters/tools/message/message-send.ts";
 import { shellTools } from "../adapters/tools/shell/shell-tools.ts";
+import type { ReadAgentFile } from "../assistant/context/agent-file.ts";
 import type { Channel } from "../runtime/ports/channel.ts";
 import type { Clock } from "../runtime/ports/clock.ts";
 import type { Marks } from "../runtime/ports/marks.ts";
@@ -41,6 +43,7 @@ const BWRAP_PLACES = ["/usr/bin/bwrap", "/bin/bwrap", "/usr/local/bin/bwrap"] as
 export interface BuiltInTools {
   readonly tools: readonly Tool[];
   readonly marks: Marks;
+  readonly readAgentFile: ReadAgentFile;
 }
 
 /** The home must exist. */
@@ -49,7 +52,8 @@ export async function openBuiltInTools(settings: ToolSettings): Promise<BuiltInT
   const workspace = await findWorkspace(home, config.tools.workspace);
   if (workspace.root === join(await realpath(home.directory), "workspace")) await handOver(workspace);
   const marks = untrustedMarks(workspace, home.toolStateDirectory);
-  return { tools: toolsIn(workspace, marks, settings), marks };
+  const readAgentFile = agentFileReader(workspace, marks);
+  return { tools: toolsIn(workspace, marks, settings), marks, readAgentFile };
 }
 
 /**

@@ -122,7 +122,7 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
       ...{ readVariable: options.readVariable, clock, random },
       isAccepted: (channel, senderId) => pairing.isAccepted(channel, senderId),
     });
-    const { tools, marks } = await openBuiltInTools({
+    const { tools, marks, readAgentFile } = await openBuiltInTools({
       ...{ home, config, clock },
       channels: channels.map(({ channel }) => channel),
     });
@@ -156,7 +156,9 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
       const choice = findModel(ref);
       return choice.ok ? choice.model : null;
     };
-    const sessionContext = new SessionContext({ store, toolbox, texts, limitsOf, model: configuredModel });
+    const sessionContext = new SessionContext({
+      ...{ store, toolbox, texts, limitsOf, readAgentFile, redactor, model: configuredModel },
+    });
     const ports: RunPorts = {
       clock,
       random,

@@ -35,7 +35,7 @@ export interface RunPorts {
   readonly livePolicy: () => ToolPolicy;
   readonly budgetScopes: BudgetScopes;
   readonly delegate: Delegate;
-  /** Completes the prompt of a run that continues a session; new texts are kept as bodies. */
+  /** Completes the prompt of a run that begins; new texts are kept as bodies. The same object: nothing to add. */
   readonly completePrompt: (
     run: StoredRun,
     acceptance: Acceptance,

@@ -1,5 +1,5 @@
 /** The gateway with effects as one bundle, as the product itself is bundled: a start from source takes seconds. */
-import { copyFile, mkdtemp, rm } from "node:fs/promises";
+import { copyFile, glob, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -42,5 +42,7 @@ async function bundleInto(directory: string): Promise<void> {
     chunkFileNames: "[name]-[hash].js",
   });
   await bundle.close();
-  await copyFile(join(ROOT, "src/prompts/sophie_base_prompt_v1.txt"), join(directory, "sophie_base_prompt_v1.txt"));
+  for await (const prompt of glob("*.txt", { cwd: join(ROOT, "src/prompts") })) {
+    await copyFile(join(ROOT, "src/prompts", prompt), join(directory, prompt));
+  }
 }

@@ -1,6 +1,6 @@
 /**
- * Everything a model is sent at the beginning of a run, in the fixed order of P-2.1: base prompt, agent prompt, context,
- * the session's latest turns, the message. A pure function, so the same session gives the same prompt.
+ * Everything a model is sent at the beginning of a run, in the fixed order of P-2.1: base prompt, agent prompt and the
+ * workspace's AGENTS.md, channel policy, context (protocol, what the session remembers, its latest turns), the message. A pure function, so the same session gives the same prompt.
  *
  * C1. Turns are taken from the newest backwards, within the limits of turns, characters and tokens; the first that does not
  *     fit ends the history. The newest turn's words are always there.
@@ -17,7 +17,8 @@ import { joinLabels, type Labels } from "../../kernel/vocabulary/labels.ts";
 import type { JsonValue } from "../../kernel/vocabulary/parse-json.ts";
 import type { ConfiguredModel } from "../../runtime/ports/model-backend.ts";
 import type { RegisteredTool, Toolbox } from "../../runtime/ports/toolbox.ts";
-import type { Acceptance, OpeningItem, PromptManifest } from "../../runtime/run/acceptance.ts";
+import type { Acceptance, ManifestLayer, OpeningItem, PromptManifest } from "../../runtime/run/acceptance.ts";
+import { AGENT_FILE, type AgentFileText } from "./agent-file.ts";
 import type { ContextLimits } from "./context-limits.ts";
 import type { PromptLayer } from "./prompt-texts.ts";
 import type { SessionTurn, TurnCall } from "./session-turn.ts";
@@ -25,6 +26,8 @@ import type { SessionTurn, TurnCall } from "./session-turn.ts";
 export interface ContextParts {
   /** Prompt texts by id, in their order. */
   readonly system: readonly PromptLayer[];
+  /** The workspace's AGENTS.md; absent: there is none. A text says why it is not sent. */
+  readonly agentFile?: AgentFileText | string | null;
   /** What the session remembers; null: nothing. */
   readonly context: { readonly text: string; readonly revision: number; readonly labels: Labels } | null;
   /** Oldest first. */
@@ -52,26 +55,27 @@ export interface BuiltContext {
 
 export function buildContext(parts: ContextParts): BuiltContext {
   const { system, context, message, offered, limits, countTokens, keep } = parts;
+  const file = typeof parts.agentFile === "object" ? parts.agentFile : null;
+  const fileRef = file === null ? null : keep(file.text);
   const history = takeTurns(parts.turns, limits, countTokens);
   const contextRef = context === null ? null : keep(context.text);
   const opening: OpeningItem[] = [
-    ...system.map(({ id }) => ({ role: "system", id }) as const),
+    ...withAgentFile(system.map(promptItem), fileRef === null ? null : { role: "system", ref: fileRef }, system),
     ...(contextRef === null ? [] : [{ role: "system", ref: contextRef } as const]),
     ...history.turns.flatMap((turn) => turnItems(turn, limits, keep)),
     { role: "user", ref: message.ref },
   ];
-  const systemTokens = system.map(({ text }) => countTokens(text));
+  const systemLayers = withAgentFile<ManifestLayer>(
+    system.map(({ layer, id, text }) => ({ layer, id, sha256: hashBytes(text), tokens: countTokens(text) })),
+    file === null || fileRef === null ? null : fileLayer(file, fileRef, countTokens),
+    system,
+  );
   const contextTokens = context === null ? 0 : countTokens(context.text);
   const messageTokens = countTokens(message.text) + message.images.tokens;
   const toolTokens = offered.length === 0 ? 0 : countTokens(JSON.stringify(offered));
   const manifest: PromptManifest = {
     layers: [
-      ...system.map(({ layer, id, text }, at) => ({
-        layer,
-        id,
-        sha256: hashBytes(text),
-        tokens: systemTokens[at] ?? 0,
-      })),
+      ...systemLayers,
       ...(context === null || contextRef === null
         ? []
         : [{ layer: "context", ref: contextRef, revision: context.revision, tokens: contextTokens } as const]),
@@ -81,10 +85,13 @@ export function buildContext(parts: ContextParts): BuiltContext {
       { layer: "user", ref: message.ref, tokens: messageTokens },
       { layer: "tools", names: offered.map(({ name }) => name), tokens: toolTokens },
     ],
-    leftOut: { turns: parts.turns.length - history.turns.length, calls: history.callsLeftOut },
+    leftOut: {
+      turns: parts.turns.length - history.turns.length,
+      calls: history.callsLeftOut,
+      ...(typeof parts.agentFile === "string" ? { agentFile: parts.agentFile } : {}),
+    },
   };
-  const tokens =
-    systemTokens.reduce((sum, each) => sum + each, 0) + contextTokens + history.tokens + messageTokens + toolTokens;
+  const tokens = manifest.layers.reduce((sum, layer) => sum + layer.tokens, 0);
   return {
     opening,
     prompt: {
@@ -94,6 +101,7 @@ export function buildContext(parts: ContextParts): BuiltContext {
     },
     manifest,
     labels: [
+      ...(file === null ? [] : [file.labels]),
       ...(context === null ? [] : [context.labels]),
       ...history.turns.map(({ labels }) => labels),
     ].reduce<Labels | null>((joined, labels) => (joined === null ? labels : joinLabels(joined, labels)), null),
@@ -118,6 +126,30 @@ export function seenBy(
     refs: images.map(({ ref }) => ref),
     tokens: images.reduce((sum, image) => sum + vision.imageTokens(image), 0),
   };
+}
+
+/** After the prompts of base and agent, before that of the channel (P-2.1). */
+function withAgentFile<Item>(
+  items: readonly Item[],
+  file: Item | null,
+  system: readonly PromptLayer[],
+): readonly Item[] {
+  if (file === null) return items;
+  const at = system.filter(({ layer }) => layer === "base" || layer === "agent").length;
+  return [...items.slice(0, at), file, ...items.slice(at)];
+}
+
+function promptItem({ layer, id }: PromptLayer): OpeningItem {
+  return { role: "system", id, ...(layer === "protocol" ? { isQuotable: true } : {}) };
+}
+
+function fileLayer(
+  { text, isCut, labels: { integrity } }: AgentFileText,
+  ref: BodyRef,
+  countTokens: (text: string) => number,
+): ManifestLayer {
+  const tokens = countTokens(text);
+  return { layer: "agent", file: AGENT_FILE, ref, sha256: hashBytes(text), tokens, integrity, isCut };
 }
 
 interface Taken {

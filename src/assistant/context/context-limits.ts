@@ -6,6 +6,8 @@ export interface ContextLimits {
   readonly outputChars: number;
   /** Sum over all messages of the session. */
   readonly historyChars: number;
+  /** Of the workspace's AGENTS.md; 0: it is not sent. */
+  readonly agentFileChars: number;
   readonly recentTokens: number;
   readonly toolResultTokens: number;
   /** Of the summary of earlier turns. */
@@ -23,6 +25,7 @@ export const DEFAULT_LIMITS: ContextLimits = {
   errorChars: 320,
   outputChars: 1000,
   historyChars: 12_000,
+  agentFileChars: 4000,
   recentTokens: 2000,
   toolResultTokens: 500,
   summaryTokens: 800,

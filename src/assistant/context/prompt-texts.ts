@@ -1,10 +1,13 @@
 /** The system prompts of a run by id, in their order (P-2.1). They are never stored as content (P-2.5). */
+import { CHANNEL_CLASSES, type ChannelClass } from "../../kernel/vocabulary/risk.ts";
 import { getBasePrompt } from "../../prompts/base-prompt.ts";
+import { getChannelPolicy } from "../../prompts/channel-policy.ts";
+import { getNotesProtocol } from "../../prompts/notes-protocol.ts";
 
 const AGENT_PREFIX = "agent:";
 
 export interface PromptLayer {
-  readonly layer: "base" | "agent";
+  readonly layer: "base" | "agent" | "channel" | "protocol";
   readonly id: string;
   readonly text: string;
 }
@@ -19,15 +22,21 @@ export class PromptTexts {
   /** The text behind an id; a prompt that is no longer configured is empty. */
   textOf(id: string): string {
     if (id.startsWith(AGENT_PREFIX)) return this.#agentPrompt(id.slice(AGENT_PREFIX.length)) ?? "";
-    return getBasePrompt().content;
+    const others = [...CHANNEL_CLASSES.map(getChannelPolicy), getNotesProtocol()];
+    return (others.find(({ versionId }) => versionId === id) ?? getBasePrompt()).content;
   }
 
-  layers(agentId: string): readonly PromptLayer[] {
+  /** `isLasting`: the session goes on, so that NOTES are worth writing. */
+  layers(agentId: string, channelClass: ChannelClass, isLasting: boolean): readonly PromptLayer[] {
     const base = getBasePrompt();
     const own = this.#agentPrompt(agentId);
+    const channel = getChannelPolicy(channelClass);
+    const notes = getNotesProtocol();
     return [
       { layer: "base", id: base.versionId, text: base.content },
       ...(own === null ? [] : [{ layer: "agent", id: `${AGENT_PREFIX}${agentId}`, text: own } as const]),
+      { layer: "channel", id: channel.versionId, text: channel.content },
+      ...(isLasting ? [{ layer: "protocol", id: notes.versionId, text: notes.content } as const] : []),
     ];
   }
 }

@@ -1,7 +1,7 @@
 /**
- * Completes the prompt of a run that continues a session, when the run begins: by then all that was said before it has been
- * said. Turns are read from their journals; those of sessions in use are remembered, so a turn reads one journal.
+ * Completes the prompt of a run when it begins: by then all that was said before it has been said, and AGENTS.md is as it is. Turns are read from their journals; those of sessions in use are remembered, so a turn reads one journal.
  */
+import type { Redactor } from "../../kernel/redaction/redact.ts";
 import type { SessionId } from "../../kernel/vocabulary/identifiers.ts";
 import { CLEAN_LABELS, joinLabels, type Labels } from "../../kernel/vocabulary/labels.ts";
 import { notedState, readCheckpoint, summaryIn } from "../../runtime/checkpoint/session-checkpoint.ts";
@@ -12,6 +12,7 @@ import type { RunRange, StoredSession } from "../../runtime/ports/stored-session
 import type { Toolbox } from "../../runtime/ports/toolbox.ts";
 import { contractOf, readBodiesOf, readWholeJournal } from "../../runtime/run/read-run.ts";
 import type { RunPorts } from "../../runtime/run-ports.ts";
+import { type AgentFileText, agentFileText, type ReadAgentFile } from "./agent-file.ts";
 import { buildContext, type ContextParts, offeredTools, seenBy } from "./build-context.ts";
 import type { ContextLimits, LimitsOf } from "./context-limits.ts";
 import { contextText } from "./context-text.ts";
@@ -20,6 +21,8 @@ import { type SessionTurn, turnOf } from "./session-turn.ts";
 
 /** Runs of these sources are no turns of the conversation. */
 const NO_TURNS: readonly string[] = ["compaction"];
+/** These ask about the model or a text alone, whatever the workspace says. */
+const PLAIN_SOURCES: readonly string[] = [...NO_TURNS, "conformance"];
 /** The labels a run that continues the session begins with, for an explanation: those of all that may be sent to it. */
 export async function sessionLabels(
   store: Pick<Store, "sessionRuns" | "findCheckpoint">,
@@ -41,6 +44,8 @@ export interface SessionContextParts {
   readonly toolbox: Pick<Toolbox, "tools" | "summarize">;
   readonly texts: PromptTexts;
   readonly limitsOf: LimitsOf;
+  readonly readAgentFile: ReadAgentFile;
+  readonly redactor: Pick<Redactor, "redactText">;
   /** Null when the model is no longer configured. */
   readonly model: (ref: string) => ConfiguredModel | null;
 }
@@ -56,22 +61,27 @@ export class SessionContext {
     this.#parts = parts;
   }
 
-  /** The acceptance of a run that is about to begin, with everything that was said before it. */
+  /** The acceptance of a run that is about to begin, with the workspace's AGENTS.md and everything that was said before it. */
   readonly complete: RunPorts["completePrompt"] = async (run, acceptance, bodies) => {
     const { texts, toolbox, limitsOf, model: findModel } = this.#parts;
     const limits = limitsOf(run.agentId);
-    const { context, turns } = await this.read(run.sessionId, limits);
+    const continuesSession = acceptance.continuesSession !== undefined;
+    const agentFile = PLAIN_SOURCES.includes(run.source) ? null : await this.#agentFile(limits);
+    if (!continuesSession && agentFile === null) return acceptance;
+    const { context, turns } = continuesSession ? await this.read(run.sessionId, limits) : { context: null, turns: [] };
+    const contract = contractOf(run);
+    const isLasting = acceptance.opening.some((item) => item.role === "system" && "id" in item && item.isQuotable);
     const { event } = acceptance;
     const model = findModel(run.model);
     await model?.tokens.prepare?.();
     const built = buildContext({
-      ...{ system: texts.layers(run.agentId), context, turns, limits },
+      ...{ system: texts.layers(run.agentId, contract.channelClass, isLasting), agentFile, context, turns, limits },
       message: {
         ref: event.messageRef,
         text: bodies.read(event.messageRef) ?? "",
         images: seenBy(model?.vision, event.media ?? []),
       },
-      offered: offeredTools(toolbox, contractOf(run)),
+      offered: offeredTools(toolbox, contract),
       countTokens: (model?.tokens ?? ESTIMATED_TOKENS).count,
       keep: (text) => bodies.keep(text),
     });
@@ -79,6 +89,14 @@ export class SessionContext {
     const { opening, prompt, manifest } = built;
     return { ...acceptance, event: { ...event, labels, prompt }, opening, manifest };
   };
+
+  async #agentFile({ agentFileChars }: ContextLimits): Promise<AgentFileText | string | null> {
+    const { readAgentFile, redactor } = this.#parts;
+    const file = agentFileChars === 0 ? null : await readAgentFile();
+    if (file === null) return null;
+    if (!file.ok) return file.code;
+    return agentFileText({ ...file, text: redactor.redactText(file.text).text }, agentFileChars);
+  }
 
   /** What the session adds to the prompt of a run: its checkpoint and its latest turns, oldest first. */
   async read(sessionId: SessionId, limits: ContextLimits): Promise<Pick<ContextParts, "context" | "turns">> {

@@ -176,7 +176,7 @@ function assemble({ random, toolbox, texts, limitsOf }: DraftingSettings, parts:
   });
   // Of a session that goes on, the rest follows when the run begins (session-context.ts).
   const { opening, prompt, manifest } = buildContext({
-    system: texts.layers(agentId),
+    system: texts.layers(agentId, contract.channelClass, begins === null || begins.isRouted),
     context: null,
     turns: [],
     message: { ref: messageRef, text: message, images: seenBy(model.vision, images) },

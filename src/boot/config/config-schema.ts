@@ -205,6 +205,7 @@ const ContextSettings = z.strictObject({
   errorChars: z.exactOptional(integer(20, 1_000_000)),
   outputChars: z.exactOptional(integer(0, 1_000_000)),
   historyChars: z.exactOptional(integer(1000, 100_000_000)),
+  agentFileChars: z.exactOptional(integer(0, 100_000)),
   recentTokens: z.exactOptional(integer(100, 10_000_000)),
   toolResultTokens: z.exactOptional(integer(0, 10_000_000)),
   summaryTokens: z.exactOptional(integer(100, 1_000_000)),

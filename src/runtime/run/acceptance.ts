@@ -8,6 +8,7 @@ import { escapeMarkers } from "../../kernel/protocol/escape-markers.ts";
 import { cutText } from "../../kernel/vocabulary/cut-text.ts";
 import { Defect } from "../../kernel/vocabulary/defect.ts";
 import type { BodyRef, Hash, RunId } from "../../kernel/vocabulary/identifiers.ts";
+import type { Labels } from "../../kernel/vocabulary/labels.ts";
 import { parseJson } from "../../kernel/vocabulary/parse-json.ts";
 import type { ThinkingLevel } from "../../kernel/vocabulary/thinking-level.ts";
 import type { ImageType } from "../model/image-facts.ts";
@@ -15,9 +16,9 @@ import type { ReplyAddress } from "../ports/channel.ts";
 import type { PromptImage, PromptMessage } from "../ports/model-backend.ts";
 
 export type OpeningItem =
-  /** A prompt text, by its id. */
-  | { readonly role: "system"; readonly id: string }
-  /** What the session remembers: its markers are escaped. */
+  /** A prompt text, by its id. `isQuotable`: answers may repeat it. */
+  | { readonly role: "system"; readonly id: string; readonly isQuotable?: true }
+  /** What the workspace's AGENTS.md says, or the session remembers: its markers are escaped. */
   | { readonly role: "system"; readonly ref: BodyRef }
   | {
       readonly role: "user" | "assistant";
@@ -40,15 +41,30 @@ export interface OpeningCall {
 /** What a prompt consists of (P-2.1), in the order in which it is sent; ids, refs, hashes and counts only. */
 export interface PromptManifest {
   readonly layers: readonly ManifestLayer[];
-  readonly leftOut: { readonly turns: number; readonly calls: number };
+  readonly leftOut: {
+    readonly turns: number;
+    readonly calls: number;
+    /** Why the workspace's AGENTS.md was not sent though it is there; absent: it was sent, or there is none. */
+    readonly agentFile?: string;
+  };
 }
 
 export type ManifestLayer =
   | {
-      readonly layer: "base" | "agent" | "channel";
+      readonly layer: "base" | "agent" | "channel" | "protocol";
       readonly id: string;
       readonly sha256: Hash;
       readonly tokens: number;
+    }
+  /** A file of the workspace; `isCut`: only its beginning was sent. */
+  | {
+      readonly layer: "agent";
+      readonly file: string;
+      readonly ref: BodyRef;
+      readonly sha256: Hash;
+      readonly tokens: number;
+      readonly integrity: Labels["integrity"];
+      readonly isCut: boolean;
     }
   | { readonly layer: "context"; readonly ref: BodyRef; readonly revision: number; readonly tokens: number }
   | { readonly layer: "history"; readonly turns: readonly RunId[]; readonly tokens: number }
@@ -90,9 +106,9 @@ export function openingRefs({ opening, event }: Acceptance): readonly BodyRef[] 
   return event.media === undefined ? said : [...said, ...event.media.map(({ ref }) => ref)];
 }
 
-/** The ids of the prompt texts, which are never shown to anyone (P-2.5). */
-export function promptIds({ opening }: Pick<Acceptance, "opening">): readonly string[] {
-  return opening.flatMap((item) => (item.role === "system" && "id" in item ? [item.id] : []));
+/** The ids of the prompt texts that no answer may repeat (P-2.5). */
+export function protectedPromptIds({ opening }: Pick<Acceptance, "opening">): readonly string[] {
+  return opening.flatMap((item) => (item.role === "system" && "id" in item && !item.isQuotable ? [item.id] : []));
 }
 
 export function openingMessages(

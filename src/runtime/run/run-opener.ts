@@ -13,7 +13,7 @@ import type { StoredRun, Write } from "../ports/store.ts";
 import type { RunPorts } from "../run-ports.ts";
 import { spendScopes } from "../spend/budget-scopes.ts";
 import { SpendAccount, usedIn } from "../spend/spend-account.ts";
-import { type Acceptance, openingMessages, openingRefs, promptIds } from "./acceptance.ts";
+import { type Acceptance, openingMessages, openingRefs, protectedPromptIds } from "./acceptance.ts";
 import type { AcceptedRuns, OpenedRun } from "./accepted-runs.ts";
 import { BodyCache } from "./body-cache.ts";
 import { type ChildRuns, CommandExecutor } from "./command-executor.ts";
@@ -91,7 +91,7 @@ export class RunOpener {
     const opening = openingMessages(acceptance, systemText, (ref) => bodyCache.read(ref));
     const conversation = new Conversation(opening, (ref) => bodyCache.read(ref));
     conversation.append(entries);
-    const systemTexts = promptIds(acceptance).map(systemText);
+    const systemTexts = protectedPromptIds(acceptance).map(systemText);
     const configured = ports.model(run.model);
     // A model that lost its vision is not the one the run was accepted for: dropping the images would change the question.
     const model = acceptance.event.media !== undefined && configured?.vision === undefined ? null : configured;
@@ -134,11 +134,12 @@ export class RunOpener {
     return driver;
   }
 
-  /** A run that continues a session gets its whole prompt now: what was said before it has been said. */
+  /** A run gets its whole prompt now: what was said before it has been said, and files are as they are. */
   async #completed({ run, acceptance, entries }: RestoredRun, bodyCache: BodyCache): Promise<Acceptance> {
     const { store, completePrompt } = this.#parts.ports;
-    if (acceptance.continuesSession === undefined || entries.length > 0) return acceptance;
+    if (entries.length > 0) return acceptance;
     const completed = await completePrompt(run, acceptance, bodyCache);
+    if (completed === acceptance) return acceptance;
     const { runId, sessionId } = run;
     // Before the run's first entry, which is written after this; nothing waits for it.
     const writes: readonly Write[] = [

@@ -30,7 +30,7 @@ async function openTalk(options: { readonly maxBytes?: number; readonly storePar
   const reopen = () =>
     new SessionFiles({
       ...{ store: trial.store, clock: systemClock, agentsDirectory, maxBytes, storePartials },
-      context: new SessionContext({ ...trial.drafting, model: () => null }),
+      context: new SessionContext({ ...trial.drafting, readAgentFile: trial.readAgentFile, model: () => null }),
       onError: (error) => errors.push(error),
     });
   const { chat } = openChat(trial);

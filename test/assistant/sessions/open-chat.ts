@@ -18,11 +18,11 @@ interface ChatOptions {
 }
 
 export function openChat(
-  { store, runtime, assistant, drafting: { toolbox, texts, limitsOf } }: Trial,
+  { store, runtime, assistant, drafting, readAgentFile }: Trial,
   { identities = [], perMinute = 1_000_000, nowMs = systemClock.nowMs }: ChatOptions = {},
 ): { readonly chat: Chat; readonly sessions: Sessions } {
   const { approvals, capabilities } = runtime;
-  const context = new SessionContext({ store, toolbox, texts, limitsOf, model: () => null });
+  const context = new SessionContext({ ...drafting, readAgentFile, model: () => null });
   const clock = { ...systemClock, nowMs };
   const sessions = new Sessions({
     ...{ store, clock, random: randomBytes, capabilities, context, idleMs: IDLE_MS },

@@ -23,8 +23,9 @@ async function inferences(script: ModelScript, world: OutsideWorld, wanted: Want
     outcome,
     modes,
     offered: requests.map(({ tools }) => tools.length > 0),
+    // Without the prompts of base and channel.
     notes: requests.map(({ messages }) =>
-      messages.slice(1).flatMap(({ role, content }) => (role === "system" ? [content] : [])),
+      messages.slice(2).flatMap(({ role, content }) => (role === "system" ? [content] : [])),
     ),
     last: requests.map(({ messages }) => messages.at(-1)?.role),
   };

@@ -69,7 +69,8 @@ describe("a conversation", () => {
     const trial = openTrial({ store: store(), model, world: outsideWorld() });
     await trial.ended(await trial.submit("look"));
     const notes = model.requests.map(({ request }) => request.messages.filter(({ role }) => role === "system").length);
-    expect(notes).toEqual([1, 2, 1]);
+    // Prompts of base and channel, and the instruction.
+    expect(notes).toEqual([2, 3, 2]);
     await trial.stop();
   });
 });

@@ -1,6 +1,7 @@
 /** The real runtime and assistant on the real store, with a scripted model and an outside world that counts. */
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll } from "vitest";
+import type { ReadAgentFile } from "../../../src/assistant/context/agent-file.ts";
 import { type ContextLimits, DEFAULT_LIMITS } from "../../../src/assistant/context/context-limits.ts";
 import { PromptTexts } from "../../../src/assistant/context/prompt-texts.ts";
 import { SessionContext } from "../../../src/assistant/context/session-context.ts";
@@ -45,6 +46,10 @@ export interface TrialOptions {
   /** Absent: what contracts are sealed with. */
   readonly livePolicy?: () => ToolPolicy;
   readonly budgetScopes?: BudgetScopes;
+  /** Absent: the workspace has no AGENTS.md. */
+  readonly readAgentFile?: ReadAgentFile;
+  /** The prompt of each agent; absent: none. */
+  readonly agentPrompt?: string;
   /** Where they differ from the default ones. */
   readonly limits?: Partial<ContextLimits>;
   /** How much the agent's model is to think. */
@@ -64,6 +69,7 @@ export interface Trial {
   readonly runtime: Runtime;
   readonly assistant: Assistant;
   readonly drafting: DraftingSettings;
+  readonly readAgentFile: ReadAgentFile;
   readonly defects: readonly unknown[];
   readonly storeFailures: readonly unknown[];
   readonly withdrawn: readonly ApprovalId[];
@@ -85,7 +91,8 @@ export function openTrial(options: TrialOptions): Trial {
   const redaction = compileRedactor({ secrets: [], emails: false, phones: false });
   if (!redaction.ok) throw new Error("the redactor did not compile");
   const { redactor } = redaction;
-  const texts = new PromptTexts(() => null);
+  const texts = new PromptTexts(() => options.agentPrompt ?? null);
+  const readAgentFile = options.readAgentFile ?? (() => Promise.resolve(null));
   const defects: unknown[] = [];
   const storeFailures: unknown[] = [];
   const withdrawn: ApprovalId[] = [];
@@ -126,7 +133,7 @@ export function openTrial(options: TrialOptions): Trial {
       livePolicy: options.livePolicy ?? (() => policy),
       budgetScopes: options.budgetScopes ?? { scopesFor: () => [] },
       delegate: delegateWith(drafting, () => timestampOf(clock.nowMs())),
-      completePrompt: new SessionContext({ ...drafting, model: findModel }).complete,
+      completePrompt: new SessionContext({ ...drafting, model: findModel, readAgentFile }).complete,
       presentEnding,
       onDefect: (_id, error) => defects.push(error),
     },
@@ -169,6 +176,7 @@ export function openTrial(options: TrialOptions): Trial {
     runtime,
     assistant,
     drafting,
+    readAgentFile,
     defects,
     storeFailures,
     withdrawn,

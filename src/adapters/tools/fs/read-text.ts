@@ -62,7 +62,7 @@ export function readTextTool(workspace: Workspace, marks: UntrustedMarks) {
   });
 }
 
-function wholeCharacters(bytes: Buffer, limit: number): Buffer {
+export function wholeCharacters(bytes: Buffer, limit: number): Buffer {
   if (bytes.length <= limit) return bytes;
   let end = limit;
   // A character has at most three continuation bytes. More of them are not UTF-8, and decoding reports that.
