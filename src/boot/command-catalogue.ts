@@ -44,5 +44,11 @@ export const COMMAND_CATALOGUE: readonly CatalogueRow[] = [
   row("Proof", "conformance", "test how a model behaves under contract", () => import("./commands/conformance.ts")),
   row("Setup", "config", "read and change the configuration", () => import("./commands/config.ts")),
   row("Setup", "backup", "copy the database, also while the gateway runs", () => import("./commands/backup.ts")),
+  row(
+    "Setup",
+    "migrate",
+    "take over the conversations of an OpenClaw, Moltbot or Clawdbot home",
+    () => import("./commands/migrate.ts"),
+  ),
   row("Setup", "restore", "replace the database with a backup", () => import("./commands/restore.ts")),
 ];

@@ -22,6 +22,7 @@ import { type Assistant, openAssistant } from "../assistant/runs/open-assistant.
 import { ceilingsFor } from "../assistant/runs/term-bounds.ts";
 import { channelClassOf } from "../assistant/sessions/channel-class.ts";
 import { Chat } from "../assistant/sessions/chat.ts";
+import { SessionImport } from "../assistant/sessions/import-session.ts";
 import { SenderLimit } from "../assistant/sessions/sender-limit.ts";
 import { Sessions } from "../assistant/sessions/sessions.ts";
 import { appendCheckpoint } from "../assistant/verification/append-checkpoint.ts";
@@ -91,6 +92,7 @@ export interface Surety {
   readonly signing: SigningKey;
   readonly toolbox: RegistryToolbox;
   readonly findModel: FindModel;
+  readonly sessionImport: SessionImport;
   close(graceMs: number): Promise<void>;
 }
 
@@ -233,6 +235,7 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
       signing,
       toolbox,
       findModel,
+      sessionImport: new SessionImport({ store, clock, random, redactor, onImported: () => sessionFiles.wake() }),
       close: async (graceMs) => {
         try {
           await Promise.all([runtime.stop(graceMs), delivery.stop(graceMs)]);

@@ -3,6 +3,7 @@
  *
  * F1. The ledger says in which order runs ended. Each is written once, whatever was interrupted: the place in the ledger is
  *     kept after the files are synced, and a run that a file already names is not written again.
+ *     Imported turns are written when the ledger says that they were taken over.
  * F2. A run that was never continued has no file: its session is the run.
  * F3. A file that is missing is begun with everything its session holds. To make all files again, delete them together with
  *     `agents/.session-files`.
@@ -12,6 +13,7 @@ import { mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { LATEST, type SessionContext } from "../../assistant/context/session-context.ts";
 import type { SessionTurn } from "../../assistant/context/session-turn.ts";
+import { channelClassOf } from "../../assistant/sessions/channel-class.ts";
 import { partialLine, sessionFileName, turnLines } from "../../assistant/sessions/session-file.ts";
 import { asRunId, type RunId, type SessionId } from "../../kernel/vocabulary/identifiers.ts";
 import { type Clock, timestampOf } from "../../runtime/ports/clock.ts";
@@ -38,8 +40,8 @@ const MAX_OPEN = 200;
 
 interface OpenFile {
   readonly file: AppendOnlyFile;
-  /** Runs it names. */
-  readonly runs: Set<string>;
+  /** Ids of the turns it holds. */
+  readonly turns: Set<string>;
   isDirty: boolean;
 }
 
@@ -111,6 +113,7 @@ export class SessionFiles {
       const page = await store.readLedger(written, PAGE);
       for (const entry of page) {
         if (entry.kind === "run.sealed") await this.#projectRun(asRunId(entry.data.runId));
+        else if (entry.kind === "session.imported") await this.#projectImport(entry.data.sessionId);
         written = entry.seq;
       }
       if (written > this.#written) await this.#keepPlace(written);
@@ -122,23 +125,46 @@ export class SessionFiles {
     const found = await this.#find(runId);
     if (found === null) return;
     const { run, session, isLocal } = found;
-    if (session.key.split(":")[4] === "run" && session.runs < 2) return;
+    if (session.key.split(":")[4] === "run" && session.runs < 2 && session.importedMessages === 0) return;
     const open = await this.#open(session);
-    if (open.runs.has(runId)) return;
-    const { sessionId, channel } = session;
+    if (open.turns.has(runId)) return;
+    const { sessionId } = session;
     // A file is begun with what was said before it.
-    const isNew = open.runs.size === 0;
+    const isNew = open.turns.size === 0;
     const turns = isNew
       ? await this.#allTurns(sessionId)
       : await this.#parts.context.turns(sessionId, { after: run.position - 1, before: run.position + 1 }, 1);
+    await this.#append(open, turns, session, isLocal);
+  }
+
+  async #projectImport(sessionId: SessionId): Promise<void> {
+    const session = await this.#parts.store.findSession(sessionId);
+    if (session === null) return;
+    const open = await this.#open(session);
+    const imported = await this.#allTurns(sessionId, 0);
+    const isLocal = channelClassOf(session.channel) === "cli_local";
+    await this.#append(
+      open,
+      imported.filter(({ id }) => !open.turns.has(id)),
+      session,
+      isLocal,
+    );
+  }
+
+  async #append(
+    open: OpenFile,
+    turns: readonly SessionTurn[],
+    { sessionId, channel }: StoredSession,
+    isLocal: boolean,
+  ): Promise<void> {
     await open.file.append(turns.flatMap((turn) => turnLines(turn, { sessionId, channel, isLocal })));
-    for (const turn of turns) open.runs.add(turn.runId);
+    for (const { id } of turns) open.turns.add(id);
     open.isDirty = true;
   }
 
-  async #allTurns(sessionId: SessionId): Promise<readonly SessionTurn[]> {
+  async #allTurns(sessionId: SessionId, end = LATEST): Promise<readonly SessionTurn[]> {
     const all: SessionTurn[] = [];
-    for (let before = LATEST; ; ) {
+    for (let before = end; ; ) {
       const page = await this.#parts.context.turns(sessionId, { after: 0, before }, PAGE);
       const [first] = page;
       if (first === undefined) return all;
@@ -165,12 +191,12 @@ export class SessionFiles {
     const file = new AppendOnlyFile(path, maxBytes);
     const text = (await file.read()) ?? "";
     const whole = text.split("\n").filter((line) => !line.includes('"partial":true'));
-    const runs = new Set(whole.flatMap((line) => /"run_id":"([\w-]+)"/.exec(line)?.[1] ?? []));
+    const turns = new Set(whole.flatMap((line) => /"(?:run_id|imported_turn)":"([\w-]+)"/.exec(line)?.[1] ?? []));
     if (this.#files.size >= MAX_OPEN) {
       await this.#sync();
       this.#files.clear();
     }
-    const opened: OpenFile = { file, runs, isDirty: false };
+    const opened: OpenFile = { file, turns, isDirty: false };
     this.#files.set(path, opened);
     return opened;
   }

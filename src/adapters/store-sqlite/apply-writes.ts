@@ -16,6 +16,7 @@ import type { CommitResult, Write } from "../../runtime/ports/store.ts";
 import { APPROVAL_WRITES } from "./approvals.ts";
 import { CAPABILITY_WRITES } from "./capabilities.ts";
 import type { Prepare } from "./connection.ts";
+import { IMPORT_WRITES } from "./imports.ts";
 import { ledgerHead } from "./ledger.ts";
 import { OUTBOX_WRITES } from "./outbox.ts";
 import type { PackedWrite } from "./packed-writes.ts";
@@ -36,6 +37,7 @@ const WRITES: WriteHandlers<Exclude<Write["type"], "append-entries" | "reserve-s
   ...SEND_SLOT_WRITES,
   ...SESSION_WRITES,
   ...PAIRING_WRITES,
+  ...IMPORT_WRITES,
   "append-ledger": ({ appendLedger }, { draft }) => appendLedger(draft),
 };
 

@@ -11,6 +11,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { APPROVAL_TABLES } from "./approvals.ts";
 import { CAPABILITY_TABLES } from "./capabilities.ts";
 import type { Tables } from "./connection.ts";
+import { IMPORT_TABLES } from "./imports.ts";
 import { JOURNAL_TABLES } from "./journal.ts";
 import { LEDGER_TABLES } from "./ledger.ts";
 import { OUTBOX_TABLES } from "./outbox.ts";
@@ -23,7 +24,7 @@ import { SPEND_TABLES } from "./spend.ts";
 /** "sure" in ASCII: tells our databases from others. */
 export const APPLICATION_ID = 0x73757265;
 
-export const SCHEMA_VERSION = 7;
+export const SCHEMA_VERSION = 8;
 
 const META_TABLES: Tables = {
   1: "CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;",
@@ -42,6 +43,7 @@ const SUBJECTS: readonly Tables[] = [
   SEND_SLOT_TABLES,
   SESSION_TABLES,
   PAIRING_TABLES,
+  IMPORT_TABLES,
 ];
 
 /** Takes an empty or older database to the current version, or leaves it unchanged. */

@@ -13,6 +13,7 @@ import type {
   StoredSession,
 } from "../../runtime/ports/stored-session.ts";
 import type { Prepare, Tables } from "./connection.ts";
+import { FIRST_ENDED_STATUS } from "./runs.ts";
 import { mayWrite, type WriteHandlers } from "./transaction.ts";
 
 export const SESSION_TABLES: Tables = {
@@ -36,7 +37,9 @@ export const SESSION_TABLES: Tables = {
 
 const SELECT = `
   SELECT id AS sessionId, agent_id AS agentId, key, channel, sender_id AS senderId, created_at AS createdAt, title,
-    settings, active_at AS activeAt, runs FROM sessions`;
+    settings, active_at AS activeAt, runs, imported_messages AS importedMessages,
+    (SELECT count(*) FROM run_states o WHERE o.session = sessions.position AND o.status < ${FIRST_ENDED_STATUS}) AS openRuns
+  FROM sessions`;
 const SELECT_CHECKPOINT = `
   SELECT c.revision, c.updated_at AS updatedAt, c.state, c.summary, c.condensed_through AS condensedThrough
   FROM checkpoints c JOIN sessions s ON s.position = c.session WHERE s.id = ?`;

@@ -12,6 +12,7 @@ import { approvalsOf, findApproval } from "./approvals.ts";
 import { capabilitiesOf } from "./capabilities.ts";
 import { type Prepare, preparing } from "./connection.ts";
 import { countOpenRuns } from "./home-state.ts";
+import { findImport, importedTurns } from "./imports.ts";
 import { headOf, readBodies, readEntries } from "./journal.ts";
 import { ledgerHead } from "./ledger.ts";
 import { type ListArguments, type ListName, type ListResult, readList } from "./list-reads.ts";
@@ -65,6 +66,11 @@ export function storeReads(reading: Reading, homeId: string, readElsewhere: Read
     hasSession: (sessionId) => reading.read((prepare) => sessionPosition(prepare, sessionId) !== null),
     findSession: (sessionId) => reading.read((prepare) => findSession(prepare, sessionId)),
     findSessionByKey: (key) => reading.read((prepare) => findSessionByKey(prepare, key)),
+    findImport: (source) => reading.read((prepare) => findImport(prepare, source)),
+    importedTurns: async (sessionId, between, limit) => {
+      checkCounts([limit]);
+      return await reading.read((prepare) => importedTurns(prepare, sessionId, between, limit));
+    },
     findCheckpoint: (sessionId) => reading.read((prepare) => findCheckpoint(prepare, sessionId)),
     readEntries: async (runId, after, limit) => {
       checkCounts([after, limit]);

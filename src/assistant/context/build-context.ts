@@ -81,7 +81,7 @@ export function buildContext(parts: ContextParts): BuiltContext {
         : [{ layer: "context", ref: contextRef, revision: context.revision, tokens: contextTokens } as const]),
       ...(history.turns.length === 0
         ? []
-        : [{ layer: "history", turns: history.turns.map(({ runId }) => runId), tokens: history.tokens } as const]),
+        : [{ layer: "history", turns: history.turns.map(({ id }) => id), tokens: history.tokens } as const]),
       { layer: "user", ref: message.ref, tokens: messageTokens },
       { layer: "tools", names: offered.map(({ name }) => name), tokens: toolTokens },
     ],
@@ -205,7 +205,12 @@ function turnItems(
     return { callId, tool, argsRef: keep(args), ref: keep(result) };
   });
   return [
-    { role: "user", ref: asked.ref, ...(asked.note === null ? {} : { note: asked.note }), maxChars },
+    {
+      role: "user",
+      ref: asked.ref ?? keep(asked.text),
+      ...(asked.note === null ? {} : { note: asked.note }),
+      maxChars,
+    },
     ...(kept.length === 0 ? [] : [{ role: "calls", calls: kept } as const]),
     { role: "assistant", ref: answered.ref ?? keep(answered.text), maxChars },
   ];

@@ -16,6 +16,7 @@ import { type AgentFileText, agentFileText, type ReadAgentFile } from "./agent-f
 import { buildContext, type ContextParts, offeredTools, seenBy } from "./build-context.ts";
 import type { ContextLimits, LimitsOf } from "./context-limits.ts";
 import { contextText } from "./context-text.ts";
+import { IMPORTED_LABELS, importedTurn } from "./imported-turn.ts";
 import type { PromptTexts } from "./prompt-texts.ts";
 import { type SessionTurn, turnOf } from "./session-turn.ts";
 
@@ -25,14 +26,20 @@ const NO_TURNS: readonly string[] = ["compaction"];
 const PLAIN_SOURCES: readonly string[] = [...NO_TURNS, "conformance"];
 /** The labels a run that continues the session begins with, for an explanation: those of all that may be sent to it. */
 export async function sessionLabels(
-  store: Pick<Store, "sessionRuns" | "findCheckpoint">,
+  store: Pick<Store, "sessionRuns" | "findCheckpoint" | "importedTurns">,
   { sessionId, agentId }: Pick<StoredSession, "sessionId" | "agentId">,
   limitsOf: LimitsOf,
 ): Promise<Labels> {
   const checkpoint = await readCheckpoint(store, sessionId);
   const between = { after: checkpoint.condensedThrough, before: LATEST };
-  const runs = await store.sessionRuns(sessionId, between, limitsOf(agentId).maxTurns);
-  const seen = runs.flatMap(({ ended }) => (ended === null ? [] : [ended.labels]));
+  const { maxTurns } = limitsOf(agentId);
+  const runs = await store.sessionRuns(sessionId, between, maxTurns);
+  const isWhole = checkpoint.condensedThrough === 0 && runs.length < maxTurns;
+  const imported = isWhole ? await store.importedTurns(sessionId, { after: 0, before: 0 }, 1) : [];
+  const seen = [
+    ...imported.map(() => IMPORTED_LABELS),
+    ...runs.flatMap(({ ended }) => (ended === null ? [] : [ended.labels])),
+  ];
   return [notedState(checkpoint).labels, summaryIn(checkpoint)?.labels ?? CLEAN_LABELS, ...seen].reduce(joinLabels);
 }
 
@@ -112,10 +119,14 @@ export class SessionContext {
     return { context: text === null ? null : { text, revision: checkpoint.revision, labels }, turns };
   }
 
-  /** The last turns in between, oldest first. */
+  /** The last turns in between, oldest first; those that were imported come before all others. */
   async turns(sessionId: SessionId, between: RunRange, limit: number): Promise<readonly SessionTurn[]> {
-    const runs = await this.#parts.store.sessionRuns(sessionId, between, limit);
-    const turns: SessionTurn[] = [];
+    const { store } = this.#parts;
+    const { after, before } = between;
+    const runs = before < 1 ? [] : await store.sessionRuns(sessionId, { after: Math.max(after, 0), before }, limit);
+    const isWhole = after <= 0 && runs.length < limit;
+    const imported = isWhole ? await store.importedTurns(sessionId, between, limit - runs.length) : [];
+    const turns: SessionTurn[] = imported.map((stored) => importedTurn(sessionId, stored));
     for (const run of runs) {
       const turn = NO_TURNS.includes(run.source) ? null : await this.#turn(run, this.#parts.limitsOf(run.agentId));
       if (turn !== null) turns.push(turn);

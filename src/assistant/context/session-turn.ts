@@ -28,13 +28,18 @@ export interface TurnCall {
 }
 
 export interface SessionTurn {
-  readonly runId: RunId;
+  /** The run's id; of an imported turn, one of its own. */
+  readonly id: string;
+  /** Null: imported, no run of ours. */
+  readonly runId: RunId | null;
   readonly position: number;
   readonly labels: Labels;
-  readonly outcome: Outcome;
+  /** Null where another assistant had it. */
+  readonly outcome: Outcome | null;
   readonly askedAt: string;
   readonly answeredAt: string;
-  readonly asked: { readonly ref: BodyRef; readonly text: string; readonly note: string | null };
+  /** `ref` is null where no run holds the text. */
+  readonly asked: { readonly ref: BodyRef | null; readonly text: string; readonly note: string | null };
   readonly calls: readonly TurnCall[];
   /** `ref` is null where the text is derived, such as for a run without an answer. */
   readonly answered: { readonly ref: BodyRef | null; readonly text: string };
@@ -59,6 +64,7 @@ export function turnOf(
   const said = answerOf(ending, lookup);
   const { outcome, reason } = ending.decided;
   return {
+    id: run.runId,
     runId: run.runId,
     position: run.position,
     labels: ending.labels,
@@ -89,19 +95,39 @@ function turnCall(
   const error = shownError(outcome, lookup);
   const output = textOf(outcome.outputRef, lookup);
   const summary = summarize({ tool, args, ok: outcome.ok, output: contentOf(outcome.outputRef, lookup) });
-  const lines = [
-    `tool ${tool} result (${callId})`,
-    ...(summary === "" ? [] : [`summary: ${cutText(summary, limits.summaryChars)}`]),
-    ...(error === null ? [] : [`error: ${cutText(`${error.code}: ${error.message}`, limits.errorChars)}`]),
-    ...(output === null || output === "" ? [] : [`output: ${cutText(output, limits.outputChars)}`]),
-  ];
   return {
     callId,
     tool,
     ok: outcome.ok,
-    args: JSON.stringify(args, (_key, value: unknown) =>
-      typeof value === "string" ? cutText(value, limits.summaryChars) : value,
+    args: argsText(args, limits),
+    result: resultText(
+      { tool, callId, summary, error: error === null ? "" : `${error.code}: ${error.message}`, output: output ?? "" },
+      limits,
     ),
-    result: cutText(lines.join("\n"), limits.messageChars),
   };
+}
+
+export function argsText(args: unknown, { summaryChars }: ContextLimits): string {
+  return JSON.stringify(args, (_key, value: unknown) =>
+    typeof value === "string" ? cutText(value, summaryChars) : value,
+  );
+}
+
+interface ResultTexts {
+  readonly tool: string;
+  readonly callId: string;
+  readonly summary: string;
+  readonly error: string;
+  readonly output: string;
+}
+
+/** As a tool message of a later prompt has it (O-6.1). */
+export function resultText({ tool, callId, summary, error, output }: ResultTexts, limits: ContextLimits): string {
+  const lines = [
+    `tool ${tool} result (${callId})`,
+    ...(summary === "" ? [] : [`summary: ${cutText(summary, limits.summaryChars)}`]),
+    ...(error === "" ? [] : [`error: ${cutText(error, limits.errorChars)}`]),
+    ...(output === "" ? [] : [`output: ${cutText(output, limits.outputChars)}`]),
+  ];
+  return cutText(lines.join("\n"), limits.messageChars);
 }

@@ -193,7 +193,7 @@ function AdminMessageSchema() {
     role: Type.String(),
     content: Type.String(),
     ts: Type.String(),
-    run_id: RunIdSchema,
+    run_id: optional(RunIdSchema),
     tool_name: optional(Type.String()),
     tool_call_id: optional(Type.String()),
   });
@@ -202,7 +202,14 @@ function AdminMessageSchema() {
 function adminMessage({ id, role, content, timestamp, runId, toolResults }: Static<typeof MessageSchema>) {
   const result = toolResults?.[0];
   const tool = result === undefined ? {} : { tool_name: result.tool, tool_call_id: result.id };
-  return { id, role, content, ts: new Date(timestamp).toISOString(), run_id: runId, ...tool };
+  return {
+    id,
+    role,
+    content,
+    ts: new Date(timestamp).toISOString(),
+    ...(runId === undefined ? {} : { run_id: runId }),
+    ...tool,
+  };
 }
 
 function agentIdOf(asked: string | undefined): string {

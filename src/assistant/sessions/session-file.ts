@@ -1,5 +1,6 @@
 /**
- * What a session's file holds (P-5.2): its name, and the lines of one turn. A line says which session and run it belongs to,
+ * What a session's file holds (P-5.2): its name, and the lines of one turn. A line says which session and run it belongs to
+ * (or which imported turn),
  * so that one file holds every session its key has led to. An external channel's transcript has final words only (P-5.5).
  */
 import { hashBytes } from "../../kernel/vocabulary/hash.ts";
@@ -42,12 +43,12 @@ export function turnLines(turn: SessionTurn, { sessionId, channel, isLocal }: Fi
     return JSON.stringify({
       id,
       session_id: sessionId,
-      run_id: turn.runId,
+      ...(turn.runId === null ? { imported_turn: turn.id } : { run_id: turn.runId }),
       role,
       content,
       ts: new Date(timestamp).toISOString(),
       ...(result === undefined ? {} : { tool_name: result.tool, tool_call_id: result.id }),
-      ...(role === "assistant" ? { outcome: turn.outcome } : {}),
+      ...(role === "assistant" && turn.outcome !== null ? { outcome: turn.outcome } : {}),
     });
   });
 }

@@ -21,7 +21,8 @@ export const MessageSchema = Type.Object({
   toolResults: Type.Optional(Type.Array(Type.Object({ id: Text, tool: Text, ok: Type.Boolean(), content: Text }))),
   timestamp: Type.Integer(),
   channel: Type.Optional(Text),
-  runId: RunIdSchema,
+  /** Absent from imported messages: no run of ours. */
+  runId: Type.Optional(RunIdSchema),
 });
 export type SessionMessage = Static<typeof MessageSchema>;
 
@@ -90,16 +91,23 @@ export interface SessionFacts {
 }
 
 export function sessionRow({ session, idleMs, nowMs, model }: SessionFacts): SessionRow {
-  const { sessionId: id, agentId, key, title, senderId, channel, settings, createdAt, activeAt, runs } = session;
+  const { sessionId: id, agentId, key, title, senderId, channel, settings, createdAt, activeAt } = session;
+  const { runs, openRuns, importedMessages } = session;
   const lastActiveAt = Date.parse(activeAt);
-  const state = runs === 0 ? "created" : nowMs - lastActiveAt < idleMs ? "active" : "idle";
-  const metadata = { createdAt: Date.parse(createdAt), lastActiveAt, messageCount: runs * 2, model };
+  const state = runs + importedMessages === 0 ? "created" : nowMs - lastActiveAt < idleMs ? "active" : "idle";
+  const metadata = {
+    createdAt: Date.parse(createdAt),
+    lastActiveAt,
+    messageCount: importedMessages + 2 * runs - openRuns,
+    model,
+  };
   return { id, agentId, key, title, senderId, channel, state, metadata, config: { ...settings } };
 }
 
 /** In the order in which they were said. */
 export function messagesOf(turns: readonly SessionTurn[], channel: string): readonly SessionMessage[] {
-  return turns.flatMap(({ runId, askedAt, answeredAt, asked, calls, answered }) => {
+  return turns.flatMap(({ id: turnId, runId, askedAt, answeredAt, asked, calls, answered }) => {
+    const run = runId === null ? {} : { runId };
     const timestamp = Date.parse(answeredAt);
     const content = asked.note === null ? asked.text : `${asked.text}\n${asked.note}`;
     const called: readonly SessionMessage[] =
@@ -107,22 +115,22 @@ export function messagesOf(turns: readonly SessionTurn[], channel: string): read
         ? []
         : [
             {
-              id: `${runId}_calls`,
+              id: `${turnId}_calls`,
               role: "assistant",
               content: "",
               toolCalls: calls.map(({ callId: id, tool, args }) => ({ id, tool, args })),
               timestamp,
-              runId,
+              ...run,
             },
             ...calls.map(({ callId, tool, ok, result }, at): SessionMessage => {
               const toolResults = [{ id: callId, tool, ok, content: result }];
-              return { id: `${runId}_tool_${at + 1}`, role: "tool", content: result, toolResults, timestamp, runId };
+              return { id: `${turnId}_tool_${at + 1}`, role: "tool", content: result, toolResults, timestamp, ...run };
             }),
           ];
     return [
-      { id: `${runId}_user`, role: "user", content, timestamp: Date.parse(askedAt), channel, runId },
+      { id: `${turnId}_user`, role: "user", content, timestamp: Date.parse(askedAt), channel, ...run },
       ...called,
-      { id: `${runId}_answer`, role: "assistant", content: answered.text, timestamp, runId },
+      { id: `${turnId}_answer`, role: "assistant", content: answered.text, timestamp, ...run },
     ];
   });
 }
@@ -150,7 +158,7 @@ export function wireCheckpoint(
       capabilities_pending: [...held.pending],
     },
     recent_messages: messagesOf(turns, "").map(({ role, content }) => ({ role, content })),
-    trace_tail: turns.map(({ runId }) => runId),
+    trace_tail: turns.flatMap(({ runId }) => runId ?? []),
     summary: wireSummary(summaryIn(checkpoint)),
   };
 }

@@ -72,6 +72,11 @@ export const LedgerDataSchemas = {
   "config.changed": Type.Object({ paths: Type.Array(Text, { minItems: 1 }), configHash: HashSchema }, closed),
   "pair.accepted": sender,
   "pair.denied": sender,
+  /** A conversation that another assistant held, taken over from files: its turns are no runs, so no journal proves them. */
+  "session.imported": Type.Object(
+    { sessionId: Type.Unsafe<SessionId>(Text), sourceHash: HashSchema, turns: Type.Integer({ minimum: 1 }) },
+    closed,
+  ),
   "slot.settled": Type.Object(
     {
       jobId: Text,

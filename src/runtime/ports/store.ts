@@ -27,6 +27,7 @@ import type {
   SessionFilter,
   SessionSettings,
   StoredCheckpoint,
+  StoredImportedTurn,
   StoredSession,
 } from "./stored-session.ts";
 
@@ -163,6 +164,17 @@ export type Write =
       readonly sessionId: SessionId;
       readonly title: string | null;
       readonly settings: SessionSettings;
+    }
+  /** The turns of a session that was inserted with the same commit, oldest first. `store.conflict` when `source` was imported. */
+  | {
+      readonly type: "import-turns";
+      readonly sessionId: SessionId;
+      /** Names the conversation where it came from. */
+      readonly source: string;
+      readonly activeAt: string;
+      /** `ImportedTurn`s as JSON. */
+      readonly turns: readonly string[];
+      readonly messages: number;
     }
   /** `store.conflict` unless its revision follows the stored one; the same write repeated succeeds. */
   | { readonly type: "write-checkpoint"; readonly sessionId: SessionId; readonly checkpoint: StoredCheckpoint }
@@ -334,6 +346,10 @@ export interface Store extends DeliveryReads {
   findSession(sessionId: SessionId): Promise<StoredSession | null>;
   /** The session that the key leads to. */
   findSessionByKey(key: string): Promise<StoredSession | null>;
+  /** The session that holds what was imported from there. */
+  findImport(source: string): Promise<SessionId | null>;
+  /** The last imported turns of a session with a position in between, oldest first. */
+  importedTurns(sessionId: SessionId, between: RunRange, limit: number): Promise<readonly StoredImportedTurn[]>;
   /** Null before the first write. */
   findCheckpoint(sessionId: SessionId): Promise<StoredCheckpoint | null>;
   /** Journal lines after `seq`, at most `limit`. */

@@ -28,6 +28,18 @@ export interface StoredSession extends NewSession {
   readonly activeAt: string;
   /** Runs accepted in it, compactions included. */
   readonly runs: number;
+  /** Of these, those that have not ended. */
+  readonly openRuns: number;
+  /** Messages that an import took over from another assistant (`import-turns`). */
+  readonly importedMessages: number;
+}
+
+/** A turn that another assistant held: it stands before the session's own, and is no run of ours. */
+export interface StoredImportedTurn {
+  /** Numbered backwards from -1, the last one; 0 is where the session's own runs begin. */
+  readonly position: number;
+  /** `ImportedTurn` as JSON. */
+  readonly turn: string;
 }
 
 /** What a session remembers beside its messages (S-1.2). Capabilities are in the ledger. */
@@ -51,7 +63,7 @@ export interface SessionFilter {
   readonly roomId?: string;
 }
 
-/** Of positions of runs, both exclusive. */
+/** Of positions of turns, both exclusive; those of imported turns are negative, and an `after` of 0 leaves none out. */
 export interface RunRange {
   readonly after: number;
   readonly before: number;

@@ -7,7 +7,7 @@ import type { EventOf } from "../../kernel/journal/event.ts";
 import { escapeMarkers } from "../../kernel/protocol/escape-markers.ts";
 import { cutText } from "../../kernel/vocabulary/cut-text.ts";
 import { Defect } from "../../kernel/vocabulary/defect.ts";
-import type { BodyRef, Hash, RunId } from "../../kernel/vocabulary/identifiers.ts";
+import type { BodyRef, Hash } from "../../kernel/vocabulary/identifiers.ts";
 import type { Labels } from "../../kernel/vocabulary/labels.ts";
 import { parseJson } from "../../kernel/vocabulary/parse-json.ts";
 import type { ThinkingLevel } from "../../kernel/vocabulary/thinking-level.ts";
@@ -67,7 +67,7 @@ export type ManifestLayer =
       readonly isCut: boolean;
     }
   | { readonly layer: "context"; readonly ref: BodyRef; readonly revision: number; readonly tokens: number }
-  | { readonly layer: "history"; readonly turns: readonly RunId[]; readonly tokens: number }
+  | { readonly layer: "history"; readonly turns: readonly string[]; readonly tokens: number }
   | { readonly layer: "user"; readonly ref: BodyRef; readonly tokens: number }
   | { readonly layer: "tools"; readonly names: readonly string[]; readonly tokens: number };
 

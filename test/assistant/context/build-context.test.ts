@@ -36,6 +36,7 @@ function build(said: readonly { asked: string; answered: string; calls: SessionT
   };
   const history = said.map(({ asked, answered, calls }, at): SessionTurn => {
     return {
+      id: `run_${at}`,
       runId: asRunId(`run_${at}`),
       position: at,
       labels: USER_LABELS,

@@ -7,6 +7,7 @@ import { startLedger } from "../../../src/kernel/journal/ledger.ts";
 import { describeApprovals } from "./approvals.ts";
 import { describeCapabilities } from "./capabilities.ts";
 import { describeCommits } from "./commits.ts";
+import { describeImports } from "./imports.ts";
 import { describeJournals } from "./journals.ts";
 import { describeLedger } from "./ledger.ts";
 import { describeOutbox } from "./outbox.ts";
@@ -25,6 +26,7 @@ const PARTS = [
   describeLedger,
   describeOutbox,
   describeSendSlots,
+  describeImports,
 ];
 
 export function describeStoreContract(name: string, open: () => Promise<OpenedStore>): void {
