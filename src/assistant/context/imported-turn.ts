@@ -2,8 +2,8 @@
  * A turn that another assistant held, as `surety migrate` took it over. It is shown and sent like a turn of ours, but is none:
  * it has no run, no outcome and no journal.
  *
- * I1. Nobody recorded what its words were made from: tool results and web pages may stand in them word for word. They are
- *     untrusted, and private, whoever said them.
+ * I1. What its words were made from was not recorded: tool results and web pages may stand in them word for word. They are
+ *     untrusted, and private, also where the user said them.
  */
 import type { SessionId } from "../../kernel/vocabulary/identifiers.ts";
 import type { Labels } from "../../kernel/vocabulary/labels.ts";
