@@ -1,6 +1,6 @@
 /**
  * The wires, end to end: a cancelled stream is closed, and a run is the same
- * whichever way a server spells its answers, whether somebody watches and it streams, or nobody does.
+ * whichever way a server spells its answers, streamed to a watcher or asked for as a whole.
  */
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -72,8 +72,11 @@ for (const [kind, start] of Object.entries(WIRES)) {
     for (const [name, spelling] of Object.entries(DIALECTS)) {
       verifies("S-7.1", name, async () => {
         const scene = await openAt(kind, start, ({ text }) => turnIn(text, spelling));
-        for (const isWatched of [true, false]) {
-          const run = await runOnce(scene, isWatched);
+        for (const [isWatched, model] of [
+          [true, "loop:m"],
+          [false, "loop:whole"],
+        ] as const) {
+          const run = await runOnce(scene, isWatched, model);
           expect(run.record).toMatchObject({ status: "completed", outcome: "COMPLETED_WITH_TOOLS", reason: null });
           expect([run.answer, run.files]).toEqual([ANSWER, [NOTE, ""]]);
           expect(run.performed).toHaveLength(4);
@@ -138,7 +141,8 @@ async function openAt(kind: string, start: StartServer, script: Parameters<Start
   const home = await temporaryHome();
   await openHome(home);
   for (const name of ["a.txt", "b.txt"]) await writeFile(join(home.workspace, name), `this is ${name}\n`);
-  const models = { m: { contextWindow: 32_768, maxOutputTokens: 1024 } };
+  const m = { contextWindow: 32_768, maxOutputTokens: 1024 };
+  const models = { m, whole: { ...m, supportsStreaming: false } };
   const providers = { loop: { kind, baseUrl, local: true, models } };
   const surety = await openSurety({
     ...{ home, clock: systemClock, random: systemRandomness, token: null, approver: noApprover },
@@ -153,19 +157,19 @@ async function openAt(kind: string, start: StartServer, script: Parameters<Start
   return { server, workspace: home.workspace, assistant, store, begin };
 }
 
-async function submit({ assistant }: WireScene, message: string): Promise<RunId> {
+async function submit({ assistant }: WireScene, message: string, model = "loop:m"): Promise<RunId> {
   const submitted = await assistant.submit({
-    ...{ agentId: "main", message, sessionId: null, model: null, thinkingMode: null, contract: {} },
+    ...{ agentId: "main", message, sessionId: null, model, thinkingMode: null, contract: {} },
     ...{ approvedTools: ["fs.write_text"], source: "test", principal: "operator", idempotencyKey: null },
   });
   if (!submitted.ok) throw new Error(submitted.message);
   return submitted.runId;
 }
 
-async function runOnce(scene: WireScene, isWatched: boolean) {
+async function runOnce(scene: WireScene, isWatched: boolean, model: string) {
   const { assistant, store, workspace } = scene;
   const folder = isWatched ? "watched" : "alone";
-  const runId = await submit(scene, `Write into ${folder}.`);
+  const runId = await submit(scene, `Write into ${folder}.`, model);
   let heard = "";
   if (isWatched) for await (const text of textOf(scene, runId)) heard += text;
   const record = await ended(assistant, runId);
@@ -195,7 +199,6 @@ async function* textOf({ assistant, begin }: WireScene, runId: RunId): AsyncGene
   }
 }
 
-/** A watcher would make it stream. */
 async function ended(assistant: Assistant, runId: RunId) {
   return await vi.waitFor(
     async () => {
