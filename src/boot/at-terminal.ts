@@ -11,7 +11,7 @@ import type { ApprovalCard, Approver } from "../runtime/ports/approver.ts";
 import { BootError, EXIT } from "./boot-error.ts";
 import type { CommandContext } from "./command.ts";
 import { type ConnectedAssistant, connectAssistant, valueIn } from "./connect-assistant.ts";
-import { followRun, isAway, pollApprovals, recordOf, type ShownQuestions } from "./follow-run.ts";
+import { type Followed, followRun, isAway, pollApprovals, recordOf, type ShownQuestions } from "./follow-run.ts";
 
 /** Where runs are shown, and the person who answers there. */
 export interface Face extends Approver {
@@ -56,11 +56,11 @@ export async function atTerminal(
     };
     const show = async (runId: RunId, leaving: AbortSignal | null): Promise<RunRecord> => {
       const printer = face.printer();
-      const onConnection = connectionNotes(operations, runId, printer, leaving !== null);
-      noteConnection = onConnection;
+      const notes = connectionNotes(operations, runId, printer, leaving !== null);
+      noteConnection = notes.onConnection;
       const questions: ShownQuestions = face.isReachable() ? face : { ask: printer.showWaiting, withdraw: () => {} };
       const polled = isRemote ? pollApprovals(operations, runId, questions, undelivered) : null;
-      const followed = { operations, id: runId, printer, questions, leaving, onConnection };
+      const followed = { operations, id: runId, printer, questions, leaving, ...notes };
       const record = await followRun(followed).finally(polled?.stop);
       polled?.withdrawAll();
       if (record.outcome === null) return record;
@@ -105,23 +105,28 @@ function connectionNotes(
   runId: RunId,
   printer: ProgressPrinter,
   isPatient: boolean,
-): (state: "lost" | "back") => void {
+): Pick<Followed, "onConnection" | "caughtUp"> {
   let isLost = false;
-  const waiting = isPatient ? "Waiting for it: surety start" : "Trying to reconnect for half a minute";
-  return (state) => {
+  let caughtUp = Promise.resolve();
+  const waiting = isPatient
+    ? "Waiting for it: surety start"
+    : `Trying to reconnect for half a minute; later: surety runs watch ${runId}`;
+  const onConnection = (state: "lost" | "back"): void => {
     if (isLost === (state === "lost")) return;
     isLost = state === "lost";
     if (isLost) {
       printer.note(LOST);
-      printer.note(`${waiting}; later: surety runs watch ${runId}`);
+      printer.note(waiting);
       return;
     }
     printer.note("The gateway is back.");
-    recordOf(operations, runId)
+    printer.resume();
+    caughtUp = recordOf(operations, runId)
       .then((record) => printer.showState(record))
       // It went away again, which `followRun` reports.
       .catch(() => {});
   };
+  return { onConnection, caughtUp: () => caughtUp };
 }
 
 /** The gateway died while the run was shown: says how to see the rest of it. */

@@ -21,6 +21,8 @@ export interface ConversationParts {
   /** The session is another one, or was changed. */
   readonly onSession: (session: SessionRow) => void;
   readonly onRuns: (runs: OpenRuns) => void;
+  /** A message that had to wait has its turn. */
+  readonly onTurn: (text: string) => void;
   readonly leaving: AbortSignal;
 }
 
@@ -34,7 +36,7 @@ export class Conversation {
   readonly #parts: ConversationParts;
   #sessionId: SessionId | null;
   #current: RunId | null = null;
-  readonly #waiting: { readonly id: RunId; readonly text: string }[] = [];
+  readonly #waiting: { readonly id: RunId; readonly text: string; readonly isBehind: boolean }[] = [];
   #sent: Promise<unknown> = Promise.resolve();
   #shown: Promise<void> = Promise.resolve();
   exitCode: number = EXIT.success;
@@ -89,16 +91,17 @@ export class Conversation {
   }
 
   #show(id: RunId, text: string): void {
-    this.#waiting.push({ id, text });
+    this.#waiting.push({ id, text, isBehind: this.#current !== null });
     this.#tell();
     this.#shown = this.#shown.then(() => this.#showNext());
   }
 
   async #showNext(): Promise<void> {
-    const { terminal, leaving } = this.#parts;
+    const { terminal, leaving, onTurn } = this.#parts;
     const next = this.#waiting.shift();
     if (next === undefined || leaving.aborted) return;
     this.#current = next.id;
+    if (next.isBehind) onTurn(next.text);
     this.#tell();
     try {
       const record = await terminal.show(next.id, leaving);
@@ -118,7 +121,7 @@ export class Conversation {
   }
 }
 
-function wordsFor(error: unknown): string {
+export function wordsFor(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);
   return error instanceof BootError && error.hint !== "" ? `${message} ${error.hint}` : message;
 }

@@ -25,7 +25,7 @@ export async function findSession(operations: OperationClient, named: string): P
   );
 }
 
-function listSessions(operations: OperationClient): Promise<readonly SessionRow[]> {
+export function listSessions(operations: OperationClient): Promise<readonly SessionRow[]> {
   return allPages(async (page) => valueIn(await operations.call("sessions.list", page), () => HINT).sessions);
 }
 

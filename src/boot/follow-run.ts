@@ -27,6 +27,8 @@ export interface Followed {
   /** Patient until it aborts; null: a lost gateway is the end. */
   readonly leaving: AbortSignal | null;
   readonly onConnection: (state: "lost" | "back") => void;
+  /** Resolves once the state after a return has been shown: updates wait for it. */
+  readonly caughtUp: () => Promise<void>;
 }
 
 /** Returns the record: of the ended run, or as it was when the watcher left. */
@@ -48,7 +50,7 @@ export async function followRun(followed: Followed): Promise<RunRecord> {
 }
 
 async function followUpdates(
-  { operations, id, printer, questions: { withdraw }, leaving }: Followed,
+  { operations, id, printer, questions: { withdraw }, leaving, caughtUp }: Followed,
   progress: { seq: number },
 ): Promise<void> {
   const signal = leaving ?? new AbortController().signal;
@@ -58,6 +60,7 @@ async function followUpdates(
     const updates: AsyncIterable<RunUpdate> | readonly RunUpdate[] = subscription.ok ? subscription.updates : [];
     for await (const update of updates) {
       hasBegun();
+      await caughtUp();
       if (update.kind === "event") progress.seq = update.event.seq;
       const answered = approvalIn(update);
       if (answered !== null) withdraw(answered);

@@ -34,6 +34,8 @@ export interface Home {
   readonly pageCache: string;
   readonly agentsDirectory: string;
   readonly logsDirectory: string;
+  /** What was written at `surety chat`. */
+  readonly historyFile: string;
 }
 
 const PRIVATE_DIRECTORY = 0o700;
@@ -117,6 +119,7 @@ function homeAt(directory: string): Home {
     pageCache: join(directory, "cache.db"),
     agentsDirectory: join(directory, "agents"),
     logsDirectory: join(directory, "logs"),
+    historyFile: join(directory, "chat-history.jsonl"),
   };
 }
 

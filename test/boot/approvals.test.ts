@@ -241,7 +241,7 @@ describe("an approval at a gateway", () => {
       const streams = capturedStreams(true);
       const variable = (name: string): string | undefined => VARIABLES[name as keyof typeof VARIABLES];
       const ending = main(["--home", directory, "run", JSON.stringify(WRITE)], streams, variable);
-      await vi.waitFor(() => expect(streams.written().stderr).toContain("[a]llow / [d]eny: "), WAIT);
+      await vi.waitFor(() => expect(streams.written().stderr).toContain("[Allow] [Deny] (a/d): "), WAIT);
       const [card] = await cards(gateway);
       const second = capturedStreams();
       expect(await main(["--home", directory, "approvals", "allow", card?.id ?? ""], second, variable)).toBe(0);

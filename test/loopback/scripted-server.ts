@@ -30,6 +30,8 @@ export type ScriptedReply =
 export interface Fate {
   /** The response begins when this has settled. */
   readonly after?: Promise<unknown>;
+  /** After so many events of a stream the rest waits for this. */
+  readonly pause?: { readonly events: number; readonly until: Promise<unknown> };
   /** The response breaks off: after this many events of a stream or bytes of its body. */
   readonly cut?: {
     readonly events?: number;
@@ -195,10 +197,16 @@ function perform(spelling: Spelling, reply: ScriptedReply, response: ServerRespo
 }
 
 function send(spelling: Spelling, reply: ChatScript & Fate, response: ServerResponse, isAskedFor: boolean): void {
-  const { cut, dialect: { writeBytes, alwaysStreams = false } = {} } = reply;
+  const { cut, pause, dialect: { writeBytes, alwaysStreams = false } = {} } = reply;
   const isStreamed = isAskedFor || alwaysStreams;
   const parts = isStreamed ? spelling.encodeEvents(reply) : [spelling.encodeDocument(reply)];
   const head: Record<string, string | number> = { "content-type": typeOf(isStreamed) };
+  if (pause !== undefined) {
+    response.writeHead(200, head);
+    response.write(parts.slice(0, pause.events).join(""));
+    pause.until.then(() => response.end(parts.slice(pause.events).join("")));
+    return;
+  }
   if (cut === undefined && parts.length === 1) head["content-length"] = Buffer.byteLength(parts[0] ?? "");
   response.writeHead(200, head);
   if (cut === undefined) {

@@ -93,11 +93,11 @@ export function wrappedLine(line: string, columns: Columns, indent = "    "): st
 }
 
 /** A character with its marks: a row must not begin with a mark, which would change what is before it. */
-function clustersOf(text: string): readonly string[] {
+export function clustersOf(text: string): readonly string[] {
   return text.match(/[\n\t]|\P{M}\p{M}{0,4}|\p{M}/gu) ?? [];
 }
 
-function cellsOf(text: string, purpose: Purpose): number {
+export function cellsOf(text: string, purpose: Purpose): number {
   let cells = 0;
   for (const character of text) cells += cellsOfOne(character, purpose);
   return cells;

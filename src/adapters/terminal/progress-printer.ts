@@ -11,7 +11,8 @@
  * P5. A tool's output is shown live on a terminal, each row behind a bar, so that it cannot pass for ours. Of much
  *     output the end of the call says how many lines were left out, and where they are.
  * P6. A failed run says what was wrong and what to do; a completed one says what is wrong with its answer.
- * P7. A call that was refused or failed says why and what to do, where it happens; the last line counts such calls.
+ * P7. Where there is a place for what goes on now, it is shown there, and each call is one line, once it has ended.
+ * P8. A call that was refused or failed says why and what to do, where it happens; the last line counts such calls.
  */
 import type { RunUpdate } from "../../assistant/runs/run-updates.ts";
 import type { LifecycleEvent } from "../../kernel/journal/views/lifecycle-events.ts";
@@ -39,6 +40,8 @@ export interface ProgressPrinter {
   showQueued(runId: string): void;
   /** The run waits for an answer that is given elsewhere. */
   showWaiting(card: ApprovalCard): void;
+  /** The watcher was away: text that comes now comes from its beginning, and is shown so. */
+  resume(): void;
   /** The state of the run's record, which may have changed unseen. */
   showState(record: RunRecord): void;
   /** What happens beside the run. */
@@ -55,9 +58,13 @@ interface Screen {
   /** Null: the answer is not printed, as with `--json`. */
   readonly answer: OutputStream | null;
   readonly style: Style;
+  /** Shows what goes on now, until it is something else; null: nothing. Absent: it is printed. */
+  readonly onStatus?: (line: string | null) => void;
+  /** The output of tools is not shown. */
+  readonly isFolded?: boolean;
 }
 
-export function progressPrinter({ progress, answer, style }: Screen): ProgressPrinter {
+export function progressPrinter({ progress, answer, style, onStatus, isFolded = false }: Screen): ProgressPrinter {
   /** Foreign text in a line of ours: its further rows are indented, so that none of them passes for another line. */
   const wrapped: WrapLine = (text) =>
     progress.isTTY === true ? wrappedLine(visibleLine(text), progress.columns) : visibleLine(text);
@@ -67,7 +74,7 @@ export function progressPrinter({ progress, answer, style }: Screen): ProgressPr
   let printed: LiveOutput | null = null;
   let isThinking = false;
   /** Calls without a result, in words. */
-  const openCalls = new Map<string, string>();
+  const openCalls: OpenCalls = new Map();
 
   const endLine = (): void => {
     if (isMidLine) answer?.write("\n");
@@ -78,8 +85,12 @@ export function progressPrinter({ progress, answer, style }: Screen): ProgressPr
     endLine();
     progress.write(`${line}\n`);
   };
+  const tell = (lines: readonly string[]): void => {
+    if (onStatus === undefined) for (const line of lines) say(line === "thinking" ? style.dim(line) : line);
+    else if (lines.length > 0) onStatus(lines.join(" "));
+  };
   const think = (): void => {
-    if (!isThinking) say(style.dim("thinking"));
+    if (!isThinking) tell(["thinking"]);
     isThinking = true;
   };
   const endOutput = (callId: string, runId: string): void => {
@@ -91,8 +102,10 @@ export function progressPrinter({ progress, answer, style }: Screen): ProgressPr
   };
   const showEvent = (event: LifecycleEvent): void => {
     if (event.event_type === "tool.result") endOutput(event.payload.call_id, event.run_id);
-    for (const line of wordsFor(event, openCalls, wrapped, style)) say(line);
     switch (event.event_type) {
+      case "run.created":
+        if (onStatus === undefined) say(style.dim(`run ${visibleLine(event.run_id)}`));
+        break;
       case "run.started":
         if (event.payload.checks.every(({ failure }) => failure === null)) think();
         break;
@@ -101,10 +114,15 @@ export function progressPrinter({ progress, answer, style }: Screen): ProgressPr
         isThinking = false;
         break;
       case "tool.call":
-        openCalls.set(event.payload.call_id, event.payload.shown ?? event.payload.tool);
+        tell(callWords(event.payload, onStatus === undefined ? wrapped : visibleLine));
+        openCalls.set(event.payload.call_id, {
+          shown: event.payload.shown ?? event.payload.tool,
+          because: becauseOf(event.payload),
+        });
         live = { ...live, text: "" };
         break;
       case "tool.result":
+        for (const line of resultWords(event.payload, openCalls, onStatus !== undefined, wrapped, style)) say(line);
         openCalls.delete(event.payload.call_id);
         if (openCalls.size === 0) think();
     }
@@ -129,7 +147,7 @@ export function progressPrinter({ progress, answer, style }: Screen): ProgressPr
     say(style.yellow(`${visibleLine(code)}: trying again in ${formatDuration(waitMs)}, as the provider asked`));
   };
   const showOutput = ({ callId, text }: Extract<RunUpdate, { kind: "output" }>): void => {
-    if (progress.isTTY !== true) return;
+    if (progress.isTTY !== true || isFolded) return;
     if (isMidLine || printed?.callId !== callId) endLine();
     if (printed?.callId !== callId) printed = new LiveOutput(callId, progress.columns, style.dim);
     progress.write(printed.write(text));
@@ -164,6 +182,9 @@ export function progressPrinter({ progress, answer, style }: Screen): ProgressPr
       const answers = isResolve ? `resolve ${id} done|retry|fail` : `allow ${id}, or surety approvals deny ${id}`;
       say(style.dim(`answer: surety approvals ${answers}`));
     },
+    resume() {
+      live = { attempt: 0, text: "", heldBack: "" };
+    },
     showState({ id, status, tool_calls: calls }) {
       const state = status === "waiting_approval" ? "waiting for approval" : status;
       say(style.dim(`${visibleLine(id)}: ${state}, ${plural(calls, "tool call")} so far`));
@@ -172,30 +193,17 @@ export function progressPrinter({ progress, answer, style }: Screen): ProgressPr
       say(style.yellow(wrapped(line)));
     },
     finish(record) {
+      onStatus?.(null);
       showAnswer(record);
-      say(outcomeLine(record, style));
+      const [ending, names] = outcomeLines(record, style);
+      if (onStatus === undefined) say(`${ending} · ${names}`);
+      else {
+        say(ending);
+        say(style.dim(wrapped(`  ${names}`)));
+      }
       for (const line of record.explanation?.split("\n") ?? []) say(style.dim(wrapped(line)));
     },
   };
-}
-
-function wordsFor(
-  event: LifecycleEvent,
-  openCalls: ReadonlyMap<string, string>,
-  wrapped: WrapLine,
-  style: Style,
-): readonly string[] {
-  switch (event.event_type) {
-    case "run.created":
-      return [style.dim(`run ${visibleLine(event.run_id)}`)];
-    case "tool.call":
-      return callWords(event.payload, wrapped);
-    case "tool.result":
-      return resultWords(event.payload, openCalls.get(event.payload.call_id) ?? event.payload.tool, wrapped, style);
-    default:
-      // The record, which knows more, says how it ended.
-      return [];
-  }
 }
 
 type PayloadOf<Type extends LifecycleEvent["event_type"]> = Extract<LifecycleEvent, { event_type: Type }>["payload"];
@@ -209,19 +217,32 @@ function callWords(
   return [wrapped(`calling ${shown}${approval === null ? "" : `, allowed by ${approval.by}`}`)];
 }
 
+/** Of calls without a result: tool and arguments, and why they were allowed. */
+type OpenCalls = Map<string, { readonly shown: string; readonly because: string }>;
+
+function becauseOf({ approval, policy_id: policyId }: PayloadOf<"tool.call">): string {
+  return approval === null ? policyId : `allowed by ${approval.by}`;
+}
+
+/** `isWhole`: the line is all that is said of the call. */
 function resultWords(
   result: PayloadOf<"tool.result">,
-  shown: string,
+  openCalls: OpenCalls,
+  isWhole: boolean,
   wrapped: WrapLine,
   style: Style,
 ): readonly string[] {
-  const { tool, error, ended_by: endedBy } = result;
+  const { tool, error, ended_by: endedBy, call_id: callId, duration_ms: ms } = result;
+  const { shown, because } = openCalls.get(callId) ?? { shown: tool, because: "" };
   if (error === null) {
     const size = `${formatBytes(result.output_bytes)}${result.truncated ? ", truncated" : ""}`;
-    return [style.dim(`${visibleLine(tool)} done in ${formatDuration(result.duration_ms)}, ${size}`)];
+    if (isWhole) return [style.dim(wrapped(`${shown} · ${because} · ${formatDuration(ms)}, ${size}`))];
+    return [style.dim(`${visibleLine(tool)} done in ${formatDuration(ms)}, ${size}`)];
   }
-  if (endedBy !== "call.refused" && endedBy !== "call.skipped")
-    return [style.red(wrapped(`${tool} failed: ${error.code}: ${error.message}`))];
+  if (endedBy !== "call.refused" && endedBy !== "call.skipped") {
+    const failed = isWhole ? `${shown} · ${because} · failed after ${formatDuration(ms)}` : `${tool} failed`;
+    return [style.red(wrapped(`${failed}: ${error.code}: ${error.message}`))];
+  }
   // It was not made, so it did not fail.
   const why = error.message.startsWith(NOT_RUN) ? error.message : `${NOT_RUN}${error.code}: ${error.message}`;
   return [style.yellow(wrapped(shown)), style.yellow(wrapped(`  ${why}`))];
@@ -229,21 +250,26 @@ function resultWords(
 
 const NOT_RUN = "Not run: ";
 
-function outcomeLine(record: RunRecord, style: Style): string {
+/** What happened; what it cost, and who it was. */
+function outcomeLines(record: RunRecord, style: Style): readonly [string, string] {
   const outcome = record.outcome ?? record.status;
   const troubles = troubledCalls(record);
   const isFine = record.status === "completed" && troubles.length === 0;
   const paint = isFine ? style.green : record.status === "failed" ? style.red : style.yellow;
   const reason = record.reason === null ? "" : ` (${visibleLine(record.reason)})`;
+  const { receipt } = record;
   const facts = [
     plural(record.tool_calls, "tool call"),
     ...troubles,
     formatDuration(record.duration_ms),
-    ...spent(record),
+    ...(receipt === undefined ? [] : [plural(receipt.tokens, "token")]),
+  ];
+  const names = [
+    ...(receipt === undefined ? [] : [formatCost(receipt)]),
     visibleLine(`${record.provider}:${record.model}`),
     visibleLine(record.id),
   ];
-  return `${paint(outcome)}${reason} · ${facts.join(" · ")}`;
+  return [`${paint(outcome)}${reason} · ${facts.join(" · ")}`, names.join(" · ")];
 }
 
 /** `tool_calls` counts performed calls, so those that were not run are named beside it. */
@@ -252,11 +278,6 @@ function troubledCalls({ trace }: RunRecord): readonly string[] {
   const refused = errors.filter((error) => /^policy\.denied: |^[a-z_.]+: Not run: /.test(error)).length;
   const failed = errors.length - refused;
   return [...(refused === 0 ? [] : [`${refused} not run`]), ...(failed === 0 ? [] : [`${failed} failed`])];
-}
-
-function spent({ receipt }: RunRecord): readonly string[] {
-  if (receipt === undefined) return [];
-  return [plural(receipt.tokens, "token"), formatCost(receipt)];
 }
 
 /** A surrogate pair may arrive in two pieces. */

@@ -1,7 +1,7 @@
 /** Terminal colours; plain where the output is not a terminal or colours are unwanted. */
 import { styleText } from "node:util";
 
-const FORMATS = ["bold", "dim", "red", "green", "yellow"] as const;
+const FORMATS = ["bold", "dim", "red", "green", "yellow", "cyan"] as const;
 
 export type Style = Readonly<Record<(typeof FORMATS)[number], (text: string) => string>>;
 

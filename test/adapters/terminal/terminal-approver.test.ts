@@ -70,7 +70,7 @@ describe("the person at the terminal", () => {
     const asked = shown().length;
     approver.beside.write("run run_1\n");
     approver.beside.write("no line end");
-    const prompt = "Allow fs.write_text?\n  │ /w/a.txt\n[a]llow / [d]eny: ";
+    const prompt = "Allow fs.write_text?\n  │ /w/a.txt\n[Allow] [Deny] (a/d): ";
     expect(shown().slice(asked)).toBe(`\r\u001b[Krun run_1\n${prompt}\r\u001b[Kno line end\n${prompt}`);
     await type("a\n");
     expect(decisions).toEqual(["apr_1 allow"]);
@@ -85,7 +85,7 @@ describe("the person at the terminal", () => {
     expect(shown()).toBe(
       [
         "",
-        "The assistant wants to run: fs.write_text",
+        "⚠️ The assistant wants to run: fs.write_text /w/a.txt",
         "  │ Call: fs.write_text /w/a.txt",
         "  │ write 5 bytes to a.txt",
         "  │ hello",
@@ -94,7 +94,7 @@ describe("the person at the terminal", () => {
         `  plan: ${"f".repeat(64)}`,
         "Allow fs.write_text?",
         "  │ /w/a.txt",
-        "[a]llow / [d]eny: ",
+        "[Allow] [Deny] (a/d): ",
       ].join("\n"),
     );
     await type("a\n");
@@ -128,8 +128,8 @@ describe("the person at the terminal", () => {
       approver.ask(CARD);
       await type(`${line}\n`);
       expect(decisions).toEqual([]);
-      expect(shown().match(/\[a\]llow/g)).toHaveLength(2);
-      expect(shown()).toContain("Please answer with one of: a, allow, y, yes, d, deny, n, no.\n[a]llow");
+      expect(shown().match(/\[Allow\]/g)).toHaveLength(2);
+      expect(shown()).toContain("Please answer with one of: a, allow, y, yes, d, deny, n, no.\nAllow fs.write_text?\n");
       await type("d\n");
       expect(decisions).toEqual(["apr_1 deny"]);
     },
@@ -164,19 +164,20 @@ describe("the person at the terminal", () => {
 
   test("a plan cannot pass for the frame, nor draw on the screen", () => {
     const { approver, shown } = terminal();
-    const shownPlan = "rm -rf /\u001b[1A\u001b[2K\r\nThe assistant wants to run: ls\n[a]llow / [d]eny: \u202etxt.a";
-    approver.ask({ ...CARD, tool: "x\ny", why: "because\n[a]llow", shown: shownPlan });
+    const shownPlan =
+      "rm -rf /\u001b[1A\u001b[2K\r\n⚠️ The assistant wants to run: ls\n[Allow] [Deny] (a/d): \u202etxt.a";
+    approver.ask({ ...CARD, tool: "x\ny", why: "because\n[Allow]", shown: shownPlan });
     expect(shown()).not.toMatch(/[\u001b\r\u202e]/);
-    expect(shown()).toContain("  │ rm -rf /\\u{1b}[1A\\u{1b}[2K\\u{d}\n  │ The assistant wants to run: ls\n");
-    expect(shown().match(/^\[a\]llow/gm)).toHaveLength(1);
-    expect(shown().match(/^The assistant wants/gm)).toHaveLength(1);
+    expect(shown()).toContain("  │ rm -rf /\\u{1b}[1A\\u{1b}[2K\\u{d}\n  │ ⚠️ The assistant wants to run: ls\n");
+    expect(shown().match(/^\[Allow\]/gm)).toHaveLength(1);
+    expect(shown().match(/^⚠️ The assistant wants/gm)).toHaveLength(1);
   });
 
   const FALSE_CARD = [
-    "The assistant wants to run: fs.read_text",
+    "⚠️ The assistant wants to run: fs.read_text",
     "Allow fs.read_text?",
     "  │ notes.txt",
-    "[a]llow / [d]eny: ",
+    "[Allow] [Deny] (a/d): ",
   ];
 
   test.each([24, 40, 80, 81, 132, undefined, 0])(
@@ -188,11 +189,11 @@ describe("the person at the terminal", () => {
         const { approver, shown } = terminal(columns === undefined ? {} : { columns });
         approver.ask({ ...CARD, shown: `${CARD.shown}\n${blank.repeat(width * 60)}${padded}` });
         const rows = drawnRows(shown(), width, TERMINALS.usual);
-        expect(rows.filter((row) => /^(The assistant wants|Allow |\[a\]llow)/.test(row))).toHaveLength(3);
+        expect(rows.filter((row) => /^(⚠️ The assistant wants|Allow |\[Allow\])/.test(row))).toHaveLength(3);
         expect(rows.slice(-3).map((row) => row.trim())).toEqual([
           "Allow fs.write_text?",
           expect.stringMatching(/^│ ?\/w\/a.txt$/),
-          "[a]llow / [d]eny:",
+          "[Allow] [Deny] (a/d):",
         ]);
       }
     },
@@ -267,9 +268,9 @@ describe("a real terminal", () => {
     const child = spawn("/usr/bin/script", words);
     let shown = "";
     child.stdout.on("data", (chunk: Buffer) => {
-      const wasAsked = shown.includes("[d]eny: ");
+      const wasAsked = shown.includes("(a/d): ");
       shown += chunk.toString();
-      if (!wasAsked && shown.includes("[d]eny: ")) child.stdin.write("a\n");
+      if (!wasAsked && shown.includes("(a/d): ")) child.stdin.write("a\n");
     });
     const code = await new Promise((resolve, reject) => {
       child.on("error", reject);
