@@ -22,6 +22,7 @@ import { type Assistant, openAssistant } from "../assistant/runs/open-assistant.
 import { ceilingsFor } from "../assistant/runs/term-bounds.ts";
 import { channelClassOf } from "../assistant/sessions/channel-class.ts";
 import { Chat } from "../assistant/sessions/chat.ts";
+import { Compaction } from "../assistant/sessions/compaction.ts";
 import { SessionImport } from "../assistant/sessions/import-session.ts";
 import { SenderLimit } from "../assistant/sessions/sender-limit.ts";
 import { Sessions } from "../assistant/sessions/sessions.ts";
@@ -29,6 +30,7 @@ import { appendCheckpoint } from "../assistant/verification/append-checkpoint.ts
 import type { ToolPolicy } from "../kernel/policy/tool-policy.ts";
 import type { Secret } from "../kernel/redaction/known-secrets.ts";
 import { compileRedactor, type Redactor } from "../kernel/redaction/redact.ts";
+import { ESTIMATED_TOKENS } from "../runtime/model/estimate-tokens.ts";
 import type { FindModel } from "../runtime/model/model-registry.ts";
 import { AUTO } from "../runtime/model/model-router.ts";
 import type { Approver } from "../runtime/ports/approver.ts";
@@ -182,14 +184,20 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
       ...{ maxBytes: config.sessions.maxBytes, storePartials: config.sessions.storePartials },
       onError: (error) => onDefect("session-files", error),
     });
-    const runtime = openRuntime(ports, {
+    const compaction = new Compaction({
+      ...{ store, drafting, context: sessionContext, submit: (draft) => runtime.submit(draft) },
+      countTokens: (model) => (configuredModel(model)?.tokens ?? ESTIMATED_TOKENS).count,
+      onDefect: (error) => onDefect("compaction", error),
+    });
+    const runtime: Runtime = openRuntime(ports, {
       maxQueued: config.gateway.queue.max,
       workers: options.workers ?? config.gateway.queue.workers,
       systemText: (id) => texts.textOf(id),
       onApprovalDecided: () => delivery.wake(),
-      onRunEnded: () => {
+      onRunEnded: (run) => {
         sessionFiles.wake();
         delivery.wake();
+        compaction.runEnded(run);
       },
       onStoreFailure: options.onStoreFailure ?? ((error) => onDefect("store", error)),
     });
@@ -210,7 +218,7 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
     });
     const limit = new SenderLimit(clock, config.gateway.rateLimit.perMinute);
     const chat = new Chat({
-      ...{ store, sessions, assistant, approvals, identities: config.identities },
+      ...{ store, sessions, assistant, approvals, compaction, identities: config.identities },
       activation: (channel) => config.channels[channel]?.activation ?? "mention",
       channelClass: (channel) => config.channels[channel]?.class ?? channelClassOf(channel),
       limit,
@@ -228,7 +236,7 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
       assistant,
       delivery,
       operations: bindOperations({
-        ...{ assistant, approvals, capabilities, marks, toolbox, store, clock, sessions, chat, delivery },
+        ...{ assistant, approvals, capabilities, marks, toolbox, store, clock, sessions, chat, compaction, delivery },
       }),
       runtime,
       store,

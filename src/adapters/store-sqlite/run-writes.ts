@@ -6,6 +6,7 @@
 import { type Outcome, terminalStatus } from "../../kernel/vocabulary/outcome.ts";
 import { type NewRun, type RunStatus, StoreError } from "../../runtime/ports/store.ts";
 import {
+  COMPACTION_SOURCE,
   checkAppend,
   checkCancel,
   checkClaim,
@@ -57,7 +58,7 @@ export const RUN_WRITES: WriteHandlers<
     if (inbound !== null) {
       requireNew(prepare(INSERT_MESSAGE).run(inbound.channel, inbound.messageId, position, run.createdAt));
     }
-    prepare(TOUCH_SESSION).run(run.createdAt, session);
+    if (run.source !== COMPACTION_SOURCE) prepare(TOUCH_SESSION).run(run.createdAt, session);
     count(prepare, "queued", 1);
   },
 

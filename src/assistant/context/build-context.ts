@@ -32,6 +32,8 @@ export interface ContextParts {
   readonly context: { readonly text: string; readonly revision: number; readonly labels: Labels } | null;
   /** Oldest first. */
   readonly turns: readonly SessionTurn[];
+  /** Turns up to this position are in the summary: they are not left out where they are not sent. 0: none are. */
+  readonly summarizedThrough: number;
   readonly message: { readonly ref: BodyRef; readonly text: string; readonly images: SeenImages };
   readonly offered: readonly RegisteredTool[];
   readonly limits: ContextLimits;
@@ -58,6 +60,9 @@ export function buildContext(parts: ContextParts): BuiltContext {
   const file = typeof parts.agentFile === "object" ? parts.agentFile : null;
   const fileRef = file === null ? null : keep(file.text);
   const history = takeTurns(parts.turns, limits, countTokens);
+  const leftOut = parts.turns
+    .slice(0, parts.turns.length - history.turns.length)
+    .filter(({ position }) => parts.summarizedThrough === 0 || position > parts.summarizedThrough);
   const contextRef = context === null ? null : keep(context.text);
   const opening: OpeningItem[] = [
     ...withAgentFile(system.map(promptItem), fileRef === null ? null : { role: "system", ref: fileRef }, system),
@@ -86,7 +91,7 @@ export function buildContext(parts: ContextParts): BuiltContext {
       { layer: "tools", names: offered.map(({ name }) => name), tokens: toolTokens },
     ],
     leftOut: {
-      turns: parts.turns.length - history.turns.length,
+      turns: leftOut.length,
       calls: history.callsLeftOut,
       ...(typeof parts.agentFile === "string" ? { agentFile: parts.agentFile } : {}),
     },
@@ -150,6 +155,15 @@ function fileLayer(
 ): ManifestLayer {
   const tokens = countTokens(text);
   return { layer: "agent", file: AGENT_FILE, ref, sha256: hashBytes(text), tokens, integrity, isCut };
+}
+
+/** How many of the newest turns a prompt holds. */
+export function turnsThatFit(
+  turns: readonly SessionTurn[],
+  limits: ContextLimits,
+  countTokens: (text: string) => number,
+): number {
+  return takeTurns(turns, limits, countTokens).turns.length;
 }
 
 interface Taken {

@@ -28,5 +28,6 @@ export function importedTurn(sessionId: SessionId, { position, turn }: StoredImp
     ...{ runId: null, position, outcome: null, labels: IMPORTED_LABELS, askedAt, answeredAt, calls },
     asked: { ref: null, text: asked, note: null },
     answered: { ref: null, text: answered },
+    asksToCondense: false,
   };
 }

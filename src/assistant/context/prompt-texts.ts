@@ -3,6 +3,7 @@ import { CHANNEL_CLASSES, type ChannelClass } from "../../kernel/vocabulary/risk
 import { getBasePrompt } from "../../prompts/base-prompt.ts";
 import { getChannelPolicy } from "../../prompts/channel-policy.ts";
 import { getNotesProtocol } from "../../prompts/notes-protocol.ts";
+import { getSummaryPrompt } from "../../prompts/summary-prompt.ts";
 
 const AGENT_PREFIX = "agent:";
 
@@ -22,7 +23,7 @@ export class PromptTexts {
   /** The text behind an id; a prompt that is no longer configured is empty. */
   textOf(id: string): string {
     if (id.startsWith(AGENT_PREFIX)) return this.#agentPrompt(id.slice(AGENT_PREFIX.length)) ?? "";
-    const others = [...CHANNEL_CLASSES.map(getChannelPolicy), getNotesProtocol()];
+    const others = [...CHANNEL_CLASSES.map(getChannelPolicy), getNotesProtocol(), getSummaryPrompt()];
     return (others.find(({ versionId }) => versionId === id) ?? getBasePrompt()).content;
   }
 

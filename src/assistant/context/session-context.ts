@@ -4,13 +4,19 @@
 import type { Redactor } from "../../kernel/redaction/redact.ts";
 import type { SessionId } from "../../kernel/vocabulary/identifiers.ts";
 import { CLEAN_LABELS, joinLabels, type Labels } from "../../kernel/vocabulary/labels.ts";
-import { notedState, readCheckpoint, summaryIn } from "../../runtime/checkpoint/session-checkpoint.ts";
+import {
+  condensedPosition,
+  notedState,
+  readCheckpoint,
+  summaryIn,
+} from "../../runtime/checkpoint/session-checkpoint.ts";
 import { ESTIMATED_TOKENS } from "../../runtime/model/estimate-tokens.ts";
 import type { ConfiguredModel } from "../../runtime/ports/model-backend.ts";
 import type { PlacedRun, Store } from "../../runtime/ports/store.ts";
 import type { RunRange, StoredSession } from "../../runtime/ports/stored-session.ts";
 import type { Toolbox } from "../../runtime/ports/toolbox.ts";
 import { contractOf, readBodiesOf, readWholeJournal } from "../../runtime/run/read-run.ts";
+import { COMPACTION_SOURCE } from "../../runtime/run/run-rules.ts";
 import type { RunPorts } from "../../runtime/run-ports.ts";
 import { type AgentFileText, agentFileText, type ReadAgentFile } from "./agent-file.ts";
 import { buildContext, type ContextParts, offeredTools, seenBy } from "./build-context.ts";
@@ -20,10 +26,9 @@ import { IMPORTED_LABELS, importedTurn } from "./imported-turn.ts";
 import type { PromptTexts } from "./prompt-texts.ts";
 import { type SessionTurn, turnOf } from "./session-turn.ts";
 
-/** Runs of these sources are no turns of the conversation. */
-const NO_TURNS: readonly string[] = ["compaction"];
+const NOTHING_SAID = { context: null, turns: [], summarizedThrough: 0 };
 /** These ask about the model or a text alone, whatever the workspace says. */
-const PLAIN_SOURCES: readonly string[] = [...NO_TURNS, "conformance"];
+const PLAIN_SOURCES: readonly string[] = [COMPACTION_SOURCE, "conformance"];
 /** The labels a run that continues the session begins with, for an explanation: those of all that may be sent to it. */
 export async function sessionLabels(
   store: Pick<Store, "sessionRuns" | "findCheckpoint" | "importedTurns">,
@@ -75,14 +80,17 @@ export class SessionContext {
     const continuesSession = acceptance.continuesSession !== undefined;
     const agentFile = PLAIN_SOURCES.includes(run.source) ? null : await this.#agentFile(limits);
     if (!continuesSession && agentFile === null) return acceptance;
-    const { context, turns } = continuesSession ? await this.read(run.sessionId, limits) : { context: null, turns: [] };
+    const { context, turns, summarizedThrough } = continuesSession
+      ? await this.read(run.sessionId, limits)
+      : NOTHING_SAID;
     const contract = contractOf(run);
     const isLasting = acceptance.opening.some((item) => item.role === "system" && "id" in item && item.isQuotable);
     const { event } = acceptance;
     const model = findModel(run.model);
     await model?.tokens.prepare?.();
     const built = buildContext({
-      ...{ system: texts.layers(run.agentId, contract.channelClass, isLasting), agentFile, context, turns, limits },
+      system: texts.layers(run.agentId, contract.channelClass, isLasting),
+      ...{ agentFile, context, turns, summarizedThrough, limits },
       message: {
         ref: event.messageRef,
         text: bodies.read(event.messageRef) ?? "",
@@ -106,7 +114,10 @@ export class SessionContext {
   }
 
   /** What the session adds to the prompt of a run: its checkpoint and its latest turns, oldest first. */
-  async read(sessionId: SessionId, limits: ContextLimits): Promise<Pick<ContextParts, "context" | "turns">> {
+  async read(
+    sessionId: SessionId,
+    limits: ContextLimits,
+  ): Promise<Pick<ContextParts, "context" | "turns" | "summarizedThrough">> {
     const { store } = this.#parts;
     const checkpoint = await readCheckpoint(store, sessionId);
     const between = { after: checkpoint.condensedThrough, before: LATEST };
@@ -116,7 +127,11 @@ export class SessionContext {
     const noted = notedState(checkpoint);
     const text = contextText(noted, summary);
     const labels = joinLabels(noted.labels, summary?.labels ?? CLEAN_LABELS);
-    return { context: text === null ? null : { text, revision: checkpoint.revision, labels }, turns };
+    return {
+      context: text === null ? null : { text, revision: checkpoint.revision, labels },
+      turns,
+      summarizedThrough: condensedPosition(checkpoint),
+    };
   }
 
   /** The last turns in between, oldest first; those that were imported come before all others. */
@@ -128,7 +143,7 @@ export class SessionContext {
     const imported = isWhole ? await store.importedTurns(sessionId, between, limit - runs.length) : [];
     const turns: SessionTurn[] = imported.map((stored) => importedTurn(sessionId, stored));
     for (const run of runs) {
-      const turn = NO_TURNS.includes(run.source) ? null : await this.#turn(run, this.#parts.limitsOf(run.agentId));
+      const turn = run.source === COMPACTION_SOURCE ? null : await this.#turn(run, this.#parts.limitsOf(run.agentId));
       if (turn !== null) turns.push(turn);
     }
     return turns;

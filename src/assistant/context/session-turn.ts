@@ -43,6 +43,8 @@ export interface SessionTurn {
   readonly calls: readonly TurnCall[];
   /** `ref` is null where the text is derived, such as for a run without an answer. */
   readonly answered: { readonly ref: BodyRef | null; readonly text: string };
+  /** Its NOTES asked for a summary of what was said before (S-2.3). */
+  readonly asksToCondense: boolean;
 }
 
 type Ended = Extract<TimelineItem, { kind: "call-ended" }>;
@@ -81,7 +83,13 @@ export function turnOf(
       ref: ending.result?.type === "run.answered" && said !== null ? ending.result.ref : null,
       text: said ?? `(no answer: ${outcome}${reason === null ? "" : `, ${reason}`})`,
     },
+    asksToCondense: entries.some(asksToCondense),
   };
+}
+
+function asksToCondense({ result }: Entry): boolean {
+  if (result?.type !== "model.answered" || result.notes?.status !== "applied") return false;
+  return result.notes.actions.some(({ action }) => action === "condense_smart");
 }
 
 function turnCall(

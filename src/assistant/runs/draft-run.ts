@@ -179,6 +179,7 @@ function assemble({ random, toolbox, texts, limitsOf }: DraftingSettings, parts:
     system: texts.layers(agentId, contract.channelClass, begins === null || begins.isRouted),
     context: null,
     turns: [],
+    summarizedThrough: 0,
     message: { ref: messageRef, text: message, images: seenBy(model.vision, images) },
     offered: offeredTools(toolbox, contract),
     limits: limitsOf(agentId),

@@ -9,6 +9,7 @@ export const CHAT_COMMANDS = {
   "/model": { usage: "/model [provider:model, auto or default]", summary: "shows or sets this conversation's model" },
   "/think": { usage: "/think [off, low, medium, high or default]", summary: "shows or sets how much it thinks" },
   "/verbose": { usage: "/verbose [on or off]", summary: "shows or sets whether tool output is unfolded" },
+  "/compact": { usage: "/compact", summary: "condenses what was said earlier here into a summary" },
   "/help": { usage: "/help", summary: "lists these commands" },
 } as const;
 

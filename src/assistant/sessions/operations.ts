@@ -7,12 +7,14 @@ import { type Caller, operationsOver, type Result, refuse } from "../../runtime/
 import { RUN_STATUSES } from "../../runtime/ports/store.ts";
 import type { StoredSession } from "../../runtime/ports/stored-session.ts";
 import type { Chat, Received } from "./chat.ts";
+import type { Compaction } from "./compaction.ts";
 import { type MessageSchema, SessionIdSchema, SessionRowSchema, SessionSchema } from "./session-view.ts";
 import { MAX_TITLE_CHARS, type Sessions } from "./sessions.ts";
 
 export interface SessionServices {
   readonly sessions: Sessions;
   readonly chat: Chat;
+  readonly compaction: Compaction;
 }
 
 const optional = Type.Optional;
@@ -27,6 +29,7 @@ const DEFAULT_CHANNEL = "http";
 const Status = Type.Enum([...RUN_STATUSES]);
 const QueuedSchema = Type.Object({ id: RunIdSchema, status: Status, session_id: SessionIdSchema });
 const ResponseSchema = Type.Object({ response: Type.String(), session_id: optional(Type.String()) });
+const CompactedSchema = Type.Union([Type.Object({ ...QueuedSchema.properties, turns: Count }), ResponseSchema]);
 const ReceivedSchema = Type.Union([QueuedSchema, ResponseSchema]);
 export type WireReceived = Static<typeof ReceivedSchema>;
 
@@ -123,6 +126,26 @@ export const sessionOperations = [
         await sessions.change(session, { title });
         return sessions.row({ ...session, title });
       }),
+  }),
+  json({
+    name: "sessions.compact",
+    method: "POST",
+    path: "/api/sessions/{id}/compact",
+    scope: "operate",
+    summary: "condenses a session's earlier turns: a queued run, or 200 when there is nothing to condense",
+    status: 202,
+    input: ById,
+    output: CompactedSchema,
+    async call({ compaction }, { id }, { principal }: Caller) {
+      const begun = await compaction.begin(asSessionId(id), principal);
+      if (begun.ok) {
+        const { runId, status, sessionId: session_id, turns } = begun;
+        return { ok: true, value: { id: runId, status, session_id, turns } };
+      }
+      const { code, message: response } = begun;
+      if (code === "idle") return { ok: true, status: 200, value: { response, session_id: id } };
+      return refuse(code, response);
+    },
   }),
   json({
     name: "sessions.send",

@@ -1,4 +1,4 @@
-/** What a command does, and its answer. Nothing here asks a model. */
+/** What a command does, and its answer. Nothing here waits for a model; /compact begins a run that asks one. */
 import { asApprovalId, asSessionId } from "../../kernel/vocabulary/identifiers.ts";
 import { THINKING_LEVELS } from "../../kernel/vocabulary/thinking-level.ts";
 import type { Approvals } from "../../runtime/approvals/approvals.ts";
@@ -7,6 +7,7 @@ import type { Store } from "../../runtime/ports/store.ts";
 import type { SessionSettings, StoredSession } from "../../runtime/ports/stored-session.ts";
 import type { Assistant } from "../runs/open-assistant.ts";
 import { type ChatCommand, helpText } from "./chat-command.ts";
+import type { Compaction } from "./compaction.ts";
 import type { Route } from "./inbound-message.ts";
 import { MAX_TITLE_CHARS, type Sessions } from "./sessions.ts";
 
@@ -15,6 +16,7 @@ export interface ChatCommandParts {
   readonly sessions: Sessions;
   readonly assistant: Pick<Assistant, "cancel">;
   readonly approvals: Pick<Approvals, "pending" | "decide">;
+  readonly compaction: Pick<Compaction, "begin">;
   /** Null when the model can be used; otherwise why not. */
   readonly modelProblem: (ref: string) => string | null;
 }
@@ -67,6 +69,8 @@ export async function runChatCommand(
       return answer(await set(parts, origin, argument, "model", readModel(parts)));
     case "/think":
       return answer(await set(parts, origin, argument, "thinkingLevel", readThinking));
+    case "/compact":
+      return answer(session === null ? NOTHING_YET : await compact(parts, session, origin.principal));
     case "/verbose":
       return answer(await set(parts, origin, argument, "verboseLevel", readSwitch));
   }
@@ -123,6 +127,15 @@ async function stop({ store, assistant }: ChatCommandParts, { sessionId }: Store
   // The newest first: otherwise the next in line begins while the one before it ends.
   for (const { runId } of open.toReversed()) await assistant.cancel(runId, principal);
   return open.length === 0 ? "Nothing is going on." : `Stopping ${open.length} run(s).`;
+}
+
+async function compact(
+  { compaction }: ChatCommandParts,
+  { sessionId }: StoredSession,
+  principal: string,
+): Promise<string> {
+  const begun = await compaction.begin(sessionId, principal);
+  return begun.ok ? `Condensing ${begun.turns} earlier turn(s) into a summary (${begun.runId}).` : begun.message;
 }
 
 async function questionsOf(approvals: ChatCommandParts["approvals"], { sessionId }: StoredSession) {

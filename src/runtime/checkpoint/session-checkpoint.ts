@@ -26,10 +26,12 @@ export interface SessionSummary {
   readonly labels: Labels;
   readonly tokens: number;
   readonly createdAt: string;
-  /** The runs it covers, and the run that wrote it. */
-  readonly evidence: readonly RunId[];
+  /** The turns it was made from, by run; the first may be the compaction before it, which names its own. */
+  readonly evidence: readonly string[];
   readonly writtenBy: RunId;
   readonly turns: number;
+  /** The position of the last run that it covers. */
+  readonly through: number;
 }
 
 const UNWRITTEN: StoredCheckpoint = {
@@ -49,6 +51,16 @@ export function notedIn(state: CheckpointState | NotedState): Omit<NotedState, "
 /** Not validated: we wrote it to our own store. */
 export function notedState({ state }: StoredCheckpoint): NotedState {
   return JSON.parse(state) as NotedState;
+}
+
+/** Turns up to this position are in the summary or were left behind; 0: none are. */
+export function condensedPosition(checkpoint: StoredCheckpoint): number {
+  return later(checkpoint.condensedThrough, summaryIn(checkpoint)?.through ?? 0);
+}
+
+/** Positions of imported turns are negative, so 0 stands for none. */
+function later(one: number, other: number): number {
+  return one === 0 || other === 0 ? one + other : Math.max(one, other);
 }
 
 export function summaryIn({ summary }: StoredCheckpoint): SessionSummary | null {
@@ -93,12 +105,15 @@ export class SessionCheckpoint {
     return this.#write({ state: JSON.stringify(noted) }, ts, noted);
   }
 
-  /** Turns up to a position are condensed; with a summary, it replaces the one before. */
-  condense(throughPosition: number, summary: SessionSummary | null, ts: string): readonly Write[] {
-    const condensed = { condensedThrough: Math.max(throughPosition, this.#stored.condensedThrough) };
+  /** The summary replaces the one before; with `trims`, what it covers is no longer sent as messages. */
+  condense(summary: SessionSummary, trims: boolean): readonly Write[] {
+    const { condensedThrough } = this.#stored;
     return this.#write(
-      summary === null ? condensed : { ...condensed, summary: JSON.stringify(summary) },
-      ts,
+      {
+        summary: JSON.stringify(summary),
+        ...(trims ? { condensedThrough: later(summary.through, condensedThrough) } : {}),
+      },
+      summary.createdAt,
       this.#noted,
     );
   }

@@ -72,8 +72,8 @@ export interface ModelCallContext {
   readonly effort: ThinkingLevel | null;
   readonly redactor: Redactor;
   readonly guard: DisclosureGuard;
-  /** Provides the checkpoint that NOTES patch. */
-  readonly checkpoint: () => CheckpointState;
+  /** Provides the checkpoint that NOTES patch; null: this run's NOTES count for nothing. */
+  readonly checkpoint: (() => CheckpointState) | null;
   readonly bodyCache: Pick<BodyCache, "keep" | "keepUnique" | "keepJson">;
 }
 
@@ -161,7 +161,7 @@ function recordMessage(
       tool: call.name,
       argsRef: bodyCache.keepJson(canonicalJson(call.arguments), call.arguments as JsonValue),
     })),
-    notes: notes && notesOf(context, notes),
+    notes: notes && context.checkpoint && notesOf(context, notes, context.checkpoint()),
     tokens: context.model.tokens.count(text),
   };
 }
@@ -187,12 +187,13 @@ function clean(
 }
 
 function notesOf(
-  { redactor, checkpoint, bodyCache }: ModelCallContext,
+  { redactor, bodyCache }: ModelCallContext,
   notes: Notes,
+  checkpoint: CheckpointState,
 ): NonNullable<AnsweredEvent["notes"]> {
   if (notes.status !== "parsed") return { status: "malformed", ref: null, actions: [] };
   const { value } = redactor.redactJson(notes.patch as unknown as JsonValue);
-  const { actions } = applyNotes(checkpoint(), value as unknown as typeof notes.patch);
+  const { actions } = applyNotes(checkpoint, value as unknown as typeof notes.patch);
   return {
     status: "applied",
     ref: bodyCache.keep(canonicalJson(value)),

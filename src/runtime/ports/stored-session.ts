@@ -26,7 +26,7 @@ export interface StoredSession extends NewSession {
   readonly settings: SessionSettings;
   /** When its latest message was accepted; `createdAt` before the first. */
   readonly activeAt: string;
-  /** Runs accepted in it, compactions included. */
+  /** Runs accepted in it; compactions do not count. */
   readonly runs: number;
   /** Of these, those that have not ended. */
   readonly openRuns: number;

@@ -71,6 +71,20 @@ export type ManifestLayer =
   | { readonly layer: "user"; readonly ref: BodyRef; readonly tokens: number }
   | { readonly layer: "tools"; readonly names: readonly string[]; readonly tokens: number };
 
+/** Which turns a compaction condenses. */
+export interface Condensing {
+  /** The position of the last of them. */
+  readonly through: number;
+  /** All turns that the new summary covers, those of the summary before it included. */
+  readonly turns: number;
+  /** The condensed turns, by run, after the compaction that wrote the summary before this one, which names its own. */
+  readonly evidence: readonly string[];
+  /** Of the summary; a longer one is not used. */
+  readonly maxTokens: number;
+  /** Condensed turns are no longer sent as messages, even where there is room for them. */
+  readonly trims: boolean;
+}
+
 export interface Acceptance {
   readonly event: Omit<EventOf<"run.accepted">, "ts" | "elapsedMs">;
   /** Absent: the provider's default. */
@@ -81,6 +95,8 @@ export interface Acceptance {
   readonly continuesSession?: true;
   /** Where the answer is delivered; absent: the client fetches it. */
   readonly reply?: ReplyAddress;
+  /** A compaction: its answer becomes the session's summary. */
+  readonly condenses?: Condensing;
   readonly opening: readonly OpeningItem[];
   /** Absent from runs of earlier versions. */
   readonly manifest?: PromptManifest;

@@ -64,6 +64,8 @@ export interface ExecutorDependencies {
   readonly replies: ReplyBatcher;
   readonly broadcaster: RunBroadcaster;
   readonly children: ChildRuns;
+  /** False for a compaction: what it reads is not said to it. */
+  readonly takesNotes: boolean;
 }
 
 /** How a run reaches the queue for its children. */
@@ -186,7 +188,8 @@ export class CommandExecutor {
       text.finish();
       broadcaster.delta(run.runId);
     }
-    const checkpoint = () => ({ ...notedIn(this.#parts.checkpoint.noted), ...this.#parts.authority.held() });
+    const { takesNotes, checkpoint: remembered, authority } = this.#parts;
+    const checkpoint = takesNotes ? () => ({ ...notedIn(remembered.noted), ...authority.held() }) : null;
     const context = { model, contract: state.contract, effort, redactor, guard, checkpoint, bodyCache };
     return signal.aborted ? null : modelAnswer(context, command, state.prompt.tokens, reply);
   }
@@ -385,7 +388,6 @@ const NOT_PLANNABLE = "Not run again: this call can no longer be planned.";
 
 const NO_USAGE = { inputTokens: 0, outputTokens: 0, costMicrousd: 0 };
 
-/** Summaries are not available yet; the machine goes on to forced synthesis. */
 function nothingCompacted({ step, promptHead }: CommandOf<"compact">, state: RunState): Answer {
   const { tokens } = state.prompt;
   return { type: "context.compacted", step, succeeded: false, head: promptHead, tokens, usage: NO_USAGE };

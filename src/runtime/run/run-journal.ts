@@ -8,7 +8,8 @@
  * W2. The transaction of a model's answer holds the capabilities it requests and what it notes.
  * W3. The transaction of an intent holds the approval it consumes, the child it starts and the reservation of the next
  *     inference.
- * W4. The transaction of the end holds the seal, the answer, its delivery, the ledger entry and the settled spending.
+ * W4. The transaction of the end holds the seal, the answer, its delivery, the ledger entry and the settled spending; of a
+ *     compaction also the session's new summary.
  * W5. A run that only reads is at most MAX_STEPS_AHEAD steps ahead of what is durable.
  * W6. Entries are published after they are durable, in order.
  */
@@ -45,6 +46,8 @@ export interface JournalDependencies {
   readonly authority: Authority;
   readonly checkpoint: SessionCheckpoint;
   readonly broadcaster: RunBroadcaster;
+  /** What the end of a compaction writes; null for any other run. */
+  readonly condensed: ((stated: StatementOf<"TERMINATE">) => readonly Write[]) | null;
   /** The writes that insert the child of a call. */
   readonly childWrites: (callId: CallId) => readonly Write[];
   /** The store refused a write: nothing more may be performed. */
@@ -137,7 +140,7 @@ export class RunJournal {
         return child === null ? consumed : [...consumed, ...childWrites(callId)];
       }
       case "TERMINATE":
-        return sealingOf(this.#parts, after, stated, pending.head);
+        return [...sealingOf(this.#parts, after, stated, pending.head), ...(this.#parts.condensed?.(stated) ?? [])];
       default:
         return [];
     }

@@ -3,12 +3,15 @@
  * wires driver, executor and journal. A run whose journal does not replay is sealed here and gets no driver.
  */
 import { compileDisclosureGuard, type DisclosureGuard } from "../../kernel/redaction/disclosure-guard.ts";
-import type { RunId } from "../../kernel/vocabulary/identifiers.ts";
+import type { BodyRef, RunId } from "../../kernel/vocabulary/identifiers.ts";
 import type { Approvals } from "../approvals/approvals.ts";
 import type { Authority } from "../capabilities/authority.ts";
 import type { Capabilities } from "../capabilities/capabilities.ts";
+import { condenseWrites } from "../checkpoint/condense.ts";
 import { readCheckpoint, SessionCheckpoint } from "../checkpoint/session-checkpoint.ts";
+import { ESTIMATED_TOKENS } from "../model/estimate-tokens.ts";
 import { timestampOf } from "../ports/clock.ts";
+import type { TokenCounter } from "../ports/model-backend.ts";
 import type { StoredRun, Write } from "../ports/store.ts";
 import type { RunPorts } from "../run-ports.ts";
 import { spendScopes } from "../spend/budget-scopes.ts";
@@ -22,7 +25,7 @@ import { readBodiesOf } from "./read-run.ts";
 import type { ReplyBatcher } from "./reply-batcher.ts";
 import type { RunBroadcaster } from "./run-broadcaster.ts";
 import { RunDriver } from "./run-driver.ts";
-import { RunJournal } from "./run-journal.ts";
+import { type JournalDependencies, RunJournal } from "./run-journal.ts";
 import { sealDiverged } from "./seal-diverged.ts";
 
 export interface OpenerDependencies {
@@ -102,6 +105,7 @@ export class RunOpener {
     const executor = new CommandExecutor({
       ...{ ports, run, bodyCache, conversation, account, authority, approvals, model, replies, broadcaster, children },
       checkpoint,
+      takesNotes: acceptance.condenses === undefined,
       guard: this.#guardFor(systemTexts),
       // The model may be configured without thinking since the run was accepted.
       effort: (model?.thinking && acceptance.thinkingLevel) ?? null,
@@ -119,6 +123,7 @@ export class RunOpener {
           checkpoint,
           broadcaster,
         },
+        condensed: condenser(run.runId, acceptance, checkpoint, bodyCache, model?.tokens ?? ESTIMATED_TOKENS),
         childWrites: (callId) => executor.childWrites(callId),
         onRefused: (error) => driver.refuse(error),
       },
@@ -158,4 +163,18 @@ export class RunOpener {
     this.#guards.set(key, guard);
     return guard;
   }
+}
+
+/** Null unless the run is a compaction. */
+function condenser(
+  runId: RunId,
+  { condenses, event }: Acceptance,
+  checkpoint: SessionCheckpoint,
+  bodyCache: BodyCache,
+  { count: countTokens }: TokenCounter,
+): JournalDependencies["condensed"] {
+  if (condenses === undefined) return null;
+  const read = (ref: BodyRef): string | null => bodyCache.read(ref);
+  const transcript = read(event.messageRef) ?? "";
+  return (stated) => condenseWrites({ runId, condenses, checkpoint, transcript, read, countTokens }, stated);
 }

@@ -10,6 +10,9 @@ import type { Outcome } from "../../kernel/vocabulary/outcome.ts";
 import { type RunStatus, StoreError } from "../ports/store.ts";
 import type { WriteVerdict } from "../ports/write-verdict.ts";
 
+/** The source of a run that condenses its session: no turn of the conversation, and no message of anyone. */
+export const COMPACTION_SOURCE = "compaction";
+
 export interface JournalHead {
   readonly epoch: number;
   readonly seq: number;

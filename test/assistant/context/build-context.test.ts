@@ -46,12 +46,14 @@ function build(said: readonly { asked: string; answered: string; calls: SessionT
       asked: { ref: keep(asked), text: asked, note: null },
       calls,
       answered: { ref: keep(answered), text: answered },
+      asksToCondense: false,
     };
   });
   const built = buildContext({
     system: [{ layer: "base", id: "BASE", text: "Be kind." }],
     context: null,
     turns: history,
+    summarizedThrough: -1,
     message: { ref: keep("now"), text: "now", images: { refs: [], tokens: 0 } },
     offered: [],
     limits: DEFAULT_LIMITS,

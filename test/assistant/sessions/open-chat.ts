@@ -18,7 +18,7 @@ interface ChatOptions {
 }
 
 export function openChat(
-  { store, runtime, assistant, drafting, readAgentFile }: Trial,
+  { store, runtime, assistant, compaction, drafting, readAgentFile }: Trial,
   { identities = [], perMinute = 1_000_000, nowMs = systemClock.nowMs }: ChatOptions = {},
 ): { readonly chat: Chat; readonly sessions: Sessions } {
   const { approvals, capabilities } = runtime;
@@ -29,7 +29,7 @@ export function openChat(
     modelOf: () => "scripted:model",
   });
   const chat = new Chat({
-    ...{ store, sessions, assistant, approvals, identities },
+    ...{ store, sessions, assistant, approvals, compaction, identities },
     activation: () => "mention",
     channelClass: channelClassOf,
     limit: new SenderLimit(systemClock, perMinute),

@@ -10,6 +10,7 @@ import { type DraftingSettings, delegateWith } from "../../../src/assistant/runs
 import { type Assistant, openAssistant } from "../../../src/assistant/runs/open-assistant.ts";
 import type { ContractOverrides } from "../../../src/assistant/runs/run-request.ts";
 import { DEFAULT_CEILINGS } from "../../../src/assistant/runs/term-bounds.ts";
+import { Compaction } from "../../../src/assistant/sessions/compaction.ts";
 import { systemClock } from "../../../src/boot/system-clock.ts";
 import { DEFAULT_POLICY } from "../../../src/kernel/contract/default-terms.ts";
 import type { Entry } from "../../../src/kernel/journal/entry.ts";
@@ -70,6 +71,7 @@ export interface Trial {
   readonly assistant: Assistant;
   readonly drafting: DraftingSettings;
   readonly readAgentFile: ReadAgentFile;
+  readonly compaction: Compaction;
   readonly defects: readonly unknown[];
   readonly storeFailures: readonly unknown[];
   readonly withdrawn: readonly ApprovalId[];
@@ -77,6 +79,8 @@ export interface Trial {
   submit(message: string, wanted?: Wanted): Promise<RunId>;
   /** The run's end, as the store knows it. */
   ended(runId: RunId): Promise<StoredRun>;
+  /** What its end sets off has been begun. */
+  followedUp(runId: RunId): Promise<void>;
   /** The next question that is shown. */
   nextCard(): Promise<ApprovalCard>;
   entries(runId: RunId): Promise<readonly Entry[]>;
@@ -111,12 +115,24 @@ export function openTrial(options: TrialOptions): Trial {
     limitsOf: () => ({ ...DEFAULT_LIMITS, ...options.limits }),
     isAgent: () => false,
     chooseModel: (_asked, _agentId, { type }) =>
-      cheapModel === undefined || type !== "subagent"
+      cheapModel === undefined || (type !== "subagent" && type !== "summarization")
         ? { ok: true, model }
         : { ok: true, model: cheapModel, routing: { task: type, tier: "cheap", reason: `${cheapModel.ref} is cheap` } },
   };
   const findModel = (ref: string) => (ref === cheapModel?.ref ? cheapModel : model);
-  const runtime = openRuntime(
+  const context = new SessionContext({ ...drafting, model: findModel, readAgentFile });
+  const compaction = new Compaction({
+    ...{ store, drafting, context, submit: (draft) => runtime.submit(draft) },
+    countTokens: (ref) => findModel(ref).tokens.count,
+    onDefect: (error) => defects.push(error),
+  });
+  const followUps = new Map<RunId, PromiseWithResolvers<void>>();
+  const followUp = (runId: RunId): PromiseWithResolvers<void> => {
+    const known = followUps.get(runId) ?? Promise.withResolvers<void>();
+    followUps.set(runId, known);
+    return known;
+  };
+  const runtime: Runtime = openRuntime(
     {
       clock,
       random: randomBytes,
@@ -133,7 +149,7 @@ export function openTrial(options: TrialOptions): Trial {
       livePolicy: options.livePolicy ?? (() => policy),
       budgetScopes: options.budgetScopes ?? { scopesFor: () => [] },
       delegate: delegateWith(drafting, () => timestampOf(clock.nowMs())),
-      completePrompt: new SessionContext({ ...drafting, model: findModel, readAgentFile }).complete,
+      completePrompt: context.complete,
       presentEnding,
       onDefect: (_id, error) => defects.push(error),
     },
@@ -141,6 +157,7 @@ export function openTrial(options: TrialOptions): Trial {
       maxQueued: options.maxQueued ?? 100,
       workers: options.workers ?? 8,
       systemText: (id) => texts.textOf(id),
+      onRunEnded: (run) => compaction.runEnded(run).then(followUp(run.runId).resolve),
       onStoreFailure: (error) => storeFailures.push(error),
     },
   );
@@ -177,6 +194,7 @@ export function openTrial(options: TrialOptions): Trial {
     assistant,
     drafting,
     readAgentFile,
+    compaction,
     defects,
     storeFailures,
     withdrawn,
@@ -203,6 +221,7 @@ export function openTrial(options: TrialOptions): Trial {
       if (run === null) throw new Error("a run vanished");
       return run;
     },
+    followedUp: (runId) => followUp(runId).promise,
     nextCard: cards.next,
     entries,
     recorded,
