@@ -36,6 +36,8 @@ export interface ContextParts {
   readonly summarizedThrough: number;
   readonly message: { readonly ref: BodyRef; readonly text: string; readonly images: SeenImages };
   readonly offered: readonly RegisteredTool[];
+  /** Tools whose descriptions did not fit. */
+  readonly toolsLeftOut?: readonly string[];
   readonly limits: ContextLimits;
   readonly countTokens: (text: string) => number;
   /** Keeps a derived text as a body. */
@@ -93,6 +95,7 @@ export function buildContext(parts: ContextParts): BuiltContext {
     leftOut: {
       turns: leftOut.length,
       calls: history.callsLeftOut,
+      ...(parts.toolsLeftOut?.length ? { tools: parts.toolsLeftOut } : {}),
       ...(typeof parts.agentFile === "string" ? { agentFile: parts.agentFile } : {}),
     },
   };

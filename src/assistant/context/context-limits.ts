@@ -10,6 +10,8 @@ export interface ContextLimits {
   readonly agentFileChars: number;
   readonly recentTokens: number;
   readonly toolResultTokens: number;
+  /** Of all tool descriptions. */
+  readonly toolTokens: number;
   /** Of the summary of earlier turns. */
   readonly summaryTokens: number;
   /** Turns sent as messages at most; more are condensed. */
@@ -28,6 +30,7 @@ export const DEFAULT_LIMITS: ContextLimits = {
   agentFileChars: 4000,
   recentTokens: 2000,
   toolResultTokens: 500,
+  toolTokens: 1500,
   summaryTokens: 800,
   maxTurns: 10,
 };

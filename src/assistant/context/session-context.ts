@@ -97,6 +97,7 @@ export class SessionContext {
         images: seenBy(model?.vision, event.media ?? []),
       },
       offered: offeredTools(toolbox, contract),
+      toolsLeftOut: acceptance.manifest?.leftOut.tools ?? [],
       countTokens: (model?.tokens ?? ESTIMATED_TOKENS).count,
       keep: (text) => bodies.keep(text),
     });

@@ -6,7 +6,7 @@
  *     refuses them on the record.
  * T3. Approved tools are named one by one, and exist.
  * T4. Under any spending limit a model needs a price (X-6).
- * T5. Without `allowed_tools` a run gets all tools that policy grants its channel, frozen here.
+ * T5. Without `allowed_tools` a run gets all tools that policy grants its channel and whose descriptions fit, frozen here.
  */
 import { Compile, type Validator } from "typebox/compile";
 import { type ContractTerms, ContractTermsSchema, type Routing } from "../../kernel/contract/contract.ts";
@@ -19,6 +19,7 @@ import type { ChannelClass } from "../../kernel/vocabulary/risk.ts";
 import type { ThinkingLevel } from "../../kernel/vocabulary/thinking-level.ts";
 import type { ConfiguredModel } from "../../runtime/ports/model-backend.ts";
 import type { RegisteredTool, Toolbox } from "../../runtime/ports/toolbox.ts";
+import { fitTools } from "./fit-tools.ts";
 import type { ContractOverrides } from "./run-request.ts";
 import { boundsProblem, type Ceilings, defaultOutputTokens } from "./term-bounds.ts";
 
@@ -37,11 +38,15 @@ export interface TermsRequest {
   /** Granted to the session so far; later grants apply to later runs. */
   readonly capabilities: readonly string[];
   readonly ceilings: Ceilings;
+  /** Of the descriptions of tools that are granted without being asked for by name; absent: no limit. */
+  readonly maxToolTokens?: number;
 }
 
 export function contractTerms(
   request: TermsRequest,
-): { readonly ok: true; readonly terms: ContractTerms } | { readonly ok: false; readonly problem: string } {
+):
+  | { readonly ok: true; readonly terms: ContractTerms; readonly toolsLeftOut: readonly string[] }
+  | { readonly ok: false; readonly problem: string } {
   const { overrides, ceilings, model, thinkingLevel = null } = request;
   const maxSpendMicrousd = overrides.maxSpendMicrousd ?? ceilings.maxSpendMicrousd;
   const refused =
@@ -50,6 +55,14 @@ export function contractTerms(
   const { allowedTools, requiredEffects, cycleForbid, contextBudget, toolOutputBudget, logitsMask, ...plain } =
     overrides;
   const window = contextBudget?.contextWindow ?? Math.min(model.contextWindow, CONTEXT_CAP);
+  const granted = grantedTools(request);
+  const { toolbox, policy, maxToolTokens = Number.POSITIVE_INFINITY } = request;
+  const fitted = fitTools(
+    toolbox.tools.filter(({ name }) => granted.includes(name)),
+    policy,
+    maxToolTokens,
+    model.tokens.count,
+  );
   const terms: ContractTerms = {
     ...DEFAULT_TERMS,
     maxSpendMicrousd,
@@ -68,7 +81,7 @@ export function contractTerms(
     logitsMask: logitsMask === undefined ? null : [...logitsMask],
     cycleForbid: (cycleForbid ?? []).map(([first, then]): [string, string] => [first, then]),
     requiredEffects: (requiredEffects ?? []).map((effect) => ({ ...effect })),
-    allowedTools: [...(allowedTools ?? grantedTools(request))],
+    allowedTools: [...(allowedTools ?? fitted.offered.map(({ name }) => name))],
     ...plain,
     contractId: request.contractId,
     modelProfileId: model.profile.id,
@@ -82,7 +95,8 @@ export function contractTerms(
     approvedTools: [...request.approvedTools],
   };
   const problem = jsonProblem(terms, MAX_CONTRACT_DEPTH) ?? schemaProblem(terms);
-  return problem === null ? { ok: true, terms } : { ok: false, problem };
+  const toolsLeftOut = allowedTools === undefined ? fitted.leftOut : [];
+  return problem === null ? { ok: true, terms, toolsLeftOut } : { ok: false, problem };
 }
 
 /** Under a spending limit a model without a price cannot be used (X-6). */

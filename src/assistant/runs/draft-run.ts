@@ -93,6 +93,7 @@ export async function draftRun(settings: DraftingSettings, request: RunRequest):
   const stored = request.sessionId === null ? [] : await settings.store.capabilitiesOf(request.sessionId);
   const granted = grantedAt(stored, settings.clock.nowMs()).capabilities;
   const { channelClass = "cli_local" } = request;
+  await chosen.model.tokens.prepare?.();
   const drafted = contractTerms({
     contractId: newId("contract", settings.random),
     model: chosen.model,
@@ -105,9 +106,9 @@ export async function draftRun(settings: DraftingSettings, request: RunRequest):
     approvedTools: request.approvedTools,
     capabilities: granted,
     ceilings: settings.ceilings,
+    maxToolTokens: settings.limitsOf(agentId).toolTokens,
   });
   if (!drafted.ok) return refuse("invalid.request", drafted.problem);
-  await chosen.model.tokens.prepare?.();
   const runId = asRunId(newId("run", settings.random));
   const begins = request.sessionId === null ? (request.begins ?? ownSession(settings, request, agentId, runId)) : null;
   const sessionId = begins === null ? (request.sessionId as SessionId) : begins.session.sessionId;
@@ -125,6 +126,7 @@ export async function draftRun(settings: DraftingSettings, request: RunRequest):
     },
     model: chosen.model,
     contract: sealContract(drafted.terms),
+    toolsLeftOut: drafted.toolsLeftOut,
     message: settings.redactor.redactText(request.message).text,
     images: media.images,
     principal: request.principal,
@@ -154,6 +156,7 @@ interface DraftParts {
   readonly run: Omit<RunDraft["run"], "model">;
   readonly model: ConfiguredModel;
   readonly contract: ExecutionContract;
+  readonly toolsLeftOut?: readonly string[];
   /** Of the sender of the message. */
   readonly said: Labels;
   /** Of the delegating context; the message carries them. */
@@ -181,7 +184,7 @@ function assemble({ random, toolbox, texts, limitsOf }: DraftingSettings, parts:
     turns: [],
     summarizedThrough: 0,
     message: { ref: messageRef, text: message, images: seenBy(model.vision, images) },
-    offered: offeredTools(toolbox, contract),
+    ...{ offered: offeredTools(toolbox, contract), toolsLeftOut: parts.toolsLeftOut ?? [] },
     limits: limitsOf(agentId),
     countTokens: model.tokens.count,
     keep: (text) => bodyCache.keep(text),

@@ -11,6 +11,7 @@ import { type Refusal, refuse } from "../../runtime/operations/operation.ts";
 import type { Idempotency, Page, RunStatus } from "../../runtime/ports/store.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { type DraftingSettings, draftRun } from "./draft-run.ts";
+import { readManifest } from "./prompt-manifest.ts";
 import { idempotencyOf, type RunRequest } from "./run-request.ts";
 import type { RunUpdate } from "./run-updates.ts";
 import { createRunViews, type RunViewParts } from "./run-views.ts";
@@ -38,6 +39,8 @@ export interface Assistant {
   /** From the event after `afterSeq` to the terminal one. Null when there is no such run. */
   watch(runId: RunId, afterSeq: number, signal: AbortSignal): Promise<AsyncIterable<RunUpdate> | null>;
   cancel(runId: RunId, principal: string): Promise<{ readonly ok: true; readonly status: RunStatus } | Refusal>;
+  /** What its model is sent. */
+  manifest(runId: RunId): ReturnType<typeof readManifest>;
   /** The signed bundle of an ended run, as text. */
   bundle(runId: RunId): Promise<{ readonly ok: true; readonly text: string } | Refusal>;
 }
@@ -101,6 +104,10 @@ export function openAssistant(parts: AssistantParts): Assistant {
     cancel: async (runId, principal) => {
       const status = await runtime.cancel(runId, principal);
       return status === null ? NO_SUCH_RUN : { ok: true, status };
+    },
+    manifest: async (runId) => {
+      const run = await store.findRun(runId);
+      return run === null ? NO_SUCH_RUN : readManifest(store, run);
     },
     bundle: async (runId) => {
       const run = await store.findRun(runId);

@@ -7,6 +7,7 @@ import { pageFields, pageOf, RunIdInput } from "../../runtime/operations/input-s
 import { operationsOver, refuse } from "../../runtime/operations/operation.ts";
 import { RUN_STATUSES } from "../../runtime/ports/store.ts";
 import type { Assistant } from "./open-assistant.ts";
+import { ManifestSchema } from "./prompt-manifest.ts";
 import { RunInputSchema, runRequestOf } from "./run-request.ts";
 import { decodeUpdate, encodeUpdate, LAST_EVENTS, RUN_EVENT_SCHEMAS } from "./run-updates.ts";
 
@@ -74,6 +75,20 @@ export const runOperations = [
     async call({ assistant }, { id }) {
       const record = await assistant.run(id);
       return record === null ? NO_SUCH_RUN : { ok: true, value: record };
+    },
+  }),
+  json({
+    name: "runs.manifest",
+    method: "GET",
+    path: "/v1/runs/{id}/manifest",
+    scope: "operate",
+    summary:
+      "shows what a run's model is sent: layers in their order with ids, hashes and token counts, and what was left out",
+    input: ById,
+    output: ManifestSchema,
+    async call({ assistant }, { id }) {
+      const read = await assistant.manifest(id);
+      return read.ok ? { ok: true, value: read.manifest } : read;
     },
   }),
   stream({

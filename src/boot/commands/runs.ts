@@ -1,5 +1,6 @@
 /** `surety runs ls|show|watch|cancel|export`. */
 import type { OperationClient } from "../../assistant/operations.ts";
+import { describeManifest, readManifest } from "../../assistant/runs/prompt-manifest.ts";
 import type { RunRecord } from "../../kernel/journal/views/run-record.ts";
 import { canonicalJson } from "../../kernel/vocabulary/canonical-json.ts";
 import { formatCost } from "../../kernel/vocabulary/format-usd.ts";
@@ -58,17 +59,29 @@ const ls: Action = {
 const show: Action = {
   summary: "show one run: what it did and how it ended",
   arguments: ["RUN"],
-  examples: ["surety runs show run_0123"],
+  options: { manifest: { type: "boolean", summary: "what its model was sent, by id, hash and token count" } },
+  examples: ["surety runs show run_0123", "surety runs show run_0123 --manifest"],
   run: (context) =>
     withHome(context, async (home) => {
       const [id = ""] = context.arguments;
       const { output } = context;
       const run = await findRun(home, id);
+      if (context.options.flag("manifest")) return await printManifest(context, home, run);
       const record = await home.views.record(run);
       const chosenBecause = findContract(run)?.routing?.reason ?? null;
       output.result(record, () => printRecord(context, record, chosenBecause));
     }),
 };
+
+async function printManifest({ output }: CommandContext, { store }: ReadableHome, run: StoredRun): Promise<void> {
+  const read = await readManifest(store, run);
+  if (!read.ok) throw new BootError(read.code, read.message, `See surety runs show ${run.runId}.`);
+  output.result(read.manifest, () => {
+    const { rows, lines } = describeManifest(read.manifest);
+    output.table(["LAYER", "TOKENS", "WHAT", "SHA-256"], rows);
+    for (const line of lines) output.line(line);
+  });
+}
 
 const watch: Action = {
   summary: "follow a run as it happens, and answer its questions, until it ends",

@@ -208,6 +208,7 @@ const ContextSettings = z.strictObject({
   agentFileChars: z.exactOptional(integer(0, 100_000)),
   recentTokens: z.exactOptional(integer(100, 10_000_000)),
   toolResultTokens: z.exactOptional(integer(0, 10_000_000)),
+  toolTokens: z.exactOptional(integer(0, 10_000_000)),
   summaryTokens: z.exactOptional(integer(100, 1_000_000)),
 });
 

@@ -44,6 +44,8 @@ export interface PromptManifest {
   readonly leftOut: {
     readonly turns: number;
     readonly calls: number;
+    /** Tools that would be granted, had their descriptions fitted; absent: none. */
+    readonly tools?: readonly string[];
     /** Why the workspace's AGENTS.md was not sent though it is there; absent: it was sent, or there is none. */
     readonly agentFile?: string;
   };

@@ -103,6 +103,11 @@ export class MemoryAssistant implements Assistant {
     return run === undefined ? null : this.#follow(run, afterSeq, signal);
   }
 
+  async manifest() {
+    await this.#mayFail();
+    return refuse("not_found", "no such run");
+  }
+
   async cancel(runId: RunId, principal: string) {
     await this.#mayFail();
     const run = this.#runs.get(runId);

@@ -1,14 +1,20 @@
 /** The order of all that a model is sent, and the manifest that proves it, through whole runs. */
+import { Value } from "typebox/value";
 import { expect, test } from "vitest";
 import type { AgentFile } from "../../../src/assistant/context/agent-file.ts";
+import { describeManifest, ManifestSchema } from "../../../src/assistant/runs/prompt-manifest.ts";
 import type { InboundMessage } from "../../../src/assistant/sessions/inbound-message.ts";
+import { DEFAULT_POLICY } from "../../../src/kernel/contract/default-terms.ts";
 import { acceptedOf } from "../../../src/kernel/journal/views/run-timeline.ts";
 import { hashBytes, hashCanonical } from "../../../src/kernel/vocabulary/hash.ts";
+import { asRunId } from "../../../src/kernel/vocabulary/identifiers.ts";
 import { UNTRUSTED_LABELS, USER_LABELS } from "../../../src/kernel/vocabulary/labels.ts";
 import { getBasePrompt } from "../../../src/prompts/base-prompt.ts";
 import { getChannelPolicy } from "../../../src/prompts/channel-policy.ts";
 import { getNotesProtocol } from "../../../src/prompts/notes-protocol.ts";
+import { estimateTokens } from "../../../src/runtime/model/estimate-tokens.ts";
 import { readAcceptance } from "../../../src/runtime/run/acceptance.ts";
+import { contractOf } from "../../../src/runtime/run/read-run.ts";
 import { verifies } from "../../requirements.ts";
 import { openTrial, storeOfFile } from "../../runtime/trial/open-trial.ts";
 import { outsideWorld } from "../../runtime/trial/outside-world.ts";
@@ -145,3 +151,62 @@ test("an AGENTS.md that cannot be read is left out, and the manifest says why", 
   expect(manifest.leftOut).toEqual({ turns: 0, calls: 0, agentFile: "policy.denied" });
   await trial.stop();
 });
+
+verifies(
+  ["P-2.1", "P-2.2"],
+  "the manifest of a run is shown on request, and is the one that its journal binds",
+  async () => {
+    const { trial, ask } = openTalk(() => theirs("Prices are in euros."));
+    await ask("first");
+    const { run, accepted } = await ask("second");
+    const shown = await trial.assistant.manifest(run.runId);
+    if (!shown.ok) throw new Error(shown.message);
+    const { manifest } = shown;
+    expect([manifest.manifest_hash, manifest.journal_hash]).toEqual([
+      accepted?.prompt.manifest,
+      accepted?.prompt.manifest,
+    ]);
+    expect(manifest.tokens).toBe(accepted?.prompt.tokens);
+    expect(manifest.layers[0]).toMatchObject({ id: "SOPHIE_BASE_PROMPT_V1", sha256: getBasePrompt().sha256 });
+    expect(Value.Check(ManifestSchema, manifest)).toBe(true);
+    expect(describeManifest(manifest).rows.map(([layer, , what]) => [layer, what])).toEqual([
+      ["base", "SOPHIE_BASE_PROMPT_V1"],
+      ["agent", "agent:main"],
+      ["agent", "AGENTS.md"],
+      ["channel", "CHANNEL_CLI_LOCAL_V1"],
+      ["protocol", "NOTES_PROTOCOL_V1"],
+      ["context", "checkpoint 1"],
+      ["history", "1 turn(s)"],
+      ["user", accepted?.messageRef],
+      ["tools", manifest.layers.at(-1)?.names?.join(" ")],
+    ]);
+    expect(JSON.stringify(manifest)).not.toContain("euros");
+    expect(await trial.assistant.manifest(asRunId("run_none"))).toMatchObject({ ok: false, code: "not_found" });
+    await trial.stop();
+  },
+);
+
+verifies(
+  "T-3c",
+  "tools beyond the budget are not offered, in the config's order, and the manifest says which",
+  async () => {
+    const { toolbox } = outsideWorld();
+    const [first, second] = ["note.put", "look.at"];
+    const tokens = (name: string) => estimateTokens(JSON.stringify(toolbox.tools.find((tool) => tool.name === name)));
+    const policy = { ...DEFAULT_POLICY, allow: [second, first, "*"], channels: { cli_local: ["*"] } };
+    const limits = { toolTokens: tokens(first) + tokens(second) };
+    const model = scriptedModel(() => says("ok"));
+    const trial = openTrial({ store: store(), world: outsideWorld(), model, policy, limits });
+    const run = await trial.ended(await trial.submit("hi"));
+    const offered = model.requests[0]?.request.tools.map(({ name }) => name);
+    expect(offered?.toSorted()).toEqual([first, second].toSorted());
+    expect(contractOf(run).allowedTools).toEqual(offered);
+    const shown = await trial.assistant.manifest(run.runId);
+    const others = toolbox.tools.map(({ name }) => name).filter((name) => !offered?.includes(name));
+    expect(shown.ok && shown.manifest.left_out.tools.toSorted()).toEqual(others.toSorted());
+    // Tools that are asked for by name are the caller's choice.
+    const named = await trial.ended(await trial.submit("hi", { contract: { allowedTools: others } }));
+    expect(contractOf(named).allowedTools).toEqual(others);
+    await trial.stop();
+  },
+);
