@@ -10,6 +10,7 @@
  * K4. A home that fails to open completely is closed again. At the first start the failure is the caller's error.
  */
 import { lockHome } from "../adapters/store-sqlite/open-database.ts";
+import { EventBus } from "../assistant/events/event-bus.ts";
 import type { OperationClient } from "../assistant/operations.ts";
 import { type ApprovalCard, apiApprover } from "../runtime/ports/approver.ts";
 import { StoreError } from "../runtime/ports/store.ts";
@@ -28,12 +29,14 @@ export interface AssistantSupervisor {
 }
 
 export async function superviseAssistant(
-  options: Omit<SuretyOptions, "approver" | "onStoreFailure" | "policy" | "lock">,
+  options: Omit<SuretyOptions, "approver" | "onStoreFailure" | "policy" | "lock" | "events">,
   remark: (line: string) => void,
 ): Promise<AssistantSupervisor> {
   const { clock, home, config } = options;
   let lock = takeHome(home);
-  const policy = watchPolicy(home.configFile, config, clock, remark);
+  const events = new EventBus((error) => options.onDefect("event-handler", error));
+  const onConfig = (): void => events.emit("config.changed", { file: home.configFile });
+  const policy = watchPolicy(home.configFile, config, clock, remark, onConfig);
   let current: Surety | null = null;
   let isClosing = false;
   /** Settles when the home is open again, or when closing. */
@@ -64,6 +67,7 @@ export async function superviseAssistant(
       ...options,
       lock,
       remark,
+      events,
       policy: policy.current,
       approver: { ...apiApprover, ask: announceDoubt },
       onStoreFailure: (error) => {

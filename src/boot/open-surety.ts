@@ -15,6 +15,8 @@ import { SessionContext } from "../assistant/context/session-context.ts";
 import { Delivery } from "../assistant/delivery/delivery.ts";
 import { Pairing } from "../assistant/delivery/pairing.ts";
 import { presentEnding } from "../assistant/delivery/presentation.ts";
+import { EventBus } from "../assistant/events/event-bus.ts";
+import { RunEvents } from "../assistant/events/run-events.ts";
 import { bindOperations, type OperationClient } from "../assistant/operations.ts";
 import { modelChooser } from "../assistant/runs/choose-model.ts";
 import { type DraftingSettings, delegateWith } from "../assistant/runs/draft-run.ts";
@@ -39,6 +41,7 @@ import { timestampOf } from "../runtime/ports/clock.ts";
 import type { ConfiguredModel } from "../runtime/ports/model-backend.ts";
 import type { RandomBytes } from "../runtime/ports/randomness.ts";
 import type { Store } from "../runtime/ports/store.ts";
+import type { BegunSession } from "../runtime/run/accept-run.ts";
 import type { RunPorts } from "../runtime/run-ports.ts";
 import { openRuntime, type Runtime } from "../runtime/runtime.ts";
 import { configuredBudgetScopes } from "../runtime/spend/budget-scopes.ts";
@@ -76,6 +79,8 @@ export interface SuretyOptions {
   readonly lock?: HomeLock | undefined;
   /** Runs at the same time; absent: as configured. */
   readonly workers?: number | undefined;
+  /** Outlives this opening; absent: one of its own. */
+  readonly events?: EventBus;
   /** Additional tools; they replace built-in tools of the same name. */
   readonly moreTools?: readonly Tool[];
   /** Replaces each configured model. */
@@ -86,6 +91,7 @@ export interface SuretyOptions {
 
 export interface Surety {
   readonly assistant: Assistant;
+  readonly events: EventBus;
   /** Closed until it is started: a command delivers nothing. */
   readonly delivery: Delivery;
   readonly operations: OperationClient;
@@ -179,6 +185,10 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
       presentEnding,
       onDefect,
     };
+    const events = options.events ?? new EventBus((error) => onDefect("event-handler", error));
+    const runEvents = new RunEvents(events, clock, config.sessions.idleMs);
+    const sessionCreated = ({ sessionId, agentId, channel }: BegunSession["session"]): void =>
+      events.emit("session.created", { sessionId, agentId, channel });
     const sessionFiles = new SessionFiles({
       ...{ store, clock, context: sessionContext, agentsDirectory: home.agentsDirectory },
       ...{ maxBytes: config.sessions.maxBytes, storePartials: config.sessions.storePartials },
@@ -194,7 +204,9 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
       workers: options.workers ?? config.gateway.queue.workers,
       systemText: (id) => texts.textOf(id),
       onApprovalDecided: () => delivery.wake(),
+      onEntries: (run, entries) => runEvents.entries(run, entries),
       onRunEnded: (run) => {
+        runEvents.ended(run);
         sessionFiles.wake();
         delivery.wake();
         compaction.runEnded(run);
@@ -207,13 +219,17 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
     const { agentsDirectory } = home;
     const { summarize } = toolbox;
     const assistant = openAssistant({
-      onAccepted: (runId) => sessionFiles.follow(runtime, runId),
+      onAccepted: (runId, begun) => {
+        sessionFiles.follow(runtime, runId);
+        if (begun !== null) sessionCreated(begun);
+      },
       ...{ store, runtime, drafting, signing, agentsDirectory, summarize },
       keyNameOf: (model) => keyNameOf(config, model),
     });
     const { approvals, capabilities } = runtime;
     const sessions = new Sessions({
       ...{ store, clock, random, capabilities, context: sessionContext, idleMs: config.sessions.idleMs },
+      onCreated: sessionCreated,
       modelOf: (agentId) => modelNameOf(choices, config, agentId),
     });
     const limit = new SenderLimit(clock, config.gateway.rateLimit.perMinute);
@@ -222,19 +238,21 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
       activation: (channel) => config.channels[channel]?.activation ?? "mention",
       channelClass: (channel) => config.channels[channel]?.class ?? channelClassOf(channel),
       limit,
+      onMessage: (message) => events.emit("message.inbound", message),
       modelProblem: (ref) => {
         const choice = ref === AUTO ? null : findModel(ref);
         return choice === null || choice.ok ? null : choice.message;
       },
     });
     const delivery: Delivery = new Delivery({
-      ...{ store, clock, random, chat, pairing, limit, channels, approvals },
+      ...{ store, clock, random, chat, pairing, limit, channels, approvals, events },
       approvalTimeoutMs: config.approvals.timeoutS * 1000,
       onDefect: (error) => onDefect("outbox", error),
     });
     return {
       assistant,
       delivery,
+      events,
       operations: bindOperations({
         ...{ assistant, approvals, capabilities, marks, toolbox, store, clock, sessions, chat, compaction, delivery },
       }),
@@ -246,6 +264,7 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
       sessionImport: new SessionImport({ store, clock, random, redactor, onImported: () => sessionFiles.wake() }),
       close: async (graceMs) => {
         try {
+          runEvents.stop();
           await Promise.all([runtime.stop(graceMs), delivery.stop(graceMs)]);
           if (runtime.isIntact) {
             await sessionFiles.close();

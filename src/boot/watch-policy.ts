@@ -28,6 +28,8 @@ export function watchPolicy(
   config: Config,
   clock: Pick<Clock, "wake">,
   remark: (line: string) => void,
+  /** The file has changed, and can be read. */
+  onChange: () => void = () => {},
 ): WatchedPolicy {
   let policy = toToolPolicy(config);
   /** A home without a config is as it should be, until it has one. */
@@ -38,6 +40,7 @@ export function watchPolicy(
   const look = async (): Promise<void> => {
     const mark = await markOf(file);
     if (mark === seen) return;
+    const isFirst = seen === null;
     seen = mark;
     try {
       const found = await findConfig(file);
@@ -45,6 +48,7 @@ export function watchPolicy(
       if (found === null) throw new Error(`${file} is gone`);
       isExpected = true;
       apply(toToolPolicy(found));
+      if (!isFirst) onChange();
     } catch (error) {
       complain(error instanceof Error ? error.message : String(error));
     }

@@ -4,6 +4,7 @@
  *
  * When the store fails, nothing more is accepted or started: the next start recovers from what is on disk.
  */
+import type { Entry } from "../kernel/journal/entry.ts";
 import type { RunId } from "../kernel/vocabulary/identifiers.ts";
 import { Approvals } from "./approvals/approvals.ts";
 import { Capabilities } from "./capabilities/capabilities.ts";
@@ -28,6 +29,8 @@ export interface RuntimeSettings {
   /** A run has ended, durably. Called for children, too; what listens must not throw. */
   readonly onRunEnded?: (run: StoredRun) => void;
   readonly onApprovalDecided?: () => void;
+  /** Durable entries of a run, in order; what listens must not throw. */
+  readonly onEntries?: (run: StoredRun, entries: readonly Entry[]) => void;
   /** Called once: nothing more will be accepted, started or performed. */
   readonly onStoreFailure: (error: unknown) => void;
 }
@@ -84,6 +87,7 @@ export function openRuntime(ports: RunPorts, settings: RuntimeSettings): Runtime
     ...{ ports, accepted, approvals, capabilities, broadcaster },
     replies: new ReplyBatcher(clock),
     systemText: settings.systemText,
+    onEntries: settings.onEntries ?? (() => {}),
     children: {
       start: (runId) => queue.resume(runId),
       cancel: (runId, parentRunId) => {

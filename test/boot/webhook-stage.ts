@@ -12,7 +12,7 @@ import { answer, type OpenAiServer, type ServerScript, startOpenAiServer } from 
 import { capturedStreams } from "./captured-streams.ts";
 import { temporaryDirectory } from "./temporary-home.ts";
 
-const SECRET = `whsec_${Buffer.alloc(32, 7).toString("base64")}`;
+export const SECRET = `whsec_${Buffer.alloc(32, 7).toString("base64")}`;
 const KEY = Buffer.alloc(32, 7);
 
 interface Posted {
@@ -24,7 +24,7 @@ interface Posted {
   >;
 }
 
-interface Receiver {
+export interface Receiver {
   readonly url: string;
   readonly posted: readonly Posted[];
   /** How the next requests are answered: a status, `hang` or `reset`. */
@@ -32,7 +32,7 @@ interface Receiver {
   arrived(count: number): Promise<void>;
 }
 
-async function startReceiver(): Promise<Receiver> {
+export async function startReceiver(): Promise<Receiver> {
   const posted: Posted[] = [];
   const receiver: Receiver = {
     url: "",
@@ -70,7 +70,7 @@ async function startReceiver(): Promise<Receiver> {
   return Object.assign(receiver, { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/in` });
 }
 
-function signature(id: string, timestamp: string, body: string): string {
+export function signature(id: string, timestamp: string, body: string): string {
   return `v1,${createHmac("sha256", KEY).update(`${id}.${timestamp}.${body}`).digest("base64")}`;
 }
 

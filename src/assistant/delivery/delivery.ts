@@ -6,6 +6,7 @@ import type { Clock } from "../../runtime/ports/clock.ts";
 import type { RandomBytes } from "../../runtime/ports/randomness.ts";
 import { type Page, type Store, StoreError } from "../../runtime/ports/store.ts";
 import type { OutboxRow, OutboxState } from "../../runtime/ports/stored-delivery.ts";
+import type { EventBus } from "../events/event-bus.ts";
 import type { Chat } from "../sessions/chat.ts";
 import type { SenderLimit } from "../sessions/sender-limit.ts";
 import { type ChannelPlace, Inbox } from "./inbox.ts";
@@ -29,6 +30,7 @@ export interface DeliveryParts {
   readonly limit: SenderLimit;
   readonly approvals: Pick<Approvals, "watch">;
   readonly approvalTimeoutMs: number;
+  readonly events: Pick<EventBus, "emit">;
   readonly onDefect: (error: unknown) => void;
 }
 
@@ -47,6 +49,7 @@ export class Delivery {
       ...others,
       channels: channels.map(({ channel }) => channel),
       mailApprovals: new MailApprovals({ ...others, timeoutMs }),
+      onSent: ({ channel, recipient, runId }) => parts.events.emit("message.outbound", { channel, recipient, runId }),
     });
   }
 

@@ -25,6 +25,7 @@ export interface OutboxParts {
   readonly clock: Pick<Clock, "nowMs" | "wake">;
   readonly channels: readonly Channel[];
   readonly mailApprovals: MailApprovals;
+  readonly onSent: (row: OutboxRow) => void;
   readonly onDefect: (error: unknown) => void;
 }
 
@@ -134,7 +135,7 @@ export class Outbox {
   }
 
   async #attempt(channel: Channel, row: OutboxRow): Promise<void> {
-    const { onDefect } = this.#parts;
+    const { onSent, onDefect } = this.#parts;
     const { recipient, text, id } = row;
     await this.#move(row, "sending");
     const begun = { ...row, state: "sending", attempts: row.attempts + 1 } as const;
@@ -147,6 +148,7 @@ export class Outbox {
       return;
     }
     await this.#move(begun, "sent");
+    onSent(begun);
   }
 
   async #failed({ idempotency }: Channel, row: OutboxRow, error: unknown): Promise<void> {

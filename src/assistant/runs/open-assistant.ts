@@ -9,6 +9,7 @@ import type { RunRecord } from "../../kernel/journal/views/run-record.ts";
 import type { RunId, SessionId } from "../../kernel/vocabulary/identifiers.ts";
 import { type Refusal, refuse } from "../../runtime/operations/operation.ts";
 import type { Idempotency, Page, RunStatus } from "../../runtime/ports/store.ts";
+import type { BegunSession } from "../../runtime/run/accept-run.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { type DraftingSettings, draftRun } from "./draft-run.ts";
 import { readManifest } from "./prompt-manifest.ts";
@@ -49,7 +50,7 @@ export interface AssistantParts extends RunViewParts {
   readonly runtime: Runtime;
   readonly drafting: DraftingSettings;
   /** The run is durable and can be watched. */
-  readonly onAccepted?: (runId: RunId) => void;
+  readonly onAccepted?: (runId: RunId, begun: BegunSession["session"] | null) => void;
 }
 
 export function openAssistant(parts: AssistantParts): Assistant {
@@ -74,7 +75,7 @@ export function openAssistant(parts: AssistantParts): Assistant {
     if (!drafted.ok) return drafted;
     const accepted = await runtime.submit(drafted.draft);
     if (accepted.ok) {
-      parts.onAccepted?.(accepted.runId);
+      parts.onAccepted?.(accepted.runId, drafted.draft.begins?.session ?? null);
       return { ...accepted, status: "queued", isRepeat: false };
     }
     // Two requests with one key at the same time: the other one won.

@@ -28,6 +28,8 @@ export interface ChatParts extends ChatCommandParts {
   readonly activation: (channel: string) => Activation;
   readonly channelClass: (channel: string) => ChannelClass;
   readonly limit: SenderLimit;
+  /** A new message was taken. */
+  readonly onMessage?: (message: Pick<InboundMessage, "channel" | "senderId" | "messageId">) => void;
 }
 
 /** Who brought the message, as authenticated by the channel or the token. */
@@ -64,7 +66,7 @@ export class Chat {
   }
 
   async receive(message: InboundMessage, bearer: Bearer, options: MessageOptions = {}): Promise<Received> {
-    const { identities, activation, sessions, store, limit } = this.#parts;
+    const { activation, store, limit, onMessage } = this.#parts;
     const problem = originProblem(message);
     if (problem !== null) return refuse("invalid.request", problem);
     const { channel, senderId, messageId } = message;
@@ -75,12 +77,23 @@ export class Chat {
       const earlier = await store.findRunByMessage(channel, messageId);
       if (earlier !== null) return { ok: true, kind: "run", ...earlier };
     }
+    const received = await this.#route(message, bearer, options);
+    if (received.ok) onMessage?.({ channel, senderId, messageId });
+    return received;
+  }
+
+  async #route(message: InboundMessage, bearer: Bearer, options: MessageOptions): Promise<Received> {
+    const { identities, sessions } = this.#parts;
+    const { channel } = message;
     const route = routeOf(message, identities);
     const session = await sessions.findByKey(route.key);
-    const command = parseChatCommand(message.text);
+    const channelClass = this.#parts.channelClass(channel);
+    // A mail is a letter: what it begins with is no command.
+    const command = channelClass === "external_email" ? null : parseChatCommand(message.text);
     if (command !== null) {
       const { principal } = bearer;
-      const origin = { ...route, agentId: message.agentId, channel, principal, session };
+      const isOperator = channelClass === "cli_local";
+      const origin = { ...route, agentId: message.agentId, channel, principal, isOperator, session };
       return { ok: true, kind: "answered", ...(await runChatCommand(this.#parts, command, origin)) };
     }
     return await this.#submit(message, route, session, bearer, options);
@@ -91,7 +104,7 @@ export class Chat {
     const { agentId, channel, key, senderId } = session;
     const command = parseChatCommand(text);
     if (command !== null) {
-      const origin = { agentId, channel, key, senderId, principal: bearer.principal, session };
+      const origin = { agentId, channel, key, senderId, principal: bearer.principal, isOperator: true, session };
       return { ok: true, kind: "answered", ...(await runChatCommand(this.#parts, command, origin)) };
     }
     return await this.#run(session.agentId, text, session, { sessionId: session.sessionId }, bearer, options);

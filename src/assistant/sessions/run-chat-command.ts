@@ -25,6 +25,8 @@ export interface CommandOrigin extends Route {
   readonly agentId: string;
   readonly channel: string;
   readonly principal: string;
+  /** Someone outside neither sees nor answers what waits for approval (X-23). */
+  readonly isOperator: boolean;
   /** Null: nothing was said under this key yet. */
   readonly session: StoredSession | null;
 }
@@ -59,7 +61,7 @@ export async function runChatCommand(
     case "/resume":
       return await resume(parts, argument, origin);
     case "/status":
-      return answer(session === null ? NOTHING_YET : await status(parts, session));
+      return answer(session === null ? NOTHING_YET : await status(parts, session, origin));
     case "/stop":
       return answer(session === null ? NOTHING_YET : await stop(parts, session, origin.principal));
     case "/approve":
@@ -108,10 +110,14 @@ async function resume(parts: ChatCommandParts, argument: string, origin: Command
   return { response: `Back in ${wanted.title ?? wanted.id}.`, sessionId: wanted.id };
 }
 
-async function status({ store, sessions, approvals }: ChatCommandParts, session: StoredSession): Promise<string> {
+async function status(
+  { store, sessions, approvals }: ChatCommandParts,
+  session: StoredSession,
+  { isOperator }: CommandOrigin,
+): Promise<string> {
   const { id, title, state, metadata, config } = sessions.row(session);
   const open = await store.openRunsOf(session.sessionId, MOST);
-  const waiting = (await questionsOf(approvals, session)).map(questionLine);
+  const waiting = isOperator ? (await questionsOf(approvals, session)).map(questionLine) : [];
   return [
     `Conversation ${title ?? id}: ${state}, ${session.runs} messages from you`,
     `Model ${metadata.model}; thinking ${config.thinkingLevel ?? "by default"}`,
@@ -155,8 +161,9 @@ async function decide(
   { approvals }: ChatCommandParts,
   decision: "allow" | "deny",
   argument: string,
-  { session, principal }: CommandOrigin,
+  { session, principal, isOperator }: CommandOrigin,
 ): Promise<string> {
+  if (!isOperator) return "Only the operator of this assistant decides that.";
   const waiting =
     session === null ? [] : (await questionsOf(approvals, session)).filter(({ kind }) => kind === "approve");
   const meant = argument === "" ? waiting : waiting.filter(({ id }) => id === asApprovalId(argument));

@@ -21,6 +21,7 @@ export interface SessionsParts {
   readonly context: Pick<SessionContext, "turns">;
   readonly capabilities: Pick<Capabilities, "of">;
   readonly idleMs: number;
+  readonly onCreated?: (session: NewSession) => void;
   /** The model of an agent's next run, for display. */
   readonly modelOf: (agentId: string) => string;
 }
@@ -65,6 +66,7 @@ export class Sessions {
       ],
       "barrier",
     );
+    this.#parts.onCreated?.(session);
     return sessionId;
   }
 

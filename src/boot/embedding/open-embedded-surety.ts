@@ -18,7 +18,7 @@ import { systemClock } from "../system-clock.ts";
 import { systemRandomness } from "../system-randomness.ts";
 import { keepParts } from "./embedded-parts.ts";
 import { Questions } from "./questions.ts";
-import type { OpenOptions, Surety } from "./surety-api.ts";
+import type { EventBus, OpenOptions, Surety } from "./surety-api.ts";
 import { ToolRegistry } from "./tool-registry.ts";
 
 const STOP_GRACE_MS = 5_000;
@@ -43,6 +43,7 @@ export async function openSurety(options: OpenOptions = {}): Promise<Surety> {
     get tools() {
       return tools;
     },
+    events: opened.events as EventBus,
     get router() {
       const routable = modelChoices(config, findModel).routable();
       if (!routable.ok) throw new LLMError("model.unknown", routable.message);

@@ -34,6 +34,8 @@ export type Answer = "allow" | "deny" | "done" | "retry" | "fail";
 
 export interface Surety {
   readonly tools: ToolRegistry;
+  /** What happens in this process (T-6). */
+  readonly events: EventBus;
   readonly router: ModelRouter;
   /** `provider:model`; default: the configured default model. */
   client(model?: string): LLMClient;
@@ -43,6 +45,47 @@ export interface Surety {
   /** Resumes runs that an earlier process left unfinished. Register your tools first. */
   recover(): Promise<{ readonly resumed: number }>;
   close(): Promise<void>;
+}
+
+/**
+ * Handlers are called after what they hear of, and not waited for; one that throws is reported to `onDefect`. Events tell:
+ * what must not be missed is in the runs.
+ */
+export interface EventBus {
+  emit<Name extends keyof EventMap>(event: Name, data: EventMap[Name]): void;
+  on<Name extends keyof EventMap>(event: Name, handler: (data: EventMap[Name]) => unknown): void;
+  off<Name extends keyof EventMap>(event: Name, handler: (data: EventMap[Name]) => unknown): void;
+  once<Name extends keyof EventMap>(event: Name, handler: (data: EventMap[Name]) => unknown): void;
+}
+
+interface OfRun {
+  readonly runId: string;
+  readonly sessionId: string;
+}
+
+interface OfCall extends OfRun {
+  readonly callId: string;
+  readonly tool: string;
+}
+
+export interface EventMap {
+  "message.inbound": { readonly channel: string; readonly senderId: string; readonly messageId: string | null };
+  "message.outbound": {
+    readonly channel: string;
+    readonly recipient: { readonly address: string; readonly type: string };
+    readonly runId: string | null;
+  };
+  "tool.execute": OfCall;
+  "tool.complete": OfCall & { readonly ok: boolean };
+  "session.created": { readonly sessionId: string; readonly agentId: string; readonly channel: string };
+  /** Nothing has happened in the session for `sessions.idleMs`. */
+  "session.idle": { readonly sessionId: string };
+  /** By a gateway, which watches its config. */
+  "config.changed": { readonly file: string };
+  "agent.thinking": OfRun;
+  /** Not emitted yet. */
+  "shadow.event": Readonly<Record<string, unknown>>;
+  "shadow.ghost": Readonly<Record<string, unknown>>;
 }
 
 export type Verification =

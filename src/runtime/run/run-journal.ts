@@ -14,6 +14,7 @@
  * W6. Entries are published after they are durable, in order.
  */
 import type { Statement, StatementOf } from "../../kernel/journal/chain.ts";
+import type { Entry } from "../../kernel/journal/entry.ts";
 import { digestOf } from "../../kernel/journal/views/run-snapshot.ts";
 import { isHarmless } from "../../kernel/machine/call-promise.ts";
 import { cutOffUsage } from "../../kernel/machine/infer.ts";
@@ -48,6 +49,7 @@ export interface JournalDependencies {
   readonly broadcaster: RunBroadcaster;
   /** What the end of a compaction writes; null for any other run. */
   readonly condensed: ((stated: StatementOf<"TERMINATE">) => readonly Write[]) | null;
+  readonly onEntries: (run: StoredRun, entries: readonly Entry[]) => void;
   /** The writes that insert the child of a call. */
   readonly childWrites: (callId: CallId) => readonly Write[];
   /** The store refused a write: nothing more may be performed. */
@@ -80,7 +82,7 @@ export class RunJournal {
 
   /** True once the run may perform the step's commands; false when the store refused. */
   record(before: RunState, decision: Decision): boolean | Promise<boolean> {
-    const { store, run, account, broadcaster, onRefused } = this.#parts;
+    const { store, run, account, broadcaster, onEntries, onRefused } = this.#parts;
     const hasEntries = decision.transitions.length > 0;
     const pending = new PendingEntries(this.#end, decision.transitions);
     const { writes, urgency, reserving } = this.#writesOf(before, decision, pending);
@@ -90,7 +92,10 @@ export class RunJournal {
       .commit(writes, urgency)
       .then((result) => {
         if (reserving !== null && result.spend?.granted) account.grant(reserving);
-        if (hasEntries) broadcaster.entries(run.runId, pending.entries);
+        if (hasEntries) {
+          broadcaster.entries(run.runId, pending.entries);
+          onEntries(run, pending.entries);
+        }
         return true;
       })
       .catch((error: unknown) => {

@@ -2,6 +2,8 @@
  * RunOpener turns a run id into a driver that is ready to start: it restores the run, reads what its session may do, and
  * wires driver, executor and journal. A run whose journal does not replay is sealed here and gets no driver.
  */
+
+import type { Entry } from "../../kernel/journal/entry.ts";
 import { compileDisclosureGuard, type DisclosureGuard } from "../../kernel/redaction/disclosure-guard.ts";
 import type { BodyRef, RunId } from "../../kernel/vocabulary/identifiers.ts";
 import type { Approvals } from "../approvals/approvals.ts";
@@ -38,6 +40,7 @@ export interface OpenerDependencies {
   readonly children: ChildRuns;
   /** The text of a system prompt, by its id. */
   readonly systemText: (id: string) => string;
+  readonly onEntries: (run: StoredRun, entries: readonly Entry[]) => void;
   readonly onStoreError: (runId: RunId, error: unknown) => void;
 }
 
@@ -124,6 +127,7 @@ export class RunOpener {
           broadcaster,
         },
         condensed: condenser(run.runId, acceptance, checkpoint, bodyCache, model?.tokens ?? ESTIMATED_TOKENS),
+        onEntries: this.#parts.onEntries,
         childWrites: (callId) => executor.childWrites(callId),
         onRefused: (error) => driver.refuse(error),
       },
