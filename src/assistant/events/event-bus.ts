@@ -1,5 +1,5 @@
 /**
- * The event bus (T-6): what happens, for whoever listens in this process. Events tell; nothing waits for a handler, and what
+ * The event bus (T-6): what happens, for handlers in this process. Events tell; nothing waits for a handler, and what
  * must not be lost is in the store.
  *
  * E1. Handlers are called after the emitter has gone on, in the order of events; a handler is not waited for.
