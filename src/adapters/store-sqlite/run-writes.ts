@@ -65,7 +65,7 @@ export const RUN_WRITES: WriteHandlers<
   "complete-acceptance"({ prepare, heads }, { runId, accepted }) {
     const head = heads.get(runId);
     if (!mayWrite(checkCompleteAcceptance(head))) return;
-    prepare("UPDATE runs SET accepted = ? WHERE position = ?").run(accepted, head.run);
+    prepare("UPDATE runs SET completed = ? WHERE position = ?").run(accepted, head.run);
   },
 
   "put-bodies"({ prepare, heads }, { sessionId, bodies }) {

@@ -54,6 +54,7 @@ export const RUN_TABLES: Tables = {
     channel TEXT NOT NULL, message_id TEXT NOT NULL, run INTEGER NOT NULL, PRIMARY KEY (channel, message_id)
   ) STRICT, WITHOUT ROWID;`,
   6: `
+  ALTER TABLE runs ADD COLUMN completed TEXT;
   CREATE INDEX open_runs_by_session ON run_states (session, run) WHERE status < ${FIRST_ENDED_STATUS};`,
 };
 
@@ -61,7 +62,8 @@ export const RUN_TABLES: Tables = {
 const SELECT = `
   SELECT r.position, r.id AS runId, r.agent_id AS agentId, n.id AS sessionId, r.source, r.lane,
     r.parent_run_id AS parentRunId, r.model, r.thinking_mode AS thinkingMode, r.contract_hash AS contractHash,
-    r.contract, r.accepted, r.created_at AS createdAt, s.status, s.epoch, s.outcome, s.reason,
+    r.contract, coalesce(r.completed, r.accepted) AS accepted,
+    iif(r.completed IS NULL, NULL, r.accepted) AS acceptedAtFirst, r.created_at AS createdAt, s.status, s.epoch, s.outcome, s.reason,
     s.answer_ref AS answerRef, s.ended_at AS endedAt, s.cancelled_by AS cancelledBy, s.tool_calls AS toolCalls,
     s.duration_ms AS durationMs, s.head_hash AS headHash, s.state_digest AS stateDigest, s.integrity, s.confidentiality
   FROM run_states s JOIN runs r ON r.position = s.run JOIN sessions n ON n.position = s.session`;
@@ -162,7 +164,7 @@ function runOrNull(row: object | undefined): PlacedRun | null {
 }
 
 interface RunRow
-  extends Omit<PlacedRun, "contractHash" | "status" | "answerRef" | "ended">,
+  extends Omit<PlacedRun, "contractHash" | "status" | "answerRef" | "ended" | "acceptedAtFirst">,
     Pick<RunEnding, "durationMs">,
     Labels {
   readonly contractHash: Uint8Array;
@@ -172,14 +174,16 @@ interface RunRow
   readonly toolCalls: number | null;
   readonly headHash: Uint8Array | null;
   readonly stateDigest: Uint8Array | null;
+  readonly acceptedAtFirst: string | null;
 }
 
 function toStoredRun(row: object): PlacedRun {
   const { contractHash, status, answerRef, toolCalls, durationMs, headHash, stateDigest, ...rest } = row as RunRow;
-  const { integrity, confidentiality, ...run } = rest;
+  const { integrity, confidentiality, acceptedAtFirst, ...run } = rest;
   const labels = { integrity, confidentiality };
   return {
     ...run,
+    ...(acceptedAtFirst === null ? {} : { acceptedAtFirst }),
     contractHash: toHex(contractHash),
     status: statusOf(status),
     answerRef: answerRef === null ? null : toHex(answerRef),

@@ -111,7 +111,7 @@ function factsOf(run: StoredRun, entries: readonly Entry[]): JournalFacts {
   const { contractHash } = run;
   const last = entries.at(-1);
   return {
-    rowHash: rowHashOf(run),
+    rowHash: rowHashOf({ ...run, accepted: run.acceptedAtFirst ?? run.accepted }),
     seq: entries.length,
     outcome: last?.kind === "TERMINATE" ? last.decided.outcome : null,
     hashAt: (seq) => (seq === 0 ? genesisHash(contractHash) : (entries[seq - 1]?.hash ?? null)),

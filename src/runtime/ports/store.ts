@@ -87,6 +87,8 @@ export interface StoredRun extends NewRun {
   readonly ended: RunEnding | null;
   /** Null unless a cancellation was requested. */
   readonly cancelledBy: string | null;
+  /** Before it was completed (`complete-acceptance`); absent: it never was. The ledger's entry of the run is over this. */
+  readonly acceptedAtFirst?: string;
 }
 
 export interface PlacedRun extends StoredRun {

