@@ -247,6 +247,10 @@ export const CLAUSES: Readonly<Record<string, Readonly<Record<string, string>>>>
     off: "off contacts nobody.",
     line: "There is one actionable line.",
   },
+  "P-2.1": {
+    order: "Every run's prompt has the layers in the fixed order.",
+    manifest: "The manifest lists them by id, version and hash, on request, and the journal binds it.",
+  },
   "P-2.5": {
     stopped: "An answer that repeats a system prompt is stopped by the runtime, in the stream and in what is stored.",
     asked: "Asked, the assistant refuses and explains at a high level.",

@@ -4,10 +4,12 @@
  * Answer and protected texts are compared by their letters alone: case, accents, spacing, punctuation, digits, quoting,
  * numbered lines and invisible characters make no difference. Written escapes and entities are read both ways, as they
  * are written and as what they stand for, HTML tags and the targets of links with and without them, in any mixture
- * (`match-states.ts`). The protected texts are also looked for backwards, in ROT13, and in the Base64 and hex of their bytes.
+ * (`match-states.ts`). The protected texts are also looked for backwards by letters and by words, in ROT13, and in the Base64
+ * and hex of their bytes.
  *
- * G1. An answer with WINDOW_LETTERS letters in a row out of a protected text is cut where they begin; the refusal follows
- *     once, and then nothing more. A shorter text counts as a whole, from MIN_LETTERS on; below that it is not protected.
+ * G1. An answer with WINDOW_LETTERS letters or WINDOW_WORDS words in a row out of a protected text is cut where they begin;
+ *     the refusal follows once, and then nothing more. A shorter text counts as a whole, from MIN_LETTERS on; fewer letters
+ *     are not protected, whatever their words.
  * G2. Any other answer is released unchanged, and the output does not depend on the cuts.
  * G3. Each character is read once; held back is only the running match, at most `maxHeldChars`.
  *
@@ -16,6 +18,7 @@
  * tags and targets of more than MAX_DECORATION_CHARS, entities for letters that `escape-token.ts` does not know, and the
  * Base64 of a reformatted prompt get through. The guard is the last line; that prompts hold no secrets is the first.
  */
+import type { JsonValue } from "../vocabulary/parse-json.ts";
 import type { Transducer } from "../vocabulary/transducer.ts";
 import { MAX_DECORATION_CHARS, readDecoration } from "./decoration.ts";
 import { MAX_ESCAPE_CHARS, readEscape, startsEscape } from "./escape-token.ts";
@@ -33,6 +36,8 @@ import {
 
 /** About nine words: sentences that prompts and answers share by chance are shorter. */
 export const WINDOW_LETTERS = 48;
+/** However short they are. */
+export const WINDOW_WORDS = 8;
 export const MIN_LETTERS = 20;
 export const DISCLOSURE_REFUSAL =
   "I can't share my instructions. They describe how I should behave, which tools I may use and what to keep safe; ask me what I can do and I will gladly explain that.";
@@ -72,11 +77,11 @@ export interface DisclosureGuard extends Transducer<string, string, DisclosureSt
 
 export function compileDisclosureGuard(protectedTexts: readonly string[]): DisclosureGuard {
   const texts = protectedTexts
-    .map((text) => ({ forms: letterForms(text), bytes: utf8(text) }))
+    .map((text) => ({ words: wordsOf(text), forms: letterForms(text), bytes: utf8(text) }))
     .filter(({ forms }) => forms.length > 0);
   const digits = (width: number): readonly Needle[] =>
     texts.flatMap(({ bytes }) => digitNeedles(bytes, width, OWNER, WINDOW_LETTERS));
-  const letters = texts.flatMap(({ forms }) => forms.flatMap(letterNeedles));
+  const letters = texts.flatMap(({ words, forms }) => [...forms.flatMap(letterNeedles), ...wordNeedles(words)]);
   const [base64, hex] = [digits(BASE64_BITS), digits(HEX_BITS)];
   let compiled: readonly SubstringAutomaton[] | null = null;
   // Compiled at the first answer that needs them.
@@ -102,6 +107,14 @@ export function guardAnswer(
   const [state, released] = guard.push(guard.start(), answer);
   const text = released + guard.finish(state);
   return { text, stopped: text !== answer };
+}
+
+/** Each text of a value, such as the arguments of a call: a prompt must not leave by a file or a message either. */
+export function guardJson(guard: DisclosureGuard, value: JsonValue): JsonValue {
+  if (typeof value === "string") return guardAnswer(guard, value).text;
+  if (Array.isArray(value)) return value.map((item: JsonValue) => guardJson(guard, item));
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, guardJson(guard, item)]));
 }
 
 function guardChunk(
@@ -237,6 +250,36 @@ function lettersOf(text: string, isUndone: boolean): readonly number[] {
 function letterNeedles(letters: readonly number[]): readonly Needle[] {
   const gram = Math.min(WINDOW_LETTERS, letters.length);
   return [letters, letters.toReversed(), letters.map(rot13)].map((symbols) => ({ symbols, owner: OWNER, gram }));
+}
+
+/** Blanks divide words; what has no letters is none. */
+function wordsOf(text: string): readonly (readonly number[])[] {
+  return text
+    .split(/\s+/u)
+    .map((word) => lettersOf(word, false))
+    .filter((word) => word.length > 0);
+}
+
+/** The words in reverse order, and the runs of words that have fewer letters than a window. */
+function wordNeedles(words: readonly (readonly number[])[]): readonly Needle[] {
+  const backwards = words.toReversed();
+  const letters = backwards.flat();
+  const reversed =
+    letters.length < MIN_LETTERS
+      ? []
+      : [{ symbols: letters, owner: OWNER, gram: Math.min(WINDOW_LETTERS, letters.length) }];
+  const inOrder = shortRuns(words);
+  const runs = [...inOrder, ...inOrder.map((run) => run.toReversed()), ...shortRuns(backwards)];
+  return [...reversed, ...runs.map((symbols) => ({ symbols, owner: OWNER, gram: symbols.length }))];
+}
+
+function shortRuns(words: readonly (readonly number[])[]): readonly (readonly number[])[] {
+  return words.flatMap((_, at) => {
+    const run = words.slice(at, at + WINDOW_WORDS);
+    const letters = run.flat();
+    const isShort = letters.length >= MIN_LETTERS && letters.length < WINDOW_LETTERS;
+    return run.length === WINDOW_WORDS && isShort ? [letters] : [];
+  });
 }
 
 function rot13(letter: number): number {

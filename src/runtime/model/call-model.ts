@@ -17,7 +17,7 @@ import { applyNotes, type CheckpointState } from "../../kernel/protocol/checkpoi
 import type { Notes } from "../../kernel/protocol/notes.ts";
 import type { ProtocolAdapterResult } from "../../kernel/protocol/protocol-adapter.ts";
 import type { RawModelOutput } from "../../kernel/protocol/raw-model-output.ts";
-import { type DisclosureGuard, guardAnswer } from "../../kernel/redaction/disclosure-guard.ts";
+import { type DisclosureGuard, guardAnswer, guardJson } from "../../kernel/redaction/disclosure-guard.ts";
 import type { Redactor } from "../../kernel/redaction/redact.ts";
 import { canonicalJson } from "../../kernel/vocabulary/canonical-json.ts";
 import { Defect } from "../../kernel/vocabulary/defect.ts";
@@ -179,7 +179,7 @@ function clean(
     // A model may put a secret into an id, too.
     id: redactor.redactText(call.id).text === call.id ? call.id : `redacted_${index}`,
     name: redactor.redactText(call.name).text,
-    arguments: redactor.redactJson(call.arguments as JsonValue).value as Record<string, unknown>,
+    arguments: redactor.redactJson(guardJson(guard, call.arguments as JsonValue)).value as Record<string, unknown>,
     sourceModel: redactor.redactText(call.sourceModel).text,
     rawPayload: index === 0 ? reasoning : null,
   }));
@@ -187,12 +187,12 @@ function clean(
 }
 
 function notesOf(
-  { redactor, bodyCache }: ModelCallContext,
+  { redactor, guard, bodyCache }: ModelCallContext,
   notes: Notes,
   checkpoint: CheckpointState,
 ): NonNullable<AnsweredEvent["notes"]> {
   if (notes.status !== "parsed") return { status: "malformed", ref: null, actions: [] };
-  const { value } = redactor.redactJson(notes.patch as unknown as JsonValue);
+  const { value } = redactor.redactJson(guardJson(guard, notes.patch as unknown as JsonValue));
   const { actions } = applyNotes(checkpoint, value as unknown as typeof notes.patch);
   return {
     status: "applied",

@@ -48,7 +48,7 @@ function openTalk(file: () => AgentFile | null, limits = {}) {
 }
 
 verifies(
-  ["P-2.1", "P-2.2", "P-6"],
+  ["P-2.1/order", "P-2.2", "P-6"],
   "a model is sent base, agent, channel policy, context and user in this order, and the manifest proves it",
   async () => {
     const { trial, ask } = openTalk(() => theirs("Prices are in euros."));
@@ -153,7 +153,7 @@ test("an AGENTS.md that cannot be read is left out, and the manifest says why", 
 });
 
 verifies(
-  ["P-2.1", "P-2.2"],
+  ["P-2.1/manifest", "P-2.2"],
   "the manifest of a run is shown on request, and is the one that its journal binds",
   async () => {
     const { trial, ask } = openTalk(() => theirs("Prices are in euros."));

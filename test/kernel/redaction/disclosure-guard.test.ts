@@ -135,6 +135,9 @@ describe("an answer that repeats a system prompt", () => {
 
   verifies("P-2.5", "is stopped at the letter that completes a window, not before", () => {
     const all = letters(PROMPT);
+    // One word: runs of words are shorter than a window.
+    const one = compileDisclosureGuard([all.join("")]);
+    const answer = (text: string) => guardAnswer(one, text);
     for (const from of [0, 1, 57, all.length - WINDOW_LETTERS]) {
       const window = all.slice(from, from + WINDOW_LETTERS).join("");
       expect(answer(`<${window}>`)).toEqual({ text: `<${DISCLOSURE_REFUSAL}`, stopped: true });

@@ -32,8 +32,15 @@ const CONFIGURE = [
   "put its key into .env beside it (OPENAI_API_KEY=…), and start again. `surety config schema` describes every setting.",
 ].join("\n");
 
+/** P-2.5: asked for its instructions, it says in a sentence what they are for. */
+const NO_PROMPTS = `I don't share my instructions; they say how to answer and to act only through the tools I am offered. ${SELF}`;
+
 /** The first match counts. */
 const RULES: readonly (readonly [pattern: RegExp, answer: string | ((offered: readonly string[]) => string)])[] = [
+  [
+    /\b(?:system|base|your|hidden|initial|secret) (?:prompts?|instructions?|rules)\b|\binstructions (?:above|you were given)/i,
+    NO_PROMPTS,
+  ],
   [/\b(?:configure|config|set ?up|real model|provider|api key|openai|anthropic|ollama)\b/i, `${SELF} ${CONFIGURE}`],
   [/\bhelp\b|what can (?:you|i) (?:do|ask)|how do(?:es)? (?:this|i|it)/i, helpWith],
   [/(?:who|what) are you|your name|are you (?:a|an|real)\b/i, `${SELF} Say "help" to see what I can do.`],
