@@ -20,6 +20,7 @@ import { basename, join } from "node:path";
 import { createInterface } from "node:readline";
 import { DatabaseSync } from "node:sqlite";
 import JSON5 from "json5";
+import { isAgentId } from "../../kernel/vocabulary/agent-id.ts";
 import { type Fields, isFields, type Lines, parseFields, type TranscriptLine } from "./read-transcript.ts";
 
 export interface FoundTranscript {
@@ -41,8 +42,6 @@ export interface FoundHome {
   readonly bad: readonly string[];
 }
 
-/** As the other gateway names agents, and as this one does. */
-const AGENT_ID = /^[a-z0-9][a-z0-9_-]{0,63}$/;
 const FIRST_AGENT = "main";
 const CONFIG_FILES = ["openclaw.json", "moltbot.json", "clawdbot.json", "clawdis.json"];
 const TRANSCRIPT_FILE = /^(?!.*\.(?:checkpoint|trajectory)\b)(.+)\.jsonl$/;
@@ -53,7 +52,7 @@ export async function findTranscripts(directory: string): Promise<FoundHome | nu
   const names = await namesIn(directory);
   // A home of Surety has `agents/A/sessions/*.jsonl` as well.
   if (names.includes("surety.db")) return null;
-  const agents = (await namesIn(join(directory, "agents"))).filter((name) => AGENT_ID.test(name));
+  const agents = (await namesIn(join(directory, "agents"))).filter(isAgentId);
   const bad: string[] = [];
   const found = [
     ...(await filesOf(FIRST_AGENT, join(directory, "sessions"), bad)),

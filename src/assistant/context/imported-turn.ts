@@ -20,6 +20,14 @@ export interface ImportedTurn {
   readonly answered: string;
 }
 
+const SUFFIX = /^_imported_([1-9]\d{0,9})$/;
+
+/** Where the turn with this id stands; null for another id. */
+export function importedPosition(sessionId: SessionId, id: string): number | null {
+  const number = id.startsWith(sessionId) ? SUFFIX.exec(id.slice(sessionId.length))?.[1] : undefined;
+  return number === undefined ? null : -Number(number);
+}
+
 export function importedTurn(sessionId: SessionId, { position, turn }: StoredImportedTurn): SessionTurn {
   // Not validated: we wrote it to our own store.
   const { askedAt, answeredAt, asked, calls, answered } = JSON.parse(turn) as ImportedTurn;

@@ -139,10 +139,21 @@ export class SessionContext {
   async turns(sessionId: SessionId, between: RunRange, limit: number): Promise<readonly SessionTurn[]> {
     const { store } = this.#parts;
     const { after, before } = between;
-    const runs = before < 1 ? [] : await store.sessionRuns(sessionId, { after: Math.max(after, 0), before }, limit);
-    const isWhole = after <= 0 && runs.length < limit;
-    const imported = isWhole ? await store.importedTurns(sessionId, between, limit - runs.length) : [];
-    const turns: SessionTurn[] = imported.map((stored) => importedTurn(sessionId, stored));
+    const turns: SessionTurn[] = [];
+    // Not every run is a turn: what those take of a page is read before it.
+    for (let end = before; end > 0; ) {
+      const wanted = limit - turns.length;
+      const runs = await store.sessionRuns(sessionId, { after: Math.max(after, 0), before: end }, wanted);
+      turns.unshift(...(await this.#turnsOf(runs)));
+      if (turns.length === limit) return turns;
+      end = runs.length < wanted ? 0 : (runs[0]?.position ?? 0);
+    }
+    const imported = after > 0 ? [] : await store.importedTurns(sessionId, between, limit - turns.length);
+    return [...imported.map((stored) => importedTurn(sessionId, stored)), ...turns];
+  }
+
+  async #turnsOf(runs: readonly PlacedRun[]): Promise<readonly SessionTurn[]> {
+    const turns: SessionTurn[] = [];
     for (const run of runs) {
       const turn = run.source === COMPACTION_SOURCE ? null : await this.#turn(run, this.#parts.limitsOf(run.agentId));
       if (turn !== null) turns.push(turn);

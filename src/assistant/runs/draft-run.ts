@@ -77,12 +77,15 @@ export async function draftRun(settings: DraftingSettings, request: RunRequest):
   const media = readMedia(request.media ?? [], settings.redactor);
   if (!media.ok) return media;
   if (agentId !== DEFAULT_AGENT && !settings.isAgent(agentId)) return refuse("not_found", "there is no such agent");
-  if (request.sessionId !== null && !(await settings.store.hasSession(request.sessionId))) {
+  const session = request.sessionId === null ? null : await settings.store.findSession(request.sessionId);
+  if (request.sessionId !== null && session === null) {
     return refuse("not_found", "there is no such session; session_id is in the record of a run");
   }
-  const wantedThinking = request.thinkingLevel ?? settings.agentThinking(agentId);
+  // The request's, else the session's, else the agent's (design §8).
+  const { model: sessionModel = null, thinkingLevel: sessionThinking } = session?.settings ?? {};
+  const wantedThinking = request.thinkingLevel ?? sessionThinking ?? settings.agentThinking(agentId);
   const chosen = settings.chooseModel(
-    request.model,
+    request.model ?? sessionModel,
     agentId,
     taskFor(request, wantedThinking, settings.limitsOf(agentId)),
   );

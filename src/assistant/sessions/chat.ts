@@ -2,6 +2,7 @@
  * Chat takes a message from a channel to its session: answers a command at once, or hands the message on as a run of that
  * session. A message that comes twice under the channel's own id is one message (X-13).
  */
+import { isAgentId } from "../../kernel/vocabulary/agent-id.ts";
 import type { RunId, SessionId } from "../../kernel/vocabulary/identifiers.ts";
 import type { ChannelClass } from "../../kernel/vocabulary/risk.ts";
 import { type Refusal, refuse } from "../../runtime/operations/operation.ts";
@@ -107,7 +108,7 @@ export class Chat {
       const origin = { agentId, channel, key, senderId, principal: bearer.principal, isOperator: true, session };
       return { ok: true, kind: "answered", ...(await runChatCommand(this.#parts, command, origin)) };
     }
-    return await this.#run(session.agentId, text, session, { sessionId: session.sessionId }, bearer, options);
+    return await this.#run(session.agentId, text, { sessionId: session.sessionId }, bearer, options);
   }
 
   #submit(
@@ -126,22 +127,19 @@ export class Chat {
           };
     const inbound = messageId === null ? {} : { inbound: { channel, messageId } };
     const channelClass = this.#parts.channelClass(channel);
-    return this.#run(agentId, text, session, { ...place, ...inbound, channelClass }, bearer, options);
+    return this.#run(agentId, text, { ...place, ...inbound, channelClass }, bearer, options);
   }
 
   async #run(
     agentId: string,
     message: string,
-    session: StoredSession | null,
     place: Pick<RunRequest, "sessionId" | "begins" | "inbound" | "channelClass">,
     { principal, source }: Bearer,
     options: MessageOptions,
   ): Promise<Received> {
-    const { model = null, thinkingLevel } = session?.settings ?? {};
     const request: RunRequest = {
       ...{ agentId, message, source, principal, idempotencyKey: null, contract: {}, approvedTools: [] },
-      ...{ thinkingMode: null, model },
-      ...(thinkingLevel === undefined ? {} : { thinkingLevel }),
+      ...{ thinkingMode: null, model: null },
       ...place,
       ...options,
     };
@@ -161,12 +159,11 @@ export class Chat {
 }
 
 /** The seeds' agent ids, channels and senders are words and numbers; what cannot be one is refused before it is stored. */
-const AGENT_ID = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/;
 const CHANNEL = /^[a-z][a-z0-9_-]{0,31}$/;
 const MAX_ID_CHARS = 512;
 
 function originProblem({ agentId, channel, accountId = "default", senderId, group }: InboundMessage): string | null {
-  if (!AGENT_ID.test(agentId)) return "agent_id must consist of letters, digits, - and _";
+  if (!isAgentId(agentId)) return "agent_id must consist of lower-case letters, digits, - and _";
   if (!CHANNEL.test(channel)) return "channel must consist of lower-case letters, digits, - and _";
   const ids = [accountId, senderId, ...(group === null ? [] : [group.id])];
   const isBad = (id: string): boolean =>

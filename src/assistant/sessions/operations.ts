@@ -1,5 +1,6 @@
 /** Operations on conversations (O-5.6, O-6.2, T-1.2). */
 import { type Static, Type } from "typebox";
+import { AGENT_ID_PATTERN } from "../../kernel/vocabulary/agent-id.ts";
 import { asSessionId, type SessionId } from "../../kernel/vocabulary/identifiers.ts";
 import { Count, closed, nullable, RunIdSchema } from "../../kernel/vocabulary/schema-primitives.ts";
 import { Name, pageFields, pageOf, Text } from "../../runtime/operations/input-schemas.ts";
@@ -18,9 +19,8 @@ export interface SessionServices {
 }
 
 const optional = Type.Optional;
-const AgentId = Type.String({ pattern: "^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$" });
+const AgentId = Type.String({ pattern: AGENT_ID_PATTERN });
 const SessionIdInput = Type.Unsafe<SessionId>(Type.String({ pattern: "^[\\w-]{1,128}$" }));
-const ById = Type.Object({ id: SessionIdInput }, closed);
 const NO_SUCH_SESSION = refuse("not_found", "no such session");
 const DEFAULT_AGENT = "main";
 /** Where nothing else is said: a client of the HTTP interface. */
@@ -33,8 +33,19 @@ const CompactedSchema = Type.Union([Type.Object({ ...QueuedSchema.properties, tu
 const ReceivedSchema = Type.Union([QueuedSchema, ResponseSchema]);
 export type WireReceived = Static<typeof ReceivedSchema>;
 
-/** Turns of a session's history that are shown at once. */
+/** Turns of a session's history that are shown at once, unless `limit` says otherwise. */
 const SHOWN_TURNS = 100;
+const MAX_SHOWN_TURNS = 500;
+/** `before` is the id of a message: what was said before its turn. */
+const Turns = Type.Object(
+  {
+    id: SessionIdInput,
+    before: optional(Type.String({ pattern: "^[\\w-]{1,200}$" })),
+    limit: optional(Type.Integer({ minimum: 1, maximum: MAX_SHOWN_TURNS, default: SHOWN_TURNS })),
+  },
+  closed,
+);
+const NO_SUCH_MESSAGE = refuse("not_found", "there is no such message in this session");
 
 const { json } = operationsOver<SessionServices>();
 
@@ -108,10 +119,16 @@ export const sessionOperations = [
     method: "GET",
     path: "/api/sessions/{id}",
     scope: "operate",
-    summary: "shows a session with its messages (of the last 100 turns) and its checkpoint",
-    input: ById,
+    summary:
+      "shows a session with its checkpoint and its messages: of the last 100 turns, or of `?limit=` turns before the message `?before=`",
+    input: Turns,
     output: SessionSchema,
-    call: ({ sessions }, { id }) => withSession(sessions, id, (session) => sessions.show(session, SHOWN_TURNS)),
+    async call({ sessions }, { id, before, limit = SHOWN_TURNS }) {
+      const session = await sessions.find(id);
+      if (session === null) return NO_SUCH_SESSION;
+      const end = await sessions.positionOf(session, before);
+      return end === null ? NO_SUCH_MESSAGE : { ok: true, value: await sessions.show(session, end, limit) };
+    },
   }),
   json({
     name: "sessions.rename",
@@ -195,14 +212,18 @@ export const sessionOperations = [
     method: "GET",
     path: "/api/admin/chat/sessions/{id}/messages",
     scope: "admin",
-    summary: "shows a session's messages in order, those of tools with tool_name, tool_call_id and run_id",
-    input: ById,
+    summary:
+      "shows a session's messages in order, those of tools with tool_name, tool_call_id and run_id; `?before=`, `?limit=` as above",
+    input: Turns,
     output: Type.Object({ session_id: SessionIdSchema, messages: Type.Array(AdminMessageSchema()) }),
-    call: ({ sessions }, { id }) =>
-      withSession(sessions, id, async (session) => {
-        const { messages } = await sessions.show(session, SHOWN_TURNS);
-        return { session_id: id, messages: messages.map(adminMessage) };
-      }),
+    async call({ sessions }, { id, before, limit = SHOWN_TURNS }) {
+      const session = await sessions.find(id);
+      if (session === null) return NO_SUCH_SESSION;
+      const end = await sessions.positionOf(session, before);
+      if (end === null) return NO_SUCH_MESSAGE;
+      const messages = await sessions.messages(session, { after: 0, before: end }, limit);
+      return { ok: true, value: { session_id: id, messages: messages.map(adminMessage) } };
+    },
   }),
 ] as const;
 

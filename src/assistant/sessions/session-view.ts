@@ -104,6 +104,11 @@ export function sessionRow({ session, idleMs, nowMs, model }: SessionFacts): Ses
   return { id, agentId, key, title, senderId, channel, state, metadata, config: { ...settings } };
 }
 
+/** The turn that a message of `messagesOf` belongs to. */
+export function turnOfMessage(messageId: string): string {
+  return messageId.replace(/_(?:user|calls|answer|tool_\d+)$/, "");
+}
+
 /** In the order in which they were said. */
 export function messagesOf(turns: readonly SessionTurn[], channel: string): readonly SessionMessage[] {
   return turns.flatMap(({ id: turnId, runId, askedAt, answeredAt, asked, calls, answered }) => {

@@ -3,16 +3,24 @@
  * it is held in memory, so an idle one costs nothing and is resumed by reading it. Its state follows from when it was last
  * written to.
  */
-import { asSessionId, type SessionId } from "../../kernel/vocabulary/identifiers.ts";
+import { asRunId, asSessionId, type SessionId } from "../../kernel/vocabulary/identifiers.ts";
 import type { Capabilities } from "../../runtime/capabilities/capabilities.ts";
 import { readCheckpoint } from "../../runtime/checkpoint/session-checkpoint.ts";
 import { type Clock, timestampOf } from "../../runtime/ports/clock.ts";
 import { newId, type RandomBytes } from "../../runtime/ports/randomness.ts";
 import type { Page, Store } from "../../runtime/ports/store.ts";
 import type { NewSession, RunRange, SessionFilter, StoredSession } from "../../runtime/ports/stored-session.ts";
+import { importedPosition } from "../context/imported-turn.ts";
 import { LATEST, type SessionContext } from "../context/session-context.ts";
 import { sessionKey } from "./session-key.ts";
-import { messagesOf, type SessionMessage, type SessionRow, sessionRow, wireCheckpoint } from "./session-view.ts";
+import {
+  messagesOf,
+  type SessionMessage,
+  type SessionRow,
+  sessionRow,
+  turnOfMessage,
+  wireCheckpoint,
+} from "./session-view.ts";
 
 export interface SessionsParts {
   readonly store: Store;
@@ -111,7 +119,18 @@ export class Sessions {
     return messagesOf(await this.#parts.context.turns(sessionId, between, turns), channel);
   }
 
-  async show(session: StoredSession, turns: number) {
+  /** Where the turn of a message stands; of no message, behind the last. Null: it is not in this session. */
+  async positionOf({ sessionId }: StoredSession, messageId: string | undefined): Promise<number | null> {
+    if (messageId === undefined) return LATEST;
+    const turnId = turnOfMessage(messageId);
+    const imported = importedPosition(sessionId, turnId);
+    if (imported !== null) return imported;
+    const run = await this.#parts.store.findRun(asRunId(turnId));
+    return run?.sessionId === sessionId ? run.position : null;
+  }
+
+  /** With the messages of the last turns before a position. */
+  async show(session: StoredSession, before: number, turns: number) {
     const { sessionId } = session;
     const { store, capabilities } = this.#parts;
     const checkpoint = await readCheckpoint(store, sessionId);
@@ -125,7 +144,7 @@ export class Sessions {
     const recentTurns = await this.#parts.context.turns(sessionId, recent, RECENT_TURNS);
     return {
       ...this.row(session),
-      messages: [...(await this.messages(session, { after: 0, before: LATEST }, turns))],
+      messages: [...(await this.messages(session, { after: 0, before }, turns))],
       checkpoint: wireCheckpoint(sessionId, checkpoint, names, recentTurns),
     };
   }

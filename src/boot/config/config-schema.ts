@@ -10,6 +10,7 @@
 import * as z from "zod/mini";
 import { readUrl } from "../../adapters/tools/http/read-url.ts";
 import { ToolFailure } from "../../adapters/tools/tool-failure.ts";
+import { AGENT_ID_PATTERN } from "../../kernel/vocabulary/agent-id.ts";
 import { MODEL_TIERS } from "../../kernel/vocabulary/model-tier.ts";
 import { CHANNEL_CLASSES, RISK_CLASSES } from "../../kernel/vocabulary/risk.ts";
 import { THINKING_LEVELS } from "../../kernel/vocabulary/thinking-level.ts";
@@ -36,7 +37,10 @@ const Prompt = z.string().check(z.maxLength(100_000));
 const FilePath = matching(/^[^\0\n\r]{1,4096}$/, "must be a path");
 const ProviderId = matching(/^[a-z0-9][a-z0-9_-]{0,63}$/, "must consist of lower-case letters, digits, - and _");
 const ModelId = matching(/^[^\s\p{Cc}]{1,200}$/u, "must not contain blanks");
-const AgentId = matching(/^[A-Za-z0-9_-]{1,64}$/, "must consist of letters, digits, - and _");
+const AgentId = matching(
+  new RegExp(AGENT_ID_PATTERN),
+  "must begin with a lower-case letter or digit and consist of those, - and _",
+);
 const RefInParts = z.strictObject({ provider: ProviderId, model: ModelId });
 const ModelRef = z.union([
   matching(/^[a-z0-9][a-z0-9_-]{0,63}:[^\s\p{Cc}]{1,200}$/u, 'must have the form "provider:model"'),

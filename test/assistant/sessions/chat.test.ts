@@ -1,5 +1,6 @@
 /** Conversations through the real runtime and store: routing, commands, what a session remembers. */
 import { describe, expect, test } from "vitest";
+import { LATEST } from "../../../src/assistant/context/session-context.ts";
 import type { Received } from "../../../src/assistant/sessions/chat.ts";
 import { asSessionId, type RunId } from "../../../src/kernel/vocabulary/identifiers.ts";
 import { notedState, readCheckpoint } from "../../../src/runtime/checkpoint/session-checkpoint.ts";
@@ -78,7 +79,9 @@ verifies(
     // The same notes change nothing.
     expect((await readCheckpoint(trial.store, sessionId)).revision).toBe(1);
     const session = await sessions.find(sessionId);
-    expect(session === null ? null : (await sessions.show(session, 10)).checkpoint.state.goals).toEqual(["ship it"]);
+    expect(session === null ? null : (await sessions.show(session, LATEST, 10)).checkpoint.state.goals).toEqual([
+      "ship it",
+    ]);
     expect(chat).toBeDefined();
     await trial.stop();
   },

@@ -1,6 +1,7 @@
 /** Imported conversations through the real runtime and store: they are shown and continued, and are no runs. */
 import { randomBytes } from "node:crypto";
 import { expect, test } from "vitest";
+import { LATEST } from "../../../src/assistant/context/session-context.ts";
 import { type ForeignConversation, SessionImport } from "../../../src/assistant/sessions/import-session.ts";
 import { compileRedactor } from "../../../src/kernel/redaction/redact.ts";
 import { openTrial, storeOfFile } from "../../runtime/trial/open-trial.ts";
@@ -60,7 +61,7 @@ test("the next message continues it: its turns are sent in order, and taint the 
   expect(messages.map(({ content }) => content).join("\n")).toContain("Ada owns a ficus.");
   expect(run.ended?.labels).toEqual({ integrity: "untrusted", confidentiality: "private" });
   const session = await sessions.find(sessionId);
-  const shown = session === null ? null : await sessions.show(session, 100);
+  const shown = session === null ? null : await sessions.show(session, LATEST, 100);
   expect(shown).toMatchObject({ title: "Plants", metadata: { messageCount: 6, createdAt: AT } });
   expect(shown?.messages.map(({ role, content, runId }) => [role, content, runId === undefined])).toEqual([
     ["user", "Hello", true],
@@ -106,7 +107,7 @@ test("foreign ids, names and texts cannot pass for ours or break what is stored"
     conversation({ turns: [{ askedAt: AT, answeredAt: AT, asked, calls, answered: "" }] }),
   );
   const session = await sessions.find(sessionId);
-  const [user, called, result, answer] = session === null ? [] : (await sessions.show(session, 100)).messages;
+  const [user, called, result, answer] = session === null ? [] : (await sessions.show(session, LATEST, 100)).messages;
   expect(user?.content.isWellFormed()).toBe(true);
   expect(user?.content.length).toBeLessThanOrEqual(100_000);
   expect(called?.toolCalls).toMatchObject([{ id: "imported_1_1", tool: ".._.._tool_name" }]);
