@@ -12,6 +12,7 @@ import type {
   StoredCheckpoint,
   StoredSession,
 } from "../../runtime/ports/stored-session.ts";
+import { COMPACTION_SOURCE } from "../../runtime/run/run-rules.ts";
 import type { Prepare, Tables } from "./connection.ts";
 import { FIRST_ENDED_STATUS } from "./runs.ts";
 import { mayWrite, type WriteHandlers } from "./transaction.ts";
@@ -38,7 +39,8 @@ export const SESSION_TABLES: Tables = {
 const SELECT = `
   SELECT id AS sessionId, agent_id AS agentId, key, channel, sender_id AS senderId, created_at AS createdAt, title,
     settings, active_at AS activeAt, runs, imported_messages AS importedMessages,
-    (SELECT count(*) FROM run_states o WHERE o.session = sessions.position AND o.status < ${FIRST_ENDED_STATUS}) AS openRuns
+    (SELECT count(*) FROM run_states o JOIN runs r ON r.position = o.run
+      WHERE o.session = sessions.position AND o.status < ${FIRST_ENDED_STATUS} AND r.source <> '${COMPACTION_SOURCE}') AS openRuns
   FROM sessions`;
 const SELECT_CHECKPOINT = `
   SELECT c.revision, c.updated_at AS updatedAt, c.state, c.summary, c.condensed_through AS condensedThrough

@@ -21,6 +21,7 @@ export interface SessionServices {
 const optional = Type.Optional;
 const AgentId = Type.String({ pattern: AGENT_ID_PATTERN });
 const SessionIdInput = Type.Unsafe<SessionId>(Type.String({ pattern: "^[\\w-]{1,128}$" }));
+const ById = Type.Object({ id: SessionIdInput }, closed);
 const NO_SUCH_SESSION = refuse("not_found", "no such session");
 const DEFAULT_AGENT = "main";
 /** Where nothing else is said: a client of the HTTP interface. */

@@ -1,5 +1,7 @@
 /** Compaction through the real runtime and store: when it begins, what it changes, and that a failed one changes nothing. */
+
 import { describe, expect, test } from "vitest";
+import { LATEST } from "../../../src/assistant/context/session-context.ts";
 import type { RunId, SessionId } from "../../../src/kernel/vocabulary/identifiers.ts";
 import { getBasePrompt } from "../../../src/prompts/base-prompt.ts";
 import { getSummaryPrompt } from "../../../src/prompts/summary-prompt.ts";
@@ -124,7 +126,7 @@ describe("a compaction", () => {
     expect(request?.tools).toEqual([]);
     expect(request?.messages.map(({ role }) => role)).toEqual(["system", "user"]);
     const session = await talk.sessions.find(sessionId);
-    const { state } = (session && (await talk.sessions.show(session, 1)))?.checkpoint ?? {};
+    const { state } = (session && (await talk.sessions.show(session, LATEST, 1)))?.checkpoint ?? {};
     expect(state).toMatchObject({ goals: [], capabilities_pending: [] });
     expect(summaryIn(await readCheckpoint(talk.trial.store, sessionId))?.text).toBe(`${SUMMARY}\nNoted.`);
     await talk.trial.stop();
@@ -135,7 +137,7 @@ describe("a compaction", () => {
     const sessionId = await askMany(talk, 1, 11);
     const session = await talk.sessions.find(sessionId);
     expect(session?.runs).toBe(11);
-    const shown = session && (await talk.sessions.show(session, 100));
+    const shown = session && (await talk.sessions.show(session, LATEST, 100));
     expect(shown?.messages).toHaveLength(22);
     await talk.trial.stop();
   });

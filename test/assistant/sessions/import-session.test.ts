@@ -81,7 +81,11 @@ test("before it is continued it is idle, not new, and has no runs", async () => 
   const { sessionId } = await imports.import(conversation());
   const session = await sessions.find(sessionId);
   expect(session).toMatchObject({ runs: 0, importedMessages: 4, activeAt: new Date(AT + 3).toISOString() });
-  expect(session === null ? null : sessions.row(session)).toMatchObject({ state: "idle" });
+  if (session === null) throw new Error("no session");
+  expect(sessions.row(session)).toMatchObject({ state: "idle", metadata: { messageCount: 4 } });
+  // A message without an answer yet.
+  const asked = sessions.row({ ...session, runs: 2, openRuns: 1 });
+  expect(asked.metadata.messageCount).toBe(7);
   await trial.stop();
 });
 

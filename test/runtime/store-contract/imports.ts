@@ -2,6 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { asRunId, asSessionId, type SessionId } from "../../../src/kernel/vocabulary/identifiers.ts";
 import type { Write } from "../../../src/runtime/ports/store.ts";
+import { COMPACTION_SOURCE } from "../../../src/runtime/run/run-rules.ts";
 import { fresh, newRun, newSession } from "../store-samples.ts";
 import { expectRefused, type StoreFixture } from "./store-fixture.ts";
 
@@ -49,7 +50,11 @@ export function describeImports(fixture: StoreFixture): void {
       await barrier(newSession(used), newRun(asRunId(fresh("run")), used));
       await expectRefused(barrier(imports(used, ["a"])), "store.conflict");
       await expectRefused(barrier(imports(aSession(), ["a"])), "store.conflict");
-      expect(await fixture.store.findSession(used)).toMatchObject({ runs: 1, openRuns: 1, importedMessages: 0 });
+      const isOneOpen = { runs: 1, openRuns: 1, importedMessages: 0 };
+      expect(await fixture.store.findSession(used)).toMatchObject(isOneOpen);
+      // Condensing says nothing.
+      await barrier(newRun(asRunId(fresh("run")), used, { source: COMPACTION_SOURCE }));
+      expect(await fixture.store.findSession(used)).toMatchObject(isOneOpen);
     });
   });
 }
