@@ -169,6 +169,21 @@ export function turnsThatFit(
   return takeTurns(turns, limits, countTokens).turns.length;
 }
 
+/** How many of the newest turns are kept when earlier ones are condensed: as many as fill half of what a prompt may hold. */
+export function turnsToKeep(
+  turns: readonly SessionTurn[],
+  limits: ContextLimits,
+  countTokens: (text: string) => number,
+): number {
+  const half = {
+    ...limits,
+    maxTurns: Math.max(1, Math.floor(limits.maxTurns / 2)),
+    recentTokens: limits.recentTokens / 2,
+    historyChars: limits.historyChars / 2,
+  };
+  return turnsThatFit(turns, half, countTokens);
+}
+
 interface Taken {
   readonly turns: readonly SessionTurn[];
   readonly tokens: number;
@@ -186,7 +201,7 @@ function takeTurns(all: readonly SessionTurn[], limits: ContextLimits, countToke
     const wordChars = words.reduce((sum, text) => sum + countChars(text), 0);
     const ownTokens = words.reduce((sum, text) => sum + countTokens(text), 0);
     const fits = chars + wordChars <= limits.historyChars && wordTokens + ownTokens <= limits.recentTokens;
-    if (taken.length > 0 && (!fits || taken.length >= limits.maxTurns)) break;
+    if (taken.length >= limits.maxTurns || (taken.length > 0 && !fits)) break;
     chars += wordChars;
     wordTokens += ownTokens;
     const calls: TurnCall[] = [];

@@ -1,4 +1,6 @@
 /** How much of a session a model is sent: the caps of O-6.1, in code points, and the token budget of T-3c. */
+import { SHOWN_AGAIN } from "../../runtime/tools/format-tool-result.ts";
+
 export interface ContextLimits {
   readonly messageChars: number;
   readonly summaryChars: number;
@@ -24,8 +26,7 @@ export type LimitsOf = (agentId: string) => ContextLimits;
 export const DEFAULT_LIMITS: ContextLimits = {
   messageChars: 1400,
   summaryChars: 220,
-  errorChars: 320,
-  outputChars: 1000,
+  ...SHOWN_AGAIN,
   historyChars: 12_000,
   agentFileChars: 4000,
   recentTokens: 2000,

@@ -1,6 +1,8 @@
 /**
  * Completes the prompt of a run when it begins: by then all that was said before it has been said, and AGENTS.md is as it is. Turns are read from their journals; those of sessions in use are remembered, so a turn reads one journal.
  */
+import type { ExecutionContract } from "../../kernel/contract/contract.ts";
+import { MINIMUM_OUTPUT_TOKENS } from "../../kernel/contract/preflight.ts";
 import type { Redactor } from "../../kernel/redaction/redact.ts";
 import type { SessionId } from "../../kernel/vocabulary/identifiers.ts";
 import { CLEAN_LABELS, joinLabels, type Labels } from "../../kernel/vocabulary/labels.ts";
@@ -19,7 +21,14 @@ import { contractOf, readBodiesOf, readWholeJournal } from "../../runtime/run/re
 import { COMPACTION_SOURCE } from "../../runtime/run/run-rules.ts";
 import type { RunPorts } from "../../runtime/run-ports.ts";
 import { type AgentFileText, agentFileText, type ReadAgentFile } from "./agent-file.ts";
-import { buildContext, type ContextParts, offeredTools, seenBy } from "./build-context.ts";
+import {
+  type BuiltContext,
+  buildContext,
+  type ContextParts,
+  offeredTools,
+  seenBy,
+  turnsToKeep,
+} from "./build-context.ts";
 import type { ContextLimits, LimitsOf } from "./context-limits.ts";
 import { contextText } from "./context-text.ts";
 import { IMPORTED_LABELS, importedTurn } from "./imported-turn.ts";
@@ -88,7 +97,8 @@ export class SessionContext {
     const { event } = acceptance;
     const model = findModel(run.model);
     await model?.tokens.prepare?.();
-    const built = buildContext({
+    const countTokens = (model?.tokens ?? ESTIMATED_TOKENS).count;
+    const parts: ContextParts = {
       system: texts.layers(run.agentId, contract.channelClass, isLasting),
       ...{ agentFile, context, turns, summarizedThrough, limits },
       message: {
@@ -98,12 +108,15 @@ export class SessionContext {
       },
       offered: offeredTools(toolbox, contract),
       toolsLeftOut: acceptance.manifest?.leftOut.tools ?? [],
-      countTokens: (model?.tokens ?? ESTIMATED_TOKENS).count,
+      countTokens,
       keep: (text) => bodies.keep(text),
-    });
+    };
+    const built = withinWindow(parts, contract.contextBudget);
     const labels = built.labels === null ? event.labels : joinLabels(event.labels, built.labels);
     const { opening, prompt, manifest } = built;
-    return { ...acceptance, event: { ...event, labels, prompt }, opening, manifest };
+    const through = await this.#trimsThrough(run.sessionId, turns, limits, countTokens);
+    const trims = through === null ? {} : { trimsThrough: through };
+    return { ...acceptance, event: { ...event, labels, prompt }, opening, manifest, ...trims };
   };
 
   async #agentFile({ agentFileChars }: ContextLimits): Promise<AgentFileText | string | null> {
@@ -112,6 +125,19 @@ export class SessionContext {
     if (file === null) return null;
     if (!file.ok) return file.code;
     return agentFileText({ ...file, text: redactor.redactText(file.text).text }, agentFileChars);
+  }
+
+  /** Never past a run that has not ended: its turn is still to come. */
+  async #trimsThrough(
+    sessionId: SessionId,
+    turns: readonly SessionTurn[],
+    limits: ContextLimits,
+    countTokens: (text: string) => number,
+  ): Promise<number | null> {
+    const old = turns.slice(0, turns.length - turnsToKeep(turns, limits, countTokens));
+    if (old.length === 0) return null;
+    const [oldest] = await this.#parts.store.openRunsOf(sessionId, 1);
+    return old.findLast(({ position }) => position < (oldest?.position ?? LATEST))?.position ?? null;
   }
 
   /** What the session adds to the prompt of a run: its checkpoint and its latest turns, oldest first. */
@@ -171,4 +197,19 @@ export class SessionContext {
     this.#turns.set(run.runId, turn);
     return turn;
   }
+}
+
+/** A model with a small window is sent fewer turns rather than none of the message. */
+function withinWindow(
+  parts: ContextParts,
+  { contextWindow, reservedSynthesis }: ExecutionContract["contextBudget"],
+): BuiltContext {
+  const most = contextWindow - Math.max(reservedSynthesis, MINIMUM_OUTPUT_TOKENS);
+  let { maxTurns } = parts.limits;
+  let built = buildContext(parts);
+  while (built.prompt.tokens > most && maxTurns > 0) {
+    maxTurns = Math.min(maxTurns, parts.turns.length) - 1;
+    built = buildContext({ ...parts, limits: { ...parts.limits, maxTurns: Math.max(0, maxTurns) } });
+  }
+  return built;
 }

@@ -19,7 +19,7 @@ import type { StoredCheckpoint, StoredSession } from "../../runtime/ports/stored
 import { findAcceptance } from "../../runtime/run/acceptance.ts";
 import { COMPACTION_SOURCE } from "../../runtime/run/run-rules.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
-import { turnsThatFit } from "../context/build-context.ts";
+import { turnsThatFit, turnsToKeep } from "../context/build-context.ts";
 import type { ContextLimits } from "../context/context-limits.ts";
 import { LATEST, type SessionContext } from "../context/session-context.ts";
 import type { SessionTurn } from "../context/session-turn.ts";
@@ -143,7 +143,7 @@ export class Compaction {
     const open = await store.openRunsOf(sessionId, MAX_OPEN);
     if (open.some(({ source }) => source === COMPACTION_SOURCE)) return { ok: false, code: "idle", message: GOING_ON };
     const before = open[0]?.position ?? LATEST;
-    const kept = keptTurns(turns, limits, countTokens);
+    const kept = turnsToKeep(turns, limits, countTokens);
     const most = isAsked ? Math.min(kept, Math.max(1, Math.floor(turns.length / 2))) : kept;
     const old = turns.slice(0, turns.length - most).filter(({ position }) => position < before);
     if (old.length === 0) return { ok: false, code: "idle", message: NOTHING };
@@ -170,16 +170,6 @@ export class Compaction {
     const accepted = await submit(drafted.draft);
     return accepted.ok ? { ...accepted, status: "queued", turns: condensed.length } : accepted;
   }
-}
-
-function keptTurns(turns: readonly SessionTurn[], limits: ContextLimits, count: (text: string) => number): number {
-  const half = {
-    ...limits,
-    maxTurns: Math.max(1, Math.floor(limits.maxTurns / 2)),
-    recentTokens: limits.recentTokens / 2,
-    historyChars: limits.historyChars / 2,
-  };
-  return turnsThatFit(turns, half, count);
 }
 
 /** The latest compaction brought no summary, and few turns have ended since. */

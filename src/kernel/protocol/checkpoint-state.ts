@@ -31,8 +31,8 @@ export const EMPTY_CHECKPOINT: CheckpointState = {
 };
 
 /**
- * requested           condensing, which is done elsewhere
- * applied             the capability now awaits an operator
+ * requested           a summary, which is made when the run has ended
+ * applied             done: the capability now awaits an operator, or earlier turns leave the next prompt
  * requires_operator   a grant out of a model: it, too, now awaits an operator
  * already_pending     it was asked for before
  * already_granted     nothing to ask for
@@ -89,7 +89,8 @@ export function applyNotes(state: CheckpointState, patch: NotesPatch): AppliedNo
 }
 
 function runAction(state: CheckpointState, action: string): readonly [CheckpointState, ActionReport] {
-  if (action === "condense_now" || action === "condense_smart") return [state, { action, status: "requested" }];
+  if (action === "condense_now") return [state, { action, status: "applied" }];
+  if (action === "condense_smart") return [state, { action, status: "requested" }];
   const asking = ASKING.find(({ verb }) => action.startsWith(`${verb}:`));
   if (asking === undefined) return [state, { action: "unknown", status: "ignored" }];
   const { verb, added, present } = asking;

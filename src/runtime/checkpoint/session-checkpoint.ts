@@ -76,11 +76,14 @@ export async function readCheckpoint(
 
 export class SessionCheckpoint {
   readonly #sessionId: SessionId;
+  readonly #trimsThrough: number | null;
   #stored: StoredCheckpoint;
   #noted: NotedState;
 
-  constructor(sessionId: SessionId, stored: StoredCheckpoint) {
+  /** `trimsThrough`: how far `condense_now` of this run trims; null: there is nothing to trim. */
+  constructor(sessionId: SessionId, stored: StoredCheckpoint, trimsThrough: number | null) {
     this.#sessionId = sessionId;
+    this.#trimsThrough = trimsThrough;
     this.#stored = stored;
     this.#noted = notedState(stored);
   }
@@ -100,9 +103,16 @@ export class SessionCheckpoint {
     const { state } = applyNotes({ ...EMPTY_CHECKPOINT, ...notedIn(this.#noted) }, patch);
     const before = notedIn(this.#noted);
     const after = notedIn(state);
-    if (canonicalJson(before) === canonicalJson(after)) return [];
+    const trimmed = patch.actions.includes("condense_now") ? this.#trimmed() : {};
+    if (canonicalJson(before) === canonicalJson(after)) return this.#write(trimmed, ts, this.#noted);
     const noted = { ...after, labels: joinLabels(this.#noted.labels, labels) };
-    return this.#write({ state: JSON.stringify(noted) }, ts, noted);
+    return this.#write({ ...trimmed, state: JSON.stringify(noted) }, ts, noted);
+  }
+
+  /** Without a model: the turns before the newest are no longer sent (S-2.6). */
+  #trimmed(): Pick<StoredCheckpoint, "condensedThrough"> {
+    const { condensedThrough } = this.#stored;
+    return { condensedThrough: later(this.#trimsThrough ?? 0, condensedThrough) };
   }
 
   /** The summary replaces the one before; with `trims`, what it covers is no longer sent as messages. */

@@ -97,6 +97,8 @@ export interface Acceptance {
   readonly continuesSession?: true;
   /** Where the answer is delivered; absent: the client fetches it. */
   readonly reply?: ReplyAddress;
+  /** The position of the last turn that `condense_now` of this run takes out of later prompts; absent: none. */
+  readonly trimsThrough?: number;
   /** A compaction: its answer becomes the session's summary. */
   readonly condenses?: Condensing;
   readonly opening: readonly OpeningItem[];

@@ -41,6 +41,7 @@ import { releaseOutput } from "../tools/release-output.ts";
 import { readAcceptance } from "./acceptance.ts";
 import type { BodyCache } from "./body-cache.ts";
 import { childFinished } from "./children.ts";
+import { compactPrompt } from "./compact-prompt.ts";
 import { type Conversation, noteOf } from "./conversation.ts";
 import { readBodiesOf, readWholeJournal } from "./read-run.ts";
 import type { ReplyBatcher } from "./reply-batcher.ts";
@@ -102,7 +103,7 @@ export class CommandExecutor {
       case "call-model":
         return this.#callModel(command, state, signal);
       case "compact":
-        return nothingCompacted(command, state);
+        return compactPrompt(this.#parts.conversation, command, state, this.#countTokens);
       case "plan-calls":
         return this.#planCalls(command, state);
       case "run-tool":
@@ -387,11 +388,6 @@ function pause(clock: Pick<Clock, "wake">, delayMs: number, signal: AbortSignal)
 const NOT_PLANNABLE = "Not run again: this call can no longer be planned.";
 
 const NO_USAGE = { inputTokens: 0, outputTokens: 0, costMicrousd: 0 };
-
-function nothingCompacted({ step, promptHead }: CommandOf<"compact">, state: RunState): Answer {
-  const { tokens } = state.prompt;
-  return { type: "context.compacted", step, succeeded: false, head: promptHead, tokens, usage: NO_USAGE };
-}
 
 type Refused = Pick<EventOf<"model.failed">, "refusedBy">;
 

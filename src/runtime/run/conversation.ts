@@ -17,9 +17,11 @@ import {
   shownError,
   skippedOutcome,
 } from "../../kernel/journal/views/call-outcome.ts";
+import type { Hash } from "../../kernel/vocabulary/identifiers.ts";
 import { decodeReasoning } from "../model/reasoning-continuation.ts";
 import type { PromptMessage } from "../ports/model-backend.ts";
 import { formatToolResult } from "../tools/format-tool-result.ts";
+import { type CompactedMessages, compactMessages } from "./compact-prompt.ts";
 
 /** What brought untrusted text into the conversation: a call, or (tool null) the run's opening prompt. */
 export interface UntrustedSource {
@@ -31,16 +33,24 @@ export interface UntrustedSource {
 export class Conversation {
   readonly #lookup: Lookup;
   readonly #messages: PromptMessage[];
+  /** How many of the messages are the opening prompt. */
+  #opening: number;
+  /** Of the prompt that it was compacted to. */
+  #compactedTo: Hash | null = null;
   readonly #untrusted: UntrustedSource[] = [];
   #calls: readonly DecidedCall[] = [];
 
   constructor(opening: readonly PromptMessage[], lookup: Lookup) {
     this.#messages = [...opening];
+    this.#opening = opening.length;
     this.#lookup = lookup;
   }
 
   append(entries: readonly Statement[]): void {
     for (const entry of entries) {
+      for (const event of "heard" in entry.decided ? entry.decided.heard : []) {
+        if (event.type === "context.compacted" && event.succeeded) this.compact(event.head);
+      }
       this.#messages.push(...this.#messagesOf(entry));
       this.#orderResults();
       if (bringsUntrusted(entry)) this.#untrusted.push(this.#sourceIn(entry));
@@ -54,6 +64,20 @@ export class Conversation {
   messages(mode: InferMode): readonly PromptMessage[] {
     const note = noteOf(mode);
     return note === null ? [...this.#messages] : [...this.#messages, { role: "system", content: note }];
+  }
+
+  /** Makes room (compact-prompt.ts), once for each head; returns the texts that were dropped and added. */
+  compact(head: Hash): Pick<CompactedMessages, "dropped" | "added"> {
+    if (this.#compactedTo === head) return { dropped: [], added: [] };
+    const { opening, own, ...texts } = compactMessages(
+      this.#messages.slice(0, this.#opening),
+      this.#messages.slice(this.#opening),
+    );
+    if (texts.dropped.length === 0) return texts;
+    this.#compactedTo = head;
+    this.#opening = opening.length;
+    this.#messages.splice(0, this.#messages.length, ...opening, ...own);
+    return texts;
   }
 
   #messagesOf(entry: Statement): readonly PromptMessage[] {

@@ -104,7 +104,11 @@ export class RunOpener {
     if (model !== null && model.tokens.prepare !== null) await model.tokens.prepare();
     const day = timestampOf(ports.clock.nowMs()).slice(0, 10);
     const account = new SpendAccount(run, model, await spendScopes(ports, run, state.contract, day), usedIn(entries));
-    const checkpoint = new SessionCheckpoint(run.sessionId, await readCheckpoint(ports.store, run.sessionId));
+    const checkpoint = new SessionCheckpoint(
+      run.sessionId,
+      await readCheckpoint(ports.store, run.sessionId),
+      acceptance.trimsThrough ?? null,
+    );
     const executor = new CommandExecutor({
       ...{ ports, run, bodyCache, conversation, account, authority, approvals, model, replies, broadcaster, children },
       checkpoint,

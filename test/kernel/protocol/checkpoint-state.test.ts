@@ -146,11 +146,11 @@ describe("applyNotes", () => {
     );
   });
 
-  verifies("S-2.3", "condensing is requested and leaves the state alone", () => {
+  verifies("S-2.3", "condensing leaves the state alone: the trim is applied, the summary requested", () => {
     expect(act(EMPTY_CHECKPOINT, "condense_now", "condense_smart")).toEqual({
       state: EMPTY_CHECKPOINT,
       actions: [
-        { action: "condense_now", status: "requested" },
+        { action: "condense_now", status: "applied" },
         { action: "condense_smart", status: "requested" },
       ],
     });
