@@ -9,9 +9,9 @@ import { promptHead } from "../../kernel/journal/body.ts";
 import type { Answer } from "../../kernel/journal/entry.ts";
 import type { Command } from "../../kernel/machine/command.ts";
 import type { RunState } from "../../kernel/machine/state.ts";
+import type { Hash } from "../../kernel/vocabulary/identifiers.ts";
 import type { PromptMessage } from "../ports/model-backend.ts";
 import { shortenToolResult } from "../tools/format-tool-result.ts";
-import type { Conversation } from "./conversation.ts";
 
 export interface CompactedMessages {
   readonly opening: readonly PromptMessage[];
@@ -46,7 +46,7 @@ function textsOf(message: PromptMessage): readonly string[] {
 
 /** Compacts the conversation; a prompt that cannot get shorter stays, and the machine has the model wrap up. */
 export function compactPrompt(
-  conversation: Conversation,
+  conversation: { compact(head: Hash): Pick<CompactedMessages, "dropped" | "added"> },
   { step, promptHead: before }: Extract<Command, { type: "compact" }>,
   { prompt }: RunState,
   countTokens: (text: string) => number,
