@@ -61,7 +61,6 @@ export function contractTerms(
     toolbox.tools.filter(({ name }) => granted.includes(name)),
     policy,
     maxToolTokens,
-    model.tokens.count,
   );
   const terms: ContractTerms = {
     ...DEFAULT_TERMS,

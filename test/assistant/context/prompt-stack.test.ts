@@ -2,6 +2,7 @@
 import { Value } from "typebox/value";
 import { expect, test } from "vitest";
 import type { AgentFile } from "../../../src/assistant/context/agent-file.ts";
+import { descriptionTokens } from "../../../src/assistant/runs/fit-tools.ts";
 import { describeManifest, ManifestSchema } from "../../../src/assistant/runs/prompt-manifest.ts";
 import type { InboundMessage } from "../../../src/assistant/sessions/inbound-message.ts";
 import { DEFAULT_POLICY } from "../../../src/kernel/contract/default-terms.ts";
@@ -12,7 +13,6 @@ import { UNTRUSTED_LABELS, USER_LABELS } from "../../../src/kernel/vocabulary/la
 import { getBasePrompt } from "../../../src/prompts/base-prompt.ts";
 import { getChannelPolicy } from "../../../src/prompts/channel-policy.ts";
 import { getNotesProtocol } from "../../../src/prompts/notes-protocol.ts";
-import { estimateTokens } from "../../../src/runtime/model/estimate-tokens.ts";
 import { readAcceptance } from "../../../src/runtime/run/acceptance.ts";
 import { contractOf } from "../../../src/runtime/run/read-run.ts";
 import { verifies } from "../../requirements.ts";
@@ -192,7 +192,8 @@ verifies(
   async () => {
     const { toolbox } = outsideWorld();
     const [first, second] = ["note.put", "look.at"];
-    const tokens = (name: string) => estimateTokens(JSON.stringify(toolbox.tools.find((tool) => tool.name === name)));
+    const tokens = (name: string) =>
+      toolbox.tools.reduce((sum, tool) => sum + (tool.name === name ? descriptionTokens(tool) : 0), 0);
     const policy = { ...DEFAULT_POLICY, allow: [second, first, "*"], channels: { cli_local: ["*"] } };
     const limits = { toolTokens: tokens(first) + tokens(second) };
     const model = scriptedModel(() => says("ok"));
