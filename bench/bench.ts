@@ -14,6 +14,7 @@ import { growth } from "./figures/growth.ts";
 import { installSize } from "./figures/install-size.ts";
 import { manyRuns, manyStreamedRuns } from "./figures/many-runs.ts";
 import { memory } from "./figures/memory.ts";
+import { sessions } from "./figures/sessions.ts";
 import { stepOverhead, streamedOverhead } from "./figures/step-overhead.ts";
 import { syncs } from "./figures/syncs.ts";
 import { toolCosts } from "./figures/tool-costs.ts";
@@ -33,6 +34,7 @@ const FIGURES: readonly Figure[] = [
   gateway,
   memory,
   fullStore,
+  sessions,
   toolCosts,
   firstRequestTokens,
   installSize,
