@@ -183,7 +183,7 @@ function summaryOf({ imported, would_import, known, empty, failed }: Counts): st
   const parts = [
     would_import > 0 ? `would take over ${would_import} conversations` : `took over ${imported} conversations`,
     ...(known > 0 ? [`${known} had been taken over before`] : []),
-    ...(empty > 0 ? [`${empty} were empty`] : []),
+    ...(empty > 0 ? [`${empty} empty`] : []),
     ...(failed > 0 ? [`${failed} could not be read`] : []),
   ];
   return parts.join("; ");
