@@ -1,11 +1,11 @@
 /** The channels of the config, as adapters. */
 import { readSecret } from "../adapters/channels/webhook/signature.ts";
 import { webhookChannel } from "../adapters/channels/webhook/webhook-channel.ts";
-import { createGuardedPost } from "../adapters/tools/http/guarded-post.ts";
 import type { ConfiguredChannel } from "../assistant/delivery/delivery.ts";
 import type { Secret } from "../kernel/redaction/known-secrets.ts";
 import { type Channel, ChannelError } from "../runtime/ports/channel.ts";
 import type { Clock } from "../runtime/ports/clock.ts";
+import type { OutboundPost } from "../runtime/ports/outbound-post.ts";
 import type { RandomBytes } from "../runtime/ports/randomness.ts";
 import { BootError } from "./boot-error.ts";
 import type { Config } from "./config/config.ts";
@@ -29,10 +29,19 @@ export function configuredChannels(
     const channel = webhookChannel({
       ...{ name, channelClass, key, deduplicates, recipients, clock, random },
       isAccepted: (senderId) => isAccepted(name, senderId),
-      post: createGuardedPost(url),
+      post: postingTo(url),
     });
     return { channel, place: { name, channelClass, agentId, activation } };
   });
+}
+
+/** Loaded with the first message that is sent. */
+function postingTo(url: string): OutboundPost {
+  let post: Promise<OutboundPost> | null = null;
+  return async (request) => {
+    post ??= import("../adapters/tools/http/guarded-post.ts").then(({ createGuardedPost }) => createGuardedPost(url));
+    return await (await post)(request);
+  };
 }
 
 /** For descriptions: they know listed recipients, and can neither send nor receive. */

@@ -79,6 +79,6 @@ test("a named key vouches for nothing that is not signed, and for a copy of the 
   });
   const copy = join(directory, "copy");
   await surety(copy, "run", "list files");
-  await copyFile(join(home, "surety.db"), join(copy, "surety.db"));
+  for (const file of ["surety.db", "checkpoints.jsonl"]) await copyFile(join(home, file), join(copy, file));
   expect(await surety(copy, "verify", "--key", key)).toMatchObject({ code: 0, stderr: "" });
 });
