@@ -10,7 +10,7 @@ import type { ApprovalDecision } from "../runtime/approvals/operations.ts";
 import type { ApprovalCard, Approver } from "../runtime/ports/approver.ts";
 import { BootError, EXIT } from "./boot-error.ts";
 import type { CommandContext } from "./command.ts";
-import { type ConnectedAssistant, connectAssistant, valueIn } from "./connect-assistant.ts";
+import { type ConnectedAssistant, type Connecting, connectAssistant, valueIn } from "./connect-assistant.ts";
 import { type Followed, followRun, isAway, pollApprovals, recordOf, type ShownQuestions } from "./follow-run.ts";
 
 /** Where runs are shown, and the person who answers there. */
@@ -33,20 +33,20 @@ export interface RunTerminal extends Pick<ConnectedAssistant, "operations" | "is
   show(runId: RunId, leaving?: AbortSignal): Promise<RunRecord>;
 }
 
-/** `drives`: as of connectAssistant. */
 export async function atTerminal(
   context: CommandContext,
   openFace: OpenFace,
-  drives: boolean,
+  connecting: Connecting,
   use: (terminal: RunTerminal) => Promise<number>,
 ): Promise<number> {
   let decide: Decide = () => {};
   let noteConnection = (_state: "lost" | "back"): void => {};
   const face = openFace((card, decision) => decide(card, decision));
   try {
-    const { operations, isRemote, close } = await connectAssistant(context, face, drives, (state) =>
-      noteConnection(state),
-    );
+    const { operations, isRemote, close } = await connectAssistant(context, face, {
+      ...connecting,
+      onConnection: (state) => noteConnection(state),
+    });
     const undelivered = new Set<ApprovalId>();
     decide = (card, decision) => {
       answer(operations, card, decision).catch((error: unknown) => {

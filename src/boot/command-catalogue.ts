@@ -20,6 +20,12 @@ export const COMMAND_CATALOGUE: readonly CatalogueRow[] = [
   row("Work", "chat", "talk with the assistant", () => import("./commands/chat.ts")),
   row("Work", "run", "let the assistant work on one message", () => import("./commands/run.ts")),
   row("Work", "runs", "list, show, cancel and export runs", () => import("./commands/runs.ts")),
+  row(
+    "Work",
+    "sessions",
+    "list, show, begin, condense, rename and export conversations",
+    () => import("./commands/sessions.ts"),
+  ),
   row("Work", "approvals", "list and answer questions that wait for you", () => import("./commands/approvals.ts")),
   row("Work", "caps", "see, grant and revoke what a session may reach", () => import("./commands/caps.ts")),
   row("Work", "pair", "accept and deny who may write to the assistant on channels", () => import("./commands/pair.ts")),

@@ -30,18 +30,23 @@ export interface ConnectedAssistant {
 const STOP_GRACE_MS = 5_000;
 const NONCE_BYTES = 32;
 
-/**
- * `drives`: whether runs that can continue do so here, or wait for the gateway. `onConnection`: the gateway was lost while
- * a run is watched, or is back.
- */
+export interface Connecting {
+  /** Whether runs that can continue do so here, or wait for the gateway. */
+  readonly drives: boolean;
+  /** The gateway was lost while a run is watched, or is back. */
+  readonly onConnection?: (state: "lost" | "back") => void;
+  /** Tools work there instead of where the config says; absolute. */
+  readonly workspace?: string;
+}
+
 export async function connectAssistant(
   context: CommandContext,
   approver: Approver,
-  drives = true,
-  onConnection: (state: "lost" | "back") => void = () => {},
+  { drives, workspace, onConnection = () => {} }: Connecting,
 ): Promise<ConnectedAssistant> {
   const { home, output, streams } = context;
-  const { config, readVariable } = await loadSettings(context);
+  const { config: configured, readVariable } = await loadSettings(context);
+  const config = workspace === undefined ? configured : { ...configured, tools: { ...configured.tools, workspace } };
   const token = await loadToken(home, readVariable, systemRandomness);
   const store: { failure: unknown } = { failure: null };
   try {
@@ -68,6 +73,7 @@ export async function connectAssistant(
   } catch (error) {
     if (!(error instanceof StoreError && error.code === "store.in-use")) throw error;
     if ((await findAddress(home)) === null) throw busyHome(error);
+    if (workspace !== undefined) throw workspaceOfGateway(error);
     const key = await findSigningKey(home);
     if (key === null) throw keyMissing(home);
     const { createGatewayClient } = await import("../adapters/gateway-client/create-gateway-client.ts");
@@ -86,7 +92,7 @@ export async function withOperations(
   use: (operations: OperationClient) => Promise<void>,
 ): Promise<void> {
   await findExistingHome(context.home);
-  const { operations, close } = await connectAssistant(context, noApprover, false);
+  const { operations, close } = await connectAssistant(context, noApprover, { drives: false });
   try {
     await use(operations);
   } finally {
@@ -98,6 +104,11 @@ export async function withOperations(
 export function valueIn<Value>(result: Result<Value>, hintFor: (code: string) => string): Value {
   if (result.ok) return result.value;
   throw new BootError(result.code, result.message, hintFor(result.code));
+}
+
+function workspaceOfGateway(cause: unknown): BootError {
+  const hint = "Stop the gateway first, or give it that one: surety config set tools.workspace DIR, and restart it.";
+  return new BootError("usage", "--workspace has no effect on the gateway that runs on this home", hint, { cause });
 }
 
 function busyHome(cause: unknown): BootError {

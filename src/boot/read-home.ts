@@ -66,8 +66,20 @@ export function describedTools(
   });
 }
 
-export async function findRun({ store }: Pick<ReadableHome, "store">, id: string): Promise<StoredRun> {
-  const run = await store.findRun(asRunId(id));
+/** By its id, or the beginning of one that no other run has, with or without `run_`. */
+export async function findRun({ store }: Pick<ReadableHome, "store">, named: string): Promise<StoredRun> {
+  const exact = await store.findRun(asRunId(named));
+  if (exact !== null) return exact;
+  const beginning = named.startsWith("run_") ? named : `run_${named}`;
+  const [found, other] = /^run_\w*$/.test(beginning) ? await store.findRunIds(beginning, 2) : [];
+  if (other !== undefined) {
+    throw new BootError(
+      "not_found",
+      `more than one run begins with ${named}`,
+      "Write more of the id of the one you mean.",
+    );
+  }
+  const run = found === undefined ? null : await store.findRun(found);
   if (run !== null) return run;
-  throw new BootError("not_found", `there is no run ${id}`, "See surety runs ls.");
+  throw new BootError("not_found", `there is no run ${named}`, "See surety runs ls.");
 }

@@ -1,5 +1,5 @@
 /** Runs: tables, rows and reads. Their writes: run-writes.ts. The table of sessions was first made here; see sessions.ts. */
-import type { Hash, RunId, SessionId } from "../../kernel/vocabulary/identifiers.ts";
+import { asRunId, type Hash, type RunId, type SessionId } from "../../kernel/vocabulary/identifiers.ts";
 import type { Labels } from "../../kernel/vocabulary/labels.ts";
 import {
   type Page,
@@ -80,6 +80,9 @@ export const RUN_QUERIES = {
   sessionRuns: `
     ${SELECT} WHERE s.session = (SELECT position FROM sessions WHERE id = ?) AND s.status >= ${FIRST_ENDED_STATUS}
       AND s.run > ? AND s.run < ? ORDER BY s.run DESC LIMIT ?`,
+  firstEndedRunOf: `
+    ${SELECT} WHERE s.session = (SELECT position FROM sessions WHERE id = ?) AND s.status >= ${FIRST_ENDED_STATUS}
+    ORDER BY s.run LIMIT 1`,
   openRunsOf: `
     ${SELECT} WHERE s.session = (SELECT position FROM sessions WHERE id = ?) AND s.status < ${FIRST_ENDED_STATUS}
     ORDER BY s.run LIMIT ?`,
@@ -116,6 +119,16 @@ export const RUN_LISTS = {
 
 export function findRun(prepare: Prepare, runId: RunId): PlacedRun | null {
   return runOrNull(prepare(`${SELECT} WHERE r.id = ?`).get(runId));
+}
+
+export function findRunIds(prepare: Prepare, beginning: string, limit: number): readonly RunId[] {
+  const found = prepare("SELECT id FROM runs WHERE id >= ? AND id < ? ORDER BY id LIMIT ?");
+  return found.all(beginning, `${beginning}\u{10ffff}`, limit).map(({ id }) => asRunId(String(id)));
+}
+
+export function firstRunOf(prepare: Prepare, sessionId: SessionId): PlacedRun | null {
+  const open = (): PlacedRun | null => RUN_LISTS.openRunsOf(prepare, sessionId, 1)[0] ?? null;
+  return runOrNull(prepare(RUN_QUERIES.firstEndedRunOf).get(sessionId)) ?? open();
 }
 
 export function findRunByKey(

@@ -18,7 +18,7 @@ import { ledgerHead } from "./ledger.ts";
 import { type ListArguments, type ListName, type ListResult, readList } from "./list-reads.ts";
 import { findDelivery, findInbound } from "./outbox.ts";
 import { findPairing, findPairingByCode } from "./pairings.ts";
-import { findRun, findRunByKey, findRunByMessage, sessionPosition } from "./runs.ts";
+import { findRun, findRunByKey, findRunByMessage, findRunIds, firstRunOf, sessionPosition } from "./runs.ts";
 import { findCheckpoint, findSession, findSessionByKey } from "./sessions.ts";
 import { toStoreError } from "./sqlite-failure.ts";
 
@@ -61,6 +61,11 @@ export function storeReads(reading: Reading, homeId: string, readElsewhere: Read
   };
   return {
     findRun: (runId) => reading.read((prepare) => findRun(prepare, runId)),
+    findRunIds: async (beginning, limit) => {
+      checkCounts([limit]);
+      return await reading.read((prepare) => findRunIds(prepare, beginning, limit));
+    },
+    firstRunOf: (sessionId) => reading.read((prepare) => firstRunOf(prepare, sessionId)),
     findRunByKey: (key) => reading.read((prepare) => findRunByKey(prepare, key)),
     findRunByMessage: (channel, id) => reading.read((prepare) => findRunByMessage(prepare, channel, id)),
     hasSession: (sessionId) => reading.read((prepare) => sessionPosition(prepare, sessionId) !== null),

@@ -21,6 +21,7 @@ import {
 } from "./inbound-message.ts";
 import { type ChatCommandParts, runChatCommand } from "./run-chat-command.ts";
 import { type SenderLimit, tooFast } from "./sender-limit.ts";
+import { directKey } from "./session-key.ts";
 
 export interface ChatParts extends ChatCommandParts {
   readonly store: Pick<Store, "findRunByMessage" | "openRunsOf">;
@@ -102,7 +103,8 @@ export class Chat {
 
   /** To a session that is known by its id. */
   async send(session: StoredSession, text: string, bearer: Bearer, options: MessageOptions = {}): Promise<Received> {
-    const { agentId, channel, key, senderId } = session;
+    const { agentId, channel, senderId } = session;
+    const key = directKey(session);
     const command = parseChatCommand(text);
     if (command !== null) {
       const origin = { agentId, channel, key, senderId, principal: bearer.principal, isOperator: true, session };

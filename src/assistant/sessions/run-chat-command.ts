@@ -104,7 +104,9 @@ async function resume(parts: ChatCommandParts, argument: string, origin: Command
       sessionId,
     };
   }
-  const wanted = /^\d{1,3}$/.test(argument) ? own[Number(argument) - 1] : own.find(({ id }) => id === argument);
+  const wanted = /^\d{1,3}$/.test(argument)
+    ? own[Number(argument) - 1]
+    : own.find(({ id, title }) => id === argument || title === argument);
   if (wanted === undefined) return { response: "There is no such conversation; /resume lists them.", sessionId };
   await sessions.route(wanted.id);
   return { response: `Back in ${wanted.title ?? wanted.id}.`, sessionId: wanted.id };

@@ -21,6 +21,16 @@ export function sessionKey({ agentId, channel, accountId = DEFAULT_ACCOUNT, kind
   return ["agent", agentId, channel, accountId, kind, peer].map(encodeComponent).join(":");
 }
 
+/** Where the sender's direct messages belong: a session that one run began has a key of its own. */
+export function directKey({
+  key,
+  agentId,
+  channel,
+  senderId,
+}: Omit<KeyParts, "kind" | "peer"> & { readonly key: string; readonly senderId: string }): string {
+  return key.split(":")[4] === "run" ? sessionKey({ agentId, channel, kind: "dm", peer: senderId }) : key;
+}
+
 function encodeComponent(text: string): string {
   return text.normalize("NFC").replace(/[%:]/g, (sign) => (sign === ":" ? "%3A" : "%25"));
 }

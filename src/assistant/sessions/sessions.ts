@@ -10,6 +10,7 @@ import { type Clock, timestampOf } from "../../runtime/ports/clock.ts";
 import { newId, type RandomBytes } from "../../runtime/ports/randomness.ts";
 import type { Page, Store } from "../../runtime/ports/store.ts";
 import type { NewSession, RunRange, SessionFilter, StoredSession } from "../../runtime/ports/stored-session.ts";
+import { firstWords, messageOfRun } from "../../runtime/run/message-of-run.ts";
 import { importedPosition } from "../context/imported-turn.ts";
 import { LATEST, type SessionContext } from "../context/session-context.ts";
 import { sessionKey } from "./session-key.ts";
@@ -101,7 +102,17 @@ export class Sessions {
     page: Page,
   ): Promise<{ readonly sessions: readonly SessionRow[]; readonly total: number }> {
     const { sessions, total } = await this.#parts.store.listSessions(filter, page);
-    return { sessions: sessions.map((session) => this.row(session)), total };
+    return { sessions: await Promise.all(sessions.map((session) => this.titledRow(session))), total };
+  }
+
+  /** Without a title of its own, under the first words of its first message. */
+  async titledRow(session: StoredSession): Promise<SessionRow> {
+    const row = this.row(session);
+    if (row.title !== null) return row;
+    const { store } = this.#parts;
+    const first = await store.firstRunOf(session.sessionId);
+    const message = first === null ? null : await messageOfRun(store, first);
+    return { ...row, title: message === null ? null : firstWords(message) };
   }
 
   row(session: StoredSession): SessionRow {
@@ -143,7 +154,7 @@ export class Sessions {
     const recent = { after: checkpoint.condensedThrough, before: LATEST };
     const recentTurns = await this.#parts.context.turns(sessionId, recent, RECENT_TURNS);
     return {
-      ...this.row(session),
+      ...(await this.titledRow(session)),
       messages: [...(await this.messages(session, { after: 0, before }, turns))],
       checkpoint: wireCheckpoint(sessionId, checkpoint, names, recentTurns),
     };

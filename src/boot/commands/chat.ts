@@ -35,7 +35,7 @@ function canDraw({ streams, isJson, readVariable }: CommandContext): boolean {
 async function chatOverPipe(context: CommandContext): Promise<number> {
   const { streams, output } = context;
   const input = { isTTY: false, on: () => {}, off: () => {}, pause: () => {} };
-  return await atTerminal(context, plainFace(context, input), true, async (terminal) => {
+  return await atTerminal(context, plainFace(context, input), { drives: true }, async (terminal) => {
     const conversation = new Conversation({
       terminal,
       session: await chosenSession(context, terminal),
@@ -101,7 +101,7 @@ async function chatAtTerminal(context: CommandContext): Promise<number> {
     });
     return face;
   };
-  return await atTerminal(context, openFace, true, async (terminal) => {
+  return await atTerminal(context, openFace, { drives: true }, async (terminal) => {
     const refresh = async (): Promise<void> => {
       const [sessions, config] = await Promise.all([listSessions(terminal.operations), loadConfig(home.configFile)]);
       completions = commandCompletions(sessions, configuredRefs(config));

@@ -1,17 +1,21 @@
 /** `surety run "message"`: one run, shown as it happens; through the gateway when one runs on this home. */
 
+import { resolve } from "node:path";
 import type { InputStream } from "../../adapters/terminal/terminal-approver.ts";
+import type { OperationClient } from "../../assistant/operations.ts";
 import type { RunInput } from "../../assistant/runs/run-request.ts";
+import type { SessionRow } from "../../assistant/sessions/session-view.ts";
 import { THINKING_LEVELS } from "../../kernel/vocabulary/thinking-level.ts";
 import { toWire } from "../../kernel/vocabulary/wire-case.ts";
 import { AUTO } from "../../runtime/model/model-router.ts";
 import { atTerminal, exitCodeOf, plainFace } from "../at-terminal.ts";
-import { usageError } from "../boot-error.ts";
+import { BootError, usageError } from "../boot-error.ts";
 import type { Action, CommandContext } from "../command.ts";
 import type { Config } from "../config/config.ts";
 import { loadConfig } from "../config/load-config.ts";
 import { configuredRefs } from "../config/resolve-configured-model-ref.ts";
 import { valueIn } from "../connect-assistant.ts";
+import { findSession, latestTerminalSession } from "../find-session.ts";
 import { nearest } from "../nearest.ts";
 import { describedTools } from "../read-home.ts";
 import { readStandardInput } from "../read-standard-input.ts";
@@ -24,7 +28,13 @@ export const command: Action = {
   options: {
     agent: { type: "string", value: "A", summary: "the agent that acts (default main)" },
     model: { type: "string", value: "P:M", summary: "provider:model instead of the configured one, or auto" },
-    session: { type: "string", value: "S", summary: "go on with this session" },
+    session: { type: "string", value: "S", summary: "go on with this one: its id, the beginning of it, or its title" },
+    continue: { type: "boolean", summary: "go on with the latest conversation of this terminal" },
+    workspace: {
+      type: "string",
+      value: "DIR",
+      summary: "let tools work in this directory (no gateway may be running)",
+    },
     image: { type: "string", value: "FILE", summary: "show this image along with the message", multiple: true },
     thinking: { type: "string", value: "LEVEL", summary: "how much the model thinks: off, low, medium, high" },
     require: { type: "string", value: "TOOL", summary: "succeed only if this tool was performed", multiple: true },
@@ -48,9 +58,12 @@ async function performRun(context: CommandContext): Promise<number> {
   const isPiped = context.arguments[0] === "-";
   const asked = { ...(await inputOf(context)), ...(await mediaOf(context)) };
   const face = plainFace(context, isPiped ? ENDED_INPUT : streams.stdin);
-  return await atTerminal(context, face, true, async ({ operations, isRemote, face: { isReachable }, show }) => {
+  const workspace = context.options.text("workspace");
+  const connecting = { drives: true, ...(workspace === undefined ? {} : { workspace: resolve(workspace) }) };
+  return await atTerminal(context, face, connecting, async ({ operations, isRemote, face: { isReachable }, show }) => {
     const mayBeAsked = isReachable() || context.options.flag("wait");
-    const input: RunInput = mayBeAsked ? asked : { ...asked, unattended: true };
+    const session = await chosenSession(context, operations);
+    const input: RunInput = { ...inSession(session), ...asked, ...(mayBeAsked ? {} : { unattended: true }) };
     if (!isRemote && !isReachable() && context.options.flag("wait")) output.remark(NO_GATEWAY_TO_WAIT_FOR);
     const { id } = valueIn(await operations.call("runs.create", input), hintFor);
     const stopListening = onInterrupt(() => operations.call("runs.cancel", { id }));
@@ -58,6 +71,28 @@ async function performRun(context: CommandContext): Promise<number> {
     if (context.isJson) output.json(record);
     return exitCodeOf(record);
   });
+}
+
+async function chosenSession({ options }: CommandContext, operations: OperationClient): Promise<SessionRow | null> {
+  const named = options.text("session");
+  if (named !== undefined && options.flag("continue")) {
+    throw usageError("--session and --continue contradict each other", "Leave one of them out.");
+  }
+  if (named !== undefined) return await findSession(operations, named);
+  const latest = options.flag("continue") ? await latestTerminalSession(operations) : null;
+  if (latest !== null || !options.flag("continue")) return latest;
+  throw new BootError("not_found", "there is no conversation to go on with", "Leave --continue out to begin one.");
+}
+
+/** With what was set for it (T-2.2); what the command says comes first. */
+function inSession(session: SessionRow | null): Partial<RunInput> {
+  if (session === null) return {};
+  const { model, thinkingLevel } = session.config;
+  return {
+    session_id: session.id,
+    ...(model === undefined ? {} : { model }),
+    ...(thinkingLevel === undefined ? {} : { thinking_level: thinkingLevel }),
+  };
 }
 
 /** The message was read to the end of standard input: no answer can come from there. */
@@ -69,7 +104,6 @@ const NO_GATEWAY_TO_WAIT_FOR =
 async function inputOf(context: CommandContext): Promise<RunInput> {
   const [given = ""] = context.arguments;
   const { options, streams } = context;
-  const session = options.text("session");
   const [required, approvedTools] = [options.texts("require"), options.texts("approve")];
   const config = await loadConfig(context.home.configFile);
   const known = describedTools(context, config).tools.map(({ name }) => name);
@@ -82,7 +116,6 @@ async function inputOf(context: CommandContext): Promise<RunInput> {
   return {
     agent_id: options.text("agent") ?? "main",
     message,
-    ...(session === undefined ? {} : { session_id: session }),
     ...modelOf(options.text("model"), config),
     ...thinkingOf(options.text("thinking")),
     contract: overridesOf(required, options.flag("forbid-tools"), options.flag("strict")),

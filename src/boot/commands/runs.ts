@@ -4,18 +4,18 @@ import { describeManifest, readManifest } from "../../assistant/runs/prompt-mani
 import type { RunRecord } from "../../kernel/journal/views/run-record.ts";
 import { canonicalJson } from "../../kernel/vocabulary/canonical-json.ts";
 import { formatCost } from "../../kernel/vocabulary/format-usd.ts";
-import { asRunId, type RunId } from "../../kernel/vocabulary/identifiers.ts";
-import { parseJson } from "../../kernel/vocabulary/parse-json.ts";
+import type { RunId } from "../../kernel/vocabulary/identifiers.ts";
 import { noApprover } from "../../runtime/ports/approver.ts";
 import { RUN_STATUSES, type RunStatus, type StoredRun } from "../../runtime/ports/store.ts";
+import { firstWords, messageOfRun } from "../../runtime/run/message-of-run.ts";
 import { findContract } from "../../runtime/run/read-run.ts";
 import { atTerminal, exitCodeOf, plainFace } from "../at-terminal.ts";
 import { BootError, usageError } from "../boot-error.ts";
 import type { Action, Command, CommandContext } from "../command.ts";
 import { connectAssistant, valueIn } from "../connect-assistant.ts";
 import { assertNewFile, writeNewFile } from "../durable-file.ts";
-import { findExistingHome } from "../home.ts";
 import { findRun, type ReadableHome, withHome } from "../read-home.ts";
+import { readableOutput } from "../readable-output.ts";
 
 const MAX_LIMIT = 500;
 const MAX_OFFSET = 1_000_000_000;
@@ -37,10 +37,14 @@ const ls: Action = {
       const limit = options.integer("limit", { least: 1, most: MAX_LIMIT, example: 50 }) ?? 50;
       const offset = options.integer("offset", { least: 0, most: MAX_OFFSET, example: 50 }) ?? 0;
       const { runs, total } = await store.listRuns({ limit, offset, ...(status === undefined ? {} : { status }) });
-      const records = await views.rows(runs);
+      const prompts = await Promise.all(runs.map((run) => messageOfRun(store, run)));
+      const records = (await views.rows(runs)).map((record, at) => ({
+        ...record,
+        prompt: firstWords(prompts[at] ?? ""),
+      }));
       output.result({ runs: records, total, limit, offset }, () => {
         output.table(
-          ["RUN", "CREATED", "STATUS", "OUTCOME", "CALLS"],
+          ["RUN", "CREATED", "STATUS", "OUTCOME", "CALLS", "PROMPT"],
           records.map((record, index) => [
             record.id,
             runs[index]?.createdAt ?? "",
@@ -49,6 +53,7 @@ const ls: Action = {
               .filter((text) => text !== "")
               .join(" "),
             String(record.tool_calls),
+            record.prompt,
           ]),
         );
         if (total > offset + runs.length) output.line(`${total} in all; see --offset`);
@@ -68,8 +73,9 @@ const show: Action = {
       const run = await findRun(home, id);
       if (context.options.flag("manifest")) return await printManifest(context, home, run);
       const record = await home.views.record(run);
+      const prompt = firstWords((await messageOfRun(home.store, run)) ?? "");
       const chosenBecause = findContract(run)?.routing?.reason ?? null;
-      output.result(record, () => printRecord(context, record, chosenBecause));
+      output.result({ ...record, prompt }, () => printRecord(context, record, prompt, chosenBecause));
     }),
 };
 
@@ -89,18 +95,17 @@ const watch: Action = {
   examples: ["surety runs watch run_0123"],
   async run(context) {
     const [id = ""] = context.arguments;
-    await findExistingHome(context.home);
     const { isJson, output, streams } = context;
+    const { runId } = await withHome(context, (home) => findRun(home, id));
     return await atTerminal(
       context,
       plainFace(context, streams.stdin),
-      false,
+      { drives: false },
       async ({ operations, isRemote, show }) => {
-        const runId = asRunId(id);
         const { outcome } = valueIn(await operations.call("runs.get", { id: runId }), () => "See surety runs ls.");
         if (outcome === null && !isRemote) {
           const hint = "Start it: surety start. The run continues then.";
-          throw new BootError("gateway.missing", `${id} has not ended, and no gateway runs on this home`, hint);
+          throw new BootError("gateway.missing", `${runId} has not ended, and no gateway runs on this home`, hint);
         }
         const record = await show(runId);
         if (isJson) output.json(record);
@@ -115,16 +120,15 @@ const cancel: Action = {
   arguments: ["RUN"],
   examples: ["surety runs cancel run_0123"],
   async run(context) {
-    const [id = ""] = context.arguments;
+    const [named = ""] = context.arguments;
     const { output } = context;
-    await findExistingHome(context.home);
-    const runId = asRunId(id);
-    const { operations, isRemote, close } = await connectAssistant(context, noApprover);
+    const { runId: id } = await withHome(context, (home) => findRun(home, named));
+    const { operations, isRemote, close } = await connectAssistant(context, noApprover, { drives: true });
     try {
-      const before = await operations.call("runs.get", { id: runId });
+      const before = await operations.call("runs.get", { id });
       if (before.ok && before.value.outcome !== null) throw hasEnded(before.value);
-      const cancelled = valueIn(await operations.call("runs.cancel", { id: runId }), () => "See surety runs ls.");
-      const status = isRemote ? cancelled.status : await statusAtEnd(operations, runId);
+      const cancelled = valueIn(await operations.call("runs.cancel", { id }), () => "See surety runs ls.");
+      const status = isRemote ? cancelled.status : await statusAtEnd(operations, id);
       output.result({ id, status }, () => output.line(`${id} ${status}${isRemote ? ", asked to stop" : ""}`));
     } finally {
       await close();
@@ -208,9 +212,15 @@ function spentIn({ receipt }: RunRecord): readonly (readonly [string, string])[]
   ];
 }
 
-function printRecord({ output }: CommandContext, record: RunRecord, chosenBecause: string | null): void {
+function printRecord(
+  { output }: CommandContext,
+  record: RunRecord,
+  prompt: string,
+  chosenBecause: string | null,
+): void {
   const rows: readonly (readonly [string, string])[] = [
     ["run", record.id],
+    ["prompt", prompt],
     ["status", record.status],
     ...(record.damage === undefined ? [] : [["damaged", `${record.damage}: see surety verify ${record.id}`] as const]),
     ["outcome", [record.outcome ?? "none yet", record.reason ?? ""].join(" ").trim()],
@@ -230,16 +240,4 @@ function printRecord({ output }: CommandContext, record: RunRecord, chosenBecaus
     if (text !== "") output.barred(readableOutput(text), "read");
   }
   if (record.output !== "") output.text(`\n${record.output}`);
-}
-
-/** A result with fields, one below the other; texts of several lines as they were printed. */
-function readableOutput(text: string): string {
-  const parsed = parseJson(text);
-  if (!parsed.ok || parsed.value === null || typeof parsed.value !== "object" || Array.isArray(parsed.value))
-    return text;
-  const lines = Object.entries(parsed.value).map(([name, value]) => {
-    if (typeof value !== "string") return `${name}: ${JSON.stringify(value)}`;
-    return value.includes("\n") ? `${name}:\n${value.replace(/\n$/, "")}` : `${name}: ${value}`;
-  });
-  return lines.join("\n");
 }

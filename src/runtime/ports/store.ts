@@ -25,9 +25,9 @@ import type {
   NewSession,
   RunRange,
   SessionFilter,
+  SessionReads,
   SessionSettings,
   StoredCheckpoint,
-  StoredImportedTurn,
   StoredSession,
 } from "./stored-session.ts";
 
@@ -333,7 +333,7 @@ export interface HomeRestore {
   readonly lastRun: number;
 }
 
-export interface Store extends DeliveryReads {
+export interface Store extends DeliveryReads, SessionReads {
   /** Random id of the home; names the ledger's chain. */
   readonly homeId: string;
   /** Null for a home that was never restored. */
@@ -341,19 +341,11 @@ export interface Store extends DeliveryReads {
   commit(writes: readonly Write[], urgency: Urgency): Promise<CommitResult>;
 
   findRun(runId: RunId): Promise<PlacedRun | null>;
+  findRunIds(beginning: string, limit: number): Promise<readonly RunId[]>;
   /** The run and the hash of the request that the key was used for. */
   findRunByKey(keyHash: Hash): Promise<{ readonly run: StoredRun; readonly requestHash: Hash } | null>;
   findRunByMessage(channel: string, messageId: string): Promise<StoredRun | null>;
   hasSession(sessionId: SessionId): Promise<boolean>;
-  findSession(sessionId: SessionId): Promise<StoredSession | null>;
-  /** The session that the key leads to. */
-  findSessionByKey(key: string): Promise<StoredSession | null>;
-  /** The session that holds what was imported from there. */
-  findImport(source: string): Promise<SessionId | null>;
-  /** The last imported turns of a session with a position in between, oldest first. */
-  importedTurns(sessionId: SessionId, between: RunRange, limit: number): Promise<readonly StoredImportedTurn[]>;
-  /** Null before the first write. */
-  findCheckpoint(sessionId: SessionId): Promise<StoredCheckpoint | null>;
   /** Journal lines after `seq`, at most `limit`. */
   readEntries(runId: RunId, after: number, limit: number): Promise<readonly string[]>;
   /** The last entry of a run; null before the first. */
@@ -373,6 +365,7 @@ export interface Store extends DeliveryReads {
   ): Promise<{ readonly runs: readonly StoredRun[]; readonly total: number }>;
   /** The last ended runs of a session with a position in between, oldest first. */
   sessionRuns(sessionId: SessionId, between: RunRange, limit: number): Promise<readonly PlacedRun[]>;
+  firstRunOf(sessionId: SessionId): Promise<PlacedRun | null>;
   /** Runs of a session that have not ended, oldest first. */
   openRunsOf(sessionId: SessionId, limit: number): Promise<readonly PlacedRun[]>;
   /** The one with the latest message first. */

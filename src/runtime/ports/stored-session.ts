@@ -68,3 +68,16 @@ export interface RunRange {
   readonly after: number;
   readonly before: number;
 }
+
+/** The part of a store that finds sessions. */
+export interface SessionReads {
+  findSession(sessionId: SessionId): Promise<StoredSession | null>;
+  /** The session that the key leads to. */
+  findSessionByKey(key: string): Promise<StoredSession | null>;
+  /** The session that holds what was imported from there. */
+  findImport(source: string): Promise<SessionId | null>;
+  /** The last imported turns of a session with a position in between, oldest first. */
+  importedTurns(sessionId: SessionId, between: RunRange, limit: number): Promise<readonly StoredImportedTurn[]>;
+  /** Null before the first write. */
+  findCheckpoint(sessionId: SessionId): Promise<StoredCheckpoint | null>;
+}

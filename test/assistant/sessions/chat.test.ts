@@ -109,7 +109,7 @@ describe("commands", () => {
     const second = await ask("hi again");
     expect(second.sessionId).not.toBe(first.sessionId);
     expect(lastPrompt(model)).not.toContain("hello");
-    expect(responseIn(await say("/resume"))).toMatch(/1\. trip.*this one.*\n2\. session_/);
+    expect(responseIn(await say("/resume"))).toMatch(/1\. trip.*this one.*\n2\. hi,/);
     await say("/resume 2");
     expect((await ask("back")).sessionId).toBe(first.sessionId);
     expect(model.requests).toHaveLength(3);

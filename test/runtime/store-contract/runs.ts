@@ -42,6 +42,9 @@ export function describeRuns(fixture: StoreFixture): void {
         requestHash: hashOf(`request ${key}`),
       });
       expect(await fixture.store.findRunByMessage("telegram", message)).toEqual(found);
+      expect(await fixture.store.findRunIds(runId.slice(0, -1), 500)).toContain(runId);
+      expect(await fixture.store.findRunIds(`${runId}0`, 500)).toEqual([]);
+      expect(await fixture.store.firstRunOf(sessionId)).toEqual(found);
       expect(await fixture.store.hasSession(sessionId)).toBe(true);
     });
 
@@ -49,6 +52,7 @@ export function describeRuns(fixture: StoreFixture): void {
       expect(await fixture.store.findRun(asRunId("run_none"))).toBeNull();
       expect(await fixture.store.findRunByKey(hashOf("none"))).toBeNull();
       expect(await fixture.store.findRunByMessage("telegram", "none")).toBeNull();
+      expect(await fixture.store.firstRunOf(asSessionId("session_none"))).toBeNull();
       expect(await fixture.store.hasSession(asSessionId("ses_none"))).toBe(false);
       expect(await fixture.store.readEntries(asRunId("run_none"), 0, 10)).toEqual([]);
       expect(await fixture.store.headOf(asRunId("run_none"))).toBeNull();
