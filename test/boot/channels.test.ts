@@ -3,6 +3,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test, vi } from "vitest";
 import type { EventBus } from "../../src/assistant/events/event-bus.ts";
+import { verifyHome } from "../../src/assistant/verification/verify-home.ts";
 import { answer } from "../loopback/openai-server.ts";
 import { verifies } from "../requirements.ts";
 import { type ChannelHome, openChannels } from "./open-channels.ts";
@@ -148,6 +149,8 @@ describe("mail", () => {
     const { runId } = await channels.outgoing("sent");
     const [used] = runId === null ? [] : await channels.surety.store.approvalsOf(runId);
     expect(used?.state).toBe("consumed");
+    const { store } = channels.surety;
+    expect(await verifyHome({ store, trusted: null, findDamage: () => [] })).toMatchObject({ ok: true, findings: [] });
   });
 
   verifies("P-2.4", "that is denied stays here; sent again, it is asked about again", async () => {
