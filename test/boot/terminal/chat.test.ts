@@ -112,3 +112,17 @@ describe("surety chat in a terminal of 80 x 24", () => {
     LIMIT_MS,
   );
 });
+
+test(
+  "through a gateway, surety run shows the first words before the model has finished",
+  async () => {
+    const { start, words, goOn } = await homeOf();
+    const gateway = await start();
+    const run = await openTmux([...words, "run", "tell me a story"], VARIABLES);
+    await run.shows(/\nOnce upon a time[^.]*$/);
+    goOn();
+    await run.shows(/so people [\s\S]*COMPLETED_CHAT_ONLY[\s\S]*exit code 0/);
+    await gateway.stop();
+  },
+  LIMIT_MS,
+);
