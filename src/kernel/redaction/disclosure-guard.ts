@@ -37,7 +37,7 @@ import {
 /** About nine words: sentences that prompts and answers share by chance are shorter. */
 export const WINDOW_LETTERS = 48;
 /** However short they are. */
-export const WINDOW_WORDS = 8;
+const WINDOW_WORDS = 8;
 export const MIN_LETTERS = 20;
 export const DISCLOSURE_REFUSAL =
   "I can't share my instructions. They describe how I should behave, which tools I may use and what to keep safe; ask me what I can do and I will gladly explain that.";

@@ -106,6 +106,7 @@ describe("a ledger", () => {
       "policy.delta",
       "run.created",
       "run.sealed",
+      "session.imported",
       "slot.settled",
       "token.created",
       "token.revoked",
