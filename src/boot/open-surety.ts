@@ -228,7 +228,7 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
     });
     const { approvals, capabilities } = runtime;
     const sessions = new Sessions({
-      ...{ store, clock, random, capabilities, context: sessionContext, idleMs: config.sessions.idleMs },
+      ...{ store, clock, random, capabilities, context: sessionContext, limitsOf, idleMs: config.sessions.idleMs },
       onCreated: sessionCreated,
       modelOf: (agentId) => modelNameOf(choices, config, agentId),
     });

@@ -184,14 +184,21 @@ export function turnsToKeep(
   return turnsThatFit(turns, half, countTokens);
 }
 
-interface Taken {
-  readonly turns: readonly SessionTurn[];
+/** Of a turn, what decides how much of it is sent. */
+export type TurnTexts = Pick<SessionTurn, "asked" | "calls" | "answered">;
+
+interface Taken<Turn> {
+  readonly turns: readonly Turn[];
   readonly tokens: number;
   readonly callsLeftOut: number;
 }
 
-function takeTurns(all: readonly SessionTurn[], limits: ContextLimits, countTokens: (text: string) => number): Taken {
-  const taken: SessionTurn[] = [];
+export function takeTurns<Turn extends TurnTexts>(
+  all: readonly Turn[],
+  limits: ContextLimits,
+  countTokens: (text: string) => number,
+): Taken<Turn> {
+  const taken: Turn[] = [];
   let chars = 0;
   let wordTokens = 0;
   let callTokens = 0;
@@ -220,7 +227,7 @@ function takeTurns(all: readonly SessionTurn[], limits: ContextLimits, countToke
   return { turns: taken, tokens: wordTokens + callTokens, callsLeftOut };
 }
 
-function wordsOf({ asked, answered }: SessionTurn, { messageChars }: ContextLimits): readonly string[] {
+function wordsOf({ asked, answered }: TurnTexts, { messageChars }: ContextLimits): readonly string[] {
   return [cutText(withNote(asked), messageChars), cutText(answered.text, messageChars)];
 }
 

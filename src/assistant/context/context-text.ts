@@ -20,7 +20,10 @@ const MAX_ITEM_CHARS = 220;
 const MAX_EPISODE_CHARS = 1400;
 
 /** Null when there is nothing to say. */
-export function contextText(noted: NotedState, summary: SessionSummary | null): string | null {
+export function contextText(
+  noted: Pick<NotedState, (typeof LISTS)[number][0] | "episodeSummary">,
+  summary: Pick<SessionSummary, "turns" | "text"> | null,
+): string | null {
   const parts = LISTS.flatMap(([key, title]) => {
     const items = noted[key];
     if (items.length === 0) return [];

@@ -139,7 +139,7 @@ function approvalProblem({ approvedTools, toolbox }: TermsRequest): string | nul
 const CONTEXT_CAP = 1_000_000;
 
 /** Small windows keep the default proportions. */
-function reservesFor(contextWindow: number): { reservedSystem: number; reservedSynthesis: number } {
+export function reservesFor(contextWindow: number): { reservedSystem: number; reservedSynthesis: number } {
   const share = Math.floor(contextWindow / 8);
   const { reservedSystem, reservedSynthesis } = DEFAULT_TERMS.contextBudget;
   return { reservedSystem: Math.min(reservedSystem, share), reservedSynthesis: Math.min(reservedSynthesis, share) };

@@ -11,6 +11,7 @@ import { newId, type RandomBytes } from "../../runtime/ports/randomness.ts";
 import type { Page, Store } from "../../runtime/ports/store.ts";
 import type { NewSession, RunRange, SessionFilter, StoredSession } from "../../runtime/ports/stored-session.ts";
 import { firstWords, messageOfRun } from "../../runtime/run/message-of-run.ts";
+import type { LimitsOf } from "../context/context-limits.ts";
 import { importedPosition } from "../context/imported-turn.ts";
 import { LATEST, type SessionContext } from "../context/session-context.ts";
 import { sessionKey } from "./session-key.ts";
@@ -29,6 +30,7 @@ export interface SessionsParts {
   readonly random: RandomBytes;
   readonly context: Pick<SessionContext, "turns">;
   readonly capabilities: Pick<Capabilities, "of">;
+  readonly limitsOf: LimitsOf;
   readonly idleMs: number;
   readonly onCreated?: (session: NewSession) => void;
   /** The model of an agent's next run, for display. */
@@ -37,8 +39,6 @@ export interface SessionsParts {
 
 export type NewSessionOrigin = Pick<NewSession, "agentId" | "key" | "channel" | "senderId">;
 
-/** In a checkpoint, for a reader; a model is sent what fits its budget. */
-const RECENT_TURNS = 10;
 export const MAX_TITLE_CHARS = 200;
 
 export class Sessions {
@@ -152,7 +152,9 @@ export class Sessions {
       pending: pending.map(({ capability }) => capability),
     };
     const recent = { after: checkpoint.condensedThrough, before: LATEST };
-    const recentTurns = await this.#parts.context.turns(sessionId, recent, RECENT_TURNS);
+    const { context, limitsOf } = this.#parts;
+    // At most as many as a model is sent.
+    const recentTurns = await context.turns(sessionId, recent, limitsOf(session.agentId).maxTurns);
     return {
       ...(await this.titledRow(session)),
       messages: [...(await this.messages(session, { after: 0, before }, turns))],

@@ -1,4 +1,6 @@
 /** Opens a home for a program that embeds Surety: the wiring of `open-surety.ts`, shown as the seeds' interfaces. */
+import { PromptTexts } from "../../assistant/context/prompt-texts.ts";
+import { channelClassOf } from "../../assistant/sessions/channel-class.ts";
 import { verifyStoredRun } from "../../assistant/verification/verify-stored-run.ts";
 import { asRunId } from "../../kernel/vocabulary/identifiers.ts";
 import { createChatBackend, createLLMClient, LLMError } from "../../runtime/model/llm-client.ts";
@@ -6,6 +8,7 @@ import { createModelRouter } from "../../runtime/model/model-router.ts";
 import type { ConfiguredModel } from "../../runtime/ports/model-backend.ts";
 import type { Config } from "../config/config.ts";
 import { toBootError } from "../config/config-problem.ts";
+import { contextLimits } from "../config/context-limits.ts";
 import { loadConfig } from "../config/load-config.ts";
 import { resolveConfiguredModelRef } from "../config/resolve-configured-model-ref.ts";
 import { toToolPolicy } from "../config/to-tool-policy.ts";
@@ -17,6 +20,7 @@ import * as wiring from "../open-surety.ts";
 import { systemClock } from "../system-clock.ts";
 import { systemRandomness } from "../system-randomness.ts";
 import { keepParts } from "./embedded-parts.ts";
+import { EmbeddedSessions } from "./embedded-sessions.ts";
 import { Questions } from "./questions.ts";
 import type { EventBus, OpenOptions, Surety } from "./surety-api.ts";
 import { ToolRegistry } from "./tool-registry.ts";
@@ -35,7 +39,7 @@ export async function openSurety(options: OpenOptions = {}): Promise<Surety> {
     ...{ home, config, readVariable, onDefect, approver: questions, clock: systemClock, random: systemRandomness },
     token: await loadToken(home, readVariable, systemRandomness),
   });
-  const { assistant, store, toolbox, runtime, findModel } = opened;
+  const { assistant, store, toolbox, runtime, findModel, operations } = opened;
   questions.decide = (verdict) => runtime.approvals.decide(verdict);
   const closing = new AbortController();
   let closed: Promise<void> | null = null;
@@ -44,6 +48,7 @@ export async function openSurety(options: OpenOptions = {}): Promise<Surety> {
       return tools;
     },
     events: opened.events as EventBus,
+    sessions: new EmbeddedSessions(operations, findModel),
     get router() {
       const routable = modelChoices(config, findModel).routable();
       if (!routable.ok) throw new LLMError("model.unknown", routable.message);
@@ -71,7 +76,13 @@ export async function openSurety(options: OpenOptions = {}): Promise<Surety> {
   };
   const { signal } = closing;
   const tools = new ToolRegistry(
-    keepParts(surety, { ...{ assistant, store, toolbox, questions }, policy: () => policy, closing: signal }),
+    keepParts(surety, {
+      ...{ assistant, store, toolbox, questions, operations, findModel },
+      ...{ policy: () => policy, closing: signal },
+      texts: new PromptTexts((agentId) => config.agents[agentId]?.prompt ?? null),
+      limitsOf: contextLimits(config),
+      channelClass: (channel) => config.channels[channel]?.class ?? channelClassOf(channel),
+    }),
   );
   return surety;
 }

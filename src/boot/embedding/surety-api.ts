@@ -37,6 +37,7 @@ export interface Surety {
   /** What happens in this process (T-6). */
   readonly events: EventBus;
   readonly router: ModelRouter;
+  readonly sessions: Sessions;
   /** `provider:model`; default: the configured default model. */
   client(model?: string): LLMClient;
   backend(model?: string): ChatBackend;
@@ -176,15 +177,38 @@ export declare class ToolFailure extends Error {
   readonly code: string;
 }
 
+export interface Sessions {
+  /** With its checkpoint and the messages of its last 500 turns, as it is now. Null: there is no such session. */
+  get(id: string): Promise<Session | null>;
+  /** Of the person at this machine. Default: agent `main`, channel `cli`. */
+  create(options?: { agentId?: string; channel?: "cli" | "web"; title?: string }): Promise<Session>;
+}
+
 export interface Session {
   id: string;
+  agentId?: string;
   senderId: string;
   channel: string;
   state: "created" | "active" | "idle";
   messages: Message[];
   metadata: { createdAt: number; lastActiveAt: number; messageCount: number; model: string };
   config: { model?: string; thinkingLevel?: "off" | "low" | "medium" | "high"; verboseLevel?: boolean };
+  checkpoint?: Checkpoint;
 }
+
+/** What a session remembers beside its messages (S-1.2). */
+export interface Checkpoint {
+  session_id: string;
+  revision: number;
+  updated_ts: number;
+  state: Noted & Record<"capabilities_granted" | "capabilities_pending", string[]> & { episode_summary: string };
+  recent_messages: { role: string; content: string }[];
+  trace_tail: string[];
+  /** Earlier turns in short; null before the first compaction. */
+  summary: (Summary & { evidence: string[]; written_by: string }) | null;
+}
+type Noted = Record<"goals" | "open_loops" | "decisions" | "constraints" | "memory_tags" | "memory_refs", string[]>;
+type Summary = { content: string; turns: number; tokens: number; created_at: string };
 
 export interface Message {
   id: string;
@@ -194,6 +218,86 @@ export interface Message {
   toolResults?: ToolResult[];
   timestamp: number;
   channel?: string;
+}
+
+/** The agent, for one message after the other: each is a run in its session, journaled and decided by policy (T-3.1). */
+export declare class AgentLoop {
+  constructor(surety: Surety);
+  /** What the run does, once it is durable, up to `done`; failures are chunks too. It goes on when you stop listening. */
+  run(session: Session, message: Message): AsyncIterable<AgentChunk>;
+  /** As of the last chunk. */
+  getState(): LoopState;
+}
+
+export type AgentChunk =
+  | { type: "text"; content: string }
+  | { type: "tool_call"; tool: string; args: Record<string, unknown> }
+  | { type: "tool_result"; tool: string; result: unknown }
+  | { type: "subagent_start"; agent: string; task: string }
+  | { type: "subagent_result"; agent: string; result: unknown }
+  | { type: "thinking"; content: string }
+  | { type: "error"; error: string }
+  | { type: "done" };
+
+export interface LoopState {
+  phase: "planning" | "deciding" | "executing" | "evaluating" | "compressing" | "done";
+  iteration: number;
+  maxIterations: number;
+  /** The session's goals; the message where it has none. */
+  goal: string;
+  /** Open loops of the session, and those that this run has closed. */
+  pending: string[];
+  completed: string[];
+  totalTokensUsed: number;
+  totalCost: number;
+}
+
+/** What a model is sent of a session, and the summary of what it is no longer sent (T-3c). */
+export declare class MemoryManager {
+  constructor(surety: Surety);
+  /** What the next run is sent beside its message and the workspace's AGENTS.md, which is read when the run begins. */
+  buildContext(session: Session): ContextWindow;
+  /**
+   * Condenses the earlier messages in a run of its own, and waits for its end. The summary in force where there is nothing to
+   * condense. Throws a `MemoryError` when the session is unknown or the run fails: then nothing has changed.
+   */
+  compress(session: Session): Promise<MemorySummary>;
+  getStats(session: Session): MemoryStats;
+  /** At most so many tokens, marker included, counted as `client().countTokens` does. */
+  truncateToolOutput(output: string, maxTokens: number): string;
+}
+
+export interface ContextWindow {
+  /** Prompts of system, agent and channel, and what the session has noted. */
+  systemPrompt: string;
+  /** Of earlier turns; empty before the first compaction. */
+  memorySummary: string;
+  /** Long ones are cut, and only the latest results of tools are among them. */
+  recentMessages: Message[];
+  toolDescriptions: string;
+  totalTokens: number;
+}
+
+export interface MemorySummary {
+  content: string;
+  messagesCompressed: number;
+  tokensUsed: number;
+  createdAt: string;
+}
+
+export interface MemoryStats {
+  contextWindowTokens: number;
+  memorySummaryTokens: number;
+  recentMessagesCount: number;
+  totalSessionMessages: number;
+  /** Tokens of what is sent of the messages, by those of the session's messages: 0.05 is 95% compression. */
+  compressionRatio: number;
+}
+
+/** `code`: `not_found`, `compaction.failed`, or a refusal's. */
+export declare class MemoryError extends Error {
+  constructor(code: string, message: string);
+  readonly code: string;
 }
 
 export interface ModelRouter {

@@ -3,13 +3,13 @@ import { DIRECT_CALL_MODEL, directCallMessage } from "../../adapters/models/dire
 import { defineTool, type Tool } from "../../adapters/tools/define-tool.ts";
 import { grantedTools } from "../../assistant/runs/contract-terms.ts";
 import type { RunRequest } from "../../assistant/runs/run-request.ts";
-import { channelClassOf } from "../../assistant/sessions/channel-class.ts";
 import { refsOf } from "../../kernel/journal/body.ts";
 import { asSessionId, type RunId, type SessionId } from "../../kernel/vocabulary/identifiers.ts";
 import type { Labels } from "../../kernel/vocabulary/labels.ts";
 import { readBodies, readWholeJournal } from "../../runtime/run/read-run.ts";
 import { toolResultIn } from "../../runtime/tools/tool-result.ts";
 import { type EmbeddedParts, partsOf } from "./embedded-parts.ts";
+import { followRun } from "./follow-run.ts";
 import type * as Api from "./surety-api.ts";
 
 /** What a tool of unknown origin returns: foreign, and the owner's business. */
@@ -34,11 +34,10 @@ export class ToolRegistry implements Api.ToolRegistry {
   }
 
   isAllowed(name: string, { channel }: Pick<Api.Session, "channel">): boolean {
-    const { toolbox, policy } = this.#parts;
+    const { toolbox, policy, channelClass: classOf } = this.#parts;
     const tool = toolbox.nameOf(name);
-    return (
-      tool !== null && grantedTools({ toolbox, policy: policy(), channelClass: channelClassOf(channel) }).includes(tool)
-    );
+    const channelClass = classOf(channel);
+    return tool !== null && grantedTools({ toolbox, policy: policy(), channelClass }).includes(tool);
   }
 
   async execute(name: string, args: Record<string, unknown>): Promise<Api.ToolResult> {
@@ -75,18 +74,13 @@ export class ToolRegistry implements Api.ToolRegistry {
 
   /** Waits until the run has ended. Returns the plan of a question that no one answers: then the run stays open. */
   async #end(runId: RunId): Promise<string | null> {
-    const { assistant, questions, closing } = this.#parts;
-    const leaving = new AbortController();
     let question: string | null = null;
-    questions.unanswered(runId).then(({ shown }) => {
+    const updates = followRun(this.#parts, runId, (shown) => {
       question = shown;
-      leaving.abort();
     });
-    const updates = await assistant.watch(runId, 0, AbortSignal.any([closing, leaving.signal]));
-    for await (const _ of updates ?? []) {
+    for await (const _ of updates) {
       // The journal has the result.
     }
-    questions.forget(runId);
     return question;
   }
 

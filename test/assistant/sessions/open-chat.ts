@@ -25,7 +25,7 @@ export function openChat(
   const context = new SessionContext({ ...drafting, readAgentFile, model: () => null });
   const clock = { ...systemClock, nowMs };
   const sessions = new Sessions({
-    ...{ store, clock, random: randomBytes, capabilities, context, idleMs: IDLE_MS },
+    ...{ store, clock, random: randomBytes, capabilities, context, limitsOf: drafting.limitsOf, idleMs: IDLE_MS },
     modelOf: () => "scripted:model",
   });
   const chat = new Chat({
