@@ -239,3 +239,17 @@ verifies(["M-P5.4", "M-P3"], "the golden bundle of a run that its provider refus
   );
   expect(explainFailure(entries, null, null, () => null)).toContain('The provider says: "[erased]"');
 });
+
+verifies(["M-P5.4", "S-2.5"], "the golden bundle of a run whose notes had unknown keys says how many", () => {
+  const text = read("bundle-2.2-unknown-notes.json");
+  expect(verifyBundle(text, { verifySignature })).toMatchObject({
+    ok: true,
+    outcome: "COMPLETED_CHAT_ONLY",
+    erased: [],
+  });
+  const { entries } = foldBundle(text);
+  const notes = entries.flatMap(({ result }) => (result?.type === "model.answered" ? [result.notes] : []));
+  expect(notes).toMatchObject([
+    { status: "applied", unknownKeys: 2, actions: [{ action: "unknown", status: "ignored" }] },
+  ]);
+});

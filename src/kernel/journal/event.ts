@@ -202,6 +202,8 @@ export const EventSchemas = {
           status: Type.Enum(["applied", "malformed"]),
           ref: nullable(BodyRefSchema),
           actions: Type.Array(Type.Object({ action: Type.String(), status: Type.String() }, closed)),
+          /** How many keys of the patch are none of ours; absent: none, or an older journal. */
+          unknownKeys: Type.Optional(Count),
         },
         closed,
       ),

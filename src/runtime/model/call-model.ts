@@ -198,6 +198,8 @@ function notesOf(
     status: "applied",
     ref: bodyCache.keep(canonicalJson(value)),
     actions: actions.map(({ action, status }) => ({ action, status })),
+    // The keys are the model's words, so they are only counted.
+    ...(notes.unknownKeys.length === 0 ? {} : { unknownKeys: notes.unknownKeys.length }),
   };
 }
 

@@ -41,7 +41,12 @@ export const TraceEventSchema = Type.Union([
     stop_reason: nullable(Text),
     fingerprint: Text,
   }),
-  event("notes_patch", { status: Type.Enum(["applied", "malformed"]), ref: nullable(Text) }),
+  event("notes_patch", {
+    status: Type.Enum(["applied", "malformed"]),
+    ref: nullable(Text),
+    /** Absent: none. */
+    unknown_keys: Type.Optional(Count),
+  }),
   event("actions", { actions: Type.Array(Type.Object({ action: Text, status: Text }, closed)) }),
   event("tool_plan", {
     calls: Type.Array(
@@ -163,7 +168,9 @@ function answered(entry: EntryOf<"INFER">, answer: EventOf<"model.answered">): r
     }),
   ];
   if (notes === null) return events;
-  events.push(at(entry, "notes_patch", { status: notes.status, ref: notes.ref }));
+  const { status, ref, unknownKeys } = notes;
+  const unknown = unknownKeys === undefined ? {} : { unknown_keys: unknownKeys };
+  events.push(at(entry, "notes_patch", { status, ref, ...unknown }));
   if (notes.actions.length > 0) events.push(at(entry, "actions", { actions: notes.actions }));
   return events;
 }

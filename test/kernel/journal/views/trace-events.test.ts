@@ -233,6 +233,13 @@ verifies("S-2.5", "what a notes block asked for is traced after its patch, in it
   expect(dataOf(events, "actions")).toEqual([{ ...step, actions }]);
 });
 
+verifies("S-2.5", "unknown keys of a notes block are traced by their number, where there are any", () => {
+  const notes = { status: "applied" as const, ref: ref("notes"), actions: [], unknownKeys: 2 };
+  const events = traceEvents(play(contractOf(), [...begin(), answered(1, { text: "noted", notes })]).entries);
+  const step = { run_id: "run_1", step_id: "step-1" };
+  expect(dataOf(events, "notes_patch")).toEqual([{ ...step, status: "applied", ref: ref("notes"), unknown_keys: 2 }]);
+});
+
 describe("what ended the wait for a model", () => {
   const unanswered = {
     run_id: "run_1",
