@@ -52,6 +52,9 @@ process.on("exit", () => {
   for (const child of living) child.kill("SIGKILL");
 });
 
+/** What a start says of the runs it found: no complaint. */
+const NOTICE = /^(?:\d+ (?:unfinished|questions?|runs?)\b|run_\w+ was interrupted: )/;
+
 /** The words of a command line, of which the first is the program. */
 export async function startGateway(
   [program = "", ...words]: readonly string[],
@@ -62,7 +65,9 @@ export async function startGateway(
   living.add(child);
   if (dieAfterMs !== undefined) setTimeout(() => child.kill("SIGKILL"), dieAfterMs);
   const stderr: string[] = [];
-  listen(child.stderr, (line) => stderr.push(line));
+  listen(child.stderr, (line) => {
+    if (!NOTICE.test(line)) stderr.push(line);
+  });
   const ended = new Promise<Ending>((resolve) => {
     child.once("close", (code, signal) => {
       living.delete(child);

@@ -78,7 +78,8 @@ describe("the model is instructed", () => {
     const script: ModelScript = (request, signal) =>
       request.tools.length === 0 ? says("in short") : inTurns(look(1), look(2), look(3), look(4))(request, signal);
     const run = await inferences(script, world, {
-      contract: { contextBudget: { forceSynthesisAtRatio: 0.2 } },
+      // The last result alone is too much, so cutting earlier ones makes no room.
+      contract: { contextBudget: { forceSynthesisAtRatio: 0.05 } },
     });
     expect(run.outcome).toBe("COMPLETED_WITH_TOOLS");
     expect(run.modes.at(-1)).toBe<InferMode>("synthesis");
