@@ -17,6 +17,8 @@ import { type Receiver, SECRET, signature, startReceiver } from "./webhook-stage
 
 export interface ChannelHome {
   readonly surety: Surety;
+  /** Of the home. */
+  readonly directory: string;
   readonly receiver: Receiver;
   readonly model: OpenAiServer;
   readonly workspace: string;
@@ -69,7 +71,7 @@ export async function openChannels(options: Options = {}): Promise<ChannelHome> 
   const workspace = join(home.directory, "workspace");
   await mkdir(workspace, { recursive: true });
   return {
-    ...{ surety, receiver, model, workspace, defects },
+    ...{ surety, receiver, model, workspace, defects, directory: home.directory },
     hook(payload, how = {}) {
       const { id = `msg_${++ids}`, channel = "crm", laterS = 0 } = how;
       const body = JSON.stringify({ senderId: "anna", ...payload });

@@ -26,6 +26,8 @@ export type MailVerdict =
   | { readonly is: "allowed"; readonly consume: Write };
 
 const SHOWN_AS = "message.send";
+/** No call of the run: its reply. */
+export const CALL_OF_MAIL = asCallId("reply");
 
 export class MailApprovals {
   readonly #parts: MailParts;
@@ -37,7 +39,7 @@ export class MailApprovals {
   /** Asks the operator if that has not been done yet. */
   async verdictOn(row: OutboxRow): Promise<MailVerdict> {
     const { store, clock } = this.#parts;
-    const planHash = hashOf(row);
+    const planHash = hashOfMail(row);
     // A message that is put back to be asked about again is another question.
     const id = asApprovalId(`approval_${hashCanonical([row.id, planHash, row.nextAtMs]).slice(0, 24)}`);
     const found = await store.findApproval(id);
@@ -60,7 +62,7 @@ export class MailApprovals {
     const expiresAtMs = createdAtMs + timeoutMs;
     const approval: StoredApproval = {
       ...{ id, runId, sessionId, planHash, createdAtMs, expiresAtMs },
-      callId: asCallId("reply"),
+      callId: CALL_OF_MAIL,
       step: 0,
       kind: "approve",
       tool: SHOWN_AS,
@@ -83,7 +85,8 @@ export class MailApprovals {
   }
 }
 
-function hashOf({ id, channel, recipient, text }: OutboxRow): Hash {
+/** What a decision on this message is bound to. */
+export function hashOfMail({ id, channel, recipient, text }: OutboxRow): Hash {
   return hashCanonical([id, channel, recipient.type, recipient.address, text ?? ""]);
 }
 

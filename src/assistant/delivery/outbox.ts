@@ -5,12 +5,14 @@
  * D2. Nothing that may have gone out is sent again by itself, unless the channel drops repeats of one key.
  * D3. What was not sent is tried again, later and later; after the last attempt it has failed, and says why.
  * D4. While a recipient's message waits to be tried again, later ones to the same recipient wait behind it.
+ * D5. A row is believed as far as journal and ledger vouch for it (row-agreement.ts); otherwise it is not sent, and has failed.
  */
 import { type Channel, ChannelError } from "../../runtime/ports/channel.ts";
 import type { Clock } from "../../runtime/ports/clock.ts";
 import { type Store, StoreError } from "../../runtime/ports/store.ts";
 import type { OutboxRow, OutboxState } from "../../runtime/ports/stored-delivery.ts";
 import type { MailApprovals } from "./mail-approvals.ts";
+import { findDisagreement } from "./row-agreement.ts";
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
@@ -21,7 +23,7 @@ const PAGE = { limit: 100, offset: 0 } as const;
 const INTERRUPTED = "Surety was interrupted while it was being sent.";
 
 export interface OutboxParts {
-  readonly store: Pick<Store, "commit" | "openOutbox" | "findDelivery">;
+  readonly store: Store;
   readonly clock: Pick<Clock, "nowMs" | "wake">;
   readonly channels: readonly Channel[];
   readonly mailApprovals: MailApprovals;
@@ -135,8 +137,13 @@ export class Outbox {
   }
 
   async #attempt(channel: Channel, row: OutboxRow): Promise<void> {
-    const { onSent, onDefect } = this.#parts;
+    const { store, onSent, onDefect } = this.#parts;
     const { recipient, text, id } = row;
+    const disagreement = await findDisagreement(store, row, channel.channelClass);
+    if (disagreement !== null) {
+      await this.#move(row, "failed", { problem: disagreement.problem });
+      return;
+    }
     await this.#move(row, "sending");
     const begun = { ...row, state: "sending", attempts: row.attempts + 1 } as const;
     try {

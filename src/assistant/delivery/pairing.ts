@@ -89,3 +89,10 @@ function senderIn(asked: string): Sender | null {
 function answerWith(code: string): string {
   return `I do not know you yet. Give the operator this code, who accepts you with: surety pair accept ${code}. It is valid for an hour; then write again.`;
 }
+
+export function isAnswerToStranger(text: string): boolean {
+  const code = CODE_IN_ANSWER.exec(text)?.[1];
+  return code !== undefined && text === answerWith(code);
+}
+
+const CODE_IN_ANSWER = new RegExp(`surety pair accept ([${ALPHABET}]{${CODE_CHARS}})\\.`);

@@ -12,6 +12,7 @@ import type { Store, StoredRun } from "../../runtime/ports/store.ts";
 import type { SessionCapability } from "../../runtime/ports/stored-capability.ts";
 import { rowHashOf } from "../../runtime/run/accept-run.ts";
 import { type ApprovalFinding, auditApprovals } from "./audit-approvals.ts";
+import { auditOutbox, type OutboxFinding } from "./audit-outbox.ts";
 import { SpendAudit, type SpendFinding } from "./audit-spend.ts";
 import { allRuns, readAll } from "./read-all.ts";
 import { erasedIn, verifyStoredRun } from "./verify-stored-run.ts";
@@ -42,7 +43,7 @@ type KeptFinding =
   | { readonly code: "checkpoint.unreadable"; readonly line: number; readonly ledgerSeq: null }
   | { readonly code: "database.wal-missing"; readonly at: string; readonly ledgerSeq: null };
 
-type HomeFinding = SpendFinding | KeptFinding | Finding | CapabilityFinding | ApprovalFinding;
+type HomeFinding = SpendFinding | KeptFinding | Finding | CapabilityFinding | ApprovalFinding | OutboxFinding;
 
 export type HomeVerdict =
   | { readonly ok: false; readonly what: string; readonly entry?: number; readonly problem: string }
@@ -95,6 +96,7 @@ async function verifyOnce({ store, trusted: key, findDamage, kept }: VerifiableH
     ...auditCapabilities(ledger, known),
     ...auditApprovals(ledger, approvals),
     ...(await spend.findings(store)),
+    ...(await auditOutbox(store)),
   ];
   return {
     ok: findings.length === 0,
@@ -135,6 +137,7 @@ function subjectOf(finding: HomeFinding): string | null {
   if ("scope" in finding) return `${finding.scope} of ${finding.period}`;
   if ("line" in finding) return `line ${finding.line}`;
   if ("at" in finding) return `noticed ${finding.at}`;
+  if ("deliveryId" in finding) return finding.deliveryId;
   if ("approvalId" in finding) return `${finding.approvalId} of ${finding.runId}`;
   return "runId" in finding ? finding.runId : `${finding.capability} of ${finding.sessionId}`;
 }

@@ -30,7 +30,8 @@ function stage(idempotency: "keyed" | "opaque" = "opaque") {
   });
   const put = async (text: string, address = "anna"): Promise<string> => {
     const recipient = { address, type: "contact" };
-    const id = `out_${channel.name}_${text}`;
+    const id = `answer_${channel.name}_${text}`;
+    const message = { channel: channel.name, messageId: text, state: "answered", receivedAt: "t" } as const;
     const delivery: NewDelivery = {
       ...{ id, recipient, text },
       channel: channel.name,
@@ -38,7 +39,13 @@ function stage(idempotency: "keyed" | "opaque" = "opaque") {
       createdAt: "t",
       state: "waiting",
     };
-    await store().commit([{ type: "insert-outbox", delivery }], "barrier");
+    await store().commit(
+      [
+        { type: "insert-inbox", message },
+        { type: "insert-outbox", delivery },
+      ],
+      "barrier",
+    );
     return id;
   };
   const is = (id: string, state: OutboxState, attempts: number) =>
