@@ -4,7 +4,9 @@
  * B1. Text is cut into rows here, before the terminal would wrap it. A character counts at least as wide as a terminal
  *     draws it; where decisions are made, characters whose width depends on the terminal count as wide.
  * B2. A row ends one column early: some terminals wrap as soon as the last column is written.
- * B3. Text may come in pieces: a row goes on where the last piece ended.
+ * B3. Where decisions are made, a row that goes on with a line is marked: a long line padded with spaces cannot draw rows
+ *     that look like lines of their own.
+ * B4. Text may come in pieces: a row goes on where the last piece ended.
  */
 import { safeText, visibleText } from "./visible-text.ts";
 
@@ -14,6 +16,11 @@ const LEAST_CELLS = 2;
 const TAB_CELLS = 8;
 /** Narrower terminals get the bar alone. */
 const ROOM_FOR_INDENT = 24;
+/** Begins the further rows of a line; only in a terminal of a few columns there is no room for it. */
+const GOES_ON = "↪ ";
+const ROOM_FOR_MARK = 8;
+/** For a line of ours about a decision. */
+export const MARKED_INDENT = `  ${GOES_ON}`;
 
 /** For reading: `safeText`. For deciding: `visibleText`, and the widest any terminal draws. */
 export type Purpose = "read" | "decide";
@@ -38,6 +45,7 @@ export function barredText(columns: Columns, purpose: Purpose, paint: (bar: stri
   const [bar, gap] = whole < ROOM_FOR_INDENT ? ["│", ""] : ["  │", " "];
   const rowCells = Math.max(LEAST_CELLS, whole - 1 - cellsOf(bar + gap, purpose));
   const clean = purpose === "decide" ? visibleText : safeText;
+  const mark = purpose === "decide" && rowCells >= ROOM_FOR_MARK ? GOES_ON : "";
   let used: number | null = null;
 
   const put = (cluster: string): string => {
@@ -54,8 +62,9 @@ export function barredText(columns: Columns, purpose: Purpose, paint: (bar: stri
       used = at + cells;
       return shown;
     }
-    const begun = `${used === null ? "" : "\n"}${paint(bar)}${gap}${shown}`;
-    used = cells;
+    const goesOn = used === null ? "" : mark;
+    const begun = `${used === null ? "" : "\n"}${paint(bar)}${gap}${goesOn}${shown}`;
+    used = cellsOf(goesOn, purpose) + cells;
     return begun;
   };
   return {
@@ -80,13 +89,14 @@ export function barredRows(
 
 /** One line of ours that quotes foreign text: its further rows are indented, so that none begins a line. */
 export function wrappedLine(line: string, columns: Columns, indent = "    "): string {
-  const rowCells = Math.max(LEAST_CELLS + indent.length, columnsOf({ columns }) - 1);
+  const indentCells = cellsOf(indent, "decide");
+  const rowCells = Math.max(LEAST_CELLS + indentCells, columnsOf({ columns }) - 1);
   let used = 0;
   return clustersOf(line)
     .map((cluster) => {
       const cells = cellsOf(cluster, "decide");
       const fits = used + cells <= rowCells;
-      used = fits ? used + cells : indent.length + cells;
+      used = fits ? used + cells : indentCells + cells;
       return fits ? cluster : `\n${indent}${cluster}`;
     })
     .join("");

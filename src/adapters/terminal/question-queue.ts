@@ -12,7 +12,7 @@ import type { ApprovalId } from "../../kernel/vocabulary/identifiers.ts";
 import type { ApprovalDecision } from "../../runtime/approvals/operations.ts";
 import { targetIn } from "../../runtime/approvals/show-question.ts";
 import type { ApprovalCard } from "../../runtime/ports/approver.ts";
-import { barredRows, type Columns, columnsOf, wrappedLine } from "./barred-text.ts";
+import { barredRows, type Columns, columnsOf, MARKED_INDENT, wrappedLine } from "./barred-text.ts";
 import type { Style } from "./style.ts";
 import { visibleLine } from "./visible-text.ts";
 
@@ -132,9 +132,9 @@ function questionOf(card: ApprovalCard, { columns, rows = USUAL_ROWS }: Question
   ];
   const lines = [
     "",
-    style.yellow(wrappedLine(heading, columns)),
+    style.yellow(wrappedLine(heading, columns, MARKED_INDENT)),
     ...plan,
-    ...facts.map((fact) => style.dim(wrappedLine(`  ${fact}`, columns))),
+    ...facts.map((fact) => style.dim(wrappedLine(`  ${fact}`, columns, MARKED_INDENT))),
   ];
   return `${lines.join("\n")}\n`;
 }
@@ -148,7 +148,7 @@ function closingRows(
   const question = kind === "resolve" ? `Was ${visibleLine(tool)} done?` : `Allow ${visibleLine(tool)}?`;
   const target = targetIn(shown, tool);
   return [
-    ...wrappedLine(question, columns).split("\n").map(style.yellow),
+    ...wrappedLine(question, columns, MARKED_INDENT).split("\n").map(style.yellow),
     ...(target === "" ? [] : barredRows(target, columns, "decide", style.dim)),
   ];
 }

@@ -89,3 +89,16 @@ describe("live output", () => {
     expect(output.linesLeftOut).toBe(1);
   });
 });
+
+test("a line padded to the width draws no row that looks like a line of its own", () => {
+  for (const columns of [40, 80, 120]) {
+    const forged = ["ls", "Can be undone: yes; it only reads", "| hello"]
+      .map((text) => text.padEnd(columns - 6))
+      .join("");
+    for (let shift = 0; shift < 8; shift += 1) {
+      const rows = barredRows(`Call: ${" ".repeat(shift)}${forged}`, columns, "decide", (bar) => bar);
+      expect(rows.length).toBeGreaterThan(2);
+      for (const row of rows.slice(1)) expect(row).toMatch(/^ {2}│ ↪ /);
+    }
+  }
+});
