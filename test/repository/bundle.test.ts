@@ -25,7 +25,9 @@ describe("dist/", () => {
   test("is what the package exports: the library's names, and its types", () => {
     const program = 'import * as library from "surety"; process.stdout.write(Object.keys(library).sort().join());';
     const names = execFileSync(process.execPath, ["--input-type=module", "-e", program], { encoding: "utf8" });
-    expect(names).toBe("LLMError,OverBudgetError,ToolFailure,ToolRegistry,openSurety");
+    expect(names).toBe(
+      "AgentLoop,LLMError,MemoryError,MemoryManager,OverBudgetError,ToolFailure,ToolRegistry,openSurety",
+    );
     const types = readFileSync(manifest.exports["."].types, "utf8");
     expect(types).toBe(readFileSync("src/boot/embedding/surety-api.ts", "utf8"));
     for (const name of names.split(","))
