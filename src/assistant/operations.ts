@@ -6,7 +6,14 @@ import type { Static, TObject } from "typebox";
 import { type ApprovalServices, approvalOperations } from "../runtime/approvals/operations.ts";
 import { type CapabilityServices, capabilityOperations } from "../runtime/capabilities/operations.ts";
 import { type MarkServices, markOperations } from "../runtime/marks/operations.ts";
-import type { AnyOperation, Caller, Result, StreamOperation, Subscription } from "../runtime/operations/operation.ts";
+import {
+  type AnyOperation,
+  type Caller,
+  type Result,
+  type StreamOperation,
+  type Subscription,
+  scopesUpTo,
+} from "../runtime/operations/operation.ts";
 import { type ToolServices, toolOperations } from "../runtime/tools/operations.ts";
 import { type DeliveryServices, deliveryOperations } from "./delivery/operations.ts";
 import { type RunServices, runOperations } from "./runs/operations.ts";
@@ -41,7 +48,10 @@ export type ResultOf<Name> = Named<Name> extends { call(...args: never): infer A
 export type UpdateOf<Name> = Named<Name> extends StreamOperation<string, never, never, infer Update> ? Update : never;
 
 /** The operator at this machine's terminal. */
-const OPERATOR: Caller = { principal: "operator", source: "cli", idempotencyKey: null };
+const OPERATOR: Caller = {
+  ...{ principal: "operator", source: "cli", idempotencyKey: null },
+  ...{ scopes: scopesUpTo("admin"), sender: null },
+};
 
 export interface OperationClient {
   /** A gateway decides principal and source by the token; through one, those given here are not sent. */
@@ -52,6 +62,7 @@ export interface OperationClient {
     input: InputOf<Name>,
     afterId: number,
     signal: AbortSignal,
+    caller?: Caller,
   ): Promise<Subscription<UpdateOf<Name>>>;
 }
 
@@ -76,7 +87,7 @@ export function bindOperations(services: Services): OperationClient {
   return {
     call: async <Name extends CallName>(name: Name, input: InputOf<Name>, caller = OPERATOR) =>
       (await callableOperation(name).call(services, input as never, caller)) as ResultOf<Name>,
-    subscribe: async (name, input, afterId, signal) =>
-      await subscribableOperation(name).open(services, input as never, afterId, signal),
+    subscribe: async (name, input, afterId, signal, caller = OPERATOR) =>
+      await subscribableOperation(name).open(services, input as never, afterId, signal, caller),
   };
 }

@@ -134,7 +134,8 @@ export async function superviseAssistant(
   return {
     operations: {
       call: async (name, input, caller) => await opened().call(name, input, caller),
-      subscribe: async (name, input, afterId, signal) => await opened().subscribe(name, input, afterId, signal),
+      subscribe: async (name, input, afterId, signal, caller) =>
+        await opened().subscribe(name, input, afterId, signal, caller),
     },
     isUp: () => current !== null,
     close: async () => {

@@ -15,7 +15,7 @@ import {
   subscribableOperation,
   type UpdateOf,
 } from "../../assistant/operations.ts";
-import type { AnyOperation, Caller, Subscription } from "../../runtime/operations/operation.ts";
+import { type AnyOperation, type Caller, type Subscription, takesBody } from "../../runtime/operations/operation.ts";
 import { createExchange, decode, type ExchangeParts, type Question } from "./exchange.ts";
 import { unintelligible } from "./gateway-client-error.ts";
 import { subscribe } from "./subscribe.ts";
@@ -70,7 +70,11 @@ export function createGatewayClient(options: GatewayClientOptions): OperationCli
   };
 }
 
-function questionOf({ method, path, input }: AnyOperation, given: object, idempotencyKey: string | null): Question {
+function questionOf(
+  { method, path, input, bodyField }: AnyOperation,
+  given: object,
+  idempotencyKey: string | null,
+): Question {
   const fields = { ...given } as Record<string, unknown>;
   const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
     const value = String(fields[name]);
@@ -78,9 +82,11 @@ function questionOf({ method, path, input }: AnyOperation, given: object, idempo
     return encodeURIComponent(value);
   });
   const headers = idempotencyKey === null ? {} : { "idempotency-key": idempotencyKey };
-  if (method === "POST") return { method, path: filled, body: fields, headers };
+  if (takesBody(method) && bodyField === undefined) return { method, path: filled, body: fields, headers };
+  const body = bodyField === undefined ? {} : { body: fields[bodyField] };
+  if (bodyField !== undefined) delete fields[bodyField];
   const query = new URLSearchParams();
   for (const name of Object.keys(input.properties))
     if (fields[name] !== undefined) query.set(name, String(fields[name]));
-  return { method, path: query.size === 0 ? filled : `${filled}?${query}`, headers };
+  return { method, path: query.size === 0 ? filled : `${filled}?${query}`, ...body, headers };
 }

@@ -10,14 +10,14 @@ import { buildConnector, Client, fetch, type Response } from "undici";
 import type { TrustedKey } from "../../kernel/journal/checkpoint.ts";
 import { isValid } from "../../runtime/operations/check-value.ts";
 import { IdentitySchema, isProven } from "../../runtime/operations/gateway-identity.ts";
-import { REFUSAL_CODES, type Refusal, refuse } from "../../runtime/operations/operation.ts";
+import { type Method, REFUSAL_CODES, type Refusal, refuse } from "../../runtime/operations/operation.ts";
 import { StoreError } from "../../runtime/ports/store.ts";
 import { GatewayClientError, unauthorized, unintelligible, unproven, unreachable } from "./gateway-client-error.ts";
 
 const ErrorSchema = Type.Object({ error: Type.Object({ code: Type.String(), message: Type.String() }) });
 
 export interface Question {
-  readonly method?: "GET" | "POST";
+  readonly method?: Method;
   readonly path: string;
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;

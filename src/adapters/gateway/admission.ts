@@ -1,5 +1,5 @@
 /**
- * Admission of a request: Host, Origin and token, in this order, before anything else is read.
+ * Admission of a request or upgrade: Host, Origin and token, in this order, before anything else is read.
  *
  * G1. Accepted Hosts: loopback names, the configured host, or the address that was dialled. A page whose own name was
  *     rebound to this machine (DNS rebinding) sends that name and is refused.
@@ -10,7 +10,7 @@
  */
 import { hash, timingSafeEqual } from "node:crypto";
 import { Defect } from "../../kernel/vocabulary/defect.ts";
-import { SCOPES, type Scope } from "../../runtime/operations/operation.ts";
+import { type Grant, OPERATOR } from "../../runtime/access/grant.ts";
 import type { Clock } from "../../runtime/ports/clock.ts";
 import { HttpError, invalidRequest } from "./http-error.ts";
 import type { Head } from "./read-head.ts";
@@ -19,26 +19,25 @@ import { WrongTokens } from "./wrong-tokens.ts";
 const LOOPBACK_NAMES = ["127.0.0.1", "localhost", "[::1]"];
 const AUTHORITY = /^(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::[0-9]{1,5})?$/;
 const SCHEME = "bearer ";
+/** A browser cannot set a header on an upgrade, but it can offer a subprotocol. */
+export const TOKEN_SUBPROTOCOL = "surety.bearer.";
+
+/** The connection knows which address was dialled, and from where. */
+export interface CallerSocket {
+  readonly localAddress?: string | undefined;
+  readonly remoteAddress?: string | undefined;
+}
 
 export interface Admission {
-  /** The socket knows which address the caller dialled. */
-  checkHostAndOrigin(head: Head, socket: { readonly localAddress?: string }): void;
-  checkToken(head: Head, socket: { readonly remoteAddress?: string | undefined }): Grant;
+  /** Host and Origin: all that is asked of a caller of a public operation. */
+  checkSite(head: Head, socket: CallerSocket): void;
+  /** Who is it? Host and Origin were checked. */
+  identify(head: Head, socket: CallerSocket): Grant;
+  /** Both: for an upgrade, and for whatever else serves itself. */
+  admit(head: Head, socket: CallerSocket): Grant;
   /** Whether gateway.allowedOrigins lists it. */
   isAllowedSite(origin: string | undefined): origin is string;
 }
-
-/** What a token allows, and in whose name. */
-export interface Grant {
-  readonly caller: { readonly principal: string; readonly source: string };
-  readonly scopes: ReadonlySet<Scope>;
-}
-
-export const ANONYMOUS: Grant = {
-  caller: { principal: "anonymous", source: "http" },
-  scopes: new Set<Scope>(["public"]),
-};
-const MAIN_TOKEN: Grant = { caller: { principal: "operator", source: "http" }, scopes: new Set(SCOPES) };
 
 interface AdmissionRules {
   readonly token: string;
@@ -54,8 +53,8 @@ export function createAdmission({ token, allowedOrigins, listenHost, clock }: Ad
   const expected = hash("sha256", token, "buffer");
   const wrongTokens = new WrongTokens(clock);
 
-  return {
-    checkHostAndOrigin(head, { localAddress }) {
+  const admission: Admission = {
+    checkSite(head, { localAddress }) {
       const host = head.host?.toLowerCase();
       if (host === undefined) throw invalidRequest("the Host header is missing");
       const name = AUTHORITY.exec(host)?.[1];
@@ -67,20 +66,37 @@ export function createAdmission({ token, allowedOrigins, listenHost, clock }: Ad
       throw new HttpError("auth.forbidden", "this Origin is not in gateway.allowedOrigins");
     },
 
-    checkToken({ authorization }, { remoteAddress }) {
-      if (authorization === undefined) throw unauthorized("a token is required: Authorization: Bearer <token>", "");
-      const isBearer = authorization.slice(0, SCHEME.length).toLowerCase() === SCHEME;
-      const candidate = hash("sha256", authorization.slice(SCHEME.length), "buffer");
-      if (!isBearer || !timingSafeEqual(candidate, expected)) {
+    identify(head, { remoteAddress }) {
+      const bearer = tokenIn(head);
+      const candidate = hash("sha256", bearer ?? "", "buffer");
+      if (bearer === null || !timingSafeEqual(candidate, expected)) {
         const waitMs = wrongTokens.add(remoteAddress);
         if (waitMs > 0) throw tooManyWrong(waitMs);
         throw unauthorized("this token is not the right one", ', error="invalid_token"');
       }
-      return MAIN_TOKEN;
+      return OPERATOR;
+    },
+
+    admit(head, socket) {
+      admission.checkSite(head, socket);
+      return admission.identify(head, socket);
     },
 
     isAllowedSite: (origin): origin is string => origin !== undefined && sites.has(origin),
   };
+  return admission;
+}
+
+/** Null when another scheme is used. */
+function tokenIn({ authorization, upgrade, "sec-websocket-protocol": offered }: Head): string | null {
+  if (authorization !== undefined) {
+    return authorization.slice(0, SCHEME.length).toLowerCase() === SCHEME ? authorization.slice(SCHEME.length) : null;
+  }
+  const isUpgrade = upgrade?.toLowerCase() === "websocket";
+  const subprotocols = isUpgrade ? (offered ?? "").split(",").map((name) => name.trim()) : [];
+  const protocol = subprotocols.find((name) => name.startsWith(TOKEN_SUBPROTOCOL));
+  if (protocol !== undefined) return protocol.slice(TOKEN_SUBPROTOCOL.length);
+  throw unauthorized("a token is required: Authorization: Bearer <token>", "");
 }
 
 function unauthorized(message: string, detail: string): HttpError {

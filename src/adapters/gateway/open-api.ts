@@ -1,7 +1,7 @@
 /** The table of operations as an OpenAPI 3.1 document: what GET /openapi.json answers. */
 import type { AnyOperation } from "../../runtime/operations/operation.ts";
 import { ERROR_CODES } from "./http-error.ts";
-import { fieldsBesidePath, placeholdersIn } from "./read-input.ts";
+import { bodyOf, placeholdersIn, queryOf } from "./read-input.ts";
 
 const ERROR_RESPONSE = { $ref: "#/components/responses/Error" };
 const TEXT = { type: "string" };
@@ -48,26 +48,27 @@ export function openApiDocument(operations: readonly AnyOperation[]): object {
 }
 
 function operationObject(operation: AnyOperation): object {
-  const { name, method, scope, summary } = operation;
-  const fields = fieldsBesidePath(operation);
+  const { name, scope, summary } = operation;
   const isSigned = operation.kind === "json" && operation.isSigned === true;
-  const hasBody = method === "POST" && Object.keys(fields.properties).length > 0;
-  const bodySchema = isSigned ? { type: "object" } : fields;
+  const body = bodyOf(operation);
+  const bodySchema = isSigned ? { type: "object" } : body;
   return {
     operationId: name,
     summary,
     security: scope === "public" ? [] : [{ bearer: [scope] }],
     parameters: parametersOf(operation),
-    ...(hasBody ? { requestBody: { required: true, content: { "application/json": { schema: bodySchema } } } } : {}),
+    ...(body !== null
+      ? { requestBody: { required: true, content: { "application/json": { schema: bodySchema } } } }
+      : {}),
     responses: { ...successOf(operation), default: ERROR_RESPONSE },
   };
 }
 
 function parametersOf(operation: AnyOperation): readonly object[] {
-  const { method, path, input } = operation;
+  const { path, input } = operation;
   const inPath = placeholdersIn(path).map((name) => parameter("path", name, input.properties[name]));
-  const fields = fieldsBesidePath(operation);
-  const inQuery = method === "GET" ? Object.entries(fields.properties) : [];
+  const fields = queryOf(operation);
+  const inQuery = Object.entries(fields.properties);
   const isSigned = operation.kind === "json" && operation.isSigned === true;
   const takesKey = operation.kind === "json" && operation.takesIdempotencyKey === true;
   return [

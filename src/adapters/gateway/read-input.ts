@@ -6,7 +6,7 @@
 import type { IncomingMessage } from "node:http";
 import { type TObject, type TSchema, Type } from "typebox";
 import { checkInput } from "../../runtime/operations/check-value.ts";
-import type { AnyOperation } from "../../runtime/operations/operation.ts";
+import { type AnyOperation, takesBody } from "../../runtime/operations/operation.ts";
 import { invalidRequest } from "./http-error.ts";
 import { readJson, readText } from "./read-body.ts";
 import type { Head } from "./read-head.ts";
@@ -24,22 +24,43 @@ export type ReadInput = (parts: RequestParts) => Promise<Fields>;
 
 const PLACEHOLDER = /\{(\w+)\}/g;
 const NOTHING: Fields = {};
+const CLOSED = { additionalProperties: false };
 
 export function placeholdersIn(path: string): readonly string[] {
   return [...path.matchAll(PLACEHOLDER)].map(([, name = ""]) => name);
 }
 
-/** The fields that a query or a body carries: all that the path does not. */
-export function fieldsBesidePath({ path, input }: Pick<AnyOperation, "path" | "input">): TObject {
-  const inPath = placeholdersIn(path);
-  const rest = Object.entries<TSchema>(input.properties).filter(([name]) => !inPath.includes(name));
-  return Type.Object(Object.fromEntries(rest), isClosed(input) ? { additionalProperties: false } : {});
+type Fielded = Pick<AnyOperation, "path" | "input" | "method" | "bodyField">;
+
+/** What a query carries: of a method with a body only what its one field leaves. */
+export function queryOf(operation: Fielded): TObject {
+  const { method, bodyField } = operation;
+  return !takesBody(method) || bodyField !== undefined ? fieldsBeside(operation) : Type.Object({}, CLOSED);
+}
+
+/** The schema of the body; null when there is none. */
+export function bodyOf(operation: Fielded): TSchema | null {
+  const { method, bodyField, input } = operation;
+  if (!takesBody(method)) return null;
+  if (bodyField !== undefined) return input.properties[bodyField] ?? null;
+  const fields = fieldsBeside(operation);
+  return Object.keys(fields.properties).length === 0 ? null : fields;
+}
+
+/** All that neither the path nor the one field of the body carries. */
+function fieldsBeside({ path, input, bodyField }: Fielded): TObject {
+  const elsewhere = [...placeholdersIn(path), ...(bodyField === undefined ? [] : [bodyField])];
+  const rest = Object.entries<TSchema>(input.properties).filter(([name]) => !elsewhere.includes(name));
+  return Type.Object(Object.fromEntries(rest), isClosed(input) ? CLOSED : {});
 }
 
 export function inputReader(operation: AnyOperation): ReadInput {
   const names = placeholdersIn(operation.path);
-  const fields = fieldsBesidePath(operation);
-  const hasBody = operation.method === "POST" && Object.keys(fields.properties).length > 0;
+  const { method, bodyField } = operation;
+  const inQuery = queryOf(operation);
+  const inBody = bodyOf(operation);
+  // Of a POST without fields a query was never read.
+  const readsQuery = !takesBody(method) || bodyField !== undefined;
 
   const readSigned = async ({ incoming, head }: RequestParts): Promise<Fields> => ({
     webhook_id: head["webhook-id"] ?? "",
@@ -50,11 +71,10 @@ export function inputReader(operation: AnyOperation): ReadInput {
   const isSigned = operation.kind === "json" && operation.isSigned === true;
 
   const read = async ({ incoming, head, query }: RequestParts): Promise<Fields> => {
-    if (operation.method === "POST" && !hasBody) return NOTHING;
-    const given = hasBody ? await readJson(incoming, head) : readQuery(query, fields);
-    const checked = checkInput(fields, given, hasBody ? "the body" : "the query");
-    if (!checked.ok) throw invalidRequest(checked.problem);
-    return checked.value as Fields;
+    const asked = readsQuery ? check(inQuery, readQuery(query, inQuery), "the query") : NOTHING;
+    if (inBody === null) return asked;
+    const body = check(inBody, await readJson(incoming, head), "the body");
+    return bodyField === undefined ? body : { ...asked, [bodyField]: body };
   };
 
   return async (parts) => {
@@ -62,6 +82,12 @@ export function inputReader(operation: AnyOperation): ReadInput {
     if (names.length === 0) return given;
     return { ...given, ...Object.fromEntries(names.map((name, index) => [name, parts.inPath[index]])) };
   };
+}
+
+function check(schema: TSchema, given: unknown, name: string): Fields {
+  const checked = checkInput(schema, given, name);
+  if (!checked.ok) throw invalidRequest(checked.problem);
+  return checked.value as Fields;
 }
 
 const DIGITS = /^[0-9]{1,15}$/;

@@ -4,6 +4,7 @@
  */
 import type { ServerResponse } from "node:http";
 import { type CallName, OPERATIONS, type OperationClient } from "../../assistant/operations.ts";
+import type { Grant } from "../../runtime/access/grant.ts";
 import type { AnyOperation, Caller, Frame, Result, Scope, Subscription } from "../../runtime/operations/operation.ts";
 import { GATEWAY_OPERATIONS, type GatewayServices } from "./gateway-operations.ts";
 import { HttpError, invalidRequest } from "./http-error.ts";
@@ -13,12 +14,12 @@ import { jsonReply, type Reply } from "./reply.ts";
 
 export interface Call extends RequestParts {
   readonly outgoing: ServerResponse;
-  readonly caller: Omit<Caller, "idempotencyKey">;
+  readonly grant: Grant;
 }
 
 /** Answers with the frames of a subscription until it, the client or the gateway ends. */
 export type OpenStream = (
-  outgoing: ServerResponse,
+  call: Pick<Call, "outgoing" | "grant">,
   open: (signal: AbortSignal) => Promise<Subscription<unknown>>,
   encode: (update: never) => Frame,
 ) => Promise<Reply>;
@@ -106,7 +107,7 @@ function answering(operation: AnyOperation & { readonly kind: "json" | "document
     async answer(request) {
       const input = await read(request);
       const idempotencyKey = takesIdempotencyKey ? readIdempotencyKey(request.head) : null;
-      const result = await call(input as never, { ...request.caller, idempotencyKey });
+      const result = await call(input as never, callerOf(request.grant, idempotencyKey));
       if (!result.ok) {
         throw new HttpError(result.code, result.message, { retryAfterSeconds: result.retryAfterSeconds });
       }
@@ -129,10 +130,15 @@ function streaming(
       const input = await read(request);
       const after = request.head["last-event-id"] ?? "0";
       if (!/^[0-9]{1,15}$/.test(after)) throw invalidRequest("Last-Event-ID must be the number of an event");
-      const open = (signal: AbortSignal) => client.subscribe(name, input as never, Number(after), signal);
-      return await openStream(request.outgoing, open, encode);
+      const caller = callerOf(request.grant, null);
+      const open = (signal: AbortSignal) => client.subscribe(name, input as never, Number(after), signal, caller);
+      return await openStream(request, open, encode);
     },
   };
+}
+
+function callerOf({ principal, source, scopes, sender }: Grant, idempotencyKey: string | null): Caller {
+  return { principal, source, scopes, sender, idempotencyKey };
 }
 
 const IDEMPOTENCY_KEY = /^[\x20-\x7e]{1,255}$/;

@@ -4,13 +4,15 @@
  * W1. Checks come in one order: Host and Origin, token, path, method, scope, input. Without the token a caller does not
  *     learn which paths exist; a browser at / learns where to start.
  * W2. Every error has the one shape. An internal error shows an id, never what failed.
- * W3. A stream ends when its client disconnects or the gateway stops, and drops its subscription.
+ * W3. A stream ends when its client disconnects, its token no longer counts or the gateway stops, and drops its subscription.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { OperationClient } from "../../assistant/operations.ts";
+import { ANONYMOUS } from "../../runtime/access/grant.ts";
+import { METHODS } from "../../runtime/operations/operation.ts";
 import type { Clock } from "../../runtime/ports/clock.ts";
 import { StoreError, type StoreErrorCode } from "../../runtime/ports/store.ts";
-import { type Admission, ANONYMOUS } from "./admission.ts";
+import type { Admission } from "./admission.ts";
 import { EVENT_STREAM_HEADERS, streamEvents } from "./event-stream.ts";
 import type { GatewayServices } from "./gateway-operations.ts";
 import { HttpError } from "./http-error.ts";
@@ -27,7 +29,7 @@ const TRANSIENT: ReadonlySet<StoreErrorCode> = new Set(["store.unavailable", "st
 const PROTECTIVE_HEADERS: readonly string[] = ["x-content-type-options", "nosniff", "cache-control", "no-store"];
 const PREFLIGHT_REPLY = jsonReply(200, "{}", [
   "Access-Control-Allow-Methods",
-  "GET, POST",
+  METHODS.join(", "),
   "Access-Control-Allow-Headers",
   "Authorization, Content-Type, Idempotency-Key, Last-Event-ID",
 ]);
@@ -68,13 +70,15 @@ export function createRequestServer(dependencies: RequestServerDependencies): Re
     return new HttpError("internal.error", `Internal error; see log entry ${errorId}.`);
   };
 
-  const openStream: OpenStream = async (outgoing, open, encode) => {
+  const openStream: OpenStream = async ({ outgoing, grant }, open, encode) => {
     const ending = new AbortController();
     const end = (): void => {
       streams.delete(ending);
+      grant.ended.removeEventListener("abort", end);
       ending.abort();
     };
     streams.add(ending);
+    grant.ended.addEventListener("abort", end);
     outgoing.on("close", end);
     const subscription = await open(ending.signal);
     if (!subscription.ok || subscription.isOver) {
@@ -94,18 +98,18 @@ export function createRequestServer(dependencies: RequestServerDependencies): Re
   // Not async: a refusal of the head is sent before the parser can fail on the body.
   const answer = (incoming: IncomingMessage, outgoing: ServerResponse, head: Head): Promise<Reply> => {
     const { method = "", url = "" } = incoming;
-    admission.checkHostAndOrigin(head, incoming.socket);
+    admission.checkSite(head, incoming.socket);
     if (method === "OPTIONS" && isPreflight(head, admission)) return Promise.resolve(PREFLIGHT_REPLY);
     const queryAt = url.indexOf("?");
     const path = queryAt === -1 ? url : url.slice(0, queryAt);
     if (path === "/" && (method === "GET" || method === "HEAD")) return Promise.resolve(welcomePage(head.host ?? ""));
     const found = findRoute(path);
-    const grant = found?.route.isPublic ? ANONYMOUS : admission.checkToken(head, incoming.socket);
+    const grant = found?.route.isPublic ? ANONYMOUS : admission.identify(head, incoming.socket);
     if (found === null) throw new HttpError("not_found", "no such path");
     const { scope, answer: answerWith } = endpointOf(found.route, method);
     if (!grant.scopes.has(scope)) throw new HttpError("auth.forbidden", `this token lacks the scope ${scope}`);
     const query = queryAt === -1 ? "" : url.slice(queryAt + 1);
-    return answerWith({ incoming, outgoing, head, inPath: found.inPath, query, caller: grant.caller });
+    return answerWith({ incoming, outgoing, head, inPath: found.inPath, query, grant });
   };
 
   const send = (

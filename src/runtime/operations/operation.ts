@@ -8,10 +8,24 @@ import type { Static, TObject, TSchema } from "typebox";
 export const SCOPES = ["public", "chat", "operate", "admin"] as const;
 export type Scope = (typeof SCOPES)[number];
 
+/** admin ⊇ operate ⊇ chat ⊇ public. */
+export function scopesUpTo(scope: Scope): ReadonlySet<Scope> {
+  return new Set(SCOPES.slice(0, SCOPES.indexOf(scope) + 1));
+}
+
+/** A person on a channel. */
+export interface Sender {
+  readonly channel: string;
+  readonly senderId: string;
+}
+
 /** Set by whatever authenticated the caller, never read from the input. */
 export interface Caller {
   readonly principal: string;
   readonly source: string;
+  readonly scopes: ReadonlySet<Scope>;
+  /** The one it speaks for, and whose records alone it sees and changes; null: it may speak for anyone. */
+  readonly sender: Sender | null;
   /** Makes a repeated request the same request. */
   readonly idempotencyKey: string | null;
 }
@@ -55,15 +69,28 @@ export type Subscription<Update> =
 
 type Awaitable<Value> = Value | Promise<Value>;
 
+export const METHODS = ["GET", "POST", "PATCH", "PUT", "DELETE"] as const;
+export type Method = (typeof METHODS)[number];
+
 interface Declaration<Name extends string, Input extends TObject> {
   readonly name: Name;
-  readonly method: "GET" | "POST";
-  /** `{id}` names a field of the input. The other fields are the query of a GET, the JSON body of a POST. */
+  readonly method: Method;
+  /**
+   * `{id}` names a field of the input. The other fields are the query of a GET or DELETE, the JSON body of a POST, PATCH or
+   * PUT.
+   */
   readonly path: `/${string}`;
   readonly scope: Scope;
   /** The row in docs/http.md and the summary in OpenAPI. */
   readonly summary: string;
   readonly input: Input;
+  /** The field that is the whole body; the others are the query then. */
+  readonly bodyField?: string;
+}
+
+/** Whether the fields beside the path come as a body. */
+export function takesBody(method: Method): boolean {
+  return method !== "GET" && method !== "DELETE";
 }
 
 export interface JsonOperation<Name extends string, Services, Input extends TObject, Output extends TSchema>
@@ -86,7 +113,7 @@ export interface DocumentOperation<Name extends string, Services, Input extends 
   extends Declaration<Name, Input> {
   readonly kind: "document";
   readonly output: TSchema;
-  call(services: Services, input: Static<Input>): Awaitable<Result<string>>;
+  call(services: Services, input: Static<Input>, caller: Caller): Awaitable<Result<string>>;
 }
 
 export interface Frame {
@@ -105,7 +132,13 @@ export interface StreamOperation<Name extends string, Services, Input extends TO
   readonly events: Readonly<Record<string, TSchema>>;
   /** The stream ends after any of these. */
   readonly lastEvents: readonly string[];
-  open(services: Services, input: Static<Input>, afterId: number, signal: AbortSignal): Promise<Subscription<Update>>;
+  open(
+    services: Services,
+    input: Static<Input>,
+    afterId: number,
+    signal: AbortSignal,
+    caller: Caller,
+  ): Promise<Subscription<Update>>;
   encode(update: Update): Frame;
   /** For data that passed its schema. */
   decode(event: string, data: unknown): Update;

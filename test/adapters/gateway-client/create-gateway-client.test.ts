@@ -16,7 +16,7 @@ import type { Capability } from "../../../src/kernel/vocabulary/capability.ts";
 import { asApprovalId, asRunId, asSessionId, type RunId } from "../../../src/kernel/vocabulary/identifiers.ts";
 import { cardFromWire } from "../../../src/runtime/approvals/operations.ts";
 import { proveIdentity } from "../../../src/runtime/operations/gateway-identity.ts";
-import type { Caller } from "../../../src/runtime/operations/operation.ts";
+import { type Caller, scopesUpTo } from "../../../src/runtime/operations/operation.ts";
 import { StoreError } from "../../../src/runtime/ports/store.ts";
 import { PLAN_HASH, TOOL } from "../gateway/memory-assistant.ts";
 import { type RunningGateway, startGateway, TOKEN } from "../gateway/running-gateway.ts";
@@ -47,7 +47,10 @@ const clientOf = (url: string, token = TOKEN): OperationClient =>
   createGatewayClient({ ...at(url), token, reconnectDelaysMs: [0, 0, 0] });
 
 const never = (): AbortSignal => new AbortController().signal;
-const keyed = (idempotencyKey: string): Caller => ({ principal: "somebody else", source: "cli", idempotencyKey });
+const keyed = (idempotencyKey: string): Caller => ({
+  ...{ principal: "somebody else", source: "cli", idempotencyKey },
+  ...{ scopes: scopesUpTo("admin"), sender: null },
+});
 
 /** Through the client the same as in process. */
 async function sameAs<Name extends CallName>({ client, local }: Both, name: Name, input: InputOf<Name>): Promise<void> {

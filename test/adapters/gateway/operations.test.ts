@@ -2,12 +2,12 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
-import type { Grant } from "../../../src/adapters/gateway/admission.ts";
 import { HTTP_OPERATIONS } from "../../../src/adapters/gateway/gateway-operations.ts";
 import { createRequestServer } from "../../../src/adapters/gateway/serve-request.ts";
 import { bindOperations, OPERATIONS } from "../../../src/assistant/operations.ts";
+import { ANONYMOUS, type Grant } from "../../../src/runtime/access/grant.ts";
 import { isProven } from "../../../src/runtime/operations/gateway-identity.ts";
-import type { Scope } from "../../../src/runtime/operations/operation.ts";
+import { scopesUpTo } from "../../../src/runtime/operations/operation.ts";
 import { ManualClock } from "./manual-clock.ts";
 import { MemoryAssistant, TOOL } from "./memory-assistant.ts";
 import { AUTHORIZED, errorOf, startGateway } from "./running-gateway.ts";
@@ -37,10 +37,13 @@ test("every operation but the public ones needs the token", async () => {
 
 test("a token without an operation's scope gets 403, and 404 where there is no path", async () => {
   const operations = bindOperations(new MemoryAssistant().services);
-  const grant: Grant = { caller: { principal: "guest", source: "http" }, scopes: new Set<Scope>(["public", "chat"]) };
+  const grant: Grant = { ...ANONYMOUS, principal: "guest", scopes: scopesUpTo("chat") };
   const { serve } = createRequestServer({
     operations,
-    admission: { checkHostAndOrigin: () => {}, checkToken: () => grant, isAllowedSite: (_): _ is string => false },
+    admission: {
+      ...{ checkSite: () => {}, identify: () => grant, admit: () => grant },
+      isAllowedSite: (_): _ is string => false,
+    },
     clock: new ManualClock(),
     isHealthy: () => true,
     prove: () => null,

@@ -1,0 +1,44 @@
+/** Who may open a socket: the same Host, Origin and token as of a request, the token in a header or a subprotocol. */
+import { expect, test } from "vitest";
+import { createAdmission } from "../../../src/adapters/gateway/admission.ts";
+import type { Head } from "../../../src/adapters/gateway/read-head.ts";
+import { ManualClock } from "./manual-clock.ts";
+import { TOKEN } from "./running-gateway.ts";
+
+const SOCKET = { localAddress: "127.0.0.1", remoteAddress: "127.0.0.1" };
+const UPGRADE = { host: "127.0.0.1:19789", upgrade: "websocket" } as const;
+
+const codeOf = (head: Head): unknown => {
+  const rules = { allowedOrigins: [], listenHost: "127.0.0.1", clock: new ManualClock() };
+  try {
+    const { principal, sender } = createAdmission({ ...rules, token: TOKEN }).admit(head, SOCKET);
+    return [principal, sender];
+  } catch (error) {
+    return (error as { readonly code: string }).code;
+  }
+};
+
+test.each<[string, Head, unknown]>([
+  ["a header", { ...UPGRADE, authorization: `Bearer ${TOKEN}` }, ["operator", null]],
+  ["a subprotocol", { ...UPGRADE, "sec-websocket-protocol": `surety, surety.bearer.${TOKEN}` }, ["operator", null]],
+  ["a wrong subprotocol", { ...UPGRADE, "sec-websocket-protocol": "surety.bearer.x" }, "auth.required"],
+  ["none", UPGRADE, "auth.required"],
+  ["no upgrade", { host: UPGRADE.host, "sec-websocket-protocol": `surety.bearer.${TOKEN}` }, "auth.required"],
+  [
+    "both, the header wrong",
+    { ...UPGRADE, authorization: "Bearer x", "sec-websocket-protocol": `surety.bearer.${TOKEN}` },
+    "auth.required",
+  ],
+  [
+    "a page of another origin",
+    { ...UPGRADE, origin: "https://evil.test", authorization: `Bearer ${TOKEN}` },
+    "auth.forbidden",
+  ],
+  [
+    "a rebound name",
+    { ...UPGRADE, host: "evil.test", "sec-websocket-protocol": `surety.bearer.${TOKEN}` },
+    "auth.forbidden",
+  ],
+])("an upgrade with its token in %s", (_, head, expected) => {
+  expect(codeOf(head)).toEqual(expected);
+});
