@@ -16,6 +16,7 @@ import type { Duplex } from "node:stream";
 import type { OperationClient } from "../../assistant/operations.ts";
 import { Defect } from "../../kernel/vocabulary/defect.ts";
 import { type Identity, proveIdentity } from "../../runtime/operations/gateway-identity.ts";
+import type { Mount } from "../../runtime/operations/mount.ts";
 import type { Clock } from "../../runtime/ports/clock.ts";
 import { bracketed, createAdmission } from "./admission.ts";
 import { answerParseError } from "./answer-parse-error.ts";
@@ -51,6 +52,7 @@ export interface GatewayOptions {
   /** Origins of other sites whose pages may call: `https://example.org`. */
   readonly allowedOrigins: readonly string[];
   readonly clock: Clock;
+  readonly mounts?: readonly Mount[];
   /** Reported by health. */
   readonly isHealthy?: () => boolean;
   /** An internal failure; the caller sees only its id. */
@@ -71,13 +73,13 @@ export interface Gateway {
 }
 
 export function createGateway(options: GatewayOptions): Gateway {
-  const { operations, token, identity, allowedOrigins, clock, onError, isHealthy = () => true } = options;
+  const { operations, token, identity, allowedOrigins, clock, onError, isHealthy = () => true, mounts = [] } = options;
   return {
     async listen({ host = DEFAULT_HOST, port = DEFAULT_PORT } = {}) {
       const admission = createAdmission({ token, allowedOrigins, listenHost: host, clock });
       let url = "";
       const prove = proverOf(identity, () => url, clock);
-      const requests = createRequestServer({ operations, admission, clock, isHealthy, prove, onError });
+      const requests = createRequestServer({ operations, mounts, admission, clock, isHealthy, prove, onError });
       const server = createServer(LIMITS);
       // Headers are bounded by bytes; a count would drop the rest silently, duplicates included.
       server.maxHeadersCount = 0;

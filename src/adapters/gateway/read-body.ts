@@ -22,15 +22,19 @@ export async function readJson(incoming: IncomingMessage, head: Head): Promise<J
 }
 
 export async function readText(incoming: IncomingMessage, head: Head): Promise<string> {
+  const bytes = await readBody(incoming, head, MAX_BODY_BYTES);
+  if (!isUtf8(bytes)) throw invalidRequest("the body is not valid UTF-8");
+  return bytes.toString("utf8");
+}
+
+export async function readBody(incoming: IncomingMessage, head: Head, maxBytes: number): Promise<Buffer<ArrayBuffer>> {
   // Content-Type is ignored: `curl -d` claims a form. The token keeps real forms out.
   if (!["", "identity"].includes(head["content-encoding"] ?? "")) {
     throw new HttpError("invalid.request", "send the body without Content-Encoding", { status: 415 });
   }
-  if (Number(head["content-length"] ?? 0) > MAX_BODY_BYTES) throw tooLarge();
+  if (Number(head["content-length"] ?? 0) > maxBytes) throw tooLarge(maxBytes);
   // Without a body the stream emits nothing, not even its end.
-  const bytes = hasBody(head) ? await readBytes(incoming) : Buffer.alloc(0);
-  if (!isUtf8(bytes)) throw invalidRequest("the body is not valid UTF-8");
-  return bytes.toString("utf8");
+  return hasBody(head) ? await readBytes(incoming, maxBytes) : Buffer.alloc(0);
 }
 
 export function hasBody(head: Head): boolean {
@@ -45,7 +49,7 @@ export function discardBody(incoming: IncomingMessage): void {
   });
 }
 
-async function readBytes(incoming: IncomingMessage): Promise<Buffer> {
+async function readBytes(incoming: IncomingMessage, maxBytes: number): Promise<Buffer<ArrayBuffer>> {
   // One growing buffer: a body sent byte by byte must not cost an object per byte.
   let bytes = Buffer.allocUnsafe(FIRST_BUFFER_BYTES);
   let size = 0;
@@ -53,7 +57,7 @@ async function readBytes(incoming: IncomingMessage): Promise<Buffer> {
     // Not destroyed when refused: the rest is discarded.
     for await (const chunk of incoming.iterator({ destroyOnReturn: false })) {
       const grown = size + chunk.length;
-      if (grown > MAX_BODY_BYTES) throw tooLarge();
+      if (grown > maxBytes) throw tooLarge(maxBytes);
       if (grown > bytes.length) bytes = Buffer.concat([bytes.subarray(0, size)], Math.max(grown, 2 * bytes.length));
       chunk.copy(bytes, size);
       size = grown;
@@ -64,6 +68,6 @@ async function readBytes(incoming: IncomingMessage): Promise<Buffer> {
   return bytes.subarray(0, size);
 }
 
-function tooLarge(): HttpError {
-  return new HttpError("payload.too_large", `a body holds at most ${MAX_BODY_BYTES} bytes`);
+function tooLarge(maxBytes: number): HttpError {
+  return new HttpError("payload.too_large", `a body holds at most ${maxBytes} bytes`);
 }

@@ -137,13 +137,13 @@ function streaming(
   };
 }
 
-function callerOf({ principal, source, scopes, sender }: Grant, idempotencyKey: string | null): Caller {
+export function callerOf({ principal, source, scopes, sender }: Grant, idempotencyKey: string | null): Caller {
   return { principal, source, scopes, sender, idempotencyKey };
 }
 
 const IDEMPOTENCY_KEY = /^[\x20-\x7e]{1,255}$/;
 
-function readIdempotencyKey(head: Head): string | null {
+export function readIdempotencyKey(head: Head): string | null {
   const key = head["idempotency-key"];
   if (key === undefined) return null;
   if (!IDEMPOTENCY_KEY.test(key)) throw invalidRequest("Idempotency-Key must be 1 to 255 printable ASCII characters");

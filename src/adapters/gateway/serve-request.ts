@@ -1,32 +1,36 @@
 /**
  * One request from its head to its last byte.
  *
- * W1. Checks come in one order: Host and Origin, token, path, method, scope, input. Without the token a caller does not
- *     learn which paths exist; a browser at / learns where to start.
+ * W1. Checks come in one order: Host and Origin, token, path, method, scope, input; of a mount
+ *     scope before method. Without the token a caller does not learn which paths exist; a browser at / learns where to
+ *     start.
  * W2. Every error has the one shape. An internal error shows an id, never what failed.
  * W3. A stream ends when its client disconnects, its token no longer counts or the gateway stops, and drops its subscription.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { OperationClient } from "../../assistant/operations.ts";
-import { ANONYMOUS } from "../../runtime/access/grant.ts";
-import { METHODS } from "../../runtime/operations/operation.ts";
+import { ANONYMOUS, type Grant } from "../../runtime/access/grant.ts";
+import { GATEWAY_STOPPING, type Mount } from "../../runtime/operations/mount.ts";
+import { METHODS, type Scope } from "../../runtime/operations/operation.ts";
 import type { Clock } from "../../runtime/ports/clock.ts";
 import { StoreError, type StoreErrorCode } from "../../runtime/ports/store.ts";
 import type { Admission } from "./admission.ts";
 import { EVENT_STREAM_HEADERS, streamEvents } from "./event-stream.ts";
 import type { GatewayServices } from "./gateway-operations.ts";
 import { HttpError } from "./http-error.ts";
+import { answerFrom, createMounts } from "./mounts.ts";
 import { discardBody, hasBody } from "./read-body.ts";
 import { type Head, readHead } from "./read-head.ts";
 import { jsonReply, NOTHING_MORE, type Reply } from "./reply.ts";
-import { createRoutes, endpointOf, type OpenStream } from "./routes.ts";
+import { callerOf, createRoutes, endpointOf, type OpenStream, readIdempotencyKey } from "./routes.ts";
 import { welcomePage } from "./welcome-page.ts";
 import { endWith } from "./write-text.ts";
 
 /** The store may work again in a moment. */
 const TRANSIENT: ReadonlySet<StoreErrorCode> = new Set(["store.unavailable", "store.busy", "store.closed"]);
-/** Nothing is cached, or sniffed for another type. In lower case: Node would convert other names for every answer. */
-const PROTECTIVE_HEADERS: readonly string[] = ["x-content-type-options", "nosniff", "cache-control", "no-store"];
+const NOT_SNIFFED: readonly string[] = ["x-content-type-options", "nosniff"];
+/** Nothing is cached unless a mount says so. In lower case: Node would convert other names for every answer. */
+const PROTECTIVE_HEADERS: readonly string[] = [...NOT_SNIFFED, "cache-control", "no-store"];
 const PREFLIGHT_REPLY = jsonReply(200, "{}", [
   "Access-Control-Allow-Methods",
   METHODS.join(", "),
@@ -36,6 +40,7 @@ const PREFLIGHT_REPLY = jsonReply(200, "{}", [
 
 interface RequestServerDependencies {
   readonly operations: OperationClient;
+  readonly mounts: readonly Mount[];
   readonly admission: Admission;
   readonly clock: Clock;
   readonly isHealthy: () => boolean;
@@ -52,7 +57,7 @@ export interface RequestServer {
 }
 
 export function createRequestServer(dependencies: RequestServerDependencies): RequestServer {
-  const { operations, admission, clock, isHealthy, prove, onError } = dependencies;
+  const { operations, mounts, admission, clock, isHealthy, prove, onError } = dependencies;
   const streams = new Set<AbortController>();
   let isStopping = false;
   let failures = 0;
@@ -70,7 +75,8 @@ export function createRequestServer(dependencies: RequestServerDependencies): Re
     return new HttpError("internal.error", `Internal error; see log entry ${errorId}.`);
   };
 
-  const openStream: OpenStream = async ({ outgoing, grant }, open, encode) => {
+  /** Aborted when the client disconnects, its token no longer counts or the gateway stops. */
+  const endingOf = (outgoing: ServerResponse, grant: Grant): AbortController => {
     const ending = new AbortController();
     const end = (): void => {
       streams.delete(ending);
@@ -80,19 +86,25 @@ export function createRequestServer(dependencies: RequestServerDependencies): Re
     streams.add(ending);
     grant.ended.addEventListener("abort", end);
     outgoing.on("close", end);
+    if (isStopping) ending.abort(GATEWAY_STOPPING);
+    return ending;
+  };
+
+  const openStream: OpenStream = async ({ outgoing, grant }, open, encode) => {
+    const ending = endingOf(outgoing, grant);
     const subscription = await open(ending.signal);
     if (!subscription.ok || subscription.isOver) {
-      end();
+      ending.abort();
       if (subscription.ok) return NOTHING_MORE;
       throw new HttpError(subscription.code, subscription.message);
     }
-    if (isStopping) ending.abort();
     const { updates } = subscription;
     const onFailure = (error: unknown) => report(error).body;
     const body = () => streamEvents({ outgoing, updates, encode, signal: ending.signal, clock, onFailure });
     return { status: 200, headers: EVENT_STREAM_HEADERS, body };
   };
 
+  const mountAt = createMounts(mounts);
   const findRoute = createRoutes(operations, { isHealthy, prove }, openStream);
 
   // Not async: a refusal of the head is sent before the parser can fail on the body.
@@ -100,15 +112,22 @@ export function createRequestServer(dependencies: RequestServerDependencies): Re
     const { method = "", url = "" } = incoming;
     admission.checkSite(head, incoming.socket);
     if (method === "OPTIONS" && isPreflight(head, admission)) return Promise.resolve(PREFLIGHT_REPLY);
-    const queryAt = url.indexOf("?");
-    const path = queryAt === -1 ? url : url.slice(0, queryAt);
-    if (path === "/" && (method === "GET" || method === "HEAD")) return Promise.resolve(welcomePage(head.host ?? ""));
+    const path = pathOf(url);
     const found = findRoute(path);
-    const grant = found?.route.isPublic ? ANONYMOUS : admission.identify(head, incoming.socket);
+    const mount = found === null ? mountAt(path) : null;
+    const isRead = method === "GET" || method === "HEAD";
+    if (path === "/" && mount === null && isRead) return Promise.resolve(welcomePage(head.host ?? ""));
+    const isPublic = found?.route.isPublic ?? mount?.scope === "public";
+    const grant = isPublic ? ANONYMOUS : admission.identify(head, incoming.socket);
+    if (mount !== null) {
+      checkScope(grant, mount.scope);
+      const caller = callerOf(grant, readIdempotencyKey(head));
+      return answerFrom(mount, { incoming, outgoing, head, caller, signal: endingOf(outgoing, grant).signal, clock });
+    }
     if (found === null) throw new HttpError("not_found", "no such path");
     const { scope, answer: answerWith } = endpointOf(found.route, method);
-    if (!grant.scopes.has(scope)) throw new HttpError("auth.forbidden", `this token lacks the scope ${scope}`);
-    const query = queryAt === -1 ? "" : url.slice(queryAt + 1);
+    checkScope(grant, scope);
+    const query = url.slice(path.length + 1);
     return answerWith({ incoming, outgoing, head, inPath: found.inPath, query, grant });
   };
 
@@ -122,7 +141,8 @@ export function createRequestServer(dependencies: RequestServerDependencies): Re
     const more = admission.isAllowedSite(head.origin)
       ? ["Access-Control-Allow-Origin", head.origin, "Vary", "Origin"]
       : [];
-    outgoing.writeHead(status, [...headers, ...PROTECTIVE_HEADERS, ...more]);
+    const isCacheStated = headers.includes("cache-control");
+    outgoing.writeHead(status, [...headers, ...(isCacheStated ? NOT_SNIFFED : PROTECTIVE_HEADERS), ...more]);
     const sent = typeof body === "string" ? endWith(outgoing, body, clock) : body();
     sent.catch((error: unknown) => {
       report(error);
@@ -138,17 +158,31 @@ export function createRequestServer(dependencies: RequestServerDependencies): Re
         head = readHead(incoming.rawHeaders);
         reply = await answer(incoming, outgoing, head);
       } catch (error) {
-        const { status, body, headers } = report(error);
-        reply = jsonReply(status, JSON.stringify(body), headers);
+        reply = errorReply(report(error), mountAt(pathOf(incoming.url)));
       }
       send(incoming, outgoing, head, reply);
     },
     report,
     stopStreams() {
       isStopping = true;
-      for (const ending of streams) ending.abort();
+      for (const ending of streams) ending.abort(GATEWAY_STOPPING);
     },
   };
+}
+
+function pathOf(url = ""): string {
+  const queryAt = url.indexOf("?");
+  return queryAt === -1 ? url : url.slice(0, queryAt);
+}
+
+function checkScope({ scopes }: Grant, scope: Scope): void {
+  if (!scopes.has(scope)) throw new HttpError("auth.forbidden", `this token lacks the scope ${scope}`);
+}
+
+function errorReply(error: HttpError, mount: Mount | null): Reply {
+  const { status, code, message, headers } = error;
+  const body = mount?.errorBody?.({ status, code, message }) ?? error.body;
+  return jsonReply(status, JSON.stringify(body), headers);
 }
 
 function isPreflight(head: Head, admission: Admission): boolean {

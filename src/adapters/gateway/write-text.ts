@@ -15,15 +15,18 @@ export async function endWith(outgoing: ServerResponse, text: string, clock: Clo
     end(outgoing, text, clock);
     return;
   }
-  const bytes = Buffer.from(text);
-  let at = 0;
-  for (; bytes.length - at > PIECE_BYTES && !outgoing.destroyed; at += PIECE_BYTES) {
-    if (!outgoing.write(bytes.subarray(at, at + PIECE_BYTES))) await drained(outgoing, clock);
-  }
-  end(outgoing, bytes.subarray(at), clock);
+  await writeAll(outgoing, Buffer.from(text), clock);
+  end(outgoing, "", clock);
 }
 
-function end(outgoing: ServerResponse, rest: string | Uint8Array, clock: Clock): void {
+/** Returns once the client has room for more. */
+export async function writeAll(outgoing: ServerResponse, bytes: Uint8Array, clock: Clock): Promise<void> {
+  for (let at = 0; at < bytes.length && !outgoing.destroyed; at += PIECE_BYTES) {
+    if (!outgoing.write(bytes.subarray(at, at + PIECE_BYTES))) await drained(outgoing, clock);
+  }
+}
+
+function end(outgoing: ServerResponse, rest: string, clock: Clock): void {
   outgoing.end(rest);
   // Mostly all of it went to the socket at once: no timer is needed.
   if (outgoing.writableFinished || outgoing.destroyed) return;

@@ -39,6 +39,7 @@ test("a token without an operation's scope gets 403, and 404 where there is no p
   const operations = bindOperations(new MemoryAssistant().services);
   const grant: Grant = { ...ANONYMOUS, principal: "guest", scopes: scopesUpTo("chat") };
   const { serve } = createRequestServer({
+    mounts: [],
     operations,
     admission: {
       ...{ checkSite: () => {}, identify: () => grant, admit: () => grant },
