@@ -47,7 +47,7 @@ export function createGatewayClient(options: GatewayClientOptions): OperationCli
   return {
     async call<Name extends CallName>(name: Name, input: InputOf<Name>, caller?: Caller): Promise<ResultOf<Name>> {
       const operation = callableOperation(name);
-      const answer = await exchange.ask(questionOf(operation, input as object, caller?.idempotencyKey ?? null));
+      const answer = await exchange.ask(questionOf(operation, input as object, caller));
       if (!answer.ok) return answer as ResultOf<Name>;
       if (operation.kind === "document") return { ok: true, value: answer.text } as ResultOf<Name>;
       const value = decode(operation.output, answer.text);
@@ -63,7 +63,7 @@ export function createGatewayClient(options: GatewayClientOptions): OperationCli
       signal: AbortSignal,
     ): Promise<Subscription<UpdateOf<Name>>> {
       const operation = subscribableOperation(name);
-      const { path } = questionOf(operation, input as object, null);
+      const { path } = questionOf(operation, input as object);
       const limits = { timeoutMs, silenceMs, reconnectDelaysMs };
       return await subscribe({ exchange, onConnection, operation, path, afterId, signal, ...limits });
     },
@@ -73,7 +73,7 @@ export function createGatewayClient(options: GatewayClientOptions): OperationCli
 function questionOf(
   { method, path, input, bodyField }: AnyOperation,
   given: object,
-  idempotencyKey: string | null,
+  caller?: Pick<Caller, "idempotencyKey" | "ifMatch">,
 ): Question {
   const fields = { ...given } as Record<string, unknown>;
   const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
@@ -81,7 +81,11 @@ function questionOf(
     delete fields[name];
     return encodeURIComponent(value);
   });
-  const headers = idempotencyKey === null ? {} : { "idempotency-key": idempotencyKey };
+  const { idempotencyKey = null, ifMatch = null } = caller ?? {};
+  const headers = {
+    ...(idempotencyKey === null ? {} : { "idempotency-key": idempotencyKey }),
+    ...(ifMatch === null ? {} : { "if-match": ifMatch }),
+  };
   if (takesBody(method) && bodyField === undefined) return { method, path: filled, body: fields, headers };
   const body = bodyField === undefined ? {} : { body: fields[bodyField] };
   if (bodyField !== undefined) delete fields[bodyField];

@@ -14,7 +14,13 @@ import { type Method, REFUSAL_CODES, type Refusal, refuse } from "../../runtime/
 import { StoreError } from "../../runtime/ports/store.ts";
 import { GatewayClientError, unauthorized, unintelligible, unproven, unreachable } from "./gateway-client-error.ts";
 
-const ErrorSchema = Type.Object({ error: Type.Object({ code: Type.String(), message: Type.String() }) });
+const ErrorSchema = Type.Object({
+  error: Type.Object({
+    code: Type.String(),
+    message: Type.String(),
+    problems: Type.Optional(Type.Array(Type.Object({ path: Type.String(), message: Type.String() }))),
+  }),
+});
 
 export interface Question {
   readonly method?: Method;
@@ -97,12 +103,12 @@ export function createExchange({ find, token, key, newNonce, timeoutMs }: Exchan
   const refusalIn: Exchange["refusalIn"] = async (response) => {
     const answer = decode(ErrorSchema, await textOf(response));
     if (answer === null) throw unintelligible(url, `answered ${response.status}`);
-    const { code, message } = answer.error;
+    const { code, message, problems } = answer.error;
     if (code === "auth.required" || code === "auth.rate_limited") throw unauthorized(url);
     if (code === "store.unavailable") throw new StoreError("store.unavailable", message);
     const refused = REFUSAL_CODES.find((known) => known === code);
     if (refused === undefined) throw unintelligible(url, `answered ${response.status} ${code}`);
-    return refuse(refused, message);
+    return problems === undefined ? refuse(refused, message) : { ...refuse(refused, message), problems };
   };
 
   return {

@@ -1,5 +1,5 @@
 /** Every HTTP error with its code and status. A message never repeats the request's body: it may hold a secret. */
-import type { RefusalCode } from "../../runtime/operations/operation.ts";
+import type { Problem, RefusalCode } from "../../runtime/operations/operation.ts";
 
 const STATUSES = {
   "invalid.request": 400,
@@ -27,6 +27,7 @@ interface ErrorDetails {
   /** Names and values, alternating. */
   readonly headers?: readonly string[];
   readonly retryAfterSeconds?: number | undefined;
+  readonly problems?: readonly Problem[] | undefined;
 }
 
 export class HttpError extends Error {
@@ -35,11 +36,12 @@ export class HttpError extends Error {
   readonly status: number;
   readonly headers: readonly string[];
   readonly #retryAfterSeconds: number | undefined;
+  readonly #problems: readonly Problem[] | undefined;
 
   constructor(
     code: HttpErrorCode,
     message: string,
-    { status = STATUSES[code], headers = [], retryAfterSeconds }: ErrorDetails = {},
+    { status = STATUSES[code], headers = [], retryAfterSeconds, problems }: ErrorDetails = {},
   ) {
     super(message);
     this.code = code;
@@ -47,14 +49,27 @@ export class HttpError extends Error {
     const retryAfter = retryAfterSeconds ?? (TRANSIENT.has(code) ? 2 : null);
     this.headers = retryAfter === null ? headers : ["Retry-After", String(retryAfter), ...headers];
     this.#retryAfterSeconds = retryAfterSeconds;
+    this.#problems = problems;
   }
 
   get body(): {
-    readonly error: { readonly code: string; readonly message: string; readonly retry_after_seconds?: number };
+    readonly error: {
+      readonly code: string;
+      readonly message: string;
+      readonly retry_after_seconds?: number;
+      readonly problems?: readonly Problem[];
+    };
   } {
     const { code, message } = this;
     const seconds = this.#retryAfterSeconds;
-    return { error: { code, message, ...(seconds === undefined ? {} : { retry_after_seconds: seconds }) } };
+    const problems = this.#problems;
+    return {
+      error: {
+        ...{ code, message },
+        ...(seconds === undefined ? {} : { retry_after_seconds: seconds }),
+        ...(problems === undefined ? {} : { problems }),
+      },
+    };
   }
 }
 

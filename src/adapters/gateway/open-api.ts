@@ -70,12 +70,14 @@ function parametersOf(operation: AnyOperation): readonly object[] {
   const fields = queryOf(operation);
   const inQuery = Object.entries(fields.properties);
   const isSigned = operation.kind === "json" && operation.isSigned === true;
+  const takesIfMatch = operation.kind === "json" && operation.takesIfMatch === true;
   const takesKey = operation.kind === "json" && operation.takesIdempotencyKey === true;
   return [
     ...inPath,
     ...inQuery.map(([name, schema]) => parameter("query", name, schema, fields.required?.includes(name))),
     ...(isSigned ? SIGNED_HEADERS.map((name) => parameter("header", name, TEXT, true)) : []),
     ...(takesKey ? [parameter("header", "Idempotency-Key", { ...TEXT, maxLength: 255 })] : []),
+    ...(takesIfMatch ? [parameter("header", "If-Match", TEXT)] : []),
     ...(operation.kind === "stream" ? [parameter("header", "Last-Event-ID", { type: "integer", minimum: 0 })] : []),
   ];
 }

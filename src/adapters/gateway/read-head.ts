@@ -10,6 +10,7 @@ const READ_HEADERS = [
   "cookie",
   "host",
   "idempotency-key",
+  "if-match",
   "last-event-id",
   "origin",
   "sec-fetch-site",

@@ -101,18 +101,25 @@ function patternOf(path: string): RegExp {
 function answering(operation: AnyOperation & { readonly kind: "json" | "document" }, call: CallOperation): Endpoint {
   const read = inputReader(operation);
   const { scope, kind } = operation;
-  const { status = 200, takesIdempotencyKey = false } = operation.kind === "json" ? operation : {};
+  const {
+    status = 200,
+    takesIdempotencyKey = false,
+    takesIfMatch = false,
+  } = operation.kind === "json" ? operation : {};
   return {
     scope,
     async answer(request) {
       const input = await read(request);
       const idempotencyKey = takesIdempotencyKey ? readIdempotencyKey(request.head) : null;
-      const result = await call(input as never, callerOf(request.grant, idempotencyKey));
+      const ifMatch = takesIfMatch ? (request.head["if-match"] ?? null) : null;
+      const result = await call(input as never, { ...callerOf(request.grant, idempotencyKey), ifMatch });
       if (!result.ok) {
-        throw new HttpError(result.code, result.message, { retryAfterSeconds: result.retryAfterSeconds });
+        const { retryAfterSeconds, problems } = result;
+        throw new HttpError(result.code, result.message, { retryAfterSeconds, problems });
       }
       const text = kind === "document" ? (result.value as string) : JSON.stringify(result.value);
-      return jsonReply(result.status ?? status, text, result.isReplay === true ? REPLAYED : []);
+      const headers = [...(result.isReplay === true ? REPLAYED : []), ...(result.etag ? ["etag", result.etag] : [])];
+      return jsonReply(result.status ?? status, text, headers);
     },
   };
 }

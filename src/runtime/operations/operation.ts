@@ -28,6 +28,8 @@ export interface Caller {
   readonly sender: Sender | null;
   /** Makes a repeated request the same request. */
   readonly idempotencyKey: string | null;
+  /** The ETag of what it has read and means to change; absent: it does not say. */
+  readonly ifMatch?: string | null;
 }
 
 export const REFUSAL_CODES = [
@@ -43,11 +45,20 @@ export const REFUSAL_CODES = [
 ] as const;
 export type RefusalCode = (typeof REFUSAL_CODES)[number];
 
+/** One of several things that are wrong with an input, and where. */
+export interface Problem {
+  /** Empty: the input as a whole. */
+  readonly path: string;
+  readonly message: string;
+}
+
 /** Says what to do, and leaves nothing behind. */
 export interface Refusal {
   readonly ok: false;
   readonly code: RefusalCode;
   readonly message: string;
+  /** All that is wrong, where an input can be wrong in several places. */
+  readonly problems?: readonly Problem[];
   /** When the same request would be taken. */
   readonly retryAfterSeconds?: number;
 }
@@ -60,6 +71,8 @@ export type Result<Value> =
       readonly isReplay?: boolean;
       /** In place of the operation's own HTTP status. */
       readonly status?: number;
+      /** Changes with what was read, for If-Match. */
+      readonly etag?: string;
     }
   | Refusal;
 
@@ -100,6 +113,7 @@ export interface JsonOperation<Name extends string, Services, Input extends TObj
   /** Of a success; 200 unless stated. */
   readonly status?: 202;
   readonly takesIdempotencyKey?: true;
+  readonly takesIfMatch?: true;
   /**
    * The request is authenticated by its signature: the input's `webhook_` fields are its headers, and `body` is the body as
    * text, exactly as it was signed.
@@ -149,7 +163,7 @@ export type AnyOperation = Declaration<string, TObject> &
   (
     | Pick<
         JsonOperation<string, never, TObject, TSchema>,
-        "kind" | "output" | "status" | "takesIdempotencyKey" | "isSigned"
+        "kind" | "output" | "status" | "takesIdempotencyKey" | "takesIfMatch" | "isSigned"
       >
     | Pick<DocumentOperation<string, never, TObject>, "kind" | "output">
     | Pick<StreamOperation<string, never, TObject, never>, "kind" | "events" | "lastEvents">
