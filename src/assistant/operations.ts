@@ -16,6 +16,7 @@ import {
 } from "../runtime/operations/operation.ts";
 import { type ToolServices, toolOperations } from "../runtime/tools/operations.ts";
 import { type DeliveryServices, deliveryOperations } from "./delivery/operations.ts";
+import { type FeedServices, feedOperations } from "./events/operations.ts";
 import { type RunServices, runOperations } from "./runs/operations.ts";
 import { type SessionServices, sessionOperations } from "./sessions/operations.ts";
 
@@ -27,6 +28,7 @@ export const OPERATIONS = [
   ...toolOperations,
   ...sessionOperations,
   ...deliveryOperations,
+  ...feedOperations,
 ] as const;
 
 /** All that operations are performed with. */
@@ -36,7 +38,8 @@ export type Services = RunServices &
   MarkServices &
   ToolServices &
   SessionServices &
-  DeliveryServices;
+  DeliveryServices &
+  FeedServices;
 
 type Operation = (typeof OPERATIONS)[number];
 type Named<Name> = Extract<Operation, { readonly name: Name }>;
@@ -56,11 +59,11 @@ const OPERATOR: Caller = {
 export interface OperationClient {
   /** A gateway decides principal and source by the token; through one, those given here are not sent. */
   call<Name extends CallName>(name: Name, input: InputOf<Name>, caller?: Caller): Promise<ResultOf<Name>>;
-  /** From the event after `afterId` on. Ends with the stream, or when the signal aborts. */
+  /** From the frame after the one with the id `after` on. Ends with the stream, or when the signal aborts. */
   subscribe<Name extends StreamName>(
     name: Name,
     input: InputOf<Name>,
-    afterId: number,
+    after: string | null,
     signal: AbortSignal,
     caller?: Caller,
   ): Promise<Subscription<UpdateOf<Name>>>;
@@ -87,7 +90,7 @@ export function bindOperations(services: Services): OperationClient {
   return {
     call: async <Name extends CallName>(name: Name, input: InputOf<Name>, caller = OPERATOR) =>
       (await callableOperation(name).call(services, input as never, caller)) as ResultOf<Name>,
-    subscribe: async (name, input, afterId, signal, caller = OPERATOR) =>
-      await subscribableOperation(name).open(services, input as never, afterId, signal, caller),
+    subscribe: async (name, input, after, signal, caller = OPERATOR) =>
+      await subscribableOperation(name).open(services, input as never, after, signal, caller),
   };
 }

@@ -134,8 +134,8 @@ export async function superviseAssistant(
   return {
     operations: {
       call: async (name, input, caller) => await opened().call(name, input, caller),
-      subscribe: async (name, input, afterId, signal, caller) =>
-        await opened().subscribe(name, input, afterId, signal, caller),
+      subscribe: async (name, input, after, signal, caller) =>
+        await opened().subscribe(name, input, after, signal, caller),
     },
     isUp: () => current !== null,
     close: async () => {

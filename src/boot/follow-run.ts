@@ -54,7 +54,7 @@ async function followUpdates(
   progress: { seq: number },
 ): Promise<void> {
   const signal = leaving ?? new AbortController().signal;
-  const subscription = await operations.subscribe("runs.events", { id }, progress.seq, signal);
+  const subscription = await operations.subscribe("runs.events", { id }, String(progress.seq), signal);
   const hasBegun = announceQueued(operations, id, printer);
   try {
     const updates: AsyncIterable<RunUpdate> | readonly RunUpdate[] = subscription.ok ? subscription.updates : [];

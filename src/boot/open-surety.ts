@@ -15,7 +15,9 @@ import { SessionContext } from "../assistant/context/session-context.ts";
 import { Delivery } from "../assistant/delivery/delivery.ts";
 import { Pairing } from "../assistant/delivery/pairing.ts";
 import { presentEnding } from "../assistant/delivery/presentation.ts";
+import { mayMark, ringing } from "../assistant/events/changed-records.ts";
 import { EventBus } from "../assistant/events/event-bus.ts";
+import { Feed } from "../assistant/events/feed.ts";
 import { RunEvents } from "../assistant/events/run-events.ts";
 import { bindOperations, type OperationClient } from "../assistant/operations.ts";
 import { modelChooser } from "../assistant/runs/choose-model.ts";
@@ -39,7 +41,7 @@ import type { Approver } from "../runtime/ports/approver.ts";
 import type { Clock } from "../runtime/ports/clock.ts";
 import { timestampOf } from "../runtime/ports/clock.ts";
 import type { ConfiguredModel } from "../runtime/ports/model-backend.ts";
-import type { RandomBytes } from "../runtime/ports/randomness.ts";
+import { newId, type RandomBytes } from "../runtime/ports/randomness.ts";
 import type { Store } from "../runtime/ports/store.ts";
 import type { BegunSession } from "../runtime/run/accept-run.ts";
 import type { RunPorts } from "../runtime/run-ports.ts";
@@ -126,7 +128,8 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
     });
     const { remark } = options;
     const checkpoints = await openCheckpoints({ home, store: plainStore, key: signing, clock, isLogLost, remark });
-    const store = checkpoints.over(plainStore);
+    const feed = new Feed(clock, newId("feed", random));
+    const store = ringing(feed, checkpoints.over(plainStore));
     const pairing = new Pairing({ store, clock, random });
     const channels = configuredChannels(config, {
       ...{ readVariable: options.readVariable, clock, random },
@@ -186,6 +189,10 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
       onDefect,
     };
     const events = options.events ?? new EventBus((error) => onDefect("event-handler", error));
+    const configChanged = (): void => {
+      for (const record of ["config", "policy", "model", "budget"] as const) feed.changed(record, null);
+    };
+    events.on("config.changed", configChanged);
     const runEvents = new RunEvents(events, clock, config.sessions.idleMs);
     const sessionCreated = ({ sessionId, agentId, channel }: BegunSession["session"]): void =>
       events.emit("session.created", { sessionId, agentId, channel });
@@ -204,9 +211,13 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
       workers: options.workers ?? config.gateway.queue.workers,
       systemText: (id) => texts.textOf(id),
       onApprovalDecided: () => delivery.wake(),
-      onEntries: (run, entries) => runEvents.entries(run, entries),
+      onEntries: (run, entries) => {
+        runEvents.entries(run, entries);
+        if (entries.some(mayMark)) feed.changed("mark", null);
+      },
       onRunEnded: (run) => {
         runEvents.ended(run);
+        feed.changed("session", run.sessionId);
         sessionFiles.wake();
         delivery.wake();
         compaction.runEnded(run);
@@ -254,7 +265,20 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
       delivery,
       events,
       operations: bindOperations({
-        ...{ assistant, approvals, capabilities, marks, toolbox, store, clock, sessions, chat, compaction, delivery },
+        ...{
+          assistant,
+          approvals,
+          capabilities,
+          marks,
+          toolbox,
+          store,
+          clock,
+          sessions,
+          chat,
+          compaction,
+          delivery,
+          feed,
+        },
       }),
       runtime,
       store,
@@ -264,6 +288,8 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
       sessionImport: new SessionImport({ store, clock, random, redactor, onImported: () => sessionFiles.wake() }),
       close: async (graceMs) => {
         try {
+          feed.close();
+          events.off("config.changed", configChanged);
           runEvents.stop();
           await Promise.all([runtime.stop(graceMs), delivery.stop(graceMs)]);
           if (runtime.isIntact) {

@@ -203,7 +203,7 @@ describe("POST /v1/runs with media", () => {
     const created = await client.call("runs.create", { ...INPUT, media: toWire([mediaOf(DOT_PNG), mediaOf(large)]) });
     if (!created.ok) throw new Error(created.message);
     const { id } = created.value;
-    const subscription = await client.subscribe("runs.events", { id }, 0, new AbortController().signal);
+    const subscription = await client.subscribe("runs.events", { id }, null, new AbortController().signal);
     for await (const _ of subscription.ok ? subscription.updates : []);
     const record = await client.call("runs.get", { id });
     expect(record.ok && record.value.output).toContain(`- image/png, ${large.length} bytes, 800 x 600 pixels`);

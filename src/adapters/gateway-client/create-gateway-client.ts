@@ -59,13 +59,13 @@ export function createGatewayClient(options: GatewayClientOptions): OperationCli
     async subscribe<Name extends StreamName>(
       name: Name,
       input: InputOf<Name>,
-      afterId: number,
+      after: string | null,
       signal: AbortSignal,
     ): Promise<Subscription<UpdateOf<Name>>> {
       const operation = subscribableOperation(name);
       const { path } = questionOf(operation, input as object);
       const limits = { timeoutMs, silenceMs, reconnectDelaysMs };
-      return await subscribe({ exchange, onConnection, operation, path, afterId, signal, ...limits });
+      return await subscribe({ exchange, onConnection, operation, path, after, signal, ...limits });
     },
   };
 }

@@ -27,7 +27,7 @@ export interface Watching<Update> {
   readonly onConnection: (state: "lost" | "back") => void;
   readonly operation: SubscribableOperation<Update>;
   readonly path: string;
-  readonly afterId: number;
+  readonly after: string | null;
   readonly signal: AbortSignal;
   readonly timeoutMs: number;
   readonly silenceMs: number;
@@ -45,7 +45,7 @@ const NOTHING_MORE: Connection = { body: nothing(), isOver: true, hangUp: () => 
 
 export async function subscribe<Update>(watching: Watching<Update>): Promise<Subscription<Update>> {
   try {
-    const first = await connect(watching, watching.afterId);
+    const first = await connect(watching, watching.after);
     if ("code" in first) return first;
     return { ok: true, updates: follow(watching, first), isOver: first.isOver };
   } catch (error) {
@@ -58,7 +58,7 @@ async function* nothing(): AsyncGenerator<never, void> {}
 
 async function* follow<Update>(watching: Watching<Update>, first: Connection): AsyncGenerator<Update, void> {
   const { signal, operation, reconnectDelaysMs, onConnection } = watching;
-  let lastId = watching.afterId;
+  let lastId = watching.after;
   let fruitless = 0;
   let isLost = false;
   let connection: Connection | null = first;
@@ -69,10 +69,9 @@ async function* follow<Update>(watching: Watching<Update>, first: Connection): A
       if (isLost) onConnection("back");
       isLost = false;
       for await (const message of messagesFrom(connection, watching)) {
-        const id = message.id === undefined ? null : Number(message.id);
-        if (id !== null) {
-          if (id <= lastId) continue;
-          lastId = id;
+        if (message.id !== undefined) {
+          if (isHeard(message.id, lastId)) continue;
+          lastId = message.id;
           fruitless = 0;
         }
         yield updateIn(message, watching);
@@ -100,6 +99,12 @@ async function* follow<Update>(watching: Watching<Update>, first: Connection): A
   }
 }
 
+/** Numbered frames may be sent again from an earlier one on. */
+function isHeard(id: string, lastId: string | null): boolean {
+  if (lastId === null || !/^\d+$/.test(id)) return id === lastId;
+  return Number(id) <= Number(lastId);
+}
+
 /** It may be stopped, restarted, or wait for its disk; or another program has its port for now. */
 function isBreak(error: unknown): boolean {
   if (error instanceof StoreError) return error.code === "store.unavailable";
@@ -108,12 +113,12 @@ function isBreak(error: unknown): boolean {
 
 const BREAKS: ReadonlySet<GatewayClientErrorCode> = new Set(["gateway.unreachable", "gateway.unproven"]);
 
-async function connect<Update>(watching: Watching<Update>, after: number): Promise<Connection | Refusal> {
+async function connect<Update>(watching: Watching<Update>, after: string | null): Promise<Connection | Refusal> {
   const { exchange, path, signal, timeoutMs } = watching;
   const own = new AbortController();
   const timer = setTimeout(() => own.abort(), timeoutMs);
   try {
-    const headers = { accept: "text/event-stream", "last-event-id": String(after) };
+    const headers = { accept: "text/event-stream", ...(after === null ? {} : { "last-event-id": after }) };
     const response = await exchange.open({ path, headers }, AbortSignal.any([signal, own.signal]));
     if (!response.ok) return await exchange.refusalIn(response);
     if (response.status === 204) return NOTHING_MORE;
@@ -124,7 +129,7 @@ async function connect<Update>(watching: Watching<Update>, after: number): Promi
   }
 }
 
-async function reconnect<Update>(watching: Watching<Update>, after: number): Promise<Connection> {
+async function reconnect<Update>(watching: Watching<Update>, after: string | null): Promise<Connection> {
   const connection = await connect(watching, after);
   if ("code" in connection) throw unintelligible(watching.exchange.url, `refused to resume: ${connection.message}`);
   return connection;
@@ -169,12 +174,12 @@ async function* chunksFrom(connection: Connection, silenceMs: number, url: strin
 }
 
 function updateIn<Update>(
-  { event = "", data }: EventSourceMessage,
+  { event = "", data, id = "" }: EventSourceMessage,
   { exchange: { url }, operation }: Watching<Update>,
 ): Update {
   if (event === "error") throw unreachable(url, "could not continue its events");
   const schema = operation.events[event];
   const value = schema === undefined ? null : decode(schema, data);
-  if (value !== null) return operation.decode(event, value);
+  if (value !== null) return operation.decode(event, value, id);
   throw unintelligible(url, "sent an event that we do not understand");
 }

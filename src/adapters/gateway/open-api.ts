@@ -78,7 +78,7 @@ function parametersOf(operation: AnyOperation): readonly object[] {
     ...(isSigned ? SIGNED_HEADERS.map((name) => parameter("header", name, TEXT, true)) : []),
     ...(takesKey ? [parameter("header", "Idempotency-Key", { ...TEXT, maxLength: 255 })] : []),
     ...(takesIfMatch ? [parameter("header", "If-Match", TEXT)] : []),
-    ...(operation.kind === "stream" ? [parameter("header", "Last-Event-ID", { type: "integer", minimum: 0 })] : []),
+    ...(operation.kind === "stream" ? [parameter("header", "Last-Event-ID", TEXT)] : []),
   ];
 }
 

@@ -100,7 +100,11 @@ export const runOperations = [
     input: ById,
     events: RUN_EVENT_SCHEMAS,
     lastEvents: LAST_EVENTS,
-    async open({ assistant }, { id }, afterSeq, signal) {
+    async open({ assistant }, { id }, after, signal) {
+      if (after !== null && !/^[0-9]{1,15}$/.test(after)) {
+        return refuse("invalid.request", "Last-Event-ID must be the number of an event");
+      }
+      const afterSeq = Number(after ?? 0);
       const isOver = afterSeq > 0 && (await hasNothingAfter(assistant, id, afterSeq));
       const updates = await assistant.watch(id, afterSeq, isOver ? AbortSignal.abort() : signal);
       return updates === null ? NO_SUCH_RUN : { ok: true, updates, isOver };

@@ -44,7 +44,8 @@ export const RUN_EVENT_SCHEMAS = {
 const EVENT_OF = { delta: "delta", output: "tool.stream", wait: "model.wait" } as const;
 
 export function encodeUpdate(update: RunUpdate): Frame {
-  if (update.kind === "event") return { event: update.event.event_type, id: update.event.seq, data: update.event };
+  if (update.kind === "event")
+    return { event: update.event.event_type, id: String(update.event.seq), data: update.event };
   const { kind, ...data } = update;
   return { event: EVENT_OF[kind], id: null, data: toWire(data) };
 }

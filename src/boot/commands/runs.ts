@@ -139,7 +139,7 @@ const cancel: Action = {
 /** Without a gateway this command has to drive the run to its end. */
 async function statusAtEnd(operations: OperationClient, runId: RunId): Promise<RunStatus> {
   const signal = AbortSignal.timeout(CANCEL_WAIT_MS);
-  const subscription = await operations.subscribe("runs.events", { id: runId }, 0, signal);
+  const subscription = await operations.subscribe("runs.events", { id: runId }, null, signal);
   for await (const _ of subscription.ok ? subscription.updates : []);
   return valueIn(await operations.call("runs.get", { id: runId }), () => "See surety runs ls.").status;
 }

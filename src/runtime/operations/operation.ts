@@ -132,8 +132,8 @@ export interface DocumentOperation<Name extends string, Services, Input extends 
 
 export interface Frame {
   readonly event: string;
-  /** Clients resume after it; null: live only. */
-  readonly id: number | null;
+  /** Opaque to clients, who resume after it; null: live only. */
+  readonly id: string | null;
   readonly data: unknown;
 }
 
@@ -146,16 +146,17 @@ export interface StreamOperation<Name extends string, Services, Input extends TO
   readonly events: Readonly<Record<string, TSchema>>;
   /** The stream ends after any of these. */
   readonly lastEvents: readonly string[];
+  /** `after`: the id of the last frame that the client has; null: none. */
   open(
     services: Services,
     input: Static<Input>,
-    afterId: number,
+    after: string | null,
     signal: AbortSignal,
     caller: Caller,
   ): Promise<Subscription<Update>>;
   encode(update: Update): Frame;
-  /** For data that passed its schema. */
-  decode(event: string, data: unknown): Update;
+  /** For data that passed its schema; `id` is empty where the frame had none. */
+  decode(event: string, data: unknown, id: string): Update;
 }
 
 /** What every reader of the table needs to know about an operation, whatever its services and schemas are. */

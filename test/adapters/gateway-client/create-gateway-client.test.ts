@@ -58,7 +58,7 @@ async function sameAs<Name extends CallName>({ client, local }: Both, name: Name
 }
 
 async function watch(client: OperationClient, id: RunId, after: number, signal = never()) {
-  const subscription = await client.subscribe("runs.events", { id }, after, signal);
+  const subscription = await client.subscribe("runs.events", { id }, String(after), signal);
   if (!subscription.ok) throw new Error(subscription.code);
   return subscription.updates;
 }
@@ -251,7 +251,7 @@ describe("every operation answers as it does in process", () => {
       { kind: "wait", code: "provider.busy", waitMs: 1500 },
       "run.completed",
     ]);
-    const unknown = await client.subscribe("runs.events", { id: NO_RUN }, 0, never());
+    const unknown = await client.subscribe("runs.events", { id: NO_RUN }, null, never());
     expect(unknown).toEqual({ ok: false, code: "not_found", message: "no such run" });
   });
 
@@ -259,7 +259,7 @@ describe("every operation answers as it does in process", () => {
     const { gateway, client } = await both();
     const id = await gateway.queueRun();
     gateway.assistant.end(id);
-    expect(await client.subscribe("runs.events", { id }, 2, never())).toMatchObject({ ok: true, isOver: true });
+    expect(await client.subscribe("runs.events", { id }, "2", never())).toMatchObject({ ok: true, isOver: true });
     expect(await all(await watch(client, id, 2))).toEqual([]);
   });
 

@@ -2,6 +2,7 @@
 
 import { NOT_BELIEVED } from "../../../src/assistant/delivery/delivery.ts";
 import type { DeliveryServices } from "../../../src/assistant/delivery/operations.ts";
+import { Feed } from "../../../src/assistant/events/feed.ts";
 import type { Services } from "../../../src/assistant/operations.ts";
 import type { Assistant } from "../../../src/assistant/runs/open-assistant.ts";
 import type { RunRequest } from "../../../src/assistant/runs/run-request.ts";
@@ -27,6 +28,7 @@ import type { ApprovalCard } from "../../../src/runtime/ports/approver.ts";
 import type { Page, RunStatus } from "../../../src/runtime/ports/store.ts";
 import type { SessionCapability } from "../../../src/runtime/ports/stored-capability.ts";
 import type { RegisteredTool } from "../../../src/runtime/ports/toolbox.ts";
+import { ManualClock } from "./manual-clock.ts";
 
 type Happening = LifecycleEvent extends infer Event
   ? Event extends LifecycleEvent
@@ -58,6 +60,8 @@ export class MemoryAssistant implements Assistant {
   readonly capabilityDecisions: CapabilityDecision[] = [];
   sessionCapabilities: SessionCapabilities = { granted: [], pending: [] };
   askedFor: readonly SessionCapability[] = [];
+  readonly feedClock = new ManualClock();
+  readonly feed = new Feed(this.feedClock, "feed_1", 3);
   marked: readonly string[] = [];
   readonly unmarkedBy: string[] = [];
   /** Watches begun and ended, so that a test can see a disconnect arrive. */
@@ -192,6 +196,7 @@ export class MemoryAssistant implements Assistant {
         },
       },
       clock: { nowMs: () => 0 },
+      feed: this.feed,
       toolbox: { tools: [TOOL] },
     };
   }

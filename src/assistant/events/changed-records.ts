@@ -1,0 +1,91 @@
+/** Which records a durable write changes: what the feed is rung for. */
+import type { Entry } from "../../kernel/journal/entry.ts";
+import type { LedgerKind } from "../../kernel/journal/ledger.ts";
+import type { Store, Write } from "../../runtime/ports/store.ts";
+import type { ChangedRecord, Feed, RecordKind } from "./feed.ts";
+
+/** The same store; the feed hears of what its commits change once they are durable. */
+export function ringing(feed: Pick<Feed, "changed">, store: Store): Store {
+  return {
+    ...store,
+    commit: (writes, urgency) => {
+      const committed = store.commit(writes, urgency);
+      committed.then(
+        () => {
+          for (const write of writes) for (const { record, id } of recordsIn(write)) feed.changed(record, id);
+        },
+        () => {},
+      );
+      return committed;
+    },
+  };
+}
+
+/** An untrusted context may have written in the workspace, where marks are kept. */
+export function mayMark({ kind, labels }: Entry): boolean {
+  return kind === "OBSERVE" && labels.integrity === "untrusted";
+}
+
+const NONE: readonly ChangedRecord[] = [];
+const BUDGET: readonly ChangedRecord[] = [{ record: "budget", id: null }];
+const PAIRING: readonly ChangedRecord[] = [{ record: "pairing", id: null }];
+
+export function recordsIn(write: Write): readonly ChangedRecord[] {
+  switch (write.type) {
+    case "insert-run":
+      return [one("run", write.run.runId), one("session", write.run.sessionId)];
+    case "append-entries":
+    case "set-status":
+    case "request-cancel":
+      return [one("run", write.runId)];
+    case "seal-run":
+      // Its open questions expire with it.
+      return [one("run", write.runId), one("approval", null)];
+    case "insert-approval":
+      return [one("approval", write.approval.id)];
+    case "decide-approval":
+    case "consume-approval":
+      return [one("approval", write.id)];
+    case "insert-session":
+      return [one("session", write.session.sessionId)];
+    case "route-session":
+    case "change-session":
+    case "import-turns":
+    case "write-checkpoint":
+      return [one("session", write.sessionId)];
+    case "request-capability":
+    case "decide-capability":
+      return [one("capability", write.draft.data.sessionId)];
+    case "reserve-spend":
+    case "settle-spend":
+    case "release-spend":
+    case "count-spend":
+      return BUDGET;
+    case "insert-outbox":
+      return [one("outbox", write.delivery.id)];
+    case "move-outbox":
+      return [one("outbox", write.id)];
+    case "request-pairing":
+    case "decide-pairing":
+      return PAIRING;
+    case "append-ledger": {
+      const record = RECORD_OF_LEDGER[write.draft.kind];
+      return record === undefined ? NONE : [one(record, null)];
+    }
+    // Bodies come with what names them; a claim, a slot and an inbox row are shown nowhere.
+    default:
+      return NONE;
+  }
+}
+
+const RECORD_OF_LEDGER: Readonly<Partial<Record<LedgerKind, RecordKind>>> = {
+  "token.created": "token",
+  "token.revoked": "token",
+  "config.changed": "config",
+  "mark.removed": "mark",
+  "home.restored": "run",
+};
+
+function one(record: RecordKind, id: string | null): ChangedRecord {
+  return { record, id };
+}
