@@ -34,6 +34,7 @@ import { appendCheckpoint } from "../assistant/verification/append-checkpoint.ts
 import type { ToolPolicy } from "../kernel/policy/tool-policy.ts";
 import type { Secret } from "../kernel/redaction/known-secrets.ts";
 import { compileRedactor, type Redactor } from "../kernel/redaction/redact.ts";
+import { getOutputSummaryPrompt } from "../prompts/summary-prompt.ts";
 import { ESTIMATED_TOKENS } from "../runtime/model/estimate-tokens.ts";
 import type { FindModel } from "../runtime/model/model-registry.ts";
 import { AUTO } from "../runtime/model/model-router.ts";
@@ -210,6 +211,7 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
       maxQueued: config.gateway.queue.max,
       workers: options.workers ?? config.gateway.queue.workers,
       systemText: (id) => texts.textOf(id),
+      outputSummaryInstruction: getOutputSummaryPrompt().content,
       onApprovalDecided: () => delivery.wake(),
       onEntries: (run, entries) => {
         runEvents.entries(run, entries);

@@ -26,6 +26,8 @@ export interface RuntimeSettings {
   readonly workers: number;
   /** The text of a system prompt, by its id. */
   readonly systemText: (id: string) => string;
+  /** What a summarizer of tool outputs is instructed. */
+  readonly outputSummaryInstruction: string;
   /** A run has ended, durably. Called for children, too; what listens must not throw. */
   readonly onRunEnded?: (run: StoredRun) => void;
   readonly onApprovalDecided?: () => void;
@@ -87,6 +89,7 @@ export function openRuntime(ports: RunPorts, settings: RuntimeSettings): Runtime
     ...{ ports, accepted, approvals, capabilities, broadcaster },
     replies: new ReplyBatcher(clock),
     systemText: settings.systemText,
+    outputSummaryInstruction: settings.outputSummaryInstruction,
     onEntries: settings.onEntries ?? (() => {}),
     children: {
       start: (runId) => queue.resume(runId),

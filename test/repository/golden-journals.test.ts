@@ -214,6 +214,18 @@ verifies(["M-P5.4", "X-7/volatile"], "a golden loop of machine version 2 ends al
   expect(first.ok).toBe(false);
 });
 
+verifies(
+  ["M-P5.4", "M-4.1"],
+  "a golden run of machine version 3 has its output summarised; machine 2 refused it",
+  () => {
+    const { contract, entries } = foldBundle(read("bundle-2.2-summarised.json"));
+    expect(contract.machineVersion).toBe(3);
+    const summaries = entries.flatMap(({ result }) => (result?.type === "tool.finished" ? [result.summary] : []));
+    expect(summaries).toMatchObject([{ model: contract.toolOutputBudget.summarizerModel, problem: null }]);
+    expect(foldRun(asRunId(entries[0]?.runId ?? ""), { ...contract, machineVersion: 2 }, entries).ok).toBe(false);
+  },
+);
+
 verifies(["M-P5.4", "M-C"], "a golden run of machine version 2 with only refused calls is FAILED_VALIDATION", () => {
   const { folded } = foldBundle(read("bundle-2.2-all-refused.json"));
   expect(folded.state.phase).toMatchObject({ outcome: "FAILED_VALIDATION", reason: "tool.all-failed" });

@@ -7,6 +7,7 @@
  */
 import { childTerms, type RemainingBudget } from "../../kernel/contract/child-contract.ts";
 import type { ExecutionContract, Routing } from "../../kernel/contract/contract.ts";
+import { DEFAULT_TERMS } from "../../kernel/contract/default-terms.ts";
 import { sealContract } from "../../kernel/contract/seal-contract.ts";
 import type { CarvedBudget } from "../../kernel/journal/event.ts";
 import type { ToolPolicy } from "../../kernel/policy/tool-policy.ts";
@@ -96,6 +97,8 @@ export async function draftRun(settings: DraftingSettings, request: RunRequest):
   const stored = request.sessionId === null ? [] : await settings.store.capabilitiesOf(request.sessionId);
   const granted = grantedAt(stored, settings.clock.nowMs()).capabilities;
   const { channelClass = "cli_local" } = request;
+  const summarizer = namedSummarizer(settings, agentId, request.contract);
+  if (!summarizer.ok) return refuse("invalid.request", summarizer.message);
   await chosen.model.tokens.prepare?.();
   const drafted = contractTerms({
     contractId: newId("contract", settings.random),
@@ -104,7 +107,7 @@ export async function draftRun(settings: DraftingSettings, request: RunRequest):
     toolbox: settings.toolbox,
     policy: settings.policy(),
     channelClass,
-    overrides: request.contract,
+    overrides: summarizer.overrides,
     thinkingLevel,
     approvedTools: request.approvedTools,
     capabilities: granted,
@@ -139,6 +142,29 @@ export async function draftRun(settings: DraftingSettings, request: RunRequest):
     said: channelClass === "cli_local" ? USER_LABELS : UNTRUSTED_LABELS,
   });
   return { ok: true, draft: { ...draft, idempotency: idempotencyOf(request), inbound: request.inbound ?? null } };
+}
+
+/** The contract names the model itself: `auto` is the router's choice for a summary. */
+function namedSummarizer(
+  { chooseModel, ceilings }: DraftingSettings,
+  agentId: string,
+  overrides: RunRequest["contract"],
+):
+  | { readonly ok: true; readonly overrides: RunRequest["contract"] }
+  | { readonly ok: false; readonly message: string } {
+  const { toolOutputBudget } = overrides;
+  const { summarizerModel: asked = null, maxBytesPerCall } = toolOutputBudget ?? {};
+  if (asked === null) return { ok: true, overrides };
+  const bytes = maxBytesPerCall ?? DEFAULT_TERMS.toolOutputBudget.maxBytesPerCall;
+  const chosen = chooseModel(asked, agentId, taskOf("summarization", bytes));
+  if (!chosen.ok) return { ok: false, message: `summarizer_model: ${chosen.message}` };
+  const { model } = chosen;
+  const problem = priceProblem(model, overrides.maxSpendMicrousd ?? ceilings.maxSpendMicrousd);
+  if (problem !== null) return { ok: false, message: `summarizer_model: ${problem}` };
+  return {
+    ok: true,
+    overrides: { ...overrides, toolOutputBudget: { ...toolOutputBudget, summarizerModel: model.ref } },
+  };
 }
 
 /** A run that continues nothing has a session of its own; later runs may continue it by its id. */

@@ -11,7 +11,9 @@ import { CHANNEL_CLASSES } from "../vocabulary/risk.ts";
 import { Count, closed, HashSchema, nullable } from "../vocabulary/schema-primitives.ts";
 
 /** Counts the changes of `step()` that would alter older journals: `machine/changes.ts` lists them. */
-export const MACHINE_VERSION = 2;
+export const MACHINE_VERSION = 3;
+/** Machines before this one refused a contract with a `summarizer_model`. */
+export const SUMMARIZERS_SINCE = 3;
 
 /** An effect the run must have proven before it may succeed (X-1): a tool pattern, and arguments that must match. */
 const RequiredEffectSchema = Type.Object(

@@ -5,7 +5,7 @@
 import { matchesTool } from "../policy/tool-pattern.ts";
 import type { FailureReason } from "../vocabulary/failures.ts";
 import type { Hash } from "../vocabulary/identifiers.ts";
-import { type ExecutionContract, MACHINE_VERSION } from "./contract.ts";
+import { type ExecutionContract, MACHINE_VERSION, SUMMARIZERS_SINCE } from "./contract.ts";
 
 /** Tokens a run must have left beside its reserves to make one tool turn worth while (the seed's `minimum_loop_margin`). */
 export const MINIMUM_LOOP_MARGIN = 256;
@@ -106,7 +106,10 @@ const STRUCTURE_RULES: readonly (readonly [string, (contract: ExecutionContract,
     ],
     ["max_output_tokens is below the minimum", (c) => c.maxOutputTokens >= MINIMUM_OUTPUT_TOKENS],
     ["speculative_exec is not offered", (c) => !c.speculativeExec],
-    ["summarizer_model is not offered", (c) => c.toolOutputBudget.summarizerModel === null],
+    [
+      "summarizer_model is not offered",
+      (c) => c.toolOutputBudget.summarizerModel === null || c.machineVersion >= SUMMARIZERS_SINCE,
+    ],
     ["strict_mode refuses tool_policy optional", (c) => !(c.strictMode && c.toolPolicy === "optional")],
     [
       "strict_mode with tool_policy required needs token_gate",

@@ -40,7 +40,7 @@ export type LivePolicy = Static<typeof LivePolicySchema>;
 export const CarvedBudgetSchema = Type.Object({ inferences: Count, tokens: Count, spendMicrousd: Count }, closed);
 export type CarvedBudget = Static<typeof CarvedBudgetSchema>;
 
-const Usage = Type.Object(
+const UsageSchema = Type.Object(
   {
     inputTokens: Count,
     outputTokens: Count,
@@ -50,6 +50,7 @@ const Usage = Type.Object(
   },
   closed,
 );
+export type Usage = Static<typeof UsageSchema>;
 
 /** A budget scope (`all`, `agent:…`, `job:…`, `run:…`) that has less left than an inference needs. */
 const RefusedBySchema = Type.Object(
@@ -130,6 +131,23 @@ export const RecordedResponseSchema = Type.Object(
 );
 export type RecordedResponse = Static<typeof RecordedResponseSchema>;
 
+/** The contract's summarizer was asked about an output over its budget. */
+export const OutputSummarySchema = Type.Object(
+  {
+    /** `provider:model`. */
+    model: Type.String(),
+    /** Why its text was not used, so that the output is truncated instead; null: the output is its text. */
+    problem: nullable(Type.String()),
+    /** What truncation leaves of the output, where the summary took its place. */
+    truncatedRef: nullable(BodyRefSchema),
+    usage: UsageSchema,
+    /** The model has no known price. */
+    isUnpriced: Type.Optional(Type.Literal(true)),
+  },
+  closed,
+);
+export type OutputSummary = Static<typeof OutputSummarySchema>;
+
 /** O-1.2 for the recorded form: success has no error; failure has an error and no output. */
 export function isConsistentResponse({ ok, error, outputRef }: RecordedResponse): boolean {
   return ok ? error === null : error !== null && outputRef === null;
@@ -209,7 +227,7 @@ export const EventSchemas = {
       ),
       Type.Null(),
     ]),
-    usage: Usage,
+    usage: UsageSchema,
     tokens: Count,
     stopReason: Type.String(),
     fingerprint: Type.String(),
@@ -221,7 +239,7 @@ export const EventSchemas = {
     /** Before the first byte, and of a kind that may pass. */
     retryable: Type.Boolean(),
     retryAfterMs: Count,
-    usage: Usage,
+    usage: UsageSchema,
     refusedBy: Type.Optional(RefusedBySchema),
     /** The provider's own words, redacted; absent if it gave none, as from older journals. */
     messageRef: Type.Optional(BodyRefSchema),
@@ -231,7 +249,7 @@ export const EventSchemas = {
     succeeded: Type.Boolean(),
     head: HashSchema,
     tokens: Count,
-    usage: Usage,
+    usage: UsageSchema,
   }),
   "calls.planned": event("calls.planned", {
     ...answering,
@@ -251,6 +269,7 @@ export const EventSchemas = {
     ...answering,
     callId: CallIdSchema,
     response: RecordedResponseSchema,
+    summary: Type.Optional(OutputSummarySchema),
     labels: LabelsSchema,
     tokens: Count,
   }),
@@ -311,4 +330,10 @@ export function isRunEvent(candidate: RunEvent): boolean {
   checks.set(candidate.type, check);
   // A stated transition must be writable later: canonical JSON has no lone surrogate and no undefined, and sums stay safe.
   return check.Check(candidate) && jsonProblem(candidate, MAX_EVENT_DEPTH) === null;
+}
+
+/** What models were paid for with this event. */
+export function usagesOf(event: RunEvent): readonly Usage[] {
+  if ("usage" in event) return [event.usage];
+  return event.type === "tool.finished" && event.summary !== undefined ? [event.summary.usage] : [];
 }

@@ -6,7 +6,7 @@
  * A new change gets a row here, the next number in `MACHINE_VERSION` unless that is unreleased, and a golden journal.
  * Rows are never edited or removed.
  */
-import type { ExecutionContract } from "../contract/contract.ts";
+import { type ExecutionContract, SUMMARIZERS_SINCE } from "../contract/contract.ts";
 
 export const MACHINE_CHANGES = {
   "cycle.compares-what-stays": {
@@ -27,6 +27,11 @@ export const MACHINE_CHANGES = {
     since: 2,
     reason:
       "An entry that ends a call whose effect is not known held no error; it now states internal.error, not retryable, details.outcome unknown.",
+  },
+  "preflight.offers-summarizers": {
+    since: SUMMARIZERS_SINCE,
+    reason:
+      "A contract with a summarizer_model failed preflight; now that model summarises outputs that are over their budget.",
   },
 } as const satisfies Record<string, { readonly since: number; readonly reason: string }>;
 

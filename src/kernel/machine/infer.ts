@@ -8,7 +8,7 @@
  */
 import { nameModel } from "../journal/chain.ts";
 import type { InferMode } from "../journal/entry.ts";
-import type { EventOf, RunEvent } from "../journal/event.ts";
+import type { EventOf, RunEvent, Usage } from "../journal/event.ts";
 import { hashCanonical } from "../vocabulary/hash.ts";
 import type { Hash } from "../vocabulary/identifiers.ts";
 import { costOf } from "../vocabulary/model-price.ts";
@@ -17,9 +17,20 @@ import { interruptionOf } from "./deadline.ts";
 import { missingProof } from "./effect-proof.ts";
 import { inferCommand } from "./outstanding.ts";
 import type { Phase, RunState } from "./state.ts";
-import { emit, extendPrompt, fail, type Moved, type MoveTo, moveTo, record, type Turn, update, wait } from "./turn.ts";
+import {
+  charge,
+  emit,
+  extendPrompt,
+  fail,
+  type Moved,
+  type MoveTo,
+  moveTo,
+  record,
+  type Turn,
+  update,
+  wait,
+} from "./turn.ts";
 
-type Usage = EventOf<"model.answered">["usage"];
 type Inferring = Extract<Phase, { at: "INFER" }>;
 
 export function enterInfer(turn: Turn, { mode, maxOutputTokens, delayMs }: MoveTo<"INFER">): Moved {
@@ -118,17 +129,6 @@ function recordInfer(turn: Turn, phase: Inferring, event: RunEvent): Turn {
 export function cutOffUsage({ prompt, accepted }: RunState, { maxOutputTokens }: Inferring): Usage {
   const used = { inputTokens: prompt.tokens, outputTokens: maxOutputTokens };
   return { ...used, costMicrousd: costOf(accepted?.price ?? null, used) };
-}
-
-function charge(turn: Turn, usage: Usage): Turn {
-  const { budget } = turn.state;
-  return update(turn, {
-    budget: {
-      ...budget,
-      tokens: budget.tokens + usage.inputTokens + usage.outputTokens,
-      spendMicrousd: budget.spendMicrousd + usage.costMicrousd,
-    },
-  });
 }
 
 /** The contract's hash covers grammar, mask, gate and tools; the mode is all that varies between turns. */

@@ -11,7 +11,7 @@
  */
 import { UNKNOWN_EFFECT } from "../journal/entry.ts";
 import type { CarvedBudget, EventOf, RunEvent } from "../journal/event.ts";
-import { isConsistentResponse } from "../journal/event.ts";
+import { isConsistentResponse, usagesOf } from "../journal/event.ts";
 import { Defect } from "../vocabulary/defect.ts";
 import type { ErrorCode } from "../vocabulary/error-code.ts";
 import type { FailureReason } from "../vocabulary/failures.ts";
@@ -22,7 +22,7 @@ import { interruptionOf, isDue } from "./deadline.ts";
 import { resolutionQuestion } from "./outstanding.ts";
 import { notePerformed, type PerformedResult, STATEMENT_TOKENS } from "./result.ts";
 import type { CallInFlight, Phase, Stopping } from "./state.ts";
-import { emit, fail, type Moved, type MoveTo, moveTo, record, type Turn, update, wait } from "./turn.ts";
+import { charge, emit, fail, type Moved, type MoveTo, moveTo, record, type Turn, update, wait } from "./turn.ts";
 
 type Observing = Extract<Phase, { at: "OBSERVE" }>;
 
@@ -43,7 +43,7 @@ export function handleInObserve(turn: Turn, phase: Observing, event: RunEvent): 
   if (!("callId" in event) || event.callId !== next.callId) return null;
   switch (event.type) {
     case "tool.finished":
-      return next.child === null ? finishCall(turn, phase, next, event) : null;
+      return next.child === null ? finishCall(paid(turn, event), phase, next, event) : null;
     case "child.finished":
       if (next.child?.runId !== event.childRunId) return null;
       return finishCall(credit(turn, next.child.budget, event.spent), phase, next, event);
@@ -67,6 +67,11 @@ function handleExpiry(turn: Turn, phase: Observing, event: EventOf<"approval.dec
 }
 
 type Finished = EventOf<"tool.finished"> | EventOf<"child.finished">;
+
+/** Its output may have been summarised. */
+function paid(turn: Turn, event: EventOf<"tool.finished">): Turn {
+  return usagesOf(event).reduce(charge, turn);
+}
 
 function finishCall(turn: Turn, phase: Observing, call: CallInFlight, event: Finished): Moved {
   const { maxBytesPerCall } = turn.state.contract.toolOutputBudget;

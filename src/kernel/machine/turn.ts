@@ -5,7 +5,7 @@
 import { promptHead } from "../journal/body.ts";
 import type { Transition } from "../journal/chain.ts";
 import type { DecidedOf, EntryKind, InferMode, Result } from "../journal/entry.ts";
-import type { ProposedCall, RunEvent } from "../journal/event.ts";
+import type { ProposedCall, RunEvent, Usage } from "../journal/event.ts";
 import type { FailureReason } from "../vocabulary/failures.ts";
 import type { BodyRef } from "../vocabulary/identifiers.ts";
 import type { Outcome } from "../vocabulary/outcome.ts";
@@ -76,6 +76,18 @@ export function update(turn: Turn, change: Partial<RunState>): Turn {
 export function extendPrompt(turn: Turn, item: string, tokens: number): Turn {
   const { prompt } = turn.state;
   return update(turn, { prompt: { head: promptHead(prompt.head, [item]), tokens: prompt.tokens + tokens } });
+}
+
+/** What models were paid counts, whatever became of their answers. */
+export function charge(turn: Turn, { inputTokens, outputTokens, costMicrousd }: Usage): Turn {
+  const { budget } = turn.state;
+  return update(turn, {
+    budget: {
+      ...budget,
+      tokens: budget.tokens + inputTokens + outputTokens,
+      spendMicrousd: budget.spendMicrousd + costMicrousd,
+    },
+  });
 }
 
 export function emit(turn: Turn, ...commands: readonly Command[]): Turn {

@@ -117,9 +117,9 @@ const MAX_WINDOWS = 2;
 /** Tolerance: some providers do not count reasoning against the output limit. */
 const MAX_OUTPUTS = 64;
 
-function credibleUsage(
-  { contextWindow }: ConfiguredModel,
-  { maxOutputTokens }: CallModel,
+export function credibleUsage(
+  { contextWindow }: Pick<ConfiguredModel, "contextWindow">,
+  { maxOutputTokens }: Pick<CallModel, "maxOutputTokens">,
   usage: ModelUsage | null,
   hasAnswered: boolean,
 ): ModelUsage | null {
@@ -131,7 +131,11 @@ function credibleUsage(
 }
 
 /** Not retryable means the answer had begun: it may have been billed in full. */
-function costOfFailure(retryable: boolean, { maxOutputTokens }: CallModel, promptTokens: number): ModelUsage {
+export function costOfFailure(
+  retryable: boolean,
+  { maxOutputTokens }: Pick<CallModel, "maxOutputTokens">,
+  promptTokens: number,
+): ModelUsage {
   return { inputTokens: promptTokens, outputTokens: retryable ? 0 : maxOutputTokens };
 }
 

@@ -38,6 +38,7 @@ import { takeHoneypotSlot } from "../tools/honeypot-slot.ts";
 import { type PlanningDependencies, type PreparedCall, planAgain, planCalls } from "../tools/plan-calls.ts";
 import { refusedByRuntime, requestIdOf, toolAnswer } from "../tools/read-tool-response.ts";
 import { releaseOutput } from "../tools/release-output.ts";
+import { summarizerOf } from "../tools/summarize-output.ts";
 import { readAcceptance } from "./acceptance.ts";
 import type { BodyCache } from "./body-cache.ts";
 import { childFinished } from "./children.ts";
@@ -60,6 +61,8 @@ export interface ExecutorDependencies {
   readonly approvals: Approvals;
   readonly guard: DisclosureGuard;
   readonly model: ConfiguredModel | null;
+  /** The contract's summarizer, and what it is instructed; null: none. */
+  readonly summarizer: { readonly model: ConfiguredModel; readonly instruction: string } | null;
   /** Null: the provider's default. */
   readonly effort: ThinkingLevel | null;
   readonly replies: ReplyBatcher;
@@ -260,12 +263,13 @@ export class CommandExecutor {
   }
 
   async #runTool(command: CommandOf<"run-tool">, state: RunState, signal: AbortSignal): Promise<Answer> {
-    const { ports, run, bodyCache, broadcaster } = this.#parts;
+    const { ports, run, bodyCache, broadcaster, account, summarizer } = this.#parts;
     const requestId = requestIdOf(run.runId, command);
     const prepared = this.#prepared.get(command.callId);
     const planned = prepared?.planned ?? null;
     const contextNow = () => ({
       contract: state.contract,
+      summarize: summarizer === null ? null : summarizerOf({ ports, account, ...summarizer }, command, state, signal),
       redactor: ports.redactor,
       envelope: { requestId, runId: run.runId, tool: command.tool, finishedAt: timestampOf(ports.clock.nowMs()) },
       keep: (text: string) => bodyCache.keep(text),

@@ -25,7 +25,7 @@ import type { Decision } from "../../kernel/machine/step.ts";
 import type { CallId, Hash } from "../../kernel/vocabulary/identifiers.ts";
 import type { Authority } from "../capabilities/authority.ts";
 import type { SessionCheckpoint } from "../checkpoint/session-checkpoint.ts";
-import type { Store, StoredRun, Urgency, Write } from "../ports/store.ts";
+import type { SpendAmount, Store, StoredRun, Urgency, Write } from "../ports/store.ts";
 import type { RunPorts } from "../run-ports.ts";
 import type { Reservation, SpendAccount } from "../spend/spend-account.ts";
 import type { Acceptance } from "./acceptance.ts";
@@ -144,6 +144,8 @@ export class RunJournal {
           approvalId === null ? [] : [{ type: "consume-approval", id: approvalId, planHash, atMs }];
         return child === null ? consumed : [...consumed, ...childWrites(callId)];
       }
+      case "OBSERVE":
+        return account.settleSummary(stated.decided.callId, summaryCost(stated));
       case "TERMINATE":
         return [...sealingOf(this.#parts, after, stated, pending.head), ...(this.#parts.condensed?.(stated) ?? [])];
       default:
@@ -182,6 +184,13 @@ function settlementOf(
   const { microusd, tokens } = account.amountOf(usage);
   const isPriced = accepted?.price !== undefined;
   return account.settle(decided.attempt, { microusd: isPriced ? usage.costMicrousd : microusd, tokens });
+}
+
+/** Null: the call ended before its summary came. */
+function summaryCost({ result }: StatementOf<"OBSERVE">): SpendAmount | null {
+  if (result?.type !== "tool.finished" || result.summary === undefined) return null;
+  const { costMicrousd, inputTokens, outputTokens } = result.summary.usage;
+  return { microusd: costMicrousd, tokens: inputTokens + outputTokens };
 }
 
 function sealingOf(

@@ -3,6 +3,7 @@
  * wires driver, executor and journal. A run whose journal does not replay is sealed here and gets no driver.
  */
 
+import type { ExecutionContract } from "../../kernel/contract/contract.ts";
 import type { Entry } from "../../kernel/journal/entry.ts";
 import { compileDisclosureGuard, type DisclosureGuard } from "../../kernel/redaction/disclosure-guard.ts";
 import type { BodyRef, RunId } from "../../kernel/vocabulary/identifiers.ts";
@@ -40,6 +41,8 @@ export interface OpenerDependencies {
   readonly children: ChildRuns;
   /** The text of a system prompt, by its id. */
   readonly systemText: (id: string) => string;
+  /** What a summarizer of tool outputs is instructed. */
+  readonly outputSummaryInstruction: string;
   readonly onEntries: (run: StoredRun, entries: readonly Entry[]) => void;
   readonly onStoreError: (runId: RunId, error: unknown) => void;
 }
@@ -113,6 +116,7 @@ export class RunOpener {
       ...{ ports, run, bodyCache, conversation, account, authority, approvals, model, replies, broadcaster, children },
       checkpoint,
       takesNotes: acceptance.condenses === undefined,
+      summarizer: this.#summarizerOf(state.contract),
       guard: this.#guardFor(systemTexts),
       // The model may be configured without thinking since the run was accepted.
       effort: (model?.thinking && acceptance.thinkingLevel) ?? null,
@@ -163,6 +167,13 @@ export class RunOpener {
     const earlier = openingRefs(completed).filter((ref) => bodyCache.find(ref) === null);
     bodyCache.learn(await readBodiesOf(store, run, [], earlier));
     return completed;
+  }
+
+  /** Null also when the model is no longer configured: outputs are then truncated. */
+  #summarizerOf({ toolOutputBudget: { summarizerModel } }: ExecutionContract) {
+    const { ports, outputSummaryInstruction: instruction } = this.#parts;
+    const model = summarizerModel === null ? null : ports.model(summarizerModel);
+    return model === null ? null : { model, instruction };
   }
 
   #guardFor(systemTexts: readonly string[]): DisclosureGuard {

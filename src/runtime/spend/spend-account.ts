@@ -11,6 +11,8 @@
  * declared free.
  */
 import { type Entry, eventsOf } from "../../kernel/journal/entry.ts";
+import { usagesOf } from "../../kernel/journal/event.ts";
+import type { CallId } from "../../kernel/vocabulary/identifiers.ts";
 import { costOf } from "../../kernel/vocabulary/model-price.ts";
 import type { ConfiguredModel, ModelUsage } from "../ports/model-backend.ts";
 import type { SpendAmount, SpendScope, StoredRun, Write } from "../ports/store.ts";
@@ -36,9 +38,10 @@ export interface BudgetScopes {
 export function usedIn(entries: readonly Entry[]): SpendAmount {
   const used = { microusd: 0, tokens: 0 };
   for (const event of entries.flatMap(eventsOf)) {
-    if (!("usage" in event)) continue;
-    used.microusd += event.usage.costMicrousd;
-    used.tokens += event.usage.inputTokens + event.usage.outputTokens;
+    for (const { costMicrousd, inputTokens, outputTokens } of usagesOf(event)) {
+      used.microusd += costMicrousd;
+      used.tokens += inputTokens + outputTokens;
+    }
   }
   return used;
 }
@@ -49,10 +52,13 @@ export class SpendAccount {
   readonly #model: ConfiguredModel | null;
   readonly #scopes: readonly SpendScope[];
   readonly #isLimited: boolean;
-  /** A limit in dollars applies, and the model has no price. */
+  /** A limit in dollars applies: models without a price cannot be paid. */
+  readonly refusesUnpriced: boolean;
+  /** The run's own model is such a one. */
   readonly isUnpayable: boolean;
   /** Known reservations, by attempt. A run that parked reserves again, and the store finds the earlier one. */
   readonly #granted = new Map<number, SpendAmount>();
+  readonly #summaries = new Map<CallId, { readonly attempt: number; readonly most: SpendAmount }>();
   readonly #usedBefore: SpendAmount;
   #used: SpendAmount;
 
@@ -69,13 +75,18 @@ export class SpendAccount {
     this.#scopes = scopes;
     this.#isLimited = scopes.some(({ limitMicrousd, limitTokens }) => limitMicrousd !== null || limitTokens !== null);
     const isPriced = model === null || model.price !== null || model.isFree;
-    this.isUnpayable = !isPriced && scopes.some(({ limitMicrousd }) => limitMicrousd !== null);
+    this.refusesUnpriced = scopes.some(({ limitMicrousd }) => limitMicrousd !== null);
+    this.isUnpayable = !isPriced && this.refusesUnpriced;
   }
 
   /** The reservation this attempt still needs before it may go on the wire; null for none. */
   reserve(attempt: number, usage: ModelUsage): Reservation | null {
+    return this.reserveAmount(attempt, this.amountOf(usage));
+  }
+
+  /** For a model other than the run's own. */
+  reserveAmount(attempt: number, amount: SpendAmount): Reservation | null {
     if (!this.#isLimited) return null;
-    const amount = this.amountOf(usage);
     const { microusd, tokens } = this.#granted.get(attempt) ?? NOTHING_GRANTED;
     if (amount.microusd <= microusd && amount.tokens <= tokens) return null;
     return { type: "reserve-spend", ...this.#owner, attempt, amount, scopes: this.#scopes };
@@ -92,6 +103,19 @@ export class SpendAccount {
   settle(attempt: number, used: SpendAmount): readonly Write[] {
     this.#used = { microusd: this.#used.microusd + used.microusd, tokens: this.#used.tokens + used.tokens };
     return this.#isLimited ? [{ type: "settle-spend", ...this.#owner, attempt, amount: used }] : [];
+  }
+
+  /** A summarizer is asked about this call's output, for at most this. */
+  beginSummary(callId: CallId, attempt: number, most: SpendAmount): void {
+    this.#summaries.set(callId, { attempt, most });
+  }
+
+  /** The call is over; null: its summarizer was cut off, and may have been billed in full. */
+  settleSummary(callId: CallId, used: SpendAmount | null): readonly Write[] {
+    const asked = this.#summaries.get(callId);
+    if (asked === undefined) return [];
+    this.#summaries.delete(callId);
+    return this.settle(asked.attempt, used ?? asked.most);
   }
 
   /** At the run's end: releases the reservation of an inference that was never made, counts unreserved usage. */

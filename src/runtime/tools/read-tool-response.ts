@@ -1,11 +1,11 @@
 /**
  * From a tool's raw answer to the event the machine hears. The answer is untrusted: no envelope means `tool.malformed`;
- * outputs and error messages are redacted, then cut at the contract's budget. A tool that cannot say whether its opaque
+ * outputs and error messages are redacted, then cut at the contract's budget, or summarised by its summarizer. A tool that cannot say whether its opaque
  * effect happened has not answered, and a person is asked.
  */
 import type { ExecutionContract } from "../../kernel/contract/contract.ts";
 import type { Answer } from "../../kernel/journal/entry.ts";
-import type { RecordedResponse } from "../../kernel/journal/event.ts";
+import type { OutputSummary, RecordedResponse } from "../../kernel/journal/event.ts";
 import type { Command } from "../../kernel/machine/command.ts";
 import type { Redactor } from "../../kernel/redaction/redact.ts";
 import { canonicalJson } from "../../kernel/vocabulary/canonical-json.ts";
@@ -17,6 +17,7 @@ import { parseToolResponse, type ToolError, type ToolResponse } from "../../kern
 import { truncateOutput } from "../../kernel/vocabulary/truncate-output.ts";
 import type { Planned } from "../ports/toolbox.ts";
 import type { CallResult } from "./format-tool-result.ts";
+import type { SummarizedOutput } from "./summarize-output.ts";
 
 type RunTool = Pick<Extract<Command, { type: "run-tool" }>, "step" | "callId">;
 
@@ -26,6 +27,8 @@ export interface ResultDependencies {
   /** The rest of the envelope, from the runtime itself: what a tool says there proves nothing. */
   readonly envelope: Pick<RecordedResponse, "requestId" | "runId" | "tool" | "finishedAt">;
   readonly keep: (text: string) => BodyRef;
+  /** Asked about an output over its budget; null: such an output is truncated. */
+  readonly summarize: ((output: string) => Promise<SummarizedOutput>) | null;
   /** Tokens of the role=tool message for this result. */
   readonly tokensOf: (outcome: CallResult) => number;
 }
@@ -35,7 +38,7 @@ export function toolAnswer(
   { step, callId }: RunTool,
   planned: Pick<Planned, "labels" | "idempotency" | "volatileFields">,
   envelope: unknown,
-): Answer {
+): Answer | Promise<Answer> {
   const parsed = parseToolResponse(envelope);
   if (!parsed.ok) return { type: "tool.malformed", step, callId, problem: parsed.problem };
   const { response } = parsed;
@@ -48,33 +51,41 @@ export function toolAnswer(
 }
 
 function succeeded(
-  { contract, redactor, envelope, keep, tokensOf }: ResultDependencies,
+  { contract, redactor, envelope, keep, summarize, tokensOf }: ResultDependencies,
   asked: RunTool,
   { labels, volatileFields }: Pick<Planned, "labels" | "volatileFields">,
   { output, durationMs }: Extract<ToolResponse, { ok: true }>,
-): Answer {
+): Answer | Promise<Answer> {
   const value =
     typeof output === "string"
       ? redactor.redactText(output.toWellFormed()).text
       : redactor.redactJson((output ?? null) as JsonValue).value;
   const whole = typeof value === "string" ? value : canonicalJson(value);
   const { maxBytesPerCall, truncationMarker } = contract.toolOutputBudget;
-  const { text, bytes, truncated } = truncateOutput(whole, maxBytesPerCall, truncationMarker);
+  const cut = truncateOutput(whole, maxBytesPerCall, truncationMarker);
   const stable = withoutFields(value, volatileFields);
   // A digest, as a body: without its salt a ref reveals nothing, and the output is not stored twice.
   const digest =
     stable === null ? null : hashBytes(truncateOutput(canonicalJson(stable), maxBytesPerCall, truncationMarker).text);
-  return {
+  const answer = (text: string, bytes: number, stableText: string | null, summary?: OutputSummary): Answer => ({
     type: "tool.finished",
     ...asked,
     response: {
       ...envelope,
-      ...{ ok: true, outputRef: keep(text), outputBytes: bytes, truncated, error: null, durationMs },
-      ...(digest === null ? {} : { stableRef: keep(digest) }),
+      ...{ ok: true, outputRef: keep(text), outputBytes: bytes, truncated: cut.truncated, error: null, durationMs },
+      ...(stableText === null ? {} : { stableRef: keep(stableText) }),
     },
+    ...(summary === undefined ? {} : { summary }),
     labels,
     tokens: tokensOf({ ok: true, output: text, error: null }),
-  };
+  });
+  if (!cut.truncated || summarize === null) return answer(cut.text, cut.bytes, digest);
+  return summarize(whole).then(({ text, summary }) => {
+    if (text === null) return answer(cut.text, cut.bytes, digest, { ...summary, truncatedRef: null });
+    // No two summaries are the same, so outputs are compared by what was summarised.
+    const compared = digest ?? hashBytes(cut.text);
+    return answer(text, Buffer.byteLength(text), compared, { ...summary, truncatedRef: keep(cut.text) });
+  });
 }
 
 /** Null when none of the fields is there: then the whole output is compared. */

@@ -131,6 +131,15 @@ const STRUCTURE: readonly Row[] = [
     "a summarizer",
     { toolOutputBudget: { maxBytesPerCall: 1, truncationMarker: "", summarizerModel: "a:b" } },
     {},
+    PASSED,
+  ],
+  [
+    "a summarizer under an earlier machine",
+    {
+      machineVersion: 2,
+      toolOutputBudget: { maxBytesPerCall: 1, truncationMarker: "", summarizerModel: "a:b" },
+    },
+    {},
     invalid("summarizer_model is not offered"),
   ],
   ["strict and optional", { strictMode: true }, {}, invalid("strict_mode refuses tool_policy optional")],

@@ -28,13 +28,14 @@ function answering(volatileFields: readonly string[], maxBytesPerCall = 20_000) 
     redactor: compiled.redactor,
     envelope: ENVELOPE,
     keep: (text: string) => bodies.keep(text),
+    summarize: null,
     tokensOf: () => 1,
   };
   const answer = (envelope: Partial<ToolResponse>): RecordedResponse => {
     const planned = { labels: USER_LABELS, idempotency: "keyed", volatileFields } as const;
     const told = { requestId: "x", runId: "x", tool: "x", durationMs: 3, finishedAt: "never" };
     const event = toolAnswer(context, COMMAND, planned, { ...told, ...envelope });
-    if (event.type !== "tool.finished") throw new Error(event.type);
+    if (!("type" in event) || event.type !== "tool.finished") throw new Error("no result");
     return event.response;
   };
   return {

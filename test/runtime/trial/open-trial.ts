@@ -18,6 +18,7 @@ import type { ToolPolicy } from "../../../src/kernel/policy/tool-policy.ts";
 import { compileRedactor } from "../../../src/kernel/redaction/redact.ts";
 import type { ApprovalId, RunId, SessionId } from "../../../src/kernel/vocabulary/identifiers.ts";
 import type { ThinkingLevel } from "../../../src/kernel/vocabulary/thinking-level.ts";
+import { getOutputSummaryPrompt } from "../../../src/prompts/summary-prompt.ts";
 import type { ApprovalCard } from "../../../src/runtime/ports/approver.ts";
 import { type Clock, timestampOf } from "../../../src/runtime/ports/clock.ts";
 import type { ConfiguredModel } from "../../../src/runtime/ports/model-backend.ts";
@@ -157,6 +158,7 @@ export function openTrial(options: TrialOptions): Trial {
       maxQueued: options.maxQueued ?? 100,
       workers: options.workers ?? 8,
       systemText: (id) => texts.textOf(id),
+      outputSummaryInstruction: getOutputSummaryPrompt().content,
       onRunEnded: (run) => compaction.runEnded(run).then(followUp(run.runId).resolve),
       onStoreFailure: (error) => storeFailures.push(error),
     },

@@ -13,12 +13,12 @@ import { escapeMarkers } from "../../../kernel/protocol/escape-markers.ts";
 import { NOTES_BEGIN, NOTES_END } from "../../../kernel/protocol/markers.ts";
 import type { RawToolCall } from "../../../kernel/protocol/raw-model-output.ts";
 import { encodeToolName } from "../../../kernel/protocol/tool-names.ts";
-import { getSummaryPrompt } from "../../../prompts/summary-prompt.ts";
+import { getOutputSummaryPrompt, getSummaryPrompt } from "../../../prompts/summary-prompt.ts";
 import type { ModelBackend, ModelReply, ModelRequest, PromptMessage } from "../../../runtime/ports/model-backend.ts";
 import { fault } from "../provider-fault.ts";
 import { fieldsOf } from "../wire-fields.ts";
 import { type CompletedCall, capabilityRequests, describeResult } from "./describe-result.ts";
-import { extractSummary } from "./extract-summary.ts";
+import { extractOutput, extractSummary } from "./extract-summary.ts";
 import { findFileName, type Intent, parseIntent } from "./parse-intent.ts";
 import { describeImages, smallTalk } from "./small-talk.ts";
 
@@ -56,6 +56,8 @@ function react(request: ModelRequest): DemoReaction {
   const { content: message, images = [] } = asked ?? { content: "" };
   if (messages[0]?.content === getSummaryPrompt().content)
     return { kind: "say", text: extractSummary(message), notes: "" };
+  if (messages[0]?.content === getOutputSummaryPrompt().content)
+    return { kind: "say", text: extractOutput(message), notes: "" };
   const results = resultsSince({ messages });
   const dictation = readDictation(message);
   const offered = toolChoice === "none" ? [] : tools.map(({ name }) => name);

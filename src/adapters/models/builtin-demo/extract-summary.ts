@@ -26,4 +26,19 @@ export function extractSummary(transcript: string): string {
   return [TITLE, ...all.slice(from)].join("\n");
 }
 
+const LINES_KEPT = 6;
+const LINE_CHARS = 80;
+
+/** Of a tool's output, the beginning of its first lines. */
+export function extractOutput(message: string): string {
+  const lines = message
+    .split("\n")
+    .slice(2)
+    .filter((line) => line.trim() !== "");
+  const kept = lines.slice(0, LINES_KEPT).map((line) => `- ${cutText(line.trim(), LINE_CHARS)}`);
+  return [`Extract by the built-in demo model, the beginning of the first of ${lines.length} lines:`, ...kept].join(
+    "\n",
+  );
+}
+
 const WORDS: Readonly<Record<string, string>> = { user: "The user said", tool: "Called", assistant: "Answered" };

@@ -2,6 +2,7 @@
 import { type Static, Type } from "typebox";
 import { Count, closed, nullable } from "../../vocabulary/schema-primitives.ts";
 import { type Entry, eventsOf } from "../entry.ts";
+import { usagesOf } from "../event.ts";
 import { budgetAfter } from "./run-snapshot.ts";
 import { acceptedOf } from "./run-timeline.ts";
 
@@ -38,7 +39,10 @@ interface CostFacts {
 export function costFacts(entries: readonly Entry[]): CostFacts {
   const events = entries.flatMap(eventsOf);
   const children = events.filter((event) => event.type === "child.finished");
-  const own = events.reduce((sum, event) => sum + ("usage" in event ? tokensOf(event.usage) : 0), 0);
+  const usages = events.flatMap(usagesOf);
+  const asked = events.filter((event) => "usage" in event).map(({ usage }) => usage);
+  const own = asked.reduce((sum, usage) => sum + usage.inputTokens + usage.outputTokens, 0);
+  const isSummaryUnpriced = events.some((event) => event.type === "tool.finished" && event.summary?.isUnpriced);
   const hasCutOff = wasCutOff(entries);
   const hasOwnCost = own > 0 || hasCutOff;
   const hasLostChild = entries.some(
@@ -48,12 +52,15 @@ export function costFacts(entries: readonly Entry[]): CostFacts {
       children.every(({ childRunId }) => childRunId !== entry.decided.child?.runId),
   );
   return {
-    isPriced: !(hasOwnCost && acceptedOf(entries)?.price === null) && children.every(({ isUnpriced }) => !isUnpriced),
+    isPriced:
+      !(hasOwnCost && acceptedOf(entries)?.price === null) &&
+      !isSummaryUnpriced &&
+      children.every(({ isUnpriced }) => !isUnpriced),
     isEstimate:
       hasCutOff ||
       hasLostChild ||
       children.some(({ isEstimate }) => isEstimate === true) ||
-      events.some((event) => "usage" in event && event.usage.isEstimate === true),
+      usages.some((usage) => usage.isEstimate === true),
   };
 }
 
@@ -79,10 +86,6 @@ function wasCutOff(entries: readonly Entry[]): boolean {
     isOpen = false;
   }
   return false;
-}
-
-function tokensOf({ inputTokens, outputTokens }: { readonly inputTokens: number; readonly outputTokens: number }) {
-  return inputTokens + outputTokens;
 }
 
 export function receiptOf(entries: readonly Entry[], model: string): Receipt | null {
