@@ -19,6 +19,7 @@ import { type DeliveryServices, deliveryOperations } from "./delivery/operations
 import { type FeedServices, feedOperations } from "./events/operations.ts";
 import { type RunServices, runOperations } from "./runs/operations.ts";
 import { type SessionServices, sessionOperations } from "./sessions/operations.ts";
+import { type VerificationServices, verificationOperations } from "./verification/operations.ts";
 
 export const OPERATIONS = [
   ...runOperations,
@@ -29,6 +30,7 @@ export const OPERATIONS = [
   ...sessionOperations,
   ...deliveryOperations,
   ...feedOperations,
+  ...verificationOperations,
 ] as const;
 
 /** All that operations are performed with. */
@@ -39,7 +41,8 @@ export type Services = RunServices &
   ToolServices &
   SessionServices &
   DeliveryServices &
-  FeedServices;
+  FeedServices &
+  VerificationServices;
 
 type Operation = (typeof OPERATIONS)[number];
 type Named<Name> = Extract<Operation, { readonly name: Name }>;

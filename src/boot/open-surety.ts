@@ -31,6 +31,7 @@ import { SessionImport } from "../assistant/sessions/import-session.ts";
 import { SenderLimit } from "../assistant/sessions/sender-limit.ts";
 import { Sessions } from "../assistant/sessions/sessions.ts";
 import { appendCheckpoint } from "../assistant/verification/append-checkpoint.ts";
+import { RecordedRuns } from "../assistant/verification/recorded-runs.ts";
 import type { ToolPolicy } from "../kernel/policy/tool-policy.ts";
 import type { Secret } from "../kernel/redaction/known-secrets.ts";
 import { compileRedactor, type Redactor } from "../kernel/redaction/redact.ts";
@@ -52,6 +53,7 @@ import { BootError } from "./boot-error.ts";
 import { openBuiltInTools, toolTimeouts } from "./built-in-tools.ts";
 import type { Config } from "./config/config.ts";
 import { contextLimits } from "./config/context-limits.ts";
+import { policyParser } from "./config/parse-policy.ts";
 import { keyNameOf, resolveApiKey } from "./config/resolve-api-key.ts";
 import { toToolPolicy } from "./config/to-tool-policy.ts";
 import { channelSecrets, configuredChannels } from "./configured-channels.ts";
@@ -281,6 +283,10 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
           delivery,
           feed,
         },
+        recorded: new RecordedRuns(
+          store,
+          policyParser(() => config),
+        ),
       }),
       runtime,
       store,

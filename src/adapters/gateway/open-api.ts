@@ -77,6 +77,7 @@ function parametersOf(operation: AnyOperation): readonly object[] {
     ...inQuery.map(([name, schema]) => parameter("query", name, schema, fields.required?.includes(name))),
     ...(isSigned ? SIGNED_HEADERS.map((name) => parameter("header", name, TEXT, true)) : []),
     ...(takesKey ? [parameter("header", "Idempotency-Key", { ...TEXT, maxLength: 255 })] : []),
+    ...(operation.kind === "json" && operation.method === "GET" ? [parameter("header", "If-None-Match", TEXT)] : []),
     ...(takesIfMatch ? [parameter("header", "If-Match", TEXT)] : []),
     ...(operation.kind === "stream" ? [parameter("header", "Last-Event-ID", TEXT)] : []),
   ];

@@ -11,6 +11,7 @@ const READ_HEADERS = [
   "host",
   "idempotency-key",
   "if-match",
+  "if-none-match",
   "last-event-id",
   "origin",
   "sec-fetch-site",

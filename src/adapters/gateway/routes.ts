@@ -10,7 +10,7 @@ import { GATEWAY_OPERATIONS, type GatewayServices } from "./gateway-operations.t
 import { HttpError, invalidRequest } from "./http-error.ts";
 import type { Head } from "./read-head.ts";
 import { inputReader, type RequestParts } from "./read-input.ts";
-import { jsonReply, type Reply } from "./reply.ts";
+import { etagOf, isNamedIn, jsonReply, type Reply, unchangedReply } from "./reply.ts";
 
 export interface Call extends RequestParts {
   readonly outgoing: ServerResponse;
@@ -105,23 +105,37 @@ function answering(operation: AnyOperation & { readonly kind: "json" | "document
     status = 200,
     takesIdempotencyKey = false,
     takesIfMatch = false,
+    isCancellable = false,
+    hasEtag = false,
   } = operation.kind === "json" ? operation : {};
+  const isRead = operation.method === "GET" && kind === "json";
   return {
     scope,
     async answer(request) {
       const input = await read(request);
       const idempotencyKey = takesIdempotencyKey ? readIdempotencyKey(request.head) : null;
       const ifMatch = takesIfMatch ? (request.head["if-match"] ?? null) : null;
-      const result = await call(input as never, { ...callerOf(request.grant, idempotencyKey), ifMatch });
+      const gone = isCancellable ? { signal: signalOf(request.outgoing) } : {};
+      const result = await call(input as never, { ...callerOf(request.grant, idempotencyKey), ifMatch, ...gone });
       if (!result.ok) {
         const { retryAfterSeconds, problems } = result;
         throw new HttpError(result.code, result.message, { retryAfterSeconds, problems });
       }
       const text = kind === "document" ? (result.value as string) : JSON.stringify(result.value);
-      const headers = [...(result.isReplay === true ? REPLAYED : []), ...(result.etag ? ["etag", result.etag] : [])];
+      const known = isRead ? request.head["if-none-match"] : undefined;
+      const etag = result.etag ?? (hasEtag || known !== undefined ? etagOf(text) : undefined);
+      if (known !== undefined && etag !== undefined && isNamedIn(known, etag)) return unchangedReply(etag);
+      const headers = [...(result.isReplay === true ? REPLAYED : []), ...(etag === undefined ? [] : ["etag", etag])];
       return jsonReply(result.status ?? status, text, headers);
     },
   };
+}
+
+/** Aborted when the client has gone before its answer. */
+function signalOf(outgoing: ServerResponse): AbortSignal {
+  const gone = new AbortController();
+  outgoing.once("close", () => gone.abort());
+  return gone.signal;
 }
 
 function streaming(

@@ -35,7 +35,7 @@ const PREFLIGHT_REPLY = jsonReply(200, "{}", [
   "Access-Control-Allow-Methods",
   METHODS.join(", "),
   "Access-Control-Allow-Headers",
-  "Authorization, Content-Type, Idempotency-Key, If-Match, Last-Event-ID",
+  "Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID",
 ]);
 
 interface RequestServerDependencies {

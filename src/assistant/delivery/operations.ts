@@ -72,6 +72,7 @@ export const deliveryOperations = [
     path: "/api/pairings",
     scope: "operate",
     summary: "lists the senders of channels: those who wait with a code, and those accepted or denied",
+    hasEtag: true,
     input: Type.Object(pageFields, closed),
     output: Type.Object({ pairings: Type.Array(PairingSchema) }),
     async call({ delivery }, input) {
@@ -100,6 +101,7 @@ export const deliveryOperations = [
     path: "/api/outbox",
     scope: "operate",
     summary: "lists messages to channels, newest first; `?state=`, `?limit=`, `?offset=`",
+    hasEtag: true,
     input: Type.Object({ state: Type.Optional(Type.Enum([...OUTBOX_STATES])), ...pageFields }, closed),
     output: Type.Object({ messages: Type.Array(MessageSchema) }),
     async call({ delivery }, { state, ...page }) {

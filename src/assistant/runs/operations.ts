@@ -38,6 +38,7 @@ export const runOperations = [
     path: "/v1/runs",
     scope: "operate",
     summary: "lists runs, newest first; `?status=`, `?limit=` (50, at most 500), `?offset=`",
+    hasEtag: true,
     input: Type.Object({ status: Type.Optional(Status), ...pageFields }, closed),
     output: Type.Object({ runs: Type.Array(RunRecordSchema), total: Count, limit: Count, offset: Count }),
     async call({ assistant }, input) {
@@ -70,6 +71,7 @@ export const runOperations = [
     path: "/v1/runs/{id}",
     scope: "operate",
     summary: "shows a run's record with its trace, its answer and, once it has ended, a signed receipt",
+    hasEtag: true,
     input: ById,
     output: RunRecordSchema,
     async call({ assistant }, { id }) {

@@ -92,6 +92,7 @@ export const sessionOperations = [
     path: "/api/sessions",
     scope: "operate",
     summary: "lists sessions, the one with the latest message first; `?limit=`, `?offset=`",
+    hasEtag: true,
     input: Type.Object(pageFields, closed),
     output: Type.Object({ sessions: Type.Array(SessionRowSchema), total: Count }),
     async call({ sessions }, input) {
@@ -122,6 +123,7 @@ export const sessionOperations = [
     scope: "operate",
     summary:
       "shows a session with its checkpoint and its messages: of the last 100 turns, or of `?limit=` turns before the message `?before=`",
+    hasEtag: true,
     input: Turns,
     output: SessionSchema,
     async call({ sessions }, { id, before, limit = SHOWN_TURNS }) {

@@ -4,7 +4,7 @@ import type { Hash } from "../../kernel/vocabulary/identifiers.ts";
 import type { Outcome } from "../../kernel/vocabulary/outcome.ts";
 import type { Store, StoredRun } from "../../runtime/ports/store.ts";
 import { findContract, readWholeJournal } from "../../runtime/run/read-run.ts";
-import { type OtherDecision, replayRun, whatIf } from "../../runtime/run/replay-run.ts";
+import { decideAgain, type OtherDecision, replayRun, whatIf } from "../../runtime/run/replay-run.ts";
 import { allRuns } from "./read-all.ts";
 
 export interface ReplayedStoredRun {
@@ -42,25 +42,41 @@ export async function replayStoredRun(
 export interface PolicyTest {
   readonly runs: number;
   readonly calls: number;
+  /** The policy says of them something else than the one of that moment did. */
   readonly otherwise: readonly { readonly runId: string; readonly others: readonly OtherDecision[] }[];
   /** Runs whose journal or contract cannot be read whole: some of their calls are unknown. */
   readonly unreadable: readonly string[];
+  /** False where a limit left runs out. */
+  readonly isComplete: boolean;
 }
 
-/** Puts the recorded calls of all runs to a policy. */
-export async function testPolicy(store: Store, policy: ToolPolicy): Promise<PolicyTest> {
+interface TestLimits {
+  /** The newest so many. */
+  readonly runs: number;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** Puts the recorded calls of runs to a policy, newest run first. */
+export async function testPolicy(
+  store: Store,
+  policy: ToolPolicy,
+  limits: TestLimits = { runs: Number.POSITIVE_INFINITY, signal: undefined },
+): Promise<PolicyTest> {
   const otherwise: { runId: string; others: readonly OtherDecision[] }[] = [];
   const unreadable: string[] = [];
   let [runs, calls] = [0, 0];
   for await (const run of allRuns(store)) {
+    if (runs >= limits.runs || limits.signal?.aborted === true) {
+      return { runs, calls, otherwise, unreadable, isComplete: false };
+    }
     const journal = await readWholeJournal(store, run.runId);
     const contract = findContract(run);
     runs += 1;
     if (!journal.ok || contract === null) unreadable.push(run.runId);
     if (contract === null) continue;
-    const others = whatIf(contract, journal.entries, policy);
+    const others = decideAgain(contract, journal.entries, policy).filter(({ then, now }) => then !== now);
     calls += journal.entries.reduce((sum, { decided }) => sum + ("calls" in decided ? decided.calls.length : 0), 0);
     if (others.length > 0) otherwise.push({ runId: run.runId, others });
   }
-  return { runs, calls, otherwise, unreadable };
+  return { runs, calls, otherwise, unreadable, isComplete: true };
 }

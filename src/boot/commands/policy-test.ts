@@ -17,12 +17,11 @@ export const test: Action = {
       const policy = file === undefined ? toToolPolicy(config) : await readPolicy(file, config);
       const { runs, calls, otherwise, unreadable } = await testPolicy(store, policy);
       const found = otherwise.flatMap(({ runId, others }) =>
-        others.map((other) => ({ run_id: runId, ...wireDecision(other) })),
+        others.filter(({ isChanged }) => isChanged).map((other) => ({ runId, other })),
       );
-      output.result({ runs, calls, decided_otherwise: found, unreadable }, () => {
-        for (const { runId, others } of otherwise) {
-          for (const other of others) output.line(`${runId} ${printDecision(other)}`);
-        }
+      const decided = found.map(({ runId, other }) => ({ run_id: runId, ...wireDecision(other) }));
+      output.result({ runs, calls, decided_otherwise: decided, unreadable }, () => {
+        for (const { runId, other } of found) output.line(`${runId} ${printDecision(other)}`);
         output.line(`${runs} runs, ${calls} calls: ${found.length} would be decided otherwise`);
       });
       for (const runId of unreadable) output.remark(`error journal.unreadable: see surety verify ${runId}`);

@@ -61,6 +61,7 @@ export const approvalOperations = [
     path: "/api/approvals",
     scope: "operate",
     summary: "lists the approvals that wait for a person",
+    hasEtag: true,
     input: Type.Object(pageFields, closed),
     output: Type.Object({ approvals: Type.Array(CardSchema) }),
     async call({ approvals }, input) {

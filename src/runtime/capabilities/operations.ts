@@ -48,6 +48,7 @@ export const capabilityOperations = [
     path: "/api/capabilities",
     scope: "operate",
     summary: "lists what a session (`?session_id=`) may reach and asks for, or what all sessions ask for",
+    hasEtag: true,
     input: Type.Object({ session_id: Type.Optional(Name), ...pageFields }, closed),
     output: Type.Union([OfSessionSchema, PendingSchema]),
     async call({ capabilities }, { session_id, ...page }) {

@@ -25,6 +25,7 @@ export const markOperations = [
     path: "/api/marks",
     scope: "operate",
     summary: "lists what an untrusted context wrote in the workspace; `.` is the whole of it",
+    hasEtag: true,
     input: Nothing,
     output: MarksSchema,
     call: shown,

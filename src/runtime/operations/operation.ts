@@ -30,6 +30,8 @@ export interface Caller {
   readonly idempotencyKey: string | null;
   /** The ETag of what it has read and means to change; absent: it does not say. */
   readonly ifMatch?: string | null;
+  /** Aborted when the caller has gone; only for operations that take long. */
+  readonly signal?: AbortSignal;
 }
 
 export const REFUSAL_CODES = [
@@ -114,6 +116,10 @@ export interface JsonOperation<Name extends string, Services, Input extends TObj
   readonly status?: 202;
   readonly takesIdempotencyKey?: true;
   readonly takesIfMatch?: true;
+  /** Clients read it again and again: its ETag is stated unasked. */
+  readonly hasEtag?: true;
+  /** It takes long: the caller has a signal. */
+  readonly isCancellable?: true;
   /**
    * The request is authenticated by its signature: the input's `webhook_` fields are its headers, and `body` is the body as
    * text, exactly as it was signed.
@@ -164,7 +170,7 @@ export type AnyOperation = Declaration<string, TObject> &
   (
     | Pick<
         JsonOperation<string, never, TObject, TSchema>,
-        "kind" | "output" | "status" | "takesIdempotencyKey" | "takesIfMatch" | "isSigned"
+        "kind" | "output" | "status" | "takesIdempotencyKey" | "takesIfMatch" | "isSigned" | "hasEtag" | "isCancellable"
       >
     | Pick<DocumentOperation<string, never, TObject>, "kind" | "output">
     | Pick<StreamOperation<string, never, TObject, never>, "kind" | "events" | "lastEvents">

@@ -37,12 +37,25 @@ export interface OtherDecision {
   readonly tool: string;
   /** The recorded decision: `deny` also where an operator or the rest of the batch refused it. */
   readonly recorded: "allow" | "deny";
+  /** What the policy of that moment said. */
+  readonly then: PolicyVerdict;
   readonly now: PolicyVerdict;
   readonly policyId: string;
+  /** A policy that asks again does not change what an operator, or the rest of the batch, decided then. */
+  readonly isChanged: boolean;
 }
 
 /** The recorded calls that the policy would decide differently. */
 export function whatIf(
+  contract: ExecutionContract,
+  entries: readonly Entry[],
+  policy: ToolPolicy,
+): readonly OtherDecision[] {
+  return decideAgain(contract, entries, policy).filter(({ isChanged }) => isChanged);
+}
+
+/** Every recorded call that was planned, as the policy would decide it. */
+export function decideAgain(
   contract: ExecutionContract,
   entries: readonly Entry[],
   policy: ToolPolicy,
@@ -56,12 +69,12 @@ export function whatIf(
     return entry.decided.calls.flatMap((call) => {
       const plan = planned.find(({ callId }) => callId === call.callId);
       if (plan === undefined || plan.problem !== null) return [];
-      const then = decideUnder(questionOf(contract, entry, plan), live);
+      const { decision: then } = decideUnder(questionOf(contract, entry, plan), live);
       const { capabilities } = live ?? contract;
       const { decision: now, policyId } = decideCall({ ...questionOf(contract, entry, plan), policy, capabilities });
-      // A policy that asks again does not change what an operator, or the rest of the batch, decided then.
-      if (now === call.decision || now === then.decision) return [];
-      return [{ entry: entry.seq, callId: call.callId, tool: call.tool, recorded: call.decision, now, policyId }];
+      const { callId, tool, decision: recorded } = call;
+      const isChanged = now !== recorded && now !== then;
+      return [{ entry: entry.seq, callId, tool, recorded, then, now, policyId, isChanged }];
     });
   });
 }

@@ -290,7 +290,8 @@ describe("Origin", () => {
     expect(answer.status).toBe(200);
     expect(answer.headers).toMatchObject({
       "access-control-allow-origin": SITE,
-      "access-control-allow-headers": "Authorization, Content-Type, Idempotency-Key, If-Match, Last-Event-ID",
+      "access-control-allow-headers":
+        "Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID",
     });
     expect((await preflight("https://evil.test")).status).toBe(403);
     expect((await gateway.ask("OPTIONS", "/v1/runs", { headers: { origin: SITE } })).status).toBe(401);

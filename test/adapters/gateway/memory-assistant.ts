@@ -8,6 +8,7 @@ import type { Assistant } from "../../../src/assistant/runs/open-assistant.ts";
 import type { RunRequest } from "../../../src/assistant/runs/run-request.ts";
 import type { RunUpdate } from "../../../src/assistant/runs/run-updates.ts";
 import type { SessionServices } from "../../../src/assistant/sessions/operations.ts";
+import type { VerificationServices } from "../../../src/assistant/verification/operations.ts";
 import type { LifecycleEvent } from "../../../src/kernel/journal/views/lifecycle-events.ts";
 import type { RunRecord } from "../../../src/kernel/journal/views/run-record.ts";
 import {
@@ -197,6 +198,8 @@ export class MemoryAssistant implements Assistant {
       },
       clock: { nowMs: () => 0 },
       feed: this.feed,
+      // What is recorded is read on a real home (test/boot).
+      recorded: {} as VerificationServices["recorded"],
       toolbox: { tools: [TOOL] },
     };
   }
