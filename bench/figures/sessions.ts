@@ -75,8 +75,8 @@ function idleSession(number: number): readonly Write[] {
       type: "insert-session",
       session: { sessionId, agentId: "main", key, channel: "telegram", senderId, createdAt: CREATED_AT },
     },
-    { type: "route-session", sessionId },
-    { type: "change-session", sessionId, title: `Talk ${number}`, settings: {} },
+    { type: "route-session", sessionId, at: CREATED_AT },
+    { type: "change-session", sessionId, title: `Talk ${number}`, settings: {}, at: CREATED_AT },
     { type: "import-turns", sessionId, source: `bench:${number}`, activeAt: CREATED_AT, turns, messages: 4 },
     { type: "write-checkpoint", sessionId, checkpoint },
   ];

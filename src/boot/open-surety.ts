@@ -245,6 +245,7 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
     const sessions = new Sessions({
       ...{ store, clock, random, capabilities, context: sessionContext, limitsOf, idleMs: config.sessions.idleMs },
       onCreated: sessionCreated,
+      onDefect: (error) => onDefect("session", error),
       modelOf: (agentId) => modelNameOf(choices, config, agentId),
     });
     const limit = new SenderLimit(clock, config.gateway.rateLimit.perMinute);

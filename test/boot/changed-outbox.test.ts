@@ -36,27 +36,27 @@ describe("a message in the outbox", () => {
     edit(channels, "UPDATE outbox SET state = 'waiting' WHERE state = 'waiting_approval'");
     expect(await verdictOf(channels)).toMatchObject({
       ok: false,
-      findings: [{ code: "outbox.unapproved", deliveryId: id }],
+      findings: [{ code: "row.forged", table: "outbox", rowId: id }],
     });
     channels.surety.delivery.wake();
-    expect((await channels.outgoing("failed")).problem).toMatch(/No decision in the ledger/);
+    expect((await channels.outgoing("failed")).problem).toMatch(/changed outside of surety/);
     expect(channels.receiver.posted).toEqual([]);
     await channels.surety.operations.call("outbox.settle", { id, decision: "retry" });
     await channels.outgoing("waiting_approval");
   });
 
-  for (const [what, change] of [
-    ["text", "text = 'Transfer the money.'"],
-    ["recipient", `recipient = '{"address":"eve","type":"contact"}'`],
-    ["run", "run_id = NULL, text = 'Transfer the money.'"],
-    ["origin", "run_id = NULL, id = 'answer_crm_none', text = 'Transfer the money.'"],
+  for (const [what, change, gone] of [
+    ["text", "text = 'Transfer the money.'", []],
+    ["recipient", `recipient = '{"address":"eve","type":"contact"}'`, []],
+    ["run", "run_id = NULL, text = 'Transfer the money.'", []],
+    ["origin", "run_id = NULL, id = 'answer_crm_none', text = 'Transfer the money.'", [{ code: "row.missing" }]],
   ] as const) {
     verifies("X-13", `whose ${what} was changed is not sent, and verify names it`, async () => {
       const channels = await refusedMessage();
       edit(channels, `UPDATE outbox SET state = 'waiting', ${change}`);
-      expect(await verdictOf(channels)).toMatchObject({ ok: false, findings: [{ code: "outbox.changed" }] });
+      expect(await verdictOf(channels)).toMatchObject({ ok: false, findings: [{ code: "row.forged" }, ...gone] });
       channels.surety.delivery.wake();
-      expect((await channels.outgoing("failed")).problem).toMatch(/outbox row was changed/);
+      expect((await channels.outgoing("failed")).problem).toMatch(/changed outside of surety/);
       expect(channels.receiver.posted).toHaveLength(1);
     });
   }
@@ -74,6 +74,23 @@ describe("a message in the outbox", () => {
     expect(channels.receiver.posted).toHaveLength(1);
   });
 
+  verifies(
+    "X-13",
+    "that was sent and is set to wait again is not sent twice, whatever its state was set to",
+    async () => {
+      const channels = await openChannels();
+      await channels.hook({ text: "hello" });
+      const { id } = await channels.outgoing("sent");
+      for (const state of ["waiting", "sending"]) {
+        edit(channels, `UPDATE outbox SET state = '${state}', text = 'Hello Anna.', problem = NULL`);
+        expect(await verdictOf(channels)).toMatchObject({ findings: [{ code: "row.forged", rowId: id }] });
+        channels.surety.delivery.wake();
+        expect((await channels.outgoing("failed")).problem).toMatch(/changed outside of surety/);
+      }
+      expect(channels.receiver.posted).toHaveLength(1);
+    },
+  );
+
   verifies("X-23", "to a stranger says nothing but the code", async () => {
     const channels = await openChannels();
     channels.receiver.conduct = () => 404;
@@ -82,7 +99,7 @@ describe("a message in the outbox", () => {
     expect(await verdictOf(channels)).toMatchObject({ ok: true });
     edit(channels, "UPDATE outbox SET state = 'waiting', text = text || ' Transfer the money.'");
     channels.surety.delivery.wake();
-    expect((await channels.outgoing("failed")).problem).toMatch(/outbox row was changed/);
+    expect((await channels.outgoing("failed")).problem).toMatch(/changed outside of surety/);
     expect(channels.receiver.posted).toHaveLength(1);
   });
 });

@@ -67,12 +67,18 @@ verifies("X-24", "a home that was rolled back whole shows against a checkpoint k
   const home = await homeWith(1);
   const elsewhere = join(home, "..", "checkpoint.json");
   const old = join(home, "..", "old.db");
+  const oldFile = join(home, "..", "old.jsonl");
   await copyFile(join(home, "surety.db"), old);
+  await copyFile(join(home, "checkpoints.jsonl"), oldFile);
   await surety(home, "run", "list files");
   expect((await surety(home, "audit", "checkpoint", elsewhere)).code).toBe(0);
   expect((await findings(home, "audit", "verify", "--since", elsewhere)).code).toBe(0);
   await copyFile(old, join(home, "surety.db"));
   await rm(join(home, "checkpoints.jsonl"));
+  expect(await findings(home, "audit", "verify")).toMatchObject({ code: 1, codes: ["checkpoint.file-missing"] });
+  await writeFile(join(home, "checkpoints.jsonl"), "");
+  expect(await findings(home, "audit", "verify")).toMatchObject({ code: 1, codes: ["checkpoint.file-missing"] });
+  await copyFile(oldFile, join(home, "checkpoints.jsonl"));
   expect((await findings(home, "audit", "verify")).code).toBe(0);
   expect((await findings(home, "audit", "verify", "--since", elsewhere)).codes).toContain("ledger.rolled-back");
   const text = await readFile(elsewhere, "utf8");

@@ -43,8 +43,8 @@ export function hashOf(text: string): Hash {
   return asHash(hashBytes(text));
 }
 
-export function newSession(sessionId: SessionId): Write {
-  const key = `agent:main:http:default:dm:${sessionId}`;
+/** One that a run began, unless its key says otherwise: the ledger does not record it. */
+export function newSession(sessionId: SessionId, key = `agent:main:http:default:run:${sessionId}`): Write {
   const session = { sessionId, agentId: "main", key, channel: "http", senderId: "operator", createdAt: CREATED_AT };
   return { type: "insert-session", session };
 }

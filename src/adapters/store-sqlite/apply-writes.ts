@@ -2,22 +2,14 @@
  * Applies the writes of a commit on the writing connection, inside a transaction that GroupCommit began.
  *
  * W1. A refused write throws a StoreError; GroupCommit undoes the commit and calls `clearCaches`.
- * W2. The ledger is linked here, where the order of commits is decided.
+ * W2. The ledger is linked inside the transaction, where the order of commits is decided.
  */
-import {
-  appendLedger,
-  type LedgerDraft,
-  type LedgerEntry,
-  type LedgerHead,
-  type LedgerKind,
-  toLedgerLine,
-} from "../../kernel/journal/ledger.ts";
 import type { CommitResult, Write } from "../../runtime/ports/store.ts";
 import { APPROVAL_WRITES } from "./approvals.ts";
 import { CAPABILITY_WRITES } from "./capabilities.ts";
 import type { Prepare } from "./connection.ts";
 import { IMPORT_WRITES } from "./imports.ts";
-import { ledgerHead } from "./ledger.ts";
+import { LedgerAppender } from "./ledger.ts";
 import { OUTBOX_WRITES } from "./outbox.ts";
 import type { PackedWrite } from "./packed-writes.ts";
 import { PAIRING_WRITES } from "./pairings.ts";
@@ -44,13 +36,14 @@ const WRITES: WriteHandlers<Exclude<Write["type"], "append-entries" | "reserve-s
 export class WriteApplier implements Transaction {
   readonly prepare: Prepare;
   readonly heads: RunHeads;
-  readonly #homeId: string;
-  #ledger: LedgerHead | null = null;
+  readonly appendLedger: Transaction["appendLedger"];
+  readonly #ledger: LedgerAppender;
 
   constructor(prepare: Prepare, homeId: string) {
     this.prepare = prepare;
     this.heads = new RunHeads(prepare);
-    this.#homeId = homeId;
+    this.#ledger = new LedgerAppender(prepare, homeId);
+    this.appendLedger = this.#ledger.append;
   }
 
   /** Returns the result of the commit's reservation, if it made one. */
@@ -66,13 +59,6 @@ export class WriteApplier implements Transaction {
 
   clearCaches(): void {
     this.heads.clear();
-    this.#ledger = null;
+    this.#ledger.clear();
   }
-
-  readonly appendLedger = (draft: LedgerDraft<LedgerKind>): number => {
-    const entry = appendLedger(this.#ledger ?? ledgerHead(this.prepare, this.#homeId), draft) as LedgerEntry;
-    this.prepare("INSERT INTO ledger VALUES (?, ?)").run(entry.seq, toLedgerLine(entry));
-    this.#ledger = { seq: entry.seq, hash: entry.hash };
-    return entry.seq;
-  };
 }

@@ -1,5 +1,13 @@
-/** The ledger: table, list and head. Entries are linked in apply-writes.ts. */
-import { type LedgerEntry, type LedgerHead, startLedger } from "../../kernel/journal/ledger.ts";
+/** The ledger: table, list and head, and the one place where entries are linked. */
+import {
+  appendLedger,
+  type LedgerDraft,
+  type LedgerEntry,
+  type LedgerHead,
+  type LedgerKind,
+  startLedger,
+  toLedgerLine,
+} from "../../kernel/journal/ledger.ts";
 import { fromWire } from "../../kernel/vocabulary/wire-case.ts";
 import type { Prepare, Tables } from "./connection.ts";
 
@@ -26,4 +34,29 @@ export function ledgerHead(prepare: Prepare, homeId: string): LedgerHead {
   if (row === undefined) return startLedger(homeId);
   const { seq, hash } = JSON.parse(String(row["line"])) as LedgerHead;
   return { seq, hash };
+}
+
+/** Links entries inside a transaction, where the order of commits is decided. */
+export class LedgerAppender {
+  readonly #prepare: Prepare;
+  readonly #homeId: string;
+  #head: LedgerHead | null = null;
+
+  constructor(prepare: Prepare, homeId: string) {
+    this.#prepare = prepare;
+    this.#homeId = homeId;
+  }
+
+  /** After a transaction that was undone. */
+  clear(): void {
+    this.#head = null;
+  }
+
+  /** Returns the seq of the new entry. */
+  readonly append = (draft: LedgerDraft<LedgerKind>): number => {
+    const entry = appendLedger(this.#head ?? ledgerHead(this.#prepare, this.#homeId), draft) as LedgerEntry;
+    this.#prepare("INSERT INTO ledger VALUES (?, ?)").run(entry.seq, toLedgerLine(entry));
+    this.#head = { seq: entry.seq, hash: entry.hash };
+    return entry.seq;
+  };
 }

@@ -10,6 +10,7 @@ import { HOME_STATE_LISTS } from "./home-state.ts";
 import { LEDGER_LISTS } from "./ledger.ts";
 import { OUTBOX_LISTS } from "./outbox.ts";
 import { PAIRING_LISTS } from "./pairings.ts";
+import { RECORDED_ROW_LISTS } from "./recorded-rows.ts";
 import { RUN_LISTS } from "./runs.ts";
 import { SESSION_LISTS } from "./sessions.ts";
 import { SPEND_LISTS } from "./spend.ts";
@@ -24,6 +25,7 @@ const LISTS = {
   ...PAIRING_LISTS,
   ...LEDGER_LISTS,
   ...HOME_STATE_LISTS,
+  ...RECORDED_ROW_LISTS,
 };
 
 export type ListName = keyof typeof LISTS;

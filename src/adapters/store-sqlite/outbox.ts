@@ -3,6 +3,7 @@ import { checkInsertOutbox, checkMoveOutbox } from "../../assistant/delivery/out
 import { type Page, StoreError } from "../../runtime/ports/store.ts";
 import type { InboxRow, OutboxRow, OutboxState } from "../../runtime/ports/stored-delivery.ts";
 import type { Prepare, Tables } from "./connection.ts";
+import { isAsRecorded, record } from "./recorded-rows.ts";
 import { mayWrite, type WriteHandlers } from "./transaction.ts";
 
 export const OUTBOX_TABLES: Tables = {
@@ -55,7 +56,9 @@ export const OUTBOX_QUERIES = {
 
 export const OUTBOX_LISTS = {
   openOutbox(prepare: Prepare, channel: string, { limit, offset }: Page): readonly OutboxRow[] {
-    return prepare(OUTBOX_QUERIES.openOutbox).all(channel, limit, offset).map(toOutboxRow);
+    return prepare(OUTBOX_QUERIES.openOutbox)
+      .all(channel, limit, offset)
+      .map((row) => toOutboxRow(prepare, row));
   },
 
   listOutbox(
@@ -67,31 +70,36 @@ export const OUTBOX_LISTS = {
       state === null
         ? prepare(OUTBOX_QUERIES.allOutbox).all(limit, offset)
         : prepare(OUTBOX_QUERIES.outboxByState).all(state, limit, offset);
-    return rows.map(toOutboxRow);
+    return rows.map((row) => toOutboxRow(prepare, row));
   },
 };
 
 export const OUTBOX_WRITES: WriteHandlers<"insert-inbox" | "insert-outbox" | "move-outbox"> = {
-  "insert-inbox"({ prepare }, { message: { channel, messageId, state, receivedAt } }) {
-    const { changes } = prepare(INSERT_INBOX).run(channel, messageId, state, receivedAt);
+  "insert-inbox"(transaction, { message: { channel, messageId, state, receivedAt } }) {
+    const { changes } = transaction.prepare(INSERT_INBOX).run(channel, messageId, state, receivedAt);
     if (changes === 0) throw new StoreError("store.conflict", "This message of the channel came before.");
+    record(transaction, receivedAt, "inbox", channel, messageId);
   },
 
-  "insert-outbox"({ prepare }, { delivery }) {
+  "insert-outbox"(transaction, { delivery }) {
+    const { prepare } = transaction;
     const { id, runId, channel, recipient, text, createdAt, state } = delivery;
     if (!mayWrite(checkInsertOutbox(findDelivery(prepare, id), delivery))) return;
     prepare(INSERT).run(id, runId, channel, JSON.stringify(recipient), text, createdAt, state);
+    record(transaction, createdAt, "outbox", id);
   },
 
-  "move-outbox"({ prepare }, { id, from, to, nextAtMs, problem }) {
+  "move-outbox"(transaction, { id, from, to, nextAtMs, problem, at }) {
+    const { prepare } = transaction;
     if (!mayWrite(checkMoveOutbox(findDelivery(prepare, id), from, to))) return;
     prepare(MOVE).run(to, nextAtMs, problem, id);
+    record(transaction, at, "outbox", id);
   },
 };
 
 export function findDelivery(prepare: Prepare, id: string): OutboxRow | null {
   const row = prepare(`${SELECT} WHERE id = ?`).get(id);
-  return row === undefined ? null : toOutboxRow(row);
+  return row === undefined ? null : toOutboxRow(prepare, row);
 }
 
 export function findInbound(prepare: Prepare, channel: string, messageId: string): InboxRow | null {
@@ -102,7 +110,8 @@ export function findInbound(prepare: Prepare, channel: string, messageId: string
   return found === undefined ? null : ({ ...found } as unknown as InboxRow);
 }
 
-function toOutboxRow(row: object): OutboxRow {
-  const { recipient, ...rest } = row as Omit<OutboxRow, "recipient"> & { readonly recipient: string };
-  return { ...rest, recipient: JSON.parse(recipient) as OutboxRow["recipient"] };
+function toOutboxRow(prepare: Prepare, row: object): OutboxRow {
+  const { recipient, ...rest } = row as Omit<OutboxRow, "recipient" | "isForged"> & { readonly recipient: string };
+  const isForged = !isAsRecorded(prepare, "outbox", rest.id);
+  return { ...rest, recipient: JSON.parse(recipient) as OutboxRow["recipient"], isForged };
 }

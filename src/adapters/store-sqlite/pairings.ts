@@ -1,8 +1,10 @@
 /** Senders of channels: table, rows, reads and writes. When one may ask: src/assistant/delivery/pairing-rules.ts. */
 import { checkRequestPairing } from "../../assistant/delivery/pairing-rules.ts";
+import { timestampOf } from "../../runtime/ports/clock.ts";
 import type { Page } from "../../runtime/ports/store.ts";
 import type { StoredPairing } from "../../runtime/ports/stored-delivery.ts";
 import type { Prepare, Tables } from "./connection.ts";
+import { isAsRecorded, record } from "./recorded-rows.ts";
 import { mayWrite, type WriteHandlers } from "./transaction.ts";
 
 export const PAIRING_TABLES: Tables = {
@@ -18,7 +20,8 @@ export const PAIRING_TABLES: Tables = {
 const SELECT = `
   SELECT channel, sender_id AS senderId, sender_name AS senderName, state, code, requested_at_ms AS requestedAtMs,
     expires_at_ms AS expiresAtMs, decided_by AS decidedBy, decided_at AS decidedAt FROM pairings`;
-const FORGET_EXPIRED = "DELETE FROM pairings WHERE state = 'pending' AND channel = ? AND expires_at_ms <= ?";
+const FORGET_EXPIRED = `
+  DELETE FROM pairings WHERE state = 'pending' AND channel = ? AND expires_at_ms <= ? RETURNING sender_id`;
 const COUNT_OTHERS =
   "SELECT count(*) AS others FROM pairings WHERE state = 'pending' AND channel = ? AND sender_id <> ?";
 const REQUEST = `
@@ -39,33 +42,46 @@ export const PAIRING_LISTS = {
   listPairings(prepare: Prepare, { limit, offset }: Page): readonly StoredPairing[] {
     return prepare(PAIRING_QUERIES.listPairings)
       .all(limit, offset)
-      .map((row) => ({ ...row }) as unknown as StoredPairing);
+      .map((row) => toPairing(prepare, row));
   },
 };
 
 export const PAIRING_WRITES: WriteHandlers<"request-pairing" | "decide-pairing"> = {
-  "request-pairing"({ prepare }, { request }) {
+  "request-pairing"(transaction, { request }) {
+    const { prepare } = transaction;
     const { channel, senderId, senderName, code, requestedAtMs, expiresAtMs } = request;
-    prepare(FORGET_EXPIRED).run(channel, requestedAtMs);
+    const at = timestampOf(requestedAtMs);
+    for (const { sender_id: expired } of prepare(FORGET_EXPIRED).all(channel, requestedAtMs)) {
+      record(transaction, at, "pairings", channel, String(expired));
+    }
     const others = Number(prepare(COUNT_OTHERS).get(channel, senderId)?.["others"]);
     if (!mayWrite(checkRequestPairing(findPairing(prepare, channel, senderId), others, requestedAtMs))) return;
     prepare(REQUEST).run(channel, senderId, senderName, code, requestedAtMs, expiresAtMs);
+    record(transaction, at, "pairings", channel, senderId);
   },
 
-  "decide-pairing"({ prepare, appendLedger }, { draft }) {
+  "decide-pairing"(transaction, { draft }) {
+    const { prepare, appendLedger } = transaction;
     const { channel, sender } = draft.data;
     const state = draft.kind === "pair.accepted" ? "accepted" : "denied";
     appendLedger(draft);
     prepare(DECIDE).run(channel, sender, state, Date.parse(draft.ts), draft.actor, draft.ts);
+    record(transaction, draft.ts, "pairings", channel, sender);
   },
 };
 
 export function findPairing(prepare: Prepare, channel: string, senderId: string): StoredPairing | null {
   const row = prepare(`${SELECT} WHERE channel = ? AND sender_id = ?`).get(channel, senderId);
-  return row === undefined ? null : ({ ...row } as unknown as StoredPairing);
+  return row === undefined ? null : toPairing(prepare, row);
 }
 
 export function findPairingByCode(prepare: Prepare, code: string): StoredPairing | null {
   const row = prepare(`${SELECT} WHERE code = ?`).get(code);
-  return row === undefined ? null : ({ ...row } as unknown as StoredPairing);
+  return row === undefined ? null : toPairing(prepare, row);
+}
+
+function toPairing(prepare: Prepare, row: object): StoredPairing {
+  const pairing = { ...row } as StoredPairing;
+  const { channel, senderId } = pairing;
+  return isAsRecorded(prepare, "pairings", channel, senderId) ? pairing : { ...pairing, state: "forged" };
 }

@@ -18,6 +18,7 @@ import { expireApprovals } from "./approvals.ts";
 import { type Prepare, toBytes } from "./connection.ts";
 import { appendRow, hashAt } from "./journal.ts";
 import type { PackedAppend } from "./packed-writes.ts";
+import { record } from "./recorded-rows.ts";
 import { statusNumber } from "./runs.ts";
 import { mayWrite, type Transaction, type WriteHandlers } from "./transaction.ts";
 
@@ -46,7 +47,8 @@ export function appendEntries({ prepare, heads }: Transaction, append: PackedApp
 export const RUN_WRITES: WriteHandlers<
   "insert-run" | "complete-acceptance" | "put-bodies" | "claim-run" | "set-status" | "seal-run" | "request-cancel"
 > = {
-  "insert-run"({ prepare, heads }, { run, idempotency, inbound }) {
+  "insert-run"(transaction, { run, idempotency, inbound }) {
+    const { prepare, heads } = transaction;
     const session = heads.session(run.sessionId);
     const position = insertRow(prepare, run);
     const queued = statusNumber("queued");
@@ -57,6 +59,7 @@ export const RUN_WRITES: WriteHandlers<
     }
     if (inbound !== null) {
       requireNew(prepare(INSERT_MESSAGE).run(inbound.channel, inbound.messageId, position, run.createdAt));
+      record(transaction, run.createdAt, "inbox", inbound.channel, inbound.messageId);
     }
     if (run.source !== COMPACTION_SOURCE) prepare(TOUCH_SESSION).run(run.createdAt, session);
     count(prepare, "queued", 1);

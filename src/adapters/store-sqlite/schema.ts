@@ -10,12 +10,13 @@
 import type { DatabaseSync } from "node:sqlite";
 import { APPROVAL_TABLES } from "./approvals.ts";
 import { CAPABILITY_TABLES } from "./capabilities.ts";
-import type { Tables } from "./connection.ts";
+import { preparing, type Tables } from "./connection.ts";
 import { IMPORT_TABLES } from "./imports.ts";
 import { JOURNAL_TABLES } from "./journal.ts";
-import { LEDGER_TABLES } from "./ledger.ts";
+import { LEDGER_TABLES, LedgerAppender } from "./ledger.ts";
 import { OUTBOX_TABLES } from "./outbox.ts";
 import { PAIRING_TABLES } from "./pairings.ts";
+import { RECORDED_ROW_TABLES, recordEarlierRows } from "./recorded-rows.ts";
 import { RUN_TABLES } from "./runs.ts";
 import { SEND_SLOT_TABLES } from "./send-slots.ts";
 import { SESSION_TABLES } from "./sessions.ts";
@@ -24,7 +25,7 @@ import { SPEND_TABLES } from "./spend.ts";
 /** "sure" in ASCII: tells our databases from others. */
 export const APPLICATION_ID = 0x73757265;
 
-export const SCHEMA_VERSION = 8;
+export const SCHEMA_VERSION = 9;
 
 const META_TABLES: Tables = {
   1: "CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;",
@@ -44,7 +45,16 @@ const SUBJECTS: readonly Tables[] = [
   SESSION_TABLES,
   PAIRING_TABLES,
   IMPORT_TABLES,
+  RECORDED_ROW_TABLES,
 ];
+
+const FIRST_WITH_RECORDS = 9;
+
+function recordEarlier(db: DatabaseSync): void {
+  const prepare = preparing(db);
+  const homeId = String(prepare("SELECT value FROM meta WHERE name = 'home_id'").get()?.["value"]);
+  recordEarlierRows(prepare, new LedgerAppender(prepare, homeId).append);
+}
 
 /** Takes an empty or older database to the current version, or leaves it unchanged. */
 export function migrate(db: DatabaseSync, fromVersion: number, homeId: string): void {
@@ -54,6 +64,7 @@ export function migrate(db: DatabaseSync, fromVersion: number, homeId: string): 
       for (const tables of SUBJECTS) db.exec(tables[version] ?? "");
     }
     if (fromVersion === 0) db.prepare("INSERT INTO meta VALUES ('home_id', ?)").run(homeId);
+    else if (fromVersion < FIRST_WITH_RECORDS) recordEarlier(db);
     db.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${SCHEMA_VERSION}; COMMIT`);
   } catch (error) {
     if (db.isTransaction) db.exec("ROLLBACK");

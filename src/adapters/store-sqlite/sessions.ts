@@ -1,7 +1,7 @@
 /**
  * Sessions: table, rows, reads and writes. `session_routes` says which session a key leads to; `checkpoints` holds what a
  * session remembers beside its messages, one row that is replaced whole. When a checkpoint may be written:
- * src/runtime/checkpoint/checkpoint-rules.ts.
+ * src/runtime/checkpoint/checkpoint-rules.ts. The ledger vouches for all three (recorded-rows.ts).
  */
 import type { SessionId } from "../../kernel/vocabulary/identifiers.ts";
 import { checkWriteCheckpoint } from "../../runtime/checkpoint/checkpoint-rules.ts";
@@ -13,7 +13,9 @@ import type {
   StoredSession,
 } from "../../runtime/ports/stored-session.ts";
 import { COMPACTION_SOURCE } from "../../runtime/run/run-rules.ts";
+import { checkUseSession } from "../../runtime/sessions/session-rules.ts";
 import type { Prepare, Tables } from "./connection.ts";
+import { isAsRecorded, record } from "./recorded-rows.ts";
 import { FIRST_ENDED_STATUS } from "./runs.ts";
 import { mayWrite, type WriteHandlers } from "./transaction.ts";
 
@@ -50,7 +52,7 @@ const INSERT = `
   ON CONFLICT DO NOTHING`;
 const ROUTE = `
   INSERT INTO session_routes (key, session) SELECT key, position FROM sessions WHERE position = ?
-  ON CONFLICT DO UPDATE SET session = excluded.session`;
+  ON CONFLICT DO UPDATE SET session = excluded.session RETURNING key`;
 const PUT_CHECKPOINT = `
   INSERT INTO checkpoints (session, revision, updated_at, state, summary, condensed_through) VALUES (?, ?, ?, ?, ?, ?)
   ON CONFLICT DO UPDATE SET revision = excluded.revision, updated_at = excluded.updated_at, state = excluded.state,
@@ -69,7 +71,9 @@ export const SESSION_LISTS = {
     const { conditions, values } = whereOf(filter);
     const rows = prepare(`${SELECT}${conditions} ORDER BY active_at DESC, position DESC LIMIT ? OFFSET ?`);
     const total = prepare(`SELECT count(*) AS total FROM sessions${conditions}`).get(...values)?.["total"];
-    return { sessions: rows.all(...values, limit, offset).map(toSession), total: Number(total) };
+    const listed = rows.all(...values, limit, offset).map(toSession);
+    const sessions = listed.map((session) => ({ ...session, isForged: isForged(prepare, session.sessionId) }));
+    return { sessions, total: Number(total) };
   },
 };
 
@@ -85,43 +89,64 @@ function whereOf(filter: SessionFilter): { readonly conditions: string; readonly
 
 export const SESSION_WRITES: WriteHandlers<"insert-session" | "route-session" | "change-session" | "write-checkpoint"> =
   {
-    "insert-session"({ prepare }, { session: { sessionId, agentId, key, channel, senderId, createdAt } }) {
-      prepare(INSERT).run(sessionId, agentId, key, channel, senderId, createdAt, createdAt);
+    "insert-session"(transaction, { session: { sessionId, agentId, key, channel, senderId, createdAt } }) {
+      const insert = transaction.prepare(INSERT);
+      const { changes } = insert.run(sessionId, agentId, key, channel, senderId, createdAt, createdAt);
+      if (changes > 0) record(transaction, createdAt, "sessions", sessionId);
     },
 
-    "route-session"({ prepare, heads }, { sessionId }) {
-      prepare(ROUTE).run(heads.session(sessionId));
-    },
-
-    "change-session"({ prepare, heads }, { sessionId, title, settings }) {
-      const change = prepare("UPDATE sessions SET title = ?, settings = ? WHERE position = ?");
-      change.run(title, JSON.stringify(settings), heads.session(sessionId));
-    },
-
-    "write-checkpoint"({ prepare, heads }, { sessionId, checkpoint }) {
+    "route-session"(transaction, { sessionId, at }) {
+      const { prepare, heads } = transaction;
       const session = heads.session(sessionId);
-      if (!mayWrite(checkWriteCheckpoint(findCheckpoint(prepare, sessionId), checkpoint))) return;
+      if (!mayWrite(checkUseSession(isForged(prepare, sessionId)))) return;
+      const routed = prepare(ROUTE).get(session);
+      record(transaction, at, "session_routes", String(routed?.["key"]));
+    },
+
+    "change-session"(transaction, { sessionId, title, settings, at }) {
+      const { prepare, heads } = transaction;
+      const session = heads.session(sessionId);
+      if (!mayWrite(checkUseSession(isForged(prepare, sessionId)))) return;
+      const change = prepare("UPDATE sessions SET title = ?, settings = ? WHERE position = ?");
+      change.run(title, JSON.stringify(settings), session);
+      record(transaction, at, "sessions", sessionId);
+    },
+
+    "write-checkpoint"(transaction, { sessionId, checkpoint }) {
+      const { prepare, heads } = transaction;
+      const session = heads.session(sessionId);
+      const stored = findCheckpoint(prepare, sessionId);
+      if (!mayWrite(checkWriteCheckpoint(stored === "forged" ? null : stored, checkpoint))) return;
       const { revision, updatedAt, state, summary, condensedThrough } = checkpoint;
       prepare(PUT_CHECKPOINT).run(session, revision, updatedAt, state, summary, condensedThrough);
+      record(transaction, updatedAt, "checkpoints", sessionId);
     },
   };
 
 export function findSession(prepare: Prepare, sessionId: SessionId): StoredSession | null {
   const row = prepare(`${SELECT} WHERE id = ?`).get(sessionId);
-  return row === undefined ? null : toSession(row);
+  return row === undefined ? null : { ...toSession(row), isForged: isForged(prepare, sessionId) };
+}
+
+function isForged(prepare: Prepare, sessionId: SessionId): boolean {
+  return !isAsRecorded(prepare, "sessions", sessionId);
 }
 
 export function findSessionByKey(prepare: Prepare, key: string): StoredSession | null {
   const row = prepare(`${SELECT} WHERE position = (SELECT session FROM session_routes WHERE key = ?)`).get(key);
-  return row === undefined ? null : toSession(row);
+  if (row === undefined) return null;
+  const session = toSession(row);
+  const isRouted = session.key === key && isAsRecorded(prepare, "session_routes", key);
+  return { ...session, isForged: !isRouted || isForged(prepare, session.sessionId) };
 }
 
-export function findCheckpoint(prepare: Prepare, sessionId: SessionId): StoredCheckpoint | null {
+export function findCheckpoint(prepare: Prepare, sessionId: SessionId): StoredCheckpoint | "forged" | null {
   const row = prepare(SELECT_CHECKPOINT).get(sessionId);
-  return row === undefined ? null : ({ ...row } as unknown as StoredCheckpoint);
+  if (row === undefined) return null;
+  return isAsRecorded(prepare, "checkpoints", sessionId) ? ({ ...row } as unknown as StoredCheckpoint) : "forged";
 }
 
-function toSession(row: object): StoredSession {
-  const { settings, ...rest } = row as Omit<StoredSession, "settings"> & { readonly settings: string };
+function toSession(row: object): Omit<StoredSession, "isForged"> {
+  const { settings, ...rest } = row as Omit<StoredSession, "settings" | "isForged"> & { readonly settings: string };
   return { ...rest, settings: JSON.parse(settings) as SessionSettings };
 }

@@ -108,6 +108,7 @@ export function storeReads(reading: Reading, homeId: string, readElsewhere: Read
     allCapabilities: (page) => list("allCapabilities", page),
     listOutbox: (filter, page) => list("listOutbox", filter, page),
     listPairings: (page) => list("listPairings", page),
+    recordedRows: (table, page) => list("recordedRows", table, page),
     spendTotals: (period) => list("spendTotals", period),
     readLedger: (after, limit) => list("readLedger", after, limit),
     // A few open runs are read sooner than the reader thread starts.

@@ -2,7 +2,7 @@
 import type { Approvals } from "../../runtime/approvals/approvals.ts";
 import { refuse } from "../../runtime/operations/operation.ts";
 import type { Channel, HookRequest, Taken } from "../../runtime/ports/channel.ts";
-import type { Clock } from "../../runtime/ports/clock.ts";
+import { type Clock, timestampOf } from "../../runtime/ports/clock.ts";
 import type { RandomBytes } from "../../runtime/ports/randomness.ts";
 import { type Page, type Store, StoreError } from "../../runtime/ports/store.ts";
 import type { OutboxRow, OutboxState } from "../../runtime/ports/stored-delivery.ts";
@@ -90,7 +90,9 @@ export class Delivery {
     const to = decision === "retry" ? again : decision;
     const nextAtMs = decision === "retry" ? clock.nowMs() : 0;
     try {
-      await store.commit([{ type: "move-outbox", id, from: row.state, to, nextAtMs, problem: row.problem }], "barrier");
+      const at = timestampOf(clock.nowMs());
+      const move = { type: "move-outbox", id, from: row.state, to, nextAtMs, problem: row.problem, at } as const;
+      await store.commit([move], "barrier");
     } catch (error) {
       if (error instanceof StoreError && error.code === "store.conflict") return null;
       throw error;

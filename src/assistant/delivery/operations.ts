@@ -18,7 +18,8 @@ const PairingSchema = Type.Object({
   channel: AnyText,
   sender_id: AnyText,
   sender_name: nullable(AnyText),
-  state: Type.Enum(["pending", "accepted", "denied"]),
+  /** `forged`: another program changed the row; it counts for nothing until an operator decides again. */
+  state: Type.Enum(["pending", "accepted", "denied", "forged"]),
   code: nullable(AnyText),
   requested_at: AnyText,
   /** Of a code. */

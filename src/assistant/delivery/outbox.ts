@@ -5,14 +5,15 @@
  * D2. Nothing that may have gone out is sent again by itself, unless the channel drops repeats of one key.
  * D3. What was not sent is tried again, later and later; after the last attempt it has failed, and says why.
  * D4. While a recipient's message waits to be tried again, later ones to the same recipient wait behind it.
- * D5. A row is believed as far as journal and ledger vouch for it (row-agreement.ts); otherwise it is not sent, and has failed.
+ * D5. A row is believed as far as ledger and journal vouch for it (row-agreement.ts); otherwise it is not sent, and has failed.
+ *     So what was sent stays sent, whatever another program writes into its row.
  */
 import { type Channel, ChannelError } from "../../runtime/ports/channel.ts";
-import type { Clock } from "../../runtime/ports/clock.ts";
+import { type Clock, timestampOf } from "../../runtime/ports/clock.ts";
 import { type Store, StoreError } from "../../runtime/ports/store.ts";
 import type { OutboxRow, OutboxState } from "../../runtime/ports/stored-delivery.ts";
 import type { MailApprovals } from "./mail-approvals.ts";
-import { findDisagreement } from "./row-agreement.ts";
+import { CHANGED, findDisagreement } from "./row-agreement.ts";
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
@@ -50,10 +51,11 @@ export class Outbox {
         const rows = await this.#parts.store.openOutbox(name, { ...PAGE, offset });
         const begun = rows.filter(({ state }) => state === "sending");
         for (const row of begun) {
-          await this.#move(row, idempotency === "keyed" ? "waiting" : "ambiguous", { problem: INTERRUPTED });
+          if (row.isForged) await this.#move(row, "failed", CHANGED);
+          else await this.#move(row, idempotency === "keyed" ? "waiting" : "ambiguous", { problem: INTERRUPTED });
         }
-        // Those that became ambiguous are no longer listed.
-        if (idempotency === "opaque") offset -= begun.length;
+        // Those that became ambiguous or failed are no longer listed.
+        offset -= begun.filter(({ isForged }) => isForged || idempotency === "opaque").length;
         if (rows.length < PAGE.limit) break;
       }
     }
@@ -110,6 +112,10 @@ export class Outbox {
     const behind = new Set<string>();
     let earliestMs = Number.POSITIVE_INFINITY;
     for (const row of await store.openOutbox(name, PAGE)) {
+      if (row.isForged) {
+        await this.#move(row, "failed", CHANGED);
+        continue;
+      }
       if (row.state === "waiting_approval" && !(await this.#isApproved(row, mailApprovals))) continue;
       const { address, type } = row.recipient;
       const recipient = `${type} ${address}`;
@@ -177,6 +183,8 @@ export class Outbox {
     { nextAtMs = 0, problem = null }: { readonly nextAtMs?: number; readonly problem?: string | null } = {},
     also: Parameters<Store["commit"]>[0] = [],
   ): Promise<void> {
-    await this.#parts.store.commit([...also, { type: "move-outbox", id, from, to, nextAtMs, problem }], "barrier");
+    const { store, clock } = this.#parts;
+    const at = timestampOf(clock.nowMs());
+    await store.commit([...also, { type: "move-outbox", id, from, to, nextAtMs, problem, at }], "barrier");
   }
 }

@@ -1,12 +1,13 @@
 /**
  * Pairing (X-23): a sender who is not accepted gets a code and reaches no model. An operator accepts the code, or the
- * sender by name, and can take it back the same way. Every decision stands in the ledger.
+ * sender by name, and can take it back the same way. Every decision stands in the
+ * ledger; a row that the ledger does not confirm counts for nothing.
  */
 import { type Refusal, refuse } from "../../runtime/operations/operation.ts";
 import { type Clock, timestampOf } from "../../runtime/ports/clock.ts";
 import type { RandomBytes } from "../../runtime/ports/randomness.ts";
 import type { Page, Store } from "../../runtime/ports/store.ts";
-import type { DeliveryWrite, PairingState, StoredPairing } from "../../runtime/ports/stored-delivery.ts";
+import type { DeliveryWrite, StoredPairing } from "../../runtime/ports/stored-delivery.ts";
 import { isWaiting } from "./pairing-rules.ts";
 
 const CODE_CHARS = 8;
@@ -58,7 +59,7 @@ export class Pairing {
   /** `asked`: a code, or `channel:sender`. */
   async decide(
     asked: string,
-    state: Exclude<PairingState, "pending">,
+    state: "accepted" | "denied",
     principal: string,
   ): Promise<{ readonly ok: true; readonly sender: Sender } | Refusal> {
     const { store, clock } = this.#parts;
@@ -89,10 +90,3 @@ function senderIn(asked: string): Sender | null {
 function answerWith(code: string): string {
   return `I do not know you yet. Give the operator this code, who accepts you with: surety pair accept ${code}. It is valid for an hour; then write again.`;
 }
-
-export function isAnswerToStranger(text: string): boolean {
-  const code = CODE_IN_ANSWER.exec(text)?.[1];
-  return code !== undefined && text === answerWith(code);
-}
-
-const CODE_IN_ANSWER = new RegExp(`surety pair accept ([${ALPHABET}]{${CODE_CHARS}})\\.`);

@@ -3,9 +3,7 @@
  *
  * A1. The answer of a run says what the run's journal ended with, to the sender that the run answers.
  * A2. Mail was allowed by a decision that counts, for this recipient and this text.
- * A3. What no run answered belongs to a message that came in without one; a stranger gets nothing but a code.
- *
- * The answer to a command has no hash in journal or ledger, so its text is not checked.
+ * A3. The row is as the ledger recorded it last: state and attempts, and the text of what no run answered.
  */
 import { isBodyOf } from "../../kernel/journal/body.ts";
 import { verifyJournal } from "../../kernel/journal/verify-journal.ts";
@@ -15,7 +13,6 @@ import type { Store, StoredRun } from "../../runtime/ports/store.ts";
 import type { OutboxRow } from "../../runtime/ports/stored-delivery.ts";
 import { findAcceptance } from "../../runtime/run/acceptance.ts";
 import { CALL_OF_MAIL, hashOfMail } from "./mail-approvals.ts";
-import { isAnswerToStranger } from "./pairing.ts";
 import { presentEnding } from "./presentation.ts";
 
 export interface Disagreement {
@@ -23,12 +20,11 @@ export interface Disagreement {
   readonly problem: string;
 }
 
-type Reads = Pick<Store, "findRun" | "findInbound" | "readEntries" | "readBodies" | "approvalsOf">;
+type Reads = Pick<Store, "findRun" | "readEntries" | "readBodies" | "approvalsOf">;
 
-const CHANGED: Disagreement = {
+export const CHANGED: Disagreement = {
   code: "outbox.changed",
-  problem:
-    "The outbox row was changed outside of surety: text or recipient are not those of its run. Nothing was sent.",
+  problem: "The outbox row was changed outside of surety, so it was not sent. Run surety verify --home.",
 };
 const UNAPPROVED: Disagreement = {
   code: "outbox.unapproved",
@@ -41,9 +37,9 @@ export async function findDisagreement(
   row: OutboxRow,
   channelClass: ReplyAddress["channelClass"] | null,
 ): Promise<Disagreement | null> {
-  // Mail is the answer of a run, always.
-  if (row.runId === null && channelClass === "external_email") return CHANGED;
-  if (row.runId === null) return await disagreementWithoutRun(store, row);
+  if (row.isForged) return CHANGED;
+  // Its text is part of the ledger's record; mail is the answer of a run, always.
+  if (row.runId === null) return channelClass === "external_email" ? CHANGED : null;
   const run = await store.findRun(row.runId);
   const reply = run === null ? undefined : findAcceptance(run.accepted)?.reply;
   if (run === null || reply === undefined || row.id !== `reply_${run.runId}`) return CHANGED;
@@ -91,14 +87,3 @@ async function textOf(store: Reads, run: StoredRun): Promise<string | null> {
 }
 
 const PAGE = 256;
-
-async function disagreementWithoutRun(
-  store: Reads,
-  { id, channel, recipient, text, state }: OutboxRow,
-): Promise<Disagreement | null> {
-  const prefix = `answer_${channel}_`;
-  const inbound = id.startsWith(prefix) ? await store.findInbound(channel, id.slice(prefix.length)) : null;
-  if (inbound?.state === "answered") return null;
-  if (inbound?.state !== "unpaired" || recipient.type !== "contact") return CHANGED;
-  return state === "sent" || isAnswerToStranger(text ?? "") ? null : CHANGED;
-}

@@ -29,6 +29,7 @@ import { acceptanceWrites, type BegunSession, newRun, type RunDraft } from "../.
 import { type Acceptance, readAcceptance } from "../../runtime/run/acceptance.ts";
 import { BodyCache } from "../../runtime/run/body-cache.ts";
 import type { Delegate } from "../../runtime/run/children.ts";
+import { SESSION_FORGED } from "../../runtime/sessions/session-rules.ts";
 import { buildContext, offeredTools, seenBy } from "../context/build-context.ts";
 import type { ContextLimits, LimitsOf } from "../context/context-limits.ts";
 import type { PromptTexts } from "../context/prompt-texts.ts";
@@ -82,6 +83,7 @@ export async function draftRun(settings: DraftingSettings, request: RunRequest):
   if (request.sessionId !== null && session === null) {
     return refuse("not_found", "there is no such session; session_id is in the record of a run");
   }
+  if (session?.isForged) return refuse("conflict", SESSION_FORGED);
   // The request's, else the session's, else the agent's (design §8).
   const { model: sessionModel = null, thinkingLevel: sessionThinking } = session?.settings ?? {};
   const wantedThinking = request.thinkingLevel ?? sessionThinking ?? settings.agentThinking(agentId);

@@ -8,6 +8,7 @@ import type { ChannelClass } from "../../kernel/vocabulary/risk.ts";
 import { type Refusal, refuse } from "../../runtime/operations/operation.ts";
 import type { RunStatus, Store } from "../../runtime/ports/store.ts";
 import type { StoredSession } from "../../runtime/ports/stored-session.ts";
+import { SESSION_FORGED } from "../../runtime/sessions/session-rules.ts";
 import type { Assistant } from "../runs/open-assistant.ts";
 import type { RunRequest } from "../runs/run-request.ts";
 import { parseChatCommand } from "./chat-command.ts";
@@ -103,6 +104,7 @@ export class Chat {
 
   /** To a session that is known by its id. */
   async send(session: StoredSession, text: string, bearer: Bearer, options: MessageOptions = {}): Promise<Received> {
+    if (session.isForged) return refuse("conflict", SESSION_FORGED);
     const { agentId, channel, senderId } = session;
     const key = directKey(session);
     const command = parseChatCommand(text);

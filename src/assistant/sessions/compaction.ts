@@ -106,7 +106,7 @@ export class Compaction {
     if (!isAsked && (!isNeeded || hasJustFailed(uncondensed, limits)))
       return { ok: false, code: "idle", message: NOTHING };
     const session = await store.findSession(sessionId);
-    if (session === null) return NO_SESSION;
+    if (session === null || session.isForged) return NO_SESSION;
     return await this.#condense(session, uncondensed, "system", countTokens, isAsked);
   }
 

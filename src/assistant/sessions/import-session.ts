@@ -107,8 +107,8 @@ export class SessionImport {
     } as const;
     return [
       { type: "insert-session", session: { sessionId, agentId, key, channel, senderId, createdAt } },
-      ...(title === null ? [] : [this.#titled(sessionId, title)]),
-      ...(isRouted ? [{ type: "route-session", sessionId } as const] : []),
+      ...(title === null ? [] : [this.#titled(sessionId, title, ts)]),
+      ...(isRouted ? [{ type: "route-session", sessionId, at: ts } as const] : []),
       {
         type: "import-turns",
         ...{ sessionId, source, activeAt: timestampOf(last.answeredAt), messages: turns.length * 2 },
@@ -119,8 +119,8 @@ export class SessionImport {
     ];
   }
 
-  #titled(sessionId: SessionId, title: string): Write {
-    return { type: "change-session", sessionId, title: cutText(this.#clean(title), MAX_TITLE_CHARS), settings: {} };
+  #titled(sessionId: SessionId, title: string, at: string): Write {
+    return { type: "change-session", sessionId, title: cutText(this.#clean(title), MAX_TITLE_CHARS), settings: {}, at };
   }
 
   /** The other assistant's summary stands where a session remembers beside its messages. */

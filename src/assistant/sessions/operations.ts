@@ -7,6 +7,7 @@ import { Name, pageFields, pageOf, Text } from "../../runtime/operations/input-s
 import { type Caller, operationsOver, type Result, refuse } from "../../runtime/operations/operation.ts";
 import { RUN_STATUSES } from "../../runtime/ports/store.ts";
 import type { StoredSession } from "../../runtime/ports/stored-session.ts";
+import { SESSION_FORGED } from "../../runtime/sessions/session-rules.ts";
 import type { Chat, Received } from "./chat.ts";
 import type { Compaction } from "./compaction.ts";
 import { type MessageSchema, SessionIdSchema, SessionRowSchema, SessionSchema } from "./session-view.ts";
@@ -269,7 +270,8 @@ async function withSession<Value>(
   use: (session: StoredSession) => Value | Promise<Value>,
 ): Promise<Result<Value>> {
   const session = await sessions.find(asSessionId(id));
-  return session === null ? NO_SUCH_SESSION : { ok: true, value: await use(session) };
+  if (session === null) return NO_SUCH_SESSION;
+  return session.isForged ? refuse("conflict", SESSION_FORGED) : { ok: true, value: await use(session) };
 }
 
 function wireReceived(received: Received): Result<WireReceived> {

@@ -5,6 +5,7 @@ import type { Approvals } from "../../runtime/approvals/approvals.ts";
 import type { ApprovalCard } from "../../runtime/ports/approver.ts";
 import type { Store } from "../../runtime/ports/store.ts";
 import type { SessionSettings, StoredSession } from "../../runtime/ports/stored-session.ts";
+import { SESSION_FORGED } from "../../runtime/sessions/session-rules.ts";
 import type { Assistant } from "../runs/open-assistant.ts";
 import { type ChatCommand, helpText } from "./chat-command.ts";
 import type { Compaction } from "./compaction.ts";
@@ -108,6 +109,7 @@ async function resume(parts: ChatCommandParts, argument: string, origin: Command
     ? own[Number(argument) - 1]
     : own.find(({ id, title }) => id === argument || title === argument);
   if (wanted === undefined) return { response: "There is no such conversation; /resume lists them.", sessionId };
+  if ((await sessions.find(wanted.id))?.isForged) return { response: SESSION_FORGED, sessionId };
   await sessions.route(wanted.id);
   return { response: `Back in ${wanted.title ?? wanted.id}.`, sessionId: wanted.id };
 }

@@ -8,9 +8,10 @@ import type { Capabilities } from "../../runtime/capabilities/capabilities.ts";
 import { readCheckpoint } from "../../runtime/checkpoint/session-checkpoint.ts";
 import { type Clock, timestampOf } from "../../runtime/ports/clock.ts";
 import { newId, type RandomBytes } from "../../runtime/ports/randomness.ts";
-import type { Page, Store } from "../../runtime/ports/store.ts";
+import { type Page, type Store, StoreError } from "../../runtime/ports/store.ts";
 import type { NewSession, RunRange, SessionFilter, StoredSession } from "../../runtime/ports/stored-session.ts";
 import { firstWords, messageOfRun } from "../../runtime/run/message-of-run.ts";
+import { SESSION_FORGED } from "../../runtime/sessions/session-rules.ts";
 import type { LimitsOf } from "../context/context-limits.ts";
 import { importedPosition } from "../context/imported-turn.ts";
 import { LATEST, type SessionContext } from "../context/session-context.ts";
@@ -33,6 +34,7 @@ export interface SessionsParts {
   readonly limitsOf: LimitsOf;
   readonly idleMs: number;
   readonly onCreated?: (session: NewSession) => void;
+  readonly onDefect: (error: unknown) => void;
   /** The model of an agent's next run, for display. */
   readonly modelOf: (agentId: string) => string;
 }
@@ -52,9 +54,12 @@ export class Sessions {
     return this.#parts.store.findSession(sessionId);
   }
 
-  /** The session that the key leads to. */
-  findByKey(key: string): Promise<StoredSession | null> {
-    return this.#parts.store.findSessionByKey(key);
+  /** The session that the key leads to. If another program changed where it leads, it leads nowhere. */
+  async findByKey(key: string): Promise<StoredSession | null> {
+    const session = await this.#parts.store.findSessionByKey(key);
+    if (session === null || !session.isForged) return session;
+    this.#parts.onDefect(new StoreError("store.corrupt", `${session.sessionId}: ${SESSION_FORGED}`));
+    return null;
   }
 
   /** Not stored yet: its first run, or `create`, does that. */
@@ -65,13 +70,14 @@ export class Sessions {
   /** A new session; its key leads to it from now on. */
   async create(origin: NewSessionOrigin, title: string | null = null): Promise<SessionId> {
     const { store, clock } = this.#parts;
-    const session = { ...this.draft(origin), createdAt: timestampOf(clock.nowMs()) };
+    const at = timestampOf(clock.nowMs());
+    const session = { ...this.draft(origin), createdAt: at };
     const { sessionId } = session;
     await store.commit(
       [
         { type: "insert-session", session },
-        { type: "route-session", sessionId },
-        ...(title === null ? [] : [{ type: "change-session", sessionId, title, settings: {} } as const]),
+        { type: "route-session", sessionId, at },
+        ...(title === null ? [] : [{ type: "change-session", sessionId, title, settings: {}, at } as const]),
       ],
       "barrier",
     );
@@ -87,14 +93,17 @@ export class Sessions {
 
   /** The session's key leads to it again. */
   async route(sessionId: SessionId): Promise<void> {
-    await this.#parts.store.commit([{ type: "route-session", sessionId }], "barrier");
+    const { store, clock } = this.#parts;
+    await store.commit([{ type: "route-session", sessionId, at: timestampOf(clock.nowMs()) }], "barrier");
   }
 
   async change(
     { sessionId, title, settings }: StoredSession,
     change: Partial<Pick<StoredSession, "title" | "settings">>,
   ): Promise<void> {
-    await this.#parts.store.commit([{ type: "change-session", sessionId, title, settings, ...change }], "barrier");
+    const { store, clock } = this.#parts;
+    const at = timestampOf(clock.nowMs());
+    await store.commit([{ type: "change-session", sessionId, title, settings, at, ...change }], "barrier");
   }
 
   async list(

@@ -105,6 +105,12 @@ export class CheckpointKeeper {
   }
 }
 
+const REACHING: readonly Write["type"][] = [
+  ...(["append-ledger", "decide-approval", "decide-capability", "decide-pairing", "request-capability"] as const),
+  ...(["route-session", "change-session", "write-checkpoint"] as const),
+  ...(["request-pairing", "insert-inbox", "insert-outbox", "move-outbox"] as const),
+];
+
 function reachesLedger({ type }: Write): boolean {
-  return type === "append-ledger" || type.startsWith("decide-") || type === "request-capability";
+  return REACHING.includes(type);
 }

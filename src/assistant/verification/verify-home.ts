@@ -13,6 +13,7 @@ import type { SessionCapability } from "../../runtime/ports/stored-capability.ts
 import { rowHashOf } from "../../runtime/run/accept-run.ts";
 import { type ApprovalFinding, auditApprovals } from "./audit-approvals.ts";
 import { auditOutbox, type OutboxFinding } from "./audit-outbox.ts";
+import { auditRows, type RowFinding } from "./audit-rows.ts";
 import { SpendAudit, type SpendFinding } from "./audit-spend.ts";
 import { allRuns, readAll } from "./read-all.ts";
 import { erasedIn, verifyStoredRun } from "./verify-stored-run.ts";
@@ -25,7 +26,12 @@ export interface VerifiableHome {
   /** Null when the home's key is missing: then signatures are not checked. */
   readonly trusted: TrustedKey | null;
   /** Checkpoints kept outside the database, read before this is called. */
-  readonly kept?: { readonly records: readonly CheckpointRecord[]; readonly bad: BadEntry | null };
+  readonly kept?: {
+    readonly records: readonly CheckpointRecord[];
+    readonly bad: BadEntry | null;
+    /** The home's own file is not there, or empty. */
+    readonly isMissing: boolean;
+  };
   /** Damage in the database file itself, one sentence each. A damaged index hides rows. */
   readonly findDamage: () => readonly string[];
 }
@@ -41,9 +47,17 @@ interface CapabilityFinding {
 /** About the file of checkpoints; `line` is the first that cannot be read, `at` when the log was found missing. */
 type KeptFinding =
   | { readonly code: "checkpoint.unreadable"; readonly line: number; readonly ledgerSeq: null }
+  | { readonly code: "checkpoint.file-missing"; readonly ledgerSeq: number }
   | { readonly code: "database.wal-missing"; readonly at: string; readonly ledgerSeq: null };
 
-type HomeFinding = SpendFinding | KeptFinding | Finding | CapabilityFinding | ApprovalFinding | OutboxFinding;
+type HomeFinding =
+  | SpendFinding
+  | KeptFinding
+  | Finding
+  | CapabilityFinding
+  | ApprovalFinding
+  | OutboxFinding
+  | RowFinding;
 
 export type HomeVerdict =
   | { readonly ok: false; readonly what: string; readonly entry?: number; readonly problem: string }
@@ -92,10 +106,12 @@ async function verifyOnce({ store, trusted: key, findDamage, kept }: VerifiableH
   const checkpoints = records.flatMap((record) => (record.kind === "checkpoint" ? [record.checkpoint] : []));
   const findings: readonly HomeFinding[] = [
     ...auditKept(records, kept?.bad ?? null),
+    ...(kept?.isMissing === true ? auditMissingFile(ledger) : []),
     ...auditHome({ homeId, ledger, journals, checkpoints, trusted }),
     ...auditCapabilities(ledger, known),
     ...auditApprovals(ledger, approvals),
     ...(await spend.findings(store)),
+    ...(await auditRows(ledger, store)),
     ...(await auditOutbox(store)),
   ];
   return {
@@ -133,10 +149,18 @@ function auditKept(records: readonly CheckpointRecord[], bad: BadEntry | null): 
   return bad === null ? lost : [...lost, { code: "checkpoint.unreadable", line: bad.entry, ledgerSeq: null }];
 }
 
+/** A checkpoint in the ledger has earlier ones in the file. A restore sets the file aside. */
+function auditMissingFile(ledger: readonly LedgerEntry[]): readonly KeptFinding[] {
+  const last = ledger.findLast(({ kind }) => kind === "checkpoint.signed" || kind === "home.restored");
+  return last?.kind === "checkpoint.signed" ? [{ code: "checkpoint.file-missing", ledgerSeq: last.seq }] : [];
+}
+
 function subjectOf(finding: HomeFinding): string | null {
   if ("scope" in finding) return `${finding.scope} of ${finding.period}`;
   if ("line" in finding) return `line ${finding.line}`;
   if ("at" in finding) return `noticed ${finding.at}`;
+  if (finding.code === "checkpoint.file-missing") return "checkpoints.jsonl";
+  if ("rowId" in finding) return `${finding.rowId} in ${finding.table}`;
   if ("deliveryId" in finding) return finding.deliveryId;
   if ("approvalId" in finding) return `${finding.approvalId} of ${finding.runId}`;
   return "runId" in finding ? finding.runId : `${finding.capability} of ${finding.sessionId}`;

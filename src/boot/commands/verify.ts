@@ -163,7 +163,7 @@ function keptIn({ isLogLost, own, since }: HomeWitnesses) {
   const { records, bad } = readCheckpointRecords(own);
   const lost = isLogLost ? [{ kind: "wal.lost", ts: timestampOf(systemClock.nowMs()) } as const] : [];
   const more = since === null ? [] : readCheckpointRecords(since).records;
-  return { records: [...records, ...lost, ...more], bad };
+  return { records: [...records, ...lost, ...more], bad, isMissing: own.length === 0 };
 }
 
 async function readIfFile(path: string): Promise<Uint8Array | null> {

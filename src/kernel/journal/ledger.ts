@@ -34,6 +34,10 @@ const capability = { sessionId: Type.Unsafe<SessionId>(Text), capability: Type.U
 const single = { nonce: Text };
 const sender = Type.Object({ channel: Text, sender: Text }, closed);
 
+/** Whose rows the ledger vouches for, beside those that have entries of their own. */
+export const RECORDED_TABLES = ["sessions", "session_routes", "checkpoints", "pairings", "inbox", "outbox"] as const;
+export type RecordedTable = (typeof RECORDED_TABLES)[number];
+
 export const LedgerDataSchemas = {
   /** `rowHash` is over what the run was accepted with beside its contract; absent from older entries. */
   "run.created": Type.Object({ ...run, contractHash: HashSchema, rowHash: Type.Optional(HashSchema) }, closed),
@@ -93,6 +97,15 @@ export const LedgerDataSchemas = {
   "mark.removed": Type.Object({ pathHash: HashSchema }, closed),
   /** Everything before is from a backup; what the home did after that was taken is not here. */
   "home.restored": Type.Object({ restoreId: Text }, closed),
+  /** The content of a row as it was written; null: it was removed. The last entry about a row decides (recorded-row.ts). */
+  "row.recorded": Type.Object(
+    {
+      table: Type.Enum([...RECORDED_TABLES]),
+      rowId: Text,
+      rowHash: nullable(HashSchema),
+    },
+    closed,
+  ),
   "body.erased": Type.Object({ refs: Type.Array(BodyRefSchema, { minItems: 1 }) }, closed),
   "checkpoint.signed": SignedCheckpointSchema,
 };

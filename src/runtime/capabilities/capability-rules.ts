@@ -6,11 +6,11 @@
  * C2. A model's request never changes what is granted, and cannot bury one pending request under thousands.
  * C3. A decision is made once: its nonce is used up with it.
  */
-import { isIntact, type LedgerEntry, type LedgerEntryOf } from "../../kernel/journal/ledger.ts";
+import type { LedgerEntry, LedgerEntryOf } from "../../kernel/journal/ledger.ts";
+import { findIntactEntry } from "../../kernel/journal/recorded-row.ts";
 import { MAX_PENDING_CAPABILITIES } from "../../kernel/protocol/checkpoint-state.ts";
 import type { Capability } from "../../kernel/vocabulary/capability.ts";
 import type { SessionId } from "../../kernel/vocabulary/identifiers.ts";
-import { fromWire } from "../../kernel/vocabulary/wire-case.ts";
 import { StoreError } from "../ports/store.ts";
 import type { CapabilityDecisionKind, CapabilityState, StoredCapability } from "../ports/stored-capability.ts";
 import type { WriteVerdict } from "../ports/write-verdict.ts";
@@ -79,13 +79,8 @@ export function checkDecideCapability(
 
 /** Null unless the line is an unaltered entry about a capability. */
 function readEntry(line: string): CapabilityEntry | null {
-  try {
-    const entry = fromWire(JSON.parse(line)) as LedgerEntry;
-    return isAboutCapability(entry) && isIntact(entry) ? entry : null;
-  } catch {
-    // The ledger was edited from outside; `surety verify --home` names the entry.
-    return null;
-  }
+  const entry = findIntactEntry(line);
+  return entry !== null && isAboutCapability(entry) ? entry : null;
 }
 
 function isAboutCapability(entry: LedgerEntry): entry is CapabilityEntry {

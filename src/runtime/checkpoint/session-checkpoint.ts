@@ -67,11 +67,15 @@ export function summaryIn({ summary }: StoredCheckpoint): SessionSummary | null 
   return summary === null ? null : (JSON.parse(summary) as SessionSummary);
 }
 
+/** One that another program changed says nothing: what it holds would reach the next prompt. */
 export async function readCheckpoint(
   store: Pick<Store, "findCheckpoint">,
   sessionId: SessionId,
+  onForged: () => void = () => {},
 ): Promise<StoredCheckpoint> {
-  return (await store.findCheckpoint(sessionId)) ?? UNWRITTEN;
+  const found = await store.findCheckpoint(sessionId);
+  if (found === "forged") onForged();
+  return found === null || found === "forged" ? UNWRITTEN : found;
 }
 
 export class SessionCheckpoint {

@@ -14,22 +14,14 @@
 
 import type { Body } from "../../kernel/journal/body.ts";
 import type { HomeState } from "../../kernel/journal/checkpoint.ts";
-import type { LedgerDraft, LedgerEntry, LedgerHead, LedgerKind } from "../../kernel/journal/ledger.ts";
+import type { LedgerDraft, LedgerEntry, LedgerHead, LedgerKind, RecordedTable } from "../../kernel/journal/ledger.ts";
 import type { ApprovalId, BodyRef, CallId, Hash, RunId, SessionId } from "../../kernel/vocabulary/identifiers.ts";
 import type { Labels } from "../../kernel/vocabulary/labels.ts";
 import type { Outcome } from "../../kernel/vocabulary/outcome.ts";
 import type { Page } from "./page.ts";
 import type { CapabilityDecisionKind, SessionCapability, StoredCapability } from "./stored-capability.ts";
 import type { DeliveryReads, DeliveryWrite } from "./stored-delivery.ts";
-import type {
-  NewSession,
-  RunRange,
-  SessionFilter,
-  SessionReads,
-  SessionSettings,
-  StoredCheckpoint,
-  StoredSession,
-} from "./stored-session.ts";
+import type { RunRange, SessionFilter, SessionReads, SessionWrite, StoredSession } from "./stored-session.ts";
 
 export type { Page } from "./page.ts";
 
@@ -157,29 +149,7 @@ export interface StoredBody extends Body {
 }
 
 export type Write =
-  /** Changes nothing when the id exists. */
-  | { readonly type: "insert-session"; readonly session: NewSession }
-  /** From now on the key leads to this session. */
-  | { readonly type: "route-session"; readonly sessionId: SessionId }
-  | {
-      readonly type: "change-session";
-      readonly sessionId: SessionId;
-      readonly title: string | null;
-      readonly settings: SessionSettings;
-    }
-  /** The turns of a session that was inserted with the same commit, oldest first. `store.conflict` when `source` was imported. */
-  | {
-      readonly type: "import-turns";
-      readonly sessionId: SessionId;
-      /** Names the conversation where it came from. */
-      readonly source: string;
-      readonly activeAt: string;
-      /** `ImportedTurn`s as JSON. */
-      readonly turns: readonly string[];
-      readonly messages: number;
-    }
-  /** `store.conflict` unless its revision follows the stored one; the same write repeated succeeds. */
-  | { readonly type: "write-checkpoint"; readonly sessionId: SessionId; readonly checkpoint: StoredCheckpoint }
+  | SessionWrite
   /** What a run that has not begun was accepted with, completed by what was said meanwhile in its session. */
   | { readonly type: "complete-acceptance"; readonly runId: RunId; readonly accepted: string }
   /** `store.conflict` when the id, the idempotency key or the inbound message exists. */
@@ -333,6 +303,13 @@ export interface HomeRestore {
   readonly lastRun: number;
 }
 
+export interface PresentRow {
+  readonly rowId: string;
+  readonly rowHash: Hash;
+  /** False for an unchanged session of one run: the entry of its run names it. */
+  readonly needsRecord: boolean;
+}
+
 export interface Store extends DeliveryReads, SessionReads {
   /** Random id of the home; names the ledger's chain. */
   readonly homeId: string;
@@ -380,6 +357,8 @@ export interface Store extends DeliveryReads, SessionReads {
   pendingCapabilities(page: Page): Promise<readonly SessionCapability[]>;
   /** All capabilities of all sessions, to compare with the ledger. */
   allCapabilities(page: Page): Promise<readonly SessionCapability[]>;
+  /** Every row of a table as it is now, to compare with what the ledger recorded. */
+  recordedRows(table: RecordedTable, page: Page): Promise<readonly PresentRow[]>;
   spendTotals(period: string): Promise<readonly SpendTotal[]>;
   readLedger(after: number, limit: number): Promise<readonly LedgerEntry[]>;
   ledgerHead(): Promise<LedgerHead>;

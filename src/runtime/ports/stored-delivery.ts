@@ -45,9 +45,12 @@ export interface OutboxRow extends Omit<NewDelivery, "state" | "text"> {
   readonly nextAtMs: number;
   /** Why it was not sent, or may have been. */
   readonly problem: string | null;
+  /** The row is not what the ledger recorded: another program changed it. */
+  readonly isForged: boolean;
 }
 
-export type PairingState = "pending" | "accepted" | "denied";
+/** `forged`: the row is not what the ledger recorded; it counts for nothing. */
+export type PairingState = "pending" | "accepted" | "denied" | "forged";
 
 export interface StoredPairing {
   readonly channel: string;
@@ -70,7 +73,7 @@ export type DeliveryWrite =
     }
   /** `store.conflict` when the id exists with another text; the same write repeated succeeds. */
   | { readonly type: "insert-outbox"; readonly delivery: NewDelivery }
-  /** `store.conflict` unless the message is in the state `from`, and may go from there to `to`. */
+  /** `store.conflict` unless the message is in the state `from`, and may go from there to `to`; a forged one only fails. */
   | {
       readonly type: "move-outbox";
       readonly id: string;
@@ -78,6 +81,7 @@ export type DeliveryWrite =
       readonly to: OutboxState;
       readonly nextAtMs: number;
       readonly problem: string | null;
+      readonly at: string;
     }
   /** `store.conflict` when the sender is known, or as many others of the channel wait as may. */
   | {

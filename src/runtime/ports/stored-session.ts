@@ -32,6 +32,8 @@ export interface StoredSession extends NewSession {
   readonly openRuns: number;
   /** Messages that an import took over from another assistant (`import-turns`). */
   readonly importedMessages: number;
+  /** The row, or the route that led to it, is not what the ledger recorded: another program changed it. */
+  readonly isForged: boolean;
 }
 
 /** A turn that another assistant held: it stands before the session's own, and is no run of ours. */
@@ -54,6 +56,32 @@ export interface StoredCheckpoint {
   /** Turns up to this position are no longer sent to a model as messages. */
   readonly condensedThrough: number;
 }
+
+export type SessionWrite =
+  /** Changes nothing when the id exists. */
+  | { readonly type: "insert-session"; readonly session: NewSession }
+  /** From now on the key leads to this session. `store.conflict` when the session is forged. */
+  | { readonly type: "route-session"; readonly sessionId: SessionId; readonly at: string }
+  | {
+      readonly type: "change-session";
+      readonly sessionId: SessionId;
+      readonly title: string | null;
+      readonly settings: SessionSettings;
+      readonly at: string;
+    }
+  /** The turns of a session that was inserted with the same commit, oldest first. `store.conflict` when `source` was imported. */
+  | {
+      readonly type: "import-turns";
+      readonly sessionId: SessionId;
+      /** Names the conversation where it came from. */
+      readonly source: string;
+      readonly activeAt: string;
+      /** `ImportedTurn`s as JSON. */
+      readonly turns: readonly string[];
+      readonly messages: number;
+    }
+  /** `store.conflict` unless its revision follows the stored one; the same write repeated succeeds. */
+  | { readonly type: "write-checkpoint"; readonly sessionId: SessionId; readonly checkpoint: StoredCheckpoint };
 
 export interface SessionFilter {
   readonly agentId?: string;
@@ -78,6 +106,6 @@ export interface SessionReads {
   findImport(source: string): Promise<SessionId | null>;
   /** The last imported turns of a session with a position in between, oldest first. */
   importedTurns(sessionId: SessionId, between: RunRange, limit: number): Promise<readonly StoredImportedTurn[]>;
-  /** Null before the first write. */
-  findCheckpoint(sessionId: SessionId): Promise<StoredCheckpoint | null>;
+  /** Null before the first write; `forged` when it is not what the ledger recorded. */
+  findCheckpoint(sessionId: SessionId): Promise<StoredCheckpoint | "forged" | null>;
 }

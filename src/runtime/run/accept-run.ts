@@ -55,7 +55,7 @@ export function acceptanceWrites(
   };
   return [
     ...(begins === null ? [] : [{ type: "insert-session", session: { ...begins.session, createdAt } } as const]),
-    ...(begins?.isRouted ? [{ type: "route-session", sessionId } as const] : []),
+    ...(begins?.isRouted ? [{ type: "route-session", sessionId, at: createdAt } as const] : []),
     { type: "put-bodies", sessionId, bodies },
     { type: "insert-run", run, idempotency, inbound },
     { type: "append-ledger", draft: created },

@@ -15,7 +15,7 @@ import { readCheckpoint, SessionCheckpoint } from "../checkpoint/session-checkpo
 import { ESTIMATED_TOKENS } from "../model/estimate-tokens.ts";
 import { timestampOf } from "../ports/clock.ts";
 import type { TokenCounter } from "../ports/model-backend.ts";
-import type { StoredRun, Write } from "../ports/store.ts";
+import { type StoredRun, StoreError, type Write } from "../ports/store.ts";
 import type { RunPorts } from "../run-ports.ts";
 import { spendScopes } from "../spend/budget-scopes.ts";
 import { SpendAccount, usedIn } from "../spend/spend-account.ts";
@@ -109,7 +109,7 @@ export class RunOpener {
     const account = new SpendAccount(run, model, await spendScopes(ports, run, state.contract, day), usedIn(entries));
     const checkpoint = new SessionCheckpoint(
       run.sessionId,
-      await readCheckpoint(ports.store, run.sessionId),
+      await readCheckpoint(ports.store, run.sessionId, () => ports.onDefect("checkpoint", forgedCheckpoint(run))),
       acceptance.trimsThrough ?? null,
     );
     const executor = new CommandExecutor({
@@ -196,4 +196,9 @@ function condenser(
   const read = (ref: BodyRef): string | null => bodyCache.read(ref);
   const transcript = read(event.messageRef) ?? "";
   return (stated) => condenseWrites({ runId, condenses, checkpoint, transcript, read, countTokens }, stated);
+}
+
+function forgedCheckpoint({ sessionId }: StoredRun): StoreError {
+  const what = `the checkpoint of ${sessionId} was changed outside of surety, so nothing of it is used`;
+  return new StoreError("store.corrupt", `${what}; run surety verify --home`);
 }

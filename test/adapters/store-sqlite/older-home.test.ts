@@ -5,8 +5,9 @@ import { afterEach, expect, test } from "vitest";
 import { databaseFile } from "../../../src/adapters/store-sqlite/connection.ts";
 import { migrate } from "../../../src/adapters/store-sqlite/schema.ts";
 import type { LedgerDraft } from "../../../src/kernel/journal/ledger.ts";
+import { asSessionId } from "../../../src/kernel/vocabulary/identifiers.ts";
 import type { StoredApproval } from "../../../src/runtime/ports/store.ts";
-import { decides, newApproval, newBody, runOfItsOwn, SampleJournal } from "../../runtime/store-samples.ts";
+import { decides, newApproval, newBody, newSession, runOfItsOwn, SampleJournal } from "../../runtime/store-samples.ts";
 import { temporaryHome } from "./temporary-home.ts";
 
 const temporary = temporaryHome();
@@ -68,6 +69,47 @@ test("decisions of an older home count if its ledger has them", async () => {
   expect(states).toEqual(["allowed", "denied", "forged", "pending", "retry"]);
 });
 
+test("rows of an older home are recorded as they are, except acceptances that its ledger does not know", async () => {
+  const sessionId = asSessionId("ses_of_anna");
+  const key = "agent:main:crm:default:dm:anna";
+  const at = "2026-11-15T00:00:00.000Z";
+  const made = await temporary.open();
+  const accepted = {
+    kind: "pair.accepted",
+    ts: at,
+    actor: "operator",
+    data: { channel: "crm", sender: "anna" },
+  } as const;
+  const checkpoint = { revision: 1, updatedAt: at, state: "{}", summary: null, condensedThrough: 0 };
+  await made.commit(
+    [
+      newSession(sessionId, key),
+      { type: "route-session", sessionId, at },
+      { type: "write-checkpoint", sessionId, checkpoint },
+      { type: "decide-pairing", draft: accepted },
+    ],
+    "barrier",
+  );
+  await made.close();
+  const db = new DatabaseSync(databaseFile(temporary.home));
+  // Version 8 had no records of rows.
+  db.exec(`
+    DELETE FROM ledger WHERE instr(line, '"kind":"row.recorded"') > 0;
+    ${WITHOUT_RECORDS}
+    INSERT INTO pairings (channel, sender_id, state, requested_at_ms, expires_at_ms) VALUES ('crm', 'eve', 'accepted', 0, 0);
+    PRAGMA user_version = 8;
+  `);
+  db.close();
+
+  const opened = await temporary.open();
+  expect(await opened.findSessionByKey(key)).toMatchObject({ sessionId, isForged: false });
+  expect(await opened.findCheckpoint(sessionId)).toEqual(checkpoint);
+  expect((await opened.findPairing("crm", "anna"))?.state).toBe("accepted");
+  expect((await opened.findPairing("crm", "eve"))?.state).toBe("forged");
+});
+
+/** What version 9 added. */
+const WITHOUT_RECORDS = "DROP INDEX recorded_rows;";
 const LATER_COLUMNS = ["key", "channel", "sender_id", "title", "settings", "active_at", "runs"];
 /** What version 7 made of the boxes. */
 const WITHOUT_DELIVERY = `
@@ -85,6 +127,7 @@ const WITHOUT_DELIVERY = `
   ALTER TABLE older RENAME TO inbox;`;
 /** What version 6 added. */
 const WITHOUT_CONVERSATIONS = `
+  ${WITHOUT_RECORDS}
   ${WITHOUT_DELIVERY}
   DROP INDEX open_runs_by_session;
   DROP INDEX sessions_by_activity;
@@ -117,6 +160,6 @@ test("the released schema is byte for byte what it was: a change needs a migrati
   const schema = db.prepare("SELECT type, name, tbl_name, rootpage, sql FROM sqlite_schema").all();
   db.close();
   expect(createHash("sha256").update(JSON.stringify(schema)).digest("hex")).toBe(
-    "8dcc50d77c8aada1d364f43dc54a16700f40f0e6f4be61fb9ba6facb1a23dbe7",
+    "dec8629a302acf9d2c53edf4db8ada830a096657003f60c0c2fb83bd570ffb50",
   );
 });

@@ -27,6 +27,9 @@ export function openChat(
   const sessions = new Sessions({
     ...{ store, clock, random: randomBytes, capabilities, context, limitsOf: drafting.limitsOf, idleMs: IDLE_MS },
     modelOf: () => "scripted:model",
+    onDefect: (error) => {
+      throw error;
+    },
   });
   const chat = new Chat({
     ...{ store, sessions, assistant, approvals, compaction, identities },

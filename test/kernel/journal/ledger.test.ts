@@ -104,6 +104,7 @@ describe("a ledger", () => {
       "pair.accepted",
       "pair.denied",
       "policy.delta",
+      "row.recorded",
       "run.created",
       "run.sealed",
       "session.imported",

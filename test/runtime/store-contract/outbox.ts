@@ -31,7 +31,7 @@ function moves(
   to: OutboxState,
   also: { problem?: string; nextAtMs?: number } = {},
 ): DeliveryWrite {
-  return { type: "move-outbox", id, from, to, nextAtMs: 0, problem: null, ...also };
+  return { type: "move-outbox", id, from, to, nextAtMs: 0, problem: null, at: ENDED_AT, ...also };
 }
 
 function asks(channel: string, senderId: string, also: { code?: string; atMs?: number } = {}): DeliveryWrite {
@@ -67,7 +67,7 @@ export function describeOutbox(fixture: StoreFixture): void {
       const rows = [delivery({ runId }), delivery(), delivery({ state: "waiting_approval" }), delivery()];
       const [first, second, third, fourth] = rows.map(({ id }) => id) as [string, string, string, string];
       await barrier(...rows.map(inserts));
-      const fresh = { attempts: 0, nextAtMs: 0, problem: null };
+      const fresh = { attempts: 0, nextAtMs: 0, problem: null, isForged: false };
       expect(await open([first, second, third, fourth])).toEqual(rows.map((row) => ({ ...row, ...fresh })));
       await barrier(moves(first, "waiting", "sending"), moves(second, "waiting", "sending"));
       await barrier(
@@ -125,8 +125,9 @@ export function describeOutbox(fixture: StoreFixture): void {
       await barrier(decidesOn("pair.accepted", channel, "anna"));
       const accepted = await fixture.store.findPairing(channel, "anna");
       expect(accepted).toMatchObject({ state: "accepted", senderName: "Anna", code: null, decidedBy: "operator" });
-      const [entry] = await fixture.store.readLedger(seq, 10);
+      const [entry, recorded] = await fixture.store.readLedger(seq, 10);
       expect(entry).toMatchObject({ kind: "pair.accepted", data: { channel, sender: "anna" } });
+      expect(recorded).toMatchObject({ kind: "row.recorded", data: { table: "pairings", rowId: `${channel}:anna` } });
       await expectRefused(barrier(asks(channel, "anna", { atMs: 9 * HOUR_MS })), "store.conflict");
       await barrier(decidesOn("pair.denied", channel, "anna"));
       expect((await fixture.store.findPairing(channel, "anna"))?.state).toBe("denied");
