@@ -61,6 +61,7 @@ export const BUNDLED_PACKAGES: readonly string[] = [
   "ipaddr.js",
   "ignore",
   "gpt-tokenizer",
+  "ws",
 ];
 
 export function layerOf(file: string): string | undefined {

@@ -11,6 +11,7 @@
  */
 import { lockHome } from "../adapters/store-sqlite/open-database.ts";
 import { EventBus } from "../assistant/events/event-bus.ts";
+import type { Conversations } from "../assistant/messages/messages.ts";
 import type { OperationClient } from "../assistant/operations.ts";
 import { type ApprovalCard, apiApprover } from "../runtime/ports/approver.ts";
 import { StoreError } from "../runtime/ports/store.ts";
@@ -24,6 +25,7 @@ const MAX_COUNTED = 500;
 
 export interface AssistantSupervisor {
   readonly operations: OperationClient;
+  readonly conversations: Conversations;
   readonly isUp: () => boolean;
   close(): Promise<void>;
 }
@@ -122,9 +124,9 @@ export async function superviseAssistant(
       };
     });
 
-  const opened = (): OperationClient => {
+  const opened = (): Surety => {
     if (current === null) throw new StoreError("store.unavailable", "Storage is unavailable; retry.");
-    return current.operations;
+    return current;
   };
 
   current = await open().catch((error: unknown) => {
@@ -133,9 +135,13 @@ export async function superviseAssistant(
   });
   return {
     operations: {
-      call: async (name, input, caller) => await opened().call(name, input, caller),
+      call: async (name, input, caller) => await opened().operations.call(name, input, caller),
       subscribe: async (name, input, after, signal, caller) =>
-        await opened().subscribe(name, input, after, signal, caller),
+        await opened().operations.subscribe(name, input, after, signal, caller),
+    },
+    conversations: {
+      receive: async (message, caller) => await opened().conversations.receive(message, caller),
+      listen: async (listener, cursor) => await opened().conversations.listen(listener, cursor),
     },
     isUp: () => current !== null,
     close: async () => {

@@ -19,6 +19,7 @@ import { mayMark, ringing } from "../assistant/events/changed-records.ts";
 import { EventBus } from "../assistant/events/event-bus.ts";
 import { Feed } from "../assistant/events/feed.ts";
 import { RunEvents } from "../assistant/events/run-events.ts";
+import { type Conversations, Messages } from "../assistant/messages/messages.ts";
 import { bindOperations, type OperationClient } from "../assistant/operations.ts";
 import { modelChooser } from "../assistant/runs/choose-model.ts";
 import { type DraftingSettings, delegateWith } from "../assistant/runs/draft-run.ts";
@@ -100,6 +101,7 @@ export interface Surety {
   /** Closed until it is started: a command delivers nothing. */
   readonly delivery: Delivery;
   readonly operations: OperationClient;
+  readonly conversations: Conversations;
   readonly runtime: Runtime;
   readonly store: Store;
   readonly signing: SigningKey;
@@ -180,7 +182,14 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
       random,
       store,
       toolbox,
-      approver: options.approver,
+      approver: {
+        isReachable: () => options.approver.isReachable(),
+        ask: (card) => {
+          options.approver.ask(card);
+          messages.broadcaster.asked(card);
+        },
+        withdraw: (id) => options.approver.withdraw(id),
+      },
       approvalTimeoutMs: config.approvals.timeoutS * 1000,
       redactor,
       model: configuredModel,
@@ -218,6 +227,7 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
       onEntries: (run, entries) => {
         runEvents.entries(run, entries);
         if (entries.some(mayMark)) feed.changed("mark", null);
+        messages.broadcaster.published(run.runId);
       },
       onRunEnded: (run) => {
         runEvents.ended(run);
@@ -232,14 +242,15 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
     if (options.workers !== 0) sessionFiles.wake();
     ownStore.onUnavailable((error) => runtime.storeFailed(error));
     const { agentsDirectory } = home;
+    const nameOfKey = (model: string): string | null => keyNameOf(config, model);
     const { summarize } = toolbox;
     const assistant = openAssistant({
       onAccepted: (runId, begun) => {
         sessionFiles.follow(runtime, runId);
+        messages.broadcaster.published(runId);
         if (begun !== null) sessionCreated(begun);
       },
-      ...{ store, runtime, drafting, signing, agentsDirectory, summarize },
-      keyNameOf: (model) => keyNameOf(config, model),
+      ...{ store, runtime, drafting, signing, agentsDirectory, summarize, keyNameOf: nameOfKey },
     });
     const { approvals, capabilities } = runtime;
     const sessions = new Sessions({
@@ -249,10 +260,11 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
       modelOf: (agentId) => modelNameOf(choices, config, agentId),
     });
     const limit = new SenderLimit(clock, config.gateway.rateLimit.perMinute);
+    const channelClass = (channel: string) => config.channels[channel]?.class ?? channelClassOf(channel);
     const chat = new Chat({
       ...{ store, sessions, assistant, approvals, compaction, identities: config.identities },
       activation: (channel) => config.channels[channel]?.activation ?? "mention",
-      channelClass: (channel) => config.channels[channel]?.class ?? channelClassOf(channel),
+      channelClass,
       limit,
       onMessage: (message) => events.emit("message.inbound", message),
       modelProblem: (ref) => {
@@ -265,8 +277,14 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
       approvalTimeoutMs: config.approvals.timeoutS * 1000,
       onDefect: (error) => onDefect("outbox", error),
     });
+    const messages: Messages = new Messages({
+      ...{ store, clock, random, events, chat, pairing, channelClass, keyNameOf: nameOfKey },
+      runtime: () => runtime,
+      onDefect: (error) => onDefect("messages", error),
+    });
     return {
       assistant,
+      conversations: messages,
       delivery,
       events,
       operations: bindOperations({
@@ -300,6 +318,7 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
           feed.close();
           events.off("config.changed", configChanged);
           runEvents.stop();
+          messages.close();
           await Promise.all([runtime.stop(graceMs), delivery.stop(graceMs)]);
           if (runtime.isIntact) {
             await sessionFiles.close();

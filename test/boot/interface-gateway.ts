@@ -50,7 +50,8 @@ export async function openInterface(also: Partial<Config> | object = {}) {
   });
   onTestFinished(() => surety.close(1000));
   const gateway = createGateway({
-    ...{ operations: surety.operations, token: TOKEN, identity: IDENTITY, allowedOrigins: [], clock: systemClock },
+    ...{ operations: surety.operations, conversations: surety.conversations, random: systemRandomness, token: TOKEN },
+    ...{ identity: IDENTITY, allowedOrigins: [], clock: systemClock },
     onError: (error) => defects.push(error),
   });
   const { url, close } = await gateway.listen({ port: 0 });

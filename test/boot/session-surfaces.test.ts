@@ -36,7 +36,15 @@ async function openSessions() {
   });
   onTestFinished(() => surety.close(1000));
   const gateway = createGateway({
-    ...{ operations: surety.operations, token: TOKEN, identity: IDENTITY, allowedOrigins: [], clock: systemClock },
+    ...{
+      operations: surety.operations,
+      conversations: surety.conversations,
+      random: systemRandomness,
+      token: TOKEN,
+      identity: IDENTITY,
+      allowedOrigins: [],
+      clock: systemClock,
+    },
     onError: (error) => defects.push(error),
   });
   const { port, close } = await gateway.listen({ port: 0 });

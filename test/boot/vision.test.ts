@@ -187,7 +187,15 @@ describe("POST /v1/runs with media", () => {
     onTestFinished(() => surety.close(1_000));
     const token = "correct-horse-battery-staple";
     const gateway = createGateway({
-      ...{ operations: surety.operations, token, identity: IDENTITY, allowedOrigins: [], clock: systemClock },
+      ...{
+        operations: surety.operations,
+        conversations: surety.conversations,
+        random: systemRandomness,
+        token,
+        identity: IDENTITY,
+        allowedOrigins: [],
+        clock: systemClock,
+      },
       onError: (error) => {
         throw error;
       },

@@ -13,15 +13,18 @@
 import { once } from "node:events";
 import type { Server, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
+import type { Conversations } from "../../assistant/messages/messages.ts";
 import type { OperationClient } from "../../assistant/operations.ts";
 import { Defect } from "../../kernel/vocabulary/defect.ts";
 import { type Identity, proveIdentity } from "../../runtime/operations/gateway-identity.ts";
 import type { Mount } from "../../runtime/operations/mount.ts";
 import type { Clock } from "../../runtime/ports/clock.ts";
+import type { RandomBytes } from "../../runtime/ports/randomness.ts";
 import { bracketed, createAdmission } from "./admission.ts";
 import { answerParseError } from "./answer-parse-error.ts";
 import { listenFailure } from "./gateway-error.ts";
 import { createRequestServer, type RequestServer } from "./serve-request.ts";
+import { createSocketServer } from "./socket/socket-server.ts";
 
 // An import would read every export of the module, and one of them loads Node's fetch: a fifth of the start-up time.
 const { createServer } = process.getBuiltinModule("node:http");
@@ -46,6 +49,8 @@ const LIMITS = {
 
 export interface GatewayOptions {
   readonly operations: OperationClient;
+  /** What the WebSocket speaks of. */
+  readonly conversations: Conversations;
   readonly token: string;
   /** With which it proves to clients that it belongs to this home. */
   readonly identity: Identity;
@@ -53,6 +58,7 @@ export interface GatewayOptions {
   readonly allowedOrigins: readonly string[];
   readonly clock: Clock;
   readonly mounts?: readonly Mount[];
+  readonly random: RandomBytes;
   /** Reported by health. */
   readonly isHealthy?: () => boolean;
   /** An internal failure; the caller sees only its id. */
@@ -73,14 +79,18 @@ export interface Gateway {
 }
 
 export function createGateway(options: GatewayOptions): Gateway {
-  const { operations, token, identity, allowedOrigins, clock, onError, isHealthy = () => true, mounts = [] } = options;
+  const { operations, conversations, mounts = [], token, identity, allowedOrigins, clock, random, onError } = options;
+  const { isHealthy = () => true } = options;
   return {
     async listen({ host = DEFAULT_HOST, port = DEFAULT_PORT } = {}) {
       const admission = createAdmission({ token, allowedOrigins, listenHost: host, clock });
       let url = "";
       const prove = proverOf(identity, () => url, clock);
       const requests = createRequestServer({ operations, mounts, admission, clock, isHealthy, prove, onError });
-      const server = createServer(LIMITS);
+      const sockets = createSocketServer({ admission, conversations, clock, random, report: requests.report });
+      // Other upgrades, such as to HTTP/2, are requests like any other.
+      const server = createServer({ ...LIMITS, shouldUpgradeCallback: sockets.isUpgrade });
+      server.on("upgrade", sockets.upgrade);
       // Headers are bounded by bytes; a count would drop the rest silently, duplicates included.
       server.maxHeadersCount = 0;
       const responses = serveWith(server, requests, clock);
@@ -96,7 +106,11 @@ export function createGateway(options: GatewayOptions): Gateway {
           const closed = new Promise<void>((resolve) => server.close(() => resolve()));
           for (const outgoing of responses.values()) closeIdleAfter(outgoing, server);
           requests.stopStreams();
-          const cancel = clock.wake(graceMs, () => server.closeAllConnections());
+          sockets.stop();
+          const cancel = clock.wake(graceMs, () => {
+            server.closeAllConnections();
+            sockets.destroy();
+          });
           await closed;
           cancel();
         },

@@ -71,6 +71,7 @@ const SELECT = `
 /** Each condition lets SQLite choose an index; a test checks that it does. */
 export const RUN_QUERIES = {
   openRuns: `${SELECT} WHERE s.status < ${FIRST_ENDED_STATUS} AND s.run > ? ORDER BY s.run LIMIT ?`,
+  runsAfter: `${SELECT} WHERE s.run > ? ORDER BY s.run LIMIT ?`,
   // The inner query skips pages within the index, without reading the runs.
   allRuns: `
     ${SELECT} WHERE s.run IN (SELECT run FROM run_states ORDER BY run DESC LIMIT ? OFFSET ?) ORDER BY s.run DESC`,
@@ -91,6 +92,10 @@ export const RUN_QUERIES = {
 export const RUN_LISTS = {
   openRuns(prepare: Prepare, after: number, limit: number): readonly PlacedRun[] {
     return prepare(RUN_QUERIES.openRuns).all(after, limit).map(toStoredRun);
+  },
+
+  runsAfter(prepare: Prepare, position: number, limit: number): readonly PlacedRun[] {
+    return prepare(RUN_QUERIES.runsAfter).all(position, limit).map(toStoredRun);
   },
 
   /** The page and its total are read in one transaction. */

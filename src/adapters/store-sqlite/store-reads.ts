@@ -100,6 +100,7 @@ export function storeReads(reading: Reading, homeId: string, readElsewhere: Read
     openRuns: (after, limit) => listHere("openRuns", after, limit),
     pendingApprovals: (page) => listHere("pendingApprovals", page),
 
+    runsAfter: (position, limit) => list("runsAfter", position, limit),
     listRuns: (filter) => list("listRuns", filter),
     openRunsOf: (sessionId, limit) => list("openRunsOf", sessionId, limit),
     listSessions: (filter, page) => list("listSessions", filter, page),

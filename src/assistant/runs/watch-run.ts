@@ -1,33 +1,13 @@
-/**
- * Watches a run: recorded events first, then live ones, without a gap and without a repeat.
- *
- * W1. It subscribes before it reads the journal; duplicates are dropped by seq. Before the first publish there is nothing
- *     to read: the subscription gets everything.
- * W2. It ends after the terminal event, or when the signal aborts, and then unsubscribes. It throws when the store fails:
- *     the run's fate is decided at the next start. It throws also where the journal is damaged, after what can be read.
- * W3. A provider's pause is announced while it lasts.
- * W4. Text of an attempt comes after the entries before that attempt and before its own: a fast model writes before the
- *     last step is durable.
- */
-import type { Entry } from "../../kernel/journal/entry.ts";
+/** Watches a run: its recorded events after `afterSeq`, then live ones, in the order of follow-run.ts. */
 import type { Lookup } from "../../kernel/journal/views/body-content.ts";
 import { lifecycleEvent } from "../../kernel/journal/views/lifecycle-events.ts";
-import { readEntry, TIMELINE_START, type TimelineItem } from "../../kernel/journal/views/run-timeline.ts";
+import type { TimelineItem } from "../../kernel/journal/views/run-timeline.ts";
 import type { RunId, SessionId } from "../../kernel/vocabulary/identifiers.ts";
-import { type Store, StoreError } from "../../runtime/ports/store.ts";
-import { type Journal, readBodies, readWholeJournal } from "../../runtime/run/read-run.ts";
+import type { Store } from "../../runtime/ports/store.ts";
+import { readBodies } from "../../runtime/run/read-run.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
+import { followRun } from "./follow-run.ts";
 import type { RunUpdate } from "./run-updates.ts";
-
-const MAX_WAITING = 1_000;
-
-type Received =
-  | { readonly kind: "entries"; readonly entries: readonly Entry[] }
-  | { readonly kind: "broken"; readonly error: unknown }
-  | Exclude<RunUpdate, { readonly kind: "event" }>;
-
-type Delta = Extract<RunUpdate, { readonly kind: "delta" }>;
-type Wait = Extract<RunUpdate, { readonly kind: "wait" }>;
 
 export async function* watchRun(
   store: Pick<Store, "readEntries" | "readBodies">,
@@ -36,81 +16,15 @@ export async function* watchRun(
   afterSeq: number,
   signal: AbortSignal,
 ): AsyncGenerator<RunUpdate> {
-  let received: Received[] = [];
-  let held: Delta[] = [];
-  let wakeUp = (): void => {};
-  const put = (item: Received): void => {
-    received.push(item);
-    wakeUp();
-  };
-  // A watcher slower than the model misses text, which is live only, but no event.
-  const hasRoom = (): boolean => received.length + held.length < MAX_WAITING;
-  const stopWatching = runtime.watch(runId, {
-    entries: (entries) => put({ kind: "entries", entries }),
-    delta: (delta) => hasRoom() && put({ kind: "delta", ...delta }),
-    output: (output) => hasRoom() && put({ kind: "output", ...output }),
-    broken: (error) => put({ kind: "broken", error }),
-  });
-  const onAbort = (): void => wakeUp();
-  signal.addEventListener("abort", onAbort);
-  try {
-    let last: Entry | undefined;
-    let wait: Wait | null = null;
-    let reading = TIMELINE_START;
-    let dueAttempt = 0;
-    const release = (): readonly Delta[] => {
-      const due = held.filter(({ attempt }) => attempt <= dueAttempt);
-      if (due.length > 0) held = held.filter(({ attempt }) => attempt > dueAttempt);
-      return due;
-    };
-    const journal: Journal = runtime.isUnpublished(runId)
-      ? { ok: true, entries: [] }
-      : await readWholeJournal(store, runId);
-    let items: readonly Received[] = [{ kind: "entries", entries: journal.entries }];
-    if (!journal.ok) items = [...items, { kind: "broken", error: damagedAt(runId, journal.badEntry) }];
-    for (;;) {
-      for (const item of items) {
-        if (item.kind === "broken") throw item.error;
-        if (item.kind === "delta" && item.attempt > dueAttempt) held.push(item);
-        else if (item.kind !== "entries") yield item;
-        else {
-          for (const entry of item.entries) {
-            if (entry.seq <= (last?.seq ?? 0)) continue;
-            dueAttempt = dueAfter(entry, dueAttempt);
-            if (entry.kind === "INFER") yield* release();
-            const { now, next } = readEntry(reading, entry);
-            wait = waitBetween(last, entry);
-            last = entry;
-            reading = next;
-            const due = now.filter(({ seq }) => seq > afterSeq);
-            const lookup = await bodiesFor(store, runId, due);
-            for (const moment of due) yield { kind: "event", event: lifecycleEvent(moment, lookup) };
-            yield* release();
-          }
-        }
-      }
-      if (last?.kind === "TERMINATE" || signal.aborted) return;
-      if (wait !== null) yield wait;
-      wait = null;
-      while (received.length === 0 && !signal.aborted) {
-        await new Promise<void>((resolve) => {
-          wakeUp = resolve;
-        });
-      }
-      items = received;
-      received = [];
+  for await (const happening of followRun(store, runtime, runId, signal)) {
+    if (happening.kind !== "recorded") {
+      yield happening;
+      continue;
     }
-  } finally {
-    stopWatching();
-    signal.removeEventListener("abort", onAbort);
+    const due = happening.items.filter(({ seq }) => seq > afterSeq);
+    const lookup = await bodiesFor(store, runId, due);
+    for (const item of due) yield { kind: "event", event: lifecycleEvent(item, lookup) };
   }
-}
-
-function damagedAt(runId: RunId, entry: number): StoreError {
-  return new StoreError(
-    "store.corrupt",
-    `Entry ${entry} of the journal of ${runId} is damaged: see surety verify ${runId}.`,
-  );
 }
 
 /** Arguments and errors, which the events of a run quote for those who may watch it. */
@@ -127,18 +41,4 @@ async function bodiesFor(
   if (first === undefined || refs.length === 0) return () => null;
   const bodies = await readBodies(store, first.sessionId as SessionId, [...new Set(refs)], runId);
   return (ref) => bodies.get(ref)?.text ?? null;
-}
-
-/** The latest attempt whose text may follow the entry: its own, or the next one where it leads to another inference. */
-function dueAfter(entry: Entry, dueAttempt: number): number {
-  if (entry.kind === "INFER") return entry.decided.attempt;
-  const leadsToInference = entry.kind === "run.created" || (entry.kind === "COMMIT" && entry.decided.next === "INFER");
-  return leadsToInference ? dueAttempt + 1 : dueAttempt;
-}
-
-function waitBetween(before: Entry | undefined, entry: Entry): Wait | null {
-  if (entry.kind !== "COMMIT" || entry.decided.next !== "INFER") return null;
-  if (before?.kind !== "INFER" || before.result?.type !== "model.failed") return null;
-  const { code, retryAfterMs } = before.result;
-  return retryAfterMs > 0 ? { kind: "wait", code, waitMs: retryAfterMs } : null;
 }

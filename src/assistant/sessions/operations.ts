@@ -8,6 +8,7 @@ import { type Caller, operationsOver, type Result, refuse } from "../../runtime/
 import { RUN_STATUSES } from "../../runtime/ports/store.ts";
 import type { StoredSession } from "../../runtime/ports/stored-session.ts";
 import { SESSION_FORGED } from "../../runtime/sessions/session-rules.ts";
+import { agentIdOf } from "./agent-id-of.ts";
 import type { Chat, Received } from "./chat.ts";
 import type { Compaction } from "./compaction.ts";
 import { type MessageSchema, SessionIdSchema, SessionRowSchema, SessionSchema } from "./session-view.ts";
@@ -24,7 +25,6 @@ const AgentId = Type.String({ pattern: AGENT_ID_PATTERN });
 const SessionIdInput = Type.Unsafe<SessionId>(Type.String({ pattern: "^[\\w-]{1,128}$" }));
 const ById = Type.Object({ id: SessionIdInput }, closed);
 const NO_SUCH_SESSION = refuse("not_found", "no such session");
-const DEFAULT_AGENT = "main";
 /** Where nothing else is said: a client of the HTTP interface. */
 const DEFAULT_CHANNEL = "http";
 
@@ -258,10 +258,6 @@ function adminMessage({ id, role, content, timestamp, runId, toolResults }: Stat
     ...(runId === undefined ? {} : { run_id: runId }),
     ...tool,
   };
-}
-
-function agentIdOf(asked: string | undefined): string {
-  return asked === undefined || asked === "agent_default" ? DEFAULT_AGENT : asked;
 }
 
 async function withSession<Value>(

@@ -68,6 +68,8 @@ async function performStart(context: CommandContext, moreTools: readonly Tool[])
     if (identity === null) throw keyMissing(home);
     const gateway = createGateway({
       operations: assistant.operations,
+      conversations: assistant.conversations,
+      random: systemRandomness,
       token,
       identity,
       allowedOrigins: config.gateway.allowedOrigins,

@@ -336,6 +336,8 @@ export interface Store extends DeliveryReads, SessionReads {
 
   /** Runs that have not ended, in order of position, after `position`. */
   openRuns(after: number, limit: number): Promise<readonly PlacedRun[]>;
+  /** All runs, in order of position, after `position`. */
+  runsAfter(position: number, limit: number): Promise<readonly PlacedRun[]>;
   /** Newest first. */
   listRuns(
     filter: { readonly status?: RunStatus } & Page,

@@ -7,6 +7,7 @@ import { verifies } from "../../requirements.ts";
 import { ManualClock } from "./manual-clock.ts";
 import { MemoryAssistant, PLAN_HASH } from "./memory-assistant.ts";
 import { AUTHORIZED, errorOf, sendRaw, startGateway, TOKEN } from "./running-gateway.ts";
+import { SILENT } from "./silent-conversations.ts";
 import { IDENTITY } from "./test-identity.ts";
 
 const GUARDED = [
@@ -159,6 +160,7 @@ describe("the token", () => {
 
   test("there is no gateway without a token", async () => {
     const gateway = createGateway({
+      ...SILENT,
       operations: bindOperations(new MemoryAssistant().services),
       token: "",
       identity: IDENTITY,

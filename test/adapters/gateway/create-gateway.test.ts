@@ -7,10 +7,12 @@ import type { RunRecord } from "../../../src/kernel/journal/views/run-record.ts"
 import { ManualClock } from "./manual-clock.ts";
 import { MemoryAssistant } from "./memory-assistant.ts";
 import { AUTHORIZED, sendRaw, startGateway, TOKEN } from "./running-gateway.ts";
+import { SILENT } from "./silent-conversations.ts";
 import { IDENTITY } from "./test-identity.ts";
 
 const gatewayWith = (assistant = new MemoryAssistant(), clock = new ManualClock()) =>
   createGateway({
+    ...SILENT,
     operations: bindOperations(assistant.services),
     token: TOKEN,
     identity: IDENTITY,

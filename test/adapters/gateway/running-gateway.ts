@@ -7,6 +7,7 @@ import { bindOperations } from "../../../src/assistant/operations.ts";
 import { asRunId, type RunId } from "../../../src/kernel/vocabulary/identifiers.ts";
 import { ManualClock } from "./manual-clock.ts";
 import { MemoryAssistant } from "./memory-assistant.ts";
+import { SILENT } from "./silent-conversations.ts";
 import { IDENTITY } from "./test-identity.ts";
 
 export const TOKEN = "correct-horse-battery-staple";
@@ -40,6 +41,7 @@ export async function startGateway(
   const clock = new ManualClock();
   const errors: RunningGateway["errors"] = [];
   const gateway = createGateway({
+    ...SILENT,
     operations: bindOperations(assistant.services),
     token: TOKEN,
     identity: IDENTITY,

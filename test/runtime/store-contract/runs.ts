@@ -191,6 +191,16 @@ export function describeRuns(fixture: StoreFixture): void {
       expect(second.map(({ runId }) => runId)).toEqual([all[2]]);
     });
 
+    test("all runs are listed in order of position, ended ones too", async () => {
+      const all = [await insertRun(), await insertRun(), await insertRun()].map(({ runId }) => runId);
+      await barrier(sealed(all[1] ?? asRunId(""), "COMPLETED_CHAT_ONLY"));
+      const start = ((await fixture.store.findRun(all[0] ?? asRunId("")))?.position ?? 0) - 1;
+      const page = await fixture.store.runsAfter(start, 2);
+      expect(page.map(({ runId }) => runId)).toEqual(all.slice(0, 2));
+      const rest = await fixture.store.runsAfter(page[1]?.position ?? 0, 10);
+      expect(rest.map(({ runId }) => runId)).toEqual(all.slice(2));
+    });
+
     test("a session lists its last ended runs, oldest first", async () => {
       const { sessionId, runId: first } = await insertRun();
       const later = [1, 2, 3].map(() => asRunId(fresh("run")));
