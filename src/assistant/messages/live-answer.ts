@@ -1,6 +1,6 @@
 /**
  * The text of a run while its model writes, as pieces that a client puts one behind the other. When the answer is recorded,
- * only what is missing is told: a client that knows nothing of attempts must not show it twice.
+ * only what is missing is sent: a client that knows nothing of attempts must not show it twice.
  */
 import type { WsMessage } from "../../kernel/journal/views/websocket-messages.ts";
 import type { StoredRun } from "../../runtime/ports/store.ts";
@@ -31,7 +31,7 @@ export class LiveAnswer {
     return this.#text === "" ? null : this.#piece(0, this.#text);
   }
 
-  /** What is to be told of a recorded message; null if the client has it. */
+  /** What is to be sent of a recorded message; null if the client has it. */
   restOf(message: WsMessage): WsMessage | null {
     if (message.type === "tool.call") this.#text = "";
     if (message.type !== "agent.response" || this.#text === "") return message;

@@ -1,11 +1,11 @@
 /**
- * MessageBroadcaster tells listeners the messages of all runs (T-1.1): recorded ones once they are durable, and what is live.
+ * MessageBroadcaster sends listeners the messages of all runs (T-1.1): recorded ones once they are durable, and what is live.
  *
  * B1. Without a listener it does nothing: it follows no run and holds nothing.
  * B2. A listener that may speak for one sender hears only that sender's sessions.
  * B3. A listener only takes what it is given. A slow one is its connection's matter; no run ever waits for it.
  * B4. Who resumes gets what it missed from the journals, then what came meanwhile, each once. Live text is not repeated: of
- *     an answer under way the text so far is told, and of what waits for a person the question.
+ *     an answer under way the text so far is sent, and of what waits for a person the question.
  */
 import type { WsMessage } from "../../kernel/journal/views/websocket-messages.ts";
 import type { RunId, SessionId } from "../../kernel/vocabulary/identifiers.ts";
@@ -36,7 +36,7 @@ export interface Listener {
   readonly sender: Sender | null;
   /** The bytes of the message are made once for all who hear it. */
   hear(message: WsMessage, bytes: () => Uint8Array): void;
-  /** Nothing more is told; the client comes back with its cursor. */
+  /** Nothing more is sent; the client comes back with its cursor. */
   broken(): void;
 }
 
@@ -50,14 +50,14 @@ interface Followed {
   readonly answer: LiveAnswer;
 }
 
-interface Told {
+interface Sent {
   readonly owner: Owner;
   readonly message: WsMessage;
 }
 
 interface Subscriber extends Listener {
   /** While it catches up. */
-  held: Told[] | null;
+  held: Sent[] | null;
 }
 
 const PAGE = 500;
@@ -82,19 +82,19 @@ export class MessageBroadcaster {
   }
 
   asked(card: ApprovalCard): void {
-    if (this.#subscribers.size > 0) this.#run(this.#tellQuestion(card));
+    if (this.#subscribers.size > 0) this.#run(this.#sendQuestion(card));
   }
 
   /** Live, to all who hear of the session. */
-  async tellOf(sessionId: SessionId, contentOf: (owner: Sender) => Content): Promise<void> {
+  async sendOf(sessionId: SessionId, contentOf: (owner: Sender) => Content): Promise<void> {
     if (this.#subscribers.size === 0) return;
     const owner = await this.#ownerOf(sessionId);
-    if (owner !== null) this.#tell(owner, this.#live(contentOf(owner)));
+    if (owner !== null) this.#send(owner, this.#live(contentOf(owner)));
   }
 
   /** Live, to those who hear everything. */
-  tellOperators(content: Content): void {
-    if (this.#subscribers.size > 0) this.#tell(null, this.#live(content));
+  sendToOperators(content: Content): void {
+    if (this.#subscribers.size > 0) this.#send(null, this.#live(content));
   }
 
   /** From now on, or from behind the cursor. Returns how to end it. */
@@ -116,9 +116,9 @@ export class MessageBroadcaster {
       const soFar = [...this.#followed.values()].flatMap((each) => (each === null ? [] : this.#soFar(each)));
       subscriber.held = [...soFar, ...(subscriber.held ?? []).filter(({ message }) => !isLiveText(message))];
       const missed = cursor === null ? NOTHING_MISSED : await this.#resume(subscriber, cursor);
-      await this.#tellQuestions(subscriber);
-      for (const told of subscriber.held ?? []) {
-        if (!wasTold(missed, told.message)) this.#give(subscriber, told);
+      await this.#sendQuestions(subscriber);
+      for (const sent of subscriber.held ?? []) {
+        if (!wasSent(missed, sent.message)) this.#give(subscriber, sent);
       }
       subscriber.held = null;
       return leave;
@@ -141,7 +141,7 @@ export class MessageBroadcaster {
     this.#ready = null;
   }
 
-  /** The runs under way: of the past nothing is told. */
+  /** The runs under way: of the past nothing is sent. */
   async #begin(): Promise<void> {
     const { store } = this.#parts;
     const newest = (await store.listRuns({ limit: 1, offset: 0 })).runs[0];
@@ -166,10 +166,10 @@ export class MessageBroadcaster {
   #follow(runId: RunId): void {
     if (this.#followed.has(runId)) return;
     this.#followed.set(runId, null);
-    this.#run(this.#tellRun(runId, this.#ready));
+    this.#run(this.#sendRun(runId, this.#ready));
   }
 
-  async #tellRun(runId: RunId, ready: Promise<void> | null): Promise<void> {
+  async #sendRun(runId: RunId, ready: Promise<void> | null): Promise<void> {
     const { store, runtime } = this.#parts;
     await ready;
     const run = await store.findRun(runId);
@@ -186,32 +186,32 @@ export class MessageBroadcaster {
       if (happening.kind === "recorded") {
         const { entry, items } = happening;
         const isNews = !isQuiet && this.#progress.isBehind(runId, { seq: entry.seq, sent: 1 });
-        const told = await messages.next(entry, items, isNews);
+        const sent = await messages.next(entry, items, isNews);
         if (stop.signal.aborted) return;
-        for (const { message, place } of told) this.#tellRecorded(followed, message, place);
+        for (const { message, place } of sent) this.#sendRecorded(followed, message, place);
         if (entry.kind === "TERMINATE") this.#progress.end(runId);
       } else if (!isQuiet && run.parentRunId === null && happening.kind === "delta") {
-        this.#tell(owner, this.#stamped(followed.answer.write(happening)));
+        this.#send(owner, this.#stamped(followed.answer.write(happening)));
       } else if (happening.kind === "output") {
         const { callId, stream, offset, text: content, step } = happening;
         const payload = { sessionId: run.sessionId, runId, callId, stream, offset, content };
         const id = `msg_${runId}_${step}_${callId}_${stream}_${offset}`;
-        this.#tell(owner, this.#stamped({ id, type: "tool.stream", payload }));
+        this.#send(owner, this.#stamped({ id, type: "tool.stream", payload }));
       }
     }
     if (this.#followed.get(runId) === followed) this.#followed.delete(runId);
   }
 
-  #tellRecorded(followed: Followed, message: WsMessage, place: Place): void {
+  #sendRecorded(followed: Followed, message: WsMessage, place: Place): void {
     const { run, owner, answer } = followed;
     this.#progress.reach(run.runId, place);
     if (message.type === "agent.response.end") this.#progress.end(run.runId);
     const rest = answer.restOf(message);
-    if (rest !== null) this.#tell(owner, rest, true);
+    if (rest !== null) this.#send(owner, rest, true);
   }
 
-  /** A cursor beside it: a client that was told this comes back with it. */
-  #tell(owner: Owner, message: WsMessage, isRecorded = false): void {
+  /** A cursor beside it: a client that was sent this comes back with it. */
+  #send(owner: Owner, message: WsMessage, isRecorded = false): void {
     const { homeId } = this.#parts.store;
     const cursor = isRecorded ? this.#progress.encode(homeId) : null;
     const whole = cursor === null ? message : { ...message, cursor };
@@ -234,7 +234,7 @@ export class MessageBroadcaster {
     return this.#progress.encode(this.#parts.store.homeId, isOwn);
   }
 
-  #give(subscriber: Subscriber, { owner, message }: Told, isOwn = false): void {
+  #give(subscriber: Subscriber, { owner, message }: Sent, isOwn = false): void {
     if (isOwn || mayHear(subscriber, owner)) subscriber.hear(message, () => Buffer.from(JSON.stringify(message)));
   }
 
@@ -268,12 +268,12 @@ export class MessageBroadcaster {
     return { ids, ended };
   }
 
-  #soFar({ owner, answer }: Followed): readonly Told[] {
+  #soFar({ owner, answer }: Followed): readonly Sent[] {
     const text = answer.soFar();
     return text === null ? [] : [{ owner, message: this.#stamped(text) }];
   }
 
-  async #tellQuestions(subscriber: Subscriber): Promise<void> {
+  async #sendQuestions(subscriber: Subscriber): Promise<void> {
     const cards = await this.#parts.runtime().approvals.pending({ limit: MAX_QUESTIONS, offset: 0 });
     for (const card of cards) {
       const owner = await this.#ownerOf(card.sessionId);
@@ -281,9 +281,9 @@ export class MessageBroadcaster {
     }
   }
 
-  async #tellQuestion(card: ApprovalCard): Promise<void> {
+  async #sendQuestion(card: ApprovalCard): Promise<void> {
     const owner = await this.#ownerOf(card.sessionId);
-    this.#tell(owner, this.#stamped(await questionMessage(this.#parts.store, card)));
+    this.#send(owner, this.#stamped(await questionMessage(this.#parts.store, card)));
   }
 
   async #ownerOf(sessionId: SessionId): Promise<Owner> {
@@ -299,7 +299,7 @@ export class MessageBroadcaster {
     return { ...message, timestamp: this.#parts.clock.nowMs() } as unknown as WsMessage;
   }
 
-  /** A damaged journal is told by those who read it; the others go on. */
+  /** A damaged journal is sent by those who read it; the others go on. */
   #run(task: Promise<void>): void {
     task.catch((error: unknown) => {
       if (!this.#isClosed) this.#parts.onDefect(error);
@@ -307,7 +307,7 @@ export class MessageBroadcaster {
   }
 }
 
-/** What a client was told while it caught up. */
+/** What a client was sent while it caught up. */
 interface Missed {
   readonly ids: ReadonlySet<string>;
   /** Runs whose end it has. */
@@ -316,7 +316,7 @@ interface Missed {
 
 const NOTHING_MISSED: Missed = { ids: new Set(), ended: new Set() };
 
-function wasTold({ ids, ended }: Missed, { id, payload }: WsMessage): boolean {
+function wasSent({ ids, ended }: Missed, { id, payload }: WsMessage): boolean {
   return ids.has(id) || ("runId" in payload && typeof payload.runId === "string" && ended.has(payload.runId));
 }
 

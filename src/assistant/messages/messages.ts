@@ -7,7 +7,7 @@ import { type ReceiverParts, receiveMessage } from "./receive-message.ts";
 
 /** What a gateway needs of it. */
 export interface Conversations {
-  /** The answers to this client; what becomes of a run is told to all who hear of it. */
+  /** The answers to this client; what becomes of a run is sent to all who hear of it. */
   receive(message: WsInbound, caller: Caller): Promise<readonly Content[]>;
   /** Returns how to end it. */
   listen(listener: Listener, cursor: string | null): Promise<() => void>;
@@ -28,14 +28,14 @@ export class Messages implements Conversations {
     this.broadcaster = broadcaster;
     const { events } = parts;
     const onCreated: Handler<"session.created"> = ({ sessionId, agentId, channel }) =>
-      broadcaster.tellOf(sessionId, ({ senderId }) => ({
+      broadcaster.sendOf(sessionId, ({ senderId }) => ({
         type: "session.created",
         payload: { sessionId, agentId, channel, senderId },
       }));
     const onConfig: Handler<"config.changed"> = () =>
-      broadcaster.tellOperators({ type: "config.updated", payload: { changed: [] } });
+      broadcaster.sendToOperators({ type: "config.updated", payload: { changed: [] } });
     const onGhost: Handler<"shadow.ghost"> = (ghost) =>
-      broadcaster.tellOperators({ type: "shadow.ghost", payload: { ghost: { ...ghost } } });
+      broadcaster.sendToOperators({ type: "shadow.ghost", payload: { ghost: { ...ghost } } });
     events.on("session.created", onCreated);
     events.on("config.changed", onConfig);
     events.on("shadow.ghost", onGhost);

@@ -49,7 +49,7 @@ export class Progress {
     return this.#begun;
   }
 
-  /** The run was accepted before; nothing of it is told yet. */
+  /** The run was accepted before; nothing of it is sent yet. */
   await(position: number): void {
     this.#reach(position);
     if (!this.#waiting.some(([from, to]) => from <= position && position <= to)) {
@@ -85,7 +85,7 @@ export class Progress {
     return text.length > MAX_CURSOR_CHARS ? null : text;
   }
 
-  /** Runs between the newest one and this have not begun, or are told later. */
+  /** Runs between the newest one and this have not begun, or are sent later. */
   #reach(position: number): void {
     if (position <= this.#last) return;
     if (position > this.#last + 1) this.#waiting = joined([...this.#waiting, [this.#last + 1, position - 1]]);

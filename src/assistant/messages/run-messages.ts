@@ -1,6 +1,6 @@
 /**
  * The recorded messages of one run, entry by entry. A delegated run answers its parent: of it only calls and results are
- * told. A compaction belongs to no conversation: it tells nothing.
+ * sent. A compaction belongs to no conversation: it tells nothing.
  */
 import { refsOf } from "../../kernel/journal/body.ts";
 import type { Entry } from "../../kernel/journal/entry.ts";
@@ -45,8 +45,8 @@ export class RunMessages {
       messages.push(...messagesOfItem(item, this.#sent + messages.length, lookup, this.#factsOf(item, lookup)));
     }
     this.#sent += messages.length;
-    const told = messages.map((message, index) => ({ message, place: { seq: entry.seq, sent: index + 1 } }));
-    return isNews ? told.filter(({ message }) => isTold(this.#run, message)) : [];
+    const sent = messages.map((message, index) => ({ message, place: { seq: entry.seq, sent: index + 1 } }));
+    return isNews ? sent.filter(({ message }) => isSent(this.#run, message)) : [];
   }
 
   #factsOf(item: TimelineItem, lookup: Lookup) {
@@ -70,16 +70,16 @@ export async function recordedMessages(parts: RunMessageParts, run: StoredRun): 
   if (run.source === COMPACTION_SOURCE) return [];
   const { entries } = await readWholeJournal(parts.store, run.runId);
   const messages = new RunMessages(parts, run);
-  const told: RecordedMessage[] = [];
+  const sent: RecordedMessage[] = [];
   let reading = TIMELINE_START;
   for (const entry of entries) {
     const { now, next } = readEntry(reading, entry);
     reading = next;
-    told.push(...(await messages.next(entry, now, true)));
+    sent.push(...(await messages.next(entry, now, true)));
   }
-  return told;
+  return sent;
 }
 
-function isTold({ parentRunId }: StoredRun, { type }: WsMessage): boolean {
+function isSent({ parentRunId }: StoredRun, { type }: WsMessage): boolean {
   return parentRunId === null || type === "tool.call" || type === "tool.result";
 }
