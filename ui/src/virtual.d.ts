@@ -1,0 +1,6 @@
+declare module "virtual:operations" {
+  /** Method, path and kind by name. */
+  export const OPERATIONS: Readonly<
+    Record<string, readonly ["GET" | "POST" | "PATCH" | "PUT" | "DELETE", string, "json" | "document" | "stream"]>
+  >;
+}
