@@ -1,9 +1,11 @@
 /**
  * What starts is a bundle (design §9): one file for the start, chunks for what is loaded later, the store's threads
- * beside it. Made at install (`prepare`); `dist/` is replaced whole, so that nothing stale is left to be started.
+ * beside it, and the control UI's files. Made at install (`prepare`); `dist/` is replaced whole, so that nothing stale is left
+ * to be started.
  */
 import { chmod, copyFile, glob, rename, rm } from "node:fs/promises";
 import { rolldown } from "rolldown";
+import { build as buildPages } from "vite";
 
 const OUTPUT = "dist";
 const MAKING = `${OUTPUT}.making-${process.pid}`;
@@ -32,6 +34,7 @@ for await (const prompt of glob("*.txt", { cwd: "src/prompts" })) {
   await copyFile(`src/prompts/${prompt}`, `${MAKING}/${prompt}`);
 }
 await copyFile("src/boot/embedding/surety-api.ts", `${MAKING}/library.d.ts`);
+await buildPages({ configFile: "ui/vite.config.ts", logLevel: "warn", build: { outDir: `../${MAKING}/ui` } });
 await chmod(`${MAKING}/surety.js`, 0o755);
 await rm(OUTPUT, { recursive: true, force: true });
 await rename(MAKING, OUTPUT);

@@ -8,7 +8,9 @@ export interface Sentence {
 
 type Words = (error: CallError) => Sentence;
 
-const say = (happened: string, advice: string): Words => () => ({ happened, advice });
+const say =
+  (happened: string, advice: string): Words =>
+  () => ({ happened, advice });
 /** The gateway's own sentence says what happened best. */
 const told =
   (advice: string): Words =>

@@ -23,7 +23,6 @@ import { discardBody, hasBody } from "./read-body.ts";
 import { type Head, readHead } from "./read-head.ts";
 import { jsonReply, NOTHING_MORE, type Reply } from "./reply.ts";
 import { callerOf, createRoutes, endpointOf, type OpenStream, readIdempotencyKey } from "./routes.ts";
-import { welcomePage } from "./welcome-page.ts";
 import { endWith } from "./write-text.ts";
 
 /** The store may work again in a moment. */
@@ -115,8 +114,6 @@ export function createRequestServer(dependencies: RequestServerDependencies): Re
     const path = pathOf(url);
     const found = findRoute(path);
     const mount = found === null ? mountAt(path) : null;
-    const isRead = method === "GET" || method === "HEAD";
-    if (path === "/" && mount === null && isRead) return Promise.resolve(welcomePage(head.host ?? ""));
     const isPublic = found?.route.isPublic ?? mount?.scope === "public";
     const grant = isPublic ? ANONYMOUS : admission.identify(head, incoming.socket);
     if (mount !== null) {

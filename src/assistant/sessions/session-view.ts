@@ -4,6 +4,7 @@ import type { SessionId } from "../../kernel/vocabulary/identifiers.ts";
 import { Count, nullable, RunIdSchema } from "../../kernel/vocabulary/schema-primitives.ts";
 import { THINKING_LEVELS } from "../../kernel/vocabulary/thinking-level.ts";
 import { notedIn, notedState, type SessionSummary, summaryIn } from "../../runtime/checkpoint/session-checkpoint.ts";
+import { RUN_STATUSES } from "../../runtime/ports/store.ts";
 import type { StoredCheckpoint, StoredSession } from "../../runtime/ports/stored-session.ts";
 import type { SessionTurn } from "../context/session-turn.ts";
 
@@ -76,9 +77,20 @@ const CheckpointSchema = Type.Object({
 });
 export type WireCheckpoint = Static<typeof CheckpointSchema>;
 
+/** A message whose run has not ended, and so is not among the messages yet. */
+const OpenRunSchema = Type.Object({
+  id: RunIdSchema,
+  status: Type.Enum([...RUN_STATUSES]),
+  message: Text,
+  createdAt: Type.Integer(),
+});
+export type OpenRun = Static<typeof OpenRunSchema>;
+
 export const SessionSchema = Type.Object({
   ...sessionFields,
   messages: Type.Array(MessageSchema),
+  /** In the order in which they were said; what is not at work waits for those before it. */
+  openRuns: Type.Array(OpenRunSchema),
   checkpoint: CheckpointSchema,
 });
 

@@ -18,6 +18,7 @@ import { LATEST, type SessionContext } from "../context/session-context.ts";
 import { sessionKey } from "./session-key.ts";
 import {
   messagesOf,
+  type OpenRun,
   type SessionMessage,
   type SessionRow,
   sessionRow,
@@ -42,6 +43,8 @@ export interface SessionsParts {
 export type NewSessionOrigin = Pick<NewSession, "agentId" | "key" | "channel" | "senderId">;
 
 export const MAX_TITLE_CHARS = 200;
+/** That are shown; more can only wait behind them. */
+const MAX_OPEN_RUNS = 50;
 
 export class Sessions {
   readonly #parts: SessionsParts;
@@ -149,6 +152,19 @@ export class Sessions {
     return run?.sessionId === sessionId ? run.position : null;
   }
 
+  async #openRuns(sessionId: SessionId): Promise<readonly OpenRun[]> {
+    const { store } = this.#parts;
+    const open = await store.openRunsOf(sessionId, MAX_OPEN_RUNS);
+    return await Promise.all(
+      open.map(async (run) => ({
+        id: run.runId,
+        status: run.status,
+        message: (await messageOfRun(store, run)) ?? "",
+        createdAt: Date.parse(run.createdAt),
+      })),
+    );
+  }
+
   /** With the messages of the last turns before a position. */
   async show(session: StoredSession, before: number, turns: number) {
     const { sessionId } = session;
@@ -167,6 +183,7 @@ export class Sessions {
     return {
       ...(await this.titledRow(session)),
       messages: [...(await this.messages(session, { after: 0, before }, turns))],
+      openRuns: [...(await this.#openRuns(sessionId))],
       checkpoint: wireCheckpoint(sessionId, checkpoint, names, recentTurns),
     };
   }

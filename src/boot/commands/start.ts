@@ -1,5 +1,6 @@
 /** `surety start`: runs the gateway of a home until it is interrupted. */
 import { flushCompileCache } from "node:module";
+import { controlUi } from "../../adapters/control-ui/control-ui.ts";
 import { createGateway, type Listening } from "../../adapters/gateway/create-gateway.ts";
 import type { Tool } from "../../adapters/tools/define-tool.ts";
 import { validateModel } from "../../runtime/model/model-registry.ts";
@@ -8,6 +9,7 @@ import { BootError, usageError } from "../boot-error.ts";
 import type { Action, CommandContext } from "../command.ts";
 import { isLoopback } from "../config/is-loopback.ts";
 import { openModelRegistry, startupValidationOf } from "../configured-models.ts";
+import { findControlUi } from "../find-control-ui.ts";
 import { announceAddress, loadToken, withdrawAddress } from "../gateway-access.ts";
 import { releaseWhenIdle } from "../release-when-idle.ts";
 import { defectReporter } from "../report-failure.ts";
@@ -74,6 +76,7 @@ async function performStart(context: CommandContext, moreTools: readonly Tool[])
       identity,
       allowedOrigins: config.gateway.allowedOrigins,
       clock: systemClock,
+      mounts: [controlUi(findControlUi())],
       isHealthy: assistant.isUp,
       onError: (error, errorId) => report(errorId, error),
     });

@@ -14,14 +14,20 @@ type Fields = Readonly<Record<string, unknown>>;
 /** The gateway could not be reached, or its answer was cut off. */
 export const UNREACHABLE = "gateway.unreachable";
 
+interface CallFailure extends ErrorOptions {
+  readonly code: string;
+  readonly status?: number;
+  readonly retryAfterSeconds?: number | null;
+}
+
 export class CallError extends Error {
   readonly code: string;
   /** HTTP status; 0 where there was no answer. */
   readonly status: number;
   readonly retryAfterSeconds: number | null;
 
-  constructor(code: string, message: string, status = 0, retryAfterSeconds: number | null = null, cause?: unknown) {
-    super(message, { cause });
+  constructor(message: string, { code, status = 0, retryAfterSeconds = null, ...options }: CallFailure) {
+    super(message, options);
     this.name = "CallError";
     this.code = code;
     this.status = status;
@@ -32,7 +38,7 @@ export class CallError extends Error {
 export function asCallError(error: unknown): CallError {
   if (error instanceof CallError) return error;
   const message = error instanceof Error ? error.message : String(error);
-  return new CallError("page.failed", message, 0, null, error);
+  return new CallError(message, { code: "page.failed", cause: error });
 }
 
 export interface Read<Value> {
@@ -103,7 +109,7 @@ function request(name: CallName, input: Fields, more: Readonly<Record<string, st
 
 function operation(name: string) {
   const found = OPERATIONS[name];
-  if (found === undefined) throw new CallError("page.outdated", `this page knows no operation ${name}`);
+  if (found === undefined) throw new CallError(`this page knows no operation ${name}`, { code: "page.outdated" });
   return found;
 }
 
@@ -129,7 +135,7 @@ function queryOf(fields: Fields): string {
 async function send(request: Request): Promise<Response> {
   const response = await fetch(request, { credentials: "same-origin", redirect: "error" }).catch((error: unknown) => {
     if (request.signal.aborted && request.signal.reason?.name === "AbortError") throw request.signal.reason;
-    throw new CallError(UNREACHABLE, "The gateway does not answer.", 0, null, error);
+    throw new CallError("The gateway does not answer.", { code: UNREACHABLE, cause: error });
   });
   if (response.ok || response.status === 304) return response;
   const failure = await errorOf(response);
@@ -140,19 +146,19 @@ async function send(request: Request): Promise<Response> {
 async function errorOf(response: Response): Promise<CallError> {
   const { status, headers } = response;
   const wait = Number(headers.get("retry-after") ?? Number.NaN);
-  const retryAfter = Number.isFinite(wait) ? wait : null;
+  const described = { status, retryAfterSeconds: Number.isFinite(wait) ? wait : null };
   const body: unknown = await response.json().catch(() => null);
   const said = typeof body === "object" && body !== null && "error" in body ? body.error : null;
   if (typeof said === "object" && said !== null && "code" in said && "message" in said) {
-    return new CallError(String(said.code), String(said.message), status, retryAfter);
+    return new CallError(String(said.message), { ...described, code: String(said.code) });
   }
-  return new CallError(`http.${status}`, `The gateway answered ${status}.`, status, retryAfter);
+  return new CallError(`The gateway answered ${status}.`, { ...described, code: `http.${status}` });
 }
 
 async function readJson(response: Response): Promise<unknown> {
   try {
     return response.status === 204 ? null : await response.json();
   } catch (error) {
-    throw new CallError(UNREACHABLE, "The gateway's answer was cut off.", response.status, null, error);
+    throw new CallError("The gateway's answer was cut off.", { code: UNREACHABLE, cause: error });
   }
 }

@@ -30,7 +30,7 @@ interface Held {
 const KINDS: Readonly<Record<string, readonly string[]>> = {
   runs: ["run"],
   approvals: ["approval"],
-  sessions: ["session", "run"],
+  sessions: ["session"],
   capabilities: ["capability"],
   marks: ["mark"],
   tools: ["policy", "config"],
@@ -54,10 +54,7 @@ connection.subscribe(() => {
 /** Null input: nothing to read yet. */
 export function useRecord<Name extends CallName>(name: Name, input: InputOf<Name> | null): Shown<AnswerOf<Name>> {
   const key = input === null ? null : keyOf(name, input as object);
-  const subscribe = useCallback(
-    (listener: () => void) => (key === null ? () => {} : follow(key, listener)),
-    [key],
-  );
+  const subscribe = useCallback((listener: () => void) => (key === null ? () => {} : follow(key, listener)), [key]);
   const get = useCallback(() => (key === null ? UNREAD : (held.get(key)?.shown ?? UNREAD)), [key]);
   return useSyncExternalStore(subscribe, get) as Shown<AnswerOf<Name>>;
 }

@@ -1,6 +1,6 @@
 import type { ButtonHTMLAttributes, ReactNode, Ref } from "react";
-import { classes } from "./classes.ts";
 import styles from "./button.module.css";
+import { classes } from "./classes.ts";
 
 interface ButtonProps extends Omit<ButtonHTMLAttributes<HTMLButtonElement>, "disabled" | "type"> {
   readonly tone?: "plain" | "primary" | "quiet";

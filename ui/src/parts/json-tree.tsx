@@ -17,7 +17,7 @@ export function JsonTree({ value }: { value: unknown }) {
 function Node({ name, value, depth }: { name?: string; value: unknown; depth: number }) {
   const label = name !== undefined && (
     <span className={styles["name"]}>
-      <HostileText text={name} />:{" "}
+      <HostileText text={name} isDeciding />:{" "}
     </span>
   );
   if (typeof value !== "object" || value === null) {
@@ -67,7 +67,7 @@ function Leaf({ value }: { value: unknown }) {
   if (typeof value !== "string") return String(value);
   return (
     <span className={styles["text"]}>
-      <HostileText text={value} />
+      <HostileText text={value} isDeciding />
     </span>
   );
 }

@@ -4,6 +4,10 @@ import styles from "./seal.module.css";
 const TICKS = 7;
 const GAP = 12;
 
+const ARCS = Array.from({ length: TICKS }, (_, at) =>
+  arc((at * 360) / TICKS + GAP / 2, ((at + 1) * 360) / TICKS - GAP / 2),
+);
+
 interface SealProps {
   readonly size?: number;
   /** Ticks that are filled: the states a run has been through. */
@@ -19,11 +23,11 @@ export function Seal({ size = 20, ticks = TICKS, closed = false }: SealProps) {
       {closed ? (
         <circle className={styles["done"]} cx="12" cy="12" r="9" strokeWidth="2.4" />
       ) : (
-        Array.from({ length: TICKS }, (_, at) => (
+        ARCS.map((path, at) => (
           <path
-            key={`tick-${at + 1}`}
+            key={path}
             className={classes(styles["tick"], at < ticks && styles["done"])}
-            d={arc((at * 360) / TICKS + GAP / 2, ((at + 1) * 360) / TICKS - GAP / 2)}
+            d={path}
             strokeWidth="2.4"
           />
         ))

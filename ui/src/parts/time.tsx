@@ -15,7 +15,11 @@ export function clockWords(date: Date, now: Date): string {
   const clock = date.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", hour12: false });
   if (date.toDateString() === now.toDateString()) return clock;
   const isSameYear = date.getFullYear() === now.getFullYear();
-  const day = date.toLocaleDateString([], { day: "numeric", month: "short", ...(isSameYear ? {} : { year: "numeric" }) });
+  const day = date.toLocaleDateString([], {
+    day: "numeric",
+    month: "short",
+    ...(isSameYear ? {} : { year: "numeric" }),
+  });
   return `${day}, ${clock}`;
 }
 

@@ -1,43 +1,51 @@
 /**
- * Characters that hide, reorder or imitate: direction controls, zero-width and tag characters, controls, private and unassigned
- * spaces. Line feeds and tabs are text. A joiner within an emoji or between letters of a script that needs it stays invisible
- * nowhere: where people approve what they read, every one of them is shown.
+ * Characters that hide, reorder or imitate, made visible as marks such as `U+202E`.
+ *
+ * V1. Reading: controls, direction marks, zero-width, tag and unassigned characters. A joiner or selector inside an emoji, and a
+ *     joiner between letters of a script that writes with it, stay as they are.
+ * V2. Deciding: all of those too, and blanks other than the space, because what is approved has to be what is read.
  */
+const JOINED_SCRIPTS =
+  "\\p{Script=Arabic}\\p{Script=Syriac}\\p{Script=Mongolian}\\p{Script=Devanagari}\\p{Script=Bengali}\\p{Script=Tamil}\\p{Script=Telugu}\\p{Script=Kannada}\\p{Script=Malayalam}\\p{Script=Gujarati}\\p{Script=Sinhala}\\p{Script=Khmer}";
+const IN_EMOJI = "(?<=\\p{Emoji}\\p{EMod}?)\\ufe0f|(?<=\\p{ExtPict}\\ufe0f?\\p{EMod}?)\\u200d(?=\\p{ExtPict})";
+const IN_WORD = `(?<=[${JOINED_SCRIPTS}]\\p{M}?)[\\u200c\\u200d](?=[${JOINED_SCRIPTS}])`;
 const HIDDEN =
-  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202f\u205f-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb]|[\u{1d173}-\u{1d17a}\u{e0000}-\u{e0fff}\u{f0000}-\u{10ffff}]|\p{Cs}/gu;
+  "[\\p{Cc}\\p{Cf}\\p{Cs}\\p{Co}\\p{Cn}\\p{Zl}\\p{Zp}\\u034f\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180f\\u2800\\u3164\\ufe00-\\ufe0f\\uffa0\\u{e0100}-\\u{e01ef}]";
+const READING = new RegExp(`(?![\\t\\n]|${IN_EMOJI}|${IN_WORD})${HIDDEN}`, "gu");
+const DECIDING = new RegExp(`(?![\\t\\n])(?:${HIDDEN}|(?! )\\p{Zs})`, "gu");
 
 export interface Piece {
+  /** Where it begins in the text. */
+  readonly at: number;
   readonly text: string;
-  /** `U+202E` in its place. */
   readonly isMark: boolean;
 }
 
-/** The text in pieces, each hidden character as a mark of its own. Repeated ones are counted. */
-export function visiblePieces(text: string): readonly Piece[] {
+/** The text in pieces, hidden characters as marks; repeated ones are counted. */
+export function visiblePieces(text: string, isDeciding = false): readonly Piece[] {
   const pieces: Piece[] = [];
   let from = 0;
-  for (const match of text.matchAll(HIDDEN)) {
-    if (match.index > from) pieces.push({ text: text.slice(from, match.index), isMark: false });
-    pieces.push({ text: codePointName(match[0]), isMark: true });
-    from = match.index + match[0].length;
+  let run = { name: "", count: 0, end: -1 };
+  for (const match of text.matchAll(isDeciding ? DECIDING : READING)) {
+    const { 0: hidden, index: at } = match;
+    const name = codePointName(hidden);
+    if (name === run.name && at === run.end) {
+      run = { name, count: run.count + 1, end: at + hidden.length };
+      pieces[pieces.length - 1] = { at, text: `${name}×${run.count}`, isMark: true };
+    } else {
+      if (at > from) pieces.push({ at: from, text: text.slice(from, at), isMark: false });
+      run = { name, count: 1, end: at + hidden.length };
+      pieces.push({ at, text: name, isMark: true });
+    }
+    from = run.end;
   }
-  if (from < text.length) pieces.push({ text: text.slice(from), isMark: false });
-  return merged(pieces);
+  if (from < text.length) pieces.push({ at: from, text: text.slice(from), isMark: false });
+  return pieces;
 }
 
 /** For attributes and announcements, which hold no marks of their own. */
 export function visibleString(text: string): string {
-  return text.replaceAll(HIDDEN, (hidden) => `[${codePointName(hidden)}]`);
-}
-
-function merged(pieces: readonly Piece[]): readonly Piece[] {
-  const result: { text: string; isMark: boolean; count: number }[] = [];
-  for (const { text, isMark } of pieces) {
-    const last = result.at(-1);
-    if (isMark && last?.isMark && last.text === text) last.count += 1;
-    else result.push({ text, isMark, count: 1 });
-  }
-  return result.map(({ text, isMark, count }) => ({ text: count === 1 ? text : `${text}×${count}`, isMark }));
+  return text.replaceAll(READING, (hidden) => `[${codePointName(hidden)}]`);
 }
 
 function codePointName(character: string): string {

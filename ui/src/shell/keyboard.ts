@@ -3,8 +3,8 @@
  * closes and never decides.
  */
 import { useEffect, useEffectEvent } from "react";
-import { createSignal } from "../data/signal.ts";
 import { kept } from "../data/kept.ts";
+import { createSignal } from "../data/signal.ts";
 
 export const singleKeys = kept<boolean>("single-keys", true);
 

@@ -16,7 +16,9 @@ export function useTitle(title: string): void {
 /** Commands of the page that is open, first in the palette. */
 export function useCommands(commands: readonly Command[]): void {
   const run = useEffectEvent((name: string) => commands.find((command) => command.name === name)?.run());
-  const described = JSON.stringify(commands.map(({ name, hint }) => ({ name, ...(hint === undefined ? {} : { hint }) })));
+  const described = JSON.stringify(
+    commands.map(({ name, hint }) => ({ name, ...(hint === undefined ? {} : { hint }) })),
+  );
   useEffect(() => {
     const rows = JSON.parse(described) as readonly Omit<Command, "run">[];
     pageCommands.set(rows.map((row) => ({ ...row, run: () => run(row.name) })));

@@ -43,7 +43,9 @@ function SignedIn() {
   useKeys([
     { keys: "Ctrl k", does: "commands", run: () => setOpened("palette") },
     { keys: "?", does: "these keys", run: () => setOpened("keys") },
-    ...go.flatMap(({ page: { key, title }, run }) => (key === undefined ? [] : [{ keys: `g ${key}`, does: title, run }])),
+    ...go.flatMap(({ page: { key, title }, run }) =>
+      key === undefined ? [] : [{ keys: `g ${key}`, does: title, run }],
+    ),
   ]);
   const offered: readonly Command[] = [
     ...commands,

@@ -15,8 +15,8 @@ export function SignInPage() {
       <pre className={styles["command"]}>surety login</pre>
       <p>It prints a link. Open it here; it works once, and for a few minutes.</p>
       <p className={styles["minor"]}>
-        Starting the gateway prints such a link too. The browser then holds a cookie that no script can read; tokens never reach this
-        page. <a href="/">Try again</a>
+        Starting the gateway prints such a link too. The browser then holds a cookie that no script can read; tokens
+        never reach this page. <a href="/">Try again</a>
       </p>
     </main>
   );
