@@ -8,7 +8,7 @@
 import "@swc/core";
 import { Visitor } from "@swc/core/Visitor.js";
 import type { IConfiguration, IForbiddenRuleType } from "dependency-cruiser";
-import { ADAPTERS_FOLDER, BUNDLED_PACKAGES, KERNEL_FOLDER, KERNEL_PACKAGES, LAYERS } from "./scripts/layers.ts";
+import { ADAPTERS_FOLDER, BUNDLED_PACKAGES, KERNEL_FOLDER, KERNEL_PACKAGES, LAYERS, UI } from "./scripts/layers.ts";
 
 // swc's own visitor throws on `using`. A dynamic import in such a declaration is found by the layering test.
 const { visitStatement } = Visitor.prototype;
@@ -63,9 +63,20 @@ const configuration: IConfiguration = {
       from: { path: `^(${ADAPTERS_FOLDER}/[^/]+)` },
       to: { path: `^${ADAPTERS_FOLDER}/`, pathNot: "^$1(/|$)" },
     },
-    { name: "source-stays-inside", severity: "error", from: { path: "^src/" }, to: { path: "^(test|scripts|bench)/" } },
+    {
+      name: "source-stays-inside",
+      severity: "error",
+      from: { path: "^src/" },
+      to: { path: "^(test|scripts|bench|ui)/" },
+    },
+    {
+      name: "ui-imports-kernel-and-operation-types",
+      severity: "error",
+      from: { path: `^${UI.folder}/src/` },
+      to: { path: "^(src|test|scripts|bench)/", pathNot: UI.imports.map((path) => `^${escapeDots(path)}`) },
+    },
     { name: "no-cycles", severity: "error", from: {}, to: { circular: true } },
-    { name: "no-unresolved", severity: "error", from: {}, to: { couldNotResolve: true } },
+    { name: "no-unresolved", severity: "error", from: {}, to: { couldNotResolve: true, pathNot: "^virtual:" } },
     {
       name: "no-undeclared-packages",
       severity: "error",

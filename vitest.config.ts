@@ -1,6 +1,7 @@
 import { defineConfig } from "vitest/config";
 import { withoutNode } from "./scripts/without-node.ts";
 import { RunReport } from "./test/repository/run-report.ts";
+import { operationTable } from "./ui/vite-operations.ts";
 
 const KERNEL_TESTS = "test/kernel/**/*.test.ts";
 
@@ -44,6 +45,11 @@ export default defineConfig({
           include: ["test/{runtime,assistant,adapters,boot,embedding,simulate}/**/*.test.ts"],
           globalSetup: "./test/owner-mapping-tmpdir.ts",
         },
+      },
+      {
+        extends: true,
+        plugins: [operationTable()],
+        test: { name: "ui", include: ["test/ui/**/*.test.ts"], globalSetup: "./test/ui/build-pages.ts" },
       },
       { extends: true, test: { name: "repository", include: ["test/repository/**/*.test.ts"] } },
     ],

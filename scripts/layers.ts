@@ -5,6 +5,8 @@
  * L2. Every source file belongs to exactly one layer; a new folder gets a row here before it gets a file.
  * L3. Adapters never import one another: what two of them share is a port of an inner ring.
  * L4. The kernel reaches Node and npm only through the packages named here, each confined to the files named.
+ * L5. The control UI imports itself and the kernel; of the gateway it knows the types of the table of operations, no values.
+ *     Nothing in `src/` imports it.
  */
 const KERNEL = {
   vocabulary: "src/kernel/vocabulary",
@@ -35,6 +37,8 @@ export const LAYERS: ReadonlyMap<string, readonly string[]> = new Map([
   ["src/adapters", [...EVERY_KERNEL_LAYER, "src/runtime", "src/prompts", "src/assistant"]],
   ["src/boot", [...EVERY_KERNEL_LAYER, "src/runtime", "src/prompts", "src/assistant", "src/adapters"]],
 ]);
+
+export const UI = { folder: "ui", imports: ["src/kernel/", "src/assistant/operations.ts"] } as const;
 
 export const KERNEL_FOLDER = "src/kernel";
 export const ADAPTERS_FOLDER = "src/adapters";

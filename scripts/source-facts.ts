@@ -25,10 +25,11 @@ const IMPURE_GLOBALS = new Set(
 const IMPURE_MEMBERS = /^(localeCompare|toLocale[A-Z]\w*)$/u;
 const SIGNATURES = new Set(["TsPropertySignature", "TsMethodSignature", "TsGetterSignature", "TsSetterSignature"]);
 
-export function readSourceFacts(text: string): SourceFacts {
+/** `isJsx`: as in a file that ends in `.tsx`. */
+export function readSourceFacts(text: string, isJsx = false): SourceFacts {
   const imports = new Set<string>();
   const impurities = new Set<string>();
-  const module = parseSync(text, { syntax: "typescript", target: "es2024" });
+  const module = parseSync(text, { syntax: "typescript", target: "es2024", tsx: isJsx });
 
   for (const statement of module.body) {
     const declaration = statement.type === "ExportDeclaration" ? statement.declaration : statement;

@@ -5,7 +5,7 @@
 import { isBuiltin } from "node:module";
 import { posix } from "node:path";
 import manifest from "../package.json" with { type: "json" };
-import { adapterOf, KERNEL_FOLDER, KERNEL_PACKAGES, LAYERS, layerOf } from "./layers.ts";
+import { adapterOf, KERNEL_FOLDER, KERNEL_PACKAGES, LAYERS, layerOf, UI } from "./layers.ts";
 import { COMPUTED_IMPORT } from "./source-facts.ts";
 
 export type ImportGraph = ReadonlyMap<string, readonly string[]>;
@@ -40,8 +40,9 @@ export function resolveImport(file: string, specifier: string): readonly string[
     const targets: Readonly<Record<string, Readonly<Record<string, string>>>> = manifest.imports;
     return Object.values(targets[specifier] ?? {}).map((target) => posix.normalize(target));
   }
-  if (!specifier.startsWith(".") || specifier.endsWith(".json")) return [];
-  return [posix.join(posix.dirname(file), specifier)];
+  if (!specifier.startsWith(".") || /\.(?:json|css|svg)$/.test(specifier)) return [];
+  // Vite's `?worker&url` and the like say what is done with the file.
+  return [posix.join(posix.dirname(file), specifier.replace(/\?.*$/, ""))];
 }
 
 export function checkImports(file: string, specifiers: readonly string[]): readonly string[] {
@@ -53,12 +54,20 @@ export function checkImports(file: string, specifiers: readonly string[]): reado
 
 function problemWithImport(file: string, specifier: string): string | undefined {
   if (file.startsWith("test/kernel/") && isBuiltin(specifier)) return "kernel tests also run where there is no Node";
+  if (file.startsWith(`${UI.folder}/src/`)) return problemInUi(file, specifier);
   if (!file.startsWith("src/")) return undefined;
   if (specifier === COMPUTED_IMPORT) return "an import must name its module";
   if (!specifier.startsWith(".") && !specifier.startsWith("#")) return problemWithPackage(file, specifier);
   const targets = resolveImport(file, specifier);
   if (targets.length === 0 && specifier.startsWith("#")) return "package.json has no such subpath import";
   return targets.map((target) => problemWithTarget(file, target)).find((problem) => problem !== undefined);
+}
+
+/** That only types come from the table of operations follows from the size of the built pages (test/ui/size.test.ts). */
+function problemInUi(file: string, specifier: string): string | undefined {
+  const outside = resolveImport(file, specifier).find((target) => !target.startsWith(`${UI.folder}/src/`));
+  if (outside === undefined || UI.imports.some((allowed) => outside.startsWith(allowed))) return undefined;
+  return "the control UI imports itself, the kernel, and types of the table of operations";
 }
 
 function problemWithPackage(file: string, specifier: string): string | undefined {

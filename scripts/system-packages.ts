@@ -10,6 +10,7 @@ import { existsSync } from "node:fs";
 const NEEDED = [
   { program: "strace", package: "strace", purpose: "makes the gateway's system calls fail (F2, F4)" },
   { program: "tmux", package: "tmux", purpose: "is the terminal that surety chat is tried in" },
+  { program: "chromium", package: "chromium", purpose: "is the browser that the control UI is tried in" },
   { program: "bwrap", package: "bubblewrap", purpose: "contains the commands of shell.exec" },
 ];
 /** Not PATH: the gateway does not look there either, and looking costs no process. */

@@ -20,7 +20,7 @@ const CODE = /\.[cm]?[jt]sx?$/u;
 
 const paths = [...readFolder("."), ...FOLDERS.flatMap((folder) => readFolder(folder, true))];
 const texts = new Map(paths.map((path) => [path, readFileSync(new URL(path, ROOT), "utf8")]));
-const facts = new Map([...texts].map(([path, text]) => [path, readSourceFacts(text)]));
+const facts = new Map([...texts].map(([path, text]) => [path, readSourceFacts(text, path.endsWith(".tsx"))]));
 
 describe("layering", () => {
   test("there is something to check", () => {

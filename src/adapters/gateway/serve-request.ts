@@ -2,8 +2,7 @@
  * One request from its head to its last byte.
  *
  * W1. Checks come in one order: Host and Origin, token, path, method, scope, input; of a mount
- *     scope before method. Without the token a caller does not learn which paths exist; a browser at / learns where to
- *     start.
+ *     scope before method. Without the token a caller does not learn which paths exist, but for those that are public.
  * W2. Every error has the one shape. An internal error shows an id, never what failed.
  * W3. A stream ends when its client disconnects, its token no longer counts or the gateway stops, and drops its subscription.
  */

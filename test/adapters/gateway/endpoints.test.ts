@@ -21,18 +21,6 @@ describe("health", () => {
     }
   });
 
-  test("a browser at / reads where to start, without a token and without a secret", async () => {
-    const gateway = await startGateway();
-    const answer = await gateway.ask("GET", "/", { headers: { host: "LOCALHOST:1" } });
-    expect([answer.status, answer.headers["content-type"]]).toEqual([200, "text/html; charset=utf-8"]);
-    expect(answer.headers["content-security-policy"]).toContain("default-src 'none'");
-    expect(answer.text).toContain("curl http://LOCALHOST:1/v1/runs");
-    expect((await gateway.ask("HEAD", "/?x")).status).toBe(200);
-    expect((await gateway.ask("GET", "/", { headers: { host: "evil.example" } })).status).toBe(403);
-    expect((await gateway.ask("POST", "/")).status).toBe(401);
-    expect((await gateway.ask("GET", "//")).status).toBe(401);
-  });
-
   test("HEAD answers the head alone", async () => {
     const gateway = await startGateway();
     const answer = await gateway.ask("HEAD", "/healthz");

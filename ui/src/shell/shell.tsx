@@ -67,7 +67,7 @@ function SignedIn() {
       <Navigation counts={counts} />
       <header className={styles["bar"]}>
         <ConnectionState />
-        <Button className={styles["palette"]} aria-label="Commands" onClick={() => setOpened("palette")}>
+        <Button className={styles["palette"]} onClick={() => setOpened("palette")}>
           <Search size={16} aria-hidden="true" />
           <span className={styles["wide"]}>
             Commands <kbd>Ctrl K</kbd>
