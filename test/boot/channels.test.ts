@@ -106,6 +106,43 @@ describe("what someone outside gets", () => {
     expect(text).not.toMatch(/secret|401|provider|tool|stack/i);
   });
 
+  verifies("X-23", "is neither the model's name nor a way to choose it or how it thinks", async () => {
+    const channels = await openChannels();
+    await channels.hook({ text: "hello" });
+    await channels.receiver.arrived(1);
+    for (const [at, text] of ["/model", "/model loop:scripted", "/think high", "/status", "/help"].entries()) {
+      await channels.hook({ text });
+      await channels.receiver.arrived(at + 2);
+    }
+    const [, model, set, think, status, help] = told(channels);
+    expect([model, set, think]).toEqual(
+      Array.from({ length: 3 }, () => "Only the operator of this assistant decides that."),
+    );
+    expect(status).toMatch(/^Conversation .*\nNothing is going on\.$/);
+    expect([status, help].join("\n")).not.toMatch(/scripted|loop|\/model|\/think|\/approve/i);
+    const { sessions } = await channels.surety.store.listSessions({}, { limit: 10, offset: 0 });
+    expect(sessions.map(({ settings }) => settings)).toEqual([{}]);
+  });
+
+  verifies("X-23", "is a refusal when its sender has no name, or none that can be one", async () => {
+    const channels = await openChannels();
+    for (const senderId of ["", "  ", "a".repeat(513), "a".repeat(100_000), "an\nna", "\u0000"]) {
+      const refused = await channels.hook({ text: "hello", senderId });
+      expect([senderId.length, refused]).toEqual([
+        senderId.length,
+        expect.objectContaining({ ok: false, code: "invalid.request" }),
+      ]);
+    }
+    expect(await channels.hook({ text: "hello", senderId: null })).toMatchObject({
+      ok: false,
+      code: "invalid.request",
+    });
+    expect((await channels.hook({ text: "hello", senderId: "a".repeat(512) })).ok).toBe(true);
+    expect(await channels.surety.store.listPairings({ limit: 10, offset: 0 })).toHaveLength(2);
+    expect(channels.model.requests).toEqual([]);
+    expect(channels.defects).toEqual([]);
+  });
+
   verifies("X-23", "is neither what waits for the operator, nor a way to answer it", async () => {
     const channels = await openChannels({
       script: ({ body }) =>

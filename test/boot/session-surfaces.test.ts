@@ -201,3 +201,42 @@ test("a run has the request's settings, else the session's, else the agent's", a
   await talk("and now?");
   expect(requests.at(-1)?.body.model).toBe("other");
 });
+
+verifies(
+  "X-13",
+  "a message_id is its sender's, in its room: the same text is the same run, another text is a conflict",
+  async () => {
+    const { say, ended, requests } = await openSessions();
+    const first = await say("hi", { message_id: "m1" });
+    expect(first.status).toBe(202);
+    await ended(first.json.id);
+    expect((await say("hi", { message_id: "m1" })).json).toMatchObject({
+      id: first.json.id,
+      session_id: first.json.session_id,
+    });
+    for (const another of ["hello", "/status", "/new"]) {
+      const refused = await say(another, { message_id: "m1" });
+      expect([another, refused.status, refused.json.error.code]).toEqual([another, 409, "conflict"]);
+      expect(refused.json.error.message).toContain("message_id");
+    }
+    const others = [
+      { user_id: "43" },
+      { room_id: "r" },
+      { room_id: "r", user_id: "43" },
+      { channel: "web" },
+      { room_id: "42" },
+    ];
+    const ids = [first.json.id];
+    for (const also of others) {
+      const other = await say("hi", { message_id: "m1", ...also });
+      expect([also, other.status]).toEqual([also, 202]);
+      await ended(other.json.id);
+      ids.push(other.json.id);
+    }
+    expect(new Set(ids).size).toBe(ids.length);
+    const twins = await Promise.all(["m2", "m2"].map((message_id) => say("at once", { message_id })));
+    expect(twins[0]?.json.id).toBe(twins[1]?.json.id);
+    await ended(twins[0]?.json.id);
+    expect(requests).toHaveLength(ids.length + 1);
+  },
+);

@@ -6,11 +6,12 @@
  * I2. A stranger reaches no session and no model.
  * I3. Messages of one sender are taken one after the other, so a message that comes twice at once is one message.
  */
+import { refuse, type Scope } from "../../runtime/operations/operation.ts";
 import type { ChannelMessage, ReplyAddress, Taken } from "../../runtime/ports/channel.ts";
 import { type Clock, timestampOf } from "../../runtime/ports/clock.ts";
 import { type Store, StoreError } from "../../runtime/ports/store.ts";
 import type { DeliveryWrite, InboxRow } from "../../runtime/ports/stored-delivery.ts";
-import type { Chat } from "../sessions/chat.ts";
+import { type Chat, originProblem } from "../sessions/chat.ts";
 import { type Activation, type InboundMessage, isAddressed } from "../sessions/inbound-message.ts";
 import { type SenderLimit, tooFast } from "../sessions/sender-limit.ts";
 import type { Pairing } from "./pairing.ts";
@@ -33,6 +34,7 @@ export interface InboxParts {
   readonly onOutbound: () => void;
 }
 
+const NO_SCOPES: ReadonlySet<Scope> = new Set();
 const MAX_MESSAGE_ID_CHARS = 256;
 
 export class Inbox {
@@ -59,11 +61,14 @@ export class Inbox {
   async #take(place: ChannelPlace, message: ChannelMessage): Promise<Taken> {
     const { store, pairing } = this.#parts;
     const { messageId, senderId } = message;
-    if (messageId.trim() === "" || messageId.length > MAX_MESSAGE_ID_CHARS) {
-      return { ok: false, code: "invalid.request", message: "a message needs an id of at most 256 characters" };
+    if (messageId.trim() === "" || messageId.length > MAX_MESSAGE_ID_CHARS || !messageId.isWellFormed()) {
+      return refuse("invalid.request", "a message needs an id of at most 256 characters");
     }
-    if ((await store.findInbound(place.name, messageId)) !== null) return TAKEN;
     const inbound = inboundOf(place, message);
+    // Before anything is looked up: an id that cannot be one is no sender's, accepted or not.
+    const problem = originProblem(inbound);
+    if (problem !== null) return refuse("invalid.request", problem);
+    if ((await store.findInbound(place.name, messageId)) !== null) return TAKEN;
     if (await pairing.isAccepted(place.name, senderId)) return await this.#receive(place, message, inbound);
     if (!isAddressed(inbound, place.activation)) return await this.#note(place, message, "ignored");
     return await this.#meet(place, message);
@@ -74,7 +79,7 @@ export class Inbox {
     const { name: channel, channelClass } = place;
     const recipient = group === null ? { address: senderId, type: "contact" } : { address: group.id, type: "group" };
     const reply = { channel, channelClass, recipient };
-    const bearer = { principal: `${channel}:${senderId}`, source: channel };
+    const bearer = { principal: `${channel}:${senderId}`, source: channel, scopes: NO_SCOPES };
     const received = await this.#parts.chat.receive(inbound, bearer, { reply });
     if (!received.ok) return received;
     if (received.kind === "run") return TAKEN;

@@ -178,7 +178,10 @@ export function runRequestOf(input: RunInput, { source, principal, idempotencyKe
  */
 export function idempotencyOf({ idempotencyKey, source: _source, ...asked }: RunRequest): Idempotency | null {
   if (idempotencyKey === null) return null;
-  return { keyHash: hashBytes(idempotencyKey), requestHash: hashBytes(sortedJson([idempotencyKey, asked])) };
+  // A message of a conversation is the same message whichever session its sender has by now.
+  const { begins: _begins, sessionId: _session, ...said } = asked;
+  const request = asked.inbound === undefined ? asked : said;
+  return { keyHash: hashBytes(idempotencyKey), requestHash: hashBytes(sortedJson([idempotencyKey, request])) };
 }
 
 /** Not canonical JSON, which takes valid Unicode only: the request is not checked yet. */

@@ -27,7 +27,13 @@ export function parseChatCommand(text: string): ChatCommand | null {
   return { name: name as ChatCommandName, argument: match?.[2] ?? "" };
 }
 
-export function helpText(): string {
-  const rows = Object.values(CHAT_COMMANDS).map(({ usage, summary }) => `${usage}: ${summary}`);
+/** A sender from outside can use the others. */
+export const OPERATORS_COMMANDS: readonly ChatCommandName[] = ["/approve", "/deny", "/model", "/think"];
+
+export function helpText(isOperator: boolean): string {
+  const names = (Object.keys(CHAT_COMMANDS) as ChatCommandName[]).filter(
+    (name) => isOperator || !OPERATORS_COMMANDS.includes(name),
+  );
+  const rows = names.map((name) => `${CHAT_COMMANDS[name].usage}: ${CHAT_COMMANDS[name].summary}`);
   return ["Everything else you write goes to the assistant.", ...rows].join("\n");
 }

@@ -1,17 +1,17 @@
 /**
  * Chat takes a message from a channel to its session: answers a command at once, or hands the message on as a run of that
- * session. A message that comes twice under the channel's own id is one message (X-13).
+ * session. A message that comes twice under the channel's own id, or under its sender's, is one message (X-13).
  */
 import { isAgentId } from "../../kernel/vocabulary/agent-id.ts";
 import type { RunId, SessionId } from "../../kernel/vocabulary/identifiers.ts";
 import type { ChannelClass } from "../../kernel/vocabulary/risk.ts";
-import { type Refusal, refuse } from "../../runtime/operations/operation.ts";
+import { type Refusal, refuse, type Scope } from "../../runtime/operations/operation.ts";
 import type { RunStatus, Store } from "../../runtime/ports/store.ts";
 import type { StoredSession } from "../../runtime/ports/stored-session.ts";
 import { SESSION_FORGED } from "../../runtime/sessions/session-rules.ts";
 import type { Assistant } from "../runs/open-assistant.ts";
 import type { RunRequest } from "../runs/run-request.ts";
-import { parseChatCommand } from "./chat-command.ts";
+import { type ChatCommand, parseChatCommand } from "./chat-command.ts";
 import {
   type Activation,
   type Identity,
@@ -22,7 +22,7 @@ import {
 } from "./inbound-message.ts";
 import { type ChatCommandParts, runChatCommand } from "./run-chat-command.ts";
 import { type SenderLimit, tooFast } from "./sender-limit.ts";
-import { directKey } from "./session-key.ts";
+import { directKey, sessionKeyParts } from "./session-key.ts";
 
 export interface ChatParts extends ChatCommandParts {
   readonly store: Pick<Store, "findRunByMessage" | "openRunsOf">;
@@ -39,6 +39,8 @@ export interface ChatParts extends ChatCommandParts {
 export interface Bearer {
   readonly principal: string;
   readonly source: string;
+  /** A sender on a channel has none. */
+  readonly scopes: ReadonlySet<Scope>;
 }
 
 export type MessageOptions = Partial<
@@ -76,10 +78,10 @@ export class Chat {
     if (!isAddressed(message, activation(channel))) return { ok: true, kind: "ignored" };
     const waitS = limit.take(`${channel}:${senderId}`);
     if (waitS > 0) return tooFast(waitS);
-    if (messageId !== null) {
-      const earlier = await store.findRunByMessage(channel, messageId);
-      if (earlier !== null) return { ok: true, kind: "run", ...earlier };
-    }
+    const inbound = inboundOf(message);
+    const earlier = inbound === null ? null : await store.findRunByMessage(inbound.channel, inbound.messageId);
+    if (earlier !== null && inbound?.key === null) return { ok: true, kind: "run", ...earlier };
+    if (earlier !== null && this.#commandIn(message) !== null) return ANOTHER_MESSAGE;
     const received = await this.#route(message, bearer, options);
     if (received.ok) onMessage?.({ channel, senderId, messageId });
     return received;
@@ -90,16 +92,19 @@ export class Chat {
     const { channel } = message;
     const route = routeOf(message, identities);
     const session = await sessions.findByKey(route.key);
-    const channelClass = this.#parts.channelClass(channel);
-    // A mail is a letter: what it begins with is no command.
-    const command = channelClass === "external_email" ? null : parseChatCommand(message.text);
+    const command = this.#commandIn(message);
     if (command !== null) {
       const { principal } = bearer;
-      const isOperator = channelClass === "cli_local";
+      const isOperator = this.#parts.channelClass(channel) === "cli_local" && bearer.scopes.has("operate");
       const origin = { ...route, agentId: message.agentId, channel, principal, isOperator, session };
       return { ok: true, kind: "answered", ...(await runChatCommand(this.#parts, command, origin)) };
     }
     return await this.#submit(message, route, session, bearer, options);
+  }
+
+  /** A mail is a letter: what it begins with is no command. */
+  #commandIn({ channel, text }: InboundMessage): ChatCommand | null {
+    return this.#parts.channelClass(channel) === "external_email" ? null : parseChatCommand(text);
   }
 
   /** To a session that is known by its id. */
@@ -109,19 +114,21 @@ export class Chat {
     const key = directKey(session);
     const command = parseChatCommand(text);
     if (command !== null) {
-      const origin = { agentId, channel, key, senderId, principal: bearer.principal, isOperator: true, session };
+      const { principal, scopes } = bearer;
+      const origin = { agentId, channel, key, senderId, principal, isOperator: scopes.has("operate"), session };
       return { ok: true, kind: "answered", ...(await runChatCommand(this.#parts, command, origin)) };
     }
     return await this.#run(session.agentId, text, { sessionId: session.sessionId }, bearer, options);
   }
 
   #submit(
-    { agentId, channel, text, messageId }: InboundMessage,
+    message: InboundMessage,
     { key, senderId }: Route,
     session: StoredSession | null,
     bearer: Bearer,
     options: MessageOptions,
   ): Promise<Received> {
+    const { agentId, channel, text } = message;
     const place =
       session !== null
         ? { sessionId: session.sessionId }
@@ -129,7 +136,11 @@ export class Chat {
             sessionId: null,
             begins: { session: this.#parts.sessions.draft({ agentId, key, channel, senderId }), isRouted: true },
           };
-    const inbound = messageId === null ? {} : { inbound: { channel, messageId } };
+    const known = inboundOf(message);
+    const inbound =
+      known === null
+        ? {}
+        : { inbound: { channel: known.channel, messageId: known.messageId }, idempotencyKey: known.key };
     const channelClass = this.#parts.channelClass(channel);
     return this.#run(agentId, text, { ...place, ...inbound, channelClass }, bearer, options);
   }
@@ -137,7 +148,8 @@ export class Chat {
   async #run(
     agentId: string,
     message: string,
-    place: Pick<RunRequest, "sessionId" | "begins" | "inbound" | "channelClass">,
+    place: Pick<RunRequest, "sessionId" | "begins" | "inbound" | "channelClass"> &
+      Partial<Pick<RunRequest, "idempotencyKey">>,
     { principal, source }: Bearer,
     options: MessageOptions,
   ): Promise<Received> {
@@ -152,8 +164,9 @@ export class Chat {
       const { runId, status, sessionId } = submitted;
       return { ok: true, kind: "run", runId, status, sessionId };
     }
+    const { inbound, idempotencyKey } = request;
+    if (idempotencyKey !== null) return submitted.code === "conflict" ? ANOTHER_MESSAGE : submitted;
     // The same message at the same time: the other one won.
-    const { inbound } = request;
     const twin =
       inbound === undefined || submitted.code !== "conflict"
         ? null
@@ -162,11 +175,28 @@ export class Chat {
   }
 }
 
+const ANOTHER_MESSAGE = refuse("conflict", "this message_id was used for another message of this sender or room");
+
+/** What makes a message one message. `key`: the id is its sender's, so with another text it is refused; null: the channel's. */
+function inboundOf({ channel, senderId, group, messageId, isSendersId }: InboundMessage) {
+  if (messageId === null) return null;
+  if (isSendersId !== true) return { channel, messageId, key: null };
+  const place = sessionKeyParts(group === null ? ["dm", senderId] : [group.kind, group.id, senderId]);
+  // No header can hold a line break: a key of POST /v1/runs is never one of these.
+  return { channel, messageId: `${place}:${messageId}`, key: `chat\n${channel}\n${place}:${messageId}` };
+}
+
 /** The seeds' agent ids, channels and senders are words and numbers; what cannot be one is refused before it is stored. */
 const CHANNEL = /^[a-z][a-z0-9_-]{0,31}$/;
 const MAX_ID_CHARS = 512;
 
-function originProblem({ agentId, channel, accountId = "default", senderId, group }: InboundMessage): string | null {
+export function originProblem({
+  agentId,
+  channel,
+  accountId = "default",
+  senderId,
+  group,
+}: Omit<InboundMessage, "text" | "messageId">): string | null {
   if (!isAgentId(agentId)) return "agent_id must consist of lower-case letters, digits, - and _";
   if (!CHANNEL.test(channel)) return "channel must consist of lower-case letters, digits, - and _";
   const ids = [accountId, senderId, ...(group === null ? [] : [group.id])];

@@ -15,6 +15,8 @@ export interface InboundMessage {
   readonly group: { readonly kind: "group" | "room"; readonly id: string; readonly mentioned: boolean } | null;
   /** The channel's own id; null when it gives none. */
   readonly messageId: string | null;
+  /** Clients made up the id, each for itself: it is one message for its sender, in its room, and no further. */
+  readonly isSendersId?: true;
 }
 
 /** An identity of the configuration: the same person on several channels. */

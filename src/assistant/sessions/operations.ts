@@ -82,6 +82,7 @@ export const sessionOperations = [
         // A client that posts here speaks to the assistant.
         group: room_id === undefined ? null : ({ kind: "room", id: room_id, mentioned: true } as const),
         messageId: message_id ?? null,
+        isSendersId: true as const,
       };
       const options = thinking_mode === undefined ? {} : { thinkingMode: thinking_mode };
       return wireReceived(await chat.receive(inbound, caller, options));

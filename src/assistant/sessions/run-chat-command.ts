@@ -7,7 +7,7 @@ import type { Store } from "../../runtime/ports/store.ts";
 import type { SessionSettings, StoredSession } from "../../runtime/ports/stored-session.ts";
 import { SESSION_FORGED } from "../../runtime/sessions/session-rules.ts";
 import type { Assistant } from "../runs/open-assistant.ts";
-import { type ChatCommand, helpText } from "./chat-command.ts";
+import { type ChatCommand, helpText, OPERATORS_COMMANDS } from "./chat-command.ts";
 import type { Compaction } from "./compaction.ts";
 import type { Route } from "./inbound-message.ts";
 import { MAX_TITLE_CHARS, type Sessions } from "./sessions.ts";
@@ -26,7 +26,7 @@ export interface CommandOrigin extends Route {
   readonly agentId: string;
   readonly channel: string;
   readonly principal: string;
-  /** Someone outside neither sees nor answers what waits for approval (X-23). */
+  /** Someone outside neither sees nor answers what waits for approval, and neither learns nor chooses the model (X-23). */
   readonly isOperator: boolean;
   /** Null: nothing was said under this key yet. */
   readonly session: StoredSession | null;
@@ -40,6 +40,7 @@ export interface CommandAnswer {
 /** At once, of one session or list. */
 const MOST = 500;
 const LISTED = 10;
+const OPERATOR_DECIDES = "Only the operator of this assistant decides that.";
 const NOTHING_YET = "Nothing has been said here yet.";
 
 export async function runChatCommand(
@@ -48,10 +49,12 @@ export async function runChatCommand(
   origin: CommandOrigin,
 ): Promise<CommandAnswer> {
   const { session } = origin;
+  const { isOperator } = origin;
   const answer = (response: string, sessionId = session?.sessionId ?? null): CommandAnswer => ({ response, sessionId });
+  if (!isOperator && OPERATORS_COMMANDS.includes(name)) return answer(OPERATOR_DECIDES);
   switch (name) {
     case "/help":
-      return answer(helpText());
+      return answer(helpText(isOperator));
     case "/new": {
       const title = argument === "" ? null : argument.slice(0, MAX_TITLE_CHARS);
       return answer(
@@ -124,7 +127,8 @@ async function status(
   const waiting = isOperator ? (await questionsOf(approvals, session)).map(questionLine) : [];
   return [
     `Conversation ${title ?? id}: ${state}, ${session.runs} messages from you`,
-    `Model ${metadata.model}; thinking ${config.thinkingLevel ?? "by default"}`,
+    // Which models there are is the operator's.
+    ...(isOperator ? [`Model ${metadata.model}; thinking ${config.thinkingLevel ?? "by default"}`] : []),
     open.length === 0
       ? "Nothing is going on."
       : `${open.length} run(s) not ended: ${open.map(({ status: at }) => at).join(", ")}`,
@@ -165,9 +169,8 @@ async function decide(
   { approvals }: ChatCommandParts,
   decision: "allow" | "deny",
   argument: string,
-  { session, principal, isOperator }: CommandOrigin,
+  { session, principal }: CommandOrigin,
 ): Promise<string> {
-  if (!isOperator) return "Only the operator of this assistant decides that.";
   const waiting =
     session === null ? [] : (await questionsOf(approvals, session)).filter(({ kind }) => kind === "approve");
   const meant = argument === "" ? waiting : waiting.filter(({ id }) => id === asApprovalId(argument));

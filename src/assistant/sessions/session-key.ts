@@ -18,7 +18,12 @@ export interface KeyParts {
 const DEFAULT_ACCOUNT = "default";
 
 export function sessionKey({ agentId, channel, accountId = DEFAULT_ACCOUNT, kind, peer }: KeyParts): string {
-  return ["agent", agentId, channel, accountId, kind, peer].map(encodeComponent).join(":");
+  return sessionKeyParts(["agent", agentId, channel, accountId, kind, peer]);
+}
+
+/** Different parts never have one text (K1). */
+export function sessionKeyParts(parts: readonly string[]): string {
+  return parts.map(encodeComponent).join(":");
 }
 
 /** Where the sender's direct messages belong: a session that one run began has a key of its own. */

@@ -1,4 +1,5 @@
 /** Sessions and chat over a trial, as boot wires them. */
+
 import { randomBytes } from "node:crypto";
 import { SessionContext } from "../../../src/assistant/context/session-context.ts";
 import { channelClassOf } from "../../../src/assistant/sessions/channel-class.ts";
@@ -7,6 +8,7 @@ import type { Identity } from "../../../src/assistant/sessions/inbound-message.t
 import { SenderLimit } from "../../../src/assistant/sessions/sender-limit.ts";
 import { Sessions } from "../../../src/assistant/sessions/sessions.ts";
 import { systemClock } from "../../../src/boot/system-clock.ts";
+import { scopesUpTo } from "../../../src/runtime/operations/operation.ts";
 import type { Trial } from "../../runtime/trial/open-trial.ts";
 
 export const IDLE_MS = 1_800_000;
@@ -41,7 +43,7 @@ export function openChat(
   return { chat, sessions };
 }
 
-export const OPERATOR = { principal: "operator", source: "http" };
+export const OPERATOR = { principal: "operator", source: "http", scopes: scopesUpTo("admin") };
 
 /** A direct message over HTTP, unless it says otherwise. */
 export function said(text: string, also: Partial<Parameters<Chat["receive"]>[0]> = {}): Parameters<Chat["receive"]>[0] {
