@@ -19,8 +19,6 @@ const WAIT = { timeout: 30_000, interval: 10 };
 /** `{tool, ...args}`. */
 export type Step = { readonly tool: string } & Readonly<Record<string, unknown>>;
 
-export type InterfaceGateway = Awaited<ReturnType<typeof openInterface>>;
-
 export interface Frame {
   readonly event: string;
   readonly id: string;

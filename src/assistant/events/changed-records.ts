@@ -30,7 +30,7 @@ const NONE: readonly ChangedRecord[] = [];
 const BUDGET: readonly ChangedRecord[] = [{ record: "budget", id: null }];
 const PAIRING: readonly ChangedRecord[] = [{ record: "pairing", id: null }];
 
-export function recordsIn(write: Write): readonly ChangedRecord[] {
+function recordsIn(write: Write): readonly ChangedRecord[] {
   switch (write.type) {
     case "insert-run":
       return [one("run", write.run.runId), one("session", write.run.sessionId)];

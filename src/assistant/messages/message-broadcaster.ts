@@ -325,7 +325,7 @@ export type Unstamped = Distributed<WsMessage>;
 type DistributedContent<Message> = Message extends WsMessage ? Pick<Message, "type" | "payload"> : never;
 export type Content = DistributedContent<WsMessage>;
 
-export function errorContent(code: string, message: string): Content {
+function errorContent(code: string, message: string): Content {
   return { type: "error", payload: { code, message } };
 }
 

@@ -19,7 +19,7 @@ import { HttpError, invalidRequest } from "../http-error.ts";
 import { type Head, readHead } from "../read-head.ts";
 import { SocketConnection } from "./socket-connection.ts";
 
-export const MAX_FRAME_BYTES = 1_048_576;
+const MAX_FRAME_BYTES = 1_048_576;
 const MAX_SOCKETS = 20_000;
 const MAX_SOCKETS_OF_ONE = 64;
 const PING_EVERY_MS = 30_000;

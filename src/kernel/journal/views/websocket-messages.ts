@@ -150,7 +150,6 @@ export const OutboundMessageSchema = Type.Union([
   }),
 ]);
 export type WsMessage = Static<typeof OutboundMessageSchema>;
-export type WsMessageType = WsMessage["type"];
 
 export const WsMessageSchema = Type.Union([InboundMessageSchema, ...OutboundMessageSchema.anyOf]);
 
