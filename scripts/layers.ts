@@ -45,6 +45,8 @@ export const ADAPTERS_FOLDER = "src/adapters";
 
 /** Packages the kernel may import: `null` from any of its files, otherwise from the one file named. */
 export const KERNEL_PACKAGES: ReadonlyMap<string, string | null> = new Map([
+  // Compiles to code, which no browser page with our content policy may run.
+  ["typebox/compile", "src/kernel/vocabulary/schema-check-compiled.ts"],
   ["typebox", null],
   ["node:crypto", "src/kernel/vocabulary/sha256-node.ts"],
   ["@noble/hashes", "src/kernel/vocabulary/sha256-portable.ts"],

@@ -3,13 +3,13 @@
  *
  * N1. The condition `node` is off, so that package.json's subpath imports lead to their portable targets.
  * N2. No file of this repository may import a Node module, under any of its names.
- * N3. The hashing twin for Node may not be loaded: were it, the portable one would go untested.
+ * N3. The twins for Node may not be loaded: were they, the portable ones would go untested.
  */
 import { isBuiltin } from "node:module";
 import type { Plugin } from "vitest/config";
 import { readSourceFacts } from "./source-facts.ts";
 
-const NODE_ONLY_FILE = "/src/kernel/vocabulary/sha256-node.ts";
+const NODE_ONLY_FILES = ["sha256-node.ts", "schema-check-compiled.ts"].map((name) => `/src/kernel/vocabulary/${name}`);
 
 export function withoutNode(): Plugin {
   return {
@@ -29,7 +29,8 @@ export function withoutNode(): Plugin {
       if (builtin !== undefined) throw new Error(`${id} imports ${builtin}, which no browser has.`);
     },
     load(id) {
-      if (id.endsWith(NODE_ONLY_FILE)) throw new Error(`${id} was loaded where only its portable twin should be.`);
+      if (NODE_ONLY_FILES.some((file) => id.endsWith(file)))
+        throw new Error(`${id} was loaded where only its portable twin should be.`);
     },
   };
 }

@@ -2,7 +2,7 @@
  * Opening a stored contract document of any version we ever wrote (M-P5.4). The hash a document was sealed with stays
  * its hash, and missing terms of an old version get the narrowest value.
  */
-import { Compile } from "typebox/compile";
+import { schemaCheck } from "#schema-check";
 import { jsonProblem } from "../vocabulary/json-problem.ts";
 import { fromWire, toWireSchema } from "../vocabulary/wire-case.ts";
 import { type ExecutionContract, ExecutionContractSchema, SeedContractSchema } from "./contract.ts";
@@ -14,8 +14,8 @@ export type OpenedContract =
   | { readonly ok: false; readonly problem: string };
 
 // Checked in wire form before keys are renamed: an unknown key is a problem of the document, not a Defect.
-const seedCheck = Compile(toWireSchema({ ...SeedContractSchema }));
-const contractCheck = Compile(toWireSchema({ ...ExecutionContractSchema }));
+const seedCheck = schemaCheck(toWireSchema({ ...SeedContractSchema }));
+const contractCheck = schemaCheck(toWireSchema({ ...ExecutionContractSchema }));
 
 export function openContract(document: unknown): OpenedContract {
   if (typeof document !== "object" || document === null) return refuse("not a JSON object");
@@ -28,14 +28,14 @@ export function openContract(document: unknown): OpenedContract {
 }
 
 function readCurrent(document: object): OpenedContract {
-  if (!contractCheck.Check(document)) return refuse(firstError(contractCheck.Errors(document)));
+  if (!contractCheck.accepts(document)) return refuse(firstError(contractCheck.problems(document)));
   const contract = fromWire(document) as ExecutionContract;
   if (contract.version !== "2.2") return refuse(`version ${contract.version} documents carry no version field`);
   return { ok: true, contract };
 }
 
 function readSeed(document: object): OpenedContract {
-  if (!seedCheck.Check(document)) return refuse(firstError(seedCheck.Errors(document)));
+  if (!seedCheck.accepts(document)) return refuse(firstError(seedCheck.problems(document)));
   return { ok: true, contract: fillSeed(fromWire(document) as SeedContract) };
 }
 

@@ -7,8 +7,9 @@
  * U6. A refusal names the damaged entry, or the one the damage belongs to: for a body the first that names it, for the
  *      contract the first of all, which names its hash; for format, key and signature the last, whose hash is signed.
  */
+
 import { Type } from "typebox";
-import { Compile } from "typebox/compile";
+import { schemaCheck } from "#schema-check";
 import { openContract } from "../contract/open-contract.ts";
 import { canonicalJson } from "../vocabulary/canonical-json.ts";
 import { HASH_PATTERN } from "../vocabulary/hash.ts";
@@ -42,7 +43,7 @@ export const BundleSchema = Type.Object(
   },
   closed,
 );
-const bundleCheck = Compile(BundleSchema);
+const bundleCheck = schemaCheck(BundleSchema);
 
 export interface BundleParts {
   /** The stored document, of whichever version. */
@@ -90,7 +91,7 @@ export function verifyBundle(
   const parsed = readDocument(file);
   if (!parsed.ok) return { ok: false, entry: entryAt(parsed.text, parsed.at), problem: parsed.problem };
   const bundle: unknown = parsed.value;
-  if (!bundleCheck.Check(bundle)) return refuseShape(bundle);
+  if (!bundleCheck.accepts(bundle)) return refuseShape(bundle);
   const entries: Entry[] = [];
   for (const document of bundle.entries) {
     const entry = parseEntry(document as JsonValue);
@@ -111,7 +112,7 @@ export function verifyBundle(
 function refuseShape(bundle: unknown): BundleRefused {
   const parts: Readonly<Record<string, unknown>> = typeof bundle === "object" ? { ...bundle } : {};
   const field = Object.entries(BundleSchema.properties).find(
-    ([name, schema]) => !Object.hasOwn(parts, name) || !Compile(schema).Check(parts[name]),
+    ([name, schema]) => !Object.hasOwn(parts, name) || !schemaCheck(schema).accepts(parts[name]),
   )?.[0];
   const entries = Array.isArray(parts["entries"]) ? parts["entries"] : [];
   const problem = `not a bundle as ${BUNDLE_FORMAT} has it${field === undefined ? "" : `: ${field}`}`;
@@ -121,8 +122,8 @@ function refuseShape(bundle: unknown): BundleRefused {
 function entryOfPart(field: string | undefined, bodies: unknown, entries: readonly unknown[]): number {
   if (field === "contract" || field === "entries") return 1;
   if (field !== "bodies" || typeof bodies !== "object" || bodies === null) return entries.length;
-  const bodyCheck = Compile(BundleSchema.properties.bodies);
-  const bad = Object.entries(bodies).find(([ref, body]) => !bodyCheck.Check({ [ref]: body }))?.[0];
+  const bodyCheck = schemaCheck(BundleSchema.properties.bodies);
+  const bad = Object.entries(bodies).find(([ref, body]) => !bodyCheck.accepts({ [ref]: body }))?.[0];
   return 1 + entries.findIndex((entry) => bad !== undefined && canonicalJson(entry).includes(`"${bad}"`));
 }
 

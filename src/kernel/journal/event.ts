@@ -3,8 +3,9 @@
  * quotes one can be shown to anyone. An answer names its question: the attempt of a model call, otherwise the step and
  * for plans the round. Ids that a model made up come again in every turn and prove nothing.
  */
+
 import { type Static, Type } from "typebox";
-import { Compile, type Validator } from "typebox/compile";
+import { schemaCheck } from "#schema-check";
 import { RoutingSchema } from "../contract/contract.ts";
 import { ToolPolicySchema } from "../policy/tool-policy.ts";
 import { ERROR_CODES } from "../vocabulary/error-code.ts";
@@ -317,7 +318,7 @@ export type EventType = keyof typeof EventSchemas;
 export type EventOf<T extends EventType> = Static<(typeof EventSchemas)[T]>;
 export type RunEvent = { [T in EventType]: EventOf<T> }[EventType];
 
-const checks = new Map<string, Validator>();
+const checks = new Map<string, ReturnType<typeof schemaCheck>>();
 /** More than any schema of an event nests. */
 const MAX_EVENT_DEPTH = 32;
 
@@ -326,10 +327,10 @@ export function isRunEvent(candidate: RunEvent): boolean {
   const schema = Object.hasOwn(EventSchemas, candidate.type) ? EventSchemas[candidate.type] : undefined;
   if (schema === undefined) return false;
   // Compiled when first met, so that no start waits for it.
-  const check = checks.get(candidate.type) ?? Compile(schema);
+  const check = checks.get(candidate.type) ?? schemaCheck(schema);
   checks.set(candidate.type, check);
   // A stated transition must be writable later: canonical JSON has no lone surrogate and no undefined, and sums stay safe.
-  return check.Check(candidate) && jsonProblem(candidate, MAX_EVENT_DEPTH) === null;
+  return check.accepts(candidate) && jsonProblem(candidate, MAX_EVENT_DEPTH) === null;
 }
 
 /** What models were paid for with this event. */

@@ -1,16 +1,19 @@
 /** Records in their wire form whose `kind` says which schema they follow. */
+
 import type { TSchema } from "typebox";
-import { Compile, type Validator } from "typebox/compile";
+import { schemaCheck } from "#schema-check";
 import type { JsonValue } from "../vocabulary/parse-json.ts";
 import { fromWire, toWireSchema } from "../vocabulary/wire-case.ts";
 import type { Parsed } from "./read-records.ts";
 
+type Check = ReturnType<typeof schemaCheck>;
+
 /** The schemas are those of the inside form; `T` is what they describe. */
 export function parserByKind<T>(schemas: Readonly<Record<string, TSchema>>): (document: JsonValue) => Parsed<T> {
   // Compiled when first met: all of a journal's schemas take a tenth of a second, which no start should wait for.
-  const checks = new Map<string, Validator>();
-  const checkFor = (kind: string, schema: TSchema): Validator => {
-    const check = checks.get(kind) ?? Compile(toWireSchema({ ...schema }));
+  const checks = new Map<string, Check>();
+  const checkFor = (kind: string, schema: TSchema): Check => {
+    const check = checks.get(kind) ?? schemaCheck(toWireSchema({ ...schema }));
     checks.set(kind, check);
     return check;
   };
@@ -18,7 +21,7 @@ export function parserByKind<T>(schemas: Readonly<Record<string, TSchema>>): (do
     const kind = kindOf(document);
     const schema = Object.hasOwn(schemas, kind) ? schemas[kind] : undefined;
     if (schema === undefined) return { ok: false, problem: "not of a known kind" };
-    if (!checkFor(kind, schema).Check(document)) return { ok: false, problem: `not a valid ${kind}` };
+    if (!checkFor(kind, schema).accepts(document)) return { ok: false, problem: `not a valid ${kind}` };
     return { ok: true, value: fromWire<unknown>(document) as T };
   };
 }

@@ -3,8 +3,9 @@
  * It proves that the home made the claim; the bundle whose head it names proves the claim itself. A home without its
  * key still shows the cost of a run, unsigned.
  */
+
 import { type Static, Type } from "typebox";
-import { Compile } from "typebox/compile";
+import { schemaCheck } from "#schema-check";
 import { canonicalJson } from "../vocabulary/canonical-json.ts";
 import type { RunId } from "../vocabulary/identifiers.ts";
 import { closed, nullable } from "../vocabulary/schema-primitives.ts";
@@ -49,7 +50,7 @@ export function verifyReceipt(
   const parsed = readDocument(file);
   if (!parsed.ok) return parsed;
   const receipt: unknown = parsed.value;
-  if (!Compile(SignedReceiptSchema).Check(receipt)) {
+  if (!schemaCheck(SignedReceiptSchema).accepts(receipt)) {
     return { ok: false, problem: `not a receipt as ${RECEIPT_FORMAT} has it` };
   }
   const { public_key: publicKey, signature, ...said } = receipt;

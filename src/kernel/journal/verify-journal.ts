@@ -61,7 +61,7 @@ function verify(
 
 function findBroken(entries: readonly Entry[], contractHash: Hash): BadEntry | null {
   for (const [index, entry] of entries.entries()) {
-    const problem = problemOf(entry, entries[index - 1] ?? null, entries[0] ?? entry, contractHash);
+    const problem = entryProblem(entry, entries[index - 1] ?? null, entries[0] ?? entry, contractHash);
     if (problem !== null) return { entry: index + 1, problem };
   }
   return null;
@@ -69,7 +69,8 @@ function findBroken(entries: readonly Entry[], contractHash: Hash): BadEntry | n
 
 const AFTER_THE_END = "follows TERMINATE";
 
-function problemOf(entry: Entry, before: Entry | null, first: Entry, contractHash: Hash): string | null {
+/** Of one entry, with the entry before it and the first of all. */
+export function entryProblem(entry: Entry, before: Entry | null, first: Entry, contractHash: Hash): string | null {
   const expectedSeq = (before?.seq ?? 0) + 1;
   if (before?.kind === "TERMINATE") return AFTER_THE_END;
   if (entry.seq !== expectedSeq) return `seq is ${entry.seq} instead of ${expectedSeq}`;

@@ -12,16 +12,42 @@ export type Folded =
   | { readonly ok: true; readonly state: RunState }
   | { readonly ok: false; readonly divergedAt: number; readonly state: RunState };
 
-export function foldRun(runId: RunId, contract: ExecutionContract, entries: readonly Entry[]): Folded {
-  let state = startRun(runId, contract);
-  let derived = 0;
-  for (const event of entries.flatMap(eventsOf)) {
-    const result = step(state, event);
-    for (const entry of result.entries) {
-      derived += 1;
-      if (entries[derived - 1]?.hash !== entry.hash) return { ok: false, divergedAt: derived, state };
-    }
-    state = result.state;
+/** How far a run has been folded: `ahead` are entries that the machine derived and that have not been compared yet. */
+export interface Fold {
+  readonly seq: number;
+  readonly state: RunState;
+  readonly ahead: readonly Entry[];
+}
+
+export function startFold(runId: RunId, contract: ExecutionContract): Fold {
+  return { seq: 0, state: startRun(runId, contract), ahead: [] };
+}
+
+export type FoldedEntry =
+  | { readonly ok: true; readonly fold: Fold }
+  /** The machine makes another entry of the same events. `state` is the one before the event that shows it. */
+  | { readonly ok: false; readonly state: RunState };
+
+export function foldEntry({ seq, state: before, ahead }: Fold, entry: Entry): FoldedEntry {
+  const derived = [...ahead];
+  let state = before;
+  for (const event of eventsOf(entry)) {
+    const { entries, state: after } = step(state, event);
+    derived.push(...entries);
+    if (entries.length > 0 && derived[0]?.hash !== entry.hash) return { ok: false, state };
+    state = after;
   }
-  return derived === entries.length ? { ok: true, state } : { ok: false, divergedAt: derived + 1, state };
+  const [first, ...rest] = derived;
+  return first?.hash === entry.hash ? { ok: true, fold: { seq: seq + 1, state, ahead: rest } } : { ok: false, state };
+}
+
+export function foldRun(runId: RunId, contract: ExecutionContract, entries: readonly Entry[]): Folded {
+  let fold = startFold(runId, contract);
+  for (const entry of entries) {
+    const next = foldEntry(fold, entry);
+    if (!next.ok) return { ok: false, divergedAt: fold.seq + 1, state: next.state };
+    fold = next.fold;
+  }
+  const { seq, state, ahead } = fold;
+  return ahead.length === 0 ? { ok: true, state } : { ok: false, divergedAt: seq + 1, state };
 }

@@ -3,8 +3,9 @@
  * allows it) is dropped, so that inside there is one way to say "none". A problem names a field of the envelope, never
  * the tool's own keys or values: it may go into a journal.
  */
+
 import { type Static, Type } from "typebox";
-import { Compile } from "typebox/compile";
+import { schemaCheck } from "#schema-check";
 import { ERROR_CODES } from "./error-code.ts";
 
 export const DEFAULT_TOOL_TIMEOUT_MS = 30_000;
@@ -60,14 +61,14 @@ export const ToolResponseSchema = Type.Union([SuccessSchema, FailureSchema]);
 export type ToolResponse = Static<typeof ToolResponseSchema>;
 
 // One check each, so that a problem speaks of the envelope which `ok` announced.
-const successCheck = Compile(SuccessSchema);
-const failureCheck = Compile(FailureSchema);
+const successCheck = schemaCheck(SuccessSchema);
+const failureCheck = schemaCheck(FailureSchema);
 
 export function parseToolResponse(
   candidate: unknown,
 ): { readonly ok: true; readonly response: ToolResponse } | { readonly ok: false; readonly problem: string } {
-  if (successCheck.Check(candidate)) return { ok: true, response: candidate };
-  if (failureCheck.Check(candidate)) {
+  if (successCheck.accepts(candidate)) return { ok: true, response: candidate };
+  if (failureCheck.accepts(candidate)) {
     const { output: _empty, ...response } = candidate;
     return { ok: true, response };
   }
@@ -75,7 +76,7 @@ export function parseToolResponse(
 }
 
 function describeProblem(candidate: unknown): string {
-  const errors = claimsFailure(candidate) ? failureCheck.Errors(candidate) : successCheck.Errors(candidate);
+  const errors = claimsFailure(candidate) ? failureCheck.problems(candidate) : successCheck.problems(candidate);
   // For a key that should not be there, TypeBox first names the key (keyword "boolean"), then the object around it.
   const error = errors.find(({ keyword }) => keyword !== "boolean");
   return error === undefined ? "/ must be a tool response" : `${error.instancePath || "/"} ${error.message}`;
