@@ -38,7 +38,9 @@ export class Approvals {
 
   /** Clients poll this list, usually empty: then the store is not read. */
   async pending(page: Page): Promise<readonly ApprovalCard[]> {
-    return this.#expiry.isNonePending ? [] : await pendingCards(this.#store, page);
+    return this.#expiry.isNonePending
+      ? []
+      : (await pendingCards(this.#store, page)).map((card) => this.#questions.withCall(card));
   }
 
   /** A question was stored that no run asked. */

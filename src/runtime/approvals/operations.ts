@@ -34,6 +34,18 @@ const CardSchema = Type.Object({
   step: Count,
   tool: AnyText,
   plan: AnyText,
+  /** The same in parts, while the run that asks is open. */
+  call: Type.Optional(
+    Type.Object({
+      /** JSON. */
+      args: AnyText,
+      argv: Type.Array(AnyText),
+      cwd: nullable(AnyText),
+      targets: Type.Array(AnyText),
+      reversal: Type.Object({ kind: Type.Enum(["reversible", "irreversible", "unknown"]), how: AnyText }),
+      text: AnyText,
+    }),
+  ),
   plan_ref: BodyRefSchema,
   plan_hash: HashSchema,
   why: AnyText,
@@ -85,9 +97,10 @@ export const approvalOperations = [
   }),
 ] as const;
 
-export function wireCard({ shown, createdAtMs, expiresAtMs, decidedAtMs, ...card }: ApprovalCard): WireCard {
+export function wireCard({ shown, call, createdAtMs, expiresAtMs, decidedAtMs, ...card }: ApprovalCard): WireCard {
   return {
     ...toWire(card),
+    ...(call === undefined ? {} : { call: { ...call, argv: [...call.argv], targets: [...call.targets] } }),
     plan: shown,
     created_at: timestampOf(createdAtMs),
     expires_at: timestampOf(expiresAtMs),

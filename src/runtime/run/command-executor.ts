@@ -357,7 +357,8 @@ export class CommandExecutor {
     const { bodyCache, conversation, run } = this.#parts;
     const place = { question, seq: state.chain.seq, restoreId: state.restored?.id ?? null };
     if (question.aboutRun) {
-      return { ...place, ...askedAfterRestore(readAcceptance(run.accepted), state, (ref) => bodyCache.read(ref)) };
+      const asked = askedAfterRestore(readAcceptance(run.accepted), state, (ref) => bodyCache.read(ref));
+      return { ...place, ...asked, planned: null };
     }
     const prepared = this.#prepared.get(question.callId);
     const call = prepared?.call ?? inFlightCall(state, question.callId);
@@ -369,7 +370,7 @@ export class CommandExecutor {
         : question.kind === "resolve"
           ? `${callLine(planned)}\n${planned.shown}`
           : showQuestion(planned, conversation.untrusted);
-    return { ...place, tool: call.tool, shown };
+    return { ...place, tool: call.tool, shown, planned };
   }
 }
 

@@ -2,6 +2,7 @@ import { memo, useEffect } from "react";
 import { type LiveRun, useLiveRun } from "../../data/live-run.ts";
 import { refresh, useRecord } from "../../data/records.ts";
 import { announceQuietly } from "../../parts/announcer.tsx";
+import { ApprovalCard } from "../../parts/approval-card/approval-card.tsx";
 import { ErrorNote } from "../../parts/error-note.tsx";
 import { HostileText } from "../../parts/hostile-text.tsx";
 import { Markdown } from "../../parts/markdown.tsx";
@@ -69,6 +70,8 @@ function callsOf(
 function Unanswered({ turn, sessionId }: { turn: Turn; sessionId: string }) {
   const isQueued = turn.status === "queued";
   const live = useLiveRun(turn.runId);
+  const { value: waiting } = useRecord("approvals.list", {});
+  const asks = (waiting?.approvals ?? []).filter(({ run_id }) => run_id === turn.runId);
   useEffect(() => {
     if (!live.isOver) return;
     refresh("sessions.get", { id: sessionId } as never);
@@ -85,7 +88,12 @@ function Unanswered({ turn, sessionId }: { turn: Turn; sessionId: string }) {
         </div>
       )}
       {live.error !== null && <ErrorNote error={live.error} />}
-      {hasNothing && live.error === null && <p className={styles["minor"]}>{waitingWords(isQueued, live)}</p>}
+      {asks.map((approval) => (
+        <ApprovalCard key={approval.id} approval={approval} />
+      ))}
+      {hasNothing && asks.length === 0 && live.error === null && (
+        <p className={styles["minor"]}>{waitingWords(isQueued, live)}</p>
+      )}
     </>
   );
 }
