@@ -96,7 +96,7 @@ describe("a run", () => {
 
 verifies(
   "M-A/source",
-  "raw model output is read by model backends, protocol adapters, the code that joins them and LLMClient alone",
+  "raw model output is read by model backends, protocol adapters, the code that joins them, LLMClient and the output summarizer alone",
   () => {
     const files = readdirSync(SOURCE, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".ts"));
     const readsRaw = /raw-model-output\.ts"|\breply\.raw\b|\{ raw\b[^}]*\} = reply/;
@@ -108,6 +108,8 @@ verifies(
       "runtime/model/call-model.ts",
       "runtime/model/llm-client.ts",
       "runtime/ports/model-backend.ts",
+      // Its text becomes an excerpt of a tool's output: data, never read for calls.
+      "runtime/tools/summarize-output.ts",
     ]);
   },
 );
