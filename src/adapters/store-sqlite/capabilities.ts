@@ -31,6 +31,9 @@ export const CAPABILITY_TABLES: Tables = {
   // Lists the requests that await an operator, over all sessions.
   3: `
   CREATE INDEX pending_capabilities ON capabilities (ledger_seq) WHERE state = 'pending';`,
+  // Lists what is granted, over all sessions.
+  10: `
+  CREATE INDEX granted_capabilities ON capabilities (ledger_seq) WHERE state = 'granted';`,
 };
 
 /** SQLite uses the index `capability_ledger` only for these very expressions; it has no affinities, hence the `+`. */
@@ -50,12 +53,17 @@ const PUT = `
 export const CAPABILITY_QUERIES = {
   ofSession: `${SELECT} WHERE s.id = ?`,
   pending: `${SELECT} WHERE c.state = 'pending' ORDER BY c.ledger_seq LIMIT ? OFFSET ?`,
+  granted: `${SELECT} WHERE c.state = 'granted' ORDER BY c.ledger_seq DESC LIMIT ? OFFSET ?`,
   all: `${SELECT} ORDER BY c.session, c.capability LIMIT ? OFFSET ?`,
 };
 
 export const CAPABILITY_LISTS = {
   pendingCapabilities(prepare: Prepare, { limit, offset }: Page): readonly SessionCapability[] {
     return prepare(CAPABILITY_QUERIES.pending).all(limit, offset).map(toSessionCapability);
+  },
+
+  grantedCapabilities(prepare: Prepare, { limit, offset }: Page): readonly SessionCapability[] {
+    return prepare(CAPABILITY_QUERIES.granted).all(limit, offset).map(toSessionCapability);
   },
 
   allCapabilities(prepare: Prepare, { limit, offset }: Page): readonly SessionCapability[] {

@@ -64,6 +64,7 @@ const CONDITIONS = {
   channel: "channel = ?",
   senderId: "sender_id = ?",
   roomId: "(key LIKE '%:room:' || ? OR key LIKE '%:group:' || ?)",
+  text: "instr(lower(coalesce(title, '') || char(10) || sender_id || char(10) || channel || char(10) || key), lower(?)) > 0",
 } as const satisfies Record<keyof SessionFilter, string>;
 
 export const SESSION_LISTS = {

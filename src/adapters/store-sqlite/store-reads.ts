@@ -105,6 +105,7 @@ export function storeReads(reading: Reading, homeId: string, readElsewhere: Read
     openRunsOf: (sessionId, limit) => list("openRunsOf", sessionId, limit),
     listSessions: (filter, page) => list("listSessions", filter, page),
     pendingCapabilities: (page) => list("pendingCapabilities", page),
+    grantedCapabilities: (page) => list("grantedCapabilities", page),
     allApprovals: (page) => list("allApprovals", page),
     allCapabilities: (page) => list("allCapabilities", page),
     listOutbox: (filter, page) => list("listOutbox", filter, page),

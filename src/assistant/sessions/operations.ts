@@ -93,12 +93,13 @@ export const sessionOperations = [
     method: "GET",
     path: "/api/sessions",
     scope: "operate",
-    summary: "lists sessions, the one with the latest message first; `?limit=`, `?offset=`",
+    summary:
+      "lists sessions, the one with the latest message first; `?q=` a part of title, sender, channel or key, `?limit=`, `?offset=`",
     hasEtag: true,
-    input: Type.Object(pageFields, closed),
+    input: Type.Object({ q: optional(Name), ...pageFields }, closed),
     output: Type.Object({ sessions: Type.Array(SessionRowSchema), total: Count }),
-    async call({ sessions }, input) {
-      const { sessions: rows, total } = await sessions.list({}, pageOf(input));
+    async call({ sessions }, { q, ...page }) {
+      const { sessions: rows, total } = await sessions.list(q === undefined ? {} : { text: q }, pageOf(page));
       return { ok: true, value: { sessions: [...rows], total } };
     },
   }),

@@ -18,6 +18,7 @@ import { Authority } from "./authority.ts";
 import {
   type CapabilitiesAnswer,
   capabilitiesOf,
+  grantedCapabilities,
   pendingCapabilities,
   readCapabilities,
   unknownSession,
@@ -74,6 +75,10 @@ export class Capabilities {
 
   pending(page: Page): Promise<readonly SessionCapability[]> {
     return pendingCapabilities(this.#ports.store, page);
+  }
+
+  granted(page: Page): Promise<readonly SessionCapability[]> {
+    return grantedCapabilities(this.#ports, page);
   }
 
   decide(decision: CapabilityDecision): Promise<CapabilitiesAnswer> {

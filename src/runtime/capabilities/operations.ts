@@ -11,7 +11,7 @@ import type { Capabilities } from "./capabilities.ts";
 import type { CapabilitiesAnswer, SessionCapabilities } from "./stored-capabilities.ts";
 
 export interface CapabilityServices {
-  readonly capabilities: Pick<Capabilities, "of" | "pending" | "decide">;
+  readonly capabilities: Pick<Capabilities, "of" | "pending" | "granted" | "decide">;
 }
 
 const ACTS = ["grant", "revoke", "deny"] as const;
@@ -32,9 +32,9 @@ const OfSessionSchema = Type.Object({
   pending: Names,
   details: Type.Array(DetailSchema),
 });
-const PendingSchema = Type.Object({
-  pending: Type.Array(Type.Object({ session_id: SessionIdSchema, ...DetailSchema.properties })),
-});
+const OfAnySession = Type.Array(Type.Object({ session_id: SessionIdSchema, ...DetailSchema.properties }));
+const PendingSchema = Type.Object({ pending: OfAnySession });
+const GrantedSchema = Type.Object({ granted: OfAnySession });
 export type CapabilityDetail = Static<typeof DetailSchema>;
 export type CapabilitiesOfSession = Static<typeof OfSessionSchema>;
 export type PendingCapabilities = Static<typeof PendingSchema>;
@@ -47,16 +47,26 @@ export const capabilityOperations = [
     method: "GET",
     path: "/api/capabilities",
     scope: "operate",
-    summary: "lists what a session (`?session_id=`) may reach and asks for, or what all sessions ask for",
+    summary:
+      "lists what a session (`?session_id=`) may reach and asks for; or what all sessions ask for, or have with `?state=granted`",
     hasEtag: true,
-    input: Type.Object({ session_id: Type.Optional(Name), ...pageFields }, closed),
-    output: Type.Union([OfSessionSchema, PendingSchema]),
-    async call({ capabilities }, { session_id, ...page }) {
+    input: Type.Object(
+      {
+        session_id: Type.Optional(Name),
+        state: Type.Optional(Type.Enum(["pending", "granted"])),
+        ...pageFields,
+      },
+      closed,
+    ),
+    output: Type.Union([OfSessionSchema, PendingSchema, GrantedSchema]),
+    async call({ capabilities }, { session_id, ...list }) {
       if (session_id === undefined) {
-        return { ok: true, value: wirePending(await capabilities.pending(pageOf(page))) };
+        const { state = "pending", ...page } = list;
+        if (state === "pending") return { ok: true, value: wirePending(await capabilities.pending(pageOf(page))) };
+        return { ok: true, value: { granted: (await capabilities.granted(pageOf(page))).map(wireOfAny) } };
       }
-      if (Object.keys(page).length > 0) {
-        return refuse("invalid.request", "limit and offset belong to the list over all sessions");
+      if (Object.keys(list).length > 0) {
+        return refuse("invalid.request", "state, limit and offset belong to the list over all sessions");
       }
       const sessionId = asSessionId(session_id);
       return ofSession(sessionId, await capabilities.of(sessionId));
@@ -116,7 +126,11 @@ export function wireCapabilities(
 }
 
 export function wirePending(pending: readonly SessionCapability[]): PendingCapabilities {
-  return { pending: pending.map((each) => ({ session_id: each.sessionId, ...wireDetail(each) })) };
+  return { pending: pending.map(wireOfAny) };
+}
+
+function wireOfAny(each: SessionCapability) {
+  return { session_id: each.sessionId, ...wireDetail(each) };
 }
 
 function wireDetail({ capability, state, by, at, expiresAt, runId }: StoredCapability): CapabilityDetail {

@@ -39,6 +39,15 @@ export async function pendingCapabilities(store: Store, page: Page): Promise<rea
   return asked.filter(({ state }) => state === "pending");
 }
 
+/** Grants of all sessions that count now, the newest first. */
+export async function grantedCapabilities(
+  { store, clock }: Pick<ReadingPorts, "store" | "clock">,
+  page: Page,
+): Promise<readonly SessionCapability[]> {
+  const nowMs = clock.nowMs();
+  return (await store.grantedCapabilities(page)).filter((each) => grantedAt([each], nowMs).capabilities.length > 0);
+}
+
 export async function readCapabilities(
   { store, onDefect }: Pick<ReadingPorts, "store" | "onDefect">,
   sessionId: SessionId,

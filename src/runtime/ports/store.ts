@@ -357,6 +357,8 @@ export interface Store extends DeliveryReads, SessionReads {
   allApprovals(page: Page): Promise<readonly StoredApproval[]>;
   /** Pending requests of all sessions by the table, oldest first. */
   pendingCapabilities(page: Page): Promise<readonly SessionCapability[]>;
+  /** Grants of all sessions by the table, the newest first; some may have expired. */
+  grantedCapabilities(page: Page): Promise<readonly SessionCapability[]>;
   /** All capabilities of all sessions, to compare with the ledger. */
   allCapabilities(page: Page): Promise<readonly SessionCapability[]>;
   /** Every row of a table as it is now, to compare with what the ledger recorded. */

@@ -89,6 +89,8 @@ export interface SessionFilter {
   readonly senderId?: string;
   /** The last component of the key of a room or group. */
   readonly roomId?: string;
+  /** Part of its title, sender, channel or key. */
+  readonly text?: string;
 }
 
 /** Of positions of turns, both exclusive; those of imported turns are negative, and an `after` of 0 leaves none out. */

@@ -178,6 +178,7 @@ export class MemoryAssistant implements Assistant {
       capabilities: {
         of: (sessionId) => this.capabilities(sessionId),
         pending: (page) => this.pendingCapabilities(page),
+        granted: () => Promise.resolve([]),
         decide: (decision) => this.decideCapability(decision),
       },
       // Conversations and channels are tested on a real home (test/assistant).

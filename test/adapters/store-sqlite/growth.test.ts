@@ -44,7 +44,7 @@ test("a step late in a run takes no more bytes than an early one", async () => {
 /** By a key, along an index of exactly the rows shown, or from the newest run on; never sorted afterwards. */
 const ALLOWED = [
   /^SEARCH .* USING /,
-  /^SCAN . USING (COVERING )?INDEX (pending_approvals|pending_capabilities|open_outbox|open_runs)/,
+  /^SCAN . USING (COVERING )?INDEX (pending_approvals|(?:pending|granted)_capabilities|open_outbox|open_runs)/,
   // Every row is shown.
   /^SCAN (a|c|o|pairings)$/,
   /^SCAN run_states$/,
@@ -70,11 +70,11 @@ test("send slots are deleted a day after they stop counting", async () => {
 test("no list reads rows that it does not show", async () => {
   await (await temporary.open()).close();
   const db = connectReader(databaseFile(temporary.home));
-  const { pending, all } = CAPABILITY_QUERIES;
+  const { pending, granted, all } = CAPABILITY_QUERIES;
   const subjects = [
     RUN_QUERIES,
     APPROVAL_QUERIES,
-    { pending, all },
+    { pending, granted, all },
     SPEND_QUERIES,
     OUTBOX_QUERIES,
     PAIRING_QUERIES,

@@ -60,6 +60,7 @@ export function describeCapabilities(fixture: StoreFixture): void {
       expect(await fixture.store.pendingCapabilities({ limit: 1, offset: pending.length - 1 })).toEqual(
         pending.slice(-1),
       );
+      expect(named(await fixture.store.grantedCapabilities(PAGE))).toEqual([[other.sessionId, "net", "granted"]]);
       const all = await fixture.store.allCapabilities(PAGE);
       expect(named(all)).toEqual([
         [one.sessionId, "net", "denied"],
