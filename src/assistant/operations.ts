@@ -3,6 +3,7 @@
  * does not know which of the two it has.
  */
 import type { Static, TObject } from "typebox";
+import { type AccessServices, accessOperations } from "../runtime/access/operations.ts";
 import { type ApprovalServices, approvalOperations } from "../runtime/approvals/operations.ts";
 import { type CapabilityServices, capabilityOperations } from "../runtime/capabilities/operations.ts";
 import { type MarkServices, markOperations } from "../runtime/marks/operations.ts";
@@ -31,6 +32,7 @@ export const OPERATIONS = [
   ...deliveryOperations,
   ...feedOperations,
   ...verificationOperations,
+  ...accessOperations,
 ] as const;
 
 /** All that operations are performed with. */
@@ -42,7 +44,8 @@ export type Services = RunServices &
   SessionServices &
   DeliveryServices &
   FeedServices &
-  VerificationServices;
+  VerificationServices &
+  AccessServices;
 
 type Operation = (typeof OPERATIONS)[number];
 type Named<Name> = Extract<Operation, { readonly name: Name }>;

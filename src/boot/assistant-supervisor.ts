@@ -13,6 +13,7 @@ import { lockHome } from "../adapters/store-sqlite/open-database.ts";
 import { EventBus } from "../assistant/events/event-bus.ts";
 import type { Conversations } from "../assistant/messages/messages.ts";
 import type { OperationClient } from "../assistant/operations.ts";
+import type { Credentials } from "../runtime/access/grant.ts";
 import { type ApprovalCard, apiApprover } from "../runtime/ports/approver.ts";
 import { StoreError } from "../runtime/ports/store.ts";
 import { takeHome } from "./gateway-access.ts";
@@ -26,6 +27,7 @@ const MAX_COUNTED = 500;
 export interface AssistantSupervisor {
   readonly operations: OperationClient;
   readonly conversations: Conversations;
+  readonly credentials: Credentials;
   readonly isUp: () => boolean;
   close(): Promise<void>;
 }
@@ -142,6 +144,10 @@ export async function superviseAssistant(
     conversations: {
       receive: async (message, caller) => await opened().conversations.receive(message, caller),
       listen: async (listener, cursor) => await opened().conversations.listen(listener, cursor),
+    },
+    credentials: {
+      findToken: (digest) => opened().access.findToken(digest),
+      findBrowser: (digest) => opened().access.findBrowser(digest),
     },
     isUp: () => current !== null,
     close: async () => {

@@ -89,12 +89,12 @@ export async function connectAssistant(
 /** For a command that drives nothing: runs that can continue do so at the next start. */
 export async function withOperations(
   context: CommandContext,
-  use: (operations: OperationClient) => Promise<void>,
+  use: (operations: OperationClient, isRemote: boolean) => Promise<void>,
 ): Promise<void> {
   await findExistingHome(context.home);
-  const { operations, close } = await connectAssistant(context, noApprover, { drives: false });
+  const { operations, isRemote, close } = await connectAssistant(context, noApprover, { drives: false });
   try {
-    await use(operations);
+    await use(operations, isRemote);
   } finally {
     await close();
   }

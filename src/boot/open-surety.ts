@@ -37,6 +37,7 @@ import type { ToolPolicy } from "../kernel/policy/tool-policy.ts";
 import type { Secret } from "../kernel/redaction/known-secrets.ts";
 import { compileRedactor, type Redactor } from "../kernel/redaction/redact.ts";
 import { getOutputSummaryPrompt } from "../prompts/summary-prompt.ts";
+import { Access } from "../runtime/access/access.ts";
 import { ESTIMATED_TOKENS } from "../runtime/model/estimate-tokens.ts";
 import type { FindModel } from "../runtime/model/model-registry.ts";
 import { AUTO } from "../runtime/model/model-router.ts";
@@ -102,6 +103,7 @@ export interface Surety {
   readonly delivery: Delivery;
   readonly operations: OperationClient;
   readonly conversations: Conversations;
+  readonly access: Access;
   readonly runtime: Runtime;
   readonly store: Store;
   readonly signing: SigningKey;
@@ -282,8 +284,10 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
       runtime: () => runtime,
       onDefect: (error) => onDefect("messages", error),
     });
+    const access = new Access({ clock, random, token: options.token });
     return {
       assistant,
+      access,
       conversations: messages,
       delivery,
       events,
@@ -301,6 +305,7 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
           compaction,
           delivery,
           feed,
+          access,
         },
         recorded: new RecordedRuns(
           store,

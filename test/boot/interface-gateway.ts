@@ -42,14 +42,14 @@ export async function openInterface(also: Partial<Config> | object = {}) {
   await openHome(home);
   const defects: unknown[] = [];
   const surety = await openSurety({
-    ...{ home, config, clock: systemClock, random: systemRandomness, token: null, approver: apiApprover },
+    ...{ home, config, clock: systemClock, random: systemRandomness, token: TOKEN, approver: apiApprover },
     readVariable: () => undefined,
     onDefect: (_id, error) => defects.push(error),
   });
   onTestFinished(() => surety.close(1000));
   const gateway = createGateway({
-    ...{ operations: surety.operations, conversations: surety.conversations, random: systemRandomness, token: TOKEN },
-    ...{ identity: IDENTITY, allowedOrigins: [], clock: systemClock },
+    ...{ operations: surety.operations, conversations: surety.conversations, random: systemRandomness },
+    ...{ credentials: surety.access, identity: IDENTITY, allowedOrigins: [], clock: systemClock },
     onError: (error) => defects.push(error),
   });
   const { url, close } = await gateway.listen({ port: 0 });

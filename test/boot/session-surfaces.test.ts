@@ -30,7 +30,7 @@ async function openSessions() {
   await openHome(home);
   const defects: unknown[] = [];
   const surety = await openSurety({
-    ...{ home, config, clock: systemClock, random: systemRandomness, token: null, approver: noApprover },
+    ...{ home, config, clock: systemClock, random: systemRandomness, token: TOKEN, approver: noApprover },
     readVariable: () => undefined,
     onDefect: (_id, error) => defects.push(error),
   });
@@ -40,7 +40,7 @@ async function openSessions() {
       operations: surety.operations,
       conversations: surety.conversations,
       random: systemRandomness,
-      token: TOKEN,
+      credentials: surety.access,
       identity: IDENTITY,
       allowedOrigins: [],
       clock: systemClock,

@@ -77,8 +77,8 @@ async function openStage(home: Home, model: OpenAiServer, config: object): Promi
   });
   await surety.runtime.recover();
   const gateway = createGateway({
-    ...{ operations: surety.operations, conversations: surety.conversations, random: systemRandomness, token: TOKEN },
-    ...{ identity: IDENTITY, allowedOrigins: [], clock: systemClock },
+    ...{ operations: surety.operations, conversations: surety.conversations, random: systemRandomness },
+    ...{ credentials: surety.access, identity: IDENTITY, allowedOrigins: [], clock: systemClock },
     onError: (error) => defects.push(error),
   });
   const listening = await gateway.listen({ port: 0 });

@@ -176,8 +176,9 @@ describe("POST /v1/runs with media", () => {
   async function remote(): Promise<OperationClient> {
     const home = await temporaryHome();
     await openHome(home);
+    const token = "correct-horse-battery-staple";
     const surety = await openSurety({
-      ...{ home, clock: systemClock, random: systemRandomness, token: null, approver: noApprover },
+      ...{ home, clock: systemClock, random: systemRandomness, token, approver: noApprover },
       config: readOk("{}"),
       readVariable: () => undefined,
       onDefect: (_, error) => {
@@ -185,13 +186,12 @@ describe("POST /v1/runs with media", () => {
       },
     });
     onTestFinished(() => surety.close(1_000));
-    const token = "correct-horse-battery-staple";
     const gateway = createGateway({
       ...{
         operations: surety.operations,
         conversations: surety.conversations,
         random: systemRandomness,
-        token,
+        credentials: surety.access,
         identity: IDENTITY,
         allowedOrigins: [],
         clock: systemClock,

@@ -6,7 +6,7 @@
  */
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 import { afterAll, expect, onTestFinished } from "vitest";
 import type { RealGateway } from "./real-gateway.ts";
 
@@ -52,7 +52,7 @@ export async function openPage(gateway: RealGateway, path: string, options: Open
   const described: BrowserContextOptions = { viewport, colorScheme: theme, reducedMotion: "reduce", locale: "en-GB" };
   const context = await (await launched).newContext(described);
   onTestFinished(() => context.close());
-  if (isSignedIn) await context.setExtraHTTPHeaders({ authorization: `Bearer ${gateway.token}` });
+  if (isSignedIn) await signIn(gateway, context);
   const page = await context.newPage();
   const complaints: string[] = [];
   page.on("console", (message) => complaints.push(`console ${message.type()}: ${message.text()}`));
@@ -68,6 +68,13 @@ export async function openPage(gateway: RealGateway, path: string, options: Open
   });
   await page.goto(`${gateway.url}${path}`);
   return { page, complaints };
+}
+
+/** As the page of a login link does it. */
+async function signIn(gateway: RealGateway, { request }: BrowserContext): Promise<void> {
+  const { code } = await gateway.ask<{ readonly code: string }>("POST", "/api/login-links", {});
+  const answered = await request.post(`${gateway.url}/api/login`, { data: { code } });
+  expect(answered.status()).toBe(200);
 }
 
 export async function expectClean({ page, complaints }: SeenPage): Promise<void> {

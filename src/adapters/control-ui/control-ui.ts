@@ -34,6 +34,8 @@ const PROTECTIVE = {
   "referrer-policy": "no-referrer",
 };
 const DOCUMENT = "index.html";
+/** Where a login link leads; it is a page of the document, but none of the menu. */
+const LOGIN = "login";
 /** The page at `/`; every other page is at its own name. */
 const FIRST_PAGE = "now";
 const COMPRESSED = /^(?:text\/|image\/svg)/;
@@ -52,7 +54,7 @@ export function controlUi(directory: URL): Mount {
   const built = readBuilt(directory);
   const pages = (built?.pages ?? []).filter((page) => page !== FIRST_PAGE);
   return {
-    paths: ["/", "/assets/*", ...pages.flatMap((page) => [`/${page}`, `/${page}/*`] as const)],
+    paths: ["/", `/${LOGIN}`, "/assets/*", ...pages.flatMap((page) => [`/${page}`, `/${page}/*`] as const)],
     methods: ["GET"],
     scope: "public",
     maxBodyBytes: 0,

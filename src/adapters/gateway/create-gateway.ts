@@ -1,7 +1,7 @@
 /**
- * The HTTP server: one port, one token (design §7, HTTP and WebSocket; O-5, O-6.3).
+ * The HTTP server: one port (design §7, HTTP and WebSocket; O-5, O-6.3).
  *
- * D1. It binds loopback by default, and requires the token wherever it is bound.
+ * D1. It binds loopback by default, and requires a credential wherever it is bound.
  * D2. Slow senders are disconnected: headers within 10 s, a whole request within 30 s. Slow readers: write-text.ts and
  *     event-stream.ts.
  * D3. A connection has one request in work: the next is served, and more are read, once its client has taken the answer
@@ -16,6 +16,7 @@ import type { Duplex } from "node:stream";
 import type { Conversations } from "../../assistant/messages/messages.ts";
 import type { OperationClient } from "../../assistant/operations.ts";
 import { Defect } from "../../kernel/vocabulary/defect.ts";
+import type { Credentials } from "../../runtime/access/grant.ts";
 import { type Identity, proveIdentity } from "../../runtime/operations/gateway-identity.ts";
 import type { Mount } from "../../runtime/operations/mount.ts";
 import type { Clock } from "../../runtime/ports/clock.ts";
@@ -24,6 +25,7 @@ import { bracketed, createAdmission } from "./admission.ts";
 import { answerParseError } from "./answer-parse-error.ts";
 import { listenFailure } from "./gateway-error.ts";
 import { createRequestServer, type RequestServer } from "./serve-request.ts";
+import { SessionCookie } from "./session-cookie.ts";
 import { createSocketServer } from "./socket/socket-server.ts";
 
 // An import would read every export of the module, and one of them loads Node's fetch: a fifth of the start-up time.
@@ -51,7 +53,8 @@ export interface GatewayOptions {
   readonly operations: OperationClient;
   /** What the WebSocket speaks of. */
   readonly conversations: Conversations;
-  readonly token: string;
+  /** Who may come in, by what they bring. */
+  readonly credentials: Credentials;
   /** With which it proves to clients that it belongs to this home. */
   readonly identity: Identity;
   /** Origins of other sites whose pages may call: `https://example.org`. */
@@ -79,14 +82,25 @@ export interface Gateway {
 }
 
 export function createGateway(options: GatewayOptions): Gateway {
-  const { operations, conversations, mounts = [], token, identity, allowedOrigins, clock, random, onError } = options;
+  const {
+    operations,
+    conversations,
+    mounts = [],
+    credentials,
+    identity,
+    allowedOrigins,
+    clock,
+    random,
+    onError,
+  } = options;
   const { isHealthy = () => true } = options;
   return {
     async listen({ host = DEFAULT_HOST, port = DEFAULT_PORT } = {}) {
-      const admission = createAdmission({ token, allowedOrigins, listenHost: host, clock });
+      const cookie = new SessionCookie(false);
+      const admission = createAdmission({ credentials, cookie, allowedOrigins, listenHost: host, clock });
       let url = "";
       const prove = proverOf(identity, () => url, clock);
-      const requests = createRequestServer({ operations, mounts, admission, clock, isHealthy, prove, onError });
+      const requests = createRequestServer({ operations, mounts, admission, cookie, clock, isHealthy, prove, onError });
       const sockets = createSocketServer({ admission, conversations, clock, random, report: requests.report });
       // Other upgrades, such as to HTTP/2, are requests like any other.
       const server = createServer({ ...LIMITS, shouldUpgradeCallback: sockets.isUpgrade });

@@ -18,6 +18,7 @@ const READ_HEADERS = [
   "sec-websocket-protocol",
   "transfer-encoding",
   "upgrade",
+  "user-agent",
   "webhook-id",
   "webhook-signature",
   "webhook-timestamp",

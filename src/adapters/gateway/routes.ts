@@ -6,11 +6,14 @@ import type { ServerResponse } from "node:http";
 import { type CallName, OPERATIONS, type OperationClient } from "../../assistant/operations.ts";
 import type { Grant } from "../../runtime/access/grant.ts";
 import type { AnyOperation, Caller, Frame, Result, Scope, Subscription } from "../../runtime/operations/operation.ts";
+import type { Admission } from "./admission.ts";
+import type { CallerSocket } from "./caller-socket.ts";
 import { GATEWAY_OPERATIONS, type GatewayServices } from "./gateway-operations.ts";
 import { HttpError, invalidRequest } from "./http-error.ts";
 import type { Head } from "./read-head.ts";
 import { inputReader, type RequestParts } from "./read-input.ts";
 import { etagOf, isNamedIn, jsonReply, type Reply, unchangedReply } from "./reply.ts";
+import type { NewCookie } from "./session-cookie.ts";
 
 export interface Call extends RequestParts {
   readonly outgoing: ServerResponse;
@@ -23,6 +26,13 @@ export type OpenStream = (
   open: (signal: AbortSignal) => Promise<Subscription<unknown>>,
   encode: (update: never) => Frame,
 ) => Promise<Reply>;
+
+export interface RouteParts {
+  readonly openStream: OpenStream;
+  readonly refuseProof: Admission["refuseProof"];
+  /** The value of the header that sets the cookie, or takes it away. */
+  readonly setCookie: (socket: CallerSocket, set: NewCookie | null) => string;
+}
 
 export interface Endpoint {
   readonly scope: Scope;
@@ -43,18 +53,18 @@ type CallOperation = (input: never, caller: Caller) => Result<unknown> | Promise
 
 const REPLAYED: readonly string[] = ["Idempotent-Replayed", "true"];
 
-export function createRoutes(client: OperationClient, own: GatewayServices, openStream: OpenStream): FindRoute {
+export function createRoutes(client: OperationClient, own: GatewayServices, parts: RouteParts): FindRoute {
   const endpoints = [
     ...GATEWAY_OPERATIONS.map((operation) => ({
       operation,
-      endpoint: answering(operation, (input, caller) => operation.call(own, input, caller)),
+      endpoint: answering(operation, (input, caller) => operation.call(own, input, caller), parts),
     })),
     ...OPERATIONS.map((operation) => ({
       operation,
       endpoint:
         operation.kind === "stream"
-          ? streaming(operation, client, openStream)
-          : answering(operation, (input, caller) => client.call(operation.name as CallName, input, caller)),
+          ? streaming(operation, client, parts.openStream)
+          : answering(operation, (input, caller) => client.call(operation.name as CallName, input, caller), parts),
     })),
   ];
   const byPath = Map.groupBy<string, { readonly operation: Operation; readonly endpoint: Endpoint }>(
@@ -98,7 +108,11 @@ function patternOf(path: string): RegExp {
   return new RegExp(`^${path.replaceAll(".", "\\.").replaceAll(/\{\w+\}/g, "([\\w-]{1,128})")}$`);
 }
 
-function answering(operation: AnyOperation & { readonly kind: "json" | "document" }, call: CallOperation): Endpoint {
+function answering(
+  operation: AnyOperation & { readonly kind: "json" | "document" },
+  call: CallOperation,
+  { refuseProof, setCookie }: RouteParts,
+): Endpoint {
   const read = inputReader(operation);
   const { scope, kind } = operation;
   const {
@@ -116,16 +130,26 @@ function answering(operation: AnyOperation & { readonly kind: "json" | "document
       const idempotencyKey = takesIdempotencyKey ? readIdempotencyKey(request.head) : null;
       const ifMatch = takesIfMatch ? (request.head["if-match"] ?? null) : null;
       const gone = isCancellable ? { signal: signalOf(request.outgoing) } : {};
-      const result = await call(input as never, { ...callerOf(request.grant, idempotencyKey), ifMatch, ...gone });
+      const result = await call(input as never, {
+        ...callerOf(request.grant, request.head, idempotencyKey),
+        ifMatch,
+        ...gone,
+      });
       if (!result.ok) {
         const { retryAfterSeconds, problems } = result;
+        if (result.code === "auth.required") throw refuseProof(result.message, request.incoming.socket);
         throw new HttpError(result.code, result.message, { retryAfterSeconds, problems });
       }
       const text = kind === "document" ? (result.value as string) : JSON.stringify(result.value);
       const known = isRead ? request.head["if-none-match"] : undefined;
       const etag = result.etag ?? (hasEtag || known !== undefined ? etagOf(text) : undefined);
       if (known !== undefined && etag !== undefined && isNamedIn(known, etag)) return unchangedReply(etag);
-      const headers = [...(result.isReplay === true ? REPLAYED : []), ...(etag === undefined ? [] : ["etag", etag])];
+      const { cookie } = result;
+      const headers = [
+        ...(result.isReplay === true ? REPLAYED : []),
+        ...(etag === undefined ? [] : ["etag", etag]),
+        ...(cookie === undefined ? [] : ["set-cookie", setCookie(request.incoming.socket, cookie)]),
+      ];
       return jsonReply(result.status ?? status, text, headers);
     },
   };
@@ -150,15 +174,19 @@ function streaming(
     async answer(request) {
       const input = await read(request);
       const after = request.head["last-event-id"] ?? null;
-      const caller = callerOf(request.grant, null);
+      const caller = callerOf(request.grant, request.head, null);
       const open = (signal: AbortSignal) => client.subscribe(name, input as never, after, signal, caller);
       return await openStream(request, open, encode);
     },
   };
 }
 
-export function callerOf({ principal, source, scopes, sender }: Grant, idempotencyKey: string | null): Caller {
-  return { principal, source, scopes, sender, idempotencyKey };
+export function callerOf(
+  { ended: _ended, ...granted }: Grant,
+  { "user-agent": userAgent }: Head,
+  idempotencyKey: string | null,
+): Caller {
+  return { ...granted, ...(userAgent === undefined ? {} : { userAgent }), idempotencyKey };
 }
 
 const IDEMPOTENCY_KEY = /^[\x20-\x7e]{1,255}$/;

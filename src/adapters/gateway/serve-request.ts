@@ -21,7 +21,8 @@ import { answerFrom, createMounts } from "./mounts.ts";
 import { discardBody, hasBody } from "./read-body.ts";
 import { type Head, readHead } from "./read-head.ts";
 import { jsonReply, NOTHING_MORE, type Reply } from "./reply.ts";
-import { callerOf, createRoutes, endpointOf, type OpenStream, readIdempotencyKey } from "./routes.ts";
+import { callerOf, createRoutes, endpointOf, type OpenStream, type RouteParts, readIdempotencyKey } from "./routes.ts";
+import type { SessionCookie } from "./session-cookie.ts";
 import { endWith } from "./write-text.ts";
 
 /** The store may work again in a moment. */
@@ -40,6 +41,7 @@ interface RequestServerDependencies {
   readonly operations: OperationClient;
   readonly mounts: readonly Mount[];
   readonly admission: Admission;
+  readonly cookie: SessionCookie;
   readonly clock: Clock;
   readonly isHealthy: () => boolean;
   readonly prove: GatewayServices["prove"];
@@ -55,7 +57,7 @@ export interface RequestServer {
 }
 
 export function createRequestServer(dependencies: RequestServerDependencies): RequestServer {
-  const { operations, mounts, admission, clock, isHealthy, prove, onError } = dependencies;
+  const { operations, mounts, admission, cookie, clock, isHealthy, prove, onError } = dependencies;
   const streams = new Set<AbortController>();
   let isStopping = false;
   let failures = 0;
@@ -102,8 +104,13 @@ export function createRequestServer(dependencies: RequestServerDependencies): Re
     return { status: 200, headers: EVENT_STREAM_HEADERS, body };
   };
 
+  const setCookie: RouteParts["setCookie"] = (socket, set) => cookie.write(socket, set, clock.nowMs());
   const mountAt = createMounts(mounts);
-  const findRoute = createRoutes(operations, { isHealthy, prove }, openStream);
+  const findRoute = createRoutes(
+    operations,
+    { isHealthy, prove },
+    { openStream, refuseProof: admission.refuseProof, setCookie },
+  );
 
   // Not async: a refusal of the head is sent before the parser can fail on the body.
   const answer = (incoming: IncomingMessage, outgoing: ServerResponse, head: Head): Promise<Reply> => {
@@ -114,10 +121,10 @@ export function createRequestServer(dependencies: RequestServerDependencies): Re
     const found = findRoute(path);
     const mount = found === null ? mountAt(path) : null;
     const isPublic = found?.route.isPublic ?? mount?.scope === "public";
-    const grant = isPublic ? ANONYMOUS : admission.identify(head, incoming.socket);
+    const grant = isPublic ? ANONYMOUS : admission.identify(method, head, incoming.socket);
     if (mount !== null) {
       checkScope(grant, mount.scope);
-      const caller = callerOf(grant, readIdempotencyKey(head));
+      const caller = callerOf(grant, head, readIdempotencyKey(head));
       return answerFrom(mount, { incoming, outgoing, head, caller, signal: endingOf(outgoing, grant).signal, clock });
     }
     if (found === null) throw new HttpError("not_found", "no such path");

@@ -11,6 +11,7 @@ import { isLoopback } from "../config/is-loopback.ts";
 import { openModelRegistry, startupValidationOf } from "../configured-models.ts";
 import { findControlUi } from "../find-control-ui.ts";
 import { announceAddress, loadToken, withdrawAddress } from "../gateway-access.ts";
+import { loginLink } from "../login-link.ts";
 import { releaseWhenIdle } from "../release-when-idle.ts";
 import { defectReporter } from "../report-failure.ts";
 import { loadSettings } from "../settings.ts";
@@ -72,7 +73,7 @@ async function performStart(context: CommandContext, moreTools: readonly Tool[])
       operations: assistant.operations,
       conversations: assistant.conversations,
       random: systemRandomness,
-      token,
+      credentials: assistant.credentials,
       identity,
       allowedOrigins: config.gateway.allowedOrigins,
       clock: systemClock,
@@ -95,9 +96,11 @@ async function performStart(context: CommandContext, moreTools: readonly Tool[])
     await assistant.close();
     stopped.resolve();
   });
-  if (isJson) output.json({ url: listening.url });
+  const link = await loginLink(assistant.operations, listening.url);
+  if (isJson) output.json({ url: listening.url, login: link.url });
   else {
     output.line(`surety listening on ${listening.url}`);
+    output.field("login", link.url);
     for (const [name, value] of startGuide({ home, config, readVariable })) output.field(name, value);
   }
   if (!isLoopback(host)) {

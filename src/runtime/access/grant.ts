@@ -1,20 +1,29 @@
 /** What a credential allows, and in whose name: the part of a `Caller` that admission decides. */
-import { type Caller, scopesUpTo } from "../operations/operation.ts";
+import { type Caller, type Scope, type Sender, scopesUpTo } from "../operations/operation.ts";
 
 export interface Grant extends Omit<Caller, "idempotencyKey"> {
   /** Aborted once the credential no longer counts: streams and sockets that it opened end then. */
   readonly ended: AbortSignal;
 }
 
-const NEVER = new AbortController().signal;
+/** What a request may prove itself with. `digest` is the SHA-256 of the secret, in hexadecimal. */
+export interface Credentials {
+  /** Null: no such token, or none any more. */
+  findToken(digest: string): Grant | null;
+  /** By the secret of its cookie. */
+  findBrowser(digest: string): Grant | null;
+}
 
 export const ANONYMOUS: Grant = {
   ...{ principal: "anonymous", source: "http", scopes: scopesUpTo("public"), sender: null },
-  ended: NEVER,
+  ended: new AbortController().signal,
 };
 
-/** The holder of the home's own token: may do everything, and speak for anyone. */
-export const OPERATOR: Grant = {
-  ...{ principal: "operator", source: "http", scopes: scopesUpTo("admin"), sender: null },
-  ended: NEVER,
-};
+/** Of the person who runs this gateway: may do everything, and speak for anyone. */
+export const OPERATOR = "operator";
+
+/** Where the credential speaks for one sender, it acts in that one's name. */
+export function grantOf(credentialId: string, scope: Scope, sender: Sender | null, ended: AbortSignal): Grant {
+  const principal = sender === null ? OPERATOR : `${sender.channel}:${sender.senderId}`;
+  return { principal, source: "http", scopes: scopesUpTo(scope), sender, credentialId, ended };
+}

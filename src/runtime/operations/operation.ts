@@ -26,6 +26,10 @@ export interface Caller {
   readonly scopes: ReadonlySet<Scope>;
   /** The one it speaks for, and whose records alone it sees and changes; null: it may speak for anyone. */
   readonly sender: Sender | null;
+  /** Which token or browser session it came with; absent: none, as at this machine's terminal. */
+  readonly credentialId?: string;
+  /** As the client names itself: only for people to read. */
+  readonly userAgent?: string;
   /** Makes a repeated request the same request. */
   readonly idempotencyKey: string | null;
   /** The ETag of what it has read and means to change; absent: it does not say. */
@@ -41,6 +45,8 @@ export const REFUSAL_CODES = [
   "queue.full",
   "chat.rate_limited",
   "payload.too_large",
+  /** What was to prove who asks did not: counted as a wrong token is. */
+  "auth.required",
   "auth.forbidden",
   "store.unavailable",
   "internal.error",
@@ -75,6 +81,8 @@ export type Result<Value> =
       readonly status?: number;
       /** Changes with what was read, for If-Match. */
       readonly etag?: string;
+      /** Proves from here on who this browser is; null takes it away. Stays out of the answer's body. */
+      readonly cookie?: { readonly secret: string; readonly expiresAtMs: number } | null;
     }
   | Refusal;
 

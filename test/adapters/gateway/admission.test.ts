@@ -1,14 +1,9 @@
 import { hash } from "node:crypto";
 import { networkInterfaces } from "node:os";
 import { describe, expect, test } from "vitest";
-import { createGateway } from "../../../src/adapters/gateway/create-gateway.ts";
-import { bindOperations } from "../../../src/assistant/operations.ts";
 import { verifies } from "../../requirements.ts";
-import { ManualClock } from "./manual-clock.ts";
 import { MemoryAssistant, PLAN_HASH } from "./memory-assistant.ts";
 import { AUTHORIZED, errorOf, sendRaw, startGateway, TOKEN } from "./running-gateway.ts";
-import { SILENT } from "./silent-conversations.ts";
-import { IDENTITY } from "./test-identity.ts";
 
 const GUARDED = [
   ["POST", "/v1/runs", { agent_id: "main", message: "hello" }],
@@ -83,7 +78,7 @@ describe("the token", () => {
     "one of %i characters opens it; one that is nearly the same does not, not even just after it",
     async (length) => {
       const token = "aB3-".repeat(length).slice(0, length);
-      const gateway = await startGateway({ token });
+      const gateway = await startGateway({ assistant: new MemoryAssistant(token) });
       const statusOf = async (candidate: string): Promise<number> => {
         const headers = { authorization: `Bearer ${candidate}` };
         return (await gateway.ask("GET", "/v1/runs", { headers })).status;
@@ -158,17 +153,8 @@ describe("the token", () => {
     expect((await gateway.ask("GET", "/v1/runs", { headers: { ...AUTHORIZED, host } })).status).toBe(200);
   });
 
-  test("there is no gateway without a token", async () => {
-    const gateway = createGateway({
-      ...SILENT,
-      operations: bindOperations(new MemoryAssistant().services),
-      token: "",
-      identity: IDENTITY,
-      allowedOrigins: [],
-      clock: new ManualClock(),
-      onError: () => {},
-    });
-    await expect(gateway.listen({ port: 0 })).rejects.toThrow("empty token");
+  test("there is no gateway without a token", () => {
+    expect(() => new MemoryAssistant("")).toThrow("empty token");
   });
 });
 

@@ -14,7 +14,7 @@ const gatewayWith = (assistant = new MemoryAssistant(), clock = new ManualClock(
   createGateway({
     ...SILENT,
     operations: bindOperations(assistant.services),
-    token: TOKEN,
+    credentials: assistant.access,
     identity: IDENTITY,
     allowedOrigins: [],
     clock,

@@ -1,5 +1,5 @@
 /** An assistant that keeps its promises in memory: runs go on only when a test says so. */
-
+import { randomBytes } from "node:crypto";
 import { NOT_BELIEVED } from "../../../src/assistant/delivery/delivery.ts";
 import type { DeliveryServices } from "../../../src/assistant/delivery/operations.ts";
 import { Feed } from "../../../src/assistant/events/feed.ts";
@@ -21,11 +21,13 @@ import {
   type RunId,
   type SessionId,
 } from "../../../src/kernel/vocabulary/identifiers.ts";
+import { Access } from "../../../src/runtime/access/access.ts";
 import type { ApprovalVerdict } from "../../../src/runtime/approvals/approval-decisions.ts";
 import type { CapabilityDecision } from "../../../src/runtime/capabilities/capabilities.ts";
 import type { SessionCapabilities } from "../../../src/runtime/capabilities/stored-capabilities.ts";
 import type { RefusalCode } from "../../../src/runtime/operations/operation.ts";
 import type { ApprovalCard } from "../../../src/runtime/ports/approver.ts";
+import type { Clock } from "../../../src/runtime/ports/clock.ts";
 import type { Page, RunStatus } from "../../../src/runtime/ports/store.ts";
 import type { SessionCapability } from "../../../src/runtime/ports/stored-capability.ts";
 import type { RegisteredTool } from "../../../src/runtime/ports/toolbox.ts";
@@ -53,7 +55,10 @@ export const TOOL: RegisteredTool = {
   risk: "read_only",
 };
 
+export const TOKEN = "correct-horse-battery-staple";
+
 export class MemoryAssistant implements Assistant {
+  readonly access: Access;
   readonly requests: RunRequest[] = [];
   readonly decisions: ApprovalVerdict[] = [];
   readonly cancelledBy: string[] = [];
@@ -72,6 +77,10 @@ export class MemoryAssistant implements Assistant {
   failure: Error | null = null;
   readonly #runs = new Map<RunId, Run>();
   readonly #keys = new Map<string, { readonly runId: RunId; readonly message: string }>();
+
+  constructor(token = TOKEN, clock: Clock = new ManualClock()) {
+    this.access = new Access({ clock, token, random: (count) => randomBytes(count) });
+  }
 
   async submit(request: RunRequest): ReturnType<Assistant["submit"]> {
     await this.#mayFail();
@@ -202,6 +211,7 @@ export class MemoryAssistant implements Assistant {
       // What is recorded is read on a real home (test/boot).
       recorded: {} as VerificationServices["recorded"],
       toolbox: { tools: [TOOL] },
+      access: this.access,
     };
   }
 

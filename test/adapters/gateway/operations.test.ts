@@ -1,9 +1,12 @@
 /** What follows from the table: tokens and scopes on every path, GET /api/tools, GET /openapi.json. */
+
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { HTTP_OPERATIONS } from "../../../src/adapters/gateway/gateway-operations.ts";
+import { HttpError } from "../../../src/adapters/gateway/http-error.ts";
 import { createRequestServer } from "../../../src/adapters/gateway/serve-request.ts";
+import { SessionCookie } from "../../../src/adapters/gateway/session-cookie.ts";
 import { bindOperations, OPERATIONS } from "../../../src/assistant/operations.ts";
 import { ANONYMOUS, type Grant } from "../../../src/runtime/access/grant.ts";
 import { isProven } from "../../../src/runtime/operations/gateway-identity.ts";
@@ -30,7 +33,7 @@ test("every operation but the public ones needs the token", async () => {
       path.replace("identity", `identity?nonce=${NONCE}`).replace("{id}", "run_1").replace("{name}", "crm"),
     );
     // A hook is open to every caller and believes none without a signature.
-    const open = path.startsWith("/hooks/") ? 403 : 200;
+    const open = path.startsWith("/hooks/") ? 403 : path === "/api/login" ? 400 : 200;
     expect([path, status]).toEqual([path, scope === "public" ? open : 401]);
   }
 });
@@ -43,9 +46,11 @@ test("a token without an operation's scope gets 403, and 404 where there is no p
     operations,
     admission: {
       ...{ checkSite: () => {}, identify: () => grant, admit: () => grant },
+      refuseProof: (message) => new HttpError("auth.required", message),
       isAllowedSite: (_): _ is string => false,
     },
     clock: new ManualClock(),
+    cookie: new SessionCookie(false),
     isHealthy: () => true,
     prove: () => null,
     onError: () => {},

@@ -6,11 +6,11 @@ import { createGateway, type GatewayOptions, type Listening } from "../../../src
 import { bindOperations } from "../../../src/assistant/operations.ts";
 import { asRunId, type RunId } from "../../../src/kernel/vocabulary/identifiers.ts";
 import { ManualClock } from "./manual-clock.ts";
-import { MemoryAssistant } from "./memory-assistant.ts";
+import { MemoryAssistant, TOKEN } from "./memory-assistant.ts";
 import { SILENT } from "./silent-conversations.ts";
 import { IDENTITY } from "./test-identity.ts";
 
-export const TOKEN = "correct-horse-battery-staple";
+export { TOKEN };
 export const AUTHORIZED = { authorization: `Bearer ${TOKEN}` } as const;
 
 export interface Answered {
@@ -37,13 +37,13 @@ interface Asking {
 export async function startGateway(
   options: Partial<GatewayOptions> & { readonly host?: string; readonly assistant?: MemoryAssistant } = {},
 ): Promise<RunningGateway> {
-  const { assistant = new MemoryAssistant() } = options;
   const clock = new ManualClock();
+  const { assistant = new MemoryAssistant(TOKEN, clock) } = options;
   const errors: RunningGateway["errors"] = [];
   const gateway = createGateway({
     ...SILENT,
     operations: bindOperations(assistant.services),
-    token: TOKEN,
+    credentials: assistant.access,
     identity: IDENTITY,
     allowedOrigins: [],
     clock,

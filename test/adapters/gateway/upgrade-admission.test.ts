@@ -2,16 +2,20 @@
 import { expect, test } from "vitest";
 import { createAdmission } from "../../../src/adapters/gateway/admission.ts";
 import type { Head } from "../../../src/adapters/gateway/read-head.ts";
+import { SessionCookie } from "../../../src/adapters/gateway/session-cookie.ts";
 import { ManualClock } from "./manual-clock.ts";
+import { MemoryAssistant } from "./memory-assistant.ts";
 import { TOKEN } from "./running-gateway.ts";
 
 const SOCKET = { localAddress: "127.0.0.1", remoteAddress: "127.0.0.1" };
 const UPGRADE = { host: "127.0.0.1:19789", upgrade: "websocket" } as const;
 
 const codeOf = (head: Head): unknown => {
-  const rules = { allowedOrigins: [], listenHost: "127.0.0.1", clock: new ManualClock() };
+  const { access: credentials } = new MemoryAssistant();
+  const cookie = new SessionCookie(false);
+  const rules = { credentials, cookie, allowedOrigins: [], listenHost: "127.0.0.1", clock: new ManualClock() };
   try {
-    const { principal, sender } = createAdmission({ ...rules, token: TOKEN }).admit(head, SOCKET);
+    const { principal, sender } = createAdmission(rules).admit(head, SOCKET);
     return [principal, sender];
   } catch (error) {
     return (error as { readonly code: string }).code;

@@ -38,6 +38,7 @@ const KINDS: Readonly<Record<string, readonly string[]>> = {
   pairings: ["pairing"],
   budget: ["budget", "run"],
   tokens: ["token"],
+  browsers: ["browser_session"],
   secrets: ["secret"],
 };
 const UNREAD: Shown<never> = { value: undefined, error: null, readAt: null };

@@ -28,8 +28,10 @@ const ROUTES = PAGES.map((page) => ({
   View: lazy(async (): Promise<{ default: ComponentType<PageProps> }> => ({ default: await page.load() })),
 }));
 
-export function Shell() {
-  return useSignal(signIn) === "out" ? <SignInPage /> : <SignedIn />;
+/** `loginCode`: the page was opened by a login link; empty, at its address without a code. */
+export function Shell({ loginCode }: { readonly loginCode: string | null }) {
+  const isOut = useSignal(signIn) === "out" || loginCode !== null;
+  return isOut ? <SignInPage code={loginCode ?? ""} /> : <SignedIn />;
 }
 
 function SignedIn() {
