@@ -1,4 +1,4 @@
-/** The module `virtual:operations`: method and path of each operation, from the table that the gateway serves. */
+/** The module `virtual:operations`: method and path of each operation, and the commands of a chat, as the gateway has them. */
 import type { Plugin } from "vite";
 
 const ID = "virtual:operations";
@@ -12,7 +12,10 @@ export function operationTable(): Plugin {
       if (id !== RESOLVED) return null;
       const { OPERATIONS } = await import("../src/assistant/operations.ts");
       const rows = OPERATIONS.map(({ name, method, path, kind }) => [name, [method, path, kind]]);
-      return `export const OPERATIONS = ${JSON.stringify(Object.fromEntries(rows))};`;
+      const { CHAT_COMMANDS } = await import("../src/assistant/sessions/chat-command.ts");
+      const commands = Object.entries(CHAT_COMMANDS).map(([name, described]) => ({ name, ...described }));
+      return `export const OPERATIONS = ${JSON.stringify(Object.fromEntries(rows))};
+        export const CHAT_COMMANDS = ${JSON.stringify(commands)};`;
     },
   };
 }

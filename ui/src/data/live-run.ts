@@ -18,6 +18,8 @@ export interface LiveCall {
   /** Tool and arguments in one line. */
   readonly shown: string;
   readonly startedAt: string;
+  /** A person was asked. */
+  readonly approval: Of<"tool.call">["approval"];
   /** Null: under way. */
   readonly result: Of<"tool.result"> | null;
   /** What a command has written so far. */
@@ -127,8 +129,8 @@ export function applied(run: LiveRun, event: string, data: unknown): LiveRun {
   }
   const { event_type: type, payload, ts } = data as LifecycleEvent;
   if (type === "tool.call") {
-    const { call_id: callId, step_id: stepId, tool, shown = tool } = payload as Of<"tool.call">;
-    const call: LiveCall = { callId, stepId, tool, shown, startedAt: ts, result: null, output: "" };
+    const { call_id: callId, step_id: stepId, tool, shown = tool, approval } = payload as Of<"tool.call">;
+    const call: LiveCall = { callId, stepId, tool, shown, startedAt: ts, approval, result: null, output: "" };
     return { ...run, wait: null, calls: [...run.calls, call] };
   }
   if (type === "tool.result") {

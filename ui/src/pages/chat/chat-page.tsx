@@ -1,21 +1,33 @@
-import { useRef } from "react";
+import { ArrowDown, X } from "lucide-react";
+import { useMemo, useRef, useState } from "react";
 import { useLocation } from "wouter";
-import { call } from "../../data/client.ts";
+import { asCallError, type CallError, call } from "../../data/client.ts";
+import { draftOf } from "../../data/kept.ts";
 import { refresh, useRecord } from "../../data/records.ts";
 import { Button } from "../../parts/button.tsx";
 import { ErrorNote } from "../../parts/error-note.tsx";
+import { HostileText } from "../../parts/hostile-text.tsx";
 import { Skeleton } from "../../parts/skeleton.tsx";
 import { VirtualList, type VirtualListHandle } from "../../parts/virtual-list.tsx";
 import { useTitle } from "../../shell/page-title.ts";
+import { hrefOf, PAGES } from "../all-pages.ts";
 import type { PageProps } from "../page.ts";
 import styles from "./chat.module.css";
 import { Composer } from "./composer.tsx";
-import { TurnView } from "./turn-view.tsx";
+import { ConversationBar } from "./conversation-bar.tsx";
+import { FirstScreen } from "./first-screen.tsx";
+import { type TurnActions, TurnView } from "./turn-view.tsx";
 import type { Turn } from "./turns.ts";
 import { useConversation } from "./use-conversation.ts";
 
 const NEW = "new";
-const TRY = ["list files", "write hello to a.txt", "what can you do?"];
+const RUNS = PAGES.find(({ path }) => path.startsWith("/runs"));
+
+/** The answer to a command. It is of this page only: no run, so no record. */
+interface CommandAnswer {
+  readonly asked: string;
+  readonly text: string;
+}
 
 /** One conversation: the one the address names, or the latest. */
 export function ChatPage({ params }: PageProps) {
@@ -24,24 +36,59 @@ export function ChatPage({ params }: PageProps) {
   const named = params["session"];
   const latest = useRecord("sessions.list", named === undefined ? { limit: 1 } : null);
   const id = named === NEW ? null : (named ?? latest.value?.sessions[0]?.id ?? null);
+  const place = id ?? NEW;
   const { session, turns, error, isLoading, readEarlier } = useConversation(id);
+  const [answered, setAnswered] = useState<CommandAnswer | null>(null);
+  const [failure, setFailure] = useState<CallError | null>(null);
+  const [isAway, setAway] = useState(false);
   const list = useRef<VirtualListHandle>(null);
+  const input = useRef<HTMLTextAreaElement>(null);
   const open = turns.filter(({ answer }) => answer === null);
 
-  const send = async (text: string): Promise<void> => {
+  const send = async (text: string): Promise<string | null> => {
     const to = id ?? (await call("sessions.create", { channel: "web" })).id;
-    await call("sessions.send", { id: to, text } as never);
-    if (named !== to) navigate(`/chat/${to}`);
-    refresh("sessions.get", { id: to } as never);
+    const received = await call("sessions.send", { id: to, text } as never);
+    setFailure(null);
+    setAnswered("response" in received ? { asked: text.trim(), text: received.response } : null);
+    const at = received.session_id ?? to;
+    if (named !== at) navigate(`/chat/${at}`);
+    refresh("sessions.get", { id: at } as never);
     list.current?.scrollToEnd();
+    return "response" in received ? null : received.id;
+  };
+  const sendOrSay = (text: string): Promise<string | null> =>
+    send(text).catch((thrown) => {
+      setFailure(asCallError(thrown));
+      return null;
+    });
+  const tryOut = async (text: string, isRun: boolean): Promise<void> => {
+    const run = await sendOrSay(text);
+    if (isRun && run !== null && RUNS !== undefined) navigate(`${hrefOf(RUNS)}/${run}`);
   };
   const stop = async (): Promise<void> => {
-    for (const { runId } of open) if (runId !== null) await call("runs.cancel", { id: runId } as never);
+    for (const { runId } of open.toReversed()) if (runId !== null) await call("runs.cancel", { id: runId } as never);
   };
+  const begin = (): void => {
+    setAnswered(null);
+    navigate(`/chat/${NEW}`);
+    input.current?.focus();
+  };
+  const latestSend = useRef(sendOrSay);
+  latestSend.current = sendOrSay;
+  const actions = useMemo(
+    (): TurnActions => ({
+      again: (text) => latestSend.current(text),
+      edit: (text) => {
+        draftOf(place).set(text);
+        input.current?.focus();
+      },
+    }),
+    [place],
+  );
   const isEmpty = !isLoading && turns.length === 0 && (id !== null || named === NEW || latest.value !== undefined);
   return (
     <div className={styles["page"]}>
-      <h1 className="out-of-sight">{session?.title ?? "Chat"}</h1>
+      <ConversationBar session={session} onNew={begin} />
       <div className={styles["conversation"]}>
         {error !== null && <ErrorNote error={error} />}
         {turns.length > 0 && (
@@ -56,24 +103,44 @@ export function ChatPage({ params }: PageProps) {
             keyOf={(turn) => turn.id}
             estimate={220}
             onStart={readEarlier}
-            draw={(turn) => <TurnView turn={turn} sessionId={id ?? ""} />}
+            onScroll={(isAtEnd) => setAway(!isAtEnd)}
+            draw={(turn) => <TurnView turn={turn} sessionId={id ?? ""} actions={actions} />}
           />
         )}
-        {isEmpty && (
-          <div className={styles["first"]}>
-            <p>Nothing has been said here yet. Three things to try:</p>
-            <ul>
-              {TRY.map((text) => (
-                <li key={text}>
-                  <Button onClick={() => send(text)}>{text}</Button>
-                </li>
-              ))}
-            </ul>
-          </div>
-        )}
+        {isEmpty && <FirstScreen onTry={tryOut} />}
         {!isEmpty && turns.length === 0 && error === null && <Skeleton rows={5} />}
+        {isAway && turns.length > 0 && (
+          <Button className={styles["below"]} onClick={() => list.current?.scrollToEnd()}>
+            <ArrowDown size={16} aria-hidden="true" />
+            {open.length > 0 ? "New below" : "To the end"}
+          </Button>
+        )}
       </div>
-      <Composer place={id ?? NEW} onSend={send} onStop={open.length === 0 ? null : stop} />
+      <div className={styles["notes"]}>
+        {failure !== null && <ErrorNote error={failure} />}
+        {answered !== null && <CommandNote answer={answered} onClose={() => setAnswered(null)} />}
+      </div>
+      <Composer
+        place={place}
+        inputRef={input}
+        onSend={async (text) => {
+          await send(text);
+        }}
+        onStop={open.length === 0 ? null : stop}
+      />
     </div>
+  );
+}
+
+function CommandNote({ answer: { asked, text }, onClose }: { answer: CommandAnswer; onClose: () => void }) {
+  return (
+    <section className={styles["note"]} role="status" aria-label={`Answer to ${asked.split(/\s/)[0]}`}>
+      <p>
+        <HostileText text={text} />
+      </p>
+      <Button tone="quiet" square aria-label="Close" onClick={onClose}>
+        <X size={16} aria-hidden="true" />
+      </Button>
+    </section>
   );
 }

@@ -1,12 +1,14 @@
 import { SendHorizontal, Square } from "lucide-react";
-import { type FormEvent, type KeyboardEvent, useState } from "react";
+import { type FormEvent, type KeyboardEvent, type Ref, useId, useState } from "react";
 import { useBlocked } from "../../data/acting.ts";
 import { asCallError, type CallError } from "../../data/client.ts";
 import { draftOf } from "../../data/kept.ts";
 import { useSignal } from "../../data/signal.ts";
 import { Button } from "../../parts/button.tsx";
 import { ErrorNote } from "../../parts/error-note.tsx";
+import { useKeys } from "../../shell/keyboard.ts";
 import styles from "./chat.module.css";
+import { CommandMenu, commandsFor, optionId } from "./command-menu.tsx";
 
 interface ComposerProps {
   /** Where the draft belongs: a session, or `new`. */
@@ -14,15 +16,17 @@ interface ComposerProps {
   readonly onSend: (text: string) => Promise<void>;
   /** Null: nothing is at work. */
   readonly onStop: (() => Promise<void>) | null;
+  readonly inputRef: Ref<HTMLTextAreaElement>;
 }
 
-export function Composer({ place, onSend, onStop }: ComposerProps) {
+export function Composer({ place, onSend, onStop, inputRef }: ComposerProps) {
   const draft = draftOf(place);
   const text = useSignal(draft);
   const [isSending, setSending] = useState(false);
   const [error, setError] = useState<CallError | null>(null);
   const offline = useBlocked();
   const blocked = offline ?? (isSending ? "Sending…" : text.trim() === "" ? "There is nothing to send yet." : null);
+  const menu = useCommandMenu(text, (chosen) => draft.set(chosen));
 
   const send = async (event?: FormEvent): Promise<void> => {
     event?.preventDefault();
@@ -31,14 +35,20 @@ export function Composer({ place, onSend, onStop }: ComposerProps) {
     setError(null);
     try {
       await onSend(text);
-      draft.set("");
+      // What was written meanwhile stays.
+      if (draft.get() === text) draft.set("");
     } catch (failure) {
       setError(asCallError(failure));
     } finally {
       setSending(false);
     }
   };
+  const stop = (): void => {
+    if (onStop !== null && offline === null) onStop().catch((failure) => setError(asCallError(failure)));
+  };
+  useKeys([{ keys: "Ctrl .", does: "stop what is at work in this chat", run: stop }]);
   const onKeyDown = (event: KeyboardEvent): void => {
+    if (menu.take(event)) return;
     if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
     event.preventDefault();
     send();
@@ -47,10 +57,15 @@ export function Composer({ place, onSend, onStop }: ComposerProps) {
     <form className={styles["composer"]} onSubmit={send}>
       {error !== null && <ErrorNote error={error} />}
       <div className={styles["line"]}>
+        {menu.isOpen && <CommandMenu id={menu.id} commands={menu.commands} at={menu.at} onChoose={menu.choose} />}
         <textarea
+          ref={inputRef}
           className={styles["input"]}
           rows={1}
           aria-label="Message"
+          aria-autocomplete="list"
+          aria-controls={menu.isOpen ? menu.id : undefined}
+          aria-activedescendant={menu.isOpen ? optionId(menu.id, menu.at) : undefined}
           placeholder="Ask, or type / for commands"
           value={text}
           onChange={(event) => draft.set(event.target.value)}
@@ -60,16 +75,39 @@ export function Composer({ place, onSend, onStop }: ComposerProps) {
           <SendHorizontal size={18} aria-hidden="true" />
         </Button>
         {onStop !== null && (
-          <Button
-            square
-            aria-label="Stop"
-            blocked={offline}
-            onClick={() => onStop().catch((e) => setError(asCallError(e)))}
-          >
+          <Button square aria-label="Stop" title="Stop (Ctrl .)" blocked={offline} onClick={stop}>
             <Square size={16} aria-hidden="true" />
           </Button>
         )}
       </div>
     </form>
   );
+}
+
+/** Opens while a command's name is being written; Escape closes it for this word. */
+function useCommandMenu(text: string, set: (text: string) => void) {
+  const id = useId();
+  const [at, setAt] = useState(0);
+  const [closedFor, setClosedFor] = useState<string | null>(null);
+  const commands = commandsFor(text);
+  const isOpen = commands.length > 0 && closedFor !== text && commands[0]?.name !== text;
+  const chosen = Math.min(at, commands.length - 1);
+  const choose = ({ name, usage }: (typeof commands)[number]): void => {
+    setAt(0);
+    set(usage === name ? name : `${name} `);
+  };
+  /** True if the key was for the menu. */
+  const take = (event: KeyboardEvent): boolean => {
+    const command = commands[chosen];
+    if (!isOpen || command === undefined || event.nativeEvent.isComposing) return false;
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step !== undefined) setAt((chosen + step + commands.length) % commands.length);
+    else if (event.key === "Escape") setClosedFor(text);
+    else if (event.key === "Enter" || (event.key === "Tab" && !event.shiftKey)) choose(command);
+    else return false;
+    event.preventDefault();
+    event.stopPropagation();
+    return true;
+  };
+  return { id, isOpen, commands, at: chosen, choose, take };
 }

@@ -1,92 +1,68 @@
-import { CircleAlert, Loader, Wrench } from "lucide-react";
+/** What was done for an answer. Calls in a row fold into one line; a call that a person was asked about never does. */
+import { CircleAlert, Loader, ShieldCheck, ShieldX, Wrench } from "lucide-react";
 import type { LiveCall } from "../../data/live-run.ts";
 import { HostileText } from "../../parts/hostile-text.tsx";
 import { JsonTree } from "../../parts/json-tree.tsx";
 import { Tag } from "../../parts/tag.tsx";
 import { durationWords } from "../../parts/time.tsx";
 import styles from "./chat.module.css";
+import { callGroups, foldedWords, type ShownCall } from "./shown-calls.ts";
 
-export interface ShownCall {
-  readonly id: string;
-  readonly tool: string;
-  readonly summary: string;
-  /** JSON, as it was proposed; may be cut. */
-  readonly args: string | null;
-  readonly state: "running" | "done" | "failed";
-  readonly durationMs: number | null;
-  readonly result: string;
-  readonly isTruncated: boolean;
-}
-
-export function fromLive({ callId, stepId, tool, shown, result, output }: LiveCall): ShownCall {
-  return {
-    id: `${stepId} ${callId}`,
-    tool,
-    summary: shown,
-    args: null,
-    state: result === null ? "running" : result.ok ? "done" : "failed",
-    durationMs: result?.duration_ms ?? null,
-    result: result?.error?.message ?? output,
-    isTruncated: result?.truncated ?? false,
-  };
-}
-
-/** Calls in a row fold into one line. */
 export function ToolCalls({ calls }: { calls: readonly ShownCall[] }) {
-  if (calls.length === 0) return null;
-  return (
-    <details className={styles["calls"]}>
-      <summary>{foldedWords(calls)}</summary>
-      <ul>
-        {calls.map((call) => (
-          <li key={call.id}>
-            <ToolCard call={call} />
-          </li>
-        ))}
-      </ul>
-    </details>
-  );
+  return callGroups(calls).map((group) => {
+    const [first] = group;
+    if (first === undefined) return null;
+    if (first.approval !== null) return <ToolCard key={first.id} call={first} />;
+    return (
+      <details key={first.id} className={styles["calls"]}>
+        <summary>{foldedWords(group)}</summary>
+        <ul>
+          {group.map((call) => (
+            <li key={call.id}>
+              <ToolCard call={call} />
+            </li>
+          ))}
+        </ul>
+      </details>
+    );
+  });
 }
 
-export function foldedWords(calls: readonly ShownCall[]): string {
-  const failed = calls.filter(({ state }) => state === "failed").length;
-  const running = calls.filter(({ state }) => state === "running").length;
-  const total = calls.reduce((sum, { durationMs }) => sum + (durationMs ?? 0), 0);
-  const used = running > 0 ? "Using" : "Used";
-  return [
-    `${used} ${calls.length === 1 ? (calls[0]?.tool ?? "a tool") : `${calls.length} tools`}`,
-    ...(failed > 0 ? [calls.length === 1 ? "which failed" : `${failed} failed`] : []),
-    ...(total > 0 && running === 0 ? [durationWords(total)] : []),
-  ].join(", ");
+function iconOf({ state, approval }: ShownCall) {
+  if (approval !== null && state !== "running") return approval.decision === "allow" ? ShieldCheck : ShieldX;
+  return { running: Loader, done: Wrench, failed: CircleAlert }[state];
 }
-
-const ICONS = { running: Loader, done: Wrench, failed: CircleAlert } as const;
 
 function ToolCard({ call }: { call: ShownCall }) {
-  const { tool, summary, args, state, durationMs, result, isTruncated } = call;
-  const Icon = ICONS[state];
+  const { tool, summary, args, state, durationMs, result, isTruncated, approval } = call;
+  const Icon = iconOf(call);
   return (
     <details className={styles["tool"]}>
       <summary>
-        <Icon size={14} aria-hidden="true" />
+        <Icon size={16} aria-hidden="true" />
         <code>{tool}</code>
         <span className={styles["summary"]}>
           <HostileText text={summary} />
         </span>
-        {state === "failed" && <Tag tone="fail">failed</Tag>}
-        {durationMs !== null && <span className={styles["minor"]}>{durationWords(durationMs)}</span>}
+        {approval !== null && <span className={styles["minor"]}>{approvalWords(approval)}</span>}
+        {state === "failed" && approval?.decision !== "deny" && <Tag tone="fail">failed</Tag>}
+        {durationMs !== null && state === "done" && (
+          <span className={styles["minor"]}>{durationWords(durationMs)}</span>
+        )}
       </summary>
-      {args !== null && <Arguments json={args} />}
-      {result !== "" && (
-        <section className={styles["result"]} tabIndex={0} aria-label={`Result of ${tool}`}>
-          <pre>
-            <HostileText text={result} />
-          </pre>
-        </section>
-      )}
-      {isTruncated && <p className={styles["minor"]}>The result was longer; the assistant got this much of it.</p>}
+      <div className={styles["opened"]}>
+        {args !== null && <Arguments json={args} />}
+        {result !== "" && <Result tool={tool} text={result} />}
+        {isTruncated && <p className={styles["minor"]}>The result was longer; the assistant got this much of it.</p>}
+      </div>
     </details>
   );
+}
+
+function approvalWords({ decision, by }: NonNullable<LiveCall["approval"]>): string {
+  if (decision === "allow") return by === "operator" ? "allowed by you" : `allowed by ${by}`;
+  if (decision === "deny") return by === "operator" ? "denied by you" : `denied by ${by}`;
+  return decision === "expired" ? "lapsed: nobody answered" : decision;
 }
 
 function Arguments({ json }: { json: string }) {
@@ -94,9 +70,33 @@ function Arguments({ json }: { json: string }) {
     return <JsonTree value={JSON.parse(json)} />;
   } catch {
     return (
-      <pre>
+      <pre className={styles["raw"]}>
         <HostileText text={json} isDeciding />
       </pre>
     );
+  }
+}
+
+function Result({ tool, text }: { tool: string; text: string }) {
+  const value = parsed(text);
+  return (
+    <section className={styles["result"]} tabIndex={0} aria-label={`Result of ${tool}`}>
+      {value === null ? (
+        <pre>
+          <HostileText text={text} />
+        </pre>
+      ) : (
+        <JsonTree value={value} />
+      )}
+    </section>
+  );
+}
+
+function parsed(text: string): object | null {
+  if (!/^\s*[[{]/.test(text)) return null;
+  try {
+    return JSON.parse(text) as object;
+  } catch {
+    return null;
   }
 }

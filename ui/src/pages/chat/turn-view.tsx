@@ -1,23 +1,42 @@
-import { memo, useEffect } from "react";
+import { Copy, Pencil, RotateCcw } from "lucide-react";
+import { memo, type ReactNode, useEffect } from "react";
+import { useBlocked } from "../../data/acting.ts";
 import { type LiveRun, useLiveRun } from "../../data/live-run.ts";
 import { refresh, useRecord } from "../../data/records.ts";
-import { announceQuietly } from "../../parts/announcer.tsx";
+import { announce, announceQuietly } from "../../parts/announcer.tsx";
 import { ApprovalCard } from "../../parts/approval-card/approval-card.tsx";
+import { Button } from "../../parts/button.tsx";
 import { ErrorNote } from "../../parts/error-note.tsx";
 import { HostileText } from "../../parts/hostile-text.tsx";
 import { Markdown } from "../../parts/markdown.tsx";
+import { Tag } from "../../parts/tag.tsx";
 import { Time } from "../../parts/time.tsx";
 import styles from "./chat.module.css";
+import { withCitations } from "./citations.tsx";
 import { ReceiptLine } from "./receipt-line.tsx";
-import { fromLive, type ShownCall, ToolCalls } from "./tool-calls.tsx";
+import { fromLive, recordedCalls } from "./shown-calls.ts";
+import { ToolCalls } from "./tool-calls.tsx";
 import type { Turn } from "./turns.ts";
+import { useEndedCalls } from "./use-ended-calls.ts";
+
+/** What can be done with a message that was sent: both begin a new run, and this one stays. */
+export interface TurnActions {
+  readonly again: (text: string) => void;
+  readonly edit: (text: string) => void;
+}
+
+interface TurnViewProps {
+  readonly turn: Turn;
+  readonly sessionId: string;
+  readonly actions: TurnActions;
+}
 
 /** A question, what was done for it, and the answer. */
-export const TurnView = memo(({ turn, sessionId }: { turn: Turn; sessionId: string }) => (
+export const TurnView = memo(({ turn, sessionId, actions }: TurnViewProps) => (
   <div className={styles["turn"]}>
-    <p className={styles["who"]}>
-      You · <Time at={turn.askedAt} />
-    </p>
+    <Who name="You" at={turn.askedAt}>
+      <AskedActions text={turn.asked} actions={actions} />
+    </Who>
     <div className={styles["asked"]}>
       <HostileText text={turn.asked} />
     </div>
@@ -25,22 +44,77 @@ export const TurnView = memo(({ turn, sessionId }: { turn: Turn; sessionId: stri
   </div>
 ));
 
+function Who({ name, at, children }: { name: string; at?: number; children?: ReactNode }) {
+  return (
+    <div className={styles["who"]}>
+      <span>
+        {name}
+        {at !== undefined && (
+          <>
+            {" · "}
+            <Time at={at} />
+          </>
+        )}
+      </span>
+      {children}
+    </div>
+  );
+}
+
+function AskedActions({ text, actions }: { text: string; actions: TurnActions }) {
+  const blocked = useBlocked();
+  return (
+    <span className={styles["actions"]}>
+      <IconButton label="Edit and ask anew" blocked={null} onClick={() => actions.edit(text)}>
+        <Pencil size={14} aria-hidden="true" />
+      </IconButton>
+      <IconButton label="Ask again" blocked={blocked} onClick={() => actions.again(text)}>
+        <RotateCcw size={14} aria-hidden="true" />
+      </IconButton>
+    </span>
+  );
+}
+
+interface IconButtonProps {
+  readonly label: string;
+  readonly blocked: string | null;
+  readonly onClick: () => void;
+  readonly children: ReactNode;
+}
+
+function IconButton({ label, blocked, onClick, children }: IconButtonProps) {
+  return (
+    <Button tone="quiet" square aria-label={label} title={label} blocked={blocked} onClick={onClick}>
+      {children}
+    </Button>
+  );
+}
+
 function Answered({ turn }: { turn: Turn }) {
-  const { value: run } = useRecord("runs.get", turn.runId === null ? null : ({ id: turn.runId } as never));
+  const { runId, answer, calls } = turn;
+  const { value: run } = useRecord("runs.get", runId === null ? null : ({ id: runId } as never));
+  const events = useEndedCalls(calls.length === 0 ? null : runId);
   const hasFailed = run !== undefined && run.output === "" && run.explanation !== undefined;
+  const text = answer?.text ?? "";
   return (
     <>
-      <p className={styles["who"]}>
-        Surety · <Time at={turn.answer?.at ?? 0} />
-      </p>
-      <ToolCalls calls={callsOf(turn, run?.trace.tool_execution_results ?? [])} />
+      <Who name="Surety" at={answer?.at ?? 0}>
+        {text !== "" && (
+          <span className={styles["actions"]}>
+            <IconButton label="Copy the answer" blocked={null} onClick={() => copy(text)}>
+              <Copy size={14} aria-hidden="true" />
+            </IconButton>
+          </span>
+        )}
+      </Who>
+      <ToolCalls calls={recordedCalls(calls, events)} />
       {hasFailed ? (
         <p className={styles["failed"]}>
           <HostileText text={run.explanation ?? ""} />
         </p>
       ) : (
         <div className={styles["answer"]}>
-          <Markdown text={turn.answer?.text ?? ""} />
+          <Markdown text={text} inText={withCitations} />
         </div>
       )}
       {run !== undefined && <ReceiptLine run={run} />}
@@ -48,23 +122,12 @@ function Answered({ turn }: { turn: Turn }) {
   );
 }
 
-function callsOf(
-  turn: Turn,
-  performed: readonly { tool_call_id: string; summary: string; output: string; error: string }[],
-) {
-  return turn.calls.map((call): ShownCall => {
-    const done = performed.find(({ tool_call_id }) => tool_call_id === call.id);
-    return {
-      id: call.id,
-      tool: call.tool,
-      summary: done?.summary ?? "",
-      args: call.args,
-      state: call.ok === false ? "failed" : "done",
-      durationMs: null,
-      result: done === undefined ? call.result : done.error === "" ? done.output : done.error,
-      isTruncated: false,
-    };
-  });
+function copy(text: string): void {
+  // Without https there is no clipboard; the text can still be selected.
+  navigator.clipboard?.writeText(text).then(
+    () => announce("Copied."),
+    () => announce("This browser does not let the page copy."),
+  );
 }
 
 function Unanswered({ turn, sessionId }: { turn: Turn; sessionId: string }) {
@@ -77,23 +140,21 @@ function Unanswered({ turn, sessionId }: { turn: Turn; sessionId: string }) {
     refresh("sessions.get", { id: sessionId } as never);
     announceQuietly("Answer ready.");
   }, [live.isOver, sessionId]);
-  const hasNothing = live.text === "" && live.calls.length === 0;
+  const isSilent = live.text === "" && asks.length === 0 && live.error === null;
   return (
     <>
-      <p className={styles["who"]}>Surety</p>
+      <Who name="Surety">{isQueued && <Tag>queued</Tag>}</Who>
       <ToolCalls calls={live.calls.map(fromLive)} />
       {live.text !== "" && (
         <div className={styles["answer"]}>
-          <Markdown text={live.text} />
+          <Markdown text={live.text} inText={withCitations} />
         </div>
       )}
       {live.error !== null && <ErrorNote error={live.error} />}
       {asks.map((approval) => (
         <ApprovalCard key={approval.id} approval={approval} />
       ))}
-      {hasNothing && asks.length === 0 && live.error === null && (
-        <p className={styles["minor"]}>{waitingWords(isQueued, live)}</p>
-      )}
+      {isSilent && <p className={styles["minor"]}>{waitingWords(isQueued, live)}</p>}
     </>
   );
 }
