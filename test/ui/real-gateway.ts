@@ -5,7 +5,7 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { onTestFinished } from "vitest";
+import { afterAll, onTestFinished } from "vitest";
 
 const ENTRY = fileURLToPath(new URL("../../src/boot/surety.ts", import.meta.url));
 const LISTENING = /surety listening on (\S+)/;
@@ -23,7 +23,25 @@ export interface RealGateway {
 }
 
 /** With the built-in demo model, unless the config says otherwise. */
-export async function openGateway(config: object = {}): Promise<RealGateway> {
+export function openGateway(config: object = {}): Promise<RealGateway> {
+  return openUntil(onTestFinished, config);
+}
+
+/** One for all tests of a file that ask for it. */
+export function shareGateway(config: () => object | Promise<object> = () => ({})): () => Promise<RealGateway> {
+  const ends: (() => Promise<void>)[] = [];
+  afterAll(async () => {
+    for (const end of ends) await end();
+  });
+  const open = async (): Promise<RealGateway> => openUntil((end) => ends.push(end), await config());
+  let opened: Promise<RealGateway> | null = null;
+  return () => {
+    opened ??= open();
+    return opened;
+  };
+}
+
+async function openUntil(whenOver: (end: () => Promise<void>) => unknown, config: object): Promise<RealGateway> {
   const home = await mkdtemp(join(tmpdir(), "surety-ui-"));
   await writeFile(join(home, "surety.json5"), JSON.stringify(config));
   let port = 0;
@@ -46,7 +64,7 @@ export async function openGateway(config: object = {}): Promise<RealGateway> {
     child.kill("SIGKILL");
     await closed;
   };
-  onTestFinished(async () => {
+  whenOver(async () => {
     await kill();
     await rm(home, { recursive: true, force: true });
   });
