@@ -11,7 +11,10 @@ export function operationTable(): Plugin {
     async load(id) {
       if (id !== RESOLVED) return null;
       const { OPERATIONS } = await import("../src/assistant/operations.ts");
-      const rows = OPERATIONS.map(({ name, method, path, kind }) => [name, [method, path, kind]]);
+      const rows = OPERATIONS.map(({ name, method, path, kind, ...rest }) => {
+        const bodyField = "bodyField" in rest ? [rest.bodyField] : [];
+        return [name, [method, path, kind, ...bodyField]];
+      });
       const { CHAT_COMMANDS } = await import("../src/assistant/sessions/chat-command.ts");
       const commands = Object.entries(CHAT_COMMANDS).map(([name, described]) => ({ name, ...described }));
       return `export const OPERATIONS = ${JSON.stringify(Object.fromEntries(rows))};

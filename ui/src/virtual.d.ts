@@ -1,7 +1,10 @@
 declare module "virtual:operations" {
-  /** Method, path and kind by name. */
+  /** Method, path, kind and, where the body is one field of the input, that field; by name. */
   export const OPERATIONS: Readonly<
-    Record<string, readonly ["GET" | "POST" | "PATCH" | "PUT" | "DELETE", string, "json" | "document" | "stream"]>
+    Record<
+      string,
+      readonly ["GET" | "POST" | "PATCH" | "PUT" | "DELETE", string, "json" | "document" | "stream", string?]
+    >
   >;
   export const CHAT_COMMANDS: readonly { readonly name: string; readonly usage: string; readonly summary: string }[];
 }

@@ -50,10 +50,13 @@ export interface Read<Value> {
 export async function call<Name extends CallName>(
   name: Name,
   input: InputOf<Name>,
-  options: { readonly idempotencyKey?: string } = {},
+  options: { readonly idempotencyKey?: string /** The ETag it is meant for. */; readonly ifMatch?: string } = {},
 ): Promise<AnswerOf<Name>> {
-  const { idempotencyKey } = options;
-  const headers = idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey };
+  const { idempotencyKey, ifMatch } = options;
+  const headers = {
+    ...(idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey }),
+    ...(ifMatch === undefined ? {} : { "if-match": ifMatch }),
+  };
   const response = await send(request(name, input as Fields, headers));
   return (await readJson(response)) as AnswerOf<Name>;
 }
@@ -99,10 +102,17 @@ export function addressOf(name: CallName | StreamName, input: Fields): string {
 }
 
 function request(name: CallName, input: Fields, more: Readonly<Record<string, string>>): Request {
-  const [method, path] = operation(name);
+  const [method, path, , bodyField] = operation(name);
   const { filled, rest } = fill(path, input);
   const signal = AbortSignal.timeout(60_000);
-  if (method === "GET") return new Request(filled + queryOf(rest), { headers: more, cache: "no-store", signal });
+  if (bodyField !== undefined) {
+    const { [bodyField]: body, ...query } = rest;
+    const headers = { "content-type": "application/json", ...more };
+    return new Request(filled + queryOf(query), { method, headers, body: JSON.stringify(body), signal });
+  }
+  if (method === "GET" || method === "DELETE") {
+    return new Request(filled + queryOf(rest), { method, headers: more, cache: "no-store", signal });
+  }
   const headers = { "content-type": "application/json", ...more };
   return new Request(filled, { method, headers, body: JSON.stringify(rest), signal });
 }

@@ -14,6 +14,8 @@ export interface Shown<Value> {
   /** Of the last reading; with a value, that value is old. */
   readonly error: CallError | null;
   readonly readAt: number | null;
+  /** Of the value, for a change that is meant for it. */
+  readonly etag: string | null;
 }
 
 interface Held {
@@ -21,7 +23,6 @@ interface Held {
   readonly input: Readonly<Record<string, unknown>>;
   readonly listeners: Set<() => void>;
   shown: Shown<unknown>;
-  etag: string | null;
   isReading: boolean;
   isDue: boolean;
 }
@@ -40,8 +41,10 @@ const KINDS: Readonly<Record<string, readonly string[]>> = {
   tokens: ["token"],
   browsers: ["browser_session"],
   secrets: ["secret"],
+  policy: ["policy", "config"],
+  admin: ["config", "model", "pairing", "outbox"],
 };
-const UNREAD: Shown<never> = { value: undefined, error: null, readAt: null };
+const UNREAD: Shown<never> = { value: undefined, error: null, readAt: null, etag: null };
 /** Records that nobody shows are kept this many, for the way back. */
 const MAX_UNSEEN = 100;
 
@@ -74,7 +77,7 @@ function follow(key: string, listener: () => void): () => void {
   let record = held.get(key);
   if (record === undefined) {
     const [name, input] = JSON.parse(key) as [CallName, Held["input"]];
-    record = { name, input, listeners: new Set(), shown: UNREAD, etag: null, isReading: false, isDue: true };
+    record = { name, input, listeners: new Set(), shown: UNREAD, isReading: false, isDue: true };
   }
   const found = record;
   // The newest last, so that the oldest is forgotten first.
@@ -125,12 +128,11 @@ async function readUntilCurrent(record: Held): Promise<void> {
 }
 
 async function readOnce(record: Held): Promise<Shown<unknown>> {
-  const { name, input, shown, etag } = record;
+  const { name, input, shown } = record;
   try {
-    const { value, etag: next } = await read(name, input as never, etag);
-    record.etag = next;
+    const { value, etag } = await read(name, input as never, shown.etag);
     if (value === null && shown.error === null) return shown;
-    return { value: value ?? shown.value, error: null, readAt: Date.now() };
+    return { value: value ?? shown.value, error: null, readAt: Date.now(), etag };
   } catch (error) {
     return { ...shown, error: asCallError(error) };
   }
