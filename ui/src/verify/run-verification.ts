@@ -18,6 +18,7 @@ import { digestOf, snapshotOfEntries } from "../../../src/kernel/journal/views/r
 import { acceptedOf } from "../../../src/kernel/journal/views/run-timeline.ts";
 import { type Fold, foldEntry, startFold } from "../../../src/kernel/machine/fold.ts";
 import { snapshotOf } from "../../../src/kernel/machine/snapshot.ts";
+import type { ToolPolicy } from "../../../src/kernel/policy/tool-policy.ts";
 import { asBodyRef, asHash, asRunId, type BodyRef } from "../../../src/kernel/vocabulary/identifiers.ts";
 import type { Labels } from "../../../src/kernel/vocabulary/labels.ts";
 import type { JsonValue } from "../../../src/kernel/vocabulary/parse-json.ts";
@@ -56,6 +57,8 @@ export interface RunFacts {
     ExecutionContract,
     "maxInferences" | "maxTokensConsumed" | "maxSpendMicrousd" | "totalTimeoutMs"
   > | null;
+  /** As it was sealed. */
+  readonly policy: ToolPolicy | null;
   readonly elapsedMs: number;
   readonly acceptedAt: string | null;
 }
@@ -134,7 +137,10 @@ export class RunVerification {
 
   #open(document: unknown): void {
     const opened = openContract(document);
-    if (!opened.ok) return this.#blame(1, `its contract: ${opened.problem}`);
+    if (!opened.ok) {
+      this.#blame(1, `its contract: ${opened.problem}`);
+      return;
+    }
     this.#contract = opened.contract;
     this.#fold = startFold(this.#runId, opened.contract);
   }
@@ -147,7 +153,10 @@ export class RunVerification {
   #take(document: unknown): void {
     const seq = this.#entries.length + 1;
     const parsed = parseEntry(document as JsonValue);
-    if (!parsed.ok) return this.#blame(seq, parsed.problem);
+    if (!parsed.ok) {
+      this.#blame(seq, parsed.problem);
+      return;
+    }
     const entry = parsed.value;
     this.#entries.push(entry);
     const problem = this.#problemWith(entry);
@@ -197,11 +206,18 @@ export class RunVerification {
       answer: last?.kind === "TERMINATE" ? answerOf(last, this.#lookup) : null,
       ...{ state, outcome, reason, labels, budget },
       turn: Number(stepId.slice("step-".length)),
-      limits: this.#contract,
+      limits: limitsOf(this.#contract),
+      policy: this.#contract?.policy ?? null,
       elapsedMs: last?.elapsedMs ?? 0,
       acceptedAt: accepted?.ts ?? this.#entries[0]?.ts ?? null,
     };
   }
+}
+
+function limitsOf(contract: ExecutionContract | null): RunFacts["limits"] {
+  if (contract === null) return null;
+  const { maxInferences, maxTokensConsumed, maxSpendMicrousd, totalTimeoutMs } = contract;
+  return { maxInferences, maxTokensConsumed, maxSpendMicrousd, totalTimeoutMs };
 }
 
 /** A salt that is no salt, or half a character, cannot have been written by us either. */

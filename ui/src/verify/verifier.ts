@@ -1,6 +1,7 @@
 /** The page's side of the verifier: one worker, made with the first question, under the content policy's one policy. */
-import workerUrl from "./verifier-worker.ts?worker&url";
+
 import type { Asked, Reply, Told } from "./verifier-worker.ts";
+import workerUrl from "./verifier-worker.ts?worker&url";
 
 interface Waiting {
   resolve(value: never): void;

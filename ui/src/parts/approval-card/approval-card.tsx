@@ -22,7 +22,13 @@ import { PlanView } from "./plan-view.tsx";
 import { useGuard } from "./use-guard.ts";
 import { WhyItAsks } from "./why-it-asks.tsx";
 
-export function ApprovalCard({ approval }: { approval: ApprovalRecord }) {
+interface ApprovalCardProps {
+  readonly approval: ApprovalRecord;
+  /** Why it may not be answered here. */
+  readonly blocked?: string | null;
+}
+
+export function ApprovalCard({ approval, blocked = null }: ApprovalCardProps) {
   const { kind, plan_hash } = approval;
   const card = useRef<HTMLElement>(null);
   const end = useRef<HTMLDivElement>(null);
@@ -34,7 +40,7 @@ export function ApprovalCard({ approval }: { approval: ApprovalRecord }) {
   const title = titleOf(approval);
 
   const blockedFor = (acts: boolean): string | null =>
-    sending === null ? (acts ? guard.acting : guard.blocked) : "Sending…";
+    blocked ?? (sending === null ? (acts ? guard.acting : guard.blocked) : "Sending…");
   const press = (decision: Decision, acts: boolean): void => {
     const why = blockedFor(acts);
     if (why === null) decide(decision);
