@@ -103,6 +103,12 @@ describe("an approval at a gateway", () => {
         labels: { integrity: "user", confidentiality: "private" },
         created_at: expect.stringMatching(/Z$/),
         expires_at: expect.stringMatching(/Z$/),
+        explain: {
+          ...{ decision: "approve", rule: "policy.risk.side_effect" },
+          facts: { channel_class: "cli_local", reaches: [], is_latched: false },
+          changes: expect.arrayContaining([{ change: "risk", decision: "allow", words: expect.any(String) }]),
+        },
+        provenance: [],
       });
       expect(card.plan.split("\n")).toEqual([
         `Call: fs.write_text ${join(workspace, "a.txt")}`,
@@ -124,8 +130,17 @@ describe("an approval at a gateway", () => {
       expect(await decide(second, card, "allow")).toBe(200);
       expect(await endOf(second, runId)).toEqual({ outcome: "COMPLETED_WITH_TOOLS", error: "" });
       expect(await readFile(join(workspace, "a.txt"), "utf8")).toBe("one\ntwo");
-      expect([await decide(second, card, "allow"), await decide(second, card, "deny")]).toEqual([409, 409]);
+      expect(await decide(second, card, "allow")).toBe(409);
+      const again = await second.ask("POST", `/api/approvals/${card.id}`, {
+        decision: "deny",
+        plan_hash: card.plan_hash,
+      });
+      expect(again?.status).toBe(409);
+      expect(JSON.stringify(again?.body)).toMatch(/decided already: allowed by operator at [-0-9]+ [:0-9]+ UTC\./);
       expect(await cards(second)).toEqual([]);
+      const decided = await second.ask("GET", "/api/approvals?state=decided");
+      const { id, plan } = card;
+      expect(decided?.body).toMatchObject({ approvals: [{ id, plan, state: "consumed", decided_by: "operator" }] });
       await second.stop();
     },
     LIMIT_MS,

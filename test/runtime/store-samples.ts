@@ -162,6 +162,7 @@ export function newApproval(runId: RunId, sessionId: SessionId, also: Partial<St
     tool: "fs.write_text",
     planRef: asBodyRef(hashBytes(`shown ${id}`)),
     planHash: hashOf(`plan ${id}`),
+    backgroundRef: asBodyRef(hashBytes(`background ${id}`)),
     why: "policy",
     labels: USER_LABELS,
     createdAtMs: 1_763_000_000_000,

@@ -36,19 +36,22 @@ export const APPROVAL_TABLES: Tables = {
     WHERE instr(line, '"kind":"effect.resolved"') > 0 AND json_valid(line) GROUP BY 1, 2, 3
   ) d WHERE approvals.kind = 'resolve' AND d.run = approvals.run AND d.call_id = approvals.call_id
     AND d.decision = approvals.state;`,
+  11: `
+  ALTER TABLE approvals ADD COLUMN background_ref BLOB;
+  CREATE INDEX decided_approvals ON approvals (decided_at_ms) WHERE state <> 'pending';`,
 };
 
 const SELECT = `
   SELECT a.id, r.id AS runId, a.session_id AS sessionId, a.call_id AS callId, a.step, a.kind, a.tool,
-    a.plan_ref AS planRef, a.plan_hash AS planHash, a.why, a.integrity, a.confidentiality,
+    a.plan_ref AS planRef, a.plan_hash AS planHash, a.background_ref AS backgroundRef, a.why, a.integrity, a.confidentiality,
     a.created_at_ms AS createdAtMs, a.expires_at_ms AS expiresAtMs, a.state, a.decided_by AS decidedBy,
     a.decided_at_ms AS decidedAtMs, a.ledger_seq AS seq, l.line, b.line AS lineBefore, f.line AS lineAfter
   FROM approvals a JOIN runs r ON r.position = a.run LEFT JOIN ledger l ON l.seq = a.ledger_seq
   LEFT JOIN ledger b ON b.seq = a.ledger_seq - 1 LEFT JOIN ledger f ON f.seq = a.ledger_seq + 1`;
 const INSERT = `
   INSERT INTO approvals (id, run, session_id, call_id, step, kind, tool, plan_ref, plan_hash, why, integrity,
-    confidentiality, created_at_ms, expires_at_ms, state, decided_by, decided_at_ms)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+    confidentiality, created_at_ms, expires_at_ms, state, decided_by, decided_at_ms, background_ref)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 const DECIDE = "UPDATE approvals SET state = ?, decided_by = ?, decided_at_ms = ?, ledger_seq = ? WHERE id = ?";
 const EXPIRE = `
   UPDATE approvals SET state = ?, decided_by = ?, decided_at_ms = ? WHERE run = ? AND state = 'pending'`;
@@ -56,12 +59,18 @@ const EXPIRE = `
 export const APPROVAL_QUERIES = {
   pendingApprovals: `
     ${SELECT} WHERE a.state = 'pending' AND a.ledger_seq IS NULL ORDER BY a.position LIMIT ? OFFSET ?`,
+  decidedApprovals: `
+    ${SELECT} WHERE a.state <> 'pending' ORDER BY a.decided_at_ms DESC, a.position DESC LIMIT ? OFFSET ?`,
   allApprovals: `${SELECT} ORDER BY a.position LIMIT ? OFFSET ?`,
 };
 
 export const APPROVAL_LISTS = {
   pendingApprovals(prepare: Prepare, { limit, offset }: Page): readonly StoredApproval[] {
     return prepare(APPROVAL_QUERIES.pendingApprovals).all(limit, offset).map(toStoredApproval);
+  },
+
+  decidedApprovals(prepare: Prepare, { limit, offset }: Page): readonly StoredApproval[] {
+    return prepare(APPROVAL_QUERIES.decidedApprovals).all(limit, offset).map(toStoredApproval);
   },
 
   allApprovals(prepare: Prepare, { limit, offset }: Page): readonly StoredApproval[] {
@@ -91,6 +100,7 @@ export const APPROVAL_WRITES: WriteHandlers<"insert-approval" | "decide-approval
       approval.state,
       approval.decidedBy,
       approval.decidedAtMs,
+      approval.backgroundRef === null ? null : toBytes(approval.backgroundRef),
     );
   },
 
@@ -120,14 +130,23 @@ export function findApproval(prepare: Prepare, id: ApprovalId): StoredApproval |
   return row === undefined ? null : toStoredApproval(row);
 }
 
-type ApprovalRow = Omit<StoredApproval, "labels" | "planRef" | "planHash"> &
+type ApprovalRow = Omit<StoredApproval, "labels" | "planRef" | "planHash" | "backgroundRef"> &
   StoredApproval["labels"] &
-  LedgerPlace & { readonly planRef: Uint8Array; readonly planHash: Uint8Array };
+  LedgerPlace & {
+    readonly planRef: Uint8Array;
+    readonly planHash: Uint8Array;
+    readonly backgroundRef: Uint8Array | null;
+  };
 
 function toStoredApproval(row: object): StoredApproval {
-  const { integrity, confidentiality, planRef, planHash, seq, line, lineBefore, lineAfter, ...rest } =
+  const { integrity, confidentiality, planRef, planHash, backgroundRef, seq, line, lineBefore, lineAfter, ...rest } =
     row as ApprovalRow;
   const labels = { integrity, confidentiality };
-  const approval = { ...rest, planRef: toHex<BodyRef>(planRef), planHash: toHex<Hash>(planHash), labels };
+  const refs = {
+    planRef: toHex<BodyRef>(planRef),
+    planHash: toHex<Hash>(planHash),
+    backgroundRef: backgroundRef === null ? null : toHex<BodyRef>(backgroundRef),
+  };
+  const approval = { ...rest, ...refs, labels };
   return readApproval(approval, { seq, line, lineBefore, lineAfter });
 }

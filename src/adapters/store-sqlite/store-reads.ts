@@ -106,6 +106,7 @@ export function storeReads(reading: Reading, homeId: string, readElsewhere: Read
     listSessions: (filter, page) => list("listSessions", filter, page),
     pendingCapabilities: (page) => list("pendingCapabilities", page),
     grantedCapabilities: (page) => list("grantedCapabilities", page),
+    decidedApprovals: (page) => list("decidedApprovals", page),
     allApprovals: (page) => list("allApprovals", page),
     allCapabilities: (page) => list("allCapabilities", page),
     listOutbox: (filter, page) => list("listOutbox", filter, page),

@@ -67,6 +67,7 @@ export class MailApprovals {
       kind: "approve",
       tool: SHOWN_AS,
       planRef: bodies.keep(shown(row)),
+      backgroundRef: null,
       why: "answers on this channel go out by a person's decision",
       labels: ended?.labels ?? USER_LABELS,
       state: "pending",

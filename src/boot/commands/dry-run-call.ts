@@ -6,7 +6,7 @@
  */
 import { createToolbox } from "../../adapters/tools/create-toolbox.ts";
 import { whyAsked } from "../../kernel/machine/decide-now.ts";
-import { decideCall, type PolicyDecision } from "../../kernel/policy/decide-call.ts";
+import { decideCall, type PolicyDecision, type PolicyQuestion } from "../../kernel/policy/decide-call.ts";
 import { parseCapability } from "../../kernel/vocabulary/capability.ts";
 import type { Labels } from "../../kernel/vocabulary/labels.ts";
 import { parseJson } from "../../kernel/vocabulary/parse-json.ts";
@@ -60,17 +60,25 @@ interface Circumstances {
   readonly labels: Labels;
 }
 
-export function decideDirectCall(
-  { tool, risk, egress, asksAlways }: Pick<Planned, "tool" | "risk" | "egress" | "asksAlways">,
+type DirectCall = Pick<Planned, "tool" | "risk" | "egress" | "asksAlways">;
+
+/** What is asked about the call, and the rules of later runs answer. */
+export function directQuestion(
+  { tool, risk, egress, asksAlways }: DirectCall,
   { config, channelClass, capabilities, labels }: Circumstances,
-): PolicyDecision {
-  const decided = decideCall({
+): PolicyQuestion {
+  return {
     ...{ tool, risk, egress, asksAlways, channelClass, capabilities, labels },
     policy: toToolPolicy(config),
     honeypot: false,
     approvedTools: [],
     allowedTools: [tool],
-  });
+  };
+}
+
+export function decideDirectCall(call: DirectCall, circumstances: Circumstances): PolicyDecision {
+  const decided = decideCall(directQuestion(call, circumstances));
   const { decision, policyId } = decided;
+  const { tool, risk } = call;
   return decision === "approve" ? { ...decided, reason: whyAsked(policyId, { tool, risk }) } : decided;
 }

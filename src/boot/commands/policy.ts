@@ -10,6 +10,7 @@ import { visibleText } from "../../adapters/terminal/visible-text.ts";
 import type { Tool } from "../../adapters/tools/define-tool.ts";
 import { sessionLabels } from "../../assistant/context/session-context.ts";
 import type { PolicyDecision } from "../../kernel/policy/decide-call.ts";
+import { explainDecision } from "../../kernel/policy/explain-decision.ts";
 import type { PolicyVerdict } from "../../kernel/policy/tool-policy.ts";
 import { asSessionId, type SessionId } from "../../kernel/vocabulary/identifiers.ts";
 import {
@@ -31,7 +32,7 @@ import { nearest } from "../nearest.ts";
 import { withHome } from "../read-home.ts";
 import { withSettings } from "../settings.ts";
 import { systemClock } from "../system-clock.ts";
-import { argumentsOf, decideDirectCall, GRANT_OPTION, grantsOf, openToolbox } from "./dry-run-call.ts";
+import { argumentsOf, decideDirectCall, directQuestion, GRANT_OPTION, grantsOf, openToolbox } from "./dry-run-call.ts";
 import { marks, unmark } from "./marks.ts";
 import { test } from "./policy-test.ts";
 
@@ -175,8 +176,10 @@ async function explainCall(context: CommandContext): Promise<void> {
   if (!planned.ok && NO_CALL.includes(planned.error.code)) {
     throw new BootError(planned.error.code, planned.error.message, "See surety tools ls --json.");
   }
+  const circumstances = { config, channelClass, capabilities, labels };
+  const explanation = planned.ok ? explainDecision(directQuestion(planned, circumstances), null) : null;
   const decided: PolicyDecision = planned.ok
-    ? decideDirectCall(planned, { config, channelClass, capabilities, labels })
+    ? decideDirectCall(planned, circumstances)
     : { decision: "deny", policyId: "plan.problem", reason: planned.error.message };
   const { decision, policyId, reason } = decided;
   const explained = {
@@ -191,12 +194,15 @@ async function explainCall(context: CommandContext): Promise<void> {
     targets: planned.ok ? planned.plan.targets : [],
     labels,
     ...(session === null ? {} : { session_id: session.id, granted: session.granted, pending: session.pending }),
+    path: explanation?.path ?? [],
+    changes: explanation?.changes ?? [],
     plan: planned.ok ? planned.shown : null,
   };
   output.result(explained, () => {
     output.line(`${explained.tool} on ${channelClass}: ${WORDS[decision]}`);
     output.field("by", explained.code === null ? policyId : `${policyId} (${explained.code})`);
     output.field("why", reason);
+    for (const { words } of explained.changes) output.field("else", words);
     if (explained.risk !== null) output.field("risk", explained.risk);
     if (explained.reaches.length > 0) output.field("reaches", explained.reaches.join(", "));
     if (session !== null) output.field("session", describeSession(session));

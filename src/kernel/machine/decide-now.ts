@@ -4,23 +4,29 @@
  * effect is in doubt always asks before it is repeated.
  */
 import type { PlannedCall } from "../journal/event.ts";
-import { decideUnder, type PolicyDecision } from "../policy/decide-call.ts";
+import { decideUnder, type PolicyDecision, type PolicyQuestion } from "../policy/decide-call.ts";
+import { type DecisionExplanation, explainDecision } from "../policy/explain-decision.ts";
 import { isLatched } from "../vocabulary/labels.ts";
 import { type ReadyCall, type RunState, toolsOf } from "./state.ts";
 
 export function decideNow(state: RunState, call: PlannedCall): PolicyDecision {
-  const { tool, risk, egress, honeypot, asksAlways = false } = call;
-  const { labels, live, contract } = state;
-  const { policy, capabilities, channelClass, approvedTools } = contract;
-  const allowedTools = toolsOf(state);
-  const decided = decideUnder(
-    {
-      ...{ tool, risk, egress, honeypot, asksAlways },
-      ...{ channelClass, policy, capabilities, labels, approvedTools, allowedTools },
-    },
-    live,
-  );
+  const decided = decideUnder(questionOf(state, call), state.live);
   return decided.decision === "allow" && state.inDoubt.includes(call.planHash) ? IN_DOUBT : decided;
+}
+
+/** The decision of `decideNow`, for the person who is asked. */
+export function explainNow(state: RunState, call: PlannedCall): DecisionExplanation {
+  return explainDecision(questionOf(state, call), state.live, decideNow(state, call));
+}
+
+/** Under the contract alone. */
+function questionOf(state: RunState, call: PlannedCall): PolicyQuestion {
+  const { tool, risk, egress, honeypot, asksAlways = false } = call;
+  const { policy, capabilities, channelClass, approvedTools } = state.contract;
+  return {
+    ...{ tool, risk, egress, honeypot, asksAlways },
+    ...{ channelClass, policy, capabilities, labels: state.labels, approvedTools, allowedTools: toolsOf(state) },
+  };
 }
 
 /** The rule that now refuses a validated call, or null. */

@@ -56,14 +56,23 @@ export interface PolicyDecision {
 }
 
 export function decideCall(question: PolicyQuestion): PolicyDecision {
+  const [first, ...later] = decidingRules(question);
+  return later.at(-1) ?? first;
+}
+
+/** The gate that refused, or the rules of D2 to D4 that spoke, in order: each overrules those before it. */
+export function decidingRules(question: PolicyQuestion): readonly [PolicyDecision, ...PolicyDecision[]] {
   const refusal = refusalOf(question);
-  if (refusal !== null) return refusal;
-  const ruled = ruleFor(question);
+  if (refusal !== null) return [refusal];
+  const configured = configuredRuleFor(question);
+  const asksAlways = configured.decision === "allow" && question.asksAlways ? ASKS_ALWAYS : null;
+  const ruled = asksAlways ?? configured;
   const waiver = ruled.decision === "approve" ? waiverOf(question) : null;
   const decision = waiver ?? ruled;
   const hasEffect = question.egress.length > 0 || question.risk !== "read_only";
   const needsLatchOpen = decision.decision === "allow" && (waiver !== null || hasEffect);
-  return needsLatchOpen && isLatched(question.labels) ? LATCHED : decision;
+  const latch = needsLatchOpen && isLatched(question.labels) ? LATCHED : null;
+  return [configured, ...[asksAlways, waiver, latch].filter((rule) => rule !== null)];
 }
 
 /** The decision under contract ∩ live; `live` is null while live policy is the contract's own. */
@@ -117,11 +126,6 @@ function mayReachAll({ egress, capabilities, policy }: PolicyQuestion): boolean 
 function mayReach(host: string, granted: readonly string[], allowDomains: readonly string[] | null): boolean {
   if (granted.includes(`net:${host}`)) return true;
   return granted.includes("net") && (allowDomains === null || allowDomains.includes(host));
-}
-
-function ruleFor(question: PolicyQuestion): PolicyDecision {
-  const ruled = configuredRuleFor(question);
-  return ruled.decision === "allow" && question.asksAlways ? ASKS_ALWAYS : ruled;
 }
 
 function configuredRuleFor({ tool, risk, channelClass, policy }: PolicyQuestion): PolicyDecision {

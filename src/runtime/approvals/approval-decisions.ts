@@ -57,15 +57,15 @@ export class ApprovalDecisions {
       const draft = decisionDraft(approval, decision, by, timestampOf(atMs));
       await this.#ports.store.commit([{ type: "decide-approval", id, draft }], "barrier");
     } catch (error) {
-      if (error instanceof StoreError && error.code === "store.conflict") return refuse("conflict", ALREADY_DECIDED);
-      throw error;
+      if (!(error instanceof StoreError && error.code === "store.conflict")) throw error;
+      const decided = await this.#ports.store.findApproval(id);
+      const objection = decided === null ? null : objectionTo(decided, approval.planHash, atMs);
+      return refuse("conflict", objection ?? error.message);
     }
     this.#onDecided(approval);
     return { ok: true, runId };
   }
 }
-
-const ALREADY_DECIDED = "This approval was decided already.";
 
 export function decisionDraft(
   { kind, runId, callId, id: approvalId, planHash }: StoredApproval,

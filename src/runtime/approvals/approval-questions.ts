@@ -8,10 +8,12 @@
  * asks, because its plan changed, is withdrawn.
  */
 import type { Answer } from "../../kernel/journal/entry.ts";
+import { ERASED } from "../../kernel/journal/views/body-content.ts";
 import type { Command } from "../../kernel/machine/command.ts";
 import { STATEMENT_TOKENS } from "../../kernel/machine/result.ts";
 import { hashCanonical } from "../../kernel/vocabulary/hash.ts";
 import { type ApprovalId, asApprovalId, type RunId } from "../../kernel/vocabulary/identifiers.ts";
+import type { JsonValue } from "../../kernel/vocabulary/parse-json.ts";
 import type { ApprovalCard, AskedCall } from "../ports/approver.ts";
 import { timestampOf } from "../ports/clock.ts";
 import { type Page, type Store, type StoredApproval, type StoredRun, StoreError } from "../ports/store.ts";
@@ -21,6 +23,7 @@ import type { BodyCache } from "../run/body-cache.ts";
 import { readBodies } from "../run/read-run.ts";
 import type { RunPorts } from "../run-ports.ts";
 import { decisionDraft } from "./approval-decisions.ts";
+import { type QuestionBackground, readBackground } from "./question-background.ts";
 
 type AskApproval = Extract<Command, { type: "ask-approval" }>;
 
@@ -31,6 +34,7 @@ export interface Question {
   readonly shown: string;
   /** Null where nothing is planned: the run itself is asked about, or its plan failed. */
   readonly planned: Planned | null;
+  readonly background: QuestionBackground;
   /** The last entry of the journal: after the intent, where the question is what became of it. */
   readonly seq: number;
   /** What was asked before a restore may have been answered after the backup: it is asked again. */
@@ -77,9 +81,9 @@ export class ApprovalQuestions {
     const ids = new Set(asked.map(({ id }) => id));
     await this.#withdrawAll([...known.values()].filter((approval) => isPending(approval) && !ids.has(approval.id)));
     for (const card of cards) this.#show(card);
-    for (const { id, shown } of asked) {
+    for (const { id, shown, background } of asked) {
       const approval = known.get(id);
-      if (approval?.state === "pending") this.#show({ ...approval, shown });
+      if (approval?.state === "pending") this.#show({ ...approval, shown, background });
     }
     const pending = [...cards, ...known.values()].filter(isPending);
     this.#onOpen(Math.min(Number.POSITIVE_INFINITY, ...pending.map(({ expiresAtMs }) => expiresAtMs)));
@@ -144,6 +148,7 @@ export class ApprovalQuestions {
   #cardOf(run: StoredRun, asked: Question & { readonly id: ApprovalId }, bodyCache: BodyCache, nowMs: number) {
     // Stored and shown text is redacted; the plan's hash covers the bytes as they are.
     const shown = this.#ports.redactor.redactText(asked.shown).text;
+    const background = this.#ports.redactor.redactJson(asked.background as unknown as JsonValue).value;
     const { kind, callId, step, planHash, why, labels } = asked.question;
     return {
       id: asked.id,
@@ -155,6 +160,7 @@ export class ApprovalQuestions {
       tool: asked.tool,
       planRef: bodyCache.keep(shown),
       planHash,
+      backgroundRef: bodyCache.keep(JSON.stringify(background)),
       why,
       labels,
       createdAtMs: nowMs,
@@ -163,6 +169,7 @@ export class ApprovalQuestions {
       decidedBy: null,
       decidedAtMs: null,
       shown,
+      background: background as unknown as QuestionBackground,
     } satisfies ApprovalCard;
   }
 
@@ -171,7 +178,9 @@ export class ApprovalQuestions {
     await this.#ports.store.commit(
       [
         ...(bodies.length === 0 ? [] : [{ type: "put-bodies", sessionId, bodies } as const]),
-        ...cards.map(({ shown: _shown, ...approval }) => ({ type: "insert-approval", approval }) as const),
+        ...cards.map(
+          ({ shown: _shown, background: _background, ...approval }) => ({ type: "insert-approval", approval }) as const,
+        ),
         { type: "set-status", runId, status: "waiting_approval" },
       ],
       "barrier",
@@ -179,14 +188,23 @@ export class ApprovalQuestions {
   }
 }
 
-/** The open questions as stored, with the plans that were shown. */
 export async function pendingCards(store: Store, page: Page): Promise<readonly ApprovalCard[]> {
-  const approvals = await store.pendingApprovals(page);
+  return await toCards(store, await store.pendingApprovals(page));
+}
+
+export async function decidedCards(store: Store, page: Page): Promise<readonly ApprovalCard[]> {
+  return await toCards(store, await store.decidedApprovals(page));
+}
+
+/** Questions as stored, with what was shown. */
+function toCards(store: Store, approvals: readonly StoredApproval[]): Promise<readonly ApprovalCard[]> {
   return Promise.all(
     approvals.map(async (approval) => {
-      const { sessionId, planRef } = approval;
-      const plan = (await readBodies(store, sessionId, [planRef], null)).get(planRef);
-      return { ...approval, shown: plan?.text ?? "[erased]" };
+      const { sessionId, planRef, backgroundRef } = approval;
+      const refs = backgroundRef === null ? [planRef] : [planRef, backgroundRef];
+      const bodies = await readBodies(store, sessionId, refs, null);
+      const background = backgroundRef === null ? null : (bodies.get(backgroundRef)?.text ?? null);
+      return { ...approval, shown: bodies.get(planRef)?.text ?? ERASED, background: readBackground(background) };
     }),
   );
 }

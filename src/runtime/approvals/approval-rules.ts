@@ -7,6 +7,7 @@
  * A3. Approvals that are still pending when their run ends expire with it.
  */
 import type { Hash } from "../../kernel/vocabulary/identifiers.ts";
+import { timestampOf } from "../ports/clock.ts";
 import { type StoredApproval, StoreError } from "../ports/store.ts";
 import type { WriteVerdict } from "../ports/write-verdict.ts";
 
@@ -22,18 +23,22 @@ export function checkInsertApproval(found: StoredApproval | null, given: StoredA
 }
 
 /** Why an answer to this plan comes too late or does not fit; null if it counts. */
-export function objectionTo(
-  { state, expiresAtMs, planHash }: Pick<StoredApproval, "state" | "expiresAtMs" | "planHash">,
-  shownPlan: Hash,
-  nowMs: number,
-): string | null {
+export function objectionTo(approval: StoredApproval, shownPlan: Hash, nowMs: number): string | null {
+  const { state, expiresAtMs, planHash } = approval;
   const isOpen = state === "pending" || state === "allowed";
   // Silence is a denial, even before the expiry is written. Compared this way round, NaN counts as late.
   if (state === "expired" || (isOpen && !(nowMs < expiresAtMs))) return "This approval has expired.";
   if (state === "forged")
     return "This approval was changed outside of surety, so it counts for nothing. Run surety verify --home.";
-  if (state !== "pending") return `This approval was decided already: ${state}.`;
+  if (state !== "pending") return `This approval was decided already: ${decisionInWords(approval)}.`;
   return shownPlan === planHash ? null : "The plan hash is not that of the plan that was shown.";
+}
+
+/** What, by whom and when. */
+function decisionInWords({ state, decidedBy, decidedAtMs }: StoredApproval): string {
+  const by = decidedBy === null ? "" : ` by ${decidedBy}`;
+  const at = decidedAtMs === null ? "" : ` at ${timestampOf(decidedAtMs).replace("T", " ").slice(0, 19)} UTC`;
+  return `${state === "consumed" ? "allowed" : state}${by}${at}`;
 }
 
 export function checkDecideApproval(found: StoredApproval | null): WriteVerdict {

@@ -7,7 +7,7 @@ import type { BodyCache } from "../run/body-cache.ts";
 import type { RunPorts } from "../run-ports.ts";
 import { ApprovalDecisions, type ApprovalVerdict, type Decided } from "./approval-decisions.ts";
 import { ApprovalExpiry } from "./approval-expiry.ts";
-import { ApprovalQuestions, pendingCards, type Question } from "./approval-questions.ts";
+import { ApprovalQuestions, decidedCards, pendingCards, type Question } from "./approval-questions.ts";
 
 type ApprovalPorts = Pick<RunPorts, "store" | "clock" | "approver" | "approvalTimeoutMs" | "redactor">;
 
@@ -41,6 +41,10 @@ export class Approvals {
     return this.#expiry.isNonePending
       ? []
       : (await pendingCards(this.#store, page)).map((card) => this.#questions.withCall(card));
+  }
+
+  decided(page: Page): Promise<readonly ApprovalCard[]> {
+    return decidedCards(this.#store, page);
   }
 
   /** A question was stored that no run asked. */

@@ -2,7 +2,6 @@
 import { type Static, Type } from "typebox";
 import type { SessionId } from "../../kernel/vocabulary/identifiers.ts";
 import { asHash } from "../../kernel/vocabulary/identifiers.ts";
-import { CONFIDENTIALITIES, INTEGRITIES } from "../../kernel/vocabulary/labels.ts";
 import {
   ApprovalIdSchema,
   BodyRefSchema,
@@ -19,9 +18,10 @@ import { operationsOver } from "../operations/operation.ts";
 import type { ApprovalCard } from "../ports/approver.ts";
 import { timestampOf } from "../ports/clock.ts";
 import type { Approvals } from "./approvals.ts";
+import { ExplainSchema, LabelsOnWire, ProvenanceSchema } from "./question-background.ts";
 
 export interface ApprovalServices {
-  readonly approvals: Pick<Approvals, "pending" | "decide">;
+  readonly approvals: Pick<Approvals, "pending" | "decided" | "decide">;
 }
 
 const AnyText = Type.String();
@@ -49,10 +49,9 @@ const CardSchema = Type.Object({
   plan_ref: BodyRefSchema,
   plan_hash: HashSchema,
   why: AnyText,
-  labels: Type.Object({
-    integrity: Type.Enum([...INTEGRITIES]),
-    confidentiality: Type.Enum([...CONFIDENTIALITIES]),
-  }),
+  labels: LabelsOnWire,
+  explain: ExplainSchema,
+  provenance: ProvenanceSchema,
   created_at: AnyText,
   expires_at: AnyText,
   state: Type.Enum(["pending", "allowed", "denied", "expired", "consumed", "done", "retry", "fail", "forged"]),
@@ -72,12 +71,13 @@ export const approvalOperations = [
     method: "GET",
     path: "/api/approvals",
     scope: "operate",
-    summary: "lists the approvals that wait for a person",
+    summary: "lists the approvals that wait for a person; with `?state=decided` those that do not, the last one first",
     hasEtag: true,
-    input: Type.Object(pageFields, closed),
+    input: Type.Object({ ...pageFields, state: Type.Optional(Type.Enum(["pending", "decided"])) }, closed),
     output: Type.Object({ approvals: Type.Array(CardSchema) }),
     async call({ approvals }, input) {
-      const cards = await approvals.pending(pageOf(input));
+      const page = pageOf(input);
+      const cards = await (input.state === "decided" ? approvals.decided(page) : approvals.pending(page));
       return { ok: true, value: { approvals: cards.map(wireCard) } };
     },
   }),
@@ -97,9 +97,11 @@ export const approvalOperations = [
   }),
 ] as const;
 
-export function wireCard({ shown, call, createdAtMs, expiresAtMs, decidedAtMs, ...card }: ApprovalCard): WireCard {
+export function wireCard(card: ApprovalCard): WireCard {
+  const { shown, call, background, backgroundRef: _ref, createdAtMs, expiresAtMs, decidedAtMs, ...rest } = card;
   return {
-    ...toWire(card),
+    ...toWire(rest),
+    ...toWire(background),
     ...(call === undefined ? {} : { call: { ...call, argv: [...call.argv], targets: [...call.targets] } }),
     plan: shown,
     created_at: timestampOf(createdAtMs),
@@ -109,10 +111,12 @@ export function wireCard({ shown, call, createdAtMs, expiresAtMs, decidedAtMs, .
 }
 
 export function cardFromWire(wire: WireCard): ApprovalCard {
-  const { plan, createdAt, expiresAt, decidedAt, ...card } = fromWire(wire);
+  const { plan, explain, provenance, createdAt, expiresAt, decidedAt, ...card } = fromWire(wire);
   return {
     ...card,
+    backgroundRef: null,
     shown: plan,
+    background: { explain, provenance },
     createdAtMs: Date.parse(createdAt),
     expiresAtMs: Date.parse(expiresAt),
     decidedAtMs: decidedAt === null ? null : Date.parse(decidedAt),

@@ -7,13 +7,13 @@
  */
 import type { ProposedCall } from "../../kernel/journal/event.ts";
 import { ERASED } from "../../kernel/journal/views/body-content.ts";
+import type { UntrustedSource } from "../../kernel/journal/views/untrusted-source.ts";
 import type { Phase, RunState } from "../../kernel/machine/state.ts";
 import type { BodyRef } from "../../kernel/vocabulary/identifiers.ts";
+import type { StoredApproval } from "../ports/store.ts";
 import type { Planned, Reversal } from "../ports/toolbox.ts";
 import type { Acceptance } from "../run/acceptance.ts";
-import type { UntrustedSource } from "../run/conversation.ts";
 
-const MAX_ARGUMENT_CHARS = 200;
 /** Of a long target both ends are kept: the end of a path says which file. */
 const TARGET_ENDS_CHARS = [200, 100] as const;
 
@@ -24,15 +24,17 @@ const REVERSIBLE: Readonly<Record<Reversal["kind"], string>> = {
 };
 
 export function showQuestion(
+  kind: StoredApproval["kind"],
   planned: Pick<Planned, "tool" | "plan" | "reversal" | "shown">,
   sources: readonly UntrustedSource[],
 ): string {
   const { reversal, shown } = planned;
+  if (kind === "resolve") return `${callLine(planned)}\n${shown}`;
   return [
     callLine(planned),
     `Can be undone: ${REVERSIBLE[reversal.kind]}; ${reversal.how}`,
     sources.length === 0 ? "Untrusted text in its context: none" : "Untrusted text in its context came from:",
-    ...sources.map(sourceLine),
+    ...sources.map(({ seq, source }) => `  entry ${seq}: ${source}`),
     shown,
   ].join("\n");
 }
@@ -87,11 +89,4 @@ function cutMiddle(text: string): string {
   const [head, tail] = TARGET_ENDS_CHARS;
   if (text.length <= head + tail) return text;
   return `${text.slice(0, head).toWellFormed()} … ${text.slice(-tail).toWellFormed()}`;
-}
-
-function sourceLine({ seq, tool, argumentsText }: UntrustedSource): string {
-  if (tool === null) return `  entry ${seq}: the message and context the run started with`;
-  const isLong = argumentsText.length > MAX_ARGUMENT_CHARS;
-  const args = isLong ? `${argumentsText.slice(0, MAX_ARGUMENT_CHARS).toWellFormed()}…` : argumentsText;
-  return `  entry ${seq}: ${tool} ${args}`;
 }

@@ -1,10 +1,12 @@
 /** Shows questions to the operator. Verdicts come through `Approvals` with an authenticated principal, never as text. */
+import type { QuestionBackground } from "../approvals/question-background.ts";
 import type { StoredApproval } from "./store.ts";
 import type { Reversal } from "./toolbox.ts";
 
 export interface ApprovalCard extends StoredApproval {
   /** The whole plan. */
   readonly shown: string;
+  readonly background: QuestionBackground;
   /** The same in parts, while the run that asks is open here. */
   readonly call?: AskedCall;
 }

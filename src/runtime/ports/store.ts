@@ -112,6 +112,8 @@ export interface StoredApproval {
   /** The body of the plan as shown. */
   readonly planRef: BodyRef;
   readonly planHash: Hash;
+  /** The body of its `QuestionBackground`; null where there is none. */
+  readonly backgroundRef: BodyRef | null;
   readonly why: string;
   readonly labels: Labels;
   readonly createdAtMs: number;
@@ -353,6 +355,8 @@ export interface Store extends DeliveryReads, SessionReads {
     page: Page,
   ): Promise<{ readonly sessions: readonly StoredSession[]; readonly total: number }>;
   pendingApprovals(page: Page): Promise<readonly StoredApproval[]>;
+  /** Those that no longer wait, the last decided first. */
+  decidedApprovals(page: Page): Promise<readonly StoredApproval[]>;
   /** All approvals of all runs, to compare with the ledger. */
   allApprovals(page: Page): Promise<readonly StoredApproval[]>;
   /** Pending requests of all sessions by the table, oldest first. */

@@ -12,7 +12,7 @@
 import type { Answer, InferMode } from "../../kernel/journal/entry.ts";
 import type { EventOf } from "../../kernel/journal/event.ts";
 import type { Command } from "../../kernel/machine/command.ts";
-import { objectionNow } from "../../kernel/machine/decide-now.ts";
+import { explainNow, objectionNow } from "../../kernel/machine/decide-now.ts";
 import { inFlightCall } from "../../kernel/machine/outstanding.ts";
 import type { RunState } from "../../kernel/machine/state.ts";
 import type { DisclosureGuard } from "../../kernel/redaction/disclosure-guard.ts";
@@ -21,7 +21,7 @@ import type { CallId, RunId } from "../../kernel/vocabulary/identifiers.ts";
 import type { ThinkingLevel } from "../../kernel/vocabulary/thinking-level.ts";
 import { ApprovalDeadlines } from "../approvals/approval-deadlines.ts";
 import type { Approvals } from "../approvals/approvals.ts";
-import { askedAfterRestore, callLine, showQuestion } from "../approvals/show-question.ts";
+import { askedAfterRestore, showQuestion } from "../approvals/show-question.ts";
 import type { Authority } from "../capabilities/authority.ts";
 import { notedIn, type SessionCheckpoint } from "../checkpoint/session-checkpoint.ts";
 import { modelAnswer, modelRequest } from "../model/call-model.ts";
@@ -355,22 +355,21 @@ export class CommandExecutor {
 
   #questionOf(question: CommandOf<"ask-approval">, state: RunState) {
     const { bodyCache, conversation, run } = this.#parts;
+    const provenance = conversation.untrusted;
     const place = { question, seq: state.chain.seq, restoreId: state.restored?.id ?? null };
     if (question.aboutRun) {
       const asked = askedAfterRestore(readAcceptance(run.accepted), state, (ref) => bodyCache.read(ref));
-      return { ...place, ...asked, planned: null };
+      return { ...place, ...asked, planned: null, background: { explain: null, provenance } };
     }
     const prepared = this.#prepared.get(question.callId);
     const call = prepared?.call ?? inFlightCall(state, question.callId);
     if (call === undefined) throw new Defect("executor: a question about an unknown call");
     const planned = prepared?.planned ?? null;
-    const shown =
-      planned === null
-        ? `${call.tool} ${bodyCache.read(call.argsRef) ?? "[erased]"}`
-        : question.kind === "resolve"
-          ? `${callLine(planned)}\n${planned.shown}`
-          : showQuestion(planned, conversation.untrusted);
-    return { ...place, tool: call.tool, shown, planned };
+    const shown = planned
+      ? showQuestion(question.kind, planned, provenance)
+      : `${call.tool} ${bodyCache.read(call.argsRef) ?? "[erased]"}`;
+    const explain = question.kind === "approve" ? explainNow(state, call) : null;
+    return { ...place, tool: call.tool, shown, planned, background: { explain, provenance } };
   }
 }
 

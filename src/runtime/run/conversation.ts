@@ -8,8 +8,7 @@
  */
 import type { Statement, StatementOf } from "../../kernel/journal/chain.ts";
 import type { DecidedCall, InferMode } from "../../kernel/journal/entry.ts";
-import type { RunEvent } from "../../kernel/journal/event.ts";
-import { ERASED, type Lookup, textOf } from "../../kernel/journal/views/body-content.ts";
+import { type Lookup, textOf } from "../../kernel/journal/views/body-content.ts";
 import {
   type CallOutcome,
   observedOutcome,
@@ -17,18 +16,16 @@ import {
   shownError,
   skippedOutcome,
 } from "../../kernel/journal/views/call-outcome.ts";
+import {
+  bringsUntrusted,
+  type UntrustedSource,
+  untrustedSourceOf,
+} from "../../kernel/journal/views/untrusted-source.ts";
 import type { Hash } from "../../kernel/vocabulary/identifiers.ts";
 import { decodeReasoning } from "../model/reasoning-continuation.ts";
 import type { PromptMessage } from "../ports/model-backend.ts";
 import { formatToolResult } from "../tools/format-tool-result.ts";
 import { type CompactedMessages, compactMessages } from "./compact-prompt.ts";
-
-/** What brought untrusted text into the conversation: a call, or (tool null) the run's opening prompt. */
-export interface UntrustedSource {
-  readonly seq: number;
-  readonly tool: string | null;
-  readonly argumentsText: string;
-}
 
 export class Conversation {
   readonly #lookup: Lookup;
@@ -37,7 +34,7 @@ export class Conversation {
   #opening: number;
   /** Of the prompt that it was compacted to. */
   #compactedTo: Hash | null = null;
-  readonly #untrusted: UntrustedSource[] = [];
+  readonly #untrusted: { readonly entry: Statement; readonly call: DecidedCall | null }[] = [];
   #calls: readonly DecidedCall[] = [];
 
   constructor(opening: readonly PromptMessage[], lookup: Lookup) {
@@ -53,12 +50,12 @@ export class Conversation {
       }
       this.#messages.push(...this.#messagesOf(entry));
       this.#orderResults();
-      if (bringsUntrusted(entry)) this.#untrusted.push(this.#sourceIn(entry));
+      if (bringsUntrusted(entry)) this.#untrusted.push({ entry, call: this.#callOf(entry) });
     }
   }
 
   get untrusted(): readonly UntrustedSource[] {
-    return this.#untrusted;
+    return this.#untrusted.map(({ entry, call }) => untrustedSourceOf(entry, call, this.#lookup));
   }
 
   messages(mode: InferMode): readonly PromptMessage[] {
@@ -118,10 +115,8 @@ export class Conversation {
     this.#messages.push(...results.sort((a, b) => position(a) - position(b)));
   }
 
-  #sourceIn({ seq, decided }: Statement): UntrustedSource {
-    const call = "callId" in decided ? this.#calls.find(({ callId }) => callId === decided.callId) : undefined;
-    if (call === undefined) return { seq, tool: null, argumentsText: "" };
-    return { seq, tool: call.tool, argumentsText: this.#lookup(call.argsRef) ?? ERASED };
+  #callOf({ decided }: Statement): DecidedCall | null {
+    return "callId" in decided ? (this.#calls.find(({ callId }) => callId === decided.callId) ?? null) : null;
   }
 
   /** Erased text is shown as erased; the message stays. */
@@ -154,15 +149,6 @@ export class Conversation {
 /** The instruction sent with one inference of the mode. */
 export function noteOf(mode: InferMode): string | null {
   return MODE_NOTES[mode];
-}
-
-function bringsUntrusted({ decided, result }: Statement): boolean {
-  if (result !== null && isUntrusted(result)) return true;
-  return "heard" in decided && decided.heard.some(isUntrusted);
-}
-
-function isUntrusted(event: RunEvent | NonNullable<Statement["result"]>): boolean {
-  return "labels" in event && event.labels.integrity === "untrusted";
 }
 
 const MODE_NOTES: Readonly<Record<InferMode, string | null>> = {

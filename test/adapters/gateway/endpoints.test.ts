@@ -315,6 +315,8 @@ describe("approvals", () => {
         state: "pending",
         decided_by: null,
         decided_at: null,
+        explain: null,
+        provenance: [],
       },
       expect.objectContaining({ id: "apr_2", kind: "resolve" }),
     ]);

@@ -183,7 +183,11 @@ export class MemoryAssistant implements Assistant {
   get services(): Services {
     return {
       assistant: this,
-      approvals: { pending: (page) => this.approvals(page), decide: (verdict) => this.decide(verdict) },
+      approvals: {
+        pending: (page) => this.approvals(page),
+        decided: async () => [],
+        decide: (verdict) => this.decide(verdict),
+      },
       capabilities: {
         of: (sessionId) => this.capabilities(sessionId),
         pending: (page) => this.pendingCapabilities(page),
@@ -279,6 +283,7 @@ export class MemoryAssistant implements Assistant {
       tool: "fs.write_text",
       planRef: asBodyRef("c".repeat(64)),
       planHash: PLAN_HASH,
+      backgroundRef: null,
       why: "side_effect",
       labels: { integrity: "user", confidentiality: "private" },
       createdAtMs: 1_765_000_000_123,
@@ -287,6 +292,7 @@ export class MemoryAssistant implements Assistant {
       decidedBy: null,
       decidedAtMs: null,
       shown: "write 5 bytes to a.txt",
+      background: { explain: null, provenance: [] },
     };
     this.cards.push(card);
     return card;

@@ -44,7 +44,7 @@ test("a step late in a run takes no more bytes than an early one", async () => {
 /** By a key, along an index of exactly the rows shown, or from the newest run on; never sorted afterwards. */
 const ALLOWED = [
   /^SEARCH .* USING /,
-  /^SCAN . USING (COVERING )?INDEX (pending_approvals|(?:pending|granted)_capabilities|open_outbox|open_runs)/,
+  /^SCAN . USING (COVERING )?INDEX (pending_approvals|decided_approvals|(?:pending|granted)_capabilities|open_outbox|open_runs)/,
   // Every row is shown.
   /^SCAN (a|c|o|pairings)$/,
   /^SCAN run_states$/,

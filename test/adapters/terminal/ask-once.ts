@@ -28,6 +28,8 @@ approver.ask({
   tool: "fs.write_text",
   planRef: asBodyRef("b"),
   planHash: asHash("0".repeat(64)),
+  backgroundRef: null,
+  background: { explain: null, provenance: [] },
   why: "it asks",
   labels: { integrity: "user", confidentiality: "private" },
   createdAtMs: 0,

@@ -25,6 +25,8 @@ const CARD: ApprovalCard = {
   tool: "fs.write_text",
   planRef: asBodyRef("b"),
   planHash: asHash("f".repeat(64)),
+  backgroundRef: null,
+  background: { explain: null, provenance: [] },
   why: "side_effect tools ask",
   labels: { integrity: "user", confidentiality: "private" },
   createdAtMs: 0,

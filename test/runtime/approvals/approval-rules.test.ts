@@ -35,7 +35,10 @@ describe("an answer", () => {
 
   verifies("X-12/once", "counts once", () => {
     for (const state of STATES.filter((each) => each !== "pending" && each !== "expired")) {
-      expect(objectionTo({ ...approval, state }, planHash, inTime)).toContain(`decided already: ${state}`);
+      const words = state === "consumed" ? "allowed" : state;
+      const decided = { ...approval, state, decidedBy: "telegram:7", decidedAtMs: Date.UTC(2026, 0, 2, 13, 5) };
+      const objection = `decided already: ${words} by telegram:7 at 2026-01-02 13:05:00 UTC.`;
+      expect(objectionTo(decided, planHash, inTime)).toContain(objection);
     }
   });
 

@@ -418,8 +418,12 @@ describe("an approver reads", () => {
     expect(sources).toHaveLength(2);
     expect(card.shown.split("\n").slice(2, -1)).toEqual([
       "Untrusted text in its context came from:",
-      `  entry ${sources[0]?.seq}: look.at {"thing":"a page"}`,
-      `  entry ${sources[1]?.seq}: look.at {"thing":"${"x".repeat(190)}…`,
+      `  entry ${sources[0]?.seq}: look.at thing="a page"`,
+      `  entry ${sources[1]?.seq}: look.at thing="${"x".repeat(59)}…`,
+    ]);
+    expect(card.background.provenance).toMatchObject([
+      { seq: sources[0]?.seq, tool: "look.at", source: 'look.at thing="a page"', labels: UNTRUSTED_LABELS },
+      { seq: sources[1]?.seq, tool: "look.at", excerpt: expect.stringMatching(/^look\.at x{272}$/), isCut: true },
     ]);
     expect(card.labels).toEqual({ integrity: "untrusted", confidentiality: "private" });
     await first.stop();

@@ -1,6 +1,7 @@
 /** The store's contract: approvals. */
 import { describe, expect, test } from "vitest";
 import { asApprovalId } from "../../../src/kernel/vocabulary/identifiers.ts";
+import { timestampOf } from "../../../src/runtime/ports/clock.ts";
 import type { CommitResult, StoredApproval } from "../../../src/runtime/ports/store.ts";
 import { decides, ENDED_AT, hashOf, newApproval, sealed } from "../store-samples.ts";
 import { expectRefused, type StoreFixture } from "./store-fixture.ts";
@@ -25,6 +26,17 @@ export function describeApprovals(fixture: StoreFixture): void {
       expect(await fixture.store.approvalsOf(approval.runId)).toEqual([decided]);
       const another = { ...approval, planHash: hashOf("another plan") };
       await expectRefused(barrier({ type: "insert-approval", approval: another }), "store.conflict");
+    });
+
+    test("decided approvals are listed, the last decided first", async () => {
+      const approvals = [await insertApproval(), await insertApproval(), await insertApproval()] as const;
+      const ids = new Set<string>(approvals.map(({ id }) => id));
+      await decide(approvals[1], "deny");
+      const { draft, ...write } = decides(approvals[0], "allow");
+      await barrier({ ...write, draft: { ...draft, ts: timestampOf(6) } });
+      const listed = await fixture.store.decidedApprovals({ limit: 500, offset: 0 });
+      const expected = [approvals[0].id, approvals[1].id];
+      expect(listed.map(({ id }) => id).filter((id) => ids.has(id))).toEqual(expected);
     });
 
     test("approvals are decided once: the first decision wins", async () => {
