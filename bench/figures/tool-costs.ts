@@ -25,8 +25,8 @@ async function measure({ isQuick, blocks }: BenchWorld): Promise<readonly Row[]>
   const directory = await temporaryDirectory();
   try {
     const home = await makeHome(directory);
-    const { tools } = await openBuiltInTools({ home, config: DEFAULT_CONFIG, clock: systemClock });
-    const toolbox = createToolbox(tools, { clock: systemClock, onDefect: fail });
+    const { toolsFor } = await openBuiltInTools({ home, config: DEFAULT_CONFIG, clock: systemClock });
+    const toolbox = createToolbox(toolsFor(DEFAULT_CONFIG, []), { clock: systemClock, onDefect: fail });
     const { workspace } = home;
     return [
       await commandRow(toolbox, workspace, blocks, isQuick ? 10 : 30),

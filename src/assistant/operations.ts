@@ -15,11 +15,16 @@ import {
   type Subscription,
   scopesUpTo,
 } from "../runtime/operations/operation.ts";
+import { type BudgetServices, budgetOperations } from "../runtime/spend/operations.ts";
 import { type ToolServices, toolOperations } from "../runtime/tools/operations.ts";
+import { type ConfigurationServices, configurationOperations } from "./configuration/operations.ts";
 import { type DeliveryServices, deliveryOperations } from "./delivery/operations.ts";
 import { type FeedServices, feedOperations } from "./events/operations.ts";
+import { type ModelServices, modelOperations } from "./models/operations.ts";
+import { type PolicyServices, policyOperations } from "./policy/operations.ts";
 import { type RunServices, runOperations } from "./runs/operations.ts";
 import { type SessionServices, sessionOperations } from "./sessions/operations.ts";
+import { type StatusServices, statusOperations } from "./status/operations.ts";
 import { type VerificationServices, verificationOperations } from "./verification/operations.ts";
 
 export const OPERATIONS = [
@@ -33,6 +38,11 @@ export const OPERATIONS = [
   ...feedOperations,
   ...verificationOperations,
   ...accessOperations,
+  ...configurationOperations,
+  ...modelOperations,
+  ...budgetOperations,
+  ...policyOperations,
+  ...statusOperations,
 ] as const;
 
 /** All that operations are performed with. */
@@ -45,7 +55,12 @@ export type Services = RunServices &
   DeliveryServices &
   FeedServices &
   VerificationServices &
-  AccessServices;
+  AccessServices &
+  ConfigurationServices &
+  ModelServices &
+  BudgetServices &
+  PolicyServices &
+  StatusServices;
 
 type Operation = (typeof OPERATIONS)[number];
 type Named<Name> = Extract<Operation, { readonly name: Name }>;

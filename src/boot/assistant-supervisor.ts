@@ -16,9 +16,10 @@ import type { OperationClient } from "../assistant/operations.ts";
 import type { Credentials } from "../runtime/access/grant.ts";
 import { type ApprovalCard, apiApprover } from "../runtime/ports/approver.ts";
 import { StoreError } from "../runtime/ports/store.ts";
+import { applicable } from "./config/config-changes.ts";
 import { takeHome } from "./gateway-access.ts";
 import { openSurety, type Surety, type SuretyOptions } from "./open-surety.ts";
-import { watchPolicy } from "./watch-policy.ts";
+import { watchSettings } from "./watch-settings.ts";
 
 const RETRY_MS = 1_000;
 const STOP_GRACE_MS = 10_000;
@@ -33,14 +34,16 @@ export interface AssistantSupervisor {
 }
 
 export async function superviseAssistant(
-  options: Omit<SuretyOptions, "approver" | "onStoreFailure" | "policy" | "lock" | "events">,
+  options: Omit<SuretyOptions, "approver" | "onStoreFailure" | "lock" | "events">,
   remark: (line: string) => void,
 ): Promise<AssistantSupervisor> {
-  const { clock, home, config } = options;
+  const { clock, home, config, readVariable } = options;
   let lock = takeHome(home);
   const events = new EventBus((error) => options.onDefect("event-handler", error));
-  const onConfig = (): void => events.emit("config.changed", { file: home.configFile });
-  const policy = watchPolicy(home.configFile, config, clock, remark, onConfig);
+  const settings = watchSettings({
+    ...{ files: home, settings: { config, readVariable }, clock, remark },
+    adopt: async (next) => await current?.reconfigure(next),
+  });
   let current: Surety | null = null;
   let isClosing = false;
   /** Settles when the home is open again, or when closing. */
@@ -48,7 +51,7 @@ export async function superviseAssistant(
   let wakeUp = (): void => {};
 
   const release = (): void => {
-    policy.close();
+    settings.close();
     lock.release();
   };
 
@@ -69,10 +72,14 @@ export async function superviseAssistant(
     const failure: { seen: { readonly error: unknown } | null } = { seen: null };
     const surety = await openSurety({
       ...options,
+      written: settings.current().config,
+      config: applicable(settings.current().config, config),
+      readVariable: settings.current().readVariable,
+      settingsProblem: settings.problem,
+      onReconfigured: settings.changed,
       lock,
       remark,
       events,
-      policy: policy.current,
       approver: { ...apiApprover, ask: announceDoubt },
       onStoreFailure: (error) => {
         if (current === surety) fail(surety, error);

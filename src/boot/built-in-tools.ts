@@ -41,19 +41,22 @@ export interface ToolSettings {
 const BWRAP_PLACES = ["/usr/bin/bwrap", "/bin/bwrap", "/usr/local/bin/bwrap"] as const;
 
 export interface BuiltInTools {
-  readonly tools: readonly Tool[];
+  /** In the workspace that is open; whatever else the config says of them. */
+  readonly toolsFor: (config: Config, channels: readonly Channel[]) => readonly Tool[];
   readonly marks: Marks;
   readonly readAgentFile: ReadAgentFile;
 }
 
 /** The home must exist. */
-export async function openBuiltInTools(settings: ToolSettings): Promise<BuiltInTools> {
+export async function openBuiltInTools(settings: Omit<ToolSettings, "channels">): Promise<BuiltInTools> {
   const { home, config } = settings;
   const workspace = await findWorkspace(home, config.tools.workspace);
   if (workspace.root === join(await realpath(home.directory), "workspace")) await handOver(workspace);
   const marks = untrustedMarks(workspace, home.toolStateDirectory);
   const readAgentFile = agentFileReader(workspace, marks);
-  return { tools: toolsIn(workspace, marks, settings), marks, readAgentFile };
+  const toolsFor: BuiltInTools["toolsFor"] = (config, channels) =>
+    toolsIn(workspace, marks, { ...settings, config, channels });
+  return { toolsFor, marks, readAgentFile };
 }
 
 /**

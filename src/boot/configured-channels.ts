@@ -11,7 +11,7 @@ import { BootError } from "./boot-error.ts";
 import type { Config } from "./config/config.ts";
 import type { ReadVariable } from "./environment.ts";
 
-interface Surroundings {
+export interface ChannelSurroundings {
   readonly readVariable: ReadVariable;
   readonly clock: Clock;
   readonly random: RandomBytes;
@@ -20,7 +20,7 @@ interface Surroundings {
 
 export function configuredChannels(
   { channels }: Config,
-  { readVariable, clock, random, isAccepted }: Surroundings,
+  { readVariable, clock, random, isAccepted }: ChannelSurroundings,
 ): readonly ConfiguredChannel[] {
   return Object.entries(channels).map(([name, settings]) => {
     const { secretEnv, url, class: channelClass, activation, agent: agentId, deduplicates, recipients } = settings;

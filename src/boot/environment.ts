@@ -15,6 +15,8 @@ export interface ReadVariable {
   readonly envFile?: string;
   /** What it holds, also where the process's own variables win. */
   readonly fileVariables?: ReadonlyMap<string, string>;
+  /** The same with `.env` as it is by then; absent: without an `.env`. */
+  readonly readAgain?: () => Promise<ReadVariable>;
 }
 
 const MAX_ENV_FILE_BYTES = 256 * 1024;
@@ -36,6 +38,7 @@ export async function withEnvFile(readVariable: ReadVariable, file: string): Pro
   return Object.assign((name: string) => readVariable(name) ?? orAbsent(variables.get(name)), {
     envFile,
     fileVariables: variables,
+    readAgain: () => withEnvFile(readVariable, file),
   });
 }
 

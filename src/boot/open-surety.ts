@@ -8,9 +8,8 @@ import { SessionFiles } from "../adapters/records/session-files.ts";
 import type { HomeLock } from "../adapters/store-sqlite/home-lock.ts";
 import { isWalLost } from "../adapters/store-sqlite/lost-wal.ts";
 import { openSqliteStore } from "../adapters/store-sqlite/open-sqlite-store.ts";
-import { createToolbox, type RegistryToolbox } from "../adapters/tools/create-toolbox.ts";
+import type { RegistryToolbox } from "../adapters/tools/create-toolbox.ts";
 import type { Tool } from "../adapters/tools/define-tool.ts";
-import { PromptTexts } from "../assistant/context/prompt-texts.ts";
 import { SessionContext } from "../assistant/context/session-context.ts";
 import { Delivery } from "../assistant/delivery/delivery.ts";
 import { Pairing } from "../assistant/delivery/pairing.ts";
@@ -21,10 +20,8 @@ import { Feed } from "../assistant/events/feed.ts";
 import { RunEvents } from "../assistant/events/run-events.ts";
 import { type Conversations, Messages } from "../assistant/messages/messages.ts";
 import { bindOperations, type OperationClient } from "../assistant/operations.ts";
-import { modelChooser } from "../assistant/runs/choose-model.ts";
-import { type DraftingSettings, delegateWith } from "../assistant/runs/draft-run.ts";
+import { delegateWith } from "../assistant/runs/draft-run.ts";
 import { type Assistant, openAssistant } from "../assistant/runs/open-assistant.ts";
-import { ceilingsFor } from "../assistant/runs/term-bounds.ts";
 import { channelClassOf } from "../assistant/sessions/channel-class.ts";
 import { Chat } from "../assistant/sessions/chat.ts";
 import { Compaction } from "../assistant/sessions/compaction.ts";
@@ -33,9 +30,7 @@ import { SenderLimit } from "../assistant/sessions/sender-limit.ts";
 import { Sessions } from "../assistant/sessions/sessions.ts";
 import { appendCheckpoint } from "../assistant/verification/append-checkpoint.ts";
 import { RecordedRuns } from "../assistant/verification/recorded-runs.ts";
-import type { ToolPolicy } from "../kernel/policy/tool-policy.ts";
-import type { Secret } from "../kernel/redaction/known-secrets.ts";
-import { compileRedactor, type Redactor } from "../kernel/redaction/redact.ts";
+import { hashCanonical } from "../kernel/vocabulary/hash.ts";
 import { getOutputSummaryPrompt } from "../prompts/summary-prompt.ts";
 import { Access } from "../runtime/access/access.ts";
 import { ESTIMATED_TOKENS } from "../runtime/model/estimate-tokens.ts";
@@ -47,24 +42,25 @@ import { timestampOf } from "../runtime/ports/clock.ts";
 import type { ConfiguredModel } from "../runtime/ports/model-backend.ts";
 import { newId, type RandomBytes } from "../runtime/ports/randomness.ts";
 import type { Store } from "../runtime/ports/store.ts";
+import type { Toolbox } from "../runtime/ports/toolbox.ts";
 import type { BegunSession } from "../runtime/run/accept-run.ts";
 import type { RunPorts } from "../runtime/run-ports.ts";
 import { openRuntime, type Runtime } from "../runtime/runtime.ts";
-import { configuredBudgetScopes } from "../runtime/spend/budget-scopes.ts";
-import { BootError } from "./boot-error.ts";
-import { openBuiltInTools, toolTimeouts } from "./built-in-tools.ts";
+import { openAdministration } from "./administration/administration.ts";
+import { openConfiguration } from "./administration/configuration.ts";
+import { openBuiltInTools } from "./built-in-tools.ts";
 import type { Config } from "./config/config.ts";
-import { contextLimits } from "./config/context-limits.ts";
+import { applicable, differences, pathsOf } from "./config/config-changes.ts";
 import { policyParser } from "./config/parse-policy.ts";
-import { keyNameOf, resolveApiKey } from "./config/resolve-api-key.ts";
-import { toToolPolicy } from "./config/to-tool-policy.ts";
-import { channelSecrets, configuredChannels } from "./configured-channels.ts";
-import { modelChoices, modelNameOf, openModelRegistry } from "./configured-models.ts";
-import { secretsIn } from "./env-secrets.ts";
+import { keyNameOf } from "./config/resolve-api-key.ts";
+import { modelNameOf } from "./configured-models.ts";
+import { type ConfiguredParts, configuredParts, type PartsSurroundings } from "./configured-parts.ts";
 import type { ReadVariable } from "./environment.ts";
 import { takeHome } from "./gateway-access.ts";
 import { assertDatabasePresent, type Home } from "./home.ts";
+import { liveDrafting } from "./live-parts.ts";
 import { openCheckpoints } from "./open-checkpoints.ts";
+import type { Settings } from "./settings.ts";
 import { loadSigningKey, type SigningKey } from "./signing-key.ts";
 
 export interface SuretyOptions {
@@ -78,8 +74,12 @@ export interface SuretyOptions {
   readonly onDefect: (errorId: string, error: unknown) => void;
   /** Prints a line for the operator. */
   readonly remark?: (line: string) => void;
-  /** The live tool policy; absent: the config's. */
-  readonly policy?: () => ToolPolicy;
+  /** What the config file says, where it waits for a restart; absent: `config`. */
+  readonly written?: Config;
+  /** A client has changed the config; this is what the file says now. */
+  readonly onReconfigured?: (settings: Settings) => void;
+  /** Why changed settings were not taken over; null: they were. */
+  readonly settingsProblem?: () => string | null;
   /** Called once, when nothing can be written any more: what is in memory must not be acted on. */
   readonly onStoreFailure?: (error: unknown) => void;
   /** The home's lock, if the caller holds it for longer than the store is open. */
@@ -110,6 +110,8 @@ export interface Surety {
   readonly toolbox: RegistryToolbox;
   readonly findModel: FindModel;
   readonly sessionImport: SessionImport;
+  /** The files say so by now; for what begins from now on. Throws before anything has changed. */
+  reconfigure(settings: Settings): Promise<void>;
   close(graceMs: number): Promise<void>;
 }
 
@@ -138,52 +140,35 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
     const feed = new Feed(clock, newId("feed", random));
     const store = ringing(feed, checkpoints.over(plainStore));
     const pairing = new Pairing({ store, clock, random });
-    const channels = configuredChannels(config, {
-      ...{ readVariable: options.readVariable, clock, random },
-      isAccepted: (channel, senderId) => pairing.isAccepted(channel, senderId),
-    });
-    const { tools, marks, readAgentFile } = await openBuiltInTools({
-      ...{ home, config, clock },
-      channels: channels.map(({ channel }) => channel),
-    });
-    const toolbox = createToolbox(withMore(tools, options.moreTools ?? []), {
-      ...{ clock, timeouts: toolTimeouts(config) },
-      onDefect: (error) => onDefect("tool", error),
-    });
-    const findModel = openModelRegistry(config, options.readVariable, clock, options.overModel);
-    const redactor = openRedactor(config, options.readVariable, options.token);
-    const texts = new PromptTexts((agentId) => config.agents[agentId]?.prompt ?? null);
-    const configured = toToolPolicy(config);
-    const policy = options.policy ?? (() => configured);
-    const choices = modelChoices(config, findModel);
-    const limitsOf = contextLimits(config);
-    const drafting: DraftingSettings = {
-      store,
-      clock,
-      random,
-      toolbox,
-      redactor,
-      texts,
-      policy,
-      ceilings: ceilingsFor(config.budgets),
-      thinkingMode: config.output.thinking_mode,
-      agentThinking: (agentId) => config.agents[agentId]?.thinkingLevel ?? null,
-      limitsOf,
-      isAgent: (agentId) => Object.hasOwn(config.agents, agentId),
-      chooseModel: modelChooser(choices),
+    const { toolsFor, marks, readAgentFile } = await openBuiltInTools({ home, config, clock });
+    const isAccepted = (channel: string, senderId: string) => pairing.isAccepted(channel, senderId);
+    const partsSurroundings: PartsSurroundings = {
+      ...{ clock, random, isAccepted, token: options.token, toolsFor, onDefect },
+      ...{ moreTools: options.moreTools ?? [], overModel: options.overModel },
     };
+    let now = configuredParts({ config, readVariable: options.readVariable }, partsSurroundings, null);
+    /** With what waits for a restart. */
+    let written = options.written ?? config;
+    const drafting = liveDrafting(() => now, { clock, random, store });
+    const { redactor, texts, limitsOf } = drafting;
+    const findModel: FindModel = (ref) => now.findModel(ref);
     const configuredModel = (ref: string): ConfiguredModel | null => {
       const choice = findModel(ref);
       return choice.ok ? choice.model : null;
     };
     const sessionContext = new SessionContext({
-      ...{ store, toolbox, texts, limitsOf, readAgentFile, redactor, model: configuredModel },
+      ...{ store, texts, limitsOf, readAgentFile, redactor, model: configuredModel },
+      get toolbox() {
+        return now.toolbox;
+      },
     });
     const ports: RunPorts = {
       clock,
       random,
       store,
-      toolbox,
+      get toolbox() {
+        return now.toolbox;
+      },
       approver: {
         isReachable: () => options.approver.isReachable(),
         ask: (card) => {
@@ -192,27 +177,63 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
         },
         withdraw: (id) => options.approver.withdraw(id),
       },
-      approvalTimeoutMs: config.approvals.timeoutS * 1000,
+      get approvalTimeoutMs() {
+        return now.config.approvals.timeoutS * 1000;
+      },
       redactor,
       model: configuredModel,
-      livePolicy: policy,
-      budgetScopes: configuredBudgetScopes(config.budgets),
+      livePolicy: () => now.policy,
+      get budgetScopes() {
+        return now.budgetScopes;
+      },
       delegate: delegateWith(drafting, () => timestampOf(clock.nowMs())),
       completePrompt: sessionContext.complete,
       presentEnding,
       onDefect,
     };
+    const record = async (paths: readonly string[], whole: Config, actor: string): Promise<void> => {
+      const data = { paths: [...paths], configHash: hashCanonical(JSON.parse(JSON.stringify(whole))) };
+      const draft = { kind: "config.changed", ts: timestampOf(clock.nowMs()), actor, data } as const;
+      if (paths.length > 0) await store.commit([{ type: "append-ledger", draft }], "barrier");
+    };
+    const install = async (parts: ConfiguredParts, whole: Config, paths: readonly string[]): Promise<void> => {
+      written = whole;
+      now = parts;
+      events.emit("config.changed", { file: home.configFile, paths });
+      await delivery.reconfigured();
+    };
+    const configuration = openConfiguration({
+      ...{ home, random },
+      prepare: (next) => {
+        const parts = configuredParts(next, partsSurroundings, now);
+        return async ({ paths, config: whole, by, write }) => {
+          // The ledger first: an operator's act is on record before it takes effect.
+          await record(paths, whole, by);
+          await write();
+          options.onReconfigured?.({ ...next, config: whole });
+          await install(parts, whole, paths);
+        };
+      },
+      settings: () => now,
+      readVariables: async () => (await now.readVariable.readAgain?.()) ?? now.readVariable,
+      isSecret: (text) => now.secretsOnly.redactText(text).text !== text,
+    });
     const events = options.events ?? new EventBus((error) => onDefect("event-handler", error));
     const configChanged = (): void => {
       for (const record of ["config", "policy", "model", "budget"] as const) feed.changed(record, null);
     };
     events.on("config.changed", configChanged);
-    const runEvents = new RunEvents(events, clock, config.sessions.idleMs);
+    const runEvents = new RunEvents(events, clock, () => now.config.sessions.idleMs);
     const sessionCreated = ({ sessionId, agentId, channel }: BegunSession["session"]): void =>
       events.emit("session.created", { sessionId, agentId, channel });
     const sessionFiles = new SessionFiles({
       ...{ store, clock, context: sessionContext, agentsDirectory: home.agentsDirectory },
-      ...{ maxBytes: config.sessions.maxBytes, storePartials: config.sessions.storePartials },
+      get maxBytes() {
+        return now.config.sessions.maxBytes;
+      },
+      get storePartials() {
+        return now.config.sessions.storePartials;
+      },
       onError: (error) => onDefect("session-files", error),
     });
     const compaction = new Compaction({
@@ -221,8 +242,12 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
       onDefect: (error) => onDefect("compaction", error),
     });
     const runtime: Runtime = openRuntime(ports, {
-      maxQueued: config.gateway.queue.max,
-      workers: options.workers ?? config.gateway.queue.workers,
+      get maxQueued() {
+        return now.config.gateway.queue.max;
+      },
+      get workers() {
+        return options.workers ?? now.config.gateway.queue.workers;
+      },
       systemText: (id) => texts.textOf(id),
       outputSummaryInstruction: getOutputSummaryPrompt().content,
       onApprovalDecided: () => delivery.wake(),
@@ -244,8 +269,8 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
     if (options.workers !== 0) sessionFiles.wake();
     ownStore.onUnavailable((error) => runtime.storeFailed(error));
     const { agentsDirectory } = home;
-    const nameOfKey = (model: string): string | null => keyNameOf(config, model);
-    const { summarize } = toolbox;
+    const nameOfKey = (model: string): string | null => keyNameOf(now.config, model);
+    const summarize: Toolbox["summarize"] = (call) => now.toolbox.summarize(call);
     const assistant = openAssistant({
       onAccepted: (runId, begun) => {
         sessionFiles.follow(runtime, runId);
@@ -256,16 +281,22 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
     });
     const { approvals, capabilities } = runtime;
     const sessions = new Sessions({
-      ...{ store, clock, random, capabilities, context: sessionContext, limitsOf, idleMs: config.sessions.idleMs },
+      ...{ store, clock, random, capabilities, context: sessionContext, limitsOf },
+      get idleMs() {
+        return now.config.sessions.idleMs;
+      },
       onCreated: sessionCreated,
       onDefect: (error) => onDefect("session", error),
-      modelOf: (agentId) => modelNameOf(choices, config, agentId),
+      modelOf: (agentId) => modelNameOf(now.choices, now.config, agentId),
     });
-    const limit = new SenderLimit(clock, config.gateway.rateLimit.perMinute);
-    const channelClass = (channel: string) => config.channels[channel]?.class ?? channelClassOf(channel);
+    const limit = new SenderLimit(clock, () => now.config.gateway.rateLimit.perMinute);
+    const channelClass = (channel: string) => now.config.channels[channel]?.class ?? channelClassOf(channel);
     const chat = new Chat({
-      ...{ store, sessions, assistant, approvals, compaction, identities: config.identities },
-      activation: (channel) => config.channels[channel]?.activation ?? "mention",
+      ...{ store, sessions, assistant, approvals, compaction },
+      get identities() {
+        return now.config.identities;
+      },
+      activation: (channel) => now.config.channels[channel]?.activation ?? "mention",
       channelClass,
       limit,
       onMessage: (message) => events.emit("message.inbound", message),
@@ -275,8 +306,9 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
       },
     });
     const delivery: Delivery = new Delivery({
-      ...{ store, clock, random, chat, pairing, limit, channels, approvals, events },
-      approvalTimeoutMs: config.approvals.timeoutS * 1000,
+      ...{ store, clock, random, chat, pairing, limit, approvals, events },
+      channels: () => now.channels,
+      approvalTimeoutMs: () => now.config.approvals.timeoutS * 1000,
       onDefect: (error) => onDefect("outbox", error),
     });
     const messages: Messages = new Messages({
@@ -297,7 +329,6 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
           approvals,
           capabilities,
           marks,
-          toolbox,
           store,
           clock,
           sessions,
@@ -307,17 +338,34 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
           feed,
           access,
         },
+        get toolbox() {
+          return now.toolbox;
+        },
+        configuration,
+        ...openAdministration({
+          ...{ home, store, clock, findModel, settings: () => now, written: () => written },
+          toolbox: () => now.toolbox,
+          tools: () => now.tools,
+          workers: () => options.workers ?? now.config.gateway.queue.workers,
+          settingsProblem: options.settingsProblem ?? (() => null),
+        }),
         recorded: new RecordedRuns(
           store,
-          policyParser(() => config),
+          policyParser(() => now.config),
         ),
       }),
       runtime,
       store,
       signing,
-      toolbox,
+      toolbox: now.toolbox,
       findModel,
       sessionImport: new SessionImport({ store, clock, random, redactor, onImported: () => sessionFiles.wake() }),
+      reconfigure: async (next) => {
+        const parts = configuredParts({ ...next, config: applicable(next.config, now.config) }, partsSurroundings, now);
+        const paths = pathsOf(differences(written, next.config));
+        await install(parts, next.config, paths);
+        await record(paths, next.config, "file");
+      },
       close: async (graceMs) => {
         try {
           feed.close();
@@ -339,42 +387,4 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
     await closeStore();
     throw error;
   }
-}
-
-function withMore(builtIn: readonly Tool[], more: readonly Tool[]): readonly Tool[] {
-  const names = new Set(more.map(({ name }) => name));
-  return [...builtIn.filter(({ name }) => !names.has(name)), ...more];
-}
-
-/** Knows every secret this process has read: provider keys, its own bearer token, and what else `.env` holds. */
-function openRedactor(config: Config, readVariable: ReadVariable, token: string | null): Redactor {
-  const keys = Object.entries(config.models.providers).flatMap(([id, provider]) => {
-    const verdict = resolveApiKey(id, provider, readVariable);
-    return verdict.ok && verdict.key !== null ? [{ name: `${id}-key`, value: verdict.key }] : [];
-  });
-  const own = [...keys, ...channelSecrets(config, readVariable)];
-  const ours = token === null ? own : [...own, { name: "gateway-token", value: token }];
-  const values = new Set(ours.map(({ value }) => value));
-  const others = secretsIn(readVariable.fileVariables ?? new Map()).filter(({ value }) => !values.has(value));
-  return compileWith(config, ours, others);
-}
-
-/** A variable's name stands for its value in what is stored; one that cannot gives way to a number. */
-function compileWith(config: Config, ours: readonly Secret[], others: readonly Secret[]): Redactor {
-  const secrets = [...ours, ...others];
-  const { emails, phones } = config.redaction;
-  const verdict = compileRedactor({ secrets, emails, phones });
-  if (verdict.ok) return verdict.redactor;
-  const { index, reason } = verdict;
-  const number = `env-${index}`;
-  const refused = secrets[index];
-  const isAboutName = reason === "name-invalid" || reason === "name-repeated" || reason === "name-holds-secret";
-  if (refused !== undefined && isAboutName && index >= ours.length && refused.name !== number) {
-    return compileWith(config, ours, others.with(index - ours.length, { ...refused, name: number }));
-  }
-  throw new BootError(
-    "secret.unusable",
-    `${refused?.name ?? "a secret"} cannot be redacted (${reason})`,
-    "A key or token must be longer than a common word and at most 8 kB.",
-  );
 }

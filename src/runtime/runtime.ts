@@ -102,8 +102,12 @@ export function openRuntime(ports: RunPorts, settings: RuntimeSettings): Runtime
 
   const queue: RunQueue = new RunQueue({
     ...{ store, clock, accepted, opener },
-    maxQueued: settings.maxQueued,
-    workers: settings.workers,
+    get maxQueued() {
+      return settings.maxQueued;
+    },
+    get workers() {
+      return settings.workers;
+    },
     onEnded: (run) => {
       const { runId, parentRunId } = run;
       approvals.withdraw(runId);

@@ -28,8 +28,8 @@ async function settingsFor(tools: ToolsConfig = {}) {
 async function toolboxFor(tools: ToolsConfig = {}) {
   const settings = await settingsFor(tools);
   const defects: unknown[] = [];
-  const { tools: builtIn } = await openBuiltInTools(settings);
-  const toolbox = createToolbox(builtIn, {
+  const { toolsFor } = await openBuiltInTools(settings);
+  const toolbox = createToolbox(toolsFor(settings.config, []), {
     clock: systemClock,
     onDefect: (error) => defects.push(error),
   });
@@ -70,7 +70,12 @@ test("there are these, and web.search where an engine is named", async () => {
       .toSorted();
   expect(namesOf(plain)).toEqual(NAMES);
   expect(namesOf(named)).toEqual([...NAMES, "web.search"]);
-  expect((await openBuiltInTools(plain)).tools.map(({ name }) => name).toSorted()).toEqual(NAMES);
+  expect(
+    (await openBuiltInTools(plain))
+      .toolsFor(plain.config, [])
+      .map(({ name }) => name)
+      .toSorted(),
+  ).toEqual(NAMES);
 });
 
 verifies("P-3.2", "the default policy lists each of them by name, and nothing else", async () => {

@@ -24,12 +24,13 @@ export interface DeliveryParts {
   readonly store: Store;
   readonly clock: Clock;
   readonly random: RandomBytes;
-  readonly channels: readonly ConfiguredChannel[];
+  /** They may be replaced: then `reconfigured` is called. */
+  readonly channels: () => readonly ConfiguredChannel[];
   readonly chat: Pick<Chat, "receive">;
   readonly pairing: Pairing;
   readonly limit: SenderLimit;
   readonly approvals: Pick<Approvals, "watch">;
-  readonly approvalTimeoutMs: number;
+  readonly approvalTimeoutMs: () => number;
   readonly events: Pick<EventBus, "emit">;
   readonly onDefect: (error: unknown) => void;
 }
@@ -39,6 +40,7 @@ export class Delivery {
   readonly #parts: DeliveryParts;
   readonly #inbox: Inbox;
   readonly #outbox: Outbox;
+  #isStarted = false;
 
   constructor(parts: DeliveryParts) {
     const { approvalTimeoutMs: timeoutMs, channels, ...others } = parts;
@@ -47,7 +49,7 @@ export class Delivery {
     this.#inbox = new Inbox({ ...others, onOutbound: () => this.wake() });
     this.#outbox = new Outbox({
       ...others,
-      channels: channels.map(({ channel }) => channel),
+      channels: () => channels().map(({ channel }) => channel),
       mailApprovals: new MailApprovals({ ...others, timeoutMs }),
       onSent: ({ channel, recipient, runId }) => parts.events.emit("message.outbound", { channel, recipient, runId }),
     });
@@ -56,7 +58,19 @@ export class Delivery {
   /** Settles what an earlier process was sending, and takes messages from now on. */
   async start(): Promise<void> {
     await this.#outbox.start();
-    for (const { channel, place } of this.#parts.channels) {
+    this.#isStarted = true;
+    this.#listen();
+  }
+
+  /** The channels are others. */
+  async reconfigured(): Promise<void> {
+    if (!this.#isStarted) return;
+    await this.#outbox.start();
+    this.#listen();
+  }
+
+  #listen(): void {
+    for (const { channel, place } of this.#parts.channels()) {
       channel.listen((message) => this.#inbox.take(place, message));
     }
   }
@@ -72,7 +86,7 @@ export class Delivery {
 
   /** A request to `/hooks/{name}`. A name that does not exist is answered like a wrong signature. */
   async receiveHook(name: string, request: HookRequest): Promise<Taken> {
-    const found = this.#parts.channels.find(({ channel }) => channel.name === name)?.channel;
+    const found = this.#parts.channels().find(({ channel }) => channel.name === name)?.channel;
     return (await found?.receive?.(request)) ?? NOT_BELIEVED;
   }
 
@@ -85,7 +99,7 @@ export class Delivery {
     const { store, clock, channels } = this.#parts;
     const row = await store.findDelivery(id);
     if (row === null || !(row.state === "ambiguous" || (row.state === "failed" && decision === "retry"))) return null;
-    const isMail = channels.find(({ place }) => place.name === row.channel)?.place.channelClass === "external_email";
+    const isMail = channels().find(({ place }) => place.name === row.channel)?.place.channelClass === "external_email";
     const again = isMail ? "waiting_approval" : "waiting";
     const to = decision === "retry" ? again : decision;
     const nextAtMs = decision === "retry" ? clock.nowMs() : 0;

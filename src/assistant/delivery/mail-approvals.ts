@@ -17,7 +17,7 @@ interface MailParts {
   readonly clock: Pick<Clock, "nowMs">;
   readonly random: RandomBytes;
   readonly approvals: Pick<Approvals, "watch">;
-  readonly timeoutMs: number;
+  readonly timeoutMs: () => number;
 }
 
 export type MailVerdict =
@@ -59,7 +59,7 @@ export class MailApprovals {
     const { runId, sessionId, ended } = run;
     const bodies = new BodyCache(random, new Map());
     const createdAtMs = clock.nowMs();
-    const expiresAtMs = createdAtMs + timeoutMs;
+    const expiresAtMs = createdAtMs + timeoutMs();
     const approval: StoredApproval = {
       ...{ id, runId, sessionId, planHash, createdAtMs, expiresAtMs },
       callId: CALL_OF_MAIL,

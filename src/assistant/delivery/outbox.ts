@@ -26,7 +26,7 @@ const INTERRUPTED = "Surety was interrupted while it was being sent.";
 export interface OutboxParts {
   readonly store: Store;
   readonly clock: Pick<Clock, "nowMs" | "wake">;
-  readonly channels: readonly Channel[];
+  readonly channels: () => readonly Channel[];
   readonly mailApprovals: MailApprovals;
   readonly onSent: (row: OutboxRow) => void;
   readonly onDefect: (error: unknown) => void;
@@ -38,15 +38,19 @@ export class Outbox {
   /** Channels being served; the value says whether something came meanwhile. */
   readonly #serving = new Map<string, { again: boolean; readonly ended: Promise<void> }>();
   readonly #timers = new Map<string, () => void>();
+  /** Channels of which this process knows what was under way before it. */
+  readonly #settled = new Set<string>();
   #isOpen = false;
 
   constructor(parts: OutboxParts) {
     this.#parts = parts;
   }
 
-  /** First of all, what was being sent when the last process ended. */
+  /** First of all, what was being sent when the last process ended. Called again when the channels have changed. */
   async start(): Promise<void> {
-    for (const { name, idempotency } of this.#parts.channels) {
+    for (const { name, idempotency } of this.#parts.channels()) {
+      if (this.#settled.has(name)) continue;
+      this.#settled.add(name);
       for (let offset = 0; ; offset += PAGE.limit) {
         const rows = await this.#parts.store.openOutbox(name, { ...PAGE, offset });
         const begun = rows.filter(({ state }) => state === "sending");
@@ -65,7 +69,7 @@ export class Outbox {
 
   /** Something may have to be sent. */
   wake(): void {
-    if (this.#isOpen) for (const channel of this.#parts.channels) this.#serve(channel);
+    if (this.#isOpen) for (const { name } of this.#parts.channels()) this.#serve(name);
   }
 
   /** A message under way is waited for; then it is stopped, and becomes ambiguous. */
@@ -77,35 +81,37 @@ export class Outbox {
     cancel();
   }
 
-  #serve(channel: Channel): void {
-    const serving = this.#serving.get(channel.name);
+  #serve(name: string): void {
+    const serving = this.#serving.get(name);
     if (serving !== undefined) {
       serving.again = true;
       return;
     }
     const { promise: ended, resolve } = Promise.withResolvers<void>();
     const state = { again: false, ended };
-    this.#serving.set(channel.name, state);
-    this.#drain(channel)
+    this.#serving.set(name, state);
+    this.#drain(name)
       .catch((error: unknown) => {
         // A failing store is the runtime's to report; the next start begins again from what is stored.
         if (!(error instanceof StoreError)) this.#parts.onDefect(error);
       })
       .then(() => {
-        this.#serving.delete(channel.name);
+        this.#serving.delete(name);
         resolve();
-        if (state.again && this.#isOpen) this.#serve(channel);
+        if (state.again && this.#isOpen) this.#serve(name);
       });
   }
 
-  async #drain(channel: Channel): Promise<void> {
-    for (let next = await this.#next(channel); next !== null; next = await this.#next(channel)) {
+  async #drain(name: string): Promise<void> {
+    for (let next = await this.#next(name); next !== null; next = await this.#next(name)) {
+      const channel = this.#parts.channels().find((each) => each.name === name);
+      if (channel === undefined) return;
       await this.#attempt(channel, next);
     }
   }
 
   /** The first message that may be sent now. Arms the timer for the first that may be sent later. */
-  async #next({ name }: Channel): Promise<OutboxRow | null> {
+  async #next(name: string): Promise<OutboxRow | null> {
     if (!this.#isOpen) return null;
     const { store, clock, mailApprovals } = this.#parts;
     const nowMs = clock.nowMs();

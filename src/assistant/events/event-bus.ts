@@ -25,7 +25,8 @@ export interface EventMap {
   "tool.complete": OfCall & { readonly ok: boolean };
   "session.created": { readonly sessionId: SessionId; readonly agentId: string; readonly channel: string };
   "session.idle": { readonly sessionId: SessionId };
-  "config.changed": { readonly file: string };
+  /** No paths: only the environment has changed. */
+  "config.changed": { readonly file: string; readonly paths: readonly string[] };
   "agent.thinking": OfRun;
   /** Of the shadow loop, which is not there yet. */
   "shadow.event": Readonly<Record<string, unknown>>;

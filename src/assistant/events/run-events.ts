@@ -12,12 +12,12 @@ import type { EventBus } from "./event-bus.ts";
 export class RunEvents {
   readonly #bus: EventBus;
   readonly #clock: Pick<Clock, "wake">;
-  readonly #idleMs: number;
+  readonly #idleMs: () => number;
   /** Calls being made. */
   readonly #tools = new Map<RunId, Map<CallId, string>>();
   readonly #idle = new Map<SessionId, () => void>();
 
-  constructor(bus: EventBus, clock: Pick<Clock, "wake">, idleMs: number) {
+  constructor(bus: EventBus, clock: Pick<Clock, "wake">, idleMs: () => number) {
     this.#bus = bus;
     this.#clock = clock;
     this.#idleMs = idleMs;
@@ -50,7 +50,7 @@ export class RunEvents {
   ended({ sessionId }: StoredRun): void {
     this.#stir(sessionId);
     if (!this.#bus.hasHandlers("session.idle")) return;
-    const cancel = this.#clock.wake(this.#idleMs, () => {
+    const cancel = this.#clock.wake(this.#idleMs(), () => {
       this.#idle.delete(sessionId);
       this.#bus.emit("session.idle", { sessionId });
     });

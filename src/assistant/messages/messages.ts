@@ -32,8 +32,8 @@ export class Messages implements Conversations {
         type: "session.created",
         payload: { sessionId, agentId, channel, senderId },
       }));
-    const onConfig: Handler<"config.changed"> = () =>
-      broadcaster.sendToOperators({ type: "config.updated", payload: { changed: [] } });
+    const onConfig: Handler<"config.changed"> = ({ paths }) =>
+      broadcaster.sendToOperators({ type: "config.updated", payload: { changed: [...paths] } });
     const onGhost: Handler<"shadow.ghost"> = (ghost) =>
       broadcaster.sendToOperators({ type: "shadow.ghost", payload: { ghost: { ...ghost } } });
     events.on("session.created", onCreated);

@@ -9,21 +9,21 @@ const MINUTE_MS = 60_000;
 
 export class SenderLimit {
   readonly #clock: Pick<Clock, "monotonicMs">;
-  readonly #shareMs: number;
+  readonly #perMinute: () => number;
   /** Per sender, when its whole allowance is free again. */
   readonly #busyUntil = new Map<string, number>();
   #sweptAt = 0;
 
-  constructor(clock: Pick<Clock, "monotonicMs">, perMinute: number) {
+  constructor(clock: Pick<Clock, "monotonicMs">, perMinute: () => number) {
     this.#clock = clock;
-    this.#shareMs = MINUTE_MS / perMinute;
+    this.#perMinute = perMinute;
   }
 
   /** Seconds until the next message is taken; 0: this one is. */
   take(sender: string): number {
     const nowMs = this.#clock.monotonicMs();
     this.#sweep(nowMs);
-    const busyUntil = Math.max(this.#busyUntil.get(sender) ?? 0, nowMs) + this.#shareMs;
+    const busyUntil = Math.max(this.#busyUntil.get(sender) ?? 0, nowMs) + MINUTE_MS / this.#perMinute();
     const waitMs = busyUntil - nowMs - MINUTE_MS;
     // A millisecond's tolerance: shares of a minute are seldom whole numbers.
     if (waitMs > 1) return Math.ceil(waitMs / 1000);

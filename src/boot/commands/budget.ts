@@ -2,16 +2,20 @@
 import { plural } from "../../adapters/terminal/quantities.ts";
 import { formatUsd } from "../../kernel/vocabulary/format-usd.ts";
 import { timestampOf } from "../../runtime/ports/clock.ts";
-import type { Budgets } from "../../runtime/spend/budget-scopes.ts";
-import { type DailySpend, dailySpend, type ScopeSpend } from "../../runtime/spend/daily-spend.ts";
+import {
+  type DailySpend,
+  dailySpend,
+  daysUpTo,
+  isDay,
+  limitsOfRun,
+  MAX_DAYS,
+  type RunLimits,
+  type ScopeSpend,
+} from "../../runtime/spend/daily-spend.ts";
 import { usageError } from "../boot-error.ts";
 import type { Action, CommandContext } from "../command.ts";
 import { withHome } from "../read-home.ts";
 import { systemClock } from "../system-clock.ts";
-
-const DAY_MS = 86_400_000;
-const MAX_DAYS = 366;
-const FIRST_DAY = "1970-01-01";
 
 export const command: Action = {
   summary: "show what was spent today, on what, and what is left",
@@ -35,15 +39,6 @@ export const command: Action = {
       });
     }),
 };
-
-interface RunLimits {
-  readonly limit_usd: number | null;
-  readonly limit_tokens: number | null;
-}
-
-function limitsOfRun({ perRunUsd, perRunTokens }: Budgets): RunLimits {
-  return { limit_usd: perRunUsd ?? null, limit_tokens: perRunTokens ?? null };
-}
 
 function printDay({ output }: CommandContext, { day, spent }: DailySpend): void {
   if (spent.length === 0) {
@@ -84,17 +79,8 @@ function orNone(amount: number | null, format: (amount: number) => string): stri
   return amount === null ? "-" : format(amount);
 }
 
-function daysUpTo(day: string, count: number): readonly string[] {
-  const lastMs = Date.parse(`${day}T00:00:00Z`);
-  return Array.from({ length: count }, (_, ago) => timestampOf(lastMs - ago * DAY_MS).slice(0, 10));
-}
-
 function dayOf(text: string | undefined): string {
   if (text === undefined) return timestampOf(systemClock.nowMs()).slice(0, 10);
-  if (/^\d{4}-\d{2}-\d{2}$/.test(text) && text >= FIRST_DAY) {
-    const dayMs = Date.parse(`${text}T00:00:00Z`);
-    // JavaScript reads a date that does not exist, such as 30 February, as another one.
-    if (!Number.isNaN(dayMs) && timestampOf(dayMs).startsWith(text)) return text;
-  }
+  if (isDay(text)) return text;
   throw usageError("--day must be a date", "Write it as --day 2026-02-15.");
 }

@@ -5,12 +5,11 @@
  * Y2. Only the name of a key's variable is ever printed.
  */
 import type { ConformanceResult } from "../../assistant/conformance/conformance-report.ts";
-import { validateModel } from "../../runtime/model/model-registry.ts";
+import type { ModelRow } from "../../assistant/models/operations.ts";
+import { checkModel, listModels } from "../administration/models.ts";
 import { BootError } from "../boot-error.ts";
 import type { Action, Command, CommandContext } from "../command.ts";
-import type { ModelSettings } from "../config/config.ts";
 import { loadConfig } from "../config/load-config.ts";
-import { configuredRefs, resolveConfiguredModelRef } from "../config/resolve-configured-model-ref.ts";
 import { openModelRegistry } from "../configured-models.ts";
 import { readReports } from "../conformance-files.ts";
 import { withEnvFile } from "../environment.ts";
@@ -22,7 +21,9 @@ const ls: Action = {
   examples: ["surety models ls", "surety models ls --json"],
   async run(context) {
     const { output, home } = context;
-    const rows = describeModels(await settingsOf(context), await readReports(home));
+    const settings = await settingsOf(context);
+    const findModel = openModelRegistry(settings.config, settings.readVariable, systemClock);
+    const { models: rows } = listModels(settings, findModel, await readReports(home));
     output.result({ models: rows }, () =>
       output.table(
         ["MODEL", "PROFILE", "CONTEXT", "OUTPUT", "USD PER 1K", "CONFORMANCE", ""],
@@ -54,43 +55,11 @@ async function settingsOf({ home, readVariable }: Pick<CommandContext, "home" | 
   return { config, readVariable: await withEnvFile(readVariable, home.envFile) };
 }
 
-function describeModels({ config, readVariable }: Settings, conformance: ReadonlyMap<string, ConformanceResult>) {
-  const chooseModel = openModelRegistry(config, readVariable, systemClock);
-  const standard = resolveConfiguredModelRef(config, null);
-  return configuredRefs(config).flatMap((ref) => {
-    const verdict = resolveConfiguredModelRef(config, ref);
-    if (!verdict.ok) return [];
-    const { provider, model } = verdict.resolved;
-    const choice = chooseModel(ref);
-    return {
-      model: ref,
-      default: standard.ok && standard.resolved.ref === ref,
-      kind: provider.kind,
-      profile: model.profile ?? "native-tools",
-      context_window: model.contextWindow,
-      max_output_tokens: model.maxOutputTokens,
-      supports_tools: model.supportsTools,
-      supports_streaming: model.supportsStreaming,
-      supports_vision: model.supportsVision,
-      /** Can it be forced to call a tool? Null while it cannot be used. */
-      holds_required: choice.ok ? choice.model.profile.holdsRequired : null,
-      tier: model.tier ?? null,
-      ...pricesOf(model),
-      conformance: conformance.get(ref) ?? null,
-      problem: choice.ok ? null : choice.message,
-    };
-  });
-}
-
-function pricesOf({ costPer1kInput, costPer1kOutput, free }: ModelSettings) {
-  return { cost_per_1k_input: costPer1kInput ?? null, cost_per_1k_output: costPer1kOutput ?? null, free };
-}
-
 function printPrice({
   cost_per_1k_input: input,
   cost_per_1k_output: answer,
   free,
-}: ReturnType<typeof pricesOf>): string {
+}: Pick<ModelRow, "cost_per_1k_input" | "cost_per_1k_output" | "free">): string {
   if (input !== null && answer !== null) return `${input} in, ${answer} out`;
   return free ? "free" : "unknown";
 }
@@ -102,11 +71,11 @@ function printConformance(result: ConformanceResult | null): string {
 }
 
 async function performCheck({ arguments: [asked], output, ...context }: CommandContext): Promise<void> {
-  const { config, readVariable } = await settingsOf(context);
-  const verdict = resolveConfiguredModelRef(config, asked ?? null);
-  if (!verdict.ok) throw new BootError("model.unusable", verdict.message, "");
-  const { ref } = verdict.resolved;
-  const { ok, detail } = await validateModel(openModelRegistry(config, readVariable, systemClock), ref, systemClock);
+  const settings = await settingsOf(context);
+  const findModel = openModelRegistry(settings.config, settings.readVariable, systemClock);
+  const checked = await checkModel({ settings, findModel, clock: systemClock }, asked ?? null);
+  if (!checked.ok) throw new BootError("model.unusable", checked.message, "");
+  const { model, ok, detail } = checked.value;
   if (!ok) throw new BootError("model.unusable", detail, "");
-  output.result({ models: [{ model: ref, ok, problem: null, detail }] }, () => output.line(`ok ${ref}: ${detail}`));
+  output.result({ models: [{ model, ok, problem: null, detail }] }, () => output.line(`ok ${model}: ${detail}`));
 }

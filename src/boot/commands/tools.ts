@@ -12,6 +12,7 @@ import { parseToolResponse } from "../../kernel/vocabulary/tool-envelope.ts";
 import { newId } from "../../runtime/ports/randomness.ts";
 import { StoreError } from "../../runtime/ports/store.ts";
 import type { CallContext, Planned, Toolbox } from "../../runtime/ports/toolbox.ts";
+import { decideDirectCall } from "../administration/policy.ts";
 import { BootError } from "../boot-error.ts";
 import type { Action, Command, CommandContext } from "../command.ts";
 import type { Config } from "../config/config.ts";
@@ -20,7 +21,7 @@ import type { Home } from "../home.ts";
 import { describedTools } from "../read-home.ts";
 import { withSettings } from "../settings.ts";
 import { systemRandomness } from "../system-randomness.ts";
-import { argumentsOf, decideDirectCall, GRANT_OPTION, grantsOf, openToolbox } from "./dry-run-call.ts";
+import { argumentsOf, GRANT_OPTION, grantsOf, openToolbox } from "./dry-run-call.ts";
 
 const ls: Action = {
   summary: "list the tools, their risk and what they do",

@@ -20,6 +20,8 @@ export interface ConfigProblem {
   readonly line: number | null;
   /** One line, with file, line and path. */
   readonly message: string;
+  /** The end of that line: it continues a sentence that begins with the path. */
+  readonly what: string;
   readonly hint: string;
 }
 

@@ -113,7 +113,7 @@ function place(finding: Finding, text: string, file: string, outline: Outline | 
   const line = offset === null ? null : lineAt(text, offset);
   const where = line === null ? file : `${file}:${line}`;
   const shown = path.length > MAX_PATH_CHARS ? `${path.slice(0, MAX_PATH_CHARS)}…` : path;
-  return { code, path, line, message: `${where}: ${shown === "" ? "the config" : shown} ${what}`, hint };
+  return { code, path, line, message: `${where}: ${shown === "" ? "the config" : shown} ${what}`, what, hint };
 }
 
 /** The offset of the path, or of its last existing step; of repeated keys the last. */
@@ -131,6 +131,7 @@ function syntaxProblem(file: string, line: number | null, what: string): ConfigP
     path: "",
     line,
     message: `${where}: ${what}`,
+    what,
     hint: "Fix it, or move it away to use the defaults.",
   };
 }

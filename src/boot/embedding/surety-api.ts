@@ -82,7 +82,8 @@ export interface EventMap {
   /** Nothing has happened in the session for `sessions.idleMs`. */
   "session.idle": { readonly sessionId: string };
   /** By a gateway, which watches its config. */
-  "config.changed": { readonly file: string };
+  /** No paths: only the environment has changed. */
+  "config.changed": { readonly file: string; readonly paths: readonly string[] };
   "agent.thinking": OfRun;
   /** Not emitted yet. */
   "shadow.event": Readonly<Record<string, unknown>>;

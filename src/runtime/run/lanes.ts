@@ -23,7 +23,7 @@ interface Lane<Id> {
 }
 
 /** `begin` settles when the run has ended or parked. */
-export function openLanes<Id>(workers: number, begin: (id: Id) => Promise<void>): Lanes<Id> {
+export function openLanes<Id>(workers: () => number, begin: (id: Id) => Promise<void>): Lanes<Id> {
   const lanes = new Map<string, Lane<Id>>();
   /** Lanes that have a waiting run and are not busy, in the order in which they became so. */
   const ready = new Set<string>();
@@ -55,7 +55,7 @@ export function openLanes<Id>(workers: number, begin: (id: Id) => Promise<void>)
 
   const pump = (): void => {
     for (const name of ready) {
-      if (!isOpen || working >= workers) return;
+      if (!isOpen || working >= workers()) return;
       ready.delete(name);
       beginNext(name);
     }

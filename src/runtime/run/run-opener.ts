@@ -94,7 +94,9 @@ export class RunOpener {
 
   async #driverOf(opened: RestoredRun, authority: Authority): Promise<RunDriver> {
     const { run, entries, state, bodies, restoreId } = opened;
-    const { ports, approvals, broadcaster, replies, children, systemText, onStoreError } = this.#parts;
+    const { approvals, broadcaster, replies, children, systemText, onStoreError } = this.#parts;
+    // What is configured may change: the run keeps what it begins with.
+    const ports = { ...this.#parts.ports };
     const bodyCache = new BodyCache(ports.random, bodies);
     const acceptance = await this.#completed(opened, bodyCache);
     const opening = openingMessages(acceptance, systemText, (ref) => bodyCache.read(ref));

@@ -53,7 +53,10 @@ export class RunQueue {
 
   constructor(parts: QueueDependencies) {
     this.#parts = parts;
-    this.#lanes = openLanes<RunId>(parts.workers, (runId) => this.#begin(runId));
+    this.#lanes = openLanes<RunId>(
+      () => parts.workers,
+      (runId) => this.#begin(runId),
+    );
   }
 
   get isOpen(): boolean {

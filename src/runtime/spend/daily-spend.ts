@@ -1,4 +1,5 @@
 /** What was spent on a day, by scope, against the limits: what `surety budget` shows. */
+import { timestampOf } from "../ports/clock.ts";
 import type { SpendTotal, Store } from "../ports/store.ts";
 import { type Budgets, configuredBudgetScopes, MICROUSD_PER_USD } from "./budget-scopes.ts";
 
@@ -23,8 +24,38 @@ export interface ScopeSpend {
   readonly over: boolean;
 }
 
+export const MAX_DAYS = 366;
+const DAY_MS = 86_400_000;
+const FIRST_DAY = "1970-01-01";
+
+export function isDay(text: string): boolean {
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(text) || text < FIRST_DAY) return false;
+  const dayMs = Date.parse(`${text}T00:00:00Z`);
+  // JavaScript reads a date that does not exist, such as 30 February, as another one.
+  return !Number.isNaN(dayMs) && timestampOf(dayMs).startsWith(text);
+}
+
+/** Newest first. */
+export function daysUpTo(day: string, count: number): readonly string[] {
+  const lastMs = Date.parse(`${day}T00:00:00Z`);
+  return Array.from({ length: count }, (_, ago) => timestampOf(lastMs - ago * DAY_MS).slice(0, 10));
+}
+
+export interface RunLimits {
+  readonly limit_usd: number | null;
+  readonly limit_tokens: number | null;
+}
+
+export function limitsOfRun({ perRunUsd, perRunTokens }: Budgets): RunLimits {
+  return { limit_usd: perRunUsd ?? null, limit_tokens: perRunTokens ?? null };
+}
+
 /** A day with a limit has a row for it before anything was spent. */
-export async function dailySpend(store: Store, day: string, budgets: Budgets): Promise<DailySpend> {
+export async function dailySpend(
+  store: Pick<Store, "spendTotals">,
+  day: string,
+  budgets: Budgets,
+): Promise<DailySpend> {
   const totals = await store.spendTotals(day);
   const nothing = { scope: "all", period: day, microusd: 0, tokens: 0, reserved: { microusd: 0, tokens: 0 } };
   const isDayLimited = budgets.perDayUsd !== undefined || budgets.perDayTokens !== undefined;

@@ -1,13 +1,18 @@
 /** An assistant that keeps its promises in memory: runs go on only when a test says so. */
 import { randomBytes } from "node:crypto";
+
+import type { ConfigurationServices } from "../../../src/assistant/configuration/operations.ts";
 import { NOT_BELIEVED } from "../../../src/assistant/delivery/delivery.ts";
 import type { DeliveryServices } from "../../../src/assistant/delivery/operations.ts";
 import { Feed } from "../../../src/assistant/events/feed.ts";
+import type { ModelServices } from "../../../src/assistant/models/operations.ts";
 import type { Services } from "../../../src/assistant/operations.ts";
+import type { PolicyServices } from "../../../src/assistant/policy/operations.ts";
 import type { Assistant } from "../../../src/assistant/runs/open-assistant.ts";
 import type { RunRequest } from "../../../src/assistant/runs/run-request.ts";
 import type { RunUpdate } from "../../../src/assistant/runs/run-updates.ts";
 import type { SessionServices } from "../../../src/assistant/sessions/operations.ts";
+import type { StatusServices } from "../../../src/assistant/status/operations.ts";
 import type { VerificationServices } from "../../../src/assistant/verification/operations.ts";
 import type { LifecycleEvent } from "../../../src/kernel/journal/views/lifecycle-events.ts";
 import type { RunRecord } from "../../../src/kernel/journal/views/run-record.ts";
@@ -209,6 +214,7 @@ export class MemoryAssistant implements Assistant {
           for (const write of writes) if (write.type === "append-ledger") this.unmarkedBy.push(write.draft.actor);
           return Promise.resolve({ spend: null });
         },
+        spendTotals: () => Promise.resolve([]),
       },
       clock: { nowMs: () => 0 },
       feed: this.feed,
@@ -216,6 +222,9 @@ export class MemoryAssistant implements Assistant {
       recorded: {} as VerificationServices["recorded"],
       toolbox: { tools: [TOOL] },
       access: this.access,
+      // So is what is administrated.
+      ...({} as ConfigurationServices & ModelServices & PolicyServices & StatusServices),
+      budgets: () => ({}),
     };
   }
 

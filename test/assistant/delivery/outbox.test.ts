@@ -20,8 +20,14 @@ function stage(idempotency: "keyed" | "opaque" = "opaque") {
   const defects: unknown[] = [];
   const approvals = { watch: () => {} };
   const outbox = new Outbox({
-    ...{ store: store(), clock, channels: [channel], onSent: () => {}, onDefect: (error) => defects.push(error) },
-    mailApprovals: new MailApprovals({ store: store(), clock, random: randomBytes, approvals, timeoutMs: HOUR_MS }),
+    ...{ store: store(), clock, channels: () => [channel], onSent: () => {}, onDefect: (error) => defects.push(error) },
+    mailApprovals: new MailApprovals({
+      store: store(),
+      clock,
+      random: randomBytes,
+      approvals,
+      timeoutMs: () => HOUR_MS,
+    }),
   });
   onTestFinished(() => {
     const stopped = outbox.stop(0);

@@ -37,7 +37,7 @@ export function openChat(
     ...{ store, sessions, assistant, approvals, compaction, identities },
     activation: () => "mention",
     channelClass: channelClassOf,
-    limit: new SenderLimit(systemClock, perMinute),
+    limit: new SenderLimit(systemClock, () => perMinute),
     modelProblem: (ref) => (ref === "scripted:model" ? null : `There is no model ${ref}`),
   });
   return { chat, sessions };

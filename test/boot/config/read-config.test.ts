@@ -158,6 +158,7 @@ describe("a key nobody knows", () => {
     expect(first("{\n  // the door\n  gateway: {\n    prot: 1,\n  },\n}")).toEqual({
       code: "config.unknown-key",
       path: "gateway.prot",
+      what: "is not a known key",
       line: 4,
       message: "surety.json5:4: gateway.prot is not a known key",
       hint: "Did you mean port? Known keys: host, port, allowedOrigins, queue, rateLimit.",

@@ -6,12 +6,15 @@ import { openLanes } from "../../../src/runtime/run/lanes.ts";
 function stage(workers: number) {
   const begun: string[] = [];
   const atWork = new Map<string, () => void>();
-  const lanes = openLanes<string>(workers, (id) => {
-    begun.push(id);
-    const { promise, resolve } = Promise.withResolvers<void>();
-    atWork.set(id, resolve);
-    return promise;
-  });
+  const lanes = openLanes<string>(
+    () => workers,
+    (id) => {
+      begun.push(id);
+      const { promise, resolve } = Promise.withResolvers<void>();
+      atWork.set(id, resolve);
+      return promise;
+    },
+  );
   const finish = async (id: string): Promise<void> => {
     atWork.get(id)?.();
     atWork.delete(id);

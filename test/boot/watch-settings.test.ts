@@ -3,7 +3,8 @@ import { mkdir, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { loadConfig } from "../../src/boot/config/load-config.ts";
-import { watchPolicy } from "../../src/boot/watch-policy.ts";
+import { withEnvFile } from "../../src/boot/environment.ts";
+import { watchSettings } from "../../src/boot/watch-settings.ts";
 import type { Clock } from "../../src/runtime/ports/clock.ts";
 import { verifies } from "../requirements.ts";
 import { temporaryDirectory } from "./temporary-home.ts";
@@ -11,11 +12,11 @@ import { temporaryDirectory } from "./temporary-home.ts";
 const SWITCHED_OFF = '{ tools: { policy: { sideEffects: "disabled" } } }';
 const SWITCHED_ON = '{ tools: { policy: { sideEffects: "enabled" } } }';
 
-const STAYS = /the policy stays as it was/;
-const CHANGED = /tool policy in the config has changed/;
-const AGAIN = /can be read again/;
+const STAYS = /they stay as they were/;
+const CHANGED = /applies from now on: tools\.policy\.sideEffects/;
+const AGAIN = /can be used again/;
 
-/** A policy that is watched with the kill switch pulled, and what the operator is told about it. */
+/** Settings that are watched with the kill switch pulled, and what the operator is told about them. */
 async function watched() {
   const file = join(await temporaryDirectory(), "surety.json5");
   await writeFile(file, SWITCHED_OFF);
@@ -28,11 +29,18 @@ async function watched() {
       return () => clearImmediate(timer);
     },
   };
-  const policy = watchPolicy(file, await loadConfig(file), clock, (line) => {
-    lines.push(line);
-    heard();
+  const settings = watchSettings({
+    files: { configFile: file, envFile: `${file}.env` },
+    settings: { config: await loadConfig(file), readVariable: await withEnvFile(() => undefined, `${file}.env`) },
+    clock,
+    remark: (line) => {
+      lines.push(line);
+      heard();
+    },
+    adopt: () => Promise.resolve(),
   });
-  onTestFinished(() => policy.close());
+  onTestFinished(() => settings.close());
+  const policy = { current: () => settings.current().config.tools.policy };
   /** All that was said, once the last of it matches. */
   const said = async (pattern: RegExp): Promise<readonly string[]> => {
     while (!pattern.test(lines.at(-1) ?? "")) {
@@ -42,7 +50,7 @@ async function watched() {
     }
     return lines;
   };
-  return { file, policy, said };
+  return { file, policy, settings, said };
 }
 
 /** In one move, as editors and `surety config set` do. */

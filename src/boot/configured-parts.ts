@@ -1,0 +1,131 @@
+/**
+ * What follows from a home's settings. Made as a whole, so that settings which cannot be used change nothing; replaced as a
+ * whole while the gateway runs, and a run keeps those of its beginning.
+ */
+import { createToolbox, type RegistryToolbox } from "../adapters/tools/create-toolbox.ts";
+import type { Tool } from "../adapters/tools/define-tool.ts";
+import type { LimitsOf } from "../assistant/context/context-limits.ts";
+import type { ConfiguredChannel } from "../assistant/delivery/delivery.ts";
+import type { ModelChoices } from "../assistant/runs/choose-model.ts";
+import { type Ceilings, ceilingsFor } from "../assistant/runs/term-bounds.ts";
+import type { ToolPolicy } from "../kernel/policy/tool-policy.ts";
+import type { Secret } from "../kernel/redaction/known-secrets.ts";
+import { compileRedactor, type Redactor } from "../kernel/redaction/redact.ts";
+import type { FindModel } from "../runtime/model/model-registry.ts";
+import type { Clock } from "../runtime/ports/clock.ts";
+import type { ConfiguredModel } from "../runtime/ports/model-backend.ts";
+import { configuredBudgetScopes } from "../runtime/spend/budget-scopes.ts";
+import type { BudgetScopes } from "../runtime/spend/spend-account.ts";
+import { BootError } from "./boot-error.ts";
+import { type BuiltInTools, toolTimeouts } from "./built-in-tools.ts";
+import type { Config } from "./config/config.ts";
+import { contextLimits } from "./config/context-limits.ts";
+import { resolveApiKey } from "./config/resolve-api-key.ts";
+import { toToolPolicy } from "./config/to-tool-policy.ts";
+import { type ChannelSurroundings, channelSecrets, configuredChannels } from "./configured-channels.ts";
+import { modelChoices, openModelRegistry } from "./configured-models.ts";
+import { secretsIn } from "./env-secrets.ts";
+import type { Settings } from "./settings.ts";
+
+export interface ConfiguredParts extends Settings {
+  readonly channels: readonly ConfiguredChannel[];
+  readonly tools: readonly Tool[];
+  readonly toolbox: RegistryToolbox;
+  readonly findModel: FindModel;
+  readonly choices: ModelChoices;
+  readonly limitsOf: LimitsOf;
+  readonly ceilings: Ceilings;
+  readonly budgetScopes: BudgetScopes;
+  readonly policy: ToolPolicy;
+  readonly secrets: readonly Secret[];
+  readonly redactor: Redactor;
+  /** Leaves addresses and telephone numbers. */
+  readonly secretsOnly: Redactor;
+}
+
+export interface PartsSurroundings extends Omit<ChannelSurroundings, "readVariable"> {
+  readonly clock: Clock;
+  readonly token: string | null;
+  readonly toolsFor: BuiltInTools["toolsFor"];
+  readonly moreTools: readonly Tool[];
+  readonly overModel: ((model: ConfiguredModel) => ConfiguredModel) | undefined;
+  readonly onDefect: (errorId: string, error: unknown) => void;
+}
+
+/** `before`: what was loaded earlier stays a secret, though the file has another by now. */
+export function configuredParts(
+  { config, readVariable }: Settings,
+  { clock, random, isAccepted, token, toolsFor, moreTools, overModel, onDefect }: PartsSurroundings,
+  before: Pick<ConfiguredParts, "secrets"> | null,
+): ConfiguredParts {
+  const channels = configuredChannels(config, { readVariable, clock, random, isAccepted });
+  const ownTools = toolsFor(
+    config,
+    channels.map(({ channel }) => channel),
+  );
+  const tools = withMore(ownTools, moreTools);
+  const findModel = openModelRegistry(config, readVariable, clock, overModel);
+  const redaction = openRedactor({ config, readVariable }, token, before?.secrets ?? []);
+  return {
+    ...{ config, readVariable, channels, tools, findModel, ...redaction },
+    toolbox: createToolbox(tools, {
+      ...{ clock, timeouts: toolTimeouts(config) },
+      onDefect: (error) => onDefect("tool", error),
+    }),
+    choices: modelChoices(config, findModel),
+    limitsOf: contextLimits(config),
+    ceilings: ceilingsFor(config.budgets),
+    budgetScopes: configuredBudgetScopes(config.budgets),
+    policy: toToolPolicy(config),
+  };
+}
+
+function withMore(builtIn: readonly Tool[], more: readonly Tool[]): readonly Tool[] {
+  const names = new Set(more.map(({ name }) => name));
+  return [...builtIn.filter(({ name }) => !names.has(name)), ...more];
+}
+
+/** Knows every secret this process has read: provider keys, its own bearer token, and what else `.env` holds. */
+function openRedactor({ config, readVariable }: Settings, token: string | null, earlier: readonly Secret[]) {
+  const keys = Object.entries(config.models.providers).flatMap(([id, provider]) => {
+    const verdict = resolveApiKey(id, provider, readVariable);
+    return verdict.ok && verdict.key !== null ? [{ name: `${id}-key`, value: verdict.key }] : [];
+  });
+  const own = [...keys, ...channelSecrets(config, readVariable)];
+  const ours = token === null ? own : [...own, { name: "gateway-token", value: token }];
+  const values = new Set(ours.map(({ value }) => value));
+  const others = secretsIn(readVariable.fileVariables ?? new Map()).filter(({ value }) => !values.has(value));
+  for (const { value } of others) values.add(value);
+  const former = earlier
+    .filter(({ value }) => !values.has(value))
+    .map(({ value }, index) => ({ name: `former-${index + 1}`, value }));
+  return compileWith(config, ours, [...others, ...former]);
+}
+
+/** A variable's name stands for its value in what is stored; one that cannot gives way to a number. */
+function compileWith(
+  config: Config,
+  ours: readonly Secret[],
+  others: readonly Secret[],
+): Pick<ConfiguredParts, "secrets" | "redactor" | "secretsOnly"> {
+  const secrets = [...ours, ...others];
+  const { emails, phones } = config.redaction;
+  const verdict = compileRedactor({ secrets, emails, phones });
+  if (verdict.ok) {
+    const { redactor } = verdict;
+    const plain = emails || phones ? compileRedactor({ secrets, emails: false, phones: false }) : verdict;
+    return { secrets, redactor, secretsOnly: plain.ok ? plain.redactor : redactor };
+  }
+  const { index, reason } = verdict;
+  const number = `env-${index}`;
+  const refused = secrets[index];
+  const isAboutName = reason === "name-invalid" || reason === "name-repeated" || reason === "name-holds-secret";
+  if (refused !== undefined && isAboutName && index >= ours.length && refused.name !== number) {
+    return compileWith(config, ours, others.with(index - ours.length, { ...refused, name: number }));
+  }
+  throw new BootError(
+    "secret.unusable",
+    `${refused?.name ?? "a secret"} cannot be redacted (${reason})`,
+    "A key or token must be longer than a common word and at most 8 kB.",
+  );
+}
