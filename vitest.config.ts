@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 import { withoutNode } from "./scripts/without-node.ts";
 import { RunReport } from "./test/repository/run-report.ts";
@@ -29,6 +30,8 @@ export default defineConfig({
     setupFiles: ["./test/property-seed.ts"],
     env: { PROPERTY_SEED: process.env["PROPERTY_SEED"] ?? "20261115" },
     pool: "threads",
+    // A core for each, none spared: half of the tests wait for processes that they started.
+    maxWorkers: availableParallelism(),
     // Ends a hanging test; generous, because a busy machine must not fail one.
     testTimeout: 60_000,
     projects: [

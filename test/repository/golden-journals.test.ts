@@ -226,6 +226,21 @@ verifies(
   },
 );
 
+verifies(["M-P5.4", "X-2"], "a golden run of machine version 4 is tried again from the plan that was approved", () => {
+  const { contract, entries } = foldBundle(read("bundle-2.2-retried.json"));
+  expect(contract.machineVersion).toBe(4);
+  const intents = entries.flatMap((entry) => (entry.kind === "EXECUTE" ? [entry.decided] : []));
+  expect(new Set(intents.map(({ planHash }) => planHash)).size).toBe(2);
+  const [first] = entries.flatMap((entry) => (entry.kind === "OBSERVE" ? [entry.decided.heard] : []));
+  expect(first).toMatchObject([
+    { type: "effect.unknown" },
+    { type: "effect.resolved", decision: "retry" },
+    { type: "calls.planned" },
+    { type: "approval.decided", decision: "allow", planHash: intents[1]?.planHash },
+  ]);
+  expect(foldRun(asRunId(entries[0]?.runId ?? ""), { ...contract, machineVersion: 3 }, entries).ok).toBe(false);
+});
+
 verifies(["M-P5.4", "M-C"], "a golden run of machine version 2 with only refused calls is FAILED_VALIDATION", () => {
   const { folded } = foldBundle(read("bundle-2.2-all-refused.json"));
   expect(folded.state.phase).toMatchObject({ outcome: "FAILED_VALIDATION", reason: "tool.all-failed" });

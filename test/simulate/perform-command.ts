@@ -138,10 +138,10 @@ function planCalls(scene: Scene, { step, round, calls }: CommandOf<"plan-calls">
   }));
 }
 
-function askApproval(scene: Scene, { callId, planHash }: CommandOf<"ask-approval">): void {
+function askApproval(scene: Scene, { callId, planHash, isRetry }: CommandOf<"ask-approval">): void {
   const { world, approvals, happenings } = scene;
   const turn = scene.state.step;
-  const key = intentKey(turn, callId, planHash);
+  const key = intentKey(turn, callId, planHash) + (isRetry ? ` ${scene.state.chain.seq}` : "");
   const decided = approvals.get(key);
   if (decided !== undefined) {
     // What was decided before a crash is told first, in the order in which it was decided.

@@ -28,6 +28,11 @@ export const MACHINE_CHANGES = {
     reason:
       "An entry that ends a call whose effect is not known held no error; it now states internal.error, not retryable, details.outcome unknown.",
   },
+  "retry.plans-again": {
+    since: 4,
+    reason:
+      "A call that was cut off and had changed its own plan's files was refused when a person let it be tried again, as if it had not run. It is planned again, and another plan is asked about.",
+  },
   "preflight.offers-summarizers": {
     since: SUMMARIZERS_SINCE,
     reason:

@@ -40,6 +40,8 @@ export type Command =
       readonly kind: "approve" | "resolve";
       /** After a restore the question is about the run as a whole; no call has this id. */
       readonly aboutRun?: true;
+      /** The call was cut off before: an answer to an earlier question about this plan does not count. */
+      readonly isRetry?: true;
       readonly callId: CallId;
       readonly planHash: Hash;
       readonly why: string;

@@ -57,7 +57,9 @@ function deadlineOf(state: RunState, timer: Timer): number | null {
     case "step":
       return stepDeadline(state);
     case "tool":
-      return phase.at === "OBSERVE" ? phase.dispatchedMs + (phase.inFlight[0]?.timeoutMs ?? 0) : null;
+      return phase.at === "OBSERVE" && !phase.resolving
+        ? phase.dispatchedMs + (phase.inFlight[0]?.timeoutMs ?? 0)
+        : null;
     case "grace":
       return null;
   }

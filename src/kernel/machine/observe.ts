@@ -8,6 +8,9 @@
  *    Every entry that leaves open whether an effect happened states so as an error.
  * 4. An opaque effect in doubt is never repeated automatically: the run parks until a person says what happened.
  * 5. A call whose approval expires before it is dispatched is not made.
+ * 6. A call that a person lets be tried again is planned again first. The same plan runs. Another one is asked about: an
+ *    approval is bound to its plan, and the first attempt may have changed what the plan is about. After the answer the
+ *    call is planned once more, so that what runs is what was approved. If it is not tried again, its effect is unknown.
  */
 import { UNKNOWN_EFFECT } from "../journal/entry.ts";
 import type { CarvedBudget, EventOf, RunEvent } from "../journal/event.ts";
@@ -19,9 +22,10 @@ import { CLEAN_LABELS } from "../vocabulary/labels.ts";
 import { isHarmless, isRepeatable } from "./call-promise.ts";
 import { hasChange } from "./changes.ts";
 import { interruptionOf, isDue } from "./deadline.ts";
-import { resolutionQuestion } from "./outstanding.ts";
+import { decideNow } from "./decide-now.ts";
+import { resolutionQuestion, retryCommand } from "./outstanding.ts";
 import { notePerformed, type PerformedResult, STATEMENT_TOKENS } from "./result.ts";
-import type { CallInFlight, Phase, Stopping } from "./state.ts";
+import type { CallInFlight, Phase, ReadyCall, Retry, Stopping } from "./state.ts";
 import { charge, emit, fail, type Moved, type MoveTo, moveTo, record, type Turn, update, wait } from "./turn.ts";
 
 type Observing = Extract<Phase, { at: "OBSERVE" }>;
@@ -39,7 +43,10 @@ export function handleInObserve(turn: Turn, phase: Observing, event: RunEvent): 
   const interruption = interruptionOf(turn.state, event);
   if (interruption !== null) return stop(turn, phase, next, event, interruption);
   if (event.type === "timer.fired") return handleTimer(turn, phase, next, event);
-  if (event.type === "approval.decided") return handleExpiry(turn, phase, event);
+  if (event.type === "calls.planned") return handleRetryPlan(turn, phase, next, event);
+  if (event.type === "approval.decided") {
+    return handleRetryAnswer(turn, phase, next, event) ?? handleExpiry(turn, phase, event);
+  }
   if (!("callId" in event) || event.callId !== next.callId) return null;
   switch (event.type) {
     case "tool.finished":
@@ -52,7 +59,7 @@ export function handleInObserve(turn: Turn, phase: Observing, event: RunEvent): 
     case "effect.unknown":
       return handleUnknown(turn, phase, next, event);
     case "effect.resolved":
-      return phase.resolving ? handleResolution(turn, phase, next, event) : null;
+      return phase.resolving && phase.retry === undefined ? handleResolution(turn, phase, next, event) : null;
     default:
       return null;
   }
@@ -142,10 +149,56 @@ function handleResolution(turn: Turn, phase: Observing, call: CallInFlight, even
     case "fail":
       return proceed(observe(notePerformed(turn, call, failedResult("internal.error")), call, event), phase);
     case "retry":
-      return moveTo(observe(turn, call, event), { to: "EXECUTE", calls: [call, ...phase.waiting] });
+      return hasChange(turn.state.contract, "retry.plans-again")
+        ? waitForRetry(turn, phase, call, { round: 1, asked: null, approved: null })
+        : tryAgain(turn, phase, call, event, call);
     case "expired":
       return endEarly(observeUnknown(turn, call, event), phase, "effect.unresolved");
   }
+}
+
+function waitForRetry(turn: Turn, phase: Observing, call: CallInFlight, retry: Retry): Moved {
+  return wait(emit(update(turn, { phase: { ...phase, retry } }), retryCommand(turn.state, call, retry)));
+}
+
+function handleRetryPlan(
+  turn: Turn,
+  phase: Observing,
+  call: CallInFlight,
+  event: EventOf<"calls.planned">,
+): Moved | null {
+  const { retry } = phase;
+  const [now] = event.calls;
+  if (retry === undefined || retry.asked !== null || retry.round !== event.round) return null;
+  if (now?.callId !== call.callId) throw new Defect("the plan is for another call than is tried again");
+  if (now.problem !== null || decideNow(turn.state, now).decision === "deny") return giveUp(turn, phase, call, event);
+  if (now.planHash === call.planHash) return tryAgain(turn, phase, call, event, call);
+  if (now.planHash !== retry.approved?.planHash) return waitForRetry(turn, phase, call, { ...retry, asked: now });
+  const { approvalId } = retry.approved;
+  return tryAgain(turn, phase, call, event, { ...now, approvalId, validatedUnder: turn.state.labels });
+}
+
+function handleRetryAnswer(
+  turn: Turn,
+  phase: Observing,
+  call: CallInFlight,
+  event: EventOf<"approval.decided">,
+): Moved | null {
+  const { approvalId, callId, planHash, decision } = event;
+  const { round, asked } = phase.retry ?? { round: 0, asked: null };
+  if (callId !== call.callId || planHash !== asked?.planHash) return null;
+  if (decision !== "allow") return giveUp(turn, phase, call, event);
+  const used = update(turn, { usedApprovals: [...turn.state.usedApprovals, approvalId] });
+  return waitForRetry(used, phase, call, { round: round + 1, asked: null, approved: { planHash, approvalId } });
+}
+
+function tryAgain(turn: Turn, phase: Observing, call: CallInFlight, event: RunEvent, again: ReadyCall): Moved {
+  return moveTo(observe(turn, call, event), { to: "EXECUTE", calls: [again, ...phase.waiting] });
+}
+
+function giveUp(turn: Turn, phase: Observing, call: CallInFlight, event: RunEvent): Moved {
+  const noted = notePerformed(inDoubt(turn, call), call, failedResult("internal.error"));
+  return proceed(observeUnknown(noted, call, event), phase);
 }
 
 /** The next call of the group, the next of the batch, or the end of the turn. */

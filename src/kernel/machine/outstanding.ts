@@ -11,7 +11,7 @@ import { asCallId } from "../vocabulary/identifiers.ts";
 import { isRepeatable } from "./call-promise.ts";
 import type { Command } from "./command.ts";
 import { objectionNow } from "./decide-now.ts";
-import { type CallInFlight, type Phase, type RunState, toolsOf } from "./state.ts";
+import { type CallInFlight, type Phase, type Retry, type RunState, toolsOf } from "./state.ts";
 
 type PhaseAt<At extends Phase["at"]> = Extract<Phase, { at: At }>;
 
@@ -74,6 +74,17 @@ export function resolutionQuestion(state: RunState, { callId, planHash }: CallIn
   return { type: "ask-approval", step: state.step, kind: "resolve", callId, planHash, why, labels: state.labels };
 }
 
+/** Plans the interrupted call again, or asks about its other plan. */
+export function retryCommand({ step, labels }: RunState, call: CallInFlight, { round, asked }: Retry): Command {
+  const { callId, tool, argsRef } = call;
+  if (asked === null) return { type: "plan-calls", step, round, calls: [{ callId, tool, argsRef }] };
+  const { planHash } = asked;
+  return { type: "ask-approval", step, kind: "approve", isRetry: true, callId, planHash, why: WHY_ASKED_AGAIN, labels };
+}
+
+const WHY_ASKED_AGAIN =
+  "effect.retry-changed: The first attempt was cut off, and what it did is unknown. What a retry would do has changed since: check before you allow it.";
+
 export function restoreQuestion({ step, labels, chain }: RunState, restoreId: string): Command {
   const planHash = hashCanonical(["run.restored", chain.frame.runId, restoreId]);
   const why = "the home was restored from a backup, and this run may have gone on after the backup was taken";
@@ -84,6 +95,7 @@ const WHOLE_RUN = asCallId("run");
 
 function observationCommands(state: RunState, phase: PhaseAt<"OBSERVE">): readonly Command[] {
   const [first] = phase.inFlight;
+  if (first !== undefined && phase.retry !== undefined) return [retryCommand(state, first, phase.retry)];
   if (first !== undefined && phase.resolving) return [resolutionQuestion(state, first)];
   if (phase.stopping !== null) return [{ type: "stop-work" }];
   return phase.inFlight

@@ -42,6 +42,15 @@ export interface Stopping {
   readonly sinceMs: number;
 }
 
+/** An interrupted call that is planned again before it is tried again. */
+export interface Retry {
+  /** Which plan is awaited. */
+  readonly round: number;
+  /** Another plan than the interrupted one; a person is asked about it. */
+  readonly asked: PlannedCall | null;
+  readonly approved: { readonly planHash: Hash; readonly approvalId: ApprovalId } | null;
+}
+
 export type SkippedCall = DecidedOf<"COMMIT">["skipped"][number];
 export type FailedAttempt = DecidedOf<"TERMINATE">["attempts"][number];
 
@@ -75,6 +84,8 @@ export type Phase =
       readonly stopping: Stopping | null;
       /** A person has been asked whether the interrupted effect happened. */
       readonly resolving: boolean;
+      /** The answer was to try it again. */
+      readonly retry?: Retry;
     }
   | {
       readonly at: "TERMINATE";

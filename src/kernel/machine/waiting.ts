@@ -22,6 +22,7 @@ export function waitingFor({ phase, restored }: RunState): Waiting {
     case "VALIDATE_CALLS":
       return phase.verdicts.some((verdict) => verdict.kind === "asking") ? "approval" : "plan";
     case "OBSERVE":
+      if (phase.retry !== undefined) return phase.retry.asked === null ? "plan" : "approval";
       if (phase.resolving) return "resolution";
       return phase.inFlight[0]?.child ? "children" : "tools";
     case "TERMINATE":

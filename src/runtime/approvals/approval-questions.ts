@@ -79,7 +79,10 @@ export class ApprovalQuestions {
     if (hasPending) await this.#write(run, cards, bodyCache);
     for (const { id, planned } of asked) if (planned !== null) this.#calls.set(id, this.#callOf(planned));
     const ids = new Set(asked.map(({ id }) => id));
-    await this.#withdrawAll([...known.values()].filter((approval) => isPending(approval) && !ids.has(approval.id)));
+    // With every answer known the run goes on, and may come back to what is open.
+    if (decided.length < asked.length) {
+      await this.#withdrawAll([...known.values()].filter((approval) => isPending(approval) && !ids.has(approval.id)));
+    }
     for (const card of cards) this.#show(card);
     for (const { id, shown, background } of asked) {
       const approval = known.get(id);
@@ -214,8 +217,8 @@ function isPending({ state }: StoredApproval): boolean {
 }
 
 function approvalIdOf(runId: RunId, { question, seq, restoreId }: Question): ApprovalId {
-  const { step, callId, planHash, kind } = question;
-  const place = [...(kind === "resolve" ? [seq] : []), ...(restoreId === null ? [] : [restoreId])];
+  const { step, callId, planHash, kind, isRetry = false } = question;
+  const place = [...(kind === "resolve" || isRetry ? [seq] : []), ...(restoreId === null ? [] : [restoreId])];
   return asApprovalId(`approval_${hashCanonical([runId, step, callId, planHash, kind, ...place]).slice(0, 24)}`);
 }
 

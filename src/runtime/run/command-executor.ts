@@ -243,8 +243,15 @@ export class CommandExecutor {
 
   async #planCalls({ step, round, calls }: CommandOf<"plan-calls">, state: RunState): Promise<Answer> {
     const prepared = await this.#withHoneypotSlots(await planCalls(this.#planning(), state, calls), state);
-    this.#prepared = new Map(prepared.map((each) => [each.call.callId, each]));
-    this.#inFlightAtResume = new Set();
+    const isRetry = state.phase.at === "OBSERVE";
+    // The calls behind the one that is tried again stay as they were planned.
+    this.#prepared = new Map([
+      ...(isRetry ? this.#prepared : []),
+      ...prepared.map((each) => [each.call.callId, each] as const),
+    ]);
+    const isSame = prepared.every(({ call }) => inFlightCall(state, call.callId)?.planHash === call.planHash);
+    // What was cut off may have been performed; another plan was not.
+    if (!isRetry || !isSame) this.#inFlightAtResume = new Set();
     this.#started.clear();
     return { type: "calls.planned", step, round, calls: prepared.map(({ call }) => call) };
   }

@@ -11,6 +11,7 @@ import type { DecidedCall, InferMode } from "../../kernel/journal/entry.ts";
 import { type Lookup, textOf } from "../../kernel/journal/views/body-content.ts";
 import {
   type CallOutcome,
+  isTriedAgain,
   observedOutcome,
   refusedOutcome,
   shownError,
@@ -88,8 +89,7 @@ export class Conversation {
       }
       case "OBSERVE": {
         const { result, decided } = entry;
-        // The call will be tried again, so it has no result yet.
-        if (result?.type === "effect.resolved" && result.decision === "retry") return [];
+        if (isTriedAgain(entry)) return [];
         const answered = this.#calls.filter(
           ({ callId }) => callId === decided.callId || decided.sharedBy.includes(callId),
         );

@@ -95,7 +95,7 @@ describe("the hash of a contract", () => {
         token_gate: false,
         speculative_exec: false,
         cycle_forbid: [],
-        machine_version: 3,
+        machine_version: 4,
         tools_digest: hashBytes("tools"),
         model: "builtin:demo",
         max_output_tokens: 2_048,

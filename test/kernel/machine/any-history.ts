@@ -135,6 +135,14 @@ function expectedEvent(state: RunState, choice: readonly number[]): RunEvent {
     }
     case "OBSERVE": {
       const id = phase.inFlight[0]?.callId ?? "none";
+      const { retry } = phase;
+      if (retry !== undefined && retry.asked !== null)
+        return approval(retry.asked, pick(["allow", "allow", "deny"], a));
+      if (retry !== undefined) {
+        const [call] = phase.inFlight;
+        const other = phase.inFlight.slice(0, 1).map((each) => planOf(each, c));
+        return planned(b % 3 === 0 || call === undefined ? other : [{ ...call, ...retry.approved }], retry.round);
+      }
       if (phase.resolving) return resolved(id, pick(["done", "retry", "fail", "expired"], a));
       const labels = pick([USER_LABELS, UNTRUSTED_LABELS], b);
       if (a % 9 === 0) return unknownEffect(id);

@@ -63,6 +63,7 @@ const STORIES: Readonly<Record<string, readonly RunEvent[]>> = {
     planned([WRITE]),
     unknownEffect("c2"),
     resolved("c2", "retry"),
+    planned([WRITE], 1),
     timer("tool", 30_000),
     timer("grace", 32_000),
     answered(2, { text: "hi" }),

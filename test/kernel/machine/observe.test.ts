@@ -2,6 +2,8 @@ import { describe, expect, test } from "vitest";
 import { UNKNOWN_EFFECT } from "../../../src/kernel/journal/entry.ts";
 import type { PlannedCall, RecordedResponse, RunEvent } from "../../../src/kernel/journal/event.ts";
 import { GRACE_MS } from "../../../src/kernel/machine/deadline.ts";
+import { isParked } from "../../../src/kernel/machine/waiting.ts";
+import { hashBytes } from "../../../src/kernel/vocabulary/hash.ts";
 import { UNTRUSTED_LABELS, USER_LABELS } from "../../../src/kernel/vocabulary/labels.ts";
 import { verifies } from "../../requirements.ts";
 import {
@@ -28,6 +30,7 @@ import {
   type Played,
   path,
   plan,
+  planned,
   play,
   playOn,
   ref,
@@ -44,6 +47,7 @@ const observed = (run: Played): readonly (readonly [string, string | undefined])
   run.entries.flatMap((entry) =>
     entry.kind === "OBSERVE" ? [[entry.decided.callId, entry.result?.type] as const] : [],
   );
+const GONE = { code: "invalid.request", retryable: false, messageRef: null } as const;
 const commit = (run: Played) => lastEntry(run, "COMMIT").decided;
 
 describe("a result", () => {
@@ -325,16 +329,82 @@ describe("an effect in doubt", () => {
   });
 
   verifies("X-2", "is tried again only when a person says so, as a new intent", () => {
-    const run = playOn(parked(), [resolved("c1", "retry")]);
+    const asked = playOn(parked(), [resolved("c1", "retry")]);
+    const { callId, tool, argsRef } = write("c1");
+    expect(lastCommands(asked)).toEqual([
+      { type: "plan-calls", step: 1, round: 1, calls: [{ callId, tool, argsRef }] },
+    ]);
+    const run = playOn(asked, [planned([write("c1")])]);
     expect(path(run).slice(-2)).toEqual(["OBSERVE", "EXECUTE"]);
     expect(lastCommands(run)).toMatchObject([{ type: "run-tool", callId: "c1" }]);
     expect(run.state.budget.performed).toBe(0);
     const done = playOn(run, [finished("c1"), finished("c2")]);
     expect(observed(done)).toEqual([
-      ["c1", "effect.resolved"],
+      ["c1", "calls.planned"],
       ["c1", "tool.finished"],
       ["c2", "tool.finished"],
     ]);
+  });
+
+  describe("that is tried again, and would do something else now", () => {
+    const changed = write("c1", { planHash: hashBytes("what the first attempt left") });
+    const other = write("c1", { planHash: hashBytes("and then another") });
+    const asked = () => playOn(parked(), [resolved("c1", "retry"), planned([changed])]);
+
+    verifies("X-2", "is asked about by its new plan, and the question says that the first attempt is unknown", () => {
+      expect(isParked(asked().state)).toBe(true);
+      expect(observed(asked())).toEqual([]);
+      expect(lastCommands(asked())).toMatchObject([
+        { type: "ask-approval", kind: "approve", isRetry: true, callId: "c1", planHash: changed.planHash },
+      ]);
+      expect(lastCommands(asked())[0]).toHaveProperty("why", expect.stringContaining("what it did is unknown"));
+    });
+
+    verifies("X-2", "runs from the plan that was approved, once that is planned again", () => {
+      const run = playOn(asked(), [approval(changed), planned([changed], 2)]);
+      expect(lastCommands(run)).toMatchObject([
+        { type: "run-tool", callId: "c1", planHash: changed.planHash, approvalId: approval(changed).approvalId },
+      ]);
+      expect(lastEntry(run, "OBSERVE").decided.heard.map(({ type }) => type)).toEqual([
+        ...["effect.unknown", "effect.resolved", "calls.planned", "approval.decided"],
+      ]);
+      expect(lastEntry(run, "EXECUTE").decided).toMatchObject({ planHash: changed.planHash });
+    });
+
+    test("is asked about anew when it has changed again", () => {
+      const run = playOn(asked(), [approval(changed), planned([other], 2)]);
+      expect(lastCommands(run)).toMatchObject([{ type: "ask-approval", planHash: other.planHash }]);
+      // The plan that was cut off needs no further answer.
+      const back = playOn(run, [approval(other), planned([write("c1")], 3)]);
+      expect(lastCommands(back)).toMatchObject([{ type: "run-tool", planHash: write("c1").planHash }]);
+    });
+
+    test("is not tried again without a yes, and its effect stays unknown", () => {
+      const endings: readonly (readonly [string, Played])[] = [
+        ["denied", playOn(asked(), [approval(changed, "deny")])],
+        ["nobody answered", playOn(asked(), [approval(changed, "expired")])],
+        ["nobody can be asked", playOn(asked(), [approval(changed, "unreachable")])],
+        ["no plan any more", playOn(parked(), [resolved("c1", "retry"), planned([{ ...changed, problem: GONE }])])],
+      ];
+      for (const [why, run] of endings) {
+        expect([why, lastEntry(run, "OBSERVE").decided.error]).toEqual([why, UNKNOWN_EFFECT]);
+        expect([why, run.state.budget]).toMatchObject([why, { performed: 1, succeeded: 0 }]);
+        expect(lastCommands(run)).toMatchObject([{ type: "run-tool", callId: "c2" }]);
+      }
+      expect(outcomeOf(playOn(asked(), [cancel()]))).toBe("INTERRUPTED run.cancelled");
+    });
+
+    test("hears no answer about another plan, and no plan that it did not ask for", () => {
+      for (const event of [approval(write("c1")), planned([changed]), resolved("c1", "done")]) {
+        expect([event.type, isIgnored(asked(), event)]).toEqual([event.type, true]);
+      }
+    });
+
+    test("ran at once under the machines before: its tool refused it", () => {
+      const third = contractOf({ machineVersion: 3 });
+      const effects = [...batch(1, [write("c1")]), unknownEffect("c1"), resolved("c1", "retry")];
+      expect(lastCommands(play(third, [...begin(), ...effects]))).toMatchObject([{ type: "run-tool", callId: "c1" }]);
+    });
   });
 
   verifies("X-2", "that nobody resolves interrupts the run", () => {

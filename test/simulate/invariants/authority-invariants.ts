@@ -67,7 +67,17 @@ export const executesWhatWasValidated: Invariant = {
   check: ({ entries }) =>
     firstProblem(turnsOf(entries), (turn) => {
       const allowed = ofKind(turn, "VALIDATE_CALLS").flatMap(({ decided }) => decided.calls);
+      const retries = ofKind(turn, "OBSERVE").flatMap(({ decided }) => decided.heard);
       return firstProblem(ofKind(turn, "EXECUTE"), ({ seq, decided }) => {
+        const isApprovedRetry = retries.some(
+          (event) =>
+            event.type === "approval.decided" &&
+            event.decision === "allow" &&
+            event.callId === decided.callId &&
+            event.planHash === decided.planHash &&
+            event.approvalId === decided.approvalId,
+        );
+        if (isApprovedRetry) return null;
         const call = allowed.find(({ callId }) => callId === decided.callId);
         const isSame =
           call?.decision === "allow" &&

@@ -25,7 +25,11 @@ function checkDispatches(run: SimulatedRun, problemOf: (dispatch: Dispatch) => s
     if (happening.kind === "heard" && happening.before !== happening.after) {
       const { event, entries } = happening;
       if (event.type === "run.accepted") labels = joinLabels(labels, event.labels);
-      if (event.type === "calls.planned") plans = event.calls;
+      if (event.type === "calls.planned") {
+        // A call that is tried again is planned alone.
+        const kept = happening.before.phase.at === "OBSERVE" ? plans : [];
+        plans = [...event.calls, ...kept.filter(({ callId }) => event.calls.every((call) => call.callId !== callId))];
+      }
       const isResult = event.type === "tool.finished" || event.type === "child.finished";
       if (isResult && entries.length > 0) labels = joinLabels(labels, event.labels);
       for (const { decided } of ofKind(entries, "EXECUTE")) approvalOf.set(decided.callId, decided.approvalId);

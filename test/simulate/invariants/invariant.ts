@@ -38,6 +38,7 @@ export function dispatchedIn({ happenings }: SimulatedRun): readonly DispatchedH
 /** How a dispatched call ended, where it was performed: null for one that was given up, retried or cut short. */
 export function performedResult({
   result,
+  decided,
 }: EntryOf<"OBSERVE">): { readonly ok: boolean; readonly identity: string } | null {
   switch (result?.type) {
     case "tool.finished":
@@ -50,6 +51,10 @@ export function performedResult({
       return result.decision === "fail" ? { ok: false, identity: "internal.error null" } : null;
     case "timer.fired":
       return result.timer === "tool" || result.timer === "grace" ? { ok: false, identity: "timeout null" } : null;
+    case "calls.planned":
+    case "approval.decided":
+      // It was not tried again; otherwise its next attempt has the result.
+      return decided.error === undefined ? null : { ok: false, identity: "internal.error null" };
     case "effect.unknown":
     case "tool.malformed":
       return { ok: false, identity: "internal.error null" };

@@ -5,6 +5,7 @@
  */
 import type { BodyRef, Hash, RunId } from "../../vocabulary/identifiers.ts";
 import type { Outcome } from "../../vocabulary/outcome.ts";
+import type { StatementOf } from "../chain.ts";
 import { type DecidedCall, type Result, UNKNOWN_EFFECT, type UnknownEffect } from "../entry.ts";
 import type { RecordedResponse } from "../event.ts";
 import { isConsistentResponse } from "../event.ts";
@@ -18,6 +19,12 @@ export interface CallError {
   /** What is known without a body; the tool's own details are behind `detailsRef`. */
   readonly details: { readonly outcome?: "unknown" };
   readonly detailsRef: BodyRef | null;
+}
+
+/** The call was cut off, and a person lets it be tried again: this attempt has no result. */
+export function isTriedAgain({ result, decided }: Pick<StatementOf<"OBSERVE">, "result" | "decided">): boolean {
+  if (result?.type === "effect.resolved") return result.decision === "retry";
+  return result?.type === "calls.planned" && decided.error === undefined;
 }
 
 export interface CallOutcome {
@@ -61,6 +68,9 @@ export function abandonedOutcome(): CallOutcome {
 export function observedOutcome(result: Result, unknown?: UnknownEffect): CallOutcome {
   const outcome = outcomeOf(result);
   if (unknown === undefined) return outcome;
+  if (result?.type === "calls.planned" || result?.type === "approval.decided") {
+    return performed(result.type, { ...NOT_TRIED_AGAIN, ...unknown });
+  }
   const told = outcome.error?.message === MALFORMED.message ? MALFORMED : UNKNOWN;
   return { ...outcome, error: { ...told, ...unknown } };
 }
@@ -77,14 +87,12 @@ function outcomeOf(result: Result): CallOutcome {
       return performed(result.type, MALFORMED);
     case "effect.unknown":
       return unknownOutcome();
+    case "calls.planned":
+      return notPerformed(result.type, UNCONFIRMED);
     case "effect.resolved": {
       if (result.decision === "done") return performed(result.type, null);
       if (result.decision === "expired") return notPerformed(result.type, UNKNOWN);
-      const unconfirmed = because(
-        "internal.error",
-        "The call was interrupted, and no one confirmed that it took effect.",
-      );
-      return result.decision === "fail" ? performed(result.type, unconfirmed) : notPerformed(result.type, unconfirmed);
+      return result.decision === "fail" ? performed(result.type, UNCONFIRMED) : notPerformed(result.type, UNCONFIRMED);
     }
     case "timer.fired": {
       if (result.timer === "grace") return unknownOutcome();
@@ -129,6 +137,11 @@ const NOTHING = {
   child: null,
 } as const;
 const MALFORMED = because("internal.error", "The tool's answer is not a valid envelope.");
+const UNCONFIRMED = because("internal.error", "The call was interrupted, and no one confirmed that it took effect.");
+const NOT_TRIED_AGAIN = because(
+  "internal.error",
+  "The call was cut off, and it is unknown whether it took effect. It was not tried again, because what it would do has changed since and was not allowed.",
+);
 const UNKNOWN = { ...because("internal.error", "It is unknown whether the call took effect."), ...UNKNOWN_EFFECT };
 
 function performed(endedBy: string, error: CallError | null): CallOutcome {

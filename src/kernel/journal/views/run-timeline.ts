@@ -6,7 +6,14 @@
  */
 import { type DecidedCall, type Entry, type EntryOf, eventsOf } from "../entry.ts";
 import type { EventOf } from "../event.ts";
-import { abandonedOutcome, type CallOutcome, observedOutcome, refusedOutcome, skippedOutcome } from "./call-outcome.ts";
+import {
+  abandonedOutcome,
+  type CallOutcome,
+  isTriedAgain,
+  observedOutcome,
+  refusedOutcome,
+  skippedOutcome,
+} from "./call-outcome.ts";
 
 type ItemContent =
   | { readonly kind: "created"; readonly entry: EntryOf<"run.created"> }
@@ -148,10 +155,8 @@ function validation(entry: EntryOf<"VALIDATE_CALLS">): Step {
 }
 
 function observation(entry: EntryOf<"OBSERVE">, open: readonly OpenCall[]): Step {
-  const { result } = entry;
-  // The interrupted effect is retried: the call is not over.
-  if (result?.type === "effect.resolved" && result.decision === "retry") return { now: [], stillOpen: open };
-  const outcome = observedOutcome(result, entry.decided.error);
+  if (isTriedAgain(entry)) return { now: [], stillOpen: open };
+  const outcome = observedOutcome(entry.result, entry.decided.error);
   return {
     now: open
       .filter((each) => answers(entry, each))

@@ -2,6 +2,7 @@
 import { describe, expect, test } from "vitest";
 import type { Entry } from "../../../../src/kernel/journal/entry.ts";
 import { lifecycleEvents } from "../../../../src/kernel/journal/views/lifecycle-events.ts";
+import { hashBytes } from "../../../../src/kernel/vocabulary/hash.ts";
 import { verifies } from "../../../requirements.ts";
 import {
   ASKING,
@@ -136,7 +137,7 @@ describe("an effect in doubt", () => {
     resultsIn(run).map(({ call_id, ok, ended_by }) => [call_id, ok, ended_by]);
 
   verifies("O-2.1", "that is to be tried again has no result until the new attempt has one", () => {
-    const retried = playOn(parked(), [resolved("c1", "retry")]);
+    const retried = playOn(parked(), [resolved("c1", "retry"), planned([write("c1")])]);
     expect(retried.entries.slice(-2).map(({ kind }) => kind)).toEqual(["OBSERVE", "EXECUTE"]);
     expect(endingsIn(retried)).toEqual([]);
     const answered = playOn(retried, [finished("c1", { output: "second try" })]);
@@ -149,9 +150,19 @@ describe("an effect in doubt", () => {
   });
 
   test("may be tried again more than once", () => {
-    const again = [resolved("c1", "retry"), unknownEffect("c1"), resolved("c1", "retry")];
+    const retry = [resolved("c1", "retry"), planned([write("c1")])];
+    const again = [...retry, unknownEffect("c1"), ...retry];
     expect(endingsIn(playOn(parked(), again))).toEqual([]);
     expect(endingsIn(playOn(parked(), [...again, finished("c1")]))).toEqual([["c1", true, "tool.finished"]]);
+  });
+
+  test("that is not tried again because it would do something else has an unknown result", () => {
+    const changed = { ...write("c1"), planHash: hashBytes("changed") };
+    const run = playOn(parked(), [resolved("c1", "retry"), planned([changed]), approval(changed, "deny")]);
+    expect(resultsIn(run)).toMatchObject([
+      { call_id: "c1", ok: false, ended_by: "approval.decided", error: { details: { outcome: "unknown" } } },
+    ]);
+    expect(resultsIn(run)[0]?.error?.message).toContain("It was not tried again");
   });
 
   test.each([
