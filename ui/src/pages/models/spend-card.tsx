@@ -1,0 +1,115 @@
+import { useState } from "react";
+import type { AnswerOf } from "../../data/client.ts";
+import { useRecord } from "../../data/records.ts";
+import { BarChart } from "../../parts/bar-chart.tsx";
+import { Card } from "../../parts/card.tsx";
+import { ErrorNote } from "../../parts/error-note.tsx";
+import { Select } from "../../parts/field.tsx";
+import { Meter } from "../../parts/meter.tsx";
+import { Mono } from "../../parts/mono.tsx";
+import { Skeleton } from "../../parts/skeleton.tsx";
+import { Table } from "../../parts/table.tsx";
+import styles from "./models.module.css";
+
+type Budget = AnswerOf<"budget.get">;
+type Scope = Budget["days"][number]["spent"][number];
+
+const PERIODS = [
+  ["7", "7 days"],
+  ["30", "30 days"],
+  ["90", "90 days"],
+] as const;
+type Period = (typeof PERIODS)[number][0];
+
+/** Spent, held and limit of today; and what the days before cost. */
+export function SpendCard() {
+  const [period, setPeriod] = useState<Period>("30");
+  const { value, error } = useRecord("budget.get", { days: Number(period) });
+  const days = value?.days ?? [];
+  const today = days[0]?.spent ?? [];
+  const meters = today.filter(({ scope }) => !scope.startsWith("model:"));
+  return (
+    <Card title="Spend" aside={<Select aria-label="Period" value={period} options={PERIODS} onChange={setPeriod} />}>
+      {error !== null && <ErrorNote error={error} />}
+      {value === undefined && error === null && <Skeleton rows={3} />}
+      <div className={styles["meters"]}>
+        {meters.map((scope) => (
+          <SpendMeter key={scope.scope} scope={scope} />
+        ))}
+      </div>
+      {value !== undefined && (
+        <>
+          <BarChart
+            label="Dollars a day"
+            bars={days.toReversed().map(({ day, spent }) => ({ name: day, value: allOf(spent)?.usd ?? 0 }))}
+            words={dollarWords}
+          />
+          <ByModel days={days} />
+        </>
+      )}
+    </Card>
+  );
+}
+
+function SpendMeter({ scope }: { scope: Scope }) {
+  const { usd, reserved_usd, limit_usd, tokens, limit_tokens, over } = scope;
+  const spent = Math.max(0, usd - reserved_usd);
+  const held = reserved_usd > 0 ? ` + ${dollarWords(reserved_usd)} held` : "";
+  const money = `${dollarWords(spent)}${held}${limit_usd === null ? ", no limit" : ` of ${dollarWords(limit_usd)}`}`;
+  const used = `${tokens.toLocaleString("en")}${limit_tokens === null ? "" : ` of ${limit_tokens.toLocaleString("en")}`} tokens`;
+  const name = scopeWords(scope.scope);
+  return (
+    <div className={styles["meter"]}>
+      <span>{name} today</span>
+      <span className={styles["bar"]}>
+        {limit_usd === null ? (
+          <span className={styles["minor"]}>No limit is set: budgets.perDayUsd sets one.</span>
+        ) : (
+          <Meter label={`${name} today`} spent={spent} held={reserved_usd} limit={limit_usd} text={money} />
+        )}
+      </span>
+      <span className={styles["amount"]}>
+        {money}
+        {over && ", over"}
+        <span className={styles["minor"]}>{used}</span>
+      </span>
+    </div>
+  );
+}
+
+function ByModel({ days }: { days: Budget["days"] }) {
+  const models = new Map<string, { usd: number; tokens: number }>();
+  for (const { scope, usd, tokens } of days.flatMap(({ spent }) => spent)) {
+    if (!scope.startsWith("model:")) continue;
+    const name = scope.slice("model:".length);
+    const before = models.get(name) ?? { usd: 0, tokens: 0 };
+    models.set(name, { usd: before.usd + usd, tokens: before.tokens + tokens });
+  }
+  if (models.size === 0) return null;
+  return (
+    <Table
+      label="Spend by model"
+      rows={[...models].sort(([, a], [, b]) => b.usd - a.usd)}
+      keyOf={([name]) => name}
+      columns={[
+        { title: "Model", draw: ([name]) => <Mono>{name}</Mono> },
+        { title: "Tokens", kind: "number", draw: ([, { tokens }]) => tokens.toLocaleString("en") },
+        { title: "Cost", kind: "number", draw: ([, { usd }]) => dollarWords(usd) },
+      ]}
+    />
+  );
+}
+
+function allOf(spent: readonly Scope[]): Scope | undefined {
+  return spent.find(({ scope }) => scope === "all");
+}
+
+function scopeWords(scope: string): string {
+  if (scope === "all") return "Everything";
+  const [kind = "", name = ""] = scope.split(/:(.*)/s);
+  return `${kind.charAt(0).toUpperCase()}${kind.slice(1)} ${name}`;
+}
+
+export function dollarWords(usd: number): string {
+  return `$${usd === 0 || usd >= 0.1 ? usd.toFixed(2) : usd.toFixed(4)}`;
+}
