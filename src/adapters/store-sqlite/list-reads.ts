@@ -1,7 +1,7 @@
 /**
  * Every subject's lists, by name. They are read in a thread of their own, a page at a time.
  *
- * L1. A list reads no rows that it does not show, except the pages before the one asked for.
+ * L1. A list reads no rows that it does not show, except the pages before the one asked for, and what a filter must look at.
  */
 import { APPROVAL_LISTS } from "./approvals.ts";
 import { CAPABILITY_LISTS } from "./capabilities.ts";

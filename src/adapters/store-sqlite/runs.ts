@@ -6,6 +6,7 @@ import {
   type PlacedRun,
   RUN_STATUSES,
   type RunEnding,
+  type RunFilter,
   type RunStatus,
   type Store,
   type StoredRun,
@@ -89,6 +90,17 @@ export const RUN_QUERIES = {
     ORDER BY s.run LIMIT ?`,
 };
 
+/** A filter by more than the status has to look at every run: it reads their ids, and texts only to search them. */
+const FITTING = `
+  FROM run_states s JOIN runs r ON r.position = s.run
+  WHERE (:status IS NULL OR s.status = :status) AND (:agent IS NULL OR r.agent_id = :agent)
+    AND (:session IS NULL OR s.session = (SELECT position FROM sessions WHERE id = :session))
+    AND (:text IS NULL OR instr(r.id, :text) > 0 OR EXISTS (
+      SELECT 1 FROM bodies b WHERE b.session = s.session AND b.text LIKE :pattern ESCAPE '!'
+        AND b.ref = unhex(iif(json_valid(r.accepted), r.accepted ->> '$.event.messageRef', ''))))`;
+const FITTING_RUNS = `
+  ${SELECT} WHERE s.run IN (SELECT s.run ${FITTING} ORDER BY s.run DESC LIMIT :limit OFFSET :offset) ORDER BY s.run DESC`;
+
 export const RUN_LISTS = {
   openRuns(prepare: Prepare, after: number, limit: number): readonly PlacedRun[] {
     return prepare(RUN_QUERIES.openRuns).all(after, limit).map(toStoredRun);
@@ -99,9 +111,11 @@ export const RUN_LISTS = {
   },
 
   /** The page and its total are read in one transaction. */
-  listRuns(prepare: Prepare, { status, limit, offset }: Parameters<Store["listRuns"]>[0]) {
+  listRuns(prepare: Prepare, { limit, offset, ...filter }: Parameters<Store["listRuns"]>[0]) {
+    const { status, ...others } = filter;
     prepare("BEGIN").run();
     try {
+      if (Object.keys(others).length > 0) return fittingRuns(prepare, filter, { limit, offset });
       return { runs: pageOfRuns(prepare, status, { limit, offset }), total: countRuns(prepare, status) };
     } finally {
       prepare("COMMIT").run();
@@ -167,6 +181,21 @@ function pageOfRuns(prepare: Prepare, status: RunStatus | undefined, { limit, of
       ? prepare(RUN_QUERIES.allRuns).all(limit, offset)
       : prepare(RUN_QUERIES.runsByStatus).all(statusNumber(status), limit, offset);
   return rows.map(toStoredRun);
+}
+
+function fittingRuns(prepare: Prepare, { status, agentId, sessionId, text }: RunFilter, { limit, offset }: Page) {
+  const wanted = {
+    status: status === undefined ? null : statusNumber(status),
+    agent: agentId ?? null,
+    session: sessionId ?? null,
+    text: text ?? null,
+    pattern: `%${(text ?? "").replaceAll(/[!%_]/g, "!$&")}%`,
+  };
+  const rows = prepare(FITTING_RUNS).all({ ...wanted, limit, offset });
+  return {
+    runs: rows.map(toStoredRun),
+    total: Number(prepare(`SELECT count(*) AS total ${FITTING}`).get(wanted)?.["total"]),
+  };
 }
 
 function countRuns(prepare: Prepare, status: RunStatus | undefined): number {

@@ -8,14 +8,14 @@
 import type { RunRecord } from "../../kernel/journal/views/run-record.ts";
 import type { RunId, SessionId } from "../../kernel/vocabulary/identifiers.ts";
 import { type Refusal, refuse } from "../../runtime/operations/operation.ts";
-import type { Idempotency, Page, RunStatus } from "../../runtime/ports/store.ts";
+import type { Idempotency, Page, RunFilter, RunStatus } from "../../runtime/ports/store.ts";
 import type { BegunSession } from "../../runtime/run/accept-run.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { type DraftingSettings, draftRun } from "./draft-run.ts";
 import { readManifest } from "./prompt-manifest.ts";
 import { idempotencyOf, type RunRequest } from "./run-request.ts";
 import type { RunUpdate } from "./run-updates.ts";
-import { createRunViews, type RunViewParts } from "./run-views.ts";
+import { createRunViews, type RunRow, type RunViewParts } from "./run-views.ts";
 import { watchRun } from "./watch-run.ts";
 
 export type Submission =
@@ -34,9 +34,7 @@ export interface Assistant {
   /** Null when there is no such run. */
   run(runId: RunId): Promise<RunRecord | null>;
   /** Newest first; records without their traces. */
-  runs(
-    filter: { readonly status?: RunStatus } & Page,
-  ): Promise<{ readonly runs: readonly RunRecord[]; readonly total: number }>;
+  runs(filter: RunFilter & Page): Promise<{ readonly runs: readonly RunRow[]; readonly total: number }>;
   /** From the event after `afterSeq` to the terminal one. Null when there is no such run. */
   watch(runId: RunId, afterSeq: number, signal: AbortSignal): Promise<AsyncIterable<RunUpdate> | null>;
   cancel(runId: RunId, principal: string): Promise<{ readonly ok: true; readonly status: RunStatus } | Refusal>;

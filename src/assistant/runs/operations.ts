@@ -1,9 +1,10 @@
 /** Operations on runs (O-5; design §7, HTTP and WebSocket). */
 import { Type } from "typebox";
+import { STATES } from "../../kernel/journal/entry.ts";
 import { RunRecordSchema } from "../../kernel/journal/views/run-record.ts";
 import type { RunId, SessionId } from "../../kernel/vocabulary/identifiers.ts";
-import { Count, closed, RunIdSchema } from "../../kernel/vocabulary/schema-primitives.ts";
-import { pageFields, pageOf, RunIdInput } from "../../runtime/operations/input-schemas.ts";
+import { Count, closed, nullable, RunIdSchema } from "../../kernel/vocabulary/schema-primitives.ts";
+import { Name, pageFields, pageOf, RunIdInput } from "../../runtime/operations/input-schemas.ts";
 import { operationsOver, refuse } from "../../runtime/operations/operation.ts";
 import { RUN_STATUSES } from "../../runtime/ports/store.ts";
 import type { Assistant } from "./open-assistant.ts";
@@ -18,6 +19,17 @@ export interface RunServices {
 const Status = Type.Enum([...RUN_STATUSES]);
 const NO_SUCH_RUN = refuse("not_found", "no such run");
 const ById = Type.Object({ id: RunIdInput }, closed);
+
+/** The record, and what a list shows beside it. */
+const RunRowSchema = Type.Object(
+  {
+    ...RunRecordSchema.properties,
+    created_at: Type.String(),
+    prompt: nullable(Type.String()),
+    state: Type.Enum([...STATES]),
+  },
+  closed,
+);
 
 /** As `surety verify` reads it; kernel/journal/bundle.ts checks every part. */
 const BundleSchema = Type.Object({
@@ -37,14 +49,30 @@ export const runOperations = [
     method: "GET",
     path: "/v1/runs",
     scope: "operate",
-    summary: "lists runs, newest first; `?status=`, `?limit=` (50, at most 500), `?offset=`",
+    summary:
+      "lists runs, newest first; `?status=`, `?agent=`, `?session=`, `?text=` (in the message or the id), `?limit=` (50, at most 500), `?offset=`",
     hasEtag: true,
-    input: Type.Object({ status: Type.Optional(Status), ...pageFields }, closed),
-    output: Type.Object({ runs: Type.Array(RunRecordSchema), total: Count, limit: Count, offset: Count }),
+    input: Type.Object(
+      {
+        status: Type.Optional(Status),
+        agent: Type.Optional(Name),
+        session: Type.Optional(Type.Unsafe<SessionId>(Name)),
+        text: Type.Optional(Name),
+        ...pageFields,
+      },
+      closed,
+    ),
+    output: Type.Object({ runs: Type.Array(RunRowSchema), total: Count, limit: Count, offset: Count }),
     async call({ assistant }, input) {
       const page = pageOf(input);
-      const { status } = input;
-      const { runs, total } = await assistant.runs({ ...page, ...(status === undefined ? {} : { status }) });
+      const { status, agent, session, text } = input;
+      const { runs, total } = await assistant.runs({
+        ...page,
+        ...(status === undefined ? {} : { status }),
+        ...(agent === undefined ? {} : { agentId: agent }),
+        ...(session === undefined ? {} : { sessionId: session }),
+        ...(text === undefined ? {} : { text }),
+      });
       return { ok: true, value: { runs: [...runs], total, ...page } };
     },
   }),

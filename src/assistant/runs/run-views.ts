@@ -1,7 +1,7 @@
 /** Views of a stored run: its record, its row in a list and its bundle, from durable data only. */
 import { type Body, refsOf } from "../../kernel/journal/body.ts";
 import { makeBundle } from "../../kernel/journal/bundle.ts";
-import type { EntryOf } from "../../kernel/journal/entry.ts";
+import type { EntryOf, MachineState } from "../../kernel/journal/entry.ts";
 import { parseLine } from "../../kernel/journal/journal-lines.ts";
 import { type ReceiptSigner, signReceipt } from "../../kernel/journal/signed-receipt.ts";
 import { ERASED, type Lookup, textOf } from "../../kernel/journal/views/body-content.ts";
@@ -9,6 +9,7 @@ import { explainRun } from "../../kernel/journal/views/failure-explanation.ts";
 import { receiptOf } from "../../kernel/journal/views/receipt.ts";
 import { answerOf } from "../../kernel/journal/views/run-answer.ts";
 import { type RunParticulars, type RunRecord, runRecord } from "../../kernel/journal/views/run-record.ts";
+import { stateAfter } from "../../kernel/journal/views/run-snapshot.ts";
 import { adviceOn } from "../../kernel/vocabulary/failures.ts";
 import type { BodyRef } from "../../kernel/vocabulary/identifiers.ts";
 import { terminalStatus } from "../../kernel/vocabulary/outcome.ts";
@@ -16,7 +17,19 @@ import { parseJson } from "../../kernel/vocabulary/parse-json.ts";
 import { type Refusal, refuse } from "../../runtime/operations/operation.ts";
 import { type Store, type StoredRun, StoreError } from "../../runtime/ports/store.ts";
 import type { Toolbox } from "../../runtime/ports/toolbox.ts";
+import { firstWords, messageOfRun } from "../../runtime/run/message-of-run.ts";
 import { findContract, type Journal, readBodies, readBodiesOf, readWholeJournal } from "../../runtime/run/read-run.ts";
+
+/** A run in a list. */
+export interface RunRow extends RunRecord {
+  readonly created_at: string;
+  /** The first words of the message; null when it was erased or cannot be read. */
+  readonly prompt: string | null;
+  /** The state it is in. */
+  readonly state: MachineState;
+}
+
+const MAX_PROMPT_CHARS = 160;
 
 const NO_TRACE: RunRecord["trace"] = { tool_execution_results: [] };
 
@@ -72,8 +85,14 @@ export function createRunViews({ store, summarize, signing, agentsDirectory, key
     return { ...shown, ...sealed, ...(advice === null ? {} : { explanation: advice }) };
   };
 
+  const row = async (run: StoredRun): Promise<RunRow> => {
+    const [record, state, message] = await Promise.all([recordInList(run), stateOf(store, run), messageOf(store, run)]);
+    const prompt = message === null ? null : firstWords(message, MAX_PROMPT_CHARS);
+    return { ...record, created_at: run.createdAt, prompt, state };
+  };
+
   /** The record without trace and receipt. An ended run's comes from its seal and answer: no ended journal is read. */
-  const row = async (run: StoredRun): Promise<RunRecord> => {
+  const recordInList = async (run: StoredRun): Promise<RunRecord> => {
     try {
       return await readRow(run);
     } catch (error) {
@@ -135,6 +154,24 @@ export function createRunViews({ store, summarize, signing, agentsDirectory, key
   };
 
   return { record, rows: (runs: readonly StoredRun[]) => Promise.all(runs.map(row)), bundle };
+}
+
+/** A list shows what it can: a damaged run is a row too. */
+async function stateOf(store: Store, { runId, outcome }: StoredRun): Promise<MachineState> {
+  if (outcome !== null) return "TERMINATE";
+  const head = await store.headOf(runId).catch(nullIfCorrupt);
+  const [line = ""] = head === null || head.seq === 0 ? [] : await store.readEntries(runId, head.seq - 1, 1);
+  const last = parseLine(line);
+  return stateAfter(last.ok ? last.value : undefined);
+}
+
+async function messageOf(store: Store, run: StoredRun): Promise<string | null> {
+  return await messageOfRun(store, run).catch(nullIfCorrupt);
+}
+
+function nullIfCorrupt(error: unknown): null {
+  if (error instanceof StoreError && error.code !== "store.corrupt") throw error;
+  return null;
 }
 
 /** What is wrong with the stored run; null when everything can be read. `bodies`: those of its entries, if read. */

@@ -83,6 +83,15 @@ export interface StoredRun extends NewRun {
   readonly acceptedAtFirst?: string;
 }
 
+/** Which runs of a list; those that every given field fits. */
+export interface RunFilter {
+  readonly status?: RunStatus;
+  readonly agentId?: string;
+  readonly sessionId?: SessionId;
+  /** In the message, as it is kept, or in the id; ASCII letters of either case. */
+  readonly text?: string;
+}
+
 export interface PlacedRun extends StoredRun {
   /** Grows with every inserted run; orders lanes and lists. */
   readonly position: number;
@@ -341,9 +350,7 @@ export interface Store extends DeliveryReads, SessionReads {
   /** All runs, in order of position, after `position`. */
   runsAfter(position: number, limit: number): Promise<readonly PlacedRun[]>;
   /** Newest first. */
-  listRuns(
-    filter: { readonly status?: RunStatus } & Page,
-  ): Promise<{ readonly runs: readonly StoredRun[]; readonly total: number }>;
+  listRuns(filter: RunFilter & Page): Promise<{ readonly runs: readonly StoredRun[]; readonly total: number }>;
   /** The last ended runs of a session with a position in between, oldest first. */
   sessionRuns(sessionId: SessionId, between: RunRange, limit: number): Promise<readonly PlacedRun[]>;
   firstRunOf(sessionId: SessionId): Promise<PlacedRun | null>;

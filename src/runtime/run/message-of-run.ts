@@ -17,11 +17,11 @@ export async function messageOfRun(
 const MAX_WORDS_CHARS = 48;
 
 /** The first words of a text, in one line. */
-export function firstWords(text: string): string {
+export function firstWords(text: string, maxChars = MAX_WORDS_CHARS): string {
   const line = text.trim().replace(/\s+/gu, " ");
   const characters = [...line];
-  if (characters.length <= MAX_WORDS_CHARS) return line;
-  const cut = characters.slice(0, MAX_WORDS_CHARS).join("");
+  if (characters.length <= maxChars) return line;
+  const cut = characters.slice(0, maxChars).join("");
   const blank = cut.lastIndexOf(" ");
-  return `${blank > MAX_WORDS_CHARS / 2 ? cut.slice(0, blank) : cut}…`;
+  return `${blank > maxChars / 2 ? cut.slice(0, blank) : cut}…`;
 }

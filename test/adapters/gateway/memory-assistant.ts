@@ -33,7 +33,7 @@ import type { SessionCapabilities } from "../../../src/runtime/capabilities/stor
 import type { RefusalCode } from "../../../src/runtime/operations/operation.ts";
 import type { ApprovalCard } from "../../../src/runtime/ports/approver.ts";
 import type { Clock } from "../../../src/runtime/ports/clock.ts";
-import type { Page, RunStatus } from "../../../src/runtime/ports/store.ts";
+import type { Page, RunFilter, RunStatus } from "../../../src/runtime/ports/store.ts";
 import type { SessionCapability } from "../../../src/runtime/ports/stored-capability.ts";
 import type { RegisteredTool } from "../../../src/runtime/ports/toolbox.ts";
 import { ManualClock } from "./manual-clock.ts";
@@ -110,9 +110,10 @@ export class MemoryAssistant implements Assistant {
     return this.#runs.get(runId)?.record ?? null;
   }
 
-  async runs({ status, limit, offset }: { readonly status?: RunStatus } & Page) {
+  async runs({ status, limit, offset }: RunFilter & Page) {
     await this.#mayFail();
-    const all = [...this.#runs.values()].map(({ record }) => record).reverse();
+    const listed = { created_at: "2026-11-16T00:00:00.000Z", prompt: null, state: "PRECHECK" } as const;
+    const all = [...this.#runs.values()].map(({ record }) => ({ ...record, ...listed })).reverse();
     const matching = all.filter((record) => status === undefined || record.status === status);
     return { runs: matching.slice(offset, offset + limit), total: matching.length };
   }

@@ -2,7 +2,13 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { asApprovalId, asRunId, asSessionId, type RunId } from "../../../src/kernel/vocabulary/identifiers.ts";
-import { RUN_STATUSES, type RunStatus, type Store, type Write } from "../../../src/runtime/ports/store.ts";
+import {
+  RUN_STATUSES,
+  type RunFilter,
+  type RunStatus,
+  type Store,
+  type Write,
+} from "../../../src/runtime/ports/store.ts";
 import {
   ENDED_AT,
   ENDING,
@@ -164,6 +170,37 @@ export function describeRuns(fixture: StoreFixture): void {
         }),
         { numRuns: 12 },
       );
+    });
+
+    test("lists show what fits every filter: agent, session, text of the message or the id, status", async () => {
+      const word = fresh("Überweisung_50%");
+      const agentId = fresh("agent");
+      const insert = async (text: string, accepted?: string) => {
+        const body = newBody(text);
+        const event = { messageRef: body.ref };
+        const run = await insertRun({ agentId, accepted: accepted ?? JSON.stringify({ event }) });
+        await barrier({ type: "put-bodies", sessionId: run.sessionId, bodies: [body] });
+        return run;
+      };
+      const one = await insert(`pay the ${word} today`);
+      const other = await insert("the weather today");
+      const damaged = await insert(`a ${word} that no run names`, "{damaged");
+      await barrier(...changesTo(one.runId, "failed"));
+      const list = async (filter: RunFilter) => {
+        const { runs, total } = await fixture.store.listRuns({ ...filter, limit: 10, offset: 0 });
+        expect(total).toBe(runs.length);
+        return runs.map(({ runId }) => runId);
+      };
+      expect(await list({ agentId })).toEqual([damaged.runId, other.runId, one.runId]);
+      expect(await list({ agentId, text: "TODAY" })).toEqual([other.runId, one.runId]);
+      expect(await list({ text: word })).toEqual([one.runId]);
+      expect(await list({ text: word.replace("_", "x") })).toEqual([]);
+      expect(await list({ text: other.runId.slice(2) })).toEqual([other.runId]);
+      expect(await list({ sessionId: other.sessionId })).toEqual([other.runId]);
+      expect(await list({ agentId, status: "failed" })).toEqual([one.runId]);
+      expect(await list({ sessionId: asSessionId("ses_none") })).toEqual([]);
+      const page = await fixture.store.listRuns({ agentId, limit: 1, offset: 1 });
+      expect(page).toMatchObject({ total: 3, runs: [{ runId: other.runId }] });
     });
 
     test("lists are paged, and a page past the end is empty", async () => {

@@ -1,6 +1,209 @@
+/**
+ * All runs, newest first. The gateway has them by pages; each row reads the page it is on, and only rows in sight are there.
+ */
+import { X } from "lucide-react";
+import { memo, type RefObject, useEffect, useEffectEvent, useMemo, useRef, useState } from "react";
+import { Link, useLocation } from "wouter";
+import type { AnswerOf } from "../../data/client.ts";
+import { useRecord } from "../../data/records.ts";
+import { Button } from "../../parts/button.tsx";
+import { classes } from "../../parts/classes.ts";
+import { EmptyState } from "../../parts/empty-state.tsx";
+import { ErrorNote } from "../../parts/error-note.tsx";
+import { Input, Select } from "../../parts/field.tsx";
+import { HostileText } from "../../parts/hostile-text.tsx";
+import { Mono } from "../../parts/mono.tsx";
+import { Seal } from "../../parts/seal.tsx";
+import { Skeleton } from "../../parts/skeleton.tsx";
+import { Tag } from "../../parts/tag.tsx";
+import { durationWords, Time } from "../../parts/time.tsx";
+import { VirtualList, type VirtualListHandle } from "../../parts/virtual-list.tsx";
+import { useKeys } from "../../shell/keyboard.ts";
 import { useTitle } from "../../shell/page-title.ts";
+import { type Filters, useFilters } from "./filters.ts";
+import styles from "./runs.module.css";
+import { STATES } from "./states.ts";
+import { STATUS_WORDS, StatusTag } from "./status-tag.tsx";
+
+type Row = AnswerOf<"runs.list">["runs"][number];
+
+const PAGE = 50;
+const ROW_PX = 44;
+/** So that a word is searched, not each of its letters. */
+const TYPING_MS = 250;
 
 export function RunsPage() {
   useTitle("Runs");
-  return <h1>Runs</h1>;
+  const [filters, change] = useFilters();
+  const first = useRecord("runs.list", { ...filters, limit: PAGE, offset: 0 } as never);
+  const total = first.value?.total ?? 0;
+  const items = useMemo(() => Array.from({ length: total }, (_, index) => index), [total]);
+  const list = useRef<VirtualListHandle>(null);
+  const frame = useRef<HTMLDivElement>(null);
+  const search = useRef<HTMLInputElement>(null);
+  const isFiltered = Object.keys(filters).length > 0;
+  const move = (by: 1 | -1): void => {
+    const { activeElement } = document;
+    const at = Number((activeElement as HTMLElement | null)?.dataset["at"] ?? (by === 1 ? -1 : 1));
+    const next = Math.min(total - 1, Math.max(0, at + by));
+    list.current?.scrollTo(next);
+    requestAnimationFrame(() => frame.current?.querySelector<HTMLElement>(`[data-at="${next}"]`)?.focus());
+  };
+  useKeys([
+    { keys: "j", does: "next run", run: () => move(1) },
+    { keys: "k", does: "run before", run: () => move(-1) },
+    { keys: "/", does: "search runs", run: () => search.current?.focus() },
+  ]);
+  return (
+    <div className={styles["page"]} ref={frame}>
+      <header className={styles["head"]}>
+        <h1>Runs</h1>
+        <span className={styles["total"]} role="status">
+          {first.value === undefined ? "" : totalWords(total, isFiltered)}
+        </span>
+      </header>
+      <FilterBar filters={filters} change={change} search={search} />
+      {first.error !== null && <ErrorNote error={first.error} />}
+      {first.value === undefined && first.error === null && <Skeleton rows={6} />}
+      {first.value !== undefined && total === 0 && <NoRuns isFiltered={isFiltered} />}
+      {total > 0 && (
+        <VirtualList<number>
+          key={JSON.stringify(filters)}
+          ref={list}
+          label="Runs, newest first"
+          items={items}
+          keyOf={String}
+          estimate={ROW_PX}
+          className={styles["list"]}
+          draw={(at) => <RunLine at={at} filters={filters} />}
+        />
+      )}
+    </div>
+  );
+}
+
+function totalWords(total: number, isFiltered: boolean): string {
+  const count = `${total.toLocaleString("en")} ${total === 1 ? "run" : "runs"}`;
+  return isFiltered ? `${count} that ${total === 1 ? "fits" : "fit"}` : count;
+}
+
+interface FilterBarProps {
+  readonly filters: Filters;
+  readonly change: ReturnType<typeof useFilters>[1];
+  readonly search: RefObject<HTMLInputElement | null>;
+}
+
+const STATUSES = [["", "any status"], ...Object.entries(STATUS_WORDS)] as readonly (readonly [string, string])[];
+
+function FilterBar({ filters, change, search }: FilterBarProps) {
+  const { session, status = "", text = "", agent = "" } = filters;
+  return (
+    <search className={styles["filters"]}>
+      <TypedFilter
+        label="Search messages and ids"
+        type="search"
+        value={text}
+        onChange={(value, options) => change({ text: value }, options)}
+        input={search}
+      />
+      <Select aria-label="Status" value={status} options={STATUSES} onChange={(value) => change({ status: value })} />
+      <TypedFilter label="Any agent" value={agent} onChange={(value, options) => change({ agent: value }, options)} />
+      {session !== undefined && (
+        <Button onClick={() => change({ session: "" })}>
+          session <Mono>{session.slice(-6)}</Mono>
+          <X size={14} aria-hidden="true" />
+          <span className="out-of-sight">, take this filter away</span>
+        </Button>
+      )}
+    </search>
+  );
+}
+
+interface TypedFilterProps {
+  readonly label: string;
+  readonly type?: "search";
+  readonly value: string;
+  readonly onChange: (value: string, options: { readonly replace: boolean }) => void;
+  readonly input?: RefObject<HTMLInputElement | null>;
+}
+
+/** The address follows when the typing rests; one word makes one step back. */
+function TypedFilter({ label, type, value, onChange, input }: TypedFilterProps) {
+  const [typed, setTyped] = useState(value);
+  const [known, setKnown] = useState(value);
+  // The address changed by going back or by a link.
+  if (known !== value) {
+    setKnown(value);
+    if (typed.trim() !== value) setTyped(value);
+  }
+  const tell = useEffectEvent(() => onChange(typed.trim(), { replace: value !== "" && typed.trim() !== "" }));
+  useEffect(() => {
+    if (typed.trim() === value) return;
+    const timer = setTimeout(tell, TYPING_MS);
+    return () => clearTimeout(timer);
+  }, [typed, value]);
+  return (
+    <Input
+      {...(input === undefined ? {} : { ref: input })}
+      type={type}
+      aria-label={label}
+      placeholder={label}
+      value={typed}
+      onChange={(event) => setTyped(event.target.value)}
+    />
+  );
+}
+
+function NoRuns({ isFiltered }: { isFiltered: boolean }) {
+  const [, navigate] = useLocation();
+  return isFiltered ? (
+    <EmptyState sentence="No run fits these filters.">
+      <Button onClick={() => navigate("/runs")}>Show all runs</Button>
+    </EmptyState>
+  ) : (
+    <EmptyState sentence="Nothing has run yet. Every message makes a run, and each is listed here.">
+      <Button onClick={() => navigate("/chat")}>Ask something</Button>
+    </EmptyState>
+  );
+}
+
+const RunLine = memo(({ at, filters }: { at: number; filters: Filters }) => {
+  const offset = at - (at % PAGE);
+  const { value } = useRecord("runs.list", { ...filters, limit: PAGE, offset } as never);
+  const run = value?.runs[at - offset];
+  if (run === undefined) return <div className={styles["row"]} />;
+  const { id, prompt, status, outcome, agent_id, provider, model, tool_calls, duration_ms, created_at, damage } = run;
+  return (
+    <Link href={`/runs/${id}`} className={styles["row"]} data-at={at}>
+      <span
+        className={classes(
+          styles["ring"],
+          status === "waiting_approval" && styles["waits"],
+          status === "failed" && styles["failed"],
+        )}
+      >
+        <Seal size={18} ticks={ticksOf(run)} />
+      </span>
+      <span className={styles["prompt"]}>
+        {prompt === null || prompt === "" ? <Mono>{id}</Mono> : <HostileText text={prompt} />}
+      </span>
+      <span className={styles["status"]} title={outcome ?? undefined}>
+        {damage === undefined ? <StatusTag status={status} isInList /> : <Tag tone="fail">damaged</Tag>}
+      </span>
+      <span className={styles["agent"]}>{agent_id}</span>
+      <span className={styles["model"]}>{`${provider}:${model}`}</span>
+      <span className={classes(styles["number"], styles["calls"])}>
+        {tool_calls === 1 ? "1 call" : `${tool_calls} calls`}
+      </span>
+      <span className={classes(styles["number"], styles["took"])}>{durationWords(duration_ms)}</span>
+      <span className={styles["when"]}>
+        <Time at={created_at} />
+      </span>
+    </Link>
+  );
+});
+
+/** The states it has been through: all of them when it has ended. */
+function ticksOf({ state, status }: Row): number {
+  return status === "queued" ? 0 : STATES.indexOf(state) + 1;
 }
