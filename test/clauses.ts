@@ -91,6 +91,12 @@ export const CLAUSES: Readonly<Record<string, Readonly<Record<string, string>>>>
     token: "Everything but health needs the bearer token (UI files and login do not exist yet).",
     "constant-time": "The token is compared by timingSafeEqual over equal lengths: shown in the source, not by timing.",
   },
+  "O-5.2": {
+    request: "POST /v1/runs answers 202 {id, status}; agent_id and message are required.",
+    modes:
+      "thinking_mode shows thoughts never, of failed runs, or always, on local channels only, never in the answer.",
+    config: "Without it output.thinking_mode counts.",
+  },
   "O-5.3": {
     query: "status, limit and offset select the runs; limit is 50 by default and 500 at most.",
     total: "total counts all that match.",

@@ -1,6 +1,7 @@
 /** The models of a config as the runtime asks for them: adapters made from settings, keys and prices. */
 import { configureModel, ModelConfigError } from "../adapters/models/configure-model.ts";
 import { DIRECT_CALL_MODEL } from "../adapters/models/direct-call.ts";
+import type { Catalog } from "../adapters/openai-api/read-target.ts";
 import type { ModelChoices } from "../assistant/runs/choose-model.ts";
 import { withDeclaredAbilities } from "../runtime/model/declared-abilities.ts";
 import { createModelRegistry, type FindModel, type ModelChoice } from "../runtime/model/model-registry.ts";
@@ -10,7 +11,11 @@ import type { ConfiguredModel } from "../runtime/ports/model-backend.ts";
 import type { Config, ModelSettings, ProviderSettings } from "./config/config.ts";
 import { holdsToolChoice } from "./config/known-providers.ts";
 import { apiKeyName, resolveApiKey } from "./config/resolve-api-key.ts";
-import { type ResolvedModel, resolveConfiguredModelRef } from "./config/resolve-configured-model-ref.ts";
+import {
+  configuredRefs,
+  type ResolvedModel,
+  resolveConfiguredModelRef,
+} from "./config/resolve-configured-model-ref.ts";
 import type { ReadVariable } from "./environment.ts";
 
 /** `over` replaces each model that was made. */
@@ -99,6 +104,12 @@ export function modelChoices(config: Config, find: FindModel): ModelChoices {
     },
     budgets: config.budgets,
   };
+}
+
+/** Who can be asked through the OpenAI-compatible API. */
+export function catalogOf(config: Config): Catalog {
+  const agents = Object.keys(config.agents).filter((agent) => agent !== "main");
+  return { agents: ["main", ...agents], models: configuredRefs(config) };
 }
 
 /** The model of an agent's next run, for display. */

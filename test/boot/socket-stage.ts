@@ -3,6 +3,8 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { createGateway } from "../../src/adapters/gateway/create-gateway.ts";
+import { openAiApi } from "../../src/adapters/openai-api/openai-api.ts";
+import { catalogOf } from "../../src/boot/configured-models.ts";
 import type { Home } from "../../src/boot/home.ts";
 import { openHome } from "../../src/boot/home.ts";
 import { openSurety, type Surety } from "../../src/boot/open-surety.ts";
@@ -69,8 +71,9 @@ async function openStage(home: Home, model: OpenAiServer, config: object): Promi
   const workspace = join(home.directory, "workspace");
   await mkdir(workspace, { recursive: true });
   const defects: unknown[] = [];
+  const read = readOk(JSON.stringify({ models: { default: "loop:scripted", providers }, ...config }));
   const surety = await openSurety({
-    config: readOk(JSON.stringify({ models: { default: "loop:scripted", providers }, ...config })),
+    config: read,
     ...{ home, clock: systemClock, random: systemRandomness, token: TOKEN, approver: apiApprover },
     readVariable: () => undefined,
     onDefect: (_id, error) => defects.push(error),
@@ -79,6 +82,7 @@ async function openStage(home: Home, model: OpenAiServer, config: object): Promi
   const gateway = createGateway({
     ...{ operations: surety.operations, conversations: surety.conversations, random: systemRandomness },
     ...{ credentials: surety.access, identity: IDENTITY, allowedOrigins: [], clock: systemClock },
+    mounts: openAiApi({ operations: surety.operations, clock: systemClock, catalog: () => catalogOf(read) }),
     onError: (error) => defects.push(error),
   });
   const listening = await gateway.listen({ port: 0 });

@@ -180,10 +180,10 @@ describe.each(WIRES)("over $kind", (wire) => {
     ]);
   });
 
-  test("no view shows it, and it is erased with its message", async () => {
+  test("without thinking_mode no view shows it, and it is erased with its message", async () => {
     const server = await wire.start(inTurn);
     const surety = await live(await newHome(), configOf(wire, server.baseUrl));
-    const runId = await submit(surety, { thinkingLevel: "low" });
+    const runId = await submit(surety, { thinkingLevel: "low", thinkingMode: "never" });
     const { news, record } = await follow(surety, runId);
     expect(record?.output).toBe("It is noon.");
     const { store } = surety;

@@ -13,6 +13,7 @@
  * P6. A failed run says what was wrong and what to do; a completed one says what is wrong with its answer.
  * P7. Where there is a place for what goes on now, it is shown there, and each call is one line, once it has ended.
  * P8. A call that was refused or failed says why and what to do, where it happens; the last line counts such calls.
+ * P9. What the model thought is shown behind a bar: with each answer, or of a failed run its last thoughts (`thinking_mode`).
  */
 import type { RunUpdate } from "../../assistant/runs/run-updates.ts";
 import type { LifecycleEvent } from "../../kernel/journal/views/lifecycle-events.ts";
@@ -100,6 +101,11 @@ export function progressPrinter({ progress, answer, style, onStatus, isFolded = 
     if (left > 0) say(style.dim(`  … ${plural(left, "more line")}: surety runs show ${visibleLine(runId)}`));
     printed = null;
   };
+  const showThoughts = (thoughts: string): void => {
+    if (thoughts === "") return;
+    say(style.dim("it thought:"));
+    for (const row of barredRows(thoughts, progress.columns, "read", style.dim)) say(style.dim(row));
+  };
   const showEvent = (event: LifecycleEvent): void => {
     if (event.event_type === "tool.result") endOutput(event.payload.call_id, event.run_id);
     switch (event.event_type) {
@@ -112,6 +118,7 @@ export function progressPrinter({ progress, answer, style, onStatus, isFolded = 
       case "model.requested":
         think();
         isThinking = false;
+        showThoughts(event.payload.thoughts ?? "");
         break;
       case "tool.call":
         tell(callWords(event.payload, onStatus === undefined ? wrapped : visibleLine));
@@ -202,6 +209,7 @@ export function progressPrinter({ progress, answer, style, onStatus, isFolded = 
         say(style.dim(wrapped(`  ${names}`)));
       }
       for (const line of record.explanation?.split("\n") ?? []) say(style.dim(wrapped(line)));
+      if (record.thinking_mode === "on_error") showThoughts(record.trace.thoughts?.at(-1)?.text ?? "");
     },
   };
 }

@@ -22,6 +22,7 @@ import { AGENT_FILE, type AgentFileText } from "./agent-file.ts";
 import type { ContextLimits } from "./context-limits.ts";
 import type { PromptLayer } from "./prompt-texts.ts";
 import type { SessionTurn, TurnCall } from "./session-turn.ts";
+import type { SuppliedTexts } from "./supplied-context.ts";
 
 export interface ContextParts {
   /** Prompt texts by id, in their order. */
@@ -30,6 +31,8 @@ export interface ContextParts {
   readonly agentFile?: AgentFileText | string | null;
   /** What the session remembers; null: nothing. */
   readonly context: { readonly text: string; readonly revision: number; readonly labels: Labels } | null;
+  /** Of a conversation that the client keeps; absent: none. */
+  readonly supplied?: SuppliedTexts | null;
   /** Oldest first. */
   readonly turns: readonly SessionTurn[];
   /** Turns up to this position are in the summary: they are not left out where they are not sent. 0: none are. */
@@ -59,6 +62,7 @@ export interface BuiltContext {
 
 export function buildContext(parts: ContextParts): BuiltContext {
   const { system, context, message, offered, limits, countTokens, keep } = parts;
+  const { instructions = null, history: supplied = [] } = parts.supplied ?? {};
   const file = typeof parts.agentFile === "object" ? parts.agentFile : null;
   const fileRef = file === null ? null : keep(file.text);
   const history = takeTurns(parts.turns, limits, countTokens);
@@ -69,7 +73,9 @@ export function buildContext(parts: ContextParts): BuiltContext {
   const opening: OpeningItem[] = [
     ...withAgentFile(system.map(promptItem), fileRef === null ? null : { role: "system", ref: fileRef }, system),
     ...(contextRef === null ? [] : [{ role: "system", ref: contextRef } as const]),
+    ...(instructions === null ? [] : [{ role: "system", ref: instructions.ref } as const]),
     ...history.turns.flatMap((turn) => turnItems(turn, limits, keep)),
+    ...supplied.map(({ role, ref }) => ({ role, ref })),
     { role: "user", ref: message.ref },
   ];
   const systemLayers = withAgentFile<ManifestLayer>(
@@ -89,6 +95,10 @@ export function buildContext(parts: ContextParts): BuiltContext {
       ...(history.turns.length === 0
         ? []
         : [{ layer: "history", turns: history.turns.map(({ id }) => id), tokens: history.tokens } as const]),
+      ...(instructions === null
+        ? []
+        : [{ layer: "instructions", ref: instructions.ref, tokens: countTokens(instructions.text) } as const]),
+      ...(supplied.length === 0 ? [] : [suppliedLayer(supplied, countTokens)]),
       { layer: "user", ref: message.ref, tokens: messageTokens },
       { layer: "tools", names: offered.map(({ name }) => name), tokens: toolTokens },
     ],
@@ -158,6 +168,11 @@ function fileLayer(
 ): ManifestLayer {
   const tokens = countTokens(text);
   return { layer: "agent", file: AGENT_FILE, ref, sha256: hashBytes(text), tokens, integrity, isCut };
+}
+
+function suppliedLayer(history: SuppliedTexts["history"], countTokens: (text: string) => number): ManifestLayer {
+  const tokens = history.reduce((sum, { text }) => sum + countTokens(text), 0);
+  return { layer: "history", turns: history.map(({ ref }) => ref), tokens };
 }
 
 /** How many of the newest turns a prompt holds. */

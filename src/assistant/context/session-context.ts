@@ -34,6 +34,7 @@ import { contextText } from "./context-text.ts";
 import { IMPORTED_LABELS, importedTurn } from "./imported-turn.ts";
 import type { PromptTexts } from "./prompt-texts.ts";
 import { type SessionTurn, turnOf } from "./session-turn.ts";
+import { suppliedTexts } from "./supplied-context.ts";
 
 const NOTHING_SAID = { context: null, turns: [], summarizedThrough: 0 };
 /** These ask about the model or a text alone, whatever the workspace says. */
@@ -101,6 +102,7 @@ export class SessionContext {
     const parts: ContextParts = {
       system: texts.layers(run.agentId, contract.channelClass, isLasting),
       ...{ agentFile, context, turns, summarizedThrough, limits },
+      supplied: suppliedTexts(acceptance.supplied ?? null, (ref) => bodies.read(ref)),
       message: {
         ref: event.messageRef,
         text: bodies.read(event.messageRef) ?? "",

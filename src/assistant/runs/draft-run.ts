@@ -33,10 +33,11 @@ import { SESSION_FORGED } from "../../runtime/sessions/session-rules.ts";
 import { buildContext, offeredTools, seenBy } from "../context/build-context.ts";
 import type { ContextLimits, LimitsOf } from "../context/context-limits.ts";
 import type { PromptTexts } from "../context/prompt-texts.ts";
+import { keepSupplied, suppliedTexts } from "../context/supplied-context.ts";
 import { sessionKey } from "../sessions/session-key.ts";
 import { contractTerms, priceProblem, underModel } from "./contract-terms.ts";
 import { type ReadImage, readMedia } from "./read-media.ts";
-import { idempotencyOf, type RunRequest } from "./run-request.ts";
+import { idempotencyOf, type RunRequest, type SuppliedContext } from "./run-request.ts";
 import { type Ceilings, defaultOutputTokens } from "./term-bounds.ts";
 
 /** The limit of one HTTP request. */
@@ -74,7 +75,8 @@ export type Drafted = { readonly ok: true; readonly draft: RunDraft } | Refusal;
 
 export async function draftRun(settings: DraftingSettings, request: RunRequest): Promise<Drafted> {
   const agentId = request.agentId === AGENT_ALIAS ? DEFAULT_AGENT : request.agentId;
-  const problem = messageProblem(request.message) ?? secretProblem(settings.redactor, request);
+  const problem =
+    messageProblem(request.message) ?? suppliedProblem(request) ?? secretProblem(settings.redactor, request);
   if (problem !== null) return problem;
   const media = readMedia(request.media ?? [], settings.redactor);
   if (!media.ok) return media;
@@ -136,6 +138,7 @@ export async function draftRun(settings: DraftingSettings, request: RunRequest):
     contract: sealContract(drafted.terms),
     toolsLeftOut: drafted.toolsLeftOut,
     message: settings.redactor.redactText(request.message).text,
+    supplied: request.supplied === undefined ? null : redactSupplied(settings.redactor, request.supplied),
     images: media.images,
     principal: request.principal,
     thinkingLevel,
@@ -193,6 +196,7 @@ interface DraftParts {
   /** Of the delegating context; the message carries them. */
   readonly labels?: Labels;
   readonly message: string;
+  readonly supplied?: SuppliedContext | null;
   readonly images: readonly ReadImage[];
   readonly principal: string;
   readonly thinkingLevel: ThinkingLevel | null;
@@ -208,10 +212,12 @@ function assemble({ random, toolbox, texts, limitsOf }: DraftingSettings, parts:
   const images = parts.images.map(({ mimeType, bytes, width, height, data }) => {
     return { type: "image", mimeType, bytes, width, height, ref: bodyCache.keep(data) } as const;
   });
+  const supplied = parts.supplied ? keepSupplied(parts.supplied, (text) => bodyCache.keep(text)) : null;
   // Of a session that goes on, the rest follows when the run begins (session-context.ts).
   const { opening, prompt, manifest } = buildContext({
     system: texts.layers(agentId, contract.channelClass, begins === null || begins.isRouted),
     context: null,
+    supplied: suppliedTexts(supplied, (ref) => bodyCache.read(ref)),
     turns: [],
     summarizedThrough: 0,
     message: { ref: messageRef, text: message, images: seenBy(model.vision, images) },
@@ -244,6 +250,7 @@ function assemble({ random, toolbox, texts, limitsOf }: DraftingSettings, parts:
       ...(thinkingLevel === null ? {} : { thinkingLevel }),
       ...(isUnattended ? { isUnattended } : {}),
       ...(begins === null ? { continuesSession: true } : {}),
+      ...(supplied === null ? {} : { supplied }),
       ...(reply === undefined ? {} : { reply }),
       opening,
       manifest,
@@ -339,12 +346,15 @@ function hasDefaultOutputTokens(
 
 /** thinking=high routes as reasoning; a run without tools as chat. */
 function taskFor(
-  { message, media = [], contract, sessionId }: RunRequest,
+  { message, media = [], contract, sessionId, supplied }: RunRequest,
   thinkingLevel: ThinkingLevel | null,
   { recentTokens, summaryTokens }: ContextLimits,
 ): TaskContext {
+  const said = [message, supplied?.instructions ?? "", ...(supplied?.history ?? []).map(({ content }) => content)];
   const inputTokens =
-    (sessionId === null ? 0 : recentTokens + summaryTokens) + estimateTokens(message) + media.length * IMAGE_TOKENS;
+    (sessionId === null ? 0 : recentTokens + summaryTokens) +
+    said.reduce((sum, text) => sum + estimateTokens(text), 0) +
+    media.length * IMAGE_TOKENS;
   const needsTools = contract.toolPolicy !== "forbidden";
   const usual = needsTools ? "orchestration" : "chat";
   const task = { ...taskOf(thinkingLevel === "high" ? "reasoning" : usual, inputTokens), needsTools };
@@ -369,6 +379,24 @@ function secretProblem(redactor: Redactor, { agentId, model, contract, approvedT
   const kept = { agentId, model, contract, approvedTools } as unknown as JsonValue;
   const [path] = redactor.redactJson(kept).paths;
   return path === undefined ? null : refuse("invalid.request", `${path} holds a secret; leave it out`);
+}
+
+/** A session has its own history; the machine beside it would not know which one counts. */
+function suppliedProblem({ supplied, sessionId }: RunRequest): Refusal | null {
+  if (supplied === undefined) return null;
+  if (sessionId !== null) return refuse("invalid.request", "history and instructions are for runs without session_id");
+  const texts = [supplied.instructions ?? "", ...supplied.history.map(({ content }) => content)];
+  return texts.every((text) => text.isWellFormed())
+    ? null
+    : refuse("invalid.request", "history and instructions must be well-formed Unicode");
+}
+
+function redactSupplied(redactor: Redactor, { instructions, history }: SuppliedContext): SuppliedContext {
+  const redacted = (text: string): string => redactor.redactText(text).text;
+  return {
+    instructions: instructions === null ? null : redacted(instructions),
+    history: history.map(({ role, content }) => ({ role, content: redacted(content) })),
+  };
 }
 
 function messageProblem(message: string): Refusal | null {

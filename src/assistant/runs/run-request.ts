@@ -79,6 +79,9 @@ const MediaSchema = Type.Object(
   closed,
 );
 
+/** What was said before, as the client tells it. */
+const SuppliedMessageSchema = Type.Object({ role: Type.Enum(["user", "assistant"]), content: Text }, closed);
+
 /** References split at the first colon. */
 const ProviderName = Type.String({ pattern: "^[^:\\s][^:]*$", maxLength: 256 });
 
@@ -90,6 +93,9 @@ export const RunInputSchema = Type.Object(
     thinking_mode: optional(Type.Enum(["never", "on_error", "always"])),
     thinking_level: optional(Type.Enum([...THINKING_LEVELS])),
     session_id: optional(Name),
+    /** Of a run without a session: the client's own instructions, and what was said before. */
+    instructions: optional(Text),
+    history: optional(Type.Array(SuppliedMessageSchema)),
     /** `provider:model`, `auto`, or the reference in parts (P-1.4). */
     model: optional(Type.Union([Name, Type.Object({ provider: ProviderName, model: Name }, closed)])),
     contract: optional(ContractSchema),
@@ -114,6 +120,13 @@ export interface MediaItem {
   readonly data: string;
 }
 
+/** A conversation that the client keeps: all of it comes with each request. */
+export interface SuppliedContext {
+  readonly instructions: string | null;
+  /** Oldest first. */
+  readonly history: readonly Static<typeof SuppliedMessageSchema>[];
+}
+
 export interface InboundId {
   readonly channel: string;
   readonly messageId: string;
@@ -134,6 +147,8 @@ export interface RunRequest {
   /** Absent: as the agent or the model is configured. */
   readonly thinkingLevel?: ThinkingLevel;
   readonly contract: ContractOverrides;
+  /** Absent: none. */
+  readonly supplied?: SuppliedContext;
   /** Tools the operator approves for this run alone. */
   readonly approvedTools: readonly string[];
   /** The sender waits for the end and cannot be asked: calls that need an approval are denied. */
@@ -153,6 +168,7 @@ export interface RunRequest {
 
 export function runRequestOf(input: RunInput, { source, principal, idempotencyKey }: Caller): RunRequest {
   const { agentId, message, media = [], thinkingLevel, sessionId, model, unattended, ...asked } = fromWire(input);
+  const { instructions = null, history = [] } = asked;
   return {
     agentId,
     message,
@@ -162,6 +178,7 @@ export function runRequestOf(input: RunInput, { source, principal, idempotencyKe
     thinkingMode: asked.thinkingMode ?? null,
     ...(thinkingLevel === undefined ? {} : { thinkingLevel }),
     contract: asked.contract ?? {},
+    ...(instructions === null && history.length === 0 ? {} : { supplied: { instructions, history } }),
     approvedTools: asked.approvedTools ?? [],
     ...(unattended === true ? { isUnattended: true } : {}),
     source,

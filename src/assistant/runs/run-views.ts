@@ -104,7 +104,7 @@ export function createRunViews({ store, summarize, signing, agentsDirectory, key
   const readRow = async (run: StoredRun): Promise<RunRecord> => {
     const { outcome, reason, ended, answerRef } = run;
     if (outcome === null || ended === null || reason === "machine.diverged") {
-      const { explanation: _, ...shown } = await record(run);
+      const { explanation: _, usage: __, ...shown } = await record(run);
       return { ...shown, trace: NO_TRACE };
     }
     const ending = await escalationOf(store, run);

@@ -72,7 +72,7 @@ export class Chat {
 
   async receive(message: InboundMessage, bearer: Bearer, options: MessageOptions = {}): Promise<Received> {
     const { activation, store, limit, onMessage } = this.#parts;
-    const problem = originProblem(message);
+    const problem = originProblem(message) ?? this.#optionsProblem(message, options);
     if (problem !== null) return refuse("invalid.request", problem);
     const { channel, senderId, messageId } = message;
     if (!isAddressed(message, activation(channel))) return { ok: true, kind: "ignored" };
@@ -85,6 +85,13 @@ export class Chat {
     const received = await this.#route(message, bearer, options);
     if (received.ok) onMessage?.({ channel, senderId, messageId });
     return received;
+  }
+
+  /** Senders from outside choose neither the model nor the terms. */
+  #optionsProblem({ channel }: InboundMessage, { model, contract, thinkingLevel }: MessageOptions): string | null {
+    const isPlain = (model ?? null) === null && thinkingLevel === undefined && Object.keys(contract ?? {}).length === 0;
+    if (isPlain || this.#parts.channelClass(channel) === "cli_local") return null;
+    return "model, thinking_level and contract are for local channels: leave them out";
   }
 
   async #route(message: InboundMessage, bearer: Bearer, options: MessageOptions): Promise<Received> {

@@ -8,8 +8,9 @@ import { type Caller, operationsOver, type Result, refuse } from "../../runtime/
 import { RUN_STATUSES } from "../../runtime/ports/store.ts";
 import type { StoredSession } from "../../runtime/ports/stored-session.ts";
 import { SESSION_FORGED } from "../../runtime/sessions/session-rules.ts";
+import { RunInputSchema, type RunRequest, runRequestOf } from "../runs/run-request.ts";
 import { agentIdOf } from "./agent-id-of.ts";
-import type { Chat, Received } from "./chat.ts";
+import type { Chat, MessageOptions, Received } from "./chat.ts";
 import type { Compaction } from "./compaction.ts";
 import { type MessageSchema, SessionIdSchema, SessionRowSchema, SessionSchema } from "./session-view.ts";
 import { MAX_TITLE_CHARS, type Sessions } from "./sessions.ts";
@@ -49,6 +50,20 @@ const Turns = Type.Object(
 );
 const NO_SUCH_MESSAGE = refuse("not_found", "there is no such message in this session");
 
+/** As for a run. */
+const { thinking_mode, thinking_level, media, model, contract, unattended } = RunInputSchema.properties;
+const MessageOptionFields = { thinking_mode, thinking_level, media, model, contract, unattended };
+
+function messageOptionsOf(request: RunRequest): MessageOptions {
+  const { thinkingMode, thinkingLevel, media, model, contract, isUnattended } = request;
+  return {
+    ...{ thinkingMode, model, contract },
+    ...(thinkingLevel === undefined ? {} : { thinkingLevel }),
+    ...(media === undefined ? {} : { media }),
+    ...(isUnattended === undefined ? {} : { isUnattended }),
+  };
+}
+
 const { json } = operationsOver<SessionServices>();
 
 export const sessionOperations = [
@@ -67,15 +82,16 @@ export const sessionOperations = [
         message: Text,
         channel: optional(Type.String({ pattern: "^[a-z][a-z0-9_-]{0,31}$" })),
         message_id: optional(Name),
-        thinking_mode: optional(Type.Enum(["never", "on_error", "always"])),
+        ...MessageOptionFields,
       },
       closed,
     ),
     output: ReceivedSchema,
     async call({ chat }, input, caller) {
-      const { user_id, room_id, agent_id, message, channel = DEFAULT_CHANNEL, message_id, thinking_mode } = input;
+      const { user_id, room_id, agent_id, message, channel = DEFAULT_CHANNEL, message_id, ...options } = input;
+      const agentId = agentIdOf(agent_id);
       const inbound = {
-        agentId: agentIdOf(agent_id),
+        agentId,
         channel,
         senderId: user_id,
         text: message,
@@ -84,8 +100,8 @@ export const sessionOperations = [
         messageId: message_id ?? null,
         isSendersId: true as const,
       };
-      const options = thinking_mode === undefined ? {} : { thinkingMode: thinking_mode };
-      return wireReceived(await chat.receive(inbound, caller, options));
+      const asked = runRequestOf({ agent_id: agentId, message, ...options }, caller);
+      return wireReceived(await chat.receive(inbound, caller, messageOptionsOf(asked)));
     },
   }),
   json({

@@ -2,13 +2,14 @@
 import { flushCompileCache } from "node:module";
 import { controlUi } from "../../adapters/control-ui/control-ui.ts";
 import { createGateway, type Listening } from "../../adapters/gateway/create-gateway.ts";
+import { openAiApi } from "../../adapters/openai-api/openai-api.ts";
 import type { Tool } from "../../adapters/tools/define-tool.ts";
 import { validateModel } from "../../runtime/model/model-registry.ts";
 import { superviseAssistant } from "../assistant-supervisor.ts";
 import { BootError, usageError } from "../boot-error.ts";
 import type { Action, CommandContext } from "../command.ts";
 import { isLoopback } from "../config/is-loopback.ts";
-import { openModelRegistry, startupValidationOf } from "../configured-models.ts";
+import { catalogOf, openModelRegistry, startupValidationOf } from "../configured-models.ts";
 import { findControlUi } from "../find-control-ui.ts";
 import { announceAddress, loadToken, withdrawAddress } from "../gateway-access.ts";
 import { loginLink } from "../login-link.ts";
@@ -77,7 +78,10 @@ async function performStart(context: CommandContext, moreTools: readonly Tool[])
       identity,
       allowedOrigins: config.gateway.allowedOrigins,
       clock: systemClock,
-      mounts: [controlUi(findControlUi())],
+      mounts: [
+        controlUi(findControlUi()),
+        ...openAiApi({ operations: assistant.operations, clock: systemClock, catalog: () => catalogOf(config) }),
+      ],
       isHealthy: assistant.isUp,
       onError: (error, errorId) => report(errorId, error),
     });

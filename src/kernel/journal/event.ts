@@ -214,6 +214,8 @@ export const EventSchemas = {
     ),
     messageRef: nullable(BodyRefSchema),
     textRef: nullable(BodyRefSchema),
+    /** What the model thought, redacted; absent where it said none, or the run shows none (`thinking_mode`). */
+    thoughtsRef: Type.Optional(BodyRefSchema),
     calls: Type.Array(ProposedCallSchema),
     notes: Type.Union([
       Type.Object(

@@ -17,9 +17,11 @@ import { applyNotes, type CheckpointState } from "../../kernel/protocol/checkpoi
 import type { Notes } from "../../kernel/protocol/notes.ts";
 import type { ProtocolAdapterResult } from "../../kernel/protocol/protocol-adapter.ts";
 import type { RawModelOutput } from "../../kernel/protocol/raw-model-output.ts";
+import { inlineThoughts } from "../../kernel/protocol/release/thought-stripper.ts";
 import { type DisclosureGuard, guardAnswer, guardJson } from "../../kernel/redaction/disclosure-guard.ts";
 import type { Redactor } from "../../kernel/redaction/redact.ts";
 import { canonicalJson } from "../../kernel/vocabulary/canonical-json.ts";
+import { cutText } from "../../kernel/vocabulary/cut-text.ts";
 import { Defect } from "../../kernel/vocabulary/defect.ts";
 import { asCallId } from "../../kernel/vocabulary/identifiers.ts";
 import type { AgentMessage } from "../../kernel/vocabulary/message.ts";
@@ -68,6 +70,8 @@ function toolChoice({ contract, budget }: RunState, offered: number): ModelReque
 export interface ModelCallContext {
   readonly model: ConfiguredModel;
   readonly contract: ExecutionContract;
+  /** Thoughts may be shown, so they are kept. */
+  readonly keepsThoughts: boolean;
   /** The requested effort; null: the model decides. */
   readonly effort: ThinkingLevel | null;
   readonly redactor: Redactor;
@@ -105,6 +109,7 @@ export function modelAnswer(
     rawHash,
     adapter: { status, failureCode, version },
     ...recordMessage(context, adapted, raw.toolCalls.length > 0 ? reply.thoughts : undefined),
+    ...(context.keepsThoughts ? recordThoughts(context, reply) : {}),
     usage: priced(context.model, usage),
     stopReason: shortName(context.redactor, raw.stopReason),
     fingerprint: shortName(context.redactor, raw.model),
@@ -168,6 +173,22 @@ function recordMessage(
     notes: notes && context.checkpoint && notesOf(context, notes, context.checkpoint()),
     tokens: context.model.tokens.count(text),
   };
+}
+
+const MAX_THOUGHT_CHARS = 100_000;
+
+/** What the provider reports as reasoning, or the model wrote in a `<think>` block. */
+function recordThoughts(
+  { redactor, guard, bodyCache }: ModelCallContext,
+  { raw: { content }, reasoning = "" }: Extract<ModelReply, { ok: true }>,
+): Pick<AnsweredEvent, "thoughtsRef"> {
+  const thoughts = [reasoning, inlineThoughts(content)]
+    .filter((text) => text.trim() !== "")
+    .join("\n")
+    .trim();
+  if (thoughts === "") return {};
+  const shown = redactor.redactText(guardAnswer(guard, thoughts.toWellFormed()).text).text;
+  return { thoughtsRef: bodyCache.keep(cutText(shown, MAX_THOUGHT_CHARS)) };
 }
 
 /** Drops the provider's own framing of a call; `rawPayload` of the first call keeps its reasoning instead. */

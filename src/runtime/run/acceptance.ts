@@ -69,9 +69,18 @@ export type ManifestLayer =
       readonly isCut: boolean;
     }
   | { readonly layer: "context"; readonly ref: BodyRef; readonly revision: number; readonly tokens: number }
+  /** Turns by their runs; of a conversation that the client keeps, messages by their refs. */
   | { readonly layer: "history"; readonly turns: readonly string[]; readonly tokens: number }
+  /** The client's own. */
+  | { readonly layer: "instructions"; readonly ref: BodyRef; readonly tokens: number }
   | { readonly layer: "user"; readonly ref: BodyRef; readonly tokens: number }
   | { readonly layer: "tools"; readonly names: readonly string[]; readonly tokens: number };
+
+/** What the client says was said before, by ref; markers are escaped. */
+export interface SuppliedRefs {
+  readonly instructions: BodyRef | null;
+  readonly history: readonly { readonly role: "user" | "assistant"; readonly ref: BodyRef }[];
+}
 
 /** Which turns a compaction condenses. */
 export interface Condensing {
@@ -95,6 +104,8 @@ export interface Acceptance {
   readonly isUnattended?: true;
   /** The run continues a session: its prompt is completed when it begins, because earlier turns may still be going on. */
   readonly continuesSession?: true;
+  /** The client keeps the conversation; absent: it sent the message alone. */
+  readonly supplied?: SuppliedRefs;
   /** Where the answer is delivered; absent: the client fetches it. */
   readonly reply?: ReplyAddress;
   /** The position of the last turn that `condense_now` of this run takes out of later prompts; absent: none. */

@@ -194,7 +194,8 @@ export class CommandExecutor {
     }
     const { takesNotes, checkpoint: remembered, authority } = this.#parts;
     const checkpoint = takesNotes ? () => ({ ...notedIn(remembered.noted), ...authority.held() }) : null;
-    const context = { model, contract: state.contract, effort, redactor, guard, checkpoint, bodyCache };
+    const keepsThoughts = run.thinkingMode !== "never";
+    const context = { model, contract: state.contract, keepsThoughts, effort, redactor, guard, checkpoint, bodyCache };
     return signal.aborted ? null : modelAnswer(context, command, state.prompt.tokens, reply);
   }
 

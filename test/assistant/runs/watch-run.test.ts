@@ -122,6 +122,7 @@ describe("whenever somebody begins to watch", () => {
         return Promise.resolve(lines);
       },
       readBodies: () => Promise.resolve(new Map()),
+      findRun: () => Promise.resolve(null),
     };
     goOn(begin);
     const heard: RunUpdate[] = [];
@@ -191,7 +192,11 @@ describe("whenever somebody begins to watch", () => {
     news.register(runId);
     const runtime = { watch: news.watch.bind(news), isUnpublished: (id: RunId) => news.isUnpublished(id) };
     const told: string[] = [];
-    const store = { readEntries: () => Promise.resolve([]), readBodies: () => Promise.resolve(new Map()) };
+    const store = {
+      readEntries: () => Promise.resolve([]),
+      readBodies: () => Promise.resolve(new Map()),
+      findRun: () => Promise.resolve(null),
+    };
     const watching = (async () => {
       for await (const item of watchRun(store, runtime, runId, 0, new AbortController().signal)) {
         if (item.kind === "event") told.push(item.event.event_type);

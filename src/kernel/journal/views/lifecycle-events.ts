@@ -8,6 +8,7 @@ import { Count, closed, nullable } from "../../vocabulary/schema-primitives.ts";
 import type { Entry, EntryOf } from "../entry.ts";
 import type { Lookup } from "./body-content.ts";
 import { callInWords, explainCall } from "./call-explanation.ts";
+import { thoughtsRefOf } from "./run-record.ts";
 import { runTimeline, type TimelineItem } from "./run-timeline.ts";
 
 const Text = Type.String();
@@ -43,6 +44,8 @@ export const LifecycleEventSchema = Type.Union([
     prompt_head: Text,
     max_output_tokens: Count,
     constraint_hash: Text,
+    /** What the model thought, where content may be shown and the run's `thinking_mode` is `always`. */
+    thoughts: Type.Optional(Text),
   }),
   event("tool.call", {
     step_id: Text,
@@ -118,6 +121,8 @@ function whatHappened(item: TimelineItem, lookup: Lookup | null): WhatHappened {
     }
     case "asked": {
       const { attempt, mode, promptHead, maxOutputTokens, constraintHash } = item.entry.decided;
+      const thoughtsRef = thoughtsRefOf(item.entry);
+      const thoughts = thoughtsRef === null ? null : (lookup?.(thoughtsRef) ?? null);
       return {
         event_type: "model.requested",
         payload: {
@@ -127,6 +132,7 @@ function whatHappened(item: TimelineItem, lookup: Lookup | null): WhatHappened {
           prompt_head: promptHead,
           max_output_tokens: maxOutputTokens,
           constraint_hash: constraintHash,
+          ...(thoughts === null ? {} : { thoughts }),
         },
       };
     }

@@ -3,10 +3,11 @@
  * trace also lists those that were refused or skipped.
  */
 import { type Static, Type } from "typebox";
-import type { Hash, RunId } from "../../vocabulary/identifiers.ts";
+import type { BodyRef, Hash, RunId } from "../../vocabulary/identifiers.ts";
 import { terminalStatus } from "../../vocabulary/outcome.ts";
 import { Count, closed, nullable } from "../../vocabulary/schema-primitives.ts";
-import type { Entry } from "../entry.ts";
+import { type Entry, type EntryOf, eventsOf } from "../entry.ts";
+import { usagesOf } from "../event.ts";
 import { SignedReceiptSchema } from "../signed-receipt.ts";
 import { argsOf, contentOf, type Lookup, textOf } from "./body-content.ts";
 import { explainCall } from "./call-explanation.ts";
@@ -45,9 +46,18 @@ export const RunRecordSchema = Type.Object(
     state_digest: Text,
     /** What of the stored run cannot be read, in words; absent when everything can. */
     damage: Type.Optional(Text),
+    /** Of all inferences of this run, delegated ones aside; lists leave it out. */
+    usage: Type.Optional(Type.Object({ input_tokens: Count, output_tokens: Count }, closed)),
     /** For an ended run shown by itself; lists leave it out. */
     receipt: Type.Optional(SignedReceiptSchema),
-    trace: Type.Object({ tool_execution_results: Type.Array(ToolExecutionResult) }, closed),
+    trace: Type.Object(
+      {
+        tool_execution_results: Type.Array(ToolExecutionResult),
+        /** As `thinking_mode` says: of every run, or of one that failed. */
+        thoughts: Type.Optional(Type.Array(Type.Object({ attempt: Count, text: Text }, closed))),
+      },
+      closed,
+    ),
   },
   closed,
 );
@@ -77,12 +87,13 @@ export function runRecord(entries: readonly Entry[], run: RunParticulars, lookup
   const snapshot = snapshotOfEntries(run.runId, run.contractHash, entries);
   const last = entries.at(-1);
   const ending = last?.kind === "TERMINATE" ? last : null;
+  const status = ending === null ? run.status : terminalStatus(ending.decided.outcome);
   return {
     id: run.runId,
     agent_id: run.agentId,
     ...(run.source === undefined ? {} : { source: run.source }),
     session_id: run.sessionId,
-    status: ending === null ? run.status : terminalStatus(ending.decided.outcome),
+    status,
     outcome: snapshot.outcome,
     reason: snapshot.reason,
     output: (ending && answerOf(ending, lookup)) ?? "",
@@ -95,9 +106,38 @@ export function runRecord(entries: readonly Entry[], run: RunParticulars, lookup
     contract_hash: run.contractHash,
     head_hash: snapshot.head,
     state_digest: digestOf(snapshot),
+    usage: usageIn(entries),
     trace: {
       tool_execution_results: runTimeline(entries).flatMap((item) => executionResult(item, run, lookup)),
+      ...(showsThoughts(run.thinkingMode, status) ? thoughtsIn(entries, lookup) : {}),
     },
+  };
+}
+
+function showsThoughts(mode: RunRecord["thinking_mode"], status: RunRecord["status"]): boolean {
+  return mode === "always" || (mode === "on_error" && status === "failed");
+}
+
+function thoughtsIn(entries: readonly Entry[], lookup: Lookup): Pick<RunRecord["trace"], "thoughts"> {
+  const thoughts = entries.flatMap((entry) => {
+    const ref = entry.kind === "INFER" ? thoughtsRefOf(entry) : null;
+    return ref === null || entry.kind !== "INFER"
+      ? []
+      : [{ attempt: entry.decided.attempt, text: textOf(ref, lookup) ?? "" }];
+  });
+  return thoughts.length === 0 ? {} : { thoughts };
+}
+
+/** Null: it thought nothing, or nothing that is shown. */
+export function thoughtsRefOf({ result }: EntryOf<"INFER">): BodyRef | null {
+  return (result?.type === "model.answered" && result.thoughtsRef) || null;
+}
+
+function usageIn(entries: readonly Entry[]): NonNullable<RunRecord["usage"]> {
+  const usages = entries.flatMap(eventsOf).flatMap(usagesOf);
+  return {
+    input_tokens: usages.reduce((sum, { inputTokens }) => sum + inputTokens, 0),
+    output_tokens: usages.reduce((sum, { outputTokens }) => sum + outputTokens, 0),
   };
 }
 

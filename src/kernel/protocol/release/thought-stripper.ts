@@ -34,6 +34,12 @@ export function stripThoughts(content: string): string {
   return text + thoughtStripper.finish(state);
 }
 
+/** What `stripThoughts` leaves out, without the tags. */
+export function inlineThoughts(content: string): string {
+  const left = content.slice(0, content.length - stripThoughts(content).length);
+  return left.replaceAll(/<\/?think>/gi, "\n").trim();
+}
+
 type Reading = [state: ThoughtState, rest: string];
 
 /** Either takes all of the text, or what it returns follows an opening tag or is visible. */

@@ -70,6 +70,7 @@ verifies("O-5.4", "one record in full: the answer, performed calls, and a result
     contract_hash: run.contract.contractHash,
     head_hash: run.entries.at(-1)?.hash,
     state_digest: digestOf(snapshotOfEntries(RUN_ID, run.contract.contractHash, run.entries)),
+    usage: { input_tokens: 16, output_tokens: 4 },
     trace: {
       tool_execution_results: [
         {
