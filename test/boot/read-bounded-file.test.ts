@@ -1,7 +1,8 @@
 import { execFileSync } from "node:child_process";
-import { mkdir, rm, symlink, writeFile } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { main } from "../../src/boot/main.ts";
 import { readBoundedFile } from "../../src/boot/read-bounded-file.ts";
 import { capturedStreams } from "./captured-streams.ts";
@@ -51,6 +52,13 @@ describe("a file of the operator's", () => {
 });
 
 describe("commands refuse, and do not wait or grow, where", () => {
+  /** A used home. */
+  let template = "";
+  beforeAll(async () => {
+    template = await mkdtemp(join(tmpdir(), "surety-boot-"));
+    expect((await surety(template, "run", "list files")).exitCode).toBe(0);
+  });
+  afterAll(() => rm(template, { recursive: true, force: true }));
   /** A command, the file it reads, relative to the home, and the error. */
   const READERS: readonly (readonly [string, string, readonly string[], string])[] = [
     ["the config", "surety.json5", ["config", "get"], "config.unreadable"],
@@ -64,9 +72,9 @@ describe("commands refuse, and do not wait or grow, where", () => {
   ];
   for (const [what, name, words, code] of READERS) {
     test.each(UNREADABLE)(`${what} is %s`, async (_, make) => {
-      const home = await temporaryDirectory();
+      const home = join(await temporaryDirectory(), "home");
       const path = join(home, name);
-      await surety(home, "run", "list files");
+      await cp(template, home, { recursive: true });
       await rm(path, { force: true });
       await make(path);
       const { exitCode, stderr } = await surety(home, ...words.map((word) => (word === "FILE" ? path : word)));

@@ -14,7 +14,7 @@ export const fullQueue: Fault = {
   title: "five times what the queue holds, workers paused, then a restart",
   unit: "posts",
   fullSize: 5_000,
-  shortSize: 500,
+  shortSize: 250,
   stage: overfill,
 };
 

@@ -45,7 +45,11 @@ export class NeverReady extends Error {
 }
 
 const TOKEN = "a-token-for-faults-only-0123456789";
-export const VARIABLES = { PATH: process.env["PATH"] ?? "", SURETY_TOKEN: TOKEN, NO_COLOR: "1" };
+const { PATH = "", NODE_COMPILE_CACHE } = process.env;
+export const VARIABLES = {
+  ...{ PATH, SURETY_TOKEN: TOKEN, NO_COLOR: "1" },
+  ...(NODE_COMPILE_CACHE === undefined ? {} : { NODE_COMPILE_CACHE }),
+};
 
 const living = new Set<ChildProcess>();
 process.on("exit", () => {

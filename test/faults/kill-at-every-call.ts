@@ -52,7 +52,7 @@ export const killAtEveryCall: Fault = {
   title: "SIGKILL at every k-th sync and write (strace)",
   unit: "stride",
   fullSize: 1,
-  shortSize: 100,
+  shortSize: 150,
   stage: sweepAll,
 };
 

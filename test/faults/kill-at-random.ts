@@ -23,7 +23,7 @@ export const killAtRandom: Fault = {
   title: "kill -9 at random moments, 64 runs with effects in flight",
   unit: "kills",
   fullSize: 1_000,
-  shortSize: 15,
+  shortSize: 8,
   stage: killOften,
 };
 

@@ -22,7 +22,7 @@ export const replayRecorded: Fault = {
   title: "recorded runs of every outcome, replayed",
   unit: "runs",
   fullSize: 1_000,
-  shortSize: 40,
+  shortSize: 20,
   stage: recordAndReplay,
 };
 

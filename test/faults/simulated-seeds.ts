@@ -11,7 +11,7 @@ export const simulatedSeeds: Fault = {
   title: "simulation from seeds",
   unit: "seeds",
   fullSize: 10_000,
-  shortSize: 100,
+  shortSize: 50,
   stage: simulateSeeds,
 };
 

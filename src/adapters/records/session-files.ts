@@ -7,7 +7,8 @@
  * F2. A run that was never continued has no file: its session is the run.
  * F3. A file that is missing is begun with everything its session holds. To make all files again, delete them together with
  *     `agents/.session-files`.
- * F4. A failure concerns files only: it is reported, and tried again when the next run has ended.
+ * F4. A failure concerns files only: it is reported, and tried again when the next run has ended. A store that is lost or
+ *     closed is reported where that happened.
  */
 import { mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -17,7 +18,7 @@ import { channelClassOf } from "../../assistant/sessions/channel-class.ts";
 import { partialLine, sessionFileName, turnLines } from "../../assistant/sessions/session-file.ts";
 import { asRunId, type RunId, type SessionId } from "../../kernel/vocabulary/identifiers.ts";
 import { type Clock, timestampOf } from "../../runtime/ports/clock.ts";
-import type { PlacedRun, Store } from "../../runtime/ports/store.ts";
+import { type PlacedRun, type Store, StoreError } from "../../runtime/ports/store.ts";
 import type { StoredSession } from "../../runtime/ports/stored-session.ts";
 import { contractOf } from "../../runtime/run/read-run.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
@@ -63,7 +64,7 @@ export class SessionFiles {
     this.#wasWoken = true;
     this.#cancelWake ??= this.#parts.clock.wake(DELAY_MS, () => {
       this.#cancelWake = null;
-      this.settle().catch(this.#parts.onError);
+      this.settle().catch(this.#report);
     });
   }
 
@@ -78,7 +79,7 @@ export class SessionFiles {
     this.#cancelWake?.();
     this.#cancelWake = null;
     // A command that ends no run leaves the files to the gateway.
-    if (this.#wasWoken) await this.settle().catch(this.#parts.onError);
+    if (this.#wasWoken) await this.settle().catch(this.#report);
   }
 
   /** Writes the text of a run while it is produced, if the home keeps partial answers and the run is local (P-5.5). */
@@ -89,12 +90,17 @@ export class SessionFiles {
         if (entries.some(({ kind }) => kind === "TERMINATE")) stop();
       },
       delta: (delta) => {
-        this.#working = this.#working.then(() => this.#appendPartial(runId, delta)).catch(this.#parts.onError);
+        this.#working = this.#working.then(() => this.#appendPartial(runId, delta)).catch(this.#report);
       },
       output: () => {},
       broken: () => {},
     });
   }
+
+  readonly #report = (error: unknown): void => {
+    const isAway = error instanceof StoreError && ["store.closed", "store.unavailable"].includes(error.code);
+    if (!isAway) this.#parts.onError(error);
+  };
 
   async #appendPartial(runId: RunId, delta: Parameters<typeof partialLine>[1]): Promise<void> {
     const found = await this.#find(runId);

@@ -40,7 +40,7 @@ test("no script that passes executes, reads or writes in sed's own judgement", a
     .tuple(fc.constantFrom("", "1", "/e/", "$!", "1,/w/"), fc.constantFrom("s/", "s|", "y/", "/", ""), part, part)
     .map(([address, start, left, right]) => `${address}${start}${left}/${right}/`);
   const passed = fc.sample(script, { numRuns: 40_000, seed: 4 }).filter(isPlainSedScript);
-  const risky = [...new Set(passed)].filter((text) => /[ew]/.test(text)).slice(0, 80);
+  const risky = [...new Set(passed)].filter((text) => /[ew]/.test(text)).slice(0, 40);
   expect(risky.length).toBeGreaterThan(20);
   for (const text of risky) expect(await complaintOf(text), text).not.toMatch(/e\/r\/w/);
 });
