@@ -31,7 +31,7 @@ export function ConversationBar({ session, onNew }: { session: Session | null; o
           <ChevronDown size={16} aria-hidden="true" />
         </button>
       </h1>
-      {about !== null && <Link href={about}>About it</Link>}
+      {about !== null && <Link href={about}>Details</Link>}
       <Button tone="quiet" onClick={onNew}>
         <MessageSquarePlus size={16} aria-hidden="true" />
         New

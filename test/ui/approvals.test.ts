@@ -1,0 +1,183 @@
+import type { Page } from "playwright-core";
+import { expect, test } from "vitest";
+import { verifies } from "../requirements.ts";
+import { expectAccessible, expectClean, openPage, PHONE, type SeenPage, WIDE } from "./browser.ts";
+import { type RealGateway, shareGateway } from "./real-gateway.ts";
+
+const gatewayOf = shareGateway();
+
+interface Card {
+  readonly id: string;
+  readonly run_id: string;
+}
+
+async function waitingAt(gateway: RealGateway): Promise<readonly Card[]> {
+  return (await gateway.ask<{ approvals: readonly Card[] }>("GET", "/api/approvals")).approvals;
+}
+
+/** A new session with one question in it, on its page. */
+async function openAsking(path: string, options: object = {}): Promise<SeenPage & { readonly gateway: RealGateway }> {
+  const gateway = await gatewayOf();
+  const { id } = await gateway.ask<{ id: string }>("POST", "/api/sessions", { channel: "web" });
+  const seen = await openPage(gateway, `/chat/${id}`, options);
+  await seen.page.getByLabel("Message").fill(`write ${"x".repeat(5)} to ${path}`);
+  await seen.page.keyboard.press("Enter");
+  await cardFor(seen.page, path).waitFor();
+  return { ...seen, gateway };
+}
+
+function cardFor(page: Page, path: string) {
+  return page.getByRole("article", { name: new RegExp(`Write ${path}`) });
+}
+
+function allowIn(page: Page, path: string) {
+  return cardFor(page, path).getByRole("button", { name: "Allow once" });
+}
+
+async function untilEnabled(page: Page, path: string): Promise<void> {
+  await allowIn(page, path).and(page.locator(":not([aria-disabled])")).waitFor();
+}
+
+verifies("T-4.2", "nothing is allowed early, by a stray Enter, or while the gateway is away", async () => {
+  const { page, gateway } = await openAsking("early.txt");
+  // Presses Allow at the very moment at which a card appears, again and again.
+  const early = await page.evaluate(async () => {
+    const asked = new Promise<string | null>((resolve) => {
+      new MutationObserver(() => {
+        const buttons = [...document.querySelectorAll("button")];
+        const allow = buttons.find(({ textContent }) => textContent === "Allow once");
+        if (allow === undefined) return;
+        allow.click();
+        resolve(allow.getAttribute("aria-disabled"));
+      }).observe(document, { childList: true, subtree: true });
+    });
+    document.querySelector<HTMLElement>("a[href='/approvals']")?.click();
+    return await asked;
+  });
+  expect(early).toBe("true");
+  await page.keyboard.press("Enter");
+  await cardFor(page, "early.txt").focus();
+  await page.keyboard.press("Enter");
+  await page.keyboard.press("Escape");
+  await untilEnabled(page, "early.txt");
+  const ours = (await waitingAt(gateway)).length;
+  expect(ours).toBeGreaterThan(0);
+
+  await gateway.kill();
+  await page.getByText("Reconnecting").waitFor();
+  const allow = allowIn(page, "early.txt");
+  expect(await allow.getAttribute("aria-disabled")).toBe("true");
+  await allow.click({ force: true });
+  await cardFor(page, "early.txt").focus();
+  await page.keyboard.press("Shift+A");
+  await gateway.start();
+  await untilEnabled(page, "early.txt");
+  expect(await waitingAt(gateway)).toHaveLength(ours);
+
+  await cardFor(page, "early.txt").focus();
+  await page.keyboard.press("Shift+D");
+  await cardFor(page, "early.txt").waitFor({ state: "detached" });
+  expect(await waitingAt(gateway)).toHaveLength(ours - 1);
+});
+
+verifies("T-4.2", "what is allowed in the chat is done, what is denied is not, and both are seen there", async () => {
+  const seen = await openAsking("yes.txt");
+  const { page } = seen;
+  await expectAccessible(seen);
+  await untilEnabled(page, "yes.txt");
+  await allowIn(page, "yes.txt").click();
+  await page.getByText("allowed by you").waitFor();
+  await page.getByText("COMPLETED_WITH_TOOLS").waitFor();
+  await page.getByLabel("Message").fill("write x to no.txt");
+  await page.keyboard.press("Enter");
+  await cardFor(page, "no.txt").getByRole("button", { name: "Deny" }).click();
+  await page.getByText("denied by you").waitFor();
+  await expectClean(seen);
+});
+
+verifies("T-4.2", "two tabs decide at once: one wins, the other says so", async () => {
+  const first = await openAsking("twice.txt");
+  const second = await openPage(first.gateway, "/approvals");
+  // Its answer is on the way for as long as the test likes.
+  const going = Promise.withResolvers<void>();
+  await second.page.route("**/api/approvals/approval_*", async (route) => {
+    await going.promise;
+    await route.continue();
+  });
+  await cardFor(second.page, "twice.txt").getByRole("button", { name: "Deny" }).click();
+  await cardFor(second.page, "twice.txt").getByRole("button", { name: "Sending…" }).waitFor();
+  await untilEnabled(first.page, "twice.txt");
+  await allowIn(first.page, "twice.txt").click();
+  await first.page.getByText("allowed by you").waitFor();
+  going.resolve();
+  await second.page
+    .getByText(/already/i)
+    .first()
+    .waitFor();
+});
+
+test("a long plan is read to its end before it can be allowed", async () => {
+  const gateway = await gatewayOf();
+  const words = Array.from({ length: 300 }, (_, at) => `word${at}`).join(" ");
+  const { id } = await gateway.ask<{ id: string }>("POST", "/api/sessions", { channel: "web" });
+  await gateway.ask("POST", `/api/sessions/${id}/send`, { text: `run mkdir ${words}` });
+  const { page } = await openPage(gateway, `/chat/${id}`, { viewport: PHONE });
+  const card = page.getByRole("article", { name: /Run mkdir/ });
+  await card.waitFor();
+  expect(await card.getByRole("listitem").count()).toBe(301);
+  await page.waitForFunction(() =>
+    [...document.querySelectorAll("button")].some((button) => button.title.includes("to its end")),
+  );
+  await card.getByRole("button", { name: "Show the rest" }).click();
+  await card.getByRole("button", { name: "Allow once" }).and(page.locator(":not([aria-disabled])")).waitFor();
+  await card.getByRole("button", { name: "Deny" }).click();
+  await card.waitFor({ state: "detached" });
+});
+
+test("by keyboard alone: ask, go to the approvals, deny, and back", async () => {
+  const gateway = await gatewayOf();
+  const { page } = await openPage(gateway, "/chat/new");
+  await page.getByLabel("Message").waitFor();
+  await tabTo(page, "Message");
+  await page.keyboard.type("write x to keys.txt");
+  await page.keyboard.press("Control+Enter");
+  await cardFor(page, "keys.txt").waitFor();
+  await page.getByRole("main").focus();
+  await page.keyboard.press("g");
+  await page.keyboard.press("a");
+  await page.getByRole("heading", { name: "Approvals", level: 1 }).waitFor();
+  for (let at = 0; at < 20 && !(await cardFor(page, "keys.txt").isVisible()); at += 1) await page.keyboard.press("j");
+  await tabTo(page, "Deny");
+  await page.keyboard.press("Enter");
+  await cardFor(page, "keys.txt").waitFor({ state: "detached" });
+  await page.keyboard.press("g");
+  await page.keyboard.press("c");
+  await page.getByText("denied by you").waitFor();
+});
+
+/** Presses Tab until the element of this name has the focus. */
+async function tabTo(page: Page, name: string): Promise<void> {
+  for (let at = 0; at < 60; at += 1) {
+    const focused = await page.evaluate(() => {
+      const { activeElement } = document;
+      return activeElement?.getAttribute("aria-label") ?? activeElement?.textContent ?? "";
+    });
+    if (focused === name) return;
+    await page.keyboard.press("Tab");
+  }
+  throw new Error(`Tab does not reach ${name}`);
+}
+
+test("the page of approvals is clean and accessible, wide and narrow, light and dark", async () => {
+  const gateway = await gatewayOf();
+  await openAsking("shown.txt");
+  for (const theme of ["light", "dark"] as const) {
+    for (const viewport of [WIDE, PHONE]) {
+      const seen = await openPage(gateway, "/approvals", { theme, viewport });
+      await cardFor(seen.page, "shown.txt").waitFor();
+      await untilEnabled(seen.page, "shown.txt");
+      await expectClean(seen);
+      await expectAccessible(seen);
+    }
+  }
+});

@@ -1,0 +1,32 @@
+/** A model whose answers a test writes down beforehand: by the message, and by how often it was asked about it. */
+import type { ChatScript } from "../loopback/chat-wire.ts";
+import { answer, type OpenAiServer, type ReceivedRequest, startOpenAiServer } from "../loopback/openai-server.ts";
+import type { Fate } from "../loopback/scripted-server.ts";
+
+export type Script = (asked: string, hasResults: boolean, times: number) => ChatScript & Fate;
+
+export async function startScriptedModel(script: Script): Promise<OpenAiServer> {
+  const times = new Map<string, number>();
+  return await startOpenAiServer((request) => {
+    const { asked, hasResults } = readRequest(request);
+    const key = `${asked} ${hasResults}`;
+    const count = (times.get(key) ?? 0) + 1;
+    times.set(key, count);
+    return answer(script(asked, hasResults, count));
+  });
+}
+
+function readRequest({ body }: ReceivedRequest): { readonly asked: string; readonly hasResults: boolean } {
+  const at = body.messages.findLastIndex(({ role }) => role === "user");
+  const asked = String(body.messages[at]?.["content"] ?? "");
+  return { asked, hasResults: body.messages.slice(at).some(({ role }) => role === "tool") };
+}
+
+/** A home's config with it as the only model. */
+export function configFor({ baseUrl }: OpenAiServer): object {
+  const models = { scripted: { contextWindow: 1_000_000, maxOutputTokens: 100_000 } };
+  return {
+    models: { default: "loop:scripted", providers: { loop: { baseUrl, local: true, models } } },
+    budgets: { perRunTokens: 1_000_000 },
+  };
+}
