@@ -1,18 +1,23 @@
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { verifies } from "../requirements.ts";
-import { expectAccessible, expectClean, openPage, PHONE, type SeenPage, WIDE } from "./browser.ts";
+import { expectAccessible, expectClean, openPage, PHONE, type SeenPage, signIn, WIDE } from "./browser.ts";
 import { type RealGateway, shareGateway } from "./real-gateway.ts";
 
-const gatewayOf = shareGateway();
+const gatewayOf = shareGateway(() => ({ tools: { shell: { allow: ["mkdir"] } } }));
 
 interface Card {
   readonly id: string;
-  readonly run_id: string;
+  readonly plan: string;
 }
 
 async function waitingAt(gateway: RealGateway): Promise<readonly Card[]> {
   return (await gateway.ask<{ approvals: readonly Card[] }>("GET", "/api/approvals")).approvals;
+}
+
+/** Where the page of approvals shows it. */
+async function addressOf(gateway: RealGateway, path: string): Promise<string> {
+  return `/approvals/${(await waitingAt(gateway)).find(({ plan }) => plan.includes(path))?.id}`;
 }
 
 /** A new session with one question in it, on its page. */
@@ -40,16 +45,18 @@ async function untilEnabled(page: Page, path: string): Promise<void> {
 
 verifies("T-4.2", "nothing is allowed early, by a stray Enter, or while the gateway is away", async () => {
   const { page, gateway } = await openAsking("early.txt");
-  // Presses Allow at the very moment at which a card appears, again and again.
+  // Presses Allow at the very moment at which a card appears.
   const early = await page.evaluate(async () => {
     const asked = new Promise<string | null>((resolve) => {
-      new MutationObserver(() => {
+      const observer = new MutationObserver(() => {
         const buttons = [...document.querySelectorAll("button")];
         const allow = buttons.find(({ textContent }) => textContent === "Allow once");
         if (allow === undefined) return;
+        observer.disconnect();
         allow.click();
         resolve(allow.getAttribute("aria-disabled"));
-      }).observe(document, { childList: true, subtree: true });
+      });
+      observer.observe(document, { childList: true, subtree: true });
     });
     document.querySelector<HTMLElement>("a[href='/approvals']")?.click();
     return await asked;
@@ -71,6 +78,8 @@ verifies("T-4.2", "nothing is allowed early, by a stray Enter, or while the gate
   await cardFor(page, "early.txt").focus();
   await page.keyboard.press("Shift+A");
   await gateway.start();
+  await signIn(gateway, page.context());
+  await page.evaluate(() => dispatchEvent(new Event("online")));
   await untilEnabled(page, "early.txt");
   expect(await waitingAt(gateway)).toHaveLength(ours);
 
@@ -97,7 +106,7 @@ verifies("T-4.2", "what is allowed in the chat is done, what is denied is not, a
 
 verifies("T-4.2", "two tabs decide at once: one wins, the other says so", async () => {
   const first = await openAsking("twice.txt");
-  const second = await openPage(first.gateway, "/approvals");
+  const second = await openPage(first.gateway, await addressOf(first.gateway, "twice.txt"));
   // Its answer is on the way for as long as the test likes.
   const going = Promise.withResolvers<void>();
   await second.page.route("**/api/approvals/approval_*", async (route) => {
@@ -173,7 +182,7 @@ test("the page of approvals is clean and accessible, wide and narrow, light and 
   await openAsking("shown.txt");
   for (const theme of ["light", "dark"] as const) {
     for (const viewport of [WIDE, PHONE]) {
-      const seen = await openPage(gateway, "/approvals", { theme, viewport });
+      const seen = await openPage(gateway, await addressOf(gateway, "shown.txt"), { theme, viewport });
       await cardFor(seen.page, "shown.txt").waitFor();
       await untilEnabled(seen.page, "shown.txt");
       await expectClean(seen);

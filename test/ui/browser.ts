@@ -51,6 +51,7 @@ export async function openPage(gateway: RealGateway, path: string, options: Open
   launched ??= chromium.launch({ executablePath: EXECUTABLE, args: ARGUMENTS });
   const described: BrowserContextOptions = { viewport, colorScheme: theme, reducedMotion: "reduce", locale: "en-GB" };
   const context = await (await launched).newContext(described);
+  context.setDefaultTimeout(15_000);
   onTestFinished(() => context.close());
   if (isSignedIn) await signIn(gateway, context);
   const page = await context.newPage();
@@ -71,7 +72,7 @@ export async function openPage(gateway: RealGateway, path: string, options: Open
 }
 
 /** As the page of a login link does it. */
-async function signIn(gateway: RealGateway, { request }: BrowserContext): Promise<void> {
+export async function signIn(gateway: RealGateway, { request }: BrowserContext): Promise<void> {
   const { code } = await gateway.ask<{ readonly code: string }>("POST", "/api/login-links", {});
   const answered = await request.post(`${gateway.url}/api/login`, { data: { code } });
   expect(answered.status()).toBe(200);
@@ -88,6 +89,7 @@ export async function expectClean({ page, complaints }: SeenPage): Promise<void>
 
 /** No violations, and no contrast that axe could not judge. Runs outside the page's policy. */
 export async function expectAccessible({ page }: SeenPage): Promise<void> {
+  await showWhole(page);
   await page.evaluate(AXE);
   const { violations, incomplete } = await page.evaluate(async () => {
     const axe = (globalThis as unknown as { axe: { run(where: Document, how: object): Promise<AxeResults> } }).axe;
@@ -95,6 +97,18 @@ export async function expectAccessible({ page }: SeenPage): Promise<void> {
   });
   const unclear = incomplete.filter(({ id }) => id === "color-contrast");
   expect([...violations, ...unclear].map(inWords)).toEqual([]);
+}
+
+/** Makes the window as high as what scrolls in it: axe cannot judge what the window's edge cuts through. */
+async function showWhole(page: Page): Promise<void> {
+  for (let round = 0; round < 3; round += 1) {
+    const hidden = await page.evaluate(() =>
+      Math.max(0, ...[...document.querySelectorAll("main, main *")].map((it) => it.scrollHeight - it.clientHeight)),
+    );
+    const size = page.viewportSize();
+    if (hidden < 8 || size === null) return;
+    await page.setViewportSize({ width: size.width, height: Math.min(size.height + 2 * hidden, 6_000) });
+  }
 }
 
 interface AxeRule {

@@ -14,10 +14,9 @@ import { STATEMENT_TOKENS } from "../../kernel/machine/result.ts";
 import { hashCanonical } from "../../kernel/vocabulary/hash.ts";
 import { type ApprovalId, asApprovalId, type RunId } from "../../kernel/vocabulary/identifiers.ts";
 import type { JsonValue } from "../../kernel/vocabulary/parse-json.ts";
-import type { ApprovalCard, AskedCall } from "../ports/approver.ts";
+import type { ApprovalCard } from "../ports/approver.ts";
 import { timestampOf } from "../ports/clock.ts";
 import { type Page, type Store, type StoredApproval, type StoredRun, StoreError } from "../ports/store.ts";
-import type { Planned } from "../ports/toolbox.ts";
 import { readAcceptance } from "../run/acceptance.ts";
 import type { BodyCache } from "../run/body-cache.ts";
 import { readBodies } from "../run/read-run.ts";
@@ -32,8 +31,6 @@ export interface Question {
   readonly tool: string;
   /** The whole plan, as an operator reads it. */
   readonly shown: string;
-  /** Null where nothing is planned: the run itself is asked about, or its plan failed. */
-  readonly planned: Planned | null;
   readonly background: QuestionBackground;
   /** The last entry of the journal: after the intent, where the question is what became of it. */
   readonly seq: number;
@@ -49,8 +46,6 @@ export class ApprovalQuestions {
   readonly #onOpen: (expiresAtMs: number) => void;
   /** The cards that the approver shows, by run. */
   readonly #shown = new Map<RunId, Set<ApprovalId>>();
-  /** The planned calls of those cards. */
-  readonly #calls = new Map<ApprovalId, AskedCall>();
 
   constructor(ports: QuestionPorts, onOpen: (expiresAtMs: number) => void) {
     this.#ports = ports;
@@ -77,7 +72,6 @@ export class ApprovalQuestions {
       .map((each) => this.#cardOf(run, each, bodyCache, nowMs));
     const hasPending = cards.length > 0 || asked.some(({ id }) => known.get(id)?.state === "pending");
     if (hasPending) await this.#write(run, cards, bodyCache);
-    for (const { id, planned } of asked) if (planned !== null) this.#calls.set(id, this.#callOf(planned));
     const ids = new Set(asked.map(({ id }) => id));
     // With every answer known the run goes on, and may come back to what is open.
     if (decided.length < asked.length) {
@@ -101,14 +95,7 @@ export class ApprovalQuestions {
     for (const id of this.#shown.get(runId) ?? []) this.hide({ runId, id });
   }
 
-  /** With the call in parts, where it is planned here. */
-  withCall(card: ApprovalCard): ApprovalCard {
-    const call = this.#calls.get(card.id);
-    return call === undefined ? card : { ...card, call };
-  }
-
   hide({ runId, id }: Pick<StoredApproval, "runId" | "id">): void {
-    this.#calls.delete(id);
     const ofRun = this.#shown.get(runId);
     ofRun?.delete(id);
     if (ofRun?.size === 0) this.#shown.delete(runId);
@@ -118,7 +105,7 @@ export class ApprovalQuestions {
   #show(card: ApprovalCard): void {
     const ofRun = this.#shown.get(card.runId) ?? new Set();
     this.#shown.set(card.runId, ofRun.add(card.id));
-    this.#ports.approver.ask(this.withCall(card));
+    this.#ports.approver.ask(card);
   }
 
   async #withdrawAll(approvals: readonly StoredApproval[]): Promise<void> {
@@ -133,19 +120,6 @@ export class ApprovalQuestions {
         if (!(error instanceof StoreError && error.code === "store.conflict")) throw error;
       }
     }
-  }
-
-  #callOf({ args, plan, reversal, shown }: Planned): AskedCall {
-    const { redactor } = this.#ports;
-    const redacted = (text: string): string => redactor.redactText(text).text;
-    return {
-      args: JSON.stringify(redactor.redactJson(args).value),
-      argv: plan.argv.map(redacted),
-      cwd: plan.cwd === null ? null : redacted(plan.cwd.path),
-      targets: plan.targets.map(redacted),
-      reversal,
-      text: redacted(shown),
-    };
   }
 
   #cardOf(run: StoredRun, asked: Question & { readonly id: ApprovalId }, bodyCache: BodyCache, nowMs: number) {

@@ -38,9 +38,7 @@ export class Approvals {
 
   /** Clients poll this list, usually empty: then the store is not read. */
   async pending(page: Page): Promise<readonly ApprovalCard[]> {
-    return this.#expiry.isNonePending
-      ? []
-      : (await pendingCards(this.#store, page)).map((card) => this.#questions.withCall(card));
+    return this.#expiry.isNonePending ? [] : await pendingCards(this.#store, page);
   }
 
   decided(page: Page): Promise<readonly ApprovalCard[]> {

@@ -18,7 +18,13 @@ import { operationsOver } from "../operations/operation.ts";
 import type { ApprovalCard } from "../ports/approver.ts";
 import { timestampOf } from "../ports/clock.ts";
 import type { Approvals } from "./approvals.ts";
-import { ExplainSchema, LabelsOnWire, ProvenanceSchema } from "./question-background.ts";
+import {
+  type AskedCall,
+  AskedCallSchema,
+  ExplainSchema,
+  LabelsOnWire,
+  ProvenanceSchema,
+} from "./question-background.ts";
 
 export interface ApprovalServices {
   readonly approvals: Pick<Approvals, "pending" | "decided" | "decide">;
@@ -34,18 +40,8 @@ const CardSchema = Type.Object({
   step: Count,
   tool: AnyText,
   plan: AnyText,
-  /** The same in parts, while the run that asks is open. */
-  call: Type.Optional(
-    Type.Object({
-      /** JSON. */
-      args: AnyText,
-      argv: Type.Array(AnyText),
-      cwd: nullable(AnyText),
-      targets: Type.Array(AnyText),
-      reversal: Type.Object({ kind: Type.Enum(["reversible", "irreversible", "unknown"]), how: AnyText }),
-      text: AnyText,
-    }),
-  ),
+  /** The same in parts; null where nothing is planned. */
+  call: AskedCallSchema,
   plan_ref: BodyRefSchema,
   plan_hash: HashSchema,
   why: AnyText,
@@ -98,11 +94,12 @@ export const approvalOperations = [
 ] as const;
 
 export function wireCard(card: ApprovalCard): WireCard {
-  const { shown, call, background, backgroundRef: _ref, createdAtMs, expiresAtMs, decidedAtMs, ...rest } = card;
+  const { shown, background, backgroundRef: _ref, createdAtMs, expiresAtMs, decidedAtMs, ...rest } = card;
+  const { call, ...explained } = background;
   return {
     ...toWire(rest),
-    ...toWire(background),
-    ...(call === undefined ? {} : { call: { ...call, argv: [...call.argv], targets: [...call.targets] } }),
+    ...toWire(explained),
+    call: call === null ? null : wireCall(call),
     plan: shown,
     created_at: timestampOf(createdAtMs),
     expires_at: timestampOf(expiresAtMs),
@@ -110,13 +107,18 @@ export function wireCard(card: ApprovalCard): WireCard {
   };
 }
 
+/** Names of arguments are the tool's: they are not translated. */
+function wireCall({ args, argv, targets, ...call }: AskedCall): WireCard["call"] {
+  return { ...call, args: JSON.stringify(args), argv: [...argv], targets: [...targets] };
+}
+
 export function cardFromWire(wire: WireCard): ApprovalCard {
-  const { plan, explain, provenance, createdAt, expiresAt, decidedAt, ...card } = fromWire(wire);
+  const { plan, explain, provenance, call, createdAt, expiresAt, decidedAt, ...card } = fromWire(wire);
   return {
     ...card,
     backgroundRef: null,
     shown: plan,
-    background: { explain, provenance },
+    background: { explain, provenance, call: call === null ? null : { ...call, args: JSON.parse(call.args) } },
     createdAtMs: Date.parse(createdAt),
     expiresAtMs: Date.parse(expiresAt),
     decidedAtMs: decidedAt === null ? null : Date.parse(decidedAt),

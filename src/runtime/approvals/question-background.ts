@@ -10,14 +10,34 @@ import { CONFIDENTIALITIES, INTEGRITIES } from "../../kernel/vocabulary/labels.t
 import { CHANNEL_CLASSES, RISK_CLASSES } from "../../kernel/vocabulary/risk.ts";
 import { Count, nullable } from "../../kernel/vocabulary/schema-primitives.ts";
 import type { Wire } from "../../kernel/vocabulary/wire-case.ts";
+import type { Arguments, Planned, Reversal } from "../ports/toolbox.ts";
 
 export interface QuestionBackground {
   /** Null for a question that no rule about calls raised: an effect in doubt, mail. */
   readonly explain: DecisionExplanation | null;
   readonly provenance: readonly UntrustedSource[];
+  /** Null where nothing is planned: the run itself is asked about, or its plan failed. */
+  readonly call: AskedCall | null;
 }
 
-export const NO_BACKGROUND: QuestionBackground = { explain: null, provenance: [] };
+/** The plan in parts. */
+export interface AskedCall {
+  readonly args: Arguments;
+  /** The words of the command; empty where no process is started. */
+  readonly argv: readonly string[];
+  readonly cwd: string | null;
+  readonly targets: readonly string[];
+  readonly reversal: Reversal;
+  /** What the tool itself says about it. */
+  readonly text: string;
+}
+
+export const NO_BACKGROUND: QuestionBackground = { explain: null, provenance: [], call: null };
+
+export function askedCall({ args, plan, reversal, shown }: Planned): AskedCall {
+  const { argv, cwd, targets } = plan;
+  return { args, argv, cwd: cwd === null ? null : cwd.path, targets, reversal, text: shown };
+}
 
 const Text = Type.String();
 const Verdict = Type.Enum(["allow", "approve", "deny"]);
@@ -66,7 +86,19 @@ export const ProvenanceSchema = Type.Unsafe<Wire<readonly UntrustedSource[]>>(
   ),
 );
 
+export const AskedCallSchema = nullable(
+  Type.Object({
+    /** JSON. */
+    args: Text,
+    argv: Type.Array(Text),
+    cwd: nullable(Text),
+    targets: Type.Array(Text),
+    reversal: Type.Object({ kind: Type.Enum(["reversible", "irreversible", "unknown"]), how: Text }),
+    text: Text,
+  }),
+);
+
 /** We wrote it to our own store; an erased one is empty. */
 export function readBackground(json: string | null): QuestionBackground {
-  return json === null ? NO_BACKGROUND : (JSON.parse(json) as QuestionBackground);
+  return json === null ? NO_BACKGROUND : { ...NO_BACKGROUND, ...(JSON.parse(json) as QuestionBackground) };
 }

@@ -21,6 +21,7 @@ import type { CallId, RunId } from "../../kernel/vocabulary/identifiers.ts";
 import type { ThinkingLevel } from "../../kernel/vocabulary/thinking-level.ts";
 import { ApprovalDeadlines } from "../approvals/approval-deadlines.ts";
 import type { Approvals } from "../approvals/approvals.ts";
+import { askedCall, NO_BACKGROUND } from "../approvals/question-background.ts";
 import { askedAfterRestore, showQuestion } from "../approvals/show-question.ts";
 import type { Authority } from "../capabilities/authority.ts";
 import { notedIn, type SessionCheckpoint } from "../checkpoint/session-checkpoint.ts";
@@ -367,7 +368,7 @@ export class CommandExecutor {
     const place = { question, seq: state.chain.seq, restoreId: state.restored?.id ?? null };
     if (question.aboutRun) {
       const asked = askedAfterRestore(readAcceptance(run.accepted), state, (ref) => bodyCache.read(ref));
-      return { ...place, ...asked, planned: null, background: { explain: null, provenance } };
+      return { ...place, ...asked, background: { ...NO_BACKGROUND, provenance } };
     }
     const prepared = this.#prepared.get(question.callId);
     const call = prepared?.call ?? inFlightCall(state, question.callId);
@@ -377,7 +378,8 @@ export class CommandExecutor {
       ? showQuestion(question.kind, planned, provenance)
       : `${call.tool} ${bodyCache.read(call.argsRef) ?? "[erased]"}`;
     const explain = question.kind === "approve" ? explainNow(state, call) : null;
-    return { ...place, tool: call.tool, shown, planned, background: { explain, provenance } };
+    const parts = planned === null ? null : askedCall(planned);
+    return { ...place, tool: call.tool, shown, background: { explain, provenance, call: parts } };
   }
 }
 

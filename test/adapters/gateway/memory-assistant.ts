@@ -302,7 +302,7 @@ export class MemoryAssistant implements Assistant {
       decidedBy: null,
       decidedAtMs: null,
       shown: "write 5 bytes to a.txt",
-      background: { explain: null, provenance: [] },
+      background: { explain: null, provenance: [], call: null },
     };
     this.cards.push(card);
     return card;

@@ -29,7 +29,7 @@ approver.ask({
   planRef: asBodyRef("b"),
   planHash: asHash("0".repeat(64)),
   backgroundRef: null,
-  background: { explain: null, provenance: [] },
+  background: { explain: null, provenance: [], call: null },
   why: "it asks",
   labels: { integrity: "user", confidentiality: "private" },
   createdAtMs: 0,

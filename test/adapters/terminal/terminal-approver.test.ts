@@ -26,7 +26,7 @@ const CARD: ApprovalCard = {
   planRef: asBodyRef("b"),
   planHash: asHash("f".repeat(64)),
   backgroundRef: null,
-  background: { explain: null, provenance: [] },
+  background: { explain: null, provenance: [], call: null },
   why: "side_effect tools ask",
   labels: { integrity: "user", confidentiality: "private" },
   createdAtMs: 0,

@@ -101,7 +101,7 @@ describe("an approval", () => {
       await second.runtime.recover();
       const again = await second.nextCard();
       expect(again).toEqual(card);
-      expect(again.call).toMatchObject({ args: `{"thing":"front"}`, argv: [], reversal: { kind: "unknown" } });
+      expect(again.background.call).toMatchObject({ args: { thing: "front" }, argv: [] });
       expect(await second.runtime.approvals.pending(PAGE)).toEqual([card]);
       expect(world.effects("door.open")).toBe(0);
       expect(await decide(second.runtime.approvals, again, "allow")).toEqual({ ok: true, runId });

@@ -67,7 +67,10 @@ export function VirtualList<Item>(props: VirtualListProps<Item>) {
       role={role}
       aria-label={label}
       tabIndex={0}
-      onScroll={() => props.onScroll?.(list.isAtEnd(NEAR_END_PX))}
+      // From the element: the virtualizer may hear of the scroll after this.
+      onScroll={({ currentTarget: { scrollHeight, scrollTop, clientHeight } }) =>
+        props.onScroll?.(scrollHeight - scrollTop - clientHeight <= NEAR_END_PX)
+      }
     >
       <div className={styles["content"]} role="presentation" style={{ height: list.getTotalSize() }}>
         {list.getVirtualItems().map(({ index, key, start }) => {

@@ -12,6 +12,7 @@ import { useKeys } from "../../shell/keyboard.ts";
 import { useTitle } from "../../shell/page-title.ts";
 import type { PageProps } from "../page.ts";
 import styles from "./approvals.module.css";
+import { DecidedList } from "./decided-list.tsx";
 
 /** What waits for a person, the nearest deadline first. Each is decided by itself. */
 export function ApprovalsPage({ params }: PageProps) {
@@ -52,6 +53,7 @@ export function ApprovalsPage({ params }: PageProps) {
           </div>
         </div>
       )}
+      <DecidedList />
     </div>
   );
 }

@@ -1,6 +1,7 @@
 import { Copy, Pencil, RotateCcw } from "lucide-react";
 import { memo, type ReactNode, useEffect } from "react";
 import { useBlocked } from "../../data/acting.ts";
+import type { AnswerOf } from "../../data/client.ts";
 import { type LiveRun, useLiveRun } from "../../data/live-run.ts";
 import { refresh, useRecord } from "../../data/records.ts";
 import { announce, announceQuietly } from "../../parts/announcer.tsx";
@@ -94,7 +95,7 @@ function Answered({ turn }: { turn: Turn }) {
   const { runId, answer, calls } = turn;
   const { value: run } = useRecord("runs.get", runId === null ? null : ({ id: runId } as never));
   const events = useEndedCalls(calls.length === 0 ? null : runId);
-  const hasFailed = run !== undefined && run.output === "" && run.explanation !== undefined;
+  const failure = run === undefined || run.output !== "" ? null : whyNoAnswer(run);
   const text = answer?.text ?? "";
   return (
     <>
@@ -108,18 +109,24 @@ function Answered({ turn }: { turn: Turn }) {
         )}
       </Who>
       <ToolCalls calls={recordedCalls(calls, events)} />
-      {hasFailed ? (
-        <p className={styles["failed"]}>
-          <HostileText text={run.explanation ?? ""} />
-        </p>
-      ) : (
+      {failure === null ? (
         <div className={styles["answer"]}>
           <Markdown text={text} inText={withCitations} />
         </div>
+      ) : (
+        <p className={styles["failed"]}>
+          <HostileText text={failure} />
+        </p>
       )}
       {run !== undefined && <ReceiptLine run={run} />}
     </>
   );
+}
+
+function whyNoAnswer({ outcome, explanation }: AnswerOf<"runs.get">): string | null {
+  if (explanation !== undefined) return explanation;
+  if (outcome === "INTERRUPTED") return "It was stopped before it had an answer. Ask again to begin anew.";
+  return outcome === null || outcome.startsWith("COMPLETED") ? null : "It ended without an answer. Its run says why.";
 }
 
 function copy(text: string): void {

@@ -20,7 +20,7 @@ import type { ApprovalRecord } from "./approval-record.ts";
 import { CHOICES, type Decision, titleOf } from "./card-words.ts";
 import { PlanView } from "./plan-view.tsx";
 import { useGuard } from "./use-guard.ts";
-import { WhyItAsks } from "./why-it-asks.tsx";
+import { Explained, Provenance, RuleLink, WhyItAsks } from "./why-it-asks.tsx";
 
 interface ApprovalCardProps {
   readonly approval: ApprovalRecord;
@@ -74,6 +74,8 @@ export function ApprovalCard({ approval, blocked = null }: ApprovalCardProps) {
       <section className={styles["body"]} aria-label="The plan" tabIndex={0}>
         <Call approval={approval} />
         <WhyItAsks approval={approval} />
+        <Provenance approval={approval} />
+        {approval.explain !== null && <Explained explain={approval.explain} />}
         <div ref={end} className={styles["end"]} />
       </section>
       {error !== null && <ErrorNote error={error} />}
@@ -94,6 +96,7 @@ export function ApprovalCard({ approval, blocked = null }: ApprovalCardProps) {
             Show the rest
           </Button>
         )}
+        {kind === "approve" && <RuleLink approval={approval} />}
       </footer>
     </article>
   );
@@ -107,7 +110,7 @@ function leftWords(kind: ApprovalRecord["kind"], left: string | null): ReactNode
 /** What would run, as exactly as it is planned. */
 function Call({ approval }: { approval: ApprovalRecord }) {
   const { call: planned, kind, tool, plan, plan_hash } = approval;
-  if (planned === undefined) return <PlanView text={plan} />;
+  if (planned === null) return <PlanView text={plan} />;
   const { argv, cwd, args, text, reversal } = planned;
   const isCommand = argv.length > 0;
   return (

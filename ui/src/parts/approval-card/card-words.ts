@@ -28,8 +28,8 @@ export function titleOf(card: ApprovalRecord): CardTitle {
     : { before: verb, named, after: "?" };
 }
 
-function fileOf(card: ApprovalRecord): string {
-  return baseName(card.call?.targets[0] ?? "a file");
+function fileOf({ call }: ApprovalRecord): string {
+  return baseName(call?.targets[0] ?? "a file");
 }
 
 function hostOf({ call }: ApprovalRecord): string {
