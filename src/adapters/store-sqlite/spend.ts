@@ -2,6 +2,7 @@
  * Spending: tables, rows and writes. What may be reserved, and what a settlement changes:
  * src/runtime/spend/spend-rules.ts.
  */
+import type { RunId } from "../../kernel/vocabulary/identifiers.ts";
 import type { CommitResult, SpendAmount, SpendTotal } from "../../runtime/ports/store.ts";
 import {
   amountToCount,
@@ -11,7 +12,7 @@ import {
   settlementChange,
 } from "../../runtime/spend/spend-rules.ts";
 import type { Prepare, Tables } from "./connection.ts";
-import { FIRST_ENDED_STATUS } from "./runs.ts";
+import { FIRST_ENDED_STATUS, runPosition } from "./runs.ts";
 import type { Transaction, WriteHandlers, WriteOf } from "./transaction.ts";
 
 export const SPEND_TABLES: Tables = {
@@ -55,7 +56,16 @@ export const SPEND_QUERIES = {
   reserved: `
     SELECT r.microusd, r.tokens, r.scopes FROM run_states s JOIN reservations r ON r.run = s.run AND r.epoch = s.epoch
     WHERE s.status < ${FIRST_ENDED_STATUS} AND r.scopes IS NOT NULL`,
+  heldFor: `
+    SELECT total(r.microusd) AS microusd, total(r.tokens) AS tokens FROM run_states s JOIN reservations r
+      ON r.run = s.run AND r.epoch = s.epoch
+    WHERE s.run = ? AND s.status < ${FIRST_ENDED_STATUS} AND r.scopes IS NOT NULL`,
 };
+
+export function heldFor(prepare: Prepare, runId: RunId): SpendAmount | null {
+  const run = runPosition(prepare, runId);
+  return run === null ? null : toAmount(prepare(SPEND_QUERIES.heldFor).get(run));
+}
 
 export const SPEND_LISTS = {
   spendTotals(prepare: Prepare, period: string): readonly SpendTotal[] {

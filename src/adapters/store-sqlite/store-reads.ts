@@ -20,6 +20,7 @@ import { findDelivery, findInbound } from "./outbox.ts";
 import { findPairing, findPairingByCode } from "./pairings.ts";
 import { findRun, findRunByKey, findRunByMessage, findRunIds, firstRunOf, sessionPosition } from "./runs.ts";
 import { findCheckpoint, findSession, findSessionByKey } from "./sessions.ts";
+import { heldFor } from "./spend.ts";
 import { toStoreError } from "./sqlite-failure.ts";
 
 export type StoreReads = Omit<Store, "homeId" | "restored" | "commit" | "backup" | "close">;
@@ -90,6 +91,7 @@ export function storeReads(reading: Reading, homeId: string, readElsewhere: Read
     findDelivery: (id) => reading.read((prepare) => findDelivery(prepare, id)),
     findPairing: (channel, senderId) => reading.read((prepare) => findPairing(prepare, channel, senderId)),
     findPairingByCode: (code) => reading.read((prepare) => findPairingByCode(prepare, code)),
+    heldFor: (runId) => reading.read((prepare) => heldFor(prepare, runId)),
     ledgerHead: () => reading.read((prepare) => ledgerHead(prepare, homeId)),
 
     // A few rows by an index: less than the way to the reader thread.

@@ -375,6 +375,8 @@ export interface Store extends DeliveryReads, SessionReads {
   /** Every row of a table as it is now, to compare with what the ledger recorded. */
   recordedRows(table: RecordedTable, page: Page): Promise<readonly PresentRow[]>;
   spendTotals(period: string): Promise<readonly SpendTotal[]>;
+  /** What is held for inferences of a run in progress; null when there is no such run. */
+  heldFor(runId: RunId): Promise<SpendAmount | null>;
   readLedger(after: number, limit: number): Promise<readonly LedgerEntry[]>;
   ledgerHead(): Promise<LedgerHead>;
   /** What a checkpoint signs, as of one moment: the ledger's head, and how far every run has come that has not ended. */

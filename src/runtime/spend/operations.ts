@@ -1,14 +1,15 @@
 /** What was spent, and what of each limit is left (X-6): as `surety budget` shows it. */
 import { Type } from "typebox";
 import { Count, closed, nullable } from "../../kernel/vocabulary/schema-primitives.ts";
+import { RunIdInput } from "../operations/input-schemas.ts";
 import { operationsOver, refuse } from "../operations/operation.ts";
 import { type Clock, timestampOf } from "../ports/clock.ts";
 import type { Store } from "../ports/store.ts";
-import type { Budgets } from "./budget-scopes.ts";
+import { type Budgets, MICROUSD_PER_USD } from "./budget-scopes.ts";
 import { dailySpend, daysUpTo, isDay, limitsOfRun, MAX_DAYS } from "./daily-spend.ts";
 
 export interface BudgetServices {
-  readonly store: Pick<Store, "spendTotals">;
+  readonly store: Pick<Store, "spendTotals" | "heldFor">;
   readonly clock: Pick<Clock, "nowMs">;
   readonly budgets: () => Budgets;
 }
@@ -63,6 +64,21 @@ export const budgetOperations = [
           per_run: limitsOfRun(limits),
         },
       };
+    },
+  }),
+  json({
+    name: "budget.held",
+    method: "GET",
+    path: "/api/budget/runs/{id}",
+    scope: "operate",
+    summary: "shows what a run's inferences in progress may cost at most, which is held until they have ended",
+    hasEtag: true,
+    input: Type.Object({ id: RunIdInput }, closed),
+    output: Type.Object({ held_usd: Amount, held_tokens: Count }),
+    async call({ store }, { id }) {
+      const held = await store.heldFor(id);
+      if (held === null) return refuse("not_found", "no such run");
+      return { ok: true, value: { held_usd: held.microusd / MICROUSD_PER_USD, held_tokens: held.tokens } };
     },
   }),
 ] as const;

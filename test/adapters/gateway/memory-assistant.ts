@@ -216,6 +216,7 @@ export class MemoryAssistant implements Assistant {
           return Promise.resolve({ spend: null });
         },
         spendTotals: () => Promise.resolve([]),
+        heldFor: () => Promise.resolve(null),
       },
       clock: { nowMs: () => 0 },
       feed: this.feed,

@@ -1,6 +1,6 @@
 /** The store's contract: spending. */
 import { describe, expect, test } from "vitest";
-import type { RunId } from "../../../src/kernel/vocabulary/identifiers.ts";
+import { asRunId, type RunId } from "../../../src/kernel/vocabulary/identifiers.ts";
 import type { SpendScope, Write } from "../../../src/runtime/ports/store.ts";
 import { budgetScope, fresh, sealed } from "../store-samples.ts";
 import type { StoreFixture } from "./store-fixture.ts";
@@ -196,6 +196,9 @@ export function describeSpend(fixture: StoreFixture): void {
         reserved: { microusd: 5, tokens: 1 },
       });
       expect(await fixture.store.spendTotals("2001-01-01")).toEqual([]);
+      expect(await fixture.store.heldFor(runId)).toEqual({ microusd: 5, tokens: 1 });
+      expect(await fixture.store.heldFor((await insertRun()).runId)).toEqual({ microusd: 0, tokens: 0 });
+      expect(await fixture.store.heldFor(asRunId("run_none"))).toBeNull();
     });
   });
 }

@@ -21,6 +21,7 @@ import { PageBoundary } from "./page-boundary.tsx";
 import { pageCommands, pageTitle } from "./page-title.ts";
 import styles from "./shell.module.css";
 import { SignInPage } from "./sign-in-page.tsx";
+import { SpendMeter } from "./spend-meter.tsx";
 
 const FIRST = PAGES[0] === undefined ? "/chat" : hrefOf(PAGES[0]);
 const ROUTES = PAGES.map((page) => ({
@@ -69,6 +70,7 @@ function SignedIn() {
       <Navigation counts={counts} />
       <header className={styles["bar"]}>
         <ConnectionState />
+        <SpendMeter />
         <Button className={styles["palette"]} onClick={() => setOpened("palette")}>
           <Search size={16} aria-hidden="true" />
           <span className={styles["wide"]}>

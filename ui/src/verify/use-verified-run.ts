@@ -3,13 +3,12 @@
  * feed rings for the run.
  */
 import { useCallback, useEffect, useState } from "react";
-import { asCallError, type CallError, readText } from "../data/client.ts";
+import { asCallError, type CallError } from "../data/client.ts";
 import { connection, onRing } from "../data/feed.ts";
 import type { EntryRow } from "./entry-row.ts";
 import type { Checked } from "./run-verification.ts";
 import { askVerifier } from "./verifier.ts";
-
-const PAGE = 500;
+import { freshKey, readPages } from "./verify-run.ts";
 
 export interface VerifiedRun {
   /** For `askVerifier` about single entries. */
@@ -27,8 +26,6 @@ export interface VerifiedRun {
 
 type State = Omit<VerifiedRun, "verifyAgain"> & { readonly runId: string };
 
-let lastKey = 0;
-
 function started(runId: string, key = ""): State {
   return { runId, key, checked: null, rows: [], isChecking: true, tookMs: 0, error: null };
 }
@@ -36,15 +33,14 @@ function started(runId: string, key = ""): State {
 export function useVerifiedRun(runId: string): VerifiedRun {
   const [state, setState] = useState(() => started(runId));
   const [round, setRound] = useState(0);
-  useEffect(() => {
-    lastKey += 1;
-    return follow(runId, `${runId} ${lastKey} ${round}`, setState);
-  }, [runId, round]);
+  useEffect(() => follow(runId, round, setState), [runId, round]);
   const verifyAgain = useCallback(() => setRound((before) => before + 1), []);
   return { ...(state.runId === runId ? state : started(runId)), verifyAgain };
 }
 
-function follow(runId: string, key: string, show: (state: State) => void): () => void {
+/** Each round begins with nothing checked. */
+function follow(runId: string, round: number, show: (state: State) => void): () => void {
+  const key = freshKey(`${runId} ${round}`);
   let state = started(runId, key);
   let isOver = false;
   let isReading = false;
@@ -60,7 +56,10 @@ function follow(runId: string, key: string, show: (state: State) => void): () =>
     while (isDue && !isOver) {
       isDue = false;
       try {
-        while (await readPage()) if (isOver) break;
+        await readPages(runId, key, state.checked?.seq ?? 0, ({ rows, from, ...checked }) => {
+          tell({ checked, rows: [...state.rows.slice(0, from), ...rows], tookMs: state.tookMs + checked.tookMs });
+          return !isOver;
+        });
         tell({ error: null });
       } catch (error) {
         tell({ error: asCallError(error) });
@@ -68,14 +67,6 @@ function follow(runId: string, key: string, show: (state: State) => void): () =>
     }
     isReading = false;
     tell({ isChecking: false });
-  };
-  /** True if there is more. */
-  const readPage = async (): Promise<boolean> => {
-    const after = state.checked?.seq ?? 0;
-    const text = await readText("runs.entries", { id: runId, after, limit: PAGE } as never);
-    const { rows, from, ...checked } = await askVerifier<"page">({ type: "page", key, runId, after, text });
-    tell({ checked, rows: [...state.rows.slice(0, from), ...rows], tookMs: state.tookMs + checked.tookMs });
-    return checked.bad === null && checked.seq < checked.total;
   };
   const read = (): void => {
     isDue = true;

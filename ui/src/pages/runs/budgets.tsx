@@ -1,8 +1,9 @@
+import { useRecord } from "../../data/records.ts";
 import { Card } from "../../parts/card.tsx";
+import { dollars } from "../../parts/dollars.ts";
 import { Meter } from "../../parts/meter.tsx";
 import { durationWords } from "../../parts/time.tsx";
 import type { VerifiedRun } from "../../verify/use-verified-run.ts";
-import { dollars } from "./dollars.ts";
 import styles from "./run.module.css";
 
 interface BudgetsProps {
@@ -14,20 +15,23 @@ interface BudgetsProps {
 interface Line {
   readonly name: string;
   readonly spent: number;
+  readonly held?: number;
   readonly limit: number | null;
   readonly words: string;
 }
 
 /** What it used of what its contract allows. */
-export function Budgets({ checked }: BudgetsProps) {
+export function Budgets({ id, checked, isOpen }: BudgetsProps) {
+  const { value: held } = useRecord("budget.held", isOpen ? ({ id } as never) : null);
   if (checked === null || checked.facts.limits === null) return null;
   const { budget, limits, elapsedMs } = checked.facts;
   const lines: readonly Line[] = [
     {
       name: "Money",
-      spent: budget.spendMicrousd,
-      limit: limits.maxSpendMicrousd,
-      words: money(budget.spendMicrousd, limits.maxSpendMicrousd),
+      spent: budget.spendMicrousd / 1e6,
+      held: (isOpen && held?.held_usd) || 0,
+      limit: limits.maxSpendMicrousd === null ? null : limits.maxSpendMicrousd / 1e6,
+      words: money(budget.spendMicrousd / 1e6, (isOpen && held?.held_usd) || 0, limits.maxSpendMicrousd),
     },
     {
       name: "Tokens",
@@ -51,10 +55,10 @@ export function Budgets({ checked }: BudgetsProps) {
   return (
     <Card title="Budgets">
       <dl className={styles["budgets"]}>
-        {lines.map(({ name, spent, limit, words }) => [
+        {lines.map(({ name, spent, held: reserved = 0, limit, words }) => [
           <dt key={name}>{name}</dt>,
           <dd key={`${name} meter`} className={styles["meter"]}>
-            {limit !== null && <Meter label={name} spent={spent} limit={limit} text={words} />}
+            {limit !== null && <Meter label={name} spent={spent} held={reserved} limit={limit} text={words} />}
           </dd>,
           <dd key={`${name} words`} className={styles["amount"]}>
             {words}
@@ -67,7 +71,7 @@ export function Budgets({ checked }: BudgetsProps) {
 
 const count = (value: number): string => value.toLocaleString("en");
 
-function money(spentMicrousd: number, limitMicrousd: number | null): string {
-  const spent = dollars(spentMicrousd / 1e6);
+function money(spentUsd: number, heldUsd: number, limitMicrousd: number | null): string {
+  const spent = `${dollars(spentUsd)}${heldUsd > 0 ? ` + ${dollars(heldUsd)} held` : ""}`;
   return limitMicrousd === null ? `${spent}, no limit of its own` : `${spent} of ${dollars(limitMicrousd / 1e6)}`;
 }

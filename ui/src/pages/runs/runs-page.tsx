@@ -3,29 +3,21 @@
  */
 import { X } from "lucide-react";
 import { memo, type RefObject, useEffect, useEffectEvent, useMemo, useRef, useState } from "react";
-import { Link, useLocation } from "wouter";
-import type { AnswerOf } from "../../data/client.ts";
+import { useLocation } from "wouter";
 import { useRecord } from "../../data/records.ts";
 import { Button } from "../../parts/button.tsx";
-import { classes } from "../../parts/classes.ts";
 import { EmptyState } from "../../parts/empty-state.tsx";
 import { ErrorNote } from "../../parts/error-note.tsx";
 import { Input, Select } from "../../parts/field.tsx";
-import { HostileText } from "../../parts/hostile-text.tsx";
 import { Mono } from "../../parts/mono.tsx";
-import { Seal } from "../../parts/seal.tsx";
 import { Skeleton } from "../../parts/skeleton.tsx";
-import { Tag } from "../../parts/tag.tsx";
-import { durationWords, Time } from "../../parts/time.tsx";
 import { VirtualList, type VirtualListHandle } from "../../parts/virtual-list.tsx";
 import { useKeys } from "../../shell/keyboard.ts";
 import { useTitle } from "../../shell/page-title.ts";
 import { type Filters, useFilters } from "./filters.ts";
+import { RunLine } from "./run-line.tsx";
 import styles from "./runs.module.css";
-import { STATES } from "./states.ts";
-import { STATUS_WORDS, StatusTag } from "./status-tag.tsx";
-
-type Row = AnswerOf<"runs.list">["runs"][number];
+import { STATUS_WORDS } from "./status-tag.tsx";
 
 const PAGE = 50;
 const ROW_PX = 44;
@@ -75,7 +67,7 @@ export function RunsPage() {
           keyOf={String}
           estimate={ROW_PX}
           className={styles["list"]}
-          draw={(at) => <RunLine at={at} filters={filters} />}
+          draw={(at) => <RowAt at={at} filters={filters} />}
         />
       )}
     </div>
@@ -167,43 +159,10 @@ function NoRuns({ isFiltered }: { isFiltered: boolean }) {
   );
 }
 
-const RunLine = memo(({ at, filters }: { at: number; filters: Filters }) => {
+/** Of the page of the list that it is on. */
+const RowAt = memo(({ at, filters }: { at: number; filters: Filters }) => {
   const offset = at - (at % PAGE);
   const { value } = useRecord("runs.list", { ...filters, limit: PAGE, offset } as never);
   const run = value?.runs[at - offset];
-  if (run === undefined) return <div className={styles["row"]} />;
-  const { id, prompt, status, outcome, agent_id, provider, model, tool_calls, duration_ms, created_at, damage } = run;
-  return (
-    <Link href={`/runs/${id}`} className={styles["row"]} data-at={at}>
-      <span
-        className={classes(
-          styles["ring"],
-          status === "waiting_approval" && styles["waits"],
-          status === "failed" && styles["failed"],
-        )}
-      >
-        <Seal size={18} ticks={ticksOf(run)} />
-      </span>
-      <span className={styles["prompt"]}>
-        {prompt === null || prompt === "" ? <Mono>{id}</Mono> : <HostileText text={prompt} />}
-      </span>
-      <span className={styles["status"]} title={outcome ?? undefined}>
-        {damage === undefined ? <StatusTag status={status} isInList /> : <Tag tone="fail">damaged</Tag>}
-      </span>
-      <span className={styles["agent"]}>{agent_id}</span>
-      <span className={styles["model"]}>{`${provider}:${model}`}</span>
-      <span className={classes(styles["number"], styles["calls"])}>
-        {tool_calls === 1 ? "1 call" : `${tool_calls} calls`}
-      </span>
-      <span className={classes(styles["number"], styles["took"])}>{durationWords(duration_ms)}</span>
-      <span className={styles["when"]}>
-        <Time at={created_at} />
-      </span>
-    </Link>
-  );
+  return run === undefined ? <div className={styles["row"]} /> : <RunLine run={run} at={at} />;
 });
-
-/** The states it has been through: all of them when it has ended. */
-function ticksOf({ state, status }: Row): number {
-  return status === "queued" ? 0 : STATES.indexOf(state) + 1;
-}
