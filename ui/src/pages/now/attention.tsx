@@ -7,6 +7,9 @@ import { Mono } from "../../parts/mono.tsx";
 import styles from "./now.module.css";
 
 /** What the gateway says is wrong with the home; who may not ask sees none of it. */
+/** Approvals have their cards above. */
+const isNews = ({ code }: { readonly code: string }): boolean => !code.startsWith("approval.");
+
 export function Attention() {
   const { value } = useRecord("admin.status", {});
   if (value === undefined) return null;
@@ -14,7 +17,7 @@ export function Attention() {
   return (
     <Card title="This home" aside={<Link href="/settings">Settings</Link>}>
       <ul className={styles["checks"]}>
-        {attention.map(({ code, message }) => (
+        {attention.filter(isNews).map(({ code, message }) => (
           <li key={code + message} className={styles["wrong"]}>
             <CircleAlert size={16} aria-hidden="true" />
             <span>
