@@ -12,7 +12,7 @@ import { noApprover } from "../runtime/ports/approver.ts";
 import { StoreError } from "../runtime/ports/store.ts";
 import { BootError } from "./boot-error.ts";
 import type { CommandContext } from "./command.ts";
-import { findAddress, loadToken } from "./gateway-access.ts";
+import { findAddress, loadToken, tokenWriter } from "./gateway-access.ts";
 import { findExistingHome } from "./home.ts";
 import { openSurety } from "./open-surety.ts";
 import { defectReporter } from "./report-failure.ts";
@@ -55,6 +55,7 @@ export async function connectAssistant(
       config,
       readVariable,
       token,
+      replaceToken: tokenWriter(home, readVariable, systemRandomness),
       approver,
       ...(drives ? {} : { workers: 0 }),
       clock: systemClock,

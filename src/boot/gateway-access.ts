@@ -30,6 +30,12 @@ export async function loadToken(home: Home, readVariable: ReadVariable, random: 
   return checked(stored.trim(), file, "Delete the file to get a new token, or write your own into it.");
 }
 
+/** Null: the environment gives the token, so another file would change nothing. */
+export function tokenWriter(home: Home, readVariable: ReadVariable, random: RandomBytes) {
+  if (readVariable("SURETY_TOKEN") !== undefined) return null;
+  return (token: string): Promise<void> => replaceFile(home.tokenFile, `${token}\n`, random);
+}
+
 function newToken(random: RandomBytes): string {
   return Buffer.from(random(TOKEN_BYTES)).toString("base64url");
 }

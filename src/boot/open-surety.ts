@@ -70,6 +70,8 @@ export interface SuretyOptions {
   readonly clock: Clock;
   readonly random: RandomBytes;
   readonly token: string | null;
+  /** Replaces the home's own token; null: it does not come from the home. */
+  readonly replaceToken?: ((token: string) => Promise<void>) | null;
   readonly approver: Approver;
   readonly onDefect: (errorId: string, error: unknown) => void;
   /** Prints a line for the operator. */
@@ -316,7 +318,14 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
       runtime: () => runtime,
       onDefect: (error) => onDefect("messages", error),
     });
-    const access = new Access({ clock, random, token: options.token });
+    const access = new Access({
+      store,
+      clock,
+      random,
+      token: options.token,
+      replaceToken: options.replaceToken ?? null,
+    });
+    await access.load();
     return {
       assistant,
       access,
@@ -369,6 +378,7 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
       close: async (graceMs) => {
         try {
           feed.close();
+          access.close();
           events.off("config.changed", configChanged);
           runEvents.stop();
           messages.close();

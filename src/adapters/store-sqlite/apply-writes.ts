@@ -5,6 +5,7 @@
  * W2. The ledger is linked inside the transaction, where the order of commits is decided.
  */
 import type { CommitResult, Write } from "../../runtime/ports/store.ts";
+import { ACCESS_WRITES } from "./access.ts";
 import { APPROVAL_WRITES } from "./approvals.ts";
 import { CAPABILITY_WRITES } from "./capabilities.ts";
 import type { Prepare } from "./connection.ts";
@@ -30,6 +31,7 @@ const WRITES: WriteHandlers<Exclude<Write["type"], "append-entries" | "reserve-s
   ...SESSION_WRITES,
   ...PAIRING_WRITES,
   ...IMPORT_WRITES,
+  ...ACCESS_WRITES,
   "append-ledger": ({ appendLedger }, { draft }) => appendLedger(draft),
 };
 

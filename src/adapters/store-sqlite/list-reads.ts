@@ -3,6 +3,7 @@
  *
  * L1. A list reads no rows that it does not show, except the pages before the one asked for, and what a filter must look at.
  */
+import { ACCESS_LISTS } from "./access.ts";
 import { APPROVAL_LISTS } from "./approvals.ts";
 import { CAPABILITY_LISTS } from "./capabilities.ts";
 import type { Prepare } from "./connection.ts";
@@ -26,6 +27,7 @@ const LISTS = {
   ...LEDGER_LISTS,
   ...HOME_STATE_LISTS,
   ...RECORDED_ROW_LISTS,
+  ...ACCESS_LISTS,
 };
 
 export type ListName = keyof typeof LISTS;

@@ -58,6 +58,17 @@ const RECORDED: Readonly<Record<RecordedTable, Recorded>> = {
       ...["created_at", "state", "attempts", "next_at_ms", "problem"],
     ],
   },
+  tokens: {
+    from: "tokens",
+    key: ["id"],
+    content: ["name", "digest", "scope", "channel", "sender_id", "created_at_ms", "expires_at_ms"],
+  },
+  browsers: {
+    from: "browsers",
+    key: ["id"],
+    // Not when it was seen: that changes all the time, and lets no one in who was not let in before.
+    content: ["digest", "user_agent", "created_at_ms", "expires_at_ms"],
+  },
 };
 
 const selectOf = ({ from, key, content }: Recorded): string => `SELECT ${[...key, ...content].map(named)} FROM ${from}`;

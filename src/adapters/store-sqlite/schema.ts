@@ -8,6 +8,7 @@
  *     thousand ended runs than with ten.
  */
 import type { DatabaseSync } from "node:sqlite";
+import { ACCESS_TABLES } from "./access.ts";
 import { APPROVAL_TABLES } from "./approvals.ts";
 import { CAPABILITY_TABLES } from "./capabilities.ts";
 import { preparing, type Tables } from "./connection.ts";
@@ -25,7 +26,7 @@ import { SPEND_TABLES } from "./spend.ts";
 /** "sure" in ASCII: tells our databases from others. */
 export const APPLICATION_ID = 0x73757265;
 
-export const SCHEMA_VERSION = 11;
+export const SCHEMA_VERSION = 12;
 
 const META_TABLES: Tables = {
   1: "CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;",
@@ -46,6 +47,7 @@ const SUBJECTS: readonly Tables[] = [
   PAIRING_TABLES,
   IMPORT_TABLES,
   RECORDED_ROW_TABLES,
+  ACCESS_TABLES,
 ];
 
 const FIRST_WITH_RECORDS = 9;

@@ -98,9 +98,11 @@ export function storeReads(reading: Reading, homeId: string, readElsewhere: Read
     sessionRuns: (sessionId, between, limit) => listHere("sessionRuns", sessionId, between, limit),
     // Short, and read whenever a message is to be sent.
     openOutbox: (channel, page) => listHere("openOutbox", channel, page),
-    // Read at the start, when a page costs less than starting the reader thread; both lists are short.
+    // Read at the start, when a page costs less than starting the reader thread; these lists are short.
     openRuns: (after, limit) => listHere("openRuns", after, limit),
     pendingApprovals: (page) => listHere("pendingApprovals", page),
+    listTokens: (page) => listHere("listTokens", page),
+    listBrowsers: (page) => listHere("listBrowsers", page),
 
     runsAfter: (position, limit) => list("runsAfter", position, limit),
     listRuns: (filter) => list("listRuns", filter),

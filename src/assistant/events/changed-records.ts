@@ -68,6 +68,16 @@ function recordsIn(write: Write): readonly ChangedRecord[] {
     case "request-pairing":
     case "decide-pairing":
       return PAIRING;
+    case "put-token":
+      return [one("token", write.token.id)];
+    case "remove-token":
+      return [one("token", write.draft.data.tokenId)];
+    case "insert-browser":
+      return [one("browser_session", write.browser.id)];
+    case "remove-browser":
+      return [one("browser_session", write.draft.data.browserId)];
+    case "see-browser":
+      return [one("browser_session", write.id)];
     case "append-ledger": {
       const record = RECORD_OF_LEDGER[write.draft.kind];
       return record === undefined ? NONE : [one(record, null)];
@@ -79,8 +89,7 @@ function recordsIn(write: Write): readonly ChangedRecord[] {
 }
 
 const RECORD_OF_LEDGER: Readonly<Partial<Record<LedgerKind, RecordKind>>> = {
-  "token.created": "token",
-  "token.revoked": "token",
+  "token.rotated": "token",
   "config.changed": "config",
   "mark.removed": "mark",
   "home.restored": "run",

@@ -14,9 +14,11 @@ import type { ApprovalCard } from "../../runtime/ports/approver.ts";
 import type { Clock } from "../../runtime/ports/clock.ts";
 import { newId, type RandomBytes } from "../../runtime/ports/randomness.ts";
 import type { PlacedRun, Store } from "../../runtime/ports/store.ts";
+import type { StoredSession } from "../../runtime/ports/stored-session.ts";
 import { COMPACTION_SOURCE } from "../../runtime/run/run-rules.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { followRun } from "../runs/follow-run.ts";
+import { maySee, ownerOf } from "../sessions/session-owner.ts";
 import { LiveAnswer } from "./live-answer.ts";
 import { decodeCursor, type Place, Progress } from "./progress.ts";
 import { questionMessage } from "./question-message.ts";
@@ -86,10 +88,10 @@ export class MessageBroadcaster {
   }
 
   /** Live, to all who hear of the session. */
-  async sendOf(sessionId: SessionId, contentOf: (owner: Sender) => Content): Promise<void> {
+  async sendOf(sessionId: SessionId, contentOf: (session: StoredSession) => Content): Promise<void> {
     if (this.#subscribers.size === 0) return;
-    const owner = await this.#ownerOf(sessionId);
-    if (owner !== null) this.#send(owner, this.#live(contentOf(owner)));
+    const session = await this.#parts.store.findSession(sessionId);
+    if (session !== null) this.#send(ownerOf(session), this.#live(contentOf(session)));
   }
 
   /** Live, to those who hear everything. */
@@ -217,7 +219,7 @@ export class MessageBroadcaster {
     const whole = cursor === null ? message : { ...message, cursor };
     const bytes = once(() => Buffer.from(JSON.stringify(whole)));
     for (const subscriber of this.#subscribers) {
-      if (!mayHear(subscriber, owner)) continue;
+      if (!maySee(subscriber.sender, owner)) continue;
       // One sender's cursor names only its own runs.
       const isOwn = subscriber.sender !== null && cursor !== null;
       const heard = isOwn ? withCursor(message, this.#ownCursor(owner)) : whole;
@@ -229,13 +231,13 @@ export class MessageBroadcaster {
   #ownCursor(owner: Owner): string | null {
     const isOwn = (runId: RunId): boolean => {
       const other = this.#followed.get(runId)?.owner ?? null;
-      return other !== null && owner !== null && isSame(other, owner);
+      return other !== null && maySee(owner, other);
     };
     return this.#progress.encode(this.#parts.store.homeId, isOwn);
   }
 
   #give(subscriber: Subscriber, { owner, message }: Sent, isOwn = false): void {
-    if (isOwn || mayHear(subscriber, owner)) subscriber.hear(message, () => Buffer.from(JSON.stringify(message)));
+    if (isOwn || maySee(subscriber.sender, owner)) subscriber.hear(message, () => Buffer.from(JSON.stringify(message)));
   }
 
   async #resume(subscriber: Subscriber, cursor: string): Promise<Missed> {
@@ -253,7 +255,7 @@ export class MessageBroadcaster {
     const own = new Set(progress.begun.keys());
     for (const { run, message, place } of missed) {
       const owner = await this.#ownerOf(run.sessionId);
-      if (!mayHear(subscriber, owner)) continue;
+      if (!maySee(subscriber.sender, owner)) continue;
       own.add(run.runId);
       progress.begin(run.runId, run.position);
       progress.reach(run.runId, place);
@@ -288,7 +290,7 @@ export class MessageBroadcaster {
 
   async #ownerOf(sessionId: SessionId): Promise<Owner> {
     const session = await this.#parts.store.findSession(sessionId);
-    return session === null ? null : { channel: session.channel, senderId: session.senderId };
+    return session === null ? null : ownerOf(session);
   }
 
   #live(content: Content): WsMessage {
@@ -327,14 +329,6 @@ export type Content = DistributedContent<WsMessage>;
 
 function errorContent(code: string, message: string): Content {
   return { type: "error", payload: { code, message } };
-}
-
-function mayHear({ sender }: Listener, owner: Owner): boolean {
-  return sender === null || (owner !== null && isSame(sender, owner));
-}
-
-function isSame(a: Sender, b: Sender): boolean {
-  return a.channel === b.channel && a.senderId === b.senderId;
 }
 
 function isLiveText({ type, cursor }: WsMessage): boolean {

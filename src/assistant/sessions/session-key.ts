@@ -36,6 +36,10 @@ export function directKey({
   return key.split(":")[4] === "run" ? sessionKey({ agentId, channel, kind: "dm", peer: senderId }) : key;
 }
 
+export function isDirectKey(key: string): boolean {
+  return key.split(":")[4] === "dm";
+}
+
 function encodeComponent(text: string): string {
   return text.normalize("NFC").replace(/[%:]/g, (sign) => (sign === ":" ? "%3A" : "%25"));
 }

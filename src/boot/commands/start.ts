@@ -11,7 +11,7 @@ import type { Action, CommandContext } from "../command.ts";
 import { isLoopback } from "../config/is-loopback.ts";
 import { catalogOf, openModelRegistry, startupValidationOf } from "../configured-models.ts";
 import { findControlUi } from "../find-control-ui.ts";
-import { announceAddress, loadToken, withdrawAddress } from "../gateway-access.ts";
+import { announceAddress, loadToken, tokenWriter, withdrawAddress } from "../gateway-access.ts";
 import { loginLink } from "../login-link.ts";
 import { releaseWhenIdle } from "../release-when-idle.ts";
 import { defectReporter } from "../report-failure.ts";
@@ -60,10 +60,12 @@ async function performStart(context: CommandContext, moreTools: readonly Tool[])
     if (!ok) throw new BootError("model.unusable", detail, "");
   }
   const token = await loadToken(home, readVariable, systemRandomness);
+  const replaceToken = tokenWriter(home, readVariable, systemRandomness);
   const report = defectReporter(streams);
   const surroundings = { clock: systemClock, random: systemRandomness, onDefect: report, moreTools };
-  const assistant = await superviseAssistant({ home, config, readVariable, token, workers, ...surroundings }, (line) =>
-    output.remark(line),
+  const assistant = await superviseAssistant(
+    { home, config, readVariable, token, replaceToken, workers, ...surroundings },
+    (line) => output.remark(line),
   );
   const host = address.host ?? config.gateway.host;
   let listening: Listening;

@@ -35,7 +35,16 @@ const single = { nonce: Text };
 const sender = Type.Object({ channel: Text, sender: Text }, closed);
 
 /** Whose rows the ledger vouches for, beside those that have entries of their own. */
-export const RECORDED_TABLES = ["sessions", "session_routes", "checkpoints", "pairings", "inbox", "outbox"] as const;
+export const RECORDED_TABLES = [
+  "sessions",
+  "session_routes",
+  "checkpoints",
+  "pairings",
+  "inbox",
+  "outbox",
+  "tokens",
+  "browsers",
+] as const;
 export type RecordedTable = (typeof RECORDED_TABLES)[number];
 
 export const LedgerDataSchemas = {
@@ -71,7 +80,11 @@ export const LedgerDataSchemas = {
     closed,
   ),
   "token.created": Type.Object({ tokenId: Text, scope: Type.Enum(["chat", "operate", "admin"]) }, closed),
+  /** It has another secret from here on; the earlier one counts no more. */
+  "token.rotated": Type.Object({ tokenId: Text }, closed),
   "token.revoked": Type.Object({ tokenId: Text }, closed),
+  "browser.signed_in": Type.Object({ browserId: Text }, closed),
+  "browser.signed_out": Type.Object({ browserId: Text }, closed),
   /** Which settings, not to what: the hash is of the whole config after the change. */
   "config.changed": Type.Object({ paths: Type.Array(Text, { minItems: 1 }), configHash: HashSchema }, closed),
   "pair.accepted": sender,

@@ -74,6 +74,7 @@ const PEM_LABEL = characterClass("A-Z0-9 ");
 const PEM_BODY = characterClass("A-Za-z0-9+/=\\s\\\\:,._@()<>-");
 
 const prefixed: readonly (readonly [string, readonly string[], RunRule])[] = [
+  ["surety", ["surety_"], atLeast(DASHED, 40)],
   ["anthropic", ["sk-ant-"], looksRandom(DASHED, 16)],
   ["openai", ["sk-"], looksRandom(DASHED, 16)],
   ["stripe", ["sk_live_", "sk_test_", "rk_live_", "rk_test_"], atLeast(ALNUM, 16)],

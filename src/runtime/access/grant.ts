@@ -20,10 +20,11 @@ export const ANONYMOUS: Grant = {
 };
 
 /** Of the person who runs this gateway: may do everything, and speak for anyone. */
-export const OPERATOR = "operator";
+const OPERATOR = "operator";
 
-/** Where the credential speaks for one sender, it acts in that one's name. */
+/** Where the credential speaks for one sender, it acts in that one's name; a token made for a program, in its own. */
 export function grantOf(credentialId: string, scope: Scope, sender: Sender | null, ended: AbortSignal): Grant {
-  const principal = sender === null ? OPERATOR : `${sender.channel}:${sender.senderId}`;
+  const own = credentialId.startsWith("token_") ? credentialId : OPERATOR;
+  const principal = sender === null ? own : `${sender.channel}:${sender.senderId}`;
   return { principal, source: "http", scopes: scopesUpTo(scope), sender, credentialId, ended };
 }

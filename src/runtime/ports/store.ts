@@ -19,6 +19,7 @@ import type { ApprovalId, BodyRef, CallId, Hash, RunId, SessionId } from "../../
 import type { Labels } from "../../kernel/vocabulary/labels.ts";
 import type { Outcome } from "../../kernel/vocabulary/outcome.ts";
 import type { Page } from "./page.ts";
+import type { AccessReads, AccessWrite } from "./stored-access.ts";
 import type { CapabilityDecisionKind, SessionCapability, StoredCapability } from "./stored-capability.ts";
 import type { DeliveryReads, DeliveryWrite } from "./stored-delivery.ts";
 import type { RunRange, SessionFilter, SessionReads, SessionWrite, StoredSession } from "./stored-session.ts";
@@ -256,6 +257,7 @@ export type Write =
       readonly scopes: readonly Pick<SpendScope, "scope" | "period">[];
     }
   | { readonly [K in LedgerKind]: { readonly type: "append-ledger"; readonly draft: LedgerDraft<K> } }[LedgerKind]
+  | AccessWrite
   | DeliveryWrite
   /**
    * A slot for a send that needs no approval (P-3.3). `store.conflict` when `limit` others were taken after `sinceMs`;
@@ -321,7 +323,7 @@ export interface PresentRow {
   readonly needsRecord: boolean;
 }
 
-export interface Store extends DeliveryReads, SessionReads {
+export interface Store extends AccessReads, DeliveryReads, SessionReads {
   /** Random id of the home; names the ledger's chain. */
   readonly homeId: string;
   /** Null for a home that was never restored. */

@@ -84,7 +84,9 @@ export class MemoryAssistant implements Assistant {
   readonly #keys = new Map<string, { readonly runId: RunId; readonly message: string }>();
 
   constructor(token = TOKEN, clock: Clock = new ManualClock()) {
-    this.access = new Access({ clock, token, random: (count) => randomBytes(count) });
+    const store = { commit: async () => ({ spend: null }), listTokens: async () => [], listBrowsers: async () => [] };
+    const replaceToken = async () => {};
+    this.access = new Access({ store, clock, token, replaceToken, random: (count) => randomBytes(count) });
   }
 
   async submit(request: RunRequest): ReturnType<Assistant["submit"]> {

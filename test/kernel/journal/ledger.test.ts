@@ -92,6 +92,8 @@ describe("a ledger", () => {
     expect([...KINDS].sort()).toEqual([
       "approval.decided",
       "body.erased",
+      "browser.signed_in",
+      "browser.signed_out",
       "capability.denied",
       "capability.granted",
       "capability.requested",
@@ -111,6 +113,7 @@ describe("a ledger", () => {
       "slot.settled",
       "token.created",
       "token.revoked",
+      "token.rotated",
     ]);
   });
 

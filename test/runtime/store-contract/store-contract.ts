@@ -4,6 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startLedger } from "../../../src/kernel/journal/ledger.ts";
+import { describeAccess } from "./access.ts";
 import { describeApprovals } from "./approvals.ts";
 import { describeCapabilities } from "./capabilities.ts";
 import { describeCommits } from "./commits.ts";
@@ -27,6 +28,7 @@ const PARTS = [
   describeOutbox,
   describeSendSlots,
   describeImports,
+  describeAccess,
 ];
 
 export function describeStoreContract(name: string, open: () => Promise<OpenedStore>): void {

@@ -1,0 +1,17 @@
+/** Whose a session is. A caller that speaks for one sender sees that one's direct sessions, and no others. */
+import type { Sender } from "../../runtime/operations/operation.ts";
+import type { NewSession } from "../../runtime/ports/stored-session.ts";
+import { isDirectKey } from "./session-key.ts";
+
+type Owned = Pick<NewSession, "key" | "channel" | "senderId">;
+
+/** Null: it belongs to several, or to a run. */
+export function ownerOf({ key, channel, senderId }: Owned): Sender | null {
+  return isDirectKey(key) ? { channel, senderId } : null;
+}
+
+/** `sender` null: the caller may see all. */
+export function maySee(sender: Sender | null, owner: Sender | null): boolean {
+  if (sender === null) return true;
+  return owner !== null && owner.channel === sender.channel && owner.senderId === sender.senderId;
+}
