@@ -65,6 +65,7 @@ const CONDITIONS = {
   senderId: "sender_id = ?",
   roomId: "(key LIKE '%:room:' || ? OR key LIKE '%:group:' || ?)",
   text: "instr(lower(coalesce(title, '') || char(10) || sender_id || char(10) || channel || char(10) || key), lower(?)) > 0",
+  owner: "channel = ? AND sender_id = ? AND key LIKE 'agent:%:%:%:dm:%'",
 } as const satisfies Record<keyof SessionFilter, string>;
 
 export const SESSION_LISTS = {
@@ -83,6 +84,7 @@ function whereOf(filter: SessionFilter): { readonly conditions: string; readonly
   if (fields.length === 0) return { conditions: "", values: [] };
   const values = fields.flatMap((field) => {
     const value = filter[field] ?? "";
+    if (typeof value === "object") return [value.channel, value.senderId];
     return field === "roomId" ? [value, value] : [value];
   });
   return { conditions: ` WHERE ${fields.map((field) => CONDITIONS[field]).join(" AND ")}`, values };

@@ -15,6 +15,7 @@ import { type Caller, type Refusal, refuse, type Sender } from "../../runtime/op
 import type { Pairing } from "../delivery/pairing.ts";
 import { agentIdOf } from "../sessions/agent-id-of.ts";
 import type { Chat, Received } from "../sessions/chat.ts";
+import { maySpeak } from "../sessions/session-owner.ts";
 import type { Content } from "./message-broadcaster.ts";
 
 export interface ReceiverParts {
@@ -54,6 +55,9 @@ async function converse(parts: ReceiverParts, payload: Payload, key: string, cal
     return refuse("auth.forbidden", "this connection may not speak for this sender: see docs/http.md, WebSocket");
   }
   const { text, agentId, isGroup, groupId } = payload;
+  if (!maySpeak(caller.sender, sender, isGroup === true)) {
+    return refuse("auth.forbidden", "this token speaks for its owner alone, and in no group");
+  }
   if (typeof text !== "string" || text.trim() === "") return refuse("invalid.request", "payload.text is required");
   if (isGroup === true && typeof groupId !== "string") {
     return refuse("invalid.request", "payload.groupId is required in a group");

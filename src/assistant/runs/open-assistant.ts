@@ -7,10 +7,11 @@
  */
 import type { RunRecord } from "../../kernel/journal/views/run-record.ts";
 import type { RunId, SessionId } from "../../kernel/vocabulary/identifiers.ts";
-import { type Refusal, refuse } from "../../runtime/operations/operation.ts";
+import { type Refusal, refuse, type Sender } from "../../runtime/operations/operation.ts";
 import type { Idempotency, Page, RunFilter, RunStatus } from "../../runtime/ports/store.ts";
 import type { BegunSession } from "../../runtime/run/accept-run.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
+import { maySee, ownerOf } from "../sessions/session-owner.ts";
 import { type DraftingSettings, draftRun } from "./draft-run.ts";
 import { readManifest } from "./prompt-manifest.ts";
 import { idempotencyOf, type RunRequest } from "./run-request.ts";
@@ -31,8 +32,8 @@ export type Submission =
 
 export interface Assistant {
   submit(request: RunRequest): Promise<Submission>;
-  /** Null when there is no such run. */
-  run(runId: RunId): Promise<RunRecord | null>;
+  /** Null when there is no such run; with a sender, none of its own sessions. */
+  run(runId: RunId, sender?: Sender | null): Promise<RunRecord | null>;
   /** Newest first; records without their traces. */
   runs(filter: RunFilter & Page): Promise<{ readonly runs: readonly RunRow[]; readonly total: number }>;
   /** From the event after `afterSeq` to the terminal one. Null when there is no such run. */
@@ -83,9 +84,11 @@ export function openAssistant(parts: AssistantParts): Assistant {
 
   return {
     submit,
-    run: async (runId) => {
+    run: async (runId, sender = null) => {
       const run = await store.findRun(runId);
-      return run === null ? null : views.record(run);
+      const session = run === null || sender === null ? null : await store.findSession(run.sessionId);
+      const isSeen = maySee(sender, session === null ? null : ownerOf(session));
+      return run === null || !isSeen ? null : views.record(run);
     },
     runs: async (filter) => {
       const { runs, total } = await store.listRuns(filter);

@@ -97,13 +97,13 @@ export const runOperations = [
     name: "runs.get",
     method: "GET",
     path: "/v1/runs/{id}",
-    scope: "operate",
+    scope: "chat",
     summary: "shows a run's record with its trace, its answer and, once it has ended, a signed receipt",
     hasEtag: true,
     input: ById,
     output: RunRecordSchema,
-    async call({ assistant }, { id }) {
-      const record = await assistant.run(id);
+    async call({ assistant }, { id }, { sender }) {
+      const record = await assistant.run(id, sender);
       return record === null ? NO_SUCH_RUN : { ok: true, value: record };
     },
   }),
@@ -125,12 +125,13 @@ export const runOperations = [
     name: "runs.events",
     method: "GET",
     path: "/v1/runs/{id}/events",
-    scope: "operate",
+    scope: "chat",
     summary: "streams a run as server-sent events (below)",
     input: ById,
     events: RUN_EVENT_SCHEMAS,
     lastEvents: LAST_EVENTS,
-    async open({ assistant }, { id }, after, signal) {
+    async open({ assistant }, { id }, after, signal, { sender }) {
+      if (sender !== null && (await assistant.run(id, sender)) === null) return NO_SUCH_RUN;
       if (after !== null && !/^[0-9]{1,15}$/.test(after)) {
         return refuse("invalid.request", "Last-Event-ID must be the number of an event");
       }
@@ -146,12 +147,13 @@ export const runOperations = [
     name: "runs.cancel",
     method: "POST",
     path: "/v1/runs/{id}/cancel",
-    scope: "operate",
+    scope: "chat",
     summary: "asks a run to stop: it ends INTERRUPTED, a queued one at once; an ended run keeps its outcome",
     status: 202,
     input: ById,
     output: Type.Object({ id: RunIdSchema, status: Status }),
-    async call({ assistant }, { id }, { principal }) {
+    async call({ assistant }, { id }, { principal, sender }) {
+      if (sender !== null && (await assistant.run(id, sender)) === null) return NO_SUCH_RUN;
       const cancelled = await assistant.cancel(id, principal);
       return cancelled.ok ? { ok: true, value: { id, status: cancelled.status } } : cancelled;
     },

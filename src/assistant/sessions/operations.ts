@@ -4,7 +4,7 @@ import { AGENT_ID_PATTERN } from "../../kernel/vocabulary/agent-id.ts";
 import { asSessionId, type SessionId } from "../../kernel/vocabulary/identifiers.ts";
 import { Count, closed, nullable, RunIdSchema } from "../../kernel/vocabulary/schema-primitives.ts";
 import { Name, pageFields, pageOf, Text } from "../../runtime/operations/input-schemas.ts";
-import { type Caller, operationsOver, type Result, refuse } from "../../runtime/operations/operation.ts";
+import { type Caller, operationsOver, type Result, refuse, type Sender } from "../../runtime/operations/operation.ts";
 import { RUN_STATUSES } from "../../runtime/ports/store.ts";
 import type { StoredSession } from "../../runtime/ports/stored-session.ts";
 import { SESSION_FORGED } from "../../runtime/sessions/session-rules.ts";
@@ -12,6 +12,7 @@ import { RunInputSchema, type RunRequest, runRequestOf } from "../runs/run-reque
 import { agentIdOf } from "./agent-id-of.ts";
 import type { Chat, MessageOptions, Received } from "./chat.ts";
 import type { Compaction } from "./compaction.ts";
+import { maySee, maySpeak, ownerOf } from "./session-owner.ts";
 import { type MessageSchema, SessionIdSchema, SessionRowSchema, SessionSchema } from "./session-view.ts";
 import { MAX_TITLE_CHARS, type Sessions } from "./sessions.ts";
 
@@ -25,6 +26,8 @@ const optional = Type.Optional;
 const AgentId = Type.String({ pattern: AGENT_ID_PATTERN });
 const SessionIdInput = Type.Unsafe<SessionId>(Type.String({ pattern: "^[\\w-]{1,128}$" }));
 const ById = Type.Object({ id: SessionIdInput }, closed);
+const NOT_FOR_THIS_SENDER = refuse("auth.forbidden", "your token speaks for its owner, in its own sessions only");
+const OPERATOR_CHOOSES = refuse("auth.forbidden", "model and contract need a token with the scope operate");
 const NO_SUCH_SESSION = refuse("not_found", "no such session");
 /** Where nothing else is said: a client of the HTTP interface. */
 const DEFAULT_CHANNEL = "http";
@@ -71,7 +74,7 @@ export const sessionOperations = [
     name: "chat.send",
     method: "POST",
     path: "/v1/chat/messages",
-    scope: "operate",
+    scope: "chat",
     summary: "takes a message to its sender's or room's session: a queued run, or 200 with the answer to a command",
     status: 202,
     input: Type.Object(
@@ -88,7 +91,12 @@ export const sessionOperations = [
     ),
     output: ReceivedSchema,
     async call({ chat }, input, caller) {
-      const { user_id, room_id, agent_id, message, channel = DEFAULT_CHANNEL, message_id, ...options } = input;
+      const { sender } = caller;
+      const { user_id, room_id, agent_id, message, message_id, channel: named, ...options } = input;
+      const channel = named ?? sender?.channel ?? DEFAULT_CHANNEL;
+      const isOperators = options.model !== undefined || options.contract !== undefined;
+      if (isOperators && !caller.scopes.has("operate")) return OPERATOR_CHOOSES;
+      if (!maySpeak(sender, { channel, senderId: user_id }, room_id !== undefined)) return NOT_FOR_THIS_SENDER;
       const agentId = agentIdOf(agent_id);
       const inbound = {
         agentId,
@@ -108,14 +116,15 @@ export const sessionOperations = [
     name: "sessions.list",
     method: "GET",
     path: "/api/sessions",
-    scope: "operate",
+    scope: "chat",
     summary:
       "lists sessions, the one with the latest message first; `?q=` a part of title, sender, channel or key, `?limit=`, `?offset=`",
     hasEtag: true,
     input: Type.Object({ q: optional(Name), ...pageFields }, closed),
     output: Type.Object({ sessions: Type.Array(SessionRowSchema), total: Count }),
-    async call({ sessions }, { q, ...page }) {
-      const { sessions: rows, total } = await sessions.list(q === undefined ? {} : { text: q }, pageOf(page));
+    async call({ sessions }, { q, ...page }, { sender }) {
+      const filter = { ...(q === undefined ? {} : { text: q }), ...(sender === null ? {} : { owner: sender }) };
+      const { sessions: rows, total } = await sessions.list(filter, pageOf(page));
       return { ok: true, value: { sessions: [...rows], total } };
     },
   }),
@@ -132,22 +141,22 @@ export const sessionOperations = [
     output: SessionRowSchema,
     async call({ sessions }, { agent_id, channel = "web", title }) {
       const id = await sessions.createLocal(agentIdOf(agent_id), channel, title ?? null);
-      return await withSession(sessions, id, (session) => sessions.row(session));
+      return await withSession(sessions, id, null, (session) => sessions.row(session));
     },
   }),
   json({
     name: "sessions.get",
     method: "GET",
     path: "/api/sessions/{id}",
-    scope: "operate",
+    scope: "chat",
     summary:
       "shows a session with its checkpoint and its messages: of the last 100 turns, or of `?limit=` turns before the message `?before=`",
     hasEtag: true,
     input: Turns,
     output: SessionSchema,
-    async call({ sessions }, { id, before, limit = SHOWN_TURNS }) {
+    async call({ sessions }, { id, before, limit = SHOWN_TURNS }, { sender }) {
       const session = await sessions.find(id);
-      if (session === null) return NO_SUCH_SESSION;
+      if (session === null || !maySee(sender, ownerOf(session))) return NO_SUCH_SESSION;
       const end = await sessions.positionOf(session, before);
       return end === null ? NO_SUCH_MESSAGE : { ok: true, value: await sessions.show(session, end, limit) };
     },
@@ -156,12 +165,12 @@ export const sessionOperations = [
     name: "sessions.rename",
     method: "POST",
     path: "/api/sessions/{id}/rename",
-    scope: "operate",
+    scope: "chat",
     summary: "gives a session a title; null takes it away",
     input: Type.Object({ id: SessionIdInput, title: nullable(TitleSchema()) }, closed),
     output: SessionRowSchema,
-    call: ({ sessions }, { id, title }) =>
-      withSession(sessions, id, async (session) => {
+    call: ({ sessions }, { id, title }, { sender }) =>
+      withSession(sessions, id, sender, async (session) => {
         await sessions.change(session, { title });
         return sessions.row({ ...session, title });
       }),
@@ -190,13 +199,15 @@ export const sessionOperations = [
     name: "sessions.send",
     method: "POST",
     path: "/api/sessions/{id}/send",
-    scope: "operate",
+    scope: "chat",
     summary: "sends a message to a session: a queued run, or 200 with the answer to a command",
     status: 202,
     input: Type.Object({ id: SessionIdInput, text: Text, unattended: optional(Type.Boolean()) }, closed),
     output: ReceivedSchema,
     async call({ sessions, chat }, { id, text, unattended }, caller: Caller) {
       const session = await sessions.find(id);
+      // The same for one that is not there: which ids exist is not this caller's to learn.
+      if (!maySee(caller.sender, session === null ? null : ownerOf(session))) return NOT_FOR_THIS_SENDER;
       if (session === null) return NO_SUCH_SESSION;
       return wireReceived(await chat.send(session, text, caller, unattended === true ? { isUnattended: true } : {}));
     },
@@ -281,10 +292,11 @@ function adminMessage({ id, role, content, timestamp, runId, toolResults }: Stat
 async function withSession<Value>(
   sessions: Sessions,
   id: SessionId,
+  sender: Sender | null,
   use: (session: StoredSession) => Value | Promise<Value>,
 ): Promise<Result<Value>> {
   const session = await sessions.find(asSessionId(id));
-  if (session === null) return NO_SUCH_SESSION;
+  if (session === null || !maySee(sender, ownerOf(session))) return NO_SUCH_SESSION;
   return session.isForged ? refuse("conflict", SESSION_FORGED) : { ok: true, value: await use(session) };
 }
 

@@ -15,3 +15,8 @@ export function maySee(sender: Sender | null, owner: Sender | null): boolean {
   if (sender === null) return true;
   return owner !== null && owner.channel === sender.channel && owner.senderId === sender.senderId;
 }
+
+/** In a group or room others hear too, and no token says who its members are. */
+export function maySpeak(sender: Sender | null, as: Sender, isGroup: boolean): boolean {
+  return sender === null || (maySee(sender, as) && !isGroup);
+}

@@ -5,6 +5,7 @@ import type { Grant } from "./grant.ts";
 export interface Kept {
   readonly id: string;
   readonly digest: Hash;
+  readonly createdAtMs: number;
 }
 
 interface Held<Record extends Kept> {
@@ -27,7 +28,8 @@ export class HeldCredentials<Record extends Kept> {
 
   /** Oldest first. */
   all(): readonly Record[] {
-    return [...this.#byDigest.values()].map(({ record }) => record);
+    const records = [...this.#byDigest.values()].map(({ record }) => record);
+    return records.toSorted((one, other) => one.createdAtMs - other.createdAtMs);
   }
 
   /** One of the same id is replaced. */

@@ -89,6 +89,8 @@ export interface SessionFilter {
   readonly senderId?: string;
   /** The last component of the key of a room or group. */
   readonly roomId?: string;
+  /** Whose direct sessions they are. */
+  readonly owner?: { readonly channel: string; readonly senderId: string };
   /** Part of its title, sender, channel or key. */
   readonly text?: string;
 }
