@@ -6,12 +6,16 @@
  *     event-stream.ts.
  * D3. A connection has one request in work: the next is served, and more are read, once its client has taken the answer
  *     before it. Requests that came in one read wait.
- * D4. Closing lets requests finish within the grace period and ends streams; then sockets are destroyed.
+ * D4. Closing takes nothing more that changes something, lets requests finish within the grace period and ends streams; then
+ *     sockets are destroyed.
+ * D5. Connections without a proven caller are bounded (unproven-connections.ts), and so is what they may ask
+ *     (public-budget.ts).
  *
  * `node:http` and the table of operations, not a framework: docs/decisions/2026-11-16-no-web-framework.md.
  */
 import { once } from "node:events";
 import type { Server, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { Conversations } from "../../assistant/messages/messages.ts";
 import type { OperationClient } from "../../assistant/operations.ts";
@@ -27,6 +31,7 @@ import { listenFailure } from "./gateway-error.ts";
 import { createRequestServer, type RequestServer } from "./serve-request.ts";
 import { SessionCookie } from "./session-cookie.ts";
 import { createSocketServer } from "./socket/socket-server.ts";
+import { UnprovenConnections } from "./unproven-connections.ts";
 
 // An import would read every export of the module, and one of them loads Node's fetch: a fifth of the start-up time.
 const { createServer } = process.getBuiltinModule("node:http");
@@ -100,13 +105,25 @@ export function createGateway(options: GatewayOptions): Gateway {
       const admission = createAdmission({ credentials, cookie, allowedOrigins, listenHost: host, clock });
       let url = "";
       const prove = proverOf(identity, () => url, clock);
-      const requests = createRequestServer({ operations, mounts, admission, cookie, clock, isHealthy, prove, onError });
-      const sockets = createSocketServer({ admission, conversations, clock, random, report: requests.report });
+      const unproven = new UnprovenConnections();
+      const onProven = (socket: Socket): void => unproven.prove(socket);
+      const requests = createRequestServer({
+        ...{ operations, mounts, admission, cookie, clock, isHealthy, prove, onProven, onError },
+      });
+      const sockets = createSocketServer({
+        admission,
+        conversations,
+        clock,
+        random,
+        onProven,
+        report: requests.report,
+      });
       // Other upgrades, such as to HTTP/2, are requests like any other.
       const server = createServer({ ...LIMITS, shouldUpgradeCallback: sockets.isUpgrade });
       server.on("upgrade", sockets.upgrade);
       // Headers are bounded by bytes; a count would drop the rest silently, duplicates included.
       server.maxHeadersCount = 0;
+      server.on("connection", (socket: Socket) => unproven.add(socket));
       const responses = serveWith(server, requests, clock);
       await bind(server, host, port);
       server.on("error", requests.report);
@@ -119,7 +136,7 @@ export function createGateway(options: GatewayOptions): Gateway {
         async close(graceMs) {
           const closed = new Promise<void>((resolve) => server.close(() => resolve()));
           for (const outgoing of responses.values()) closeIdleAfter(outgoing, server);
-          requests.stopStreams();
+          requests.stop();
           sockets.stop();
           const cancel = clock.wake(graceMs, () => {
             server.closeAllConnections();

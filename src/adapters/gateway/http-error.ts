@@ -14,12 +14,13 @@ const STATUSES = {
   "queue.full": 429,
   "chat.rate_limited": 429,
   "internal.error": 500,
+  "gateway.stopping": 503,
   "store.unavailable": 503,
 } as const satisfies Record<RefusalCode | string, number>;
 type HttpErrorCode = keyof typeof STATUSES;
 export const ERROR_CODES = Object.keys(STATUSES) as readonly HttpErrorCode[];
 
-const TRANSIENT: ReadonlySet<HttpErrorCode> = new Set(["queue.full", "store.unavailable"]);
+const TRANSIENT: ReadonlySet<HttpErrorCode> = new Set(["queue.full", "gateway.stopping", "store.unavailable"]);
 
 interface ErrorDetails {
   /** In place of the code's own. */

@@ -5,8 +5,10 @@
  *     scope before method. Without the token a caller does not learn which paths exist, but for those that are public.
  * W2. Every error has the one shape. An internal error shows an id, never what failed.
  * W3. A stream ends when its client disconnects, its token no longer counts or the gateway stops, and drops its subscription.
+ * W4. A gateway that stops answers what is under way and what only reads; anything else is a 503.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 import type { OperationClient } from "../../assistant/operations.ts";
 import { ANONYMOUS, type Grant } from "../../runtime/access/grant.ts";
 import { GATEWAY_STOPPING, type Mount } from "../../runtime/operations/mount.ts";
@@ -18,6 +20,7 @@ import { EVENT_STREAM_HEADERS, streamEvents } from "./event-stream.ts";
 import type { GatewayServices } from "./gateway-operations.ts";
 import { HttpError } from "./http-error.ts";
 import { answerFrom, createMounts } from "./mounts.ts";
+import { PublicBudget } from "./public-budget.ts";
 import { discardBody, hasBody } from "./read-body.ts";
 import { type Head, readHead } from "./read-head.ts";
 import { jsonReply, NOTHING_MORE, type Reply } from "./reply.ts";
@@ -37,6 +40,11 @@ const PREFLIGHT_REPLY = jsonReply(200, "{}", [
   "Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID",
 ]);
 
+/** All of them are read by somebody, or cut off. */
+const MAX_STREAMS = 4_096;
+const MAX_STREAMS_OF_ONE = 1_024;
+const STOPPING = "The gateway stops: ask again when it has started.";
+
 interface RequestServerDependencies {
   readonly operations: OperationClient;
   readonly mounts: readonly Mount[];
@@ -45,6 +53,8 @@ interface RequestServerDependencies {
   readonly clock: Clock;
   readonly isHealthy: () => boolean;
   readonly prove: GatewayServices["prove"];
+  /** A request on this connection has shown a credential that counts. */
+  readonly onProven: (socket: Socket) => void;
   readonly onError: (error: unknown, errorId: string) => void;
 }
 
@@ -52,13 +62,15 @@ export interface RequestServer {
   serve(incoming: IncomingMessage, outgoing: ServerResponse): void;
   /** For failures outside any request. */
   report(error: unknown): HttpError;
-  /** Ends every stream, later ones included. */
-  stopStreams(): void;
+  /** Ends every stream, later ones included, and takes nothing more that changes something. */
+  stop(): void;
 }
 
 export function createRequestServer(dependencies: RequestServerDependencies): RequestServer {
-  const { operations, mounts, admission, cookie, clock, isHealthy, prove, onError } = dependencies;
+  const { operations, mounts, admission, cookie, clock, isHealthy, prove, onProven, onError } = dependencies;
   const streams = new Set<AbortController>();
+  const streamsOf = new Map<string, number>();
+  const budget = new PublicBudget(clock);
   let isStopping = false;
   let failures = 0;
 
@@ -75,11 +87,24 @@ export function createRequestServer(dependencies: RequestServerDependencies): Re
     return new HttpError("internal.error", `Internal error; see log entry ${errorId}.`);
   };
 
+  const countStream = ({ principal, credentialId = principal }: Grant): string => {
+    const open = streamsOf.get(credentialId) ?? 0;
+    if (streams.size >= MAX_STREAMS || open >= MAX_STREAMS_OF_ONE) {
+      throw new HttpError("queue.full", "too many answers of this credential are under way: close some");
+    }
+    streamsOf.set(credentialId, open + 1);
+    return credentialId;
+  };
+
   /** Aborted when the client disconnects, its token no longer counts or the gateway stops. */
   const endingOf = (outgoing: ServerResponse, grant: Grant): AbortController => {
     const ending = new AbortController();
+    const credential = countStream(grant);
     const end = (): void => {
-      streams.delete(ending);
+      if (!streams.delete(ending)) return;
+      const left = (streamsOf.get(credential) ?? 1) - 1;
+      if (left === 0) streamsOf.delete(credential);
+      else streamsOf.set(credential, left);
       grant.ended.removeEventListener("abort", end);
       ending.abort();
     };
@@ -121,7 +146,11 @@ export function createRequestServer(dependencies: RequestServerDependencies): Re
     const found = findRoute(path);
     const mount = found === null ? mountAt(path) : null;
     const isPublic = found?.route.isPublic ?? mount?.scope === "public";
+    const isReading = method === "GET" || method === "HEAD";
+    if (isPublic && (mount !== null || !isReading)) budget.take(incoming.socket.remoteAddress);
     const grant = isPublic ? ANONYMOUS : admission.identify(method, head, incoming.socket);
+    if (!isPublic) onProven(incoming.socket);
+    if (isStopping && !isReading) throw new HttpError("gateway.stopping", STOPPING);
     if (mount !== null) {
       checkScope(grant, mount.scope);
       const caller = callerOf(grant, head, readIdempotencyKey(head));
@@ -166,7 +195,7 @@ export function createRequestServer(dependencies: RequestServerDependencies): Re
       send(incoming, outgoing, head, reply);
     },
     report,
-    stopStreams() {
+    stop() {
       isStopping = true;
       for (const ending of streams) ending.abort(GATEWAY_STOPPING);
     },

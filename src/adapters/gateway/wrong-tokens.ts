@@ -50,7 +50,7 @@ export class WrongTokens {
 const LOOPBACK = "127.0.0.0/8";
 
 /** An IPv6 host has 2^64 addresses of its own: they count as one. */
-function networkOf(address: string): string {
+export function networkOf(address: string): string {
   const [text = ""] = address.replace(/^::ffff:(?=[0-9.]+$)/, "").split("%");
   if (!isIPv6(text)) return text.startsWith("127.") ? LOOPBACK : text;
   const [before = [], after] = text.split("::").map((half) => half.split(":").filter((group) => group !== ""));

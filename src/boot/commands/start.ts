@@ -6,7 +6,7 @@ import { openAiApi } from "../../adapters/openai-api/openai-api.ts";
 import type { Tool } from "../../adapters/tools/define-tool.ts";
 import { validateModel } from "../../runtime/model/model-registry.ts";
 import { superviseAssistant } from "../assistant-supervisor.ts";
-import { BootError, usageError } from "../boot-error.ts";
+import { BootError, EXIT, usageError } from "../boot-error.ts";
 import type { Action, CommandContext } from "../command.ts";
 import { isLoopback } from "../config/is-loopback.ts";
 import { catalogOf, openModelRegistry, startupValidationOf } from "../configured-models.ts";
@@ -24,6 +24,9 @@ import { systemRandomness } from "../system-randomness.ts";
 
 /** For requests under way; runs wait for effects in flight a little longer. */
 const GATEWAY_GRACE_MS = 2_000;
+
+/** Of the whole stop: what hangs then is as after a kill, which every run survives. */
+const STOP_LIMIT_MS = 20_000;
 
 const PORTS = { least: 0, most: 65_535, example: 8080 };
 const WORKERS = { least: 0, most: 1024, example: 8 };
@@ -97,6 +100,7 @@ async function performStart(context: CommandContext, moreTools: readonly Tool[])
   const stopping = new AbortController();
   onInterrupt(async () => {
     stopping.abort();
+    systemClock.wake(STOP_LIMIT_MS, () => process.exit(EXIT.interrupted));
     await withdrawAddress(home);
     await listening.close(GATEWAY_GRACE_MS);
     await assistant.close();

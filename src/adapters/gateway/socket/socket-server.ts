@@ -8,6 +8,7 @@
  * U4. A peer that answers no ping is cut off.
  */
 import type { IncomingMessage } from "node:http";
+import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { WebSocket, WebSocketServer } from "ws";
 import type { Conversations } from "../../../assistant/messages/messages.ts";
@@ -24,7 +25,7 @@ const MAX_SOCKETS = 20_000;
 const MAX_SOCKETS_OF_ONE = 64;
 const PING_EVERY_MS = 30_000;
 /** For the bytes of a refusal, or of a closing frame. */
-const LINGER_MS = 3_000;
+const LINGER_MS = 2_000;
 /** What a client offers beside its token, so that the answer need not repeat that. */
 const SUBPROTOCOL = "surety";
 
@@ -34,6 +35,8 @@ interface SocketServerDependencies {
   readonly clock: Clock;
   readonly random: RandomBytes;
   readonly report: (error: unknown) => HttpError;
+  /** Its credential counts. */
+  readonly onProven: (socket: Socket) => void;
 }
 
 export interface SocketServer {
@@ -46,7 +49,7 @@ export interface SocketServer {
 }
 
 export function createSocketServer(dependencies: SocketServerDependencies): SocketServer {
-  const { admission, clock, report } = dependencies;
+  const { admission, clock, report, onProven } = dependencies;
   const connections = new Set<SocketConnection>();
   const counts = new Map<string, number>();
   let server: Promise<WebSocketServer> | null = null;
@@ -69,11 +72,12 @@ export function createSocketServer(dependencies: SocketServerDependencies): Sock
     const { method = "", url = "" } = incoming;
     const head: Head = readHead(incoming.rawHeaders);
     const grant = admission.admit(head, incoming.socket);
+    onProven(incoming.socket);
     if (!grant.scopes.has("chat")) throw new HttpError("auth.forbidden", "this token lacks the scope chat");
     const [path, query = ""] = url.split(/\?(.*)/s, 2);
     if (path !== "/") throw new HttpError("not_found", "the WebSocket is at /");
     if (method !== "GET") throw new HttpError("method.not_allowed", "an upgrade is a GET");
-    if (isStopping) throw new HttpError("queue.full", "the gateway stops; come back when it runs again");
+    if (isStopping) throw new HttpError("gateway.stopping", "The gateway stops: come back when it has started.");
     if (connections.size >= MAX_SOCKETS || count(grant, 0) >= MAX_SOCKETS_OF_ONE) {
       throw new HttpError("queue.full", "too many WebSockets are open; close some");
     }

@@ -1,0 +1,106 @@
+/** What callers without a credential may hold and ask, and what a gateway that stops still takes. Real sockets. */
+import { connect, type Socket } from "node:net";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { AUTHORIZED, errorOf, sendRaw, startGateway, TOKEN } from "./running-gateway.ts";
+
+/** A connection that says what it is told to. */
+async function hold(port: number) {
+  const socket = connect({ host: "127.0.0.1", port });
+  onTestFinished(() => {
+    socket.destroy();
+  });
+  let received = "";
+  const closed = new Promise<string>((resolve) => socket.once("close", () => resolve(received)));
+  socket.setEncoding("latin1");
+  socket.on("data", (chunk: string) => {
+    received += chunk;
+  });
+  socket.on("error", () => {});
+  await new Promise((resolve) => socket.once("connect", resolve));
+  return { socket, closed, write: (text: string) => socket.write(text) };
+}
+
+/** The next answer on a connection that stays open. */
+function answerOn(socket: Socket): Promise<string> {
+  return new Promise((resolve) => {
+    let text = "";
+    const hear = (chunk: string): void => {
+      text += chunk;
+      if (!/\r\n\r\n.*[}\]]$/s.test(text)) return;
+      socket.off("data", hear);
+      resolve(text);
+    };
+    socket.on("data", hear);
+  });
+}
+
+const HEAD = `Host: 127.0.0.1\r\nAuthorization: Bearer ${TOKEN}\r\n`;
+const BODY = '{"agent_id":"main","message":"hello"}';
+
+describe("callers without a credential", () => {
+  test("hold so many connections; of more the oldest is closed, and never one that has proved itself", async () => {
+    const { port, ask } = await startGateway();
+    const proven = await hold(port);
+    const first = answerOn(proven.socket);
+    proven.write(`GET /v1/runs HTTP/1.1\r\n${HEAD}\r\n`);
+    expect(await first).toContain("200 OK");
+    const silent: Awaited<ReturnType<typeof hold>>[] = [];
+    for (let count = 0; count < 256; count += 1) silent.push(await hold(port));
+    const [oldest] = silent;
+    // Asks for nothing that it has to prove itself for.
+    expect((await ask("GET", "/healthz")).status).toBe(200);
+    expect(await oldest?.closed).toBe("");
+    expect((await ask("GET", "/v1/runs", { headers: AUTHORIZED })).status).toBe(200);
+    const again = answerOn(proven.socket);
+    proven.write(`GET /v1/runs HTTP/1.1\r\n${HEAD}\r\n`);
+    expect(await again).toContain("200 OK");
+  });
+
+  test("send so many requests a second that cost something; those with a credential never wait", async () => {
+    const { port, ask, clock } = await startGateway();
+    const post = "POST /hooks/none HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 0\r\n\r\n";
+    const last = post.replace("Content-Length", "Connection: close\r\nContent-Length");
+    const statuses = [...(await sendRaw(port, post.repeat(301) + last)).matchAll(/HTTP\/1\.1 (\d+)/g)].map(
+      ([, status]) => status,
+    );
+    expect(statuses).toHaveLength(302);
+    expect(statuses.slice(0, 300)).not.toContain("429");
+    expect(statuses.slice(300)).toEqual(["429", "429"]);
+    const refused = await ask("POST", "/hooks/none", { body: {} });
+    expect([refused.status, refused.headers["retry-after"], errorOf(refused).code]).toEqual([
+      429,
+      "1",
+      "auth.rate_limited",
+    ]);
+    expect((await ask("GET", "/healthz")).status).toBe(200);
+    expect((await ask("POST", "/v1/runs", { headers: AUTHORIZED, body: JSON.parse(BODY) })).status).toBe(202);
+    clock.advance(1_000);
+    expect((await ask("POST", "/hooks/none", { body: {} })).status).not.toBe(429);
+  });
+});
+
+describe("a gateway that stops", () => {
+  test("finishes what is under way, and takes nothing more that changes something", async () => {
+    const { port, close, clock, assistant } = await startGateway();
+    const [underWay, reading, late] = [await hold(port), await hold(port), await hold(port)];
+    const length = `Content-Length: ${BODY.length}\r\n`;
+    underWay.write(`POST /v1/runs HTTP/1.1\r\n${HEAD}${length}\r\n${BODY.slice(0, 9)}`);
+    late.write("POST /v1/runs HTTP/1.1\r\n");
+    reading.write("GET /v1/runs HTTP/1.1\r\n");
+    // Taken in their order: when this is answered, the others have begun.
+    const { status } = await fetch(`http://127.0.0.1:${port}/healthz`, { headers: { connection: "close" } });
+    expect(status).toBe(200);
+    const closed = close(2_000);
+    late.write(`${HEAD}${length}\r\n${BODY}`);
+    reading.write(`${HEAD}\r\n`);
+    underWay.write(BODY.slice(9));
+    const refused = await late.closed;
+    expect(refused).toMatch(/^HTTP\/1\.1 503 .*\r\nretry-after: 2\r\n/is);
+    expect(refused).toContain('"code":"gateway.stopping"');
+    expect(await underWay.closed).toMatch(/^HTTP\/1\.1 202 /);
+    expect(await reading.closed).toMatch(/^HTTP\/1\.1 200 /);
+    await closed;
+    clock.advance(0);
+    expect(assistant.requests).toHaveLength(1);
+  });
+});
