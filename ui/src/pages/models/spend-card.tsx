@@ -27,9 +27,18 @@ export function SpendCard() {
   const { value, error } = useRecord("budget.get", { days: Number(period) });
   const days = value?.days ?? [];
   const today = days[0]?.spent ?? [];
-  const meters = today.filter(({ scope }) => !scope.startsWith("model:"));
+  const meters = today
+    .filter(({ scope }) => !scope.startsWith("model:"))
+    .sort((a, b) => Number(b.scope === "all") - Number(a.scope === "all"));
   return (
-    <Card title="Spend" aside={<Select aria-label="Period" value={period} options={PERIODS} onChange={setPeriod} />}>
+    <Card
+      title="Spend"
+      aside={
+        <span className={styles["period"]}>
+          <Select aria-label="Period" value={period} options={PERIODS} onChange={setPeriod} />
+        </span>
+      }
+    >
       {error !== null && <ErrorNote error={error} />}
       {value === undefined && error === null && <Skeleton rows={3} />}
       <div className={styles["meters"]}>
@@ -39,11 +48,15 @@ export function SpendCard() {
       </div>
       {value !== undefined && (
         <>
-          <BarChart
-            label="Dollars a day"
-            bars={days.toReversed().map(({ day, spent }) => ({ name: day, value: allOf(spent)?.usd ?? 0 }))}
-            words={dollarWords}
-          />
+          {days.some(({ spent }) => (allOf(spent)?.usd ?? 0) > 0) ? (
+            <BarChart
+              label="Dollars a day"
+              bars={days.toReversed().map(({ day, spent }) => ({ name: day, value: allOf(spent)?.usd ?? 0 }))}
+              words={dollarWords}
+            />
+          ) : (
+            <p className={styles["nothing"]}>Nothing was spent in these {days.length} days.</p>
+          )}
           <ByModel days={days} />
         </>
       )}

@@ -1,3 +1,4 @@
+import { ChevronRight } from "lucide-react";
 import { useState } from "react";
 import { useConfigReview } from "../../data/config-review.ts";
 import { useRecord } from "../../data/records.ts";
@@ -68,30 +69,33 @@ export function ConfigForm() {
         value={wanted}
         onChange={(event) => setWanted(event.target.value)}
       />
-      {[...sections].map(([section, found]) => (
-        <details
-          key={section}
-          className={styles["section"]}
-          open={wanted !== "" || found.some((leaf) => edits.has(leaf.name) || problemOf(leaf) !== null)}
-        >
-          <summary>
-            <span className={styles["sectionName"]}>{section}</span>
-            <span className={styles["minor"]}>{SECTIONS[section] ?? ""}</span>
-          </summary>
-          <div className={styles["fields"]}>
-            {found.map((leaf) => (
-              <LeafField
-                key={leaf.name}
-                leaf={leaf}
-                isEdited={edits.has(leaf.name)}
-                written={edits.get(leaf.name) ?? writtenOf(valueIn(document, leaf.path), leaf)}
-                problem={problemOf(leaf)}
-                onEdit={(written) => edit(leaf, written)}
-              />
-            ))}
-          </div>
-        </details>
-      ))}
+      <div className={styles["sections"]}>
+        {[...sections].map(([section, found]) => (
+          <details
+            key={section}
+            className={styles["section"]}
+            open={wanted !== "" || found.some((leaf) => edits.has(leaf.name) || problemOf(leaf) !== null)}
+          >
+            <summary>
+              <ChevronRight size={16} aria-hidden="true" />
+              <span className={styles["sectionName"]}>{section}</span>
+              <span className={styles["minor"]}>{SECTIONS[section] ?? ""}</span>
+            </summary>
+            <div className={styles["fields"]}>
+              {found.map((leaf) => (
+                <LeafField
+                  key={leaf.name}
+                  leaf={leaf}
+                  isEdited={edits.has(leaf.name)}
+                  written={edits.get(leaf.name) ?? writtenOf(valueIn(document, leaf.path), leaf)}
+                  problem={problemOf(leaf)}
+                  onEdit={(written) => edit(leaf, written)}
+                />
+              ))}
+            </div>
+          </details>
+        ))}
+      </div>
       {sections.size === 0 && <p className={styles["minor"]}>No setting is called that.</p>}
       <div className={styles["foot"]}>
         {review.checked === null && review.acting.error !== null && <ErrorNote error={review.acting.error} />}
