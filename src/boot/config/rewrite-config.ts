@@ -20,15 +20,18 @@ type Rewritten =
 
 /** `document`: all of it, where `before` is what the text means now. */
 export function rewriteConfig(text: string, before: Config, document: unknown, file: string): Rewritten {
-  const wanted = readConfig(JSON.stringify(document), file);
+  const written = JSON.stringify(document);
+  const wanted = readConfig(written, file);
   if (!wanted.ok) return wanted;
+  // What came in a request has objects without a prototype, which are compared as others than those of a file.
+  const plain: unknown = JSON.parse(written);
   const changed = differences(before, wanted.config).map(({ path }) => path);
   // Where a list or record has a default, a part of it cannot be written alone: then all of it is.
   for (let cut = 0; ; cut += 1) {
     const places = changed.map((path) => path.slice(0, Math.max(path.length - cut, 0)));
     const edited = places.some((path) => path.length === 0)
       ? null
-      : places.reduce((before, path) => edit(before, path, valueAt(document, path)), text);
+      : places.reduce((before, path) => edit(before, path, valueAt(plain, path)), text);
     const after = edited === null ? `${JSON.stringify(document, null, 2)}\n` : edited;
     const read = readConfig(after, file);
     if (!read.ok) return read;

@@ -37,7 +37,7 @@ export function ConfigReviewDialog({ review }: { review: ConfigReview }) {
     <Dialog
       title={isSaved ? "Saved" : "Save this change?"}
       onClose={review.close}
-      actions={isSaved ? <Button onClick={review.close}>Close</Button> : save}
+      actions={isSaved ? <Button onClick={review.close}>Done</Button> : save}
     >
       <div className={styles["review"]}>
         {acting.error !== null && <ErrorNote error={acting.error} />}

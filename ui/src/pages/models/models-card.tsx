@@ -83,7 +83,7 @@ function ModelActions({ model, onDefault }: { model: Model; onDefault: () => voi
           {acting.busy === "check" ? "Asking the provider…" : "Check"}
         </Button>
         {!model.default && (
-          <Button blocked={acting.blocked} aria-label={`Make ${model.model} the default`} onClick={onDefault}>
+          <Button blocked={acting.blocked} aria-label={`Make it the default… ${model.model}`} onClick={onDefault}>
             Make it the default…
           </Button>
         )}

@@ -1,6 +1,4 @@
 import { KeyRound } from "lucide-react";
-import { refresh } from "../../data/records.ts";
-import { Button } from "../../parts/button.tsx";
 import { Card } from "../../parts/card.tsx";
 import { CopyLine } from "../../parts/copy-line.tsx";
 import { Mono } from "../../parts/mono.tsx";
@@ -55,12 +53,10 @@ function ProviderRow({
       {missing !== null && enabled && (
         <div className={styles["missing"]}>
           <p>
-            Add this line to <Mono>{missing.file}</Mono>, with the key behind the sign. No restart is needed.
+            Add this line to <Mono>{missing.file}</Mono>, with the key behind the sign. No restart is needed: this page
+            shows when it is there.
           </p>
           <CopyLine name={`the line for ${key_variable}`} text={missing.line} />
-          <div>
-            <Button onClick={() => refresh("models.list", {})}>I have added it</Button>
-          </div>
         </div>
       )}
     </li>

@@ -94,15 +94,12 @@ export function PolicyGrid({ grid, onExplain, onPropose }: PolicyGridProps) {
 
 function CellButton({ cell, onOpen }: { cell: Cell; onOpen: (cell: Cell) => void }) {
   const { tool, channel, rows } = cell;
-  const words = rows.map(({ decision, risk }) => `${WORDS[decision]} (${riskWords(risk).toLowerCase()})`).join(", ");
   const decisions = [...new Set(rows.map(({ decision }) => decision))];
   return (
-    <button
-      type="button"
-      className={styles["cell"]}
-      aria-label={`${tool}, ${channelWords(channel)}: ${words}. Why?`}
-      onClick={() => onOpen(cell)}
-    >
+    <button type="button" className={styles["cell"]} onClick={() => onOpen(cell)}>
+      <span className="out-of-sight">
+        {tool}, {channelWords(channel)}:{" "}
+      </span>
       {decisions.map((decision) => (
         <DecisionTag key={decision} decision={decision} />
       ))}
