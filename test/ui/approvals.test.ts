@@ -1,7 +1,7 @@
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { verifies } from "../requirements.ts";
-import { expectAccessible, expectClean, openPage, PHONE, type SeenPage, signIn, WIDE } from "./browser.ts";
+import { expectAccessible, expectClean, openPage, PHONE, type SeenPage, WIDE } from "./browser.ts";
 import { type RealGateway, shareGateway } from "./real-gateway.ts";
 
 const gatewayOf = shareGateway(() => ({ tools: { shell: { allow: ["mkdir"] } } }));
@@ -78,7 +78,6 @@ verifies("T-4.2", "nothing is allowed early, by a stray Enter, or while the gate
   await cardFor(page, "early.txt").focus();
   await page.keyboard.press("Shift+A");
   await gateway.start();
-  await signIn(gateway, page.context());
   await page.evaluate(() => dispatchEvent(new Event("online")));
   await untilEnabled(page, "early.txt");
   expect(await waitingAt(gateway)).toHaveLength(ours);

@@ -72,7 +72,7 @@ export async function openPage(gateway: RealGateway, path: string, options: Open
 }
 
 /** As the page of a login link does it. */
-export async function signIn(gateway: RealGateway, { request }: BrowserContext): Promise<void> {
+async function signIn(gateway: RealGateway, { request }: BrowserContext): Promise<void> {
   const { code } = await gateway.ask<{ readonly code: string }>("POST", "/api/login-links", {});
   const answered = await request.post(`${gateway.url}/api/login`, { data: { code } });
   expect(answered.status()).toBe(200);

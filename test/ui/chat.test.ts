@@ -1,6 +1,6 @@
 import type { Page } from "playwright-core";
 import { afterAll, expect, test } from "vitest";
-import { expectAccessible, expectClean, openPage, PHONE, signIn, WIDE } from "./browser.ts";
+import { expectAccessible, expectClean, openPage, PHONE, WIDE } from "./browser.ts";
 import { openGateway, type RealGateway, shareGateway } from "./real-gateway.ts";
 import { configFor, type Script, startScriptedModel } from "./scripted-model.ts";
 
@@ -82,7 +82,6 @@ test("an answer under way outlives a reload and a gateway that is killed: nothin
   expect(await page.getByRole("button", { name: "Send" }).getAttribute("aria-disabled")).toBe("true");
   held.resolve();
   await gateway.start();
-  await signIn(gateway, page.context());
   await page.evaluate(() => dispatchEvent(new Event("online")));
   await page.getByText("You said and then?").waitFor();
   expect(await page.getByText("Once upon a time.").count()).toBe(0);

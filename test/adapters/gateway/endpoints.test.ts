@@ -316,6 +316,7 @@ describe("approvals", () => {
         decided_by: null,
         decided_at: null,
         explain: null,
+        call: null,
         provenance: [],
       },
       expect.objectContaining({ id: "apr_2", kind: "resolve" }),
