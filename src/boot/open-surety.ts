@@ -159,7 +159,8 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
       return choice.ok ? choice.model : null;
     };
     const sessionContext = new SessionContext({
-      ...{ store, texts, limitsOf, readAgentFile, redactor, model: configuredModel },
+      ...{ store, texts, limitsOf, readAgentFile, redactor, model: configuredModel, clock },
+      idleMs: () => now.config.sessions.idleMs,
       get toolbox() {
         return now.toolbox;
       },
@@ -201,6 +202,7 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
     const install = async (parts: ConfiguredParts, whole: Config, paths: readonly string[]): Promise<void> => {
       written = whole;
       now = parts;
+      sessionContext.forgetTurns();
       events.emit("config.changed", { file: home.configFile, paths });
       await delivery.reconfigured();
     };

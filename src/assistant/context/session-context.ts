@@ -13,6 +13,7 @@ import {
   summaryIn,
 } from "../../runtime/checkpoint/session-checkpoint.ts";
 import { ESTIMATED_TOKENS } from "../../runtime/model/estimate-tokens.ts";
+import type { Clock } from "../../runtime/ports/clock.ts";
 import type { ConfiguredModel } from "../../runtime/ports/model-backend.ts";
 import type { PlacedRun, Store } from "../../runtime/ports/store.ts";
 import type { RunRange, StoredSession } from "../../runtime/ports/stored-session.ts";
@@ -70,6 +71,8 @@ export interface SessionContextParts {
   readonly redactor: Pick<Redactor, "redactText">;
   /** Null when the model is no longer configured. */
   readonly model: (ref: string) => ConfiguredModel | null;
+  readonly clock: Pick<Clock, "monotonicMs" | "wake">;
+  readonly idleMs: () => number;
 }
 
 /** The latest runs have any position. */
@@ -77,7 +80,8 @@ export const LATEST = Number.MAX_SAFE_INTEGER;
 
 export class SessionContext {
   readonly #parts: SessionContextParts;
-  readonly #turns = new Map<string, SessionTurn | null>();
+  readonly #turns = new Map<string, { readonly turn: SessionTurn | null; usedMs: number }>();
+  #isWaking = false;
 
   constructor(parts: SessionContextParts) {
     this.#parts = parts;
@@ -191,13 +195,35 @@ export class SessionContext {
 
   async #turn(run: PlacedRun, limits: ContextLimits): Promise<SessionTurn | null> {
     const known = this.#turns.get(run.runId);
-    if (known !== undefined) return known;
+    if (known !== undefined) {
+      known.usedMs = this.#parts.clock.monotonicMs();
+      return known.turn;
+    }
     const { entries } = await readWholeJournal(this.#parts.store, run.runId);
     const bodies = await readBodiesOf(this.#parts.store, run, entries);
     const turn = turnOf(run, entries, (ref) => bodies.get(ref)?.text ?? null, this.#parts.toolbox.summarize, limits);
     if (this.#turns.size >= MAX_REMEMBERED) this.#turns.clear();
-    this.#turns.set(run.runId, turn);
+    this.#turns.set(run.runId, { turn, usedMs: this.#parts.clock.monotonicMs() });
+    this.#forgetLater();
     return turn;
+  }
+
+  /** Sessions that have been idle for so long are read again when they go on (T-2.1). */
+  #forgetLater(): void {
+    if (this.#isWaking) return;
+    this.#isWaking = true;
+    const { clock, idleMs } = this.#parts;
+    clock.wake(idleMs(), () => {
+      this.#isWaking = false;
+      const sinceMs = clock.monotonicMs() - idleMs();
+      for (const [runId, { usedMs }] of this.#turns) if (usedMs <= sinceMs) this.#turns.delete(runId);
+      if (this.#turns.size > 0) this.#forgetLater();
+    });
+  }
+
+  /** What turns are made with has changed. */
+  forgetTurns(): void {
+    this.#turns.clear();
   }
 }
 

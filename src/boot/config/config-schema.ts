@@ -1,7 +1,7 @@
 /**
  * What `surety.json5` may hold (P-1.2).
  *
- * S1. Unknown keys are refused at every level; sections for later versions are empty.
+ * S1. Unknown keys are refused at every level. A key is here once something reads it (test/boot/config/every-key.test.ts).
  * S2. Every number has a range, so that an absurd value is refused here and not discovered at run time.
  * S3. Defaults are in `default-config.ts`, and what follows from a provider's id in `known-providers.ts`.
  *
@@ -118,29 +118,6 @@ const Gateway = section({
   rateLimit: section({ perMinute: z._default(integer(1, 1_000_000), DEFAULT.gateway.rateLimit.perMinute) }),
 });
 
-const Shadow = section({
-  enabled: flag(DEFAULT.shadow.enabled),
-  watchers: section({
-    filesystem: section({
-      paths: z._default(z.array(FilePath), []),
-      ignore: texts([]),
-      events: z._default(z.array(z.enum(["add", "change", "unlink"])), [...DEFAULT.shadow.watchers.filesystem.events]),
-    }),
-    shell: section({
-      historyFile: z._default(Text, DEFAULT.shadow.watchers.shell.historyFile),
-      watchErrors: flag(DEFAULT.shadow.watchers.shell.watchErrors),
-    }),
-    git: section({
-      enabled: flag(DEFAULT.shadow.watchers.git.enabled),
-      events: z._default(z.array(z.enum(["commit", "push", "merge-conflict"])), [
-        ...DEFAULT.shadow.watchers.git.events,
-      ]),
-    }),
-  }),
-  cooldown: z._default(integer(0, SECONDS_A_DAY * 1000), DEFAULT.shadow.cooldown),
-  maxGhostsPerHour: z._default(integer(0, 3600), DEFAULT.shadow.maxGhostsPerHour),
-});
-
 const dollars = z.optional(amount(1_000_000));
 const tokens = z.optional(integer(0, 1_000_000_000_000));
 const Budgets = section({
@@ -233,8 +210,6 @@ const Channel = z.strictObject({
   recipients: z._default(z.record(SenderId, matching(/^[a-z][a-z0-9_-]{0,31}$/, "must be a word such as contact")), {}),
 });
 
-const Later = section({});
-
 export const ConfigSchema: z.ZodMiniType<WrittenConfig> = z.strictObject({
   models: Models,
   gateway: Gateway,
@@ -258,19 +233,9 @@ export const ConfigSchema: z.ZodMiniType<WrittenConfig> = z.strictObject({
     maxBytes: z._default(integer(1024, 2 ** 40), DEFAULT.sessions.maxBytes),
   }),
   identities: z._default(z.array(z.strictObject({ id: SenderId, links: z.array(Link).check(z.minLength(1)) })), []),
-  memory: Later,
   output: section({ thinking_mode: z._default(z.enum(THINKING_MODES), DEFAULT.output.thinking_mode) }),
-  scheduler: Later,
-  shadow: Shadow,
   channels: z._default(z.record(ChannelName, Channel), {}),
-  mcp: Later,
-  skills: Later,
   budgets: Budgets,
-  governance: Later,
-  logging: section({
-    maxBytes: z._default(integer(1024, 2 ** 40), DEFAULT.logging.maxBytes),
-    maxFiles: z._default(integer(1, 10_000), DEFAULT.logging.maxFiles),
-  }),
   redaction: section({ emails: flag(DEFAULT.redaction.emails), phones: flag(DEFAULT.redaction.phones) }),
   tools: Tools,
 });

@@ -71,22 +71,6 @@ export interface AgentSettings {
 /** `tools.policy`: ToolPolicy without its domains, which are in `tools.http`. */
 export type PolicySettings = Omit<ToolPolicy, "allowDomains">;
 
-/** The seed's ShadowConfig (T-5.1). */
-export interface ShadowSettings {
-  readonly enabled: boolean;
-  readonly watchers: {
-    readonly filesystem: {
-      readonly paths: readonly string[];
-      readonly ignore: readonly string[];
-      readonly events: readonly ("add" | "change" | "unlink")[];
-    };
-    readonly shell: { readonly historyFile: string; readonly watchErrors: boolean };
-    readonly git: { readonly enabled: boolean; readonly events: readonly ("commit" | "push" | "merge-conflict")[] };
-  };
-  readonly cooldown: number;
-  readonly maxGhostsPerHour: number;
-}
-
 /** A channel of the gateway: signed messages over HTTP, in and out. */
 export interface ChannelSettings {
   readonly kind: "webhook";
@@ -103,9 +87,6 @@ export interface ChannelSettings {
   /** Whom the agent may write to beside accepted senders; the value is their type. */
   readonly recipients: Readonly<Record<string, string>>;
 }
-
-/** A section for a later version. */
-type Empty = Readonly<Record<string, never>>;
 
 export interface Config {
   readonly models: {
@@ -131,16 +112,9 @@ export interface Config {
   };
   /** The same person on several channels (T-2.3). */
   readonly identities: readonly { readonly id: string; readonly links: readonly string[] }[];
-  readonly memory: Empty;
   readonly output: { readonly thinking_mode: (typeof THINKING_MODES)[number] };
-  readonly scheduler: Empty;
-  readonly shadow: ShadowSettings;
   readonly channels: Readonly<Record<string, ChannelSettings>>;
-  readonly mcp: Empty;
-  readonly skills: Empty;
   readonly budgets: Budgets;
-  readonly governance: Empty;
-  readonly logging: { readonly maxBytes: number; readonly maxFiles: number };
   readonly redaction: { readonly emails: boolean; readonly phones: boolean };
   readonly tools: {
     /** Absent: `workspace` in the home. */

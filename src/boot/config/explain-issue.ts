@@ -28,7 +28,14 @@ function isOtherForm({ code, path }: Issue): boolean {
   return code === "invalid_type" && path.length === 0;
 }
 
+/** Of things that this version has not. */
+const LATER: readonly string[] = ["governance", "logging", "mcp", "memory", "scheduler", "shadow", "skills"];
+
 function unknownKey(path: ConfigPath, key: string, known: readonly string[]): Finding {
+  if (path.length === 0 && LATER.includes(key)) {
+    const hint = `Remove it: this version has nothing that ${key} would configure.`;
+    return { code: "config.unknown-key", path: [key], what: "is not a key of this version", hint };
+  }
   const meant = nearest(key, known);
   const question = meant === null ? "" : `Did you mean ${meant}? `;
   const list = known.length === 0 ? "No key is allowed there yet." : `Known keys: ${known.join(", ")}.`;

@@ -7,6 +7,7 @@
  */
 import JSON5 from "json5";
 import type * as z from "zod/mini";
+import { checkIdentities } from "./check-identities.ts";
 import { checkModels } from "./check-models.ts";
 import type { Config, PolicySettings } from "./config.ts";
 import { type ConfigPath, printPath, valueAt } from "./config-path.ts";
@@ -28,7 +29,10 @@ const MAX_CONFIG_CHARS = 1024 * 1024;
 const MAX_PATH_CHARS = 200;
 
 export function readConfig(text: string, file: string): ConfigVerdict {
-  const reading = read(text, file, ConfigSchema, (written) => checkModels(withKnownProviders(written)));
+  const reading = read(text, file, ConfigSchema, (written) => [
+    ...checkModels(withKnownProviders(written)),
+    ...checkIdentities(written),
+  ]);
   return reading.ok ? { ok: true, config: withKnownProviders(reading.value) } : reading;
 }
 

@@ -30,7 +30,10 @@ async function openTalk(options: { readonly maxBytes?: number; readonly storePar
   const reopen = () =>
     new SessionFiles({
       ...{ store: trial.store, clock: systemClock, agentsDirectory, maxBytes, storePartials },
-      context: new SessionContext({ ...trial.drafting, readAgentFile: trial.readAgentFile, model: () => null }),
+      context: new SessionContext({
+        ...{ ...trial.drafting, readAgentFile: trial.readAgentFile, model: () => null, clock: systemClock },
+        idleMs: () => 1_800_000,
+      }),
       onError: (error) => errors.push(error),
     });
   const { chat } = openChat(trial);

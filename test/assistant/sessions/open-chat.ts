@@ -24,7 +24,10 @@ export function openChat(
   { identities = [], perMinute = 1_000_000, nowMs = systemClock.nowMs }: ChatOptions = {},
 ): { readonly chat: Chat; readonly sessions: Sessions } {
   const { approvals, capabilities } = runtime;
-  const context = new SessionContext({ ...drafting, readAgentFile, model: () => null });
+  const context = new SessionContext({
+    ...{ ...drafting, readAgentFile, model: () => null, clock: systemClock },
+    idleMs: () => IDLE_MS,
+  });
   const clock = { ...systemClock, nowMs };
   const sessions = new Sessions({
     ...{ store, clock, random: randomBytes, capabilities, context, limitsOf: drafting.limitsOf, idleMs: IDLE_MS },

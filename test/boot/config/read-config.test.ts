@@ -63,8 +63,6 @@ describe("a config that is read", () => {
     ["agents.main", { maxTurns: 1000, context: { messageChars: 100, toolResultTokens: 0, recentTokens: 100_000 } }],
     ["redaction", { emails: true, phones: true }],
     ["output", { thinking_mode: "always" }],
-    ["logging", { maxBytes: 1_000_000, maxFiles: 3 }],
-    ["shadow.watchers.git", { enabled: true, events: ["merge-conflict"] }],
     ["tools.http", { allowDomains: [], allowAddresses: ["127.0.0.1:8080", "[::1]:80", "Intra_Net.local:65535"] }],
     ["tools.http.allowDomains", ["a.example", "xn--bcher-kva.example", "127.0.0.1"]],
     ["tools.search.url", "http://127.0.0.1:8888/searx"],
@@ -128,10 +126,6 @@ describe("a key nobody knows", () => {
     "gateway.rateLimit",
     "agents.main",
     "agents.main.context",
-    "shadow.watchers",
-    "shadow.watchers.filesystem",
-    "shadow.watchers.shell",
-    "shadow.watchers.git",
     "tools.policy",
     "tools.policy.risk",
     "tools.policy.channels",
@@ -163,6 +157,17 @@ describe("a key nobody knows", () => {
       message: "surety.json5:4: gateway.prot is not a known key",
       hint: "Did you mean port? Known keys: host, port, allowedOrigins, queue, rateLimit.",
     });
+  });
+
+  test("of something that this version has not is refused with a sentence", () => {
+    for (const key of ["memory", "scheduler", "shadow", "mcp", "skills", "governance", "logging"]) {
+      expect(first(`{${key}: {}}`)).toMatchObject({
+        code: "config.unknown-key",
+        path: key,
+        message: `surety.json5:1: ${key} is not a key of this version`,
+        hint: `Remove it: this version has nothing that ${key} would configure.`,
+      });
+    }
   });
 
   test.each([
@@ -203,8 +208,6 @@ describe("a value nobody can mean", () => {
     ["sessions.idleMs", 1e15],
     ["budgets.perRunUsd", -0.01],
     ["budgets.perDayTokens", 0.5],
-    ["logging.maxFiles", 0],
-    ["logging.maxBytes", 1],
     ["tools.http.ttlS", -1],
     ["tools.http.allowDomains", ["https://a.example"]],
     ["tools.http.allowDomains", ["a..example"]],
@@ -231,7 +234,6 @@ describe("a value nobody can mean", () => {
     ["tools.policy.risk.read_only", "maybe"],
     ["tools.policy.honeypot.perHour", 1e9],
     ["output.thinking_mode", "sometimes"],
-    ["shadow.watchers.filesystem.events", ["rename"]],
     ["models.default", "kimi"],
     ["models.default", ":x"],
     ["models.default", "nowhere:x"],
@@ -438,4 +440,13 @@ describe("a file that holds tools.policy alone", () => {
       problems: [{ message: "policy.json5:1: alow is not a known key", hint: expect.stringContaining("allow?") }],
     });
   });
+});
+
+test("a person is named once, and a link is one person's", () => {
+  const person = (id: string, ...links: readonly string[]) => ({ id, links });
+  const identities = [person("ann", "cli:a", "telegram:1"), person("ben", "cli:b"), person("ann", "telegram:1")];
+  expect(problemsOf(JSON.stringify({ identities })).map(({ path, what }) => [path, what])).toEqual([
+    ["identities.2.id", "is given twice"],
+    ["identities.2.links.0", "is given in identities.0 already"],
+  ]);
 });

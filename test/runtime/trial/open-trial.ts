@@ -121,7 +121,7 @@ export function openTrial(options: TrialOptions): Trial {
         : { ok: true, model: cheapModel, routing: { task: type, tier: "cheap", reason: `${cheapModel.ref} is cheap` } },
   };
   const findModel = (ref: string) => (ref === cheapModel?.ref ? cheapModel : model);
-  const context = new SessionContext({ ...drafting, model: findModel, readAgentFile });
+  const context = new SessionContext({ ...drafting, clock, model: findModel, readAgentFile, idleMs: () => 1_800_000 });
   const compaction = new Compaction({
     ...{ store, drafting, context, submit: (draft) => runtime.submit(draft) },
     countTokens: (ref) => findModel(ref).tokens.count,
