@@ -76,6 +76,7 @@ export async function superviseAssistant(
       config: applicable(settings.current().config, config),
       readVariable: settings.current().readVariable,
       settingsProblem: settings.problem,
+      runConformance: async (asked) => (await import("./conformance-run.ts")).runConformance(asked),
       onReconfigured: settings.changed,
       lock,
       remark,

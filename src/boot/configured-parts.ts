@@ -2,6 +2,7 @@
  * What follows from a home's settings. Made as a whole, so that settings which cannot be used change nothing; replaced as a
  * whole while the gateway runs, and a run keeps those of its beginning.
  */
+import { isDeepStrictEqual } from "node:util";
 import { createToolbox, type RegistryToolbox } from "../adapters/tools/create-toolbox.ts";
 import type { Tool } from "../adapters/tools/define-tool.ts";
 import type { LimitsOf } from "../assistant/context/context-limits.ts";
@@ -20,7 +21,7 @@ import { BootError } from "./boot-error.ts";
 import { type BuiltInTools, toolTimeouts } from "./built-in-tools.ts";
 import type { Config } from "./config/config.ts";
 import { contextLimits } from "./config/context-limits.ts";
-import { resolveApiKey } from "./config/resolve-api-key.ts";
+import { apiKeyName, resolveApiKey } from "./config/resolve-api-key.ts";
 import { toToolPolicy } from "./config/to-tool-policy.ts";
 import { type ChannelSurroundings, channelSecrets, configuredChannels } from "./configured-channels.ts";
 import { modelChoices, openModelRegistry } from "./configured-models.ts";
@@ -28,6 +29,8 @@ import { secretsIn } from "./env-secrets.ts";
 import type { Settings } from "./settings.ts";
 
 export interface ConfiguredParts extends Settings {
+  /** The values of the variables that providers and channels name. */
+  readonly keys: readonly (string | undefined)[];
   readonly channels: readonly ConfiguredChannel[];
   readonly tools: readonly Tool[];
   readonly toolbox: RegistryToolbox;
@@ -52,31 +55,45 @@ export interface PartsSurroundings extends Omit<ChannelSurroundings, "readVariab
   readonly onDefect: (errorId: string, error: unknown) => void;
 }
 
-/** `before`: what was loaded earlier stays a secret, though the file has another by now. */
+/** `before`: what did not change stays; and what was loaded earlier stays a secret, though the file has another by now. */
 export function configuredParts(
   { config, readVariable }: Settings,
-  { clock, random, isAccepted, token, toolsFor, moreTools, overModel, onDefect }: PartsSurroundings,
-  before: Pick<ConfiguredParts, "secrets"> | null,
+  surroundings: PartsSurroundings,
+  before: ConfiguredParts | null,
 ): ConfiguredParts {
-  const channels = configuredChannels(config, { readVariable, clock, random, isAccepted });
-  const ownTools = toolsFor(
-    config,
-    channels.map(({ channel }) => channel),
-  );
-  const tools = withMore(ownTools, moreTools);
-  const findModel = openModelRegistry(config, readVariable, clock, overModel);
-  const redaction = openRedactor({ config, readVariable }, token, before?.secrets ?? []);
+  const { clock, token, toolsFor, moreTools, overModel, onDefect } = surroundings;
+  const keys = [
+    ...Object.entries(config.models.providers).map(([id, provider]) => readVariable(apiKeyName(id, provider))),
+    ...Object.values(config.channels).map(({ secretEnv }) => readVariable(secretEnv)),
+  ];
+  /** Null unless these sections and all keys say the same. */
+  const unchanged = (...sections: readonly (keyof Config)[]): ConfiguredParts | null =>
+    before !== null &&
+    isDeepStrictEqual(before.keys, keys) &&
+    sections.every((section) => isDeepStrictEqual(before.config[section], config[section]))
+      ? before
+      : null;
+  const channels = unchanged("channels")?.channels ?? configuredChannels(config, { ...surroundings, readVariable });
+  const ownTools = (): readonly Tool[] =>
+    toolsFor(
+      config,
+      channels.map(({ channel }) => channel),
+    );
+  const sameTools = unchanged("channels", "tools");
+  const tools = sameTools?.tools ?? withMore(ownTools(), moreTools);
+  const findModel = unchanged("models")?.findModel ?? openModelRegistry(config, readVariable, clock, overModel);
+  const policy = toToolPolicy(config);
   return {
-    ...{ config, readVariable, channels, tools, findModel, ...redaction },
-    toolbox: createToolbox(tools, {
-      ...{ clock, timeouts: toolTimeouts(config) },
-      onDefect: (error) => onDefect("tool", error),
-    }),
+    ...{ config, readVariable, keys, channels, tools, findModel },
+    ...openRedactor({ config, readVariable }, token, before?.secrets ?? []),
+    toolbox:
+      sameTools?.toolbox ??
+      createToolbox(tools, { clock, timeouts: toolTimeouts(config), onDefect: (error) => onDefect("tool", error) }),
     choices: modelChoices(config, findModel),
     limitsOf: contextLimits(config),
     ceilings: ceilingsFor(config.budgets),
     budgetScopes: configuredBudgetScopes(config.budgets),
-    policy: toToolPolicy(config),
+    policy: before !== null && isDeepStrictEqual(before.policy, policy) ? before.policy : policy,
   };
 }
 

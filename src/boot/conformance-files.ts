@@ -7,8 +7,8 @@ import { join } from "node:path";
 import { takeHomeLock } from "../adapters/store-sqlite/home-lock.ts";
 import {
   type ConformanceReport,
-  type ConformanceResult,
   parseStoredReport,
+  type StoredReport,
 } from "../assistant/conformance/conformance-report.ts";
 import type { RandomBytes } from "../runtime/ports/randomness.ts";
 import { StoreError } from "../runtime/ports/store.ts";
@@ -41,7 +41,7 @@ export async function saveReport(
 }
 
 /** By model reference. A file that is missing, unreadable or malformed is left out. */
-export async function readReports(home: Home): Promise<ReadonlyMap<string, ConformanceResult>> {
+export async function readReports(home: Home): Promise<ReadonlyMap<string, StoredReport>> {
   const folder = folderOf(home);
   const files = ((await orNull(readdir(folder))) ?? []).filter((name) => name.endsWith(".json"));
   const texts = await Promise.all(files.map((name) => orNull(readBoundedFile(join(folder, name), MAX_REPORT_BYTES))));

@@ -48,6 +48,7 @@ import type { RunPorts } from "../runtime/run-ports.ts";
 import { openRuntime, type Runtime } from "../runtime/runtime.ts";
 import { openAdministration } from "./administration/administration.ts";
 import { openConfiguration } from "./administration/configuration.ts";
+import type { RunConformance } from "./administration/conformance.ts";
 import { openBuiltInTools } from "./built-in-tools.ts";
 import type { Config } from "./config/config.ts";
 import { applicable, differences, pathsOf } from "./config/config-changes.ts";
@@ -82,6 +83,8 @@ export interface SuretyOptions {
   readonly onReconfigured?: (settings: Settings) => void;
   /** Why changed settings were not taken over; null: they were. */
   readonly settingsProblem?: () => string | null;
+  /** For clients; absent in a process that serves none. */
+  readonly runConformance?: RunConformance;
   /** Called once, when nothing can be written any more: what is in memory must not be acted on. */
   readonly onStoreFailure?: (error: unknown) => void;
   /** The home's lock, if the caller holds it for longer than the store is open. */
@@ -321,13 +324,21 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
       onDefect: (error) => onDefect("messages", error),
     });
     const access = new Access({
-      store,
-      clock,
-      random,
+      ...{ store, clock, random },
       token: options.token,
       replaceToken: options.replaceToken ?? null,
     });
     await access.load();
+    const parsePolicy = policyParser(() => now.config);
+    const administration = openAdministration({
+      ...{ home, store, clock, random, findModel, onDefect, settings: () => now, written: () => written },
+      toolbox: () => now.toolbox,
+      tools: () => now.tools,
+      workers: () => options.workers ?? now.config.gateway.queue.workers,
+      settingsProblem: options.settingsProblem ?? (() => null),
+      runConformance: options.runConformance,
+      onChange: () => feed.changed("model", null),
+    });
     return {
       assistant,
       access,
@@ -335,35 +346,12 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
       delivery,
       events,
       operations: bindOperations({
-        ...{
-          assistant,
-          approvals,
-          capabilities,
-          marks,
-          store,
-          clock,
-          sessions,
-          chat,
-          compaction,
-          delivery,
-          feed,
-          access,
-        },
+        ...{ assistant, approvals, capabilities, marks, store, clock, sessions, chat },
+        ...{ compaction, delivery, feed, access, configuration, ...administration },
         get toolbox() {
           return now.toolbox;
         },
-        configuration,
-        ...openAdministration({
-          ...{ home, store, clock, findModel, settings: () => now, written: () => written },
-          toolbox: () => now.toolbox,
-          tools: () => now.tools,
-          workers: () => options.workers ?? now.config.gateway.queue.workers,
-          settingsProblem: options.settingsProblem ?? (() => null),
-        }),
-        recorded: new RecordedRuns(
-          store,
-          policyParser(() => now.config),
-        ),
+        recorded: new RecordedRuns(store, parsePolicy),
       }),
       runtime,
       store,
@@ -384,7 +372,7 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
           events.off("config.changed", configChanged);
           runEvents.stop();
           messages.close();
-          await Promise.all([runtime.stop(graceMs), delivery.stop(graceMs)]);
+          await Promise.all([runtime.stop(graceMs), delivery.stop(graceMs), administration.conformance.close()]);
           if (runtime.isIntact) {
             await sessionFiles.close();
             await appendCheckpoint(plainStore, signing.sign, clock);

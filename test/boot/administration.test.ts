@@ -1,5 +1,5 @@
 /** What administrators ask of a running home: models, budget, policy, status (O-6.2). */
-import { expect } from "vitest";
+import { expect, vi } from "vitest";
 import { verifies } from "../requirements.ts";
 import { openLiveGateway } from "./live-gateway.ts";
 
@@ -86,4 +86,33 @@ verifies("P-3.2", "the policy and the reason of each decision are those of suret
   expect(there).toMatchObject({ decision: "deny", policy_id: row.policy_id, reason: row.reason });
   expect((await ask("POST", "/api/policy/explain", { tool: "fs.burn" })).status).toBe(404);
   expect((await ask("POST", "/api/policy/explain", { ...call, session_id: "session_none" })).status).toBe(404);
+});
+
+verifies("M-9", "the corpus runs for a client, beside other runs, and its matrix is there to read", async () => {
+  const { ask, defects } = await openLiveGateway();
+  const begun = await ask("POST", "/api/models/conformance", {});
+  expect([begun.status, begun.json.model, begun.json.done]).toEqual([202, "builtin:demo", 0]);
+  expect((await ask("POST", "/api/models/conformance", {})).status).toBe(409);
+  const state = await vi.waitFor(
+    async () => {
+      const { json } = await ask("GET", "/api/models/conformance");
+      expect(json.running).toBeNull();
+      return json;
+    },
+    { timeout: 60_000, interval: 50 },
+  );
+  expect(state.last).toMatchObject({ model: "builtin:demo", problem: null });
+  const [report] = state.reports;
+  expect(report.model).toBe("builtin:demo");
+  expect(report.cases).toHaveLength(begun.json.total);
+  expect(report.passed + report.failed).toBe(report.cases.length);
+  const [row] = (await ask("GET", "/api/models")).json.models;
+  expect(row.conformance.passed).toBe(report.passed);
+  expect(defects).toEqual([]);
+});
+
+verifies("X-6", "under a limit of the day the corpus is refused, since nothing could hold it", async () => {
+  const { ask } = await openLiveGateway({ config: CONFIG });
+  const refused = await ask("POST", "/api/models/conformance", { model: "builtin:demo" });
+  expect([refused.status, refused.json.error.code]).toEqual([409, "conflict"]);
 });

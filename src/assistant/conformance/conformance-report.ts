@@ -75,35 +75,42 @@ export function conformanceCost(judged: readonly JudgedCase[]): Cost {
   );
 }
 
-/** A stored report, as lists of models show it. */
-export interface ConformanceResult {
+/** A stored report. */
+export interface StoredReport {
   readonly at: string;
   readonly passed: number;
   readonly failed: number;
-  readonly failures: readonly FailedCase[];
-}
-
-interface FailedCase {
-  readonly id: string;
-  readonly expected: string;
-  readonly outcome: string;
-  /** Null in a report of a version that did not store it. */
-  readonly problem: string | null;
+  readonly cases: readonly CaseResult[];
 }
 
 /** Null when the value has another shape. */
-export function parseStoredReport(value: unknown): readonly [model: string, result: ConformanceResult] | null {
+export function parseStoredReport(value: unknown): readonly [model: string, report: StoredReport] | null {
   if (typeof value !== "object" || value === null) return null;
   const { model, at, passed, failed, cases } = value as Readonly<Record<string, unknown>>;
   if (typeof model !== "string" || typeof at !== "string") return null;
   if (typeof passed !== "number" || typeof failed !== "number") return null;
-  return [model, { at, passed, failed, failures: Array.isArray(cases) ? cases.flatMap(failedCase) : [] }];
+  return [model, { at, passed, failed, cases: Array.isArray(cases) ? cases.flatMap(storedCase) : [] }];
 }
 
-function failedCase(value: unknown): readonly FailedCase[] {
+/** A report of an earlier version may lack a case's name and its problem. */
+function storedCase(value: unknown): readonly CaseResult[] {
   if (typeof value !== "object" || value === null) return [];
-  const { id, expected, outcome, passed, problem } = value as Readonly<Record<string, unknown>>;
-  if (passed !== false || typeof id !== "string" || typeof expected !== "string" || typeof outcome !== "string")
-    return [];
-  return [{ id, expected, outcome, problem: typeof problem === "string" ? problem : null }];
+  const { id, name, expected, outcome, passed, problem } = value as Readonly<Record<string, unknown>>;
+  if (typeof id !== "string" || typeof expected !== "string" || typeof outcome !== "string") return [];
+  return [
+    {
+      ...{ id, expected, outcome, passed: passed === true },
+      name: typeof name === "string" ? name : id,
+      problem: typeof problem === "string" ? problem : null,
+    },
+  ];
+}
+
+/** As lists of models show it. */
+export function conformanceResult({ cases, ...report }: StoredReport) {
+  const failed = cases.filter(({ passed }) => !passed);
+  return {
+    ...report,
+    failures: failed.map(({ id, expected, outcome, problem }) => ({ id, expected, outcome, problem })),
+  };
 }

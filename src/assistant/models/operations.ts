@@ -7,6 +7,13 @@ import { operationsOver, type Result } from "../../runtime/operations/operation.
 
 export interface ModelServices {
   readonly models: ModelAdministration;
+  readonly conformance: Conformance;
+}
+
+export interface Conformance {
+  /** Null: the default model. Answers when the corpus has begun. */
+  start(model: string | null): Result<ConformanceRun>;
+  state(): Promise<ConformanceState>;
 }
 
 export interface ModelAdministration {
@@ -79,6 +86,35 @@ const CheckSchema = Type.Object({
 });
 export type ModelCheck = Static<typeof CheckSchema>;
 
+const RunSchema = Type.Object({ model: Text, started_at: Text, done: Count, total: Count });
+export type ConformanceRun = Static<typeof RunSchema>;
+
+const StateSchema = Type.Object({
+  running: nullable(RunSchema),
+  /** The last one that ended in this process; `problem` says why the corpus was cut short. */
+  last: nullable(Type.Object({ model: Text, ended_at: Text, problem: nullable(Text) })),
+  /** The newest of each model. */
+  reports: Type.Array(
+    Type.Object({
+      model: Text,
+      at: Text,
+      passed: Count,
+      failed: Count,
+      cases: Type.Array(
+        Type.Object({
+          id: Text,
+          name: Text,
+          expected: Text,
+          outcome: Text,
+          passed: Type.Boolean(),
+          problem: nullable(Text),
+        }),
+      ),
+    }),
+  ),
+});
+export type ConformanceState = Static<typeof StateSchema>;
+
 const { json } = operationsOver<ModelServices>();
 
 export const modelOperations = [
@@ -105,5 +141,28 @@ export const modelOperations = [
     input: Type.Object({ model: Type.Optional(Name) }, closed),
     output: CheckSchema,
     call: ({ models }, { model = null }, { signal }) => models.check(model, signal),
+  }),
+  json({
+    name: "models.conformance",
+    method: "GET",
+    path: "/api/models/conformance",
+    scope: "operate",
+    summary: "shows which cases of the conformance corpus each model passed, and how far the corpus is that runs now",
+    hasEtag: true,
+    input: Nothing,
+    output: StateSchema,
+    call: async ({ conformance }) => ({ ok: true, value: await conformance.state() }),
+  }),
+  json({
+    name: "models.conformance.run",
+    method: "POST",
+    path: "/api/models/conformance",
+    scope: "admin",
+    summary:
+      "runs the conformance corpus against `{model}` (default: the default model), one at a time; it costs what its runs cost",
+    status: 202,
+    input: Type.Object({ model: Type.Optional(Name) }, closed),
+    output: RunSchema,
+    call: ({ conformance }, { model = null }) => conformance.start(model),
   }),
 ] as const;

@@ -1,5 +1,5 @@
 /** The configured models as they are listed and checked. Only the name of a key's variable is ever shown. */
-import type { ConformanceResult } from "../../assistant/conformance/conformance-report.ts";
+import { conformanceResult, type StoredReport } from "../../assistant/conformance/conformance-report.ts";
 import type { ModelAdministration, ModelCheck, ModelList, ModelRow } from "../../assistant/models/operations.ts";
 import { type FindModel, validateModel } from "../../runtime/model/model-registry.ts";
 import { type Result, refuse } from "../../runtime/operations/operation.ts";
@@ -29,7 +29,7 @@ export function openModelAdministration({ home, clock, settings, findModel }: Mo
 export function listModels(
   settings: Settings,
   findModel: FindModel,
-  conformance: ReadonlyMap<string, ConformanceResult>,
+  conformance: ReadonlyMap<string, StoredReport>,
 ): ModelList {
   const { config, readVariable } = settings;
   const standard = resolveConfiguredModelRef(config, null);
@@ -56,7 +56,7 @@ function describeModel(
   { config }: Settings,
   findModel: FindModel,
   ref: string,
-  conformance: ReadonlyMap<string, ConformanceResult>,
+  conformance: ReadonlyMap<string, StoredReport>,
 ): ModelRow | null {
   const verdict = resolveConfiguredModelRef(config, ref);
   if (!verdict.ok) return null;
@@ -78,7 +78,7 @@ function describeModel(
     holds_required: choice.ok ? choice.model.profile.holdsRequired : null,
     tier: model.tier ?? null,
     ...pricesOf(model),
-    conformance: result === undefined ? null : { ...result, failures: [...result.failures] },
+    conformance: result === undefined ? null : conformanceResult(result),
     problem: choice.ok ? null : choice.message,
   };
 }

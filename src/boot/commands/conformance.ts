@@ -1,47 +1,35 @@
 /**
  * `surety conformance`: how does a model behave under contract? Runs the corpus (M-9) against it and shows the matrix.
  *
- * F1. The runs are real, with a home, a store and tools of their own, which are removed afterwards: the model sees nothing
- *     of the user's workspace and prompts.
- * F2. Only a whole corpus is saved: an interrupted one is shown and forgotten.
- * F3. The default agent's budgets hold, and the runs count against them. A corpus that a budget or an absent provider cut
+ * F1. Only a whole corpus is saved: an interrupted one is shown and forgotten.
+ * F2. The default agent's budgets hold, and the runs count against them. A corpus that a budget or an absent provider cut
  *     short says nothing of the model, and is not saved.
  */
-import { rm } from "node:fs/promises";
 import { openSqliteStore } from "../../adapters/store-sqlite/open-sqlite-store.ts";
 import { formatDuration } from "../../adapters/terminal/quantities.ts";
-import { conformanceTools } from "../../adapters/tools/conformance/conformance-tools.ts";
 import {
   type ConformanceReport,
   conformanceCost,
   conformanceReport,
 } from "../../assistant/conformance/conformance-report.ts";
-import { CORPUS, type ConformanceCase } from "../../assistant/conformance/corpus.ts";
-import {
-  CORPUS_AGENT,
-  type CorpusDependencies,
-  type CorpusStop,
-  type JudgedCase,
-  loosenModel,
-  runCorpus,
-} from "../../assistant/conformance/run-corpus.ts";
+import { CORPUS } from "../../assistant/conformance/corpus.ts";
+import { CORPUS_AGENT, type CorpusStop } from "../../assistant/conformance/run-corpus.ts";
 import type { Cost } from "../../kernel/journal/views/receipt.ts";
 import { formatCost } from "../../kernel/vocabulary/format-usd.ts";
-import { noApprover } from "../../runtime/ports/approver.ts";
 import { timestampOf } from "../../runtime/ports/clock.ts";
 import { type Store, StoreError } from "../../runtime/ports/store.ts";
 import type { Budgets } from "../../runtime/spend/budget-scopes.ts";
-import { type DailyBudget, hasDayLimit, openDailyBudget } from "../../runtime/spend/daily-budget.ts";
+import { hasDayLimit, openDailyBudget } from "../../runtime/spend/daily-budget.ts";
+import type { CorpusRun, JudgedCorpus } from "../administration/conformance.ts";
 import { BootError, EXIT } from "../boot-error.ts";
 import type { Action, CommandContext } from "../command.ts";
-import { DEFAULT_CONFIG } from "../config/default-config.ts";
 import { apiKeyName } from "../config/resolve-api-key.ts";
 import { resolveConfiguredModelRef } from "../config/resolve-configured-model-ref.ts";
-import { makeWorkDirectory, saveReport } from "../conformance-files.ts";
-import { findHome, type Home, openHome } from "../home.ts";
-import { openSurety, type Surety } from "../open-surety.ts";
+import { saveReport } from "../conformance-files.ts";
+import { runConformance } from "../conformance-run.ts";
+import { type Home, openHome } from "../home.ts";
 import { defectReporter } from "../report-failure.ts";
-import { findSettings, type Settings } from "../settings.ts";
+import { findSettings } from "../settings.ts";
 import { onInterrupt } from "../signals.ts";
 import { systemClock } from "../system-clock.ts";
 import { systemRandomness } from "../system-randomness.ts";
@@ -64,7 +52,7 @@ async function performConformance(context: CommandContext): Promise<number> {
   try {
     const today = timestampOf(systemClock.nowMs()).slice(0, 10);
     const budget = homeStore && (await openDailyBudget(homeStore, settings.config.budgets, CORPUS_AGENT, today));
-    const { judged, isWhole } = await judgeModel(budget, context, settings, asked);
+    const { judged, isWhole } = await judge(context, { ...settings, budget, ...asked });
     const report = conformanceReport(ref, judged);
     print(context, report, conformanceCost(judged), budget !== null);
     if (!isWhole) return EXIT.interrupted;
@@ -91,87 +79,26 @@ function heldElsewhere(cause: unknown): BootError {
   return new BootError("store.in-use", message, "Stop it first, or use another --home.", { cause });
 }
 
-interface Judged {
-  readonly judged: readonly JudgedCase[];
-  /** False when it was interrupted. */
-  readonly isWhole: boolean;
-}
-
-const STOP_GRACE_MS = 5_000;
-
-async function judgeModel(
-  budget: DailyBudget | null,
-  context: CommandContext,
-  settings: Settings,
-  asked: Pick<CorpusDependencies, "model" | "keyName">,
-): Promise<Judged> {
+async function judge(
+  { home, output, streams, isJson }: CommandContext,
+  asked: Omit<CorpusRun, "home" | "onJudged" | "onDefect" | "signal">,
+): Promise<JudgedCorpus> {
   const interruption = new AbortController();
-  const { signal } = interruption;
   const stopListening = onInterrupt(() => Promise.resolve(interruption.abort()));
-  const directory = await makeWorkDirectory(context.home, systemClock.nowMs());
-  try {
-    let current: ConformanceCase | null = null;
-    const surety = await openApart(context, settings, { directory, budget, current: () => current });
-    try {
-      const onCase = (next: ConformanceCase): void => {
-        current = next;
-      };
-      return { judged: await judgeAll(context, surety, { ...asked, onCase, signal }), isWhole: !signal.aborted };
-    } finally {
-      await surety.close(STOP_GRACE_MS);
-    }
-  } finally {
-    await rm(directory, { recursive: true, force: true });
-    stopListening();
-  }
-}
-
-interface Apart {
-  readonly directory: string;
-  readonly budget: DailyBudget | null;
-  readonly current: () => ConformanceCase | null;
-}
-
-/** The user's models and budgets; neither their agents nor their tools. */
-async function openApart(
-  { streams }: CommandContext,
-  { config, readVariable }: Settings,
-  { directory, budget, current }: Apart,
-): Promise<Surety> {
-  const home = findHome(directory, () => undefined);
-  await openHome(home);
-  const { agents } = DEFAULT_CONFIG;
-  const moreTools = conformanceTools();
-  const allow = moreTools.map(({ name }) => name);
-  const tools = { ...DEFAULT_CONFIG.tools, policy: { ...DEFAULT_CONFIG.tools.policy, allow } };
-  return await openSurety({
-    ...{ home, config: { ...config, budgets: budget?.left ?? config.budgets, agents, tools }, readVariable },
-    ...{ token: null, approver: noApprover, clock: systemClock, random: systemRandomness },
-    onDefect: defectReporter(streams),
-    moreTools,
-    overModel: (model) => loosenModel(model, current),
-    ...(budget === null ? {} : { overStore: budget.countingIn }),
-  });
-}
-
-async function judgeAll(
-  { output, streams, isJson }: CommandContext,
-  { assistant, store }: Surety,
-  context: Omit<CorpusDependencies, "assistant" | "store">,
-): Promise<readonly JudgedCase[]> {
-  const running = runCorpus({ ...context, assistant, store }, CORPUS);
-  const judged: JudgedCase[] = [];
   // As with `run --json`: progress goes to a terminal only.
   const isWatched = !isJson || streams.stderr.isTTY === true;
-  for (;;) {
-    const next = await running.next();
-    if (next.done !== true) {
-      judged.push(next.value);
-      const { id, name, outcome, problem } = next.value.result;
-      const verdict = problem === null ? `passed, ${outcome}` : `failed: ${problem}`;
-      if (isWatched) output.remark(`${judged.length}/${CORPUS.length} ${id} ${name}: ${verdict}`);
-    } else if (next.value === null) return judged;
-    else throw stopped(next.value);
+  try {
+    const judged = await runConformance({
+      ...{ ...asked, home, signal: interruption.signal, onDefect: defectReporter(streams) },
+      onJudged: (count, { id, name, outcome, problem }) => {
+        const verdict = problem === null ? `passed, ${outcome}` : `failed: ${problem}`;
+        if (isWatched) output.remark(`${count}/${CORPUS.length} ${id} ${name}: ${verdict}`);
+      },
+    });
+    if (!judged.ok) throw stopped(judged);
+    return judged;
+  } finally {
+    stopListening();
   }
 }
 

@@ -4,7 +4,6 @@
  * Y1. `ls` contacts no provider; `check` asks a provider for its list of models, never for a completion.
  * Y2. Only the name of a key's variable is ever printed.
  */
-import type { ConformanceResult } from "../../assistant/conformance/conformance-report.ts";
 import type { ModelRow } from "../../assistant/models/operations.ts";
 import { checkModel, listModels } from "../administration/models.ts";
 import { BootError } from "../boot-error.ts";
@@ -64,7 +63,7 @@ function printPrice({
   return free ? "free" : "unknown";
 }
 
-function printConformance(result: ConformanceResult | null): string {
+function printConformance(result: ModelRow["conformance"]): string {
   if (result === null) return "not run";
   const { passed, failed, at } = result;
   return `${passed} of ${passed + failed} passed, ${at.slice(0, 10)}`;
