@@ -102,6 +102,7 @@ const PLACES: readonly (readonly [path: string, text: string])[] = [
   ["/policy", "What happens to a call"],
   ["/models", "Connect a model"],
   ["/settings", "Review and save…"],
+  ["/settings/access", "Make a token"],
   ["/settings/channels", "No message has gone to a channel."],
   ["/settings/health", "This gateway"],
 ];
@@ -129,3 +130,37 @@ async function goWithin({ page }: SeenPage, path: string): Promise<void> {
     history.pushState(null, "", to);
   }, path);
 }
+
+test("a token is shown once, lets a program in, and is removed; another browser is sent away, and this one logs out", async () => {
+  const gateway = await shared();
+  const other = await openPage(gateway, "/sessions");
+  const seen = await openPage(gateway, "/settings/access");
+  const { page } = seen;
+  await page.getByLabel("Name", { exact: true }).fill("backup script");
+  await page.getByRole("button", { name: "Make a token" }).click();
+  const dialog = page.getByRole("dialog");
+  const token = (await dialog.getByTestId("copied").textContent()) ?? "";
+  const comesIn = async (): Promise<number> => {
+    const headers = { authorization: `Bearer ${token}` };
+    return (await fetch(`${gateway.url}/api/sessions`, { headers })).status;
+  };
+  expect(await comesIn()).toBe(200);
+  await dialog.getByRole("button", { name: "I have it" }).click();
+  await page.getByRole("cell", { name: "backup script", exact: true }).waitFor();
+  expect(await page.content()).not.toContain(token);
+  await page.getByRole("button", { name: "Remove backup script" }).click();
+  await dialog.getByRole("button", { name: "Remove" }).click();
+  await page.getByRole("cell", { name: "backup script", exact: true }).waitFor({ state: "detached" });
+  expect(await comesIn()).toBe(401);
+
+  await page.getByText("this one").waitFor();
+  await page
+    .getByRole("button", { name: /^End the session of/ })
+    .first()
+    .click();
+  await dialog.getByRole("button", { name: "End it" }).click();
+  await other.page.getByRole("heading", { name: /not signed in/ }).waitFor();
+  await expectClean(seen);
+  await page.getByRole("button", { name: "Log out here" }).click();
+  await page.getByRole("heading", { name: /not signed in/ }).waitFor();
+});

@@ -7,7 +7,9 @@ import styles from "./copy-line.module.css";
 export function CopyLine({ text, name }: { text: string; name: string }) {
   return (
     <span className={styles["line"]}>
-      <span className={styles["text"]}>{text}</span>
+      <span className={styles["text"]} data-testid="copied">
+        {text}
+      </span>
       <Button square aria-label={`Copy ${name}`} onClick={() => copyText(text)}>
         <Copy size={16} aria-hidden="true" />
       </Button>

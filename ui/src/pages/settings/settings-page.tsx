@@ -2,6 +2,7 @@ import { Link } from "wouter";
 import { PageFrame } from "../../parts/page-frame.tsx";
 import { useTitle } from "../../shell/page-title.ts";
 import type { PageProps } from "../page.ts";
+import { AccessPart } from "./access-part.tsx";
 import { ChannelsPart } from "./channels-part.tsx";
 import { ConfigForm } from "./config-form.tsx";
 import { HealthPart } from "./health-part.tsx";
@@ -9,6 +10,7 @@ import styles from "./settings.module.css";
 
 const PARTS = [
   { name: "", words: "Configuration", View: ConfigForm },
+  { name: "access", words: "Who may come in", View: AccessPart },
   { name: "channels", words: "Channels", View: ChannelsPart },
   { name: "health", words: "Health", View: HealthPart },
 ] as const;
