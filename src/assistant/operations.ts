@@ -20,6 +20,7 @@ import { type ToolServices, toolOperations } from "../runtime/tools/operations.t
 import { type ConfigurationServices, configurationOperations } from "./configuration/operations.ts";
 import { type DeliveryServices, deliveryOperations } from "./delivery/operations.ts";
 import { type FeedServices, feedOperations } from "./events/operations.ts";
+import { type MediaServices, mediaOperations } from "./media/operations.ts";
 import { type ModelServices, modelOperations } from "./models/operations.ts";
 import { type PolicyServices, policyOperations } from "./policy/operations.ts";
 import { type RunServices, runOperations } from "./runs/operations.ts";
@@ -34,6 +35,7 @@ export const OPERATIONS = [
   ...markOperations,
   ...toolOperations,
   ...sessionOperations,
+  ...mediaOperations,
   ...deliveryOperations,
   ...feedOperations,
   ...verificationOperations,
@@ -52,6 +54,7 @@ export type Services = RunServices &
   MarkServices &
   ToolServices &
   SessionServices &
+  MediaServices &
   DeliveryServices &
   FeedServices &
   VerificationServices &
@@ -65,7 +68,7 @@ export type Services = RunServices &
 type Operation = (typeof OPERATIONS)[number];
 type Named<Name> = Extract<Operation, { readonly name: Name }>;
 
-export type CallName = Exclude<Operation, { readonly kind: "stream" }>["name"];
+export type CallName = Exclude<Operation, { readonly kind: "stream" | "file" }>["name"];
 export type StreamName = Extract<Operation, { readonly kind: "stream" }>["name"];
 export type InputOf<Name> = Static<Named<Name>["input"]>;
 export type ResultOf<Name> = Named<Name> extends { call(...args: never): infer Answer } ? Awaited<Answer> : never;
@@ -91,7 +94,7 @@ export interface OperationClient {
 }
 
 /** An operation of the table whose schemas are only known at run time. */
-export type CallableOperation = Exclude<AnyOperation, { readonly kind: "stream" }> & {
+export type CallableOperation = Exclude<AnyOperation, { readonly kind: "stream" | "file" }> & {
   call(services: Services, input: never, caller: Caller): Result<unknown> | Promise<Result<unknown>>;
 };
 export type SubscribableOperation<Update> = StreamOperation<string, Services, TObject, Update>;

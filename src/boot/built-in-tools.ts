@@ -16,12 +16,14 @@ import { fsTools } from "../adapters/tools/fs/fs-tools.ts";
 import { agentFileReader } from "../adapters/tools/fs/read-agent-file.ts";
 import { type UntrustedMarks, untrustedMarks } from "../adapters/tools/fs/untrusted-marks.ts";
 import { inDirectory, type Workspace } from "../adapters/tools/fs/workspace.ts";
+import { workspaceInbox } from "../adapters/tools/fs/workspace-inbox.ts";
 import { httpTools } from "../adapters/tools/http/http-tools.ts";
 import { messageTools } from "../adapters/tools/message/message-send.ts";
 import { shellTools } from "../adapters/tools/shell/shell-tools.ts";
 import type { ReadAgentFile } from "../assistant/context/agent-file.ts";
 import type { Channel } from "../runtime/ports/channel.ts";
 import type { Clock } from "../runtime/ports/clock.ts";
+import type { Inbox } from "../runtime/ports/inbox.ts";
 import type { Marks } from "../runtime/ports/marks.ts";
 import type { Sandbox } from "../runtime/ports/sandbox.ts";
 import type { Config } from "./config/config.ts";
@@ -45,6 +47,7 @@ export interface BuiltInTools {
   readonly toolsFor: (config: Config, channels: readonly Channel[]) => readonly Tool[];
   readonly marks: Marks;
   readonly readAgentFile: ReadAgentFile;
+  readonly inbox: Inbox;
 }
 
 /** The home must exist. */
@@ -56,7 +59,7 @@ export async function openBuiltInTools(settings: Omit<ToolSettings, "channels">)
   const readAgentFile = agentFileReader(workspace, marks);
   const toolsFor: BuiltInTools["toolsFor"] = (config, channels) =>
     toolsIn(workspace, marks, { ...settings, config, channels });
-  return { toolsFor, marks, readAgentFile };
+  return { toolsFor, marks, readAgentFile, inbox: workspaceInbox(workspace, marks) };
 }
 
 /**

@@ -3,7 +3,6 @@ import { PromptTexts } from "../assistant/context/prompt-texts.ts";
 import { modelChooser } from "../assistant/runs/choose-model.ts";
 import type { DraftingSettings } from "../assistant/runs/draft-run.ts";
 import type { Redactor } from "../kernel/redaction/redact.ts";
-import type { Store } from "../runtime/ports/store.ts";
 import type { ConfiguredParts, PartsSurroundings } from "./configured-parts.ts";
 
 type Now = () => ConfiguredParts;
@@ -22,10 +21,15 @@ export function liveRedactor(now: Now): Redactor {
 
 export function liveDrafting(
   now: Now,
-  { clock, random, store }: Pick<PartsSurroundings, "clock" | "random"> & { readonly store: Store },
+  {
+    clock,
+    random,
+    store,
+    inbox,
+  }: Pick<PartsSurroundings, "clock" | "random"> & Pick<DraftingSettings, "store" | "inbox">,
 ): DraftingSettings {
   return {
-    ...{ store, clock, random },
+    ...{ store, clock, random, inbox },
     redactor: liveRedactor(now),
     texts: new PromptTexts((agentId) => now().config.agents[agentId]?.prompt ?? null),
     limitsOf: (agentId) => now().limitsOf(agentId),

@@ -18,6 +18,7 @@ import { mayMark, ringing } from "../assistant/events/changed-records.ts";
 import { EventBus } from "../assistant/events/event-bus.ts";
 import { Feed } from "../assistant/events/feed.ts";
 import { RunEvents } from "../assistant/events/run-events.ts";
+import { Media } from "../assistant/media/media.ts";
 import { type Conversations, Messages } from "../assistant/messages/messages.ts";
 import { bindOperations, type OperationClient } from "../assistant/operations.ts";
 import { delegateWith } from "../assistant/runs/draft-run.ts";
@@ -109,6 +110,7 @@ export interface Surety {
   readonly operations: OperationClient;
   readonly conversations: Conversations;
   readonly access: Access;
+  readonly media: Media;
   readonly runtime: Runtime;
   readonly store: Store;
   readonly signing: SigningKey;
@@ -145,7 +147,7 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
     const feed = new Feed(clock, newId("feed", random));
     const store = ringing(feed, checkpoints.over(plainStore));
     const pairing = new Pairing({ store, clock, random });
-    const { toolsFor, marks, readAgentFile } = await openBuiltInTools({ home, config, clock });
+    const { toolsFor, marks, readAgentFile, inbox } = await openBuiltInTools({ home, config, clock });
     const isAccepted = (channel: string, senderId: string) => pairing.isAccepted(channel, senderId);
     const partsSurroundings: PartsSurroundings = {
       ...{ clock, random, isAccepted, token: options.token, toolsFor, onDefect },
@@ -154,7 +156,7 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
     let now = configuredParts({ config, readVariable: options.readVariable }, partsSurroundings, null);
     /** With what waits for a restart. */
     let written = options.written ?? config;
-    const drafting = liveDrafting(() => now, { clock, random, store });
+    const drafting = liveDrafting(() => now, { clock, random, store, inbox });
     const { redactor, texts, limitsOf } = drafting;
     const findModel: FindModel = (ref) => now.findModel(ref);
     const configuredModel = (ref: string): ConfiguredModel | null => {
@@ -318,8 +320,9 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
       approvalTimeoutMs: () => now.config.approvals.timeoutS * 1000,
       onDefect: (error) => onDefect("outbox", error),
     });
+    const media = new Media({ store, clock, redactor });
     const messages: Messages = new Messages({
-      ...{ store, clock, random, events, chat, pairing, channelClass, keyNameOf: nameOfKey },
+      ...{ store, clock, random, events, chat, media, pairing, channelClass, keyNameOf: nameOfKey },
       runtime: () => runtime,
       onDefect: (error) => onDefect("messages", error),
     });
@@ -342,11 +345,12 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
     return {
       assistant,
       access,
+      media,
       conversations: messages,
       delivery,
       events,
       operations: bindOperations({
-        ...{ assistant, approvals, capabilities, marks, store, clock, sessions, chat },
+        ...{ assistant, approvals, capabilities, marks, store, clock, sessions, media, chat },
         ...{ compaction, delivery, feed, access, configuration, ...administration },
         get toolbox() {
           return now.toolbox;

@@ -71,10 +71,11 @@ export function createGatewayClient(options: GatewayClientOptions): OperationCli
 }
 
 function questionOf(
-  { method, path, input, bodyField }: AnyOperation,
+  operation: AnyOperation,
   given: object,
   caller?: Pick<Caller, "idempotencyKey" | "ifMatch">,
 ): Question {
+  const { method, path, input, bodyField } = operation;
   const fields = { ...given } as Record<string, unknown>;
   const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
     const value = String(fields[name]);
@@ -87,7 +88,9 @@ function questionOf(
     ...(ifMatch === null ? {} : { "if-match": ifMatch }),
   };
   if (takesBody(method) && bodyField === undefined) return { method, path: filled, body: fields, headers };
-  const body = bodyField === undefined ? {} : { body: fields[bodyField] };
+  const isBytes = operation.kind === "json" && operation.bodyBytes !== undefined;
+  const field = bodyField === undefined ? undefined : fields[bodyField];
+  const body = isBytes ? { bytes: Buffer.from(String(field), "base64") } : { body: field };
   if (bodyField !== undefined) delete fields[bodyField];
   const query = new URLSearchParams();
   for (const name of Object.keys(input.properties))

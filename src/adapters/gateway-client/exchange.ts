@@ -26,6 +26,8 @@ export interface Question {
   readonly method?: Method;
   readonly path: string;
   readonly body?: unknown;
+  /** In place of a JSON body. */
+  readonly bytes?: Uint8Array<ArrayBuffer>;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -70,7 +72,7 @@ export function createExchange({ find, token, key, newNonce, timeoutMs }: Exchan
     if (proof === null || !isProven(proof, url, nonce, key)) throw unproven(url);
   };
 
-  const open: Exchange["open"] = async ({ method = "GET", path, body, headers }, signal) => {
+  const open: Exchange["open"] = async ({ method = "GET", path, body, bytes, headers }, signal) => {
     const found = await find();
     if (found === null) throw unreachable("this home", "is not running");
     url = found;
@@ -80,7 +82,7 @@ export function createExchange({ find, token, key, newNonce, timeoutMs }: Exchan
       const answer = await fetch(new URL(path, url), {
         ...{ method, signal, dispatcher: connection, redirect: "error" },
         headers: { authorization: `Bearer ${token}`, "content-type": "application/json", ...headers },
-        body: body === undefined ? null : JSON.stringify(body),
+        body: bytes ?? (body === undefined ? null : JSON.stringify(body)),
       });
       // Once the answer has been read.
       connection.close().catch(() => {});

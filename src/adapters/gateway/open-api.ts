@@ -51,15 +51,16 @@ function operationObject(operation: AnyOperation): object {
   const { name, scope, summary } = operation;
   const isSigned = operation.kind === "json" && operation.isSigned === true;
   const body = bodyOf(operation);
-  const bodySchema = isSigned ? { type: "object" } : body;
+  const isBytes = operation.kind === "json" && operation.bodyBytes !== undefined;
+  const content = isBytes
+    ? { "application/octet-stream": { schema: { type: "string", format: "binary" } } }
+    : { "application/json": { schema: isSigned ? { type: "object" } : body } };
   return {
     operationId: name,
     summary,
     security: scope === "public" ? [] : [{ bearer: [scope] }],
     parameters: parametersOf(operation),
-    ...(body !== null
-      ? { requestBody: { required: true, content: { "application/json": { schema: bodySchema } } } }
-      : {}),
+    ...(body === null ? {} : { requestBody: { required: true, content } }),
     responses: { ...successOf(operation), default: ERROR_RESPONSE },
   };
 }
@@ -88,6 +89,11 @@ function parameter(where: "path" | "query" | "header", name: string, schema: obj
 }
 
 function successOf(operation: AnyOperation): object {
+  if (operation.kind === "file") {
+    const binary = { schema: { type: "string", format: "binary" } };
+    const content = Object.fromEntries(operation.contentTypes.map((type) => [type, binary]));
+    return { 200: { description: "The file.", content } };
+  }
   if (operation.kind !== "stream") {
     const status = operation.kind === "json" ? (operation.status ?? 200) : 200;
     return { [status]: { description: "Success.", content: { "application/json": { schema: operation.output } } } };

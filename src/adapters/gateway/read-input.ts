@@ -8,7 +8,7 @@ import { type TObject, type TSchema, Type } from "typebox";
 import { checkInput } from "../../runtime/operations/check-value.ts";
 import { type AnyOperation, takesBody } from "../../runtime/operations/operation.ts";
 import { invalidRequest } from "./http-error.ts";
-import { readJson, readText } from "./read-body.ts";
+import { readBody, readJson, readText } from "./read-body.ts";
 import type { Head } from "./read-head.ts";
 
 export interface RequestParts {
@@ -70,9 +70,14 @@ export function inputReader(operation: AnyOperation): ReadInput {
   });
   const isSigned = operation.kind === "json" && operation.isSigned === true;
 
+  const maxBytes = operation.kind === "json" ? operation.bodyBytes : undefined;
+
   const read = async ({ incoming, head, query }: RequestParts): Promise<Fields> => {
     const asked = readsQuery ? check(inQuery, readQuery(query, inQuery), "the query") : NOTHING;
     if (inBody === null) return asked;
+    if (maxBytes !== undefined && bodyField !== undefined) {
+      return { ...asked, [bodyField]: (await readBody(incoming, head, maxBytes)).toString("base64") };
+    }
     const body = check(inBody, await readJson(incoming, head), "the body");
     return bodyField === undefined ? body : { ...asked, [bodyField]: body };
   };

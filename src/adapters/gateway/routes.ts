@@ -5,14 +5,22 @@
 import type { ServerResponse } from "node:http";
 import { type CallName, OPERATIONS, type OperationClient } from "../../assistant/operations.ts";
 import type { Grant } from "../../runtime/access/grant.ts";
-import type { AnyOperation, Caller, Frame, Result, Scope, Subscription } from "../../runtime/operations/operation.ts";
+import type {
+  AnyOperation,
+  Caller,
+  Frame,
+  Result,
+  Scope,
+  ServedFile,
+  Subscription,
+} from "../../runtime/operations/operation.ts";
 import type { Admission } from "./admission.ts";
 import type { CallerSocket } from "./caller-socket.ts";
 import { GATEWAY_OPERATIONS, type GatewayServices } from "./gateway-operations.ts";
 import { HttpError, invalidRequest } from "./http-error.ts";
 import type { Head } from "./read-head.ts";
 import { inputReader, type RequestParts } from "./read-input.ts";
-import { etagOf, isNamedIn, jsonReply, type Reply, unchangedReply } from "./reply.ts";
+import { etagOf, fileReply, isNamedIn, jsonReply, type Reply, unchangedReply } from "./reply.ts";
 import type { NewCookie } from "./session-cookie.ts";
 
 export interface Call extends RequestParts {
@@ -109,7 +117,7 @@ function patternOf(path: string): RegExp {
 }
 
 function answering(
-  operation: AnyOperation & { readonly kind: "json" | "document" },
+  operation: AnyOperation & { readonly kind: "json" | "document" | "file" },
   call: CallOperation,
   { refuseProof, setCookie }: RouteParts,
 ): Endpoint {
@@ -140,6 +148,7 @@ function answering(
         if (result.code === "auth.required") throw refuseProof(result.message, request.incoming.socket);
         throw new HttpError(result.code, result.message, { retryAfterSeconds, problems });
       }
+      if (kind === "file") return fileReply(result.value as ServedFile);
       const text = kind === "document" ? (result.value as string) : JSON.stringify(result.value);
       const known = isRead ? request.head["if-none-match"] : undefined;
       const etag = result.etag ?? (hasEtag || known !== undefined ? etagOf(text) : undefined);

@@ -175,7 +175,7 @@ export function createRequestServer(dependencies: RequestServerDependencies): Re
       : [];
     const isCacheStated = headers.includes("cache-control");
     outgoing.writeHead(status, [...headers, ...(isCacheStated ? NOT_SNIFFED : PROTECTIVE_HEADERS), ...more]);
-    const sent = typeof body === "string" ? endWith(outgoing, body, clock) : body();
+    const sent = typeof body === "function" ? body() : endWith(outgoing, body, clock);
     sent.catch((error: unknown) => {
       report(error);
       outgoing.destroy();

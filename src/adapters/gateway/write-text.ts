@@ -10,12 +10,12 @@ import type { Clock } from "../../runtime/ports/clock.ts";
 const PIECE_BYTES = 256 * 1024;
 const DEADLINE_MS = 30_000;
 
-export async function endWith(outgoing: ServerResponse, text: string, clock: Clock): Promise<void> {
-  if (text.length <= PIECE_BYTES) {
-    end(outgoing, text, clock);
+export async function endWith(outgoing: ServerResponse, content: string | Uint8Array, clock: Clock): Promise<void> {
+  if (content.length <= PIECE_BYTES) {
+    end(outgoing, content, clock);
     return;
   }
-  await writeAll(outgoing, Buffer.from(text), clock);
+  await writeAll(outgoing, typeof content === "string" ? Buffer.from(content) : content, clock);
   end(outgoing, "", clock);
 }
 
@@ -26,7 +26,7 @@ export async function writeAll(outgoing: ServerResponse, bytes: Uint8Array, cloc
   }
 }
 
-function end(outgoing: ServerResponse, rest: string, clock: Clock): void {
+function end(outgoing: ServerResponse, rest: string | Uint8Array, clock: Clock): void {
   outgoing.end(rest);
   // Mostly all of it went to the socket at once: no timer is needed.
   if (outgoing.writableFinished || outgoing.destroyed) return;

@@ -11,6 +11,7 @@ import { CAPABILITY_WRITES } from "./capabilities.ts";
 import type { Prepare } from "./connection.ts";
 import { IMPORT_WRITES } from "./imports.ts";
 import { LedgerAppender } from "./ledger.ts";
+import { MEDIA_WRITES } from "./media.ts";
 import { OUTBOX_WRITES } from "./outbox.ts";
 import type { PackedWrite } from "./packed-writes.ts";
 import { PAIRING_WRITES } from "./pairings.ts";
@@ -32,6 +33,7 @@ const WRITES: WriteHandlers<Exclude<Write["type"], "append-entries" | "reserve-s
   ...PAIRING_WRITES,
   ...IMPORT_WRITES,
   ...ACCESS_WRITES,
+  ...MEDIA_WRITES,
   "append-ledger": ({ appendLedger }, { draft }) => appendLedger(draft),
 };
 

@@ -15,6 +15,7 @@ import { preparing, type Tables } from "./connection.ts";
 import { IMPORT_TABLES } from "./imports.ts";
 import { JOURNAL_TABLES } from "./journal.ts";
 import { LEDGER_TABLES, LedgerAppender } from "./ledger.ts";
+import { MEDIA_TABLES } from "./media.ts";
 import { OUTBOX_TABLES } from "./outbox.ts";
 import { PAIRING_TABLES } from "./pairings.ts";
 import { RECORDED_ROW_TABLES, recordEarlierRows } from "./recorded-rows.ts";
@@ -26,7 +27,7 @@ import { SPEND_TABLES } from "./spend.ts";
 /** "sure" in ASCII: tells our databases from others. */
 export const APPLICATION_ID = 0x73757265;
 
-export const SCHEMA_VERSION = 12;
+export const SCHEMA_VERSION = 13;
 
 const META_TABLES: Tables = {
   1: "CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;",
@@ -46,6 +47,7 @@ const SUBJECTS: readonly Tables[] = [
   SESSION_TABLES,
   PAIRING_TABLES,
   IMPORT_TABLES,
+  MEDIA_TABLES,
   RECORDED_ROW_TABLES,
   ACCESS_TABLES,
 ];

@@ -16,6 +16,7 @@ import { findImport, importedTurns } from "./imports.ts";
 import { headOf, readBodies, readEntries } from "./journal.ts";
 import { ledgerHead } from "./ledger.ts";
 import { type ListArguments, type ListName, type ListResult, readList } from "./list-reads.ts";
+import { findMedia, waitingMedia } from "./media.ts";
 import { findDelivery, findInbound } from "./outbox.ts";
 import { findPairing, findPairingByCode } from "./pairings.ts";
 import { findRun, findRunByKey, findRunByMessage, findRunIds, firstRunOf, sessionPosition } from "./runs.ts";
@@ -92,6 +93,8 @@ export function storeReads(reading: Reading, homeId: string, readElsewhere: Read
     findPairing: (channel, senderId) => reading.read((prepare) => findPairing(prepare, channel, senderId)),
     findPairingByCode: (code) => reading.read((prepare) => findPairingByCode(prepare, code)),
     heldFor: (runId) => reading.read((prepare) => heldFor(prepare, runId)),
+    findMedia: (ref) => reading.read((prepare) => findMedia(prepare, ref)),
+    waitingMedia: (owner) => reading.read((prepare) => waitingMedia(prepare, owner)),
     ledgerHead: () => reading.read((prepare) => ledgerHead(prepare, homeId)),
 
     // A few rows by an index: less than the way to the reader thread.

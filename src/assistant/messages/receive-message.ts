@@ -13,6 +13,7 @@ import type { Approvals } from "../../runtime/approvals/approvals.ts";
 import { approvalOperations } from "../../runtime/approvals/operations.ts";
 import { type Caller, type Refusal, refuse, type Sender } from "../../runtime/operations/operation.ts";
 import type { Pairing } from "../delivery/pairing.ts";
+import type { Media } from "../media/media.ts";
 import { agentIdOf } from "../sessions/agent-id-of.ts";
 import type { Chat, Received } from "../sessions/chat.ts";
 import { maySpeak } from "../sessions/session-owner.ts";
@@ -21,6 +22,7 @@ import type { Content } from "./message-broadcaster.ts";
 export interface ReceiverParts {
   readonly chat: Pick<Chat, "receive">;
   readonly approvals: Pick<Approvals, "decide">;
+  readonly media: Pick<Media, "take">;
   readonly pairing: Pick<Pairing, "isAccepted">;
   readonly channelClass: (channel: string) => ChannelClass;
 }
@@ -70,7 +72,10 @@ async function converse(parts: ReceiverParts, payload: Payload, key: string, cal
     group: isGroup === true ? ({ kind: "group", id: groupId ?? "", mentioned: true } as const) : null,
     messageId: `${sender.senderId}:${key}`,
   };
-  return await parts.chat.receive(inbound, { ...caller, source: "websocket" });
+  const taken = await parts.media.take(payload.media, caller);
+  if (!taken.ok) return taken;
+  const { ok: _ok, ...media } = taken;
+  return await parts.chat.receive(inbound, { ...caller, source: "websocket" }, media);
 }
 
 /** Null: the connection may not speak for the sender that the message names. */

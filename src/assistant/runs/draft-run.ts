@@ -21,6 +21,7 @@ import { estimateTokens } from "../../runtime/model/estimate-tokens.ts";
 import { type TaskContext, taskOf } from "../../runtime/model/model-router.ts";
 import { type Refusal, refuse } from "../../runtime/operations/operation.ts";
 import type { Clock } from "../../runtime/ports/clock.ts";
+import type { Inbox } from "../../runtime/ports/inbox.ts";
 import type { ConfiguredModel } from "../../runtime/ports/model-backend.ts";
 import { newId, type RandomBytes } from "../../runtime/ports/randomness.ts";
 import type { Store, StoredRun } from "../../runtime/ports/store.ts";
@@ -36,8 +37,8 @@ import type { PromptTexts } from "../context/prompt-texts.ts";
 import { keepSupplied, suppliedTexts } from "../context/supplied-context.ts";
 import { sessionKey } from "../sessions/session-key.ts";
 import { contractTerms, priceProblem, underModel } from "./contract-terms.ts";
-import { type ReadImage, readMedia } from "./read-media.ts";
-import { idempotencyOf, type RunRequest, type SuppliedContext } from "./run-request.ts";
+import { fileNote, type ReadImage, readMedia } from "./read-media.ts";
+import { type FileItem, idempotencyOf, type RunRequest, type SuppliedContext } from "./run-request.ts";
 import { type Ceilings, defaultOutputTokens } from "./term-bounds.ts";
 
 /** The limit of one HTTP request. */
@@ -61,6 +62,7 @@ export interface DraftingSettings {
   /** Null: not configured for this agent. */
   readonly agentThinking: (agentId: string) => ThinkingLevel | null;
   readonly limitsOf: LimitsOf;
+  readonly inbox: Inbox;
   readonly isAgent: (agentId: string) => boolean;
   /** From the request, the agent, the router or the configuration; a message when it cannot be used. */
   readonly chooseModel: (asked: string | null, agentId: string, task: TaskContext) => ChosenModel;
@@ -71,7 +73,8 @@ export type ChosenModel =
   | { readonly ok: true; readonly model: ConfiguredModel; readonly routing?: Routing }
   | { readonly ok: false; readonly message: string };
 
-export type Drafted = { readonly ok: true; readonly draft: RunDraft } | Refusal;
+/** `placed`: the files of the message, in the workspace; they are taken back if the run is not accepted. */
+export type Drafted = { readonly ok: true; readonly draft: RunDraft; readonly placed: readonly string[] } | Refusal;
 
 export async function draftRun(settings: DraftingSettings, request: RunRequest): Promise<Drafted> {
   const agentId = request.agentId === AGENT_ALIAS ? DEFAULT_AGENT : request.agentId;
@@ -122,8 +125,13 @@ export async function draftRun(settings: DraftingSettings, request: RunRequest):
   const runId = asRunId(newId("run", settings.random));
   const begins = request.sessionId === null ? (request.begins ?? ownSession(settings, request, agentId, runId)) : null;
   const sessionId = begins === null ? (request.sessionId as SessionId) : begins.session.sessionId;
+  const said = channelClass === "cli_local" ? USER_LABELS : UNTRUSTED_LABELS;
+  const { files = [] } = request;
+  const placed = await settings.inbox.place(files, said);
+  const notes = files.map((file, index) => fileNote(placed[index] ?? file.name, file));
   const draft = assemble(settings, {
     begins,
+    files,
     run: {
       runId,
       agentId,
@@ -137,16 +145,20 @@ export async function draftRun(settings: DraftingSettings, request: RunRequest):
     model: chosen.model,
     contract: sealContract(drafted.terms),
     toolsLeftOut: drafted.toolsLeftOut,
-    message: settings.redactor.redactText(request.message).text,
+    message: settings.redactor.redactText([request.message, ...notes].join("\n")).text,
     supplied: request.supplied === undefined ? null : redactSupplied(settings.redactor, request.supplied),
     images: media.images,
     principal: request.principal,
     thinkingLevel,
     isUnattended: request.isUnattended,
     reply: request.reply,
-    said: channelClass === "cli_local" ? USER_LABELS : UNTRUSTED_LABELS,
+    said,
   });
-  return { ok: true, draft: { ...draft, idempotency: idempotencyOf(request), inbound: request.inbound ?? null } };
+  return {
+    ok: true,
+    placed,
+    draft: { ...draft, idempotency: idempotencyOf(request), inbound: request.inbound ?? null },
+  };
 }
 
 /** The contract names the model itself: `auto` is the router's choice for a summary. */
@@ -198,6 +210,7 @@ interface DraftParts {
   readonly message: string;
   readonly supplied?: SuppliedContext | null;
   readonly images: readonly ReadImage[];
+  readonly files?: readonly FileItem[];
   readonly principal: string;
   readonly thinkingLevel: ThinkingLevel | null;
   readonly isUnattended: Acceptance["isUnattended"] | undefined;
@@ -213,6 +226,8 @@ function assemble({ random, toolbox, texts, limitsOf }: DraftingSettings, parts:
     return { type: "image", mimeType, bytes, width, height, ref: bodyCache.keep(data) } as const;
   });
   const supplied = parts.supplied ? keepSupplied(parts.supplied, (text) => bodyCache.keep(text)) : null;
+  const uploads = [...parts.images.map(({ uploadRef, data }) => ({ ref: uploadRef, data })), ...(parts.files ?? [])];
+  const takes = uploads.flatMap(({ ref, data }) => (ref === null ? [] : [{ ref, bodyRef: bodyCache.keep(data) }]));
   // Of a session that goes on, the rest follows when the run begins (session-context.ts).
   const { opening, prompt, manifest } = buildContext({
     system: texts.layers(agentId, contract.channelClass, begins === null || begins.isRouted),
@@ -256,6 +271,7 @@ function assemble({ random, toolbox, texts, limitsOf }: DraftingSettings, parts:
       manifest,
     },
     bodies: bodyCache.takeUnwritten(),
+    takes,
     begins,
     idempotency: null,
     inbound: null,

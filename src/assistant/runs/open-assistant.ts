@@ -77,6 +77,7 @@ export function openAssistant(parts: AssistantParts): Assistant {
       parts.onAccepted?.(accepted.runId, drafted.draft.begins?.session ?? null);
       return { ...accepted, status: "queued", isRepeat: false };
     }
+    await drafting.inbox.remove(drafted.placed);
     // Two requests with one key at the same time: the other one won.
     const twin = idempotency === null ? null : await findRepeated(idempotency);
     return twin ?? refuse(accepted.code, accepted.message);

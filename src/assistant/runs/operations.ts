@@ -7,6 +7,7 @@ import { Count, closed, nullable, RunIdSchema } from "../../kernel/vocabulary/sc
 import { Name, pageFields, pageOf, RunIdInput } from "../../runtime/operations/input-schemas.ts";
 import { operationsOver, refuse } from "../../runtime/operations/operation.ts";
 import { RUN_STATUSES } from "../../runtime/ports/store.ts";
+import type { Media } from "../media/media.ts";
 import type { Assistant } from "./open-assistant.ts";
 import { ManifestSchema } from "./prompt-manifest.ts";
 import { RunInputSchema, runRequestOf } from "./run-request.ts";
@@ -14,6 +15,7 @@ import { decodeUpdate, encodeUpdate, LAST_EVENTS, RUN_EVENT_SCHEMAS } from "./ru
 
 export interface RunServices {
   readonly assistant: Assistant;
+  readonly media: Media;
 }
 
 const Status = Type.Enum([...RUN_STATUSES]);
@@ -86,8 +88,10 @@ export const runOperations = [
     takesIdempotencyKey: true,
     input: RunInputSchema,
     output: Type.Object({ id: RunIdSchema, status: Status, session_id: Type.Unsafe<SessionId>(Type.String()) }),
-    async call({ assistant }, input, caller) {
-      const submitted = await assistant.submit(runRequestOf(input, caller));
+    async call({ assistant, media: uploads }, { media, ...input }, caller) {
+      const carried = await uploads.carriedBy(media, caller);
+      if (!carried.ok) return carried;
+      const submitted = await assistant.submit(runRequestOf(input, caller, carried));
       if (!submitted.ok) return submitted;
       const { runId: id, status, sessionId: session_id, isRepeat: isReplay } = submitted;
       return { ok: true, value: { id, status, session_id }, isReplay };

@@ -11,7 +11,7 @@ import type { Redactor } from "../../kernel/redaction/redact.ts";
 import { PATTERN_KINDS } from "../../kernel/redaction/secret-patterns.ts";
 import { type ImageFacts, imageFacts } from "../../runtime/model/image-facts.ts";
 import { type Refusal, refuse } from "../../runtime/operations/operation.ts";
-import type { MediaItem } from "./run-request.ts";
+import type { FileItem, MediaItem } from "./run-request.ts";
 
 const MAX_IMAGES = 8;
 /** Five million characters of Base64, which every provider accepts. */
@@ -22,6 +22,7 @@ export interface ReadImage extends ImageFacts {
   readonly bytes: number;
   /** Base64. */
   readonly data: string;
+  readonly uploadRef: string | null;
 }
 
 export type ReadMedia = { readonly ok: true; readonly images: readonly ReadImage[] } | Refusal;
@@ -47,7 +48,7 @@ export function readMedia(media: readonly MediaItem[], redactor: Redactor): Read
   return { ok: true, images };
 }
 
-function readItem({ mimeType, data }: MediaItem, where: string, redactor: Redactor): ReadImage | Refusal {
+function readItem({ mimeType, data, ref }: MediaItem, where: string, redactor: Redactor): ReadImage | Refusal {
   const bytes = bytesOf(data);
   if (bytes > MAX_IMAGE_BYTES) {
     return refuse("payload.too_large", `${where} has ${bytes} bytes; an image may have ${MAX_IMAGE_BYTES}`);
@@ -66,12 +67,17 @@ function readItem({ mimeType, data }: MediaItem, where: string, redactor: Redact
   if (found.some((name) => !PATTERN_KINDS.includes(name))) {
     return refuse("invalid.request", `${where} holds a secret; leave it out`);
   }
-  return { ...facts, bytes, data };
+  return { ...facts, bytes, data, uploadRef: ref ?? null };
 }
 
 /** Decoded size. */
 function bytesOf(data: string): number {
   return Buffer.byteLength(data, "base64");
+}
+
+/** The message says of a file in the workspace where it is. */
+export function fileNote(path: string, { type, bytes }: Pick<FileItem, "type" | "bytes">): string {
+  return `[file: ${path}, ${type}, ${Math.ceil(bytes / 1024)} KB]`;
 }
 
 /** Later runs of the session see this in its place. */

@@ -16,6 +16,7 @@ import { Name, Text } from "../../runtime/operations/input-schemas.ts";
 import type { Caller } from "../../runtime/operations/operation.ts";
 import type { ReplyAddress } from "../../runtime/ports/channel.ts";
 import type { Idempotency } from "../../runtime/ports/store.ts";
+import type { StoredMedia } from "../../runtime/ports/stored-media.ts";
 import type { BegunSession } from "../../runtime/run/accept-run.ts";
 
 const optional = Type.Optional;
@@ -73,9 +74,14 @@ const ContractSchema = Type.Object(
   closed,
 );
 
-/** Whether it is an image, and of this type, is read from its bytes (read-media.ts). */
+/** An image with its bytes, or the `ref` of an upload. Whether it is an image is read from its bytes (read-media.ts). */
 const MediaSchema = Type.Object(
-  { type: Type.Enum(["image"]), mime_type: Type.Enum([...IMAGE_TYPES]), data: Text },
+  {
+    type: optional(Type.Enum(["image"])),
+    mime_type: optional(Type.Enum([...IMAGE_TYPES])),
+    data: optional(Text),
+    ref: optional(Name),
+  },
   closed,
 );
 
@@ -118,6 +124,14 @@ export interface MediaItem {
   readonly mimeType: ImageType;
   /** Base64. */
   readonly data: string;
+  /** Of the upload it is; absent: it came with the message. */
+  readonly ref?: string;
+}
+
+/** An uploaded file that is no image: it goes into the workspace, and the message names it. */
+export interface FileItem extends Pick<StoredMedia, "ref" | "type" | "name" | "bytes"> {
+  /** Base64. */
+  readonly data: string;
 }
 
 /** A conversation that the client keeps: all of it comes with each request. */
@@ -138,6 +152,8 @@ export interface RunRequest {
   readonly message: string;
   /** Absent: none. */
   readonly media?: readonly MediaItem[];
+  /** Absent: none. */
+  readonly files?: readonly FileItem[];
   /** Null: a session of its own. */
   readonly sessionId: SessionId | null;
   /** `provider:model`; null: the agent's, or the default. */
@@ -166,13 +182,18 @@ export interface RunRequest {
   readonly idempotencyKey: string | null;
 }
 
-export function runRequestOf(input: RunInput, { source, principal, idempotencyKey }: Caller): RunRequest {
-  const { agentId, message, media = [], thinkingLevel, sessionId, model, unattended, ...asked } = fromWire(input);
+export function runRequestOf(
+  input: Omit<RunInput, "media">,
+  { source, principal, idempotencyKey }: Caller,
+  { media = [], files = [] }: Pick<RunRequest, "media" | "files"> = {},
+): RunRequest {
+  const { agentId, message, thinkingLevel, sessionId, model, unattended, ...asked } = fromWire(input);
   const { instructions = null, history = [] } = asked;
   return {
     agentId,
     message,
     ...(media.length === 0 ? {} : { media }),
+    ...(files.length === 0 ? {} : { files }),
     sessionId: sessionId === undefined ? null : asSessionId(sessionId),
     model: typeof model === "object" ? `${model.provider}:${model.model}` : (model ?? null),
     thinkingMode: asked.thinkingMode ?? null,

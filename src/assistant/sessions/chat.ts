@@ -46,7 +46,15 @@ export interface Bearer {
 export type MessageOptions = Partial<
   Pick<
     RunRequest,
-    "thinkingMode" | "thinkingLevel" | "media" | "contract" | "approvedTools" | "model" | "isUnattended" | "reply"
+    | "thinkingMode"
+    | "thinkingLevel"
+    | "media"
+    | "files"
+    | "contract"
+    | "approvedTools"
+    | "model"
+    | "isUnattended"
+    | "reply"
   >
 >;
 

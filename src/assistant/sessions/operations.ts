@@ -8,6 +8,7 @@ import { type Caller, operationsOver, type Result, refuse, type Sender } from ".
 import { RUN_STATUSES } from "../../runtime/ports/store.ts";
 import type { StoredSession } from "../../runtime/ports/stored-session.ts";
 import { SESSION_FORGED } from "../../runtime/sessions/session-rules.ts";
+import type { Media } from "../media/media.ts";
 import { RunInputSchema, type RunRequest, runRequestOf } from "../runs/run-request.ts";
 import { agentIdOf } from "./agent-id-of.ts";
 import type { Chat, MessageOptions, Received } from "./chat.ts";
@@ -20,6 +21,7 @@ export interface SessionServices {
   readonly sessions: Sessions;
   readonly chat: Chat;
   readonly compaction: Compaction;
+  readonly media: Media;
 }
 
 const optional = Type.Optional;
@@ -58,11 +60,12 @@ const { thinking_mode, thinking_level, media, model, contract, unattended } = Ru
 const MessageOptionFields = { thinking_mode, thinking_level, media, model, contract, unattended };
 
 function messageOptionsOf(request: RunRequest): MessageOptions {
-  const { thinkingMode, thinkingLevel, media, model, contract, isUnattended } = request;
+  const { thinkingMode, thinkingLevel, media, files, model, contract, isUnattended } = request;
   return {
     ...{ thinkingMode, model, contract },
     ...(thinkingLevel === undefined ? {} : { thinkingLevel }),
     ...(media === undefined ? {} : { media }),
+    ...(files === undefined ? {} : { files }),
     ...(isUnattended === undefined ? {} : { isUnattended }),
   };
 }
@@ -90,9 +93,9 @@ export const sessionOperations = [
       closed,
     ),
     output: ReceivedSchema,
-    async call({ chat }, input, caller) {
+    async call({ chat, media: uploads }, input, caller) {
       const { sender } = caller;
-      const { user_id, room_id, agent_id, message, message_id, channel: named, ...options } = input;
+      const { user_id, room_id, agent_id, message, message_id, channel: named, media, ...options } = input;
       const channel = named ?? sender?.channel ?? DEFAULT_CHANNEL;
       const isOperators = options.model !== undefined || options.contract !== undefined;
       if (isOperators && !caller.scopes.has("operate")) return OPERATOR_CHOOSES;
@@ -108,7 +111,9 @@ export const sessionOperations = [
         messageId: message_id ?? null,
         isSendersId: true as const,
       };
-      const asked = runRequestOf({ agent_id: agentId, message, ...options }, caller);
+      const carried = await uploads.carriedBy(media, caller);
+      if (!carried.ok) return carried;
+      const asked = runRequestOf({ agent_id: agentId, message, ...options }, caller, carried);
       return wireReceived(await chat.receive(inbound, caller, messageOptionsOf(asked)));
     },
   }),
@@ -202,14 +207,19 @@ export const sessionOperations = [
     scope: "chat",
     summary: "sends a message to a session: a queued run, or 200 with the answer to a command",
     status: 202,
-    input: Type.Object({ id: SessionIdInput, text: Text, unattended: optional(Type.Boolean()) }, closed),
+    input: Type.Object({ id: SessionIdInput, text: Text, media, unattended: optional(Type.Boolean()) }, closed),
     output: ReceivedSchema,
-    async call({ sessions, chat }, { id, text, unattended }, caller: Caller) {
+    async call({ sessions, chat, media: uploads }, { id, text, media: carrying, unattended }, caller: Caller) {
       const session = await sessions.find(id);
       // The same for one that is not there: which ids exist is not this caller's to learn.
       if (!maySee(caller.sender, session === null ? null : ownerOf(session))) return NOT_FOR_THIS_SENDER;
       if (session === null) return NO_SUCH_SESSION;
-      return wireReceived(await chat.send(session, text, caller, unattended === true ? { isUnattended: true } : {}));
+      const carried = await uploads.carriedBy(carrying, caller);
+      if (!carried.ok) return carried;
+      const { ok: _ok, ...options } = carried;
+      return wireReceived(
+        await chat.send(session, text, caller, unattended === true ? { ...options, isUnattended: true } : options),
+      );
     },
   }),
   json({

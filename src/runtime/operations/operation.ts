@@ -133,6 +133,8 @@ export interface JsonOperation<Name extends string, Services, Input extends TObj
    * text, exactly as it was signed.
    */
   readonly isSigned?: true;
+  /** The body is no JSON but a file of at most so many bytes: `bodyField` has them in Base64. */
+  readonly bodyBytes?: number;
   call(services: Services, input: Static<Input>, caller: Caller): Awaitable<Result<Static<Output>>>;
 }
 
@@ -142,6 +144,24 @@ export interface DocumentOperation<Name extends string, Services, Input extends 
   readonly kind: "document";
   readonly output: TSchema;
   call(services: Services, input: Static<Input>, caller: Caller): Awaitable<Result<string>>;
+}
+
+/** As it is served. */
+export interface ServedFile {
+  readonly type: string;
+  readonly name: string;
+  /** Base64. */
+  readonly data: string;
+  /** Otherwise a browser saves it and shows nothing. */
+  readonly isShown: boolean;
+}
+
+/** Answers with a file that someone sent. */
+export interface FileOperation<Name extends string, Services, Input extends TObject> extends Declaration<Name, Input> {
+  readonly kind: "file";
+  readonly method: "GET";
+  readonly contentTypes: readonly string[];
+  call(services: Services, input: Static<Input>, caller: Caller): Awaitable<Result<ServedFile>>;
 }
 
 export interface Frame {
@@ -178,9 +198,11 @@ export type AnyOperation = Declaration<string, TObject> &
   (
     | Pick<
         JsonOperation<string, never, TObject, TSchema>,
-        "kind" | "output" | "status" | "takesIdempotencyKey" | "takesIfMatch" | "isSigned" | "hasEtag" | "isCancellable"
+        | ("kind" | "output" | "status" | "takesIdempotencyKey" | "takesIfMatch" | "isSigned" | "hasEtag")
+        | ("isCancellable" | "bodyBytes")
       >
     | Pick<DocumentOperation<string, never, TObject>, "kind" | "output">
+    | Pick<FileOperation<string, never, TObject>, "kind" | "contentTypes">
     | Pick<StreamOperation<string, never, TObject, never>, "kind" | "events" | "lastEvents">
   );
 
@@ -193,6 +215,9 @@ export function operationsOver<Services>() {
     document: <const Name extends string, Input extends TObject>(
       declared: Omit<DocumentOperation<Name, Services, Input>, "kind">,
     ): DocumentOperation<Name, Services, Input> => ({ ...declared, kind: "document" }),
+    file: <const Name extends string, Input extends TObject>(
+      declared: Omit<FileOperation<Name, Services, Input>, "kind">,
+    ): FileOperation<Name, Services, Input> => ({ ...declared, kind: "file" }),
     stream: <const Name extends string, Input extends TObject, Update>(
       declared: Omit<StreamOperation<Name, Services, Input, Update>, "kind">,
     ): StreamOperation<Name, Services, Input, Update> => ({ ...declared, kind: "stream" }),

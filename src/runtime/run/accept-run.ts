@@ -2,7 +2,7 @@
 import type { ExecutionContract } from "../../kernel/contract/contract.ts";
 import type { LedgerDraft } from "../../kernel/journal/ledger.ts";
 import { hashCanonical } from "../../kernel/vocabulary/hash.ts";
-import type { Hash } from "../../kernel/vocabulary/identifiers.ts";
+import type { BodyRef, Hash } from "../../kernel/vocabulary/identifiers.ts";
 import { canonicalWire } from "../../kernel/vocabulary/wire-case.ts";
 import type { Idempotency, NewRun, StoredBody, Write } from "../ports/store.ts";
 import type { NewSession } from "../ports/stored-session.ts";
@@ -20,6 +20,8 @@ export interface RunDraft {
   readonly contract: ExecutionContract;
   readonly acceptance: Acceptance;
   readonly bodies: readonly StoredBody[];
+  /** Uploads that are part of it; absent: none. */
+  readonly takes?: readonly { readonly ref: string; readonly bodyRef: BodyRef }[];
   /** The session is new and is inserted with this run. */
   readonly begins: BegunSession | null;
   readonly idempotency: Idempotency | null;
@@ -43,7 +45,7 @@ export function rowHashOf(run: NewRun): Hash {
 }
 
 export function acceptanceWrites(
-  { acceptance, bodies, begins, idempotency, inbound }: RunDraft,
+  { acceptance, bodies, takes = [], begins, idempotency, inbound }: RunDraft,
   run: NewRun,
 ): readonly Write[] {
   const { runId, sessionId, contractHash, createdAt } = run;
@@ -57,6 +59,7 @@ export function acceptanceWrites(
     ...(begins === null ? [] : [{ type: "insert-session", session: { ...begins.session, createdAt } } as const]),
     ...(begins?.isRouted ? [{ type: "route-session", sessionId, at: createdAt } as const] : []),
     { type: "put-bodies", sessionId, bodies },
+    ...takes.map((take) => ({ type: "take-media", sessionId, ...take }) as const),
     { type: "insert-run", run, idempotency, inbound },
     { type: "append-ledger", draft: created },
   ];

@@ -5,6 +5,7 @@ import type { ConfigurationServices } from "../../../src/assistant/configuration
 import { NOT_BELIEVED } from "../../../src/assistant/delivery/delivery.ts";
 import type { DeliveryServices } from "../../../src/assistant/delivery/operations.ts";
 import { Feed } from "../../../src/assistant/events/feed.ts";
+import { Media, type MediaParts } from "../../../src/assistant/media/media.ts";
 import type { ModelServices } from "../../../src/assistant/models/operations.ts";
 import type { Services } from "../../../src/assistant/operations.ts";
 import type { PolicyServices } from "../../../src/assistant/policy/operations.ts";
@@ -204,6 +205,8 @@ export class MemoryAssistant implements Assistant {
       },
       // Conversations and channels are tested on a real home (test/assistant).
       ...({} as SessionServices),
+      // Uploads are tested on a real home (test/boot/media.test.ts).
+      media: new Media({} as MediaParts),
       delivery: { receiveHook: () => Promise.resolve(NOT_BELIEVED) } as unknown as DeliveryServices["delivery"],
       marks: {
         list: () => this.marks(),

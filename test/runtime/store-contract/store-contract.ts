@@ -11,6 +11,7 @@ import { describeCommits } from "./commits.ts";
 import { describeImports } from "./imports.ts";
 import { describeJournals } from "./journals.ts";
 import { describeLedger } from "./ledger.ts";
+import { describeMedia } from "./media.ts";
 import { describeOutbox } from "./outbox.ts";
 import { describeRuns } from "./runs.ts";
 import { describeSendSlots } from "./send-slots.ts";
@@ -22,6 +23,7 @@ const PARTS = [
   describeRuns,
   describeJournals,
   describeApprovals,
+  describeMedia,
   describeCapabilities,
   describeSpend,
   describeLedger,

@@ -113,6 +113,7 @@ export function openTrial(options: TrialOptions): Trial {
     ceilings: DEFAULT_CEILINGS,
     thinkingMode: "never",
     agentThinking: () => options.agentThinking ?? null,
+    inbox: { place: async () => [], remove: async () => {} },
     limitsOf: () => ({ ...DEFAULT_LIMITS, ...options.limits }),
     isAgent: () => false,
     chooseModel: (_asked, _agentId, { type }) =>

@@ -25,12 +25,14 @@ export interface AtomicWrite {
   readonly like?: Stats;
 }
 
+type CallIdentity = Pick<CallContext, "idempotencyKey" | "runId" | "requestId">;
+
 /** Unique to a call, and the same for each repeat of it. */
-export function callKey({ idempotencyKey, runId, requestId }: CallContext): Hash {
+export function callKey({ idempotencyKey, runId, requestId }: CallIdentity): Hash {
   return idempotencyKey ?? hashCanonical([runId, requestId]);
 }
 
-export function temporaryNameOf(context: CallContext): string {
+export function temporaryNameOf(context: CallIdentity): string {
   return `.surety-${callKey(context).slice(0, 32)}.tmp`;
 }
 

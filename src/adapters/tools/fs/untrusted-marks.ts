@@ -36,6 +36,9 @@ const MARKED_LABELS = joinLabels(USER_LABELS, UNTRUSTED_LABELS);
 /** The names from the workspace down; empty for the whole workspace. */
 type Names = readonly string[];
 
+/** Who writes, and what its context has seen. */
+type WriteContext = Pick<CallContext, "seen" | "idempotencyKey" | "runId" | "requestId">;
+
 export type UntrustedMarks = ReturnType<typeof untrustedMarks>;
 
 export function untrustedMarks(workspace: Workspace, stateDirectory: string) {
@@ -71,7 +74,7 @@ export function untrustedMarks(workspace: Workspace, stateDirectory: string) {
     return [...marks.values()].some((mark) => isParentOrChild(mark, names));
   }
 
-  function mark(names: Names, context: CallContext): Promise<void> {
+  function mark(names: Names, context: WriteContext): Promise<void> {
     return serialize(async (marks) => {
       if ([...marks.values()].some(({ length }) => length === 0)) return;
       const isOneMore = !marks.has(nameOf(names));
@@ -135,22 +138,22 @@ export function untrustedMarks(workspace: Workspace, stateDirectory: string) {
       if (labels.integrity !== "untrusted" && (await isMarked(names))) throw markedSince(names);
     },
 
-    async beforeWrite(names: Names, context: CallContext): Promise<void> {
+    async beforeWrite(names: Names, context: WriteContext): Promise<void> {
       if (isUntrusted(context)) await mark(names, context);
     },
 
-    async afterWrite(names: Names, context: CallContext): Promise<void> {
+    async afterWrite(names: Names, context: WriteContext): Promise<void> {
       if (isUntrusted(context) && !(await isMarked(names))) await mark(names, context);
     },
 
     /** After a whole file was written; `isUnchanged` checks that it still is that file. */
-    async afterReplace(names: Names, context: CallContext, isUnchanged: () => Promise<boolean>): Promise<void> {
+    async afterReplace(names: Names, context: WriteContext, isUnchanged: () => Promise<boolean>): Promise<void> {
       if (isUntrusted(context)) return await this.afterWrite(names, context);
       if ((await unmark(names)) && !(await isUnchanged())) await mark(names, context);
     },
 
     /** Before and after a command that can write. */
-    async aroundCommand(context: CallContext): Promise<void> {
+    async aroundCommand(context: WriteContext): Promise<void> {
       if (isUntrusted(context) || (await isMarked([]))) await mark([], context);
     },
   };
@@ -162,7 +165,7 @@ function markedSince(names: Names): ToolFailure {
   return new ToolFailure("policy.denied", message, { details: { path: pathOf(names) } });
 }
 
-function isUntrusted({ seen }: CallContext): boolean {
+function isUntrusted({ seen }: Pick<CallContext, "seen">): boolean {
   return seen.integrity === "untrusted";
 }
 
