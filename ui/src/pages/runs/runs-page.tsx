@@ -11,6 +11,7 @@ import { ErrorNote } from "../../parts/error-note.tsx";
 import { Input, Select } from "../../parts/field.tsx";
 import { Mono } from "../../parts/mono.tsx";
 import { Skeleton } from "../../parts/skeleton.tsx";
+import { useRowFocus } from "../../parts/use-row-focus.ts";
 import { VirtualList, type VirtualListHandle } from "../../parts/virtual-list.tsx";
 import { useKeys } from "../../shell/keyboard.ts";
 import { useTitle } from "../../shell/page-title.ts";
@@ -34,12 +35,9 @@ export function RunsPage() {
   const frame = useRef<HTMLDivElement>(null);
   const search = useRef<HTMLInputElement>(null);
   const isFiltered = Object.keys(filters).length > 0;
+  const row = useRowFocus(frame, (at) => list.current?.scrollTo(at));
   const move = (by: 1 | -1): void => {
-    const { activeElement } = document;
-    const at = Number((activeElement as HTMLElement | null)?.dataset["at"] ?? (by === 1 ? -1 : 1));
-    const next = Math.min(total - 1, Math.max(0, at + by));
-    list.current?.scrollTo(next);
-    requestAnimationFrame(() => frame.current?.querySelector<HTMLElement>(`[data-at="${next}"]`)?.focus());
+    if (total > 0) row.focus(Math.min(total - 1, Math.max(0, (row.current() ?? -by) + by)));
   };
   useKeys([
     { keys: "j", does: "next run", run: () => move(1) },

@@ -6,6 +6,7 @@ import { Link } from "wouter";
 import { classes } from "../../parts/classes.ts";
 import { HostileText } from "../../parts/hostile-text.tsx";
 import { durationWords } from "../../parts/time.tsx";
+import { useRowFocus } from "../../parts/use-row-focus.ts";
 import { useKeys } from "../../shell/keyboard.ts";
 import type { EntryRow } from "../../verify/entry-row.ts";
 import type { VerifiedRun } from "../../verify/use-verified-run.ts";
@@ -43,14 +44,12 @@ export function Timeline({ verified }: { verified: VerifiedRun }) {
     overscan: 8,
     useAnimationFrameWithResizeObserver: false,
   });
+  const line = useRowFocus(list, (at) => drawn.scrollToIndex(at, { align: "auto" }));
   const focusEntry = (by: 1 | -1): void => {
-    const at = Number(
-      (document.activeElement as HTMLElement | null)?.dataset["item"] ?? (by === 1 ? -1 : items.length),
-    );
-    for (let next = at + by; next >= 0 && next < items.length; next += by) {
-      if (items[next]?.kind !== "entry") continue;
-      drawn.scrollToIndex(next, { align: "auto" });
-      requestAnimationFrame(() => list.current?.querySelector<HTMLElement>(`[data-item="${next}"]`)?.focus());
+    const from = line.current() ?? (by === 1 ? -1 : items.length);
+    for (let at = from + by; at >= 0 && at < items.length; at += by) {
+      if (items[at]?.kind !== "entry") continue;
+      line.focus(at);
       return;
     }
   };
@@ -140,7 +139,7 @@ const EntryLine = memo(({ row, bar, index, isOpen, isBad, onToggle }: EntryLineP
       <button
         type="button"
         data-seq={seq}
-        data-item={index}
+        data-at={index}
         aria-expanded={isOpen}
         className={classes(styles["row"], isBad && styles["bad"])}
         onClick={() => onToggle(seq)}
