@@ -38,13 +38,15 @@ export function DecidedList() {
       {error !== null && <ErrorNote error={error} />}
       {value === undefined && error === null && <Skeleton rows={3} />}
       {value !== undefined && decided.length === 0 && <p className={styles["minor"]}>Nothing has been decided yet.</p>}
-      <ul>
-        {decided.map((approval) => (
-          <li key={approval.id}>
-            <Decided approval={approval} />
-          </li>
-        ))}
-      </ul>
+      {decided.length > 0 && (
+        <ul>
+          {decided.map((approval) => (
+            <li key={approval.id}>
+              <Decided approval={approval} />
+            </li>
+          ))}
+        </ul>
+      )}
       {decided.length >= limit && <Button onClick={() => setLimit(limit + 50)}>Show more</Button>}
     </section>
   );

@@ -24,7 +24,9 @@ export function useConversation(id: string | null): Conversation {
   const ended = useMemo(() => mergeTurns(kept.turns, latest), [kept, latest]);
   const turns = useMemo(() => {
     const known = new Set(ended.map((turn) => turn.id));
-    return [...ended, ...(value?.openRuns ?? []).filter((run) => !known.has(run.id)).map(openTurn)];
+    const open = (value?.openRuns ?? []).filter((run) => !known.has(run.id)).map(openTurn);
+    // One that waits for a person does not hold up those behind it.
+    return [...ended, ...open].toSorted((a, b) => a.askedAt - b.askedAt);
   }, [ended, value]);
 
   // What scrolls out of the last reading stays.

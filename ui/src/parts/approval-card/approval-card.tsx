@@ -122,7 +122,7 @@ function Call({ approval }: { approval: ApprovalRecord }) {
       {!isCommand && QUOTED[tool] === undefined && <Arguments tool={tool} json={args} />}
       <PlanView text={isCommand ? withoutCommandLine(text, argv) : text} quoted={QUOTED[tool] ?? "plain"} />
       <p className={styles["lead"]}>
-        {cwd !== null && (
+        {cwd !== null && !isCommand && (
           <>
             in{" "}
             <Mono>
