@@ -16,6 +16,7 @@ import type { OperationClient } from "../assistant/operations.ts";
 import type { Credentials } from "../runtime/access/grant.ts";
 import { type ApprovalCard, apiApprover } from "../runtime/ports/approver.ts";
 import { StoreError } from "../runtime/ports/store.ts";
+import type { Config } from "./config/config.ts";
 import { applicable } from "./config/config-changes.ts";
 import { takeHome } from "./gateway-access.ts";
 import { openSurety, type Surety, type SuretyOptions } from "./open-surety.ts";
@@ -29,6 +30,8 @@ export interface AssistantSupervisor {
   readonly operations: OperationClient;
   readonly conversations: Conversations;
   readonly credentials: Credentials;
+  /** As it is now. */
+  readonly config: () => Config;
   readonly isUp: () => boolean;
   close(): Promise<void>;
 }
@@ -157,6 +160,7 @@ export async function superviseAssistant(
       findToken: (digest) => opened().access.findToken(digest),
       findBrowser: (digest) => opened().access.findBrowser(digest),
     },
+    config: () => settings.current().config,
     isUp: () => current !== null,
     close: async () => {
       isClosing = true;

@@ -12,6 +12,7 @@ import { noApprover } from "../runtime/ports/approver.ts";
 import { StoreError } from "../runtime/ports/store.ts";
 import { BootError } from "./boot-error.ts";
 import type { CommandContext } from "./command.ts";
+import { readCertificate } from "./exposure.ts";
 import { findAddress, loadToken, tokenWriter } from "./gateway-access.ts";
 import { findExistingHome } from "./home.ts";
 import { openSurety } from "./open-surety.ts";
@@ -81,6 +82,7 @@ export async function connectAssistant(
     const operations = createGatewayClient({
       find: () => findAddress(home),
       newNonce: () => Buffer.from(systemRandomness(NONCE_BYTES)).toString("base64url"),
+      certificate: async () => (await readCertificate(config.gateway, home))?.cert ?? null,
       ...{ token, key, onConnection },
     });
     return { operations, isRemote: true, close: () => Promise.resolve() };

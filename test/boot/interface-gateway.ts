@@ -49,7 +49,7 @@ export async function openInterface(also: Partial<Config> | object = {}) {
   onTestFinished(() => surety.close(1000));
   const gateway = createGateway({
     ...{ operations: surety.operations, conversations: surety.conversations, random: systemRandomness },
-    ...{ credentials: surety.access, identity: IDENTITY, allowedOrigins: [], clock: systemClock },
+    ...{ credentials: surety.access, identity: IDENTITY, clock: systemClock },
     onError: (error) => defects.push(error),
   });
   const { url, close } = await gateway.listen({ port: 0 });

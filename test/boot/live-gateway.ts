@@ -38,7 +38,7 @@ export async function openLiveGateway({ config, env }: Files = {}) {
   onTestFinished(() => supervisor.close());
   const gateway = createGateway({
     ...{ operations: supervisor.operations, conversations: supervisor.conversations, random: systemRandomness },
-    ...{ credentials: supervisor.credentials, identity: IDENTITY, allowedOrigins: [], clock: systemClock },
+    ...{ credentials: supervisor.credentials, identity: IDENTITY, clock: systemClock },
     onError: (error) => defects.push(error),
   });
   const { url, close } = await gateway.listen({ port: 0 });

@@ -42,7 +42,7 @@ async function openSessions() {
       random: systemRandomness,
       credentials: surety.access,
       identity: IDENTITY,
-      allowedOrigins: [],
+
       clock: systemClock,
     },
     onError: (error) => defects.push(error),

@@ -81,7 +81,7 @@ async function openStage(home: Home, model: OpenAiServer, config: object): Promi
   await surety.runtime.recover();
   const gateway = createGateway({
     ...{ operations: surety.operations, conversations: surety.conversations, random: systemRandomness },
-    ...{ credentials: surety.access, identity: IDENTITY, allowedOrigins: [], clock: systemClock },
+    ...{ credentials: surety.access, identity: IDENTITY, clock: systemClock },
     mounts: openAiApi({ operations: surety.operations, clock: systemClock, catalog: () => catalogOf(read) }),
     onError: (error) => defects.push(error),
   });

@@ -1,6 +1,5 @@
 /** The real process: what `main.test.ts` cannot see. */
 import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { readdir } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -100,25 +99,6 @@ describe("the process", () => {
     expect(await surety(words, { variables, directory: here })).toMatchObject({ code: 0, stderr: "" });
     const made = { here: await readdir(here), there: await readdir(there) };
     expect(made).toEqual({ here: [], there: [], [place]: ["mine"] });
-  });
-
-  test.each([
-    ["0.0.0.0", "warning gateway.exposed: 0.0.0.0 can be reached from the network; the token alone protects it\n"],
-    ["127.0.0.1", ""],
-  ])("a gateway on %s says whether others can reach it", async (host, warning) => {
-    const home = await temporaryHome();
-    const words = ["start", "--home", home.directory, "--host", host, "--port", "0"];
-    const child = spawn(process.execPath, [ENTRY, ...words], { env: { ...process.env, NO_COLOR: "1" } });
-    onTestFinished(() => {
-      child.kill("SIGKILL");
-    });
-    let remarks = "";
-    child.stderr.on("data", (chunk: Buffer) => {
-      remarks += chunk.toString();
-    });
-    child.stdout.once("data", () => child.kill("SIGTERM"));
-    await once(child, "close");
-    expect(remarks).toBe(warning);
   });
 
   test("a killed gateway: the client says so, finds the next one, and its question is open again", async () => {

@@ -193,7 +193,7 @@ describe("POST /v1/runs with media", () => {
         random: systemRandomness,
         credentials: surety.access,
         identity: IDENTITY,
-        allowedOrigins: [],
+
         clock: systemClock,
       },
       onError: (error) => {

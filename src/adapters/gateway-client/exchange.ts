@@ -54,10 +54,13 @@ export interface ExchangeParts {
   /** The home's. */
   readonly key: TrustedKey;
   readonly newNonce: () => string;
+  /** Of a gateway that speaks TLS: its own certificate, and the only one that is believed. Its name does not matter here. */
+  readonly certificate?: () => Promise<string | null>;
   readonly timeoutMs: number;
 }
 
-export function createExchange({ find, token, key, newNonce, timeoutMs }: ExchangeParts): Exchange {
+export function createExchange(parts: ExchangeParts): Exchange {
+  const { find, token, key, newNonce, timeoutMs, certificate = () => Promise.resolve(null) } = parts;
   let url = "";
 
   const prove = async (connection: Client, signal: AbortSignal): Promise<void> => {
@@ -76,7 +79,8 @@ export function createExchange({ find, token, key, newNonce, timeoutMs }: Exchan
     const found = await find();
     if (found === null) throw unreachable("this home", "is not running");
     url = found;
-    const connection = new Client(url, { connect: onlyOnce(), headersTimeout: 0, bodyTimeout: 0 });
+    const trusted = found.startsWith("https:") ? await certificate() : null;
+    const connection = new Client(url, { connect: onlyOnce(trusted), headersTimeout: 0, bodyTimeout: 0 });
     try {
       await prove(connection, signal);
       const answer = await fetch(new URL(path, url), {
@@ -128,8 +132,9 @@ export function createExchange({ find, token, key, newNonce, timeoutMs }: Exchan
 }
 
 /** A connection that was lost must not be opened again: another program may listen by then. */
-function onlyOnce(): buildConnector.connector {
-  const connect = buildConnector({ timeout: 0 });
+function onlyOnce(certificate: string | null): buildConnector.connector {
+  const pinned = { ca: certificate ?? "", allowPartialTrustChain: true, checkServerIdentity: () => undefined };
+  const connect = buildConnector({ timeout: 0, ...(certificate === null ? {} : pinned) });
   let isUsed = false;
   return (options, callback) => {
     if (isUsed) callback(new Error("the connection was lost"), null);

@@ -1,20 +1,22 @@
 /**
  * Admission of a request or upgrade: Host, Origin and credential, in this order, before anything else is read.
  *
- * G1. Accepted Hosts: loopback names, the configured host, or the address that was dialled. A page whose own name was
- *     rebound to this machine (DNS rebinding) sends that name and is refused.
- * G2. Accepted Origins: the gateway's own, and those in gateway.allowedOrigins.
+ * G1. Accepted Hosts: loopback names, the configured host, the address that was dialled, the proxy's name, and those in
+ *     gateway.allowedHosts. A page whose own name was rebound to this machine (DNS rebinding) sends that name and is refused.
+ * G2. Accepted Origins: the gateway's own, also through its proxy, and those in gateway.allowedOrigins.
  * G3. Loopback is no proof of identity: everything but public operations needs a token.
  * G4. Tokens and cookies are found by their digests: timing depends on the caller's input alone.
  * G5. An address that keeps sending wrong tokens, cookies or login codes gets a 429; the right one always passes
  *     (wrong-tokens.ts). A refused Host or Origin does not count.
  * G6. Browsers send a cookie unasked, also for pages of other sites. So it counts only where the request says that it comes
  *     from a page of this gateway: always where something changes and for an upgrade, elsewhere if the browser says anything.
+ * G7. Only the named proxy is believed when it says whom it speaks for, and only the address that it added itself.
  */
 import { hash } from "node:crypto";
+import { isIP } from "node:net";
 import type { Credentials, Grant } from "../../runtime/access/grant.ts";
 import type { Clock } from "../../runtime/ports/clock.ts";
-import type { CallerSocket } from "./caller-socket.ts";
+import { bracketed, type CallerSocket, plainAddress, type TrustedProxy } from "./caller-socket.ts";
 import { HttpError, invalidRequest } from "./http-error.ts";
 import type { Head } from "./read-head.ts";
 import type { SessionCookie } from "./session-cookie.ts";
@@ -37,23 +39,34 @@ export interface Admission {
   /** Both, for an upgrade. */
   admit(head: Head, socket: CallerSocket): Grant;
   /** Counts what was to prove who asks, and did not; the error to answer with. */
-  refuseProof(message: string, socket: CallerSocket): HttpError;
+  refuseProof(message: string, head: Head, socket: CallerSocket): HttpError;
+  /** Where the request comes from. */
+  addressOf(head: Head, socket: CallerSocket): string;
   /** Whether gateway.allowedOrigins lists it. */
   isAllowedSite(origin: string | undefined): origin is string;
+}
+
+/** Of the configuration as it is now. */
+export interface Sites {
+  /** Names of this gateway beside those it knows. */
+  readonly allowedHosts: readonly string[];
+  /** Other sites whose pages may call: `https://example.org`. */
+  readonly allowedOrigins: readonly string[];
 }
 
 interface AdmissionRules {
   readonly credentials: Credentials;
   readonly cookie: SessionCookie;
-  readonly allowedOrigins: readonly string[];
+  readonly sites: () => Sites;
+  readonly proxy: TrustedProxy | null;
   readonly listenHost: string;
   readonly clock: Pick<Clock, "monotonicMs" | "nowMs">;
 }
 
 export function createAdmission(rules: AdmissionRules): Admission {
-  const { credentials, cookie, allowedOrigins, listenHost, clock } = rules;
-  const names = new Set([...LOOPBACK_NAMES, bracketed(listenHost.toLowerCase())]);
-  const sites: ReadonlySet<string> = new Set(allowedOrigins);
+  const { credentials, cookie, sites, proxy, listenHost, clock } = rules;
+  const front = proxy === null ? null : new URL(proxy.url);
+  const names = new Set([...LOOPBACK_NAMES, bracketed(listenHost.toLowerCase()), ...(front ? [front.hostname] : [])]);
   const wrongTokens = new WrongTokens(clock);
 
   const admission: Admission = {
@@ -61,11 +74,13 @@ export function createAdmission(rules: AdmissionRules): Admission {
       const host = head.host?.toLowerCase();
       if (host === undefined) throw invalidRequest("the Host header is missing");
       const name = AUTHORITY.exec(host)?.[1];
-      if (name === undefined || !(names.has(name) || name === literal(localAddress))) {
+      const isDialled = localAddress !== undefined && name === bracketed(plainAddress(localAddress));
+      if (name === undefined || !(isDialled || names.has(name) || sites().allowedHosts.includes(name))) {
         throw new HttpError("auth.forbidden", "this Host is not served here");
       }
       const { origin } = head;
-      if (origin === undefined || [`http://${host}`, `https://${host}`].includes(origin) || sites.has(origin)) return;
+      const isOwn = origin === undefined || [`http://${host}`, `https://${host}`, front?.origin].includes(origin);
+      if (isOwn || admission.isAllowedSite(origin)) return;
       throw new HttpError("auth.forbidden", "this Origin is not in gateway.allowedOrigins");
     },
 
@@ -74,24 +89,30 @@ export function createAdmission(rules: AdmissionRules): Admission {
       if (token !== null) {
         const grant = token === "" ? null : credentials.findToken(digestOf(token));
         if (grant !== null) return grant;
-        throw admission.refuseProof("this token is not the right one", socket);
+        throw admission.refuseProof("this token is not the right one", head, socket);
       }
       const secret = cookie.read(head, socket);
       if (secret === null) throw unauthorized("a token is required: Authorization: Bearer <token>", "");
       const isReading = READING.has(method) && !isUpgrade(head);
-      if (!isFromOwnPage(head, isReading)) {
+      if (!isFromOwnPage(head, front, isReading)) {
         throw new HttpError("auth.forbidden", "a cookie counts only for a page of this gateway: send its Origin");
       }
       const grant = credentials.findBrowser(digestOf(secret));
       if (grant !== null) return grant;
-      const { code, message, headers } = admission.refuseProof("this browser is not signed in any more", socket);
+      const { code, message, headers } = admission.refuseProof("this browser is not signed in any more", head, socket);
       // It would be sent, and counted, again and again.
       const taken = ["Set-Cookie", cookie.write(socket, null, clock.nowMs())];
       throw new HttpError(code, message, { headers: [...headers, ...taken] });
     },
 
-    refuseProof(message, { remoteAddress }) {
-      const waitMs = wrongTokens.add(remoteAddress);
+    addressOf({ "x-forwarded-for": forwarded }, { remoteAddress = "" }) {
+      const address = plainAddress(remoteAddress);
+      const named = proxy?.from.includes(address) ? (forwarded?.split(",").at(-1)?.trim() ?? "") : "";
+      return isIP(named) === 0 ? address : named;
+    },
+
+    refuseProof(message, head, socket) {
+      const waitMs = wrongTokens.add(admission.addressOf(head, socket));
       return waitMs > 0 ? tooManyWrong(waitMs) : unauthorized(message, ', error="invalid_token"');
     },
 
@@ -100,7 +121,7 @@ export function createAdmission(rules: AdmissionRules): Admission {
       return admission.identify("GET", head, socket);
     },
 
-    isAllowedSite: (origin): origin is string => origin !== undefined && sites.has(origin),
+    isAllowedSite: (origin): origin is string => origin !== undefined && sites().allowedOrigins.includes(origin),
   };
   return admission;
 }
@@ -120,8 +141,9 @@ function isUpgrade({ upgrade }: Head): boolean {
 }
 
 /** Host and Origin were checked, so an Origin of another authority is one in gateway.allowedOrigins. */
-function isFromOwnPage({ host, origin, "sec-fetch-site": site }: Head, isReading: boolean): boolean {
-  if (origin !== undefined && origin.slice(origin.indexOf("//") + 2) !== host?.toLowerCase()) return false;
+function isFromOwnPage({ host, origin, "sec-fetch-site": site }: Head, front: URL | null, isReading: boolean): boolean {
+  const isOwn = origin === undefined || origin === front?.origin || URL.parse(origin)?.host === hostIn(host);
+  if (!isOwn) return false;
   if (site !== undefined) return site === "same-origin" || (isReading && site === "none");
   return isReading || origin !== undefined;
 }
@@ -143,8 +165,7 @@ function tooManyWrong(waitMs: number): HttpError {
   });
 }
 
-export const bracketed = (host: string): string => (host.includes(":") ? `[${host}]` : host);
-
-function literal(address: string | undefined): string | undefined {
-  return address === undefined ? undefined : bracketed(address.replace(/^::ffff:(?=[0-9.]+$)/, ""));
+/** As a URL has it: without the port that goes without saying. */
+function hostIn(host = ""): string {
+  return URL.parse(`https://${host}`)?.host ?? "";
 }

@@ -14,19 +14,22 @@
  * `node:http` and the table of operations, not a framework: docs/decisions/2026-11-16-no-web-framework.md.
  */
 import { once } from "node:events";
-import type { Server, ServerResponse } from "node:http";
+import type { Server, ServerOptions, ServerResponse } from "node:http";
+import type { Server as SecureServer } from "node:https";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { Conversations } from "../../assistant/messages/messages.ts";
 import type { OperationClient } from "../../assistant/operations.ts";
 import { Defect } from "../../kernel/vocabulary/defect.ts";
 import type { Credentials } from "../../runtime/access/grant.ts";
+import { isLoopback } from "../../runtime/access/is-loopback.ts";
 import { type Identity, proveIdentity } from "../../runtime/operations/gateway-identity.ts";
 import type { Mount } from "../../runtime/operations/mount.ts";
 import type { Clock } from "../../runtime/ports/clock.ts";
 import type { RandomBytes } from "../../runtime/ports/randomness.ts";
-import { bracketed, createAdmission } from "./admission.ts";
+import { createAdmission, type Sites } from "./admission.ts";
 import { answerParseError } from "./answer-parse-error.ts";
+import { bracketed, plainAddress, type TrustedProxy } from "./caller-socket.ts";
 import { listenFailure } from "./gateway-error.ts";
 import { createRequestServer, type RequestServer } from "./serve-request.ts";
 import { SessionCookie } from "./session-cookie.ts";
@@ -62,8 +65,11 @@ export interface GatewayOptions {
   readonly credentials: Credentials;
   /** With which it proves to clients that it belongs to this home. */
   readonly identity: Identity;
-  /** Origins of other sites whose pages may call: `https://example.org`. */
-  readonly allowedOrigins: readonly string[];
+  /** Beside its own; absent: none. */
+  readonly sites?: () => Sites;
+  /** Absent: it speaks plain HTTP. */
+  readonly tls?: Certificate | null;
+  readonly proxy?: TrustedProxy | null;
   readonly clock: Clock;
   readonly mounts?: readonly Mount[];
   readonly random: RandomBytes;
@@ -73,11 +79,21 @@ export interface GatewayOptions {
   readonly onError: (error: unknown, errorId: string) => void;
 }
 
+/** PEM texts. */
+export interface Certificate {
+  readonly cert: string;
+  readonly key: string;
+}
+
+const OWN_ALONE: Sites = { allowedHosts: [], allowedOrigins: [] };
+
 type Proof = ReturnType<typeof proveIdentity>;
 
 export interface Listening {
   readonly url: string;
   readonly port: number;
+  /** For connections from here on. */
+  renew(certificate: Certificate): void;
   close(graceMs: number): Promise<void>;
 }
 
@@ -87,22 +103,12 @@ export interface Gateway {
 }
 
 export function createGateway(options: GatewayOptions): Gateway {
-  const {
-    operations,
-    conversations,
-    mounts = [],
-    credentials,
-    identity,
-    allowedOrigins,
-    clock,
-    random,
-    onError,
-  } = options;
-  const { isHealthy = () => true } = options;
+  const { operations, conversations, mounts = [], credentials, identity, clock, random, onError } = options;
+  const { isHealthy = () => true, sites = () => OWN_ALONE, tls = null, proxy = null } = options;
   return {
     async listen({ host = DEFAULT_HOST, port = DEFAULT_PORT } = {}) {
-      const cookie = new SessionCookie(false);
-      const admission = createAdmission({ credentials, cookie, allowedOrigins, listenHost: host, clock });
+      const cookie = new SessionCookie(tls !== null || proxy !== null);
+      const admission = createAdmission({ credentials, cookie, sites, proxy, listenHost: host, clock });
       let url = "";
       const prove = proverOf(identity, () => url, clock);
       const unproven = new UnprovenConnections();
@@ -119,20 +125,28 @@ export function createGateway(options: GatewayOptions): Gateway {
         report: requests.report,
       });
       // Other upgrades, such as to HTTP/2, are requests like any other.
-      const server = createServer({ ...LIMITS, shouldUpgradeCallback: sockets.isUpgrade });
+      const server = serverWith({ ...LIMITS, shouldUpgradeCallback: sockets.isUpgrade }, tls);
       server.on("upgrade", sockets.upgrade);
       // Headers are bounded by bytes; a count would drop the rest silently, duplicates included.
       server.maxHeadersCount = 0;
-      server.on("connection", (socket: Socket) => unproven.add(socket));
+      server.on("connection", (socket: Socket) => {
+        const address = plainAddress(socket.remoteAddress ?? "");
+        if (proxy !== null && tls === null && !isLoopback(address) && !proxy.from.includes(address)) {
+          socket.destroy();
+        } else if (!proxy?.from.includes(address)) unproven.add(socket);
+      });
       const responses = serveWith(server, requests, clock);
       await bind(server, host, port);
       server.on("error", requests.report);
       const address = server.address();
       if (address === null || typeof address === "string") throw new Defect("gateway: bound to no port");
-      url = `http://${bracketed(host)}:${address.port}`;
+      url = `${tls === null ? "http" : "https"}://${bracketed(host)}:${address.port}`;
       return {
         url,
         port: address.port,
+        renew: (certificate) => {
+          if ("setSecureContext" in server) server.setSecureContext(certificate);
+        },
         async close(graceMs) {
           const closed = new Promise<void>((resolve) => server.close(() => resolve()));
           for (const outgoing of responses.values()) closeIdleAfter(outgoing, server);
@@ -170,7 +184,8 @@ function proverOf(identity: Identity, urlOf: () => string, clock: Clock): (nonce
 /** Returns the newest response on each connection. */
 function serveWith(server: Server, requests: RequestServer, clock: Clock): ReadonlyMap<Duplex, ServerResponse> {
   const responses = new Map<Duplex, ServerResponse>();
-  server.on("connection", (socket) => socket.on("close", () => responses.delete(socket)));
+  const connected = "setSecureContext" in server ? "secureConnection" : "connection";
+  server.on(connected, (socket: Duplex) => socket.on("close", () => responses.delete(socket)));
   server.on("request", (incoming, outgoing) => {
     const { socket } = incoming;
     const before = responses.get(socket);
@@ -198,6 +213,15 @@ function serveWith(server: Server, requests: RequestServer, clock: Clock): Reado
 /** A keep-alive connection must not keep a closing server open. */
 function closeIdleAfter(outgoing: ServerResponse, server: Server): void {
   outgoing.on("close", () => server.closeIdleConnections());
+}
+
+function serverWith(options: ServerOptions, tls: Certificate | null): Server | SecureServer {
+  if (tls === null) return createServer(options);
+  const { createServer: createSecureServer } = process.getBuiltinModule("node:https");
+  const server = createSecureServer({ ...options, ...tls, minVersion: "TLSv1.2", handshakeTimeout: 10_000 });
+  // What does not speak TLS gets no answer in another protocol.
+  server.on("tlsClientError", (_error, socket) => socket.destroy());
+  return server;
 }
 
 async function bind(server: Server, host: string, port: number): Promise<void> {

@@ -22,6 +22,7 @@ const READ_HEADERS = [
   "webhook-id",
   "webhook-signature",
   "webhook-timestamp",
+  "x-forwarded-for",
 ] as const;
 
 export type Head = Readonly<Partial<Record<(typeof READ_HEADERS)[number], string>>>;
@@ -33,8 +34,11 @@ export function readHead(rawHeaders: readonly string[]): Head {
     const given = rawHeaders[at]?.toLowerCase();
     const name = READ_HEADERS.find((known) => known === given);
     if (name === undefined) continue;
-    if (head[name] !== undefined) throw invalidRequest(`Duplicate header ${name}.`);
-    head[name] = rawHeaders[at + 1] ?? "";
+    const before = head[name];
+    // Each proxy on the way may add a line of its own.
+    if (before !== undefined && name === "x-forwarded-for") head[name] = `${before}, ${rawHeaders[at + 1] ?? ""}`;
+    else if (before !== undefined) throw invalidRequest(`Duplicate header ${name}.`);
+    else head[name] = rawHeaders[at + 1] ?? "";
   }
   return head;
 }

@@ -145,7 +145,7 @@ function answering(
       });
       if (!result.ok) {
         const { retryAfterSeconds, problems } = result;
-        if (result.code === "auth.required") throw refuseProof(result.message, request.incoming.socket);
+        if (result.code === "auth.required") throw refuseProof(result.message, request.head, request.incoming.socket);
         throw new HttpError(result.code, result.message, { retryAfterSeconds, problems });
       }
       if (kind === "file") return fileReply(result.value as ServedFile);

@@ -147,7 +147,7 @@ export function createRequestServer(dependencies: RequestServerDependencies): Re
     const mount = found === null ? mountAt(path) : null;
     const isPublic = found?.route.isPublic ?? mount?.scope === "public";
     const isReading = method === "GET" || method === "HEAD";
-    if (isPublic && (mount !== null || !isReading)) budget.take(incoming.socket.remoteAddress);
+    if (isPublic && (mount !== null || !isReading)) budget.take(admission.addressOf(head, incoming.socket));
     const grant = isPublic ? ANONYMOUS : admission.identify(method, head, incoming.socket);
     if (!isPublic) onProven(incoming.socket);
     if (isStopping && !isReading) throw new HttpError("gateway.stopping", STOPPING);

@@ -8,8 +8,8 @@ import { validateModel } from "../../runtime/model/model-registry.ts";
 import { superviseAssistant } from "../assistant-supervisor.ts";
 import { BootError, EXIT, usageError } from "../boot-error.ts";
 import type { Action, CommandContext } from "../command.ts";
-import { isLoopback } from "../config/is-loopback.ts";
 import { catalogOf, openModelRegistry, startupValidationOf } from "../configured-models.ts";
+import { assertProtected, followCertificate, publicUrl, readCertificate } from "../exposure.ts";
 import { findControlUi } from "../find-control-ui.ts";
 import { announceAddress, loadToken, tokenWriter, withdrawAddress } from "../gateway-access.ts";
 import { loginLink } from "../login-link.ts";
@@ -62,6 +62,9 @@ async function performStart(context: CommandContext, moreTools: readonly Tool[])
     const { ok, detail } = await validate();
     if (!ok) throw new BootError("model.unusable", detail, "");
   }
+  const host = address.host ?? config.gateway.host;
+  assertProtected(host, config.gateway);
+  const tls = await readCertificate(config.gateway, home);
   const token = await loadToken(home, readVariable, systemRandomness);
   const replaceToken = tokenWriter(home, readVariable, systemRandomness);
   const report = defectReporter(streams);
@@ -70,7 +73,6 @@ async function performStart(context: CommandContext, moreTools: readonly Tool[])
     { home, config, readVariable, token, replaceToken, workers, ...surroundings },
     (line) => output.remark(line),
   );
-  const host = address.host ?? config.gateway.host;
   let listening: Listening;
   try {
     const identity = await findSigningKey(home);
@@ -81,7 +83,8 @@ async function performStart(context: CommandContext, moreTools: readonly Tool[])
       random: systemRandomness,
       credentials: assistant.credentials,
       identity,
-      allowedOrigins: config.gateway.allowedOrigins,
+      sites: () => assistant.config().gateway,
+      ...{ tls, proxy: config.gateway.proxy ?? null },
       clock: systemClock,
       mounts: [
         controlUi(findControlUi()),
@@ -100,21 +103,26 @@ async function performStart(context: CommandContext, moreTools: readonly Tool[])
   const stopping = new AbortController();
   onInterrupt(async () => {
     stopping.abort();
+    stopFollowing();
     systemClock.wake(STOP_LIMIT_MS, () => process.exit(EXIT.interrupted));
     await withdrawAddress(home);
     await listening.close(GATEWAY_GRACE_MS);
     await assistant.close();
     stopped.resolve();
   });
-  const link = await loginLink(assistant.operations, listening.url);
+  const stopFollowing =
+    tls === null
+      ? () => {}
+      : followCertificate({
+          ...{ current: tls, renew: listening.renew, clock: systemClock, remark: (line) => output.remark(line) },
+          read: () => readCertificate(config.gateway, home),
+        });
+  const link = await loginLink(assistant.operations, publicUrl(config.gateway, listening.url));
   if (isJson) output.json({ url: listening.url, login: link.url });
   else {
     output.line(`surety listening on ${listening.url}`);
     output.field("login", link.url);
     for (const [name, value] of startGuide({ home, config, readVariable })) output.field(name, value);
-  }
-  if (!isLoopback(host)) {
-    output.remark(`warning gateway.exposed: ${host} can be reached from the network; the token alone protects it`);
   }
   // Now, since this process may be killed: the next start is faster.
   flushCompileCache();

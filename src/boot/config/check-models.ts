@@ -6,12 +6,13 @@
  *     (P-1.3), and it is never local (P-1.5). Plain http is for local servers only.
  * C3. Both prices are given or neither, and neither for a free model.
  */
+
+import { isLoopback } from "../../runtime/access/is-loopback.ts";
 import { AUTO } from "../../runtime/model/model-router.ts";
 import { nearest } from "../nearest.ts";
 import type { Config, ModelRef, ModelSettings, ProviderSettings } from "./config.ts";
 import type { ConfigPath } from "./config-path.ts";
 import type { Finding } from "./config-problem.ts";
-import { isLoopback } from "./is-loopback.ts";
 import { BUILTIN_PROVIDER, BUILTIN_REF, MOONSHOT } from "./known-providers.ts";
 import { splitModelRef } from "./resolve-configured-model-ref.ts";
 

@@ -18,6 +18,8 @@ export interface Difference {
 export const RESTART: readonly ConfigPath[] = [
   ["gateway", "host"],
   ["gateway", "port"],
+  ["gateway", "tls"],
+  ["gateway", "proxy"],
   ["tools", "workspace"],
 ];
 

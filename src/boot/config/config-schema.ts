@@ -7,6 +7,7 @@
  *
  * `zod/mini`, because it is loaded at every start: bundled, it costs a quarter of `zod`.
  */
+import { isIP } from "node:net";
 import * as z from "zod/mini";
 import { readUrl } from "../../adapters/tools/http/read-url.ts";
 import { ToolFailure } from "../../adapters/tools/tool-failure.ts";
@@ -70,6 +71,12 @@ const ToolPattern = matching(/^(?:\*|[^*\s]+(?:\.\*)?)$/, "must be a tool, a nam
 const CommandName = matching(/^[^\s\p{Cc}]{1,255}$/u, "must be the name of one command, without arguments");
 const BaseUrl = z.string().check(z.refine(isBaseUrl, "must be an http(s) URL without user, query or fragment"));
 const SearchUrl = BaseUrl.check(z.refine((text) => hostOf(text) !== null, "must have a host that can be reached"));
+const Address = z.string().check(z.refine((text) => isIP(text) !== 0, "must be an IP address"));
+const SecureOrigin = z
+  .string()
+  .check(
+    z.refine((text) => isOrigin(text) && text.startsWith("https://"), "must be such as https://surety.example.org"),
+  );
 const Origin = z.string().check(z.refine(isOrigin, "must be an origin such as https://example.org"));
 const Verdict = z.enum(["allow", "approve", "deny"]);
 
@@ -110,7 +117,10 @@ const Models = section({
 const Gateway = section({
   host: z._default(Host, DEFAULT.gateway.host),
   port: z._default(integer(0, 65_535), DEFAULT.gateway.port),
+  allowedHosts: z._default(z.array(Domain), []),
   allowedOrigins: z._default(z.array(Origin), []),
+  tls: z.exactOptional(z.strictObject({ cert: FilePath, key: FilePath })),
+  proxy: z.exactOptional(z.strictObject({ url: SecureOrigin, from: z.array(Address).check(z.minLength(1)) })),
   queue: section({
     max: z._default(integer(1, 1_000_000), DEFAULT.gateway.queue.max),
     workers: z._default(integer(1, 1024), DEFAULT.gateway.queue.workers),

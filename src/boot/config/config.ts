@@ -97,7 +97,14 @@ export interface Config {
   readonly gateway: {
     readonly host: string;
     readonly port: number;
+    /** Names of this gateway beside those it knows. */
+    readonly allowedHosts: readonly string[];
+    /** Other sites whose pages may call. */
     readonly allowedOrigins: readonly string[];
+    /** Files in PEM form. */
+    readonly tls?: { readonly cert: string; readonly key: string };
+    /** Where its callers reach it, and the addresses it dials from. */
+    readonly proxy?: { readonly url: string; readonly from: readonly string[] };
     readonly queue: { readonly max: number; readonly workers: number };
     readonly rateLimit: { readonly perMinute: number };
   };

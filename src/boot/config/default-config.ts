@@ -33,6 +33,7 @@ export const DEFAULT_CONFIG: Config = {
   gateway: {
     host: "127.0.0.1",
     port: 19789,
+    allowedHosts: [],
     allowedOrigins: [],
     queue: { max: 1000, workers: 64 },
     rateLimit: { perMinute: 20 },

@@ -253,7 +253,7 @@ describe("Origin", () => {
     `${SITE}:8443`,
     "http://ui.example.org",
   ])("%j does not, token or no token", async (origin) => {
-    const gateway = await startGateway({ allowedOrigins: [SITE] });
+    const gateway = await startGateway({ sites: () => ({ allowedHosts: [], allowedOrigins: [SITE] }) });
     for (const headers of [{ origin }, { ...AUTHORIZED, origin }]) {
       const answer = await gateway.ask("GET", "/v1/runs", { headers });
       expect([answer.status, errorOf(answer).code]).toEqual([403, "auth.forbidden"]);
@@ -262,7 +262,7 @@ describe("Origin", () => {
   });
 
   test("a site the operator named comes in with the token, and may read the answer", async () => {
-    const gateway = await startGateway({ allowedOrigins: [SITE] });
+    const gateway = await startGateway({ sites: () => ({ allowedHosts: [], allowedOrigins: [SITE] }) });
     const answer = await gateway.ask("GET", "/v1/runs", { headers: { ...AUTHORIZED, origin: SITE } });
     expect(answer.status).toBe(200);
     expect(answer.headers).toMatchObject({ "access-control-allow-origin": SITE, vary: "Origin" });
@@ -271,7 +271,7 @@ describe("Origin", () => {
   });
 
   test("its browser may ask beforehand; nobody else's", async () => {
-    const gateway = await startGateway({ allowedOrigins: [SITE] });
+    const gateway = await startGateway({ sites: () => ({ allowedHosts: [], allowedOrigins: [SITE] }) });
     const preflight = (origin: string) =>
       gateway.ask("OPTIONS", "/v1/runs", { headers: { origin, "access-control-request-method": "POST" } });
     const answer = await preflight(SITE);

@@ -16,7 +16,7 @@ const gatewayWith = (assistant = new MemoryAssistant(), clock = new ManualClock(
     operations: bindOperations(assistant.services),
     credentials: assistant.access,
     identity: IDENTITY,
-    allowedOrigins: [],
+
     clock,
     onError: () => {},
   });

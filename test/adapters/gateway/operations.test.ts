@@ -46,6 +46,7 @@ test("a token without an operation's scope gets 403, and 404 where there is no p
     operations,
     admission: {
       ...{ checkSite: () => {}, identify: () => grant, admit: () => grant },
+      addressOf: () => "",
       refuseProof: (message) => new HttpError("auth.required", message),
       isAllowedSite: (_): _ is string => false,
     },

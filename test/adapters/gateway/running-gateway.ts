@@ -45,7 +45,7 @@ export async function startGateway(
     operations: bindOperations(assistant.services),
     credentials: assistant.access,
     identity: IDENTITY,
-    allowedOrigins: [],
+
     clock,
     onError: (error, errorId) => errors.push({ error, errorId }),
     ...options,

@@ -13,7 +13,14 @@ const UPGRADE = { host: "127.0.0.1:19789", upgrade: "websocket" } as const;
 const codeOf = (head: Head): unknown => {
   const { access: credentials } = new MemoryAssistant();
   const cookie = new SessionCookie(false);
-  const rules = { credentials, cookie, allowedOrigins: [], listenHost: "127.0.0.1", clock: new ManualClock() };
+  const rules = {
+    credentials,
+    cookie,
+    sites: () => ({ allowedHosts: [], allowedOrigins: [] }),
+    proxy: null,
+    listenHost: "127.0.0.1",
+    clock: new ManualClock(),
+  };
   try {
     const { principal, sender } = createAdmission(rules).admit(head, SOCKET);
     return [principal, sender];

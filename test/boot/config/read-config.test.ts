@@ -155,7 +155,7 @@ describe("a key nobody knows", () => {
       what: "is not a known key",
       line: 4,
       message: "surety.json5:4: gateway.prot is not a known key",
-      hint: "Did you mean port? Known keys: host, port, allowedOrigins, queue, rateLimit.",
+      hint: "Did you mean port? Known keys: host, port, allowedHosts, allowedOrigins, tls, proxy, queue, rateLimit.",
     });
   });
 

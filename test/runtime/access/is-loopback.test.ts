@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isLoopback } from "../../../src/boot/config/is-loopback.ts";
+import { isLoopback } from "../../../src/runtime/access/is-loopback.ts";
 
 test.each(["127.0.0.1", "127.8.9.10", "localhost", "LocalHost", "::1", "0:0:0:0:0:0:0:1", "::ffff:127.0.0.1"])(
   "%s keeps to this machine",
