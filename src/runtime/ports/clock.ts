@@ -10,6 +10,22 @@ export interface Clock {
   afterThisTurn(callback: () => void): void;
 }
 
+/** Waits for the delay, or until the signal aborts. */
+export function pause(clock: Pick<Clock, "wake">, delayMs: number, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const stop = (): void => {
+    cancelWake();
+    resolve();
+  };
+  const cancelWake = clock.wake(delayMs, () => {
+    signal.removeEventListener("abort", stop);
+    resolve();
+  });
+  signal.addEventListener("abort", stop, { once: true });
+  return promise;
+}
+
 let secondMs = Number.NaN;
 let secondText = "";
 

@@ -28,7 +28,7 @@ import { notedIn, type SessionCheckpoint } from "../checkpoint/session-checkpoin
 import { modelAnswer, modelRequest } from "../model/call-model.ts";
 import { ESTIMATED_TOKENS } from "../model/estimate-tokens.ts";
 import { LiveText } from "../model/release-text.ts";
-import { type Clock, timestampOf } from "../ports/clock.ts";
+import { pause, timestampOf } from "../ports/clock.ts";
 import type { ConfiguredModel } from "../ports/model-backend.ts";
 import { type StoredRun, StoreError, type Write } from "../ports/store.ts";
 import type { RegisteredTool } from "../ports/toolbox.ts";
@@ -381,22 +381,6 @@ export class CommandExecutor {
     const parts = planned === null ? null : askedCall(planned);
     return { ...place, tool: call.tool, shown, background: { explain, provenance, call: parts } };
   }
-}
-
-/** Waits for the delay, or until the signal aborts. */
-function pause(clock: Pick<Clock, "wake">, delayMs: number, signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve();
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const stop = (): void => {
-    cancelWake();
-    resolve();
-  };
-  const cancelWake = clock.wake(delayMs, () => {
-    signal.removeEventListener("abort", stop);
-    resolve();
-  });
-  signal.addEventListener("abort", stop, { once: true });
-  return promise;
 }
 
 const NOT_PLANNABLE = "Not run again: this call can no longer be planned.";
