@@ -1,7 +1,9 @@
 /** A home and a person at a terminal: shows runs there and asks their questions, through the gateway when one runs. */
 import { LOST } from "../adapters/gateway-client/gateway-client-error.ts";
 import { capabilityHints } from "../adapters/terminal/capability-hints.ts";
+import { openLiveTerminal } from "../adapters/terminal/live-terminal.ts";
 import { type OutputStream, type ProgressPrinter, progressPrinter } from "../adapters/terminal/progress-printer.ts";
+import { styleFor } from "../adapters/terminal/style.ts";
 import { type InputStream, terminalApprover } from "../adapters/terminal/terminal-approver.ts";
 import type { OperationClient } from "../assistant/operations.ts";
 import type { RunRecord } from "../kernel/journal/views/run-record.ts";
@@ -12,6 +14,9 @@ import { BootError, EXIT } from "./boot-error.ts";
 import type { CommandContext } from "./command.ts";
 import { type ConnectedAssistant, type Connecting, connectAssistant, valueIn } from "./connect-assistant.ts";
 import { type Followed, followRun, isAway, pollApprovals, recordOf, type ShownQuestions } from "./follow-run.ts";
+import { mayColour } from "./output.ts";
+import { interrupt } from "./signals.ts";
+import { systemClock } from "./system-clock.ts";
 
 /** Where runs are shown, and the person who answers there. */
 export interface Face extends Approver {
@@ -82,12 +87,35 @@ export async function atTerminal(
   }
 }
 
+/** A terminal on which what goes on can be drawn again and again. */
+export function canDraw({ streams, isJson, readVariable }: CommandContext): boolean {
+  const isTerminal = streams.stdout.isTTY === true && streams.stderr.isTTY === true;
+  return isTerminal && streams.stdin.isTTY === true && !isJson && readVariable("TERM") !== "dumb";
+}
+
+/** For one run: drawn where that is possible. */
+export function runFace(context: CommandContext, isVerbose: boolean): OpenFace {
+  const { streams, readVariable } = context;
+  if (!canDraw(context)) return plainFace(context, streams.stdin);
+  return (onDecision) =>
+    openLiveTerminal({
+      input: streams.stdin as unknown as NodeJS.ReadableStream,
+      output: streams.stdout,
+      style: styleFor(streams.stdout, mayColour(readVariable)),
+      clock: systemClock,
+      isVerbose: () => isVerbose,
+      onInterrupt: interrupt,
+      conversation: null,
+      onDecision,
+    });
+}
+
 /** Progress on stderr, the answer on stdout, questions to a terminal. */
 export function plainFace(context: CommandContext, input: InputStream): OpenFace {
   const { output, streams } = context;
   return (decide) => {
     const approver = terminalApprover({
-      ...{ input, output: streams.stderr, style: output.remarkStyle },
+      ...{ input, output: streams.stderr, style: output.remarkStyle, clock: systemClock },
       onDecision: decide,
     });
     return { ...approver, printer: () => printerFor(context, approver.beside), remark: output.remark };

@@ -21,14 +21,14 @@ export interface ConversationParts {
   /** The session is another one, or was changed. */
   readonly onSession: (session: SessionRow) => void;
   readonly onRuns: (runs: OpenRuns) => void;
-  /** A message that had to wait has its turn. */
+  /** A message has its turn. */
   readonly onTurn: (text: string) => void;
   readonly leaving: AbortSignal;
 }
 
 export interface OpenRuns {
   readonly current: RunId | null;
-  /** Messages accepted behind it. */
+  /** Messages behind it, and those on their way to be accepted. */
   readonly waiting: readonly string[];
 }
 
@@ -36,7 +36,8 @@ export class Conversation {
   readonly #parts: ConversationParts;
   #sessionId: SessionId | null;
   #current: RunId | null = null;
-  readonly #waiting: { readonly id: RunId; readonly text: string; readonly isBehind: boolean }[] = [];
+  readonly #waiting: { readonly id: RunId; readonly text: string }[] = [];
+  readonly #unsent: string[] = [];
   #sent: Promise<unknown> = Promise.resolve();
   #shown: Promise<void> = Promise.resolve();
   exitCode: number = EXIT.success;
@@ -52,7 +53,15 @@ export class Conversation {
 
   /** Resolves once the message was accepted, or answered as a command. Rejects if it was not. */
   send(text: string): Promise<void> {
-    const sent = this.#sent.then(() => this.#send(text));
+    if (!isCommand(text)) this.#unsent.push(text);
+    this.#tell();
+    const sent = this.#sent
+      .then(() => this.#send(text))
+      .catch((error: unknown) => {
+        this.#forget(text);
+        this.#tell();
+        throw error;
+      });
     this.#sent = sent.catch(() => {});
     return sent;
   }
@@ -91,9 +100,15 @@ export class Conversation {
   }
 
   #show(id: RunId, text: string): void {
-    this.#waiting.push({ id, text, isBehind: this.#current !== null });
+    this.#forget(text);
+    this.#waiting.push({ id, text });
     this.#tell();
     this.#shown = this.#shown.then(() => this.#showNext());
+  }
+
+  #forget(text: string): void {
+    const at = this.#unsent.indexOf(text);
+    if (at >= 0) this.#unsent.splice(at, 1);
   }
 
   async #showNext(): Promise<void> {
@@ -101,7 +116,7 @@ export class Conversation {
     const next = this.#waiting.shift();
     if (next === undefined || leaving.aborted) return;
     this.#current = next.id;
-    if (next.isBehind) onTurn(next.text);
+    onTurn(next.text);
     this.#tell();
     try {
       const record = await terminal.show(next.id, leaving);
@@ -117,8 +132,16 @@ export class Conversation {
   }
 
   #tell(): void {
-    this.#parts.onRuns({ current: this.#current, waiting: this.#waiting.map(({ text }) => text) });
+    this.#parts.onRuns({
+      current: this.#current,
+      waiting: [...this.#waiting.map(({ text }) => text), ...this.#unsent],
+    });
   }
+}
+
+/** Answered at once, without a run. */
+export function isCommand(text: string): boolean {
+  return text.trimStart().startsWith("/");
 }
 
 export function wordsFor(error: unknown): string {

@@ -13,3 +13,8 @@ export function onInterrupt(stop: () => Promise<unknown>): () => void {
     for (const signal of ["SIGINT", "SIGTERM"] as const) process.off(signal, hear);
   };
 }
+
+/** As Ctrl-C does where the terminal does not give it to the editor of a line. */
+export function interrupt(): void {
+  process.kill(process.pid, "SIGINT");
+}

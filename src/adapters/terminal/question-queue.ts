@@ -3,18 +3,22 @@
  *
  * A1. The plan cannot pass for the frame around it: each row of it is behind a bar, and characters that move the cursor or
  *     hide are written out. Tool and target are repeated directly above the prompt, where no plan can scroll them away.
+ *     Every row of a question is behind the gutter, which no foreign text can draw: a model's text cannot pass for one.
  * A2. Any word that is no answer asks again and lists the words. The end of the input denies, and leaves a `resolve`
  *     unanswered.
  * A3. An answer counts for a plan that was laid out for this width: in a terminal that became narrower, rows may have lost
  *     their bar, so the question is shown again.
+ * A4. No answer counts before the prompt is there, which is a moment after the question: a key that was on its way to
+ *     something else answers nothing.
  */
 import type { ApprovalId } from "../../kernel/vocabulary/identifiers.ts";
 import type { ApprovalDecision } from "../../runtime/approvals/operations.ts";
 import { targetIn } from "../../runtime/approvals/show-question.ts";
 import type { ApprovalCard } from "../../runtime/ports/approver.ts";
+import type { Clock } from "../../runtime/ports/clock.ts";
 import { barredRows, type Columns, columnsOf, MARKED_INDENT, wrappedLine } from "./barred-text.ts";
 import type { Style } from "./style.ts";
-import { visibleLine } from "./visible-text.ts";
+import { GUTTER, visibleLine } from "./visible-text.ts";
 
 /** Where a question is read. */
 export interface QuestionDisplay {
@@ -23,6 +27,8 @@ export interface QuestionDisplay {
   readonly rows: number | undefined;
   /** Whole lines. */
   say(text: string): void;
+  /** A question was shown: what is written from now on is no message, and no answer before the prompt either. */
+  hold(): void;
   /** Rows to keep where the answer is written, the last one the prompt itself; null: nothing is asked. */
   prompt(rows: readonly string[] | null): void;
 }
@@ -49,25 +55,40 @@ const PROMPTS: Readonly<Record<ApprovalCard["kind"], string>> = {
   resolve: "[Done] [Retry] [Fail] (d/r/f): ",
 };
 
+/** Between a question and its prompt. */
+const SETTLE_MS = 700;
+
 export function questionQueue(
   display: QuestionDisplay,
   style: Style,
+  clock: Pick<Clock, "wake">,
   onDecision: (card: ApprovalCard, decision: ApprovalDecision) => void,
 ): QuestionQueue {
   const waiting: ApprovalCard[] = [];
   let laidOutFor = 0;
+  let isSettled = false;
+  let cancelWake = (): void => {};
 
   const remind = (): void => {
     const [card] = waiting;
-    display.prompt(card === undefined ? null : [...closingRows(card, display, style), PROMPTS[card.kind]]);
+    if (card === undefined) display.prompt(null);
+    else if (isSettled) display.prompt([...closingRows(card, display, style), `${GUTTER} ${PROMPTS[card.kind]}`]);
   };
   const showNext = (): void => {
     const [card] = waiting;
-    if (card !== undefined) {
-      laidOutFor = columnsOf(display);
-      display.say(questionOf(card, display, style));
+    cancelWake();
+    isSettled = false;
+    if (card === undefined) {
+      remind();
+      return;
     }
-    remind();
+    laidOutFor = columnsOf(display);
+    display.say(questionOf(card, display, style));
+    display.hold();
+    cancelWake = clock.wake(SETTLE_MS, () => {
+      isSettled = true;
+      remind();
+    });
   };
   return {
     get isAsking() {
@@ -89,7 +110,7 @@ export function questionQueue(
     },
     answer(line) {
       const [card] = waiting;
-      if (card === undefined) return;
+      if (card === undefined || !isSettled) return;
       const answer = WORDS[card.kind][line.trim().toLowerCase()];
       if (answer === undefined) {
         display.say(`Please answer with one of: ${Object.keys(WORDS[card.kind]).join(", ")}.\n`);
@@ -108,6 +129,7 @@ export function questionQueue(
       for (const card of unanswered) if (card.kind === "approve") onDecision(card, "deny");
     },
     clear() {
+      cancelWake();
       waiting.length = 0;
     },
   };
@@ -116,7 +138,18 @@ export function questionQueue(
 /** What was assumed of a terminal that does not tell its height. */
 const USUAL_ROWS = 24;
 
-function questionOf(card: ApprovalCard, { columns, rows = USUAL_ROWS }: QuestionDisplay, style: Style): string {
+/** What is left of a row beside the gutter. */
+function besideGutter(display: Pick<QuestionDisplay, "columns">): number {
+  return Math.max(1, columnsOf(display) - 2);
+}
+
+function behindGutter(rows: string): readonly string[] {
+  return rows.split("\n").map((row) => `${GUTTER} ${row}`);
+}
+
+function questionOf(card: ApprovalCard, display: QuestionDisplay, style: Style): string {
+  const columns = besideGutter(display);
+  const { rows = USUAL_ROWS } = display;
   const call = `${visibleLine(card.tool)} ${visibleLine(targetIn(card.shown, card.tool))}`.trimEnd();
   const heading =
     card.kind === "resolve"
@@ -131,24 +164,24 @@ function questionOf(card: ApprovalCard, { columns, rows = USUAL_ROWS }: Question
     ...(plan.length < rows ? [] : [`It has ${plan.length} rows: scroll up to read all of it.`]),
   ];
   const lines = [
-    "",
-    style.yellow(wrappedLine(heading, columns, MARKED_INDENT)),
-    ...plan,
-    ...facts.map((fact) => style.dim(wrappedLine(`  ${fact}`, columns, MARKED_INDENT))),
+    ...behindGutter(wrappedLine(heading, columns, MARKED_INDENT)).map(style.yellow),
+    ...plan.flatMap(behindGutter),
+    ...facts.flatMap((fact) => behindGutter(wrappedLine(`  ${fact}`, columns, MARKED_INDENT)).map(style.dim)),
   ];
-  return `${lines.join("\n")}\n`;
+  return `\n${lines.join("\n")}\n`;
 }
 
 /** Tool and target of a question, to be shown directly above the answers. */
 function closingRows(
   { kind, tool, shown }: Pick<ApprovalCard, "kind" | "tool" | "shown">,
-  { columns }: Pick<QuestionDisplay, "columns">,
+  display: Pick<QuestionDisplay, "columns">,
   style: Style,
 ): readonly string[] {
+  const columns = besideGutter(display);
   const question = kind === "resolve" ? `Was ${visibleLine(tool)} done?` : `Allow ${visibleLine(tool)}?`;
   const target = targetIn(shown, tool);
   return [
-    ...wrappedLine(question, columns, MARKED_INDENT).split("\n").map(style.yellow),
-    ...(target === "" ? [] : barredRows(target, columns, "decide", style.dim)),
+    ...behindGutter(wrappedLine(question, columns, MARKED_INDENT)).map(style.yellow),
+    ...(target === "" ? [] : barredRows(target, columns, "decide", style.dim).flatMap(behindGutter)),
   ];
 }

@@ -8,6 +8,7 @@
 import { StringDecoder } from "node:string_decoder";
 import type { ApprovalDecision } from "../../runtime/approvals/operations.ts";
 import type { ApprovalCard, Approver } from "../../runtime/ports/approver.ts";
+import type { Clock } from "../../runtime/ports/clock.ts";
 import type { OutputStream } from "./progress-printer.ts";
 import { questionQueue } from "./question-queue.ts";
 import type { Style } from "./style.ts";
@@ -26,6 +27,7 @@ interface Conversation {
   readonly input: InputStream;
   readonly output: OutputStream;
   readonly style: Style;
+  readonly clock: Pick<Clock, "wake">;
   readonly onDecision: (card: ApprovalCard, decision: ApprovalDecision) => void;
 }
 
@@ -40,7 +42,7 @@ export interface TerminalApprover extends Approver {
 const CLEAR_LINE = "\r\u001b[K";
 const MAX_LINE_CHARS = 4096;
 
-export function terminalApprover({ input, output, style, onDecision }: Conversation): TerminalApprover {
+export function terminalApprover({ input, output, style, clock, onDecision }: Conversation): TerminalApprover {
   const decoder = new StringDecoder("utf8");
   const isTerminal = input.isTTY === true && output.isTTY === true;
   let isOpen = isTerminal;
@@ -57,15 +59,16 @@ export function terminalApprover({ input, output, style, onDecision }: Conversat
       typed = "";
       output.write(text);
     },
+    hold: (): void => {
+      input.ref?.();
+    },
     prompt: (rows: readonly string[] | null): void => {
+      typed = "";
       if (rows === null) input.unref?.();
-      else {
-        input.ref?.();
-        output.write(rows.join("\n"));
-      }
+      else output.write(rows.join("\n"));
     },
   };
-  const questions = questionQueue(display, style, onDecision);
+  const questions = questionQueue(display, style, clock, onDecision);
   const read = (chunk: Buffer | string): void => {
     const lines = (typed + (typeof chunk === "string" ? chunk : decoder.write(chunk))).split(/\r\n|[\n\r]/);
     typed = "";

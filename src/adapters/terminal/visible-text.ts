@@ -1,14 +1,18 @@
 /**
  * Makes foreign text safe for a terminal.
  *
- * V1. `safeText`, for reading: nothing can move the cursor, change colours or reorder other text. Control characters except
- *     tab and line end, direction overrides and lone surrogates are written as `\u{…}`.
+ * V1. `safeText`, for reading: nothing can move the cursor, change colours, reorder other text or hide. Control characters
+ *     except tab and line end, direction overrides, lone surrogates and characters of no width that no script needs are
+ *     written as `\u{…}`. So is the gutter, which marks questions.
  * V2. `visibleText`, for decisions: invisible characters and blanks other than the space are written out as well, although
  *     some languages and emoji need them. So are marks that change no letter or symbol, or pile up on one.
  * V3. Both work character by character, so text may come in pieces that do not split one.
  * V4. `visibleJson`, for JSON texts: escapes what V1 writes out in JSON's own way, so that the value stays the same.
  */
-const MOVING = /(?![\t\n])[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u{202a}-\u{202e}\u{2066}-\u{2069}]/gu;
+/** Begins each row of a question; no foreign text can. */
+export const GUTTER = "▌";
+const MOVING =
+  /(?![\t\n])[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u{202a}-\u{202e}\u{2060}-\u{2069}\u{200b}\u{feff}\u{e0000}-\u{e007f}\u{258c}]/gu;
 const INVISIBLE =
   /(?! )[\p{Cf}\p{Co}\p{Zs}\u{115f}\u{1160}\u{2800}\u{3164}\u{ffa0}]|[\u{fe00}-\u{fe0e}]|[\u{e0100}-\u{e01ef}]/gu;
 const MARKS = /([\p{L}\p{N}\p{S}]\p{M}{1,4})|\p{M}/gu;

@@ -1,21 +1,22 @@
 /** `surety chat`: a lasting conversation; at a terminal with a line to write on, or one message per line of a pipe. */
 import { once } from "node:events";
 import { createInterface } from "node:readline";
-import { type ChatTerminal, openChatTerminal } from "../../adapters/terminal/chat-terminal.ts";
+import { type LiveTerminal, openLiveTerminal } from "../../adapters/terminal/live-terminal.ts";
 import { styleFor } from "../../adapters/terminal/style.ts";
 import { CHAT_COMMANDS } from "../../assistant/sessions/chat-command.ts";
 import type { SessionRow } from "../../assistant/sessions/session-view.ts";
 import { THINKING_LEVELS } from "../../kernel/vocabulary/thinking-level.ts";
 import { AUTO } from "../../runtime/model/model-router.ts";
-import { atTerminal, plainFace, type RunTerminal } from "../at-terminal.ts";
+import { atTerminal, canDraw, plainFace, type RunTerminal } from "../at-terminal.ts";
 import { EXIT } from "../boot-error.ts";
 import type { Action, CommandContext } from "../command.ts";
 import { loadConfig } from "../config/load-config.ts";
 import { configuredRefs } from "../config/resolve-configured-model-ref.ts";
-import { Conversation, type OpenRuns, wordsFor } from "../conversation.ts";
+import { Conversation, isCommand, type OpenRuns, wordsFor } from "../conversation.ts";
 import { findSession, latestTerminalSession, listSessions } from "../find-session.ts";
 import { mayColour } from "../output.ts";
 import { addToPromptHistory, readPromptHistory } from "../prompt-history.ts";
+import { systemClock } from "../system-clock.ts";
 
 export const command: Action = {
   summary: "talk with the assistant: goes on with the latest conversation",
@@ -26,10 +27,6 @@ export const command: Action = {
   examples: ["surety chat", "surety chat --session holiday", "surety chat < questions.txt"],
   run: (context) => (canDraw(context) ? chatAtTerminal(context) : chatOverPipe(context)),
 };
-
-function canDraw({ streams, isJson, readVariable }: CommandContext): boolean {
-  return streams.stdin.isTTY === true && streams.stdout.isTTY === true && !isJson && readVariable("TERM") !== "dumb";
-}
 
 /** One message per line, each answered before the next is read. */
 async function chatOverPipe(context: CommandContext): Promise<number> {
@@ -61,20 +58,27 @@ async function chatAtTerminal(context: CommandContext): Promise<number> {
   // What is written before the home is open is sent then.
   const opened = Promise.withResolvers<Conversation>();
   let session: SessionRow | null = null;
+  /** Written before the home was open. */
+  const early: string[] = [];
   let runs: OpenRuns = { current: null, waiting: [] };
   let completions = commandCompletions([], []);
-  let face = null as ChatTerminal | null;
+  let face = null as LiveTerminal | null;
 
   const send = (text: string): void => {
-    const isBehind = runs.current !== null && !text.trimStart().startsWith("/");
-    face?.echo(text, isBehind ? "waits behind the run at work" : "");
+    // A message is shown below until it has its turn.
+    if (isCommand(text)) face?.echo(text);
+    else early.push(text);
+    face?.refresh();
     addToPromptHistory(home, text).then(
       (messages) => face?.setHistory(messages),
       (error: unknown) => face?.remark(`The message is not in the history: ${wordsFor(error)}`),
     );
     opened.promise
-      .then((conversation) => conversation.send(text))
-      .catch((error: unknown) => face?.remark(`Not sent: ${wordsFor(error)}`));
+      .then((conversation) => {
+        early.length = 0;
+        return conversation.send(text);
+      })
+      .catch((error: unknown) => face?.remark(`Not sent: ${wordsFor(error)} Your message: ${text}`));
   };
   const interrupt = (): void => {
     if (runs.current === null) {
@@ -86,17 +90,21 @@ async function chatAtTerminal(context: CommandContext): Promise<number> {
   };
   const history = await readPromptHistory(home);
   const openFace: Parameters<typeof atTerminal>[1] = (decide) => {
-    face = openChatTerminal({
+    face = openLiveTerminal({
       input: streams.stdin as unknown as NodeJS.ReadableStream,
       output: streams.stdout,
       style: styleFor(streams.stdout, mayColour(readVariable)),
-      history,
+      clock: systemClock,
       isVerbose: () => session?.config.verboseLevel ?? options.flag("verbose"),
-      aside: () => asideOf(runs),
-      complete: (line) => completions(line),
-      onMessage: send,
       onInterrupt: interrupt,
-      onEnd: () => leaving.abort(),
+      conversation: {
+        history,
+        waiting: () => [...runs.waiting, ...early],
+        aside: () => (runs.current === null ? "" : "Ctrl-C stops"),
+        complete: (line) => completions(line),
+        onMessage: send,
+        onEnd: () => leaving.abort(),
+      },
       onDecision: decide,
     });
     return face;
@@ -127,12 +135,6 @@ async function chatAtTerminal(context: CommandContext): Promise<number> {
     await conversation.settled();
     return EXIT.success;
   });
-}
-
-function asideOf({ current, waiting }: OpenRuns): string {
-  if (current === null) return "";
-  const queued = waiting.length === 0 ? [] : [`${waiting.length} waiting`];
-  return [...queued, "Ctrl-C stops"].join(" · ");
 }
 
 function greeting(session: SessionRow | null, isRemote: boolean): string {

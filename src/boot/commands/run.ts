@@ -8,7 +8,7 @@ import type { SessionRow } from "../../assistant/sessions/session-view.ts";
 import { THINKING_LEVELS } from "../../kernel/vocabulary/thinking-level.ts";
 import { toWire } from "../../kernel/vocabulary/wire-case.ts";
 import { AUTO } from "../../runtime/model/model-router.ts";
-import { atTerminal, exitCodeOf, plainFace } from "../at-terminal.ts";
+import { atTerminal, exitCodeOf, plainFace, runFace } from "../at-terminal.ts";
 import { BootError, usageError } from "../boot-error.ts";
 import type { Action, CommandContext } from "../command.ts";
 import type { Config } from "../config/config.ts";
@@ -41,6 +41,7 @@ export const command: Action = {
     "forbid-tools": { type: "boolean", summary: "no tool may be called" },
     strict: { type: "boolean", summary: "nothing malformed is repaired, and a tool must be called unless forbidden" },
     approve: { type: "string", value: "TOOL", summary: "approve this tool for this run", multiple: true },
+    verbose: { type: "boolean", summary: "show what tools print" },
     wait: { type: "boolean", summary: "without a terminal: wait for approvals given through the gateway" },
   },
   examples: [
@@ -54,10 +55,10 @@ export const command: Action = {
 };
 
 async function performRun(context: CommandContext): Promise<number> {
-  const { output, streams } = context;
+  const { output } = context;
   const isPiped = context.arguments[0] === "-";
   const asked = { ...(await inputOf(context)), ...(await mediaOf(context)) };
-  const face = plainFace(context, isPiped ? ENDED_INPUT : streams.stdin);
+  const face = isPiped ? plainFace(context, ENDED_INPUT) : runFace(context, context.options.flag("verbose"));
   const workspace = context.options.text("workspace");
   const connecting = { drives: true, ...(workspace === undefined ? {} : { workspace: resolve(workspace) }) };
   return await atTerminal(context, face, connecting, async ({ operations, isRemote, face: { isReachable }, show }) => {

@@ -9,7 +9,7 @@ import { noApprover } from "../../runtime/ports/approver.ts";
 import { RUN_STATUSES, type RunStatus, type StoredRun } from "../../runtime/ports/store.ts";
 import { firstWords, messageOfRun } from "../../runtime/run/message-of-run.ts";
 import { findContract } from "../../runtime/run/read-run.ts";
-import { atTerminal, exitCodeOf, plainFace } from "../at-terminal.ts";
+import { atTerminal, exitCodeOf, runFace } from "../at-terminal.ts";
 import { BootError, usageError } from "../boot-error.ts";
 import type { Action, Command, CommandContext } from "../command.ts";
 import { connectAssistant, valueIn } from "../connect-assistant.ts";
@@ -92,14 +92,15 @@ async function printManifest({ output }: CommandContext, { store }: ReadableHome
 const watch: Action = {
   summary: "follow a run as it happens, and answer its questions, until it ends",
   arguments: ["RUN"],
+  options: { verbose: { type: "boolean", summary: "show what tools print" } },
   examples: ["surety runs watch run_0123"],
   async run(context) {
     const [id = ""] = context.arguments;
-    const { isJson, output, streams } = context;
+    const { isJson, output } = context;
     const { runId } = await withHome(context, (home) => findRun(home, id));
     return await atTerminal(
       context,
-      plainFace(context, streams.stdin),
+      runFace(context, context.options.flag("verbose")),
       { drives: false },
       async ({ operations, isRemote, show }) => {
         const { outcome } = valueIn(await operations.call("runs.get", { id: runId }), () => "See surety runs ls.");

@@ -2,7 +2,7 @@
 import type { OperationClient } from "../../assistant/operations.ts";
 import type { SessionMessage, SessionRow } from "../../assistant/sessions/session-view.ts";
 import { asRunId } from "../../kernel/vocabulary/identifiers.ts";
-import { atTerminal, exitCodeOf, plainFace } from "../at-terminal.ts";
+import { atTerminal, exitCodeOf, runFace } from "../at-terminal.ts";
 import { EXIT, usageError } from "../boot-error.ts";
 import type { Action, Command } from "../command.ts";
 import { valueIn, withOperations } from "../connect-assistant.ts";
@@ -85,9 +85,8 @@ const compact: Action = {
   arguments: ["SESSION"],
   examples: ["surety sessions compact holiday"],
   async run(context) {
-    const { output, isJson, streams } = context;
-    const face = plainFace(context, streams.stdin);
-    return await atTerminal(context, face, { drives: true }, async ({ operations, show }) => {
+    const { output, isJson } = context;
+    return await atTerminal(context, runFace(context, false), { drives: true }, async ({ operations, show }) => {
       const { id } = await findSession(operations, context.arguments[0] ?? "");
       const begun = valueIn(await operations.call("sessions.compact", { id }), hintFor);
       if ("response" in begun) {

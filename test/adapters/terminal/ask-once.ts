@@ -1,6 +1,7 @@
 /** A process of its own, for the test on a real terminal: asks one question, says what was decided, and ends by itself. */
 import { styleFor } from "../../../src/adapters/terminal/style.ts";
 import { terminalApprover } from "../../../src/adapters/terminal/terminal-approver.ts";
+import { systemClock } from "../../../src/boot/system-clock.ts";
 import {
   asApprovalId,
   asBodyRef,
@@ -14,6 +15,7 @@ const approver = terminalApprover({
   input: process.stdin,
   output: process.stderr,
   style: styleFor(process.stderr, true),
+  clock: systemClock,
   onDecision: (_, decision) => {
     process.stderr.write(`decided: ${decision}\n`);
   },

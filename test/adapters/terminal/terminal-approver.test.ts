@@ -13,6 +13,7 @@ import {
   asSessionId,
 } from "../../../src/kernel/vocabulary/identifiers.ts";
 import type { ApprovalCard } from "../../../src/runtime/ports/approver.ts";
+import type { Clock } from "../../../src/runtime/ports/clock.ts";
 import { drawnRows, TERMINALS } from "./drawn-rows.ts";
 
 const CARD: ApprovalCard = {
@@ -39,12 +40,25 @@ const CARD: ApprovalCard = {
 const OTHER: ApprovalCard = { ...CARD, id: asApprovalId("apr_2"), tool: "shell.exec", shown: "ls" };
 const RESOLVE: ApprovalCard = { ...CARD, id: asApprovalId("apr_3"), kind: "resolve" };
 
+interface Circumstances {
+  readonly isTTY?: boolean;
+  readonly clock?: Pick<Clock, "wake">;
+}
+
 interface Size {
   columns?: number;
   rows?: number;
 }
 
-function terminal({ isTTY = true, ...size }: { readonly isTTY?: boolean } & Size = {}) {
+/** The moment between a question and its prompt is over at once. */
+const AT_ONCE: Pick<Clock, "wake"> = {
+  wake: (_delayMs, callback) => {
+    callback();
+    return () => {};
+  },
+};
+
+function terminal({ isTTY = true, clock = AT_ONCE, ...size }: Circumstances & Size = {}) {
   const input = Object.assign(new PassThrough(), { isTTY });
   const decisions: string[] = [];
   let shown = "";
@@ -53,6 +67,7 @@ function terminal({ isTTY = true, ...size }: { readonly isTTY?: boolean } & Size
     input,
     output,
     style: styleFor({}, true),
+    clock,
     onDecision: (card, decision) => decisions.push(`${card.id} ${decision}`),
   });
   /** What was typed has been heard when the stream has passed it on. */
@@ -72,7 +87,7 @@ describe("the person at the terminal", () => {
     const asked = shown().length;
     approver.beside.write("run run_1\n");
     approver.beside.write("no line end");
-    const prompt = "Allow fs.write_text?\n  │ /w/a.txt\n[Allow] [Deny] (a/d): ";
+    const prompt = "▌ Allow fs.write_text?\n▌   │ /w/a.txt\n▌ [Allow] [Deny] (a/d): ";
     expect(shown().slice(asked)).toBe(`\r\u001b[Krun run_1\n${prompt}\r\u001b[Kno line end\n${prompt}`);
     await type("a\n");
     expect(decisions).toEqual(["apr_1 allow"]);
@@ -87,16 +102,16 @@ describe("the person at the terminal", () => {
     expect(shown()).toBe(
       [
         "",
-        "⚠️ The assistant wants to run: fs.write_text /w/a.txt",
-        "  │ Call: fs.write_text /w/a.txt",
-        "  │ write 5 bytes to a.txt",
-        "  │ hello",
-        "  why: side_effect tools ask",
-        "  has seen: user, private",
-        `  plan: ${"f".repeat(64)}`,
-        "Allow fs.write_text?",
-        "  │ /w/a.txt",
-        "[Allow] [Deny] (a/d): ",
+        "▌ ⚠️ The assistant wants to run: fs.write_text /w/a.txt",
+        "▌   │ Call: fs.write_text /w/a.txt",
+        "▌   │ write 5 bytes to a.txt",
+        "▌   │ hello",
+        "▌   why: side_effect tools ask",
+        "▌   has seen: user, private",
+        `▌   plan: ${"f".repeat(64)}`,
+        "▌ Allow fs.write_text?",
+        "▌   │ /w/a.txt",
+        "▌ [Allow] [Deny] (a/d): ",
       ].join("\n"),
     );
     await type("a\n");
@@ -131,7 +146,9 @@ describe("the person at the terminal", () => {
       await type(`${line}\n`);
       expect(decisions).toEqual([]);
       expect(shown().match(/\[Allow\]/g)).toHaveLength(2);
-      expect(shown()).toContain("Please answer with one of: a, allow, y, yes, d, deny, n, no.\nAllow fs.write_text?\n");
+      expect(shown()).toContain(
+        "Please answer with one of: a, allow, y, yes, d, deny, n, no.\n▌ Allow fs.write_text?\n",
+      );
       await type("d\n");
       expect(decisions).toEqual(["apr_1 deny"]);
     },
@@ -147,6 +164,29 @@ describe("the person at the terminal", () => {
     await type("a\na\n");
     approver.ask(OTHER);
     await type("");
+    expect(decisions).toEqual(["apr_1 allow"]);
+  });
+
+  test("no answer counts before the prompt is there, and what was typed by then is gone", async () => {
+    const wakes: (() => void)[] = [];
+    const clock: Pick<Clock, "wake"> = {
+      wake: (delayMs, callback) => {
+        expect(delayMs).toBe(700);
+        wakes.push(callback);
+        return () => {};
+      },
+    };
+    const { approver, decisions, type, shown } = terminal({ clock });
+    approver.ask(CARD);
+    expect(shown()).not.toContain("[Allow]");
+    await type("a\n");
+    await type("allo");
+    expect(decisions).toEqual([]);
+    wakes.shift()?.();
+    expect(shown()).toMatch(/\[Allow\] \[Deny\] \(a\/d\): $/);
+    await type("w\n");
+    expect(decisions).toEqual([]);
+    await type("allow\n");
     expect(decisions).toEqual(["apr_1 allow"]);
   });
 
@@ -170,16 +210,16 @@ describe("the person at the terminal", () => {
       "rm -rf /\u001b[1A\u001b[2K\r\n⚠️ The assistant wants to run: ls\n[Allow] [Deny] (a/d): \u202etxt.a";
     approver.ask({ ...CARD, tool: "x\ny", why: "because\n[Allow]", shown: shownPlan });
     expect(shown()).not.toMatch(/[\u001b\r\u202e]/);
-    expect(shown()).toContain("  │ rm -rf /\\u{1b}[1A\\u{1b}[2K\\u{d}\n  │ ⚠️ The assistant wants to run: ls\n");
-    expect(shown().match(/^\[Allow\]/gm)).toHaveLength(1);
-    expect(shown().match(/^⚠️ The assistant wants/gm)).toHaveLength(1);
+    expect(shown()).toContain("▌   │ rm -rf /\\u{1b}[1A\\u{1b}[2K\\u{d}\n▌   │ ⚠️ The assistant wants to run: ls\n");
+    expect(shown().match(/^▌ \[Allow\]/gm)).toHaveLength(1);
+    expect(shown().match(/^▌ ⚠️ The assistant wants/gm)).toHaveLength(1);
   });
 
   const FALSE_CARD = [
-    "⚠️ The assistant wants to run: fs.read_text",
-    "Allow fs.read_text?",
-    "  │ notes.txt",
-    "[Allow] [Deny] (a/d): ",
+    "▌ ⚠️ The assistant wants to run: fs.read_text",
+    "▌ Allow fs.read_text?",
+    "▌   │ notes.txt",
+    "▌ [Allow] [Deny] (a/d): ",
   ];
 
   test.each([24, 40, 80, 81, 132, undefined, 0])(
@@ -191,11 +231,11 @@ describe("the person at the terminal", () => {
         const { approver, shown } = terminal(columns === undefined ? {} : { columns });
         approver.ask({ ...CARD, shown: `${CARD.shown}\n${blank.repeat(width * 60)}${padded}` });
         const rows = drawnRows(shown(), width, TERMINALS.usual);
-        expect(rows.filter((row) => /^(⚠️ The assistant wants|Allow |\[Allow\])/.test(row))).toHaveLength(3);
+        expect(rows.filter((row) => /^▌ (⚠️ The assistant|Allow |\[Allow\])/.test(row))).toHaveLength(3);
         expect(rows.slice(-3).map((row) => row.trim())).toEqual([
-          "Allow fs.write_text?",
-          expect.stringMatching(/^│ ?\/w\/a.txt$/),
-          "[Allow] [Deny] (a/d):",
+          "▌ Allow fs.write_text?",
+          expect.stringMatching(/^▌ +│ ?\/w\/a.txt$/),
+          "▌ [Allow] [Deny] (a/d):",
         ]);
       }
     },

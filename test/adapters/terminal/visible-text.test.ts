@@ -14,8 +14,14 @@ const MOVES = [
   "\u2066",
   "\u2028",
   "\ud800",
+  "\u200b",
+  "\u2060",
+  "\ufeff",
+  "\u{e0041}",
+  // The gutter.
+  "▌",
 ];
-const HIDES = ["\u200b", "\u200d", "\ufeff", "\u00ad", "\u{e0041}", "\u3164", "\u200f"];
+const HIDES = ["\u200d", "\u00ad", "\u3164", "\u200f"];
 
 describe("foreign text on a terminal", () => {
   test.each(MOVES)("%j is written out, everywhere", (text) => {

@@ -14,6 +14,9 @@ const CALLS: Readonly<Record<string, { readonly name: string; readonly arguments
   "note it": { name: "fs.write_text", arguments: { path: "n.txt", text: "hi" } },
 };
 
+/** What a model may say to look like the gateway. */
+const FORGED = "▌ ⚠️ The assistant wants to run: rm\n▌   why: it is harmless\n▌ Allow rm?\n▌ [Allow] [Deny] (a/d):";
+
 /** A home whose model calls what the message is for, and tells a story in which it stops after the first words. */
 async function homeOf() {
   const pauses: PromiseWithResolvers<void>[] = [];
@@ -32,7 +35,7 @@ async function homeOf() {
     const story = "Once upon a time there was a gateway that answered for its agent, so people trusted it.";
     return asked.startsWith("tell")
       ? answer({ text: story, dialect: { pieceChars: 20 }, pause: pause() })
-      : answer({ text: `You said: ${asked}` });
+      : answer({ text: asked === FORGED ? FORGED : `You said: ${asked}` });
   });
   const base = await mkdtemp("/tmp/surety-chat-");
   onTestFinished(async () => {
@@ -82,18 +85,18 @@ describe("surety chat in a terminal of 80 x 24", () => {
       await say("a");
       await keeps("allowed", /allowed by operator[\s\S]*COMPLETED_WITH_TOOLS[\s\S]*run_\w+\n›$/);
       await say("note it");
-      await chat.shows(/n.txt\n\[Allow\] \[Deny\] \(a\/d\):$/);
+      await chat.shows(/n.txt\n▌ \[Allow\] \[Deny\] \(a\/d\):$/);
       await say("d");
       await keeps("denied", /Then not\.[\s\S]*run_\w+\n›$/);
       // The first words are there before the model has finished; what is written meanwhile waits.
       await say("tell me a story");
       await chat.shows("Once upon a time");
       await say("and then?");
-      await keeps("queued", /1 waiting/);
+      await keeps("queued", /› and then\? \(waits\)/);
       await chat.press("C-c");
       await keeps("stopped", /INTERRUPTED[\s\S]*You said: and then\?[\s\S]*run_\w+\n›$/);
       await say("tell me another");
-      await chat.shows(/another\nOnce upon/);
+      await chat.shows(/another\n {2}Once upon/);
       await first.kill();
       await keeps("gateway-lost", /Lost the gateway[\s\S]*Waiting for it/);
       const second = await start();
@@ -113,16 +116,48 @@ describe("surety chat in a terminal of 80 x 24", () => {
   );
 });
 
-test(
-  "through a gateway, surety run shows the first words before the model has finished",
-  async () => {
-    const { start, words, goOn } = await homeOf();
-    const gateway = await start();
-    const run = await openTmux([...words, "run", "tell me a story"], VARIABLES);
-    await run.shows(/\nOnce upon a time[^.]*$/);
-    goOn();
-    await run.shows(/so people [\s\S]*COMPLETED_CHAT_ONLY[\s\S]*exit code 0/);
-    await gateway.stop();
-  },
-  LIMIT_MS,
-);
+describe("one run in a terminal, through a gateway", () => {
+  test(
+    "shows the first words before the model has finished, stops by Ctrl-C, and a false card begins no row as ours do",
+    async () => {
+      const { start, words, goOn } = await homeOf();
+      const gateway = await start();
+      const story = await openTmux([...words, "run", "tell me a story"], VARIABLES);
+      await story.shows(/^ {2}Once upon a time[^.]*\nthinking · Ctrl-C stops$/);
+      goOn();
+      await story.shows(/so people\s[\s\S]*COMPLETED_CHAT_ONLY[\s\S]*exit code 0/);
+      const stopped = await openTmux([...words, "run", "tell me another"], VARIABLES);
+      await stopped.shows(/^ {2}Once upon a time/);
+      await stopped.press("C-c");
+      await stopped.shows(/INTERRUPTED \(run\.cancelled\)[\s\S]*exit code 130/);
+      const forged = await openTmux([...words, "run", FORGED], VARIABLES);
+      const screen = await forged.shows(/exit code 0/);
+      expect(screen).toContain("The assistant wants to run: rm");
+      expect(screen).not.toMatch(/^(▌|⚠️|\[Allow\])/m);
+      await gateway.stop();
+    },
+    LIMIT_MS,
+  );
+
+  test(
+    "runs watch joins a run and asks its open question, and what is answered there counts",
+    async () => {
+      const { start, words } = await homeOf();
+      const gateway = await start();
+      const posted = await gateway.ask("POST", "/v1/runs", { agent_id: "main", message: "note it" });
+      const { id } = (posted as { readonly body: { readonly id: string } }).body;
+      const left = await openTmux([...words, "runs", "watch", id], VARIABLES);
+      await left.shows(/n.txt\n▌ \[Allow\] \[Deny\] \(a\/d\):$/);
+      // Who leaves takes no question along: the next one is asked it again.
+      await left.press("C-c");
+      await left.shows(/exit code/);
+      const watch = await openTmux([...words, "runs", "watch", id], VARIABLES);
+      await watch.shows(/n.txt\n▌ \[Allow\] \[Deny\] \(a\/d\):$/);
+      await watch.type("a");
+      await watch.press("Enter");
+      await watch.shows(/allowed by operator[\s\S]*COMPLETED_WITH_TOOLS[\s\S]*exit code 0/);
+      await gateway.stop();
+    },
+    LIMIT_MS,
+  );
+});

@@ -3,44 +3,54 @@
  *
  * T1. Output never mixes with what is being written: the line stays at the bottom.
  * T2. While a question is open the line answers it; what was written before is put away, and comes back.
+ * T3. A model's text is indented, so that none of its rows begins where ours do.
+ * T4. Messages that wait are shown below, not within the answer that is being written.
+ * T5. Without a conversation (one run) there is a line to write on while a question is open only.
  */
 import type { ApprovalDecision } from "../../runtime/approvals/operations.ts";
 import type { ApprovalCard, Approver } from "../../runtime/ports/approver.ts";
+import type { Clock } from "../../runtime/ports/clock.ts";
 import { cellsOf, clustersOf, wrappedLine } from "./barred-text.ts";
 import { openLineEditor } from "./line-editor.ts";
 import { markdownFormat } from "./markdown-format.ts";
 import { type OutputStream, type ProgressPrinter, progressPrinter } from "./progress-printer.ts";
 import { questionQueue } from "./question-queue.ts";
-import { AS_IT_IS, type Footer, Screen } from "./screen.ts";
+import { AS_IT_IS, type Footer, type LineFormat, Screen } from "./screen.ts";
 import type { Style } from "./style.ts";
-import { safeText, visibleLine } from "./visible-text.ts";
+import { GUTTER, safeText, visibleLine } from "./visible-text.ts";
 
-interface ChatTerminalParts {
+interface LiveTerminalParts {
   readonly input: NodeJS.ReadableStream;
   readonly output: OutputStream;
   readonly style: Style;
-  readonly history: readonly string[];
+  readonly clock: Pick<Clock, "wake">;
   readonly isVerbose: () => boolean;
-  /** What goes on besides the run's own state, such as messages that wait; empty: nothing. */
-  readonly aside: () => string;
-  readonly complete: (line: string) => readonly string[];
-  readonly onMessage: (text: string) => void;
   readonly onInterrupt: () => void;
-  readonly onEnd: () => void;
+  /** Null: one run is shown. */
+  readonly conversation: {
+    readonly history: readonly string[];
+    /** Messages that wait behind the run at work. */
+    readonly waiting: () => readonly string[];
+    /** What goes on besides the run's own state; empty: nothing. */
+    readonly aside: () => string;
+    readonly complete: (line: string) => readonly string[];
+    readonly onMessage: (text: string) => void;
+    readonly onEnd: () => void;
+  } | null;
   readonly onDecision: (card: ApprovalCard, decision: ApprovalDecision) => void;
 }
 
-export interface ChatTerminal extends Approver {
+export interface LiveTerminal extends Approver {
   printer(): ProgressPrinter;
   /** A message as it was sent. */
-  echo(text: string, note?: string): void;
+  echo(text: string): void;
   /** An answer that is no model's. */
   respond(text: string): void;
   remark(line: string): void;
   /** What was written so far; clears it. False: nothing. */
   discard(): boolean;
   setHistory(messages: readonly string[]): void;
-  /** After `aside` changed. */
+  /** After `aside` or `waiting` changed. */
   refresh(): void;
   close(): void;
 }
@@ -51,18 +61,25 @@ const MORE = "… ";
 const MARK_PASTES = "\u001b[?2004h";
 const MARK_NO_PASTES = "\u001b[?2004l";
 const MAX_INPUT_ROWS = 8;
+const STOPS = "Ctrl-C stops";
 
-export function openChatTerminal(parts: ChatTerminalParts): ChatTerminal {
-  const { input, output, style, onMessage, onInterrupt, onEnd, onDecision, isVerbose, aside, complete } = parts;
+export function openLiveTerminal(parts: LiveTerminalParts): LiveTerminal {
+  const { input, output, style, clock, onInterrupt, onDecision, isVerbose, conversation } = parts;
   let isOpen = true;
+  /** No answer will come. */
+  let hasEnded = false;
   let status: string | null = null;
   let question: readonly string[] | null = null;
 
   const footer = (columns: number): Footer => {
-    const state = [...(status === null ? [] : [status]), ...(aside() === "" ? [] : [aside()])].join(" · ");
-    const working = state === "" ? [] : [style.dim(wrappedOnce(state, columns))];
+    const aside = conversation === null ? STOPS : conversation.aside();
+    const state = [...(status === null ? [] : [status]), ...(aside === "" ? [] : [aside])].join(" · ");
+    const waiting = conversation?.waiting().map((text) => `${PROMPT}${visibleLine(text)} (waits)`) ?? [];
+    const working = [...waiting, ...(state === "" ? [] : [state])].map((row) => style.dim(wrappedOnce(row, columns)));
     const above = question === null ? working : question.slice(0, -1);
-    const prompt = question?.at(-1) ?? PROMPT;
+    if (conversation === null && question === null)
+      return { rows: [...above, ""], cursor: { row: above.length, column: 0 } };
+    const prompt = question === null ? PROMPT : (question.at(-1) ?? `${GUTTER} `);
     const { rows, cursor } = inputRows(editor.text, prompt, columns);
     return { rows: [...above, ...rows], cursor: { row: above.length + cursor.row, column: cursor.column } };
   };
@@ -77,6 +94,11 @@ export function openChatTerminal(parts: ChatTerminalParts): ChatTerminal {
         return output.rows;
       },
       say,
+      hold: () => {
+        question = [];
+        editor.holdDraft();
+        screen.refresh();
+      },
       prompt: (rows) => {
         const wasAsking = question !== null;
         question = rows;
@@ -86,24 +108,31 @@ export function openChatTerminal(parts: ChatTerminalParts): ChatTerminal {
       },
     },
     style,
+    clock,
     onDecision,
   );
   const editor = openLineEditor({
-    ...{ input, complete, onInterrupt, onEnd },
+    ...{ input, onInterrupt },
+    complete: (line) => conversation?.complete(line) ?? [],
+    onEnd: () => {
+      hasEnded = true;
+      if (conversation === null) questions.end();
+      else conversation.onEnd();
+    },
     onLine: (text, isAnswer) => {
       if (isAnswer) questions.answer(text);
-      else if (text.trim() !== "") onMessage(text);
+      else if (text.trim() !== "") conversation?.onMessage(text);
     },
     onChange: () => screen.refresh(),
     onChoices: (choices) =>
       say(`${style.dim(wrappedLine(choices.map(visibleLine).join("  "), screen.columns, "  "))}\n`),
   });
-  editor.setHistory(parts.history);
+  if (conversation !== null) editor.setHistory(conversation.history);
   output.write(MARK_PASTES);
   screen.refresh();
 
   const printer = (): ProgressPrinter => {
-    const format = markdownFormat(style);
+    const format = indented(markdownFormat(style));
     return progressPrinter({
       progress: { isTTY: true, columns: screen.columns, write: say },
       answer: { isTTY: true, write: (text) => screen.write(text, format) },
@@ -117,20 +146,20 @@ export function openChatTerminal(parts: ChatTerminalParts): ChatTerminal {
   };
   return {
     printer,
-    isReachable: () => isOpen,
+    isReachable: () => isOpen && !hasEnded,
     ask: (card) => {
       if (isOpen) questions.ask(card);
     },
     withdraw: (id) => {
       if (isOpen) questions.withdraw(id);
     },
-    echo(text, note = "") {
+    echo(text) {
       const rows = safeText(text).split("\n");
       const shown = rows.map((row, at) => wrappedLine(`${at === 0 ? PROMPT : MORE}${row}`, screen.columns, "  "));
-      say(`${style.bold(shown.join("\n"))}${note === "" ? "" : style.dim(` (${note})`)}\n`);
+      say(`${style.bold(shown.join("\n"))}\n`);
     },
     respond(text) {
-      screen.write(`${safeText(text)}\n`, markdownFormat(style));
+      screen.write(`${safeText(text)}\n`, indented(markdownFormat(style)));
     },
     remark(line) {
       say(`${style.yellow(wrappedLine(visibleLine(line), screen.columns, "  "))}\n`);
@@ -152,6 +181,15 @@ export function openChatTerminal(parts: ChatTerminalParts): ChatTerminal {
       screen.close();
       output.write(MARK_NO_PASTES);
     },
+  };
+}
+
+const INDENT = "  ";
+
+function indented(format: LineFormat): LineFormat {
+  return {
+    rows: (line, columns, isEnded) =>
+      format.rows(line, columns - INDENT.length, isEnded).map((row) => (row === "" ? row : INDENT + row)),
   };
 }
 
