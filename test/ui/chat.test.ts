@@ -6,6 +6,7 @@ import { configFor, type Script, startScriptedModel } from "./scripted-model.ts"
 
 /** Set by a test: the rest of the answer under way waits for it. */
 let held = Promise.withResolvers<void>();
+const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 const LONG = Array.from({ length: 120 }, (_, at) => `Paragraph ${at} of the story.`).join("\n\n");
 
 const answers: Script = (asked, hasResults, times) => {
@@ -137,6 +138,39 @@ test("commands complete and are answered; a message is asked again and edited; c
   await page.getByLabel("Search conversations").fill("harbour");
   await page.getByRole("link", { name: /Harbour ledger/ }).click();
   await page.getByText("You said first words").first().waitFor();
+  await expectClean(seen);
+});
+
+test("an image is pasted, shown, taken away, dropped, and seen by the model", async () => {
+  const gateway = await gatewayOf();
+  const seen = await openPage(gateway, `/chat/${await newSession(gateway)}`);
+  const { page } = seen;
+  const give = (kind: "paste" | "drop", name: string): Promise<void> =>
+    page.getByLabel("Message", { exact: true }).evaluate(
+      (input, { given, png, file }) => {
+        const data = new DataTransfer();
+        const bytes = Uint8Array.from(atob(png), (character) => character.charCodeAt(0));
+        data.items.add(new File([bytes], file, { type: "image/png" }));
+        const options = { bubbles: true, cancelable: true };
+        input.dispatchEvent(
+          given === "paste"
+            ? new ClipboardEvent("paste", { ...options, clipboardData: data })
+            : new DragEvent("drop", { ...options, dataTransfer: data }),
+        );
+      },
+      { given: kind, png: PNG, file: name },
+    );
+  await give("paste", "first.png");
+  await page.getByText("first.png").waitFor();
+  await page.getByRole("button", { name: "Remove this file" }).click();
+  expect(await page.getByText("first.png").count()).toBe(0);
+  await give("drop", "second.png");
+  await page.locator("img[src^='/api/media/']").waitFor();
+  await expectAccessible(seen);
+  await say(page, "look");
+  await page.getByText(/You said.*look/).waitFor();
+  expect(await page.getByText("second.png").count()).toBe(0);
+  expect(JSON.stringify(model?.requests.at(-1)?.body)).toContain(`data:image/png;base64,${PNG}`);
   await expectClean(seen);
 });
 

@@ -18,13 +18,20 @@ export async function startScriptedModel(script: Script): Promise<OpenAiServer> 
 
 function readRequest({ body }: ReceivedRequest): { readonly asked: string; readonly hasResults: boolean } {
   const at = body.messages.findLastIndex(({ role }) => role === "user");
-  const asked = String(body.messages[at]?.["content"] ?? "");
+  const asked = textOf(body.messages[at]?.["content"]);
   return { asked, hasResults: body.messages.slice(at).some(({ role }) => role === "tool") };
+}
+
+/** With images it comes in parts. */
+function textOf(content: unknown): string {
+  if (typeof content === "string") return content;
+  const parts = Array.isArray(content) ? (content as readonly { readonly text?: string }[]) : [];
+  return parts.map(({ text = "" }) => text).join("");
 }
 
 /** A home's config with it as the only model. */
 export function configFor({ baseUrl }: OpenAiServer): object {
-  const models = { scripted: { contextWindow: 1_000_000, maxOutputTokens: 100_000 } };
+  const models = { scripted: { contextWindow: 1_000_000, maxOutputTokens: 100_000, supportsVision: true } };
   return {
     models: { default: "loop:scripted", providers: { loop: { baseUrl, local: true, models } } },
     budgets: { perRunTokens: 1_000_000 },

@@ -13,6 +13,7 @@ import { Button } from "../parts/button.tsx";
 import { type Command, CommandPalette } from "../parts/command-palette.tsx";
 import { EmptyState } from "../parts/empty-state.tsx";
 import { Skeleton } from "../parts/skeleton.tsx";
+import { useApprovalAlerts } from "./approval-alerts.ts";
 import { ConnectionState } from "./connection-state.tsx";
 import { KeySheet } from "./key-sheet.tsx";
 import { useKeys } from "./keyboard.ts";
@@ -43,6 +44,7 @@ function SignedIn() {
   const commands = useSignal(pageCommands);
   const go = PAGES.map((page) => ({ page, run: () => navigate(hrefOf(page)) }));
   useTitle(counts);
+  useApprovalAlerts(counts["Approvals"]);
   useKeys([
     { keys: "Ctrl k", does: "commands", run: () => setOpened("palette") },
     { keys: "?", does: "these keys", run: () => setOpened("keys") },

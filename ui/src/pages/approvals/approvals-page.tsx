@@ -1,3 +1,4 @@
+import { useState } from "react";
 import { Link, useLocation } from "wouter";
 import { useRecord } from "../../data/records.ts";
 import { ApprovalCard } from "../../parts/approval-card/approval-card.tsx";
@@ -5,9 +6,11 @@ import type { ApprovalRecord } from "../../parts/approval-card/approval-record.t
 import { titleOf } from "../../parts/approval-card/card-words.ts";
 import { EmptyState } from "../../parts/empty-state.tsx";
 import { ErrorNote } from "../../parts/error-note.tsx";
+import { CheckBox } from "../../parts/field.tsx";
 import { HostileText } from "../../parts/hostile-text.tsx";
 import { Skeleton } from "../../parts/skeleton.tsx";
 import { Time, useCountdown } from "../../parts/time.tsx";
+import { useDesktopAlerts } from "../../shell/approval-alerts.ts";
 import { useKeys } from "../../shell/keyboard.ts";
 import { useTitle } from "../../shell/page-title.ts";
 import type { PageProps } from "../page.ts";
@@ -31,7 +34,10 @@ export function ApprovalsPage({ params }: PageProps) {
   ]);
   return (
     <div className={styles["page"]}>
-      <h1>Approvals</h1>
+      <header className={styles["head"]}>
+        <h1>Approvals</h1>
+        <DesktopSwitch />
+      </header>
       {error !== null && <ErrorNote error={error} />}
       {value === undefined && error === null && <Skeleton rows={4} />}
       {value !== undefined && waiting.length === 0 && (
@@ -54,6 +60,21 @@ export function ApprovalsPage({ params }: PageProps) {
         </div>
       )}
       <DecidedList />
+    </div>
+  );
+}
+
+function DesktopSwitch() {
+  const { isOn, set } = useDesktopAlerts();
+  const [isRefused, setRefused] = useState(false);
+  return (
+    <div>
+      <CheckBox isOn={isOn} onChange={async (next) => setRefused(!(await set(next)))}>
+        Tell me on the desktop when one waits
+      </CheckBox>
+      {isRefused && (
+        <p className={styles["minor"]}>This browser does not let the page. Allow it in its site settings.</p>
+      )}
     </div>
   );
 }

@@ -45,9 +45,13 @@ export function ChatPage({ params }: PageProps) {
   const input = useRef<HTMLTextAreaElement>(null);
   const open = turns.filter(({ answer }) => answer === null);
 
-  const send = async (text: string): Promise<string | null> => {
+  const send = async (text: string, refs: readonly string[] = []): Promise<string | null> => {
     const to = id ?? (await call("sessions.create", { channel: "web" })).id;
-    const received = await call("sessions.send", { id: to, text } as never);
+    const received = await call("sessions.send", {
+      id: to,
+      text,
+      ...(refs.length === 0 ? {} : { media: refs.map((ref) => ({ ref })) }),
+    } as never);
     setFailure(null);
     setAnswered("response" in received ? { asked: text.trim(), text: received.response } : null);
     const at = received.session_id ?? to;
@@ -123,8 +127,8 @@ export function ChatPage({ params }: PageProps) {
       <Composer
         place={place}
         inputRef={input}
-        onSend={async (text) => {
-          await send(text);
+        onSend={async (text, refs) => {
+          await send(text, refs);
         }}
         onStop={open.length === 0 ? null : stop}
       />

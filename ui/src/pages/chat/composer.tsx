@@ -1,5 +1,5 @@
-import { SendHorizontal, Square } from "lucide-react";
-import { type FormEvent, type KeyboardEvent, type Ref, useId, useState } from "react";
+import { Paperclip, SendHorizontal, Square } from "lucide-react";
+import { type FormEvent, type KeyboardEvent, type Ref, useId, useRef, useState } from "react";
 import { useBlocked } from "../../data/acting.ts";
 import { asCallError, type CallError } from "../../data/client.ts";
 import { draftOf } from "../../data/kept.ts";
@@ -7,13 +7,14 @@ import { useSignal } from "../../data/signal.ts";
 import { Button } from "../../parts/button.tsx";
 import { ErrorNote } from "../../parts/error-note.tsx";
 import { useKeys } from "../../shell/keyboard.ts";
+import { AttachmentList, useAttachments } from "./attachments.tsx";
 import styles from "./chat.module.css";
 import { CommandMenu, commandsFor, optionId } from "./command-menu.tsx";
 
 interface ComposerProps {
   /** Where the draft belongs: a session, or `new`. */
   readonly place: string;
-  readonly onSend: (text: string) => Promise<void>;
+  readonly onSend: (text: string, media: readonly string[]) => Promise<void>;
   /** Null: nothing is at work. */
   readonly onStop: (() => Promise<void>) | null;
   readonly inputRef: Ref<HTMLTextAreaElement>;
@@ -25,7 +26,10 @@ export function Composer({ place, onSend, onStop, inputRef }: ComposerProps) {
   const [isSending, setSending] = useState(false);
   const [error, setError] = useState<CallError | null>(null);
   const offline = useBlocked();
-  const blocked = offline ?? (isSending ? "Sending…" : text.trim() === "" ? "There is nothing to send yet." : null);
+  const attachments = useAttachments(place);
+  const chooser = useRef<HTMLInputElement>(null);
+  const missing = text.trim() === "" ? "There is nothing to send yet." : null;
+  const blocked = offline ?? (isSending ? "Sending…" : (attachments.blocked ?? missing));
   const menu = useCommandMenu(text, (chosen) => draft.set(chosen));
 
   const send = async (event?: FormEvent): Promise<void> => {
@@ -34,7 +38,8 @@ export function Composer({ place, onSend, onStop, inputRef }: ComposerProps) {
     setSending(true);
     setError(null);
     try {
-      await onSend(text);
+      await onSend(text, attachments.refs);
+      attachments.clear();
       // What was written meanwhile stays.
       if (draft.get() === text) draft.set("");
     } catch (failure) {
@@ -54,8 +59,17 @@ export function Composer({ place, onSend, onStop, inputRef }: ComposerProps) {
     send();
   };
   return (
-    <form className={styles["composer"]} onSubmit={send}>
+    <form
+      className={styles["composer"]}
+      onSubmit={send}
+      onDragOver={(event) => event.preventDefault()}
+      onDrop={(event) => {
+        event.preventDefault();
+        attachments.add(event.dataTransfer.files);
+      }}
+    >
       {error !== null && <ErrorNote error={error} />}
+      <AttachmentList attachments={attachments} />
       <div className={styles["line"]}>
         {menu.isOpen && <CommandMenu id={menu.id} commands={menu.commands} at={menu.at} onChoose={menu.choose} />}
         <textarea
@@ -70,7 +84,33 @@ export function Composer({ place, onSend, onStop, inputRef }: ComposerProps) {
           value={text}
           onChange={(event) => draft.set(event.target.value)}
           onKeyDown={onKeyDown}
+          onPaste={(event) => {
+            if (event.clipboardData.files.length === 0) return;
+            event.preventDefault();
+            attachments.add(event.clipboardData.files);
+          }}
         />
+        <input
+          ref={chooser}
+          type="file"
+          multiple
+          hidden
+          tabIndex={-1}
+          aria-label="Files"
+          onChange={({ currentTarget }) => {
+            attachments.add(currentTarget.files ?? []);
+            currentTarget.value = "";
+          }}
+        />
+        <Button
+          square
+          aria-label="Attach files"
+          title="Attach files"
+          blocked={offline}
+          onClick={() => chooser.current?.click()}
+        >
+          <Paperclip size={18} aria-hidden="true" />
+        </Button>
         <Button tone="primary" submits square aria-label={isSending ? "Sending…" : "Send"} blocked={blocked}>
           <SendHorizontal size={18} aria-hidden="true" />
         </Button>
