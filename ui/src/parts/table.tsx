@@ -1,4 +1,5 @@
 import type { ReactNode } from "react";
+import { classes } from "./classes.ts";
 import styles from "./table.module.css";
 
 export interface Column<Row> {
@@ -15,12 +16,14 @@ interface TableProps<Row> {
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
   readonly keyOf: (row: Row) => string;
+  /** On a phone, the values after the first stand side by side. */
+  readonly isCompact?: boolean;
 }
 
 /** Rows with the same facts. On a phone each row is a block whose lines say what they are. */
-export function Table<Row>({ label, columns, rows, keyOf }: TableProps<Row>) {
+export function Table<Row>({ label, columns, rows, keyOf, isCompact = false }: TableProps<Row>) {
   return (
-    <table className={styles["table"]} aria-label={label}>
+    <table className={classes(styles["table"], isCompact && styles["compact"])} aria-label={label}>
       <thead>
         <tr>
           {columns.map(({ title, kind }) => (

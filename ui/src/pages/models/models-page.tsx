@@ -3,6 +3,7 @@ import { ErrorNote } from "../../parts/error-note.tsx";
 import { PageFrame } from "../../parts/page-frame.tsx";
 import { Skeleton } from "../../parts/skeleton.tsx";
 import { useTitle } from "../../shell/page-title.ts";
+import { ConformanceCard } from "./conformance-card.tsx";
 import { ConnectModel } from "./connect-model.tsx";
 import { ModelsCard } from "./models-card.tsx";
 import { ProvidersCard } from "./providers-card.tsx";
@@ -22,6 +23,7 @@ export function ModelsPage() {
           <ModelsCard list={value} />
           <ProvidersCard list={value} />
           <ConnectModel list={value} />
+          <ConformanceCard list={value} />
         </>
       )}
     </PageFrame>

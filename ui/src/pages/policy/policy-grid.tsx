@@ -36,6 +36,7 @@ export function PolicyGrid({ grid, onExplain, onPropose }: PolicyGridProps) {
     <Card title="What happens to a call" aside={<Legend />}>
       <Table
         label="Decisions by tool and channel class"
+        isCompact
         rows={tools}
         keyOf={(tool) => tool}
         columns={[

@@ -30,6 +30,7 @@ export function WhatIf({ answer }: { answer: Tested }) {
       {differs && (
         <Table
           label="Calls that would be decided otherwise"
+          isCompact
           rows={calls.slice(0, SHOWN_CALLS)}
           keyOf={({ run_id, entry, call_id }) => `${run_id} ${entry} ${call_id}`}
           columns={[
