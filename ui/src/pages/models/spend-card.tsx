@@ -76,7 +76,7 @@ function SpendMeter({ scope }: { scope: Scope }) {
       <span>{name} today</span>
       <span className={styles["bar"]}>
         {limit_usd === null ? (
-          <span className={styles["minor"]}>No limit is set: budgets.perDayUsd sets one.</span>
+          <span className={styles["minor"]}>No limit is set: {limitOf(scope.scope)} sets one.</span>
         ) : (
           <Meter label={`${name} today`} spent={spent} held={reserved_usd} limit={limit_usd} text={money} />
         )}
@@ -115,6 +115,11 @@ function ByModel({ days }: { days: Budget["days"] }) {
 
 function allOf(spent: readonly Scope[]): Scope | undefined {
   return spent.find(({ scope }) => scope === "all");
+}
+
+function limitOf(scope: string): string {
+  if (scope.startsWith("agent:")) return "budgets.perAgentDayUsd";
+  return scope.startsWith("job:") ? "budgets.perJobDayUsd" : "budgets.perDayUsd";
 }
 
 function scopeWords(scope: string): string {
