@@ -18,6 +18,8 @@ const ARGUMENTS = [
   "--disable-background-networking",
   "--disable-component-update",
   "--disable-sync",
+  // Other sites are on this machine too.
+  "--host-resolver-rules=MAP *.test 127.0.0.1",
 ];
 const EXECUTABLE = "/usr/bin/chromium";
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
