@@ -92,3 +92,80 @@ verifies("T-1.2", "of two changes that name the same ETag one is made, and the o
   const late = await patch({ gateway: { queue: { max: 33 } } }, { "if-match": read.etag });
   expect([late.status, late.json.error.code]).toEqual([409, "conflict"]);
 });
+
+const CANARY = "sk-test-CANARY0123456789abcdef0123456789abcdef";
+const within = (provider: object) => ({ models: { providers: { moonshot: provider } } });
+
+verifies("P-1.2", "what injects into the config is refused whole, by path, and no secret is repeated", async () => {
+  const { ask, askText, patch, file, defects } = await openLiveGateway({ config: WITH_COMMENTS });
+  const cases: readonly (readonly [unknown, string])[] = [
+    [within({ apiKey: CANARY }), "models.providers.moonshot.apiKey"],
+    [within({ apiKeyEnv: CANARY }), "models.providers.moonshot.apiKeyEnv"],
+    [within({ baseUrl: "http://api.moonshot.cn/v1" }), "models.providers.moonshot.baseUrl"],
+    [{ agents: { main: { prompt: CANARY } } }, "agents.main.prompt"],
+    [{ agents: { main: { cliPath: "/bin/sh -c id" } } }, "agents.main.cliPath"],
+    [{ gateway: { bind: "0.0.0.0" }, auth: null }, "gateway.bind"],
+    [{ shadow: { enabled: true } }, "shadow"],
+    [{ tools: { timeoutMs: "1e999" } }, "tools.timeoutMs"],
+    [{ agents: { constructor: { prompt: "x" } } }, "agents.constructor"],
+    [
+      {
+        identities: [
+          { id: "a", links: ["cli:a"] },
+          { id: "a", links: ["cli:b"] },
+        ],
+      },
+      "identities.1.id",
+    ],
+  ];
+  for (const [patched, path] of cases) {
+    const { status, text, json } = await patch(patched);
+    expect([status, json.error.code, json.error.problems?.[0]?.path]).toEqual([400, "invalid.request", path]);
+    expect(text).not.toContain("CANARY");
+  }
+  const texts = [
+    '{"__proto__": {"gateway": {"port": 1}}}',
+    '{"gateway": {"__proto__": {"port": 1}}}',
+    '{"tools": {"timeoutMs": 1e999}}',
+    "a: &a [x,x]\nb: &b [*a,*a]",
+    "{gateway: {port: 1}}",
+    "[]",
+    '"x"',
+    `${'{"gateway":'.repeat(5000)}{}${"}".repeat(5000)}`,
+    `{"agents": {"main": {"prompt": "${"x".repeat(2_000_000)}"}}}`,
+  ];
+  for (const text of texts) {
+    const { status } = await askText("PATCH", "/api/config", text);
+    expect([400, 413]).toContain(status);
+  }
+  const { status } = await askText("POST", "/api/admin/config", '{"__proto__": {}}');
+  expect(status).toBe(400);
+  expect(await file()).toBe(WITH_COMMENTS);
+  expect((await ask("GET", "/api/config")).json.gateway.port).toBe(19789);
+  expect(defects).toEqual([]);
+});
+
+verifies(
+  "O-6.2",
+  "a value that holds a loaded secret is blank, and a blank that comes back leaves it as it is",
+  async () => {
+    const secret = "Zk8vQ2mWx7TnR4bLc9Ys";
+    const prompt = `Say $\{MOONSHOT_API_KEY} and ${secret.slice(0, 10)}.`;
+    // The environment learns the value after the config was written: nothing in the file looked like a secret then.
+    const { ask, file, home, said } = await openLiveGateway({
+      config: JSON.stringify({ agents: { main: { prompt }, scout: { prompt: "" } } }),
+    });
+    expect((await ask("GET", "/api/config")).json.agents.main.prompt).toBe(prompt);
+    await writeFile(home.envFile, `PART_KEY=${secret.slice(0, 10)}\nMOONSHOT_API_KEY=${secret}\n`);
+    await said(/\.env has changed/);
+    const { json: document, text } = await ask("GET", "/api/config");
+    expect(text).not.toContain(secret.slice(0, 10));
+    expect(document.agents).toMatchObject({ main: { prompt: "" }, scout: { prompt: "" } });
+    document.gateway.queue.max = 3;
+    const answer = await ask("POST", "/api/admin/config", document);
+    expect(answer.json.applied).toEqual(["gateway.queue.max"]);
+    expect(answer.text).not.toContain(secret.slice(0, 10));
+    expect(JSON.parse(JSON.stringify(await file()))).toContain(secret.slice(0, 10));
+    expect(await file()).not.toContain(secret);
+  },
+);

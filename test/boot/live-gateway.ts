@@ -39,6 +39,7 @@ export async function openLiveGateway({ config, env }: Files = {}) {
   const gateway = createGateway({
     ...{ operations: supervisor.operations, conversations: supervisor.conversations, random: systemRandomness },
     ...{ credentials: supervisor.credentials, identity: IDENTITY, clock: systemClock },
+    sites: () => supervisor.config().gateway,
     onError: (error) => defects.push(error),
   });
   const { url, close } = await gateway.listen({ port: 0 });

@@ -88,7 +88,11 @@ async function performStart(context: CommandContext, moreTools: readonly Tool[])
       clock: systemClock,
       mounts: [
         controlUi(findControlUi()),
-        ...openAiApi({ operations: assistant.operations, clock: systemClock, catalog: () => catalogOf(config) }),
+        ...openAiApi({
+          operations: assistant.operations,
+          clock: systemClock,
+          catalog: () => catalogOf(assistant.config()),
+        }),
       ],
       isHealthy: assistant.isUp,
       onError: (error, errorId) => report(errorId, error),
