@@ -44,7 +44,10 @@ const set: Action = {
     output.result(set.length === 1 ? set[0] : { set }, () =>
       output.line(`${paths.join(", ")} ${paths.length === 1 ? "is" : "are"} set in ${home.configFile}`),
     );
-    await remarkOnRestart(context);
+    await remarkOnGateway(
+      context,
+      settings.map(({ path }) => path),
+    );
   },
 };
 
@@ -67,7 +70,7 @@ const unset: Action = {
       );
     });
     output.result({ path: name }, () => output.line(`${name} is no longer set in ${home.configFile}`));
-    await remarkOnRestart(context);
+    await remarkOnGateway(context, [path]);
   },
 };
 
@@ -176,15 +179,16 @@ async function changeList(
     return editConfig(text, path, value) ?? notAnObject(path);
   });
   output.result({ path: name, value }, () => output.line(`${name} is now ${JSON.stringify(value)}`));
-  await remarkOnRestart(context);
+  await remarkOnGateway(context, [path]);
 }
 
-async function remarkOnRestart({ home, output }: CommandContext): Promise<void> {
-  if ((await findAddress(home)) !== null) output.remark(NEEDS_RESTART);
+async function remarkOnGateway({ home, output }: CommandContext, paths: readonly ConfigPath[]): Promise<void> {
+  if ((await findAddress(home)) === null) return;
+  const { needsRestart, pathsOf } = await import("../config/config-changes.ts");
+  const later = pathsOf(paths.filter(needsRestart).map((path) => ({ path })));
+  if (later.length > 0) output.remark(`Restart the gateway for ${later.join(", ")} to apply.`);
+  else output.remark("The running gateway applies it within a second, to what begins from then on.");
 }
-
-const NEEDS_RESTART =
-  "A running gateway applies tools.policy and tools.http.allowDomains at once; restart it for everything else.";
 
 /** JSON5 if it parses, else the text itself, so that a model's name needs no second quotes. */
 async function parseValue(text: string): Promise<unknown> {
