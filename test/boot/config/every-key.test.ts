@@ -44,7 +44,7 @@ const READ_BY: Readonly<Record<string, string>> = {
   "gateway.tls.cert": "boot/exposure.ts",
   "gateway.tls.key": "boot/exposure.ts",
   "gateway.proxy.url": "adapters/gateway/admission.ts",
-  "gateway.proxy.from": "adapters/gateway/admission.ts",
+  "gateway.proxy.from": "adapters/gateway/create-gateway.ts",
   "gateway.allowedOrigins": "adapters/gateway/admission.ts",
   "gateway.queue.max": "boot/open-surety.ts",
   "gateway.queue.workers": "boot/open-surety.ts",
