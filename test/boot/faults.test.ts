@@ -16,6 +16,7 @@ const SEED = Number(process.env["PROPERTY_SEED"] ?? "1");
 const SHOWN: Readonly<Record<string, readonly string[]>> = {
   F1: ["X-2/resume", "X-2/repeats"],
   F2: ["X-2/resume", "X-2/repeats"],
+  stop: ["O-5.5/kept", "X-2/resume"],
   F12: ["O-5.5/full", "O-5.5/kept"],
   F14: ["X-4/replay"],
 };

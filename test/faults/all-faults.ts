@@ -4,11 +4,14 @@ import { failingSync } from "./failing-sync.ts";
 import type { Fault } from "./fault.ts";
 import { fullDisk } from "./full-disk.ts";
 import { fullQueue } from "./full-queue.ts";
+import { idleSockets } from "./idle-sockets.ts";
 import { killAtEveryCall } from "./kill-at-every-call.ts";
 import { killAtRandom } from "./kill-at-random.ts";
 import { lockedDatabase } from "./locked-database.ts";
 import { replayRecorded } from "./replay-recorded.ts";
 import { simulatedSeeds } from "./simulated-seeds.ts";
+import { slowSenders } from "./slow-senders.ts";
+import { stopUnderLoad } from "./stop-under-load.ts";
 
 export const FAULTS: readonly Fault[] = [
   killAtRandom,
@@ -17,7 +20,10 @@ export const FAULTS: readonly Fault[] = [
   failingSync,
   lockedDatabase,
   failingProvider,
+  idleSockets,
   fullQueue,
+  slowSenders,
+  stopUnderLoad,
   replayRecorded,
   simulatedSeeds,
 ];

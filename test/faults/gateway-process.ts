@@ -19,6 +19,7 @@ export interface Ending {
 
 export interface GatewayProcess {
   readonly pid: number;
+  readonly port: number;
   /** From the start of the process to its ready line. */
   readonly readyMs: number;
   readonly stderr: readonly string[];
@@ -44,7 +45,7 @@ export class NeverReady extends Error {
   }
 }
 
-const TOKEN = "a-token-for-faults-only-0123456789";
+export const TOKEN = "a-token-for-faults-only-0123456789";
 const { PATH = "", NODE_COMPILE_CACHE } = process.env;
 export const VARIABLES = {
   ...{ PATH, SURETY_TOKEN: TOKEN, NO_COLOR: "1" },
@@ -95,6 +96,7 @@ export async function startGateway(
   };
   return {
     pid: child.pid ?? 0,
+    port: Number(new URL(url).port),
     readyMs,
     stderr,
     ended,

@@ -115,7 +115,7 @@ async function killBeforeReady(stage: Stage, afterMs: number): Promise<void> {
 }
 
 /** Keeps as many runs in flight as there shall be. */
-class Workload {
+export class Workload {
   readonly jobs = new AcceptedJobs();
   /** The model gave its last answer; the run may still have to be carried over its last kill. */
   readonly answered = new Set<number>();
@@ -151,6 +151,8 @@ class Workload {
     const posted = await postJob(gateway, job);
     if (posted.kind === "accepted") this.jobs.accept(posted.runId, job);
     else this.#unposted.push(job);
+    // Asked again in its next life.
+    if (posted.kind === "refused" && posted.code === "gateway.stopping") return;
     if (posted.kind === "refused") this.jobs.problems.push(`job ${job.number} was refused: ${posted.code}`);
   }
 }
