@@ -96,6 +96,20 @@ verifies(
   },
 );
 
+test("a model runs the conformance corpus when it is asked to, and the matrix says what came of each case", async () => {
+  const gateway = await shared();
+  const seen = await openPage(gateway, "/models");
+  const { page } = seen;
+  await page.getByRole("button", { name: "Run it with builtin:demo" }).click();
+  await page.getByRole("table", { name: "Conformance by case and model" }).waitFor();
+  const { reports } = await gateway.ask<{ reports: { cases: { name: string }[] }[] }>("GET", "/api/models/conformance");
+  const cases = reports[0]?.cases ?? [];
+  expect(await page.getByRole("table", { name: "Conformance by case and model" }).getByText("passed").count()).toBe(
+    cases.length,
+  );
+  await expectClean(seen);
+});
+
 const PLACES: readonly (readonly [path: string, text: string])[] = [
   ["/sessions", "New session"],
   ["/capabilities", "Nothing is granted"],
