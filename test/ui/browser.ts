@@ -92,7 +92,7 @@ export async function expectClean({ page, complaints }: SeenPage): Promise<void>
 /** No violations, and no contrast that axe could not judge. Runs outside the page's policy. */
 export async function expectAccessible({ page }: SeenPage): Promise<void> {
   await showWhole(page);
-  await page.evaluate(AXE);
+  if (await page.evaluate(() => !("axe" in globalThis))) await page.evaluate(AXE);
   const { violations, incomplete } = await page.evaluate(async () => {
     const axe = (globalThis as unknown as { axe: { run(where: Document, how: object): Promise<AxeResults> } }).axe;
     return await axe.run(document, { resultTypes: ["violations", "incomplete"] });
