@@ -4,6 +4,12 @@
  */
 export const CLAUSES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   // S: Spectator
+  "S-2.1": {
+    hidden: "The block between the markers is taken out of what is said.",
+    applied: "It changes the checkpoint's state.",
+    actions: "Then its actions run.",
+    absent: "Absent keys change nothing.",
+  },
   "S-2.4": {
     request: "A request adds the capability to pending, unless it is granted.",
     grant: "A grant adds it to granted and removes it from pending.",
@@ -66,6 +72,14 @@ export const CLAUSES: Readonly<Record<string, Readonly<Record<string, string>>>>
     loop: "The run goes on after it.",
   },
   // O: Openclawssy
+  "O-5.6": {
+    accepted: "A message is answered 202, with its session_id.",
+    commands: "/new, /resume, /help, /status, /stop, /model and /compact are answered 200, without a model.",
+  },
+  "O-5.7": {
+    refused: "A sender who writes too fast gets 429 `chat.rate_limited` with retry_after_seconds.",
+    sender: "Other senders are not held up.",
+  },
   "O-1.2": {
     success: "ok=true needs error=null.",
     failure: "ok=false needs error.code and error.message.",
@@ -110,6 +124,17 @@ export const CLAUSES: Readonly<Record<string, Readonly<Record<string, string>>>>
     errors: "Every HTTP error has the one shape.",
   },
   // T: Talon
+  "T-2.1": {
+    states: "created → active → idle → resumed → active.",
+    default: "A session is idle after 30 minutes.",
+    memory: "An idle session's memory is freed.",
+  },
+  "T-2.3": {
+    dm: "Direct messages go by sender.",
+    group: "Groups go by group id.",
+    activation: "A group is answered on `mention` or `always`, as configured.",
+    links: "Linked identities share a session across channels.",
+  },
   "T-3.2": {
     default: "A run has at most 10 inferences by default.",
     configurable: "The contract may set another maximum, and it holds.",
@@ -256,6 +281,27 @@ export const CLAUSES: Readonly<Record<string, Readonly<Record<string, string>>>>
   "P-2.1": {
     order: "Every run's prompt has the layers in the fixed order.",
     manifest: "The manifest lists them by id, version and hash, on request, and the journal binds it.",
+  },
+  "P-2.4": {
+    manifest: "The class of a channel alone chooses the policy prompt; its id stands in the manifest.",
+    streaming: "Answers stream to cli_local only.",
+    email: "On external_email nothing is sent before an operator approved its text.",
+    final: "On external_message the final answer alone goes out.",
+  },
+  "P-3.4": {
+    code: "An external channel gets one error code.",
+    actionable: "The message says what can be done next.",
+    "no-stack": "It holds no stack and no words of a provider.",
+    "no-trace": "It holds no partial answer and no trace of tools.",
+  },
+  "P-5.2": {
+    file: "A session's file is agents/{agentId}/sessions/{sessionKey}.jsonl under the home.",
+    home: "The home is ~/.surety, or SURETY_HOME.",
+    migrate: "surety migrate --from brings an old home along.",
+  },
+  "P-5.5": {
+    external: "External sessions store no partial answers.",
+    local: "Local ones store them only if that is enabled.",
   },
   "P-2.5": {
     stopped: "An answer that repeats a system prompt is stopped by the runtime, in the stream and in what is stored.",

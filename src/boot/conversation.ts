@@ -4,6 +4,7 @@
  * V1. A message is accepted before the next one is sent, so they keep their order; it waits in the session's lane, not here.
  * V2. A message that was not accepted is said to be lost, with the reason; what was accepted is saved.
  */
+import { parseChatCommand } from "../assistant/sessions/chat-command.ts";
 import type { SessionRow } from "../assistant/sessions/session-view.ts";
 import { asRunId, type RunId, type SessionId } from "../kernel/vocabulary/identifiers.ts";
 import { exitCodeOf, type RunTerminal } from "./at-terminal.ts";
@@ -141,7 +142,7 @@ export class Conversation {
 
 /** Answered at once, without a run. */
 export function isCommand(text: string): boolean {
-  return text.trimStart().startsWith("/");
+  return parseChatCommand(text) !== null;
 }
 
 export function wordsFor(error: unknown): string {

@@ -28,7 +28,7 @@ async function refusedMessage(): Promise<ChannelHome> {
 }
 
 describe("a message in the outbox", () => {
-  verifies("P-2.4", "that was released without a decision is not sent, and verify names it", async () => {
+  verifies("P-2.4/email", "that was released without a decision is not sent, and verify names it", async () => {
     const channels = await openChannels(MAIL);
     await channels.hook({ text: "hello" });
     const { id } = await channels.outgoing("waiting_approval");

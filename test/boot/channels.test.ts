@@ -68,7 +68,7 @@ describe("a webhook", () => {
     expect(channels.receiver.posted).toHaveLength(2);
   });
 
-  verifies("T-2.3", "answers a group when it is mentioned, or always, as configured", async () => {
+  verifies("T-2.3/activation", "answers a group when it is mentioned, or always, as configured", async () => {
     const group = { isGroup: true, groupId: "g1" };
     const polite = await openChannels();
     await polite.hook({ text: "chatter", ...group });
@@ -83,28 +83,38 @@ describe("a webhook", () => {
 });
 
 describe("what someone outside gets", () => {
-  verifies(["P-2.4", "P-3.4"], "is the final answer alone, without tools, traces or what came before it", async () => {
-    const channels = await openChannels({
-      script: ({ body }) =>
-        body.messages.at(-1)?.role === "tool"
-          ? answer({ text: "There is no such file." })
-          : answer({ text: "Let me look.", reasoning: "hm", calls: [CALL] }),
-    });
-    expect(await channels.hook({ text: "read it" })).toEqual(TAKEN);
-    await channels.outgoing("sent");
-    expect(told(channels)).toEqual(["There is no such file."]);
-    expect(channels.model.requests[0]?.body.stream ?? false).toBe(false);
-  });
+  verifies(
+    ["P-2.4/final", "P-2.4/streaming", "P-3.4/no-trace"],
+    "is the final answer alone, without tools, traces or what came before it",
+    async () => {
+      const channels = await openChannels({
+        script: ({ body }) =>
+          body.messages.at(-1)?.role === "tool"
+            ? answer({ text: "There is no such file." })
+            : answer({ text: "Let me look.", reasoning: "hm", calls: [CALL] }),
+      });
+      expect(await channels.hook({ text: "read it" })).toEqual(TAKEN);
+      await channels.outgoing("sent");
+      expect(told(channels)).toEqual(["There is no such file."]);
+      expect(channels.model.requests[0]?.body.stream ?? false).toBe(false);
+    },
+  );
 
-  verifies("P-3.4", "of a run that failed is one code, a question and the run's id", async () => {
-    const channels = await openChannels({ script: () => ({ kind: "http", status: 401, body: "bad key: sk-secret" }) });
-    await channels.hook({ text: "hello" });
-    const { runId } = await channels.outgoing("sent");
-    const [text = ""] = told(channels);
-    expect(text).toMatch(/^I could not finish this \(internal\.error\)\. How should I continue\? /);
-    expect(text).toContain(runId);
-    expect(text).not.toMatch(/secret|401|provider|tool|stack/i);
-  });
+  verifies(
+    ["P-3.4/code", "P-3.4/actionable", "P-3.4/no-stack"],
+    "of a run that failed is one code, a question and the run's id",
+    async () => {
+      const channels = await openChannels({
+        script: () => ({ kind: "http", status: 401, body: "bad key: sk-secret" }),
+      });
+      await channels.hook({ text: "hello" });
+      const { runId } = await channels.outgoing("sent");
+      const [text = ""] = told(channels);
+      expect(text).toMatch(/^I could not finish this \(internal\.error\)\. How should I continue\? /);
+      expect(text).toContain(runId);
+      expect(text).not.toMatch(/secret|401|provider|tool|stack/i);
+    },
+  );
 
   verifies("X-23", "is neither the model's name nor a way to choose it or how it thinks", async () => {
     const channels = await openChannels();
@@ -173,7 +183,7 @@ describe("mail", () => {
     return await channels.surety.operations.call("approvals.decide", { id, decision, plan_hash: hash ?? plan_hash });
   };
 
-  verifies("P-2.4", "goes out once the operator has allowed its text, and only that", async () => {
+  verifies("P-2.4/email", "goes out once the operator has allowed its text, and only that", async () => {
     const channels = await openChannels(MAIL);
     await channels.hook({ text: "hello" });
     const { id } = await channels.outgoing("waiting_approval");
@@ -190,7 +200,7 @@ describe("mail", () => {
     expect(await verifyHome({ store, trusted: null, findDamage: () => [] })).toMatchObject({ ok: true, findings: [] });
   });
 
-  verifies("P-2.4", "that is denied stays here; sent again, it is asked about again", async () => {
+  verifies("P-2.4/email", "that is denied stays here; sent again, it is asked about again", async () => {
     const channels = await openChannels(MAIL);
     await channels.hook({ text: "/status" });
     await channels.outgoing("waiting_approval");

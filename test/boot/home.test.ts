@@ -6,6 +6,7 @@ import { openBuiltInTools } from "../../src/boot/built-in-tools.ts";
 import { DEFAULT_CONFIG } from "../../src/boot/config/default-config.ts";
 import { findHome, openHome } from "../../src/boot/home.ts";
 import { systemClock } from "../../src/boot/system-clock.ts";
+import { citedTitle } from "../requirements.ts";
 import { temporaryHome } from "./temporary-home.ts";
 
 const modeOf = async (path: string): Promise<string> => ((await stat(path)).mode & 0o777).toString(8);
@@ -21,7 +22,7 @@ describe("finding a home", () => {
     ["~/x", undefined, join(homedir(), "x")],
     [undefined, "~", homedir()],
     ["~x", undefined, resolve("~x")],
-  ])("--home %j, SURETY_HOME %j: %s", (option, variable, expected) => {
+  ])(citedTitle("P-5.2/home", "--home %j, SURETY_HOME %j: %s"), (option, variable, expected) => {
     expect(findHome(option, readVariable(variable)).directory).toBe(expected);
   });
 

@@ -5,6 +5,7 @@ import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
 import { lockHome } from "../../src/adapters/store-sqlite/open-database.ts";
 import { main } from "../../src/boot/main.ts";
+import { verifies } from "../requirements.ts";
 import { capturedStreams } from "./captured-streams.ts";
 import { temporaryDirectory } from "./temporary-home.ts";
 
@@ -35,29 +36,33 @@ async function filesBelow(directory: string): Promise<string> {
   return texts.join("\n");
 }
 
-test("a home of each version is taken over: keys, titles, turns, and what was left out", async () => {
-  const { migrate } = await openHome();
-  const first = await migrate(`${FIXTURES}/clawdis`);
-  expect(first).toMatchObject({ code: 0, stderr: "", result: { imported: 2, known: 0, empty: 0, bad_lines: [] } });
-  expect(first.result.sessions).toMatchObject([
-    { key: "agent:main:cli:default:dm:operator", title: null, turns: 1 },
-    { key: "agent:main:whatsapp:default:group:120363000000000001@g.us", title: "Birthday", turns: 1 },
-  ]);
-  const second = await migrate(`${FIXTURES}/clawdbot`);
-  expect(second).toMatchObject({ code: 0, result: { imported: 4, empty: 1, failed: 0, missing_agents: ["work"] } });
-  expect(second.result.bad_lines).toEqual([expect.stringMatching(/0001\.jsonl:6: is no JSON object$/)]);
-  expect(second.result.sessions).toMatchObject([
-    { key: "agent:main:cli:default:dm:operator", title: "Ada at home", turns: 2 },
-    { key: "agent:main:telegram:default:group:-1001234567890%3Atopic%3A7", title: "Family", turns: 1 },
-    { key: "agent:main:imported:default:run:aaaa0001-0000-4000-8000-000000000003", title: null, turns: 1 },
-    { status: "empty" },
-    { key: "agent:work:slack:acme:dm:u0123", title: null, turns: 1 },
-  ]);
-  const third = await migrate(`${FIXTURES}/openclaw`);
-  expect(third.result.sessions).toMatchObject([
-    { key: "agent:main:discord:default:dm:42", title: "Heartbeats", turns: 1 },
-  ]);
-});
+verifies(
+  "P-5.2/migrate",
+  "a home of each version is taken over: keys, titles, turns, and what was left out",
+  async () => {
+    const { migrate } = await openHome();
+    const first = await migrate(`${FIXTURES}/clawdis`);
+    expect(first).toMatchObject({ code: 0, stderr: "", result: { imported: 2, known: 0, empty: 0, bad_lines: [] } });
+    expect(first.result.sessions).toMatchObject([
+      { key: "agent:main:cli:default:dm:operator", title: null, turns: 1 },
+      { key: "agent:main:whatsapp:default:group:120363000000000001@g.us", title: "Birthday", turns: 1 },
+    ]);
+    const second = await migrate(`${FIXTURES}/clawdbot`);
+    expect(second).toMatchObject({ code: 0, result: { imported: 4, empty: 1, failed: 0, missing_agents: ["work"] } });
+    expect(second.result.bad_lines).toEqual([expect.stringMatching(/0001\.jsonl:6: is no JSON object$/)]);
+    expect(second.result.sessions).toMatchObject([
+      { key: "agent:main:cli:default:dm:operator", title: "Ada at home", turns: 2 },
+      { key: "agent:main:telegram:default:group:-1001234567890%3Atopic%3A7", title: "Family", turns: 1 },
+      { key: "agent:main:imported:default:run:aaaa0001-0000-4000-8000-000000000003", title: null, turns: 1 },
+      { status: "empty" },
+      { key: "agent:work:slack:acme:dm:u0123", title: null, turns: 1 },
+    ]);
+    const third = await migrate(`${FIXTURES}/openclaw`);
+    expect(third.result.sessions).toMatchObject([
+      { key: "agent:main:discord:default:dm:42", title: "Heartbeats", turns: 1 },
+    ]);
+  },
+);
 
 test("a second time nothing is taken over twice; --dry-run changes nothing, not even that there is no home", async () => {
   const { directory, migrate } = await openHome();

@@ -240,3 +240,28 @@ verifies(
     expect(requests).toHaveLength(ids.length + 1);
   },
 );
+
+verifies(
+  ["O-5.6/accepted", "O-5.6/commands", "O-5.7/refused"],
+  "a message is accepted with its session, commands are answered at once, and who writes too fast is told when to retry",
+  async () => {
+    const { ended, say, requests } = await openSessions();
+    const { status, json } = await say("hello");
+    expect([status, json]).toEqual([202, expect.objectContaining({ session_id: expect.stringMatching(/^session_/) })]);
+    await ended(json.id);
+    const asked = requests.length;
+    for (const command of ["/help", "/status", "/stop", "/model", "/new trip", "/resume", "/bogus"]) {
+      const answered = await say(command);
+      expect([command, answered.status, typeof answered.json.response]).toEqual([command, 200, "string"]);
+    }
+    expect(requests).toHaveLength(asked);
+    const answers: (typeof json)[] = [];
+    for (let more = 0; more < 20; more += 1) answers.push(await say("/help"));
+    const refused = answers.filter(({ status }) => status === 429);
+    expect(refused.length).toBeGreaterThan(0);
+    for (const each of refused) {
+      expect(each.json.error).toMatchObject({ code: "chat.rate_limited", retry_after_seconds: expect.any(Number) });
+    }
+    expect((await say("/help", { user_id: "43" })).status).toBe(200);
+  },
+);

@@ -1,4 +1,7 @@
-/** Commands in a conversation: answered at once, without a model. A text is a command when its first word is one. */
+/**
+ * Commands in a conversation: answered at once, without a model. A text is a command when its first word is `/` and letters: a
+ * mistyped one is said to be none, and reaches no model.
+ */
 export const CHAT_COMMANDS = {
   "/new": { usage: "/new [title]", summary: "begins a new conversation; the old one stays" },
   "/resume": { usage: "/resume [number or id]", summary: "lists earlier conversations, or goes back to one" },
@@ -16,14 +19,18 @@ export const CHAT_COMMANDS = {
 export type ChatCommandName = keyof typeof CHAT_COMMANDS;
 
 export interface ChatCommand {
-  readonly name: ChatCommandName;
+  readonly name: ChatCommandName | "unknown";
+  /** Of an unknown command its name. */
   readonly argument: string;
 }
+
+const MAX_NAME_CHARS = 40;
 
 export function parseChatCommand(text: string): ChatCommand | null {
   const match = /^\s*(\/[a-z]+)(?:\s+([\s\S]*?))?\s*$/i.exec(text);
   const name = match?.[1]?.toLowerCase();
-  if (name === undefined || !Object.hasOwn(CHAT_COMMANDS, name)) return null;
+  if (name === undefined) return null;
+  if (!Object.hasOwn(CHAT_COMMANDS, name)) return { name: "unknown", argument: name.slice(0, MAX_NAME_CHARS) };
   return { name: name as ChatCommandName, argument: match?.[2] ?? "" };
 }
 

@@ -51,6 +51,11 @@ export async function runChatCommand(
   const { session } = origin;
   const { isOperator } = origin;
   const answer = (response: string, sessionId = session?.sessionId ?? null): CommandAnswer => ({ response, sessionId });
+  if (name === "unknown") {
+    return answer(
+      `There is no command ${argument}. /help lists them; to send this as a message, write a word before it.`,
+    );
+  }
   if (!isOperator && OPERATORS_COMMANDS.includes(name)) return answer(OPERATOR_DECIDES);
   switch (name) {
     case "/help":

@@ -114,6 +114,7 @@ async function inputOf(context: CommandContext): Promise<RunInput> {
     throw usageError("--require and --forbid-tools contradict each other", "Leave one of them out.");
   }
   const message = given === "-" ? await readStandardInput(streams.stdin) : given;
+  if (message.trim() === "") throw usageError("the message is empty", 'Say what to do: surety run "list files".');
   return {
     agent_id: options.text("agent") ?? "main",
     message,

@@ -54,22 +54,26 @@ async function openTalk(options: { readonly maxBytes?: number; readonly storePar
   return { trial, chat, ask, senderId, reopen, path, lines, agentsDirectory, errors };
 }
 
-verifies("P-5.2", "a session's file lies where the seed says, under its key, readable by its owner alone", async () => {
-  const { ask, reopen, path, lines, trial } = await openTalk();
-  await ask("look");
-  await ask("thanks");
-  await reopen().settle();
-  expect((await stat(path)).mode & 0o777).toBe(0o600);
-  expect((await lines()).map(({ role }) => role)).toEqual(["user", "tool", "assistant", "user", "assistant"]);
-  expect((await lines())[1]).toMatchObject({ tool_name: "look.at", tool_call_id: "c1" });
-  expect(sessionFileName("agent:main:telegram:123456789:dm:987654321", false)).toBe(
-    "agent:main:telegram:123456789:dm:987654321.jsonl",
-  );
-  expect(sessionFileName("agent:main:whatsapp:+15551234567:dm:+15559876543", false)).toBe(
-    "agent:main:whatsapp:+15551234567:dm:+15559876543.jsonl",
-  );
-  await trial.stop();
-});
+verifies(
+  "P-5.2/file",
+  "a session's file lies where the seed says, under its key, readable by its owner alone",
+  async () => {
+    const { ask, reopen, path, lines, trial } = await openTalk();
+    await ask("look");
+    await ask("thanks");
+    await reopen().settle();
+    expect((await stat(path)).mode & 0o777).toBe(0o600);
+    expect((await lines()).map(({ role }) => role)).toEqual(["user", "tool", "assistant", "user", "assistant"]);
+    expect((await lines())[1]).toMatchObject({ tool_name: "look.at", tool_call_id: "c1" });
+    expect(sessionFileName("agent:main:telegram:123456789:dm:987654321", false)).toBe(
+      "agent:main:telegram:123456789:dm:987654321.jsonl",
+    );
+    expect(sessionFileName("agent:main:whatsapp:+15551234567:dm:+15559876543", false)).toBe(
+      "agent:main:whatsapp:+15551234567:dm:+15559876543.jsonl",
+    );
+    await trial.stop();
+  },
+);
 
 describe("a file name", () => {
   test("never leaves its directory, and no two keys share one", () => {
@@ -161,7 +165,7 @@ verifies(
   },
 );
 
-verifies("P-5.5", "a local session keeps pieces of an answer only where the config says so", async () => {
+verifies("P-5.5/local", "a local session keeps pieces of an answer only where the config says so", async () => {
   for (const storePartials of [false, true]) {
     const { trial, chat, senderId, reopen, lines } = await openTalk({ storePartials });
     const files = reopen();
@@ -175,6 +179,24 @@ verifies("P-5.5", "a local session keeps pieces of an answer only where the conf
     if (storePartials) expect(partial.map(({ content }) => content).join("")).toBe("heard a long answer, please");
     await trial.stop();
   }
+});
+
+verifies("P-5.5/external", "an external session keeps final answers only, whatever the config says", async () => {
+  const { trial, chat, senderId, reopen, agentsDirectory, lines } = await openTalk({ storePartials: true });
+  const files = reopen();
+  for (const channel of ["telegram", "email"]) {
+    const received = await chat.receive(said("a long answer, please", { channel, senderId }), OPERATOR);
+    if (!received.ok || received.kind !== "run") throw new Error("not accepted");
+    files.follow(trial.runtime, received.runId);
+    await trial.ended(received.runId);
+    await files.settle();
+    const directory = join(agentsDirectory, "main", "sessions");
+    const [name = ""] = (await readdir(directory)).filter((each) => each.includes(`:${channel}:`));
+    const written = await lines(join(directory, name));
+    expect(written.filter((line) => line["partial"] === true)).toEqual([]);
+    expect(written.at(-1)).toMatchObject({ role: "assistant", content: "heard a long answer, please" });
+  }
+  await trial.stop();
 });
 
 test("a run that nobody continued has no file", async () => {

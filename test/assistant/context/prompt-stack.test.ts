@@ -91,20 +91,24 @@ verifies(
   },
 );
 
-verifies("P-2.4", "each class of channel has its own policy prompt, and its id is in the manifest", async () => {
-  const { trial, ask } = openTalk(() => null);
-  const channels = [
-    ["cli", "CHANNEL_CLI_LOCAL_V1", "cli_local"],
-    ["telegram", "CHANNEL_EXTERNAL_MESSAGE_V1", "external_message"],
-    ["email", "CHANNEL_EXTERNAL_EMAIL_V1", "external_email"],
-  ] as const;
-  for (const [channel, id, channelClass] of channels) {
-    const { manifest, sent } = await ask("hi", { channel });
-    expect(manifest.layers.flatMap((layer) => (layer.layer === "channel" ? [layer.id] : []))).toEqual([id]);
-    expect(sent.map(({ content }) => content)).toContain(getChannelPolicy(channelClass).content);
-  }
-  await trial.stop();
-});
+verifies(
+  "P-2.4/manifest",
+  "each class of channel has its own policy prompt, and its id is in the manifest",
+  async () => {
+    const { trial, ask } = openTalk(() => null);
+    const channels = [
+      ["cli", "CHANNEL_CLI_LOCAL_V1", "cli_local"],
+      ["telegram", "CHANNEL_EXTERNAL_MESSAGE_V1", "external_message"],
+      ["email", "CHANNEL_EXTERNAL_EMAIL_V1", "external_email"],
+    ] as const;
+    for (const [channel, id, channelClass] of channels) {
+      const { manifest, sent } = await ask("hi", { channel });
+      expect(manifest.layers.flatMap((layer) => (layer.layer === "channel" ? [layer.id] : []))).toEqual([id]);
+      expect(sent.map(({ content }) => content)).toContain(getChannelPolicy(channelClass).content);
+    }
+    await trial.stop();
+  },
+);
 
 test("base, agent and channel together take about 500 tokens, and a run of its own has no protocol text", async () => {
   const { trial, ask } = openTalk(() => null);

@@ -37,37 +37,41 @@ verifies("O-6.1", "an agent's own limits decide how much of a conversation its m
   expect(asked(await lastPrompt({ messageChars: 7 })).slice(-2)).toEqual(["messag…", "message 5"]);
 });
 
-verifies("T-2.1", "the turns of a session that is idle are forgotten, and read again when it goes on", async () => {
-  const model = scriptedModel(() => says("an answer"));
-  const trial = openTrial({ store: store(), world: outsideWorld(), model });
-  const first = await trial.ended(await trial.submit("message 1"));
-  let reads = 0;
-  const counting: Store = {
-    ...trial.store,
-    readEntries: (runId, after, limit) => {
-      reads += 1;
-      return trial.store.readEntries(runId, after, limit);
-    },
-  };
-  const clock = new ManualClock();
-  const { drafting, readAgentFile } = trial;
-  const context = new SessionContext({
-    ...{ ...drafting, store: counting, readAgentFile, model: () => null, clock },
-    idleMs: () => 1000,
-  });
-  const read = async (): Promise<number> => {
-    expect(await context.turns(first.sessionId, { after: 0, before: LATEST }, 10)).toHaveLength(1);
-    return reads;
-  };
-  const once = await read();
-  expect(once).toBeGreaterThan(0);
-  clock.advance(600);
-  expect(await read()).toBe(once);
-  // Idle since then, not since it began.
-  clock.advance(600);
-  expect(await read()).toBe(once);
-  clock.advance(1000);
-  clock.advance(1000);
-  expect(await read()).toBe(2 * once);
-  await trial.stop();
-});
+verifies(
+  "T-2.1/memory",
+  "the turns of a session that is idle are forgotten, and read again when it goes on",
+  async () => {
+    const model = scriptedModel(() => says("an answer"));
+    const trial = openTrial({ store: store(), world: outsideWorld(), model });
+    const first = await trial.ended(await trial.submit("message 1"));
+    let reads = 0;
+    const counting: Store = {
+      ...trial.store,
+      readEntries: (runId, after, limit) => {
+        reads += 1;
+        return trial.store.readEntries(runId, after, limit);
+      },
+    };
+    const clock = new ManualClock();
+    const { drafting, readAgentFile } = trial;
+    const context = new SessionContext({
+      ...{ ...drafting, store: counting, readAgentFile, model: () => null, clock },
+      idleMs: () => 1000,
+    });
+    const read = async (): Promise<number> => {
+      expect(await context.turns(first.sessionId, { after: 0, before: LATEST }, 10)).toHaveLength(1);
+      return reads;
+    };
+    const once = await read();
+    expect(once).toBeGreaterThan(0);
+    clock.advance(600);
+    expect(await read()).toBe(once);
+    // Idle since then, not since it began.
+    clock.advance(600);
+    expect(await read()).toBe(once);
+    clock.advance(1000);
+    clock.advance(1000);
+    expect(await read()).toBe(2 * once);
+    await trial.stop();
+  },
+);

@@ -2,6 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { LATEST } from "../../../src/assistant/context/session-context.ts";
 import type { Received } from "../../../src/assistant/sessions/chat.ts";
+import { DEFAULT_CONFIG } from "../../../src/boot/config/default-config.ts";
 import { asSessionId, type RunId } from "../../../src/kernel/vocabulary/identifiers.ts";
 import { notedState, readCheckpoint } from "../../../src/runtime/checkpoint/session-checkpoint.ts";
 import { verifies } from "../../requirements.ts";
@@ -59,7 +60,7 @@ verifies("O-6.1", "a second message knows what the tools found: calls come back 
 });
 
 verifies(
-  ["S-1.2", "S-2.1"],
+  ["S-1.2", "S-2.1/applied"],
   "NOTES change the checkpoint, one revision a write, and reach the next prompt",
   async () => {
     const model = scriptedModel((request) => {
@@ -101,7 +102,7 @@ verifies("S-1.2", "a stale revision is refused, and the same write repeated succ
 });
 
 describe("commands", () => {
-  verifies("O-5.6", "/new begins another conversation, /resume goes back; neither asks a model", async () => {
+  verifies("O-5.6/commands", "/new begins another conversation, /resume goes back; neither asks a model", async () => {
     const model = scriptedModel(() => says("hello"));
     const { trial, say, ask } = openTalk(model);
     const first = await ask("hi");
@@ -177,7 +178,7 @@ describe("commands", () => {
   });
 });
 
-verifies("O-5.7", "a sender who writes too fast is told when to retry; others are not held up", async () => {
+verifies("O-5.7/sender", "a sender who writes too fast is told when to retry; others are not held up", async () => {
   const { trial, say, chat } = openTalk(
     scriptedModel(() => says("ok")),
     { perMinute: 3 },
@@ -203,27 +204,32 @@ verifies("X-13", "a message that comes twice under the channel's id runs once", 
   await trial.stop();
 });
 
-verifies("T-2.1", "a session is created, active, idle after its time, and active again with a message", async () => {
-  let nowMs = Date.parse("2026-11-18T12:00:00Z");
-  const { trial, say, ask, sessions } = openTalk(
-    scriptedModel(() => says("ok")),
-    { nowMs: () => nowMs },
-  );
-  const answer = await say("/new");
-  const id = answer.ok && answer.kind === "answered" ? asSessionId(answer.sessionId ?? "") : asSessionId("");
-  const stateOf = async (target: Trial) => {
-    const session = await target.store.findSession(id);
-    return session === null ? null : sessions.row(session).state;
-  };
-  expect(await stateOf(trial)).toBe("created");
-  await ask("hi");
-  const { activeAt = "" } = (await sessions.find(id)) ?? {};
-  nowMs = Date.parse(activeAt) + IDLE_MS - 1;
-  expect(await stateOf(trial)).toBe("active");
-  nowMs += 1;
-  expect(await stateOf(trial)).toBe("idle");
-  await ask("hello again");
-  nowMs = Date.parse((await sessions.find(id))?.activeAt ?? "");
-  expect(await stateOf(trial)).toBe("active");
-  await trial.stop();
-});
+verifies(
+  ["T-2.1/states", "T-2.1/default"],
+  "a session is created, active, idle after its time, and active again with a message",
+  async () => {
+    expect(DEFAULT_CONFIG.sessions.idleMs).toBe(30 * 60_000);
+    let nowMs = Date.parse("2026-11-18T12:00:00Z");
+    const { trial, say, ask, sessions } = openTalk(
+      scriptedModel(() => says("ok")),
+      { nowMs: () => nowMs },
+    );
+    const answer = await say("/new");
+    const id = answer.ok && answer.kind === "answered" ? asSessionId(answer.sessionId ?? "") : asSessionId("");
+    const stateOf = async (target: Trial) => {
+      const session = await target.store.findSession(id);
+      return session === null ? null : sessions.row(session).state;
+    };
+    expect(await stateOf(trial)).toBe("created");
+    await ask("hi");
+    const { activeAt = "" } = (await sessions.find(id)) ?? {};
+    nowMs = Date.parse(activeAt) + IDLE_MS - 1;
+    expect(await stateOf(trial)).toBe("active");
+    nowMs += 1;
+    expect(await stateOf(trial)).toBe("idle");
+    await ask("hello again");
+    nowMs = Date.parse((await sessions.find(id))?.activeAt ?? "");
+    expect(await stateOf(trial)).toBe("active");
+    await trial.stop();
+  },
+);

@@ -191,21 +191,25 @@ describe.each(SPOILED)("a compaction whose answer %s", (_what, summarize) => {
 });
 
 describe("/compact", () => {
-  verifies(["O-5.6", "P-5.3"], "says what it began, and takes the condensed turns out of the prompt", async () => {
-    const talk = openTalk(talker(() => says(SUMMARY)));
-    expect(await talk.command("/compact")).toBe("Nothing has been said here yet.");
-    await talk.ask("message 1");
-    expect(await talk.command("/compact")).toMatch(/^Nothing to condense/);
-    const sessionId = await askMany(talk, 2, 6);
-    expect(await talk.command("/compact")).toMatch(/^Condensing 3 earlier turn\(s\) into a summary \(run_/);
-    await compacted(talk.trial, sessionId);
-    await talk.ask("message 7");
-    const prompt = promptOf(talk.model.requests.at(-1)?.request as ModelRequest);
-    expect(prompt).toContain(SUMMARY);
-    expect(prompt).not.toContain("answer to message 3");
-    expect(prompt).toContain("answer to message 4");
-    await talk.trial.stop();
-  });
+  verifies(
+    ["O-5.6/commands", "P-5.3"],
+    "says what it began, and takes the condensed turns out of the prompt",
+    async () => {
+      const talk = openTalk(talker(() => says(SUMMARY)));
+      expect(await talk.command("/compact")).toBe("Nothing has been said here yet.");
+      await talk.ask("message 1");
+      expect(await talk.command("/compact")).toMatch(/^Nothing to condense/);
+      const sessionId = await askMany(talk, 2, 6);
+      expect(await talk.command("/compact")).toMatch(/^Condensing 3 earlier turn\(s\) into a summary \(run_/);
+      await compacted(talk.trial, sessionId);
+      await talk.ask("message 7");
+      const prompt = promptOf(talk.model.requests.at(-1)?.request as ModelRequest);
+      expect(prompt).toContain(SUMMARY);
+      expect(prompt).not.toContain("answer to message 3");
+      expect(prompt).toContain("answer to message 4");
+      await talk.trial.stop();
+    },
+  );
 
   test("does not begin a second one beside the first", async () => {
     const { promise, resolve } = Promise.withResolvers<void>();

@@ -45,7 +45,7 @@ async function talk(trial: Trial, turns: number): Promise<SessionId> {
 }
 
 verifies(
-  ["S-2.3", "S-2.6"],
+  ["S-2.1/actions", "S-2.3", "S-2.6"],
   "condense_now takes all but the newest turns out of the next prompt, without a model",
   async () => {
     const model = scriptedModel(noting);

@@ -42,17 +42,21 @@ describe("a key", () => {
   });
 });
 
-verifies("T-2.3", "a sender has a session per channel, a group one for all, linked identities one together", () => {
-  const key = (also: Parameters<typeof said>[1], links: readonly string[] = []) =>
-    routeOf(said("hi", also), links.length === 0 ? [] : [{ id: "ann", links }]).key;
-  const group = { kind: "group", id: "7", mentioned: true } as const;
-  expect(key({ channel: "telegram" })).not.toBe(key({ channel: "discord" }));
-  expect(key({ senderId: "1", group })).toBe(key({ senderId: "2", group }));
-  expect(key({ group })).toBe("agent:main:http:default:group:7");
-  expect(key({ group: { ...group, kind: "room" } })).toBe("agent:main:http:default:room:7");
-  const links = ["telegram:42", "discord:43"];
-  expect(key({ channel: "discord", senderId: "43" }, links)).toBe("agent:main:telegram:default:dm:42");
-  expect(key({ channel: "telegram", senderId: "42" }, links)).toBe("agent:main:telegram:default:dm:42");
-  expect(key({ channel: "discord", senderId: "42" }, links)).toBe("agent:main:discord:default:dm:42");
-  expect(routeOf(said("hi", { channel: "discord", senderId: "43" }), [{ id: "ann", links }]).senderId).toBe("ann");
-});
+verifies(
+  ["T-2.3/dm", "T-2.3/group", "T-2.3/links"],
+  "a sender has a session per channel, a group one for all, linked identities one together",
+  () => {
+    const key = (also: Parameters<typeof said>[1], links: readonly string[] = []) =>
+      routeOf(said("hi", also), links.length === 0 ? [] : [{ id: "ann", links }]).key;
+    const group = { kind: "group", id: "7", mentioned: true } as const;
+    expect(key({ channel: "telegram" })).not.toBe(key({ channel: "discord" }));
+    expect(key({ senderId: "1", group })).toBe(key({ senderId: "2", group }));
+    expect(key({ group })).toBe("agent:main:http:default:group:7");
+    expect(key({ group: { ...group, kind: "room" } })).toBe("agent:main:http:default:room:7");
+    const links = ["telegram:42", "discord:43"];
+    expect(key({ channel: "discord", senderId: "43" }, links)).toBe("agent:main:telegram:default:dm:42");
+    expect(key({ channel: "telegram", senderId: "42" }, links)).toBe("agent:main:telegram:default:dm:42");
+    expect(key({ channel: "discord", senderId: "42" }, links)).toBe("agent:main:discord:default:dm:42");
+    expect(routeOf(said("hi", { channel: "discord", senderId: "43" }), [{ id: "ann", links }]).senderId).toBe("ann");
+  },
+);

@@ -4,6 +4,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { type GatewayProcess, startGateway, VARIABLES } from "../../faults/gateway-process.ts";
 import { answer, startOpenAiServer } from "../../loopback/openai-server.ts";
 import type { Fate } from "../../loopback/scripted-server.ts";
+import { verifies } from "../../requirements.ts";
 import { normalised, openTmux } from "./tmux.ts";
 
 const ENTRY = join(import.meta.dirname, "../../../src/boot/surety.ts");
@@ -117,7 +118,8 @@ describe("surety chat in a terminal of 80 x 24", () => {
 });
 
 describe("one run in a terminal, through a gateway", () => {
-  test(
+  verifies(
+    "P-2.4/streaming",
     "shows the first words before the model has finished, stops by Ctrl-C, and a false card begins no row as ours do",
     async () => {
       const { start, words, goOn } = await homeOf();

@@ -62,7 +62,7 @@ function make(state: CheckpointState, next: Move): CheckpointState {
 const anyState = fc.array(move, { maxLength: 6 }).map((moves) => moves.reduce(make, EMPTY_CHECKPOINT));
 
 describe("applyNotes", () => {
-  verifies("S-2.1", "a patch with no keys changes nothing", () => {
+  verifies("S-2.1/absent", "a patch with no keys changes nothing", () => {
     fc.assert(
       fc.property(anyState, (state) => {
         expect(applyNotes(state, patchOf({}))).toEqual({ state, actions: [] });
@@ -70,7 +70,7 @@ describe("applyNotes", () => {
     );
   });
 
-  verifies(["S-2.1", "S-2.2"], "each key changes its own list and no other", () => {
+  verifies(["S-2.1/applied", "S-2.2"], "each key changes its own list and no other", () => {
     const full = stateOf({
       goals: ["g"],
       openLoops: ["o", "p"],
