@@ -18,6 +18,7 @@ import { sessions } from "./figures/sessions.ts";
 import { stepOverhead, streamedOverhead } from "./figures/step-overhead.ts";
 import { syncs } from "./figures/syncs.ts";
 import { toolCosts } from "./figures/tool-costs.ts";
+import { controlUi } from "./figures/ui.ts";
 import { firstRequest } from "./opening.ts";
 import { measurePeers } from "./peers.ts";
 import { formatRows, type Row, verdictOf } from "./row.ts";
@@ -38,6 +39,7 @@ const FIGURES: readonly Figure[] = [
   toolCosts,
   firstRequestTokens,
   installSize,
+  controlUi,
 ];
 
 const HELP = `npm run bench -- [--only NAME …] [--quick] [--json] [--peers]

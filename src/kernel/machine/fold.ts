@@ -24,7 +24,8 @@ export function startFold(runId: RunId, contract: ExecutionContract): Fold {
 }
 
 export type FoldedEntry =
-  | { readonly ok: true; readonly fold: Fold }
+  /** `derived`: what the machine made of the events, with the hash of the given entry. */
+  | { readonly ok: true; readonly fold: Fold; readonly derived: Entry }
   /** The machine makes another entry of the same events. `state` is the one before the event that shows it. */
   | { readonly ok: false; readonly state: RunState };
 
@@ -38,7 +39,8 @@ export function foldEntry({ seq, state: before, ahead }: Fold, entry: Entry): Fo
     state = after;
   }
   const [first, ...rest] = derived;
-  return first?.hash === entry.hash ? { ok: true, fold: { seq: seq + 1, state, ahead: rest } } : { ok: false, state };
+  if (first?.hash !== entry.hash) return { ok: false, state };
+  return { ok: true, fold: { seq: seq + 1, state, ahead: rest }, derived: first };
 }
 
 export function foldRun(runId: RunId, contract: ExecutionContract, entries: readonly Entry[]): Folded {

@@ -24,6 +24,8 @@ export interface EntryRow {
 
 type Said = Pick<EntryRow, "what" | "note" | "tone"> & { readonly child?: string };
 
+// One for all: `toLocaleString` makes a formatter for each number.
+const inGroups = new Intl.NumberFormat("en");
 /** Shorter waits are the machine's own. */
 const PARKED_MS = 1_000;
 
@@ -93,7 +95,7 @@ function inferred({ decided: { attempt }, result, modelFingerprint }: EntryOf<"I
   if (result?.type === "model.failed") return failed("the model failed", `${result.code}, attempt ${attempt}`);
   if (result?.type !== "model.answered") return plain("ended before the model answered", result?.type ?? "");
   const { calls, adapter, usage } = result;
-  const note = `${usage.inputTokens.toLocaleString("en")} in ${usage.outputTokens.toLocaleString("en")} out`;
+  const note = `${inGroups.format(usage.inputTokens)} in ${inGroups.format(usage.outputTokens)} out`;
   if (adapter.status === "rejected") return failed("its answer was rejected", adapter.failureCode ?? "");
   const proposed = calls.map(({ tool }) => tool).join(", ");
   const who = modelFingerprint === "" ? "the model" : modelFingerprint;
@@ -128,7 +130,7 @@ function committed({ decided: { next, cycle, budget, skipped } }: EntryOf<"COMMI
     ...(cycle > 1 ? [`the same call gave the same result ${cycle} times`] : []),
     ...(skipped.length > 0 ? [`${skipped.length} skipped`] : []),
   ];
-  return plain(words.join(", "), `${budget.tokens.toLocaleString("en")} tokens so far`);
+  return plain(words.join(", "), `${inGroups.format(budget.tokens)} tokens so far`);
 }
 
 function sizeWords(bytes: number): string {
