@@ -9,12 +9,12 @@ let held = Promise.withResolvers<void>();
 const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 const LONG = Array.from({ length: 120 }, (_, at) => `Paragraph ${at} of the story.`).join("\n\n");
 
-const answers: Script = (asked, hasResults, times) => {
+const answers: Script = (asked, results, times) => {
   if (asked.startsWith("story")) {
     const text = times > 1 ? `The other telling. ${LONG}` : `Once upon a time. ${LONG}`;
     return { text, pause: { events: 20, until: held.promise }, dialect: { pieceChars: 40 } };
   }
-  if (asked.startsWith("list") && !hasResults) {
+  if (asked.startsWith("list") && results === 0) {
     const calls = [".", "gone", "."].map((path) => ({ name: "fs.list_dir", arguments: { path } }));
     return { calls };
   }

@@ -19,9 +19,9 @@ const NAMES = Object.keys(CORPUS);
 let model: Awaited<ReturnType<typeof startScriptedModel>> | null = null;
 afterAll(() => model?.close());
 const gatewayOf = shareGateway(async () => {
-  model = await startScriptedModel((asked, hasResults) => {
+  model = await startScriptedModel((asked, results) => {
     const [word = "", name = ""] = asked.split(" ");
-    if (word === "write" && !hasResults) {
+    if (word === "write" && results === 0) {
       const text = Object.values(CORPUS).join("\n");
       return { calls: [{ name: "fs.write_text", arguments: { path: "safe.txt", text } }] };
     }

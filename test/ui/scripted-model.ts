@@ -3,23 +3,24 @@ import type { ChatScript } from "../loopback/chat-wire.ts";
 import { answer, type OpenAiServer, type ReceivedRequest, startOpenAiServer } from "../loopback/openai-server.ts";
 import type { Fate } from "../loopback/scripted-server.ts";
 
-export type Script = (asked: string, hasResults: boolean, times: number) => ChatScript & Fate;
+/** `results`: of calls that were made for this message. */
+export type Script = (asked: string, results: number, times: number) => ChatScript & Fate;
 
 export async function startScriptedModel(script: Script): Promise<OpenAiServer> {
   const times = new Map<string, number>();
   return await startOpenAiServer((request) => {
-    const { asked, hasResults } = readRequest(request);
-    const key = `${asked} ${hasResults}`;
+    const { asked, results } = readRequest(request);
+    const key = `${asked} ${results}`;
     const count = (times.get(key) ?? 0) + 1;
     times.set(key, count);
-    return answer(script(asked, hasResults, count));
+    return answer(script(asked, results, count));
   });
 }
 
-function readRequest({ body }: ReceivedRequest): { readonly asked: string; readonly hasResults: boolean } {
+function readRequest({ body }: ReceivedRequest): { readonly asked: string; readonly results: number } {
   const at = body.messages.findLastIndex(({ role }) => role === "user");
   const asked = textOf(body.messages[at]?.["content"]);
-  return { asked, hasResults: body.messages.slice(at).some(({ role }) => role === "tool") };
+  return { asked, results: body.messages.slice(at).filter(({ role }) => role === "tool").length };
 }
 
 /** With images it comes in parts. */

@@ -1,8 +1,8 @@
 /** Every entry of the run, by turns, of which only those in sight are in the document. Enter opens one. */
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { ChevronRight } from "lucide-react";
-import { type KeyboardEvent, memo, useLayoutEffect, useMemo, useRef, useState } from "react";
-import { Link } from "wouter";
+import { type KeyboardEvent, memo, useEffect, useEffectEvent, useLayoutEffect, useMemo, useRef, useState } from "react";
+import { Link, useSearch } from "wouter";
 import { classes } from "../../parts/classes.ts";
 import { HostileText } from "../../parts/hostile-text.tsx";
 import { durationWords } from "../../parts/time.tsx";
@@ -43,6 +43,10 @@ export function Timeline({ verified }: { verified: VerifiedRun }) {
     scrollMargin: margin,
     overscan: 8,
     useAnimationFrameWithResizeObserver: false,
+  });
+  useNamedEntry(items, (seq, at) => {
+    setOpened((before) => new Set([...before, seq]));
+    drawn.scrollToIndex(at, { align: "center" });
   });
   const line = useRowFocus(list, (at) => drawn.scrollToIndex(at, { align: "auto" }));
   const focusEntry = (by: 1 | -1): void => {
@@ -108,6 +112,17 @@ export function Timeline({ verified }: { verified: VerifiedRun }) {
       </div>
     </section>
   );
+}
+
+/** The entry that the address names (`?entry=7`) is shown opened, once it is there. */
+function useNamedEntry(items: readonly Item[], show: (seq: number, at: number) => void): void {
+  const named = Number(new URLSearchParams(useSearch()).get("entry"));
+  const at = items.findIndex((item) => item.kind === "entry" && item.row.seq === named);
+  const showOnce = useEffectEvent(() => show(named, at));
+  const isThere = at !== -1;
+  useEffect(() => {
+    if (named > 0 && isThere) showOnce();
+  }, [named, isThere]);
 }
 
 function closeFocused(
