@@ -15,6 +15,7 @@ import {
   type Subscription,
   scopesUpTo,
 } from "../runtime/operations/operation.ts";
+import { type SecretServices, secretOperations } from "../runtime/secrets/operations.ts";
 import { type BudgetServices, budgetOperations } from "../runtime/spend/operations.ts";
 import { type ToolServices, toolOperations } from "../runtime/tools/operations.ts";
 import { type ConfigurationServices, configurationOperations } from "./configuration/operations.ts";
@@ -40,6 +41,7 @@ export const OPERATIONS = [
   ...feedOperations,
   ...verificationOperations,
   ...accessOperations,
+  ...secretOperations,
   ...configurationOperations,
   ...modelOperations,
   ...budgetOperations,
@@ -59,6 +61,7 @@ export type Services = RunServices &
   FeedServices &
   VerificationServices &
   AccessServices &
+  SecretServices &
   ConfigurationServices &
   ModelServices &
   BudgetServices &

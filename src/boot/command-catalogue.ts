@@ -50,6 +50,7 @@ export const COMMAND_CATALOGUE: readonly CatalogueRow[] = [
   row("Proof", "replay", "replay a recorded run, or try another policy on it", () => import("./commands/replay.ts")),
   row("Proof", "conformance", "test how a model behaves under contract", () => import("./commands/conformance.ts")),
   row("Setup", "tokens", "let programs and people in, and take that back", () => import("./commands/tokens.ts")),
+  row("Setup", "secrets", "store values for tools and channels, sealed", () => import("./commands/secrets.ts")),
   row("Setup", "config", "read and change the configuration", () => import("./commands/config.ts")),
   row("Setup", "backup", "copy the database, also while the gateway runs", () => import("./commands/backup.ts")),
   row(

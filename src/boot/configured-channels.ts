@@ -7,12 +7,14 @@ import { type Channel, ChannelError } from "../runtime/ports/channel.ts";
 import type { Clock } from "../runtime/ports/clock.ts";
 import type { OutboundPost } from "../runtime/ports/outbound-post.ts";
 import type { RandomBytes } from "../runtime/ports/randomness.ts";
+import type { SecretValues } from "../runtime/secrets/secrets.ts";
 import { BootError } from "./boot-error.ts";
 import type { Config } from "./config/config.ts";
 import type { ReadVariable } from "./environment.ts";
 
 export interface ChannelSurroundings {
   readonly readVariable: ReadVariable;
+  readonly stored: () => SecretValues;
   readonly clock: Clock;
   readonly random: RandomBytes;
   readonly isAccepted: (channel: string, senderId: string) => Promise<boolean>;
@@ -20,12 +22,12 @@ export interface ChannelSurroundings {
 
 export function configuredChannels(
   { channels }: Config,
-  { readVariable, clock, random, isAccepted }: ChannelSurroundings,
+  { readVariable, stored, clock, random, isAccepted }: ChannelSurroundings,
 ): readonly ConfiguredChannel[] {
   return Object.entries(channels).map(([name, settings]) => {
-    const { secretEnv, url, class: channelClass, activation, agent: agentId, deduplicates, recipients } = settings;
-    const key = readSecret(readVariable(secretEnv) ?? "");
-    if (key === null) throw secretMissing(name, secretEnv, readVariable);
+    const { url, class: channelClass, activation, agent: agentId, deduplicates, recipients } = settings;
+    const key = readSecret(channelSecret(settings, readVariable, stored()) ?? "");
+    if (key === null) throw secretMissing(name, settings, readVariable);
     const channel = webhookChannel({
       ...{ name, channelClass, key, deduplicates, recipients, clock, random },
       isAccepted: (senderId) => isAccepted(name, senderId),
@@ -59,15 +61,35 @@ export function describedChannels({ channels }: Config): readonly Channel[] {
 /** To be redacted wherever they turn up. */
 export function channelSecrets({ channels }: Config, readVariable: ReadVariable): readonly Secret[] {
   return Object.entries(channels).flatMap(([name, { secretEnv }]) => {
-    const value = readVariable(secretEnv);
+    const value = secretEnv === undefined ? undefined : readVariable(secretEnv);
     return value === undefined ? [] : [{ name: `${name}-webhook-secret`, value }];
   });
 }
 
-function secretMissing(name: string, secretEnv: string, { envFile = ".env in the home" }: ReadVariable): BootError {
+type Named = Pick<Config["channels"][string], "secretName" | "secretEnv">;
+
+export function channelSecret(
+  { secretName, secretEnv }: Named,
+  readVariable: ReadVariable,
+  stored: SecretValues,
+): string | undefined {
+  if (secretName !== undefined) return stored.get(secretName);
+  return secretEnv === undefined ? undefined : readVariable(secretEnv);
+}
+
+function secretMissing(
+  name: string,
+  { secretName, secretEnv = "secretEnv" }: Named,
+  { envFile = ".env in the home" }: ReadVariable,
+): BootError {
+  const named = secretName ?? secretEnv;
+  const hint =
+    secretName === undefined
+      ? `Put ${secretEnv}=whsec_… in ${envFile}`
+      : `Store it: surety secrets set ${secretName} < FILE`;
   return new BootError(
     "channel.secret_missing",
-    `channel ${name} has no usable secret: ${secretEnv} must be whsec_ and 24 to 64 bytes in base64`,
-    `Put ${secretEnv}=whsec_… in ${envFile}; openssl rand -base64 32 makes one.`,
+    `channel ${name} has no usable secret: ${named} must be whsec_ and 24 to 64 bytes in base64`,
+    `${hint}; openssl rand -base64 32 makes one.`,
   );
 }

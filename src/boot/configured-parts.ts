@@ -15,6 +15,7 @@ import { compileRedactor, type Redactor } from "../kernel/redaction/redact.ts";
 import type { FindModel } from "../runtime/model/model-registry.ts";
 import type { Clock } from "../runtime/ports/clock.ts";
 import type { ConfiguredModel } from "../runtime/ports/model-backend.ts";
+import type { SecretValues } from "../runtime/secrets/secrets.ts";
 import { configuredBudgetScopes } from "../runtime/spend/budget-scopes.ts";
 import type { BudgetScopes } from "../runtime/spend/spend-account.ts";
 import { BootError } from "./boot-error.ts";
@@ -23,7 +24,7 @@ import type { Config } from "./config/config.ts";
 import { contextLimits } from "./config/context-limits.ts";
 import { apiKeyName, resolveApiKey } from "./config/resolve-api-key.ts";
 import { toToolPolicy } from "./config/to-tool-policy.ts";
-import { type ChannelSurroundings, channelSecrets, configuredChannels } from "./configured-channels.ts";
+import { type ChannelSurroundings, channelSecret, channelSecrets, configuredChannels } from "./configured-channels.ts";
 import { modelChoices, openModelRegistry } from "./configured-models.ts";
 import { secretsIn } from "./env-secrets.ts";
 import type { Settings } from "./settings.ts";
@@ -49,6 +50,8 @@ export interface ConfiguredParts extends Settings {
 export interface PartsSurroundings extends Omit<ChannelSurroundings, "readVariable"> {
   readonly clock: Clock;
   readonly token: string | null;
+  /** As it is when a call runs. */
+  readonly secretOf: (name: string) => string | undefined;
   readonly toolsFor: BuiltInTools["toolsFor"];
   readonly moreTools: readonly Tool[];
   readonly overModel: ((model: ConfiguredModel) => ConfiguredModel) | undefined;
@@ -61,10 +64,10 @@ export function configuredParts(
   surroundings: PartsSurroundings,
   before: ConfiguredParts | null,
 ): ConfiguredParts {
-  const { clock, token, toolsFor, moreTools, overModel, onDefect } = surroundings;
+  const { clock, token, toolsFor, moreTools, overModel, onDefect, secretOf } = surroundings;
   const keys = [
     ...Object.entries(config.models.providers).map(([id, provider]) => readVariable(apiKeyName(id, provider))),
-    ...Object.values(config.channels).map(({ secretEnv }) => readVariable(secretEnv)),
+    ...Object.values(config.channels).map((channel) => channelSecret(channel, readVariable, surroundings.stored())),
   ];
   /** Null unless these sections and all keys say the same. */
   const unchanged = (...sections: readonly (keyof Config)[]): ConfiguredParts | null =>
@@ -85,10 +88,13 @@ export function configuredParts(
   const policy = toToolPolicy(config);
   return {
     ...{ config, readVariable, keys, channels, tools, findModel },
-    ...openRedactor({ config, readVariable }, token, before?.secrets ?? []),
+    ...openRedactor({ config, readVariable }, token, surroundings.stored(), before?.secrets ?? []),
     toolbox:
       sameTools?.toolbox ??
-      createToolbox(tools, { clock, timeouts: toolTimeouts(config), onDefect: (error) => onDefect("tool", error) }),
+      createToolbox(tools, {
+        ...{ clock, secretOf, timeouts: toolTimeouts(config) },
+        onDefect: (error) => onDefect("tool", error),
+      }),
     choices: modelChoices(config, findModel),
     limitsOf: contextLimits(config),
     ceilings: ceilingsFor(config.budgets),
@@ -102,13 +108,19 @@ function withMore(builtIn: readonly Tool[], more: readonly Tool[]): readonly Too
   return [...builtIn.filter(({ name }) => !names.has(name)), ...more];
 }
 
-/** Knows every secret this process has read: provider keys, its own bearer token, and what else `.env` holds. */
-function openRedactor({ config, readVariable }: Settings, token: string | null, earlier: readonly Secret[]) {
+/** Knows every secret this process has read: stored ones, provider keys, its own bearer token, and what else `.env` holds. */
+function openRedactor(
+  { config, readVariable }: Settings,
+  token: string | null,
+  stored: SecretValues,
+  earlier: readonly Secret[],
+) {
   const keys = Object.entries(config.models.providers).flatMap(([id, provider]) => {
     const verdict = resolveApiKey(id, provider, readVariable);
     return verdict.ok && verdict.key !== null ? [{ name: `${id}-key`, value: verdict.key }] : [];
   });
-  const own = [...keys, ...channelSecrets(config, readVariable)];
+  const given = [...stored].map(([name, value]) => ({ name, value }));
+  const own = [...given, ...[...keys, ...channelSecrets(config, readVariable)].filter(isNew(stored))];
   const ours = token === null ? own : [...own, { name: "gateway-token", value: token }];
   const values = new Set(ours.map(({ value }) => value));
   const others = secretsIn(readVariable.fileVariables ?? new Map()).filter(({ value }) => !values.has(value));
@@ -117,6 +129,12 @@ function openRedactor({ config, readVariable }: Settings, token: string | null, 
     .filter(({ value }) => !values.has(value))
     .map(({ value }, index) => ({ name: `former-${index + 1}`, value }));
   return compileWith(config, ours, [...others, ...former]);
+}
+
+/** A value that a stored secret has, too, is known by that one's name. */
+function isNew(stored: SecretValues): (secret: Secret) => boolean {
+  const values = new Set(stored.values());
+  return ({ value }) => !values.has(value);
 }
 
 /** A variable's name stands for its value in what is stored; one that cannot gives way to a number. */

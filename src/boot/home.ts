@@ -23,6 +23,8 @@ export interface Home {
   readonly tokenFile: string;
   readonly keysDirectory: string;
   readonly signingKeyFile: string;
+  /** Opens the stored secrets. */
+  readonly secretsKeyFile: string;
   readonly database: string;
   /** Signed checkpoints, to compare the database with. */
   readonly checkpointFile: string;
@@ -111,6 +113,7 @@ function homeAt(directory: string): Home {
     envFile: join(directory, ".env"),
     tokenFile: join(directory, "token"),
     keysDirectory: join(directory, "keys"),
+    secretsKeyFile: join(directory, "keys", "secrets-key"),
     signingKeyFile: join(directory, "keys", "signing-key.pem"),
     database: join(directory, "surety.db"),
     checkpointFile: join(directory, "checkpoints.jsonl"),

@@ -31,7 +31,6 @@ import { SenderLimit } from "../assistant/sessions/sender-limit.ts";
 import { Sessions } from "../assistant/sessions/sessions.ts";
 import { appendCheckpoint } from "../assistant/verification/append-checkpoint.ts";
 import { RecordedRuns } from "../assistant/verification/recorded-runs.ts";
-import { hashCanonical } from "../kernel/vocabulary/hash.ts";
 import { getOutputSummaryPrompt } from "../prompts/summary-prompt.ts";
 import { Access } from "../runtime/access/access.ts";
 import { ESTIMATED_TOKENS } from "../runtime/model/estimate-tokens.ts";
@@ -50,6 +49,7 @@ import { openRuntime, type Runtime } from "../runtime/runtime.ts";
 import { openAdministration } from "./administration/administration.ts";
 import { openConfiguration } from "./administration/configuration.ts";
 import type { RunConformance } from "./administration/conformance.ts";
+import { configRecorder } from "./administration/record-config.ts";
 import { openBuiltInTools } from "./built-in-tools.ts";
 import type { Config } from "./config/config.ts";
 import { applicable, differences, pathsOf } from "./config/config-changes.ts";
@@ -64,6 +64,7 @@ import { liveDrafting } from "./live-parts.ts";
 import { openCheckpoints } from "./open-checkpoints.ts";
 import type { Settings } from "./settings.ts";
 import { loadSigningKey, type SigningKey } from "./signing-key.ts";
+import { openStoredSecrets } from "./stored-secrets.ts";
 
 export interface SuretyOptions {
   readonly home: Home;
@@ -149,7 +150,9 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
     const pairing = new Pairing({ store, clock, random });
     const { toolsFor, marks, readAgentFile, inbox } = await openBuiltInTools({ home, config, clock });
     const isAccepted = (channel: string, senderId: string) => pairing.isAccepted(channel, senderId);
+    const storedSecrets = await openStoredSecrets(home, store, random);
     const partsSurroundings: PartsSurroundings = {
+      ...storedSecrets.lookup,
       ...{ clock, random, isAccepted, token: options.token, toolsFor, onDefect },
       ...{ moreTools: options.moreTools ?? [], overModel: options.overModel },
     };
@@ -171,9 +174,7 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
       },
     });
     const ports: RunPorts = {
-      clock,
-      random,
-      store,
+      ...{ clock, random, store },
       get toolbox() {
         return now.toolbox;
       },
@@ -199,11 +200,7 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
       presentEnding,
       onDefect,
     };
-    const record = async (paths: readonly string[], whole: Config, actor: string): Promise<void> => {
-      const data = { paths: [...paths], configHash: hashCanonical(JSON.parse(JSON.stringify(whole))) };
-      const draft = { kind: "config.changed", ts: timestampOf(clock.nowMs()), actor, data } as const;
-      if (paths.length > 0) await store.commit([{ type: "append-ledger", draft }], "barrier");
-    };
+    const record = configRecorder(store, clock);
     const install = async (parts: ConfiguredParts, whole: Config, paths: readonly string[]): Promise<void> => {
       written = whole;
       now = parts;
@@ -226,6 +223,14 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
       settings: () => now,
       readVariables: async () => (await now.readVariable.readAgain?.()) ?? now.readVariable,
       isSecret: (text) => now.secretsOnly.redactText(text).text !== text,
+    });
+    const secrets = storedSecrets.service({
+      clock,
+      prepare: (stored) => configuredParts(now, { ...partsSurroundings, stored }, now),
+      install: (parts) => {
+        now = parts;
+        return delivery.reconfigured();
+      },
     });
     const events = options.events ?? new EventBus((error) => onDefect("event-handler", error));
     const configChanged = (): void => {
@@ -277,7 +282,6 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
     // What ended before a crash, and is in no file yet.
     if (options.workers !== 0) sessionFiles.wake();
     ownStore.onUnavailable((error) => runtime.storeFailed(error));
-    const { agentsDirectory } = home;
     const nameOfKey = (model: string): string | null => keyNameOf(now.config, model);
     const summarize: Toolbox["summarize"] = (call) => now.toolbox.summarize(call);
     const assistant = openAssistant({
@@ -286,7 +290,8 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
         messages.broadcaster.published(runId);
         if (begun !== null) sessionCreated(begun);
       },
-      ...{ store, runtime, drafting, signing, agentsDirectory, summarize, keyNameOf: nameOfKey },
+      ...{ store, runtime, drafting, signing, summarize, keyNameOf: nameOfKey },
+      agentsDirectory: home.agentsDirectory,
     });
     const { approvals, capabilities } = runtime;
     const sessions = new Sessions({
@@ -350,7 +355,7 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
       delivery,
       events,
       operations: bindOperations({
-        ...{ assistant, approvals, capabilities, marks, store, clock, sessions, media, chat },
+        ...{ assistant, approvals, capabilities, marks, store, clock, sessions, media, secrets, chat },
         ...{ compaction, delivery, feed, access, configuration, ...administration },
         get toolbox() {
           return now.toolbox;

@@ -17,6 +17,7 @@ import type { PackedWrite } from "./packed-writes.ts";
 import { PAIRING_WRITES } from "./pairings.ts";
 import { RunHeads } from "./run-heads.ts";
 import { appendEntries, RUN_WRITES } from "./run-writes.ts";
+import { SECRET_WRITES } from "./secrets.ts";
 import { SEND_SLOT_WRITES } from "./send-slots.ts";
 import { SESSION_WRITES } from "./sessions.ts";
 import { reserveSpend, SPEND_WRITES } from "./spend.ts";
@@ -34,6 +35,7 @@ const WRITES: WriteHandlers<Exclude<Write["type"], "append-entries" | "reserve-s
   ...IMPORT_WRITES,
   ...ACCESS_WRITES,
   ...MEDIA_WRITES,
+  ...SECRET_WRITES,
   "append-ledger": ({ appendLedger }, { draft }) => appendLedger(draft),
 };
 

@@ -20,6 +20,7 @@ import { OUTBOX_TABLES } from "./outbox.ts";
 import { PAIRING_TABLES } from "./pairings.ts";
 import { RECORDED_ROW_TABLES, recordEarlierRows } from "./recorded-rows.ts";
 import { RUN_TABLES } from "./runs.ts";
+import { SECRET_TABLES } from "./secrets.ts";
 import { SEND_SLOT_TABLES } from "./send-slots.ts";
 import { SESSION_TABLES } from "./sessions.ts";
 import { SPEND_TABLES } from "./spend.ts";
@@ -27,7 +28,7 @@ import { SPEND_TABLES } from "./spend.ts";
 /** "sure" in ASCII: tells our databases from others. */
 export const APPLICATION_ID = 0x73757265;
 
-export const SCHEMA_VERSION = 13;
+export const SCHEMA_VERSION = 14;
 
 const META_TABLES: Tables = {
   1: "CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;",
@@ -48,6 +49,7 @@ const SUBJECTS: readonly Tables[] = [
   PAIRING_TABLES,
   IMPORT_TABLES,
   MEDIA_TABLES,
+  SECRET_TABLES,
   RECORDED_ROW_TABLES,
   ACCESS_TABLES,
 ];

@@ -20,6 +20,7 @@ import { findMedia, waitingMedia } from "./media.ts";
 import { findDelivery, findInbound } from "./outbox.ts";
 import { findPairing, findPairingByCode } from "./pairings.ts";
 import { findRun, findRunByKey, findRunByMessage, findRunIds, firstRunOf, sessionPosition } from "./runs.ts";
+import { storedSecrets } from "./secrets.ts";
 import { findCheckpoint, findSession, findSessionByKey } from "./sessions.ts";
 import { heldFor } from "./spend.ts";
 import { toStoreError } from "./sqlite-failure.ts";
@@ -93,6 +94,7 @@ export function storeReads(reading: Reading, homeId: string, readElsewhere: Read
     findPairing: (channel, senderId) => reading.read((prepare) => findPairing(prepare, channel, senderId)),
     findPairingByCode: (code) => reading.read((prepare) => findPairingByCode(prepare, code)),
     heldFor: (runId) => reading.read((prepare) => heldFor(prepare, runId)),
+    storedSecrets: () => reading.read(storedSecrets),
     findMedia: (ref) => reading.read((prepare) => findMedia(prepare, ref)),
     waitingMedia: (owner) => reading.read((prepare) => waitingMedia(prepare, owner)),
     ledgerHead: () => reading.read((prepare) => ledgerHead(prepare, homeId)),

@@ -3,8 +3,11 @@
  * `plan` and `run` never throw: a `ToolFailure` becomes its error, an abort `timeout`, anything else `internal.error`,
  * whose details go to `onDefect` only.
  */
+
+import { handleOf, handlesIn, restoreSecrets } from "../../kernel/redaction/redaction-marker.ts";
 import { Defect } from "../../kernel/vocabulary/defect.ts";
 import { hashCanonical } from "../../kernel/vocabulary/hash.ts";
+import type { JsonValue } from "../../kernel/vocabulary/parse-json.ts";
 import {
   DEFAULT_TOOL_TIMEOUT_MS,
   MAX_TOOL_TIMEOUT_MS,
@@ -32,6 +35,8 @@ interface ToolboxOptions {
   readonly onDefect: (error: unknown) => void;
   /** Absent: the defaults of O-1.1. */
   readonly timeouts?: ToolTimeouts;
+  /** The value of a stored secret that arguments may name by its handle. Absent: none is put back. */
+  readonly secretOf?: (name: string) => string | undefined;
 }
 
 export interface ToolTimeouts {
@@ -115,6 +120,7 @@ function createPlanner(options: ToolboxOptions) {
         pollable: tool.pollable,
         volatileFields: tool.volatileFields,
       },
+      ...(namesSecret(args, options) ? { asksAlways: true } : {}),
       timeoutMs: Math.max(1, Math.min(Math.trunc(timeoutMs), timeouts.maxMs)),
       plan: { ...emptyPlan, ...outline.plan },
     };
@@ -156,12 +162,27 @@ async function runCall(
   });
   try {
     signal.throwIfAborted();
-    const output = await tool.run({ args, plan, labels }, context);
+    const output = await tool.run({ ...withSecrets({ args, plan }, options), labels }, context);
     return { ...finished(), ok: true, output, error: null };
   } catch (thrown) {
     const isAborted = signal.aborted && (thrown === signal.reason || isAbort(thrown));
     return { ...finished(), ok: false, error: isAborted ? abortedError(tool) : errorOf(thrown, options) };
   }
+}
+
+type Carried = Pick<Planned, "args" | "plan">;
+
+/** What names a stored secret asks whatever the rules allow: the approver sees the handle and where it would go. */
+function namesSecret(args: Arguments, { secretOf }: ToolboxOptions): boolean {
+  return secretOf !== undefined && handlesIn(args).some((name) => secretOf(name) !== undefined);
+}
+
+/** Only here, where an allowed plan is performed, are stored secrets put back; any other handle stays the text it is. */
+function withSecrets(carried: Carried, { secretOf }: ToolboxOptions): Carried {
+  if (secretOf === undefined || handlesIn(carried.args).length === 0) return carried;
+  const restored = restoreSecrets(carried as unknown as JsonValue, (name) => secretOf(name) ?? handleOf(name));
+  if (restored.ok) return restored.value as unknown as Carried;
+  throw new ToolFailure("tool.input_invalid", "The stored secrets cannot be put into these arguments.");
 }
 
 function register(tools: readonly Tool[]): ReadonlyMap<string, Registration> {

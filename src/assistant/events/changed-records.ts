@@ -61,6 +61,9 @@ function recordsIn(write: Write): readonly ChangedRecord[] {
     case "release-spend":
     case "count-spend":
       return BUDGET;
+    case "put-secret":
+    case "remove-secret":
+      return [one("secret", write.draft.data.name)];
     case "insert-outbox":
       return [one("outbox", write.delivery.id)];
     case "move-outbox":

@@ -211,7 +211,8 @@ const ChannelName = matching(
 ).check(z.refine((name) => !OWN_CHANNELS.includes(name), `must not be one of ${OWN_CHANNELS.join(", ")}`));
 const Channel = z.strictObject({
   kind: z.literal("webhook"),
-  secretEnv: VariableName,
+  secretEnv: z.exactOptional(VariableName),
+  secretName: z.exactOptional(matching(/^[A-Za-z][A-Za-z0-9_-]{0,63}$/, "must be the name of a stored secret")),
   url: SearchUrl,
   class: z._default(z.enum(["external_message", "external_email"]), "external_message"),
   activation: z._default(z.enum(["mention", "always"]), "mention"),

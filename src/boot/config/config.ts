@@ -75,7 +75,10 @@ export type PolicySettings = Omit<ToolPolicy, "allowDomains">;
 export interface ChannelSettings {
   readonly kind: "webhook";
   /** The name of the variable that holds the secret both sides sign with. */
-  readonly secretEnv: string;
+  /** The variable that holds the secret, */
+  readonly secretEnv?: string;
+  /** or the stored secret's name. */
+  readonly secretName?: string;
   /** Where answers are posted. */
   readonly url: string;
   readonly class: "external_message" | "external_email";

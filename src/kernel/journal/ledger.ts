@@ -85,6 +85,9 @@ export const LedgerDataSchemas = {
   "token.revoked": Type.Object({ tokenId: Text }, closed),
   "browser.signed_in": Type.Object({ browserId: Text }, closed),
   "browser.signed_out": Type.Object({ browserId: Text }, closed),
+  /** Its name, never its value. */
+  "secret.set": Type.Object({ name: Text }, closed),
+  "secret.removed": Type.Object({ name: Text }, closed),
   /** Which settings, not to what: the hash is of the whole config after the change. */
   "config.changed": Type.Object({ paths: Type.Array(Text, { minItems: 1 }), configHash: HashSchema }, closed),
   "pair.accepted": sender,

@@ -51,7 +51,8 @@ export function whyAsked(policyId: string, { tool, risk }: Pick<PlannedCall, "to
 }
 
 const WHY_ASKED: Readonly<Record<string, string>> = {
-  "policy.asks-always": "This may start other programs or remove whole directories, so Surety always asks.",
+  "policy.asks-always":
+    "This may start other programs, remove whole directories or use a secret, so Surety always asks.",
   "policy.latch":
     "This session has read private and untrusted data, so Surety asks before anything leaves it or changes.",
   "effect.in-doubt": "The same call was cut off, and it may have taken effect: check before you allow it again.",

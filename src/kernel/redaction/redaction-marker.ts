@@ -56,6 +56,11 @@ function mayBecomeMarker(rest: string): boolean {
   });
 }
 
+/** The names of the handles in it, keys included. */
+export function handlesIn(value: JsonValue): readonly string[] {
+  return [...JSON.stringify(value).matchAll(HANDLE)].map(([, name = ""]) => name);
+}
+
 /** Does a string anywhere in it, keys included, hold `[REDACTED:…]`? A call with such arguments is refused. */
 export function hasRedactionHole(value: JsonValue): boolean {
   return holds(value, 0);

@@ -23,6 +23,7 @@ import type { AccessReads, AccessWrite } from "./stored-access.ts";
 import type { CapabilityDecisionKind, SessionCapability, StoredCapability } from "./stored-capability.ts";
 import type { DeliveryReads, DeliveryWrite } from "./stored-delivery.ts";
 import type { MediaReads, MediaWrite } from "./stored-media.ts";
+import type { SecretReads, SecretWrite } from "./stored-secret.ts";
 import type { RunRange, SessionFilter, SessionReads, SessionWrite, StoredSession } from "./stored-session.ts";
 
 export type { Page } from "./page.ts";
@@ -164,6 +165,7 @@ export interface StoredBody extends Body {
 export type Write =
   | SessionWrite
   | MediaWrite
+  | SecretWrite
   /** What a run that has not begun was accepted with, completed by what was said meanwhile in its session. */
   | { readonly type: "complete-acceptance"; readonly runId: RunId; readonly accepted: string }
   /** `store.conflict` when the id, the idempotency key or the inbound message exists. */
@@ -325,7 +327,7 @@ export interface PresentRow {
   readonly needsRecord: boolean;
 }
 
-export interface Store extends AccessReads, DeliveryReads, MediaReads, SessionReads {
+export interface Store extends AccessReads, DeliveryReads, MediaReads, SecretReads, SessionReads {
   /** Random id of the home; names the ledger's chain. */
   readonly homeId: string;
   /** Null for a home that was never restored. */

@@ -205,6 +205,7 @@ export class MemoryAssistant implements Assistant {
       },
       // Conversations and channels are tested on a real home (test/assistant).
       ...({} as SessionServices),
+      secrets: {} as Services["secrets"],
       // Uploads are tested on a real home (test/boot/media.test.ts).
       media: new Media({} as MediaParts),
       delivery: { receiveHook: () => Promise.resolve(NOT_BELIEVED) } as unknown as DeliveryServices["delivery"],

@@ -72,6 +72,7 @@ const READ_BY: Readonly<Record<string, string>> = {
   "output.thinking_mode": "boot/live-parts.ts",
   "channels.*.kind": "boot/administration/status.ts",
   "channels.*.secretEnv": CHANNELS,
+  "channels.*.secretName": CHANNELS,
   "channels.*.url": CHANNELS,
   "channels.*.class": CHANNELS,
   "channels.*.activation": "boot/open-surety.ts",
