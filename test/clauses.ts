@@ -366,4 +366,12 @@ export const CLAUSES: Readonly<Record<string, Readonly<Record<string, string>>>>
     unreachable: "It is denied at once where no approver can be reached.",
     timeout: "Silence is a denial.",
   },
+  "X-15": {
+    chat: "OpenAI's client holds conversations with images and tool-using runs, unchanged.",
+    stream: "Streamed, the pieces are the answer, and the usage comes where it is asked for.",
+    responses: "It gets responses, streamed and not, that continue from one another.",
+    models: "It lists the agents and the configured models.",
+    approvals: "A waiting approval keeps the stream alive.",
+    errors: "What fails or is refused is an error in OpenAI's shape.",
+  },
 };

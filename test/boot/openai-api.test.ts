@@ -40,7 +40,7 @@ const WRITE = { name: "fs.write_text", arguments: { path: "a.txt", text: "hello"
 
 describe("chat completions", () => {
   verifies(
-    "X-15",
+    "X-15/chat",
     "a conversation: what was said is the context, the client's instructions below the base prompt",
     async () => {
       const { client, model, surety } = await stage(() =>
@@ -95,30 +95,34 @@ describe("chat completions", () => {
     },
   );
 
-  verifies("X-15", "streamed: the pieces are the answer, and the usage comes last where it is asked for", async () => {
-    const { client } = await stage(() =>
-      answer({
-        text: "one two three four",
-        dialect: { pieceChars: 4 },
-        usage: { prompt_tokens: 8, completion_tokens: 5 },
-      }),
-    );
-    const stream = await client.chat.completions.create({
-      ...HELLO,
-      stream: true,
-      stream_options: { include_usage: true },
-    });
-    const chunks: OpenAI.ChatCompletionChunk[] = [];
-    for await (const chunk of stream) chunks.push(chunk);
-    expect(chunks[0]?.choices[0]?.delta.role).toBe("assistant");
-    expect(chunks.map(({ choices }) => choices[0]?.delta.content ?? "").join("")).toBe("one two three four");
-    expect(chunks.at(-2)?.choices[0]?.finish_reason).toBe("stop");
-    expect(chunks.at(-1)).toMatchObject({ choices: [], usage: { total_tokens: 13 } });
-    expect(new Set(chunks.map(({ id }) => id)).size).toBe(1);
-  });
+  verifies(
+    "X-15/stream",
+    "streamed: the pieces are the answer, and the usage comes last where it is asked for",
+    async () => {
+      const { client } = await stage(() =>
+        answer({
+          text: "one two three four",
+          dialect: { pieceChars: 4 },
+          usage: { prompt_tokens: 8, completion_tokens: 5 },
+        }),
+      );
+      const stream = await client.chat.completions.create({
+        ...HELLO,
+        stream: true,
+        stream_options: { include_usage: true },
+      });
+      const chunks: OpenAI.ChatCompletionChunk[] = [];
+      for await (const chunk of stream) chunks.push(chunk);
+      expect(chunks[0]?.choices[0]?.delta.role).toBe("assistant");
+      expect(chunks.map(({ choices }) => choices[0]?.delta.content ?? "").join("")).toBe("one two three four");
+      expect(chunks.at(-2)?.choices[0]?.finish_reason).toBe("stop");
+      expect(chunks.at(-1)).toMatchObject({ choices: [], usage: { total_tokens: 13 } });
+      expect(new Set(chunks.map(({ id }) => id)).size).toBe(1);
+    },
+  );
 
   verifies(
-    "X-15",
+    "X-15/chat",
     "a run with tools: the agent's calls are made here, and the answer comes when they are done",
     async () => {
       const script: Script = (_request, index) =>
@@ -142,7 +146,7 @@ describe("chat completions", () => {
     expect(text).toBe("Let me look.\n\nIt is empty.");
   });
 
-  verifies("X-15", "a failing run is an HTTP error that no client repeats, streamed or not", async () => {
+  verifies("X-15/errors", "a failing run is an HTTP error that no client repeats, streamed or not", async () => {
     const { client, model } = await stage(() => json(401, { error: { message: "no" } }));
     for (const stream of [false, true]) {
       const failure = await failureOf(client.chat.completions.create({ ...HELLO, stream }));
@@ -167,14 +171,19 @@ describe("chat completions", () => {
     expect(heard.join("")).not.toBe("");
   });
 
-  verifies("X-15", "a call that needs an approval waits, and the stream goes on when it is given", async () => {
-    const script: Script = (_request, index) => (index === 0 ? answer({ calls: [WRITE] }) : answer({ text: "Done." }));
-    const opened = await stage(script);
-    const answering = opened.client.chat.completions.stream(HELLO).finalContent();
-    const { id, plan_hash } = await cardOf(opened);
-    await opened.ask("POST", `/api/approvals/${id}`, { decision: "allow", plan_hash });
-    expect(await answering).toBe("Done.");
-  });
+  verifies(
+    "X-15/approvals",
+    "a call that needs an approval waits, and the stream goes on when it is given",
+    async () => {
+      const script: Script = (_request, index) =>
+        index === 0 ? answer({ calls: [WRITE] }) : answer({ text: "Done." });
+      const opened = await stage(script);
+      const answering = opened.client.chat.completions.stream(HELLO).finalContent();
+      const { id, plan_hash } = await cardOf(opened);
+      await opened.ask("POST", `/api/approvals/${id}`, { decision: "allow", plan_hash });
+      expect(await answering).toBe("Done.");
+    },
+  );
 
   test("where nobody can approve it is denied at once", async () => {
     const script: Script = (_request, index) =>
@@ -186,7 +195,7 @@ describe("chat completions", () => {
     expect(String(model.requests[1]?.body.messages.at(-1)?.["content"])).toContain("policy.denied");
   });
 
-  verifies("X-15", "an image reaches a model that sees", async () => {
+  verifies("X-15/chat", "an image reaches a model that sees", async () => {
     const { client, model } = await stage(() => answer({ text: "a dot" }));
     const parts = [
       { type: "text" as const, text: "what is it?" },
@@ -247,7 +256,7 @@ describe("chat completions", () => {
 });
 
 describe("what is refused", () => {
-  verifies("X-15", "is refused by name, in OpenAI's shape, before anything runs", async () => {
+  verifies("X-15/errors", "is refused by name, in OpenAI's shape, before anything runs", async () => {
     const { client, model, baseURL } = await stage(() => answer({ text: "never" }));
     const tools = [{ type: "function" as const, function: { name: "f", parameters: {} } }];
     const image = { type: "image_url", image_url: { url: "https://example.org/a.png" } };
@@ -311,7 +320,7 @@ describe("what is refused", () => {
 });
 
 describe("responses", () => {
-  verifies("X-15", "answer a text, streamed or not, and continue from one another", async () => {
+  verifies("X-15/responses", "answer a text, streamed or not, and continue from one another", async () => {
     const { client, model } = await stage((_request, index) => answer({ text: `answer ${index}` }));
     const first = await client.responses.create({
       model: "surety/main",
@@ -363,7 +372,7 @@ describe("responses", () => {
   });
 });
 
-verifies("X-15", "the models are the agents and what is configured", async () => {
+verifies("X-15/models", "the models are the agents and what is configured", async () => {
   const { client } = await stage(() => answer({ text: "" }), { agents: { writer: {} } });
   const ids: string[] = [];
   for await (const { id } of client.models.list()) ids.push(id);

@@ -6,7 +6,8 @@ import { describe, expect, test } from "vitest";
 import { WsMessageSchema } from "../../src/kernel/journal/views/websocket-messages.ts";
 import { answer } from "../loopback/openai-server.ts";
 import { verifies } from "../requirements.ts";
-import { openSocketStage, textOf } from "./socket-stage.ts";
+import { DOT_PNG } from "../runtime/sample-images.ts";
+import { openSocketStage, type Said, TOKEN, textOf } from "./socket-stage.ts";
 
 const isMessage = Compile(WsMessageSchema);
 const WRITE = { name: "fs.write_text", arguments: { path: "a.txt", text: "hello" } };
@@ -67,6 +68,46 @@ describe("a client written from the seed", () => {
     ]);
     expect(client.said.filter((message) => !isMessage.Check(message))).toEqual([]);
     expect(stage.defects).toEqual([]);
+  });
+
+  verifies("T-1.1", "shows an image, is asked, allows, and reads the answer, by the seed's words alone", async () => {
+    const stage = await openSocketStage((_, index) =>
+      index === 0 ? answer({ calls: [WRITE] }) : answer({ text: "A dot; it is written down." }),
+    );
+    const headers = { authorization: `Bearer ${TOKEN}` };
+    const uploaded = await fetch(`http://127.0.0.1:${stage.port}/api/media`, {
+      method: "POST",
+      headers,
+      body: DOT_PNG,
+    });
+    const { ref } = (await uploaded.json()) as { readonly ref: string };
+    const said: Said[] = [];
+    const socket = new WebSocket(stage.url, ["surety", `surety.bearer.${TOKEN}`]);
+    const speak = (id: string, payload: object): void => {
+      const seeds = { channel: "web", senderId: "user_12345", senderName: "Orlando", text: null, media: null };
+      const whole = { ...seeds, isGroup: false, groupId: null, ...payload };
+      socket.send(JSON.stringify({ id, type: "channel.message", timestamp: 1_708_070_833_000, payload: whole }));
+    };
+    socket.onopen = () => speak("msg_abc123", { text: "Write down what this shows", media: [{ ref }] });
+    await new Promise<void>((resolve) => {
+      socket.onmessage = ({ data }) => {
+        const message = JSON.parse(String(data));
+        said.push(message);
+        const { approval } = message.payload;
+        if (approval !== undefined) {
+          const { id: approval_id, plan_hash } = approval;
+          speak("msg_abc124", { action: { approval_id, plan_hash, decision: "allow" } });
+        }
+        if (message.type === "agent.response.end") resolve();
+      };
+    });
+    socket.close();
+    expect(textOf(said)).toBe("A dot; it is written down.");
+    expect(said.map(({ type }) => type)).toEqual(
+      expect.arrayContaining(["session.created", "tool.call", "tool.result"]),
+    );
+    expect(await readFile(join(stage.workspace, "a.txt"), "utf8")).toBe("hello");
+    expect(JSON.stringify(stage.model.requests[0]?.body.messages.at(-1))).toContain(DOT_PNG.toString("base64"));
   });
 
   verifies("T-1.1", "is answered a command at once", async () => {

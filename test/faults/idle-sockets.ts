@@ -25,7 +25,7 @@ const OTHER_FILES = 8;
 const LIFE_EVERY_MS = 20_000;
 const MAX_RESIDENT_MIB = 1_536;
 const LIMIT_MS = 120_000;
-const BIG_ANSWER = "never read ".repeat(30_000);
+const BIG_ANSWER = "never read ".repeat(90_000);
 
 export const idleSockets: Fault = {
   id: "F11",
