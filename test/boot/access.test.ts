@@ -65,7 +65,11 @@ verifies(
       leaving.abort();
       return answered.status;
     };
-    for (const { method, path, scope } of HTTP_OPERATIONS) {
+    const mounted = opened.mounts.flatMap(({ paths, methods, scope }) =>
+      methods.flatMap((method) => paths.map((path) => ({ method, path: path.replace("*", "none"), scope }))),
+    );
+    expect(mounted).toContainEqual({ method: "POST", path: "/v1/chat/completions", scope: "operate" });
+    for (const { method, path, scope } of [...HTTP_OPERATIONS, ...mounted]) {
       for (const held of SCOPES) {
         const isEnough = scopesUpTo(held).has(scope);
         const refused = held === "public" ? 401 : 403;

@@ -1,11 +1,16 @@
 /** A gateway in this process on a home of its own, as a user interface sees it. The model makes the calls that a message lists. */
 import { onTestFinished, vi } from "vitest";
+import { controlUi } from "../../src/adapters/control-ui/control-ui.ts";
 import { createGateway } from "../../src/adapters/gateway/create-gateway.ts";
+import { openAiApi } from "../../src/adapters/openai-api/openai-api.ts";
 import type { Config } from "../../src/boot/config/config.ts";
+import { catalogOf } from "../../src/boot/configured-models.ts";
+import { findControlUi } from "../../src/boot/find-control-ui.ts";
 import { openHome } from "../../src/boot/home.ts";
 import { openSurety } from "../../src/boot/open-surety.ts";
 import { systemClock } from "../../src/boot/system-clock.ts";
 import { systemRandomness } from "../../src/boot/system-randomness.ts";
+import type { Mount } from "../../src/runtime/operations/mount.ts";
 import { apiApprover } from "../../src/runtime/ports/approver.ts";
 import { IDENTITY } from "../adapters/gateway/test-identity.ts";
 import { answer, startOpenAiServer } from "../loopback/openai-server.ts";
@@ -47,7 +52,14 @@ export async function openInterface(also: Partial<Config> | object = {}) {
     onDefect: (_id, error) => defects.push(error),
   });
   onTestFinished(() => surety.close(1000));
+  const { operations } = surety;
+  // As `surety start` has them.
+  const mounts: readonly Mount[] = [
+    controlUi(findControlUi()),
+    ...openAiApi({ operations, clock: systemClock, catalog: () => catalogOf(config) }),
+  ];
   const gateway = createGateway({
+    mounts,
     ...{ operations: surety.operations, conversations: surety.conversations, random: systemRandomness },
     ...{ credentials: surety.access, identity: IDENTITY, clock: systemClock },
     onError: (error) => defects.push(error),
@@ -66,7 +78,7 @@ export async function openInterface(also: Partial<Config> | object = {}) {
   const get = async (path: string) => (await ask("GET", path)).json;
 
   return {
-    ...{ home, surety, defects, url, ask, get, modelPlace: new URL(server.baseUrl).host },
+    ...{ home, surety, mounts, defects, url, ask, get, modelPlace: new URL(server.baseUrl).host },
     async submit(steps: readonly Step[] | string, more: object = {}): Promise<string> {
       const message = typeof steps === "string" ? steps : JSON.stringify(steps);
       const { status, json } = await ask("POST", "/v1/runs", { agent_id: "main", message, ...more });

@@ -17,7 +17,7 @@ export const ACCESS_TABLES: Tables = {
   ) STRICT, WITHOUT ROWID;`,
 };
 
-export const ACCESS_QUERIES = {
+const ACCESS_QUERIES = {
   listTokens: `
     SELECT id, name, digest, scope, channel, sender_id AS senderId, created_at_ms AS createdAtMs,
       expires_at_ms AS expiresAtMs FROM tokens ORDER BY created_at_ms, id LIMIT ? OFFSET ?`,

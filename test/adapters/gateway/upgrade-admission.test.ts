@@ -53,3 +53,32 @@ test.each<[string, Head, unknown]>([
 ])("an upgrade with its token in %s", (_, head, expected) => {
   expect(codeOf(head)).toEqual(expected);
 });
+
+test("a cookie opens a socket for a page of the gateway, and for no other client", async () => {
+  const { access } = new MemoryAssistant();
+  const entered = await access.logIn(access.newCode().code, "Test/1.0", "operator");
+  const cookie = new SessionCookie(false);
+  const rules = { cookie, sites: () => ({ allowedHosts: [], allowedOrigins: ["https://other.test"] }), proxy: null };
+  const admission = createAdmission({
+    ...rules,
+    ...{ credentials: access, listenHost: "127.0.0.1", clock: new ManualClock() },
+  });
+  const socket = { ...SOCKET, localPort: 19789 };
+  const admit = (more: Head) => {
+    try {
+      return admission.admit({ ...UPGRADE, cookie: `a=b; surety_19789=${entered?.secret}`, ...more }, socket).principal;
+    } catch (error) {
+      return (error as { readonly code: string }).code;
+    }
+  };
+  expect(admit({ origin: "http://127.0.0.1:19789" })).toBe("operator");
+  const refused: readonly Head[] = [
+    {},
+    { origin: "http://127.0.0.1:8080" },
+    { origin: "null" },
+    { origin: "https://other.test" },
+    { origin: "http://127.0.0.1:19789", "sec-fetch-site": "same-site" },
+  ];
+  expect(refused.map(admit)).toEqual(refused.map(() => "auth.forbidden"));
+  expect(admit({ origin: "http://127.0.0.1:19789", cookie: `surety_19790=${entered?.secret}` })).toBe("auth.required");
+});
