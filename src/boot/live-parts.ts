@@ -8,7 +8,7 @@ import type { ConfiguredParts, PartsSurroundings } from "./configured-parts.ts";
 type Now = () => ConfiguredParts;
 
 /** A stream goes on as it began. */
-export function liveRedactor(now: Now): Redactor {
+function liveRedactor(now: Now): Redactor {
   return {
     get stream() {
       return now().redactor.stream;

@@ -43,13 +43,18 @@ export function watchSettings({ files, settings, clock, remark, adopt }: Watchin
   let isExpected = settings.config !== DEFAULT_CONFIG;
   let seen: string | null = null;
   let trouble: string | null = null;
+  let changesHere = 0;
 
   const look = async (): Promise<void> => {
     const mark = `${await markOf(configFile)} ${await markOf(envFile)}`;
     if (mark === seen) return;
     seen = mark;
+    const changesBefore = changesHere;
     try {
-      await apply(await read());
+      const next = await read();
+      // It was written meanwhile: what was read is older than what applies.
+      if (changesHere === changesBefore) await apply(next);
+      else seen = null;
     } catch (error) {
       complain(error instanceof Error ? error.message : String(error));
     }
@@ -96,6 +101,7 @@ export function watchSettings({ files, settings, clock, remark, adopt }: Watchin
     current: () => current,
     problem: () => trouble,
     changed: (next) => {
+      changesHere += 1;
       current = next;
       isExpected = true;
     },

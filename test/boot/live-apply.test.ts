@@ -6,6 +6,7 @@ import { answer, type ServerScript, startOpenAiServer } from "../loopback/openai
 import { verifies } from "../requirements.ts";
 import { openLiveGateway } from "./live-gateway.ts";
 import { dial } from "./socket-stage.ts";
+import { SECRET, signature } from "./webhook-stage.ts";
 
 const WAIT = { timeout: 30_000, interval: 10 };
 const MODEL = { contextWindow: 32_768, maxOutputTokens: 1024 };
@@ -107,6 +108,80 @@ verifies("M-B", "a weaker policy does not reach a run that is at work; a stricte
   const next = await ended(await submit("write it again"));
   expect([next.outcome, next.contract_hash === contract]).toEqual(["COMPLETED_WITH_TOOLS", false]);
 });
+
+verifies("M-B", "a run at work keeps the commands it began with", async () => {
+  const asked = Promise.withResolvers<void>();
+  const changed = Promise.withResolvers<void>();
+  const call = { name: "shell.exec", arguments: { cmd: "frobnicate" } };
+  const server = await serve(({ body }) => {
+    asked.resolve();
+    if (body.messages.at(-1)?.role === "tool") return answer({ text: "Done." });
+    return answer({ calls: [call], after: changed.promise });
+  });
+  const { patch, submit, ended } = await openLiveGateway({ config: JSON.stringify(loop(server.baseUrl)) });
+  const id = await submit("frobnicate", { unattended: true });
+  await asked.promise;
+  await patch({ tools: { shell: { allow: ["frobnicate"] } } });
+  changed.resolve();
+  expect(JSON.stringify((await ended(id)).trace)).toContain("is not in tools.shell.allow");
+  // One that begins now has it, and would ask.
+  const next = JSON.stringify((await ended(await submit("again", { unattended: true }))).trace);
+  expect(next).not.toContain("is not in tools.shell.allow");
+});
+
+verifies(
+  "T-1.2",
+  "a channel that is added takes messages, and one without its secret is refused with the line to add",
+  async () => {
+    const { patch, home, url, said, ask } = await openLiveGateway();
+    const channels = { desk: { kind: "webhook", secretEnv: "DESK_SECRET", url: "http://127.0.0.1:9/in" } };
+    const lacking = await patch({ channels });
+    expect([lacking.status, lacking.json.error.message]).toEqual([
+      400,
+      expect.stringContaining(`Put DESK_SECRET=whsec_… in ${home.envFile}`),
+    ]);
+    await writeFile(home.envFile, `DESK_SECRET=${SECRET}\n`);
+    await said(/\.env has changed/);
+    expect((await patch({ channels })).json.applied).toEqual(["channels.desk"]);
+    const body = JSON.stringify({ senderId: "ann", senderName: "Ann", text: "hello" });
+    const at = String(Math.floor(Date.now() / 1000));
+    const knock = (id: string, signed: string) =>
+      fetch(`${url}/hooks/desk`, {
+        method: "POST",
+        headers: { "webhook-id": id, "webhook-timestamp": at, "webhook-signature": signed },
+        body,
+      });
+    expect((await knock("m1", "v1,AAAA")).status).toBe(403);
+    expect((await knock("m2", signature("m2", at, body))).status).toBe(200);
+    expect((await ask("GET", "/api/pairings")).text).toContain('"ann"');
+    await patch({ channels: null });
+    expect((await knock("m3", signature("m3", at, body))).status).toBe(403);
+  },
+);
+
+verifies(
+  "P-3.2",
+  "while the file cannot be used, its settings stay, and clients hear why and change nothing",
+  async () => {
+    const { ask, patch, home, said, file } = await openLiveGateway();
+    await writeFile(home.configFile, '{ tools: { policy: { sideEffects: "on" } } }');
+    await said(/cannot be used/);
+    const { attention } = (await ask("GET", "/api/admin/status")).json;
+    expect(attention).toContainEqual({
+      code: "config.invalid",
+      message: expect.stringContaining("tools.policy.sideEffects must be one of enabled, disabled"),
+    });
+    const refused = await patch({ gateway: { queue: { max: 3 } } });
+    expect([refused.status, refused.json.error.code]).toEqual([409, "conflict"]);
+    expect(refused.json.error.message).toContain("tools.policy.sideEffects");
+    expect(await file()).toContain('"on"');
+    // Nor while .env cannot be read.
+    await writeFile(home.configFile, "{}");
+    await writeFile(home.envFile, "no assignment\n");
+    const beside = await patch({ gateway: { queue: { max: 3 } } });
+    expect([beside.status, beside.json.error.message]).toEqual([400, expect.stringContaining(`${home.envFile}:1:`)]);
+  },
+);
 
 verifies("X-24", "clients hear which settings changed, and the ledger says who did it, never to what", async () => {
   const { ask, patch, home, said, url } = await openLiveGateway();

@@ -15,7 +15,7 @@ import type {
 import { hashBytes } from "../../kernel/vocabulary/hash.ts";
 import { type Caller, type Result, refuse } from "../../runtime/operations/operation.ts";
 import type { RandomBytes } from "../../runtime/ports/randomness.ts";
-import { BootError } from "../boot-error.ts";
+import { BootError, systemCodeOf } from "../boot-error.ts";
 import type { Config } from "../config/config.ts";
 import {
   applicable,
@@ -101,20 +101,26 @@ async function change(
   if (!rewritten.ok) return refused(request, rewritten.problems.map(problemOf));
   const next = rewritten.config;
   const changed = differences(old.config, next);
-  const readVariable = await parts.readVariables();
   const paths = pathsOf(changed);
-  const answer = describe(changed, next, readVariable, isSecret);
-  const applies = { config: applicable(next, settings().config), readVariable };
+  let answer: ConfigChange;
   let apply: ReturnType<ConfigurationParts["prepare"]>;
   try {
-    apply = parts.prepare(applies);
+    const readVariable = await parts.readVariables();
+    answer = describe(changed, next, readVariable, isSecret);
+    apply = parts.prepare({ config: applicable(next, settings().config), readVariable });
   } catch (error) {
     if (!(error instanceof BootError)) throw error;
     return refused(request, [{ path: "", message: `${error.message}. ${error.hint}`.trim() }]);
   }
   if (request.isCheck || changed.length === 0) return { ok: true, value: answer };
   const write = (): Promise<void> => replaceFile(file, rewritten.text, random);
-  await apply({ paths, config: next, by: principal, write });
+  try {
+    await apply({ paths, config: next, by: principal, write });
+  } catch (error) {
+    const code = systemCodeOf(error);
+    if (code === null) throw error;
+    return refuse("store.unavailable", `The config file cannot be written (${code}), so nothing was changed.`);
+  }
   return { ok: true, value: answer, etag: etagOf(rewritten.text) };
 }
 

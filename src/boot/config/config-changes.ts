@@ -15,7 +15,7 @@ export interface Difference {
   readonly after: unknown;
 }
 
-export const RESTART: readonly ConfigPath[] = [
+const RESTART: readonly ConfigPath[] = [
   ["gateway", "host"],
   ["gateway", "port"],
   ["gateway", "tls"],
@@ -43,7 +43,7 @@ export function applicable(next: Config, running: Config): Config {
 }
 
 /** A value of undefined leaves the key out. */
-export function withValue(root: unknown, [step, ...rest]: ConfigPath, value: unknown): unknown {
+function withValue(root: unknown, [step, ...rest]: ConfigPath, value: unknown): unknown {
   if (step === undefined) return value;
   const fields = isObject(root) ? root : {};
   const inner = withValue(own(fields, step), rest, value);
