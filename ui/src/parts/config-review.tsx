@@ -90,7 +90,7 @@ function Consequences({ change: { applied, restart_required, missing } }: { chan
             <Mono>{path}</Mono> needs a key. Add this line to <Mono>{file}</Mono>, with the key behind the sign; no
             restart is needed.
           </p>
-          <CopyLine name={`the line for ${variable}`} text={line} />
+          <CopyLine name={`the line for ${variable}`} text={line.replace(/…$/, "")} />
         </div>
       ))}
     </>

@@ -56,7 +56,7 @@ function ProviderRow({
             Add this line to <Mono>{missing.file}</Mono>, with the key behind the sign. No restart is needed: this page
             shows when it is there.
           </p>
-          <CopyLine name={`the line for ${key_variable}`} text={missing.line} />
+          <CopyLine name={`the line for ${key_variable}`} text={missing.line.replace(/…$/, "")} />
         </div>
       )}
     </li>
