@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { type ParseArgsOptionsConfig, parseArgs } from "node:util";
 import { startChild } from "./child.ts";
 import type { BenchWorld, Figure } from "./figure.ts";
+import { conversation } from "./figures/conversation.ts";
 import { firstRequestTokens } from "./figures/first-request.ts";
 import { fullStore } from "./figures/full-store.ts";
 import { gateway } from "./figures/gateway.ts";
@@ -36,6 +37,7 @@ const FIGURES: readonly Figure[] = [
   memory,
   fullStore,
   sessions,
+  conversation,
   toolCosts,
   firstRequestTokens,
   installSize,

@@ -32,8 +32,18 @@ export function readConfig(text: string, file: string): ConfigVerdict {
   const reading = read(text, file, ConfigSchema, (written) => [
     ...checkModels(withKnownProviders(written)),
     ...checkIdentities(written),
+    ...checkTimeouts(written),
   ]);
   return reading.ok ? { ok: true, config: withKnownProviders(reading.value) } : reading;
+}
+
+/** A usual time above the most that any call gets would never apply. */
+function checkTimeouts({ tools: { timeoutMs, maxTimeoutMs } }: Pick<Config, "tools">): readonly Finding[] {
+  if (timeoutMs <= maxTimeoutMs) return [];
+  const what = `must be at most tools.maxTimeoutMs (${maxTimeoutMs})`;
+  return [
+    { code: "config.invalid", path: ["tools", "timeoutMs"], what, hint: "Lower it, or raise tools.maxTimeoutMs." },
+  ];
 }
 
 /** The policy of a file that holds the `tools.policy` object alone, or a config with a key `tools`. */

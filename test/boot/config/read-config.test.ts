@@ -291,6 +291,13 @@ describe("a value nobody can mean", () => {
     expect(first(at(`models.providers.${id}`, provider))).toMatchObject({ code: "config.invalid", path });
   });
 
+  test("a usual time above the most that a call gets is refused", () => {
+    expect(first("{tools: {timeoutMs: 600001}}")?.message).toBe(
+      "surety.json5:1: tools.timeoutMs must be at most tools.maxTimeoutMs (600000)",
+    );
+    expect(first("{tools: {timeoutMs: 1000, maxTimeoutMs: 500}}")?.message).toContain("tools.maxTimeoutMs (500)");
+  });
+
   test("a list or an object where the other belongs is said in words", () => {
     expect(first("{gateway: []}")?.message).toBe("surety.json5:1: gateway must be an object, not a list");
     expect(first("[]")?.message).toBe("surety.json5:1: the config must be an object, not a list");
