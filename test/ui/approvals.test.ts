@@ -247,7 +247,6 @@ test("the page of approvals is clean and accessible, wide and narrow, light and 
     for (const viewport of [WIDE, PHONE]) {
       const seen = await openPage(gateway, await addressOf(gateway, "shown.txt"), { theme, viewport });
       await cardFor(seen.page, "shown.txt").waitFor();
-      await untilEnabled(seen.page, "shown.txt");
       await expectClean(seen);
       await expectAccessible(seen);
     }
