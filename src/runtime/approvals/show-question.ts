@@ -66,7 +66,7 @@ function quoteCut(text: string | null): string {
 }
 
 /** Names the call in one line: its tool, and the command, files, hosts or recipients. */
-export function callLine({ tool, plan }: Pick<Planned, "tool" | "plan">): string {
+function callLine({ tool, plan }: Pick<Planned, "tool" | "plan">): string {
   const words = plan.executable === null ? plan.targets : plan.argv;
   return `${prefixOf(tool)}${cutMiddle(words.map(quoted).join(" "))}`;
 }
