@@ -10,7 +10,7 @@ export interface Bar {
 }
 
 /** Of the axis; many gaps share a third of it. */
-const GAP = 5;
+const GAP = 12;
 const ALL_GAPS = 33;
 
 export function barsOf(rows: readonly EntryRow[]): readonly Bar[] {

@@ -90,12 +90,13 @@ function Calls({ found: { calls, changed } }: { found: Found }) {
         rows={calls}
         keyOf={({ entry, call_id }) => `${entry} ${call_id}`}
         columns={[
-          { title: "Entry", kind: "number", draw: ({ entry }) => entry },
-          { title: "Call", draw: ({ tool }) => <HostileText text={tool} /> },
-          { title: "Recorded", draw: ({ recorded }) => <Mono>{recorded}</Mono> },
-          { title: "Policy then", draw: ({ policy_then }) => <Mono>{policy_then}</Mono> },
+          { title: "Entry", kind: "narrow", draw: ({ entry }) => entry },
+          { title: "Call", kind: "narrow", draw: ({ tool }) => <HostileText text={tool} /> },
+          { title: "Recorded", kind: "narrow", draw: ({ recorded }) => <Mono>{recorded}</Mono> },
+          { title: "Policy then", kind: "narrow", draw: ({ policy_then }) => <Mono>{policy_then}</Mono> },
           {
             title: "Now",
+            kind: "narrow",
             draw: ({ now, changed: isChanged }) => (
               <Mono>
                 {now}
