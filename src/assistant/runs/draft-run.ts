@@ -14,7 +14,6 @@ import type { ToolPolicy } from "../../kernel/policy/tool-policy.ts";
 import type { Redactor } from "../../kernel/redaction/redact.ts";
 import { asRunId, asSessionId, type RunId, type SessionId } from "../../kernel/vocabulary/identifiers.ts";
 import { joinLabels, type Labels, UNTRUSTED_LABELS, USER_LABELS } from "../../kernel/vocabulary/labels.ts";
-import type { JsonValue } from "../../kernel/vocabulary/parse-json.ts";
 import type { ThinkingLevel } from "../../kernel/vocabulary/thinking-level.ts";
 import { grantedAt } from "../../runtime/capabilities/authority.ts";
 import { estimateTokens } from "../../runtime/model/estimate-tokens.ts";
@@ -36,13 +35,12 @@ import type { ContextLimits, LimitsOf } from "../context/context-limits.ts";
 import type { PromptTexts } from "../context/prompt-texts.ts";
 import { keepSupplied, suppliedTexts } from "../context/supplied-context.ts";
 import { sessionKey } from "../sessions/session-key.ts";
+import { messageProblem, redactSupplied, secretProblem, suppliedProblem } from "./check-request.ts";
 import { contractTerms, priceProblem, underModel } from "./contract-terms.ts";
 import { fileNote, type ReadImage, readMedia } from "./read-media.ts";
 import { type FileItem, idempotencyOf, type RunRequest, type SuppliedContext } from "./run-request.ts";
 import { type Ceilings, defaultOutputTokens } from "./term-bounds.ts";
 
-/** The limit of one HTTP request. */
-const MAX_MESSAGE_BYTES = 1_048_576;
 /** Estimate per image until the model is chosen. */
 const IMAGE_TOKENS = 1_600;
 const SEES_NOTHING = "sees no images: take a model with supportsVision: true, or leave the images out";
@@ -388,40 +386,4 @@ function halfOf({ inferences, tokens, spendMicrousd }: RemainingBudget): CarvedB
     tokens: Math.ceil(tokens / 2),
     spendMicrousd: Math.ceil((spendMicrousd ?? 0) / 2),
   };
-}
-
-/** Contracts are stored, bundled and shown unredacted, so they must not hold secrets. */
-function secretProblem(redactor: Redactor, { agentId, model, contract, approvedTools }: RunRequest): Refusal | null {
-  const kept = { agentId, model, contract, approvedTools } as unknown as JsonValue;
-  const [path] = redactor.redactJson(kept).paths;
-  return path === undefined ? null : refuse("invalid.request", `${path} holds a secret; leave it out`);
-}
-
-/** A session has its own history; the machine beside it would not know which one counts. */
-function suppliedProblem({ supplied, sessionId }: RunRequest): Refusal | null {
-  if (supplied === undefined) return null;
-  if (sessionId !== null) return refuse("invalid.request", "history and instructions are for runs without session_id");
-  const texts = [supplied.instructions ?? "", ...supplied.history.map(({ content }) => content)];
-  return texts.every((text) => text.isWellFormed())
-    ? null
-    : refuse("invalid.request", "history and instructions must be well-formed Unicode");
-}
-
-function redactSupplied(redactor: Redactor, { instructions, history }: SuppliedContext): SuppliedContext {
-  const redacted = (text: string): string => redactor.redactText(text).text;
-  return {
-    instructions: instructions === null ? null : redacted(instructions),
-    history: history.map(({ role, content }) => ({ role, content: redacted(content) })),
-  };
-}
-
-function messageProblem(message: string): Refusal | null {
-  if (message.trim() === "") return refuse("invalid.request", "message is required");
-  if (!message.isWellFormed()) return refuse("invalid.request", "message is not well-formed Unicode");
-  const bytes = Buffer.byteLength(message);
-  if (bytes <= MAX_MESSAGE_BYTES) return null;
-  return refuse(
-    "payload.too_large",
-    `message has ${bytes} bytes; at most ${MAX_MESSAGE_BYTES} are accepted: put it into a file`,
-  );
 }

@@ -13,7 +13,7 @@ export type MediaType = (typeof MEDIA_TYPES)[number];
 
 export interface StoredMedia {
   readonly ref: string;
-  /** `channel:sender`, who alone may use it; null: whoever may speak for anyone. */
+  /** `channel:sender`, who alone may use it; null: any client that may speak for every sender. */
   readonly owner: string | null;
   readonly type: MediaType;
   /** As a file in the workspace may be called. */
