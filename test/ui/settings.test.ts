@@ -116,6 +116,7 @@ const PLACES: readonly (readonly [path: string, text: string])[] = [
   ["/policy", "What happens to a call"],
   ["/models", "Connect a model"],
   ["/settings", "Review and save…"],
+  ["/settings/secrets", "Set a secret"],
   ["/settings/access", "Make a token"],
   ["/settings/channels", "No message has gone to a channel."],
   ["/settings/health", "This gateway"],
@@ -144,6 +145,32 @@ async function goWithin({ page }: SeenPage, path: string): Promise<void> {
     history.pushState(null, "", to);
   }, path);
 }
+
+verifies("O-6.2", "a secret is set and replaced by name, its value never comes back, and it is removed", async () => {
+  const gateway = await shared();
+  const seen = await openPage(gateway, "/settings/secrets");
+  const { page } = seen;
+  const answers: string[] = [];
+  page.on("response", async (response) => {
+    if (response.url().includes("/api/")) answers.push(await response.text().catch(() => ""));
+  });
+  const value = "kx-91f2c7d0a4b8e6-value";
+  await page.getByLabel("Name", { exact: true }).fill("CRM_KEY");
+  await page.getByLabel("Value").fill(value);
+  await page.getByRole("button", { name: "Set it" }).click();
+  await page.getByRole("cell", { name: "CRM_KEY", exact: true }).waitFor();
+  expect(await page.getByLabel("Value").inputValue()).toBe("");
+  expect(await page.content()).not.toContain(value);
+  await page.reload();
+  await page.getByRole("cell", { name: "CRM_KEY", exact: true }).waitFor();
+  expect(await page.evaluate(() => JSON.stringify(localStorage))).not.toContain(value);
+  await page.getByRole("button", { name: "Remove CRM_KEY" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Remove" }).click();
+  await page.getByText("There is no secret yet.").waitFor();
+  expect(answers.join("\n")).not.toContain(value);
+  expect(await gateway.ask("GET", "/api/admin/secrets")).toEqual({ secrets: [] });
+  await expectClean(seen);
+});
 
 test("a token is shown once, lets a program in, and is removed; another browser is sent away, and this one logs out", async () => {
   const gateway = await shared();

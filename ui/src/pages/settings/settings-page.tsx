@@ -6,10 +6,12 @@ import { AccessPart } from "./access-part.tsx";
 import { ChannelsPart } from "./channels-part.tsx";
 import { ConfigForm } from "./config-form.tsx";
 import { HealthPart } from "./health-part.tsx";
+import { SecretsPart } from "./secrets-part.tsx";
 import styles from "./settings.module.css";
 
 const PARTS = [
   { name: "", words: "Configuration", View: ConfigForm },
+  { name: "secrets", words: "Secrets", View: SecretsPart },
   { name: "access", words: "Who may come in", View: AccessPart },
   { name: "channels", words: "Channels", View: ChannelsPart },
   { name: "health", words: "Health", View: HealthPart },
