@@ -40,7 +40,7 @@ const PREFLIGHT_REPLY = jsonReply(200, "{}", [
   "Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID",
 ]);
 
-/** All of them are read by somebody, or cut off. */
+/** A client that reads none of its answer is cut off; these bound the others. */
 const MAX_STREAMS = 4_096;
 const MAX_STREAMS_OF_ONE = 1_024;
 const STOPPING = "The gateway stops: ask again when it has started.";

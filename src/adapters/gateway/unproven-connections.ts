@@ -1,5 +1,5 @@
 /**
- * Connections on which nobody has proved who asks. They are bounded, in all and for each network they come from; where there
+ * Connections whose client has not proved who it is. They are bounded, in all and for each network they come from; where there
  * are more, the oldest of them is closed. A client that sends its request at once has proved itself long before it is the
  * oldest, however many others only hold a connection; so nothing starves it.
  */

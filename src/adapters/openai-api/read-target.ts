@@ -34,7 +34,7 @@ export function modelIds({ agents, models }: Catalog): readonly string[] {
   return [...agents.map((agent) => `${PREFIX}${agent}`), ...models];
 }
 
-/** `read` is told whether a session knows what was said before. */
+/** `read` gets whether a session knows what was said before. */
 export function askedOf(
   { catalog }: Pick<ApiServices, "catalog">,
   { headers }: Request,

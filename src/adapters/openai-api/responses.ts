@@ -33,7 +33,7 @@ const RULES: ParameterRules = {
   },
   refused: {
     tools: NO_TOOLS_OF_CLIENTS,
-    include: "Nothing more than the answer is told here: see the run. Leave it out.",
+    include: "A response holds the answer alone: the run has the rest. Leave it out.",
     conversation: "Conversations of this API are not kept: name a session in the header x-surety-session.",
     prompt: "Prompts are not kept here: send instructions.",
     max_tool_calls: "The agent's contract bounds its calls. Leave it out.",
@@ -112,7 +112,7 @@ function reasoningEffort(fields: Fields) {
   const reasoning = fields["reasoning"] ?? null;
   if (reasoning === null) return null;
   if (!isFields(reasoning)) throw invalid("reasoning", "reasoning must be an object.");
-  const why = "What a model thinks is not told here. Leave it out.";
+  const why = "A response holds no thoughts. Leave it out.";
   checkParameters(reasoning, {
     ...{ used: ["effort"], harmless: [], fixed: {}, refused: { summary: why, generate_summary: why } },
   });
