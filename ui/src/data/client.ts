@@ -12,7 +12,7 @@ export type AnswerOf<Name extends CallName> =
 type Fields = Readonly<Record<string, unknown>>;
 
 /** The gateway could not be reached, or its answer was cut off. */
-export const UNREACHABLE = "gateway.unreachable";
+const UNREACHABLE = "gateway.unreachable";
 
 interface CallFailure extends ErrorOptions {
   readonly code: string;

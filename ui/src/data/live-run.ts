@@ -120,7 +120,7 @@ function perFrame(draw: () => void) {
   };
 }
 
-export function applied(run: LiveRun, event: string, data: unknown): LiveRun {
+function applied(run: LiveRun, event: string, data: unknown): LiveRun {
   if (event === "delta") return withText(run, data as { attempt: number; offset: number; text: string });
   if (event === "tool.stream") return withOutput(run, data as { call_id: string; text: string });
   if (event === "model.wait") {

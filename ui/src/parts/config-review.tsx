@@ -97,7 +97,7 @@ function Consequences({ change: { applied, restart_required, missing } }: { chan
   );
 }
 
-export function valueWords(value: unknown): string {
+function valueWords(value: unknown): string {
   if (value === null || value === undefined) return "not set";
   return typeof value === "string" ? value : JSON.stringify(value);
 }

@@ -17,7 +17,7 @@ export function CopyLine({ text, name }: { text: string; name: string }) {
   );
 }
 
-export function copyText(text: string): void {
+function copyText(text: string): void {
   // Without https there may be no clipboard; the text can still be selected.
   if (navigator.clipboard === undefined) announce("This browser does not let the page copy. Select the text instead.");
   navigator.clipboard?.writeText(text).then(

@@ -11,7 +11,7 @@ export function Time({ at }: { at: number | string }) {
   );
 }
 
-export function clockWords(date: Date, now: Date): string {
+function clockWords(date: Date, now: Date): string {
   const clock = date.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", hour12: false });
   if (date.toDateString() === now.toDateString()) return clock;
   const isSameYear = date.getFullYear() === now.getFullYear();
@@ -36,7 +36,7 @@ export function useCountdown(until: number | string | null): string | null {
   return isOver ? null : countdownWords(untilMs - now);
 }
 
-export function countdownWords(leftMs: number): string {
+function countdownWords(leftMs: number): string {
   const seconds = Math.ceil(leftMs / 1_000);
   if (seconds >= 86_400) return `${Math.floor(seconds / 86_400)} days`;
   const [hours, minutes] = [Math.floor(seconds / 3_600), Math.floor(seconds / 60) % 60];

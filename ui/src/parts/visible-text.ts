@@ -44,7 +44,7 @@ export function visiblePieces(text: string, isDeciding = false): readonly Piece[
 }
 
 /** For attributes and announcements, which hold no marks of their own. */
-export function visibleString(text: string): string {
+function visibleString(text: string): string {
   return text.replaceAll(READING, (hidden) => `[${codePointName(hidden)}]`);
 }
 

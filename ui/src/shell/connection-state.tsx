@@ -20,6 +20,6 @@ function lostWords(asOf: number | null): string {
   return asOf === null ? "The gateway does not answer." : `Reconnecting. Shown as of ${timeOfDay(asOf)}.`;
 }
 
-export function timeOfDay(ms: number): string {
+function timeOfDay(ms: number): string {
   return new Date(ms).toLocaleTimeString([], { hour12: false });
 }

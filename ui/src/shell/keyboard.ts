@@ -75,7 +75,7 @@ function nameOf({ key, ctrlKey, metaKey, altKey, shiftKey }: KeyboardEvent): str
   return shiftKey && /^\p{L}$/u.test(key) ? `Shift ${key.toUpperCase()}` : key;
 }
 
-export function isWriting(target: EventTarget | null): boolean {
+function isWriting(target: EventTarget | null): boolean {
   return (
     target instanceof HTMLElement &&
     (target.isContentEditable || target.matches("input:not([type=checkbox], [type=radio]), textarea, select"))

@@ -128,6 +128,6 @@ function scopeWords(scope: string): string {
   return `${kind.charAt(0).toUpperCase()}${kind.slice(1)} ${name}`;
 }
 
-export function dollarWords(usd: number): string {
+function dollarWords(usd: number): string {
   return `$${usd === 0 || usd >= 0.1 ? usd.toFixed(2) : usd.toFixed(4)}`;
 }

@@ -47,7 +47,7 @@ function drawQuoted(lines: readonly string[], meaning: "plain" | "added" | "sign
 
 const FACT = /^ {2}([a-z][a-z ]{0,20}):\s*(\S.*)$/;
 
-export function partsOf(text: string): readonly Part[] {
+function partsOf(text: string): readonly Part[] {
   const parts: Part[] = [];
   for (const line of text.split("\n")) {
     const last = parts.at(-1);
