@@ -43,11 +43,6 @@ export function visiblePieces(text: string, isDeciding = false): readonly Piece[
   return pieces;
 }
 
-/** For attributes and announcements, which hold no marks of their own. */
-function visibleString(text: string): string {
-  return text.replaceAll(READING, (hidden) => `[${codePointName(hidden)}]`);
-}
-
 function codePointName(character: string): string {
   return `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}`;
 }
