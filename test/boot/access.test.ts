@@ -153,6 +153,8 @@ test("a token makes none that may more or lasts longer than itself", async () =>
   expect(
     (await ask("POST", `/api/tokens/${brief.id}/rotate`, { expires_in_s: 7200 }, bearer(brief.token))).status,
   ).toBe(403);
+  // A browser would stay signed in.
+  expect((await ask("POST", "/api/login-links", {}, bearer(brief.token))).status).toBe(403);
 });
 
 verifies("O-6.2", "a chat token speaks, hears and reads for its owner alone", async () => {

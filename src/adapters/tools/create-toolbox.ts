@@ -120,7 +120,7 @@ function createPlanner(options: ToolboxOptions) {
         pollable: tool.pollable,
         volatileFields: tool.volatileFields,
       },
-      ...(namesSecret(args, options) ? { asksAlways: true } : {}),
+      ...(secretsNamedIn(args, options).size > 0 ? { asksAlways: true } : {}),
       timeoutMs: Math.max(1, Math.min(Math.trunc(timeoutMs), timeouts.maxMs)),
       plan: { ...emptyPlan, ...outline.plan },
     };
@@ -146,7 +146,7 @@ function defaultReversal(risk: Planned["risk"], egress: Planned["egress"]): Reve
 
 async function runCall(
   tool: Tool,
-  { args, plan, labels }: Planned,
+  planned: Planned,
   context: CallContext,
   options: ToolboxOptions,
 ): Promise<ToolResponse> {
@@ -162,7 +162,7 @@ async function runCall(
   });
   try {
     signal.throwIfAborted();
-    const output = await tool.run({ ...withSecrets({ args, plan }, options), labels }, context);
+    const output = await tool.run(withSecrets(planned, options), context);
     return { ...finished(), ok: true, output, error: null };
   } catch (thrown) {
     const isAborted = signal.aborted && (thrown === signal.reason || isAbort(thrown));
@@ -170,18 +170,23 @@ async function runCall(
   }
 }
 
-type Carried = Pick<Planned, "args" | "plan">;
+type Carried = Pick<Planned, "args" | "plan" | "labels">;
 
 /** What names a stored secret asks whatever the rules allow: the approver sees the handle and where it would go. */
-function namesSecret(args: Arguments, { secretOf }: ToolboxOptions): boolean {
-  return secretOf !== undefined && handlesIn(args).some((name) => secretOf(name) !== undefined);
+function secretsNamedIn(args: Arguments, { secretOf }: ToolboxOptions): ReadonlyMap<string, string> {
+  const named = secretOf === undefined ? [] : handlesIn(args).map((name) => [name, secretOf(name)] as const);
+  return new Map(named.filter((each): each is readonly [string, string] => each[1] !== undefined));
 }
 
-/** Only here, where an allowed plan is performed, are stored secrets put back; any other handle stays the text it is. */
-function withSecrets(carried: Carried, { secretOf }: ToolboxOptions): Carried {
-  if (secretOf === undefined || handlesIn(carried.args).length === 0) return carried;
-  const restored = restoreSecrets(carried as unknown as JsonValue, (name) => secretOf(name) ?? handleOf(name));
-  if (restored.ok) return restored.value as unknown as Carried;
+/**
+ * Only here, where an allowed plan is performed, are the secrets put back that its arguments name. Any other handle stays the
+ * text it is: one that a plan has from elsewhere, and one that was no secret's yet when the plan was made.
+ */
+function withSecrets({ args, plan, labels, asksAlways }: Planned, options: ToolboxOptions): Carried {
+  const named = secretsNamedIn(args, options);
+  if (named.size === 0 || !asksAlways) return { args, plan, labels };
+  const restored = restoreSecrets({ args, plan } as unknown as JsonValue, (name) => named.get(name) ?? handleOf(name));
+  if (restored.ok) return { ...(restored.value as unknown as Pick<Carried, "args" | "plan">), labels };
   throw new ToolFailure("tool.input_invalid", "The stored secrets cannot be put into these arguments.");
 }
 

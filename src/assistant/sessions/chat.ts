@@ -122,18 +122,22 @@ export class Chat {
     return this.#parts.channelClass(channel) === "external_email" ? null : parseChatCommand(text);
   }
 
-  /** To a session that is known by its id. */
+  /** To a session that is known by its id: from the operator, or from its sender, who is then no one else by this way. */
   async send(session: StoredSession, text: string, bearer: Bearer, options: MessageOptions = {}): Promise<Received> {
     if (session.isForged) return refuse("conflict", SESSION_FORGED);
     const { agentId, channel, senderId } = session;
+    const isOperator = bearer.scopes.has("operate");
+    const waitS = isOperator ? 0 : this.#parts.limit.take(`${channel}:${senderId}`);
+    if (waitS > 0) return tooFast(waitS);
     const key = directKey(session);
     const command = parseChatCommand(text);
     if (command !== null) {
-      const { principal, scopes } = bearer;
-      const origin = { agentId, channel, key, senderId, principal, isOperator: scopes.has("operate"), session };
+      const { principal } = bearer;
+      const origin = { agentId, channel, key, senderId, principal, isOperator, session };
       return { ok: true, kind: "answered", ...(await runChatCommand(this.#parts, command, origin)) };
     }
-    return await this.#run(session.agentId, text, { sessionId: session.sessionId }, bearer, options);
+    const place = isOperator ? {} : { channelClass: this.#parts.channelClass(channel) };
+    return await this.#run(agentId, text, { sessionId: session.sessionId, ...place }, bearer, options);
   }
 
   #submit(

@@ -56,9 +56,14 @@ function mayBecomeMarker(rest: string): boolean {
   });
 }
 
-/** The names of the handles in it, keys included. */
+/** The names of the handles in it, keys included: of those, and only those, that `restoreSecrets` would put back. */
 export function handlesIn(value: JsonValue): readonly string[] {
-  return [...JSON.stringify(value).matchAll(HANDLE)].map(([, name = ""]) => name);
+  const names: string[] = [];
+  restoreSecrets(value, (name) => {
+    names.push(name);
+    return handleOf(name);
+  });
+  return names;
 }
 
 /** Does a string anywhere in it, keys included, hold `[REDACTED:…]`? A call with such arguments is refused. */

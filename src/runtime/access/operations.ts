@@ -96,7 +96,10 @@ export const accessOperations = [
     summary: "makes the code of a login link (`/login#CODE`): it counts once, for ten minutes",
     input: Nothing,
     output: Type.Object({ code: Type.String(), path: Type.String(), expires_at: Type.String() }),
-    call({ access }) {
+    call({ access }, _input, caller) {
+      // A browser stays signed in for long, and may make tokens.
+      const refusal = beyond(access, caller, "admin", null);
+      if (refusal !== null) return refusal;
       const { code, expiresAtMs } = access.newCode();
       // The code stands in the fragment, which no browser sends.
       return { ok: true, value: { code, path: `/login#${code}`, expires_at: timestampOf(expiresAtMs) } };
@@ -220,7 +223,7 @@ export const accessOperations = [
   }),
 ] as const;
 
-/** A token makes none that may more, or lasts longer, than itself. */
+/** What a token lets in may no more, and lasts no longer, than itself. `expiresAtMs` null: it lasts. */
 function beyond(
   access: AccessServices["access"],
   { scopes, credentialId }: Caller,
@@ -232,7 +235,7 @@ function beyond(
   if (own === null || (expiresAtMs !== null && expiresAtMs <= own)) return null;
   return refuse(
     "auth.forbidden",
-    `your own token expires at ${timestampOf(own)}: give expires_in_s, at most until then`,
+    `your own token expires at ${timestampOf(own)}: what it makes may last until then at most (expires_in_s)`,
   );
 }
 

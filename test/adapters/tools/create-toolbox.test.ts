@@ -346,3 +346,46 @@ test("a summary is short, and there is one for every call", () => {
   const long = toolbox.summarize({ ...call, args: { text: "é".repeat(1000) } });
   expect(Buffer.byteLength(long)).toBeLessThanOrEqual(220);
 });
+
+describe("a stored secret in arguments", () => {
+  const values = new Map([
+    ["crm", "k7-Zq9.vLm2"],
+    ["mail", "p3-Wd6.nHs1"],
+  ]);
+  /** Returns what it was given, split as a command is. */
+  const split = defineTool({
+    ...{ name: "demo.split", description: "Splits.", risk: "read_only", idempotency: "read_only" },
+    parameters: Type.Object({ head: Type.String(), text: Type.String() }, closed),
+    plan: ({ text }) => ({ ...SHOWN, plan: { argv: [...text.split(" "), "read from a file: ⟦secret:mail⟧"] } }),
+    run: async ({ args: { head, text }, plan }) => await Promise.resolve([head, text, ...plan.argv]),
+    summarize: () => "split",
+  });
+
+  async function given(args: Arguments) {
+    const toolbox = createToolbox([split], { clock, onDefect: () => {}, secretOf: (name) => values.get(name) });
+    const plan = await toolbox.plan("demo.split", args);
+    if (!plan.ok) throw new Error(plan.error.message);
+    const { output } = (await toolbox.run(plan, context())) as { readonly output: readonly string[] };
+    return { asks: plan.asksAlways, output };
+  }
+
+  verifies("P-5.4", "is put back where the call asked for it, and nothing else is", async () => {
+    const plain = "read from a file: ⟦secret:mail⟧";
+    expect(await given({ head: "x", text: "a ⟦secret:crm⟧" })).toEqual({
+      ...{ asks: true, output: ["x", "a k7-Zq9.vLm2", "a", "k7-Zq9.vLm2", plain] },
+    });
+    // An opening in one argument hides no handle in the next.
+    expect((await given({ head: "⟦secret:", text: "⟦secret:crm⟧" })).asks).toBe(true);
+    for (const text of ["⟦secret: ⟦secret:crm⟧", "⟦secret:none⟧"]) {
+      expect(await given({ head: "x", text })).toEqual({ asks: false, output: ["x", text, ...text.split(" "), plain] });
+    }
+  });
+
+  test("that was set after the plan was decided is not put back", async () => {
+    const known = new Map<string, string>();
+    const toolbox = createToolbox([split], { clock, onDefect: () => {}, secretOf: (name) => known.get(name) });
+    const plan = (await toolbox.plan("demo.split", { head: "x", text: "⟦secret:late⟧" })) as Planned;
+    known.set("late", "k7-Zq9.vLm2");
+    expect(JSON.stringify(await toolbox.run(plan, context()))).not.toContain("k7-Zq9.vLm2");
+  });
+});
