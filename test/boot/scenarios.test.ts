@@ -492,7 +492,7 @@ describe("bad input", () => {
     [["run", "hello", "--agent", "nobody"], 1, "not_found"],
     [["verify", "nowhere.json"], 1, "not_found"],
     [["run", "hello", "--session", "session_none"], 1, "not_found"],
-    [["run", "   "], 1, "invalid.request"],
+    [["run", "   "], 2, "usage"],
     [["run", "x".repeat(10_000_000)], 1, "payload.too_large"],
     [["approvals", "allow", "approval_none"], 1, "not_found"],
   ] as const)("%#: one line with a code, and nothing is left behind", async (words, code, name) => {

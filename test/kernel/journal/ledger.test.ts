@@ -109,6 +109,8 @@ describe("a ledger", () => {
       "row.recorded",
       "run.created",
       "run.sealed",
+      "secret.removed",
+      "secret.set",
       "session.imported",
       "slot.settled",
       "token.created",

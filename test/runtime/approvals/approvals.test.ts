@@ -49,7 +49,7 @@ describe("a call that always asks", () => {
     const first = trialWith({ world, policy }).trial;
     const runId = await first.submit("open it");
     const card = await first.nextCard();
-    expect(card.why).toMatch(/^policy\.asks-always: This may start other programs /);
+    expect(card.why).toMatch(/^policy\.asks-always: This may start other programs, /);
     await first.stop();
 
     const second = openTrial({ store: store(), model: doorModel(), world, policy });
