@@ -13,6 +13,7 @@ import type { Config, PolicySettings } from "./config.ts";
 import { type ConfigPath, printPath, valueAt } from "./config-path.ts";
 import type { ConfigProblem, Finding } from "./config-problem.ts";
 import { ConfigSchema, PolicySchema } from "./config-schema.ts";
+import { DEFAULT_CONFIG } from "./default-config.ts";
 import { explainIssue } from "./explain-issue.ts";
 import { inspectValues } from "./inspect-values.ts";
 import { lineAt, MAX_DEPTH, type Outline, outlineOf } from "./json5-outline.ts";
@@ -37,9 +38,9 @@ export function readConfig(text: string, file: string): ConfigVerdict {
   return reading.ok ? { ok: true, config: withKnownProviders(reading.value) } : reading;
 }
 
-/** A usual time above the most that any call gets would never apply. */
+/** A usual time above the most that any call gets would never apply. The default is limited like a tool's own time. */
 function checkTimeouts({ tools: { timeoutMs, maxTimeoutMs } }: Pick<Config, "tools">): readonly Finding[] {
-  if (timeoutMs <= maxTimeoutMs) return [];
+  if (timeoutMs <= maxTimeoutMs || timeoutMs === DEFAULT_CONFIG.tools.timeoutMs) return [];
   const what = `must be at most tools.maxTimeoutMs (${maxTimeoutMs})`;
   return [
     { code: "config.invalid", path: ["tools", "timeoutMs"], what, hint: "Lower it, or raise tools.maxTimeoutMs." },
