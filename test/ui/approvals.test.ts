@@ -1,6 +1,8 @@
 import { once } from "node:events";
+import { readFile, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { expect, onTestFinished, test } from "vitest";
 import { verifies } from "../requirements.ts";
@@ -166,6 +168,35 @@ verifies(
     await expectClean(seen);
   },
 );
+
+verifies("T-4.2", "a file that is replaced is compared with what it becomes, and its whole text opens", async () => {
+  const lines = ["milk", "bread", ...Array.from({ length: 30 }, (_, at) => `line ${at}`), "the end", ""];
+  const text = lines.join("\n").replace("bread", "rye bread");
+  const model = await startScriptedModel((asked, results) => {
+    const replace = { name: "fs.write_text", arguments: { path: asked, text, overwrite: true } };
+    return results === 0 ? { calls: [replace] } : { text: "done" };
+  });
+  onTestFinished(() => model.close());
+  const gateway = await openGateway(configFor(model));
+  await writeFile(join(gateway.home, "workspace", "list.txt"), lines.join("\n"));
+  const { id } = await gateway.ask<{ id: string }>("POST", "/api/sessions", { channel: "web" });
+  await gateway.ask("POST", `/api/sessions/${id}/send`, { text: "list.txt" });
+  const seen = await openPage(gateway, `/chat/${id}`);
+  const card = cardFor(seen.page, "list.txt");
+  const change = card.getByRole("region", { name: "What changes in the file" });
+  await change.waitFor();
+  expect(await change.locator("del").allTextContents()).toEqual(["bread"]);
+  expect(await change.locator("ins").allTextContents()).toEqual(["rye bread"]);
+  await change.getByText("29 lines unchanged").waitFor();
+  expect(await card.getByText("line 20").isVisible()).toBe(false);
+  await card.getByText("the whole text, each line behind a bar:").click();
+  await card.getByText("line 20").waitFor();
+  await expectAccessible(seen);
+  await expectClean(seen);
+  await allowIn(seen.page, "list.txt").and(seen.page.locator(":not([aria-disabled])")).click();
+  await seen.page.getByText("COMPLETED_WITH_TOOLS").waitFor();
+  expect(await readFile(join(gateway.home, "workspace", "list.txt"), "utf8")).toBe(text);
+});
 
 verifies("T-4.2", "an effect in doubt after a crash is put to the person: done, again, or failed", async () => {
   const gateway = await gatewayOf();

@@ -21,7 +21,10 @@ export interface ToolAlias {
 export interface CallOutline
   extends Pick<Planned, "shown" | "labels">,
     Partial<
-      Pick<Planned, "risk" | "idempotency" | "timeoutMs" | "egress" | "asksAlways" | "reversal" | "send" | "delegation">
+      Pick<
+        Planned,
+        "risk" | "idempotency" | "timeoutMs" | "egress" | "asksAlways" | "reversal" | "replaces" | "send" | "delegation"
+      >
     > {
   readonly plan?: Partial<Planned["plan"]>;
 }

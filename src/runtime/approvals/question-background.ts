@@ -28,15 +28,18 @@ export interface AskedCall {
   readonly cwd: string | null;
   readonly targets: readonly string[];
   readonly reversal: Reversal;
+  /** The text of the file that it replaces, for a comparison. */
+  readonly replaces?: string;
   /** What the tool itself says about it. */
   readonly text: string;
 }
 
 export const NO_BACKGROUND: QuestionBackground = { explain: null, provenance: [], call: null };
 
-export function askedCall({ args, plan, reversal, shown }: Planned): AskedCall {
+export function askedCall({ args, plan, reversal, replaces, shown }: Planned): AskedCall {
   const { argv, cwd, targets } = plan;
-  return { args, argv, cwd: cwd === null ? null : cwd.path, targets, reversal, text: shown };
+  const compared = replaces === undefined ? {} : { replaces };
+  return { args, argv, cwd: cwd === null ? null : cwd.path, targets, reversal, ...compared, text: shown };
 }
 
 const Text = Type.String();
@@ -94,6 +97,7 @@ export const AskedCallSchema = nullable(
     cwd: nullable(Text),
     targets: Type.Array(Text),
     reversal: Type.Object({ kind: Type.Enum(["reversible", "irreversible", "unknown"]), how: Text }),
+    replaces: Type.Optional(Text),
     text: Text,
   }),
 );

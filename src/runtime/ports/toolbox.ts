@@ -51,6 +51,8 @@ export interface Planned {
   /** The text for the approver, never shortened. */
   readonly shown: string;
   readonly reversal: Reversal;
+  /** The text that a file has now, of the bytes that the plan binds. Absent: none, or too long to compare. */
+  readonly replaces?: string;
   /** Null unless it sends a message. */
   readonly send: SendFacts | null;
   /** Of the call's result. */

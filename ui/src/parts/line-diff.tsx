@@ -3,14 +3,15 @@ import { classes } from "./classes.ts";
 import { HostileText } from "./hostile-text.tsx";
 import styles from "./line-diff.module.css";
 
-interface DiffLine {
+export interface DiffLine {
   readonly kind: "added" | "removed" | "same";
   readonly text: string;
 }
 
+/** Texts that differ in more lines are shown one after the other: finding what they share would hold up the page. */
+const MAX_DIFFERENCES = 4_000;
 /** Equal lines that stay around a change. */
 const CONTEXT = 2;
-const MARKS = { added: "+", removed: "−", same: " " } as const;
 const ELEMENTS = { added: "ins", removed: "del", same: "div" } as const;
 
 interface LineDiffProps {
@@ -21,38 +22,53 @@ interface LineDiffProps {
 
 /** Two texts line by line: what goes is struck out, what comes is marked. Equal lines far from a change are counted. */
 export function LineDiff({ label, before, after }: LineDiffProps) {
-  const [drawn, setDrawn] = useState<readonly DiffLine[] | null>(null);
+  const lines = useLineDiff(before, after);
+  return (
+    <section className={styles["diff"]} aria-label={label} tabIndex={0}>
+      <DiffRows lines={lines ?? []} />
+    </section>
+  );
+}
+
+/** Null: not compared yet, or `before` is. */
+export function useLineDiff(before: string | null, after: string): readonly DiffLine[] | null {
+  const [lines, setLines] = useState<readonly DiffLine[] | null>(null);
   useEffect(() => {
     let isWanted = true;
+    setLines(null);
+    if (before === null) return;
     import("diff").then(({ diffLines }) => {
-      if (isWanted) setDrawn(linesOf(diffLines(before, after)));
+      const whole = [
+        { value: before, removed: true },
+        { value: after, added: true },
+      ];
+      if (isWanted) setLines(linesOf(diffLines(before, after, { maxEditLength: MAX_DIFFERENCES }) ?? whole));
     });
     return () => {
       isWanted = false;
     };
   }, [before, after]);
-  return (
-    <section className={styles["diff"]} aria-label={label} tabIndex={0}>
-      {folded(drawn ?? []).map(({ at, line, count }) => {
-        if (line === null) {
-          return (
-            <div key={at} className={styles["folded"]}>
-              {count} {count === 1 ? "line" : "lines"} unchanged
-            </div>
-          );
-        }
-        const Element = ELEMENTS[line.kind];
-        return (
-          <Element key={at} className={classes(styles["line"], styles[line.kind])}>
-            <span aria-hidden="true">{MARKS[line.kind]}</span>
-            <span className={styles["text"]}>
-              <HostileText text={line.text} isDeciding />
-            </span>
-          </Element>
-        );
-      })}
-    </section>
-  );
+  return lines;
+}
+
+export function DiffRows({ lines }: { lines: readonly DiffLine[] }) {
+  return folded(lines).map(({ at, line, count }) => {
+    if (line === null) {
+      return (
+        <div key={at} className={styles["folded"]}>
+          {count} {count === 1 ? "line" : "lines"} unchanged
+        </div>
+      );
+    }
+    const Element = ELEMENTS[line.kind];
+    return (
+      <Element key={at} className={classes(styles["line"], styles[line.kind])}>
+        <span className={styles["text"]}>
+          <HostileText text={line.text} isDeciding />
+        </span>
+      </Element>
+    );
+  });
 }
 
 interface Part {

@@ -81,9 +81,13 @@ export function refuseHardLinks({ stats }: OpenFile, path: string): void {
   throw pathFailure("policy.denied", path, problem);
 }
 
+export function isText(bytes: Buffer): boolean {
+  return isUtf8(bytes) && !bytes.includes(0);
+}
+
 /** Keeps a byte order mark. */
 export function textOf(bytes: Buffer, path: string): string {
-  if (isUtf8(bytes) && !bytes.includes(0)) return bytes.toString();
+  if (isText(bytes)) return bytes.toString();
   throw pathFailure("invalid.request", path, "is not a text file in UTF-8");
 }
 
@@ -117,13 +121,13 @@ export const MAX_REPLACED_BYTES = 16_777_216;
 
 export interface ExistingFile {
   readonly hash: Hash;
-  readonly bytes: number;
+  readonly content: Buffer;
 }
 
 export async function inspectFile(directory: DirectoryHandle, name: string): Promise<ExistingFile | null> {
   return await withRegularFile(directory, name, async (file) => {
     const content = await readWhole(file, shownPath(directory, name));
-    return { hash: hashBytes(content), bytes: content.length };
+    return { hash: hashBytes(content), content };
   });
 }
 

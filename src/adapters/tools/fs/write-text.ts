@@ -15,12 +15,14 @@ import { atomicWrite, isAlreadyWritten, temporaryNameOf } from "./atomic-write.t
 import { identityOf, isDirectoryOf } from "./directory-handle.ts";
 import { changedSince, pathFailure, withPathErrors } from "./fs-failure.ts";
 import { countInvisible } from "./invisible-characters.ts";
-import { type ExistingFile, inspectFile } from "./regular-file.ts";
+import { type ExistingFile, inspectFile, isText } from "./regular-file.ts";
 import type { UntrustedMarks } from "./untrusted-marks.ts";
 import { createDirectories, inDirectory, inNearestDirectory, type Workspace } from "./workspace.ts";
 import { fileNames } from "./workspace-path.ts";
 
 const MAX_TEXT_BYTES = 1_048_576;
+/** Of a replaced text that an approver can compare. */
+const MAX_COMPARED_BYTES = 65_536;
 
 const parameters = Type.Object(
   {
@@ -68,6 +70,7 @@ function planWrite(workspace: Workspace, args: WriteArguments) {
     return {
       labels: USER_LABELS,
       reversal: reversalOf(present, content),
+      ...comparedText(present),
       shown: showWrite(target, args, present, missing),
       plan: {
         cwd: { path: directory.path, ...identityOf(directory) },
@@ -82,6 +85,11 @@ function reversalOf(present: ExistingFile | null, content: Buffer): Reversal {
   if (present === null) return { kind: "reversible", how: "the new file can be deleted" };
   if (present.hash === hashBytes(content)) return { kind: "reversible", how: "the file has this text already" };
   return { kind: "irreversible", how: "the replaced content is not kept" };
+}
+
+function comparedText(present: ExistingFile | null): Pick<Planned, "replaces"> {
+  if (present === null || present.content.length > MAX_COMPARED_BYTES || !isText(present.content)) return {};
+  return { replaces: present.content.toString() };
 }
 
 function contentOf(text: string): Buffer {
@@ -107,7 +115,7 @@ function showWrite(
     present === null ? "Write a new file" : headline,
     `  path:     ${JSON.stringify(target)}`,
     `  bytes:    ${Buffer.byteLength(text)}`,
-    present === null ? null : `  replaces: ${present.bytes} bytes, sha256 ${present.hash}`,
+    present === null ? null : `  replaces: ${present.content.length} bytes, sha256 ${present.hash}`,
     missing.length === 0 ? null : `  creates:  the directories ${JSON.stringify(missing.join("/"))}`,
     invisible === 0 ? null : `  warning:  ${invisible} control or invisible characters in the text`,
     "  the whole text, each line behind a bar:",

@@ -66,6 +66,21 @@ describe("what is there already", () => {
     await expectUntouched();
   });
 
+  test("is in the plan as a text to compare, of the very bytes that are bound; not if it is long or no text", async () => {
+    const { plan, root } = await temporaryWorkspace();
+    const replacedAs = async (content: string | Buffer) => {
+      await writeFile(join(root, "a.txt"), content);
+      const { replaces, plan: bound } = await plan("fs.write_text", { path: "a.txt", text: "new", overwrite: true });
+      expect(bound.scriptHashes).toEqual([hashBytes(Buffer.from(content))]);
+      return replaces;
+    };
+    expect(await replacedAs("old é\n")).toBe("old é\n");
+    expect(await replacedAs("x".repeat(65_536))).toHaveLength(65_536);
+    expect(await replacedAs("x".repeat(65_537))).toBeUndefined();
+    expect(await replacedAs(Buffer.from([0xff, 0xfe]))).toBeUndefined();
+    expect((await plan("fs.write_text", { path: "b.txt", text: "new" })).replaces).toBeUndefined();
+  });
+
   test("if it appears after planning, it is not replaced", async () => {
     for (const overwrite of [false, true]) {
       const { plan, run, root } = await temporaryWorkspace();

@@ -13,12 +13,14 @@ import { Button } from "../button.tsx";
 import { ErrorNote } from "../error-note.tsx";
 import { HostileText } from "../hostile-text.tsx";
 import { JsonTree } from "../json-tree.tsx";
+import type { DiffLine } from "../line-diff.tsx";
 import { Hash, Mono } from "../mono.tsx";
 import { useCountdown } from "../time.tsx";
 import styles from "./approval-card.module.css";
 import type { ApprovalRecord } from "./approval-record.ts";
 import { CHOICES, type Decision, titleOf } from "./card-words.ts";
 import { PlanView } from "./plan-view.tsx";
+import { Replacement, useReplacement } from "./replacement.tsx";
 import { useGuard } from "./use-guard.ts";
 import { Explained, Provenance, RuleLink, WhyItAsks } from "./why-it-asks.tsx";
 
@@ -34,7 +36,9 @@ export function ApprovalCard({ approval, blocked = null }: ApprovalCardProps) {
   const end = useRef<HTMLDivElement>(null);
   const titleId = useId();
   const left = useCountdown(approval.expires_at);
-  const guard = useGuard(`${approval.id} ${plan_hash} ${approval.plan}`, end, left === null);
+  const replaced = useReplacement(approval);
+  const drawn = replaced === null ? "whole" : "compared";
+  const guard = useGuard(`${approval.id} ${plan_hash} ${drawn} ${approval.plan}`, end, left === null);
   const { sending, error, decide } = useDecide(approval);
   const choices = CHOICES[kind];
   const title = titleOf(approval);
@@ -72,7 +76,7 @@ export function ApprovalCard({ approval, blocked = null }: ApprovalCardProps) {
         <span className={styles["left"]}>{leftWords(kind, left)}</span>
       </header>
       <section className={styles["body"]} aria-label="The plan" tabIndex={0}>
-        <Call approval={approval} />
+        <Call approval={approval} replaced={replaced} />
         <WhyItAsks approval={approval} />
         <Provenance approval={approval} />
         {approval.explain !== null && <Explained explain={approval.explain} />}
@@ -108,7 +112,7 @@ function leftWords(kind: ApprovalRecord["kind"], left: string | null): ReactNode
 }
 
 /** What would run, as exactly as it is planned. */
-function Call({ approval }: { approval: ApprovalRecord }) {
+function Call({ approval, replaced }: { approval: ApprovalRecord; replaced: readonly DiffLine[] | null }) {
   const { call: planned, kind, tool, plan, plan_hash } = approval;
   if (planned === null) return <PlanView text={plan} />;
   const { argv, cwd, args, text, reversal } = planned;
@@ -120,7 +124,11 @@ function Call({ approval }: { approval: ApprovalRecord }) {
       </p>
       {isCommand && <ArgvBoxes argv={argv} />}
       {!isCommand && QUOTED[tool] === undefined && <Arguments tool={tool} json={args} />}
-      <PlanView text={isCommand ? withoutCommandLine(text, argv) : text} quoted={QUOTED[tool] ?? "plain"} />
+      <PlanView
+        text={isCommand ? withoutCommandLine(text, argv) : text}
+        quoted={QUOTED[tool] ?? "plain"}
+        instead={replaced && <Replacement lines={replaced} />}
+      />
       <p className={styles["lead"]}>
         {cwd !== null && !isCommand && (
           <>

@@ -15,15 +15,28 @@ interface PlanViewProps {
   readonly text: string;
   /** How quoted lines are meant: as they are, all of them new, or with their sign in front. */
   readonly quoted?: "plain" | "added" | "signed";
+  /** Shown before the quoted text at the plan's end, which then opens on demand. */
+  readonly instead?: ReactNode;
 }
 
 /** Children are spread, so they need no keys: a plan does not change in parts. */
-export function PlanView({ text, quoted = "plain" }: PlanViewProps) {
-  const parts = partsOf(text).map((part) => {
+export function PlanView({ text, quoted = "plain", instead = null }: PlanViewProps) {
+  const parts = partsOf(text);
+  const drawn = parts.map((part) => {
     if (part.kind === "line") return createElement("p", null, <HostileText text={part.text} isDeciding />);
     return part.kind === "facts" ? drawFacts(part.rows) : drawQuoted(part.lines, quoted);
   });
-  return createElement("div", { className: styles["plan"] }, ...parts);
+  const head = parts.at(-2);
+  if (instead === null || head?.kind !== "line") return createElement("div", { className: styles["plan"] }, ...drawn);
+  const whole = (
+    <details className={styles["whole"]}>
+      <summary>
+        <HostileText text={head.text} isDeciding />
+      </summary>
+      {drawn.at(-1)}
+    </details>
+  );
+  return createElement("div", { className: styles["plan"] }, ...drawn.slice(0, -2), instead, whole);
 }
 
 function drawFacts(rows: readonly (readonly [string, string])[]): ReactNode {
