@@ -41,9 +41,10 @@ export interface RunTerminal extends Pick<ConnectedAssistant, "operations" | "is
 export async function atTerminal(
   context: CommandContext,
   openFace: OpenFace,
-  connecting: Connecting,
+  connecting: Connecting & { readonly isConversation?: boolean },
   use: (terminal: RunTerminal) => Promise<number>,
 ): Promise<number> {
+  const said = connecting.isConversation === true ? new Set<string>() : null;
   let decide: Decide = () => {};
   let noteConnection = (_state: "lost" | "back"): void => {};
   const face = openFace((card, decision) => decide(card, decision));
@@ -70,7 +71,7 @@ export async function atTerminal(
       polled?.withdrawAll();
       if (record.outcome === null) return record;
       printer.finish(record);
-      if (!context.isJson) for (const hint of await capabilityHints(operations, record)) face.remark(hint);
+      if (!context.isJson) for (const hint of await capabilityHints(operations, record, said)) face.remark(hint);
       return record;
     };
     try {

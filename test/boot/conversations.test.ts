@@ -31,6 +31,13 @@ describe("conversations", () => {
     expect(stderr).toContain("calling fs.list_dir .");
   });
 
+  test("a conversation is told once what it asks for, and not to go on elsewhere", async () => {
+    const surety = await commandLine();
+    const { stderr } = await surety(["chat"], "fetch https://a.example\nlist files\nlist files\n");
+    expect(stderr.match(/surety caps grant net:a\.example --session/g)).toHaveLength(1);
+    expect(stderr).not.toContain("Then continue");
+  });
+
   test("is gone on with by the latest, by title, and by the beginning of an id", async () => {
     const surety = await commandLine();
     expect((await surety(["run", "list files", "--continue"])).stderr).toContain(

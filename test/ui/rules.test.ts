@@ -62,8 +62,10 @@ verifies("S-2.4", "what a session asks for is granted for an hour, and revoked a
   const gateway = await shared();
   const session = await newSession(gateway, "Reads a page");
   const run = await sent(gateway, session, "fetch https://example.org/post");
-  const seen = await openPage(gateway, "/capabilities");
+  const seen = await openPage(gateway, "/");
   const { page } = seen;
+  await page.getByRole("heading", { level: 1, name: "One thing waits for you" }).waitFor();
+  await page.getByRole("link", { name: "Grant or deny" }).click();
   await page.getByRole("link", { name: `run ${run.id.slice(-6)}` }).waitFor();
   await page.getByRole("button", { name: "Grant", exact: true }).click();
   await page.getByText("No session asks for anything.").waitFor();

@@ -72,7 +72,7 @@ verifies(
     await page.getByText("Its receipt is signed with this home's key.").waitFor();
     expect(await page.locator("[aria-current=step]").textContent()).toBe("TERMINATE");
     // What waited for a person is a gap in the timeline, not a bar.
-    await page.getByText(/allows fs\.write_text \(allow by /).waitFor();
+    await page.getByText(/allows fs\.write_text \(allowed by /).waitFor();
     await expectClean(seen);
   },
 );
@@ -83,6 +83,10 @@ test("an entry opens by keys and shows what was decided, its texts and its hashe
   const seen = await openPage(gateway, `/runs/${id}`);
   const { page } = seen;
   await verified(page).waitFor();
+  // The last turn called nothing, so it drew nothing as executed.
+  expect(await page.getByRole("list", { name: "States of turn 2" }).getByRole("listitem").allTextContents()).toEqual([
+    ...["PRECHECK", "INFER", "VALIDATE_CALLS", "EXECUTE left out", "OBSERVE left out", "COMMIT", "TERMINATE"],
+  ]);
   for (let entry = 0; entry < 4; entry += 1) await page.keyboard.press("j");
   await page.waitForFunction(() => document.activeElement?.textContent?.includes("EXECUTE"));
   await page.keyboard.press("Enter");

@@ -83,7 +83,7 @@ verifies(
     await appendFile(join(gateway.home, ".env"), `MINE_API_KEY=${key}\n`);
     await page.getByText("MINE_API_KEY is set").waitFor();
     await page.getByRole("button", { name: "Check mine:large" }).click();
-    await page.getByText("It answers:").waitFor();
+    await page.getByText("Fine:").waitFor();
     expect(model.checks[0]?.authorization).toBe(`Bearer ${key}`);
     expect(await page.content()).not.toContain(key);
     await expectClean(seen);
@@ -91,8 +91,10 @@ verifies(
     const run = await gateway.ask<{ id: string }>("POST", "/v1/runs", { agent_id: "main", message: "hello" });
     await page.goto(`${gateway.url}/models`);
     await expect
-      .poll(() => gateway.ask("GET", `/v1/runs/${run.id}`))
+      .poll(() => gateway.ask("GET", `/v1/runs/${run.id}`), { timeout: 10_000 })
       .toMatchObject({ provider: "mine", model: "large", output: "A real model says hello." });
+    // Nobody said what it costs, which is not that it costs nothing.
+    await page.getByRole("row", { name: /^mine:large \S+ price unknown$/ }).waitFor();
   },
 );
 

@@ -32,24 +32,29 @@ export const command: Action = {
 async function chatOverPipe(context: CommandContext): Promise<number> {
   const { streams, output } = context;
   const input = { isTTY: false, on: () => {}, off: () => {}, pause: () => {} };
-  return await atTerminal(context, plainFace(context, input), { drives: true }, async (terminal) => {
-    const conversation = new Conversation({
-      terminal,
-      session: await chosenSession(context, terminal),
-      isUnattended: true,
-      respond: output.text,
-      onSession: () => {},
-      onRuns: () => {},
-      onTurn: () => {},
-      leaving: new AbortController().signal,
-    });
-    for await (const line of createInterface({ input: streams.stdin as unknown as NodeJS.ReadableStream })) {
-      if (line.trim() === "") continue;
-      await conversation.send(line);
-      await conversation.settled();
-    }
-    return conversation.exitCode;
-  });
+  return await atTerminal(
+    context,
+    plainFace(context, input),
+    { drives: true, isConversation: true },
+    async (terminal) => {
+      const conversation = new Conversation({
+        terminal,
+        session: await chosenSession(context, terminal),
+        isUnattended: true,
+        respond: output.text,
+        onSession: () => {},
+        onRuns: () => {},
+        onTurn: () => {},
+        leaving: new AbortController().signal,
+      });
+      for await (const line of createInterface({ input: streams.stdin as unknown as NodeJS.ReadableStream })) {
+        if (line.trim() === "") continue;
+        await conversation.send(line);
+        await conversation.settled();
+      }
+      return conversation.exitCode;
+    },
+  );
 }
 
 async function chatAtTerminal(context: CommandContext): Promise<number> {
@@ -109,7 +114,7 @@ async function chatAtTerminal(context: CommandContext): Promise<number> {
     });
     return face;
   };
-  return await atTerminal(context, openFace, { drives: true }, async (terminal) => {
+  return await atTerminal(context, openFace, { drives: true, isConversation: true }, async (terminal) => {
     const refresh = async (): Promise<void> => {
       const [sessions, config] = await Promise.all([listSessions(terminal.operations), loadConfig(home.configFile)]);
       completions = commandCompletions(sessions, configuredRefs(config));
@@ -139,7 +144,12 @@ async function chatAtTerminal(context: CommandContext): Promise<number> {
 
 function greeting(session: SessionRow | null, isRemote: boolean): string {
   const where = isRemote ? "through the gateway" : "no gateway runs, so this terminal does the work";
-  const what = session === null ? "A new conversation" : `Conversation ${session.title ?? session.id}`;
+  const what =
+    session === null
+      ? "A new conversation"
+      : session.title === null
+        ? `Conversation ${session.id}`
+        : `Conversation “${session.title}”`;
   return `${what}, ${where}. /help lists commands, Ctrl-D leaves.`;
 }
 

@@ -44,11 +44,16 @@ function countdownWords(leftMs: number): string {
   return hours > 0 ? `${hours}:${padded(minutes)}:${padded(seconds % 60)}` : `${minutes}:${padded(seconds % 60)}`;
 }
 
-/** `212 ms`, `2.4 s`, `3 min 20 s`. */
+/** `212 ms`, `2.4 s`, `3 min 20 s`, `10 min`. */
 export function durationWords(ms: number): string {
   if (ms < 1_000) return `${Math.round(ms)} ms`;
   if (ms < 60_000) return `${(ms / 1_000).toFixed(1)} s`;
   const seconds = Math.round(ms / 1_000);
-  if (seconds < 3_600) return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
-  return `${Math.floor(seconds / 3_600)} h ${Math.floor(seconds / 60) % 60} min`;
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return both(`${minutes} min`, seconds % 60, "s");
+  return both(`${Math.floor(minutes / 60)} h`, minutes % 60, "min");
+}
+
+function both(more: string, rest: number, unit: string): string {
+  return rest === 0 ? more : `${more} ${rest} ${unit}`;
 }

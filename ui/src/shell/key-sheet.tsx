@@ -12,7 +12,7 @@ export function KeySheet({ onClose }: { onClose: () => void }) {
       <dl className={styles["sheet"]}>
         {[...shown].sort().map(([keys, does]) => [
           <dt key={keys}>
-            <kbd>{keys}</kbd>
+            <kbd>{keys.replace(/^Ctrl [a-z]$/, (chord) => `Ctrl ${chord.slice(-1).toUpperCase()}`)}</kbd>
           </dt>,
           <dd key={`${keys}-does`}>{does}</dd>,
         ])}

@@ -7,6 +7,7 @@ import { signIn } from "../data/sign-in.ts";
 import { useSignal } from "../data/signal.ts";
 import { theme } from "../data/theme.ts";
 import { hrefOf, PAGES } from "../pages/all-pages.ts";
+import { PENDING, useHeld } from "../pages/capabilities/asked-for.ts";
 import type { PageProps } from "../pages/page.ts";
 import { Announcer } from "../parts/announcer.tsx";
 import { Button } from "../parts/button.tsx";
@@ -123,11 +124,13 @@ function NoSuchPage() {
 
 function useCounts(): Counts {
   const { value } = useRecord("approvals.list", {});
-  return { Approvals: value?.approvals.length };
+  const { held } = useHeld(PENDING);
+  return { Approvals: value?.approvals.length, Capabilities: held?.length };
 }
 
 /** `(2) Chat – Surety`: what waits is seen from another tab too. */
-function useTitle({ Approvals: waiting = 0 }: Counts): void {
+function useTitle(counts: Counts): void {
+  const waiting = Object.values(counts).reduce<number>((sum, count = 0) => sum + count, 0);
   const title = useSignal(pageTitle);
   useEffect(() => {
     document.title = `${waiting > 0 ? `(${waiting}) ` : ""}${title === "" ? "" : `${title} – `}Surety`;

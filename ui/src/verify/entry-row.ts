@@ -102,12 +102,14 @@ function inferred({ decided: { attempt }, result, modelFingerprint }: EntryOf<"I
   return plain(calls.length === 0 ? `${who} answers` : `${who} proposes ${proposed}`, note);
 }
 
+const DECIDED: Readonly<Record<string, string>> = { allow: "allowed", deny: "denied" };
+
 function validated(entry: EntryOf<"VALIDATE_CALLS">): Said {
   const { calls } = entry.decided;
   const answers = eventsOf(entry).filter((event) => event.type === "approval.decided");
   const words = calls.map(({ tool, decision, callId, policyId }) => {
     const answer = answers.findLast((each) => each.callId === callId);
-    const by = answer === undefined ? policyId : `${answer.decision} by ${answer.by}`;
+    const by = answer === undefined ? policyId : `${DECIDED[answer.decision] ?? answer.decision} by ${answer.by}`;
     return `${decision === "allow" ? "allows" : "denies"} ${tool} (${by})`;
   });
   const isDenied = calls.some(({ decision }) => decision === "deny");

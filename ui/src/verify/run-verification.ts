@@ -51,6 +51,8 @@ export interface RunFacts {
   readonly answer: string | null;
   readonly state: MachineState;
   readonly turn: number;
+  /** Those that the turn has entries of: one without calls executes nothing. */
+  readonly visited: readonly MachineState[];
   readonly outcome: string | null;
   readonly reason: string | null;
   readonly labels: Labels;
@@ -235,12 +237,19 @@ export class RunVerification {
       answer: last?.kind === "TERMINATE" ? answerOf(last, this.#lookup) : null,
       ...{ state, outcome, reason, labels, budget },
       turn: Number(stepId.slice("step-".length)),
+      visited: visitedIn(this.#entries, stepId),
       limits: limitsOf(this.#contract),
       policy: this.#contract?.policy ?? null,
       elapsedMs: last?.elapsedMs ?? 0,
       acceptedAt: accepted?.ts ?? this.#entries[0]?.ts ?? null,
     };
   }
+}
+
+function visitedIn(entries: readonly Entry[], stepId: string): readonly MachineState[] {
+  const states = new Set<MachineState>();
+  for (const entry of entries) if (entry.stepId === stepId || entry.state === "PRECHECK") states.add(entry.state);
+  return [...states];
 }
 
 function limitsOf(contract: ExecutionContract | null): RunFacts["limits"] {

@@ -37,19 +37,23 @@ export function describeResult(call: CompletedCall): string {
 
 function describeFailure({ tool, args }: CompletedCall, error: unknown): string {
   const { code, message } = readError(error);
-  if (code === "policy.denied")
-    return `${tool} was denied (${message}), so nothing was done.${adviceAfter(args, message)}`;
+  if (code === "policy.denied") {
+    const host = message.includes("not granted") ? (URL.parse(textOf(args["url"]))?.hostname ?? "") : "";
+    const [reason, advice] = host === "" ? [message, adviceAfter(message)] : [`${host} is blocked`, grantFor(host)];
+    return `${tool} was denied (${reason}), so nothing was done.${advice}`;
+  }
   const named = code === "" ? message : `${message} (${code})`;
   return `${tool} failed: ${named}. ${ADVICE[code] ?? "Nothing else was tried."}`;
 }
 
-function adviceAfter(args: CompletedCall["args"], message: string): string {
-  // What else would allow it depends on the rule, which the result does not name.
-  if (message.startsWith("denied"))
-    return message === "denied: nobody can be asked on this channel" ? "" : " Approve it when asked.";
-  const host = URL.parse(textOf(args["url"]))?.hostname ?? "";
-  if (host === "" || !message.includes("not granted")) return "";
-  // Addresses cannot be granted one by one.
+/** What else would allow it depends on the rule, which the result does not name. */
+function adviceAfter(message: string): string {
+  const mayBeAsked = message.startsWith("denied") && message !== "denied: nobody can be asked on this channel";
+  return mayBeAsked ? " Approve it when asked." : "";
+}
+
+/** Addresses cannot be granted one by one. */
+function grantFor(host: string): string {
   const capability = /^[\d.]+$|^\[/.test(host) ? "net" : `net:${host}`;
   return ` To let this session reach it: surety caps grant ${capability} --session SESSION`;
 }

@@ -29,7 +29,8 @@ const CONFIGURE = [
   "    },",
   "  }",
   "",
-  "put its key into .env beside it (OPENAI_API_KEY=…), and start again. `surety config schema` describes every setting.",
+  "and put its key into .env beside it (OPENAI_API_KEY=…). Both count at once, also while the gateway runs.",
+  "In the browser, Models and spend does the same. `surety config schema` describes every setting.",
 ].join("\n");
 
 /** P-2.5: asked for its instructions, it says in a sentence what they are for. */

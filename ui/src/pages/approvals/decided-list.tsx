@@ -67,7 +67,7 @@ function Decided({ approval }: { approval: ApprovalRecord }) {
           {decided_by !== null && decided_by !== "system" && (
             <>
               {" by "}
-              <HostileText text={decided_by} />
+              {decided_by === "operator" ? "you" : <HostileText text={decided_by} />}
             </>
           )}
           {decided_at !== null && (

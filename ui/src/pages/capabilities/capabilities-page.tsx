@@ -1,7 +1,7 @@
 import { useState } from "react";
 import { Link } from "wouter";
 import { useActing } from "../../data/acting.ts";
-import { type AnswerOf, call } from "../../data/client.ts";
+import { call } from "../../data/client.ts";
 import { refresh, useRecord } from "../../data/records.ts";
 import { Button } from "../../parts/button.tsx";
 import { Card } from "../../parts/card.tsx";
@@ -17,13 +17,9 @@ import { Table } from "../../parts/table.tsx";
 import { Tag } from "../../parts/tag.tsx";
 import { Time } from "../../parts/time.tsx";
 import { useTitle } from "../../shell/page-title.ts";
+import { GRANTED, type Held, PENDING, useHeld } from "./asked-for.ts";
 import styles from "./capabilities.module.css";
 
-type Listed = Exclude<AnswerOf<"capabilities.list">, { readonly details: unknown }>;
-type Held = Extract<Listed, { readonly pending: unknown }>["pending"][number];
-
-const PENDING = { state: "pending", limit: 500 } as const;
-const GRANTED = { state: "granted", limit: 500 } as const;
 const EXPIRIES = [
   ["900", "for 15 minutes"],
   ["3600", "for an hour"],
@@ -51,15 +47,6 @@ export function CapabilitiesPage() {
       <GrantForm />
     </PageFrame>
   );
-}
-
-function useHeld(input: typeof PENDING | typeof GRANTED) {
-  const { value, error } = useRecord("capabilities.list", input);
-  return { held: value === undefined ? undefined : heldIn(value as Listed), error };
-}
-
-function heldIn(listed: Listed): readonly Held[] {
-  return "pending" in listed ? listed.pending : listed.granted;
 }
 
 function Pending() {

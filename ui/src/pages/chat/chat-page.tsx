@@ -112,7 +112,11 @@ export function ChatPage({ params }: PageProps) {
           />
         )}
         {isEmpty && <FirstScreen onTry={tryOut} />}
-        {!isEmpty && turns.length === 0 && error === null && <Skeleton rows={5} />}
+        {!isEmpty && turns.length === 0 && error === null && (
+          <div className={styles["first"]}>
+            <Skeleton rows={5} />
+          </div>
+        )}
         {isAway && turns.length > 0 && (
           <Button className={styles["below"]} onClick={() => list.current?.scrollToEnd()}>
             <ArrowDown size={16} aria-hidden="true" />

@@ -8,6 +8,7 @@ import { Card } from "../../parts/card.tsx";
 import { ConfigReviewDialog } from "../../parts/config-review.tsx";
 import { ErrorNote, Problem } from "../../parts/error-note.tsx";
 import { Facts } from "../../parts/facts.tsx";
+import { HostileText } from "../../parts/hostile-text.tsx";
 import { Mono } from "../../parts/mono.tsx";
 import { Tag } from "../../parts/tag.tsx";
 import { durationWords, Time } from "../../parts/time.tsx";
@@ -91,8 +92,9 @@ function ModelActions({ model, onDefault }: { model: Model; onDefault: () => voi
       {acting.error !== null && <ErrorNote error={acting.error} />}
       {answer !== null && (
         <p role="status" className={answer.ok ? styles["fine"] : styles["problem"]}>
-          {answer.ok ? "It answers: " : "It does not answer: "}
-          {answer.detail} <span className={styles["minor"]}>({durationWords(answer.latency_ms)})</span>
+          {answer.ok ? "Fine: " : "A problem: "}
+          <HostileText text={answer.detail} />{" "}
+          <span className={styles["minor"]}>({durationWords(answer.latency_ms)})</span>
         </p>
       )}
     </>

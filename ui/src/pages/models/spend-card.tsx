@@ -25,7 +25,13 @@ type Period = (typeof PERIODS)[number][0];
 export function SpendCard() {
   const [period, setPeriod] = useState<Period>("30");
   const { value, error } = useRecord("budget.get", { days: Number(period) });
+  const { value: listed } = useRecord("models.list", {});
   const days = value?.days ?? [];
+  // Nobody said what these cost, which is not that they cost nothing.
+  const unpriced = new Set(listed?.models.filter((model) => hasNoPrice(model)).map(({ model }) => model));
+  const isUnknown = days.some(({ spent }) =>
+    spent.some(({ scope, tokens }) => tokens > 0 && unpriced.has(modelOf(scope))),
+  );
   const today = days[0]?.spent ?? [];
   const meters = today
     .filter(({ scope }) => !scope.startsWith("model:"))
@@ -55,9 +61,11 @@ export function SpendCard() {
               words={dollarWords}
             />
           ) : (
-            <p className={styles["nothing"]}>Nothing was spent in these {days.length} days.</p>
+            <p className={styles["nothing"]}>
+              {isUnknown ? "No price is known for what was used" : "Nothing was spent"} in these {days.length} days.
+            </p>
           )}
-          <ByModel days={days} />
+          <ByModel days={days} unpriced={unpriced} />
         </>
       )}
     </Card>
@@ -90,11 +98,11 @@ function SpendMeter({ scope }: { scope: Scope }) {
   );
 }
 
-function ByModel({ days }: { days: Budget["days"] }) {
+function ByModel({ days, unpriced }: { days: Budget["days"]; unpriced: ReadonlySet<string> }) {
   const models = new Map<string, { usd: number; tokens: number }>();
   for (const { scope, usd, tokens } of days.flatMap(({ spent }) => spent)) {
     if (!scope.startsWith("model:")) continue;
-    const name = scope.slice("model:".length);
+    const name = modelOf(scope);
     const before = models.get(name) ?? { usd: 0, tokens: 0 };
     models.set(name, { usd: before.usd + usd, tokens: before.tokens + tokens });
   }
@@ -107,10 +115,26 @@ function ByModel({ days }: { days: Budget["days"] }) {
       columns={[
         { title: "Model", draw: ([name]) => <Mono>{name}</Mono> },
         { title: "Tokens", kind: "number", draw: ([, { tokens }]) => tokens.toLocaleString("en") },
-        { title: "Cost", kind: "number", draw: ([, { usd }]) => dollarWords(usd) },
+        {
+          title: "Cost",
+          kind: "number",
+          draw: ([name, { usd }]) => (usd === 0 && unpriced.has(name) ? "price unknown" : dollarWords(usd)),
+        },
       ]}
     />
   );
+}
+
+function modelOf(scope: string): string {
+  return scope.startsWith("model:") ? scope.slice("model:".length) : "";
+}
+
+function hasNoPrice({
+  free,
+  cost_per_1k_input,
+  cost_per_1k_output,
+}: AnswerOf<"models.list">["models"][number]): boolean {
+  return !free && (cost_per_1k_input === null || cost_per_1k_output === null);
 }
 
 function allOf(spent: readonly Scope[]): Scope | undefined {

@@ -6,10 +6,10 @@ import { HostileText } from "../../parts/hostile-text.tsx";
 import { Mono } from "../../parts/mono.tsx";
 import styles from "./now.module.css";
 
-/** What the gateway says is wrong with the home; who may not ask sees none of it. */
 /** Approvals have their cards above. */
 const isNews = ({ code }: { readonly code: string }): boolean => !code.startsWith("approval.");
 
+/** What the gateway says is wrong with the home; who may not ask sees none of it. */
 export function Attention() {
   const { value } = useRecord("admin.status", {});
   if (value === undefined) return null;
@@ -42,8 +42,8 @@ export function Attention() {
         <li>
           <CircleCheck size={16} aria-hidden="true" />
           <span>
-            {queue.running} of {queue.workers} workers busy, {queue.queued} of {queue.max} places in the queue taken.
-            Surety {version}
+            {queue.running} of {queue.workers} workers busy, {queue.queued} of {queue.max.toLocaleString("en")} places
+            in the queue taken. Surety {version}
           </span>
         </li>
       </ul>

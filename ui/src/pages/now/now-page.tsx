@@ -4,8 +4,11 @@ import { useRecord } from "../../data/records.ts";
 import { ApprovalCard } from "../../parts/approval-card/approval-card.tsx";
 import { Card } from "../../parts/card.tsx";
 import { ErrorNote } from "../../parts/error-note.tsx";
+import { HostileText } from "../../parts/hostile-text.tsx";
+import { Mono } from "../../parts/mono.tsx";
 import { Skeleton } from "../../parts/skeleton.tsx";
 import { useTitle } from "../../shell/page-title.ts";
+import { type Held, PENDING, useHeld } from "../capabilities/asked-for.ts";
 import { RunLine } from "../runs/run-line.tsx";
 import { Attention } from "./attention.tsx";
 import styles from "./now.module.css";
@@ -18,13 +21,14 @@ const SHOWN_RUNS = 8;
 export function NowPage() {
   useTitle("Now");
   const { value, error } = useRecord("approvals.list", {});
+  const { held: asked = [] } = useHeld(PENDING);
   const newest = useRecord("runs.list", { limit: 1 });
   // Where nothing has run yet, there is nothing now: the chat has what to begin with.
   if (newest.value?.total === 0) return <Redirect to="/chat" replace />;
   const waiting = value?.approvals.toSorted((a, b) => (a.expires_at < b.expires_at ? -1 : 1)) ?? [];
   return (
     <div className={styles["page"]}>
-      <h1>{value === undefined ? "Now" : waitingWords(waiting.length)}</h1>
+      <h1>{value === undefined ? "Now" : waitingWords(waiting.length + asked.length)}</h1>
       {error !== null && <ErrorNote error={error} />}
       {value === undefined && error === null && <Skeleton rows={4} />}
       {waiting.slice(0, SHOWN_CARDS).map((approval) => (
@@ -36,8 +40,9 @@ export function NowPage() {
         </div>
       ))}
       {waiting.length > SHOWN_CARDS && <Link href="/approvals">See all {waiting.length} approvals</Link>}
-      {value !== undefined && waiting.length === 0 && (
-        <p className={styles["minor"]}>
+      {asked.length > 0 && <AskedFor asked={asked} />}
+      {value !== undefined && waiting.length + asked.length === 0 && (
+        <p className={styles["nothing"]}>
           What asks for your approval shows up here. <Link href="/chat">Ask something</Link>
         </p>
       )}
@@ -52,6 +57,29 @@ const NUMBERS = ["Nothing waits", "One thing waits", "Two things wait", "Three t
 
 function waitingWords(count: number): string {
   return `${NUMBERS[count] ?? `${count} things wait`} for you`;
+}
+
+/** Capabilities are decided on their own page, which says for how long. */
+function AskedFor({ asked }: { asked: readonly Held[] }) {
+  const names = [...new Set(asked.map(({ capability }) => capability))];
+  return (
+    <Card
+      title={
+        asked.length === 1 ? "A session asks to reach the network" : `${asked.length} sessions ask to reach the network`
+      }
+      aside={<Link href="/capabilities">Grant or deny</Link>}
+    >
+      <ul className={styles["asked"]}>
+        {names.map((name) => (
+          <li key={name}>
+            <Mono>
+              <HostileText text={name} isDeciding />
+            </Mono>
+          </li>
+        ))}
+      </ul>
+    </Card>
+  );
 }
 
 /** Runs under way, and those before which others are. */

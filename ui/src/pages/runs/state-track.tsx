@@ -9,11 +9,12 @@ interface StateTrackProps {
   readonly status: AnswerOf<"runs.get">["status"];
 }
 
-/** The seven states of the turn: those behind it, the one it is in, those to come. */
+/** The seven states of the turn: those it has been through, those it left out, the one it is in, those to come. */
 export function StateTrack({ facts, status }: StateTrackProps) {
   const state = facts?.state ?? "PRECHECK";
   const at = STATES.indexOf(state);
   const isWaiting = status === "waiting_approval";
+  const visited = new Set<string>(facts?.visited);
   const hasFailed = status === "failed" && state === "TERMINATE";
   return (
     <div className={styles["track"]}>
@@ -23,13 +24,14 @@ export function StateTrack({ facts, status }: StateTrackProps) {
             key={each}
             aria-current={index === at ? "step" : undefined}
             className={classes(
-              index < at && styles["behind"],
+              index < at && styles[visited.has(each) ? "behind" : "skipped"],
               index === at && styles["here"],
               index === at && isWaiting && styles["waits"],
               index === at && hasFailed && styles["failed"],
             )}
           >
             <span>{each}</span>
+            {index < at && !visited.has(each) && <span className="out-of-sight"> left out</span>}
           </li>
         ))}
       </ol>

@@ -5,9 +5,9 @@ import { Button } from "../../parts/button.tsx";
 import { Card } from "../../parts/card.tsx";
 import { ErrorNote } from "../../parts/error-note.tsx";
 import { Facts } from "../../parts/facts.tsx";
+import { HostileText } from "../../parts/hostile-text.tsx";
 import { Mono } from "../../parts/mono.tsx";
 import { Skeleton } from "../../parts/skeleton.tsx";
-import { Tag } from "../../parts/tag.tsx";
 import { durationWords, Time } from "../../parts/time.tsx";
 import styles from "./settings.module.css";
 
@@ -45,13 +45,12 @@ function Health({ status }: { status: Status }) {
         <ul className={styles["attention"]}>
           {attention.map(({ code, message }) => (
             <li key={code + message}>
-              <Tag tone="wait">{code}</Tag> {message}
+              <HostileText text={message} /> <Mono>{code}</Mono>
             </li>
           ))}
           {restart_required.length > 0 && (
             <li>
-              <Tag tone="wait">restart</Tag> Written, and without effect until the gateway is restarted:{" "}
-              <Mono>{restart_required.join(", ")}</Mono>
+              Written, and without effect until the gateway is restarted: <Mono>{restart_required.join(", ")}</Mono>
             </li>
           )}
         </ul>
