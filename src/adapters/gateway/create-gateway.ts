@@ -8,8 +8,8 @@
  *     before it. Requests that came in one read wait.
  * D4. Closing takes nothing more that changes something, lets requests finish within the grace period and ends streams; then
  *     sockets are destroyed.
- * D5. Connections without a proven caller are bounded (unproven-connections.ts), and so is what they may ask
- *     (public-budget.ts).
+ * D5. Connections without a proven caller are bounded (unproven-connections.ts), and so are messages of webhooks
+ *     (webhook-budget.ts).
  *
  * `node:http` and the table of operations, not a framework: docs/decisions/2026-11-16-no-web-framework.md.
  */
@@ -87,8 +87,6 @@ export interface Certificate {
 
 const OWN_ALONE: Sites = { allowedHosts: [], allowedOrigins: [] };
 
-type Proof = ReturnType<typeof proveIdentity>;
-
 export interface Listening {
   readonly url: string;
   readonly port: number;
@@ -110,7 +108,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       const cookie = new SessionCookie(tls !== null || proxy !== null);
       const admission = createAdmission({ credentials, cookie, sites, proxy, listenHost: host, clock });
       let url = "";
-      const prove = proverOf(identity, () => url, clock);
+      const prove = (nonce: string) => proveIdentity(identity, url, nonce);
       const unproven = new UnprovenConnections();
       const onProven = (socket: Socket): void => unproven.prove(socket);
       const requests = createRequestServer({
@@ -161,23 +159,6 @@ export function createGateway(options: GatewayOptions): Gateway {
         },
       };
     },
-  };
-}
-
-/** A signature costs as much as several answers. */
-const MAX_PROOFS_A_SECOND = 200;
-
-function proverOf(identity: Identity, urlOf: () => string, clock: Clock): (nonce: string) => Proof | null {
-  let sinceMs = Number.NEGATIVE_INFINITY;
-  let count = 0;
-  return (nonce) => {
-    const nowMs = clock.monotonicMs();
-    if (nowMs - sinceMs >= 1_000) {
-      sinceMs = nowMs;
-      count = 0;
-    }
-    count += 1;
-    return count > MAX_PROOFS_A_SECOND ? null : proveIdentity(identity, urlOf(), nonce);
   };
 }
 

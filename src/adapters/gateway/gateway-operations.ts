@@ -3,14 +3,13 @@ import { type Static, Type } from "typebox";
 import { OPERATIONS } from "../../assistant/operations.ts";
 import { IdentityInput, IdentitySchema } from "../../runtime/operations/gateway-identity.ts";
 import { Nothing } from "../../runtime/operations/input-schemas.ts";
-import { type AnyOperation, operationsOver, refuse } from "../../runtime/operations/operation.ts";
+import { type AnyOperation, operationsOver } from "../../runtime/operations/operation.ts";
 import { openApiDocument } from "./open-api.ts";
 
 export interface GatewayServices {
   /** Whether anything can be accepted. */
   readonly isHealthy: () => boolean;
-  /** Null: too many proofs were asked for. */
-  readonly prove: (nonce: string) => Static<typeof IdentitySchema> | null;
+  readonly prove: (nonce: string) => Static<typeof IdentitySchema>;
 }
 
 const { json, document } = operationsOver<GatewayServices>();
@@ -40,12 +39,7 @@ const identity = json({
     "proves which home this gateway belongs to: signs its address and `?nonce=` (32 to 86 letters, digits, `_-`)",
   input: IdentityInput,
   output: IdentitySchema,
-  call({ prove }, { nonce }) {
-    const proof = prove(nonce);
-    return proof === null
-      ? refuse("queue.full", "Too many proofs are asked for; retry in a second.")
-      : { ok: true, value: proof };
-  },
+  call: ({ prove }, { nonce }) => ({ ok: true, value: prove(nonce) }),
 });
 
 let openApi: string | null = null;

@@ -15,14 +15,14 @@ export const MAX_BODY_BYTES = 1_048_576;
 const MAX_DISCARDED_BYTES = 128 * MAX_BODY_BYTES;
 const FIRST_BUFFER_BYTES = 4096;
 
-export async function readJson(incoming: IncomingMessage, head: Head): Promise<JsonValue> {
-  const parsed = parseJson(await readText(incoming, head));
+export async function readJson(incoming: IncomingMessage, head: Head, maxBytes: number): Promise<JsonValue> {
+  const parsed = parseJson(await readText(incoming, head, maxBytes));
   if (parsed.ok) return parsed.value;
   throw invalidRequest(`the body is not valid JSON: ${parsed.problem} (at character ${parsed.at})`);
 }
 
-export async function readText(incoming: IncomingMessage, head: Head): Promise<string> {
-  const bytes = await readBody(incoming, head, MAX_BODY_BYTES);
+export async function readText(incoming: IncomingMessage, head: Head, maxBytes = MAX_BODY_BYTES): Promise<string> {
+  const bytes = await readBody(incoming, head, maxBytes);
   if (!isUtf8(bytes)) throw invalidRequest("the body is not valid UTF-8");
   return bytes.toString("utf8");
 }

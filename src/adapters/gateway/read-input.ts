@@ -8,7 +8,7 @@ import { type TObject, type TSchema, Type } from "typebox";
 import { checkInput } from "../../runtime/operations/check-value.ts";
 import { type AnyOperation, takesBody } from "../../runtime/operations/operation.ts";
 import { invalidRequest } from "./http-error.ts";
-import { readBody, readJson, readText } from "./read-body.ts";
+import { MAX_BODY_BYTES, readBody, readJson, readText } from "./read-body.ts";
 import type { Head } from "./read-head.ts";
 
 export interface RequestParts {
@@ -24,6 +24,8 @@ export type ReadInput = (parts: RequestParts) => Promise<Fields>;
 
 const PLACEHOLDER = /\{(\w+)\}/g;
 const NOTHING: Fields = {};
+/** Of a stranger's JSON: nothing large is read only to find that it proves nothing. */
+const MAX_PUBLIC_BYTES = 4_096;
 const CLOSED = { additionalProperties: false };
 
 export function placeholdersIn(path: string): readonly string[] {
@@ -71,6 +73,7 @@ export function inputReader(operation: AnyOperation): ReadInput {
   const isSigned = operation.kind === "json" && operation.isSigned === true;
 
   const maxBytes = operation.kind === "json" ? operation.bodyBytes : undefined;
+  const maxJsonBytes = operation.scope === "public" ? MAX_PUBLIC_BYTES : MAX_BODY_BYTES;
 
   const read = async ({ incoming, head, query }: RequestParts): Promise<Fields> => {
     const asked = readsQuery ? check(inQuery, readQuery(query, inQuery), "the query") : NOTHING;
@@ -78,7 +81,7 @@ export function inputReader(operation: AnyOperation): ReadInput {
     if (maxBytes !== undefined && bodyField !== undefined) {
       return { ...asked, [bodyField]: (await readBody(incoming, head, maxBytes)).toString("base64") };
     }
-    const body = check(inBody, await readJson(incoming, head), "the body");
+    const body = check(inBody, await readJson(incoming, head, maxJsonBytes), "the body");
     return bodyField === undefined ? body : { ...asked, [bodyField]: body };
   };
 

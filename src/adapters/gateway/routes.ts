@@ -50,6 +50,8 @@ export interface Endpoint {
 export interface Route {
   /** No operation on this path needs a token. */
   readonly isPublic: boolean;
+  /** Requests are authenticated by their signature. */
+  readonly isSigned: boolean;
   /** By HTTP method; a GET that does not stream answers HEAD too. */
   readonly endpoints: ReadonlyMap<string, Endpoint>;
 }
@@ -84,6 +86,7 @@ export function createRoutes(client: OperationClient, own: GatewayServices, part
   for (const [path, group] of byPath) {
     const route: Route = {
       isPublic: group.every(({ operation }) => operation.scope === "public"),
+      isSigned: group.some(({ operation }) => operation.kind === "json" && operation.isSigned === true),
       endpoints: new Map(
         group.flatMap(({ operation: { method, kind }, endpoint }) => {
           const methods = method === "GET" && kind !== "stream" ? ["GET", "HEAD"] : [method];

@@ -20,12 +20,12 @@ import { EVENT_STREAM_HEADERS, streamEvents } from "./event-stream.ts";
 import type { GatewayServices } from "./gateway-operations.ts";
 import { HttpError } from "./http-error.ts";
 import { answerFrom, createMounts } from "./mounts.ts";
-import { PublicBudget } from "./public-budget.ts";
 import { discardBody, hasBody } from "./read-body.ts";
 import { type Head, readHead } from "./read-head.ts";
 import { jsonReply, NOTHING_MORE, type Reply } from "./reply.ts";
 import { callerOf, createRoutes, endpointOf, type OpenStream, type RouteParts, readIdempotencyKey } from "./routes.ts";
 import type { SessionCookie } from "./session-cookie.ts";
+import { WebhookBudget } from "./webhook-budget.ts";
 import { endWith } from "./write-text.ts";
 
 /** The store may work again in a moment. */
@@ -70,7 +70,7 @@ export function createRequestServer(dependencies: RequestServerDependencies): Re
   const { operations, mounts, admission, cookie, clock, isHealthy, prove, onProven, onError } = dependencies;
   const streams = new Set<AbortController>();
   const streamsOf = new Map<string, number>();
-  const budget = new PublicBudget(clock);
+  const budget = new WebhookBudget(clock);
   let isStopping = false;
   let failures = 0;
 
@@ -147,7 +147,7 @@ export function createRequestServer(dependencies: RequestServerDependencies): Re
     const mount = found === null ? mountAt(path) : null;
     const isPublic = found?.route.isPublic ?? mount?.scope === "public";
     const isReading = method === "GET" || method === "HEAD";
-    if (isPublic && (mount !== null || !isReading)) budget.take(admission.addressOf(head, incoming.socket));
+    if (found?.route.isSigned) budget.take(admission.addressOf(head, incoming.socket));
     const grant = isPublic ? ANONYMOUS : admission.identify(method, head, incoming.socket);
     if (!isPublic) onProven(incoming.socket);
     if (isStopping && !isReading) throw new HttpError("gateway.stopping", STOPPING);

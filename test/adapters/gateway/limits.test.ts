@@ -56,7 +56,30 @@ describe("callers without a credential", () => {
     expect(await again).toContain("200 OK");
   });
 
-  test("send so many requests a second that cost something; those with a credential never wait", async () => {
+  test("keep nobody from a page, from the proof of identity, or from signing in", async () => {
+    const page = {
+      ...{ paths: ["/page"] as const, methods: ["GET"], scope: "public" as const },
+      load: () => Promise.resolve(() => new Response("page")),
+    };
+    const { port, ask } = await startGateway({ mounts: [page] });
+    const wrong = '{"code":"wrong"}';
+    const identity = `/v1/identity?nonce=${"n".repeat(32)}`;
+    const requests = [
+      "GET /page HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n",
+      `GET ${identity} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`,
+      `POST /api/login HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: ${wrong.length}\r\n\r\n${wrong}`,
+    ];
+    const last = "GET /page HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n";
+    for (const request of requests)
+      expect(await sendRaw(port, request.repeat(310) + last)).toContain("\r\n\r\n4\r\npage");
+    expect((await ask("GET", identity)).status).toBe(200);
+    const made = await ask("POST", "/api/login-links", { headers: AUTHORIZED, body: {} });
+    const { code } = JSON.parse(made.text);
+    expect((await ask("POST", "/api/login", { body: { code: "x".repeat(5_000) } })).status).toBe(413);
+    expect((await ask("POST", "/api/login", { body: { code } })).status).toBe(200);
+  });
+
+  test("send so many messages of webhooks a second; those with a credential never wait", async () => {
     const { port, ask, clock } = await startGateway();
     const post = "POST /hooks/none HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 0\r\n\r\n";
     const last = post.replace("Content-Length", "Connection: close\r\nContent-Length");

@@ -1,7 +1,9 @@
 /**
- * How many requests a second are taken without a credential, from one network and in all, where answering costs more than
- * refusing: those that change something, such as a message of a webhook or a sign-in, and files. Requests with a credential
- * that counts never wait.
+ * How many messages of webhooks a second are taken, from one network and in all: each is a large body to read and to verify.
+ *
+ * Nothing else is counted, also where it needs no credential: on this machine all programs are one network, so whatever a
+ * count keeps strangers from, one program could keep the owner from: the page to sign in, the sign-in itself, the proof of
+ * identity. Those cost no more than to refuse them.
  */
 import type { Clock } from "../../runtime/ports/clock.ts";
 import { HttpError } from "./http-error.ts";
@@ -11,7 +13,7 @@ const OF_A_NETWORK = 300;
 const IN_ALL = 1_000;
 const SECOND_MS = 1_000;
 
-export class PublicBudget {
+export class WebhookBudget {
   readonly #clock: Pick<Clock, "monotonicMs">;
   readonly #taken = new Map<string, number>();
   #sinceMs = Number.NEGATIVE_INFINITY;
@@ -32,7 +34,7 @@ export class PublicBudget {
     const network = networkOf(address ?? "");
     const taken = (this.#taken.get(network) ?? 0) + 1;
     if (taken > OF_A_NETWORK || this.#inAll >= IN_ALL) {
-      throw new HttpError("auth.rate_limited", "too many requests without a token come in: wait a second", {
+      throw new HttpError("auth.rate_limited", "too many messages of webhooks come in: wait a second", {
         headers: ["Retry-After", "1"],
       });
     }
