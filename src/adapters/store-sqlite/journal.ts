@@ -47,7 +47,8 @@ const APPEND = "INSERT INTO appends (place, lines, bodies) VALUES (?, ?, ?)";
 const AFTER = "SELECT place, lines FROM appends WHERE place > ? AND place < ? ORDER BY place LIMIT ?";
 const LAST = "SELECT place, lines FROM appends WHERE place > ? AND place < ? ORDER BY place DESC LIMIT 1";
 const FRAME = "SELECT contract_hash, contract FROM runs WHERE position = ?";
-const BODIES = "SELECT bodies FROM appends WHERE place > ? AND place < ? AND bodies IS NOT NULL ORDER BY place";
+const ROW_OF = "SELECT place FROM appends WHERE place >= ? AND place < ? ORDER BY place LIMIT 1";
+const BODIES = "SELECT bodies FROM appends WHERE place > ? AND place <= ? AND bodies IS NOT NULL ORDER BY place DESC";
 
 export function appendRow(
   prepare: Prepare,
@@ -76,9 +77,10 @@ export function readBodies(
   sessionId: SessionId,
   refs: readonly BodyRef[],
   runId: RunId | null,
+  lastSeq: number = PLACES_PER_RUN,
 ): ReadonlyMap<BodyRef, Body> {
   const run = runId === null ? null : runPosition(prepare, runId);
-  const found = run === null ? new Map<BodyRef, Body>() : bodiesOf(prepare, run, new Set(refs));
+  const found = run === null ? new Map<BodyRef, Body>() : bodiesOf(prepare, run, new Set(refs), lastSeq);
   const session = sessionPosition(prepare, sessionId);
   if (session === null) return found;
   const query = prepare("SELECT salt, text FROM bodies WHERE session = ? AND ref = ?");
@@ -149,11 +151,14 @@ function frameOf(prepare: Prepare, run: number): EntryFrame {
   };
 }
 
-/** Those of `wanted` that came with the run's entries. */
-function bodiesOf(prepare: Prepare, run: number, wanted: ReadonlySet<BodyRef>): Map<BodyRef, Body> {
+/** Those of `wanted` that came with the run's entries, searched from the row of `lastSeq` back: most came just before. */
+function bodiesOf(prepare: Prepare, run: number, wanted: ReadonlySet<BodyRef>, lastSeq: number): Map<BodyRef, Body> {
   const found = new Map<BodyRef, Body>();
+  if (wanted.size === 0) return found;
   const first = run * PLACES_PER_RUN;
-  for (const row of prepare(BODIES).iterate(first, first + PLACES_PER_RUN)) {
+  const end = first + PLACES_PER_RUN;
+  const last = prepare(ROW_OF).get(first + lastSeq, end)?.["place"] ?? end - 1;
+  for (const row of prepare(BODIES).iterate(first, Number(last))) {
     const parsed = parseJson(String(row["bodies"]));
     const triples = parsed.ok && Array.isArray(parsed.value) ? parsed.value : [];
     for (const triple of triples) {

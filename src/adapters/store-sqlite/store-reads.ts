@@ -85,7 +85,7 @@ export function storeReads(reading: Reading, homeId: string, readElsewhere: Read
       return await reading.read((prepare) => readEntries(prepare, runId, after, limit));
     },
     headOf: (runId) => reading.read((prepare) => headOf(prepare, runId)),
-    readBodies: (sessionId, refs, runId) => reading.read((prepare) => readBodies(prepare, sessionId, refs, runId)),
+    readBodies: (...wanted) => reading.read((prepare) => readBodies(prepare, ...wanted)),
     approvalsOf: (runId) => reading.read((prepare) => approvalsOf(prepare, runId)),
     findApproval: (id) => reading.read((prepare) => findApproval(prepare, id)),
     capabilitiesOf: (sessionId) => reading.read((prepare) => capabilitiesOf(prepare, sessionId)),

@@ -69,7 +69,7 @@ export const verificationOperations = [
       contract: Type.Unknown(),
       /** As in the journal file. */
       entries: Type.Array(Type.Unknown()),
-      /** As in a bundle; each once, with the first entry that names it. */
+      /** As in a bundle: those that these entries name. */
       bodies: BundleSchema.properties.bodies,
       /** Bodies that these entries name and that are not there. */
       erased: Type.Array(BodyRefSchema),

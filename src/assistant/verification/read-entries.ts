@@ -7,16 +7,16 @@
 import { type Body, refsOf } from "../../kernel/journal/body.ts";
 import type { Entry } from "../../kernel/journal/entry.ts";
 import { digestOf, snapshotOfEntries } from "../../kernel/journal/views/run-snapshot.ts";
-import type { BodyRef, Hash } from "../../kernel/vocabulary/identifiers.ts";
+import type { BodyRef, Hash, RunId } from "../../kernel/vocabulary/identifiers.ts";
 import type { Store, StoredRun } from "../../runtime/ports/store.ts";
-import { readWholeJournal } from "../../runtime/run/read-run.ts";
+import { type Journal, readJournal } from "../../runtime/run/read-run.ts";
 
 /** Of bodies on one page, beyond its first entry. */
 const MAX_PAGE_CHARS = 4 * 1024 * 1024;
 
 export interface EntriesPage {
   readonly entries: readonly Entry[];
-  /** Of these entries; those that are on an earlier page are not given again. */
+  /** Those that these entries name. */
   readonly bodies: ReadonlyMap<BodyRef, Body>;
   /** Bodies that these entries name and that are not there. */
   readonly erased: readonly BodyRef[];
@@ -29,16 +29,17 @@ export interface EntriesPage {
 }
 
 export async function readEntries(store: Store, run: StoredRun, after: number, limit: number): Promise<EntriesPage> {
-  const journal = await readWholeJournal(store, run.runId);
-  const { entries: all } = journal;
-  const head = await store.headOf(run.runId);
-  const known = new Set(all.slice(0, after).flatMap(refsOf));
-  const wanted = all.slice(after, after + limit);
-  const refs = [...new Set(wanted.flatMap(refsOf))].filter((ref) => !known.has(ref));
-  const found = await store.readBodies(run.sessionId, refs, run.runId);
-  const { entries, bodies } = fitting(wanted, found);
-  const seq = Math.min(after, all.length) + entries.length;
-  const isWhole = journal.ok && seq === all.length && run.ended !== null && seq === head?.seq;
+  const { runId, contractHash, ended } = run;
+  const wanted = await readJournal(store, runId, after, limit);
+  const head = await store.headOf(runId);
+  const total = head?.seq ?? 0;
+  const refs = [...new Set(wanted.entries.flatMap(refsOf))];
+  const found = await store.readBodies(run.sessionId, refs, runId, after + wanted.entries.length);
+  const { entries, bodies } = fitting(wanted.entries, found);
+  const start = Math.min(after, total);
+  const seq = start + entries.length;
+  const before = entries.some(isCommit) ? NOTHING_BEFORE : await readSinceCommit(store, runId, start);
+  const damaged = [before, wanted].find((journal) => !journal.ok);
   const given = new Set(entries.flatMap(refsOf));
   return {
     entries,
@@ -46,12 +47,31 @@ export async function readEntries(store: Store, run: StoredRun, after: number, l
     erased: refs.filter((ref) => given.has(ref) && !found.has(ref)),
     seq,
     digest:
-      isWhole && run.ended !== null
-        ? run.ended.stateDigest
-        : digestOf(snapshotOfEntries(run.runId, run.contractHash, all.slice(0, seq))),
-    total: Math.max(head?.seq ?? 0, all.length),
-    damage: journal.ok ? null : { entry: journal.badEntry, problem: journal.problem },
+      damaged === undefined && ended !== null && seq === head?.seq
+        ? ended.stateDigest
+        : digestOf(snapshotOfEntries(runId, contractHash, [...before.entries, ...entries])),
+    total,
+    damage: damaged === undefined ? null : { entry: damaged.badEntry, problem: damaged.problem },
   };
+}
+
+const NOTHING_BEFORE: Journal = { ok: true, entries: [] };
+/** More than most turns have. */
+const ENTRIES_BACK = 32;
+
+const isCommit = ({ kind }: Entry): boolean => kind === "COMMIT";
+
+/** The entries up to `seq`, from the last COMMIT on if there is one: a snapshot needs no earlier ones. */
+async function readSinceCommit(store: Store, runId: RunId, seq: number): Promise<Journal> {
+  let entries: readonly Entry[] = [];
+  for (let end = seq; end > 0 && !entries.some(isCommit); ) {
+    const start = Math.max(0, end - ENTRIES_BACK);
+    const earlier = await readJournal(store, runId, start, end - start);
+    if (!earlier.ok) return earlier;
+    entries = [...earlier.entries, ...entries];
+    end = start;
+  }
+  return { ok: true, entries };
 }
 
 function fitting(wanted: readonly Entry[], found: ReadonlyMap<BodyRef, Body>) {

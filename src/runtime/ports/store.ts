@@ -344,8 +344,16 @@ export interface Store extends AccessReads, DeliveryReads, MediaReads, SecretRea
   readEntries(runId: RunId, after: number, limit: number): Promise<readonly string[]>;
   /** The last entry of a run; null before the first. */
   headOf(runId: RunId): Promise<{ readonly seq: number; readonly hash: Hash } | null>;
-  /** Bodies put for the session; with a run, also those of its entries. Missing ones were erased. */
-  readBodies(sessionId: SessionId, refs: readonly BodyRef[], runId: RunId | null): Promise<ReadonlyMap<BodyRef, Body>>;
+  /**
+   * Bodies put for the session; with a run, also those of its entries, up to `lastSeq` if given: the search begins there.
+   * Missing ones were erased.
+   */
+  readBodies(
+    sessionId: SessionId,
+    refs: readonly BodyRef[],
+    runId: RunId | null,
+    lastSeq?: number,
+  ): Promise<ReadonlyMap<BodyRef, Body>>;
   approvalsOf(runId: RunId): Promise<readonly StoredApproval[]>;
   findApproval(id: ApprovalId): Promise<StoredApproval | null>;
   /** Of one session, by name. */

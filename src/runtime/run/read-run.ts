@@ -25,14 +25,27 @@ export type Journal =
 export async function readWholeJournal(store: Pick<Store, "readEntries">, runId: RunId): Promise<Journal> {
   const entries: Entry[] = [];
   for (;;) {
-    const lines = await store.readEntries(runId, entries.length, PAGE);
-    for (const line of lines) {
-      const parsed = parseLine(line);
-      if (!parsed.ok) return { ok: false, entries, badEntry: entries.length + 1, problem: parsed.problem };
-      entries.push(parsed.value);
-    }
-    if (lines.length < PAGE) return { ok: true, entries };
+    const page = await readJournal(store, runId, entries.length, PAGE);
+    entries.push(...page.entries);
+    if (!page.ok) return { ...page, entries };
+    if (page.entries.length < PAGE) return { ok: true, entries };
   }
+}
+
+/** At most `limit` entries after `after`. */
+export async function readJournal(
+  store: Pick<Store, "readEntries">,
+  runId: RunId,
+  after: number,
+  limit: number,
+): Promise<Journal> {
+  const entries: Entry[] = [];
+  for (const line of await store.readEntries(runId, after, limit)) {
+    const parsed = parseLine(line);
+    if (!parsed.ok) return { ok: false, entries, badEntry: after + entries.length + 1, problem: parsed.problem };
+    entries.push(parsed.value);
+  }
+  return { ok: true, entries };
 }
 
 export function contractOf(run: Pick<StoredRun, "contract" | "contractHash">): ExecutionContract {

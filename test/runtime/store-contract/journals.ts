@@ -107,6 +107,10 @@ export function describeJournals(fixture: StoreFixture): void {
       expect(found).toEqual(new Map([early, late, put].map(({ ref, salt, text }) => [ref, { salt, text }])));
       expect([...(await fixture.store.readBodies(sessionId, refs, null)).keys()]).toEqual([put.ref]);
       expect((await fixture.store.readBodies(other.sessionId, refs, other.runId)).size).toBe(0);
+      const upToThree = await fixture.store.readBodies(sessionId, refs, runId, 3);
+      expect([...upToThree.keys()].sort()).toEqual([early.ref, put.ref].sort());
+      // The row of the first entry holds the second too, with the bodies of both.
+      expect((await fixture.store.readBodies(sessionId, refs, runId, 1)).has(early.ref)).toBe(true);
     });
 
     test("bodies belong to one session", async () => {
