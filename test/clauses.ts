@@ -158,6 +158,12 @@ export const CLAUSES: Readonly<Record<string, Readonly<Record<string, string>>>>
     allowed: "isAllowed follows the policy of the session's channel.",
     result: "ToolResult has success, output and metadata: executionTime, truncated, confirmation.",
   },
+  "T-6": {
+    methods: "emit, on, off and once do what they say.",
+    events: "The ten key events, by the seed's names, and no other.",
+    emitted: "A home emits what happens in it; the two of the shadow loop come with that loop.",
+    handlers: "A slow or throwing handler hurts no run, no emitter and no other handler.",
+  },
   // M: Monolith
   "M-A": {
     boundary: "A run records, plans and performs what the contract's adapter read of an output, and nothing else.",

@@ -265,8 +265,10 @@ describe("unknown senders", () => {
 });
 
 describe("events", () => {
-  verifies("T-6", "tell what happens; a handler that throws, rejects or never ends hurts no run", async () => {
+  const title = "tell what happens; a handler that throws, rejects or never ends hurts no run";
+  verifies(["T-6/emitted", "T-6/handlers"], title, async () => {
     const channels = await openChannels({
+      sessions: { idleMs: 1000 },
       script: ({ body }) =>
         body.messages.at(-1)?.role === "tool" ? answer({ text: "Done." }) : answer({ calls: [CALL] }),
     });
@@ -280,6 +282,8 @@ describe("events", () => {
       "tool.execute",
       "tool.complete",
       "message.outbound",
+      "session.idle",
+      "config.changed",
     ];
     for (const name of names as Parameters<EventBus["on"]>[0][]) {
       events.on(name, () => heard.push(name));
@@ -291,7 +295,8 @@ describe("events", () => {
     }
     await channels.hook({ text: "read it" });
     await channels.outgoing("sent");
-    await vi.waitFor(() => expect(heard).toContain("message.outbound"));
+    await channels.reconfigure({ approvals: { timeoutS: 5 } });
+    await vi.waitFor(() => expect(heard).toEqual(expect.arrayContaining(names)), { timeout: 10_000, interval: 10 });
     expect([...heard].sort()).toEqual([...names, "agent.thinking"].sort());
     await vi.waitFor(() => expect(channels.defects).toHaveLength(2 * names.length + 1));
     const silent = vi.fn();

@@ -10,6 +10,7 @@ import { systemClock } from "../../src/boot/system-clock.ts";
 import { systemRandomness } from "../../src/boot/system-randomness.ts";
 import { apiApprover } from "../../src/runtime/ports/approver.ts";
 import type { Clock } from "../../src/runtime/ports/clock.ts";
+import type { Store } from "../../src/runtime/ports/store.ts";
 import type { OutboxRow, OutboxState } from "../../src/runtime/ports/stored-delivery.ts";
 import { answer, type OpenAiServer, type ServerScript, startOpenAiServer } from "../loopback/openai-server.ts";
 import { temporaryHome } from "./temporary-home.ts";
@@ -23,6 +24,8 @@ export interface ChannelHome {
   readonly model: OpenAiServer;
   readonly workspace: string;
   readonly defects: readonly unknown[];
+  /** As after an edit of the config file. */
+  reconfigure(change: Partial<Config>): Promise<void>;
   /** A message of Anna, who is accepted, unless it says otherwise. */
   hook(payload: object, how?: Signed): ReturnType<Surety["delivery"]["receiveHook"]>;
   /** The newest message to a channel, when it has come to this state. */
@@ -42,6 +45,9 @@ interface Options {
   readonly channel?: object;
   readonly tools?: object;
   readonly approvals?: object;
+  readonly sessions?: object;
+  /** Over the home's own store. */
+  readonly overStore?: (store: Store) => Store;
   readonly clock?: Clock;
 }
 
@@ -53,15 +59,17 @@ export async function openChannels(options: Options = {}): Promise<ChannelHome> 
   onTestFinished(() => model.close());
   const models = { scripted: { contextWindow: 32_768, maxOutputTokens: 1024 } };
   const defects: unknown[] = [];
+  const config = configOf({
+    models: { default: "loop:scripted", providers: { loop: { baseUrl: model.baseUrl, local: true, models } } },
+    channels: { crm: { kind: "webhook", secretEnv: "CRM_SECRET", url: receiver.url, ...options.channel } },
+    tools: options.tools ?? {},
+    approvals: options.approvals ?? {},
+    sessions: options.sessions ?? {},
+  });
+  const readVariable = (name: string) => (name === "CRM_SECRET" ? SECRET : undefined);
   const surety = await openSurety({
     ...{ home, clock: options.clock ?? systemClock, random: systemRandomness, token: null, approver: apiApprover },
-    config: configOf({
-      models: { default: "loop:scripted", providers: { loop: { baseUrl: model.baseUrl, local: true, models } } },
-      channels: { crm: { kind: "webhook", secretEnv: "CRM_SECRET", url: receiver.url, ...options.channel } },
-      tools: options.tools ?? {},
-      approvals: options.approvals ?? {},
-    }),
-    readVariable: (name) => (name === "CRM_SECRET" ? SECRET : undefined),
+    ...{ config, readVariable, ...(options.overStore === undefined ? {} : { overStore: options.overStore }) },
     onDefect: (_id, error) => defects.push(error),
   });
   onTestFinished(() => surety.close(0));
@@ -72,6 +80,7 @@ export async function openChannels(options: Options = {}): Promise<ChannelHome> 
   await mkdir(workspace, { recursive: true });
   return {
     ...{ surety, receiver, model, workspace, defects, directory: home.directory },
+    reconfigure: (change) => surety.reconfigure({ config: { ...config, ...change }, readVariable }),
     hook(payload, how = {}) {
       const { id = `msg_${++ids}`, channel = "crm", laterS = 0 } = how;
       const body = JSON.stringify({ senderId: "anna", ...payload });
