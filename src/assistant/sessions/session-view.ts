@@ -19,7 +19,7 @@ export const MessageSchema = Type.Object({
   role: Type.Enum(["user", "assistant", "system", "tool"]),
   content: Text,
   toolCalls: Type.Optional(Type.Array(Type.Object({ id: Text, tool: Text, args: Text }))),
-  toolResults: Type.Optional(Type.Array(Type.Object({ id: Text, tool: Text, ok: Type.Boolean(), content: Text }))),
+  toolResults: Type.Optional(Type.Array(Type.Object({ id: Text, tool: Text, success: Type.Boolean(), output: Text }))),
   timestamp: Type.Integer(),
   channel: Type.Optional(Text),
   /** Absent from imported messages: no run of ours. */
@@ -140,7 +140,7 @@ export function messagesOf(turns: readonly SessionTurn[], channel: string): read
               ...run,
             },
             ...calls.map(({ callId, tool, ok, result }, at): SessionMessage => {
-              const toolResults = [{ id: callId, tool, ok, content: result }];
+              const toolResults = [{ id: callId, tool, success: ok, output: result }];
               return { id: `${turnId}_tool_${at + 1}`, role: "tool", content: result, toolResults, timestamp, ...run };
             }),
           ];

@@ -54,7 +54,7 @@ function toSession({
       ...message,
       ...(toolResults === undefined
         ? {}
-        : { toolResults: toolResults.map(({ ok, content }) => ({ success: ok, output: content })) }),
+        : { toolResults: toolResults.map(({ success, output }) => ({ success, output })) }),
     })),
   };
 }

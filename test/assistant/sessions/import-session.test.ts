@@ -115,7 +115,7 @@ test("foreign ids, names and texts cannot pass for ours or break what is stored"
   expect(user?.content.isWellFormed()).toBe(true);
   expect(user?.content.length).toBeLessThanOrEqual(100_000);
   expect(called?.toolCalls).toMatchObject([{ id: "imported_1_1", tool: ".._.._tool_name" }]);
-  expect(result).toMatchObject({ role: "tool", toolResults: [{ ok: false }] });
+  expect(result).toMatchObject({ role: "tool", toolResults: [{ success: false }] });
   expect(answer?.content).toBe("(no answer)");
   await trial.stop();
 });

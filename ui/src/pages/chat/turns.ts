@@ -75,7 +75,7 @@ function withMessage(turn: Turn, { role, content, timestamp, toolCalls = [], too
     ...turn,
     calls: turn.calls.map((call) => {
       const result = toolResults.find(({ id }) => id === call.id);
-      return result === undefined ? call : { ...call, ok: result.ok, result: result.content };
+      return result === undefined ? call : { ...call, ok: result.success, result: result.output };
     }),
   };
 }

@@ -15,8 +15,7 @@ export async function exportMarkdown({ id, title }: Session): Promise<string> {
   const said = (await allMessages(id)).flatMap(({ role, content, timestamp, toolCalls, toolResults }) => {
     const at = new Date(timestamp).toISOString();
     if (role === "user") return [`## You, ${at}`, content];
-    if (role === "tool")
-      return (toolResults ?? []).map(({ tool, content: result }) => block(`${tool} answered`, result));
+    if (role === "tool") return (toolResults ?? []).map(({ tool, output }) => block(`${tool} answered`, output));
     const calls = (toolCalls ?? []).map(({ tool, args }) => block(`${tool} was called`, args));
     return content === "" ? calls : [...calls, `## Surety, ${at}`, content];
   });
