@@ -4,6 +4,18 @@
  */
 export const CLAUSES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   // S: Spectator
+  "S-1.1": {
+    fields: "The nine fields of the state, and no other.",
+    strings: "Lists hold strings only.",
+    pending: "Pending never holds what is granted.",
+  },
+  "S-1.2": {
+    fields: "session_id, revision, updated_ts, state, recent_messages and trace_tail.",
+    bounded: "Condensing bounds recent_messages.",
+    atomic: "It is written whole or not at all, also by a process that dies.",
+    revision: "Each write raises the revision by one.",
+    stale: "A stale revision is refused; of two writers one writes.",
+  },
   "S-2.1": {
     hidden: "The block between the markers is taken out of what is said.",
     applied: "It changes the checkpoint's state.",
@@ -80,6 +92,16 @@ export const CLAUSES: Readonly<Record<string, Readonly<Record<string, string>>>>
     refused: "A sender who writes too fast gets 429 `chat.rate_limited` with retry_after_seconds.",
     sender: "Other senders are not held up.",
   },
+  "O-6.1": {
+    tool: "Tool executions of earlier turns are sent as role=tool, in the seed's words, never at full size.",
+    message: "A message is cut at 1400 code points.",
+    summary: "The summary of a result is cut at 220.",
+    error: "The error of a result is cut at 320.",
+    output: "The output of a result is cut at 1000.",
+    total: "The messages of a session are 12000 code points together.",
+    oldest: "The oldest is dropped first.",
+    pairs: "A call and its result stay together.",
+  },
   "O-1.2": {
     success: "ok=true needs error=null.",
     failure: "ok=false needs error.code and error.message.",
@@ -124,6 +146,15 @@ export const CLAUSES: Readonly<Record<string, Readonly<Record<string, string>>>>
     errors: "Every HTTP error has the one shape.",
   },
   // T: Talon
+  "T-1.2": {
+    pages: "GET / and GET /chat are the control UI.",
+    health: "GET /api/health answers.",
+    sessions: "GET /api/sessions lists sessions, GET /api/sessions/:id shows one with its history.",
+    send: "POST /api/sessions/:id/send sends a message to it.",
+    config: "GET and PATCH /api/config read and change the configuration.",
+    reload: "A change applies to what begins from then on, without a restart.",
+    tools: "GET /api/tools lists the registered tools.",
+  },
   "T-2.1": {
     states: "created → active → idle → resumed → active.",
     default: "A session is idle after 30 minutes.",
@@ -305,6 +336,14 @@ export const CLAUSES: Readonly<Record<string, Readonly<Record<string, string>>>>
     home: "The home is ~/.surety, or SURETY_HOME.",
     migrate: "surety migrate --from brings an old home along.",
   },
+  "P-5.3": {
+    overflow: "Turns are condensed before they would leave the prompt.",
+    invariants: "The system prompts stay.",
+    turns: "The last turns stay, word for word.",
+    evidence: "The summary is a derived text that names the runs it was made from.",
+    maxTurns: "maxTurns of an agent bounds the turns that are sent.",
+    maxBytes: "maxBytes bounds each session file.",
+  },
   "P-5.5": {
     external: "External sessions store no partial answers.",
     local: "Local ones store them only if that is enabled.",
@@ -371,6 +410,14 @@ export const CLAUSES: Readonly<Record<string, Readonly<Record<string, string>>>>
     once: "An approval is used once.",
     unreachable: "It is denied at once where no approver can be reached.",
     timeout: "Silence is a denial.",
+  },
+  "X-13": {
+    durable: "A message from a channel is durable before it is acknowledged.",
+    once: "It is one message by the channel's own id, however often it comes.",
+    state: "It ends in a typed state: run, answered, ignored or unpaired; a run in its outcome.",
+    retried: "What was not sent is tried again, later and later, and then has failed.",
+    ambiguous: "What may have been sent is shown as ambiguous, and never sent again by itself.",
+    crash: "A crash between run and delivery loses nothing and sends nothing twice.",
   },
   "X-15": {
     chat: "OpenAI's client holds conversations with images and tool-using runs, unchanged.",

@@ -55,7 +55,7 @@ describe("a webhook", () => {
     },
   );
 
-  verifies("X-13", "runs a message once that comes twice, at once or later", async () => {
+  verifies("X-13/once", "runs a message once that comes twice, at once or later", async () => {
     const channels = await openChannels();
     const twice = [channels.hook({ text: "hi" }, { id: "m" }), channels.hook({ text: "hi" }, { id: "m" })];
     expect(await Promise.all(twice)).toEqual([TAKEN, TAKEN]);
@@ -79,6 +79,61 @@ describe("a webhook", () => {
     const eager = await openChannels({ channel: { activation: "always" } });
     await eager.hook({ text: "chatter", ...group });
     await eager.receiver.arrived(1);
+  });
+});
+
+describe("a message that comes in", () => {
+  const hi = { text: "hi" };
+  const cases = { run: hi, answered: { text: "/help" }, unpaired: { ...hi, senderId: "eve" } };
+  const ignored = { ...hi, isGroup: true, groupId: "g", mentioned: false };
+
+  verifies("X-13/state", "ends in a typed state, under the channel's own id; a run in its outcome", async () => {
+    const { hook, surety } = await openChannels();
+    for (const [state, payload] of Object.entries({ ...cases, ignored })) {
+      expect(await hook(payload, { id: `m-${state}` })).toEqual(TAKEN);
+      expect(await surety.store.findInbound("crm", `m-${state}`)).toMatchObject({ messageId: `m-${state}`, state });
+    }
+    const { runId = null } = (await surety.store.findInbound("crm", "m-run")) ?? {};
+    await vi.waitFor(
+      async () =>
+        expect(runId && (await surety.store.findRun(runId))).toMatchObject({ outcome: "COMPLETED_CHAT_ONLY" }),
+      { timeout: 10_000, interval: 10 },
+    );
+  });
+
+  verifies("X-13/durable", "is acknowledged once it is durable, and not before", async () => {
+    let gate = Promise.resolve();
+    let reached = (): void => {};
+    const { hook, surety } = await openChannels({
+      overStore: (store) => ({
+        ...store,
+        commit: async (writes, urgency) => {
+          reached();
+          await gate;
+          return await store.commit(writes, urgency);
+        },
+      }),
+    });
+    for (const [state, payload] of Object.entries({ ...cases, ignored })) {
+      const { promise, resolve: open } = Promise.withResolvers<void>();
+      gate = promise;
+      const committing = new Promise<void>((resolve) => {
+        reached = resolve;
+      });
+      let isAcknowledged = false;
+      const taken = hook(payload, { id: `m-${state}` }).then((verdict) => {
+        isAcknowledged = true;
+        return verdict;
+      });
+      await committing;
+      // A round trip to the store: what could be acknowledged by now would be.
+      expect(await surety.store.findInbound("crm", `m-${state}`)).toBeNull();
+      await new Promise((resolve) => setImmediate(resolve));
+      expect([state, isAcknowledged]).toEqual([state, false]);
+      open();
+      expect(await taken).toEqual(TAKEN);
+      expect(await surety.store.findInbound("crm", `m-${state}`)).toMatchObject({ state });
+    }
   });
 });
 
@@ -229,18 +284,17 @@ describe("a message that was not taken", () => {
     const channels = await openChannels();
     channels.receiver.conduct = () => 503;
     await channels.hook({ text: "one" });
-    await vi.waitFor(async () => {
-      expect(await channels.outgoing("waiting")).toMatchObject({
-        attempts: 1,
-        problem: "The receiver answered HTTP 503.",
-      });
+    const refused = { attempts: 1, problem: "The receiver answered HTTP 503." };
+    await vi.waitFor(async () => expect(await channels.outgoing("waiting")).toMatchObject(refused), {
+      timeout: 10_000,
+      interval: 10,
     });
     channels.receiver.conduct = () => 404;
     await channels.hook({ text: "two", senderId: "anna", isGroup: true, groupId: "g", mentioned: true });
     expect(await channels.outgoing("failed")).toMatchObject({ problem: "The receiver answered HTTP 404." });
   });
 
-  verifies("X-13", "is ambiguous when the connection broke", async () => {
+  verifies("X-13/ambiguous", "is ambiguous when the connection broke", async () => {
     const channels = await openChannels();
     channels.receiver.conduct = () => "reset";
     await channels.hook({ text: "one" });

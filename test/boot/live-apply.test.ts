@@ -57,33 +57,41 @@ verifies(
   },
 );
 
-verifies("T-1.2", "agents, limits, policy, commands and origins apply to the next run and request", async () => {
-  const server = await serve(() => answer({ text: "Done." }));
-  const config = JSON.stringify(loop(server.baseUrl));
-  const { ask, patch, submit, ended, url } = await openLiveGateway({ config });
-  await ended(await submit("one"));
-  expect(JSON.stringify(server.requests.at(-1)?.body)).not.toContain("Be a pirate.");
-  await patch({
-    agents: { main: { prompt: "Be a pirate." }, scout: {} },
-    tools: { shell: { allow: ["ls"] }, policy: { allow: ["fs.read_text"] }, search: { url: "https://search.example" } },
-    gateway: { allowedOrigins: ["https://ui.example"], queue: { max: 7 } },
-    budgets: { perRunTokens: 100_000 },
-  });
-  await ended(await submit("two"));
-  expect(JSON.stringify(server.requests.at(-1)?.body)).toContain("Be a pirate.");
-  await ended(await submit("three", { agent_id: "scout" }));
-  const tools = (await ask("GET", "/api/tools")).json.tools.map(({ name }: { name: string }) => name);
-  expect(tools).toContain("web.search");
-  const policy = (await ask("GET", "/api/policy")).json;
-  expect([policy.commands, policy.policy.allow]).toEqual([["ls"], ["fs.read_text"]]);
-  const call = { tool: "shell.exec", args: { cmd: "cat a.txt" } };
-  expect((await ask("POST", "/api/policy/explain", call)).json.decision).toBe("deny");
-  expect((await ask("GET", "/api/admin/status")).json.queue.max).toBe(7);
-  expect((await ask("GET", "/api/budget")).json.per_run.limit_tokens).toBe(100_000);
-  const health = (origin: string) => fetch(`${url}/healthz`, { headers: { origin } });
-  expect((await health("https://ui.example")).status).toBe(200);
-  expect((await health("https://other.example")).status).toBe(403);
-});
+verifies(
+  ["T-1.2/reload", "T-1.2/tools"],
+  "agents, limits, policy, commands and origins apply to the next run and request",
+  async () => {
+    const server = await serve(() => answer({ text: "Done." }));
+    const config = JSON.stringify(loop(server.baseUrl));
+    const { ask, patch, submit, ended, url } = await openLiveGateway({ config });
+    await ended(await submit("one"));
+    expect(JSON.stringify(server.requests.at(-1)?.body)).not.toContain("Be a pirate.");
+    await patch({
+      agents: { main: { prompt: "Be a pirate." }, scout: {} },
+      tools: {
+        shell: { allow: ["ls"] },
+        policy: { allow: ["fs.read_text"] },
+        search: { url: "https://search.example" },
+      },
+      gateway: { allowedOrigins: ["https://ui.example"], queue: { max: 7 } },
+      budgets: { perRunTokens: 100_000 },
+    });
+    await ended(await submit("two"));
+    expect(JSON.stringify(server.requests.at(-1)?.body)).toContain("Be a pirate.");
+    await ended(await submit("three", { agent_id: "scout" }));
+    const tools = (await ask("GET", "/api/tools")).json.tools.map(({ name }: { name: string }) => name);
+    expect(tools).toContain("web.search");
+    const policy = (await ask("GET", "/api/policy")).json;
+    expect([policy.commands, policy.policy.allow]).toEqual([["ls"], ["fs.read_text"]]);
+    const call = { tool: "shell.exec", args: { cmd: "cat a.txt" } };
+    expect((await ask("POST", "/api/policy/explain", call)).json.decision).toBe("deny");
+    expect((await ask("GET", "/api/admin/status")).json.queue.max).toBe(7);
+    expect((await ask("GET", "/api/budget")).json.per_run.limit_tokens).toBe(100_000);
+    const health = (origin: string) => fetch(`${url}/healthz`, { headers: { origin } });
+    expect((await health("https://ui.example")).status).toBe(200);
+    expect((await health("https://other.example")).status).toBe(403);
+  },
+);
 
 verifies("M-B", "a weaker policy does not reach a run that is at work; a stricter one does", async () => {
   const asked = Promise.withResolvers<void>();

@@ -11,7 +11,7 @@ const WITH_COMMENTS = `{
 }
 `;
 
-verifies("T-1.2", "a merge patch changes the file and what applies, and leaves its comments", async () => {
+verifies("T-1.2/config", "a merge patch changes the file and what applies, and leaves its comments", async () => {
   const { ask, patch, file } = await openLiveGateway({ config: WITH_COMMENTS });
   const before = await ask("GET", "/api/config");
   expect(before.status).toBe(200);

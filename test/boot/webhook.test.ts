@@ -8,7 +8,7 @@ const LIMIT_MS = 60_000;
 const TAKEN = { status: 200, body: { ok: true } };
 
 verifies(
-  ["X-13", "X-23"],
+  ["X-13/durable", "X-13/once", "X-13/ambiguous", "X-13/crash", "X-23"],
   "an unknown sender reaches no model; accepted, a message runs once; killed, its answer goes out once or is ambiguous",
   async () => {
     const texts = ["Hello Anna.", "", "Doubtful."];

@@ -6,6 +6,7 @@ import { gunzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { controlUi } from "../../../src/adapters/control-ui/control-ui.ts";
 import { temporaryDirectory } from "../../boot/temporary-home.ts";
+import { citedTitle } from "../../requirements.ts";
 import { sendRaw, startGateway } from "../gateway/running-gateway.ts";
 
 const DOCUMENT = "<!doctype html><title>Surety</title>";
@@ -29,7 +30,7 @@ async function startWithPages() {
 
 describe("the control UI's files", () => {
   test.each(["/", "/?x=1", "/chat", "/chat/01ABC", "/runs/run_1/entries?after=2"])(
-    "%s is the document, open without a token and never cached",
+    `${citedTitle("T-1.2/pages", "%s")} is the document, open without a token and never cached`,
     async (path) => {
       const gateway = await startWithPages();
       const answer = await gateway.ask("GET", path);

@@ -12,7 +12,7 @@ const post = (gateway: RunningGateway, body: unknown, headers: Readonly<Record<s
 const get = (gateway: RunningGateway, path: string) => gateway.ask("GET", path, { headers: AUTHORIZED });
 
 describe("health", () => {
-  verifies("O-6.3/healthz", "healthz answers everybody with ok", async () => {
+  verifies(["O-6.3/healthz", "T-1.2/health"], "healthz answers everybody with ok", async () => {
     const gateway = await startGateway();
     for (const path of ["/healthz", "/api/health", "/healthz?verbose=1"]) {
       const answer = await gateway.ask("GET", path);

@@ -141,7 +141,7 @@ test("a torn tail is moved aside, and the lines before it stay as they are", asy
 });
 
 verifies(
-  "P-5.3",
+  "P-5.3/maxBytes",
   "a file that would grow beyond maxBytes becomes a numbered segment; nothing is written twice",
   async () => {
     const { ask, reopen, path, trial } = await openTalk({ maxBytes: 1500 });

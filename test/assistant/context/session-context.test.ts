@@ -28,7 +28,7 @@ async function lastPrompt(limits: Partial<ContextLimits>): Promise<readonly Prom
 const asked = (prompt: readonly PromptMessage[]): readonly string[] =>
   prompt.flatMap(({ role, content }) => (role === "user" ? [content] : []));
 
-verifies("O-6.1", "an agent's own limits decide how much of a conversation its model is sent", async () => {
+verifies("O-6.1/message", "an agent's own limits decide how much of a conversation its model is sent", async () => {
   const usual = await lastPrompt({});
   expect(asked(usual)).toEqual([1, 2, 3, 4, 5].map((number) => `message ${number}`));
   expect(usual.some(({ role }) => role === "tool")).toBe(true);

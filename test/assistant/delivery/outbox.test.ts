@@ -63,7 +63,7 @@ function stage(idempotency: "keyed" | "opaque" = "opaque") {
   return { channel, clock, outbox, put, is, texts, defects };
 }
 
-verifies("X-13", "what was not sent is tried seven times, later and later, and has then failed", async () => {
+verifies("X-13/retried", "what was not sent is tried seven times, later and later, and has then failed", async () => {
   const { channel, clock, outbox, put, is } = stage();
   channel.conduct = failing("channel.unavailable");
   const id = await put("hello");
@@ -96,23 +96,37 @@ test("a later message to the same recipient waits behind one that is tried again
   await vi.waitFor(() => expect(texts()).toEqual(["other", "first", "second"]));
 });
 
-test("what may have been sent is repeated where repeats are dropped, and nowhere else", async () => {
-  for (const [idempotency, state] of [
-    ["keyed", "waiting"],
-    ["opaque", "ambiguous"],
-  ] as const) {
-    const { channel, outbox, put, is, defects } = stage(idempotency);
-    channel.conduct = failing("channel.unknown");
-    const id = await put("hello");
-    await outbox.start();
-    await is(id, state, 1);
-    channel.conduct = () => Promise.reject(new TypeError("a bug"));
-    const next = await put("next", "bert");
-    outbox.wake();
-    await is(next, state, 1);
-    expect(defects).toEqual([new TypeError("a bug")]);
-  }
-});
+verifies(
+  "X-13/ambiguous",
+  "what may have been sent is repeated where repeats are dropped, and nowhere else",
+  async () => {
+    for (const [idempotency, state] of [
+      ["keyed", "waiting"],
+      ["opaque", "ambiguous"],
+    ] as const) {
+      const { channel, clock, outbox, put, is, texts, defects } = stage(idempotency);
+      channel.conduct = failing("channel.unknown");
+      const id = await put("hello");
+      await outbox.start();
+      await is(id, state, 1);
+      channel.conduct = () => Promise.reject(new TypeError("a bug"));
+      const next = await put("next", "bert");
+      outbox.wake();
+      await is(next, state, 1);
+      expect(defects).toEqual([new TypeError("a bug")]);
+      channel.conduct = () => Promise.resolve();
+      clock.pass(7 * 24 * HOUR_MS);
+      outbox.wake();
+      await outbox.start();
+      // Sent after all that could be sent again.
+      const last = await put("last", "carl");
+      outbox.wake();
+      await is(last, "sent", 1);
+      await is(id, idempotency === "keyed" ? "sent" : "ambiguous", idempotency === "keyed" ? 2 : 1);
+      expect(texts()).toEqual(idempotency === "keyed" ? ["hello", "next", "last"] : ["last"]);
+    }
+  },
+);
 
 test("stopping waits for a message under way; after the grace it is stopped, and ambiguous", async () => {
   const { channel, clock, outbox, put, is } = stage();

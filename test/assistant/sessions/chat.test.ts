@@ -44,23 +44,30 @@ function lastPrompt(model: ReturnType<typeof scriptedModel>): string {
   );
 }
 
-verifies("O-6.1", "a second message knows what the tools found: calls come back as role=tool, in short", async () => {
-  const model = scriptedModel((request) => {
-    const { content } = request.messages.at(-1) ?? { content: "" };
-    return content === "look" ? calls([{ id: "c1", tool: "look.at", args: { thing: "it" } }]) : says("I see");
-  });
-  const { trial, ask } = openTalk(model);
-  await ask("look");
-  await ask("what was it?");
-  const messages = model.requests.at(-1)?.request.messages.filter(({ role }) => role !== "system") ?? [];
-  expect(messages.map(({ role }) => role)).toEqual(["user", "assistant", "tool", "assistant", "user"]);
-  expect(messages[2]).toMatchObject({ role: "tool", tool: "look.at", callId: "c1" });
-  expect(messages[2]?.content).toMatch(/^tool look\.at result \(c1\)\n/);
-  await trial.stop();
-});
+verifies(
+  "O-6.1/tool",
+  "a second message knows what the tools found: calls come back as role=tool, in short",
+  async () => {
+    const model = scriptedModel((request) => {
+      const { content } = request.messages.at(-1) ?? { content: "" };
+      return content === "look"
+        ? calls([{ id: "c1", tool: "look.at", args: { thing: `${"long ".repeat(400)}it` } }])
+        : says("I see");
+    });
+    const { trial, ask } = openTalk(model);
+    await ask("look");
+    await ask("what was it?");
+    const messages = model.requests.at(-1)?.request.messages.filter(({ role }) => role !== "system") ?? [];
+    expect(messages.map(({ role }) => role)).toEqual(["user", "assistant", "tool", "assistant", "user"]);
+    expect(messages[2]).toMatchObject({ role: "tool", tool: "look.at", callId: "c1" });
+    const output = `look.at ${"long ".repeat(400)}`.slice(0, 999);
+    expect(messages[2]?.content).toBe(`tool look.at result (c1)\nsummary: look.at done\noutput: ${output}…`);
+    await trial.stop();
+  },
+);
 
 verifies(
-  ["S-1.2", "S-2.1/applied"],
+  ["S-1.2/revision", "S-2.1/applied"],
   "NOTES change the checkpoint, one revision a write, and reach the next prompt",
   async () => {
     const model = scriptedModel((request) => {
@@ -88,18 +95,35 @@ verifies(
   },
 );
 
-verifies("S-1.2", "a stale revision is refused, and the same write repeated succeeds", async () => {
-  const { trial, ask } = openTalk(scriptedModel(() => says(NOTES({ set_goals: ["one"] }))));
-  const { sessionId } = await ask("note");
-  const current = await readCheckpoint(trial.store, sessionId);
-  const write = (checkpoint: typeof current) =>
-    trial.store.commit([{ type: "write-checkpoint", sessionId, checkpoint }], "barrier");
-  await write(current);
-  await expect(write({ ...current, state: "{}" })).rejects.toMatchObject({ code: "store.conflict" });
-  await expect(write({ ...current, revision: current.revision + 2 })).rejects.toMatchObject({ code: "store.conflict" });
-  expect(await readCheckpoint(trial.store, sessionId)).toEqual(current);
-  await trial.stop();
-});
+verifies(
+  ["S-1.2/stale", "S-1.2/atomic"],
+  "a stale revision is refused, and the same write repeated succeeds",
+  async () => {
+    const { trial, ask } = openTalk(scriptedModel(() => says(NOTES({ set_goals: ["one"] }))));
+    const { sessionId } = await ask("note");
+    const current = await readCheckpoint(trial.store, sessionId);
+    const write = (checkpoint: typeof current) =>
+      trial.store.commit([{ type: "write-checkpoint", sessionId, checkpoint }], "barrier");
+    await write(current);
+    await expect(write({ ...current, state: "{}" })).rejects.toMatchObject({ code: "store.conflict" });
+    await expect(write({ ...current, revision: current.revision + 2 })).rejects.toMatchObject({
+      code: "store.conflict",
+    });
+    expect(await readCheckpoint(trial.store, sessionId)).toEqual(current);
+    const next = (goal: string) => ({ ...current, revision: current.revision + 1, state: JSON.stringify({ goal }) });
+    // Nothing of a transaction is written of which one part is refused.
+    const writes = [next("half"), { ...next("stale"), revision: current.revision }].map(
+      (checkpoint) => ({ type: "write-checkpoint", sessionId, checkpoint }) as const,
+    );
+    await expect(trial.store.commit(writes, "barrier")).rejects.toMatchObject({ code: "store.conflict" });
+    expect(await readCheckpoint(trial.store, sessionId)).toEqual(current);
+    // Of writers that read the same revision, one writes.
+    const both = await Promise.allSettled([write(next("one")), write(next("two"))]);
+    expect(both.map(({ status }) => status)).toEqual(["fulfilled", "rejected"]);
+    expect(await readCheckpoint(trial.store, sessionId)).toEqual(next("one"));
+    await trial.stop();
+  },
+);
 
 describe("commands", () => {
   verifies("O-5.6/commands", "/new begins another conversation, /resume goes back; neither asks a model", async () => {
@@ -191,7 +215,7 @@ verifies("O-5.7/sender", "a sender who writes too fast is told when to retry; ot
   await trial.stop();
 });
 
-verifies("X-13", "a message that comes twice under the channel's id runs once", async () => {
+verifies("X-13/once", "a message that comes twice under the channel's id runs once", async () => {
   const model = scriptedModel(() => says("ok"));
   const { trial, say } = openTalk(model);
   const messageId = aSender();

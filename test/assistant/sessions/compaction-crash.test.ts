@@ -76,7 +76,7 @@ async function liveTwice(death: Death): Promise<Lives> {
 for (const lastOneLands of [false, true]) {
   const loss = lastOneLands ? "reached the disk unacknowledged" : "was lost";
   verifies(
-    "X-8",
+    ["X-8", "S-1.2/atomic"],
     `a compaction killed at any commit that ${loss}: the session is as before or condensed, and the next process finishes it`,
     async () => {
       const lives: Lives[] = [];

@@ -75,7 +75,7 @@ async function askMany({ ask }: ReturnType<typeof openTalk>, from: number, to: n
 }
 
 verifies(
-  ["P-5.3", "X-8"],
+  ["P-5.3/overflow", "P-5.3/invariants", "P-5.3/turns", "P-5.3/evidence", "X-8"],
   "turns are condensed before they leave the prompt: prompt invariants and last turns stay, the summary names its runs",
   async () => {
     const talk = openTalk(talker(() => says(SUMMARY)));
@@ -89,6 +89,12 @@ verifies(
     await talk.ask("message 12");
     const messages = model.requests.at(-1)?.request.messages ?? [];
     expect(messages[0]?.content).toBe(getBasePrompt().content);
+    const system = (request: ModelRequest | undefined) =>
+      request?.messages.filter(({ role }) => role === "system") ?? [];
+    // What a first message's prompt begins with is there, unchanged, and after it the summary.
+    const first = system(model.requests[0]?.request);
+    expect(first.length).toBeGreaterThan(1);
+    expect(system({ messages } as ModelRequest).slice(0, first.length)).toEqual(first);
     expect(promptOf({ messages } as ModelRequest)).toContain(`Earlier in this conversation (6 turns):\n${SUMMARY}`);
     // All that is not in the summary is there, word for word.
     for (let at = 7; at <= 11; at += 1)
@@ -96,23 +102,27 @@ verifies(
     const run = (await trial.store.sessionRuns(sessionId, { after: 0, before: 1e9 }, 1))[0];
     expect(JSON.parse(run?.accepted ?? "{}").manifest.leftOut).toEqual({ turns: 0, calls: 0 });
     // The originals stay readable.
-    const [first] = await trial.store.sessionRuns(sessionId, { after: 0, before: summary?.through ?? 0 }, 1);
-    expect(await trial.assistant.run(first?.runId as RunId)).toMatchObject({ output: "answer to message 5" });
+    const [early] = await trial.store.sessionRuns(sessionId, { after: 0, before: summary?.through ?? 0 }, 1);
+    expect(await trial.assistant.run(early?.runId as RunId)).toMatchObject({ output: "answer to message 5" });
     expect(trial.defects).toEqual([]);
     await trial.stop();
   },
 );
 
-verifies("P-5.3", "the next summary is made from the one before and the turns since, every few turns", async () => {
-  const talk = openTalk(talker(({ messages }) => says(`${SUMMARY} (${messages.at(-1)?.content.includes(SUMMARY)})`)));
-  const sessionId = await askMany(talk, 1, 30);
-  const done = await compactionsOf(talk.trial, sessionId);
-  expect(done.length).toBe(4);
-  const summary = summaryIn(await readCheckpoint(talk.trial.store, sessionId));
-  expect(summary).toMatchObject({ turns: 24, text: `${SUMMARY} (true)` });
-  expect(summary?.evidence[0]).toBe(done.at(-2));
-  await talk.trial.stop();
-});
+verifies(
+  "P-5.3/evidence",
+  "the next summary is made from the one before and the turns since, every few turns",
+  async () => {
+    const talk = openTalk(talker(({ messages }) => says(`${SUMMARY} (${messages.at(-1)?.content.includes(SUMMARY)})`)));
+    const sessionId = await askMany(talk, 1, 30);
+    const done = await compactionsOf(talk.trial, sessionId);
+    expect(done.length).toBe(4);
+    const summary = summaryIn(await readCheckpoint(talk.trial.store, sessionId));
+    expect(summary).toMatchObject({ turns: 24, text: `${SUMMARY} (true)` });
+    expect(summary?.evidence[0]).toBe(done.at(-2));
+    await talk.trial.stop();
+  },
+);
 
 describe("a compaction", () => {
   test("runs without tools under a prompt of its own, and its NOTES count for nothing", async () => {

@@ -176,7 +176,7 @@ describe("self_grant", () => {
     });
   });
 
-  verifies("S-1.1", "already_granted_request: pending does not hold what is granted", () => {
+  verifies("S-1.1/pending", "already_granted_request: pending does not hold what is granted", () => {
     const { granted, actions } = inputOf<{ granted: Capability[]; actions: string[] }>(
       "self_grant",
       "already_granted_request",

@@ -112,7 +112,7 @@ describe("applyNotes", () => {
     );
   });
 
-  verifies("S-1.1", "pending never holds what is granted, and lists hold nothing twice", () => {
+  verifies("S-1.1/pending", "pending never holds what is granted, and lists hold nothing twice", () => {
     fc.assert(
       fc.property(anyState, (state) => {
         for (const pending of state.capabilitiesPending) expect(state.capabilitiesGranted).not.toContain(pending);

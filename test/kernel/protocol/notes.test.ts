@@ -81,13 +81,14 @@ describe("readNotes", () => {
     "add_memory_tags",
     "actions",
   ];
-  test.each(lists)("%s takes a list of strings and nothing else", (key) => {
-    for (const value of ['"x"', "null", "{}", "1", "[1]", '["a",null]', '["a",["b"]]', '{"0":"a","length":1}']) {
-      expect(inBlock(`{"set_episode_summary":"s","${key}":${value}}`)).toEqual({
-        status: "malformed",
-        problem: `${key}: not a list of strings`,
-      });
-    }
+  verifies("S-1.1/strings", "each list takes a list of strings and nothing else", () => {
+    for (const key of lists)
+      for (const value of ['"x"', "null", "{}", "1", "[1]", '["a",null]', '["a",["b"]]', '{"0":"a","length":1}']) {
+        expect(inBlock(`{"set_episode_summary":"s","${key}":${value}}`)).toEqual({
+          status: "malformed",
+          problem: `${key}: not a list of strings`,
+        });
+      }
   });
 
   test.each(["null", "[]", '["s"]', "1", "{}"])("set_episode_summary takes a string, not %s", (value) => {
