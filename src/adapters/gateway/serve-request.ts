@@ -43,6 +43,8 @@ const PREFLIGHT_REPLY = jsonReply(200, "{}", [
 /** A client that reads none of its answer is cut off; these bound the others. */
 const MAX_STREAMS = 4_096;
 const MAX_STREAMS_OF_ONE = 1_024;
+/** Of a credential that speaks for one sender. */
+const MAX_STREAMS_OF_A_SENDER = 64;
 const STOPPING = "The gateway stops: ask again when it has started.";
 
 interface RequestServerDependencies {
@@ -87,9 +89,9 @@ export function createRequestServer(dependencies: RequestServerDependencies): Re
     return new HttpError("internal.error", `Internal error; see log entry ${errorId}.`);
   };
 
-  const countStream = ({ principal, credentialId = principal }: Grant): string => {
+  const countStream = ({ principal, credentialId = principal, sender }: Grant): string => {
     const open = streamsOf.get(credentialId) ?? 0;
-    if (streams.size >= MAX_STREAMS || open >= MAX_STREAMS_OF_ONE) {
+    if (streams.size >= MAX_STREAMS || open >= (sender === null ? MAX_STREAMS_OF_ONE : MAX_STREAMS_OF_A_SENDER)) {
       throw new HttpError("queue.full", "too many answers of this credential are under way: close some");
     }
     streamsOf.set(credentialId, open + 1);

@@ -16,6 +16,7 @@ import type { Pairing } from "../delivery/pairing.ts";
 import type { Media } from "../media/media.ts";
 import { agentIdOf } from "../sessions/agent-id-of.ts";
 import type { Chat, Received } from "../sessions/chat.ts";
+import { sessionKeyParts } from "../sessions/session-key.ts";
 import { maySpeak } from "../sessions/session-owner.ts";
 import type { Content } from "./message-broadcaster.ts";
 
@@ -70,7 +71,8 @@ async function converse(parts: ReceiverParts, payload: Payload, key: string, cal
     text,
     // A client that sends this speaks to the assistant.
     group: isGroup === true ? ({ kind: "group", id: groupId ?? "", mentioned: true } as const) : null,
-    messageId: `${sender.senderId}:${key}`,
+    // No other sender's message has the same one.
+    messageId: sessionKeyParts([sender.senderId, key]),
   };
   const taken = await parts.media.take(payload.media, caller);
   if (!taken.ok) return taken;
