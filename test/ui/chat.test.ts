@@ -50,6 +50,24 @@ test("a newcomer asks, sees what was done for it, and what it cost", async () =>
   await expectAccessible(seen);
 });
 
+test("a first message that is refused and sent again begins one conversation, not two", async () => {
+  const large = { contextWindow: 32_768, maxOutputTokens: 2_048 };
+  const mine = { baseUrl: "http://127.0.0.1:9/v1", models: { large } };
+  const gateway = await openGateway({ models: { default: "mine:large", providers: { mine } } });
+  const { page } = await openPage(gateway, "/chat");
+  await page.getByText("Nothing has been said here yet.").waitFor();
+  await page.getByLabel("Message").fill("hello");
+  for (let times = 0; times < 2; times += 1) {
+    await page.locator("button[aria-label=Send]:not([aria-disabled])").waitFor();
+    const refused = page.waitForResponse((answered) => answered.status() === 400);
+    await page.getByLabel("Message").press("Enter");
+    await refused;
+    await page.getByText("No key for provider mine").waitFor();
+  }
+  expect(await page.getByLabel("Message").inputValue()).toBe("hello");
+  expect((await gateway.ask<{ sessions: unknown[] }>("GET", "/api/sessions")).sessions).toHaveLength(1);
+});
+
 test("calls in a row fold into one line with what failed, and open to arguments and results", async () => {
   const gateway = await gatewayOf();
   const seen = await openPage(gateway, `/chat/${await newSession(gateway)}`);

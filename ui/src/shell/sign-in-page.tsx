@@ -58,8 +58,9 @@ export function SignInPage({ code }: { readonly code: string }) {
         </Button>
       </form>
       <p className={styles["minor"]}>
-        Starting the gateway prints such a link too. The browser then holds a cookie that no script can read; tokens
-        never reach this page. Signed in already? <a href="/">Go to Surety</a>
+        In a clone the command is <code>npm run surety login</code>. Starting the gateway prints such a link too. The
+        browser then holds a cookie that no script can read; tokens never reach this page. Signed in already?{" "}
+        <a href="/">Go to Surety</a>
       </p>
     </main>
   );

@@ -43,15 +43,20 @@ export function ChatPage({ params }: PageProps) {
   const [isAway, setAway] = useState(false);
   const list = useRef<VirtualListHandle>(null);
   const input = useRef<HTMLTextAreaElement>(null);
+  // A conversation whose first message was refused is there already: the next try goes to it, from here.
+  const begun = useRef<string | null>(null);
   const open = turns.filter(({ answer }) => answer === null);
 
   const send = async (text: string, refs: readonly string[] = []): Promise<string | null> => {
-    const to = id ?? (await call("sessions.create", { channel: "web" })).id;
+    if (id === null && named !== NEW) navigate(`/chat/${NEW}`, { replace: true });
+    const to = id ?? begun.current ?? (await call("sessions.create", { channel: "web" })).id;
+    begun.current = to;
     const received = await call("sessions.send", {
       id: to,
       text,
       ...(refs.length === 0 ? {} : { media: refs.map((ref) => ({ ref })) }),
     } as never);
+    begun.current = null;
     setFailure(null);
     setAnswered("response" in received ? { asked: text.trim(), text: received.response } : null);
     const at = received.session_id ?? to;

@@ -62,11 +62,10 @@ function waitingWords(count: number): string {
 /** Capabilities are decided on their own page, which says for how long. */
 function AskedFor({ asked }: { asked: readonly Held[] }) {
   const names = [...new Set(asked.map(({ capability }) => capability))];
+  const sessions = new Set(asked.map(({ session_id }) => session_id)).size;
   return (
     <Card
-      title={
-        asked.length === 1 ? "A session asks to reach the network" : `${asked.length} sessions ask to reach the network`
-      }
+      title={sessions === 1 ? "A session asks to reach the network" : `${sessions} sessions ask to reach the network`}
       aside={<Link href="/capabilities">Grant or deny</Link>}
     >
       <ul className={styles["asked"]}>
