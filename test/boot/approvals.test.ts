@@ -254,7 +254,8 @@ describe("an approval at a gateway", () => {
       const { start, directory } = await homeOf();
       const gateway = await start();
       const streams = capturedStreams(true);
-      const variable = (name: string): string | undefined => VARIABLES[name as keyof typeof VARIABLES];
+      const variables: Readonly<Record<string, string>> = { ...VARIABLES, TERM: "dumb" };
+      const variable = (name: string): string | undefined => variables[name];
       const ending = main(["--home", directory, "run", JSON.stringify(WRITE)], streams, variable);
       await vi.waitFor(() => expect(streams.written().stderr).toContain("[Allow] [Deny] (a/d): "), WAIT);
       const [card] = await cards(gateway);

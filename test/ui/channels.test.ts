@@ -25,7 +25,7 @@ verifies(
     await hook(gateway, "hello");
     const seen = await openPage(gateway, "/settings/channels");
     const { page } = seen;
-    await page.getByText("crm:anna", { exact: true }).waitFor();
+    await page.getByText("crm:anna", { exact: true }).first().waitFor();
     expect(await gateway.ask("GET", "/v1/runs")).toMatchObject({ runs: [] });
     await page.getByRole("button", { name: "Accept" }).click();
     await page.getByText(/^accepted/).waitFor();
