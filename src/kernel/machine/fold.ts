@@ -45,11 +45,14 @@ export function foldEntry({ seq, state: before, ahead }: Fold, entry: Entry): Fo
 
 export function foldRun(runId: RunId, contract: ExecutionContract, entries: readonly Entry[]): Folded {
   let fold = startFold(runId, contract);
+  let whole = fold.state;
   for (const entry of entries) {
     const next = foldEntry(fold, entry);
     if (!next.ok) return { ok: false, divergedAt: fold.seq + 1, state: next.state };
     fold = next.fold;
+    if (fold.ahead.length === 0) whole = fold.state;
   }
   const { seq, state, ahead } = fold;
-  return ahead.length === 0 ? { ok: true, state } : { ok: false, divergedAt: seq + 1, state };
+  // Entries are missing within a step: the run got as far as the step before it.
+  return ahead.length === 0 ? { ok: true, state } : { ok: false, divergedAt: seq + 1, state: whole };
 }
