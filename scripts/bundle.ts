@@ -1,6 +1,6 @@
 /**
- * What starts is a bundle (design §9): one file for the start, chunks for what is loaded later, the store's threads
- * beside it, and the control UI's files. Made at install (`prepare`); `dist/` is replaced whole, so that nothing stale is left
+ * What starts is a bundle (design §9): one file for the start, chunks for what is loaded later, the threads of
+ * store and records beside it, and the control UI's files. Made at install (`prepare`); `dist/` is replaced whole, so that nothing stale is left
  * to be started.
  */
 import { chmod, copyFile, glob, rename, rm } from "node:fs/promises";
@@ -17,6 +17,7 @@ const bundle = await rolldown({
     library: "src/boot/embedding/library.ts",
     "writer-worker": "src/adapters/store-sqlite/writer-worker.ts",
     "reader-worker": "src/adapters/store-sqlite/reader-worker.ts",
+    "records-worker": "src/boot/records-worker.ts",
   },
   resolve: { conditionNames: ["node", "import", "default"] },
 });

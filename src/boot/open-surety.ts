@@ -4,7 +4,6 @@
  * W1. Everything that was opened is closed in reverse order, also when opening fails half-way.
  * W2. The redactor knows every secret that was read before anything is stored.
  */
-import { SessionFiles } from "../adapters/records/session-files.ts";
 import type { HomeLock } from "../adapters/store-sqlite/home-lock.ts";
 import { isWalLost } from "../adapters/store-sqlite/lost-wal.ts";
 import { openSqliteStore } from "../adapters/store-sqlite/open-sqlite-store.ts";
@@ -62,6 +61,7 @@ import { takeHome } from "./gateway-access.ts";
 import { assertDatabasePresent, type Home } from "./home.ts";
 import { liveDrafting } from "./live-parts.ts";
 import { openCheckpoints } from "./open-checkpoints.ts";
+import { openRecords } from "./open-records.ts";
 import type { Settings } from "./settings.ts";
 import { loadSigningKey, type SigningKey } from "./signing-key.ts";
 import { openStoredSecrets } from "./stored-secrets.ts";
@@ -240,15 +240,10 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
     const runEvents = new RunEvents(events, clock, () => now.config.sessions.idleMs);
     const sessionCreated = ({ sessionId, agentId, channel }: BegunSession["session"]): void =>
       events.emit("session.created", { sessionId, agentId, channel });
-    const sessionFiles = new SessionFiles({
-      ...{ store, clock, context: sessionContext, agentsDirectory: home.agentsDirectory },
-      get maxBytes() {
-        return now.config.sessions.maxBytes;
-      },
-      get storePartials() {
-        return now.config.sessions.storePartials;
-      },
-      onError: (error) => onDefect("session-files", error),
+    const records = openRecords({
+      ...{ store, plainStore, clock, home, onDefect, context: sessionContext },
+      sessions: () => now.config.sessions,
+      isBusy: () => runtime.isBusy,
     });
     const compaction = new Compaction({
       ...{ store, drafting, context: sessionContext, submit: (draft) => runtime.submit(draft) },
@@ -273,20 +268,20 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
       onRunEnded: (run) => {
         runEvents.ended(run);
         feed.changed("session", run.sessionId);
-        sessionFiles.wake();
+        records.wake();
         delivery.wake();
         compaction.runEnded(run);
       },
       onStoreFailure: options.onStoreFailure ?? ((error) => onDefect("store", error)),
     });
     // What ended before a crash, and is in no file yet.
-    if (options.workers !== 0) sessionFiles.wake();
+    if (options.workers !== 0) records.wake();
     ownStore.onUnavailable((error) => runtime.storeFailed(error));
     const nameOfKey = (model: string): string | null => keyNameOf(now.config, model);
     const summarize: Toolbox["summarize"] = (call) => now.toolbox.summarize(call);
     const assistant = openAssistant({
       onAccepted: (runId, begun) => {
-        sessionFiles.follow(runtime, runId);
+        records.follow(runtime, runId);
         messages.broadcaster.published(runId);
         if (begun !== null) sessionCreated(begun);
       },
@@ -367,7 +362,7 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
       signing,
       toolbox: now.toolbox,
       findModel,
-      sessionImport: new SessionImport({ store, clock, random, redactor, onImported: () => sessionFiles.wake() }),
+      sessionImport: new SessionImport({ store, clock, random, redactor, onImported: () => records.wake() }),
       reconfigure: async (next) => {
         const parts = configuredParts({ ...next, config: applicable(next.config, now.config) }, partsSurroundings, now);
         const paths = pathsOf(differences(written, next.config));
@@ -382,8 +377,8 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
           runEvents.stop();
           messages.close();
           await Promise.all([runtime.stop(graceMs), delivery.stop(graceMs), administration.conformance.close()]);
+          await records.close(runtime.isIntact);
           if (runtime.isIntact) {
-            await sessionFiles.close();
             await appendCheckpoint(plainStore, signing.sign, clock);
             await checkpoints.close();
           }

@@ -41,6 +41,8 @@ export interface Runtime {
   readonly approvals: Approvals;
   readonly capabilities: Capabilities;
   readonly isAccepting: boolean;
+  /** A run is being driven or waits for its turn; parked ones aside. */
+  readonly isBusy: boolean;
   /** False after the store failed: then only the next start can tell what is stored. */
   readonly isIntact: boolean;
   submit(draft: RunDraft): Promise<Accepted>;
@@ -123,6 +125,9 @@ export function openRuntime(ports: RunPorts, settings: RuntimeSettings): Runtime
     capabilities,
     get isAccepting() {
       return queue.isOpen;
+    },
+    get isBusy() {
+      return queue.isBusy;
     },
     get isIntact() {
       return isIntact;

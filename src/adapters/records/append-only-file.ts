@@ -31,6 +31,13 @@ export class AppendOnlyFile {
     return current === null && earlier === null ? null : `${earlier ?? ""}${current ?? ""}`;
   }
 
+  /** Every whole line of the newest segment, one after the other. */
+  async *lines(): AsyncIterable<string> {
+    await this.#mend();
+    const file = await open(this.path, constants.O_RDONLY | constants.O_NOFOLLOW).catch(nullIfMissing);
+    if (file !== null) yield* file.readLines();
+  }
+
   async append(lines: readonly string[]): Promise<void> {
     if (lines.length === 0) return;
     await this.#mend();
@@ -63,8 +70,8 @@ export class AppendOnlyFile {
   async #mend(): Promise<void> {
     if (this.#isMended) return;
     this.#isMended = true;
-    const bytes = await readFile(this.path).catch(nullIfMissing);
-    if (bytes === null || bytes.length === 0 || bytes.at(-1) === LINE_BREAK) return;
+    if (await endsWhole(this.path)) return;
+    const bytes = await readFile(this.path);
     const whole = bytes.lastIndexOf(LINE_BREAK) + 1;
     await appendFile(`${this.path}.torn`, Buffer.concat([bytes.subarray(whole), Buffer.of(LINE_BREAK)]), {
       mode: PRIVATE,
@@ -72,6 +79,15 @@ export class AppendOnlyFile {
     await using file = await open(this.path, constants.O_RDWR | constants.O_NOFOLLOW);
     await file.truncate(whole);
   }
+}
+
+async function endsWhole(path: string): Promise<boolean> {
+  const opened = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW).catch(nullIfMissing);
+  if (opened === null) return true;
+  await using file = opened;
+  const { size } = await file.stat();
+  const { buffer } = await file.read(Buffer.alloc(1), 0, 1, size - 1);
+  return size === 0 || buffer[0] === LINE_BREAK;
 }
 
 async function readOrNull(path: string): Promise<string | null> {

@@ -10,12 +10,13 @@
  * F4. A failure concerns files only: it is reported, and tried again when the next run has ended. A store that is lost or
  *     closed is reported where that happened.
  */
-import { mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { LATEST, type SessionContext } from "../../assistant/context/session-context.ts";
 import type { SessionTurn } from "../../assistant/context/session-turn.ts";
 import { channelClassOf } from "../../assistant/sessions/channel-class.ts";
 import { partialLine, sessionFileName, turnLines } from "../../assistant/sessions/session-file.ts";
+import type { LedgerHead } from "../../kernel/journal/ledger.ts";
 import { asRunId, type RunId, type SessionId } from "../../kernel/vocabulary/identifiers.ts";
 import { type Clock, timestampOf } from "../../runtime/ports/clock.ts";
 import { type PlacedRun, type Store, StoreError } from "../../runtime/ports/store.ts";
@@ -23,6 +24,7 @@ import type { StoredSession } from "../../runtime/ports/stored-session.ts";
 import { contractOf } from "../../runtime/run/read-run.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { AppendOnlyFile } from "./append-only-file.ts";
+import { LedgerPlace } from "./ledger-place.ts";
 
 export interface SessionFilesParts {
   readonly store: Store;
@@ -48,6 +50,7 @@ interface OpenFile {
 
 export class SessionFiles {
   readonly #parts: SessionFilesParts;
+  readonly #place: LedgerPlace;
   readonly #files = new Map<string, OpenFile>();
   #written: number | null = null;
   #foldsCase = false;
@@ -57,6 +60,7 @@ export class SessionFiles {
 
   constructor(parts: SessionFilesParts) {
     this.#parts = parts;
+    this.#place = new LedgerPlace(join(parts.agentsDirectory, ".session-files"), parts.store);
   }
 
   /** A run has ended, or the home was opened. */
@@ -113,16 +117,15 @@ export class SessionFiles {
 
   async #project(): Promise<void> {
     const { store } = this.#parts;
-    let written = this.#written ?? (await this.#begin());
-    this.#written = written;
+    this.#written ??= await this.#begin();
     for (;;) {
-      const page = await store.readLedger(written, PAGE);
+      const page = await store.readLedger(this.#written, PAGE);
       for (const entry of page) {
         if (entry.kind === "run.sealed") await this.#projectRun(asRunId(entry.data.runId));
         else if (entry.kind === "session.imported") await this.#projectImport(entry.data.sessionId);
-        written = entry.seq;
       }
-      if (written > this.#written) await this.#keepPlace(written);
+      const last = page.at(-1);
+      if (last !== undefined) await this.#keepPlace(last);
       if (page.length < PAGE) return;
     }
   }
@@ -207,24 +210,17 @@ export class SessionFiles {
     return opened;
   }
 
-  get #placeFile(): string {
-    return join(this.#parts.agentsDirectory, ".session-files");
-  }
-
   async #begin(): Promise<number> {
     const { agentsDirectory } = this.#parts;
     await mkdir(agentsDirectory, { recursive: true, mode: 0o700 });
     this.#foldsCase = await foldsCase(agentsDirectory);
-    const kept = await readFile(this.#placeFile, "utf8").catch(() => "");
-    return /^\d{1,15}\n$/.test(kept) ? Number(kept) : 0;
+    return await this.#place.read();
   }
 
-  async #keepPlace(seq: number): Promise<void> {
+  async #keepPlace(entry: LedgerHead): Promise<void> {
     await this.#sync();
-    const aside = `${this.#placeFile}.new`;
-    await writeFile(aside, `${seq}\n`, { mode: 0o600 });
-    await rename(aside, this.#placeFile);
-    this.#written = seq;
+    await this.#place.keep(entry);
+    this.#written = entry.seq;
   }
 
   async #sync(): Promise<void> {

@@ -66,6 +66,27 @@ export function handlesIn(value: JsonValue): readonly string[] {
   return names;
 }
 
+/** Where a string or a key in it holds a marker, as `input.token` or `items[0]`. */
+export function markerPaths(value: JsonValue, path = ""): readonly string[] {
+  if (typeof value === "string") return hasMarker(value) ? [path] : [];
+  if (value === null || typeof value !== "object") return [];
+  if (Array.isArray(value)) {
+    return value.flatMap((item: JsonValue, index) => markerPaths(item, `${path}[${index}]`));
+  }
+  return Object.entries(value).flatMap(([key, item]) => {
+    const at = path === "" ? key : `${path}.${key}`;
+    const within = markerPaths(item, at);
+    return hasMarker(key) && !within.includes(at) ? [at, ...within] : within;
+  });
+}
+
+function hasMarker(text: string): boolean {
+  for (let at = 0; at < text.length; at += 1) {
+    if (startsMarker(text.charCodeAt(at)) && readMarker(text, at, true) !== "") return true;
+  }
+  return false;
+}
+
 /** Does a string anywhere in it, keys included, hold `[REDACTED:…]`? A call with such arguments is refused. */
 export function hasRedactionHole(value: JsonValue): boolean {
   return holds(value, 0);

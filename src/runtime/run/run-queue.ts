@@ -63,6 +63,11 @@ export class RunQueue {
     return this.#isOpen;
   }
 
+  /** A run is being accepted or driven, or waits for its turn. */
+  get isBusy(): boolean {
+    return this.#admitted + this.#lanes.waiting + this.#active.size > 0;
+  }
+
   async submit(draft: RunDraft): Promise<Accepted> {
     const { accepted, clock, maxQueued, onStoreFailure } = this.#parts;
     const { runId, sessionId, lane } = draft.run;

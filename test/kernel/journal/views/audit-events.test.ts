@@ -3,7 +3,6 @@ import { Compile } from "typebox/compile";
 import { expect, test } from "vitest";
 import { AuditEventSchema, auditEvents, auditFileOf } from "../../../../src/kernel/journal/views/audit-events.ts";
 import { lifecycleEvents } from "../../../../src/kernel/journal/views/lifecycle-events.ts";
-import type { JsonValue } from "../../../../src/kernel/vocabulary/parse-json.ts";
 import { verifies } from "../../../requirements.ts";
 import { anyRun } from "./any-run.ts";
 import { CANARY } from "./canned-events.ts";
@@ -48,18 +47,46 @@ test("the actor is the entry's: who asked, the model, or the system", () => {
   ]);
 });
 
-verifies("O-3.2", "what was redacted is replaced before the write and listed by its path", () => {
-  const { entries } = writeRun([calls(call("http.get", { decision: "approve" }))], "answered");
-  const events = auditEvents(entries, (payload) => {
-    const fields = payload as { readonly [key: string]: JsonValue };
-    if (!("approval" in fields)) return { value: payload, paths: [] };
-    return { value: { ...fields, approval: "[redacted]" }, paths: ["approval", "approval.by"] };
+verifies(
+  "O-3.2",
+  "a call's input is there as it was redacted before it was recorded, and each marker has its path",
+  () => {
+    const input = {
+      url: "https://example.org",
+      headers: [{ name: "Authorization", value: "Bearer ⟦secret:API_KEY⟧" }, "plain"],
+      "[REDACTED:email]": { note: "call [REDACTED:phone] and [REDACTED:phone]", also: "[REDACTED:" },
+    };
+    const { entries } = writeRun([calls(call("http.get"))], "answered");
+    const events = auditEvents(entries, () => JSON.stringify(input));
+    const called = events.filter(({ event_type }) => event_type === "tool.call");
+    expect(called).toHaveLength(1);
+    expect(called[0]?.payload).toMatchObject({ call_id: "t1", input });
+    expect(called[0]?.redactions).toEqual([
+      "payload.input.headers[0].value",
+      "payload.input.[REDACTED:email]",
+      "payload.input.[REDACTED:email].note",
+    ]);
+    expect(events.filter((event) => !isValid.Check(event))).toEqual([]);
+    expect(events.filter((event) => event !== called[0] && "input" in event.payload)).toEqual([]);
+  },
+);
+
+test("of a long input at most 2 kB are kept, short fields whole; an erased one is its ref", () => {
+  const { entries } = writeRun([calls(call("http.get"))], "answered");
+  const payloadOf = (body: string | null) =>
+    auditEvents(entries, () => body).find(({ event_type }) => event_type === "tool.call")?.payload;
+  const inputOf = (input: unknown) => payloadOf(JSON.stringify(input))?.["input"];
+  expect(inputOf({ path: "a.txt", text: "€".repeat(5_000) })).toEqual({
+    path: "a.txt",
+    text: `${"€".repeat(250)}… [cut]`,
   });
-  const redacted = events.filter(({ redactions }) => redactions.length > 0);
-  expect(redacted.map(({ event_type }) => event_type)).toEqual(["tool.call"]);
-  expect(redacted[0]?.redactions).toEqual(["payload.approval", "payload.approval.by"]);
-  expect(redacted[0]?.payload).toMatchObject({ call_id: "t1", approval: "[redacted]" });
-  expect(JSON.stringify(redacted)).not.toContain("owner");
+  fc.assert(
+    fc.property(fc.dictionary(fc.string(), fc.string({ maxLength: 3_000 })), (input) => {
+      expect(Buffer.byteLength(JSON.stringify(inputOf(input)))).toBeLessThanOrEqual(2_048);
+    }),
+  );
+  expect(payloadOf(null)).toHaveProperty("args_ref");
+  expect(payloadOf(null)).not.toHaveProperty("input");
 });
 
 verifies("O-3.1", "there is one file per agent and UTC day", () => {

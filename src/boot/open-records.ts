@@ -1,0 +1,46 @@
+/** What is written in files as well: sessions while they go on, and the records of ended runs. */
+import { SessionFiles, type SessionFilesParts } from "../adapters/records/session-files.ts";
+import type { Clock } from "../runtime/ports/clock.ts";
+import type { Store } from "../runtime/ports/store.ts";
+import type { Config } from "./config/config.ts";
+import type { Home } from "./home.ts";
+import { RecordsThread } from "./records-thread.ts";
+
+interface RecordsParts extends Pick<SessionFilesParts, "store" | "context"> {
+  readonly plainStore: Store;
+  readonly clock: Clock;
+  readonly home: Home;
+  readonly sessions: () => Config["sessions"];
+  readonly isBusy: () => boolean;
+  readonly onDefect: (errorId: string, error: unknown) => void;
+}
+
+export function openRecords({ store, plainStore, clock, home, context, sessions, isBusy, onDefect }: RecordsParts) {
+  const sessionFiles = new SessionFiles({
+    ...{ store, clock, context, agentsDirectory: home.agentsDirectory },
+    get maxBytes() {
+      return sessions().maxBytes;
+    },
+    get storePartials() {
+      return sessions().storePartials;
+    },
+    onError: (error) => onDefect("session-files", error),
+  });
+  const records = new RecordsThread({
+    ...{ store: plainStore, clock, isBusy, homeDirectory: home.directory },
+    onError: (error) => onDefect("records", error),
+  });
+  return {
+    /** A run has ended, a session was imported, or the home was opened. */
+    wake: (): void => {
+      sessionFiles.wake();
+      records.wake();
+    },
+    follow: (...run: Parameters<SessionFiles["follow"]>): void => sessionFiles.follow(...run),
+    /** Before the store is closed. `isWritable`: what is left may be written. */
+    close: async (isWritable: boolean): Promise<void> => {
+      await records.close(isWritable);
+      if (isWritable) await sessionFiles.close();
+    },
+  };
+}
