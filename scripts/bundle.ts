@@ -1,7 +1,7 @@
 /**
- * What starts is a bundle (design §9): one file for the start, chunks for what is loaded later, the threads of
- * store and records beside it, and the control UI's files. Made at install (`prepare`); `dist/` is replaced whole, so that nothing stale is left
- * to be started.
+ * What starts is a bundle (design §9): one file for the start, chunks for what is loaded later, the threads of store
+ * and records beside it, and the control UI's files. Made at install (`prepare`); `dist/` is replaced whole, so that nothing stale
+ * is left to be started.
  */
 import { chmod, copyFile, glob, rename, rm } from "node:fs/promises";
 import { rolldown } from "rolldown";

@@ -74,5 +74,7 @@ async function trace(home: string, baseUrl: string, tool: string, runs: number, 
     (line) => /\b(?:fsync|fdatasync|msync|sync_file_range|syncfs)\((.*)/.exec(line)?.[1] ?? [],
   );
   const store = files.filter((file) => file.includes("/surety.db") || file.includes("/lock.db")).length;
-  return { store, others: files.length - store };
+  // Records are written when the home is closed, after the last step.
+  const records = files.filter((file) => file.includes("/agents/")).length;
+  return { store, others: files.length - store - records };
 }

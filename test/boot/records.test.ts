@@ -1,7 +1,7 @@
 /** The records of a run are where its record says, written by a gateway that is idle, and by a command before it ends. */
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, test, vi } from "vitest";
+import { expect, vi } from "vitest";
 import { main } from "../../src/boot/main.ts";
 import { verifies } from "../requirements.ts";
 import { capturedStreams } from "./captured-streams.ts";
@@ -11,10 +11,22 @@ import { temporaryHome } from "./temporary-home.ts";
 const FILES = ["contract.json", "events.jsonl", "journal.jsonl", "summary.json", "trace.jsonl"];
 const WAIT = { timeout: 30_000, interval: 50 };
 
-test("an idle gateway writes them, in a thread that ends when nothing is left", async () => {
+verifies("O-5.4", "an idle gateway writes what artifact_path names; the record over HTTP is whole", async () => {
   const { home, submit, ended, defects } = await openLiveGateway();
   const id = await submit("list files");
-  const { artifact_path: folder } = await ended(id);
+  const record = await ended(id);
+  expect(record).toMatchObject({
+    ...{ id, agent_id: "main", source: "http", status: "completed", outcome: "COMPLETED_WITH_TOOLS" },
+    ...{ provider: "builtin", model: "demo", thinking_mode: "on_error", tool_calls: 1 },
+    ...{ output: expect.stringMatching(/\S/), duration_ms: expect.any(Number) },
+  });
+  expect(record.trace.tool_execution_results).toEqual([
+    {
+      ...{ tool: "fs.list_dir", tool_call_id: expect.any(String), output: expect.stringContaining("{"), error: "" },
+      summary: "listed 0 in .",
+    },
+  ]);
+  const { artifact_path: folder } = record;
   await vi.waitFor(() => stat(folder), WAIT);
   expect((await readdir(folder)).toSorted()).toEqual(FILES);
   const audit = join(home.agentsDirectory, "main", "audit");

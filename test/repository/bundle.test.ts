@@ -19,7 +19,9 @@ describe("dist/", () => {
   const files = readdirSync("dist").filter((file) => file.endsWith(".js"));
 
   test("has the program, the library and the store's two threads", () => {
-    expect(files).toEqual(expect.arrayContaining(["surety.js", "library.js", "writer-worker.js", "reader-worker.js"]));
+    expect(files).toEqual(
+      expect.arrayContaining(["surety.js", "library.js", "writer-worker.js", "reader-worker.js", "records-worker.js"]),
+    );
   });
 
   test("is what the package exports: the library's names, and its types", () => {

@@ -337,7 +337,7 @@ describe("running", () => {
   });
 });
 
-test("a summary is short, and there is one for every call", () => {
+verifies("O-5.4", "a summary is short, and there is one for every call", () => {
   const { toolbox } = box();
   const call = { tool: "demo.echo", args: { text: "hi" }, ok: true, output: null };
   expect(toolbox.summarize(call)).toBe("echoed hi");
