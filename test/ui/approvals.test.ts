@@ -159,6 +159,7 @@ verifies(
     const seen = await openPage(gateway, `/chat/${id}`);
     const untrusted = seen.page.getByRole("region", { name: "Untrusted text" });
     await untrusted.getByText(/http\.get.*Assistants: write to export\.txt/).waitFor();
+    await seen.page.getByText("Result: untrusted × public").waitFor({ state: "attached" });
     await seen.page.getByText("Why did it ask?").click();
     await seen.page.getByText("What would change the answer:").waitFor();
     expect(await seen.page.title()).toBe("(1) Chat – Surety");
@@ -217,6 +218,33 @@ verifies("T-4.2", "an effect in doubt after a crash is put to the person: done, 
   await card.getByRole("button", { name: "Fail" }).click();
   await card.waitFor({ state: "detached" });
   await page.getByText("COMPLETED_WITH_TOOLS").or(page.getByText("COMPLETED_CHAT_ONLY")).waitFor();
+});
+
+test("a desktop notification says that an approval waits, to who asked for it and looks elsewhere", async () => {
+  const gateway = await gatewayOf();
+  const { page } = await openPage(gateway, "/approvals");
+  await page.context().grantPermissions(["notifications"]);
+  await page.addInitScript(() => {
+    const shown: unknown[] = [];
+    const recorded = class extends Notification {
+      constructor(title: string, options?: NotificationOptions) {
+        super(title, options);
+        shown.push({ title, body: options?.body });
+      }
+    };
+    Object.assign(globalThis, { Notification: recorded, shown });
+    // A browser without windows shows every page.
+    Object.defineProperty(document, "visibilityState", { get: () => "hidden" });
+  });
+  await page.reload();
+  await page.getByLabel("Tell me on the desktop when one waits").check();
+  const waiting = (await waitingAt(gateway)).length;
+  const { id } = await gateway.ask<{ id: string }>("POST", "/api/sessions", { channel: "web" });
+  await gateway.ask("POST", `/api/sessions/${id}/send`, { text: "write x to told.txt" });
+  await page.waitForFunction(() => (globalThis as unknown as { shown: unknown[] }).shown.length > 0);
+  const body = waiting === 0 ? "One call waits for your approval." : `${waiting + 1} calls wait for your approval.`;
+  const shown = await page.evaluate(() => (globalThis as unknown as { shown: unknown[] }).shown);
+  expect(shown).toEqual([{ title: "Surety", body }]);
 });
 
 test("a long plan is read to its end before it can be allowed", async () => {

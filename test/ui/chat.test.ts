@@ -73,10 +73,10 @@ test("calls in a row fold into one line with what failed, and open to arguments 
   const seen = await openPage(gateway, `/chat/${await newSession(gateway)}`);
   const { page } = seen;
   await say(page, "list it");
+  await page.getByText("nobody retrieved this").waitFor();
   await page.getByText(/^Used 3 tools, 1 failed/).click();
   await page.locator("details details", { hasText: "gone" }).locator("summary").click();
   await page.getByText("path: gone").waitFor();
-  await page.getByText("nobody retrieved this").waitFor();
   await expectClean(seen);
 });
 
@@ -188,7 +188,20 @@ test("an image is pasted, shown, taken away, dropped, and seen by the model", as
   await say(page, "look");
   await page.getByText(/You said.*look/).waitFor();
   expect(await page.getByText("second.png").count()).toBe(0);
-  expect(JSON.stringify(model?.requests.at(-1)?.body)).toContain(`data:image/png;base64,${PNG}`);
+  const withImages = (): number | undefined =>
+    model?.requests.filter(({ body }) => JSON.stringify(body.messages.at(-1)).includes(`data:image/png;base64,${PNG}`))
+      .length;
+  expect(withImages()).toBe(1);
+  await page.getByRole("button", { name: "Ask again" }).click();
+  await page.waitForFunction(() => document.querySelectorAll("[title='Copy the answer']").length === 2);
+  expect(withImages()).toBe(2);
+  await page.getByRole("button", { name: "Edit and ask anew" }).first().click();
+  expect(await page.getByLabel("Message", { exact: true }).inputValue()).toBe("look");
+  await page.getByText("The image of that message").waitFor();
+  await say(page, "look closer");
+  await page.getByText(/You said.*look closer/).waitFor();
+  expect(withImages()).toBe(3);
+  expect(await page.getByText("The image of that message").count()).toBe(0);
   await expectClean(seen);
 });
 

@@ -10,11 +10,12 @@
 import type { Redactor } from "../../kernel/redaction/redact.ts";
 import { PATTERN_KINDS } from "../../kernel/redaction/secret-patterns.ts";
 import { hashBytes, hashCanonical } from "../../kernel/vocabulary/hash.ts";
-import type { Hash } from "../../kernel/vocabulary/identifiers.ts";
+import type { Hash, RunId, SessionId } from "../../kernel/vocabulary/identifiers.ts";
 import { type Caller, type Refusal, type Result, refuse } from "../../runtime/operations/operation.ts";
 import type { Clock } from "../../runtime/ports/clock.ts";
 import type { Store } from "../../runtime/ports/store.ts";
 import type { MediaType, StoredMedia } from "../../runtime/ports/stored-media.ts";
+import { readAcceptance } from "../../runtime/run/acceptance.ts";
 import { MAX_IMAGE_BYTES } from "../runs/read-media.ts";
 import type { FileItem, MediaItem, RunInput } from "../runs/run-request.ts";
 import { sniffMedia } from "./sniff-media.ts";
@@ -25,7 +26,7 @@ const MAX_WAITING_FILES = 64;
 const MAX_WAITING_BYTES = 67_108_864;
 
 export interface MediaParts {
-  readonly store: Pick<Store, "commit" | "findMedia" | "waitingMedia" | "readBodies">;
+  readonly store: Pick<Store, "commit" | "findMedia" | "waitingMedia" | "readBodies" | "findRun">;
   readonly clock: Pick<Clock, "nowMs">;
   readonly redactor: Pick<Redactor, "redactText">;
 }
@@ -100,6 +101,33 @@ export class Media {
     return { ...taken, media: [...parts.images, ...(taken.media ?? [])] };
   }
 
+  /** What comes with a message of a session. */
+  async carriedInto(
+    sessionId: SessionId,
+    { media, mediaOf }: GivenMedia,
+    caller: Speaker,
+  ): Promise<({ readonly ok: true } & TakenMedia) | Refusal> {
+    const carried = await this.carriedBy(media, caller);
+    if (!carried.ok || mediaOf === undefined) return carried;
+    const earlier = await this.#imagesOf(sessionId, mediaOf);
+    return earlier.ok ? { ...carried, media: [...earlier.value, ...(carried.media ?? [])] } : earlier;
+  }
+
+  /** The images that came with a message; its files are in the workspace, and its text names them. */
+  async #imagesOf(sessionId: SessionId, runId: RunId): Promise<Result<readonly MediaItem[]>> {
+    const { store } = this.#parts;
+    const run = await store.findRun(runId);
+    if (run === null || run.sessionId !== sessionId) return NO_SUCH_MESSAGE;
+    const images = readAcceptance(run.accepted).event.media ?? [];
+    const refs = images.map(({ ref }) => ref);
+    const bodies = await store.readBodies(sessionId, refs, null);
+    const read = images.flatMap(({ ref, mimeType }): readonly MediaItem[] => {
+      const body = bodies.get(ref);
+      return body === undefined ? [] : [{ type: "image", mimeType: mimeType as ImageMedia, data: body.text }];
+    });
+    return read.length === images.length ? { ok: true, value: read } : IMAGE_ERASED;
+  }
+
   /** What a message names, for its run. */
   async take(
     refs: readonly { readonly ref: string }[] | null | undefined,
@@ -120,6 +148,13 @@ export class Media {
     }
     return { ok: true, ...(media.length === 0 ? {} : { media }), ...(files.length === 0 ? {} : { files }) };
   }
+}
+
+/** Of a message to a session. */
+interface GivenMedia {
+  readonly media: RunInput["media"];
+  /** An earlier message of the session, whose images come along. */
+  readonly mediaOf: RunId | undefined;
 }
 
 /** What a message carries: images with their bytes, and uploads by their refs. */
@@ -144,6 +179,8 @@ function partsOf(media: RunInput["media"] = []) {
 
 const MAX_ITEMS = 8;
 const TAKEN_TYPES = "PNG, JPEG, GIF and WebP images, PDF and plain text in UTF-8 are taken";
+const NO_SUCH_MESSAGE = refuse("not_found", "media_of: there is no such message in this session");
+const IMAGE_ERASED = refuse("conflict", "an image of that message was erased: attach it again");
 const NO_SUCH_MEDIA = refuse("not_found", "there is no such upload: unused ones are kept for a day");
 
 type ImageMedia = Extract<MediaType, `image/${string}`>;

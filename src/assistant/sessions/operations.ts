@@ -3,7 +3,7 @@ import { type Static, Type } from "typebox";
 import { AGENT_ID_PATTERN } from "../../kernel/vocabulary/agent-id.ts";
 import { asSessionId, type SessionId } from "../../kernel/vocabulary/identifiers.ts";
 import { Count, closed, nullable, RunIdSchema } from "../../kernel/vocabulary/schema-primitives.ts";
-import { Name, pageFields, pageOf, Text } from "../../runtime/operations/input-schemas.ts";
+import { Name, pageFields, pageOf, RunIdInput, Text } from "../../runtime/operations/input-schemas.ts";
 import { type Caller, operationsOver, type Result, refuse, type Sender } from "../../runtime/operations/operation.ts";
 import { RUN_STATUSES } from "../../runtime/ports/store.ts";
 import type { StoredSession } from "../../runtime/ports/stored-session.ts";
@@ -207,14 +207,17 @@ export const sessionOperations = [
     scope: "chat",
     summary: "sends a message to a session: a queued run, or 200 with the answer to a command",
     status: 202,
-    input: Type.Object({ id: SessionIdInput, text: Text, media, unattended: optional(Type.Boolean()) }, closed),
+    input: Type.Object(
+      { id: SessionIdInput, text: Text, media, media_of: optional(RunIdInput), unattended: optional(Type.Boolean()) },
+      closed,
+    ),
     output: ReceivedSchema,
-    async call({ sessions, chat, media: uploads }, { id, text, media: carrying, unattended }, caller: Caller) {
+    async call({ sessions, chat, media: uploads }, { id, text, media: given, media_of, unattended }, caller: Caller) {
       const session = await sessions.find(id);
       // The same for one that is not there: which ids exist is not this caller's to learn.
       if (!maySee(caller.sender, session === null ? null : ownerOf(session))) return NOT_FOR_THIS_SENDER;
       if (session === null) return NO_SUCH_SESSION;
-      const carried = await uploads.carriedBy(carrying, caller);
+      const carried = await uploads.carriedInto(session.sessionId, { media: given, mediaOf: media_of }, caller);
       if (!carried.ok) return carried;
       const { ok: _ok, ...options } = carried;
       return wireReceived(

@@ -18,6 +18,8 @@ export const MessageSchema = Type.Object({
   id: Text,
   role: Type.Enum(["user", "assistant", "system", "tool"]),
   content: Text,
+  /** So many images came with it; the last lines of `content` name them, one each. */
+  images: Type.Optional(Count),
   toolCalls: Type.Optional(Type.Array(Type.Object({ id: Text, tool: Text, args: Text }))),
   toolResults: Type.Optional(Type.Array(Type.Object({ id: Text, tool: Text, success: Type.Boolean(), output: Text }))),
   timestamp: Type.Integer(),
@@ -127,6 +129,7 @@ export function messagesOf(turns: readonly SessionTurn[], channel: string): read
     const run = runId === null ? {} : { runId };
     const timestamp = Date.parse(answeredAt);
     const content = asked.note === null ? asked.text : `${asked.text}\n${asked.note}`;
+    const images = asked.note === null ? {} : { images: asked.note.split("\n").length };
     const called: readonly SessionMessage[] =
       calls.length === 0
         ? []
@@ -145,7 +148,7 @@ export function messagesOf(turns: readonly SessionTurn[], channel: string): read
             }),
           ];
     return [
-      { id: `${turnId}_user`, role: "user", content, timestamp: Date.parse(askedAt), channel, ...run },
+      { id: `${turnId}_user`, role: "user", content, ...images, timestamp: Date.parse(askedAt), channel, ...run },
       ...called,
       { id: `${turnId}_answer`, role: "assistant", content: answered.text, timestamp, ...run },
     ];

@@ -4,6 +4,7 @@
  * the budget counts: a call that the end of its run cut short does not count.
  */
 import type { BodyRef, Hash, RunId } from "../../vocabulary/identifiers.ts";
+import type { Labels } from "../../vocabulary/labels.ts";
 import type { Outcome } from "../../vocabulary/outcome.ts";
 import type { StatementOf } from "../chain.ts";
 import { type DecidedCall, type Result, UNKNOWN_EFFECT, type UnknownEffect } from "../entry.ts";
@@ -35,6 +36,8 @@ export interface CallOutcome {
   readonly outputRef: BodyRef | null;
   readonly outputBytes: number;
   readonly truncated: boolean;
+  /** Of what it answered. */
+  readonly labels?: Labels;
   readonly durationMs: number;
   readonly error: CallError | null;
   /** The rule that refused a call that was not made; null if none did. */
@@ -78,10 +81,10 @@ export function observedOutcome(result: Result, unknown?: UnknownEffect): CallOu
 function outcomeOf(result: Result): CallOutcome {
   switch (result?.type) {
     case "tool.finished":
-      return answered(result.type, result.response, null);
+      return answered(result.type, result, null);
     case "child.finished": {
       const { childRunId, outcome, headHash } = result;
-      return answered(result.type, result.response, { runId: childRunId, outcome, headHash });
+      return answered(result.type, result, { runId: childRunId, outcome, headHash });
     }
     case "tool.malformed":
       return performed(result.type, MALFORMED);
@@ -156,7 +159,11 @@ function because(code: string, message: string): CallError {
   return { code, message, messageRef: null, retryable: false, details: {}, detailsRef: null };
 }
 
-function answered(endedBy: string, response: RecordedResponse, child: CallOutcome["child"]): CallOutcome {
+function answered(
+  endedBy: string,
+  { response, labels }: { readonly response: RecordedResponse; readonly labels: Labels },
+  child: CallOutcome["child"],
+): CallOutcome {
   if (!isConsistentResponse(response)) return { ...performed(endedBy, MALFORMED), child };
   const { ok, outputRef, outputBytes, truncated, durationMs, error } = response;
   const shown = error && {
@@ -173,6 +180,7 @@ function answered(endedBy: string, response: RecordedResponse, child: CallOutcom
     outputRef,
     outputBytes,
     truncated,
+    labels,
     durationMs,
     error: shown,
     child,

@@ -6,6 +6,7 @@ import { type Static, Type } from "typebox";
 import { terminalStatus } from "../../vocabulary/outcome.ts";
 import { Count, closed, nullable } from "../../vocabulary/schema-primitives.ts";
 import type { Entry, EntryOf } from "../entry.ts";
+import { LabelsSchema } from "../event.ts";
 import type { Lookup } from "./body-content.ts";
 import { callInWords, explainCall } from "./call-explanation.ts";
 import { thoughtsRefOf } from "./run-record.ts";
@@ -69,6 +70,8 @@ export const LifecycleEventSchema = Type.Union([
     output_ref: nullable(Text),
     output_bytes: Count,
     truncated: Type.Boolean(),
+    /** Of the output, where content may be shown. */
+    labels: Type.Optional(LabelsSchema),
     duration_ms: Type.Number({ minimum: 0 }),
     /** Where content may be shown, the message says why and what to do. */
     error: nullable(
@@ -155,7 +158,7 @@ function whatHappened(item: TimelineItem, lookup: Lookup | null): WhatHappened {
       };
     }
     case "call-ended": {
-      const { ok, endedBy, outputRef, outputBytes, truncated, durationMs, error, child } = item.outcome;
+      const { ok, endedBy, outputRef, outputBytes, truncated, labels, durationMs, error, child } = item.outcome;
       const message = (lookup && explainCall(item, lookup)?.message) ?? error?.message ?? "";
       return {
         event_type: "tool.result",
@@ -168,6 +171,7 @@ function whatHappened(item: TimelineItem, lookup: Lookup | null): WhatHappened {
           output_ref: outputRef,
           output_bytes: outputBytes,
           truncated,
+          ...(lookup === null || labels === undefined ? {} : { labels }),
           duration_ms: durationMs,
           error: error && {
             ...{ code: error.code, message, message_ref: error.messageRef },

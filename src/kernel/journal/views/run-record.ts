@@ -7,7 +7,7 @@ import type { BodyRef, Hash, RunId } from "../../vocabulary/identifiers.ts";
 import { terminalStatus } from "../../vocabulary/outcome.ts";
 import { Count, closed, nullable } from "../../vocabulary/schema-primitives.ts";
 import { type Entry, type EntryOf, eventsOf } from "../entry.ts";
-import { usagesOf } from "../event.ts";
+import { LabelsSchema, usagesOf } from "../event.ts";
 import { SignedReceiptSchema } from "../signed-receipt.ts";
 import { argsOf, contentOf, type Lookup, textOf } from "./body-content.ts";
 import { explainCall } from "./call-explanation.ts";
@@ -18,7 +18,13 @@ import { runTimeline, type TimelineItem } from "./run-timeline.ts";
 const Text = Type.String();
 
 const ToolExecutionResult = Type.Object(
-  { tool: Text, tool_call_id: Text, summary: Text, output: Text, error: Text },
+  {
+    ...{ tool: Text, tool_call_id: Text, summary: Text, output: Text, error: Text },
+    /** Of a call that was answered. */
+    labels: Type.Optional(LabelsSchema),
+    /** The output was longer; the model had this much of it. */
+    truncated: Type.Optional(Type.Literal(true)),
+  },
   closed,
 );
 
@@ -163,6 +169,8 @@ function executionResult(
       summary,
       output: textOf(outcome.outputRef, lookup) ?? "",
       error: error === null ? "" : `${error.code}: ${error.message}`,
+      ...(outcome.labels === undefined ? {} : { labels: outcome.labels }),
+      ...(outcome.truncated ? { truncated: true as const } : {}),
     },
   ];
 }

@@ -111,6 +111,7 @@ describe("what ended a call", () => {
       performed: true,
       outputBytes: 3,
       truncated: true,
+      labels: { integrity: "user", confidentiality: "private" },
       durationMs: 7,
       child: null,
       refusedBy: null,

@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import { genesisHash } from "../../../../src/kernel/journal/chain.ts";
 import { type RunParticulars, RunRecordSchema, runRecord } from "../../../../src/kernel/journal/views/run-record.ts";
 import { digestOf, snapshotOfEntries } from "../../../../src/kernel/journal/views/run-snapshot.ts";
+import { USER_LABELS } from "../../../../src/kernel/vocabulary/labels.ts";
 import { verifies } from "../../../requirements.ts";
 import { anyRun } from "./any-run.ts";
 import { call, calls, type RunEnd } from "./run-script.ts";
@@ -86,6 +87,8 @@ verifies("O-5.4", "one record in full: the answer, performed calls, and a result
           summary: '["http.get",{"n":"canary 1"},true,{"text":"canary output"}]',
           output: '{"text":"canary output"}',
           error: "",
+          labels: USER_LABELS,
+          truncated: true,
         },
         {
           tool: "http.get",
@@ -93,6 +96,7 @@ verifies("O-5.4", "one record in full: the answer, performed calls, and a result
           summary: '["http.get",{"n":"canary 1"},false,null]',
           output: "",
           error: "internal.error: canary went wrong",
+          labels: USER_LABELS,
         },
       ],
     },

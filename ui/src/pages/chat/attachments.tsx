@@ -63,12 +63,30 @@ export function useAttachments(place: string): Attachments {
   };
 }
 
-export function AttachmentList({ attachments: { files, error, remove } }: { attachments: Attachments }) {
+interface AttachmentListProps {
+  readonly attachments: Attachments;
+  readonly carried: number;
+  readonly onDropCarried: () => void;
+}
+
+export function AttachmentList({ attachments, carried, onDropCarried }: AttachmentListProps) {
+  const { files, error, remove } = attachments;
   return (
     <>
       {error !== null && <ErrorNote error={error} />}
-      {files.length > 0 && (
+      {files.length + carried > 0 && (
         <ul className={styles["files"]} aria-label="Files to send">
+          {carried > 0 && (
+            <li>
+              <FileText size={16} aria-hidden="true" />
+              <span className={styles["title"]}>
+                {carried === 1 ? "The image" : `The ${carried} images`} of that message
+              </span>
+              <Button tone="quiet" square aria-label="Leave the images out" onClick={onDropCarried}>
+                <X size={14} aria-hidden="true" />
+              </Button>
+            </li>
+          )}
           {files.map(({ key, name, ref, type }) => (
             <li key={key}>
               {ref !== null && type.startsWith("image/") ? (

@@ -16,12 +16,19 @@ import styles from "./chat.module.css";
 import { Composer } from "./composer.tsx";
 import { ConversationBar } from "./conversation-bar.tsx";
 import { FirstScreen } from "./first-screen.tsx";
-import { type TurnActions, TurnView } from "./turn-view.tsx";
+import { type SentMessage, type TurnActions, TurnView } from "./turn-view.tsx";
 import type { Turn } from "./turns.ts";
 import { useConversation } from "./use-conversation.ts";
 
 const NEW = "new";
 const RUNS = PAGES.find(({ path }) => path.startsWith("/runs"));
+
+interface Outgoing {
+  readonly text: string;
+  readonly refs?: readonly string[];
+  /** The run of an earlier message, whose images go along. */
+  readonly mediaOf?: string | null;
+}
 
 /** The answer to a command. It is of this page only: no run, so no record. */
 interface CommandAnswer {
@@ -41,13 +48,14 @@ export function ChatPage({ params }: PageProps) {
   const [answered, setAnswered] = useState<CommandAnswer | null>(null);
   const [failure, setFailure] = useState<CallError | null>(null);
   const [isAway, setAway] = useState(false);
+  const [edited, setEdited] = useState<{ readonly place: string; readonly message: SentMessage } | null>(null);
   const list = useRef<VirtualListHandle>(null);
   const input = useRef<HTMLTextAreaElement>(null);
   // A conversation whose first message was refused is there already: the next try goes to it, from here.
   const begun = useRef<string | null>(null);
   const open = turns.filter(({ answer }) => answer === null);
 
-  const send = async (text: string, refs: readonly string[] = []): Promise<string | null> => {
+  const send = async ({ text, refs = [], mediaOf = null }: Outgoing): Promise<string | null> => {
     if (id === null && named !== NEW) navigate(`/chat/${NEW}`, { replace: true });
     const to = id ?? begun.current ?? (await call("sessions.create", { channel: "web" })).id;
     begun.current = to;
@@ -55,6 +63,7 @@ export function ChatPage({ params }: PageProps) {
       id: to,
       text,
       ...(refs.length === 0 ? {} : { media: refs.map((ref) => ({ ref })) }),
+      ...(mediaOf === null ? {} : { media_of: mediaOf }),
     } as never);
     begun.current = null;
     setFailure(null);
@@ -65,13 +74,13 @@ export function ChatPage({ params }: PageProps) {
     list.current?.scrollToEnd();
     return "response" in received ? null : received.id;
   };
-  const sendOrSay = (text: string): Promise<string | null> =>
-    send(text).catch((thrown) => {
+  const sendOrSay = (outgoing: Outgoing): Promise<string | null> =>
+    send(outgoing).catch((thrown) => {
       setFailure(asCallError(thrown));
       return null;
     });
   const tryOut = async (text: string, isRun: boolean): Promise<void> => {
-    const run = await sendOrSay(text);
+    const run = await sendOrSay({ text });
     if (isRun && run !== null && RUNS !== undefined) navigate(`${hrefOf(RUNS)}/${run}`);
   };
   const stop = async (): Promise<void> => {
@@ -86,14 +95,16 @@ export function ChatPage({ params }: PageProps) {
   latestSend.current = sendOrSay;
   const actions = useMemo(
     (): TurnActions => ({
-      again: (text) => latestSend.current(text),
-      edit: (text) => {
-        draftOf(place).set(text);
+      again: ({ text, runId }) => latestSend.current({ text, mediaOf: runId }),
+      edit: (message) => {
+        setEdited({ place, message });
+        draftOf(place).set(message.text);
         input.current?.focus();
       },
     }),
     [place],
   );
+  const carried = edited?.place === place && edited.message.images > 0 ? edited.message : null;
   const isEmpty = !isLoading && turns.length === 0 && (id !== null || named === NEW || latest.value !== undefined);
   return (
     <div className={styles["page"]}>
@@ -136,8 +147,11 @@ export function ChatPage({ params }: PageProps) {
       <Composer
         place={place}
         inputRef={input}
+        carried={carried?.images ?? 0}
+        onDropCarried={() => setEdited(null)}
         onSend={async (text, refs) => {
-          await send(text, refs);
+          await send({ text, refs, mediaOf: carried?.runId ?? null });
+          setEdited(null);
         }}
         onStop={open.length === 0 ? null : stop}
       />

@@ -14,13 +14,16 @@ import { CommandMenu, commandsFor, optionId } from "./command-menu.tsx";
 interface ComposerProps {
   /** Where the draft belongs: a session, or `new`. */
   readonly place: string;
+  /** Images of the message that is edited, which go along. */
+  readonly carried: number;
+  readonly onDropCarried: () => void;
   readonly onSend: (text: string, media: readonly string[]) => Promise<void>;
   /** Null: nothing is at work. */
   readonly onStop: (() => Promise<void>) | null;
   readonly inputRef: Ref<HTMLTextAreaElement>;
 }
 
-export function Composer({ place, onSend, onStop, inputRef }: ComposerProps) {
+export function Composer({ place, carried, onDropCarried, onSend, onStop, inputRef }: ComposerProps) {
   const draft = draftOf(place);
   const text = useSignal(draft);
   const [isSending, setSending] = useState(false);
@@ -69,7 +72,7 @@ export function Composer({ place, onSend, onStop, inputRef }: ComposerProps) {
       }}
     >
       {error !== null && <ErrorNote error={error} />}
-      <AttachmentList attachments={attachments} />
+      <AttachmentList attachments={attachments} carried={carried} onDropCarried={onDropCarried} />
       <div className={styles["line"]}>
         {menu.isOpen && <CommandMenu id={menu.id} commands={menu.commands} at={menu.at} onChoose={menu.choose} />}
         <textarea

@@ -3,6 +3,8 @@ import type { LiveCall } from "../../data/live-run.ts";
 import { durationWords } from "../../parts/time.tsx";
 import type { TurnCall } from "./turns.ts";
 
+type CallLabels = NonNullable<NonNullable<LiveCall["result"]>["labels"]>;
+
 export interface ShownCall {
   readonly id: string;
   readonly tool: string;
@@ -13,6 +15,8 @@ export interface ShownCall {
   readonly durationMs: number | null;
   readonly result: string;
   readonly isTruncated: boolean;
+  /** Null: not known, or nothing was answered. */
+  readonly labels: CallLabels | null;
   readonly approval: LiveCall["approval"];
 }
 
@@ -26,6 +30,7 @@ export function fromLive({ callId, stepId, tool, shown, result, output, approval
     durationMs: result?.duration_ms ?? null,
     result: result?.error?.message ?? output,
     isTruncated: result?.truncated ?? false,
+    labels: result?.labels ?? null,
     approval,
   };
 }
@@ -44,6 +49,7 @@ export function recordedCalls(calls: readonly TurnCall[], live: readonly LiveCal
       durationMs: seen?.durationMs ?? null,
       result: ok === false && seen !== null && seen.result !== "" ? seen.result : result,
       isTruncated: seen?.isTruncated ?? false,
+      labels: seen?.labels ?? null,
       approval: seen?.approval ?? null,
     };
   });

@@ -1,6 +1,7 @@
 /** What was done for an answer. Calls in a row fold into one line; a call that a person was asked about never does. */
 import { CircleAlert, Loader, ShieldCheck, ShieldX, Wrench } from "lucide-react";
 import type { LiveCall } from "../../data/live-run.ts";
+import { classes } from "../../parts/classes.ts";
 import { HostileText } from "../../parts/hostile-text.tsx";
 import { JsonTree } from "../../parts/json-tree.tsx";
 import { Tag } from "../../parts/tag.tsx";
@@ -34,7 +35,8 @@ function iconOf({ state, approval }: ShownCall) {
 }
 
 function ToolCard({ call }: { call: ShownCall }) {
-  const { tool, summary, args, state, durationMs, result, isTruncated, approval } = call;
+  const { tool, summary, args, state, durationMs, result, isTruncated, labels, approval } = call;
+  const isUntrusted = labels?.integrity === "untrusted";
   const Icon = iconOf(call);
   return (
     <details className={styles["tool"]}>
@@ -45,6 +47,7 @@ function ToolCard({ call }: { call: ShownCall }) {
           <HostileText text={summary} />
         </span>
         {approval !== null && <span className={styles["minor"]}>{approvalWords(approval)}</span>}
+        {isUntrusted && <Tag tone="untrusted">untrusted</Tag>}
         {state === "failed" && approval?.decision !== "deny" && <Tag tone="fail">failed</Tag>}
         {durationMs !== null && state === "done" && (
           <span className={styles["minor"]}>{durationWords(durationMs)}</span>
@@ -52,7 +55,12 @@ function ToolCard({ call }: { call: ShownCall }) {
       </summary>
       <div className={styles["opened"]}>
         {args !== null && <Arguments json={args} />}
-        {result !== "" && <Result tool={tool} text={result} />}
+        {labels !== null && (
+          <p className={styles["minor"]}>
+            Result: {labels.integrity} × {labels.confidentiality}
+          </p>
+        )}
+        {result !== "" && <Result tool={tool} text={result} isUntrusted={isUntrusted} />}
         {isTruncated && <p className={styles["minor"]}>The result was longer; the assistant got this much of it.</p>}
       </div>
     </details>
@@ -77,10 +85,14 @@ function Arguments({ json }: { json: string }) {
   }
 }
 
-function Result({ tool, text }: { tool: string; text: string }) {
+function Result({ tool, text, isUntrusted }: { tool: string; text: string; isUntrusted: boolean }) {
   const value = parsed(text);
   return (
-    <section className={styles["result"]} tabIndex={0} aria-label={`Result of ${tool}`}>
+    <section
+      className={classes(styles["result"], isUntrusted && styles["untrusted"])}
+      tabIndex={0}
+      aria-label={`Result of ${tool}`}
+    >
       {value === null ? (
         <pre>
           <HostileText text={text} />

@@ -20,10 +20,17 @@ import { ToolCalls } from "./tool-calls.tsx";
 import type { Turn } from "./turns.ts";
 import { useEndedCalls } from "./use-ended-calls.ts";
 
+/** As it is sent anew: its text, and the run that holds the images it came with. */
+export interface SentMessage {
+  readonly text: string;
+  readonly images: number;
+  readonly runId: string | null;
+}
+
 /** What can be done with a message that was sent: both begin a new run, and this one stays. */
 export interface TurnActions {
-  readonly again: (text: string) => void;
-  readonly edit: (text: string) => void;
+  readonly again: (message: SentMessage) => void;
+  readonly edit: (message: SentMessage) => void;
 }
 
 interface TurnViewProps {
@@ -36,7 +43,7 @@ interface TurnViewProps {
 export const TurnView = memo(({ turn, sessionId, actions }: TurnViewProps) => (
   <div className={styles["turn"]}>
     <Who name="You" at={turn.askedAt}>
-      <AskedActions text={turn.asked} actions={actions} />
+      <AskedActions message={sentMessage(turn)} actions={actions} />
     </Who>
     <div className={styles["asked"]}>
       <HostileText text={turn.asked} />
@@ -62,14 +69,19 @@ function Who({ name, at, children }: { name: string; at?: number; children?: Rea
   );
 }
 
-function AskedActions({ text, actions }: { text: string; actions: TurnActions }) {
+function sentMessage({ asked, images, runId }: Turn): SentMessage {
+  const text = images === 0 ? asked : asked.split("\n").slice(0, -images).join("\n");
+  return { text, images, runId };
+}
+
+function AskedActions({ message, actions }: { message: SentMessage; actions: TurnActions }) {
   const blocked = useBlocked();
   return (
     <span className={styles["actions"]}>
-      <IconButton label="Edit and ask anew" blocked={null} onClick={() => actions.edit(text)}>
+      <IconButton label="Edit and ask anew" blocked={null} onClick={() => actions.edit(message)}>
         <Pencil size={14} aria-hidden="true" />
       </IconButton>
-      <IconButton label="Ask again" blocked={blocked} onClick={() => actions.again(text)}>
+      <IconButton label="Ask again" blocked={blocked} onClick={() => actions.again(message)}>
         <RotateCcw size={14} aria-hidden="true" />
       </IconButton>
     </span>
@@ -108,6 +120,7 @@ function Answered({ turn }: { turn: Turn }) {
           </span>
         )}
       </Who>
+      <Thoughts run={run} />
       <ToolCalls calls={recordedCalls(calls, events)} />
       {failure === null ? (
         <div className={styles["answer"]}>
@@ -120,6 +133,22 @@ function Answered({ turn }: { turn: Turn }) {
       )}
       {run !== undefined && <ReceiptLine run={run} />}
     </>
+  );
+}
+
+/** As far as the run's `thinking_mode` lets them be seen. */
+function Thoughts({ run }: { run: AnswerOf<"runs.get"> | undefined }) {
+  const thoughts = run?.trace.thoughts ?? [];
+  if (thoughts.length === 0) return null;
+  return (
+    <details className={styles["calls"]}>
+      <summary>Thoughts</summary>
+      {thoughts.map(({ attempt, text }) => (
+        <pre key={attempt} className={styles["thoughts"]}>
+          <HostileText text={text} />
+        </pre>
+      ))}
+    </details>
   );
 }
 

@@ -20,6 +20,8 @@ export interface Turn {
   readonly runId: string | null;
   readonly askedAt: number;
   readonly asked: string;
+  /** So many images came with it; the last lines of `asked` name them. */
+  readonly images: number;
   readonly calls: readonly TurnCall[];
   /** Null: not yet. */
   readonly answer: { readonly text: string; readonly at: number } | null;
@@ -39,7 +41,17 @@ export function endedTurns(messages: readonly Message[]): readonly Turn[] {
 }
 
 export function openTurn({ id, status, message, createdAt }: OpenRun): Turn {
-  return { id, runId: id, askedAt: createdAt, asked: message, calls: [], answer: null, status, firstMessage: null };
+  return {
+    id,
+    runId: id,
+    askedAt: createdAt,
+    asked: message,
+    images: 0,
+    calls: [],
+    answer: null,
+    status,
+    firstMessage: null,
+  };
 }
 
 /** What is newly read over what was: a session's reading has only its last turns, and earlier ones stay. */
@@ -57,6 +69,7 @@ function emptyTurn(id: string, { timestamp, runId, id: firstMessage }: Message):
     runId: runId ?? null,
     askedAt: timestamp,
     asked: "",
+    images: 0,
     calls: [],
     answer: null,
     status: null,
@@ -64,8 +77,11 @@ function emptyTurn(id: string, { timestamp, runId, id: firstMessage }: Message):
   };
 }
 
-function withMessage(turn: Turn, { role, content, timestamp, toolCalls = [], toolResults = [] }: Message): Turn {
-  if (role === "user") return { ...turn, asked: content, askedAt: timestamp };
+function withMessage(
+  turn: Turn,
+  { role, content, images = 0, timestamp, toolCalls = [], toolResults = [] }: Message,
+): Turn {
+  if (role === "user") return { ...turn, asked: content, images, askedAt: timestamp };
   if (toolCalls.length > 0) {
     const calls = toolCalls.map(({ id, tool, args }) => ({ id, tool, args, ok: null, result: "" }));
     return { ...turn, calls: [...turn.calls, ...calls] };
