@@ -68,6 +68,7 @@ export const BUNDLED_PACKAGES: readonly string[] = [
   "ignore",
   "gpt-tokenizer",
   "ws",
+  "pino",
 ];
 
 export function layerOf(file: string): string | undefined {

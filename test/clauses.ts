@@ -361,6 +361,23 @@ export const CLAUSES: Readonly<Record<string, Readonly<Record<string, string>>>>
     risk: "The risk class decides for what passed the lists.",
     run: "Over a whole run a tool that is not allowlisted is denied.",
   },
+  "P-4.1": {
+    request: "The record names request, time, provider and model, token estimates and latency.",
+    manifest:
+      "It has base prompt version and sha256, the agent prompt's hash, the channel policy and the message's sha256.",
+    gate: "It has the gate's outcome: channel, risk, policy id and decision.",
+  },
+  "P-4.2": {
+    keys: "No API key, token or credential is logged.",
+    prompts: "No system prompt is logged.",
+    bodies: "No message, tool argument, tool output or answer is logged.",
+    attachments: "No attachment is logged.",
+  },
+  "P-4.4": {
+    places: "Logs are in logs/gateway/ and logs/<provider>/ under the home.",
+    size: "No file grows over its cap.",
+    count: "No more files than configured are kept.",
+  },
   "P-4.5": {
     secrets: "Known secrets and secret patterns are redacted.",
     contacts: "E-mail addresses and phone numbers are redacted when configured.",

@@ -15,6 +15,7 @@ import type { Conversations } from "../assistant/messages/messages.ts";
 import type { OperationClient } from "../assistant/operations.ts";
 import type { Credentials } from "../runtime/access/grant.ts";
 import { type ApprovalCard, apiApprover } from "../runtime/ports/approver.ts";
+import type { LogFields, LogLevel } from "../runtime/ports/log.ts";
 import { StoreError } from "../runtime/ports/store.ts";
 import type { Config } from "./config/config.ts";
 import { applicable } from "./config/config-changes.ts";
@@ -43,6 +44,9 @@ export async function superviseAssistant(
   const { clock, home, config, readVariable } = options;
   let lock = takeHome(home);
   const events = new EventBus((error) => options.onDefect("event-handler", error));
+  const log = (level: LogLevel, event: string, fields: LogFields): void =>
+    options.logs?.write("gateway", level, event, fields);
+  events.on("config.changed", ({ paths }) => log("info", "config.changed", { paths: [...paths] }));
   const settings = watchSettings({
     ...{ files: home, settings: { config, readVariable }, clock, remark },
     adopt: async (next) => await current?.reconfigure(next),
@@ -107,6 +111,7 @@ export async function superviseAssistant(
   const fail = (failed: Surety, error: unknown): void => {
     current = null;
     if (isClosing) return;
+    log("error", "store.unavailable", { code: error instanceof StoreError ? error.code : null });
     remark(`error store.unavailable: ${error instanceof Error ? error.message : "writes fail"}`);
     remark("Not accepting runs until the home can be reopened; retrying every second.");
     reopening = reopen(failed);
@@ -120,6 +125,7 @@ export async function superviseAssistant(
       if (isClosing) return;
       try {
         current = await open();
+        log("info", "store.reopened", {});
         remark("The home is open again; accepting runs.");
         return;
       } catch {

@@ -17,6 +17,7 @@ const row = (
 
 export const COMMAND_CATALOGUE: readonly CatalogueRow[] = [
   row("Gateway", "start", "run the gateway on this home", () => import("./commands/start.ts")),
+  row("Gateway", "logs", "print what was logged, and follow it", () => import("./commands/logs.ts")),
   row("Gateway", "login", "print a link that signs a browser in", () => import("./commands/login.ts")),
   row("Work", "chat", "talk with the assistant", () => import("./commands/chat.ts")),
   row("Work", "run", "let the assistant work on one message", () => import("./commands/run.ts")),

@@ -4,6 +4,7 @@
  * W1. Everything that was opened is closed in reverse order, also when opening fails half-way.
  * W2. The redactor knows every secret that was read before anything is stored.
  */
+import type { LogFiles } from "../adapters/logs/log-files.ts";
 import type { HomeLock } from "../adapters/store-sqlite/home-lock.ts";
 import { isWalLost } from "../adapters/store-sqlite/lost-wal.ts";
 import { openSqliteStore } from "../adapters/store-sqlite/open-sqlite-store.ts";
@@ -61,9 +62,10 @@ import { takeHome } from "./gateway-access.ts";
 import { assertDatabasePresent, type Home } from "./home.ts";
 import { liveDrafting } from "./live-parts.ts";
 import { openCheckpoints } from "./open-checkpoints.ts";
+import { openLogging } from "./open-logging.ts";
 import { openRecords } from "./open-records.ts";
 import type { Settings } from "./settings.ts";
-import { loadSigningKey, type SigningKey } from "./signing-key.ts";
+import { loadSigningKey, NEW_KEY, type SigningKey } from "./signing-key.ts";
 import { openStoredSecrets } from "./stored-secrets.ts";
 
 export interface SuretyOptions {
@@ -93,8 +95,9 @@ export interface SuretyOptions {
   readonly lock?: HomeLock | undefined;
   /** Runs at the same time; absent: as configured. */
   readonly workers?: number | undefined;
-  /** Outlives this opening; absent: one of its own. */
+  /** These outlive this opening; absent: its own. */
   readonly events?: EventBus;
+  readonly logs?: LogFiles;
   /** Additional tools; they replace built-in tools of the same name. */
   readonly moreTools?: readonly Tool[];
   /** Replaces each configured model. */
@@ -123,11 +126,9 @@ export interface Surety {
   close(graceMs: number): Promise<void>;
 }
 
-const NEW_KEY =
-  "warning key.made: the signing key of this home was missing, so a new one was made; signatures of the old key no longer verify. If you have a copy of keys/, restore it";
-
 export async function openSurety(options: SuretyOptions): Promise<Surety> {
-  const { home, config, clock, random, onDefect } = options;
+  const { home, config, clock, random } = options;
+  const { onDefect, ...logging } = openLogging(options);
   await assertDatabasePresent(home);
   const ownLock = options.lock === undefined ? takeHome(home) : null;
   const lock = options.lock ?? ownLock ?? undefined;
@@ -161,6 +162,7 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
     let written = options.written ?? config;
     const drafting = liveDrafting(() => now, { clock, random, store, inbox });
     const { redactor, texts, limitsOf } = drafting;
+    logging.use(() => now, redactor);
     const findModel: FindModel = (ref) => now.findModel(ref);
     const configuredModel = (ref: string): ConfiguredModel | null => {
       const choice = findModel(ref);
@@ -174,7 +176,8 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
       },
     });
     const ports: RunPorts = {
-      ...{ clock, random, store },
+      ...{ clock, random, store, redactor, presentEnding, onDefect },
+      onModelCall: (call) => logging.requests.called(call),
       get toolbox() {
         return now.toolbox;
       },
@@ -183,13 +186,13 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
         ask: (card) => {
           options.approver.ask(card);
           messages.broadcaster.asked(card);
+          logging.requests.asked(card);
         },
         withdraw: (id) => options.approver.withdraw(id),
       },
       get approvalTimeoutMs() {
         return now.config.approvals.timeoutS * 1000;
       },
-      redactor,
       model: configuredModel,
       livePolicy: () => now.policy,
       get budgetScopes() {
@@ -197,8 +200,6 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
       },
       delegate: delegateWith(drafting, () => timestampOf(clock.nowMs())),
       completePrompt: sessionContext.complete,
-      presentEnding,
-      onDefect,
     };
     const record = configRecorder(store, clock);
     const install = async (parts: ConfiguredParts, whole: Config, paths: readonly string[]): Promise<void> => {
@@ -262,6 +263,7 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
       onApprovalDecided: () => delivery.wake(),
       onEntries: (run, entries) => {
         runEvents.entries(run, entries);
+        logging.requests.entries(run, entries);
         if (entries.some(mayMark)) feed.changed("mark", null);
         messages.broadcaster.published(run.runId);
       },
@@ -301,13 +303,11 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
     const limit = new SenderLimit(clock, () => now.config.gateway.rateLimit.perMinute);
     const channelClass = (channel: string) => now.config.channels[channel]?.class ?? channelClassOf(channel);
     const chat = new Chat({
-      ...{ store, sessions, assistant, approvals, compaction },
+      ...{ store, sessions, assistant, approvals, compaction, channelClass, limit },
       get identities() {
         return now.config.identities;
       },
       activation: (channel) => now.config.channels[channel]?.activation ?? "mention",
-      channelClass,
-      limit,
       onMessage: (message) => events.emit("message.inbound", message),
       modelProblem: (ref) => {
         const choice = ref === AUTO ? null : findModel(ref);
@@ -383,6 +383,7 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
             await checkpoints.close();
           }
         } finally {
+          await logging.close();
           await closeStore();
         }
       },

@@ -27,7 +27,7 @@ export const COMMON_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   },
   help: { type: "boolean", summary: "print this help" },
 };
-const SHORT_NAMES: Readonly<Record<string, string>> = { h: "help" };
+const SHORT_NAMES: Readonly<Record<string, string>> = { f: "follow", h: "help" };
 
 const NEGATIVE_NUMBER = /^-[0-9.]+$/;
 

@@ -28,6 +28,9 @@ export interface SigningKey extends TrustedKey {
 
 const WHAT = "the signing key";
 
+export const NEW_KEY =
+  "warning key.made: the signing key of this home was missing, so a new one was made; signatures of the old key no longer verify. If you have a copy of keys/, restore it";
+
 /** Creates it if it is missing, and then calls `onMade`. */
 export async function loadSigningKey(home: Home, random: RandomBytes, onMade: () => void): Promise<SigningKey> {
   const found = await findSigningKey(home);

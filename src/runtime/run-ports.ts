@@ -3,6 +3,7 @@ import type { ToolPolicy } from "../kernel/policy/tool-policy.ts";
 import type { Redactor } from "../kernel/redaction/redact.ts";
 import type { RunId } from "../kernel/vocabulary/identifiers.ts";
 import type { Outcome } from "../kernel/vocabulary/outcome.ts";
+import type { ModelCall } from "./model/model-call.ts";
 import type { Approver } from "./ports/approver.ts";
 import type { Clock } from "./ports/clock.ts";
 import type { ConfiguredModel } from "./ports/model-backend.ts";
@@ -45,4 +46,6 @@ export interface RunPorts {
   readonly presentEnding: (ending: RunEnd) => string;
   /** A defect of our own: the journal holds the id, the log the error. */
   readonly onDefect: (errorId: string, error: unknown) => void;
+  /** A request to a model has ended; what listens must not throw. */
+  readonly onModelCall?: (call: ModelCall) => void;
 }

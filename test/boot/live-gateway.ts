@@ -2,6 +2,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { onTestFinished, vi } from "vitest";
 import { createGateway } from "../../src/adapters/gateway/create-gateway.ts";
+import { LogFiles } from "../../src/adapters/logs/log-files.ts";
 import { superviseAssistant } from "../../src/boot/assistant-supervisor.ts";
 import { loadConfig } from "../../src/boot/config/load-config.ts";
 import { withEnvFile } from "../../src/boot/environment.ts";
@@ -26,10 +27,12 @@ export async function openLiveGateway({ config, env }: Files = {}) {
   if (env !== undefined) await writeFile(home.envFile, env);
   const defects: unknown[] = [];
   const remarks: string[] = [];
+  const loaded = await loadConfig(home.configFile);
+  const logs = new LogFiles(home.logsDirectory, systemClock, loaded.logging);
   const supervisor = await superviseAssistant(
     {
       ...{ home, clock: systemClock, random: systemRandomness, token: TOKEN },
-      config: await loadConfig(home.configFile),
+      ...{ config: loaded, logs },
       readVariable: await withEnvFile(() => undefined, home.envFile),
       onDefect: (_id, error) => defects.push(error),
     },
@@ -41,6 +44,7 @@ export async function openLiveGateway({ config, env }: Files = {}) {
     ...{ credentials: supervisor.credentials, identity: IDENTITY, clock: systemClock },
     sites: () => supervisor.config().gateway,
     onError: (error) => defects.push(error),
+    onRefused: (refusal) => logs.write("gateway", "warn", "request.refused", refusal),
   });
   const { url, close } = await gateway.listen({ port: 0 });
   onTestFinished(() => close(0));
@@ -58,7 +62,7 @@ export async function openLiveGateway({ config, env }: Files = {}) {
     askText(method, path, body === undefined ? undefined : JSON.stringify(body), headers);
 
   return {
-    ...{ home, url, defects, remarks, ask, askText },
+    ...{ home, url, defects, remarks, ask, askText, logs },
     patch: (patch: unknown, headers: Record<string, string> = {}, query = "") =>
       ask("PATCH", `/api/config${query}`, patch, headers),
     file: () => readFile(home.configFile, "utf8"),

@@ -31,7 +31,7 @@ import { createAdmission, type Sites } from "./admission.ts";
 import { answerParseError } from "./answer-parse-error.ts";
 import { bracketed, plainAddress, type TrustedProxy } from "./caller-socket.ts";
 import { listenFailure } from "./gateway-error.ts";
-import { createRequestServer, type RequestServer } from "./serve-request.ts";
+import { createRequestServer, type OnRefused, type RequestServer } from "./serve-request.ts";
 import { SessionCookie } from "./session-cookie.ts";
 import { createSocketServer } from "./socket/socket-server.ts";
 import { UnprovenConnections } from "./unproven-connections.ts";
@@ -77,6 +77,7 @@ export interface GatewayOptions {
   readonly isHealthy?: () => boolean;
   /** An internal failure; the caller sees only its id. */
   readonly onError: (error: unknown, errorId: string) => void;
+  readonly onRefused?: OnRefused;
 }
 
 /** PEM texts. */
@@ -101,7 +102,17 @@ export interface Gateway {
 }
 
 export function createGateway(options: GatewayOptions): Gateway {
-  const { operations, conversations, mounts = [], credentials, identity, clock, random, onError } = options;
+  const {
+    operations,
+    conversations,
+    mounts = [],
+    credentials,
+    identity,
+    clock,
+    random,
+    onError,
+    onRefused = () => {},
+  } = options;
   const { isHealthy = () => true, sites = () => OWN_ALONE, tls = null, proxy = null } = options;
   return {
     async listen({ host = DEFAULT_HOST, port = DEFAULT_PORT } = {}) {
@@ -112,7 +123,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       const unproven = new UnprovenConnections();
       const onProven = (socket: Socket): void => unproven.prove(socket);
       const requests = createRequestServer({
-        ...{ operations, mounts, admission, cookie, clock, isHealthy, prove, onProven, onError },
+        ...{ operations, mounts, admission, cookie, clock, isHealthy, prove, onProven, onError, onRefused },
       });
       const sockets = createSocketServer({
         admission,
@@ -121,6 +132,7 @@ export function createGateway(options: GatewayOptions): Gateway {
         random,
         onProven,
         report: requests.report,
+        refuse: requests.refuse,
       });
       // Other upgrades, such as to HTTP/2, are requests like any other.
       const server = serverWith({ ...LIMITS, shouldUpgradeCallback: sockets.isUpgrade }, tls);

@@ -58,18 +58,28 @@ interface RequestServerDependencies {
   /** A request on this connection has shown a credential that counts. */
   readonly onProven: (socket: Socket) => void;
   readonly onError: (error: unknown, errorId: string) => void;
+  readonly onRefused: OnRefused;
 }
+
+/** A caller was not let in: by Host, Origin, token or scope. Never what it sent. */
+export type OnRefused = (refusal: {
+  readonly code: string;
+  readonly address: string;
+  readonly message: string;
+}) => void;
 
 export interface RequestServer {
   serve(incoming: IncomingMessage, outgoing: ServerResponse): void;
   /** For failures outside any request. */
   report(error: unknown): HttpError;
+  /** For a request or an upgrade that was not served. */
+  refuse(error: unknown, head: Head, socket: Socket): HttpError;
   /** Ends every stream, later ones included, and takes nothing more that changes something. */
   stop(): void;
 }
 
 export function createRequestServer(dependencies: RequestServerDependencies): RequestServer {
-  const { operations, mounts, admission, cookie, clock, isHealthy, prove, onProven, onError } = dependencies;
+  const { operations, mounts, admission, cookie, clock, isHealthy, prove, onProven, onError, onRefused } = dependencies;
   const streams = new Set<AbortController>();
   const streamsOf = new Map<string, number>();
   const budget = new WebhookBudget(clock);
@@ -87,6 +97,13 @@ export function createRequestServer(dependencies: RequestServerDependencies): Re
     const errorId = `err_${clock.nowMs().toString(36)}_${failures}`;
     onError(error, errorId);
     return new HttpError("internal.error", `Internal error; see log entry ${errorId}.`);
+  };
+
+  const refuse = (error: unknown, head: Head, socket: Socket): HttpError => {
+    const refusal = report(error);
+    const { code, message } = refusal;
+    if (code.startsWith("auth.")) onRefused({ code, message, address: admission.addressOf(head, socket) });
+    return refusal;
   };
 
   const countStream = ({ principal, credentialId = principal, sender }: Grant): string => {
@@ -192,11 +209,12 @@ export function createRequestServer(dependencies: RequestServerDependencies): Re
         head = readHead(incoming.rawHeaders);
         reply = await answer(incoming, outgoing, head);
       } catch (error) {
-        reply = errorReply(report(error), mountAt(pathOf(incoming.url)));
+        reply = errorReply(refuse(error, head, incoming.socket), mountAt(pathOf(incoming.url)));
       }
       send(incoming, outgoing, head, reply);
     },
     report,
+    refuse,
     stop() {
       isStopping = true;
       for (const ending of streams) ending.abort(GATEWAY_STOPPING);

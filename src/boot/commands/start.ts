@@ -1,7 +1,9 @@
 /** `surety start`: runs the gateway of a home until it is interrupted. */
 import { flushCompileCache } from "node:module";
+import manifest from "../../../package.json" with { type: "json" };
 import { controlUi } from "../../adapters/control-ui/control-ui.ts";
 import { createGateway, type Listening } from "../../adapters/gateway/create-gateway.ts";
+import { LogFiles } from "../../adapters/logs/log-files.ts";
 import { openAiApi } from "../../adapters/openai-api/openai-api.ts";
 import type { Tool } from "../../adapters/tools/define-tool.ts";
 import { validateModel } from "../../runtime/model/model-registry.ts";
@@ -13,6 +15,7 @@ import { assertProtected, followCertificate, publicUrl, readCertificate } from "
 import { findControlUi } from "../find-control-ui.ts";
 import { announceAddress, loadToken, tokenWriter, withdrawAddress } from "../gateway-access.ts";
 import { loginLink } from "../login-link.ts";
+import { loggingDefects } from "../open-logging.ts";
 import { releaseWhenIdle } from "../release-when-idle.ts";
 import { defectReporter } from "../report-failure.ts";
 import { loadSettings } from "../settings.ts";
@@ -68,11 +71,13 @@ async function performStart(context: CommandContext, moreTools: readonly Tool[])
   const token = await loadToken(home, readVariable, systemRandomness);
   const replaceToken = tokenWriter(home, readVariable, systemRandomness);
   const report = defectReporter(streams);
-  const surroundings = { clock: systemClock, random: systemRandomness, onDefect: report, moreTools };
+  const logs = new LogFiles(home.logsDirectory, systemClock, config.logging);
+  const surroundings = { clock: systemClock, random: systemRandomness, onDefect: report, moreTools, logs };
   const assistant = await superviseAssistant(
     { home, config, readVariable, token, replaceToken, workers, ...surroundings },
     (line) => output.remark(line),
   );
+  const loggedReport = loggingDefects(logs, report);
   let listening: Listening;
   try {
     const identity = await findSigningKey(home);
@@ -95,7 +100,8 @@ async function performStart(context: CommandContext, moreTools: readonly Tool[])
         }),
       ],
       isHealthy: assistant.isUp,
-      onError: (error, errorId) => report(errorId, error),
+      onError: (error, errorId) => loggedReport(errorId, error),
+      onRefused: (refusal) => logs.write("gateway", "warn", "request.refused", refusal),
     });
     listening = await gateway.listen({ host, port: address.port ?? config.gateway.port });
   } catch (error) {
@@ -103,6 +109,8 @@ async function performStart(context: CommandContext, moreTools: readonly Tool[])
     throw error;
   }
   await announceAddress(home, listening.url, systemRandomness);
+  const { version } = manifest;
+  logs.write("gateway", "info", "gateway.started", { url: listening.url, version, pid: process.pid });
   const stopped = Promise.withResolvers<void>();
   const stopping = new AbortController();
   onInterrupt(async () => {
@@ -112,6 +120,8 @@ async function performStart(context: CommandContext, moreTools: readonly Tool[])
     await withdrawAddress(home);
     await listening.close(GATEWAY_GRACE_MS);
     await assistant.close();
+    logs.write("gateway", "info", "gateway.stopped", {});
+    await logs.flush();
     stopped.resolve();
   });
   const stopFollowing =

@@ -248,6 +248,10 @@ export const ConfigSchema: z.ZodMiniType<WrittenConfig> = z.strictObject({
   channels: z._default(z.record(ChannelName, Channel), {}),
   budgets: Budgets,
   redaction: section({ emails: flag(DEFAULT.redaction.emails), phones: flag(DEFAULT.redaction.phones) }),
+  logging: section({
+    maxBytes: z._default(integer(65_536, 2 ** 40), DEFAULT.logging.maxBytes),
+    maxFiles: z._default(integer(1, 1000), DEFAULT.logging.maxFiles),
+  }),
   tools: Tools,
 });
 

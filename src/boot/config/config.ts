@@ -126,6 +126,8 @@ export interface Config {
   readonly channels: Readonly<Record<string, ChannelSettings>>;
   readonly budgets: Budgets;
   readonly redaction: { readonly emails: boolean; readonly phones: boolean };
+  /** Of one log: the bytes of a file, and how many files are kept. */
+  readonly logging: { readonly maxBytes: number; readonly maxFiles: number };
   readonly tools: {
     /** Absent: `workspace` in the home. */
     readonly workspace?: string | undefined;

@@ -46,6 +46,7 @@ export const DEFAULT_CONFIG: Config = {
   channels: {},
   budgets: {},
   redaction: { emails: false, phones: false },
+  logging: { maxBytes: 5_242_880, maxFiles: 5 },
   tools: {
     policy: DEFAULT_POLICY_SETTINGS,
     timeoutMs: DEFAULT_TOOL_TIMEOUT_MS,

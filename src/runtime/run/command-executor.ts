@@ -27,6 +27,7 @@ import type { Authority } from "../capabilities/authority.ts";
 import { notedIn, type SessionCheckpoint } from "../checkpoint/session-checkpoint.ts";
 import { modelAnswer, modelRequest } from "../model/call-model.ts";
 import { ESTIMATED_TOKENS } from "../model/estimate-tokens.ts";
+import { beginCall, type CallFacts } from "../model/model-call.ts";
 import { LiveText } from "../model/release-text.ts";
 import { pause, timestampOf } from "../ports/clock.ts";
 import type { ConfiguredModel } from "../ports/model-backend.ts";
@@ -39,7 +40,7 @@ import { takeHoneypotSlot } from "../tools/honeypot-slot.ts";
 import { type PlanningDependencies, type PreparedCall, planAgain, planCalls } from "../tools/plan-calls.ts";
 import { refusedByRuntime, requestIdOf, toolAnswer } from "../tools/read-tool-response.ts";
 import { releaseOutput } from "../tools/release-output.ts";
-import { summarizerOf } from "../tools/summarize-output.ts";
+import { type SummarizerContext, summarizerOf } from "../tools/summarize-output.ts";
 import { readAcceptance } from "./acceptance.ts";
 import type { BodyCache } from "./body-cache.ts";
 import { childFinished } from "./children.ts";
@@ -63,7 +64,7 @@ export interface ExecutorDependencies {
   readonly guard: DisclosureGuard;
   readonly model: ConfiguredModel | null;
   /** The contract's summarizer, and what it is instructed; null: none. */
-  readonly summarizer: { readonly model: ConfiguredModel; readonly instruction: string } | null;
+  readonly summarizer: Omit<SummarizerContext, "ports" | "account"> | null;
   /** Null: the provider's default. */
   readonly effort: ThinkingLevel | null;
   readonly replies: ReplyBatcher;
@@ -71,6 +72,7 @@ export interface ExecutorDependencies {
   readonly children: ChildRuns;
   /** False for a compaction: what it reads is not said to it. */
   readonly takesNotes: boolean;
+  readonly onModelCall: (call: CallFacts) => void;
 }
 
 /** How a run reaches the queue for its children. */
@@ -188,7 +190,11 @@ export class CommandExecutor {
     };
     if (text !== null) broadcaster.beginText(run.runId, text);
     const watch = { signal, onText: text === null ? null : onText };
+    const estimated = { inputTokens: state.prompt.tokens, outputTokens: command.maxOutputTokens };
+    const requestId = `${run.runId}:${command.attempt}`;
+    const ended = beginCall(ports.clock, { model, purpose: "answer", requestId, estimated });
     const reply = await replies.batch(() => model.backend.complete(request, watch));
+    this.#parts.onModelCall(ended(reply, signal.aborted));
     if (reply.ok && text !== null) {
       text.finish();
       broadcaster.delta(run.runId);

@@ -6,13 +6,15 @@
 import type { ExecutionContract } from "../../kernel/contract/contract.ts";
 import type { Entry } from "../../kernel/journal/entry.ts";
 import { compileDisclosureGuard, type DisclosureGuard } from "../../kernel/redaction/disclosure-guard.ts";
-import type { BodyRef, RunId } from "../../kernel/vocabulary/identifiers.ts";
+import { hashBytes } from "../../kernel/vocabulary/hash.ts";
+import type { BodyRef, Hash, RunId } from "../../kernel/vocabulary/identifiers.ts";
 import type { Approvals } from "../approvals/approvals.ts";
 import type { Authority } from "../capabilities/authority.ts";
 import type { Capabilities } from "../capabilities/capabilities.ts";
 import { condenseWrites } from "../checkpoint/condense.ts";
 import { readCheckpoint, SessionCheckpoint } from "../checkpoint/session-checkpoint.ts";
 import { ESTIMATED_TOKENS } from "../model/estimate-tokens.ts";
+import type { CallFacts } from "../model/model-call.ts";
 import { timestampOf } from "../ports/clock.ts";
 import type { TokenCounter } from "../ports/model-backend.ts";
 import { type StoredRun, StoreError, type Write } from "../ports/store.ts";
@@ -114,11 +116,13 @@ export class RunOpener {
       await readCheckpoint(ports.store, run.sessionId, () => ports.onDefect("checkpoint", forgedCheckpoint(run))),
       acceptance.trimsThrough ?? null,
     );
+    const onModelCall = modelCallReporter(ports, run, acceptance, state.contract, bodyCache);
     const executor = new CommandExecutor({
       ...{ ports, run, bodyCache, conversation, account, authority, approvals, model, replies, broadcaster, children },
       checkpoint,
       takesNotes: acceptance.condenses === undefined,
-      summarizer: this.#summarizerOf(state.contract),
+      onModelCall,
+      summarizer: this.#summarizerOf(state.contract, run, onModelCall),
       guard: this.#guardFor(systemTexts),
       // The model may be configured without thinking since the run was accepted.
       effort: (model?.thinking && acceptance.thinkingLevel) ?? null,
@@ -172,10 +176,14 @@ export class RunOpener {
   }
 
   /** Null also when the model is no longer configured: outputs are then truncated. */
-  #summarizerOf({ toolOutputBudget: { summarizerModel } }: ExecutionContract) {
+  #summarizerOf(
+    { toolOutputBudget: { summarizerModel } }: ExecutionContract,
+    run: StoredRun,
+    onModelCall: (call: CallFacts) => void,
+  ) {
     const { ports, outputSummaryInstruction: instruction } = this.#parts;
     const model = summarizerModel === null ? null : ports.model(summarizerModel);
-    return model === null ? null : { model, instruction };
+    return model === null ? null : { model, instruction, run, onModelCall };
   }
 
   #guardFor(systemTexts: readonly string[]): DisclosureGuard {
@@ -184,6 +192,21 @@ export class RunOpener {
     this.#guards.set(key, guard);
     return guard;
   }
+}
+
+function modelCallReporter(
+  { onModelCall }: RunPorts,
+  run: StoredRun,
+  { manifest, event: { messageRef, prompt } }: Acceptance,
+  { channelClass }: ExecutionContract,
+  bodyCache: BodyCache,
+): (call: CallFacts) => void {
+  const messageHash = (): Hash | null => {
+    const text = bodyCache.read(messageRef);
+    return text === null ? null : hashBytes(text);
+  };
+  const manifestHash = prompt.manifest;
+  return (call) => onModelCall?.({ ...call, run, manifest, manifestHash, channelClass, messageHash });
 }
 
 /** Null unless the run is a compaction. */

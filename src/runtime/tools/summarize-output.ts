@@ -17,9 +17,10 @@ import { inFlightCall } from "../../kernel/machine/outstanding.ts";
 import type { RunState } from "../../kernel/machine/state.ts";
 import { stripThoughts } from "../../kernel/protocol/release/thought-stripper.ts";
 import type { Redactor } from "../../kernel/redaction/redact.ts";
-import type { CallId } from "../../kernel/vocabulary/identifiers.ts";
+import type { CallId, RunId } from "../../kernel/vocabulary/identifiers.ts";
 import { costOf } from "../../kernel/vocabulary/model-price.ts";
 import { costOfFailure, credibleUsage } from "../model/call-model.ts";
+import { beginCall, type CallFacts } from "../model/model-call.ts";
 import { summaryProblem } from "../model/summary-problem.ts";
 import { truncateToTokens } from "../model/truncate-to-tokens.ts";
 import type { Clock } from "../ports/clock.ts";
@@ -58,6 +59,8 @@ export interface SummarizerContext {
   readonly account: SpendAccount;
   readonly model: ConfiguredModel;
   readonly instruction: string;
+  readonly run: { readonly runId: RunId };
+  readonly onModelCall: (call: CallFacts) => void;
 }
 
 export interface SummarizedOutput {
@@ -96,7 +99,7 @@ export function summarizerOf(
 }
 
 async function summarizeOutput(context: SummarizerContext, request: SummaryRequest): Promise<SummarizedOutput> {
-  const { ports, account, model, instruction } = context;
+  const { ports, account, model, instruction, run, onModelCall } = context;
   await model.tokens.prepare?.();
   const maxOutputTokens = Math.min(model.maxOutputTokens, MAX_OUTPUT_TOKENS, request.maxBytes);
   const messages = promptFor(model, request, instruction, maxOutputTokens);
@@ -109,11 +112,14 @@ async function summarizeOutput(context: SummarizerContext, request: SummaryReque
   const stopping = new AbortController();
   const disarm = ports.clock.wake(timeMs, () => stopping.abort());
   account.beginSummary(request.callId, request.attempt, amountOf(model, most));
+  const requestId = `${run.runId}:${request.attempt}`;
+  const ended = beginCall(ports.clock, { model, purpose: "summary", requestId, estimated: most });
   const reply = await model.backend.complete(
     { model: model.model, messages, tools: [], toolChoice: "none", maxOutputTokens },
     { signal: AbortSignal.any([request.signal, stopping.signal]), onText: null },
   );
   disarm();
+  onModelCall(ended(reply, request.signal.aborted));
   if (!reply.ok) {
     const reported = credibleUsage(model, { maxOutputTokens }, reply.usage, false);
     const charged = reported ?? costOfFailure(reply.retryable, { maxOutputTokens }, inputTokens);

@@ -54,6 +54,7 @@ test("a token without an operation's scope gets 403, and 404 where there is no p
     cookie: new SessionCookie(false),
     isHealthy: () => true,
     prove: () => expect.unreachable("nothing is asked"),
+    onRefused: () => {},
     onProven: () => {},
     onError: () => {},
   });

@@ -87,6 +87,8 @@ const READ_BY: Readonly<Record<string, string>> = {
   "budgets.perDayTokens": SCOPES,
   "redaction.emails": "boot/configured-parts.ts",
   "redaction.phones": "boot/configured-parts.ts",
+  "logging.maxBytes": "adapters/logs/rotating-file.ts",
+  "logging.maxFiles": "adapters/logs/rotating-file.ts",
   "tools.workspace": "boot/built-in-tools.ts",
   "tools.policy.sideEffects": DECIDE,
   "tools.policy.allow": DECIDE,

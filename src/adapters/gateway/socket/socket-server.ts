@@ -18,6 +18,7 @@ import { newId, type RandomBytes } from "../../../runtime/ports/randomness.ts";
 import { type Admission, TOKEN_SUBPROTOCOL } from "../admission.ts";
 import { HttpError, invalidRequest } from "../http-error.ts";
 import { type Head, readHead } from "../read-head.ts";
+import type { RequestServer } from "../serve-request.ts";
 import { SocketConnection } from "./socket-connection.ts";
 
 const MAX_FRAME_BYTES = 1_048_576;
@@ -35,6 +36,7 @@ interface SocketServerDependencies {
   readonly clock: Clock;
   readonly random: RandomBytes;
   readonly report: (error: unknown) => HttpError;
+  readonly refuse: RequestServer["refuse"];
   /** Its credential counts. */
   readonly onProven: (socket: Socket) => void;
 }
@@ -49,7 +51,7 @@ export interface SocketServer {
 }
 
 export function createSocketServer(dependencies: SocketServerDependencies): SocketServer {
-  const { admission, clock, report, onProven } = dependencies;
+  const { admission, clock, report, refuse, onProven } = dependencies;
   const connections = new Set<SocketConnection>();
   const counts = new Map<string, number>();
   let server: Promise<WebSocketServer> | null = null;
@@ -68,9 +70,8 @@ export function createSocketServer(dependencies: SocketServerDependencies): Sock
     return sender === null ? 0 : now;
   };
 
-  const admit = (incoming: IncomingMessage): { readonly grant: Grant; readonly cursor: string | null } => {
+  const admit = (incoming: IncomingMessage, head: Head): { readonly grant: Grant; readonly cursor: string | null } => {
     const { method = "", url = "" } = incoming;
-    const head: Head = readHead(incoming.rawHeaders);
     const grant = admission.admit(head, incoming.socket);
     onProven(incoming.socket);
     if (!grant.scopes.has("chat")) throw new HttpError("auth.forbidden", "this token lacks the scope chat");
@@ -110,14 +111,16 @@ export function createSocketServer(dependencies: SocketServerDependencies): Sock
     async upgrade(incoming, socket, head) {
       // A client may reset at any time.
       socket.on("error", () => socket.destroy());
+      let sent: Head = {};
       try {
-        const { grant, cursor } = admit(incoming);
+        sent = readHead(incoming.rawHeaders);
+        const { grant, cursor } = admit(incoming, sent);
         server ??= loadServer();
         const loaded = await server;
         if (socket.destroyed) return;
         loaded.handleUpgrade(incoming, socket, head, (opened) => take(opened, grant, cursor));
       } catch (error) {
-        refuse(socket, report(error), clock);
+        answerRefused(socket, refuse(error, sent, incoming.socket), clock);
       }
     },
 
@@ -162,7 +165,7 @@ function cursorIn(query: string): string | null {
 }
 
 /** Not upgraded: still HTTP. */
-function refuse(socket: Duplex, { status, headers, body }: HttpError, clock: Clock): void {
+function answerRefused(socket: Duplex, { status, headers, body }: HttpError, clock: Clock): void {
   const text = JSON.stringify(body);
   const lines = [
     `HTTP/1.1 ${status} Refused`,
