@@ -122,7 +122,7 @@ describe("a gateway's logs", () => {
     const [first] = await requestsOf(id, 1);
     expect(first).toMatchObject({ gate: { calls: [{ tool: "fs.write_text", risk: "side_effect", decision: "ask" }] } });
     const { approvals } = (await ask("GET", "/api/approvals")).json;
-    await ask("POST", `/api/approvals/${approvals[0].id}`, { decision: "deny" });
+    await ask("POST", `/api/approvals/${approvals[0].id}`, { decision: "deny", plan_hash: approvals[0].plan_hash });
     await ended(id);
     await requestsOf(id, 2);
     const decided = (await logged()).find(({ event }) => event === "gate.decided");

@@ -24,10 +24,17 @@ interface Waiting {
   readonly isWritten: boolean;
 }
 
+interface RequestsOfRun {
+  /** By attempt: the next answer can come before the decision about this one is durable. */
+  readonly waiting: Map<number, Waiting>;
+  /** The attempt that the newest durable entries are about. */
+  attempt: number;
+}
+
 export class RequestLog {
   readonly #log: Log;
   readonly #toolbox: () => Pick<Toolbox, "tools">;
-  readonly #waiting = new Map<RunId, Waiting>();
+  readonly #runs = new Map<RunId, RequestsOfRun>();
 
   constructor(log: Log, toolbox: () => Pick<Toolbox, "tools">) {
     this.#log = log;
@@ -41,15 +48,19 @@ export class RequestLog {
       this.#write(call, fields, []);
       return;
     }
-    this.#settle(runId, []);
-    this.#waiting.set(runId, { call, fields, isWritten: false });
+    const requests = this.#runs.get(runId) ?? { waiting: new Map(), attempt: call.attempt };
+    requests.waiting.set(call.attempt, { call, fields, isWritten: false });
+    this.#runs.set(runId, requests);
   }
 
   entries({ runId }: StoredRun, entries: readonly Entry[]): void {
     for (const entry of entries) {
-      if (entry.kind === "VALIDATE_CALLS") this.#settle(runId, entry.decided.calls);
-      else if (entry.kind === "COMMIT" || entry.kind === "TERMINATE") this.#settle(runId, []);
-      if (entry.kind === "TERMINATE") {
+      const requests = this.#runs.get(runId);
+      if (entry.kind === "INFER" && requests !== undefined) requests.attempt = entry.decided.attempt;
+      else if (entry.kind === "VALIDATE_CALLS") this.#settle(requests, entry.decided.calls);
+      else if (entry.kind === "COMMIT") this.#settle(requests, []);
+      else if (entry.kind === "TERMINATE") {
+        this.#settleAll(runId);
         const { outcome, reason } = entry.decided;
         this.#log.write("gateway", "info", "run.ended", { run_id: runId, outcome, reason });
       }
@@ -58,22 +69,31 @@ export class RequestLog {
 
   /** A person is asked about a call of this run. */
   asked({ runId, tool }: { readonly runId: RunId; readonly tool: string }): void {
-    const waiting = this.#waiting.get(runId);
-    if (waiting === undefined || waiting.isWritten) return;
+    const requests = this.#runs.get(runId);
+    const [attempt, waiting] = [...(requests?.waiting ?? [])].at(-1) ?? [];
+    if (attempt === undefined || waiting === undefined || waiting.isWritten) return;
     const asked = [{ ...this.#describe(tool), policy_id: null, decision: "ask" }];
     this.#write(waiting.call, waiting.fields, asked);
-    this.#waiting.set(runId, { ...waiting, isWritten: true });
+    requests?.waiting.set(attempt, { ...waiting, isWritten: true });
   }
 
   /** Nothing more will be decided here. */
   close(): void {
-    for (const runId of [...this.#waiting.keys()]) this.#settle(runId, []);
+    for (const runId of [...this.#runs.keys()]) this.#settleAll(runId);
   }
 
-  #settle(runId: RunId, decided: readonly DecidedCall[]): void {
-    const waiting = this.#waiting.get(runId);
-    if (waiting === undefined) return;
-    this.#waiting.delete(runId);
+  #settleAll(runId: RunId): void {
+    const requests = this.#runs.get(runId);
+    this.#runs.delete(runId);
+    for (const attempt of [...(requests?.waiting.keys() ?? [])]) {
+      this.#settle(requests && { ...requests, attempt }, []);
+    }
+  }
+
+  #settle(requests: RequestsOfRun | undefined, decided: readonly DecidedCall[]): void {
+    const waiting = requests?.waiting.get(requests.attempt);
+    if (requests === undefined || waiting === undefined) return;
+    requests.waiting.delete(requests.attempt);
     const { call, fields, isWritten } = waiting;
     const calls = decided.map(({ tool, policyId, decision }) => ({
       ...this.#describe(tool),

@@ -1,6 +1,6 @@
 /** One request to a model, as it went: ids, hashes and counts, no content (P-4.1, P-4.2). */
 
-import type { Hash } from "../../kernel/vocabulary/identifiers.ts";
+import type { Hash, RunId } from "../../kernel/vocabulary/identifiers.ts";
 import type { ChannelClass } from "../../kernel/vocabulary/risk.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { ConfiguredModel, ModelReply, ModelUsage } from "../ports/model-backend.ts";
@@ -21,6 +21,8 @@ export interface CallFacts {
   readonly model: Pick<ConfiguredModel, "provider" | "model">;
   readonly purpose: "answer" | "summary";
   readonly requestId: string;
+  /** Of the run; a summary's is negative. */
+  readonly attempt: number;
   readonly estimated: ModelUsage;
   readonly latencyMs: number;
   readonly outcome: "answered" | "failed" | "cancelled";
@@ -33,11 +35,12 @@ export interface CallFacts {
 /** Starts the time; what it returns ends the call. */
 export function beginCall(
   clock: Pick<Clock, "monotonicMs">,
-  about: Pick<CallFacts, "model" | "purpose" | "requestId" | "estimated">,
+  { runId, ...about }: Pick<CallFacts, "model" | "purpose" | "attempt" | "estimated"> & { readonly runId: RunId },
 ): (reply: ModelReply, isCancelled: boolean) => CallFacts {
   const startedMs = clock.monotonicMs();
   return (reply, isCancelled) => ({
     ...about,
+    requestId: `${runId}:${about.attempt}`,
     latencyMs: clock.monotonicMs() - startedMs,
     ...outcomeOf(reply, isCancelled),
   });

@@ -191,8 +191,8 @@ export class CommandExecutor {
     if (text !== null) broadcaster.beginText(run.runId, text);
     const watch = { signal, onText: text === null ? null : onText };
     const estimated = { inputTokens: state.prompt.tokens, outputTokens: command.maxOutputTokens };
-    const requestId = `${run.runId}:${command.attempt}`;
-    const ended = beginCall(ports.clock, { model, purpose: "answer", requestId, estimated });
+    const about = { model, purpose: "answer", runId: run.runId, attempt: command.attempt, estimated } as const;
+    const ended = beginCall(ports.clock, about);
     const reply = await replies.batch(() => model.backend.complete(request, watch));
     this.#parts.onModelCall(ended(reply, signal.aborted));
     if (reply.ok && text !== null) {

@@ -112,8 +112,8 @@ async function summarizeOutput(context: SummarizerContext, request: SummaryReque
   const stopping = new AbortController();
   const disarm = ports.clock.wake(timeMs, () => stopping.abort());
   account.beginSummary(request.callId, request.attempt, amountOf(model, most));
-  const requestId = `${run.runId}:${request.attempt}`;
-  const ended = beginCall(ports.clock, { model, purpose: "summary", requestId, estimated: most });
+  const about = { model, purpose: "summary", runId: run.runId, attempt: request.attempt, estimated: most } as const;
+  const ended = beginCall(ports.clock, about);
   const reply = await model.backend.complete(
     { model: model.model, messages, tools: [], toolChoice: "none", maxOutputTokens },
     { signal: AbortSignal.any([request.signal, stopping.signal]), onText: null },
