@@ -90,16 +90,35 @@ export const RUN_QUERIES = {
     ORDER BY s.run LIMIT ?`,
 };
 
-/** A filter by more than the status has to look at every run: it reads their ids, and texts only to search them. */
-const FITTING = `
-  FROM run_states s JOIN runs r ON r.position = s.run
-  WHERE (:status IS NULL OR s.status = :status) AND (:agent IS NULL OR r.agent_id = :agent)
-    AND (:session IS NULL OR s.session = (SELECT position FROM sessions WHERE id = :session))
-    AND (:text IS NULL OR instr(r.id, :text) > 0 OR EXISTS (
+/**
+ * A filter by more than the status looks at every run that the indexes leave, once: it reads ids, and texts only to search
+ * them.
+ */
+export function fittingQuery({ status, agentId, sessionId, text }: RunFilter): string {
+  const conditions = [
+    ...(status === undefined ? [] : ["s.status = :status"]),
+    ...(agentId === undefined ? [] : ["r.agent_id = :agent"]),
+    ...(sessionId === undefined ? [] : [OF_SESSION]),
+    ...(text === undefined ? [] : [WITH_TEXT]),
+  ];
+  return `
+  WITH fitting AS MATERIALIZED (
+    SELECT s.run FROM run_states s JOIN runs r ON r.position = s.run WHERE ${conditions.join(" AND ")}
+  )
+  SELECT (SELECT count(*) FROM fitting) AS total,
+    (SELECT json_group_array(run) FROM (SELECT run FROM fitting ORDER BY run DESC LIMIT :limit OFFSET :offset)) AS page`;
+}
+
+const RUNS_AT = `${SELECT} WHERE s.run IN (SELECT value FROM json_each(?)) ORDER BY s.run DESC`;
+/** Along the two indexes of a session's runs. */
+const BY_SESSION = "SELECT run FROM run_states WHERE session = (SELECT position FROM sessions WHERE id = :session)";
+const OF_SESSION = `s.run IN (
+    ${BY_SESSION} AND status >= ${FIRST_ENDED_STATUS} UNION ALL ${BY_SESSION} AND status < ${FIRST_ENDED_STATUS})`;
+/** The sessions come first: a run's own message is looked up only where some text of its session fits. */
+const WITH_TEXT = `(instr(r.id, :text) > 0 OR (
+    s.session IN (SELECT session FROM bodies WHERE text LIKE :pattern ESCAPE '!') AND EXISTS (
       SELECT 1 FROM bodies b WHERE b.session = s.session AND b.text LIKE :pattern ESCAPE '!'
-        AND b.ref = unhex(iif(json_valid(r.accepted), r.accepted ->> '$.event.messageRef', ''))))`;
-const FITTING_RUNS = `
-  ${SELECT} WHERE s.run IN (SELECT s.run ${FITTING} ORDER BY s.run DESC LIMIT :limit OFFSET :offset) ORDER BY s.run DESC`;
+        AND b.ref = unhex(iif(json_valid(r.accepted), r.accepted ->> '$.event.messageRef', '')))))`;
 
 export const RUN_LISTS = {
   openRuns(prepare: Prepare, after: number, limit: number): readonly PlacedRun[] {
@@ -183,19 +202,17 @@ function pageOfRuns(prepare: Prepare, status: RunStatus | undefined, { limit, of
   return rows.map(toStoredRun);
 }
 
-function fittingRuns(prepare: Prepare, { status, agentId, sessionId, text }: RunFilter, { limit, offset }: Page) {
-  const wanted = {
-    status: status === undefined ? null : statusNumber(status),
-    agent: agentId ?? null,
-    session: sessionId ?? null,
-    text: text ?? null,
-    pattern: `%${(text ?? "").replaceAll(/[!%_]/g, "!$&")}%`,
-  };
-  const rows = prepare(FITTING_RUNS).all({ ...wanted, limit, offset });
-  return {
-    runs: rows.map(toStoredRun),
-    total: Number(prepare(`SELECT count(*) AS total ${FITTING}`).get(wanted)?.["total"]),
-  };
+function fittingRuns(prepare: Prepare, filter: RunFilter, { limit, offset }: Page) {
+  const { status, agentId, sessionId, text } = filter;
+  const found = prepare(fittingQuery(filter)).get({
+    ...(status === undefined ? {} : { status: statusNumber(status) }),
+    ...(agentId === undefined ? {} : { agent: agentId }),
+    ...(sessionId === undefined ? {} : { session: sessionId }),
+    ...(text === undefined ? {} : { text, pattern: `%${text.replaceAll(/[!%_]/g, "!$&")}%` }),
+    ...{ limit, offset },
+  });
+  const rows = prepare(RUNS_AT).all(String(found?.["page"]));
+  return { runs: rows.map(toStoredRun), total: Number(found?.["total"]) };
 }
 
 function countRuns(prepare: Prepare, status: RunStatus | undefined): number {

@@ -7,8 +7,9 @@ import { connectReader, databaseFile } from "../../../src/adapters/store-sqlite/
 import { LEDGER_QUERIES } from "../../../src/adapters/store-sqlite/ledger.ts";
 import { OUTBOX_QUERIES } from "../../../src/adapters/store-sqlite/outbox.ts";
 import { PAIRING_QUERIES } from "../../../src/adapters/store-sqlite/pairings.ts";
-import { RUN_QUERIES } from "../../../src/adapters/store-sqlite/runs.ts";
+import { fittingQuery, RUN_QUERIES } from "../../../src/adapters/store-sqlite/runs.ts";
 import { SPEND_QUERIES } from "../../../src/adapters/store-sqlite/spend.ts";
+import { asSessionId } from "../../../src/kernel/vocabulary/identifiers.ts";
 import { hashOf, newBody, runOfItsOwn, SampleJournal } from "../../runtime/store-samples.ts";
 import { type TemporaryHome, temporaryHome } from "./temporary-home.ts";
 
@@ -85,5 +86,16 @@ test("no list reads rows that it does not show", async () => {
     const scans = plan.map((row) => String(row["detail"])).filter((step) => !ALLOWED.some((plan) => plan.test(step)));
     expect([query, scans]).toEqual([query, []]);
   }
+  db.close();
+});
+
+test("runs of one session are found by its indexes, whatever else is asked of them", async () => {
+  await (await temporary.open()).close();
+  const db = connectReader(databaseFile(temporary.home));
+  const filter = { sessionId: asSessionId("session_1"), agentId: "main", text: "words" };
+  const plan = db.prepare(`EXPLAIN QUERY PLAN ${fittingQuery(filter)}`).all();
+  const steps = plan.map((row) => String(row["detail"]));
+  expect(steps.filter((step) => /^SCAN (s|r|run_states|runs)\b/.test(step))).toEqual([]);
+  expect(steps.filter((step) => /(ended|open)_runs_by_session/.test(step))).toHaveLength(2);
   db.close();
 });
