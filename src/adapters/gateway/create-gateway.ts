@@ -31,7 +31,13 @@ import { createAdmission, type Sites } from "./admission.ts";
 import { answerParseError } from "./answer-parse-error.ts";
 import { bracketed, plainAddress, type TrustedProxy } from "./caller-socket.ts";
 import { listenFailure } from "./gateway-error.ts";
-import { createRequestServer, type OnRefused, type RequestServer } from "./serve-request.ts";
+import {
+  createRequestServer,
+  type OnRefused,
+  type RequestServer,
+  STREAM_LIMITS,
+  type StreamLimits,
+} from "./serve-request.ts";
 import { SessionCookie } from "./session-cookie.ts";
 import { createSocketServer } from "./socket/socket-server.ts";
 import { UnprovenConnections } from "./unproven-connections.ts";
@@ -73,6 +79,8 @@ export interface GatewayOptions {
   readonly clock: Clock;
   readonly mounts?: readonly Mount[];
   readonly random: RandomBytes;
+  /** Streams and answers of mounts under way. */
+  readonly streamLimits?: StreamLimits;
   /** Reported by health. */
   readonly isHealthy?: () => boolean;
   /** An internal failure; the caller sees only its id. */
@@ -113,7 +121,13 @@ export function createGateway(options: GatewayOptions): Gateway {
     onError,
     onRefused = () => {},
   } = options;
-  const { isHealthy = () => true, sites = () => OWN_ALONE, tls = null, proxy = null } = options;
+  const {
+    isHealthy = () => true,
+    streamLimits = STREAM_LIMITS,
+    sites = () => OWN_ALONE,
+    tls = null,
+    proxy = null,
+  } = options;
   return {
     async listen({ host = DEFAULT_HOST, port = DEFAULT_PORT } = {}) {
       const cookie = new SessionCookie(tls !== null || proxy !== null);
@@ -123,7 +137,8 @@ export function createGateway(options: GatewayOptions): Gateway {
       const unproven = new UnprovenConnections();
       const onProven = (socket: Socket): void => unproven.prove(socket);
       const requests = createRequestServer({
-        ...{ operations, mounts, admission, cookie, clock, isHealthy, prove, onProven, onError, onRefused },
+        ...{ operations, mounts, admission, cookie, clock, isHealthy, streamLimits, prove, onProven },
+        ...{ onError, onRefused },
       });
       const sockets = createSocketServer({
         admission,

@@ -20,7 +20,7 @@ const health = <const Name extends string>(name: Name, path: `/${string}`) =>
     method: "GET",
     path,
     scope: "public",
-    summary: '`{"ok": true}`; 503 while storage is unavailable',
+    summary: '`{"ok": true}`; 503 while storage is unavailable or the gateway stops',
     // Load balancers add parameters of their own.
     input: Type.Object({}),
     output: Type.Object({ ok: Type.Boolean() }),

@@ -41,10 +41,14 @@ const PREFLIGHT_REPLY = jsonReply(200, "{}", [
 ]);
 
 /** A client that reads none of its answer is cut off; these bound the others. */
-const MAX_STREAMS = 4_096;
-const MAX_STREAMS_OF_ONE = 1_024;
-/** Of a credential that speaks for one sender. */
-const MAX_STREAMS_OF_A_SENDER = 64;
+export interface StreamLimits {
+  readonly ofOneCredential: number;
+  /** Of a credential that speaks for one sender. */
+  readonly ofASender: number;
+  readonly inAll: number;
+}
+
+export const STREAM_LIMITS: StreamLimits = { ofOneCredential: 1_024, ofASender: 64, inAll: 4_096 };
 const STOPPING = "The gateway stops: ask again when it has started.";
 
 interface RequestServerDependencies {
@@ -54,6 +58,7 @@ interface RequestServerDependencies {
   readonly cookie: SessionCookie;
   readonly clock: Clock;
   readonly isHealthy: () => boolean;
+  readonly streamLimits: StreamLimits;
   readonly prove: GatewayServices["prove"];
   /** A request on this connection has shown a credential that counts. */
   readonly onProven: (socket: Socket) => void;
@@ -79,7 +84,8 @@ export interface RequestServer {
 }
 
 export function createRequestServer(dependencies: RequestServerDependencies): RequestServer {
-  const { operations, mounts, admission, cookie, clock, isHealthy, prove, onProven, onError, onRefused } = dependencies;
+  const { operations, mounts, admission, cookie, clock, isHealthy, streamLimits, prove } = dependencies;
+  const { onProven, onError, onRefused } = dependencies;
   const streams = new Set<AbortController>();
   const streamsOf = new Map<string, number>();
   const budget = new WebhookBudget(clock);
@@ -108,7 +114,8 @@ export function createRequestServer(dependencies: RequestServerDependencies): Re
 
   const countStream = ({ principal, credentialId = principal, sender }: Grant): string => {
     const open = streamsOf.get(credentialId) ?? 0;
-    if (streams.size >= MAX_STREAMS || open >= (sender === null ? MAX_STREAMS_OF_ONE : MAX_STREAMS_OF_A_SENDER)) {
+    const limit = sender === null ? streamLimits.ofOneCredential : streamLimits.ofASender;
+    if (streams.size >= streamLimits.inAll || open >= limit) {
       throw new HttpError("queue.full", "too many answers of this credential are under way: close some");
     }
     streamsOf.set(credentialId, open + 1);
@@ -152,7 +159,7 @@ export function createRequestServer(dependencies: RequestServerDependencies): Re
   const mountAt = createMounts(mounts);
   const findRoute = createRoutes(
     operations,
-    { isHealthy, prove },
+    { isHealthy: () => !isStopping && isHealthy(), prove },
     { openStream, refuseProof: admission.refuseProof, setCookie },
   );
 

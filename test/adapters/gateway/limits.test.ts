@@ -1,7 +1,7 @@
 /** What callers without a credential may hold and ask, and what a gateway that stops still takes. Real sockets. */
 import { connect, type Socket } from "node:net";
-import { describe, expect, onTestFinished, test } from "vitest";
-import { AUTHORIZED, errorOf, sendRaw, startGateway, TOKEN } from "./running-gateway.ts";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { AUTHORIZED, errorOf, type RunningGateway, sendRaw, startGateway, TOKEN } from "./running-gateway.ts";
 
 /** A connection that says what it is told to. */
 async function hold(port: number) {
@@ -105,25 +105,59 @@ describe("callers without a credential", () => {
 describe("a gateway that stops", () => {
   test("finishes what is under way, and takes nothing more that changes something", async () => {
     const { port, close, clock, assistant } = await startGateway();
-    const [underWay, reading, late] = [await hold(port), await hold(port), await hold(port)];
+    const [underWay, reading, late, health] = [await hold(port), await hold(port), await hold(port), await hold(port)];
     const length = `Content-Length: ${BODY.length}\r\n`;
     underWay.write(`POST /v1/runs HTTP/1.1\r\n${HEAD}${length}\r\n${BODY.slice(0, 9)}`);
     late.write("POST /v1/runs HTTP/1.1\r\n");
     reading.write("GET /v1/runs HTTP/1.1\r\n");
+    health.write("GET /healthz HTTP/1.1\r\n");
     // Taken in their order: when this is answered, the others have begun.
     const { status } = await fetch(`http://127.0.0.1:${port}/healthz`, { headers: { connection: "close" } });
     expect(status).toBe(200);
     const closed = close(2_000);
     late.write(`${HEAD}${length}\r\n${BODY}`);
     reading.write(`${HEAD}\r\n`);
+    health.write(`${HEAD}\r\n`);
     underWay.write(BODY.slice(9));
     const refused = await late.closed;
     expect(refused).toMatch(/^HTTP\/1\.1 503 .*\r\nretry-after: 2\r\n/is);
     expect(refused).toContain('"code":"gateway.stopping"');
     expect(await underWay.closed).toMatch(/^HTTP\/1\.1 202 /);
     expect(await reading.closed).toMatch(/^HTTP\/1\.1 200 /);
+    expect(await health.closed).toMatch(/^HTTP\/1\.1 503 .*{"ok":false}$/is);
     await closed;
     clock.advance(0);
     expect(assistant.requests).toHaveLength(1);
+  });
+});
+
+describe("streams under way", () => {
+  const newToken = async ({ ask }: RunningGateway, name: string): Promise<string> => {
+    const { text } = await ask("POST", "/api/tokens", { headers: AUTHORIZED, body: { name, scope: "operate" } });
+    return JSON.parse(text).token;
+  };
+
+  const openTo = async ({ port }: RunningGateway, runId: string, token: string) => {
+    const leave = new AbortController();
+    onTestFinished(() => leave.abort());
+    const response = await fetch(`http://127.0.0.1:${port}/v1/runs/${runId}/events`, {
+      headers: { authorization: `Bearer ${token}` },
+      signal: leave.signal,
+    });
+    return { response, leave: () => leave.abort() };
+  };
+
+  test("are bounded for one credential and in all, and one that ends makes room", async () => {
+    const gateway = await startGateway({ streamLimits: { ofOneCredential: 2, ofASender: 1, inAll: 3 } });
+    const runId = await gateway.queueRun();
+    const [first, second] = [await newToken(gateway, "first"), await newToken(gateway, "second")];
+    const open = [await openTo(gateway, runId, TOKEN), await openTo(gateway, runId, TOKEN)];
+    expect(open.map(({ response }) => response.status)).toEqual([200, 200]);
+    const third = await openTo(gateway, runId, TOKEN);
+    expect([third.response.status, await third.response.text()]).toEqual([429, expect.stringContaining("queue.full")]);
+    expect((await openTo(gateway, runId, first)).response.status).toBe(200);
+    expect((await openTo(gateway, runId, second)).response.status).toBe(429);
+    open[0]?.leave();
+    await vi.waitFor(async () => expect((await openTo(gateway, runId, second)).response.status).toBe(200));
   });
 });

@@ -53,6 +53,7 @@ test("a token without an operation's scope gets 403, and 404 where there is no p
     clock: new ManualClock(),
     cookie: new SessionCookie(false),
     isHealthy: () => true,
+    streamLimits: { ofOneCredential: 1, ofASender: 1, inAll: 1 },
     prove: () => expect.unreachable("nothing is asked"),
     onRefused: () => {},
     onProven: () => {},
