@@ -36,6 +36,11 @@ export function ledgerHead(prepare: Prepare, homeId: string): LedgerHead {
   return { seq, hash };
 }
 
+/** 0 before the first entry. Reads no line, so a damaged one is no obstacle. */
+export function lastLedgerSeq(prepare: Prepare): number {
+  return Number(prepare("SELECT max(seq) AS seq FROM ledger").get()?.["seq"] ?? 0);
+}
+
 /** Links entries inside a transaction, where the order of commits is decided. */
 export class LedgerAppender {
   readonly #prepare: Prepare;

@@ -14,7 +14,7 @@ import { type Prepare, preparing } from "./connection.ts";
 import { countOpenRuns } from "./home-state.ts";
 import { findImport, importedTurns } from "./imports.ts";
 import { headOf, readBodies, readEntries } from "./journal.ts";
-import { ledgerHead } from "./ledger.ts";
+import { lastLedgerSeq, ledgerHead } from "./ledger.ts";
 import { type ListArguments, type ListName, type ListResult, readList } from "./list-reads.ts";
 import { findMedia, waitingMedia } from "./media.ts";
 import { findDelivery, findInbound } from "./outbox.ts";
@@ -122,7 +122,11 @@ export function storeReads(reading: Reading, homeId: string, readElsewhere: Read
     listPairings: (page) => list("listPairings", page),
     recordedRows: (table, page) => list("recordedRows", table, page),
     spendTotals: (period) => list("spendTotals", period),
-    readLedger: (after, limit) => list("readLedger", after, limit),
+    // The last entries, which every start looks at, are read sooner than the reader thread starts.
+    readLedger: async (after, limit) => {
+      const lastSeq = await reading.read(lastLedgerSeq);
+      return await (lastSeq - after <= MAX_LEFT_HERE ? listHere : list)("readLedger", after, limit);
+    },
     // A few open runs are read sooner than the reader thread starts.
     homeState: async () => {
       const isShort = (await reading.read(countOpenRuns)) <= MAX_OPEN_HERE;
@@ -132,6 +136,7 @@ export function storeReads(reading: Reading, homeId: string, readElsewhere: Read
 }
 
 const MAX_OPEN_HERE = 100;
+const MAX_LEFT_HERE = 100;
 
 export function closedError(): StoreError {
   return new StoreError("store.closed", "The store is closed.");
