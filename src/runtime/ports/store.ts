@@ -344,10 +344,7 @@ export interface Store extends AccessReads, DeliveryReads, MediaReads, SecretRea
   readEntries(runId: RunId, after: number, limit: number): Promise<readonly string[]>;
   /** The last entry of a run; null before the first. */
   headOf(runId: RunId): Promise<{ readonly seq: number; readonly hash: Hash } | null>;
-  /**
-   * Bodies put for the session; with a run, also those of its entries, up to `lastSeq` if given: the search begins there.
-   * Missing ones were erased.
-   */
+  /** Bodies put for the session; with a run also its entries', from `lastSeq` back. Missing ones were erased. */
   readBodies(
     sessionId: SessionId,
     refs: readonly BodyRef[],
