@@ -24,6 +24,7 @@ verifies("O-5.4", "an idle gateway writes what artifact_path names; the record o
     {
       ...{ tool: "fs.list_dir", tool_call_id: expect.any(String), output: expect.stringContaining("{"), error: "" },
       summary: "listed 0 in .",
+      labels: { integrity: "user", confidentiality: "private" },
     },
   ]);
   const { artifact_path: folder } = record;

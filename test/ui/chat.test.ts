@@ -103,7 +103,7 @@ test("an answer under way outlives a reload and a gateway that is killed: nothin
   await gateway.start();
   await page.evaluate(() => dispatchEvent(new Event("online")));
   await page.getByText("You said and then?").waitFor();
-  expect(await page.getByText("Once upon a time.").count()).toBe(0);
+  await page.getByText("Once upon a time.").waitFor({ state: "detached" });
   expect(await page.getByLabel("Message").inputValue()).toBe("kept while away");
 });
 
@@ -199,9 +199,9 @@ test("an image is pasted, shown, taken away, dropped, and seen by the model", as
   expect(await page.getByLabel("Message", { exact: true }).inputValue()).toBe("look");
   await page.getByText("The image of that message").waitFor();
   await say(page, "look closer");
-  await page.getByText(/You said.*look closer/).waitFor();
+  await page.waitForFunction(() => document.querySelectorAll("[title='Copy the answer']").length === 3);
   expect(withImages()).toBe(3);
-  expect(await page.getByText("The image of that message").count()).toBe(0);
+  await page.getByText("The image of that message").waitFor({ state: "detached" });
   await expectClean(seen);
 });
 

@@ -20,7 +20,7 @@ import type { Labels } from "../../kernel/vocabulary/labels.ts";
 import type { Outcome } from "../../kernel/vocabulary/outcome.ts";
 import type { Page } from "./page.ts";
 import type { AccessReads, AccessWrite } from "./stored-access.ts";
-import type { CapabilityDecisionKind, SessionCapability, StoredCapability } from "./stored-capability.ts";
+import type { CapabilityDecisionKind, CapabilityReads } from "./stored-capability.ts";
 import type { DeliveryReads, DeliveryWrite } from "./stored-delivery.ts";
 import type { MediaReads, MediaWrite } from "./stored-media.ts";
 import type { SecretReads, SecretWrite } from "./stored-secret.ts";
@@ -327,7 +327,7 @@ export interface PresentRow {
   readonly needsRecord: boolean;
 }
 
-export interface Store extends AccessReads, DeliveryReads, MediaReads, SecretReads, SessionReads {
+export interface Store extends AccessReads, CapabilityReads, DeliveryReads, MediaReads, SecretReads, SessionReads {
   /** Random id of the home; names the ledger's chain. */
   readonly homeId: string;
   /** Null for a home that was never restored. */
@@ -353,8 +353,6 @@ export interface Store extends AccessReads, DeliveryReads, MediaReads, SecretRea
   ): Promise<ReadonlyMap<BodyRef, Body>>;
   approvalsOf(runId: RunId): Promise<readonly StoredApproval[]>;
   findApproval(id: ApprovalId): Promise<StoredApproval | null>;
-  /** Of one session, by name. */
-  capabilitiesOf(sessionId: SessionId): Promise<readonly StoredCapability[]>;
 
   /** Runs that have not ended, in order of position, after `position`. */
   openRuns(after: number, limit: number): Promise<readonly PlacedRun[]>;
@@ -377,12 +375,6 @@ export interface Store extends AccessReads, DeliveryReads, MediaReads, SecretRea
   decidedApprovals(page: Page): Promise<readonly StoredApproval[]>;
   /** All approvals of all runs, to compare with the ledger. */
   allApprovals(page: Page): Promise<readonly StoredApproval[]>;
-  /** Pending requests of all sessions by the table, oldest first. */
-  pendingCapabilities(page: Page): Promise<readonly SessionCapability[]>;
-  /** Grants of all sessions by the table, the newest first; some may have expired. */
-  grantedCapabilities(page: Page): Promise<readonly SessionCapability[]>;
-  /** All capabilities of all sessions, to compare with the ledger. */
-  allCapabilities(page: Page): Promise<readonly SessionCapability[]>;
   /** Every row of a table as it is now, to compare with what the ledger recorded. */
   recordedRows(table: RecordedTable, page: Page): Promise<readonly PresentRow[]>;
   spendTotals(period: string): Promise<readonly SpendTotal[]>;

@@ -1,6 +1,7 @@
 /** Capabilities of sessions, as every store holds them. */
 import type { Capability } from "../../kernel/vocabulary/capability.ts";
 import type { RunId, SessionId } from "../../kernel/vocabulary/identifiers.ts";
+import type { Page } from "./page.ts";
 
 /** `forged`: in the table but not in the ledger; it grants nothing. */
 export type CapabilityState = "pending" | "granted" | "denied" | "revoked" | "forged";
@@ -23,3 +24,14 @@ export interface SessionCapability extends StoredCapability {
 }
 
 export type CapabilityDecisionKind = "capability.granted" | "capability.denied" | "capability.revoked";
+
+export interface CapabilityReads {
+  /** Of one session, by name. */
+  capabilitiesOf(sessionId: SessionId): Promise<readonly StoredCapability[]>;
+  /** Pending requests of all sessions by the table, oldest first. */
+  pendingCapabilities(page: Page): Promise<readonly SessionCapability[]>;
+  /** Grants of all sessions by the table, the newest first; some may have expired. */
+  grantedCapabilities(page: Page): Promise<readonly SessionCapability[]>;
+  /** All capabilities of all sessions, to compare with the ledger. */
+  allCapabilities(page: Page): Promise<readonly SessionCapability[]>;
+}
