@@ -237,7 +237,9 @@ test("a desktop notification says that an approval waits, to who asked for it an
     Object.defineProperty(document, "visibilityState", { get: () => "hidden" });
   });
   await page.reload();
-  await page.getByLabel("Tell me on the desktop when one waits").check();
+  const wish = page.getByLabel("Tell me on the desktop when one waits");
+  await wish.click();
+  await wish.and(page.locator(":checked")).waitFor();
   const { id } = await gateway.ask<{ id: string }>("POST", "/api/sessions", { channel: "web" });
   await gateway.ask("POST", `/api/sessions/${id}/send`, { text: "write x to told.txt" });
   await page.waitForFunction(() => (globalThis as unknown as { shown: unknown[] }).shown.length > 0);
