@@ -31,6 +31,8 @@ const IDLE_MS = 2_000;
 const MAX_WAIT_MS = 60_000;
 const RUNS_AT_ONCE = 20;
 const CLOSING_MS = 2_000;
+/** The thread makes much that is short-lived: a small young generation keeps the process small, and its work may take longer. */
+const YOUNG_GENERATION_MB = 2;
 
 export class RecordsThread {
   readonly #parts: RecordsThreadParts;
@@ -102,7 +104,8 @@ export class RecordsThread {
   #start(): Worker {
     const extension = import.meta.url.endsWith(".ts") ? "ts" : "js";
     const workerData: RecordsWorkerData = { home: this.#parts.homeDirectory };
-    const options = { workerData, name: "records", env: {} };
+    const resourceLimits = { maxYoungGenerationSizeMb: YOUNG_GENERATION_MB };
+    const options = { workerData, name: "records", env: {}, resourceLimits };
     const worker = new Worker(new URL(`./records-worker.${extension}`, import.meta.url), options);
     worker.on("message", (reply: RecordsReply) => {
       if ("problem" in reply) this.#passedOver(reply.runId, reply.problem);
