@@ -89,7 +89,7 @@ async function attack(name: string): Promise<unknown> {
   return found.input;
 }
 
-/** `cross_session_send` is not here: it needs tokens that reach one session only, and there are none yet. */
+/** `cross_session_send` is driven in access.test.ts, with a token of one sender. */
 test("the class session_key has the attacks that this file tries, and one more", async () => {
   const all: readonly Attack[] = JSON.parse(await readFile("test/fixtures/adversarial.json", "utf8"));
   expect(all.filter((each) => each.class === "session_key").map(({ name }) => name)).toEqual([
