@@ -1,6 +1,6 @@
 /** The JSON Schemas we publish, generated from the schemas the code itself checks with: file name to text. */
 import { type TSchema, Type } from "typebox";
-import { ExecutionContractSchema, SeedContractSchema } from "../src/kernel/contract/contract.ts";
+import { EarlierContractSchema, ExecutionContractSchema, SeedContractSchema } from "../src/kernel/contract/contract.ts";
 import { BundleSchema } from "../src/kernel/journal/bundle.ts";
 import { type EntryKind, entrySchemaOf } from "../src/kernel/journal/entry.ts";
 import { STATE_OF } from "../src/kernel/journal/entry-encoding.ts";
@@ -23,7 +23,8 @@ const entryKinds = Object.keys(STATE_OF) as readonly EntryKind[];
 const INSIDE: Readonly<Record<string, TSchema>> = {
   "agent-message": AgentMessageSchema,
   "execution-contract-2.1": SeedContractSchema,
-  "execution-contract-2.2": ExecutionContractSchema,
+  "execution-contract-2.2": EarlierContractSchema,
+  "execution-contract-2.3": ExecutionContractSchema,
   "journal-entry": Type.Union(entryKinds.map(entrySchemaOf)),
   "tool-error": ToolErrorSchema,
   "tool-invocation": ToolInvocationSchema,

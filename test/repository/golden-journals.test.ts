@@ -13,6 +13,7 @@ import { receiptOf } from "../../src/kernel/journal/views/receipt.ts";
 import { foldRun } from "../../src/kernel/machine/fold.ts";
 import { asRunId } from "../../src/kernel/vocabulary/identifiers.ts";
 import type { JsonValue } from "../../src/kernel/vocabulary/parse-json.ts";
+import { toWire } from "../../src/kernel/vocabulary/wire-case.ts";
 import { whatIf } from "../../src/runtime/run/replay-run.ts";
 import { verifies } from "../requirements.ts";
 
@@ -22,6 +23,7 @@ const read = (name: string): string => readFileSync(new URL(name, FIXTURES), "ut
 const GOLDEN = [
   { version: "2.1", outcome: "COMPLETED_WITH_TOOLS", length: 17 },
   { version: "2.2", outcome: "COMPLETED_WITH_TOOLS", length: 17 },
+  { version: "2.3", outcome: "COMPLETED_WITH_TOOLS", length: 17 },
 ] as const;
 
 for (const { version, outcome, length } of GOLDEN) {
@@ -53,6 +55,28 @@ verifies(
     expect(opened.ok && opened.contract.routing).toMatchObject({ task: "orchestration", tier: "mid" });
     const { routing: _, ...named } = document;
     expect(openContract(named)).toEqual({ ok: false, problem: "contract_hash does not match the terms" });
+  },
+);
+
+verifies(
+  ["M-P5.4", "M-4.1", "T-3b"],
+  "a sub-agent's contract keeps the policy state it was drafted under, and the schema of its answer letter for letter",
+  () => {
+    const document = JSON.parse(read("contract-2.3-sub-agent.json"));
+    const opened = openContract(document);
+    expect(opened).toMatchObject({
+      ok: true,
+      contract: {
+        depth: 1,
+        policyState: { retryTolerance: 1 },
+        outputSchema: { required: ["issues", "suggestions", "score"] },
+      },
+    });
+    expect(opened.ok && JSON.parse(JSON.stringify(toWire(opened.contract)))).toEqual(document);
+    for (const change of [{ policy_state: null }, { output_schema: null }]) {
+      const problem = "contract_hash does not match the terms";
+      expect(openContract({ ...document, ...change })).toEqual({ ok: false, problem });
+    }
   },
 );
 

@@ -248,7 +248,7 @@ const SABOTAGES: readonly Sabotage[] = [
     invariant: budget.completesWithinLimits,
     mistake: "limits are forgotten",
     step: () => under({ maxTokensConsumed: 1_000_000, maxSpendMicrousd: null }),
-    where: ({ model, contract }) => model.mood === "overspending" && contract.version === "2.2",
+    where: ({ model, contract }) => model.mood === "overspending" && contract.version === "2.3",
   },
   {
     invariant: budget.boundsInferences,

@@ -25,7 +25,7 @@ export const under =
   (terms: Partial<ContractTerms> | ((contract: ContractTerms) => Partial<ContractTerms>)): StepFunction =>
   (state, event) => {
     const { contract } = state;
-    const own: ContractTerms = { ...contract, version: "2.2" };
+    const own: ContractTerms = { policyState: null, outputSchema: null, ...contract, version: "2.3" };
     const changed = typeof terms === "function" ? terms(own) : terms;
     const other = { ...state, contract: sealContract({ ...own, ...changed }) };
     const result = step(other, event);

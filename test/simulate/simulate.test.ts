@@ -88,7 +88,7 @@ describe("the simulated worlds try everything", () => {
   test("models have every mood, contracts every policy, adapter and version", () => {
     expect(seen(({ world }) => [world.model.mood]).size).toBe(MODEL_MOODS.length);
     expect([...seen(({ world }) => [world.contract.toolPolicy])].sort()).toEqual(["forbidden", "optional", "required"]);
-    expect([...seen(({ world }) => [world.contract.version])].sort()).toEqual(["2.1", "2.2"]);
+    expect([...seen(({ world }) => [world.contract.version])].sort()).toEqual(["2.1", "2.3"]);
     const statuses = seen(({ entries }) =>
       entries.flatMap(({ result }) =>
         result?.type === "model.answered" ? [`${result.adapter.version} ${result.adapter.status}`] : [],

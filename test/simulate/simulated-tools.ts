@@ -93,6 +93,7 @@ function plannedChild(world: World, state: RunState, index: number): PlannedCall
     maxTokensConsumed: random.between(100, 2_000),
     maxSpendMicrousd: random.between(0, 2_000),
     totalTimeoutMs: 1_000,
+    outputSchema: null,
   } as const;
   const left = {
     inferences: contract.maxInferences - budget.inferences,

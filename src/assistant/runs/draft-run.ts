@@ -291,6 +291,7 @@ export function delegateWith(settings: DraftingSettings, now: () => string): Del
       maxTokensConsumed: budget.tokens,
       maxSpendMicrousd,
       totalTimeoutMs: contract.totalTimeoutMs,
+      outputSchema: null,
     });
     if (!carved.ok)
       return {

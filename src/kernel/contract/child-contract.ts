@@ -23,6 +23,8 @@ export interface ChildRequest {
   readonly maxTokensConsumed: number;
   readonly maxSpendMicrousd: number | null;
   readonly totalTimeoutMs: number;
+  /** Its answer must fulfil it; null: any text will do. */
+  readonly outputSchema: ContractTerms["outputSchema"];
 }
 
 export type ChildTerms =
@@ -42,13 +44,15 @@ export function childTerms(parent: ExecutionContract, left: RemainingBudget, req
     ok: true,
     terms: {
       ...inherited,
-      version: "2.2",
+      version: "2.3",
       contractId: request.contractId,
       parentContractHash: contractHash,
       depth: parent.depth + 1,
       toolPolicy: request.toolPolicy,
       allowedTools: request.tools.filter((tool) => parent.allowedTools === null || parent.allowedTools.includes(tool)),
       requiredEffects: [],
+      policyState: parent.policyState ?? null,
+      outputSchema: request.outputSchema,
       maxInferences,
       maxTokensConsumed,
       maxSpendMicrousd,

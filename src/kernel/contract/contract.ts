@@ -2,7 +2,8 @@
  * The execution contract (M-4.1): what one run is bound to, frozen before its first inference (M-B).
  *
  * Version 2.1 is the seed's literal document. Version 2.2 adds what the machine must be bound to as well: its own
- * version, the tools' digest, the policy, required effects and spend. `open-contract.ts` reads both.
+ * version, the tools' digest, the policy, required effects and spend. Version 2.3 adds the governance state it was drafted
+ * under and the form of a sub-agent's answer. `open-contract.ts` reads all three.
  */
 import { type Static, Type } from "typebox";
 import { ToolPolicySchema } from "../policy/tool-policy.ts";
@@ -64,7 +65,6 @@ export const SeedContractSchema = Type.Object(
 );
 
 const AddedContractFields = {
-  version: Type.Enum(["2.1", "2.2"]),
   machineVersion: Type.Integer({ minimum: 1 }),
   /** Digest of the registered tools; null only in a contract that came from version 2.1. */
   toolsDigest: nullable(HashSchema),
@@ -83,15 +83,45 @@ const AddedContractFields = {
   depth: Count,
 };
 
+/** The parameters of governance (M-P4c), as they were when the contract was drafted. */
+export const PolicyStateSchema = Type.Object(
+  {
+    retryTolerance: Type.Number({ minimum: 0, maximum: 1 }),
+    stepLimitMultiplier: Type.Number({ exclusiveMinimum: 0 }),
+    autonomyBias: Type.Number(),
+    verbosityBias: Type.Number(),
+    critiqueEnabled: Type.Boolean(),
+  },
+  closed,
+);
+export type PolicyState = Readonly<Static<typeof PolicyStateSchema>>;
+
+const DraftedContractFields = {
+  /** Null: drafted under none. */
+  policyState: nullable(PolicyStateSchema),
+  /** JSON Schema that a sub-agent's answer must fulfil (T-3b); null for ordinary runs. */
+  outputSchema: nullable(Type.Record(Type.String(), Type.Unknown())),
+};
+
 export const ContractTermsSchema = Type.Object(
-  { ...SeedContractFields, ...AddedContractFields, version: Type.Literal("2.2") },
+  { ...SeedContractFields, version: Type.Literal("2.3"), ...AddedContractFields, ...DraftedContractFields },
   closed,
 );
 /** A contract before it is sealed: everything except its own hash. */
 export type ContractTerms = Static<typeof ContractTermsSchema>;
 
-export const ExecutionContractSchema = Type.Object(
-  { ...SeedContractFields, ...AddedContractFields, contractHash: HashSchema },
+/** Version 2.2 as it was sealed. Its documents never say 2.1, though its schema was published so. */
+export const EarlierContractSchema = Type.Object(
+  { ...SeedContractFields, version: Type.Enum(["2.1", "2.2"]), ...AddedContractFields, contractHash: HashSchema },
   closed,
 );
-export type ExecutionContract = Static<typeof ExecutionContractSchema>;
+
+export const ExecutionContractSchema = Type.Object(
+  { ...ContractTermsSchema.properties, contractHash: HashSchema },
+  closed,
+);
+/** Of any version; those before 2.3 have no field of `DraftedContractFields`, as their hash covers none. */
+export type ExecutionContract = Omit<Static<typeof ExecutionContractSchema>, "version" | DraftedField> & {
+  version: "2.1" | "2.2" | "2.3";
+} & Partial<Pick<ContractTerms, DraftedField>>;
+type DraftedField = keyof typeof DraftedContractFields;

@@ -14,7 +14,7 @@ export const DEFAULT_POLICY: ToolPolicy = {
 };
 
 export const DEFAULT_TERMS = {
-  version: "2.2",
+  version: "2.3",
   parentContractHash: null,
   toolPolicy: "optional",
   strictMode: false,
@@ -45,4 +45,6 @@ export const DEFAULT_TERMS = {
   capabilities: [],
   approvedTools: [],
   depth: 0,
+  policyState: null,
+  outputSchema: null,
 } as const satisfies Partial<ContractTerms>;

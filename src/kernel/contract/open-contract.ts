@@ -5,7 +5,12 @@
 import { schemaCheck } from "#schema-check";
 import { jsonProblem } from "../vocabulary/json-problem.ts";
 import { fromWire, toWireSchema } from "../vocabulary/wire-case.ts";
-import { type ExecutionContract, ExecutionContractSchema, SeedContractSchema } from "./contract.ts";
+import {
+  EarlierContractSchema,
+  type ExecutionContract,
+  ExecutionContractSchema,
+  SeedContractSchema,
+} from "./contract.ts";
 import { isSealIntact, MAX_CONTRACT_DEPTH, sealed } from "./seal-contract.ts";
 import { fillSeed, type SeedContract } from "./seed-contract.ts";
 
@@ -15,23 +20,24 @@ export type OpenedContract =
 
 // Checked in wire form before keys are renamed: an unknown key is a problem of the document, not a Defect.
 const seedCheck = schemaCheck(toWireSchema({ ...SeedContractSchema }));
+const earlierCheck = schemaCheck(toWireSchema({ ...EarlierContractSchema }));
 const contractCheck = schemaCheck(toWireSchema({ ...ExecutionContractSchema }));
 
 export function openContract(document: unknown): OpenedContract {
   if (typeof document !== "object" || document === null) return refuse("not a JSON object");
   const unreadable = jsonProblem(document, MAX_CONTRACT_DEPTH);
   if (unreadable !== null) return refuse(unreadable);
-  const opened = Object.hasOwn(document, "version") ? readCurrent(document) : readSeed(document);
+  const opened = Object.hasOwn(document, "version") ? readVersioned(document) : readSeed(document);
   if (!opened.ok) return opened;
   if (!isSealIntact(opened.contract)) return refuse("contract_hash does not match the terms");
   return { ok: true, contract: sealed(opened.contract) };
 }
 
-function readCurrent(document: object): OpenedContract {
-  if (!contractCheck.accepts(document)) return refuse(firstError(contractCheck.problems(document)));
-  const contract = fromWire(document) as ExecutionContract;
-  if (contract.version !== "2.2") return refuse(`version ${contract.version} documents carry no version field`);
-  return { ok: true, contract };
+function readVersioned(document: { version?: unknown }): OpenedContract {
+  if (document.version === "2.1") return refuse("version 2.1 documents carry no version field");
+  const check = document.version === "2.2" ? earlierCheck : contractCheck;
+  if (!check.accepts(document)) return refuse(firstError(check.problems(document)));
+  return { ok: true, contract: fromWire(document) as ExecutionContract };
 }
 
 function readSeed(document: object): OpenedContract {

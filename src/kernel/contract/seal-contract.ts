@@ -19,7 +19,7 @@ export function sealContract(terms: ContractTerms): ExecutionContract {
   return sealed({ ...gated, contractHash: hashTerms(gated) });
 }
 
-/** Seals the seed's own document; new contracts are sealed as version 2.2. */
+/** Seals the seed's own document; new contracts are sealed as version 2.3. */
 export function sealSeed(seed: Omit<SeedContract, "contractHash">): ExecutionContract {
   const filled = fillSeed(seed);
   return sealed({ ...filled, contractHash: hashTerms(filled) });
@@ -31,7 +31,7 @@ const KNOWN_INTACT = new WeakSet<ExecutionContract>();
 export function isSealIntact(contract: ExecutionContract): boolean {
   if (KNOWN_INTACT.has(contract)) return true;
   if (hashTerms(contract) !== contract.contractHash) return false;
-  return contract.version === "2.2" || isFilledSeed(contract);
+  return contract.version !== "2.1" || isFilledSeed(contract);
 }
 
 /** For terms whose hash was just computed or checked. */

@@ -1,5 +1,5 @@
 /**
- * Version 2.1, the seed's literal document. Everything version 2.2 added is derived from the seed's fields, in the
+ * Version 2.1, the seed's literal document. Everything later versions added is derived from the seed's fields, in the
  * narrowest reading, and not hashed: a contract with other values there is not the sealed one.
  */
 import type { Static } from "typebox";

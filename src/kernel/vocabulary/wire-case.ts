@@ -7,8 +7,18 @@ import { isPlainObject } from "./bare-object.ts";
 import { canonicalWriter, type KeySpelling } from "./canonical-json.ts";
 import { Defect } from "./defect.ts";
 
-/** Keys below these are not ours: tools' arguments and results, providers' payloads, names of channels and risks. */
-const OPAQUE_KEYS = ["args", "arguments", "channels", "details", "input", "output", "rawPayload", "risk"] as const;
+/** Keys below these are not ours: tools' arguments and results, providers' payloads, schemas, names of channels and risks. */
+const OPAQUE_KEYS = [
+  "args",
+  "arguments",
+  "channels",
+  "details",
+  "input",
+  "output",
+  "outputSchema",
+  "rawPayload",
+  "risk",
+] as const;
 type OpaqueKey = (typeof OPAQUE_KEYS)[number];
 type OpaqueWireKey = SnakeCase<OpaqueKey>;
 

@@ -12,7 +12,7 @@ import { sealContract } from "../../../src/kernel/contract/seal-contract.ts";
 import { hashCanonical } from "../../../src/kernel/vocabulary/hash.ts";
 import { asRunId } from "../../../src/kernel/vocabulary/identifiers.ts";
 import { verifies } from "../../requirements.ts";
-import { contractOf, TOOLS } from "../machine/scripted-run.ts";
+import { contractOf, POLICY_STATE, TOOLS } from "../machine/scripted-run.ts";
 
 const LEFT: RemainingBudget = { inferences: 6, tokens: 5_000, spendMicrousd: 700, elapsedMs: 90_000 };
 const REQUEST: ChildRequest = {
@@ -23,6 +23,7 @@ const REQUEST: ChildRequest = {
   maxTokensConsumed: 4_000,
   maxSpendMicrousd: 500,
   totalTimeoutMs: 60_000,
+  outputSchema: { type: "object", required: ["key_facts"] },
 };
 
 function termsOf(
@@ -41,6 +42,7 @@ describe("a child's terms", () => {
       capabilities: ["net:a.test"],
       approvedTools: ["http.get"],
       channelClass: "external_email",
+      policyState: POLICY_STATE,
     });
     const { contractHash, ...inherited } = parent;
     const child = childTerms(parent, LEFT, REQUEST);
@@ -54,6 +56,7 @@ describe("a child's terms", () => {
         toolPolicy: "required",
         allowedTools: ["http.get", "fs.read_text"],
         requiredEffects: [],
+        outputSchema: REQUEST.outputSchema,
         maxInferences: 4,
         maxTokensConsumed: 4_000,
         maxSpendMicrousd: 500,
@@ -65,7 +68,7 @@ describe("a child's terms", () => {
 
   test("of a parent with null tools mean all that were asked for", () => {
     expect(termsOf({}, {}, { allowedTools: null })).toMatchObject({
-      version: "2.2",
+      version: "2.3",
       allowedTools: REQUEST.tools,
     });
   });

@@ -6,7 +6,7 @@ import { Defect } from "../../../src/kernel/vocabulary/defect.ts";
 import { hashBytes, hashCanonical } from "../../../src/kernel/vocabulary/hash.ts";
 import { toWire } from "../../../src/kernel/vocabulary/wire-case.ts";
 import { verifies } from "../../requirements.ts";
-import { contractOf } from "../machine/scripted-run.ts";
+import { contractOf, POLICY_STATE } from "../machine/scripted-run.ts";
 import { anyJson } from "../vocabulary/any-json.ts";
 import { seedDocument } from "./seed-document.ts";
 
@@ -100,9 +100,44 @@ describe("opening a version 2.1 document", () => {
 });
 
 describe("opening a version 2.2 document", () => {
+  const { policy_state: _state, output_schema: _schema, contract_hash: _hash, ...terms } = toWire(contractOf());
+  const earlier = (changes: Readonly<Record<string, unknown>> = {}): Record<string, unknown> => {
+    const covered = { ...terms, version: "2.2", ...changes };
+    return { ...covered, contract_hash: hashCanonical(covered) };
+  };
+
+  verifies("M-P5.4", "keeps every field and its hash, and adds none of version 2.3", () => {
+    const document = earlier();
+    const opened = openContract(document);
+    expect(opened.ok && toWire(opened.contract)).toEqual(document);
+    expect(opened.ok && isSealIntact(opened.contract)).toBe(true);
+  });
+
+  test.each([
+    ["policy_state", null],
+    ["output_schema", null],
+  ])("with %s is refused, under whatever hash", (field, value) => {
+    expect(openContract(earlier({ [field]: value }))).toEqual({ ok: false, problem: `/${field} schema is false` });
+  });
+
+  test("is another contract with a term of version 2.3", () => {
+    const opened = openContract(earlier());
+    expect(opened.ok && isSealIntact({ ...opened.contract, outputSchema: null })).toBe(false);
+  });
+});
+
+describe("opening a version 2.3 document", () => {
   verifies("M-P5.4", "gives back the contract that was sealed, foreign argument names included", () => {
     const sealed = contractOf({ requiredEffects: [{ tool: "fs.*", args: { aB: 1, c_d: [2] } }] });
     expect(openContract(current())).toEqual({ ok: true, contract: sealed });
+  });
+
+  verifies(["M-P5.4", "M-4.1"], "gives back the policy state, and the output schema in its own spelling", () => {
+    const outputSchema = { type: "object", properties: { keyFacts: {}, key_facts: {}, "x-Y": {} } };
+    const sealed = contractOf({ policyState: POLICY_STATE, outputSchema });
+    const document = toWire(sealed);
+    expect(document).toMatchObject({ policy_state: { retry_tolerance: 1 }, output_schema: outputSchema });
+    expect(openContract(document)).toEqual({ ok: true, contract: sealed });
   });
 
   test("the opened contract is frozen", () => {
@@ -135,23 +170,29 @@ describe("what is no contract", () => {
       "contract_hash does not match the terms",
     ],
     ["2.1 that says its version", () => current({ version: "2.1" }), "version 2.1 documents carry no version field"],
-    ["2.2 with a changed term", () => current({ max_inferences: 5 }), "contract_hash does not match the terms"],
+    ["2.3 with a changed term", () => current({ max_inferences: 5 }), "contract_hash does not match the terms"],
     [
-      "2.2 with another hash",
+      "2.3 with another hash",
       () => current({ contract_hash: hashBytes("x") }),
       "contract_hash does not match the terms",
     ],
-    ["2.2 with a field too many", () => current({ extra: 1 }), "/extra schema is false"],
-    ["2.2 in our own spelling", () => current({ maxInferences: 10 }), "/maxInferences schema is false"],
-    ["2.2 with a strange key", () => current({ "Not-Ours": 1 }), "/Not-Ours schema is false"],
+    ["2.3 with a field too many", () => current({ extra: 1 }), "/extra schema is false"],
+    ["2.3 that says it is 2.2", () => current({ version: "2.2" }), "/policy_state schema is false"],
     [
-      "2.2 with a hash that is none",
+      "2.3 with a policy state of another form",
+      () => current({ policy_state: {} }),
+      "/policy_state must have required properties retry_tolerance, step_limit_multiplier, autonomy_bias, verbosity_bias, critique_enabled",
+    ],
+    ["2.3 in our own spelling", () => current({ maxInferences: 10 }), "/maxInferences schema is false"],
+    ["2.3 with a strange key", () => current({ "Not-Ours": 1 }), "/Not-Ours schema is false"],
+    [
+      "2.3 with a hash that is none",
       () => current({ contract_hash: "abc" }),
       '/contract_hash must match pattern "^[0-9a-f]{64}$"',
     ],
-    ["2.2 with a fraction", () => current({ depth: 0.5 }), "/depth must be integer"],
-    ["2.2 with a negative count", () => current({ max_inferences: -1 }), "/max_inferences must be >= 0"],
-    ["an unknown version", () => current({ version: "3.0" }), "/version must be equal to one of the allowed values"],
+    ["2.3 with a fraction", () => current({ depth: 0.5 }), "/depth must be integer"],
+    ["2.3 with a negative count", () => current({ max_inferences: -1 }), "/max_inferences must be >= 0"],
+    ["an unknown version", () => current({ version: "3.0" }), "/version must be equal to constant"],
   ];
   test.each(REFUSED)("%s is refused with what is wrong", (_, document, problem) => {
     expect(openContract(document())).toEqual({ ok: false, problem });

@@ -6,10 +6,10 @@ import {
 } from "../../../src/kernel/contract/contract.ts";
 import { DEFAULT_POLICY } from "../../../src/kernel/contract/default-terms.ts";
 import { openContract } from "../../../src/kernel/contract/open-contract.ts";
-import { deepFreeze, hashTerms, isSealIntact, sealContract } from "../../../src/kernel/contract/seal-contract.ts";
+import { deepFreeze, hashTerms, isSealIntact } from "../../../src/kernel/contract/seal-contract.ts";
 import { hashBytes, hashCanonical } from "../../../src/kernel/vocabulary/hash.ts";
 import { verifies } from "../../requirements.ts";
-import { contractOf } from "../machine/scripted-run.ts";
+import { contractOf, POLICY_STATE } from "../machine/scripted-run.ts";
 import { seedDocument } from "./seed-document.ts";
 
 /** Another lawful value for every single term. */
@@ -40,6 +40,8 @@ const OTHER: Omit<ExecutionContract, "contractHash"> = {
   speculativeExec: true,
   cycleForbid: [["fs.read_text", "http.get"]],
   version: "2.1",
+  policyState: POLICY_STATE,
+  outputSchema: { type: "object" },
   machineVersion: 1,
   toolsDigest: hashBytes("other tools"),
   model: "builtin:other",
@@ -65,7 +67,9 @@ describe("the hash of a contract", () => {
     const sealed = contractOf({ grammar: "root ::= object", logitsMask: [0, 0.5] });
     expect(sealed.contractHash).toBe(
       hashCanonical({
-        version: "2.2",
+        version: "2.3",
+        policy_state: null,
+        output_schema: null,
         contract_id: "contract_1",
         parent_contract_hash: null,
         tool_policy: "optional",
@@ -186,10 +190,9 @@ describe("sealing", () => {
   );
 
   test("hashes the gate it forced, so that the sealed contract is intact", () => {
-    const { contractHash: _, ...sealed } = contractOf({ strictMode: true, toolPolicy: "required" });
-    const terms = { ...sealed, version: "2.2" as const };
-    expect(isSealIntact(sealContract({ ...terms, tokenGate: false }))).toBe(true);
-    expect(sealContract({ ...terms, tokenGate: false })).toEqual(sealContract(terms));
+    const strict = { strictMode: true, toolPolicy: "required" } as const;
+    expect(isSealIntact(contractOf({ ...strict, tokenGate: false }))).toBe(true);
+    expect(contractOf({ ...strict, tokenGate: false })).toEqual(contractOf({ ...strict, tokenGate: true }));
   });
 });
 

@@ -1,6 +1,5 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { sealContract } from "../../../src/kernel/contract/seal-contract.ts";
 import { refsOf } from "../../../src/kernel/journal/body.ts";
 import { type BundleParts, makeBundle, verifyBundle } from "../../../src/kernel/journal/bundle.ts";
 import type { Entry } from "../../../src/kernel/journal/entry.ts";
@@ -9,6 +8,7 @@ import { hashBytes } from "../../../src/kernel/vocabulary/hash.ts";
 import { asBodyRef, type BodyRef } from "../../../src/kernel/vocabulary/identifiers.ts";
 import { toWire } from "../../../src/kernel/vocabulary/wire-case.ts";
 import { verifies } from "../../requirements.ts";
+import { contractOf } from "../machine/scripted-run.ts";
 import {
   anyOpenJournal,
   anySealedJournal,
@@ -90,8 +90,7 @@ describe("a run bundle", () => {
 
   test("is made of the deepest contract that can be sealed, and verifies", () => {
     const args = JSON.parse(`${'{"a":'.repeat(29)}1${"}".repeat(29)}`);
-    const { contractHash: _, ...terms } = CONTRACT;
-    const deep = sealContract({ ...terms, version: "2.2", requiredEffects: [{ tool: "fs.*", args }] });
+    const deep = contractOf({ requiredEffects: [{ tool: "fs.*", args }] });
     const text = bundleOf(chainOf(SMALL_JOURNAL, RUN_ID, deep), { contract: toWire(deep) });
     expect(verifyBundle(text, { verifySignature }).ok).toBe(true);
   });

@@ -2,7 +2,7 @@
  * A run told as a list of events: `play(contract, [accepted(), backendOk(), answered(…), …])`.
  * Event makers fill in everything a test does not care about; `at(ms, event)` sets the time.
  */
-import type { ContractTerms, ExecutionContract } from "../../../src/kernel/contract/contract.ts";
+import type { ContractTerms, ExecutionContract, PolicyState } from "../../../src/kernel/contract/contract.ts";
 import { DEFAULT_TERMS } from "../../../src/kernel/contract/default-terms.ts";
 import { sealContract } from "../../../src/kernel/contract/seal-contract.ts";
 import type { Entry, EntryKind, EntryOf } from "../../../src/kernel/journal/entry.ts";
@@ -37,6 +37,13 @@ export const TOOLS = [
   "job.poll",
 ] as const;
 export const TOOLS_DIGEST = hashBytes("tools");
+export const POLICY_STATE: PolicyState = {
+  retryTolerance: 1,
+  stepLimitMultiplier: 1.25,
+  autonomyBias: 0.5,
+  verbosityBias: -0.25,
+  critiqueEnabled: true,
+};
 export const ref = (text: string): BodyRef => asBodyRef(hashBytes(text));
 
 /** Side effects are allowed outright here; tests of approvals say otherwise. */

@@ -17,7 +17,7 @@ import {
 } from "../../../src/kernel/vocabulary/wire-case.ts";
 import { anyJson } from "./any-json.ts";
 
-const OPAQUE = ["args", "arguments", "channels", "details", "input", "output", "rawPayload", "risk"];
+const OPAQUE = ["args", "arguments", "channels", "details", "input", "output", "outputSchema", "rawPayload", "risk"];
 
 const camelKey = fc.stringMatching(/^[a-z][a-zA-Z0-9]{0,8}$/).filter((key) => !OPAQUE.includes(key));
 const leaf = fc.constantFrom<unknown>(null, true, 1.5, "snake_text", "camelText");
@@ -72,7 +72,7 @@ describe("toWire and fromWire", () => {
   test.each(OPAQUE)("what stands below %s is somebody else's and stays as it is", (key) => {
     const theirs = { some_key: { otherKey: 1 }, "fs.read_text": [{ __proto: 1 }] };
     const wire = toWire({ outer: { [key]: theirs, runId: 1 } });
-    const wireKey = key === "rawPayload" ? "raw_payload" : key;
+    const wireKey = key.replace(/[A-Z]/g, (capital) => `_${capital.toLowerCase()}`);
     expect(wire).toEqual({ outer: { [wireKey]: theirs, run_id: 1 } });
     expect((wire.outer as Record<string, unknown>)[wireKey]).toBe(theirs);
     const back = fromWire(wire) as unknown as { readonly outer: Record<string, unknown> };

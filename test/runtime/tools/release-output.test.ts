@@ -95,10 +95,10 @@ describe("a call", () => {
       ...{ approvedTools: [], source: "test", principal: "tester", idempotencyKey: null },
     });
     if (!drafted.ok) throw new Error(drafted.message);
-    const { contractHash: _, version: _version, ...terms } = drafted.draft.contract;
+    const { contractHash: _, ...terms } = drafted.draft.contract;
     const submitted = await trial.runtime.submit({
       ...drafted.draft,
-      contract: sealContract({ ...terms, version: "2.2", channelClass }),
+      contract: sealContract({ policyState: null, outputSchema: null, ...terms, version: "2.3", channelClass }),
     });
     if (!submitted.ok) throw new Error(submitted.message);
     return submitted.runId;
