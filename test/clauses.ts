@@ -84,6 +84,13 @@ export const CLAUSES: Readonly<Record<string, Readonly<Record<string, string>>>>
     loop: "The run goes on after it.",
   },
   // O: Openclawssy
+  "O-2.1": {
+    order: "Events come in the required order, each result after its call, with one terminal event, the last.",
+    seq: "seq is strictly increasing in a run, whatever happens.",
+    fields: "Each event has the minimum fields.",
+    files: "They are in the audit log and in the folder of the run.",
+    bundle: "They are in the exported bundle, which verifies with no other ones.",
+  },
   "O-5.6": {
     accepted: "A message is answered 202, with its session_id.",
     commands: "/new, /resume, /help, /status, /stop, /model and /compact are answered 200, without a model.",

@@ -9,6 +9,7 @@ import { eventsOf } from "../../src/kernel/journal/entry.ts";
 import { parseEntry } from "../../src/kernel/journal/journal-lines.ts";
 import { verifyJournal } from "../../src/kernel/journal/verify-journal.ts";
 import { explainFailure } from "../../src/kernel/journal/views/failure-explanation.ts";
+import { lifecycleEvents } from "../../src/kernel/journal/views/lifecycle-events.ts";
 import { receiptOf } from "../../src/kernel/journal/views/receipt.ts";
 import { foldRun } from "../../src/kernel/machine/fold.ts";
 import { asRunId } from "../../src/kernel/vocabulary/identifiers.ts";
@@ -304,3 +305,31 @@ verifies(["M-P5.4", "S-2.5"], "the golden bundle of a run whose notes had unknow
     { status: "applied", unknownKeys: 2, actions: [{ action: "unknown", status: "ignored" }] },
   ]);
 });
+
+verifies(
+  ["M-P5.4", "O-2.1/bundle"],
+  "the golden bundle of a run with its lifecycle events verifies, and not with another one",
+  () => {
+    const text = read("bundle-2.2-events.json");
+    expect(verifyBundle(text, { verifySignature })).toMatchObject({ ok: true, outcome: "COMPLETED_WITH_TOOLS" });
+    const { entries } = foldBundle(text);
+    const { events } = JSON.parse(text);
+    expect(events).toEqual(lifecycleEvents(entries));
+    expect(events.map((event: { readonly event_type: string }) => event.event_type)).toEqual([
+      ...[
+        "run.created",
+        "run.started",
+        "model.requested",
+        "tool.call",
+        "tool.result",
+        "model.requested",
+        "run.completed",
+      ],
+    ]);
+    const other = text.replace('"event_type":"tool.result"', '"event_type":"tool.resulT"');
+    expect(verifyBundle(other, { verifySignature })).toMatchObject({
+      ok: false,
+      problem: "event 5 is not what the entries say",
+    });
+  },
+);

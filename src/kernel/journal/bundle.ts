@@ -2,10 +2,11 @@
  * The run bundle (X-3): one file that proves a sealed run, given only the public key. The signature is over {format,
  * run_id, contract_hash, head}; contract, entries and bodies follow by their hashes. A ref without a body was erased or
  * withheld: it is listed, and proves nothing against the run. A body that no entry names is refused, so a bundle
- * carries no foreign content.
+ * carries no foreign content. `events` are the lifecycle events (O-2.1): they must be what the entries say. Bundles of
+ * before contracts 1.19.0 have none.
  *
  * U6. A refusal names the damaged entry, or the one the damage belongs to: for a body the first that names it, for the
- *      contract the first of all, which names its hash; for format, key and signature the last, whose hash is signed.
+ *      contract the first of all, which names its hash; for an event the one it tells of; for format, key and signature the last, whose hash is signed.
  */
 
 import { Type } from "typebox";
@@ -24,15 +25,18 @@ import { parseEntry } from "./journal-lines.ts";
 import { entryAt } from "./locate-damage.ts";
 import { type Refused, readDocument } from "./read-records.ts";
 import { verifyEntries } from "./verify-journal.ts";
+import { lifecycleEvent, lifecycleEvents } from "./views/lifecycle-events.ts";
+import { runTimeline } from "./views/run-timeline.ts";
 
 const BUNDLE_FORMAT = "surety.run-bundle.v1";
 
-/** In wire spelling only. Contract and entries have schemas of their own. */
+/** In wire spelling only. Contract, entries and events have schemas of their own. */
 export const BundleSchema = Type.Object(
   {
     format: Type.Literal(BUNDLE_FORMAT),
     contract: Type.Unknown(),
     entries: Type.Array(Type.Unknown()),
+    events: Type.Optional(Type.Array(Type.Unknown())),
     bodies: Type.Record(
       Type.String({ pattern: HASH_PATTERN }),
       Type.Object({ salt: Type.String({ pattern: SALT_PATTERN }), text: Type.String() }, closed),
@@ -77,6 +81,7 @@ export function makeBundle(parts: BundleParts): { readonly ok: true; readonly te
     format: BUNDLE_FORMAT,
     contract: parts.contract,
     entries: parts.entries.map((entry) => toWire(entry)),
+    events: [...lifecycleEvents(parts.entries)],
     bodies: Object.fromEntries(bodies),
     public_key: parts.publicKey,
     signature: parts.sign(proof.message),
@@ -104,6 +109,8 @@ export function verifyBundle(
   if (!hasVerified(verifySignature, bundle.public_key, proof.message, bundle.signature)) {
     return { ok: false, entry: entries.length, problem: "signature does not match" };
   }
+  const wrongEvent = bundle.events === undefined ? null : findWrongEvent(bundle.events, entries);
+  if (wrongEvent !== null) return wrongEvent;
   const { runId, head, outcome, erased } = proof;
   return { ok: true, runId, head, outcome, erased, publicKey: bundle.public_key };
 }
@@ -111,8 +118,9 @@ export function verifyBundle(
 /** The part that does not verify, and the entry it belongs to. */
 function refuseShape(bundle: unknown): BundleRefused {
   const parts: Readonly<Record<string, unknown>> = typeof bundle === "object" ? { ...bundle } : {};
-  const field = Object.entries(BundleSchema.properties).find(
-    ([name, schema]) => !Object.hasOwn(parts, name) || !schemaCheck(schema).accepts(parts[name]),
+  const required: readonly string[] = BundleSchema.required;
+  const field = Object.entries(BundleSchema.properties).find(([name, schema]) =>
+    Object.hasOwn(parts, name) ? !schemaCheck(schema).accepts(parts[name]) : required.includes(name),
   )?.[0];
   const entries = Array.isArray(parts["entries"]) ? parts["entries"] : [];
   const problem = `not a bundle as ${BUNDLE_FORMAT} has it${field === undefined ? "" : `: ${field}`}`;
@@ -157,6 +165,21 @@ function proveRun(document: unknown, entries: readonly Entry[], bodies: Readonly
     erased: [...named.keys()].filter((ref) => !bodies.has(ref)).sort(),
     message: canonicalWire({ format: BUNDLE_FORMAT, runId, contractHash, head }),
   };
+}
+
+/** The first event that is not what the entries say. */
+function findWrongEvent(events: readonly unknown[], entries: readonly Entry[]): BundleRefused | null {
+  const expected = runTimeline(entries);
+  const length = Math.max(events.length, expected.length);
+  for (let index = 0; index < length; index += 1) {
+    const item = expected[index];
+    if (item !== undefined && index < events.length) {
+      if (canonicalJson(events[index]) === canonicalJson(lifecycleEvent(item))) continue;
+    }
+    const entry = item?.entry.seq ?? entries.length;
+    return { ok: false, entry, problem: `event ${index + 1} is not what the entries say` };
+  }
+  return null;
 }
 
 function namedBy(entries: readonly Entry[]): ReadonlyMap<BodyRef, number> {

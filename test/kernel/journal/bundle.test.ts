@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { refsOf } from "../../../src/kernel/journal/body.ts";
 import { type BundleParts, makeBundle, verifyBundle } from "../../../src/kernel/journal/bundle.ts";
 import type { Entry } from "../../../src/kernel/journal/entry.ts";
+import { lifecycleEvents } from "../../../src/kernel/journal/views/lifecycle-events.ts";
 import { canonicalJson } from "../../../src/kernel/vocabulary/canonical-json.ts";
 import { hashBytes } from "../../../src/kernel/vocabulary/hash.ts";
 import { asBodyRef, type BodyRef } from "../../../src/kernel/vocabulary/identifiers.ts";
@@ -80,12 +81,43 @@ describe("a run bundle", () => {
         .trimEnd()
         .split("\n")
         .map((line) => JSON.parse(line)),
+      events: lifecycleEvents(SMALL_JOURNAL),
       bodies: { [ANSWER_REF]: BODIES.get(ANSWER_REF) },
       public_key: PUBLIC_KEY,
       signature: sign(
         `{"contract_hash":"${CONTRACT.contractHash}","format":"surety.run-bundle.v1","head":"${end.hash}","run_id":"run_1"}`,
       ),
     });
+  });
+
+  verifies("O-2.1/bundle", "holds its lifecycle events, and no other ones verify", () => {
+    fc.assert(
+      fc.property(anySealedJournal(), fc.nat(), (entries, choice) => {
+        const bundle = JSON.parse(bundleOf(entries));
+        const events: readonly object[] = bundle.events;
+        expect(events).toEqual(lifecycleEvents(entries));
+        const at = choice % events.length;
+        const others = [
+          events.with(at, { ...events[at], event_type: "run.invented" }),
+          events.toSpliced(at, 1),
+          [...events, events[at]],
+          [],
+        ];
+        for (const other of others) {
+          const verdict = verifyBundle(JSON.stringify({ ...bundle, events: other }), { verifySignature });
+          expect(verdict).toMatchObject({
+            ok: false,
+            problem: expect.stringMatching(/^event \d+ is not what the entries say$/),
+          });
+        }
+      }),
+      { numRuns: 30 },
+    );
+  });
+
+  test("of an earlier version, without events, verifies", () => {
+    const { events: _, ...earlier } = JSON.parse(bundleOf(SMALL_JOURNAL));
+    expect(verifyBundle(JSON.stringify(earlier), { verifySignature }).ok).toBe(true);
   });
 
   test("is made of the deepest contract that can be sealed, and verifies", () => {
@@ -238,6 +270,12 @@ describe("verifyBundle", () => {
       { entries: [wireOf(created), wireOf(commit)] },
       { ok: false, entry: 2, problem: "the run is not sealed" },
     ],
+    [
+      "an event of another time",
+      { events: bundle.events.with(2, { ...bundle.events[2], ts: "2026-01-02T03:04:07.000Z" }) },
+      { ok: false, entry: 3, problem: "event 3 is not what the entries say" },
+    ],
+    ["events that are no list", { events: {} }, { ok: false, entry: 3, problem: `${NO_BUNDLE}: events` }],
     ["another signature", { signature: OTHER }, { ok: false, entry: 3, problem: "signature does not match" }],
     ["another key", { public_key: "stranger" }, { ok: false, entry: 3, problem: "signature does not match" }],
     [

@@ -194,7 +194,7 @@ describe("for every history", () => {
     },
   );
 
-  verifies("O-2.1", "lifecycle events keep their order with strictly increasing seq, whatever happened", () => {
+  verifies("O-2.1/seq", "lifecycle events keep their order with strictly increasing seq, whatever happened", () => {
     always(({ entries }) => {
       const events = lifecycleEvents(entries);
       expect(events.map((event) => event.seq)).toEqual(events.map((_, index) => index + 1));

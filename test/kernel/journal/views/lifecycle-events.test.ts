@@ -22,7 +22,7 @@ const resultsOf = (events: readonly LifecycleEvent[]) =>
 
 describe("any run", () => {
   verifies(
-    "O-2.1",
+    "O-2.1/order",
     "events come in the required order, with seq from 1 and exactly one terminal event, the last",
     () => {
       fc.assert(
@@ -81,7 +81,7 @@ describe("any run", () => {
     );
   });
 
-  verifies("O-2.1", "events have the published shape, ids of their own and no content", () => {
+  verifies("O-2.1/fields", "events have the published shape, ids of their own and no content", () => {
     fc.assert(
       fc.property(anyRun, ({ entries }) => {
         const events = lifecycleEvents(entries);
