@@ -14,6 +14,7 @@ import { EventBus } from "../assistant/events/event-bus.ts";
 import type { Conversations } from "../assistant/messages/messages.ts";
 import type { OperationClient } from "../assistant/operations.ts";
 import type { Credentials } from "../runtime/access/grant.ts";
+import type { Identity } from "../runtime/operations/gateway-identity.ts";
 import { type ApprovalCard, apiApprover } from "../runtime/ports/approver.ts";
 import type { LogFields, LogLevel } from "../runtime/ports/log.ts";
 import { StoreError } from "../runtime/ports/store.ts";
@@ -31,6 +32,8 @@ export interface AssistantSupervisor {
   readonly operations: OperationClient;
   readonly conversations: Conversations;
   readonly credentials: Credentials;
+  /** With which a gateway proves that it belongs to this home. */
+  readonly identity: Identity;
   /** As it is now. */
   readonly config: () => Config;
   readonly isUp: () => boolean;
@@ -166,6 +169,7 @@ export async function superviseAssistant(
       findToken: (digest) => opened().access.findToken(digest),
       findBrowser: (digest) => opened().access.findBrowser(digest),
     },
+    identity: current.signing,
     config: () => settings.current().config,
     isUp: () => current !== null,
     close: async () => {

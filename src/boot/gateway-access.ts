@@ -8,7 +8,7 @@
  *     address at once, before it opens the home: another program may listen there by now.
  */
 import { rmSync } from "node:fs";
-import { rm } from "node:fs/promises";
+import { rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { HomeLock } from "../adapters/store-sqlite/home-lock.ts";
 import { lockHome } from "../adapters/store-sqlite/open-database.ts";
@@ -53,8 +53,11 @@ export function takeHome(home: Home): HomeLock {
   return lock;
 }
 
-export async function announceAddress(home: Home, url: string, random: RandomBytes): Promise<void> {
-  await replaceFile(addressFile(home), `${url}\n`, random);
+/** Not synced: after a power cut it would be stale. */
+export async function announceAddress(home: Home, url: string): Promise<void> {
+  const file = addressFile(home);
+  await writeFile(`${file}.new`, `${url}\n`, { mode: 0o600 });
+  await rename(`${file}.new`, file);
 }
 
 export async function withdrawAddress(home: Home): Promise<void> {

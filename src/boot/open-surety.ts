@@ -140,18 +140,25 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
   const plainStore = options.overStore?.(ownStore) ?? ownStore;
   const closeStore = (): Promise<void> => plainStore.close().finally(() => ownLock?.release());
   try {
-    const { seq: ledgerSeq } = await plainStore.ledgerHead();
-    const signing = await loadSigningKey(home, random, () => {
-      if (ledgerSeq > 0) options.remark?.(NEW_KEY);
-    });
     const { remark } = options;
-    const checkpoints = await openCheckpoints({ home, store: plainStore, key: signing, clock, isLogLost, remark });
+    const sign = async () => {
+      const { seq: ledgerSeq } = await plainStore.ledgerHead();
+      const signing = await loadSigningKey(home, random, () => {
+        if (ledgerSeq > 0) remark?.(NEW_KEY);
+      });
+      const opening = { home, store: plainStore, key: signing, clock, isLogLost, remark };
+      return { signing, checkpoints: await openCheckpoints(opening) };
+    };
+    const [{ signing, checkpoints }, builtInTools, storedSecrets] = await Promise.all([
+      sign(),
+      openBuiltInTools({ home, config, clock }),
+      openStoredSecrets(home, plainStore, random),
+    ]);
+    const { toolsFor, marks, readAgentFile, inbox } = builtInTools;
     const feed = new Feed(clock, newId("feed", random));
     const store = ringing(feed, checkpoints.over(plainStore));
     const pairing = new Pairing({ store, clock, random });
-    const { toolsFor, marks, readAgentFile, inbox } = await openBuiltInTools({ home, config, clock });
     const isAccepted = (channel: string, senderId: string) => pairing.isAccepted(channel, senderId);
-    const storedSecrets = await openStoredSecrets(home, store, random);
     const partsSurroundings: PartsSurroundings = {
       ...storedSecrets.lookup,
       ...{ clock, random, isAccepted, token: options.token, toolsFor, onDefect },
@@ -226,7 +233,7 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
       isSecret: (text) => now.secretsOnly.redactText(text).text !== text,
     });
     const secrets = storedSecrets.service({
-      clock,
+      ...{ store, clock },
       prepare: (stored) => configuredParts(now, { ...partsSurroundings, stored }, now),
       install: (parts) => {
         now = parts;

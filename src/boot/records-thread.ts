@@ -7,6 +7,7 @@ import { Worker } from "node:worker_threads";
 import { RunRecords } from "../adapters/records/run-records.ts";
 import type { Clock } from "../runtime/ports/clock.ts";
 import { type Store, StoreError } from "../runtime/ports/store.ts";
+import { threadEnvironment } from "../runtime/thread-environment.ts";
 
 export interface RecordsWorkerData {
   readonly home: string;
@@ -105,7 +106,7 @@ export class RecordsThread {
     const extension = import.meta.url.endsWith(".ts") ? "ts" : "js";
     const workerData: RecordsWorkerData = { home: this.#parts.homeDirectory };
     const resourceLimits = { maxYoungGenerationSizeMb: YOUNG_GENERATION_MB };
-    const options = { workerData, name: "records", env: {}, resourceLimits };
+    const options = { workerData, name: "records", env: threadEnvironment(), resourceLimits };
     const worker = new Worker(new URL(`./records-worker.${extension}`, import.meta.url), options);
     worker.on("message", (reply: RecordsReply) => {
       if ("problem" in reply) this.#passedOver(reply.runId, reply.problem);

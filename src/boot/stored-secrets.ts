@@ -18,16 +18,17 @@ const RESTORE =
   "Restore keys/secrets-key from a backup of the home's keys. Without it the values are lost: surety secrets reset removes them.";
 
 interface Reconfiguring<Parts> {
+  readonly store: Store;
   readonly clock: Clock;
   /** Everything that depends on them; throws where they cannot be used. */
   readonly prepare: (stored: () => SecretValues) => Parts;
   readonly install: (parts: Parts) => Promise<void>;
 }
 
-export async function openStoredSecrets(home: Home, store: Store, random: RandomBytes) {
+export async function openStoredSecrets(home: Home, store: Pick<Store, "storedSecrets">, random: RandomBytes) {
   const opened = await openAll(home, store, random);
   let current = opened.values;
-  const service = <Parts>({ clock, prepare, install }: Reconfiguring<Parts>): Secrets =>
+  const service = <Parts>({ store, clock, prepare, install }: Reconfiguring<Parts>): Secrets =>
     new Secrets({
       ...{ store, clock, box: opened.box, values: () => current },
       prepare(next) {

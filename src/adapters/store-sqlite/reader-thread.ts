@@ -6,6 +6,7 @@
  */
 import { Worker } from "node:worker_threads";
 import { StoreError } from "../../runtime/ports/store.ts";
+import { threadEnvironment } from "../../runtime/thread-environment.ts";
 import type { ListArguments, ListName, ListResult } from "./list-reads.ts";
 import { errorOf } from "./sqlite-failure.ts";
 import { type ReaderReply, type ReaderRequest, workerFile } from "./thread-messages.ts";
@@ -56,7 +57,7 @@ export class ReaderThread {
     const worker = new Worker(workerFile("reader-worker"), {
       workerData: { file: this.#file },
       name: "store-reader",
-      env: {},
+      env: threadEnvironment(),
     });
     worker.on("message", (reply: ReaderReply) => this.#receive(worker, reply));
     worker.on("error", (error) => this.#fail(error));

@@ -13,6 +13,7 @@
 import { Worker } from "node:worker_threads";
 import type { Clock } from "../../runtime/ports/clock.ts";
 import { type CommitResult, LAZY_FLUSH_MS, StoreError, type Urgency, type Write } from "../../runtime/ports/store.ts";
+import { threadEnvironment } from "../../runtime/thread-environment.ts";
 import { type PackedWrite, pack } from "./packed-writes.ts";
 import { errorOf } from "./sqlite-failure.ts";
 import { closedError } from "./store-reads.ts";
@@ -61,7 +62,7 @@ export class WriterThread {
   /** `code` is the thread's program; tests pass one that fails. */
   constructor(setup: WriterSetup, clock: Clock, code: URL = workerFile("writer-worker")) {
     this.#clock = clock;
-    this.#worker = new Worker(code, { workerData: setup, name: "store-writer", env: {} });
+    this.#worker = new Worker(code, { workerData: setup, name: "store-writer", env: threadEnvironment() });
     this.#worker.on("message", (reply: WriterReply) => this.#receive(reply));
     this.#worker.on("error", (error) => this.#break(writerLost(error)));
     this.#worker.on("exit", () => this.#end());

@@ -45,7 +45,8 @@ async function store(context: CommandContext, name: string, value: string) {
     if (!isNeeded || secretProblem(value) !== null) throw error;
     stored = await withStore(context, async (opened) => {
       const secrets = await openStoredSecrets(context.home, opened, systemRandomness);
-      const service = secrets.service({ clock: systemClock, prepare: () => null, install: async () => {} });
+      const unused = { prepare: () => null, install: async () => {} };
+      const service = secrets.service({ store: opened, clock: systemClock, ...unused });
       const { updatedAtMs } = valueIn(await service.set(name, value, "operator"), hint);
       return { name, updated_at: timestampOf(updatedAtMs) };
     });

@@ -20,7 +20,6 @@ import { releaseWhenIdle } from "../release-when-idle.ts";
 import { defectReporter } from "../report-failure.ts";
 import { loadSettings } from "../settings.ts";
 import { onInterrupt } from "../signals.ts";
-import { findSigningKey, keyMissing } from "../signing-key.ts";
 import { startGuide, warningWithoutSandbox } from "../start-guide.ts";
 import { systemClock } from "../system-clock.ts";
 import { systemRandomness } from "../system-randomness.ts";
@@ -80,14 +79,12 @@ async function performStart(context: CommandContext, moreTools: readonly Tool[])
   const loggedReport = loggingDefects(logs, report);
   let listening: Listening;
   try {
-    const identity = await findSigningKey(home);
-    if (identity === null) throw keyMissing(home);
     const gateway = createGateway({
       operations: assistant.operations,
       conversations: assistant.conversations,
       random: systemRandomness,
       credentials: assistant.credentials,
-      identity,
+      identity: assistant.identity,
       sites: () => assistant.config().gateway,
       ...{ tls, proxy: config.gateway.proxy ?? null },
       clock: systemClock,
@@ -108,7 +105,7 @@ async function performStart(context: CommandContext, moreTools: readonly Tool[])
     await assistant.close();
     throw error;
   }
-  await announceAddress(home, listening.url, systemRandomness);
+  await announceAddress(home, listening.url);
   const { version } = manifest;
   logs.write("gateway", "info", "gateway.started", { url: listening.url, version, pid: process.pid });
   const stopped = Promise.withResolvers<void>();
@@ -131,10 +128,10 @@ async function performStart(context: CommandContext, moreTools: readonly Tool[])
           ...{ current: tls, renew: listening.renew, clock: systemClock, remark: (line) => output.remark(line) },
           read: () => readCertificate(config.gateway, home),
         });
+  if (!isJson) output.line(`surety listening on ${listening.url}`);
   const link = await loginLink(assistant.operations, publicUrl(config.gateway, listening.url));
   if (isJson) output.json({ url: listening.url, login: link.url });
   else {
-    output.line(`surety listening on ${listening.url}`);
     output.field("login", link.url);
     for (const [name, value] of startGuide({ home, config, readVariable })) output.field(name, value);
   }
