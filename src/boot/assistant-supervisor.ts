@@ -21,7 +21,8 @@ import { StoreError } from "../runtime/ports/store.ts";
 import type { Config } from "./config/config.ts";
 import { applicable } from "./config/config-changes.ts";
 import { takeHome } from "./gateway-access.ts";
-import { openSurety, type Surety, type SuretyOptions } from "./open-surety.ts";
+import { openSurety } from "./open-surety.ts";
+import type { Surety, SuretyOptions } from "./opened-surety.ts";
 import { watchSettings } from "./watch-settings.ts";
 
 const RETRY_MS = 1_000;

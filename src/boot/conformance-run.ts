@@ -17,7 +17,8 @@ import type { CorpusRun, JudgedCorpus } from "./administration/conformance.ts";
 import { DEFAULT_CONFIG } from "./config/default-config.ts";
 import { makeWorkDirectory } from "./conformance-files.ts";
 import { findHome, openHome } from "./home.ts";
-import { openSurety, type Surety } from "./open-surety.ts";
+import { openSurety } from "./open-surety.ts";
+import type { Surety } from "./opened-surety.ts";
 import { systemClock } from "./system-clock.ts";
 import { systemRandomness } from "./system-randomness.ts";
 

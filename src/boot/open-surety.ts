@@ -4,12 +4,8 @@
  * W1. Everything that was opened is closed in reverse order, also when opening fails half-way.
  * W2. The redactor knows every secret that was read before anything is stored.
  */
-import type { LogFiles } from "../adapters/logs/log-files.ts";
-import type { HomeLock } from "../adapters/store-sqlite/home-lock.ts";
 import { isWalLost } from "../adapters/store-sqlite/lost-wal.ts";
 import { openSqliteStore } from "../adapters/store-sqlite/open-sqlite-store.ts";
-import type { RegistryToolbox } from "../adapters/tools/create-toolbox.ts";
-import type { Tool } from "../adapters/tools/define-tool.ts";
 import { SessionContext } from "../assistant/context/session-context.ts";
 import { Delivery } from "../assistant/delivery/delivery.ts";
 import { Pairing } from "../assistant/delivery/pairing.ts";
@@ -19,10 +15,10 @@ import { EventBus } from "../assistant/events/event-bus.ts";
 import { Feed } from "../assistant/events/feed.ts";
 import { RunEvents } from "../assistant/events/run-events.ts";
 import { Media } from "../assistant/media/media.ts";
-import { type Conversations, Messages } from "../assistant/messages/messages.ts";
-import { bindOperations, type OperationClient } from "../assistant/operations.ts";
+import { Messages } from "../assistant/messages/messages.ts";
+import { bindOperations } from "../assistant/operations.ts";
 import { delegateWith } from "../assistant/runs/draft-run.ts";
-import { type Assistant, openAssistant } from "../assistant/runs/open-assistant.ts";
+import { openAssistant } from "../assistant/runs/open-assistant.ts";
 import { channelClassOf } from "../assistant/sessions/channel-class.ts";
 import { Chat } from "../assistant/sessions/chat.ts";
 import { Compaction } from "../assistant/sessions/compaction.ts";
@@ -36,19 +32,15 @@ import { Access } from "../runtime/access/access.ts";
 import { ESTIMATED_TOKENS } from "../runtime/model/estimate-tokens.ts";
 import type { FindModel } from "../runtime/model/model-registry.ts";
 import { AUTO } from "../runtime/model/model-router.ts";
-import type { Approver } from "../runtime/ports/approver.ts";
-import type { Clock } from "../runtime/ports/clock.ts";
 import { timestampOf } from "../runtime/ports/clock.ts";
 import type { ConfiguredModel } from "../runtime/ports/model-backend.ts";
-import { newId, type RandomBytes } from "../runtime/ports/randomness.ts";
-import type { Store } from "../runtime/ports/store.ts";
+import { newId } from "../runtime/ports/randomness.ts";
 import type { Toolbox } from "../runtime/ports/toolbox.ts";
 import type { BegunSession } from "../runtime/run/accept-run.ts";
 import type { RunPorts } from "../runtime/run-ports.ts";
 import { openRuntime, type Runtime } from "../runtime/runtime.ts";
 import { openAdministration } from "./administration/administration.ts";
 import { openConfiguration } from "./administration/configuration.ts";
-import type { RunConformance } from "./administration/conformance.ts";
 import { configRecorder } from "./administration/record-config.ts";
 import { openBuiltInTools } from "./built-in-tools.ts";
 import type { Config } from "./config/config.ts";
@@ -57,74 +49,15 @@ import { policyParser } from "./config/parse-policy.ts";
 import { keyNameOf } from "./config/resolve-api-key.ts";
 import { modelNameOf } from "./configured-models.ts";
 import { type ConfiguredParts, configuredParts, type PartsSurroundings } from "./configured-parts.ts";
-import type { ReadVariable } from "./environment.ts";
 import { takeHome } from "./gateway-access.ts";
-import { assertDatabasePresent, type Home } from "./home.ts";
+import { assertDatabasePresent } from "./home.ts";
 import { liveDrafting } from "./live-parts.ts";
 import { openCheckpoints } from "./open-checkpoints.ts";
 import { openLogging } from "./open-logging.ts";
 import { openRecords } from "./open-records.ts";
-import type { Settings } from "./settings.ts";
-import { loadSigningKey, NEW_KEY, type SigningKey } from "./signing-key.ts";
+import type { Surety, SuretyOptions } from "./opened-surety.ts";
+import { loadSigningKey, NEW_KEY } from "./signing-key.ts";
 import { openStoredSecrets } from "./stored-secrets.ts";
-
-export interface SuretyOptions {
-  readonly home: Home;
-  readonly config: Config;
-  readonly readVariable: ReadVariable;
-  readonly clock: Clock;
-  readonly random: RandomBytes;
-  readonly token: string | null;
-  /** Replaces the home's own token; null: it does not come from the home. */
-  readonly replaceToken?: ((token: string) => Promise<void>) | null;
-  readonly approver: Approver;
-  readonly onDefect: (errorId: string, error: unknown) => void;
-  /** Prints a line for the operator. */
-  readonly remark?: (line: string) => void;
-  /** What the config file says, where it waits for a restart; absent: `config`. */
-  readonly written?: Config;
-  /** A client has changed the config; this is what the file says now. */
-  readonly onReconfigured?: (settings: Settings) => void;
-  /** Why changed settings were not taken over; null: they were. */
-  readonly settingsProblem?: () => string | null;
-  /** For clients; absent in a process that serves none. */
-  readonly runConformance?: RunConformance;
-  /** Called once, when nothing can be written any more: what is in memory must not be acted on. */
-  readonly onStoreFailure?: (error: unknown) => void;
-  /** The home's lock, if the caller holds it for longer than the store is open. */
-  readonly lock?: HomeLock | undefined;
-  /** Runs at the same time; absent: as configured. */
-  readonly workers?: number | undefined;
-  /** These outlive this opening; absent: its own. */
-  readonly events?: EventBus;
-  readonly logs?: LogFiles;
-  /** Additional tools; they replace built-in tools of the same name. */
-  readonly moreTools?: readonly Tool[];
-  /** Replaces each configured model. */
-  readonly overModel?: (model: ConfiguredModel) => ConfiguredModel;
-  /** Replaces the home's own store. */
-  readonly overStore?: (store: Store) => Store;
-}
-
-export interface Surety {
-  readonly assistant: Assistant;
-  readonly events: EventBus;
-  /** Closed until it is started: a command delivers nothing. */
-  readonly delivery: Delivery;
-  readonly operations: OperationClient;
-  readonly conversations: Conversations;
-  readonly access: Access;
-  readonly media: Media;
-  readonly runtime: Runtime;
-  readonly store: Store;
-  readonly signing: SigningKey;
-  readonly toolbox: RegistryToolbox;
-  readonly findModel: FindModel;
-  readonly sessionImport: SessionImport;
-  /** The files say so by now; for what begins from now on. Throws before anything has changed. */
-  reconfigure(settings: Settings): Promise<void>;
-  close(graceMs: number): Promise<void>;
-}
 
 export async function openSurety(options: SuretyOptions): Promise<Surety> {
   const { home, config, clock, random } = options;
