@@ -17,6 +17,7 @@ import { readProcessVariable, withEnvFile } from "../environment.ts";
 import { loadToken } from "../gateway-access.ts";
 import { findHome, openHome } from "../home.ts";
 import * as wiring from "../open-surety.ts";
+import type { Surety as OpenedSurety } from "../opened-surety.ts";
 import { systemClock } from "../system-clock.ts";
 import { systemRandomness } from "../system-randomness.ts";
 import { keepParts } from "./embedded-parts.ts";
@@ -94,7 +95,7 @@ async function readGiven(given: Readonly<Record<string, unknown>>): Promise<Conf
   return verdict.config;
 }
 
-function found(choice: ReturnType<wiring.Surety["findModel"]>): ConfiguredModel {
+function found(choice: ReturnType<OpenedSurety["findModel"]>): ConfiguredModel {
   if (!choice.ok) throw new LLMError("model.unknown", choice.message);
   return choice.model;
 }
