@@ -259,6 +259,39 @@ export const CLAUSES: Readonly<Record<string, Readonly<Record<string, string>>>>
     inferences: "Mean and p95 of inferences and of duration.",
     exits: "Max-step exits.",
   },
+  "M-P4b": {
+    vector:
+      "Protocol compliance, retry count, budget efficiency, duplicate call ratio, anomaly ignored count, hard failures.",
+    dominance: "Dominance GREEN, YELLOW or RED.",
+    hard: "Hard failures override all other signals.",
+    anomaly: "An anomaly is ignored by a fixed rule: a failed or truncated result that the answer does not mention.",
+  },
+  "M-P4c": {
+    parameters: "The five parameters, each with its effect on later contracts.",
+    ceilings: "They are clamped to the tier's ceilings, always.",
+    gate: "critique_enabled is switched by a fixed predicate, never by a score.",
+  },
+  "M-P4d": {
+    transaction: "A delta is written in one transaction with its ledger entry, or not at all.",
+    run: "It is linked to the run that triggered it.",
+    dominance: "Only a run that is not GREEN triggers a mutation.",
+    contradiction: "No delta moves a parameter both ways, nor two at once.",
+    after: "It is written only after the run's summary and vector are.",
+  },
+  "M-P4f": {
+    ring: "Checkpoints are a ring: snapshot and rolling averages.",
+    tiers: "Baselines are a tier's own.",
+    speed: "A higher tier moves faster and tolerates less.",
+  },
+  "M-P4g": {
+    regression: "What is worse than the best checkpoint is noticed.",
+    rollback: "The state before comes back.",
+    freeze: "Then nothing is moved for N runs.",
+  },
+  "M-P4h": {
+    contract: "A sealed contract is never altered; it records the state it was drafted under.",
+    replay: "Earlier runs replay unchanged after any number of mutations.",
+  },
   "M-P2a": {
     versions: "An adapter is found by its version; an unknown version is none.",
     deterministic: "The same input hash gives the same decision.",
