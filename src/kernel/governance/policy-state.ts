@@ -6,9 +6,7 @@
  * G2. `clamped` is applied to whatever is stored, and before every use.
  * G3. `NEUTRAL_STATE` changes no term of a contract.
  */
-import { Type } from "typebox";
 import type { ModelTier } from "../vocabulary/model-tier.ts";
-import { closed } from "../vocabulary/schema-primitives.ts";
 
 export interface PolicyState {
   /** How often a run may ask again after a malformed answer: `max_format_retries`. */
@@ -39,7 +37,7 @@ interface Bounds {
 }
 
 /** One mutation moves one parameter by one step. */
-export const STEPS: Readonly<Record<MovedParameter, number>> = {
+const STEPS: Readonly<Record<MovedParameter, number>> = {
   retryTolerance: 1,
   stepLimitMultiplier: 0.25,
   autonomyBias: 1,
@@ -67,18 +65,7 @@ export const TIER_BOUNDS: Readonly<Record<ModelTier, Readonly<Record<MovedParame
   },
 };
 
-export const MOVED_PARAMETERS = Object.keys(STEPS) as readonly MovedParameter[];
-
-export const PolicyStateSchema = Type.Object(
-  {
-    retryTolerance: Type.Integer(),
-    stepLimitMultiplier: Type.Number(),
-    autonomyBias: Type.Integer(),
-    verbosityBias: Type.Integer(),
-    critiqueEnabled: Type.Boolean(),
-  },
-  closed,
-);
+const MOVED_PARAMETERS = Object.keys(STEPS) as readonly MovedParameter[];
 
 /** Within the tier's bounds and on whole steps; a number that is none becomes the neutral one. */
 export function clamped(state: PolicyState, tier: ModelTier): PolicyState {

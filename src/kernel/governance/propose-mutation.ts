@@ -63,7 +63,7 @@ export function proposeMutations(runs: readonly Measured[]): readonly Proposal[]
 }
 
 /** Of the last runs this many must have ignored an anomaly for a critic to be asked; with none of twice as many it is not. */
-export const CRITIQUE_AFTER = 3;
+const CRITIQUE_AFTER = 3;
 
 /** The predicate that alone switches `critiqueEnabled` (M-P4c). `runs`: the last ones, at most twice a window. */
 export function wantsCritique(
