@@ -108,7 +108,7 @@ export class SessionFiles {
 
   async #appendPartial(runId: RunId, delta: Parameters<typeof partialLine>[1]): Promise<void> {
     const found = await this.#find(runId);
-    if (found === null || !found.isLocal) return;
+    if (found === null || !isLocal(found.run)) return;
     const { session } = found;
     const line = partialLine(runId, delta, session.sessionId, timestampOf(this.#parts.clock.nowMs()));
     const { file } = await this.#open(session);
@@ -133,7 +133,7 @@ export class SessionFiles {
   async #projectRun(runId: RunId): Promise<void> {
     const found = await this.#find(runId);
     if (found === null) return;
-    const { run, session, isLocal } = found;
+    const { run, session } = found;
     if (session.key.split(":")[4] === "run" && session.runs < 2 && session.importedMessages === 0) return;
     const open = await this.#open(session);
     if (open.turns.has(runId)) return;
@@ -143,7 +143,7 @@ export class SessionFiles {
     const turns = isNew
       ? await this.#allTurns(sessionId)
       : await this.#parts.context.turns(sessionId, { after: run.position - 1, before: run.position + 1 }, 1);
-    await this.#append(open, turns, session, isLocal);
+    await this.#append(open, turns, session, isLocal(run));
   }
 
   async #projectImport(sessionId: SessionId): Promise<void> {
@@ -151,13 +151,8 @@ export class SessionFiles {
     if (session === null) return;
     const open = await this.#open(session);
     const imported = await this.#allTurns(sessionId, 0);
-    const isLocal = channelClassOf(session.channel) === "cli_local";
-    await this.#append(
-      open,
-      imported.filter(({ id }) => !open.turns.has(id)),
-      session,
-      isLocal,
-    );
+    const missing = imported.filter(({ id }) => !open.turns.has(id));
+    await this.#append(open, missing, session, channelClassOf(session.channel) === "cli_local");
   }
 
   async #append(
@@ -182,14 +177,12 @@ export class SessionFiles {
     }
   }
 
-  async #find(
-    runId: RunId,
-  ): Promise<{ readonly run: PlacedRun; readonly session: StoredSession; readonly isLocal: boolean } | null> {
+  async #find(runId: RunId): Promise<{ readonly run: PlacedRun; readonly session: StoredSession } | null> {
     const { store } = this.#parts;
     const run = await store.findRun(runId);
     if (run === null || run.source === "compaction") return null;
     const session = await store.findSession(run.sessionId);
-    return session === null ? null : { run, session, isLocal: contractOf(run).channelClass === "cli_local" };
+    return session === null ? null : { run, session };
   }
 
   async #open({ agentId, key }: StoredSession): Promise<OpenFile> {
@@ -230,6 +223,10 @@ export class SessionFiles {
       open.isDirty = false;
     }
   }
+}
+
+function isLocal(run: PlacedRun): boolean {
+  return contractOf(run).channelClass === "cli_local";
 }
 
 async function foldsCase(directory: string): Promise<boolean> {

@@ -9,16 +9,29 @@ export function ringing(feed: Pick<Feed, "changed">, store: Store): Store {
   return {
     ...store,
     commit: (writes, urgency) => {
+      // Before the commit, so that nothing keeps the writes in memory until it is durable.
+      const changed = recordsChangedBy(writes);
       const committed = store.commit(writes, urgency);
       committed.then(
         () => {
-          for (const write of writes) for (const { record, id } of recordsIn(write)) feed.changed(record, id);
+          for (const { record, id } of changed) feed.changed(record, id);
         },
         () => {},
       );
       return committed;
     },
   };
+}
+
+/** Most commits are about one run: it is named once. */
+function recordsChangedBy(writes: readonly Write[]): readonly ChangedRecord[] {
+  const changed: ChangedRecord[] = [];
+  for (const write of writes) {
+    for (const { record, id } of recordsIn(write)) {
+      if (!changed.some((each) => each.record === record && each.id === id)) changed.push({ record, id });
+    }
+  }
+  return changed;
 }
 
 /** An untrusted context may have written in the workspace, where marks are kept. */
