@@ -15,6 +15,7 @@ const THREADS = {
   "writer-worker": "src/adapters/store-sqlite/writer-worker.ts",
   "reader-worker": "src/adapters/store-sqlite/reader-worker.ts",
   "records-worker": "src/boot/records-worker.ts",
+  "shadow-worker": "src/boot/shadow-worker.ts",
 };
 /** The gateway imports these at each start, behind `import()`. */
 const AT_START = ["src/boot/main.ts", "src/boot/commands/start.ts"];

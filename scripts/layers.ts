@@ -69,6 +69,9 @@ export const BUNDLED_PACKAGES: readonly string[] = [
   "gpt-tokenizer",
   "ws",
   "pino",
+  "chokidar",
+  "yaml",
+  "@babel/parser",
 ];
 
 export function layerOf(file: string): string | undefined {

@@ -196,10 +196,27 @@ export const CLAUSES: Readonly<Record<string, Readonly<Record<string, string>>>>
     allowed: "isAllowed follows the policy of the session's channel.",
     result: "ToolResult has success, output and metadata: executionTime, truncated, confirmation.",
   },
+  "T-5.1": {
+    config: "The whole ShadowConfig, off by default: what is not enabled or not listed is not watched.",
+    filesystem: "Files that are added, changed or removed below the configured paths are noticed.",
+    detectors: "Syntax errors in JSON, YAML, TypeScript and Python, and a test without its source, are found in them.",
+    shell: "Plain history is watched, and exit codes as the shell hook reports them.",
+    git: "Commits, pushes and merge conflicts are noticed: a secret in a commit, a large binary staged.",
+    paths: "Nothing outside the configured paths is read, links included.",
+    bounded: "Whatever changes, the backlog stays bounded and the gateway answers.",
+    idle: "Without a decision of a person no model is called.",
+  },
+  "T-5.2": {
+    message: "A ghost has trigger, observation, proposal, confidence and actions, as the seed writes them.",
+    action: "An action carries a plan id and becomes a run, with labels private and untrusted; dismissing starts none.",
+    cooldown: "30 seconds pass between two ghosts, or as configured, over a restart too.",
+    hourly: "At most 10 appear in an hour, or as configured, over a restart too.",
+    states: "Ghosts are listed, survive a restart, and are decided once; what is no longer so settles.",
+  },
   "T-6": {
     methods: "emit, on, off and once do what they say.",
     events: "The ten key events, by the seed's names, and no other.",
-    emitted: "A home emits what happens in it; the two of the shadow loop come with that loop.",
+    emitted: "A home emits what happens in it; those of the shadow loop while that is enabled.",
     handlers: "A slow or throwing handler hurts no run, no emitter and no other handler.",
   },
   // M: Monolith

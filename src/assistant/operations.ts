@@ -26,6 +26,7 @@ import { type ModelServices, modelOperations } from "./models/operations.ts";
 import { type PolicyServices, policyOperations } from "./policy/operations.ts";
 import { type RunServices, runOperations } from "./runs/operations.ts";
 import { type SessionServices, sessionOperations } from "./sessions/operations.ts";
+import { type ShadowServices, shadowOperations } from "./shadow/operations.ts";
 import { type StatusServices, statusOperations } from "./status/operations.ts";
 import { type VerificationServices, verificationOperations } from "./verification/operations.ts";
 
@@ -47,6 +48,7 @@ export const OPERATIONS = [
   ...budgetOperations,
   ...policyOperations,
   ...statusOperations,
+  ...shadowOperations,
 ] as const;
 
 /** All that operations are performed with. */
@@ -66,7 +68,8 @@ export type Services = RunServices &
   ModelServices &
   BudgetServices &
   PolicyServices &
-  StatusServices;
+  StatusServices &
+  ShadowServices;
 
 type Operation = (typeof OPERATIONS)[number];
 type Named<Name> = Extract<Operation, { readonly name: Name }>;

@@ -105,6 +105,7 @@ export async function superviseAssistant(
       const words = wordsForPending(resumed, pending.length);
       if (words !== "") remark(words);
       if (failure.seen !== null) throw failure.seen.error;
+      surety.shadow.start();
       return surety;
     } catch (error) {
       await surety.close(0).catch(() => {});

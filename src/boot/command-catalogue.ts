@@ -29,6 +29,12 @@ export const COMMAND_CATALOGUE: readonly CatalogueRow[] = [
     () => import("./commands/sessions.ts"),
   ),
   row("Work", "approvals", "list and answer questions that wait for you", () => import("./commands/approvals.ts")),
+  row(
+    "Work",
+    "shadow",
+    "see what the assistant noticed in files, shell and git, and act on it",
+    () => import("./commands/shadow.ts"),
+  ),
   row("Work", "caps", "see, grant and revoke what a session may reach", () => import("./commands/caps.ts")),
   row("Work", "pair", "accept and deny who may write to the assistant on channels", () => import("./commands/pair.ts")),
   row("Work", "tools", "see the tools, or call one yourself", () => import("./commands/tools.ts")),

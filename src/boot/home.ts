@@ -38,6 +38,8 @@ export interface Home {
   readonly logsDirectory: string;
   /** What was written at `surety chat`. */
   readonly historyFile: string;
+  /** Where the shell hook reports commands, while the shadow loop watches. */
+  readonly shellReports: string;
 }
 
 const PRIVATE_DIRECTORY = 0o700;
@@ -123,6 +125,7 @@ function homeAt(directory: string): Home {
     agentsDirectory: join(directory, "agents"),
     logsDirectory: join(directory, "logs"),
     historyFile: join(directory, "chat-history.jsonl"),
+    shellReports: join(directory, "shell-reports.log"),
   };
 }
 

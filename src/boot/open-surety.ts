@@ -55,6 +55,7 @@ import { liveDrafting } from "./live-parts.ts";
 import { openCheckpoints } from "./open-checkpoints.ts";
 import { openLogging } from "./open-logging.ts";
 import { openRecords } from "./open-records.ts";
+import { openShadow } from "./open-shadow.ts";
 import type { Surety, SuretyOptions } from "./opened-surety.ts";
 import { loadSigningKey, NEW_KEY } from "./signing-key.ts";
 import { openStoredSecrets } from "./stored-secrets.ts";
@@ -148,6 +149,7 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
       sessionContext.forgetTurns();
       events.emit("config.changed", { file: home.configFile, paths });
       await delivery.reconfigured();
+      shadow.reconfigured(paths);
     };
     const configuration = openConfiguration({
       ...{ home, random },
@@ -260,6 +262,8 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
       approvalTimeoutMs: () => now.config.approvals.timeoutS * 1000,
       onDefect: (error) => onDefect("outbox", error),
     });
+    const shadowParts = { home, store, clock, random, redactor, assistant, events, remark, onDefect };
+    const shadow = openShadow({ ...shadowParts, config: () => now.config });
     const media = new Media({ store, clock, redactor });
     const messages: Messages = new Messages({
       ...{ store, clock, random, events, chat, media, pairing, channelClass, keyNameOf: nameOfKey },
@@ -288,10 +292,11 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
       media,
       conversations: messages,
       delivery,
+      shadow,
       events,
       operations: bindOperations({
         ...{ assistant, approvals, capabilities, marks, store, clock, sessions, media, secrets, chat },
-        ...{ compaction, delivery, feed, access, configuration, ...administration },
+        ...{ compaction, delivery, shadow, feed, access, configuration, ...administration },
         get toolbox() {
           return now.toolbox;
         },
@@ -316,6 +321,7 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
           events.off("config.changed", configChanged);
           runEvents.stop();
           messages.close();
+          await shadow.stop();
           await Promise.all([runtime.stop(graceMs), delivery.stop(graceMs), administration.conformance.close()]);
           await records.close(runtime.isIntact);
           if (runtime.isIntact) {

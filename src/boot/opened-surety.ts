@@ -22,6 +22,7 @@ import type { RunConformance } from "./administration/conformance.ts";
 import type { Config } from "./config/config.ts";
 import type { ReadVariable } from "./environment.ts";
 import type { Home } from "./home.ts";
+import type { ShadowLoop } from "./open-shadow.ts";
 import type { Settings } from "./settings.ts";
 import type { SigningKey } from "./signing-key.ts";
 
@@ -68,6 +69,8 @@ export interface Surety {
   readonly events: EventBus;
   /** Closed until it is started: a command delivers nothing. */
   readonly delivery: Delivery;
+  /** Watches nothing until it is started. */
+  readonly shadow: ShadowLoop;
   readonly operations: OperationClient;
   readonly conversations: Conversations;
   readonly access: Access;

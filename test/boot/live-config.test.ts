@@ -105,7 +105,7 @@ verifies("P-1.2", "what injects into the config is refused whole, by path, and n
     [{ agents: { main: { prompt: CANARY } } }, "agents.main.prompt"],
     [{ agents: { main: { cliPath: "/bin/sh -c id" } } }, "agents.main.cliPath"],
     [{ gateway: { bind: "0.0.0.0" }, auth: null }, "gateway.bind"],
-    [{ shadow: { enabled: true } }, "shadow"],
+    [{ shadow: { enabled: true, model: "x" } }, "shadow.model"],
     [{ tools: { timeoutMs: "1e999" } }, "tools.timeoutMs"],
     [{ agents: { constructor: { prompt: "x" } } }, "agents.constructor"],
     [

@@ -7,6 +7,7 @@ import { ACCESS_LISTS } from "./access.ts";
 import { APPROVAL_LISTS } from "./approvals.ts";
 import { CAPABILITY_LISTS } from "./capabilities.ts";
 import type { Prepare } from "./connection.ts";
+import { GHOST_LISTS } from "./ghosts.ts";
 import { HOME_STATE_LISTS } from "./home-state.ts";
 import { LEDGER_LISTS } from "./ledger.ts";
 import { OUTBOX_LISTS } from "./outbox.ts";
@@ -28,6 +29,7 @@ const LISTS = {
   ...HOME_STATE_LISTS,
   ...RECORDED_ROW_LISTS,
   ...ACCESS_LISTS,
+  ...GHOST_LISTS,
 };
 
 export type ListName = keyof typeof LISTS;

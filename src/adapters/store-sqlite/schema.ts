@@ -12,6 +12,7 @@ import { ACCESS_TABLES } from "./access.ts";
 import { APPROVAL_TABLES } from "./approvals.ts";
 import { CAPABILITY_TABLES } from "./capabilities.ts";
 import { preparing, type Tables } from "./connection.ts";
+import { GHOST_TABLES } from "./ghosts.ts";
 import { IMPORT_TABLES } from "./imports.ts";
 import { JOURNAL_TABLES } from "./journal.ts";
 import { LEDGER_TABLES, LedgerAppender } from "./ledger.ts";
@@ -28,7 +29,7 @@ import { SPEND_TABLES } from "./spend.ts";
 /** "sure" in ASCII: tells our databases from others. */
 export const APPLICATION_ID = 0x73757265;
 
-export const SCHEMA_VERSION = 14;
+export const SCHEMA_VERSION = 15;
 
 const META_TABLES: Tables = {
   1: "CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;",
@@ -52,6 +53,7 @@ const SUBJECTS: readonly Tables[] = [
   SECRET_TABLES,
   RECORDED_ROW_TABLES,
   ACCESS_TABLES,
+  GHOST_TABLES,
 ];
 
 const FIRST_WITH_RECORDS = 9;

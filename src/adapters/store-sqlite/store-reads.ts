@@ -11,6 +11,7 @@ import { type Store, StoreError } from "../../runtime/ports/store.ts";
 import { approvalsOf, findApproval } from "./approvals.ts";
 import { capabilitiesOf } from "./capabilities.ts";
 import { type Prepare, preparing } from "./connection.ts";
+import { findGhost, latestGhostOf } from "./ghosts.ts";
 import { countOpenRuns } from "./home-state.ts";
 import { findImport, importedTurns } from "./imports.ts";
 import { headOf, readBodies, readEntries } from "./journal.ts";
@@ -97,6 +98,8 @@ export function storeReads(reading: Reading, homeId: string, readElsewhere: Read
     storedSecrets: () => reading.read(storedSecrets),
     findMedia: (ref) => reading.read((prepare) => findMedia(prepare, ref)),
     waitingMedia: (owner) => reading.read((prepare) => waitingMedia(prepare, owner)),
+    findGhost: (id) => reading.read((prepare) => findGhost(prepare, id)),
+    latestGhostOf: (subject) => reading.read((prepare) => latestGhostOf(prepare, subject)),
     ledgerHead: () => reading.read((prepare) => ledgerHead(prepare, homeId)),
 
     // A few rows by an index: less than the way to the reader thread.
@@ -108,6 +111,9 @@ export function storeReads(reading: Reading, homeId: string, readElsewhere: Read
     pendingApprovals: (page) => listHere("pendingApprovals", page),
     listTokens: (page) => listHere("listTokens", page),
     listBrowsers: (page) => listHere("listBrowsers", page),
+
+    ghostTimes: (sinceMs, limit) => listHere("ghostTimes", sinceMs, limit),
+    listGhosts: (filter, page) => listHere("listGhosts", filter, page),
 
     runsAfter: (position, limit) => list("runsAfter", position, limit),
     listRuns: (filter) => list("listRuns", filter),

@@ -94,6 +94,10 @@ function recordsIn(write: Write): readonly ChangedRecord[] {
       return [one("browser_session", write.draft.data.browserId)];
     case "see-browser":
       return [one("browser_session", write.id)];
+    case "insert-ghost":
+      return [one("ghost", write.ghost.id)];
+    case "decide-ghost":
+      return [one("ghost", write.id)];
     case "append-ledger": {
       const record = RECORD_OF_LEDGER[write.draft.kind];
       return record === undefined ? NONE : [one(record, null)];

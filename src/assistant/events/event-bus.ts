@@ -7,6 +7,7 @@
  */
 import type { RunId, SessionId } from "../../kernel/vocabulary/identifiers.ts";
 import type { Recipient } from "../../runtime/ports/channel.ts";
+import type { WireGhost } from "../shadow/wire-ghost.ts";
 
 interface OfRun {
   readonly runId: RunId;
@@ -28,9 +29,9 @@ export interface EventMap {
   /** No paths: only the environment has changed. */
   "config.changed": { readonly file: string; readonly paths: readonly string[] };
   "agent.thinking": OfRun;
-  /** Of the shadow loop, which is not there yet. */
-  "shadow.event": Readonly<Record<string, unknown>>;
-  "shadow.ghost": Readonly<Record<string, unknown>>;
+  /** Something was noticed; whether it becomes a ghost is open. */
+  "shadow.event": { readonly detector: string; readonly subject: string };
+  "shadow.ghost": WireGhost;
 }
 
 export type EventName = keyof EventMap;

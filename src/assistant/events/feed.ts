@@ -24,6 +24,7 @@ export const RECORD_KINDS = [
   "pairing",
   "model",
   "mark",
+  "ghost",
 ] as const;
 export type RecordKind = (typeof RECORD_KINDS)[number];
 

@@ -151,6 +151,7 @@ export async function draftRun(settings: DraftingSettings, request: RunRequest):
     isUnattended: request.isUnattended,
     reply: request.reply,
     said,
+    ...(request.labels === undefined ? {} : { labels: request.labels }),
   });
   return {
     ok: true,
@@ -203,7 +204,7 @@ interface DraftParts {
   readonly toolsLeftOut?: readonly string[];
   /** Of the sender of the message. */
   readonly said: Labels;
-  /** Of the delegating context; the message carries them. */
+  /** Of the delegating context, or of what the message quotes; the message carries them. */
   readonly labels?: Labels;
   readonly message: string;
   readonly supplied?: SuppliedContext | null;

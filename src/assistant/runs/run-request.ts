@@ -7,6 +7,7 @@
 import { type Static, Type } from "typebox";
 import { hashBytes } from "../../kernel/vocabulary/hash.ts";
 import { asSessionId, type SessionId } from "../../kernel/vocabulary/identifiers.ts";
+import type { Labels } from "../../kernel/vocabulary/labels.ts";
 import type { ChannelClass } from "../../kernel/vocabulary/risk.ts";
 import { Count, closed } from "../../kernel/vocabulary/schema-primitives.ts";
 import { THINKING_LEVELS, type ThinkingLevel } from "../../kernel/vocabulary/thinking-level.ts";
@@ -175,6 +176,8 @@ export interface RunRequest {
   readonly inbound?: InboundId;
   /** Who reads the answer; set by the channel that took the message, never by a client. Absent: the person at this machine. */
   readonly channelClass?: ChannelClass;
+  /** Of what the message quotes, beside its sender's own. Absent: it quotes nothing. */
+  readonly labels?: Labels;
   /** Where the answer is delivered. Absent: the client fetches it. */
   readonly reply?: ReplyAddress;
   readonly source: string;

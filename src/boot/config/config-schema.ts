@@ -203,6 +203,32 @@ const ContextSettings = z.strictObject({
   summaryTokens: z.exactOptional(integer(100, 1_000_000)),
 });
 
+const { watchers } = DEFAULT.shadow;
+const events = <const Names extends readonly [string, ...string[]]>(names: Names) =>
+  z._default(z.array(z.enum(names)), [...names] as never);
+const Glob = matching(/^[^\0\n\r]{1,1024}$/, "must be a glob such as node_modules or **/*.min.js");
+
+const Shadow = section({
+  enabled: flag(DEFAULT.shadow.enabled),
+  watchers: section({
+    filesystem: section({
+      paths: z._default(z.array(FilePath).check(z.maxLength(100)), [...watchers.filesystem.paths]),
+      ignore: z._default(z.array(Glob).check(z.maxLength(1000)), [...watchers.filesystem.ignore]),
+      events: events(["add", "change", "unlink"]),
+    }),
+    shell: section({
+      historyFile: z._default(z.union([z.literal(""), FilePath]), watchers.shell.historyFile),
+      watchErrors: flag(watchers.shell.watchErrors),
+    }),
+    git: section({
+      enabled: flag(watchers.git.enabled),
+      events: events(["commit", "push", "merge-conflict"]),
+    }),
+  }),
+  cooldown: z._default(integer(0, SECONDS_A_DAY * 1000), DEFAULT.shadow.cooldown),
+  maxGhostsPerHour: z._default(integer(0, 1000), DEFAULT.shadow.maxGhostsPerHour),
+});
+
 /** They are the person at this machine, or runs of it; no configured channel may pass for them. */
 const OWN_CHANNELS = ["cli", "http", "run", "web", "webchat"];
 const ChannelName = matching(
@@ -252,6 +278,7 @@ export const ConfigSchema: z.ZodMiniType<WrittenConfig> = z.strictObject({
     maxBytes: z._default(integer(65_536, 2 ** 40), DEFAULT.logging.maxBytes),
     maxFiles: z._default(integer(1, 1000), DEFAULT.logging.maxFiles),
   }),
+  shadow: Shadow,
   tools: Tools,
 });
 

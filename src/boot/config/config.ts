@@ -128,6 +128,28 @@ export interface Config {
   readonly redaction: { readonly emails: boolean; readonly phones: boolean };
   /** Of one log: the bytes of a file, and how many files are kept. */
   readonly logging: { readonly maxBytes: number; readonly maxFiles: number };
+  /** The seed's ShadowConfig (T-5.1). */
+  readonly shadow: {
+    readonly enabled: boolean;
+    readonly watchers: {
+      readonly filesystem: {
+        readonly paths: readonly string[];
+        /** Globs; one without a slash fits a name at any depth. */
+        readonly ignore: readonly string[];
+        readonly events: readonly ("add" | "change" | "unlink")[];
+      };
+      readonly shell: {
+        /** Plain history; empty: not watched. */
+        readonly historyFile: string;
+        /** Exit codes, as the shell hook reports them. */
+        readonly watchErrors: boolean;
+      };
+      readonly git: { readonly enabled: boolean; readonly events: readonly ("commit" | "push" | "merge-conflict")[] };
+    };
+    /** Milliseconds between two ghosts. */
+    readonly cooldown: number;
+    readonly maxGhostsPerHour: number;
+  };
   readonly tools: {
     /** Absent: `workspace` in the home. */
     readonly workspace?: string | undefined;

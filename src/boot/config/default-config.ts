@@ -47,6 +47,20 @@ export const DEFAULT_CONFIG: Config = {
   budgets: {},
   redaction: { emails: false, phones: false },
   logging: { maxBytes: 5_242_880, maxFiles: 5 },
+  shadow: {
+    enabled: false,
+    watchers: {
+      filesystem: {
+        paths: ["workspace"],
+        ignore: ["node_modules", "dist", "build", "target", "coverage", ".venv", "venv", "__pycache__", "vendor"],
+        events: ["add", "change", "unlink"],
+      },
+      shell: { historyFile: "", watchErrors: true },
+      git: { enabled: true, events: ["commit", "push", "merge-conflict"] },
+    },
+    cooldown: 30_000,
+    maxGhostsPerHour: 10,
+  },
   tools: {
     policy: DEFAULT_POLICY_SETTINGS,
     timeoutMs: DEFAULT_TOOL_TIMEOUT_MS,

@@ -22,6 +22,7 @@ import type { Page } from "./page.ts";
 import type { AccessReads, AccessWrite } from "./stored-access.ts";
 import type { CapabilityDecisionKind, CapabilityReads } from "./stored-capability.ts";
 import type { DeliveryReads, DeliveryWrite } from "./stored-delivery.ts";
+import type { GhostReads, GhostWrite } from "./stored-ghost.ts";
 import type { MediaReads, MediaWrite } from "./stored-media.ts";
 import type { SecretReads, SecretWrite } from "./stored-secret.ts";
 import type { RunRange, SessionFilter, SessionReads, SessionWrite, StoredSession } from "./stored-session.ts";
@@ -165,6 +166,7 @@ export interface StoredBody extends Body {
 export type Write =
   | SessionWrite
   | MediaWrite
+  | GhostWrite
   | SecretWrite
   /** What a run that has not begun was accepted with, completed by what was said meanwhile in its session. */
   | { readonly type: "complete-acceptance"; readonly runId: RunId; readonly accepted: string }
@@ -327,7 +329,14 @@ export interface PresentRow {
   readonly needsRecord: boolean;
 }
 
-export interface Store extends AccessReads, CapabilityReads, DeliveryReads, MediaReads, SecretReads, SessionReads {
+export interface Store
+  extends AccessReads,
+    CapabilityReads,
+    DeliveryReads,
+    GhostReads,
+    MediaReads,
+    SecretReads,
+    SessionReads {
   /** Random id of the home; names the ledger's chain. */
   readonly homeId: string;
   /** Null for a home that was never restored. */

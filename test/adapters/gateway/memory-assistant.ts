@@ -233,6 +233,8 @@ export class MemoryAssistant implements Assistant {
       // So is what is administrated.
       ...({} as ConfigurationServices & ModelServices & PolicyServices & StatusServices),
       budgets: () => ({}),
+      // So is the shadow loop (test/boot/shadow.test.ts).
+      shadow: {} as Services["shadow"],
     };
   }
 

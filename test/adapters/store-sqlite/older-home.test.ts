@@ -108,9 +108,9 @@ test("rows of an older home are recorded as they are, except acceptances that it
   expect((await opened.findPairing("crm", "eve"))?.state).toBe("forged");
 });
 
-/** What versions 9 to 14 added. */
+/** What versions 9 to 15 added. */
 const WITHOUT_RECORDS = `
-  DROP TABLE tokens; DROP TABLE browsers; DROP TABLE media; DROP TABLE secrets;
+  DROP TABLE tokens; DROP TABLE browsers; DROP TABLE media; DROP TABLE secrets; DROP TABLE ghosts;
   DROP INDEX granted_capabilities; DROP INDEX recorded_rows; DROP INDEX decided_approvals;
   ALTER TABLE approvals DROP COLUMN background_ref;`;
 const LATER_COLUMNS = ["key", "channel", "sender_id", "title", "settings", "active_at", "runs"];

@@ -9,6 +9,7 @@ const RESOLVE = "boot/config/resolve-configured-model-ref.ts";
 const LIMITS = "boot/config/context-limits.ts";
 const CHANNELS = "boot/configured-channels.ts";
 const TOOLS = "boot/built-in-tools.ts";
+const THREAD = "boot/shadow-thread.ts";
 const SCOPES = "runtime/spend/budget-scopes.ts";
 const DECIDE = "kernel/policy/decide-call.ts";
 const HONEYPOT = "kernel/policy/honeypot.ts";
@@ -110,6 +111,16 @@ const READ_BY: Readonly<Record<string, string>> = {
   "tools.http.ttlS": TOOLS,
   "tools.message.templates.*": TOOLS,
   "tools.search.url": TOOLS,
+  "shadow.enabled": "boot/open-shadow.ts",
+  "shadow.cooldown": "assistant/shadow/ghost-rules.ts",
+  "shadow.maxGhostsPerHour": "assistant/shadow/ghost-rules.ts",
+  "shadow.watchers.filesystem.paths": THREAD,
+  "shadow.watchers.filesystem.ignore": THREAD,
+  "shadow.watchers.filesystem.events": THREAD,
+  "shadow.watchers.shell.historyFile": THREAD,
+  "shadow.watchers.shell.watchErrors": THREAD,
+  "shadow.watchers.git.enabled": THREAD,
+  "shadow.watchers.git.events": THREAD,
 };
 
 interface Schema {
