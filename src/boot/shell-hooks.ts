@@ -13,7 +13,7 @@ export function shellHook(shell: HookShell, file: string): string {
 }
 
 const HOOKS: Readonly<Record<HookShell, (file: string) => string>> = {
-  // PS0 is expanded when a command has been read: so an empty line is told from a repeated command.
+  // PS0 is expanded when a command has been read, but not for an empty line.
   bash: (file) => `# Surety's shadow loop: reports exit codes. Add to ~/.bashrc: eval "$(surety shadow hook bash)"
 __surety_file=${quoted(file)}
 __surety_ran=

@@ -17,14 +17,14 @@ export class AppendedLines {
     this.#at = readGuarded(path, 0)?.size ?? 0;
   }
 
-  /** Since the last time. A file that was written anew counts from its end. */
+  /** Since the last time. A file that became shorter counts from its end. */
   read(): readonly string[] {
     const size = readGuarded(this.#path, 0)?.size ?? 0;
     if (size === this.#at) return [];
-    const isAnew = size < this.#at;
+    const isShorter = size < this.#at;
     const from = Math.max(this.#at, size - MAX_READ_BYTES);
     this.#at = size;
-    if (isAnew) {
+    if (isShorter) {
       this.#rest = "";
       return [];
     }

@@ -52,7 +52,7 @@ export class ShadowWatcher {
   readonly #parts: WatcherParts;
   readonly #pending = new Map<string, FileEvent>();
   readonly #repositories = new Map<string, WatchedRepository>();
-  /** Files found broken: what is whole again is told. */
+  /** Files with an error: without it, their ghosts settle. */
   readonly #broken = new Set<string>();
   /** Tests without a source, by the names that it may have. */
   readonly #orphans = new Map<string, { readonly path: string; readonly names: readonly string[] }>();
@@ -134,7 +134,7 @@ export class ShadowWatcher {
       this.#problem("changes come faster than they can be looked at; some are passed over");
       return;
     }
-    // A file that was written anew was added, whatever came after.
+    // A new file was added, whatever came after.
     this.#pending.set(path, before === "add" && event === "change" ? "add" : event);
     this.#waitingSinceMs ??= clock.monotonicMs();
     const waitedMs = clock.monotonicMs() - this.#waitingSinceMs;

@@ -1,7 +1,7 @@
 /**
  * Syntax errors in Python, found by its tokens alone: brackets, strings, indentation, and the colon of a compound statement.
- * It misses what only a parser sees, and calls nothing an error that is none. So no interpreter is needed, and none is run
- * over a file that somebody else may have written.
+ * It misses what only a parser sees, and calls nothing an error that is none. So no interpreter is run over a file of unknown
+ * origin.
  */
 import type { SyntaxProblem } from "./check-json.ts";
 
