@@ -19,7 +19,8 @@ import {
 import { USER_LABELS } from "../../src/kernel/vocabulary/labels.ts";
 import { decisionDraft } from "../../src/runtime/approvals/approval-decisions.ts";
 import { timestampOf } from "../../src/runtime/ports/clock.ts";
-import type { NewRun, RunEnding, SpendScope, StoredApproval, Write } from "../../src/runtime/ports/store.ts";
+import type { NewRun, RunEnding, StoredApproval, Write } from "../../src/runtime/ports/store.ts";
+import type { SpendScope } from "../../src/runtime/ports/stored-spend.ts";
 
 const CREATED_AT = "2026-11-15T00:00:00.000Z";
 export const ENDED_AT = "2026-11-15T00:00:09.000Z";

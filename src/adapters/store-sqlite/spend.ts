@@ -3,7 +3,8 @@
  * src/runtime/spend/spend-rules.ts.
  */
 import type { RunId } from "../../kernel/vocabulary/identifiers.ts";
-import type { CommitResult, SpendAmount, SpendTotal } from "../../runtime/ports/store.ts";
+import type { CommitResult } from "../../runtime/ports/store.ts";
+import type { SpendAmount, SpendTotal } from "../../runtime/ports/stored-spend.ts";
 import {
   amountToCount,
   amountToReserve,

@@ -3,7 +3,8 @@
  * crash leaves reservations spent, and corrections have no run.
  */
 import type { Entry } from "../../kernel/journal/entry.ts";
-import type { SpendAmount, Store, StoredRun } from "../../runtime/ports/store.ts";
+import type { Store, StoredRun } from "../../runtime/ports/store.ts";
+import type { SpendAmount } from "../../runtime/ports/stored-spend.ts";
 import { usedIn } from "../../runtime/spend/spend-account.ts";
 
 export interface SpendFinding {

@@ -26,6 +26,7 @@ import type { GhostReads, GhostWrite } from "./stored-ghost.ts";
 import type { MediaReads, MediaWrite } from "./stored-media.ts";
 import type { SecretReads, SecretWrite } from "./stored-secret.ts";
 import type { RunRange, SessionFilter, SessionReads, SessionWrite, StoredSession } from "./stored-session.ts";
+import type { SpendAmount, SpendScope, SpendTotal } from "./stored-spend.ts";
 
 export type { Page } from "./page.ts";
 
@@ -134,26 +135,6 @@ export interface StoredApproval {
   readonly state: ApprovalState;
   readonly decidedBy: string | null;
   readonly decidedAtMs: number | null;
-}
-
-export interface SpendAmount {
-  readonly microusd: number;
-  readonly tokens: number;
-}
-
-/** A budget that spending counts against: `run:…`, `agent:…`, `job:…`, `all`; the period is a UTC day, or `ever`. */
-export interface SpendScope {
-  readonly scope: string;
-  readonly period: string;
-  readonly limitMicrousd: number | null;
-  readonly limitTokens: number | null;
-}
-
-export interface SpendTotal extends SpendAmount {
-  readonly scope: string;
-  readonly period: string;
-  /** The part that is reserved for inferences in progress. */
-  readonly reserved: SpendAmount;
 }
 
 /** `barrier`: flushed immediately and awaited. `eager`: flushed immediately, not awaited. */

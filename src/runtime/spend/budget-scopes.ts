@@ -6,7 +6,8 @@
  */
 import type { ExecutionContract } from "../../kernel/contract/contract.ts";
 import type { RunId } from "../../kernel/vocabulary/identifiers.ts";
-import type { SpendScope, StoredRun } from "../ports/store.ts";
+import type { StoredRun } from "../ports/store.ts";
+import type { SpendScope } from "../ports/stored-spend.ts";
 import { contractOf } from "../run/read-run.ts";
 import type { RunPorts } from "../run-ports.ts";
 import type { BudgetScopes } from "./spend-account.ts";

@@ -3,7 +3,8 @@
  * home's store before the work learns that it was granted; settling or releasing it replaces the count. So a crash leaves it
  * counted as spent, as for a run.
  */
-import type { CommitResult, SpendAmount, Store, Write } from "../ports/store.ts";
+import type { CommitResult, Store, Write } from "../ports/store.ts";
+import type { SpendAmount } from "../ports/stored-spend.ts";
 import { type Budgets, MICROUSD_PER_USD, microusd } from "./budget-scopes.ts";
 
 export interface DailyBudget {

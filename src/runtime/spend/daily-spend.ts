@@ -1,6 +1,7 @@
 /** What was spent on a day, by scope, against the limits: what `surety budget` shows. */
 import { timestampOf } from "../ports/clock.ts";
-import type { SpendTotal, Store } from "../ports/store.ts";
+import type { Store } from "../ports/store.ts";
+import type { SpendTotal } from "../ports/stored-spend.ts";
 import { type Budgets, configuredBudgetScopes, MICROUSD_PER_USD } from "./budget-scopes.ts";
 
 export interface DailySpend {

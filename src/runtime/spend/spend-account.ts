@@ -15,7 +15,8 @@ import { usagesOf } from "../../kernel/journal/event.ts";
 import type { CallId } from "../../kernel/vocabulary/identifiers.ts";
 import { costOf } from "../../kernel/vocabulary/model-price.ts";
 import type { ConfiguredModel, ModelUsage } from "../ports/model-backend.ts";
-import type { SpendAmount, SpendScope, StoredRun, Write } from "../ports/store.ts";
+import type { StoredRun, Write } from "../ports/store.ts";
+import type { SpendAmount, SpendScope } from "../ports/stored-spend.ts";
 
 export interface Spender {
   readonly agentId: string;

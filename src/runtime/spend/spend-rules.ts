@@ -8,7 +8,8 @@
  *     repeated; a larger reservation adds the difference. The next owner's attempt is counted separately, because the
  *     first may have been paid for.
  */
-import type { CommitResult, SpendAmount, SpendScope } from "../ports/store.ts";
+import type { CommitResult } from "../ports/store.ts";
+import type { SpendAmount, SpendScope } from "../ports/stored-spend.ts";
 
 export interface StoredReservation extends SpendAmount {
   readonly isSettled: boolean;

@@ -8,7 +8,8 @@ import { asRunId, type RunId } from "../../../src/kernel/vocabulary/identifiers.
 import { estimateTokens } from "../../../src/runtime/model/estimate-tokens.ts";
 import type { Clock } from "../../../src/runtime/ports/clock.ts";
 import type { ModelReply, ModelRequest } from "../../../src/runtime/ports/model-backend.ts";
-import type { SpendScope, StoredRun } from "../../../src/runtime/ports/store.ts";
+import type { StoredRun } from "../../../src/runtime/ports/store.ts";
+import type { SpendScope } from "../../../src/runtime/ports/stored-spend.ts";
 import { SpendAccount } from "../../../src/runtime/spend/spend-account.ts";
 import { verifies } from "../../requirements.ts";
 import { openTrial, storeOfFile, type Trial } from "../trial/open-trial.ts";

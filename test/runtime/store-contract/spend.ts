@@ -1,7 +1,8 @@
 /** The store's contract: spending. */
 import { describe, expect, test } from "vitest";
 import { asRunId, type RunId } from "../../../src/kernel/vocabulary/identifiers.ts";
-import type { SpendScope, Write } from "../../../src/runtime/ports/store.ts";
+import type { Write } from "../../../src/runtime/ports/store.ts";
+import type { SpendScope } from "../../../src/runtime/ports/stored-spend.ts";
 import { budgetScope, fresh, sealed } from "../store-samples.ts";
 import type { StoreFixture } from "./store-fixture.ts";
 
