@@ -1,6 +1,6 @@
 /** The shadow loop over a real home: what is watched becomes a ghost, and a word on it a run. */
 import { readFile } from "node:fs/promises";
-import { expect } from "vitest";
+import { expect, vi } from "vitest";
 import { SHADOW_LABELS } from "../../src/assistant/shadow/shadow.ts";
 import { verifies } from "../requirements.ts";
 import { openShadowHome } from "./shadow-home.ts";
@@ -29,7 +29,8 @@ verifies(
       ["Show it", "custom"],
       ["Dismiss", "dismiss"],
     ]);
-    expect(events).toEqual([{ detector: "syntax-error", subject: `syntax ${path}` }, ghost.id]);
+    const noticed = { detector: "syntax-error", subject: `syntax ${path}` };
+  await vi.waitFor(() => expect(events).toEqual([noticed, ghost.id]));
 
     const acted = await shadow.act(ghost.id, "Fix it");
     expect(acted).toMatchObject({ ok: true, value: { state: "acted", decided_by: "operator" } });
