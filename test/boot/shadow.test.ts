@@ -30,7 +30,7 @@ verifies(
       ["Dismiss", "dismiss"],
     ]);
     const noticed = { detector: "syntax-error", subject: `syntax ${path}` };
-  await vi.waitFor(() => expect(events).toEqual([noticed, ghost.id]));
+    await vi.waitFor(() => expect(events).toEqual([noticed, ghost.id]));
 
     const acted = await shadow.act(ghost.id, "Fix it");
     expect(acted).toMatchObject({ ok: true, value: { state: "acted", decided_by: "operator" } });
