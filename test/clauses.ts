@@ -501,4 +501,12 @@ export const CLAUSES: Readonly<Record<string, Readonly<Record<string, string>>>>
     approvals: "A waiting approval keeps the stream alive.",
     errors: "What fails or is refused is an error in OpenAI's shape.",
   },
+  "X-25": {
+    home: "After a run or a session was forgotten, no byte of its content is in any file of the home.",
+    derived: "Summaries, memory and later prompts that were made of it go with it; what others said stays.",
+    chains: "Every chain still verifies, and shows `erased`.",
+    "at-work": "What has not ended is not forgotten, and the refusal says so.",
+    interrupted: "What was interrupted is finished when the home is opened again.",
+    limits: "It says what it cannot reach.",
+  },
 };

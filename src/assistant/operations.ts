@@ -20,6 +20,7 @@ import { type BudgetServices, budgetOperations } from "../runtime/spend/operatio
 import { type ToolServices, toolOperations } from "../runtime/tools/operations.ts";
 import { type ConfigurationServices, configurationOperations } from "./configuration/operations.ts";
 import { type DeliveryServices, deliveryOperations } from "./delivery/operations.ts";
+import { type ErasureServices, erasureOperations } from "./erasure/operations.ts";
 import { type FeedServices, feedOperations } from "./events/operations.ts";
 import { type MediaServices, mediaOperations } from "./media/operations.ts";
 import { type ModelServices, modelOperations } from "./models/operations.ts";
@@ -37,6 +38,7 @@ export const OPERATIONS = [
   ...markOperations,
   ...toolOperations,
   ...sessionOperations,
+  ...erasureOperations,
   ...mediaOperations,
   ...deliveryOperations,
   ...feedOperations,
@@ -58,6 +60,7 @@ export type Services = RunServices &
   MarkServices &
   ToolServices &
   SessionServices &
+  ErasureServices &
   MediaServices &
   DeliveryServices &
   FeedServices &

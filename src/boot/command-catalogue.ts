@@ -28,6 +28,7 @@ export const COMMAND_CATALOGUE: readonly CatalogueRow[] = [
     "list, show, begin, condense, rename and export conversations",
     () => import("./commands/sessions.ts"),
   ),
+  row("Work", "forget", "remove what was said and done, for good", () => import("./commands/forget.ts")),
   row("Work", "approvals", "list and answer questions that wait for you", () => import("./commands/approvals.ts")),
   row(
     "Work",

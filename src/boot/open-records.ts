@@ -2,6 +2,7 @@
 import { SessionFiles, type SessionFilesParts } from "../adapters/records/session-files.ts";
 import type { Clock } from "../runtime/ports/clock.ts";
 import type { Store } from "../runtime/ports/store.ts";
+import type { PendingErasure } from "../runtime/ports/stored-erasure.ts";
 import type { Config } from "./config/config.ts";
 import type { Home } from "./home.ts";
 import { RecordsThread } from "./records-thread.ts";
@@ -35,6 +36,13 @@ export function openRecords({ store, plainStore, clock, home, context, sessions,
     wake: (): void => {
       sessionFiles.wake();
       records.wake();
+    },
+    /** What is in files of content that is gone. */
+    erase: async (erased: readonly PendingErasure[]): Promise<void> => {
+      const { eraseRunRecords } = await import("../adapters/records/erase-run-records.ts");
+      const runIds = erased.flatMap(({ runId }) => runId ?? []);
+      await records.pausing(() => eraseRunRecords(plainStore, home.directory, runIds));
+      await sessionFiles.erase(erased);
     },
     follow: (...run: Parameters<SessionFiles["follow"]>): void => sessionFiles.follow(...run),
     /** Before the store is closed. `isWritable`: what is left may be written. */

@@ -53,6 +53,7 @@ import { takeHome } from "./gateway-access.ts";
 import { assertDatabasePresent } from "./home.ts";
 import { liveDrafting } from "./live-parts.ts";
 import { openCheckpoints } from "./open-checkpoints.ts";
+import { openErasure } from "./open-erasure.ts";
 import { openLogging } from "./open-logging.ts";
 import { openRecords } from "./open-records.ts";
 import { openShadow } from "./open-shadow.ts";
@@ -218,6 +219,8 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
       },
       onStoreFailure: options.onStoreFailure ?? ((error) => onDefect("store", error)),
     });
+    const erasure = openErasure({ store, clock, home, context: sessionContext, records, redactor, inbox, onDefect });
+    await erasure.resume();
     // What ended before a crash, and is in no file yet.
     if (options.workers !== 0) records.wake();
     ownStore.onUnavailable((error) => runtime.storeFailed(error));
@@ -296,7 +299,7 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
       events,
       operations: bindOperations({
         ...{ assistant, approvals, capabilities, marks, store, clock, sessions, media, secrets, chat },
-        ...{ compaction, delivery, shadow, feed, access, configuration, ...administration },
+        ...{ compaction, delivery, shadow, feed, access, configuration, ...administration, ...erasure },
         get toolbox() {
           return now.toolbox;
         },
@@ -323,6 +326,7 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
           messages.close();
           await shadow.stop();
           await Promise.all([runtime.stop(graceMs), delivery.stop(graceMs), administration.conformance.close()]);
+          await erasure.settle();
           await records.close(runtime.isIntact);
           if (runtime.isIntact) {
             await appendCheckpoint(plainStore, signing.sign, clock);

@@ -31,7 +31,18 @@ export async function addToPromptHistory(home: Home, message: string): Promise<r
   const before = await readPromptHistory(home);
   if (message.length > MAX_MESSAGE_CHARS || before.at(-1) === message) return before;
   const messages = [...before, message].slice(-MAX_MESSAGES);
-  const text = messages.map((each) => `${JSON.stringify(each)}\n`).join("");
-  await replaceFile(home.historyFile, text, systemRandomness);
+  await write(home, messages);
   return messages;
+}
+
+/** Those that were forgotten. */
+export async function removeFromPromptHistory(home: Home, isGone: (message: string) => boolean): Promise<void> {
+  const before = await readPromptHistory(home);
+  const messages = before.filter((message) => !isGone(message));
+  if (messages.length < before.length) await write(home, messages);
+}
+
+async function write({ historyFile }: Home, messages: readonly string[]): Promise<void> {
+  const text = messages.map((each) => `${JSON.stringify(each)}\n`).join("");
+  await replaceFile(historyFile, text, systemRandomness);
 }

@@ -42,6 +42,8 @@ export class RecordsThread {
   #wantedSinceMs: number | null = null;
   #wasWoken = false;
   #isClosed = false;
+  /** How much waits for the thread to pause. */
+  #waiting = 0;
   #working: Promise<void> = Promise.resolve();
   #worker: Worker | null = null;
   #pending: PromiseWithResolvers<boolean> | null = null;
@@ -63,6 +65,16 @@ export class RecordsThread {
       this.#cancelWake = null;
       this.#working = this.#working.then(() => this.#whileIdle()).catch(this.#report);
     });
+  }
+
+  /** Between two batches: what rewrites the files that the thread appends to. */
+  pausing(work: () => Promise<void>): Promise<void> {
+    this.#waiting += 1;
+    const working = this.#working.then(work).finally(() => {
+      this.#waiting -= 1;
+    });
+    this.#working = working.catch(() => {});
+    return working;
   }
 
   /** Ends the thread. `isWritable`: what is left may be written. */
@@ -87,7 +99,7 @@ export class RecordsThread {
     const { clock, isBusy } = this.#parts;
     for (let isMore = await this.#own.hasWork(); isMore && !this.#isClosed; ) {
       const waitedMs = clock.monotonicMs() - (this.#wantedSinceMs ?? clock.monotonicMs());
-      if (isBusy() && waitedMs < MAX_WAIT_MS) return this.wake();
+      if (this.#waiting > 0 || (isBusy() && waitedMs < MAX_WAIT_MS)) return this.wake();
       this.#wantedSinceMs = clock.monotonicMs();
       isMore = await this.#project();
     }

@@ -25,7 +25,12 @@ export interface GatewayProcess {
   readonly stderr: readonly string[];
   readonly ended: Promise<Ending>;
   readonly isGone: boolean;
-  ask(method: "GET" | "POST", path: string, body?: unknown, headers?: Record<string, string>): Promise<Reply | null>;
+  ask(
+    method: "GET" | "POST" | "DELETE",
+    path: string,
+    body?: unknown,
+    headers?: Record<string, string>,
+  ): Promise<Reply | null>;
   /** SIGKILL, and gone when it resolves. */
   kill(): Promise<Ending>;
   /** SIGTERM, and gone when it resolves. */

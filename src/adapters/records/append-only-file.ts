@@ -50,6 +50,12 @@ export class AppendOnlyFile {
     await file.appendFile(text);
   }
 
+  /** The paths of all segments that there are or may be, and of what was moved aside. */
+  async paths(): Promise<readonly string[]> {
+    const segments = Array.from({ length: (await this.#segments()) - 1 }, (_, at) => `${this.path}.${at + 1}`);
+    return [...segments, this.path, `${this.path}.torn`];
+  }
+
   async sync(): Promise<void> {
     await using file = await this.#open();
     await file.datasync();

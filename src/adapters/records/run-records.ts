@@ -135,10 +135,8 @@ export class RunRecords {
 
 type Entries = Awaited<ReturnType<typeof readWholeJournal>>["entries"];
 
-async function writeFolder(folder: string, run: StoredRun, entries: Entries): Promise<void> {
-  const aside = join(dirname(folder), `.${run.runId}.new`);
-  await rm(aside, { recursive: true, force: true });
-  await mkdir(aside, { recursive: true, mode: 0o700 });
+/** The text of each file of a run's folder, by name. */
+export function folderFiles(run: StoredRun, entries: Entries): Readonly<Record<string, string>> {
   const summary = runSummary(entries);
   const files: Readonly<Record<string, readonly string[]>> = {
     "contract.json": [run.contract],
@@ -148,9 +146,17 @@ async function writeFolder(folder: string, run: StoredRun, entries: Entries): Pr
     // A journal that breaks off has none.
     ...(summary === null ? {} : { "summary.json": [JSON.stringify(summary)] }),
   };
-  for (const [name, lines] of Object.entries(files)) {
+  const textOf = (lines: readonly string[]): string => lines.map((line) => `${line}\n`).join("");
+  return Object.fromEntries(Object.entries(files).map(([name, lines]) => [name, textOf(lines)]));
+}
+
+async function writeFolder(folder: string, run: StoredRun, entries: Entries): Promise<void> {
+  const aside = join(dirname(folder), `.${run.runId}.new`);
+  await rm(aside, { recursive: true, force: true });
+  await mkdir(aside, { recursive: true, mode: 0o700 });
+  for (const [name, text] of Object.entries(folderFiles(run, entries))) {
     await using file = await open(join(aside, name), "wx", 0o600);
-    await file.writeFile(lines.map((line) => `${line}\n`).join(""));
+    await file.writeFile(text);
     await file.datasync();
   }
   await rename(aside, folder);

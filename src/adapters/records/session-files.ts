@@ -15,16 +15,18 @@ import { join } from "node:path";
 import { LATEST, type SessionContext } from "../../assistant/context/session-context.ts";
 import type { SessionTurn } from "../../assistant/context/session-turn.ts";
 import { channelClassOf } from "../../assistant/sessions/channel-class.ts";
-import { partialLine, sessionFileName, turnLines } from "../../assistant/sessions/session-file.ts";
+import { erasedLine, partialLine, sessionFileName, turnLines } from "../../assistant/sessions/session-file.ts";
 import type { LedgerHead } from "../../kernel/journal/ledger.ts";
 import { asRunId, type RunId, type SessionId } from "../../kernel/vocabulary/identifiers.ts";
 import { type Clock, timestampOf } from "../../runtime/ports/clock.ts";
 import { type PlacedRun, type Store, StoreError } from "../../runtime/ports/store.ts";
+import type { PendingErasure } from "../../runtime/ports/stored-erasure.ts";
 import type { StoredSession } from "../../runtime/ports/stored-session.ts";
 import { contractOf } from "../../runtime/run/read-run.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { AppendOnlyFile } from "./append-only-file.ts";
 import { LedgerPlace } from "./ledger-place.ts";
+import { rewriteLines } from "./rewrite-lines.ts";
 
 export interface SessionFilesParts {
   readonly store: Store;
@@ -79,6 +81,16 @@ export class SessionFiles {
     return working;
   }
 
+  /** A line says that a turn was forgotten, where its lines were (X-25). */
+  erase(erased: readonly PendingErasure[]): Promise<void> {
+    const working = this.#working.then(async () => {
+      this.#written ??= await this.#begin();
+      for (const { sessionId, runId } of erased) await this.#erase(sessionId, runId);
+    });
+    this.#working = working.catch(() => {});
+    return working;
+  }
+
   async close(): Promise<void> {
     this.#cancelWake?.();
     this.#cancelWake = null;
@@ -113,6 +125,27 @@ export class SessionFiles {
     const line = partialLine(runId, delta, session.sessionId, timestampOf(this.#parts.clock.nowMs()));
     const { file } = await this.#open(session);
     await file.append([line]);
+  }
+
+  async #erase(sessionId: SessionId, runId: RunId | null): Promise<void> {
+    const { store } = this.#parts;
+    const session = await store.findSession(sessionId);
+    const erasedAt = runId === null ? null : (await store.findRun(runId))?.erasedAt;
+    if (session === null || erasedAt === undefined) return;
+    const mark = runId === null ? `"session_id":"${sessionId}"` : `"run_id":"${runId}"`;
+    let isTold = false;
+    const rewrite = (line: string): string | null => {
+      if (!line.includes(mark) || (runId === null && !line.includes('"imported_turn":'))) return line;
+      if (isTold || runId === null || erasedAt === null) return null;
+      isTold = true;
+      return erasedLine(sessionId, runId, erasedAt);
+    };
+    const { file } = await this.#open(session);
+    for (const path of await file.paths()) {
+      // What a crash left of a line may have lost its end.
+      const isOf = (line: string): boolean => line.includes(runId ?? sessionId);
+      await rewriteLines(path, path.endsWith(".torn") ? (line) => (isOf(line) ? null : line) : rewrite);
+    }
   }
 
   async #project(): Promise<void> {

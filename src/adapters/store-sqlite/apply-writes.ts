@@ -9,6 +9,7 @@ import { ACCESS_WRITES } from "./access.ts";
 import { APPROVAL_WRITES } from "./approvals.ts";
 import { CAPABILITY_WRITES } from "./capabilities.ts";
 import type { Prepare } from "./connection.ts";
+import { ERASURE_WRITES } from "./erasures.ts";
 import { GHOST_WRITES } from "./ghosts.ts";
 import { IMPORT_WRITES } from "./imports.ts";
 import { LedgerAppender } from "./ledger.ts";
@@ -38,6 +39,7 @@ const WRITES: WriteHandlers<Exclude<Write["type"], "append-entries" | "reserve-s
   ...MEDIA_WRITES,
   ...SECRET_WRITES,
   ...GHOST_WRITES,
+  ...ERASURE_WRITES,
   "append-ledger": ({ appendLedger }, { draft }) => appendLedger(draft),
 };
 

@@ -7,6 +7,7 @@
  *     process holds on the file.
  * C4. Reading a WAL database needs its -wal and -shm files. Where they are missing and cannot be created, no process can
  *     be writing, so the file is opened as immutable.
+ * C5. What is deleted is overwritten with zeros, so that nothing of it stays in the file (X-25).
  */
 import { accessSync, closeSync, constants, existsSync, openSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -28,7 +29,8 @@ export function connectWriter(file: string, busyTimeoutMs: number): DatabaseSync
     // fullfsync: on macOS, a plain fsync leaves the bytes in the drive's cache.
     db.exec(
       `PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON;
-       PRAGMA wal_autocheckpoint = ${WAL_PAGES}; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -8000`,
+       PRAGMA wal_autocheckpoint = ${WAL_PAGES}; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -8000;
+       PRAGMA secure_delete = ON`,
     );
   } catch (error) {
     db.close();

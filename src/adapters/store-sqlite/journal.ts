@@ -91,6 +91,15 @@ export function readBodies(
   return found;
 }
 
+/** The bodies that came with a run's entries; the entries stay. */
+export function eraseBodiesOf(prepare: Prepare, run: number): void {
+  const first = run * PLACES_PER_RUN;
+  prepare("UPDATE appends SET bodies = NULL WHERE place > ? AND place < ? AND bodies IS NOT NULL").run(
+    first,
+    first + PLACES_PER_RUN,
+  );
+}
+
 function linesAfter(prepare: Prepare, run: number, seq: number, limit: number): readonly string[] {
   const found = entriesAfter(prepare, run, seq, limit);
   if (!found.some(isEncodedEntry)) return found;

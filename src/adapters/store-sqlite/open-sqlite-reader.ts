@@ -13,14 +13,17 @@ export function openSqliteReader(home: string): Promise<Store> {
   return new Promise((resolve) => resolve(open(home)));
 }
 
+const refuse = (): Promise<never> =>
+  Promise.reject(new StoreError("store.read-only", "This home was opened for reading, so nothing can be saved."));
+
 function open(home: string): Store {
   const { homeId, restored, reading: connection } = openForReading(home);
   const reading = new Reading(connection);
   return {
     ...{ homeId, restored },
     ...storeReads(reading, homeId, (list, ...args) => reading.read((prepare) => readList(prepare, list, args))),
-    commit: () =>
-      Promise.reject(new StoreError("store.read-only", "This home was opened for reading, so nothing can be saved.")),
+    commit: refuse,
+    purge: refuse,
     backup: (toFile) => backUp(databaseFile(home), toFile),
     close: () => new Promise((resolve) => resolve(reading.close())),
   };

@@ -66,7 +66,8 @@ const SELECT = `
     r.contract, coalesce(r.completed, r.accepted) AS accepted,
     iif(r.completed IS NULL, NULL, r.accepted) AS acceptedAtFirst, r.created_at AS createdAt, s.status, s.epoch, s.outcome, s.reason,
     s.answer_ref AS answerRef, s.ended_at AS endedAt, s.cancelled_by AS cancelledBy, s.tool_calls AS toolCalls,
-    s.duration_ms AS durationMs, s.head_hash AS headHash, s.state_digest AS stateDigest, s.integrity, s.confidentiality
+    s.duration_ms AS durationMs, s.head_hash AS headHash, s.state_digest AS stateDigest, s.integrity, s.confidentiality,
+    s.erased_at AS erasedAt
   FROM run_states s JOIN runs r ON r.position = s.run JOIN sessions n ON n.position = s.session`;
 
 /** Each condition lets SQLite choose an index; a test checks that it does. */
@@ -228,7 +229,7 @@ function runOrNull(row: object | undefined): PlacedRun | null {
 }
 
 interface RunRow
-  extends Omit<PlacedRun, "contractHash" | "status" | "answerRef" | "ended" | "acceptedAtFirst">,
+  extends Omit<PlacedRun, "contractHash" | "status" | "answerRef" | "ended" | "acceptedAtFirst" | "erasedAt">,
     Pick<RunEnding, "durationMs">,
     Labels {
   readonly contractHash: Uint8Array;
@@ -239,15 +240,17 @@ interface RunRow
   readonly headHash: Uint8Array | null;
   readonly stateDigest: Uint8Array | null;
   readonly acceptedAtFirst: string | null;
+  readonly erasedAt: string | null;
 }
 
 function toStoredRun(row: object): PlacedRun {
   const { contractHash, status, answerRef, toolCalls, durationMs, headHash, stateDigest, ...rest } = row as RunRow;
-  const { integrity, confidentiality, acceptedAtFirst, ...run } = rest;
+  const { integrity, confidentiality, acceptedAtFirst, erasedAt, ...run } = rest;
   const labels = { integrity, confidentiality };
   return {
     ...run,
     ...(acceptedAtFirst === null ? {} : { acceptedAtFirst }),
+    ...(erasedAt === null ? {} : { erasedAt }),
     contractHash: toHex(contractHash),
     status: statusOf(status),
     answerRef: answerRef === null ? null : toHex(answerRef),

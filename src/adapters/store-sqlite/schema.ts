@@ -12,6 +12,7 @@ import { ACCESS_TABLES } from "./access.ts";
 import { APPROVAL_TABLES } from "./approvals.ts";
 import { CAPABILITY_TABLES } from "./capabilities.ts";
 import { preparing, type Tables } from "./connection.ts";
+import { ERASURE_TABLES } from "./erasures.ts";
 import { GHOST_TABLES } from "./ghosts.ts";
 import { IMPORT_TABLES } from "./imports.ts";
 import { JOURNAL_TABLES } from "./journal.ts";
@@ -29,7 +30,7 @@ import { SPEND_TABLES } from "./spend.ts";
 /** "sure" in ASCII: tells our databases from others. */
 export const APPLICATION_ID = 0x73757265;
 
-export const SCHEMA_VERSION = 15;
+export const SCHEMA_VERSION = 16;
 
 const META_TABLES: Tables = {
   1: "CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;",
@@ -54,9 +55,12 @@ const SUBJECTS: readonly Tables[] = [
   RECORDED_ROW_TABLES,
   ACCESS_TABLES,
   GHOST_TABLES,
+  ERASURE_TABLES,
 ];
 
 const FIRST_WITH_RECORDS = 9;
+/** Earlier ones left what they deleted in the file (writer-worker.ts). */
+const FIRST_OVERWRITING = 16;
 
 function recordEarlier(db: DatabaseSync): void {
   const prepare = preparing(db);
@@ -73,6 +77,7 @@ export function migrate(db: DatabaseSync, fromVersion: number, homeId: string): 
     }
     if (fromVersion === 0) db.prepare("INSERT INTO meta VALUES ('home_id', ?)").run(homeId);
     else if (fromVersion < FIRST_WITH_RECORDS) recordEarlier(db);
+    if (fromVersion > 0 && fromVersion < FIRST_OVERWRITING) db.exec("INSERT INTO meta VALUES ('has_remains', '1')");
     db.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${SCHEMA_VERSION}; COMMIT`);
   } catch (error) {
     if (db.isTransaction) db.exec("ROLLBACK");

@@ -41,7 +41,7 @@ export const SESSION_TABLES: Tables = {
 const SELECT = `
   SELECT id AS sessionId, agent_id AS agentId, key, channel, sender_id AS senderId, created_at AS createdAt, title,
     settings, active_at AS activeAt, runs, imported_messages AS importedMessages,
-    (SELECT count(*) FROM run_states o JOIN runs r ON r.position = o.run
+    erased_at AS erasedAt, (SELECT count(*) FROM run_states o JOIN runs r ON r.position = o.run
       WHERE o.session = sessions.position AND o.status < ${FIRST_ENDED_STATUS} AND r.source <> '${COMPACTION_SOURCE}') AS openRuns
   FROM sessions`;
 const SELECT_CHECKPOINT = `
@@ -81,13 +81,16 @@ export const SESSION_LISTS = {
 
 function whereOf(filter: SessionFilter): { readonly conditions: string; readonly values: readonly string[] } {
   const fields = (Object.keys(CONDITIONS) as (keyof SessionFilter)[]).filter((field) => filter[field] !== undefined);
-  if (fields.length === 0) return { conditions: "", values: [] };
   const values = fields.flatMap((field) => {
     const value = filter[field] ?? "";
     if (typeof value === "object") return [value.channel, value.senderId];
     return field === "roomId" ? [value, value] : [value];
   });
-  return { conditions: ` WHERE ${fields.map((field) => CONDITIONS[field]).join(" AND ")}`, values };
+  // One that was forgotten is listed nowhere: it has nothing to show.
+  return {
+    conditions: ` WHERE ${["erased_at IS NULL", ...fields.map((field) => CONDITIONS[field])].join(" AND ")}`,
+    values,
+  };
 }
 
 export const SESSION_WRITES: WriteHandlers<"insert-session" | "route-session" | "change-session" | "write-checkpoint"> =
@@ -150,6 +153,13 @@ export function findCheckpoint(prepare: Prepare, sessionId: SessionId): StoredCh
 }
 
 function toSession(row: object): Omit<StoredSession, "isForged"> {
-  const { settings, ...rest } = row as Omit<StoredSession, "settings" | "isForged"> & { readonly settings: string };
-  return { ...rest, settings: JSON.parse(settings) as SessionSettings };
+  const { settings, erasedAt, ...rest } = row as Omit<StoredSession, "settings" | "isForged" | "erasedAt"> & {
+    readonly settings: string;
+    readonly erasedAt: string | null;
+  };
+  return {
+    ...rest,
+    settings: JSON.parse(settings) as SessionSettings,
+    ...(erasedAt === null ? {} : { erasedAt }),
+  };
 }

@@ -11,6 +11,7 @@ import { type Store, StoreError } from "../../runtime/ports/store.ts";
 import { approvalsOf, findApproval } from "./approvals.ts";
 import { capabilitiesOf } from "./capabilities.ts";
 import { type Prepare, preparing } from "./connection.ts";
+import { mediaOf, pendingErasures } from "./erasures.ts";
 import { findGhost, latestGhostOf } from "./ghosts.ts";
 import { countOpenRuns } from "./home-state.ts";
 import { findImport, importedTurns } from "./imports.ts";
@@ -26,7 +27,7 @@ import { findCheckpoint, findSession, findSessionByKey } from "./sessions.ts";
 import { heldFor } from "./spend.ts";
 import { toStoreError } from "./sqlite-failure.ts";
 
-export type StoreReads = Omit<Store, "homeId" | "restored" | "commit" | "backup" | "close">;
+export type StoreReads = Omit<Store, "homeId" | "restored" | "commit" | "purge" | "backup" | "close">;
 export type ReadingList = <K extends ListName>(list: K, ...args: ListArguments<K>) => Promise<ListResult<K>>;
 
 export class Reading {
@@ -100,6 +101,8 @@ export function storeReads(reading: Reading, homeId: string, readElsewhere: Read
     waitingMedia: (owner) => reading.read((prepare) => waitingMedia(prepare, owner)),
     findGhost: (id) => reading.read((prepare) => findGhost(prepare, id)),
     latestGhostOf: (subject) => reading.read((prepare) => latestGhostOf(prepare, subject)),
+    pendingErasures: () => reading.read(pendingErasures),
+    mediaOf: (sessionId) => reading.read((prepare) => mediaOf(prepare, sessionId)),
     ledgerHead: () => reading.read((prepare) => ledgerHead(prepare, homeId)),
 
     // A few rows by an index: less than the way to the reader thread.

@@ -18,7 +18,7 @@ export interface WriterSetup {
 export type Commits = readonly (readonly PackedWrite[])[];
 
 /** `rest`: a checkpoint while nothing is written, so that there is time to give memory back. */
-export type WriterRequest = Commits | "checkpoint" | "rest" | "close";
+export type WriterRequest = Commits | "checkpoint" | "rest" | "purge" | "close";
 
 /** How the next commits ended; `at` counts from the first of them. Commits that are not listed succeeded and reserved nothing. */
 export interface BatchReport {
@@ -31,6 +31,8 @@ export type WriterReply =
   | ({ readonly type: "committed" } & BatchReport)
   /** No unanswered commit was written, and none will be. */
   | { readonly type: "broken"; readonly failure: Failure }
+  /** The log is empty, unless another process read it. */
+  | { readonly type: "purged"; readonly isWhole: boolean }
   | { readonly type: "closed"; readonly failure: Failure | null };
 
 export type ReaderRequest =

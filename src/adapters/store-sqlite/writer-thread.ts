@@ -58,6 +58,7 @@ export class WriterThread {
   #closeFailure: Error | null = null;
   #onClosed: (() => void) | null = null;
   #hasExited = false;
+  readonly #purges: PromiseWithResolvers<void>[] = [];
 
   /** `code` is the thread's program; tests pass one that fails. */
   constructor(setup: WriterSetup, clock: Clock, code: URL = workerFile("writer-worker")) {
@@ -77,6 +78,17 @@ export class WriterThread {
       else if (urgency === "eager") this.#sendWhenAnswered();
       else this.#sendAfterThisTurn();
     });
+  }
+
+  /** Empties the log, after everything that was committed before. */
+  purge(): Promise<void> {
+    const refusal = this.#closing === null ? this.#refusal : closedError();
+    if (refusal !== null) return Promise.reject(refusal);
+    const purge = Promise.withResolvers<void>();
+    this.#purges.push(purge);
+    this.#send();
+    this.#post("purge");
+    return purge.promise;
   }
 
   /** Called once, when nothing can be written any more: immediately if that is so already. Closing does not count. */
@@ -133,8 +145,15 @@ export class WriterThread {
 
   #receive(reply: WriterReply): void {
     if (reply.type === "committed") this.#settle(reply);
+    else if (reply.type === "purged") this.#purged(reply.isWhole);
     else if (reply.type === "broken") this.#break(errorOf(reply.failure));
     else this.#closeFailure = reply.failure === null ? null : errorOf(reply.failure);
+  }
+
+  #purged(isWhole: boolean): void {
+    const purge = this.#purges.shift();
+    if (isWhole) purge?.resolve();
+    else purge?.reject(new StoreError("store.busy", "Another process reads the database: try again."));
   }
 
   #settle({ commits, refused, spend }: BatchReport): void {
@@ -172,7 +191,8 @@ export class WriterThread {
   #break(error: Error): void {
     if (this.#refusal !== null) return;
     this.#refusal = error;
-    for (const { reject } of [...this.#unanswered.splice(0), ...this.#unsent.splice(0)]) reject(error);
+    const waiting = [...this.#unanswered.splice(0), ...this.#unsent.splice(0), ...this.#purges.splice(0)];
+    for (const { reject } of waiting) reject(error);
     const listeners = this.#listeners.splice(0);
     if (!isClosed(error)) for (const listener of listeners) listener(error);
   }

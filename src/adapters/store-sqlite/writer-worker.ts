@@ -4,6 +4,8 @@
  * T1. Commits that arrive while a transaction is being synced go into the next one together.
  * T2. The WAL is checkpointed when the store asks for it, and emptied when the store closes.
  */
+
+import type { DatabaseSync } from "node:sqlite";
 import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import { Defect } from "../../kernel/vocabulary/defect.ts";
 import { releaseHeap } from "../../runtime/release-heap.ts";
@@ -15,6 +17,9 @@ import type { Commits, WriterReply, WriterRequest, WriterSetup } from "./thread-
 if (parentPort === null) throw new Defect("the writer runs as a thread only");
 const port = parentPort;
 const setup = workerData as WriterSetup;
+
+/** Commits wait meanwhile. */
+const PURGE_TIMEOUT_MS = 200;
 
 /** Null once the medium has failed: from then on nothing is written, including commits already received. */
 let writer = open();
@@ -28,6 +33,7 @@ port.on("message", (first: WriterRequest) => {
   if (commits.length > 0) write(commits);
   if (requests.includes("checkpoint") || requests.includes("rest")) checkpoint();
   if (requests.includes("rest")) rest();
+  for (const _ of requests.filter((request) => request === "purge")) purge();
   if (requests.includes("close")) close();
 });
 
@@ -70,6 +76,33 @@ function rest(): void {
   } catch (error) {
     fail(error);
   }
+}
+
+/** A home of an earlier version did not overwrite what it deleted: so once everything is copied, and what is left over goes. */
+function overwriteEarlier(db: DatabaseSync): void {
+  if (db.prepare("SELECT 1 FROM meta WHERE name = 'has_remains'").get() === undefined) return;
+  // In memory, the copy would be as large as the database.
+  db.exec("PRAGMA temp_store = FILE; VACUUM; PRAGMA temp_store = MEMORY; DELETE FROM meta WHERE name = 'has_remains'");
+}
+
+/** Empties the log, which still holds what was deleted. */
+function purge(): void {
+  let isWhole = false;
+  try {
+    if (writer !== null) isWhole = emptyLog(writer.db);
+  } catch (error) {
+    fail(error);
+  }
+  reply({ type: "purged", isWhole });
+}
+
+function emptyLog(db: DatabaseSync): boolean {
+  db.exec(`PRAGMA busy_timeout = ${PURGE_TIMEOUT_MS}`);
+  overwriteEarlier(db);
+  const row = db.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get();
+  // Sets the timeout back as well.
+  preallocateWal(db, setup.file, setup.busyTimeoutMs);
+  return row?.["busy"] === 0;
 }
 
 function fail(error: unknown): void {

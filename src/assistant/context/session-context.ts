@@ -162,7 +162,7 @@ export class SessionContext {
     const labels = joinLabels(noted.labels, summary?.labels ?? CLEAN_LABELS);
     return {
       context: text === null ? null : { text, revision: checkpoint.revision, labels },
-      turns,
+      turns: turns.filter(({ erasedAt }) => erasedAt === undefined),
       summarizedThrough: condensedPosition(checkpoint),
     };
   }

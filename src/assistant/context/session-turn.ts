@@ -45,6 +45,8 @@ export interface SessionTurn {
   readonly answered: { readonly ref: BodyRef | null; readonly text: string };
   /** Its NOTES asked for a summary of what was said before (S-2.3). */
   readonly asksToCondense: boolean;
+  /** When its content was removed for good; absent: it was not. */
+  readonly erasedAt?: string;
 }
 
 type Ended = Extract<TimelineItem, { kind: "call-ended" }>;
@@ -84,6 +86,7 @@ export function turnOf(
       text: said ?? `(no answer: ${outcome}${reason === null ? "" : `, ${reason}`})`,
     },
     asksToCondense: entries.some(asksToCondense),
+    ...(run.erasedAt === undefined ? {} : { erasedAt: run.erasedAt }),
   };
 }
 

@@ -49,7 +49,8 @@ export async function findDisagreement(
   const text = await textOf(store, run);
   const isSent = row.state === "sent";
   // Of a message that was sent only the fact is kept, also when its answer was erased later.
-  if (text === null) return isSent ? null : CHANGED;
+  const isWithheld = row.state === "failed" && row.text === null && run.erasedAt !== undefined;
+  if (text === null) return isSent || isWithheld ? null : CHANGED;
   if (!isSent && row.text !== text) return CHANGED;
   const isMail = [reply.channelClass, channelClass].includes("external_email");
   const needsApproval = isMail && row.state !== "waiting_approval" && row.state !== "failed";

@@ -66,6 +66,8 @@ function recordsIn(write: Write): readonly ChangedRecord[] {
     case "import-turns":
     case "write-checkpoint":
       return [one("session", write.sessionId)];
+    case "erase-content":
+      return [one("session", write.sessionId), ...write.runs.map(({ runId }) => one("run", runId))];
     case "request-capability":
     case "decide-capability":
       return [one("capability", write.draft.data.sessionId)];

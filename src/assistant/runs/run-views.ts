@@ -77,6 +77,7 @@ export function createRunViews({ store, summarize, signing, agentsDirectory, key
       ...(explanation === "" ? {} : { explanation }),
       ...(receipt === null ? {} : { receipt: signReceipt(run.runId, receipt, signing) }),
       ...(damage === null ? {} : { damage }),
+      ...(run.erasedAt === undefined ? {} : { erased_at: run.erasedAt }),
     };
     // Sealed without a TERMINATE entry: its journal did not replay.
     if (run.outcome === null || shown.outcome !== null) return shown;
@@ -134,7 +135,8 @@ export function createRunViews({ store, summarize, signing, agentsDirectory, key
       head_hash: ended.headHash,
       state_digest: ended.stateDigest,
       trace: NO_TRACE,
-      ...damageIn(run, answerRef !== null && said === ERASED),
+      ...damageIn(run, answerRef !== null && said === ERASED && run.erasedAt === undefined),
+      ...(run.erasedAt === undefined ? {} : { erased_at: run.erasedAt }),
     };
   };
 
@@ -176,7 +178,8 @@ function nullIfCorrupt(error: unknown): null {
 
 /** What is wrong with the stored run; null when everything can be read. `bodies`: those of its entries, if read. */
 function damageOf(run: StoredRun, journal: Journal, bodies: ReadonlyMap<BodyRef, Body> | null): string | null {
-  const missing = bodies === null ? 0 : new Set(journal.entries.flatMap(refsOf)).size - bodies.size;
+  const missing =
+    bodies === null || run.erasedAt !== undefined ? 0 : new Set(journal.entries.flatMap(refsOf)).size - bodies.size;
   const problems = [
     journal.ok ? null : `entry ${journal.badEntry} of its journal is damaged`,
     findContract(run) === null ? "its contract is damaged" : null,

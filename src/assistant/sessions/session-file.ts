@@ -4,7 +4,7 @@
  * so that one file holds every session its key has led to. An external channel's transcript has final words only (P-5.5).
  */
 import { hashBytes } from "../../kernel/vocabulary/hash.ts";
-import type { SessionId } from "../../kernel/vocabulary/identifiers.ts";
+import type { RunId, SessionId } from "../../kernel/vocabulary/identifiers.ts";
 import type { SessionTurn } from "../context/session-turn.ts";
 import { messagesOf } from "./session-view.ts";
 
@@ -35,6 +35,7 @@ export interface FileOrigin {
 }
 
 export function turnLines(turn: SessionTurn, { sessionId, channel, isLocal }: FileOrigin): readonly string[] {
+  if (turn.runId !== null && turn.erasedAt !== undefined) return [erasedLine(sessionId, turn.runId, turn.erasedAt)];
   const messages = messagesOf([turn], channel).filter(({ id, role }) => {
     return isLocal ? role !== "assistant" || id.endsWith("_answer") : role === "user" || id.endsWith("_answer");
   });
@@ -51,6 +52,11 @@ export function turnLines(turn: SessionTurn, { sessionId, channel, isLocal }: Fi
       ...(role === "assistant" && turn.outcome !== null ? { outcome: turn.outcome } : {}),
     });
   });
+}
+
+/** All that is left of a turn that was forgotten. */
+export function erasedLine(sessionId: SessionId, runId: RunId, ts: string): string {
+  return JSON.stringify({ session_id: sessionId, run_id: runId, erased: true, ts });
 }
 
 /** A piece of an answer that is being written, for local sessions that keep them (P-5.5). */

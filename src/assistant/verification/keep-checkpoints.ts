@@ -108,7 +108,7 @@ export class CheckpointKeeper {
 const REACHING: readonly Write["type"][] = [
   ...(["append-ledger", "decide-approval", "decide-capability", "decide-pairing", "request-capability"] as const),
   ...(["route-session", "change-session", "write-checkpoint"] as const),
-  ...(["request-pairing", "insert-inbox", "insert-outbox", "move-outbox"] as const),
+  ...(["request-pairing", "insert-inbox", "insert-outbox", "move-outbox", "erase-content"] as const),
 ];
 
 function reachesLedger({ type }: Write): boolean {

@@ -18,23 +18,28 @@ import { readAll } from "./read-all.ts";
 /** What was erased on purpose, as the ledger says. */
 export type FindErased = () => Promise<ReadonlySet<BodyRef>>;
 
+export interface VerifiedRun extends VerifiedJournal {
+  /** Texts that its entries name, and that were removed on purpose. */
+  readonly erased: readonly BodyRef[];
+}
+
 export async function verifyStoredRun(
   store: Store,
   run: StoredRun,
   findErased: FindErased = () => readErased(store),
-): Promise<VerifiedJournal | Refused> {
+): Promise<VerifiedRun | Refused> {
   const { runId, contractHash } = run;
   const lines = await readAll((offset, limit) => store.readEntries(runId, offset, limit));
   const verified = verifyJournal(lines.map((line) => `${line}\n`).join(""), { contractHash });
   if (!verified.ok) return verified;
   const { entries } = verified;
   if (findContract(run) === null) return refused(1, "its contract is not the one it was accepted under");
-  const damaged = await damagedText(store, run, entries, findErased);
-  if (damaged !== null) return damaged;
+  const texts = await verifyTexts(store, run, entries, findErased);
+  if ("problem" in texts) return texts;
   if (!(await isRowAsJournal(store, run, entries))) {
     return refused(entries.length, "its list row does not match its journal");
   }
-  return verified;
+  return { ...verified, erased: texts.erased };
 }
 
 export function erasedIn(ledger: readonly LedgerEntry[]): ReadonlySet<BodyRef> {
@@ -49,13 +54,13 @@ function refused(entry: number, problem: string): Refused {
   return { ok: false, entry, problem };
 }
 
-/** The first entry that names a text which was changed, or which is gone and was not erased. */
-async function damagedText(
+/** Which texts were erased, or the first entry that names one which was changed, or which is gone and was not erased. */
+async function verifyTexts(
   store: Store,
   { runId, sessionId, answerRef }: StoredRun,
   entries: readonly Entry[],
   findErased: FindErased,
-): Promise<Refused | null> {
+): Promise<Pick<VerifiedRun, "erased"> | Refused> {
   const refs = [...new Set(entries.flatMap(refsOf))];
   const bodies = await store.readBodies(sessionId, refs, runId);
   // Later runs of the session read the message and the answer without this run.
@@ -72,7 +77,7 @@ async function damagedText(
     if (named.some(isLost)) return refused(entry.seq, "a text it names is missing");
     if (named.some(isChanged)) return refused(entry.seq, "a text it names was changed");
   }
-  return null;
+  return { erased: refs.filter((ref) => !bodies.has(ref)) };
 }
 
 function messageRefOf(first: Entry | undefined): BodyRef | null {

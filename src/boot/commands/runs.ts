@@ -1,6 +1,7 @@
 /** `surety runs ls|show|watch|cancel|export`. */
 import type { OperationClient } from "../../assistant/operations.ts";
 import { describeManifest, readManifest } from "../../assistant/runs/prompt-manifest.ts";
+import { ERASED } from "../../kernel/journal/views/body-content.ts";
 import type { RunRecord } from "../../kernel/journal/views/run-record.ts";
 import { canonicalJson } from "../../kernel/vocabulary/canonical-json.ts";
 import { formatCost } from "../../kernel/vocabulary/format-usd.ts";
@@ -40,7 +41,7 @@ const ls: Action = {
       const prompts = await Promise.all(runs.map((run) => messageOfRun(store, run)));
       const records = (await views.rows(runs)).map((record, at) => ({
         ...record,
-        prompt: firstWords(prompts[at] ?? ""),
+        prompt: firstWords(prompts[at] ?? erasedText(runs[at])),
       }));
       output.result({ runs: records, total, limit, offset }, () => {
         output.table(
@@ -73,11 +74,15 @@ const show: Action = {
       const run = await findRun(home, id);
       if (context.options.flag("manifest")) return await printManifest(context, home, run);
       const record = await home.views.record(run);
-      const prompt = firstWords((await messageOfRun(home.store, run)) ?? "");
+      const prompt = firstWords((await messageOfRun(home.store, run)) ?? erasedText(run));
       const chosenBecause = findContract(run)?.routing?.reason ?? null;
       output.result({ ...record, prompt }, () => printRecord(context, record, prompt, chosenBecause));
     }),
 };
+
+function erasedText(run: StoredRun | undefined): string {
+  return run?.erasedAt === undefined ? "" : ERASED;
+}
 
 async function printManifest({ output }: CommandContext, { store }: ReadableHome, run: StoredRun): Promise<void> {
   const read = await readManifest(store, run);
@@ -223,6 +228,7 @@ function printRecord(
     ["run", record.id],
     ["prompt", prompt],
     ["status", record.status],
+    ...(record.erased_at === undefined ? [] : [["erased", record.erased_at] as const]),
     ...(record.damage === undefined ? [] : [["damaged", `${record.damage}: see surety verify ${record.id}`] as const]),
     ["outcome", [record.outcome ?? "none yet", record.reason ?? ""].join(" ").trim()],
     ...(record.explanation?.split("\n") ?? []).map((line) => ["", line] as const),

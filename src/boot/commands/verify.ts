@@ -122,10 +122,11 @@ async function checkRun(context: CommandContext, home: ReadableHome, id: string)
 function printJournal(
   context: CommandContext,
   what: string,
-  { head, length }: { readonly head: string; readonly length: number },
+  { head, length, erased }: { readonly head: string; readonly length: number; readonly erased?: readonly string[] },
 ): number {
-  const verdict = { ok: true, what, head_hash: head, entries: length };
-  return print(context, verdict, `${what} is intact: ${length} entries, head ${head}`);
+  const verdict = { ok: true, what, head_hash: head, entries: length, ...(erased === undefined ? {} : { erased }) };
+  const gone = erased === undefined || erased.length === 0 ? "" : `, ${plural(erased.length, "text")} erased`;
+  return print(context, verdict, `${what} is intact: ${length} entries, head ${head}${gone}`);
 }
 
 /** `since`: further checkpoints, exported earlier. */

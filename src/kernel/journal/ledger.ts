@@ -122,7 +122,15 @@ export const LedgerDataSchemas = {
     },
     closed,
   ),
-  "body.erased": Type.Object({ refs: Type.Array(BodyRefSchema, { minItems: 1 }) }, closed),
+  /** Content that was removed for good. Of a run, or of what a session holds beside its runs; older entries name neither. */
+  "body.erased": Type.Object(
+    {
+      refs: Type.Array(BodyRefSchema, { minItems: 1 }),
+      runId: Type.Optional(RunIdSchema),
+      sessionId: Type.Optional(Type.Unsafe<SessionId>(Text)),
+    },
+    closed,
+  ),
   "checkpoint.signed": SignedCheckpointSchema,
 };
 export type LedgerKind = keyof typeof LedgerDataSchemas;

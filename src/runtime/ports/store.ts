@@ -15,13 +15,15 @@
 import type { Body } from "../../kernel/journal/body.ts";
 import type { HomeState } from "../../kernel/journal/checkpoint.ts";
 import type { LedgerDraft, LedgerEntry, LedgerHead, LedgerKind, RecordedTable } from "../../kernel/journal/ledger.ts";
-import type { ApprovalId, BodyRef, CallId, Hash, RunId, SessionId } from "../../kernel/vocabulary/identifiers.ts";
+import type { ApprovalId, BodyRef, Hash, RunId, SessionId } from "../../kernel/vocabulary/identifiers.ts";
 import type { Labels } from "../../kernel/vocabulary/labels.ts";
 import type { Outcome } from "../../kernel/vocabulary/outcome.ts";
 import type { Page } from "./page.ts";
 import type { AccessReads, AccessWrite } from "./stored-access.ts";
+import type { StoredApproval } from "./stored-approval.ts";
 import type { CapabilityDecisionKind, CapabilityReads } from "./stored-capability.ts";
 import type { DeliveryReads, DeliveryWrite } from "./stored-delivery.ts";
+import type { ErasureReads, ErasureWrite } from "./stored-erasure.ts";
 import type { GhostReads, GhostWrite } from "./stored-ghost.ts";
 import type { MediaReads, MediaWrite } from "./stored-media.ts";
 import type { SecretReads, SecretWrite } from "./stored-secret.ts";
@@ -29,6 +31,7 @@ import type { RunRange, SessionFilter, SessionReads, SessionWrite, StoredSession
 import type { SpendAmount, SpendScope, SpendTotal } from "./stored-spend.ts";
 
 export type { Page } from "./page.ts";
+export type { ApprovalState, StoredApproval } from "./stored-approval.ts";
 
 export const LAZY_FLUSH_MS = 20;
 
@@ -86,6 +89,8 @@ export interface StoredRun extends NewRun {
   readonly cancelledBy: string | null;
   /** Before it was completed (`complete-acceptance`); absent: it never was. The ledger's entry of the run is over this. */
   readonly acceptedAtFirst?: string;
+  /** When its content was removed for good; absent: it was not. */
+  readonly erasedAt?: string;
 }
 
 /** Which runs of a list; those that every given field fits. */
@@ -100,41 +105,6 @@ export interface RunFilter {
 export interface PlacedRun extends StoredRun {
   /** Grows with every inserted run; orders lanes and lists. */
   readonly position: number;
-}
-
-/** `forged`: decided in the table but not in the ledger; it allows nothing. */
-export type ApprovalState =
-  | "pending"
-  | "allowed"
-  | "denied"
-  | "expired"
-  | "consumed"
-  | "done"
-  | "retry"
-  | "fail"
-  | "forged";
-
-export interface StoredApproval {
-  readonly id: ApprovalId;
-  readonly runId: RunId;
-  readonly sessionId: SessionId;
-  readonly callId: CallId;
-  readonly step: number;
-  /** `approve`: may this call run? `resolve`: did it run before the interruption? */
-  readonly kind: "approve" | "resolve";
-  readonly tool: string;
-  /** The body of the plan as shown. */
-  readonly planRef: BodyRef;
-  readonly planHash: Hash;
-  /** The body of its `QuestionBackground`; null where there is none. */
-  readonly backgroundRef: BodyRef | null;
-  readonly why: string;
-  readonly labels: Labels;
-  readonly createdAtMs: number;
-  readonly expiresAtMs: number;
-  readonly state: ApprovalState;
-  readonly decidedBy: string | null;
-  readonly decidedAtMs: number | null;
 }
 
 /** `barrier`: flushed immediately and awaited. `eager`: flushed immediately, not awaited. */
@@ -246,6 +216,7 @@ export type Write =
   | { readonly [K in LedgerKind]: { readonly type: "append-ledger"; readonly draft: LedgerDraft<K> } }[LedgerKind]
   | AccessWrite
   | DeliveryWrite
+  | ErasureWrite
   /**
    * A slot for a send that needs no approval (P-3.3). `store.conflict` when `limit` others were taken after `sinceMs`;
    * a slot that was itself taken after `sinceMs` stays unchanged.
@@ -315,6 +286,7 @@ export interface Store
     CapabilityReads,
     DeliveryReads,
     GhostReads,
+    ErasureReads,
     MediaReads,
     SecretReads,
     SessionReads {
@@ -375,6 +347,8 @@ export interface Store
   /** What a checkpoint signs, as of one moment: the ledger's head, and how far every run has come that has not ended. */
   homeState(): Promise<HomeState>;
 
+  /** Takes what was removed out of the database's log as well. `store.busy` while another process reads it. */
+  purge(): Promise<void>;
   /** A consistent copy while runs continue. */
   backup(toFile: string): Promise<void>;
   /** Flushes pending commits and releases everything. */

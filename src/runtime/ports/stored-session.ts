@@ -34,6 +34,8 @@ export interface StoredSession extends NewSession {
   readonly importedMessages: number;
   /** The row, or the route that led to it, is not what the ledger recorded: another program changed it. */
   readonly isForged: boolean;
+  /** When all that was said in it was removed for good; absent: it was not. */
+  readonly erasedAt?: string;
 }
 
 /** A turn that another assistant held: it stands before the session's own, and is no run of ours. */

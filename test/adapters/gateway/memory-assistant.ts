@@ -4,6 +4,7 @@ import { randomBytes } from "node:crypto";
 import type { ConfigurationServices } from "../../../src/assistant/configuration/operations.ts";
 import { NOT_BELIEVED } from "../../../src/assistant/delivery/delivery.ts";
 import type { DeliveryServices } from "../../../src/assistant/delivery/operations.ts";
+import type { ErasureServices } from "../../../src/assistant/erasure/operations.ts";
 import { Feed } from "../../../src/assistant/events/feed.ts";
 import { Media, type MediaParts } from "../../../src/assistant/media/media.ts";
 import type { ModelServices } from "../../../src/assistant/models/operations.ts";
@@ -206,6 +207,8 @@ export class MemoryAssistant implements Assistant {
       // Conversations and channels are tested on a real home (test/assistant).
       ...({} as SessionServices),
       secrets: {} as Services["secrets"],
+      // Needs a store (test/boot/erasure.test.ts).
+      ...({} as ErasureServices),
       // Uploads are tested on a real home (test/boot/media.test.ts).
       media: new Media({} as MediaParts),
       delivery: { receiveHook: () => Promise.resolve(NOT_BELIEVED) } as unknown as DeliveryServices["delivery"],

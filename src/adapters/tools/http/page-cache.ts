@@ -3,7 +3,7 @@
  * another version is discarded; an unusable one (disk full, locked, read-only) acts as an empty cache. A page from the
  * future is not fresh, since the clock was set back.
  */
-import { chmodSync, closeSync, openSync, rmSync } from "node:fs";
+import { chmodSync, closeSync, existsSync, openSync, rmSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import type { Clock } from "../../../runtime/ports/clock.ts";
 import { errnoOf } from "../fs/fs-failure.ts";
@@ -30,6 +30,7 @@ const VERSION = 1;
 const MAX_BYTES = 64 * 1024 * 1024;
 /** The whole process waits while this does. */
 const BUSY_TIMEOUT_MS = 50;
+const EMPTYING_TIMEOUT_MS = 2_000;
 /** SQLite's primary result codes for a damaged file: SQLITE_CORRUPT and SQLITE_NOTADB. */
 const DAMAGED: readonly number[] = [11, 26];
 
@@ -70,6 +71,22 @@ export function createPageCache({ file, ttlS, clock, maxBytes = MAX_BYTES }: Pag
       });
     },
   };
+}
+
+/** Leaves nothing in the file and its log. Nothing happens where there is none. */
+export function emptyPageCache(file: string): void {
+  if (!existsSync(file)) return;
+  const db = new DatabaseSync(file, { timeout: EMPTYING_TIMEOUT_MS });
+  try {
+    const isMade = db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'pages'").get() !== undefined;
+    // VACUUM takes away what earlier deletions left in the file.
+    if (isMade) db.exec("DELETE FROM pages; VACUUM; PRAGMA wal_checkpoint(TRUNCATE)");
+  } catch (error) {
+    if (!isDamaged(error)) throw error;
+    discard(file);
+  } finally {
+    db.close();
+  }
 }
 
 const SCHEMA = `

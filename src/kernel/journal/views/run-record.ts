@@ -52,6 +52,8 @@ export const RunRecordSchema = Type.Object(
     state_digest: Text,
     /** What of the stored run cannot be read, in words; absent when everything can. */
     damage: Type.Optional(Text),
+    /** When its texts were removed for good; absent: they were not. */
+    erased_at: Type.Optional(Text),
     /** Of all inferences of this run, delegated ones aside; lists leave it out. */
     usage: Type.Optional(Type.Object({ input_tokens: Count, output_tokens: Count }, closed)),
     /** For an ended run shown by itself; lists leave it out. */
