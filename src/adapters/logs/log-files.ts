@@ -24,6 +24,7 @@ interface LogRecord {
   readonly time: string;
   readonly event: string;
   readonly fields: LogFields;
+  readonly facts: LogFields;
 }
 
 type FormatLine = (record: LogRecord, redactor: Redactor) => string;
@@ -52,12 +53,12 @@ export class LogFiles implements Log {
     this.#redactor = redactor;
   }
 
-  write(place: LogPlace, level: LogLevel, event: string, fields: LogFields): void {
+  write(place: LogPlace, level: LogLevel, event: string, fields: LogFields, facts: LogFields = {}): void {
     if (this.#records.length >= MAX_WAITING) {
       this.#dropped += 1;
       return;
     }
-    this.#records.push({ place, level, event, fields, time: timestampOf(this.#clock.nowMs()) });
+    this.#records.push({ place, level, event, fields, facts, time: timestampOf(this.#clock.nowMs()) });
     this.#cancel ??= this.#clock.wake(FLUSH_AFTER_MS, () => {
       this.flush();
     });
@@ -89,7 +90,8 @@ export class LogFiles implements Log {
     };
     for (const record of records) add(record);
     const time = records.at(-1)?.time ?? "";
-    if (dropped > 0) add({ place: "gateway", level: "warn", event: "log.dropped", time, fields: { records: dropped } });
+    const count = { records: dropped };
+    if (dropped > 0) add({ place: "gateway", level: "warn", event: "log.dropped", time, fields: {}, facts: count });
     const limits = this.#limits();
     await Promise.allSettled([...lines].map(([file, own]) => file.append(own, limits)));
   }
@@ -111,10 +113,11 @@ async function openFormat(): Promise<FormatLine> {
     { base: null, timestamp: false, formatters: { level: (level) => ({ level }) } },
     { write: (line) => (written = line) },
   );
-  return ({ level, time, event, fields }, redactor) => {
+  return ({ level, time, event, fields, facts }, redactor) => {
     // Their names are ours: one such as `tokens` would look like a secret's, and cost a thorough search.
     const values = redactor.redactJson(Object.values(fields)).value as readonly JsonValue[];
-    logger[level]({ time, event, ...Object.fromEntries(Object.keys(fields).map((name, at) => [name, values[at]])) });
+    const clean = Object.fromEntries(Object.keys(fields).map((name, at) => [name, values[at]]));
+    logger[level]({ time, event, ...facts, ...clean });
     return written;
   };
 }

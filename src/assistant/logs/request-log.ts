@@ -19,7 +19,7 @@ const MAX_CALLS = 50;
 
 interface Waiting {
   readonly call: ModelCall;
-  readonly fields: LogFields;
+  readonly facts: LogFields;
   /** The record is written; its decision is not. */
   readonly isWritten: boolean;
 }
@@ -43,13 +43,13 @@ export class RequestLog {
 
   called(call: ModelCall): void {
     const { runId } = call.run;
-    const fields = fieldsOf(call);
+    const facts = factsOf(call);
     if (call.outcome !== "answered" || call.purpose !== "answer") {
-      this.#write(call, fields, []);
+      this.#write(call, facts, []);
       return;
     }
     const requests = this.#runs.get(runId) ?? { waiting: new Map(), attempt: call.attempt };
-    requests.waiting.set(call.attempt, { call, fields, isWritten: false });
+    requests.waiting.set(call.attempt, { call, facts, isWritten: false });
     this.#runs.set(runId, requests);
   }
 
@@ -73,7 +73,7 @@ export class RequestLog {
     const [attempt, waiting] = [...(requests?.waiting ?? [])].at(-1) ?? [];
     if (attempt === undefined || waiting === undefined || waiting.isWritten) return;
     const asked = [{ ...this.#describe(tool), policy_id: null, decision: "ask" }];
-    this.#write(waiting.call, waiting.fields, asked);
+    this.#write(waiting.call, waiting.facts, asked);
     requests?.waiting.set(attempt, { ...waiting, isWritten: true });
   }
 
@@ -94,23 +94,24 @@ export class RequestLog {
     const waiting = requests?.waiting.get(requests.attempt);
     if (requests === undefined || waiting === undefined) return;
     requests.waiting.delete(requests.attempt);
-    const { call, fields, isWritten } = waiting;
+    const { call, facts, isWritten } = waiting;
     const calls = decided.map(({ tool, policyId, decision }) => ({
       ...this.#describe(tool),
       ...{ policy_id: policyId, decision },
     }));
-    if (!isWritten) this.#write(call, fields, calls);
+    if (!isWritten) this.#write(call, facts, calls);
     else if (calls.length > 0) {
-      const { request_id = null, run_id = null } = fields;
+      const { request_id = null, run_id = null } = facts;
       const { provider } = call.model;
       this.#log.write({ provider }, "info", "gate.decided", { request_id, run_id, gate: gateOf(call, calls) });
     }
   }
 
-  #write(call: ModelCall, fields: LogFields, calls: readonly JsonValue[]): void {
-    const { provider } = call.model;
-    const level = call.outcome === "failed" ? "warn" : "info";
-    this.#log.write({ provider }, level, "model.request", { ...fields, gate: gateOf(call, calls) });
+  #write(call: ModelCall, facts: LogFields, calls: readonly JsonValue[]): void {
+    const { run, purpose, outcome, code } = call;
+    const { provider, model } = call.model;
+    const fields = { provider, model, agent_id: run.agentId, purpose, outcome, code, gate: gateOf(call, calls) };
+    this.#log.write({ provider }, outcome === "failed" ? "warn" : "info", "model.request", fields, facts);
   }
 
   #describe(named: string): { readonly tool: string | null; readonly risk: string | null } {
@@ -124,15 +125,15 @@ function gateOf({ channelClass }: ModelCall, calls: readonly JsonValue[]): JsonV
   return { channel: channelClass, calls: calls.slice(0, MAX_CALLS), ...(left > 0 ? { calls_left_out: left } : {}) };
 }
 
-function fieldsOf(call: ModelCall): LogFields {
-  const { run, model, purpose, requestId, manifest, estimated, usage, latencyMs, outcome, code } = call;
+/** Ids, hashes and numbers. */
+function factsOf(call: ModelCall): LogFields {
+  const { run, requestId, manifest, estimated, usage, latencyMs } = call;
   const layer = (name: string) => {
     const found = manifest?.layers.find((each) => each.layer === name && "id" in each);
     return found !== undefined && "id" in found && "sha256" in found ? { id: found.id, sha256: found.sha256 } : null;
   };
   return {
-    ...{ request_id: requestId, run_id: run.runId, session_id: run.sessionId, agent_id: run.agentId },
-    ...{ provider: model.provider, model: model.model, purpose },
+    ...{ request_id: requestId, run_id: run.runId, session_id: run.sessionId },
     prompt: {
       manifest_hash: call.manifestHash,
       base_prompt: layer("base"),
@@ -144,6 +145,6 @@ function fieldsOf(call: ModelCall): LogFields {
       ...{ estimated_input: estimated.inputTokens, max_output: estimated.outputTokens },
       ...{ input: usage?.inputTokens ?? null, output: usage?.outputTokens ?? null },
     },
-    ...{ latency_ms: Math.round(latencyMs), outcome, code },
+    latency_ms: Math.round(latencyMs),
   };
 }

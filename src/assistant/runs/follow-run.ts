@@ -10,6 +10,7 @@
  *     last step is durable.
  */
 import type { Entry } from "../../kernel/journal/entry.ts";
+import type { Lookup } from "../../kernel/journal/views/body-content.ts";
 import { readEntry, TIMELINE_START, type TimelineItem } from "../../kernel/journal/views/run-timeline.ts";
 import type { RunId } from "../../kernel/vocabulary/identifiers.ts";
 import { type Store, StoreError } from "../../runtime/ports/store.ts";
@@ -20,11 +21,17 @@ import type { RunUpdate } from "./run-updates.ts";
 const MAX_WAITING = 1_000;
 
 export type RunHappening =
-  | { readonly kind: "recorded"; readonly entry: Entry; readonly items: readonly TimelineItem[] }
+  /** `textOf` finds bodies that are in memory still. */
+  | {
+      readonly kind: "recorded";
+      readonly entry: Entry;
+      readonly items: readonly TimelineItem[];
+      readonly textOf: Lookup;
+    }
   | Exclude<RunUpdate, { readonly kind: "event" }>;
 
 type Received =
-  | { readonly kind: "entries"; readonly entries: readonly Entry[] }
+  | { readonly kind: "entries"; readonly entries: readonly Entry[]; readonly textOf: Lookup }
   | { readonly kind: "broken"; readonly error: unknown }
   | Exclude<RunUpdate, { readonly kind: "event" }>;
 
@@ -47,7 +54,7 @@ export async function* followRun(
   // A watcher slower than the model misses text, which is live only, but no entry.
   const hasRoom = (): boolean => received.length + held.length < MAX_WAITING;
   const stopWatching = runtime.watch(runId, {
-    entries: (entries) => put({ kind: "entries", entries }),
+    entries: (entries, textOf) => put({ kind: "entries", entries, textOf }),
     delta: (delta) => hasRoom() && put({ kind: "delta", ...delta }),
     output: (output) => hasRoom() && put({ kind: "output", ...output }),
     broken: (error) => put({ kind: "broken", error }),
@@ -67,7 +74,7 @@ export async function* followRun(
     const journal: Journal = runtime.isUnpublished(runId)
       ? { ok: true, entries: [] }
       : await readWholeJournal(store, runId);
-    let items: readonly Received[] = [{ kind: "entries", entries: journal.entries }];
+    let items: readonly Received[] = [{ kind: "entries", entries: journal.entries, textOf: () => null }];
     if (!journal.ok) items = [...items, { kind: "broken", error: damagedAt(runId, journal.badEntry) }];
     for (;;) {
       for (const item of items) {
@@ -83,7 +90,7 @@ export async function* followRun(
             wait = waitBetween(last, entry);
             last = entry;
             reading = next;
-            yield { kind: "recorded", entry, items: now };
+            yield { kind: "recorded", entry, items: now, textOf: item.textOf };
             yield* release();
           }
         }

@@ -30,7 +30,7 @@ export async function* watchRun(
     const due = happening.items.filter(({ seq }) => seq > afterSeq);
     const thoughts = due.flatMap((item) => (item.kind === "asked" ? (thoughtsRefOf(item.entry) ?? []) : []));
     const shown = thoughts.length > 0 && (await isThoughtShown()) ? thoughts : [];
-    const lookup = await bodiesFor(store, runId, due, shown);
+    const lookup = await bodiesFor(store, runId, due, shown, happening.textOf);
     for (const item of due) yield { kind: "event", event: lifecycleEvent(item, lookup) };
   }
 }
@@ -41,14 +41,15 @@ async function bodiesFor(
   runId: RunId,
   items: readonly TimelineItem[],
   thoughts: readonly BodyRef[],
+  textOf: Lookup,
 ): Promise<Lookup> {
   const called = items.flatMap((item) => {
     if (item.kind === "called") return [item.call.argsRef];
     return item.kind === "call-ended" ? (item.outcome.error?.messageRef ?? []) : [];
   });
-  const refs = [...called, ...thoughts];
+  const refs = [...called, ...thoughts].filter((ref) => textOf(ref) === null);
   const [first] = items;
-  if (first === undefined || refs.length === 0) return () => null;
+  if (first === undefined || refs.length === 0) return textOf;
   const bodies = await readBodies(store, first.sessionId as SessionId, [...new Set(refs)], runId);
-  return (ref) => bodies.get(ref)?.text ?? null;
+  return (ref) => textOf(ref) ?? bodies.get(ref)?.text ?? null;
 }

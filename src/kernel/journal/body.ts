@@ -17,10 +17,20 @@ export interface Body {
 
 export const SALT_PATTERN = "^[0-9a-f]{32}$";
 
+const UTF8 = new TextEncoder();
+/** Most bodies are short: they are encoded here, without a copy of their own. */
+const scratch = new Uint8Array(16_384);
+const MAX_UTF8_BYTES = 3;
+
 export function bodyRef(salt: Uint8Array, text: string): BodyRef {
   // UTF-8 has no lone surrogates: written as U+FFFD, two texts would share one ref.
   if (!text.isWellFormed()) throw new Defect("body: a text with a lone surrogate");
-  return asBodyRef(hashBytes(joinBytes(salt, new TextEncoder().encode(text))));
+  if (salt.length + MAX_UTF8_BYTES * text.length > scratch.length) {
+    return asBodyRef(hashBytes(joinBytes(salt, UTF8.encode(text))));
+  }
+  scratch.set(salt);
+  const { written } = UTF8.encodeInto(text, scratch.subarray(salt.length));
+  return asBodyRef(hashBytes(scratch.subarray(0, salt.length + written)));
 }
 
 export function isBodyOf(ref: BodyRef, { salt, text }: Body): boolean {

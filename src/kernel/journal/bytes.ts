@@ -1,5 +1,5 @@
 /** Bytes and hexadecimal. */
-const DIGITS = Uint8Array.from("0123456789abcdef", (digit) => digit.charCodeAt(0));
+const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
 
 export function bytesOfHex(hex: string): Uint8Array {
   return Uint8Array.from({ length: hex.length / 2 }, (_, index) =>
@@ -8,9 +8,9 @@ export function bytesOfHex(hex: string): Uint8Array {
 }
 
 export function hexOfBytes(bytes: Uint8Array): string {
-  const codes: number[] = [];
-  for (const byte of bytes) codes.push(DIGITS[byte >> 4] as number, DIGITS[byte & 15] as number);
-  return String.fromCharCode(...codes);
+  let hex = "";
+  for (const byte of bytes) hex += HEX[byte];
+  return hex;
 }
 
 export function joinBytes(...parts: readonly Uint8Array[]): Uint8Array {

@@ -21,24 +21,26 @@ function problemAt(value: unknown, depth: number, maxDepth: number): string | nu
       if (value === null) return null;
       if (depth >= maxDepth) return `nested deeper than ${maxDepth} levels`;
       return Array.isArray(value)
-        ? firstProblem(value, (item) => problemAt(item, depth + 1, maxDepth))
+        ? arrayProblem(value, depth + 1, maxDepth)
         : objectProblem(value, depth + 1, maxDepth);
     default:
       return "not JSON";
   }
 }
 
-function objectProblem(object: object, depth: number, maxDepth: number): string | null {
-  if (!isPlainObject(object)) return "not JSON";
-  return firstProblem(
-    Object.keys(object),
-    (key) => problemAt(key, depth, maxDepth) ?? problemAt((object as Record<string, unknown>)[key], depth, maxDepth),
-  );
+function arrayProblem(items: readonly unknown[], depth: number, maxDepth: number): string | null {
+  for (const item of items) {
+    const problem = problemAt(item, depth, maxDepth);
+    if (problem !== null) return problem;
+  }
+  return null;
 }
 
-function firstProblem<Item>(items: readonly Item[], problemOf: (item: Item) => string | null): string | null {
-  for (const item of items) {
-    const problem = problemOf(item);
+function objectProblem(object: object, depth: number, maxDepth: number): string | null {
+  if (!isPlainObject(object)) return "not JSON";
+  for (const key of Object.keys(object)) {
+    const member: unknown = (object as Record<string, unknown>)[key];
+    const problem = problemAt(key, depth, maxDepth) ?? problemAt(member, depth, maxDepth);
     if (problem !== null) return problem;
   }
   return null;

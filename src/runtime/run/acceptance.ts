@@ -9,7 +9,6 @@ import { cutText } from "../../kernel/vocabulary/cut-text.ts";
 import { Defect } from "../../kernel/vocabulary/defect.ts";
 import type { BodyRef, Hash } from "../../kernel/vocabulary/identifiers.ts";
 import type { Labels } from "../../kernel/vocabulary/labels.ts";
-import { parseJson } from "../../kernel/vocabulary/parse-json.ts";
 import type { ThinkingLevel } from "../../kernel/vocabulary/thinking-level.ts";
 import type { ImageType } from "../model/image-facts.ts";
 import type { ReplyAddress } from "../ports/channel.ts";
@@ -124,8 +123,12 @@ export function readAcceptance(json: string): Acceptance {
 
 /** Null when it is damaged. */
 export function findAcceptance(json: string): Acceptance | null {
-  const parsed = parseJson(json);
-  const acceptance = parsed.ok ? (parsed.value as Partial<Acceptance> | null) : null;
+  let acceptance: Partial<Acceptance> | null;
+  try {
+    acceptance = JSON.parse(json);
+  } catch {
+    return null;
+  }
   return acceptance?.event === undefined || !Array.isArray(acceptance.opening) ? null : (acceptance as Acceptance);
 }
 

@@ -7,12 +7,14 @@
  * Watchers only store what they get: one that throws would be a defect, and would hurt the run.
  */
 import type { Entry } from "../../kernel/journal/entry.ts";
+import type { Lookup } from "../../kernel/journal/views/body-content.ts";
 import type { RunId } from "../../kernel/vocabulary/identifiers.ts";
 import type { Delta, LiveText } from "../model/release-text.ts";
 import type { ToolOutput } from "../tools/release-output.ts";
 
 export interface Watcher {
-  entries(entries: readonly Entry[]): void;
+  /** `textOf` has the bodies that the run holds in memory: they need not be read. */
+  entries(entries: readonly Entry[], textOf: Lookup): void;
   delta(delta: Delta): void;
   output(output: ToolOutput): void;
   /** Nothing more is published, although the run has not ended. */
@@ -56,11 +58,11 @@ export class RunBroadcaster {
     return this.#watchers.has(runId);
   }
 
-  entries(runId: RunId, entries: readonly Entry[]): void {
+  entries(runId: RunId, entries: readonly Entry[], textOf: Lookup): void {
     this.#unpublished.delete(runId);
     const attempt = this.#texts.get(runId)?.attempt;
     if (entries.some((entry) => entry.kind === "INFER" && entry.decided.attempt === attempt)) this.#texts.delete(runId);
-    for (const watcher of this.#watchers.get(runId) ?? []) watcher.entries(entries);
+    for (const watcher of this.#watchers.get(runId) ?? []) watcher.entries(entries, textOf);
   }
 
   /** An attempt begins to write: `text` takes the place of earlier ones. */

@@ -83,7 +83,7 @@ export class RunJournal {
 
   /** True once the run may perform the step's commands; false when the store refused. */
   record(before: RunState, decision: Decision): boolean | Promise<boolean> {
-    const { store, run, account, broadcaster, onEntries, onRefused } = this.#parts;
+    const { store, run, account, bodyCache, broadcaster, onEntries, onRefused } = this.#parts;
     const hasEntries = decision.transitions.length > 0;
     const pending = new PendingEntries(this.#end, decision.transitions);
     const { writes, urgency, reserving } = this.#writesOf(before, decision, pending);
@@ -94,7 +94,7 @@ export class RunJournal {
       .then((result) => {
         if (reserving !== null && result.spend?.granted) account.grant(reserving);
         if (hasEntries) {
-          broadcaster.entries(run.runId, pending.entries);
+          broadcaster.entries(run.runId, pending.entries, (ref) => bodyCache.read(ref));
           onEntries(run, pending.entries);
         }
         return true;

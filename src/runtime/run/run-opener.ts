@@ -201,9 +201,11 @@ function modelCallReporter(
   { channelClass }: ExecutionContract,
   bodyCache: BodyCache,
 ): (call: CallFacts) => void {
+  let hash: Hash | null = null;
   const messageHash = (): Hash | null => {
-    const text = bodyCache.read(messageRef);
-    return text === null ? null : hashBytes(text);
+    const text = hash === null ? bodyCache.read(messageRef) : null;
+    if (text !== null) hash = hashBytes(text);
+    return hash;
   };
   const manifestHash = prompt.manifest;
   return (call) => onModelCall?.({ ...call, run, manifest, manifestHash, channelClass, messageHash });

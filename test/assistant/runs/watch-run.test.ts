@@ -111,7 +111,7 @@ describe("whenever somebody begins to watch", () => {
     let reads = 0;
     const goOn = (to: number): void => {
       durable = Math.max(durable, to);
-      if (durable > told) news.entries(runId, entries.slice(told, durable));
+      if (durable > told) news.entries(runId, entries.slice(told, durable), () => null);
       told = durable;
     };
     const store = {
@@ -212,7 +212,7 @@ describe("whenever somebody begins to watch", () => {
         text.finish();
         news.delta(runId);
       }
-      news.entries(runId, entries.slice(count, count + 1));
+      news.entries(runId, entries.slice(count, count + 1), () => null);
       if (cuts.includes(count)) await Promise.resolve();
     }
     await watching;
