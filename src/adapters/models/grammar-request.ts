@@ -32,7 +32,8 @@ function writeMessage(message: PromptMessage): PromptMessage {
 }
 
 const CALLS = 'To call tools: {"calls":[{"tool":"<name>","args":{}}]}. The calls run in order.';
-const TEXT = 'To answer the user: {"text":"<your answer>"}. What you would write below the answer is part of this text.';
+const TEXT =
+  'To answer the user: {"text":"<your answer>"}. What you would write below the answer is part of this text.';
 const RESULTS =
   "Each result comes back as a message of the role tool: {id, tool, ok, output, error}. Say nothing about a result before you have it.";
 

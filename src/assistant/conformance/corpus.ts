@@ -58,9 +58,7 @@ const bare = ({ name }: { readonly name: string }): DictatedCall => ({ tool: nam
 
 /** A model whose decoding is constrained cannot break the rules. */
 const unconstrained = (request: ModelRequest): ModelRequest =>
-  request.constraint === undefined
-    ? request
-    : { ...request, constraint: { entry: "calls-or-text", grammar: null } };
+  request.constraint === undefined ? request : { ...request, constraint: { entry: "calls-or-text", grammar: null } };
 
 interface CaseDraft extends Partial<Dictation>, Pick<ConformanceCase, "id" | "name" | "problemIn"> {
   readonly expected: Outcome | ConformanceCase["expected"];

@@ -111,7 +111,8 @@ export function constrainTerms(
   tools: readonly RegisteredTool[],
 ): ContractTerms {
   const { allowedTools, toolPolicy } = terms;
-  if (form === undefined) return { ...terms, grammarProfile: terms.grammarProfile === "off" ? null : terms.grammarProfile };
+  if (form === undefined)
+    return { ...terms, grammarProfile: terms.grammarProfile === "off" ? null : terms.grammarProfile };
   const grammarProfile = grammarProfileOf(terms);
   if (grammarProfile === "off" || !isGrammarProfile(grammarProfile)) return { ...terms, grammarProfile, grammar: null };
   const isSilent = grammarProfile === "text" || toolPolicy === "forbidden";

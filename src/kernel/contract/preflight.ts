@@ -171,7 +171,8 @@ function isGated({ strictMode, toolPolicy, tokenGate }: ExecutionContract): bool
 function constraintProblem(contract: ExecutionContract, held: readonly string[]): string | null {
   const { grammarProfile, grammar, logitsMask, toolPolicy } = contract;
   if (logitsMask !== null && !held.includes(LOGITS_MASK)) return "the profile cannot hold a logits_mask";
-  if (grammar !== null && !held.includes("calls")) return "the profile cannot hold a grammar";
+  const holdsGrammar = held.some((name) => name !== LOGITS_MASK);
+  if (grammar !== null && !holdsGrammar) return "the profile cannot hold a grammar";
   if (grammarProfile === "text" && toolPolicy === "required") {
     return "grammar_profile text contradicts tool_policy required";
   }

@@ -7,7 +7,7 @@
  * J3. The text may hold NOTES. Markers within arguments are data.
  */
 import type { JsonValue } from "../vocabulary/parse-json.ts";
-import { type CallsReading, defineAdapter, type DocumentReading } from "./define-adapter.ts";
+import { type CallsReading, type DocumentReading, defineAdapter } from "./define-adapter.ts";
 import type { RawModelOutput } from "./raw-model-output.ts";
 import { isJsonObject, readJson } from "./read-json.ts";
 import { type DraftCall, settleCalls } from "./settle-calls.ts";

@@ -75,7 +75,9 @@ describe("released text", () => {
     const texts = fc.array(part, { maxLength: 12 }).map((parts) => parts.join(""));
     const released = (pieces: readonly string[]): readonly Delta[] => {
       const deltas: Delta[] = [];
-      const release = readAtOnce(new LiveText(3, "native-tools@2", guard, verdict.redactor), (delta) => deltas.push(delta));
+      const release = readAtOnce(new LiveText(3, "native-tools@2", guard, verdict.redactor), (delta) =>
+        deltas.push(delta),
+      );
       for (const piece of pieces) release.push(piece);
       release.finish();
       return deltas;

@@ -6,8 +6,8 @@
  * user's messages.
  */
 import type { PromptMessage } from "../../../runtime/ports/model-backend.ts";
-import type { LoadedModel } from "./local-models.ts";
 import type { Token } from "./llama-package.ts";
+import type { LoadedModel } from "./local-models.ts";
 
 export interface ChatPrompt {
   readonly tokens: readonly Token[];
@@ -28,7 +28,9 @@ function toItem({ role, content }: PromptMessage, index: number): object {
 
 /** A trigger is a text, or a list of texts and tokens; only plain texts are looked for. */
 function textsOf(trigger: unknown): readonly string[] {
-  const { values = [trigger] } = (typeof trigger === "object" ? trigger : {}) as { readonly values?: readonly unknown[] };
+  const { values = [trigger] } = (typeof trigger === "object" ? trigger : {}) as {
+    readonly values?: readonly unknown[];
+  };
   const [only, ...others] = values;
   return typeof only === "string" && only !== "" && others.length === 0 ? [only] : [];
 }

@@ -119,6 +119,7 @@ class Writing {
   readonly #onText: ((text: string) => void) | null;
   #parts: Token[] = [];
   #written: Token[] = [];
+  #isInvalid = false;
   /** The end of the text, while a stop may begin in it. */
   #unsure = "";
 
@@ -143,9 +144,13 @@ class Writing {
     this.#unsure = "";
   }
 
-  #take(text: string): boolean {
+  #take(decoded: string): boolean {
     this.#written = [...this.#written, ...this.#parts].slice(-MAX_PARTS);
     this.#parts = [];
+    // The grammar counts a sequence of bytes as one character although it encodes none.
+    const added = this.#isInvalid ? decoded.replace(/^\uFFFD+/, "") : decoded;
+    const text = added.replaceAll(/\uFFFD+/g, "\uFFFD");
+    this.#isInvalid = decoded.endsWith("\uFFFD");
     const all = this.#unsure + text;
     const stop = this.#stops.map((each) => all.indexOf(each)).filter((at) => at >= 0);
     const shown = stop.length > 0 ? Math.min(...stop) : all.length - openLength(all, this.#stops);

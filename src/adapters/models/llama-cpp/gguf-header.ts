@@ -30,7 +30,8 @@ export async function readGgufHeader(path: string): Promise<GgufHeader> {
   });
   try {
     const stat = await file.stat();
-    if (!stat.isFile()) throw new LocalModelError("model.file-missing", `The model file ${path} is no file: check modelPath.`);
+    if (!stat.isFile())
+      throw new LocalModelError("model.file-missing", `The model file ${path} is no file: check modelPath.`);
     for (const limit of READ_BYTES) {
       const length = Math.min(limit, stat.size);
       const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(length), 0, length, 0);
@@ -120,13 +121,16 @@ const ARRAY = 9;
 const SIZES: Readonly<Record<number, number>> = { 0: 1, 1: 1, 2: 2, 3: 2, 4: 4, 5: 4, 6: 4, 7: 1, 10: 8, 11: 8, 12: 8 };
 
 function readValue(cursor: Cursor, type: number, keep: (value: number | string) => void): void {
-  if (type === STRING) return keep(cursor.string(Number.MAX_SAFE_INTEGER));
-  if (type !== ARRAY) return keep(cursor.number(type));
-  const inner = cursor.u32();
+  if (type === ARRAY) skipArray(cursor);
+  else keep(type === STRING ? cursor.string(Number.MAX_SAFE_INTEGER) : cursor.number(type));
+}
+
+function skipArray(cursor: Cursor): void {
+  const type = cursor.u32();
   const length = cursor.u64();
-  if (inner === ARRAY) throw new Damage("it holds arrays of arrays");
-  if (inner !== STRING) return cursor.skip(length * sizeOf(inner));
-  for (let index = 0; index < length; index += 1) cursor.skip(cursor.u64());
+  if (type === ARRAY) throw new Damage("it holds arrays of arrays");
+  if (type !== STRING) cursor.skip(length * sizeOf(type));
+  else for (let index = 0; index < length; index += 1) cursor.skip(cursor.u64());
 }
 
 function sizeOf(type: number): number {

@@ -10,7 +10,7 @@ import { decode } from "./decode.ts";
 import { readGgufHeader } from "./gguf-header.ts";
 import { findPackage, PACKAGE_VERSION } from "./llama-package.ts";
 import { LocalModelError } from "./local-model-error.ts";
-import { LocalModels, type LocalModelSettings } from "./local-models.ts";
+import { type LocalModelSettings, LocalModels } from "./local-models.ts";
 
 /** One for the process: memory holds one model, whichever configuration asks. */
 const MODELS = new LocalModels();
@@ -52,7 +52,10 @@ async function inspect({
       const detail = `The model file ${modelPath} holds ${contextLength} tokens of context: set contextWindow to ${contextLength} or less.`;
       return { ok: false, detail };
     }
-    return { ok: true, detail: `${architecture}, ${contextLength ?? "unknown"} tokens, node-llama-cpp ${PACKAGE_VERSION}` };
+    return {
+      ok: true,
+      detail: `${architecture}, ${contextLength ?? "unknown"} tokens, node-llama-cpp ${PACKAGE_VERSION}`,
+    };
   } catch (error) {
     if (error instanceof LocalModelError) return { ok: false, detail: error.message };
     throw error;

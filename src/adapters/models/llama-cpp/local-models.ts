@@ -78,7 +78,9 @@ export class LocalModels {
       this.#cancelIdle();
       return await work(await this.#load(settings));
     } finally {
-      this.#cancelIdle = settings.clock.wake(settings.idleMs, () => void this.unload());
+      this.#cancelIdle = settings.clock.wake(settings.idleMs, () => {
+        this.unload().catch(() => {});
+      });
       this.#next();
     }
   }
@@ -196,7 +198,7 @@ class HeldModel implements Held {
       });
     } catch (error) {
       const message = `A context of ${contextSize} tokens does not fit: lower contextWindow (${oneLine(error)})`;
-      throw new LocalModelError("model.too-large", message);
+      throw new LocalModelError("model.too-large", message, { cause: error });
     }
     this.#sequence = this.#context.getSequence();
     return this.#sequence;
@@ -219,7 +221,9 @@ async function loadFile(llama: Llama, modelPath: string): Promise<LlamaModel> {
   try {
     return await llama.loadModel({ modelPath, checkTensors: true });
   } catch (error) {
-    throw new LocalModelError("model.load-failed", `llama.cpp cannot load ${modelPath}: ${oneLine(error)}`);
+    throw new LocalModelError("model.load-failed", `llama.cpp cannot load ${modelPath}: ${oneLine(error)}`, {
+      cause: error,
+    });
   }
 }
 

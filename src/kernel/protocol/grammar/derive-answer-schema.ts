@@ -36,5 +36,9 @@ function allRequired(schema: Schema): Schema {
   if (schema["type"] !== "object") return others;
   const named = Object.entries(properties as Readonly<Record<string, Schema>>);
   const required = named.map(([name]) => name);
-  return { ...others, properties: Object.fromEntries(named.map(([name, each]) => [name, allRequired(each)])), required };
+  return {
+    ...others,
+    properties: Object.fromEntries(named.map(([name, each]) => [name, allRequired(each)])),
+    required,
+  };
 }

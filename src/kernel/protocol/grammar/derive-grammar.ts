@@ -68,7 +68,8 @@ class Rules {
     const union = schema["anyOf"] ?? schema["oneOf"];
     if (union !== undefined) return (union as readonly Schema[]).map((member) => this.add(this.of(member))).join(" | ");
     if ("const" in schema) return literal(JSON.stringify(schema["const"]));
-    if ("enum" in schema) return (schema["enum"] as readonly unknown[]).map((each) => literal(JSON.stringify(each))).join(" | ");
+    if ("enum" in schema)
+      return (schema["enum"] as readonly unknown[]).map((each) => literal(JSON.stringify(each))).join(" | ");
     switch (schema["type"]) {
       case "string":
         return stringOf(schema);

@@ -25,7 +25,8 @@ export function unsupportedKeyword(schema: unknown, path: string): string | null
   const { type } = schema;
   const union = ["anyOf", "oneOf"].find((keyword) => keyword in schema);
   if (union !== undefined) return unknownAmong(schema, path, [union]) ?? firstOf(schema[union], `${path}/${union}`);
-  if ("const" in schema) return unknownAmong(schema, path, ["const", "type"]) ?? scalars([schema["const"]], path, "const");
+  if ("const" in schema)
+    return unknownAmong(schema, path, ["const", "type"]) ?? scalars([schema["const"]], path, "const");
   if ("enum" in schema) return unknownAmong(schema, path, ["enum", "type"]) ?? scalars(schema["enum"], path, "enum");
   const known = typeof type === "string" && Object.hasOwn(KEYWORDS, type) ? KEYWORDS[type] : undefined;
   if (known === undefined) return "type" in schema ? `${path}/type` : (unknownAmong(schema, path, []) ?? path);

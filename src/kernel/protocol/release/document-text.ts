@@ -92,11 +92,11 @@ const ESCAPES: Readonly<Record<string, string>> = {
   t: "\t",
 };
 
-function inText({ escape }: Extract<DocumentState, { at: "text" }>, character: string): Step {
-  if (escape === "") return character === '"' ? [END, ""] : [{ at: "text", escape: character }, ""];
-  const written = escape + character;
+function inText({ escape: begun }: Extract<DocumentState, { at: "text" }>, character: string): Step {
+  if (begun === "") return character === '"' ? [END, ""] : [{ at: "text", escape: character }, ""];
+  const written = begun + character;
   if (written === "\\u") return [{ at: "text", escape: written }, ""];
-  if (escape === "\\") {
+  if (begun === "\\") {
     const meant = Object.hasOwn(ESCAPES, character) ? ESCAPES[character] : undefined;
     return meant === undefined ? [END, ""] : [{ at: "text", escape: "" }, meant];
   }
