@@ -5,6 +5,7 @@
  * Under a token gate nothing is shown before a validated call was performed (M-F); an attempt cannot perform one, so the
  * gate stays closed for the whole attempt. Deltas carry attempt and offset and are never stored.
  */
+import type { ExecutionContract } from "../../kernel/contract/contract.ts";
 import { readsDocuments } from "../../kernel/protocol/adapter-for.ts";
 import { compose } from "../../kernel/protocol/release/compose.ts";
 import { documentText } from "../../kernel/protocol/release/document-text.ts";
@@ -30,7 +31,12 @@ export class LiveText {
   #released = "";
   #isFinished = false;
 
-  constructor(attempt: number, adapterVersion: string, guard: DisclosureGuard, redactor: Redactor) {
+  constructor(
+    { attempt }: { readonly attempt: number },
+    { adapterVersion }: Pick<ExecutionContract, "adapterVersion">,
+    guard: DisclosureGuard,
+    redactor: Redactor,
+  ) {
     this.attempt = attempt;
     this.#stagesOf = () => stagesOf(readsDocuments(adapterVersion) ? DOCUMENT : thoughtStripper, guard, redactor);
   }

@@ -11,8 +11,8 @@ export class LocalModelError extends Error {
   override readonly name = "LocalModelError";
   readonly code: LocalModelCode;
 
-  constructor(code: LocalModelCode, message: string, options?: ErrorOptions) {
-    super(message, options);
+  constructor(code: LocalModelCode, message: string) {
+    super(message);
     this.code = code;
   }
 }

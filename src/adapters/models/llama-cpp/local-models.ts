@@ -191,15 +191,14 @@ class HeldModel implements Held {
     await this.#context?.dispose();
     this.#context = null;
     const contextSize = Math.min(contextWindow, Math.ceil(tokens / CONTEXT_STEP) * CONTEXT_STEP);
-    try {
-      this.#context = await this.model.createContext({
-        ...{ contextSize, sequences: 1, failedCreationRemedy: false },
-        ...(threads === null ? {} : { threads }),
-      });
-    } catch (error) {
-      const message = `A context of ${contextSize} tokens does not fit: lower contextWindow (${oneLine(error)})`;
-      throw new LocalModelError("model.too-large", message, { cause: error });
-    }
+    const options = {
+      ...{ contextSize, sequences: 1, failedCreationRemedy: false },
+      ...(threads === null ? {} : { threads }),
+    };
+    this.#context = await this.model.createContext(options).catch((error: unknown) => {
+      const message = `A context of ${contextSize} tokens does not fit: lower contextWindow (${oneLine(error)}).`;
+      throw new LocalModelError("model.too-large", message);
+    });
     this.#sequence = this.#context.getSequence();
     return this.#sequence;
   }
@@ -217,14 +216,10 @@ class HeldModel implements Held {
   }
 }
 
-async function loadFile(llama: Llama, modelPath: string): Promise<LlamaModel> {
-  try {
-    return await llama.loadModel({ modelPath, checkTensors: true });
-  } catch (error) {
-    throw new LocalModelError("model.load-failed", `llama.cpp cannot load ${modelPath}: ${oneLine(error)}`, {
-      cause: error,
-    });
-  }
+function loadFile(llama: Llama, modelPath: string): Promise<LlamaModel> {
+  return llama.loadModel({ modelPath, checkTensors: true }).catch((error: unknown) => {
+    throw new LocalModelError("model.load-failed", `llama.cpp cannot load ${modelPath}: ${oneLine(error)}`);
+  });
 }
 
 async function hashFile(path: string): Promise<string> {
