@@ -28,8 +28,8 @@ export async function openCheckpoints(opening: OpeningHome): Promise<CheckpointK
     remark?.(`warning store.log-lost: ${home.database}-wal is gone, and with it what was saved last. ${WHAT_NOW}`);
     await sink.append({ kind: "wal.lost", ts: timestampOf(clock.nowMs()) });
   }
-  const last = sink.records.findLast((record) => record.kind === "checkpoint");
-  if (last !== undefined) {
+  const { last } = sink;
+  if (last !== null) {
     const { ledgerSeq, head } = last.checkpoint;
     const [entry] = ledgerSeq === 0 ? [] : await store.readLedger(ledgerSeq - 1, 1);
     if (ledgerSeq > 0 && entry?.hash !== head) {

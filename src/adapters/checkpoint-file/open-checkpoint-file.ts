@@ -12,6 +12,8 @@ import { type CheckpointRecord, readCheckpointRecords, toRecordLine } from "../.
 
 const MAX_BYTES = 1024 * 1024;
 const PRIVATE = 0o600;
+const NEWLINE = 0x0a;
+const NOT_READ = { records: [], bad: null };
 
 /** Empty where there is no file. */
 export async function readCheckpointFile(file: string): Promise<Uint8Array> {
@@ -24,26 +26,28 @@ export async function readCheckpointFile(file: string): Promise<Uint8Array> {
 }
 
 export interface CheckpointFile extends CheckpointSink {
-  readonly records: readonly CheckpointRecord[];
+  /** The newest checkpoint. */
+  readonly last: Extract<CheckpointRecord, { readonly kind: "checkpoint" }> | null;
 }
 
 export async function openCheckpointFile(file: string): Promise<CheckpointFile> {
   const bytes = await readCheckpointFile(file);
-  const { records, bad } = readCheckpointRecords(bytes);
-  const whole = bytes.lastIndexOf(0x0a) + 1;
+  const whole = bytes.lastIndexOf(NEWLINE) + 1;
   if (whole < bytes.length) await truncate(file, whole);
   let size = whole;
-  const kept: string[] = records.filter(({ kind }) => kind === "wal.lost").map((record) => `${toRecordLine(record)}\n`);
+  const kept: string[] = [];
   return {
-    records,
+    last: lastCheckpoint(bytes.subarray(0, whole)),
     keep: (record) => {
       kept.push(`${toRecordLine(record)}\n`);
     },
     async append(record) {
       const line = `${toRecordLine(record)}\n`;
+      const { records, bad } = size + line.length > MAX_BYTES ? readCheckpointRecords(await readFile(file)) : NOT_READ;
       // A damaged file stays as it is: verification names its line.
-      if (size + line.length > MAX_BYTES && size > 2 * line.length && bad === null) {
-        const text = [...new Set([...kept, line])].join("");
+      if (records.length > 1 && bad === null) {
+        const lost = records.filter(({ kind }) => kind === "wal.lost").map((record) => `${toRecordLine(record)}\n`);
+        const text = [...new Set([...lost, ...kept, line])].join("");
         await writeFile(`${file}.new`, text, { mode: PRIVATE });
         await rename(`${file}.new`, file);
         size = text.length;
@@ -53,4 +57,12 @@ export async function openCheckpointFile(file: string): Promise<CheckpointFile> 
       }
     },
   };
+}
+
+/** Mostly it is the last line; a start reads no more. */
+function lastCheckpoint(lines: Uint8Array): CheckpointFile["last"] {
+  const isCheckpoint = (record: CheckpointRecord) => record.kind === "checkpoint";
+  const lastLine = lines.subarray(lines.subarray(0, -1).lastIndexOf(NEWLINE) + 1);
+  const last = readCheckpointRecords(lastLine).records.findLast(isCheckpoint);
+  return last ?? readCheckpointRecords(lines).records.findLast(isCheckpoint) ?? null;
 }

@@ -1,6 +1,7 @@
 /** Schemas compiled to code, for Node. `schema-check-interpreted.ts` is its twin where a content policy forbids `new Function`. */
 import type { Static, TSchema } from "typebox";
 import { Compile, type Validator } from "typebox/compile";
+import { Check, Errors } from "typebox/schema";
 
 export interface SchemaProblem {
   readonly keyword: string;
@@ -13,15 +14,21 @@ export interface SchemaCheck<Schema extends TSchema> {
   problems(value: unknown): readonly SchemaProblem[];
 }
 
-/** Compiled when it is used first: a start compiles no schema that it does not need. */
+/** Compiling takes as long as this many checks without it: most schemas of a start, or of a command, are met less often. */
+const WORTH_COMPILING = 16;
+
 export function schemaCheck<Schema extends TSchema>(schema: Schema): SchemaCheck<Schema> {
+  let uses = 0;
   let compiled: Validator | null = null;
-  const check = (): Validator => {
-    compiled ??= Compile(schema as TSchema);
-    return compiled;
+  const accepts = (value: unknown): boolean => {
+    if (compiled !== null) return compiled.Check(value);
+    uses += 1;
+    if (uses < WORTH_COMPILING) return Check(schema, value);
+    compiled = Compile(schema as TSchema);
+    return compiled.Check(value);
   };
   return {
-    accepts: (value): value is Static<Schema> => check().Check(value),
-    problems: (value) => check().Errors(value),
+    accepts: (value): value is Static<Schema> => accepts(value),
+    problems: (value) => Errors(schema, value)[1],
   };
 }
